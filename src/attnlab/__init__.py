@@ -1,1 +1,26 @@
-"""attention from first principles."""
+"""Attention from first principles: the small package behind the book *I Saw a Saw*.
+
+Conventions, the same in every function, chapter and figure:
+
+- **Rows are tokens.** Shapes are (..., n, d); with heads (batch, heads, n, d_head). A text that writes
+  O = V softmax(KᵀQ) stores tokens as columns: its matrices are the transposes of ours.
+- **A mask is boolean and True means "may attend"**, as in `torch.nn.functional.scaled_dot_product_attention`.
+  `torch.nn.MultiheadAttention` means the opposite.
+- **A query with nothing to attend to gets zeros**, never NaN, forward and backward, in every dtype.
+- **Names**: q, k, v; d_model, d_head, n_heads; `scores` before the softmax, `weights` after it; `mask`,
+  `bias`.
+
+Modules, each importing only from those before it: `masks`, `positions`, `scores`; `attention`; `multihead`;
+`tagging`; `plots`, `widgets`, `checks`.
+
+>>> import torch
+>>> attention(torch.zeros(2, 4), torch.zeros(3, 4), torch.ones(3, 1)).tolist()
+[[1.0], [1.0]]
+"""
+
+from attnlab import masks, positions, scores
+from attnlab.attention import attention
+from attnlab.multihead import MultiHeadAttention, SelfAttention
+
+__version__ = "0.1.0"
+__all__ = ["MultiHeadAttention", "SelfAttention", "attention", "masks", "positions", "scores"]

@@ -1,0 +1,244 @@
+"""Attention as a layer: one head with its own projections, and many heads side by side."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from attnlab.attention import attention
+from attnlab.positions import rotary
+
+
+class SelfAttention(nn.Module):
+    """One head: every token asks (query), offers (key) and passes on (value) a linear view of itself.
+
+    Args:
+        d_model: width of the input.
+        d_k: width of queries and keys; free.
+        d_v: width of values and of the output; d_k unless given.
+
+    Raises:
+        ValueError: a width is smaller than 1.
+
+    References:
+        Vaswani et al. 2017, section 3.2.1.
+
+    >>> SelfAttention(3, 5, 4)(torch.zeros(50, 5, 3)).shape
+    torch.Size([50, 5, 4])
+    """
+
+    def __init__(self, d_model: int, d_k: int, d_v: int | None = None) -> None:
+        super().__init__()
+        d_v = d_k if d_v is None else d_v
+        for name, width in (("d_model", d_model), ("d_k", d_k), ("d_v", d_v)):
+            _at_least_one(name, width)
+        # The order matters to a seed: the chapters draw query, key, value one after the other.
+        self.query = nn.Linear(d_model, d_k, bias=False)
+        self.key = nn.Linear(d_model, d_k, bias=False)
+        self.value = nn.Linear(d_model, d_v, bias=False)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        *,
+        is_causal: bool = False,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Let the tokens of each sequence attend to one another.
+
+        Args:
+            x: tokens (..., n, d_model).
+            mask: boolean, broadcastable to (..., n, n), True = may attend.
+            is_causal: hide later tokens.
+            need_weights: return the weights (..., n, n) as well.
+
+        Returns:
+            Output (..., n, d_v), with `need_weights` also the weights.
+
+        Raises:
+            ValueError: x has another width than d_model, or the mask does not fit.
+        """
+        _has_width("x", x, self.query.in_features)
+        return attention(
+            self.query(x),
+            self.key(x),
+            self.value(x),
+            mask=mask,
+            is_causal=is_causal,
+            need_weights=need_weights,
+        )
+
+
+class MultiHeadAttention(nn.Module):
+    """Several heads side by side, each with its own small queries, keys and values.
+
+    The heads are slices of three wide projections; a last projection mixes what they found. With d_head =
+    d_model / n_heads this is `torch.nn.MultiheadAttention` with `batch_first=True`, equal to rounding when it
+    holds the same weights (`from_torch`), but for two choices: True in a mask means "may attend", and a query
+    that may attend to nothing gets the output projection of zeros instead of NaN.
+
+    Args:
+        d_model: width of tokens and output.
+        n_heads: number of heads.
+        d_head: width of one head; d_model / n_heads unless given.
+        bias: whether the four projections have a bias.
+        rotary: turn queries and keys by their positions (`positions.rotary`); self-attention only.
+
+    Raises:
+        ValueError: n_heads is smaller than 1 or, without d_head, does not divide d_model.
+
+    References:
+        Vaswani et al. 2017, section 3.2.2.
+
+    >>> layer = MultiHeadAttention(d_model=16, n_heads=4)
+    >>> out, weights = layer(torch.zeros(2, 5, 16), need_weights=True)
+    >>> out.shape, weights.shape
+    (torch.Size([2, 5, 16]), torch.Size([2, 4, 5, 5]))
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        *,
+        d_head: int | None = None,
+        bias: bool = True,
+        rotary: bool = False,
+    ) -> None:
+        super().__init__()
+        _at_least_one("d_model", d_model)
+        _at_least_one("n_heads", n_heads)
+        if d_head is None:
+            if d_model % n_heads:
+                raise ValueError(f"n_heads must divide d_model = {d_model}, got {n_heads}; or give d_head")
+            d_head = d_model // n_heads
+        _at_least_one("d_head", d_head)
+        if rotary and d_head % 2:
+            raise ValueError(f"rotary turns pairs: d_head must be even, got {d_head}")
+        self.d_model, self.n_heads, self.d_head, self.rotary = d_model, n_heads, d_head, rotary
+        inner = n_heads * d_head
+        self.q_proj = nn.Linear(d_model, inner, bias=bias)
+        self.k_proj = nn.Linear(d_model, inner, bias=bias)
+        self.v_proj = nn.Linear(d_model, inner, bias=bias)
+        self.out_proj = nn.Linear(inner, d_model, bias=bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        context: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        bias: Tensor | None = None,
+        is_causal: bool = False,
+        need_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Attend within x, or from x to a context.
+
+        Args:
+            x: tokens that ask, (batch, n_q, d_model).
+            context: tokens that answer, (batch, n_k, d_model); x itself unless given. In an encoder-decoder
+                the queries come from the decoder (x), keys and values from the encoder (context).
+            mask: boolean, True = may attend: (n_q, n_k), (batch, n_q or 1, n_k), or with a head axis
+                (batch, n_heads or 1, n_q or 1, n_k).
+            bias: added to the scaled scores; the same shapes as `mask`.
+            is_causal: hide later tokens.
+            need_weights: return the weights (batch, n_heads, n_q, n_k) as well.
+
+        Returns:
+            Output (batch, n_q, d_model), with `need_weights` also the weights.
+
+        Raises:
+            TypeError: the mask is not boolean.
+            ValueError: a shape does not fit; the message names it.
+        """
+        _has_width("x", x, self.d_model)
+        if x.dim() != 3:
+            raise ValueError(f"x must have shape (batch, n, d_model), got {tuple(x.shape)}")
+        if context is None:
+            context = x
+        elif self.rotary:
+            raise ValueError("rotary positions compare places in one sequence: context must be None")
+        elif context.dim() != 3 or context.shape[0] != x.shape[0]:
+            raise ValueError(
+                f"context must have shape (batch, n_k, d_model) with the batch of x {tuple(x.shape)}, "
+                f"got {tuple(context.shape)}"
+            )
+        _has_width("context", context, self.d_model)
+        q = self._split(self.q_proj(x))  # (batch, n_heads, n_q, d_head)
+        k = self._split(self.k_proj(context))  # (batch, n_heads, n_k, d_head)
+        v = self._split(self.v_proj(context))
+        if self.rotary:
+            q, k = rotary(q), rotary(k)
+        result = attention(
+            q,
+            k,
+            v,
+            mask=_with_head_axis(mask),
+            bias=_with_head_axis(bias),
+            is_causal=is_causal,
+            need_weights=need_weights,
+        )
+        heads, weights = result if need_weights else (result, None)
+        out = self.out_proj(heads.transpose(1, 2).flatten(-2))  # (batch, n_q, d_model)
+        return (out, weights) if need_weights else out
+
+    @classmethod
+    def from_torch(cls, other: nn.MultiheadAttention) -> MultiHeadAttention:
+        """Build the layer that computes what a `torch.nn.MultiheadAttention` computes.
+
+        Args:
+            other: a layer whose keys and values have the width of its queries, without `add_bias_kv` or
+                `add_zero_attn`. Its dropout is not taken over; its `batch_first` does not matter.
+
+        Returns:
+            A new layer with a copy of its weights, its device and its dtype.
+
+        Raises:
+            ValueError: the layer has parts that ours does not.
+
+        >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
+        <torch...>
+        >>> theirs = nn.MultiheadAttention(8, 2, batch_first=True)
+        >>> x = torch.randn(1, 3, 8)
+        >>> torch.allclose(MultiHeadAttention.from_torch(theirs)(x), theirs(x, x, x)[0], atol=1e-6)
+        True
+        """
+        if other.in_proj_weight is None or other.bias_k is not None or other.add_zero_attn:
+            raise ValueError("other must share one width (no kdim, vdim, add_bias_kv, add_zero_attn)")
+        has_bias = other.in_proj_bias is not None
+        ours = cls(other.embed_dim, other.num_heads, bias=has_bias)
+        with torch.no_grad():
+            ours.to(other.in_proj_weight)
+            for ours_proj, w in zip(
+                (ours.q_proj, ours.k_proj, ours.v_proj), other.in_proj_weight.chunk(3), strict=True
+            ):
+                ours_proj.weight.copy_(w)
+            ours.out_proj.weight.copy_(other.out_proj.weight)
+            if has_bias:
+                for ours_proj, b in zip(
+                    (ours.q_proj, ours.k_proj, ours.v_proj), other.in_proj_bias.chunk(3), strict=True
+                ):
+                    ours_proj.bias.copy_(b)
+                ours.out_proj.bias.copy_(other.out_proj.bias)
+        return ours
+
+    def _split(self, x: Tensor) -> Tensor:
+        # First cut the width into heads, then move the heads forward. A direct view to (batch, heads, n, d)
+        # has the same shape and mixes up tokens and heads.
+        return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)  # (batch, n_heads, n, d_head)
+
+
+def _with_head_axis(x: Tensor | None) -> Tensor | None:
+    """Turn (batch, n_q, n_k) into (batch, 1, n_q, n_k); leave other shapes as they are."""
+    return x.unsqueeze(1) if isinstance(x, Tensor) and x.dim() == 3 else x
+
+
+def _has_width(name: str, x: Tensor, width: int) -> None:
+    if x.dim() < 2 or x.shape[-1] != width:
+        raise ValueError(f"{name} must have shape (..., n, {width}), got {tuple(x.shape)}")
+
+
+def _at_least_one(name: str, value: int) -> None:
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")

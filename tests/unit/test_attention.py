@@ -1,0 +1,222 @@
+"""Scores and attention against torch's own kernel, plain loops and finite differences."""
+
+import math
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnlab import attention, masks, scores
+
+HALVES = [torch.float16, torch.bfloat16]
+
+
+def qkv(seed=0, batch=(2, 3), n_q=5, n_k=7, d_k=4, d_v=6, dtype=torch.float64):
+    g = torch.Generator().manual_seed(seed)
+    draw = lambda *shape: torch.randn(*shape, generator=g, dtype=torch.float64).to(dtype)  # noqa: E731
+    return draw(*batch, n_q, d_k), draw(*batch, n_k, d_k), draw(*batch, n_k, d_v)
+
+
+def by_loops(q, k, v, mask=None, bias=None, scale=None):
+    """Attention for 2-D inputs from the definition, one number at a time, in Python floats."""
+    n_q, d_k = q.shape
+    scale = 1 / math.sqrt(d_k) if scale is None else scale
+    out = torch.zeros(n_q, v.shape[1], dtype=torch.float64)
+    for i in range(n_q):
+        terms = {}
+        for j in range(k.shape[0]):
+            if mask is None or mask[i, j]:
+                score = scale * sum(float(a) * float(b) for a, b in zip(q[i], k[j], strict=True))
+                terms[j] = math.exp(score + (0.0 if bias is None else float(bias[i, j])))
+        for j, term in terms.items():
+            out[i] += term / sum(terms.values()) * v[j].double()
+    return out
+
+
+def test_dot_and_scaled_dot_entry_by_entry():
+    q, k, _ = qkv(batch=())
+    want = [[float((q[i] * k[j]).sum()) for j in range(7)] for i in range(5)]
+    assert torch.allclose(scores.dot(q, k), torch.tensor(want, dtype=torch.float64))
+    assert torch.allclose(scores.scaled_dot(q, k), torch.tensor(want, dtype=torch.float64) / 2)
+    assert torch.allclose(scores.scaled_dot(q, k, scale=3.0), torch.tensor(want, dtype=torch.float64) * 3)
+
+
+@given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=8), st.floats(-1e3, 1e3))
+def test_softmax_sums_to_one_and_ignores_a_shift(row, shift):
+    x = torch.tensor(row, dtype=torch.float64)
+    p = scores.softmax(x)
+    assert torch.isclose(p.sum(), torch.tensor(1.0, dtype=torch.float64))
+    assert (p >= 0).all()
+    assert torch.allclose(p, scores.softmax(x + shift), atol=1e-9)
+    top = max(row)
+    want = [math.exp(a - top) for a in row]
+    assert torch.allclose(p, torch.tensor([w / sum(want) for w in want], dtype=torch.float64))
+
+
+def test_softmax_along_another_axis():
+    x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1))
+    mask = torch.tensor([[True], [False], [True]]).expand(3, 4)
+    p = scores.softmax(x, mask, dim=0)
+    assert torch.allclose(p.sum(0), torch.ones(4))
+    assert (p[1] == 0).all()
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("what", ["nothing", "mask", "bias", "both", "scale"])
+def test_equals_the_definition_written_as_loops(what, need_weights):
+    q, k, v = qkv(batch=())
+    g = torch.Generator().manual_seed(3)
+    mask = torch.rand(5, 7, generator=g) < 0.6 if what in ("mask", "both") else None
+    bias = torch.randn(5, 7, generator=g, dtype=torch.float64) if what in ("bias", "both") else None
+    scale = 0.3 if what == "scale" else None
+    if mask is not None:
+        mask[2] = False  # and one row that may look nowhere
+    out = attention(q, k, v, mask=mask, bias=bias, scale=scale, need_weights=need_weights)
+    out = out[0] if need_weights else out
+    assert torch.allclose(out, by_loops(q, k, v, mask, bias, scale), atol=1e-12)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_equals_torch_with_batch_heads_and_causal(need_weights):
+    q, k, v = qkv(n_q=7)
+    out = attention(q, k, v, is_causal=True, need_weights=need_weights)
+    out = out[0] if need_weights else out
+    assert torch.allclose(out, F.scaled_dot_product_attention(q, k, v, is_causal=True), atol=1e-12)
+
+
+def test_both_roads_agree_with_everything_on():
+    q, k, v = qkv(n_q=7)
+    mask = masks.padding([7, 4], 7)[:, None]  # (batch, 1, 1, n)
+    bias = torch.randn(3, 7, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
+    fused = attention(q, k, v, mask=mask, bias=bias, is_causal=True)
+    out, weights = attention(q, k, v, mask=mask, bias=bias, is_causal=True, need_weights=True)
+    assert torch.allclose(fused, out, atol=1e-12)
+    assert torch.allclose(weights.sum(-1), torch.ones(2, 3, 7, dtype=torch.float64))
+    assert (weights[1, ..., 4:] == 0).all()
+    assert (weights.triu(1) == 0).all()
+
+
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 6), st.integers(1, 5), st.integers(1, 5))
+@settings(max_examples=40)
+def test_every_output_is_a_weighted_mean_of_the_values(seed, n_q, n_k, d_k, d_v):
+    q, k, v = qkv(seed, (1,), n_q, n_k, d_k, d_v)
+    out, weights = attention(q, k, v, need_weights=True)
+    assert torch.allclose(weights.sum(-1), torch.ones(1, n_q, dtype=torch.float64))
+    assert (out <= v.amax(-2, keepdim=True) + 1e-9).all()
+    assert (out >= v.amin(-2, keepdim=True) - 1e-9).all()
+
+
+@given(st.integers(0, 10_000), st.permutations(range(6)))
+@settings(max_examples=25)
+def test_shuffled_tokens_give_the_shuffled_output(seed, order):
+    x = torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    assert torch.allclose(attention(x, x, x)[order], attention(x[order], x[order], x[order]))
+
+
+def test_causality_by_gradient():
+    q, k, v = (x.requires_grad_() for x in qkv(batch=(), n_q=7))
+    for i in range(7):
+        for x in torch.autograd.grad(attention(q, k, v, is_causal=True)[i].sum(), (k, v)):
+            assert (x[i + 1 :] == 0).all()
+            assert (x[: i + 1].abs().sum(-1) > 0).all() or i == 0
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, *HALVES])
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("how", ["mask", "mask and bias", "bias of -inf", "causal and mask"])
+def test_a_row_with_nothing_to_attend_to_gives_zeros_forward_and_backward(dtype, need_weights, how):
+    q, k, v = (x.requires_grad_() for x in qkv(n_q=7, dtype=dtype))
+    mask = torch.ones(7, 7, dtype=torch.bool)
+    mask[0] = mask[3] = False
+    arguments = {
+        "mask": {"mask": mask},
+        "mask and bias": {"mask": mask, "bias": torch.zeros(7, 7, dtype=dtype)},
+        "bias of -inf": {"bias": torch.zeros(7, 7, dtype=dtype).masked_fill(~mask, -math.inf)},
+        "causal and mask": {"mask": mask, "is_causal": True},
+    }[how]
+    out = attention(q, k, v, **arguments, need_weights=need_weights)
+    if need_weights:
+        out, weights = out
+        assert (weights[..., [0, 3], :] == 0).all()
+    assert out.dtype == dtype
+    assert (out[..., [0, 3], :] == 0).all()
+    assert (out[..., [1, 2, 4], :].abs().sum(-1) > 0).all()
+    gradients = torch.autograd.grad(out.float().square().sum(), (q, k, v))
+    assert all(torch.isfinite(g).all() for g in gradients)
+    assert (gradients[0][..., [0, 3], :] == 0).all()
+    assert (gradients[0][..., [1, 2, 4], :].abs().sum() > 0) or how == "causal and mask"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, *HALVES])
+def test_large_scores_stay_finite(dtype):
+    q = torch.tensor([[200.0], [-200.0]], dtype=dtype)
+    k = torch.tensor([[100.0], [-100.0]], dtype=dtype)
+    out, weights = attention(q, k, torch.eye(2, dtype=dtype), need_weights=True)
+    assert weights.tolist() == out.tolist() == [[1, 0], [0, 1]]
+
+
+def test_gradients_by_finite_differences():
+    q, k, v = (x.requires_grad_() for x in qkv(batch=(1,), n_q=3, n_k=3))
+    mask = masks.causal(3) & torch.tensor([True, False, True])[:, None]
+    for need_weights in (False, True):
+        torch.autograd.gradcheck(
+            lambda q, k, v, w=need_weights: attention(q, k, v, mask=mask, need_weights=w), (q, k, v)
+        )
+
+
+def test_a_mask_is_never_changed():
+    q, k, v = qkv(n_q=7)
+    mask = masks.causal(7)
+    mask[0] = False
+    before = mask.clone()
+    attention(q, k, v, mask=mask)
+    attention(q, k, v, mask=mask, need_weights=True)
+    assert torch.equal(mask, before)
+
+
+def test_a_nan_is_not_hidden():
+    q, k, v = qkv(batch=(), n_q=7)
+    q[1] = math.nan
+    for out in (attention(q, k, v), attention(q, k, v, need_weights=True)[0]):
+        assert out[1].isnan().all()
+        assert out[[0, 2]].isfinite().all()
+
+
+def test_the_weights_are_not_made_unless_asked_for(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("the slow road was taken")
+
+    monkeypatch.setattr(sys.modules["attnlab.attention"], "softmax", refuse)
+    q, k, v = qkv(n_q=7)
+    attention(q, k, v, mask=masks.causal(7))
+    with pytest.raises(AssertionError, match="slow road"):
+        attention(q, k, v, need_weights=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"mask": torch.ones(5, 7)}, TypeError, "mask must be a boolean tensor .*dtype torch.float32"),
+        ({"mask": [[True]]}, TypeError, "mask must be a boolean tensor .*got list"),
+        ({"mask": torch.ones(7, 5).bool()}, ValueError, r"mask of shape \(7, 5\) .* \(2, 3, 5, 7\)"),
+        ({"mask": torch.ones(9, 2, 3, 5, 7).bool()}, ValueError, "mask of shape .* does not broadcast"),
+        ({"bias": torch.ones(4, 7)}, ValueError, r"bias of shape \(4, 7\) does not broadcast"),
+        ({"is_causal": True}, ValueError, "as many queries as keys, got n_q = 5 and n_k = 7"),
+        ({"q": torch.ones(5, 3)}, ValueError, r"share their last dimension d_k, got q \(5, 3\)"),
+        ({"v": torch.ones(2, 3, 6, 6)}, ValueError, r"same number of tokens n_k, .*v \(2, 3, 6, 6\)"),
+        ({"k": torch.ones(4)}, ValueError, r"k must have shape \(..., n, d\), got \(4,\)"),
+        ({"q": torch.ones(5, 3, 5, 4)}, ValueError, "leading dimensions of q, k and v must broadcast"),
+    ],
+)
+def test_bad_input_is_named(change, error, message):
+    q, k, v = qkv()
+    with pytest.raises(error, match=message):
+        attention(**({"q": q, "k": k, "v": v} | change))
+
+
+def test_score_functions_name_the_widths_that_differ():
+    with pytest.raises(ValueError, match=r"share their width d_k, got q \(2, 3\) and k \(2, 4\)"):
+        scores.dot(torch.ones(2, 3), torch.ones(2, 4))
