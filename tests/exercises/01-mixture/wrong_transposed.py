@@ -1,0 +1,3 @@
+# expect: The weights are transposed
+def mix(x, scores):
+    return scores.softmax(-1).mT @ x

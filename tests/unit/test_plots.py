@@ -1,0 +1,108 @@
+"""Plots through the numbers they draw, and the SVG through what a page needs of it."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import matplotlib as mpl
+import pytest
+import torch
+
+from attnlab import plots
+
+
+def drawn(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def test_a_heat_map_writes_and_shades_every_number():
+    _, axes = plots.new()
+    weights = torch.tensor([[0.34, 0.65, 0.01], [0.0, 1.0, 0.0]])
+    plots.heatmap(weights, ["saw", "a"], ["I", "saw", "a"], axes)
+    assert drawn(axes) == ["0.34", "0.65", "0.01", "0.00", "1.00", "0.00"]
+    shades = [patch.get_alpha() for patch in axes.patches if patch.get_fill()]
+    assert shades == pytest.approx([0.52 * w for w in weights.flatten().tolist()])
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["saw", "a"]
+
+
+def test_signed_values_take_their_colour_from_the_sign():
+    _, axes = plots.new()
+    plots.heatmap(torch.tensor([[2.0, -1.0, -0.001]]), ["q"], ["a", "b", "c"], axes, signed=True)
+    assert drawn(axes) == ["2.00", "−1.00", "0.00"]
+    cells = [patch for patch in axes.patches if patch.get_fill()]
+    assert [mpl.colors.to_hex(c.get_facecolor()) for c in cells] == [
+        plots.ROLES[r] for r in ("query", "key", "key")
+    ]
+    assert [c.get_alpha() for c in cells] == pytest.approx([0.52, 0.26, 0.00026])
+
+
+def test_dots_stand_at_their_numbers_and_a_missing_one_is_left_out():
+    figure, axes = plots.new()
+    plots.dots(axes, ["lookup", "attention"], {"all": [89.5, 91.2], "strong": [float("nan"), 76.5]})
+    assert drawn(axes) == ["89.5", "91.2", "76.5"]
+    assert [line.get_xdata().tolist() for line in axes.lines] == [[89.5, 91.2], [76.5]]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["all", "strong"]
+    assert "lookup" in plots.svg(figure, alt="two taggers")
+
+
+def test_the_svg_takes_its_colours_and_type_from_the_page():
+    figure, axes = plots.new()
+    plots.heatmap(torch.tensor([[0.5]]), ["q"], ["k"], axes)
+    text = plots.svg(figure, alt='a "quoted" <alt>')
+    root = ElementTree.fromstring(text)
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == 'a "quoted" <alt>'
+    assert plots.INK not in text
+    assert "currentColor" in text
+    assert "var(--attn-query, #0069a8)" in text
+    assert not re.search(r"<style|<metadata|DejaVu|<!--", text)
+    assert {e.text.strip() for e in root.iter("{http://www.w3.org/2000/svg}text")} == {"q", "k", "0.50"}
+
+
+def test_the_same_figure_gives_the_same_text_and_two_share_no_identifier():
+    def make(number):
+        figure, axes = plots.new()
+        plots.dots(axes, ["a"], {"x": [number]})
+        return plots.svg(figure, alt="one dot")
+
+    assert make(1.0) == make(1.0)
+    ids = [set(re.findall(r'\bid="([^"]+)"', make(number))) for number in (1.0, 2.0)]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', make(1.0))) <= ids[0]
+
+
+def test_showing_leaves_the_readers_settings_alone(capsys):
+    mpl.rcParams["font.size"] = 23.0
+    figure, _ = plots.new()
+    plots.show(figure, alt="an empty frame", caption="A <caption>.")
+    assert capsys.readouterr().out == "<an empty frame>\n"
+    assert mpl.rcParams["font.size"] == 23.0
+    mpl.rcdefaults()
+    shown = plots._Picture(plots.svg(figure, alt="x"), "x", "A <caption>.")._repr_html_()
+    assert shown.startswith('<figure class="attnlab-plot"><svg role="img"')
+    assert shown.endswith("<figcaption>A &lt;caption&gt;.</figcaption></figure>")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda axes: plots.new(columns=0), "columns must be at least 1, got 0"),
+        (
+            lambda axes: plots.heatmap(torch.ones(2, 3), ["a"], ["b"], axes),
+            r"values must have shape \(rows, columns\) = \(1, 1\), got \(2, 3\)",
+        ),
+        (
+            lambda axes: plots.heatmap(torch.tensor([[1.5]]), ["a"], ["b"], axes),
+            "between 0 and limit = 1, got 1.5 to 1.5",
+        ),
+        (
+            lambda axes: plots.heatmap(torch.tensor([[-1.0]]), ["a"], ["b"], axes),
+            "between 0 and limit = 1, got -1",
+        ),
+        (lambda axes: plots.dots(axes, ["a"], {"x": [1, 2]}), "series 'x' must have 1 numbers, got 2"),
+        (lambda axes: plots.dots(axes, [], {str(i): [] for i in range(5)}), "at most 4, got 5"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(plots.new()[1])
