@@ -1,0 +1,23 @@
+"""What Jupyter Book and its theme leave open: a book that loads nothing from outside and that axe accepts.
+
+`assets` copies the scripts that pages load; `pages` mends what is put into each page.
+"""
+
+from __future__ import annotations
+
+from sphinx.application import Sphinx
+
+from attnlab_book import assets, pages
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Connect the parts to Sphinx's events."""
+    app.connect("config-inited", pages.set_theme_options)
+    app.connect("builder-inited", assets.copy)
+    app.connect("doctree-resolved", pages.drop_thebe_nodes, priority=900)
+    # Before napoleon reads the docstring.
+    app.connect("autodoc-process-docstring", pages.guard_returns, priority=400)
+    # After every other extension has put its scripts into the page.
+    app.connect("html-page-context", pages.mend_context, priority=900)
+    app.connect("build-finished", pages.write_root_page)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,61 @@
+"""Copies what pages load at run time into the built book, before the first page is written.
+
+Not on `html-page-context`: an incremental build writes only changed pages, and would then leave old scripts.
+"""
+
+from __future__ import annotations
+
+import shutil
+from importlib.util import find_spec
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+# The parts of MathJax that mathjax3_config loads, and no more: its menu (108 KB gzipped) and its speech
+# engine, which fetches rules while one reads, stay out.
+MATHJAX_FILES = (
+    "startup.js",
+    "core.js",
+    "input/tex.js",
+    "output/chtml.js",
+    "output/chtml/fonts/tex.js",
+    "a11y/assistive-mml.js",
+)
+MATHJAX_FOLDERS = ("output/chtml/fonts/woff-v2", "input/tex/extensions")
+
+
+def copy(app: Sphinx) -> None:
+    """Put MathJax, the tagger's weights and the book's own script below `_static` of the built book."""
+    if app.builder.format != "html":
+        return
+    static = Path(app.outdir, "_static")
+    source = mathjax_folder()
+    for name in MATHJAX_FILES:
+        _copy(source / name, static / "mathjax" / name)
+    for name in MATHJAX_FOLDERS:
+        shutil.copytree(source / name, static / "mathjax" / name, dirs_exist_ok=True)
+    # Loaded by the figure that needs it, so it must not lie in the source _static: Jupyter Book would load
+    # every script it finds there on every page.
+    model = Path(app.srcdir, "src/attnlab/static/tagger-model.js")
+    if model.exists():
+        _copy(model, static / "models" / model.name)
+    _copy(Path(__file__).with_name("book.js"), static / "book.js")
+    app.add_js_file("book.js", loading_method="defer")
+
+
+def mathjax_folder() -> Path:
+    """Find MathJax's es5 folder in the package that carries it, so that readers need no Node."""
+    spec = find_spec("mathjax")
+    folders = [Path(place, "static/mathjax/es5") for place in (spec.submodule_search_locations or [])] if spec else []
+    for folder in folders:
+        if (folder / MATHJAX_FILES[0]).exists():
+            return folder
+    raise ExtensionError(
+        "MathJax is not installed: pip install -r requirements.txt (its package is django-static-mathjax)"
+    )
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)

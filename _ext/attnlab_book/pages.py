@@ -1,0 +1,74 @@
+"""Mends what the theme and its companions put into each page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+
+def set_theme_options(app: Sphinx, config: Config) -> None:
+    """Set what Jupyter Book has no key for.
+
+    `html_theme_options` below `sphinx: config:` would replace Jupyter Book's own and lose the Colab and
+    Binder buttons.
+    """
+    config.html_theme_options.update(
+        {
+            "search_bar_text": "Search this book",
+            "show_toc_level": 2,
+            "use_fullscreen_button": False,
+            "logo": {"alt_text": "I Saw a Saw, home", "text": config.html_title},
+        }
+    )
+
+
+def drop_thebe_nodes(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Remove the settings of live code cells that sphinx-thebe adds to every page."""
+    for node in list(doctree.findall(nodes.raw)):
+        if "thebe" in node.astext() and "attnlab" not in node.astext():
+            node.parent.remove(node)
+
+
+def guard_returns(
+    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
+) -> None:
+    """Keep the text below `Returns:` text.
+
+    Napoleon takes everything before a colon there for a type. Here types are in the annotations, so the line
+    starts with an empty one.
+    """
+    for before, at in zip(lines, range(1, len(lines)), strict=False):
+        if before.strip() in ("Returns:", "Yields:"):
+            text = lines[at].lstrip()
+            lines[at] = lines[at][: len(lines[at]) - len(text)] + ": " + text
+
+
+def mend_context(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object) -> None:
+    """Drop the scripts that a page must not load."""
+    context["script_files"] = [script for script in context["script_files"] if not _unwanted(script)]
+
+
+def _unwanted(script: Any) -> bool:
+    name = str(getattr(script, "filename", script) or "")
+    body = str(getattr(script, "attributes", {}).get("body") or "")
+    # sphinx-thebe names a script host and declares its constant twice, which is an error in the console.
+    return "thebe" in name or "THEBE_JS_URL" in body or "require.js" in name or "://" in name
+
+
+def write_root_page(app: Sphinx, exception: Exception | None) -> None:
+    """Write the page that leads from the book's address to its first page, in valid HTML."""
+    if exception or app.builder.name != "html":
+        return
+    root = f"{app.config.root_doc}.html"
+    title = app.config.html_title
+    Path(app.outdir, "index.html").write_text(
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="refresh" content="0; url={root}"></head>\n'
+        f'<body><main><h1>{title}</h1><p><a href="{root}">Open the book</a></p></main></body></html>\n',
+        encoding="utf-8",
+    )
