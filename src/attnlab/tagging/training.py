@@ -1,0 +1,250 @@
+"""Train a tagger, keep its best epoch, and say how good it is."""
+
+from __future__ import annotations
+
+import copy
+import random
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from tqdm.auto import tqdm
+
+from attnlab.tagging import grammar
+from attnlab.tagging.taggers import MostFrequentTag, Sentence, Tagger
+
+NO_TAG = -100
+"""The number that `F.cross_entropy` passes over."""
+
+
+@dataclass
+class History:
+    """What happened in training."""
+
+    dev: list[float] = field(default_factory=list)
+    """Accuracy on the dev set after each epoch, 0 to 1."""
+    best_epoch: int = 0
+    """The epoch that was kept, from 1."""
+    seconds: float = 0.0
+    """Processor seconds, all threads together."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Accuracy of a tagger, in per cent."""
+
+    all: float
+    strong: float
+    """On the strongly ambiguous words alone; NaN if there are none."""
+    tokens: int
+    strong_tokens: int
+
+
+def train(
+    tagger: Tagger,
+    train: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    *,
+    epochs: int,
+    seed: int,
+    lr: float = 2e-3,
+    weight_decay: float = 0.01,
+    batch_tokens: int = 1024,
+    patience: int | None = None,
+    progress: bool = True,
+) -> History:
+    """Train a tagger with AdamW on a cosine schedule and leave it as it was after its best epoch.
+
+    Args:
+        tagger: the tagger, on the device where it should train. Build it after `torch.manual_seed`.
+        train: sentences to learn from.
+        dev: sentences that choose the epoch.
+        epochs: passes over `train`, at least 1.
+        seed: seeds dropout and the order of the batches.
+        lr: learning rate at its height.
+        weight_decay: pull towards zero, of AdamW.
+        batch_tokens: about how many tokens make a batch.
+        patience: stop after this many epochs without a better dev accuracy; never unless given.
+        progress: show a bar.
+
+    Returns:
+        The dev accuracies and the time.
+
+    Raises:
+        ValueError: epochs is smaller than 1, or there is nothing to train on.
+
+    >>> from attnlab.tagging.taggers import Vocabulary
+    >>> sentences = grammar.sample(200, seed=1)
+    >>> tagger = Tagger(Vocabulary(sentences), d_model=8)
+    >>> train(tagger, sentences, sentences, epochs=2, seed=0, progress=False).best_epoch in (1, 2)
+    True
+    """
+    if epochs < 1:
+        raise ValueError(f"epochs must be at least 1, got {epochs}")
+    if not train:
+        raise ValueError("train must hold at least one sentence, got none")
+    device = next(tagger.parameters()).device
+    torch.manual_seed(seed)
+    shuffle = random.Random(seed)
+    encoded = _encode(tagger, train)
+    steps = epochs * sum(1 for _ in _batches(encoded, batch_tokens, random.Random(seed)))
+    optimizer = torch.optim.AdamW(tagger.parameters(), lr=lr, weight_decay=weight_decay)
+    warmup = max(steps // 20, 1)
+    schedule = torch.optim.lr_scheduler.SequentialLR(
+        optimizer,
+        [
+            torch.optim.lr_scheduler.LinearLR(optimizer, 1 / warmup, total_iters=warmup),
+            torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(steps - warmup, 1)),
+        ],
+        [warmup],
+    )
+    history, best, start = History(), None, time.process_time()
+    with tqdm(total=steps, disable=not progress, unit="batch") as bar:
+        for epoch in range(1, epochs + 1):
+            tagger.train()
+            for ids, tags in _batches(encoded, batch_tokens, shuffle):
+                loss = F.cross_entropy(
+                    tagger(ids.to(device)).flatten(0, 1), tags.to(device).flatten(), ignore_index=NO_TAG
+                )
+                optimizer.zero_grad(set_to_none=True)
+                loss.backward()
+                torch.nn.utils.clip_grad_norm_(tagger.parameters(), 1.0)
+                optimizer.step()
+                if bar.n < steps - 1:
+                    schedule.step()
+                bar.update()
+            history.dev.append(evaluate(tagger, dev).all / 100)
+            bar.set_postfix(dev=f"{history.dev[-1]:.4f}")
+            if best is None or history.dev[-1] > history.dev[history.best_epoch - 1]:
+                history.best_epoch, best = epoch, copy.deepcopy(tagger.state_dict())
+            elif patience is not None and epoch - history.best_epoch >= patience:
+                break
+    tagger.load_state_dict(best)
+    tagger.eval()
+    history.seconds = time.process_time() - start
+    return history
+
+
+@torch.no_grad()
+def predict(
+    tagger: Tagger | MostFrequentTag, sentences: Sequence[Sequence[str]], batch_tokens: int = 8192
+) -> list[tuple[str, ...]]:
+    """Tag sentences.
+
+    Args:
+        tagger: a tagger.
+        sentences: the words of each sentence.
+        batch_tokens: about how many tokens are tagged at once.
+
+    Returns:
+        The tags of each sentence, in the order given.
+
+    >>> predict(MostFrequentTag([(("dog",), ("NOUN",))]), [("dog", "7")])
+    [('NOUN', 'NUM')]
+    """
+    if isinstance(tagger, MostFrequentTag):
+        return [tagger.tag(words) for words in sentences]
+    was_training, device = tagger.training, next(tagger.parameters()).device
+    tagger.eval()
+    found: dict[int, tuple[str, ...]] = {}
+    names = tagger.vocabulary.tags
+    encoded = [(tagger.vocabulary.encode(words), torch.tensor([at])) for at, words in enumerate(sentences)]
+    for ids, places in _batches(encoded, batch_tokens):
+        chosen = tagger(ids.to(device)).argmax(-1).tolist()
+        for row, at in zip(chosen, places[:, 0].tolist(), strict=True):
+            found[at] = tuple(names[tag] for tag in row[: len(sentences[at])])
+    tagger.train(was_training)
+    return [found[at] for at in range(len(sentences))]
+
+
+def evaluate(
+    tagger: Tagger | MostFrequentTag, sentences: Sequence[Sentence], strong: Collection[str] = ()
+) -> Score:
+    """Count how many tags are right.
+
+    Args:
+        tagger: a tagger.
+        sentences: tagged sentences.
+        strong: words, in lower case, that are counted a second time on their own.
+
+    Returns:
+        Accuracies in per cent.
+
+    >>> evaluate(MostFrequentTag([(("dog",), ("NOUN",))]), [(("dog", "can"), ("NOUN", "AUX"))]).all
+    50.0
+    """
+    right = {True: 0, False: 0}
+    total = {True: 0, False: 0}
+    for (words, tags), guess in zip(sentences, predict(tagger, [w for w, _ in sentences]), strict=True):
+        for word, tag, guessed in zip(words, tags, guess, strict=True):
+            is_strong = word.lower() in strong
+            total[is_strong] += 1
+            right[is_strong] += tag == guessed
+    n = sum(total.values())
+    return Score(
+        100 * sum(right.values()) / n if n else float("nan"),
+        100 * right[True] / total[True] if total[True] else float("nan"),
+        n,
+        total[True],
+    )
+
+
+def expected_accuracy(tagger: Tagger | MostFrequentTag) -> float:
+    """Compute the accuracy on the toy grammar over every sentence, each with its probability: no sampling.
+
+    Args:
+        tagger: a tagger of the grammar's words.
+
+    Returns:
+        Accuracy, 0 to 1; at most the `grammar.ceiling` of what the tagger sees.
+
+    >>> round(expected_accuracy(MostFrequentTag(grammar.sample(2000, seed=0))), 5)
+    0.74536
+    """
+    every = grammar.sentences()
+    guesses = predict(tagger, [words for words, _ in every])
+    right = total = 0.0
+    for ((_, tags), probability), guess in zip(every.items(), guesses, strict=True):
+        weight = float(probability)
+        right += weight * sum(a == b for a, b in zip(tags, guess, strict=True))
+        total += weight * len(tags)
+    return right / total
+
+
+def _encode(tagger: Tagger, sentences: Sequence[Sentence]) -> list[tuple[Tensor, Tensor]]:
+    number = {tag: at for at, tag in enumerate(tagger.vocabulary.tags)}
+    return [
+        (tagger.vocabulary.encode(words), torch.tensor([number[tag] for tag in tags]))
+        for words, tags in sentences
+        if words
+    ]
+
+
+def _batches(
+    encoded: list[tuple[Tensor, Tensor]], batch_tokens: int, shuffle: random.Random | None = None
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield batches of sentences of about the same length, so that little of a batch is padding."""
+    order = sorted(range(len(encoded)), key=lambda at: len(encoded[at][0]))
+    if shuffle:
+        jitter = [shuffle.random() for _ in encoded]
+        order.sort(key=lambda at: (len(encoded[at][0]) // 2, jitter[at]))
+    groups, group, longest = [], [], 0
+    for at in order:
+        longest = max(longest, len(encoded[at][0]))
+        if group and longest * (len(group) + 1) > batch_tokens:
+            groups.append(group)
+            group, longest = [], len(encoded[at][0])
+        group.append(at)
+    groups.append(group)
+    if shuffle:
+        shuffle.shuffle(groups)
+    pad = torch.nn.utils.rnn.pad_sequence
+    for group in groups:
+        if group:
+            yield (
+                pad([encoded[at][0] for at in group], batch_first=True),
+                pad([encoded[at][1] for at in group], batch_first=True, padding_value=NO_TAG),
+            )
