@@ -69,7 +69,7 @@ class Vocabulary:
 
     Args:
         sentences: the training sentences.
-        affixes: describe a word by prefixes, suffixes and shape too, not by itself alone.
+        affixes: describe a word by its prefixes, suffixes and shape too, not only as it is written.
         at_least: how often a feature must occur to get a number of its own.
 
     >>> vocabulary = Vocabulary([(("I", "saw", "a", "saw"), ("PRON", "VERB", "DET", "NOUN"))])
@@ -97,12 +97,15 @@ class Vocabulary:
         Returns:
             Feature numbers (n, features).
         """
-        rows = [[self.ids.get(feature, 1) for feature in self._describe(word)] for word in words]
+        rows = [[self._number(feature) for feature in self._describe(word)] for word in words]
         return torch.tensor(rows).reshape(len(words), -1)
 
+    def _number(self, feature: str) -> int:
+        # "Great" at the start of a sentence may be new when "great" is not.
+        return self.ids.get(feature) or self.ids.get(feature.lower(), 1)
+
     def _describe(self, word: str) -> list[str]:
-        described = features(word)
-        return described if self.affixes else described[:1]
+        return features(word) if self.affixes else [word]
 
 
 class Tagger(nn.Module):
@@ -195,19 +198,19 @@ class Tagger(nn.Module):
 
 
 class _Layer(nn.Module):
-    """Let words see one another, then think about it: attention and a small network, each added to its input."""
+    """Let words see one another, then work on each: two steps, each added to its input."""
 
     def __init__(self, mixer: nn.Module, d_model: int, dropout: float) -> None:
         super().__init__()
         self.norm, self.mixer = nn.LayerNorm(d_model), mixer
-        self.think = nn.Sequential(
+        self.each = nn.Sequential(
             nn.LayerNorm(d_model), nn.Linear(d_model, 2 * d_model), nn.ReLU(), nn.Linear(2 * d_model, d_model)
         )
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
         x = x + self.dropout(self.mixer(self.norm(x), mask=mask, is_causal=is_causal))
-        return x + self.dropout(self.think(x))
+        return x + self.dropout(self.each(x))
 
 
 class _Mean(nn.Module):

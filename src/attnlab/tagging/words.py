@@ -11,8 +11,10 @@ import unicodedata
 from itertools import groupby
 
 ENDINGS = ("n't", "'s", "'m", "'re", "'ve", "'ll", "'d")
-_WITH_PERIOD = """mr. mrs. ms. dr. prof. st. jr. sr. vs. etc. inc. co. corp. ltd. gen. rep. sen. gov. lt. col. no.
-jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec. ave. blvd. rd. ph.d. approx. dept. est. fig. al."""
+_WITH_PERIOD = """
+mr. mrs. ms. dr. prof. st. jr. sr. vs. etc. inc. co. corp. ltd. gen. rep. sen. gov. lt. col. no. ph.d. fig.
+al. jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec. ave. blvd. rd. approx. dept. est.
+"""
 ABBREVIATIONS = frozenset(_WITH_PERIOD.split())
 ADDRESS = re.compile(r"(?:[a-z][a-z0-9+.-]*://|www\.)[^ ]|[^@]+@[^@.]+\.[^@]", re.ASCII | re.IGNORECASE)
 INITIALS = re.compile(r"(?:[a-z]\.)+[a-z]?\.?", re.ASCII | re.IGNORECASE)
