@@ -47,7 +47,11 @@ def copy(app: Sphinx) -> None:
 def mathjax_folder() -> Path:
     """Find MathJax's es5 folder in the package that carries it, so that readers need no Node."""
     spec = find_spec("mathjax")
-    folders = [Path(place, "static/mathjax/es5") for place in (spec.submodule_search_locations or [])] if spec else []
+    folders = (
+        [Path(place, "static/mathjax/es5") for place in (spec.submodule_search_locations or [])]
+        if spec
+        else []
+    )
     for folder in folders:
         if (folder / MATHJAX_FILES[0]).exists():
             return folder

@@ -33,9 +33,7 @@ def drop_thebe_nodes(app: Sphinx, doctree: nodes.document, docname: str) -> None
             node.parent.remove(node)
 
 
-def guard_returns(
-    app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]
-) -> None:
+def guard_returns(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
     """Keep the text below `Returns:` text.
 
     Napoleon takes everything before a colon there for a type. Here types are in the annotations, so the line
@@ -47,7 +45,9 @@ def guard_returns(
             lines[at] = lines[at][: len(lines[at]) - len(text)] + ": " + text
 
 
-def mend_context(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object) -> None:
+def mend_context(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
+) -> None:
     """Drop the scripts that a page must not load."""
     context["script_files"] = [script for script in context["script_files"] if not _unwanted(script)]
 
