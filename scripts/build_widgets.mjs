@@ -1,0 +1,31 @@
+// Build the figures: one ES module each for live kernels, and one classic script for the page.
+//   node scripts/build_widgets.mjs [OUT]     OUT: another root to write to (a test compares it with the committed files)
+import { readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const out = process.argv[2] ?? root;
+const source = join(root, "src/widgets");
+const figures = readdirSync(source).filter((file) => file.endsWith(".js") && file !== "host.js");
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  minify: true,
+  charset: "utf8",
+  target: "es2022",
+  loader: { ".css": "text" },
+  legalComments: "none",
+};
+
+for (const file of figures) {
+  await build({
+    ...common,
+    entryPoints: [join(source, file)],
+    format: "esm",
+    outfile: join(out, "src/attnlab/static", basename(file)),
+  });
+}
+// A classic script: browsers load it from file:// too, which they refuse for modules.
+await build({ ...common, entryPoints: [join(source, "host.js")], format: "iife", outfile: join(out, "_static/attnlab.js") });

@@ -1,0 +1,148 @@
+// The shipped tagger in the page: read the safetensors file, hash, attend, tag. Mirrors tagging/shipped.py.
+import { layerNorm, rotary, softmax } from "./attention.js";
+import { bucket, features, split } from "./words.js";
+
+/**
+ * @typedef {{ shape: number[], data: Float64Array }} Tensor
+ * @typedef {{ n_buckets: number, d_model: number, n_heads: number, n_layers: number, d_ff: number, seeds: number[] }} Form
+ * @typedef {{ form: Form, tags: string[], data: string, licence: string, accuracy: { dev: number, test: number } }} Card
+ * @typedef {{ card: Card, tensors: Record<string, Tensor> }} Model
+ */
+
+/**
+ * Read a safetensors file and undo its rounding to 4 and 8 bits.
+ * @param {Uint8Array} bytes
+ * @returns {Model}
+ */
+export function readModel(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = Number(view.getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
+  /** @type {Record<string, { shape: number[], dtype: string, data: Float64Array }>} */
+  const stored = {};
+  for (const [name, { dtype, shape, data_offsets }] of Object.entries(header)) {
+    if (name === "__metadata__") continue;
+    const [from, to] = data_offsets.map((/** @type {number} */ o) => o + 8 + length);
+    const part = bytes.slice(from, to);
+    const numbers =
+      dtype === "F32" ? new Float32Array(part.buffer) : dtype === "I8" ? new Int8Array(part.buffer) : part;
+    stored[name] = { shape, dtype, data: Float64Array.from(numbers) };
+  }
+  /** @type {Record<string, Tensor>} */
+  const tensors = {};
+  for (const [name, tensor] of Object.entries(stored)) {
+    if (name.endsWith(".scale")) continue;
+    if (!name.endsWith(".q")) tensors[name] = tensor;
+    else {
+      const weight = name.slice(0, -2);
+      const scale = stored[`${weight}.scale`].data;
+      tensors[weight] = tensor.dtype === "U8" ? unpack(tensor, scale) : byRow(tensor, scale);
+    }
+  }
+  return { card: JSON.parse(header.__metadata__.card), tensors };
+}
+
+/**
+ * Two 4-bit numbers share a byte: columns j (low half) and j + d/2 (high half); one scale a column.
+ * @param {Tensor} packed
+ * @param {Float64Array} scale
+ */
+function unpack({ shape: [rows, half], data }, scale) {
+  const d = 2 * half;
+  const out = new Float64Array(rows * d);
+  for (let r = 0; r < rows; r++) {
+    for (let j = 0; j < half; j++) {
+      const byte = data[r * half + j];
+      // Rounded to single precision, as torch multiplies: the page and Python then hold the same weights.
+      out[r * d + j] = Math.fround(((byte & 15) - 8) * scale[j]);
+      out[r * d + half + j] = Math.fround(((byte >> 4) - 8) * scale[half + j]);
+    }
+  }
+  return { shape: [rows, d], data: out };
+}
+
+/**
+ * @param {Tensor} stored
+ * @param {Float64Array} scale one a row
+ */
+function byRow({ shape, data }, scale) {
+  return { shape, data: data.map((x, at) => Math.fround(x * scale[Math.floor(at / shape[1])])) };
+}
+
+/**
+ * Tag a text.
+ * @param {Model} model
+ * @param {string} text
+ */
+export function tagText(model, text) {
+  return tagTokens(model, split(text));
+}
+
+/**
+ * Tag tokens.
+ * @param {Model} model
+ * @param {string[]} tokens
+ * @returns {{ tokens: string[], tags: string[], probabilities: number[][], weights: number[][][][] }}
+ *   weights by layer, head, query, key
+ */
+export function tagTokens({ card, tensors }, tokens) {
+  const { n_buckets, d_model, n_heads, n_layers, seeds } = card.form;
+  const table = tensors["table.weight"].data;
+  let x = tokens.map((token) => {
+    const sum = new Array(d_model).fill(0);
+    for (const feature of features(token)) {
+      for (const seed of seeds) {
+        const start = bucket(feature, seed, n_buckets) * d_model;
+        for (let d = 0; d < d_model; d++) sum[d] += table[start + d];
+      }
+    }
+    return sum;
+  });
+  const linear = (/** @type {number[]} */ row, /** @type {string} */ name) => {
+    const { shape, data } = tensors[`${name}.weight`];
+    const out = Array.from(tensors[`${name}.bias`].data);
+    for (let o = 0; o < shape[0]; o++) {
+      for (let d = 0; d < shape[1]; d++) out[o] += data[o * shape[1] + d] * row[d];
+    }
+    return out;
+  };
+  const norm = (/** @type {number[]} */ row, /** @type {string} */ name) =>
+    layerNorm(row, tensors[`${name}.weight`].data, tensors[`${name}.bias`].data);
+  const weights = [];
+  for (let l = 0; l < n_layers; l++) {
+    const layer = `layers.${l}`;
+    const normed = x.map((row) => norm(row, `${layer}.norm`));
+    const [q, k, v] = ["q", "k", "v"].map((which) =>
+      normed.map((row) => linear(row, `${layer}.attention.${which}_proj`)),
+    );
+    const width = q.length ? q[0].length / n_heads : 0;
+    const seen = [];
+    const mixed = tokens.map(() => /** @type {number[]} */ ([]));
+    for (let h = 0; h < n_heads; h++) {
+      const part = (/** @type {number[]} */ row) => row.slice(h * width, (h + 1) * width);
+      const turned = [q, k].map((rows) => rows.map((row, at) => rotary(part(row), at)));
+      const head = turned[0].map((query) =>
+        softmax(turned[1].map((key) => query.reduce((s, a, d) => s + a * key[d], 0) / Math.sqrt(width))),
+      );
+      seen.push(head);
+      head.forEach((row, i) => {
+        for (let d = 0; d < width; d++) mixed[i].push(row.reduce((s, w, j) => s + w * v[j][h * width + d], 0));
+      });
+    }
+    weights.push(seen);
+    x = x.map((row, i) => add(row, linear(mixed[i], `${layer}.attention.out_proj`)));
+    x = x.map((row) => {
+      const up = linear(norm(row, `${layer}.norm2`), `${layer}.up`).map((a) => Math.max(a, 0));
+      return add(row, linear(up, `${layer}.down`));
+    });
+  }
+  const probabilities = x.map((row) => softmax(linear(norm(row, "norm"), "out")));
+  const tags = probabilities.map((row) => card.tags[row.indexOf(Math.max(...row))]);
+  return { tokens, tags, probabilities, weights };
+}
+
+/**
+ * @param {number[]} a
+ * @param {number[]} b
+ */
+const add = (a, b) => a.map((value, i) => value + b[i]);

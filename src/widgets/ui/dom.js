@@ -1,0 +1,103 @@
+// Small helpers for building elements. Text always goes in as text: nothing here parses HTML.
+
+/**
+ * Make an element.
+ * @param {string} tag
+ * @param {Record<string, any>} [props] attributes; `on` holds listeners; null and false leave one out
+ * @param {...(Node | string | null | undefined)} children
+ * @returns {any}
+ */
+export function h(tag, props = {}, ...children) {
+  const el = document.createElement(tag);
+  for (const [key, value] of Object.entries(props)) {
+    if (key === "on") for (const [event, listener] of Object.entries(value)) el.addEventListener(event, listener);
+    else if (value === true) el.setAttribute(key, "");
+    else if (value !== null && value !== undefined && value !== false) el.setAttribute(key, String(value));
+  }
+  el.append(...children.filter((child) => child !== null && child !== undefined));
+  return el;
+}
+
+/**
+ * Make an SVG element.
+ * @param {string} tag
+ * @param {Record<string, any>} [props]
+ * @param {...(Node | string)} children
+ */
+export function s(tag, props = {}, ...children) {
+  const el = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [key, value] of Object.entries(props)) el.setAttribute(key, String(value));
+  el.append(...children);
+  return el;
+}
+
+/**
+ * Write a number with a fixed number of digits, a real minus sign and no "-0.00".
+ * @param {number} x
+ * @param {number} [digits]
+ */
+export function fmt(x, digits = 2) {
+  if (x === -Infinity) return "−∞";
+  if (Math.abs(x) >= 1e5) return x.toExponential(1).replace("-", "−");
+  const text = x.toFixed(digits);
+  return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+}
+
+/**
+ * A row of choices of which one is on; arrow keys move, as in a radio group.
+ * @param {{ label: string, options: { value: string, text: string }[], value: string,
+ *   part: string, onChange: (value: string) => void }} given
+ */
+export function choices({ label, options, value, part, onChange }) {
+  const buttons = options.map((option) =>
+    h(
+      "button",
+      {
+        type: "button",
+        role: "radio",
+        "aria-checked": option.value === value ? "true" : "false",
+        tabindex: option.value === value ? 0 : -1,
+        "data-value": option.value,
+        on: { click: () => onChange(option.value) },
+      },
+      option.text,
+    ),
+  );
+  const group = h("div", { class: "attnlab-choices", role: "radiogroup", "aria-label": label, "data-part": part });
+  group.append(...buttons);
+  group.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const at = buttons.findIndex((button) => button === event.target);
+    if (!step || at < 0) return;
+    event.preventDefault();
+    const next = buttons[(at + step + buttons.length) % buttons.length];
+    select(group, next.dataset.value);
+    next.focus();
+    onChange(next.dataset.value);
+  });
+  return group;
+}
+
+/**
+ * Show which choice is on.
+ * @param {HTMLElement} group what `choices` returned
+ * @param {string} value
+ */
+export function select(group, value) {
+  for (const button of group.querySelectorAll("button")) {
+    const on = button.dataset.value === value;
+    button.setAttribute("aria-checked", String(on));
+    button.tabIndex = on ? 0 : -1;
+  }
+}
+
+/**
+ * Shade a cell by a weight from 0 to 1. At most about half: the number on top must read in light and dark.
+ * @param {HTMLElement} el
+ * @param {number} weight
+ * @param {string} [role] query, key, value or output
+ */
+export function shade(el, weight, role = "query") {
+  const part = Math.round(52 * Math.min(Math.max(weight, 0), 1) * 10) / 10;
+  el.style.backgroundColor = `color-mix(in srgb, var(--fig-${role}) ${part}%, transparent)`;
+}

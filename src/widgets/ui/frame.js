@@ -1,0 +1,155 @@
+// What every figure has around it: style, toolbar, a line that says the state in words, and a place for errors.
+import { h } from "./dom.js";
+import css from "./style.css";
+
+/**
+ * A figure's model: an anywidget model in a live kernel, plain values in the page.
+ * @typedef {{ get(key: string): any, set(key: string, value: any): void, save_changes(): void,
+ *   on(event: string, callback: () => void): void, off?(event: string, callback: () => void): void }} Model
+ * @typedef {{ base?: string, link?: (state: Record<string, any>) => string }} Place where the figure stands; only
+ *   the page has an address to link to and files to load
+ * @typedef {{ model: Model, body: HTMLElement, say: (words: string) => void, set: (changes: Record<string, any>) => void,
+ *   signal: AbortSignal, place: Place }} Context
+ * @typedef {{ update(): void, pytorch(): string, svg(): string }} Parts
+ * @typedef {{ name: string, title: string, keys: string[], setup(context: Context): Parts | Promise<Parts> }} Definition
+ */
+
+/**
+ * Make a figure from its definition. `render` is what anywidget calls, and what the page's host calls.
+ * @param {Definition} definition
+ */
+export function figure(definition) {
+  return {
+    name: definition.name,
+    keys: definition.keys,
+    /** @param {{ model: Model, el: HTMLElement, signal?: AbortSignal, place?: Place }} given */
+    async render({ model, el, signal, place = {} }) {
+      const ended = new AbortController();
+      signal?.addEventListener("abort", () => ended.abort());
+      style(el);
+      const initial = Object.fromEntries(definition.keys.map((key) => [key, structuredClone(model.get(key))]));
+      const body = h("div", { class: "attnlab-body" });
+      const status = h("p", { class: "attnlab-status", role: "status", "data-part": "status" });
+      const problem = h("p", { class: "attnlab-error", role: "alert", "data-part": "error", hidden: true });
+      const bar = h("div", { class: "attnlab-bar", role: "group", "aria-label": `${definition.title}: actions` });
+      const root = h(
+        "div",
+        { class: "attnlab-root", "data-lm-suppress-shortcuts": "true", "data-figure": definition.name },
+        body,
+        problem,
+        status,
+        bar,
+      );
+      el.replaceChildren(root);
+
+      /** @type {Parts | undefined} */
+      let parts;
+      const guarded = (/** @type {() => void} */ action) => {
+        try {
+          action();
+          problem.hidden = true;
+        } catch (error) {
+          console.warn("attnlab figure:", error);
+          problem.textContent = `This figure could not be drawn: ${error instanceof Error ? error.message : error}`;
+          problem.hidden = false;
+        }
+      };
+      const update = () => guarded(() => parts?.update());
+      const set = (/** @type {Record<string, any>} */ changes) => {
+        for (const [key, value] of Object.entries(changes)) model.set(key, value);
+        model.save_changes();
+        update();
+      };
+      const say = (/** @type {string} */ words) => {
+        if (status.textContent !== words) status.textContent = words;
+      };
+      try {
+        parts = await definition.setup({ model, body, say, set, signal: ended.signal, place });
+      } catch (error) {
+        guarded(() => {
+          throw error;
+        });
+        return () => ended.abort();
+      }
+      const current = () => Object.fromEntries(definition.keys.map((key) => [key, model.get(key)]));
+      bar.append(
+        button("Reset", "reset", () => {
+          set(structuredClone(initial));
+          return "Reset.";
+        }),
+        place.link ? button("Copy link", "link", () => copy(/** @type {any} */ (place.link)(current()))) : "",
+        button("Copy as PyTorch", "pytorch", () => copy(/** @type {Parts} */ (parts).pytorch())),
+        button("Save SVG", "svg", () => save(/** @type {Parts} */ (parts).svg(), `attnlab-${definition.name}.svg`)),
+      );
+      update();
+      for (const key of definition.keys) {
+        model.on(`change:${key}`, update);
+        ended.signal.addEventListener("abort", () => model.off?.(`change:${key}`, update));
+      }
+      return () => ended.abort();
+
+      /**
+       * @param {string} text
+       * @param {string} part
+       * @param {() => string | Promise<string>} action returns what to say when done
+       */
+      function button(text, part, action) {
+        const el = h("button", { type: "button", "data-part": part }, text);
+        el.addEventListener("click", async () => {
+          try {
+            say(await action());
+          } catch (error) {
+            say(`That did not work: ${error instanceof Error ? error.message : error}`);
+          }
+        });
+        return el;
+      }
+
+      /** @param {string} text */
+      async function copy(text) {
+        root.querySelector(".attnlab-copied")?.remove();
+        try {
+          await navigator.clipboard.writeText(text);
+          return "Copied.";
+        } catch {
+          // No clipboard here (file://, some notebooks): show the text, selected, to copy by hand.
+          const area = h("textarea", {
+            class: "attnlab-copied",
+            readonly: true,
+            rows: Math.min(text.split("\n").length, 12),
+            "aria-label": "Text to copy",
+            "data-part": "copied",
+          });
+          area.value = text;
+          bar.after(area);
+          area.focus();
+          area.select();
+          return "The text is selected below: copy it with your keyboard.";
+        }
+      }
+    },
+  };
+}
+
+/**
+ * @param {string} svg
+ * @param {string} name
+ */
+function save(svg, name) {
+  const address = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  h("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+  return `Saved ${name}.`;
+}
+
+/** @param {HTMLElement} el */
+function style(el) {
+  el.classList.add("attnlab-figure");
+  const root = /** @type {Document | ShadowRoot} */ (el.getRootNode());
+  const home = root instanceof Document ? root.head : root instanceof ShadowRoot ? root : el;
+  // Once a root: several figures share it, and Lab's outputs each have their own document or shadow root.
+  if (home.querySelector?.("style[data-attnlab]")) return;
+  const sheet = h("style", { "data-attnlab": true });
+  sheet.textContent = css;
+  home.append(sheet);
+}
