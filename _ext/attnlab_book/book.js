@@ -1,5 +1,82 @@
 // @ts-check
-// What the theme's templates cannot mend: names and keyboard access that depend on the finished page.
+// What the theme's templates cannot mend, because it depends on the finished page.
 (() => {
   "use strict";
+
+  /** Anything that may be wider than the page and then scrolls inside itself. */
+  const SCROLLERS =
+    "pre, div.math, mjx-container[display='true'], .cell_output .output, figure.attnlab-plot, .pst-scrollable-table-container";
+
+  /** A region that scrolls must be reachable with the keyboard; one that does not must not stop it. */
+  const markScrollers = () => {
+    for (const element of document.querySelectorAll(SCROLLERS)) {
+      if (!(element instanceof HTMLElement)) continue;
+      const scrolls = element.scrollWidth > element.clientWidth + 1;
+      if (scrolls) {
+        element.tabIndex = 0;
+        if (!element.matches("[role], pre")) {
+          element.setAttribute("role", "group");
+          element.setAttribute("aria-label", "wide content, scrolls sideways");
+          element.dataset.attnNamed = "";
+        }
+      } else if (element.dataset.attnNamed !== undefined || element.matches("pre")) {
+        element.removeAttribute("tabindex");
+        if (element.dataset.attnNamed !== undefined) {
+          element.removeAttribute("role");
+          element.removeAttribute("aria-label");
+          delete element.dataset.attnNamed;
+        }
+      }
+    }
+  };
+
+  /** The theme draws carets and icon buttons without a name. */
+  const nameControls = () => {
+    for (const summary of document.querySelectorAll("nav.bd-links summary")) {
+      const link = summary.parentElement?.parentElement?.querySelector("a");
+      summary.setAttribute("aria-label", `Pages of ${link?.textContent?.trim() ?? "this part"}`);
+    }
+    for (const control of document.querySelectorAll("button[title], a.btn[title]")) {
+      if (!control.textContent?.trim() && !control.hasAttribute("aria-label")) {
+        control.setAttribute("aria-label", control.getAttribute("title") ?? "");
+      }
+    }
+    for (const icon of document.querySelectorAll("i[class*='fa-'], span[class*='fa-']")) {
+      icon.setAttribute("aria-hidden", "true");
+    }
+  };
+
+  const mend = () => {
+    nameControls();
+    markScrollers();
+  };
+  const start = () => {
+    mend();
+    let waiting = 0;
+    addEventListener("resize", () => {
+      clearTimeout(waiting);
+      waiting = window.setTimeout(markScrollers, 150);
+    });
+  };
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
+  else start();
+  // Widths are final when fonts and formulas are there.
+  addEventListener("load", () => {
+    const typeset = /** @type {any} */ (window).MathJax?.startup?.promise;
+    if (typeset) typeset.then(mend);
+    mend();
+  });
+  // On paper everything that is folded is open.
+  addEventListener("beforeprint", () => {
+    for (const details of document.querySelectorAll("article details:not([open])")) {
+      details.setAttribute("open", "");
+      details.setAttribute("data-attn-printed", "");
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const details of document.querySelectorAll("details[data-attn-printed]")) {
+      details.removeAttribute("open");
+      details.removeAttribute("data-attn-printed");
+    }
+  });
 })();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,12 @@ def set_theme_options(app: Sphinx, config: Config) -> None:
             "search_bar_text": "Search this book",
             "show_toc_level": 2,
             "use_fullscreen_button": False,
-            "logo": {"alt_text": "I Saw a Saw, home", "text": config.html_title},
+            # The sidebar holds the search; the theme's bar across the top would repeat it.
+            "navbar_start": [],
+            "navbar_center": [],
+            "navbar_end": [],
+            "navbar_persistent": [],
+            "header_links_before_dropdown": 0,
         }
     )
 
@@ -48,8 +54,14 @@ def guard_returns(app: Sphinx, what: str, name: str, obj: object, options: objec
 def mend_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Drop the scripts that a page must not load."""
+    """Drop the scripts that a page must not load, and the roles that screen readers would trip over."""
     context["script_files"] = [script for script in context["script_files"] if not _unwanted(script)]
+    if "body" in context:
+        body = context["body"]
+        # A list whose children are no list items, entries with a role that ARIA has dropped.
+        body = body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
+        body = re.sub(r' role="doc-(biblioentry|backlink)"', "", body)
+        context["body"] = body
 
 
 def _unwanted(script: Any) -> bool:
