@@ -44,18 +44,6 @@ ROWS: dict[str, tuple[str, bool, dict, dict]] = {
     "affixes": ("+ prefixes, suffixes, shape", True, REGULAR, {}),
     "mean": ("+ average of the sentence", True, REGULAR | {"context": "mean"}, {}),
     "attention": ("+ one attention layer, no positions", True, ATTENTION, {}),
-    "learned 0.02": (
-        "+ learned positions, std 0.02",
-        True,
-        ATTENTION | {"positions": "learned", "position_std": 0.02},
-        {},
-    ),
-    "learned 0.3": (
-        "+ learned positions, std 0.3",
-        True,
-        ATTENTION | {"positions": "learned", "position_std": 0.3},
-        {},
-    ),
     "sinusoidal": ("+ sinusoids", True, ATTENTION | {"positions": "sinusoidal"}, {}),
     "rotary": (
         "+ rotary positions",

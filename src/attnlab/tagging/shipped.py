@@ -1,4 +1,4 @@
-"""The small tagger that ships with the package: one attention layer, hashed features, 4- and 8-bit weights.
+"""The small tagger that ships with the package: two attention layers, hashed features, 4- and 8-bit weights.
 
 It is trained on the English Web Treebank by `benchmarks/ship_tagger.py`; the page runs the very same file.
 """
