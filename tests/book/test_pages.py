@@ -1,0 +1,112 @@
+"""The files of the built book: every page, every link, every picture in words, nothing from outside."""
+
+import gzip
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+
+from .conftest import ROOT, toc_pages
+
+OWN_WEIGHT = 330_000
+"""What one page may load, gzipped: theme, formulas, figures and the tagger together, in bytes."""
+
+
+@lru_cache
+def soup(path: Path) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+
+
+def all_pages(book: Path) -> list[Path]:
+    return [path for path in sorted(book.rglob("*.html")) if "_static" not in path.parts]
+
+
+def test_every_page_of_the_contents_is_there(book):
+    assert [name for name in toc_pages() if not (book / f"{name}.html").exists()] == []
+
+
+def test_links_and_anchors_resolve(book):
+    broken, checked = [], 0
+    for page in all_pages(book):
+        for link in soup(page).find_all("a", href=True):
+            parts = urlsplit(link["href"])
+            if parts.scheme or parts.netloc:
+                continue
+            checked += 1
+            target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+            if not target.is_file():
+                broken.append(f"{page.name} → {link['href']}")
+            elif parts.fragment and target.suffix == ".html":
+                name = unquote(parts.fragment)
+                if not soup(target).find(attrs={"id": name}) and not soup(target).find(
+                    "a", attrs={"name": name}
+                ):
+                    broken.append(f"{page.name} → {link['href']} (no such place in the page)")
+    assert checked > 100
+    assert broken == []
+
+
+def test_every_picture_says_what_it_shows(book):
+    for page in all_pages(book):
+        for image in soup(page).find_all("img"):
+            assert image.get("alt") is not None, f"{page.name}: {image}"
+            if image.find_parent("article"):
+                assert image["alt"].strip(), f"{page.name}: {image}"
+        for plot in soup(page).select("figure.attnlab-plot svg"):
+            assert plot.get("role") == "img", page.name
+            assert len(plot.get("aria-label", "")) > 20, page.name
+        for figure in soup(page).select("figure.attnlab-figure"):
+            assert figure.find("table"), f"{page.name}: a figure without the table of its numbers"
+            assert figure.find("figcaption"), f"{page.name}: a figure without a caption"
+
+
+@pytest.mark.parametrize("unwanted", ["thebe", "require", "fontawesome.js", "html-manager", "://"])
+def test_pages_load_no_script_that_reaches_out(book, unwanted):
+    for page in all_pages(book):
+        scripts = [script["src"] for script in soup(page).find_all("script", src=True)]
+        assert scripts or page.parent == book
+        assert [source for source in scripts if unwanted in source] == [], page.name
+
+
+def test_pages_load_nothing_from_elsewhere(book):
+    for page in all_pages(book):
+        for tag, attribute in (
+            ("script", "src"),
+            ("img", "src"),
+            ("iframe", "src"),
+            ("source", "src"),
+            ("link", "href"),
+        ):
+            for element in soup(page).find_all(tag, attrs={attribute: True}):
+                assert "//" not in element[attribute], f"{page.name}: {element}"
+    for sheet in (book / "_static").rglob("*.css"):
+        assert "@import url(http" not in sheet.read_text(encoding="utf-8"), sheet
+
+
+def test_a_page_is_light(book):
+    """Everything that the heaviest page asks for, once, gzipped; the fonts are counted as they are."""
+    for name in toc_pages():
+        page = book / f"{name}.html"
+        total = len(gzip.compress(page.read_bytes()))
+        wanted = [script["src"] for script in soup(page).find_all("script", src=True)]
+        wanted += [link["href"] for link in soup(page).find_all("link", rel="stylesheet")]
+        for source in wanted:
+            total += len(gzip.compress((page.parent / source.split("?")[0]).resolve().read_bytes()))
+        assert total < OWN_WEIGHT, f"{name}: {total} bytes"
+
+
+def test_the_model_is_where_the_figure_looks_for_it(book):
+    """Copied when the book is built; in the source _static every page would load it."""
+    source = ROOT / "src/attnlab/static/tagger-model.js"
+    assert (book / "_static/models/tagger-model.js").read_bytes() == source.read_bytes()
+    assert not (ROOT / "_static/models").exists()
+
+
+def test_notebook_pages_launch_in_colab_and_binder(book):
+    for name in toc_pages():
+        if (ROOT / f"{name}.ipynb").exists():
+            text = (book / f"{name}.html").read_text(encoding="utf-8")
+            assert "colab.research.google.com/github/" in text
+            assert "mybinder.org/v2/gh/" in text

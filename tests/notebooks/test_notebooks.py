@@ -1,0 +1,81 @@
+"""Each notebook of _toc.yml, alone and cold: nbval runs it and compares every stored output."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from notebook_form import WIDGET_VIEW, normalise, of_toc, text
+
+NOTEBOOKS = of_toc()
+
+
+def by_name(path: Path) -> str:
+    return path.stem
+
+
+def nbval(path: Path) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "pytest", "-q", "-c", str(HERE / "nbval.ini"), "-p", "nbval_sockets"]
+    command += [
+        "--nbval",
+        "--nbval-current-env",
+        "--nbval-sanitize-with",
+        str(HERE / "sanitize.cfg"),
+        str(path),
+    ]
+    return subprocess.run(
+        command, cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=500
+    )
+
+
+def test_every_notebook_is_in_the_table_of_contents():
+    assert {path.name for path in (ROOT / "chapters").glob("*.ipynb")} == {path.name for path in NOTEBOOKS}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
+def test_a_cold_run_gives_the_stored_outputs(path):
+    done = nbval(path)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert re.search(r"\d+ passed", done.stdout)
+
+
+def test_a_stored_output_that_is_wrong_is_noticed(tmp_path):
+    cell = nbformat.v4.new_code_cell("print(1 + 1)", execution_count=1)
+    cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text="3\n")]
+    path = tmp_path / "wrong.ipynb"
+    path.write_text(text(normalise(nbformat.v4.new_notebook(cells=[cell]))))
+    done = nbval(path)
+    assert done.returncode == 1
+    assert "1 failed" in done.stdout
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
+def test_it_is_stored_in_the_normal_form(path):
+    stored = path.read_text(encoding="utf-8")
+    assert stored == text(normalise(nbformat.reads(stored, as_version=4)))
+    assert WIDGET_VIEW not in stored
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
+def test_every_cell_was_run_in_order_and_none_shows_a_warning(path):
+    code = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    assert code
+    assert [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+    for cell in code:
+        for output in cell.outputs:
+            assert output.output_type != "error" or "raises-exception" in cell.metadata.get("tags", [])
+            assert output.get("name") != "stderr", f"stderr below {cell.source[:60]!r}: {output.text[:200]}"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
+def test_pictures_are_html_with_words_not_pixels(path):
+    for cell in nbformat.read(path, as_version=4).cells:
+        for output in cell.get("outputs", []):
+            assert not any(kind.startswith("image/") for kind in output.get("data", {})), cell.source[:80]
