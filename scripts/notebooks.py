@@ -78,7 +78,8 @@ def difference(path: Path, new: NotebookNode) -> list[str]:
     stored = nbformat.read(path, as_version=4)
     if len(stored.cells) == len(new.cells):
         for old_cell, new_cell in zip(stored.cells, new.cells, strict=True):
-            if new_cell.cell_type == "code" and TIMED in new_cell.metadata.get("tags", []):
+            timed = new_cell.cell_type == "code" and TIMED in new_cell.metadata.get("tags", [])
+            if timed and old_cell.source == new_cell.source and old_cell.get("outputs"):
                 new_cell.outputs = old_cell.outputs
     old_lines, new_lines = path.read_text(encoding="utf-8").splitlines(), text(new).splitlines()
     return [
