@@ -23,7 +23,7 @@ export function readModel(bytes) {
   for (const [name, { dtype, shape, data_offsets }] of Object.entries(header)) {
     if (name === "__metadata__") continue;
     const [from, to] = data_offsets.map((/** @type {number} */ o) => o + 8 + length);
-    const part = bytes.slice(from, to);
+    const part = new Uint8Array(bytes.subarray(from, to)); // a copy: its buffer starts where it starts
     const numbers =
       dtype === "F32" ? new Float32Array(part.buffer) : dtype === "I8" ? new Int8Array(part.buffer) : part;
     stored[name] = { shape, dtype, data: Float64Array.from(numbers) };

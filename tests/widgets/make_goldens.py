@@ -1,0 +1,120 @@
+"""Write what the figures' mathematics must give, computed by torch in double precision.
+
+    python tests/widgets/make_goldens.py
+
+`test_goldens.py` checks that the stored files are what this script gives now; node compares the JavaScript.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import torch
+
+from attnlab import attention
+from attnlab.tagging import shipped, words
+
+FOLDER = Path(__file__).parent / "goldens"
+SENTENCES = (
+    "I saw a saw",
+    "What do you do ?",
+    "There were many hotels there.",
+    "Can you open the can?",
+    "I don't think it's well-known (3.5 km).",
+    "👩‍👩‍👧 saw <script>alert('x')</script> שלום!",
+    "saw",
+    " ".join(["the old man the boat and"] * 4),
+)
+TEXTS = (
+    "",
+    " \t\n",
+    "I saw a saw",
+    "don’t can't cannot CANNOT it's 's I'd've",
+    "U.S. e.g. Mr. Smith, Ph.D. etc. a.m. ...",
+    "3.5 1,000 10:30am $5 #1 50% A4 x.com AT&T",
+    "http://x.com/a-b?c=d. www.x.org, me@x.org!",
+    "well-known and/or a--b --- – — “quoted” ‘so’",
+    "👩‍👩‍👧👍🏽!! 🇩🇪 :-) é e\u0301 ﬁ ß ẞ İstanbul ſ \u212a",
+    "שלום עולם مرحبا بالعالم नमस्ते 你好 世界",
+    "<script>alert('x')</script>\u0000\u0007 a\u200bb \ufeff\ufffd",
+    "ΟΔΟΣ Σ ǅ ŉ \u2028\u2029 \u00a0 x_y _ __ '",
+)
+ALPHABET = "aZsxn't.,:-/@&’'\"! \t09_éßИשم的👍\u0301\u200d🏽\u00a0İſ"
+
+
+def main() -> None:
+    """Write the three files."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, make in (("calculator", calculator), ("tagger", tagger), ("words", text_rules)):
+        content = json.dumps(make(), ensure_ascii=True, indent=0, separators=(",", ":"))
+        (FOLDER / f"{name}.json").write_text(content + "\n")
+
+
+def calculator() -> list[dict]:
+    """Attend to small matrices, ordinary and extreme."""
+    draw = torch.Generator().manual_seed(1)
+    cases = []
+    for n, d_model, d_k, d_v, size, causal, scale in (
+        (4, 3, 3, 3, 1.0, False, None),
+        (3, 5, 16, 4, 1.0, False, None),
+        (1, 2, 1, 3, 1.0, True, None),
+        (5, 2, 4, 1, 30.0, True, None),
+        (4, 3, 2, 2, 100.0, False, 1.0),  # scores beyond ±1e4: every row is one-hot
+        (4, 3, 2, 2, 0.0, False, None),  # all ties
+        (6, 4, 8, 8, 1.0, True, 0.01),
+    ):
+        x, w_q, w_k, w_v = (
+            size * torch.randn(rows, columns, generator=draw, dtype=torch.float64)
+            for rows, columns in ((n, d_model), (d_model, d_k), (d_model, d_k), (d_model, d_v))
+        )
+        q, k, v = x @ w_q, x @ w_k, x @ w_v
+        out, weights = attention(q, k, v, scale=scale, is_causal=causal, need_weights=True)
+        given = {"x": x, "wq": w_q, "wk": w_k, "wv": w_v}
+        want = {"q": q, "k": k, "v": v, "scores": q @ k.T, "weights": weights, "output": out}
+        cases.append(
+            {
+                "given": {key: t.tolist() for key, t in given.items()} | {"scale": scale, "causal": causal},
+                "want": {key: t.tolist() for key, t in want.items()},
+            }
+        )
+    return cases
+
+
+def tagger() -> list[dict]:
+    """Tag sentences with the shipped weights: in double precision, and as Python users see them."""
+    ours = shipped.ShippedTagger(shipped.FILE)
+    double = shipped.ShippedTagger(shipped.FILE)
+    double.model.double()
+    cases = []
+    for sentence in SENTENCES:
+        single, fine = ours.tag(sentence), double.tag(sentence)
+        cases.append(
+            {
+                "sentence": sentence,
+                "tokens": fine.tokens,
+                "tags": single.tags,
+                "probabilities": fine.probabilities.tolist(),
+                "weights": fine.weights.tolist(),
+                "single": single.probabilities.amax(-1).tolist(),
+            }
+        )
+    return cases
+
+
+def text_rules() -> list[dict]:
+    """Cut, describe and hash texts: written by hand, and thrown together from difficult characters."""
+    draw = random.Random(7)
+    thrown = ["".join(draw.choices(ALPHABET, k=draw.randint(1, 24))) for _ in range(120)]
+    cases = []
+    for text in (*TEXTS, *thrown):
+        tokens = words.split(text)
+        described = [words.features(token) for token in tokens]
+        hashes = [[words.bucket(f, seed, 2970) for f in row for seed in (0, 0x9E3779B9)] for row in described]
+        cases.append({"text": text, "tokens": tokens, "features": described, "buckets": hashes})
+    return cases
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+// The figures' mathematics against torch in double precision, and their text rules against Python's.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { attend, softmax } from "../../src/widgets/math/attention.js";
+import { readModel, tagText } from "../../src/widgets/math/tagger.js";
+import { bucket, features, split } from "../../src/widgets/math/words.js";
+
+const here = new URL(".", import.meta.url);
+const golden = (name) => JSON.parse(readFileSync(new URL(`goldens/${name}.json`, here), "utf8"));
+const model = readModel(readFileSync(new URL("../../src/attnlab/tagging/data/tagger.safetensors", here)));
+
+/** Compare nested numbers; the tolerance is relative to numbers larger than one. */
+function near(got, want, tolerance, where = "$") {
+  if (Array.isArray(want)) {
+    assert.equal(got.length, want.length, where);
+    want.forEach((value, at) => near(got[at], value, tolerance, `${where}[${at}]`));
+  } else {
+    const gap = Math.abs(got - want) / Math.max(1, Math.abs(want));
+    assert.ok(gap <= tolerance, `${where}: ${got} instead of ${want}`);
+  }
+}
+
+test("attention, every stage, to 1e-12", () => {
+  for (const { given, want } of golden("calculator")) {
+    const got = attend(given);
+    for (const [name, values] of Object.entries(want)) near(got[name], values, 1e-12, name);
+  }
+});
+
+test("a row with nothing allowed gives zeros, and large scores do not overflow", () => {
+  assert.deepEqual(softmax([-Infinity, -Infinity]), [0, 0]);
+  assert.deepEqual(softmax([1e4, -1e4]), [1, 0]);
+});
+
+test("text is cut, described and hashed as in Python", () => {
+  const cases = golden("words");
+  assert.ok(cases.length > 100);
+  for (const { text, tokens, features: described, buckets } of cases) {
+    assert.deepEqual(split(text), tokens, JSON.stringify(text));
+    const got = tokens.map(features);
+    assert.deepEqual(got, described, JSON.stringify(text));
+    assert.deepEqual(
+      got.map((row) => row.flatMap((f) => [0, 0x9e3779b9].map((seed) => bucket(f, seed, 2970)))),
+      buckets,
+    );
+  }
+});
+
+test("half a surrogate pair is replaced, not passed on", () => {
+  assert.deepEqual(split("a\ud800b"), ["a", "\ufffd", "b"]);
+});
+
+test("the tagger to 1e-12 in double precision, and to 1e-5 of what Python prints", () => {
+  for (const { sentence, tokens, tags, probabilities, weights, single } of golden("tagger")) {
+    const got = tagText(model, sentence);
+    assert.deepEqual(got.tokens, tokens);
+    assert.deepEqual(got.tags, tags);
+    near(got.probabilities, probabilities, 1e-12, `${sentence} probabilities`);
+    near(got.weights, weights, 1e-12, `${sentence} weights`);
+    near(got.probabilities.map((row) => Math.max(...row)), single, 1e-5, `${sentence} single`);
+  }
+});
+
+test("I saw a saw", () => {
+  assert.deepEqual(tagText(model, "I saw a saw").tags, ["PRON", "VERB", "DET", "NOUN"]);
+  assert.deepEqual(tagText(model, "").tags, []);
+});
+
+test("the page's file holds the very same bytes", () => {
+  const script = readFileSync(new URL("../../src/attnlab/static/tagger-model.js", here), "utf8");
+  const scope = {};
+  new Function("globalThis", script)(scope);
+  const stored = readFileSync(new URL("../../src/attnlab/tagging/data/tagger.safetensors", here));
+  assert.ok(Buffer.from(scope.attnlabModels.tagger, "base64").equals(stored));
+  assert.ok(script.length <= 150_000 && stored.length <= 150_000);
+});

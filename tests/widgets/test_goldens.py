@@ -1,0 +1,57 @@
+"""The stored goldens are what torch computes now, and the built scripts are what the sources give."""
+
+import importlib.util
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+spec = importlib.util.spec_from_file_location("make_goldens", HERE / "make_goldens.py")
+make_goldens = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(make_goldens)
+
+
+def assert_same(stored, now, where="$"):
+    """Compare numbers to a hair and everything else exactly."""
+    if isinstance(now, float) or isinstance(stored, float):
+        assert stored == pytest.approx(now, rel=1e-5 if "single" in where else 1e-11, abs=1e-13), where
+    elif isinstance(now, dict):
+        assert stored.keys() == now.keys(), where
+        for key in now:
+            assert_same(stored[key], now[key], f"{where}.{key}")
+    elif isinstance(now, list | tuple):
+        assert len(stored) == len(now), where
+        for at, (a, b) in enumerate(zip(stored, now, strict=True)):
+            assert_same(a, b, f"{where}[{at}]")
+    else:
+        assert stored == now, where
+
+
+@pytest.mark.parametrize("name", ["calculator", "tagger", "text_rules"])
+def test_the_stored_goldens_are_current(name):
+    file = HERE / "goldens" / f"{'words' if name == 'text_rules' else name}.json"
+    assert_same(json.loads(file.read_text()), getattr(make_goldens, name)())
+
+
+def test_the_built_scripts_are_what_the_sources_give(tmp_path):
+    subprocess.run(["node", "scripts/build_widgets.mjs", str(tmp_path)], cwd=ROOT, check=True)
+    built = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.js"))
+    assert {path.name for path in built} == {"attnlab.js", "calculator.js", "tag.js"}
+    for path in built:
+        assert (ROOT / path).read_bytes() == (tmp_path / path).read_bytes(), f"{path}: run `make widgets`"
+
+
+def test_every_module_is_small_and_the_page_gets_one_script():
+    modules = [path for path in (ROOT / "src/attnlab/static").glob("*.js") if path.name != "tagger-model.js"]
+    assert modules
+    for path in modules:
+        assert path.stat().st_size < 30_000, path.name
+    assert [path.name for path in (ROOT / "_static").rglob("*.js")] == ["attnlab.js"]
+
+
+def test_the_types_hold():
+    done = subprocess.run(["npx", "--no-install", "tsc", "-p", "tsconfig.json"], cwd=ROOT, capture_output=True)
+    assert done.returncode == 0, done.stdout.decode()
