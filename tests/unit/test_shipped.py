@@ -1,0 +1,145 @@
+"""The shipped tagger: as good as its card says, small, the same in both files, at ease with odd input."""
+
+import base64
+import itertools
+import re
+
+import conllu
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnlab.tagging import shipped, words
+from attnlab.tagging.treebank import CHECKSUMS
+
+PAGE = shipped.FILE.parents[2] / "static/tagger-model.js"
+
+
+def test_the_sentence_of_the_book():
+    tagged = shipped.load().tag("I saw a saw")
+    assert tagged.tokens == ("I", "saw", "a", "saw")
+    assert tagged.tags == ("PRON", "VERB", "DET", "NOUN")
+    assert tagged.probabilities.shape == (4, 17)
+    assert tagged.weights.shape == (2, 4, 4, 4)
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_the_accuracy_on_the_card_is_the_accuracy(treebank, split):
+    tagger, right, total = shipped.load(), 0, 0
+    for tokens, tags in getattr(treebank, split):
+        right += sum(a == b for a, b in zip(tagger.tag(tokens).tags, tags, strict=True))
+        total += len(tags)
+    assert 100 * right / total == pytest.approx(tagger.card["accuracy"][split], abs=0.02)
+    assert 100 * right / total >= 94.5
+
+
+def test_both_files_are_small_and_hold_the_same_bytes():
+    page = PAGE.read_text()
+    stored = shipped.FILE.read_bytes()
+    assert len(stored) <= 150_000
+    assert len(page) <= 150_000
+    assert base64.b64decode(re.search(r'"([A-Za-z0-9+/=]+)"', page).group(1)) == stored
+
+
+def test_the_card_says_where_it_comes_from():
+    card = shipped.load().card
+    assert card["data"] == "UD English-EWT 2.16, train split"
+    assert card["licence"] == "CC BY-SA 4.0"
+    assert card["sha256"] == CHECKSUMS["en_ewt-ud-train.conllu"]
+    assert len(card["tags"]) == 17
+    assert "UD English-EWT" in repr(shipped.load())
+
+
+def test_rounding_loses_nothing_that_was_not_lost_in_training():
+    state = shipped.load().model.state_dict()
+    again = shipped.dequantize(shipped.quantize(state))
+    worst = max((again[name] - weight).abs().max().item() for name, weight in state.items())
+    assert state["out.weight"].abs().max() > 0.1
+    assert worst < 0.05  # a second rounding moves the clipped columns of the table a little, no more
+
+
+def test_four_bits_are_packed_and_unpacked_column_by_column():
+    table = torch.tensor([[-7.0, 3.0, 0.0, 7.0], [7.0, -1.0, 2.0, -6.0], [1.0, 7.0, -7.0, 5.0]])
+    packed = shipped.quantize({"table.weight": table})
+    assert packed["table.weight.q"].shape == (3, 2)
+    assert packed["table.weight.q"].dtype == torch.uint8
+    assert torch.allclose(shipped.dequantize(packed)["table.weight"], table, atol=1e-6)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_an_empty_sentence_is_an_empty_answer(text):
+    tagged = shipped.load().tag(text)
+    assert tagged.tokens == tagged.tags == ()
+    assert tagged.probabilities.shape == (0, 17)
+    assert tagged.weights.shape == (2, 4, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "text", ["👩‍👩‍👧 👍🏽!!", "שלום עולם", "<script>alert('x')</script>", "a\ud800b", "\u0000", "saw " * 300]
+)
+def test_odd_text_gets_an_answer(text):
+    tagged = shipped.load().tag(text)
+    n = len(tagged.tokens)
+    assert len(tagged.tags) == n
+    assert torch.allclose(tagged.probabilities.sum(-1), torch.ones(n))
+    assert torch.allclose(tagged.weights.sum(-1), torch.ones(2, 4, n), atol=1e-5)
+
+
+@given(st.text(max_size=40))
+def test_splitting_loses_no_letter_and_invents_none(text):
+    tokens = words.split(text)
+    assert all(tokens)
+    kept = re.sub("[\ud800-\udfff]", "\ufffd", text)
+    assert "".join(tokens) == "".join(c for c in kept if not words._is_space(c))
+
+
+def test_tokens_are_those_of_the_treebank(treebank_folder):
+    def spans(tokens):
+        ends = [0]
+        for token in tokens:
+            ends.append(ends[-1] + len(token))
+        return set(itertools.pairwise(ends))
+
+    found = gold = shared = 0
+    with open(treebank_folder / "en_ewt-ud-dev.conllu", encoding="utf-8") as file:
+        for sentence in conllu.parse_incr(file):
+            want = spans(token["form"] for token in sentence if isinstance(token["id"], int))
+            got = spans(words.split(sentence.metadata["text"]))
+            found, gold, shared = found + len(got), gold + len(want), shared + len(got & want)
+    assert 2 * shared / (found + gold) >= 0.98
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("don't", ["do", "n't"]),
+        ("Can't", ["Ca", "n't"]),
+        ("cannot", ["can", "not"]),
+        ("it’s", ["it", "’s"]),
+        ("well-known", ["well", "-", "known"]),
+        ("U.S. e.g. Mr. Smith.", ["U.S.", "e.g.", "Mr.", "Smith", "."]),
+        ("3.5, 1,000 and 10:30", ["3.5", ",", "1,000", "and", "10:30"]),
+        ("http://x.com/a-b me@x.org", ["http://x.com/a-b", "me@x.org"]),
+        ("wait... no!!", ["wait", "...", "no", "!!"]),
+        ("👩‍👩‍👧👍🏽", ["👩‍👩‍👧", "👍🏽"]),
+    ],
+)
+def test_how_text_is_cut(text, tokens):
+    assert words.split(text) == tokens
+
+
+def test_features_and_hashes():
+    assert words.features("USA")[-1] == "shape=XX"
+    assert words.features("B2b-x")[-1] == "shape=Xdx-x"
+    assert words.bucket("foobar", 0, 2**32) == 0xBF9CF968  # published FNV-1a test vector
+    assert words.bucket("foobar", 1, 2**32) != words.bucket("foobar", 0, 2**32)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(TypeError, match="sentence must be a str or a sequence of str, got 3"):
+        shipped.load().tag(3)
+    with pytest.raises(TypeError, match=r"sentence must be a str or a sequence of str, got \['a', 1\]"):
+        shipped.load().tag(["a", 1])
+    with pytest.raises(TypeError, match="text must be a str, got NoneType"):
+        words.split(None)

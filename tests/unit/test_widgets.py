@@ -1,0 +1,157 @@
+"""The figures' Python side: what a page and a reader without scripts get, and what an exercise can read."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+import torch
+
+from attnlab import attention, widgets
+from attnlab.tagging import shipped
+
+X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+W = [[0.5, -1.0], [2.0, 0.25]]
+
+
+class Cells(HTMLParser):
+    """Collect the rows of a table as text, and the attributes of the figure."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.figure, self.tags, self.open = [], {}, [], False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag == "figure":
+            self.figure = dict(attrs)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+            self.open = True
+
+    def handle_endtag(self, tag):
+        self.open = self.open and tag not in ("td", "th")
+
+    def handle_data(self, data):
+        if self.open:
+            self.rows[-1][-1] += data
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: widgets.TagSentence(), lambda: widgets.Calculator(X, W, W, W, "abc")]
+)
+def test_a_figure_shows_itself_in_both_forms(make):
+    figure = make()
+    data, _ = figure._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/plain"] == f"<figure: {figure.name}>"
+    cells = Cells(data["text/html"])
+    assert cells.figure["class"] == "attnlab-figure"
+    assert cells.figure["data-attnlab"] == figure.name
+    assert json.loads(cells.figure["data-settings"]) == figure.settings()
+    assert cells.tags.count("table") == cells.tags.count("figcaption") == 1
+    assert data["text/html"] == make()._repr_html_()
+
+
+def test_the_calculators_table_holds_torchs_numbers():
+    figure = widgets.Calculator(X, W, torch.tensor(W), W, ["I", "saw", "it"], causal=True)
+    x, w = torch.tensor(X).double(), torch.tensor(W).double()
+    out, weights = attention(x @ w, x @ w, x @ w, is_causal=True, need_weights=True)
+    rows = Cells(figure._repr_html_()).rows
+    assert rows[0] == ["token", "takes of I", "takes of saw", "takes of it", "output 1", "output 2"]
+    got = torch.tensor([[float(cell) for cell in row[1:]] for row in rows[1:]])
+    assert torch.allclose(got, torch.cat((weights, out), -1).float(), atol=5e-5)
+    assert torch.equal(figure.weights, weights)
+    assert torch.equal(figure.output, out)
+
+
+def test_a_change_of_a_trait_changes_the_numbers():
+    figure = widgets.Calculator(X, W, W, W, ["I", "saw", "it"])
+    before = figure.weights
+    figure.X = [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    assert torch.allclose(figure.weights[2], torch.full((3,), 1 / 3, dtype=torch.float64))
+    assert not torch.allclose(figure.weights, before)
+
+
+def test_the_taggers_table_holds_the_packages_numbers():
+    figure = widgets.TagSentence("I saw a saw", word=3, head="2.1")
+    tagged = shipped.load().tag("I saw a saw")
+    rows = Cells(figure._repr_html_()).rows
+    assert [row[:2] for row in rows] == [
+        ["word", "tag"],
+        *map(list, zip(tagged.tokens, tagged.tags, strict=True)),
+    ]
+    got = torch.tensor([[float(cell) for cell in row[2:]] for row in rows[1:]])
+    want = torch.stack((tagged.probabilities.amax(-1), tagged.weights[1, 0, 3]), -1)
+    assert torch.allclose(got, want, atol=5e-5)
+    assert figure.tagged.tags == ("PRON", "VERB", "DET", "NOUN")
+
+
+def test_the_mean_of_the_heads_is_shown_unless_one_is_named():
+    weights = shipped.load().tag("I saw a saw").weights
+    assert torch.equal(widgets.TagSentence().weights, weights.mean((0, 1)))
+    assert torch.equal(widgets.TagSentence(head="1.4").weights, weights[0, 3])
+
+
+def test_what_is_typed_is_text_and_never_markup():
+    sentence = "<script>alert('x')</script> & \"quotes\" <img onerror=x>"
+    text = widgets.TagSentence(sentence)._repr_html_()
+    cells = Cells(text)
+    assert set(cells.tags) == {"figure", "table", "thead", "tbody", "tr", "th", "td", "figcaption"}
+    assert json.loads(cells.figure["data-settings"])["sentence"] == sentence
+    assert not re.search(r"<(script|img)", text)
+
+
+def test_an_empty_sentence_has_an_empty_table():
+    assert Cells(widgets.TagSentence("")._repr_html_()).rows == [["word", "tag", "probability", "weight"]]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: widgets.TagSentence(3), TypeError, "sentence must be a str, got int"),
+        (lambda: widgets.TagSentence("I saw", word=2), ValueError, "word must be from 0 to 1, .* got 2"),
+        (
+            lambda: widgets.TagSentence("I saw", head="9"),
+            ValueError,
+            "head must be 'mean' or one of 1.1, .*'9'",
+        ),
+        (
+            lambda: widgets.Calculator(X, W, W, W, ["I"]),
+            ValueError,
+            "tokens must name the 3 rows of X, got 1 names",
+        ),
+        (
+            lambda: widgets.Calculator(X, [[1.0]], W, W, "abc"),
+            ValueError,
+            r"W_q must have shape \(d_model = 2, width\), got \(1, 1\)",
+        ),
+        (
+            lambda: widgets.Calculator(X, W, [[1.0], [2.0]], W, "abc"),
+            ValueError,
+            r"W_k must have the shape of W_q, \(2, 2\); got \(2, 1\)",
+        ),
+        (
+            lambda: widgets.Calculator([[1.0], [1.0, 2.0]], W, W, W, "ab"),
+            ValueError,
+            "X must be rows of numbers, all of one length",
+        ),
+        (
+            lambda: widgets.Calculator([[float("nan"), 1.0]], W, W, W, "a"),
+            ValueError,
+            "X must hold finite numbers",
+        ),
+        (
+            lambda: widgets.Calculator(X, W, W, W, "abc", stage=7),
+            ValueError,
+            "stage must be from 1 to 6, got 7",
+        ),
+        (lambda: widgets.Calculator([1.0], W, W, W, "a"), ValueError, r"X must have shape \(rows, columns\)"),
+    ],
+)
+def test_bad_input_is_named(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
