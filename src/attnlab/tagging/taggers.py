@@ -98,7 +98,7 @@ class Vocabulary:
             Feature numbers (n, features).
         """
         rows = [[self._number(feature) for feature in self._describe(word)] for word in words]
-        return torch.tensor(rows).reshape(len(words), -1)
+        return torch.tensor(rows, dtype=torch.long).reshape(len(words), len(self._describe("")))
 
     def _number(self, feature: str) -> int:
         # "Great" at the start of a sentence may be new when "great" is not.

@@ -1,0 +1,136 @@
+"""Training, evaluation, and the stored results of the treebank, recomputed and retrained."""
+
+import importlib.util
+import json
+import statistics
+from pathlib import Path
+
+import pytest
+import torch
+
+from attnlab.tagging import MostFrequentTag, Tagger, Vocabulary, evaluate, grammar, predict, train
+from attnlab.tagging.treebank import CHECKSUMS, strongly_ambiguous
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+STORED = json.loads((BENCHMARKS / "results/tagging.json").read_text())
+SENTENCES = grammar.sample(600, seed=5)
+
+
+def benchmark():
+    spec = importlib.util.spec_from_file_location("benchmark_tagging", BENCHMARKS / "tagging.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def small(seed=0, **options):
+    torch.manual_seed(seed)
+    return Tagger(Vocabulary(SENTENCES), d_model=16, n_heads=2, **options)
+
+
+def test_the_lookup_on_the_treebank(treebank):
+    score = evaluate(MostFrequentTag(treebank.train), treebank.test, strongly_ambiguous(treebank.train))
+    assert (round(score.all, 2), round(score.strong, 2)) == (89.49, 70.91)
+    assert score.all == STORED["rows"]["lookup"]["all"]["mean"]
+
+
+@pytest.mark.parametrize(
+    ("row", "all_", "strong"),
+    [("word", 85.2, 68.6), ("affixes", 89.8, 70.6), ("attention", 91.2, 76.5), ("rotary", 94.5, 90.0)],
+)
+def test_the_stored_rows_reach_what_the_design_asks(row, all_, strong):
+    stored = STORED["rows"][row]
+    assert stored["all"]["mean"] >= all_
+    assert stored["strong"]["mean"] >= strong
+
+
+@pytest.mark.parametrize("row", STORED["rows"])
+def test_the_stored_means_are_those_of_the_runs(row):
+    stored = STORED["rows"][row]
+    seeds = [run["seed"] for run in stored["runs"]]
+    assert seeds == ([None] if row == "lookup" else [0, 1, 2])
+    for key in ("all", "strong", "seconds"):
+        values = [run[key] for run in stored["runs"]]
+        assert stored[key]["mean"] == pytest.approx(statistics.mean(values))
+        if len(values) > 1:
+            assert stored[key]["std"] == pytest.approx(statistics.stdev(values))
+
+
+def test_the_stored_results_say_where_they_come_from():
+    assert STORED["data"]["sha256"] == CHECKSUMS
+    assert STORED["made by"] == "python benchmarks/tagging.py"
+    assert set(STORED["machine"]) == {"processor", "threads", "python", "torch"}
+    assert [row for row in STORED["rows"] if row != "lookup"] == list(benchmark().ROWS)
+
+
+def test_training_again_stays_within_the_stored_spread(treebank):
+    again = benchmark().quick(treebank, seed=1)
+    for key in ("all", "strong"):
+        values = [run[key] for run in STORED["quick"]["runs"]]
+        room = max(4 * statistics.stdev(values), 0.6)
+        assert abs(again[key] - statistics.mean(values)) <= room
+    assert STORED["quick"]["setting"] == benchmark().QUICK
+
+
+def test_the_same_seed_trains_the_same_tagger():
+    def weights(seed):
+        tagger = small(seed, context="attention", positions="rotary", dropout=0.2, word_dropout=0.2)
+        train(tagger, SENTENCES, SENTENCES[:50], epochs=1, seed=seed, progress=False)
+        return torch.cat([p.flatten() for p in tagger.parameters()])
+
+    assert torch.equal(weights(0), weights(0))
+    assert not torch.equal(weights(0), weights(1))
+
+
+def test_the_best_epoch_is_kept_and_patience_ends_training():
+    tagger = small()
+    history = train(
+        tagger, SENTENCES, SENTENCES[:100], epochs=30, seed=0, lr=5e-3, patience=2, progress=False
+    )
+    assert len(history.dev) < 30
+    assert len(history.dev) == history.best_epoch + 2
+    assert history.dev[history.best_epoch - 1] == max(history.dev)
+    assert evaluate(tagger, SENTENCES[:100]).all / 100 == max(history.dev)
+    assert not tagger.training
+    assert history.seconds > 0
+
+
+@pytest.mark.parametrize("context", ["none", "mean", "attention", "causal attention"])
+def test_padding_changes_no_answer(context):
+    tagger = small(context=context, positions="learned").eval()
+    alone = [predict(tagger, [words])[0] for words, _ in SENTENCES[:40]]
+    assert predict(tagger, [words for words, _ in SENTENCES[:40]]) == alone
+    ids = tagger.vocabulary.encode(SENTENCES[0][0])[None]
+    padded = torch.nn.functional.pad(ids, (0, 0, 0, 3))
+    assert torch.allclose(tagger(padded)[:, : ids.shape[1]], tagger(ids), atol=1e-5)
+
+
+def test_an_empty_list_and_an_empty_sentence():
+    assert predict(small(), []) == []
+    assert predict(small(), [(), ("I", "saw")])[0] == ()
+    assert predict(MostFrequentTag(SENTENCES), [()]) == [()]
+
+
+def test_unknown_words_and_guesses():
+    lookup = MostFrequentTag([(("dog", "Paris"), ("NOUN", "PROPN"))])
+    assert lookup.tag(("Dog", "Rome", "7", "?", "cat")) == ("NOUN", "PROPN", "NUM", "PUNCT", "NOUN")
+    vocabulary = Vocabulary([(("dog",), ("NOUN",))])
+    assert vocabulary.encode(("Dog", "cat")).tolist() == vocabulary.encode(("dog", "cow")).tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: small(context="all"),
+            "context must be none, mean, attention or causal attention, got 'all'",
+        ),
+        (lambda: small(positions="fixed"), "positions must be none, .* got 'fixed'"),
+        (lambda: small(positions="rotary"), "rotary positions turn queries and keys: .* it is 'none'"),
+        (lambda: train(small(), SENTENCES, SENTENCES, epochs=0, seed=0), "epochs must be at least 1, got 0"),
+        (lambda: train(small(), [], SENTENCES, epochs=1, seed=0), "train must hold at least one sentence"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
