@@ -234,8 +234,11 @@ export default figure({
         const cell = /** @type {HTMLInputElement} */ (el);
         const [i, j] = [Number(cell.dataset.row), Number(cell.dataset.column)];
         const value = values[i][j];
-        if (cell.tagName !== "INPUT") cell.textContent = fmt(value, name === "A" ? 3 : 2);
-        else if (document.activeElement !== cell || number(cell.value) !== null) cell.value = String(value);
+        if (cell.tagName !== "INPUT") {
+          cell.textContent = fmt(value, name === "A" ? 3 : 2);
+          // The name replaces the text for a screen reader, so it has the number too.
+          cell.setAttribute("aria-label", `${cell.textContent}, ${name} row ${i + 1} column ${j + 1}`);
+        } else if (document.activeElement !== cell || number(cell.value) !== null) cell.value = String(value);
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
         td.classList.toggle("is-source", sources(name, i, j));

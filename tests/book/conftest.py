@@ -50,6 +50,7 @@ class Site:
         context.add_init_script(
             f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
         )
+        context.set_default_timeout(8000)
         context.route("**/*", lambda route: self._let(route, address))
         page = context.new_page()
         page.on("console", lambda message: self._heard(name, message))

@@ -39,7 +39,8 @@ def violations(page) -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run({resultTypes: ['violations']}).then((r) => r.violations)")
-    return [f"{one['id']} ×{len(one['nodes'])}: {one['nodes'][0]['html'][:160]}" for one in found]
+    nodes = [(one["id"], one["nodes"][0], len(one["nodes"])) for one in found]
+    return [f"{rule} ×{n}: {node['html'][:160]} {node['failureSummary'][:200]}" for rule, node, n in nodes]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,0 +1,288 @@
+"""The figures in a page of the book: what a reader does, against the numbers that Python computes."""
+
+import html
+import io
+import json
+from contextlib import redirect_stdout
+
+import pytest
+import torch
+
+from attnlab.widgets import Calculator, TagSentence
+
+from .conftest import toc_pages
+from .test_browser import SIDEWAYS, violations
+
+torch.set_num_threads(1)
+X = [[1.0, 0.0], [0.5, -1.0], [0.0, 2.0]]
+W_Q, W_K, W_V = [[1.0, 0.5], [0.0, 1.0]], [[1.0, 0.0], [-1.0, 1.0]], [[2.0, 0.0, 1.0], [0.0, 1.0, -1.0]]
+TOKENS = ["I", "saw", "it"]
+SENTENCES = [
+    "",
+    "What do you do ?",
+    "There were many hotels there.",
+    "I'd can't 3.5% of e.g. Mr. O'Neill's well-known code@example.org, no?",
+    "I ❤️ 👩‍👩‍👧 saws 🙂",
+    "ראיתי מסור שלום",
+    "<script>window.hurt = 1</script> <img src=x onerror=window.hurt=2>",
+    "naïve café ﬁne İstanbul ǅ ß",
+]
+
+
+@pytest.fixture(scope="session")
+def bench(book):
+    """A page of the book with the two figures below its title, whatever the chapters show."""
+    page = (book / f"{toc_pages()[-1]}.html").read_text(encoding="utf-8")
+    title = after_title(page)
+    figures = TagSentence("I saw a saw", word=3)._repr_html_() + calculator()._repr_html_()
+    name = "chapters/bench"
+    (book / f"{name}.html").write_text(page[:title] + figures + page[title:], encoding="utf-8")
+    yield name
+    (book / f"{name}.html").unlink()
+
+
+def after_title(page: str) -> int:
+    """Find the place below the title of the article; print has a title of its own before it."""
+    return page.index("</h1>", page.index('<article class="bd-article">')) + len("</h1>")
+
+
+def calculator(**changes) -> Calculator:
+    given = {"X": X, "W_q": W_Q, "W_k": W_K, "W_v": W_V, "tokens": TOKENS}
+    return Calculator(**(given | changes))
+
+
+@pytest.fixture
+def page(site, bench):
+    return site.open(bench)
+
+
+def figure(page, name):
+    found = page.locator(f'figure[data-attnlab="{name}"]')
+    found.locator('[data-part="reset"]').wait_for()
+    return found
+
+
+def table(part) -> list[list[str]]:
+    rows = part.locator('[data-part="numbers"] tbody tr').all()
+    return [row.locator("th, td").all_text_contents() for row in rows]
+
+
+def assert_tagged(part, expected: TagSentence):
+    tagged = expected.tagged
+    rows = table(part)
+    assert [row[0] for row in rows] == list(tagged.tokens)
+    assert [row[1] for row in rows] == list(tagged.tags)
+    for row, p in zip(rows, tagged.probabilities.amax(-1).tolist(), strict=True):
+        assert float(row[2]) == pytest.approx(p, abs=6e-5)
+    if 0 <= expected.word < len(rows):
+        for row, weight in zip(rows, expected.weights[expected.word].tolist(), strict=True):
+            assert float(row[3]) == pytest.approx(weight, abs=6e-5)
+
+
+def assert_attended(part, expected: Calculator):
+    numbers = torch.cat((expected.weights, expected.output), -1).tolist()
+    rows = table(part)
+    assert [row[0] for row in rows] == expected.tokens
+    for row, wanted in zip(rows, numbers, strict=True):
+        assert [float(cell.replace("−", "-")) for cell in row[1:]] == pytest.approx(wanted, abs=6e-5)
+
+
+def test_the_tagger_shows_what_python_computes(page):
+    tag = figure(page, "tag")
+    assert_tagged(tag, TagSentence("I saw a saw", word=3))
+    assert [row[1] for row in table(tag)] == ["PRON", "VERB", "DET", "NOUN"]
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_any_sentence_is_tagged_as_in_python(page, sentence):
+    tag = figure(page, "tag")
+    tag.locator('[data-part="sentence"]').fill(sentence)
+    assert_tagged(tag, TagSentence(sentence))
+    assert tag.locator('[data-part="error"]').is_hidden()
+    assert page.evaluate("window.hurt === undefined")
+
+
+def test_a_very_long_sentence_is_cut_and_says_so(page):
+    tag = figure(page, "tag")
+    tag.locator('[data-part="sentence"]').fill("I saw a saw . " * 400)
+    assert len(table(tag)) == 128
+    assert "128" in tag.locator('[data-part="status"]').inner_text()
+    assert tag.locator('[data-part="error"]').is_hidden()
+
+
+def test_a_word_is_picked_with_the_keyboard_and_a_head_by_click(page):
+    tag = figure(page, "tag")
+    tag.locator('[data-part="token"]').nth(3).focus()
+    page.keyboard.press("ArrowRight")
+    assert_tagged(tag, TagSentence("I saw a saw", word=0))
+    page.keyboard.press("ArrowRight")
+    assert_tagged(tag, TagSentence("I saw a saw", word=1))
+    head = tag.locator('[data-part="heads"] [role="radio"], [data-part="heads"] input').nth(2)
+    value = head.get_attribute("data-value") or head.get_attribute("value")
+    head.click()
+    assert_tagged(tag, TagSentence("I saw a saw", word=1, head=value))
+    tag.locator('[data-part="reset"]').click()
+    assert_tagged(tag, TagSentence("I saw a saw", word=3))
+
+
+def test_a_figure_whose_weights_do_not_load_says_so(site, bench):
+    context = site.browser.new_context()
+    context.route("**/tagger-model.js", lambda route: route.abort())
+    page = context.new_page()
+    page.goto(f"{site.address}/{bench}.html")
+    error = page.locator('figure[data-attnlab="tag"] [data-part="error"]')
+    error.wait_for()
+    assert "did not load" in error.inner_text()
+    # The other figure of the page stands.
+    assert_attended(figure(page, "calculator"), calculator())
+
+
+def test_settings_that_do_not_fit_show_an_error_not_a_blank(site, book):
+    broken = calculator()
+    broken.W_q = [[1.0, 2.0]]
+    with pytest.raises(RuntimeError):
+        broken.table()
+
+    settings = html.escape(json.dumps(broken.settings()))
+    mount = f'<figure class="attnlab-figure" data-attnlab="calculator" data-settings="{settings}"></figure>'
+    text = (book / f"{toc_pages()[-1]}.html").read_text(encoding="utf-8")
+    title = after_title(text)
+    (book / "chapters/broken.html").write_text(text[:title] + mount + text[title:], encoding="utf-8")
+    page = site.open("chapters/broken")
+    (book / "chapters/broken.html").unlink()
+    message = page.locator('[data-part="error"]').inner_text()
+    assert "W_q must have as many rows" in message
+    site.errors.clear()
+
+
+def test_an_edited_number_changes_the_output_as_torch_says(page):
+    part = figure(page, "calculator")
+    assert_attended(part, calculator())
+    cell = part.locator('[data-part="matrix-X"] input').nth(3)
+    cell.fill("1.5")
+    cell.press("Enter")
+    edited = [row[:] for row in X]
+    edited[1][1] = 1.5
+    assert_attended(part, calculator(X=edited))
+    part.locator('[data-part="causal"]').check()
+    assert_attended(part, calculator(X=edited, causal=True))
+    cell.fill("1e")
+    cell.press("Enter")
+    assert "is not a number" in part.locator('[data-part="status"]').inner_text()
+    assert_attended(part, calculator(X=edited, causal=True))
+    part.locator('[data-part="reset"]').click()
+    assert_attended(part, calculator())
+
+
+def test_the_six_stages_show_their_matrices(page):
+    part = figure(page, "calculator")
+    x, wq, wk = (torch.tensor(m, dtype=torch.float64) for m in (X, W_Q, W_K))
+    scores = x @ wq @ (x @ wk).T
+    wanted = {
+        2: ("Q", x @ wq),
+        3: ("S", scores),
+        4: ("scaled", scores / 2**0.5),
+        6: ("O", calculator().output),
+    }
+    for stage in range(2, 7):
+        part.locator('[data-part="next"]').click()
+        assert f"Stage {stage} of 6" in part.locator('[data-part="status"]').inner_text()
+        if stage in wanted:
+            name, matrix = wanted[stage]
+            cells = part.locator(f'[data-part="matrix-{name}"] button').all_text_contents()
+            shown = [float(cell.replace("−", "-")) for cell in cells]
+            assert shown == pytest.approx(matrix.flatten().tolist(), abs=5.1e-3)
+        assert part.locator('[data-part="formula"]').inner_text().strip()
+    assert part.locator('[data-part="next"]').is_disabled()
+
+
+@pytest.mark.parametrize("name", ["tag", "calculator"])
+def test_copied_code_runs(site, bench, name):
+    page = site.open(bench, permissions=["clipboard-read", "clipboard-write"])
+    part = figure(page, name)
+    part.locator('[data-part="pytorch"]').click()
+    page.wait_for_timeout(100)
+    code = page.evaluate("navigator.clipboard.readText()")
+    shown = io.StringIO()
+    with redirect_stdout(shown):
+        exec(code, {})
+    assert shown.getvalue().strip()
+    if name == "tag":
+        assert all(tag in shown.getvalue() for tag in ("PRON", "VERB", "DET", "NOUN"))
+
+
+def test_a_copied_link_opens_the_same_state(site, bench):
+    page = site.open(bench, permissions=["clipboard-read", "clipboard-write"])
+    tag = figure(page, "tag")
+    tag.locator('[data-part="sentence"]').fill("What do you do?")
+    tag.locator('[data-part="token"]').nth(3).click()
+    tag.locator('[data-part="link"]').click()
+    page.wait_for_timeout(100)
+    page.goto(page.evaluate("navigator.clipboard.readText()"))
+    assert_tagged(figure(page, "tag"), TagSentence("What do you do?", word=3))
+    # The other figure is as the page has it.
+    assert_attended(figure(page, "calculator"), calculator())
+
+
+def test_a_saved_picture_is_svg(page):
+    for name in ("tag", "calculator"):
+        with page.expect_download() as download:
+            figure(page, name).locator('[data-part="svg"]').click()
+        text = download.value.path().read_text(encoding="utf-8")
+        assert text.lstrip().startswith("<svg")
+        assert "http://www.w3.org/2000/svg" in text
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_in_any_state(site, bench, theme):
+    page = site.open(bench, theme=theme)
+    assert violations(page) == []
+    for details in page.locator("figure details:not([open]) > summary").all():
+        details.click()
+    figure(page, "tag").locator('[data-part="token"]').nth(1).click()
+    for _ in range(5):
+        figure(page, "calculator").locator('[data-part="next"]').click()
+        # Colours fade over; axe must see where they end.
+        page.wait_for_timeout(300)
+        assert violations(page) == []
+    figure(page, "tag").locator('[data-part="sentence"]').fill("")
+    assert violations(page) == []
+
+
+def test_a_phone_shows_both_figures_whole_and_with_room_for_a_thumb(site, bench):
+    page = site.open(bench, width=320, height=700)
+    assert page.evaluate(SIDEWAYS) == []
+    for _ in range(5):
+        figure(page, "calculator").locator('[data-part="next"]').click()
+        assert page.evaluate(SIDEWAYS) == []
+    small = page.evaluate(
+        """[...document.querySelectorAll("figure button, figure input, figure summary")]
+        .filter((e) => e.offsetParent && e.type !== "checkbox")
+        .filter((e) => { const r = e.getBoundingClientRect(); return r.width < 24 || r.height < 24; })
+        .map((e) => e.outerHTML.slice(0, 90))"""
+    )
+    assert small == []
+
+
+def test_the_figures_keep_up_with_typing(page):
+    """From a key press to the frame that shows it; the bound is generous, machines are shared."""
+    figure(page, "tag")
+    times = page.evaluate(
+        """async () => {
+          const input = document.querySelector('[data-part="sentence"]');
+          const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+          const times = [];
+          for (const text of ["I", "I saw", "I saw a", "I saw a saw", "I saw it", "Do you ?"]) {
+            await frame();
+            const start = performance.now();
+            input.value = text;
+            input.dispatchEvent(new Event("input", { bubbles: true }));
+            await frame();
+            times.push(performance.now() - start);
+          }
+          return times.sort((a, b) => a - b);
+        }"""
+    )
+    median = times[len(times) // 2]
+    print(f"key press to painted change: median {median:.0f} ms")
+    assert median < 150
