@@ -61,6 +61,9 @@ def mend_context(
         # A list whose children are no list items, entries with a role that ARIA has dropped.
         body = body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
         body = re.sub(r' role="doc-(biblioentry|backlink)"', "", body)
+        # The corner of a table is no header; the text of a summary is its name.
+        body = re.sub(r'<th class="head[^"]*"><p></p></th>', "<td></td>", body)
+        body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
         context["body"] = body
 
 
