@@ -13,9 +13,9 @@ WRONG = sorted(HERE.glob("*/wrong_*.py"))
 
 
 def run(source: str) -> dict:
-    """Execute one answer as a notebook would, with torch and Fraction imported."""
+    """Execute one answer as a notebook would, with what its chapter imports."""
     space: dict = {}
-    exec("import torch\nfrom fractions import Fraction\n", space)
+    exec("import torch\nfrom fractions import Fraction\nfrom attnlab.checks import check\n", space)
     exec(source, space)
     return space
 

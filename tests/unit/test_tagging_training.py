@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from attnlab.tagging import MostFrequentTag, Tagger, Vocabulary, evaluate, grammar, predict, train
+from attnlab.tagging import MostFrequentTag, Tagger, Vocabulary, evaluate, grammar, predict, train, training
+from attnlab.tagging.training import Score
 from attnlab.tagging.treebank import CHECKSUMS, strongly_ambiguous
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -80,6 +81,21 @@ def test_the_same_seed_trains_the_same_tagger():
 
     assert torch.equal(weights(0), weights(0))
     assert not torch.equal(weights(0), weights(1))
+
+
+def test_the_best_epoch_is_kept_though_later_ones_are_worse(monkeypatch):
+    seen = []
+
+    def scripted(tagger, _):
+        seen.append(torch.cat([p.detach().flatten() for p in tagger.parameters()]))
+        return Score((50.0, 90.0, 70.0)[len(seen) - 1], float("nan"), 1, 0)
+
+    monkeypatch.setattr(training, "evaluate", scripted)
+    tagger = small()
+    assert train(tagger, SENTENCES, SENTENCES, epochs=3, seed=0, progress=False).best_epoch == 2
+    kept = torch.cat([p.detach().flatten() for p in tagger.parameters()])
+    assert torch.equal(kept, seen[1])
+    assert not torch.equal(kept, seen[2])
 
 
 def test_the_best_epoch_is_kept_and_patience_ends_training():

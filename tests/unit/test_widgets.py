@@ -105,6 +105,14 @@ def test_what_is_typed_is_text_and_never_markup():
     assert not re.search(r"<(script|img)", text)
 
 
+def test_names_of_tokens_are_text_and_never_markup():
+    names = ["<b>I</b>", "a & b", '"c"']
+    cells = Cells(widgets.Calculator(X, W, W, W, names)._repr_html_())
+    assert "b" not in cells.tags
+    assert [row[0] for row in cells.rows[1:]] == names
+    assert cells.rows[0][1:4] == [f"takes of {name}" for name in names]
+
+
 def test_an_empty_sentence_has_an_empty_table():
     assert Cells(widgets.TagSentence("")._repr_html_()).rows == [["word", "tag", "probability", "weight"]]
 

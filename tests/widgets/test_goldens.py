@@ -53,5 +53,7 @@ def test_every_module_is_small_and_the_page_gets_one_script():
 
 
 def test_the_types_hold():
-    done = subprocess.run(["npx", "--no-install", "tsc", "-p", "tsconfig.json"], cwd=ROOT, capture_output=True)
+    done = subprocess.run(
+        ["npx", "--no-install", "tsc", "-p", "tsconfig.json"], cwd=ROOT, capture_output=True
+    )
     assert done.returncode == 0, done.stdout.decode()

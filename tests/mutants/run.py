@@ -1,0 +1,158 @@
+"""Break the package in small ways and see the tests turn red.
+
+    python tests/mutants/run.py            all mutants
+    python tests/mutants/run.py scale mask those whose names contain one of these
+
+Each mutant is one exact change of one place in a copy of src/; the tests named beside it must then fail.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One way to be wrong."""
+
+    name: str
+    file: str
+    right: str
+    wrong: str
+    tests: str
+
+
+MUTANTS = (
+    Mutant("softmax over the queries", "scores.py", "torch.softmax(scores.masked_fill(empty, 0.0), dim)",
+           "torch.softmax(scores.masked_fill(empty, 0.0), -2)", "unit/test_attention.py"),
+    Mutant("no scale", "scores.py", "scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale",
+           "scale = 1.0 if scale is None else scale", "unit/test_attention.py"),
+    Mutant("scale by d instead of its root", "scores.py", "1 / math.sqrt(q.shape[-1])",
+           "1 / q.shape[-1]", "unit/test_attention.py"),
+    Mutant("mask after the softmax", "scores.py", "scores = scores.masked_fill(~mask, -math.inf)",
+           "return torch.softmax(scores, dim) * mask", "unit/test_attention.py"),
+    Mutant("inverted mask", "scores.py", "scores = scores.masked_fill(~mask, -math.inf)",
+           "scores = scores.masked_fill(mask, -math.inf)", "unit/test_attention.py"),
+    Mutant("the empty row is uniform", "scores.py", ", dim).masked_fill(empty, 0.0)", ", dim)",
+           "unit/test_attention.py"),
+    Mutant("the empty row is NaN", "scores.py", "torch.softmax(scores.masked_fill(empty, 0.0), dim)",
+           "torch.softmax(scores, dim)", "unit/test_attention.py"),
+    Mutant("the fused road forgets the empty row", "attention.py", "return out.masked_fill(~alive, 0.0)",
+           "return out", "unit/test_attention.py"),
+    Mutant("the fused road forgets the mask beside a bias", "attention.py",
+           "bias = bias if mask is None else bias.masked_fill(~mask, -math.inf)", "bias = bias",
+           "unit/test_attention.py"),
+    Mutant("causal is forgotten when a mask is given", "attention.py",
+           "mask = past if mask is None else mask & past", "mask = past if mask is None else mask",
+           "unit/test_attention.py"),
+    Mutant("causal off by one", "masks.py", ".tril()", ".tril(-1)", "unit/test_masks.py"),
+    Mutant("causal sees one ahead", "masks.py", ".tril()", ".tril(1)", "unit/test_masks.py"),
+    Mutant("padding on the wrong side", "masks.py", "< lengths[:, None])", ">= n - lengths[:, None])",
+           "unit/test_masks.py"),
+    Mutant("window looks the wrong way", "masks.py", "offset = position - position[:, None]",
+           "offset = position[:, None] - position", "unit/test_masks.py"),
+    Mutant("rotary shifted by one", "positions.py", "positions.to(dtype)[..., None]",
+           "(positions.to(dtype) + 1)[..., None]", "unit/test_positions.py"),
+    Mutant("rotary turns the wrong pairs", "positions.py", "a, b = x[..., 0::2], x[..., 1::2]",
+           "a, b = x.chunk(2, dim=-1)", "unit/test_positions.py"),
+    Mutant("rotary mirrors instead of turning", "positions.py",
+           "torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1)",
+           "torch.stack((a * cos + b * sin, a * sin + b * cos), dim=-1)", "unit/test_positions.py"),
+    Mutant("sine and cosine swapped", "positions.py", "(angles.sin(), angles.cos())",
+           "(angles.cos(), angles.sin())", "unit/test_positions.py"),
+    Mutant("heads split without moving them", "multihead.py",
+           "x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)",
+           "x.reshape(x.shape[0], self.n_heads, x.shape[1], self.d_head)", "unit/test_multihead.py"),
+    Mutant("queries and keys swapped", "multihead.py", "self.q_proj(x))", "self.k_proj(x))",
+           "unit/test_multihead.py"),
+    Mutant("rotary on the queries alone", "multihead.py", "q, k = rotary(q), rotary(k)", "q = rotary(q)",
+           "unit/test_multihead.py"),
+    Mutant("keys of cross-attention from the decoder", "multihead.py", "self._split(self.k_proj(context))",
+           "self._split(self.k_proj(x))", "unit/test_multihead.py"),
+    Mutant("a batch mask read as a head mask", "multihead.py",
+           "return x.unsqueeze(1) if isinstance(x, Tensor) and x.dim() == 3 else x", "return x",
+           "unit/test_multihead.py"),
+    Mutant("a ceiling that takes the smallest count", "tagging/grammar.py", "sum(max(counts.values())",
+           "sum(min(counts.values())", "unit/test_tagging_grammar.py"),
+    Mutant("a checksum nobody compares", "tagging/treebank.py", "if got != checksum:", "if False:",
+           "unit/test_tagging_treebank.py"),
+    Mutant("the last epoch instead of the best", "tagging/training.py", "tagger.load_state_dict(best)",
+           "pass", "unit/test_tagging_training.py"),
+    Mutant("contractions stay whole", "tagging/words.py", "if low.endswith(ending)", "if False",
+           "unit/test_shipped.py"),
+    Mutant("a checker that ignores the axis", "checks/chapter01.py", "if near(got, mistake):", "if False:",
+           "exercises/test_exercises.py"),
+    Mutant("a heat map that draws the transpose", "plots.py", "value = float(values[i, j])",
+           "value = float(values.T.reshape(values.shape)[i, j])", "unit/test_plots.py"),
+    Mutant("markup in the figure's table", "widgets.py", "html.escape(first)", "first",
+           "unit/test_widgets.py"),
+)  # fmt: skip
+QUICK = ("no scale", "mask after the softmax", "causal sees one ahead", "rotary shifted by one",
+         "heads split without moving them", "a checker that ignores the axis")  # fmt: skip
+
+
+def survives(mutant: Mutant | None, tests: str) -> bool:
+    """Say whether the tests pass on a copy of the package with this mutant, or with none."""
+    with tempfile.TemporaryDirectory(prefix="attnlab-mutant-") as folder:
+        source = Path(folder, "src")
+        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        if mutant:
+            file = source / "attnlab" / mutant.file
+            text = file.read_text(encoding="utf-8")
+            if text.count(mutant.right) != 1:
+                raise ValueError(
+                    f"{mutant.name}: {mutant.file} has {text.count(mutant.right)} times {mutant.right!r}"
+                )
+            text = text.replace(mutant.right, mutant.wrong)
+            file.write_text(text, encoding="utf-8")
+        # The copy comes before the installed package on the path.
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            str(ROOT / "tests" / tests),
+        ]
+        environment = os.environ | {"PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        if done.returncode not in (0, 1):  # 1: tests failed; anything else: they did not run
+            if "error" in done.stdout.lower():
+                return False
+            raise RuntimeError(
+                f"pytest ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-1000:]}"
+            )
+        return done.returncode == 0
+
+
+def main() -> int:
+    """Run the mutants whose names are asked for, after a copy without any."""
+    words = sys.argv[1:]
+    chosen = [m for m in MUTANTS if not words or any(word in m.name for word in words)]
+    for tests in sorted({mutant.tests for mutant in chosen}):
+        if not survives(None, tests):
+            print(f"{tests} fails without any mutant")
+            return 1
+    alive = [mutant for mutant in chosen if _report(mutant)]
+    print(f"{len(chosen) - len(alive)} of {len(chosen)} mutants were caught")
+    return int(bool(alive))
+
+
+def _report(mutant: Mutant) -> bool:
+    alive = survives(mutant, mutant.tests)
+    print(f"{'SURVIVES' if alive else 'caught  '}  {mutant.name}", flush=True)
+    return alive
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""A few mutants on every run; `make mutants` runs all of them."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+spec = importlib.util.spec_from_file_location("mutants", Path(__file__).with_name("run.py"))
+mutants = importlib.util.module_from_spec(spec)
+sys.modules["mutants"] = mutants  # dataclasses look their module up
+spec.loader.exec_module(mutants)
+
+
+@pytest.mark.parametrize("mutant", mutants.MUTANTS, ids=lambda mutant: mutant.name)
+def test_every_mutant_still_has_its_place(mutant):
+    text = (mutants.ROOT / "src/attnlab" / mutant.file).read_text(encoding="utf-8")
+    assert text.count(mutant.right) == 1
+    assert (mutants.ROOT / "tests" / mutant.tests).is_file()
+
+
+@pytest.mark.parametrize("name", mutants.QUICK)
+def test_a_mutant_is_caught(name):
+    (mutant,) = [mutant for mutant in mutants.MUTANTS if mutant.name == name]
+    assert not mutants.survives(mutant, mutant.tests)
+
+
+def test_the_copy_is_what_is_tested_and_passes_unbroken():
+    assert mutants.survives(None, "unit/test_masks.py")
+    broken = mutants.Mutant("no module", "masks.py", "def causal(", "def acausal(", "unit/test_masks.py")
+    assert not mutants.survives(broken, broken.tests)
