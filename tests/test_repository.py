@@ -1,0 +1,175 @@
+"""What must hold of the repository as a whole."""
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src/attnlab"
+FLOORS = {
+    "masks": 0, "positions": 0, "scores": 0, "attention": 1, "multihead": 2,
+    "tagging": 4, "plots": 4, "checks": 4, "widgets": 5,
+}  # fmt: skip
+"""Floors as in the package's docstring; the figures show the tagger, so they stand above it."""
+
+
+def tracked():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+def texts():
+    for path in tracked():
+        try:
+            yield path, path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            assert path.suffix in {".png", ".safetensors", ".woff2"}, path
+
+
+def pages():
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
+    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    return [toc["root"], *chapters]
+
+
+def test_the_top_level_has_what_readers_look_for():
+    for name in ("_config.yml", "_toc.yml", "chapters", "src", "requirements.txt", "tests", "README.md",
+                 "LICENSE", "LICENSE-TEXT.md", "CITATION.cff", "CONTRIBUTING.md", ".ci/run", "Makefile"):  # fmt: skip
+        assert (ROOT / name).exists(), name
+
+
+def test_no_file_names_a_machine_or_a_package_host():
+    names = [r"(?<![\w.])/(work|root|home)/[a-z]", r"pypi\.org|pythonhosted|npmjs\.org|deb\.debian\.org"]
+    for path, text in texts():
+        if path == Path(__file__).resolve():
+            continue
+        for pattern in names:
+            found = re.search(pattern, text)
+            assert not found, f"{path.relative_to(ROOT)}: {found and found[0]}"
+
+
+def test_pins_are_exact_and_bounds_are_bounds():
+    text = (ROOT / "requirements.txt").read_text()
+    lines = [line for line in text.splitlines() if line and line[0] != "#"]
+    assert len(lines) > 50
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[\w.]+", line) for line in lines), lines
+    assert "torch==2.13.0" in lines
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert all(re.fullmatch(r"[a-z]+>=[\d.]+", need) for need in project["dependencies"])
+    assert '"resolved"' not in (ROOT / "package-lock.json").read_text()
+    wanted = json.loads((ROOT / "package.json").read_text())["devDependencies"]
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_a_module_is_short_and_imports_only_from_floors_below(path):
+    text = path.read_text()
+    assert len(text.splitlines()) <= 300
+    place = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    if place == "__init__":
+        return
+    for node in ast.walk(ast.parse(text)):
+        modules = []
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attnlab"):
+            parts = node.module.split(".")
+            modules = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+        for module in modules:
+            assert module == place or FLOORS[module] < FLOORS[place], f"{place} imports {module}"
+
+
+def test_every_page_exists_and_every_notebook_is_stored_with_its_outputs():
+    for page in pages():
+        paths = [p for suffix in (".md", ".ipynb") if (p := ROOT / f"{page}{suffix}").exists()]
+        assert len(paths) == 1, page
+        if paths[0].suffix == ".md":
+            continue
+        notebook = nbformat.read(paths[0], as_version=4)
+        assert "widgets" not in notebook.metadata
+        code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        assert any(cell.outputs for cell in code)
+        for cell in code:
+            assert cell.execution_count, f"{page}: a cell was not run"
+            for output in cell.outputs:
+                assert output.output_type != "error", page
+                assert "application/vnd.jupyter.widget-view+json" not in output.get("data", {}), page
+
+
+def test_commands_and_files_that_the_readme_names_exist():
+    dev = (ROOT / "scripts/dev.py").read_text()
+    for name in ("README.md", "CONTRIBUTING.md", "chapters/teachers.md"):
+        text = (ROOT / name).read_text()
+        for command in re.findall(r"`make ([a-z]+)|^make ([a-z]+)", text, re.MULTILINE):
+            assert f'"{command[0] or command[1]}"' in dev, command
+        for named in re.findall(r"`((?:src|tests|scripts|chapters|benchmarks|_static)/[\w./-]+\w)`", text):
+            if "NN" not in named and "NAME" not in named and "*" not in named:
+                assert (ROOT / named).exists(), f"{name}: {named}"
+
+
+def test_the_readmes_snippet_runs(capsys):
+    (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    exec(compile(snippet, "README.md", "exec"), {})
+    assert capsys.readouterr().out == "torch.Size([2, 5, 16])\n('PRON', 'VERB', 'DET', 'NOUN')\n"
+
+
+def test_the_citation_has_the_address():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["cff-version"] == "1.2.0"
+    config = yaml.safe_load((ROOT / "_config.yml").read_text())
+    assert citation["repository-code"] == config["repository"]["url"]
+
+
+@pytest.fixture
+def copy(tmp_path):
+    for path in tracked():
+        target = tmp_path / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def set_address(folder, *arguments):
+    command = [sys.executable, "scripts/set_address.py", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def test_one_command_sets_the_address_everywhere(copy):
+    before = (copy / "chapters/01_why_attention.ipynb").read_text()
+    assert set_address(copy, "--check").returncode == 0
+    done = set_address(copy, "ada/attention-book")
+    assert done.returncode == 0, done.stderr
+    assert set_address(copy, "--check").returncode == 0
+    for name in ("_config.yml", "CITATION.cff", "pyproject.toml", "chapters/01_why_attention.ipynb"):
+        text = (copy / name).read_text()
+        assert "ada/attention-book" in text, name
+        assert "OWNER/attnlab" not in text, name
+    assert set_address(copy, "OWNER/attnlab").returncode == 0
+    assert (copy / "chapters/01_why_attention.ipynb").read_text() == before
+
+
+@pytest.mark.parametrize(
+    "address", ["", "ada", "ada/", "/x", "a b/c", "ada/x/y", "https://github.com/ada/x", "-a/b"]
+)
+def test_a_bad_address_changes_nothing(copy, address):
+    done = set_address(copy, address)
+    assert done.returncode != 0
+    assert done.stderr.strip()
+    assert "Traceback" not in done.stderr
+    assert "OWNER/attnlab" in (copy / "_config.yml").read_text()
+
+
+def test_one_place_that_disagrees_is_reported(copy):
+    file = copy / "CITATION.cff"
+    file.write_text(file.read_text().replace("OWNER/attnlab", "someone/attnlab"))
+    done = set_address(copy, "--check")
+    assert done.returncode == 1
+    assert "CITATION.cff" in done.stdout + done.stderr
