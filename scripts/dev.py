@@ -107,7 +107,7 @@ def main() -> int:
         "widgets": widgets,
         "lab": lambda: in_environment("-m", "jupyterlab", "--notebook-dir", "chapters", *rest),
         "address": lambda: in_environment("scripts/set_address.py", *rest),
-        "bench": lambda: in_environment("benchmarks/run.py", *rest),
+        "bench": lambda: in_environment("benchmarks/tagging.py", *rest),
         "mutants": lambda: in_environment("tests/mutants/run.py", *rest),
         "screenshot": lambda: in_environment("scripts/screenshot.py", *rest),
         "clean": clean,

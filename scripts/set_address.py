@@ -17,7 +17,7 @@ FORM = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 SETTING = re.compile(r"^repository:\n  url: https://github\.com/(\S+)$", re.MULTILINE)
 # Whatever repository the package is fetched or launched from, under any host's way of writing it.
 SHOWN = r"(?:github\.com/|gh/|github/)([A-Za-z0-9-]+/{name})(?![\w-])"
-PLACES = ("_config.yml", "README.md", "CITATION.cff", "pyproject.toml")
+PLACES = ("_config.yml", "CITATION.cff", "pyproject.toml")
 SUFFIXES = {
     ".yml",
     ".yaml",

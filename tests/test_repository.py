@@ -43,7 +43,7 @@ def pages():
 
 def test_the_top_level_has_what_readers_look_for():
     for name in ("_config.yml", "_toc.yml", "chapters", "src", "requirements.txt", "tests", "README.md",
-                 "LICENSE", "LICENSE-TEXT.md", "CITATION.cff", "CONTRIBUTING.md", ".ci/run", "Makefile"):  # fmt: skip
+                 "LICENSE", "LICENSE-TEXT.md", "CITATION.cff", "CONTRIBUTING.md", "Makefile"):  # fmt: skip
         assert (ROOT / name).exists(), name
 
 
