@@ -1,5 +1,13 @@
 # Each target calls scripts/dev.py, which also works without make: python scripts/dev.py book
-PYTHON ?= $(shell command -v python3.13 || command -v python3.12 || command -v python3.11 || command -v python3)
+# The first Python that is new enough and really starts (a version manager's stand-in may not).
+NEW_ENOUGH = import sys, venv; sys.exit(sys.version_info < (3, 11))
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+  $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1 && echo $$p && break; done)
+endif
+ifeq ($(strip $(PYTHON)),)
+$(error attnlab needs Python 3.11 or newer, with its venv module, on the PATH; or say make PYTHON=path/to/python)
+endif
 DEV = $(PYTHON) scripts/dev.py
 
 .DEFAULT_GOAL := help
