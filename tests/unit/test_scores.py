@@ -1,0 +1,124 @@
+"""Score functions entry by entry, and the rivals of softmax against references of their own."""
+
+import math
+
+import entmax
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnlab import scores
+
+
+def draw(*shape, seed=0):
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def test_general_entry_by_entry():
+    q, k, w = draw(2, 3, 4), draw(2, 5, 6, seed=1), draw(4, 6, seed=2)
+    want = [[[(q[b, i] * (w @ k[b, j])).sum().item() for j in range(5)] for i in range(3)] for b in range(2)]
+    assert torch.allclose(scores.general(q, k, w), torch.tensor(want, dtype=torch.float64))
+    assert torch.allclose(scores.general(q, q, torch.eye(4, dtype=torch.float64)), scores.dot(q, q))
+
+
+def test_additive_and_concat_entry_by_entry():
+    q, k, v = draw(2, 3, 4), draw(2, 5, 6, seed=1), draw(7, seed=3)
+    w_q, w_k = draw(4, 7, seed=4), draw(6, 7, seed=5)
+    want = torch.zeros(2, 3, 5, dtype=torch.float64)
+    for b in range(2):
+        for i in range(3):
+            for j in range(5):
+                hidden = [
+                    math.tanh((q[b, i] * w_q[:, a]).sum() + (k[b, j] * w_k[:, a]).sum()) for a in range(7)
+                ]
+                want[b, i, j] = sum(h * float(x) for h, x in zip(hidden, v, strict=True))
+    assert torch.allclose(scores.additive(q, k, w_q, w_k, v), want)
+    assert torch.allclose(scores.concat(q, k, torch.cat((w_q, w_k)), v), want)
+
+
+@given(st.lists(st.floats(-30, 30), min_size=1, max_size=9))
+def test_sparsemax_equals_the_entmax_package_and_sums_to_one(row):
+    x = torch.tensor(row, dtype=torch.float64)
+    p = scores.sparsemax(x)
+    assert torch.allclose(p, entmax.sparsemax(x, dim=-1), atol=1e-9)
+    assert torch.isclose(p.sum(), torch.tensor(1.0, dtype=torch.float64))
+    assert (p >= 0).all()
+
+
+def test_sparsemax_gradients_and_axes():
+    x = draw(3, 5, seed=7).requires_grad_()
+    assert torch.autograd.gradcheck(scores.sparsemax, x)
+    assert torch.autograd.gradcheck(lambda s: scores.sparsemax(s, dim=0), x)
+    grad = torch.autograd.grad((scores.sparsemax(x) * draw(3, 5, seed=8)).sum(), x)[0]
+    theirs = torch.autograd.grad((entmax.sparsemax(x, dim=-1) * draw(3, 5, seed=8)).sum(), x)[0]
+    assert torch.allclose(grad, theirs)
+    assert torch.allclose(scores.sparsemax(x.T, dim=0), scores.sparsemax(x).T)
+
+
+def test_sparsemax_is_the_nearest_point_of_the_simplex():
+    z = draw(6, seed=9)
+    nearest = (scores.sparsemax(z) - z).square().sum()
+    for seed in range(50):
+        other = draw(6, seed=seed).softmax(-1)
+        assert (other - z).square().sum() >= nearest
+
+
+@pytest.mark.parametrize("weigh", [scores.softmax, scores.sparsemax, scores.relu])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_masked_keys_and_empty_rows(weigh, dtype):
+    x = draw(3, 4, seed=2).to(dtype).requires_grad_()
+    mask = torch.tensor([[True, True, False, True], [False] * 4, [False, False, True, False]])
+    p = weigh(x, mask)
+    assert p.dtype == dtype
+    assert (p[~mask] == 0).all()
+    assert torch.allclose(p[0, mask[0]], weigh(x[0, mask[0]]), atol=1e-2)
+    grad = torch.autograd.grad(p.float().square().sum(), x)[0]
+    assert torch.isfinite(grad).all()
+    assert (grad[1] == 0).all()
+
+
+def test_relu_divides_by_what_is_allowed():
+    x = torch.tensor([[3.0, -1.0, 1.0]])
+    assert torch.allclose(scores.relu(x), x.clamp_min(0) / 3)
+    assert scores.relu(x, torch.tensor([[True, True, False]])).tolist() == [[1.5, 0.0, 0.0]]
+
+
+def test_temperature_sharpens_and_flattens():
+    x = draw(4, 5, seed=3)
+    assert torch.allclose(scores.softmax(x, temperature=2.5), (x / 2.5).softmax(-1))
+    hot, cold = scores.softmax(x, temperature=1e4), scores.softmax(x, temperature=1e-3)
+    assert torch.allclose(hot, torch.full_like(hot, 0.2), atol=1e-3)
+    assert torch.equal(cold.round(), torch.nn.functional.one_hot(x.argmax(-1), 5).double())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: scores.general(draw(2, 3), draw(2, 4), draw(4, 3)),
+            r"w must have shape \(3, 4\), got \(4, 3\)",
+        ),
+        (
+            lambda: scores.additive(draw(2, 3), draw(2, 4), draw(3, 5), draw(3, 5), draw(5)),
+            r"w_k must have shape \(4, 5\), got \(3, 5\)",
+        ),
+        (
+            lambda: scores.additive(draw(2, 3), draw(2, 4), draw(3, 5), draw(4, 5), draw(4)),
+            r"v must have shape \(5,\), got \(4,\)",
+        ),
+        (
+            lambda: scores.concat(draw(2, 3), draw(2, 4), draw(6, 5), draw(5)),
+            r"w must have shape \(7, 5\), got \(6, 5\)",
+        ),
+        (lambda: scores.softmax(draw(2), temperature=0.0), "temperature must be positive, got 0.0"),
+        (lambda: scores.softmax(draw(2), temperature=float("nan")), "temperature must be positive, got nan"),
+        (
+            lambda: scores.sparsemax(draw(2, 3), torch.ones(4, 4).bool()),
+            "mask of shape .* does not broadcast",
+        ),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
