@@ -43,7 +43,7 @@ class Site:
         self.outside: list[str] = []
         self.sizes: dict[str, int] = {}
 
-    def open(self, name, *, theme="light", width=1280, height=900, address=None, **options):
+    def open(self, name, *, theme="light", width=1280, height=900, address=None, watch=None, **options):
         """Open a page and wait until its formulas are set and its figures stand."""
         address = address or self.address
         context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
@@ -55,6 +55,8 @@ class Site:
         page = context.new_page()
         page.on("console", lambda message: self._heard(name, message))
         page.on("pageerror", lambda error: self.errors.append(f"{name}: {error}"))
+        if watch:
+            page.on("requestfinished", lambda request: watch(request.response()))
         page.goto(f"{address}/{name}.html")
         page.wait_for_load_state("load")
         page.evaluate("window.MathJax?.startup?.promise")

@@ -1,5 +1,7 @@
 """Every page in a real browser with the network blocked: errors, axe, 320 px, dark, print, no server."""
 
+import gzip
+
 import pytest
 
 from .conftest import ROOT, toc_pages
@@ -114,6 +116,31 @@ def test_printing_shows_the_text_and_opens_what_is_folded(site):
     assert page.evaluate("document.querySelector('#t').open")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert not page.evaluate("document.querySelector('#t').open")
+
+
+OWN = ("attnlab.js", "attnlab.css", "book.js", "models/", "mathjax/", "chapters/")
+"""What a page loads because of this book; all else comes with Jupyter Book and its theme."""
+
+
+def test_a_page_is_light(site):
+    """Whatever the browser asks for, gzipped as a server would send it; fonts and pictures as they are."""
+    for name in toc_pages()[:2]:
+        sizes: dict[str, int] = {}
+        page = site.open(name, watch=lambda response, sizes=sizes: sizes.update(weight(response)))
+        page.wait_for_timeout(300)
+        own = sum(size for url, size in sizes.items() if any(part in url for part in OWN))
+        total = sum(sizes.values())
+        print(f"{name}: {own // 1000} kB beyond the theme, {total // 1000} kB in all, {len(sizes)} requests")
+        assert len(sizes) > 10
+        assert own < 420_000
+        assert total < 800_000
+
+
+def weight(response) -> dict[str, int]:
+    """Return the response's address and the bytes it takes on the wire."""
+    body = response.body()
+    packed = response.url.rpartition(".")[2].partition("?")[0] in ("woff", "woff2", "png")
+    return {response.url: len(body if packed else gzip.compress(body))}
 
 
 def test_without_scripts_the_book_can_be_read(site):

@@ -1,6 +1,5 @@
 """The files of the built book: every page, every link, every picture in words, nothing from outside."""
 
-import gzip
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -9,9 +8,6 @@ import pytest
 from bs4 import BeautifulSoup
 
 from .conftest import ROOT, toc_pages
-
-OWN_WEIGHT = 330_000
-"""What one page may load, gzipped: theme, formulas, figures and the tagger together, in bytes."""
 
 
 @lru_cache
@@ -83,18 +79,6 @@ def test_pages_load_nothing_from_elsewhere(book):
                 assert "//" not in element[attribute], f"{page.name}: {element}"
     for sheet in (book / "_static").rglob("*.css"):
         assert "@import url(http" not in sheet.read_text(encoding="utf-8"), sheet
-
-
-def test_a_page_is_light(book):
-    """Everything that the heaviest page asks for, once, gzipped; the fonts are counted as they are."""
-    for name in toc_pages():
-        page = book / f"{name}.html"
-        total = len(gzip.compress(page.read_bytes()))
-        wanted = [script["src"] for script in soup(page).find_all("script", src=True)]
-        wanted += [link["href"] for link in soup(page).find_all("link", rel="stylesheet")]
-        for source in wanted:
-            total += len(gzip.compress((page.parent / source.split("?")[0]).resolve().read_bytes()))
-        assert total < OWN_WEIGHT, f"{name}: {total} bytes"
 
 
 def test_the_model_is_where_the_figure_looks_for_it(book):
