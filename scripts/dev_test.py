@@ -74,7 +74,7 @@ class _Beside:
     def __init__(self, name: str, command: list[str], variables: dict[str, str]) -> None:
         print(f"── {name}: running beside the others", flush=True)
         self.name, self.began = name, time.monotonic()
-        self.output = tempfile.TemporaryFile()
+        self.output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the result is read
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=variables, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output
         )
