@@ -1,8 +1,9 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
 import calculator from "./calculator.js";
+import lookup from "./lookup.js";
 import tag from "./tag.js";
 
-const FIGURES = Object.fromEntries([calculator, tag].map((figure) => [figure.name, figure]));
+const FIGURES = Object.fromEntries([calculator, lookup, tag].map((figure) => [figure.name, figure]));
 // Known only while this script runs: files that figures load later lie beside it.
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
 const base = new URL(".", script?.src || document.baseURI).href;

@@ -93,7 +93,7 @@ MUTANTS = (
            "exercises/test_exercises.py"),
     Mutant("a heat map that draws the transpose", "plots.py", "value = float(values[i, j])",
            "value = float(values.T.reshape(values.shape)[i, j])", "unit/test_plots.py"),
-    Mutant("markup in the figure's table", "widgets.py", "html.escape(first)", "first",
+    Mutant("markup in the figure's table", "widgets/figure.py", "html.escape(first)", "first",
            "unit/test_widgets.py"),
 )  # fmt: skip
 QUICK = ("no scale", "mask after the softmax", "causal sees one ahead", "rotary shifted by one",

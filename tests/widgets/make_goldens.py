@@ -15,6 +15,7 @@ import torch
 
 from attnlab import attention
 from attnlab.tagging import shipped, words
+from attnlab.widgets import SoftLookup
 
 FOLDER = Path(__file__).parent / "goldens"
 SENTENCES = (
@@ -45,9 +46,14 @@ ALPHABET = "aZsxn't.,:-/@&’'\"! \t09_éßИשم的👍\u0301\u200d🏽\u00a0İ
 
 
 def main() -> None:
-    """Write the three files."""
+    """Write the files."""
     FOLDER.mkdir(exist_ok=True)
-    for name, make in (("calculator", calculator), ("tagger", tagger), ("words", text_rules)):
+    for name, make in (
+        ("calculator", calculator),
+        ("lookup", lookup),
+        ("tagger", tagger),
+        ("words", text_rules),
+    ):
         content = json.dumps(make(), ensure_ascii=True, indent=0, separators=(",", ":"))
         (FOLDER / f"{name}.json").write_text(content + "\n")
 
@@ -79,6 +85,34 @@ def calculator() -> list[dict]:
                 "want": {key: t.tolist() for key, t in want.items()},
             }
         )
+    return cases
+
+
+def lookup() -> list[dict]:
+    """Look up in the plane with both scores and all four ways to weigh, warm and cold, and with ties."""
+    draw = torch.Generator().manual_seed(3)
+    cases = []
+    for n in (1, 2, 5):
+        values = (6 * torch.rand(n, 2, generator=draw, dtype=torch.float64) - 3).tolist()
+        query = (6 * torch.rand(2, generator=draw, dtype=torch.float64) - 3).tolist()
+        for points in (values, [values[0]] * n):
+            for score in ("dot", "distance"):
+                for weights in ("softmax", "sparsemax", "relu", "none"):
+                    for temperature in (0.01, 0.7, 100.0):
+                        given = {
+                            "query": query,
+                            "score": score,
+                            "weights": weights,
+                            "temperature": temperature,
+                        }
+                        figure = SoftLookup(points, [str(i) for i in range(n)], **given)
+                        raw, w = figure.numbers()
+                        want = {
+                            "scores": raw.tolist(),
+                            "weights": w.tolist(),
+                            "output": figure.output.tolist(),
+                        }
+                        cases.append({"given": given | {"values": points}, "want": want})
     return cases
 
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { attend, softmax } from "../../src/widgets/math/attention.js";
+import { hull, inside, mix, score, weigh } from "../../src/widgets/math/lookup.js";
 import { readModel, tagText } from "../../src/widgets/math/tagger.js";
 import { bucket, features, split } from "../../src/widgets/math/words.js";
 
@@ -31,6 +32,27 @@ test("attention, every stage, to 1e-12", () => {
 test("a row with nothing allowed gives zeros, and large scores do not overflow", () => {
   assert.deepEqual(softmax([-Infinity, -Infinity]), [0, 0]);
   assert.deepEqual(softmax([1e4, -1e4]), [1, 0]);
+});
+
+test("soft lookup, both scores and all weights, to 1e-12", () => {
+  const cases = golden("lookup");
+  assert.ok(cases.length > 100);
+  for (const { given, want } of cases) {
+    const scores = score(given.query, given.values, given.score);
+    const weights = weigh(scores, given.weights, given.temperature);
+    near(scores, want.scores, 1e-12, "scores");
+    near(weights, want.weights, 1e-12, JSON.stringify(given));
+    near(mix(weights, given.values), want.output, 1e-12, "output");
+    if (["softmax", "sparsemax"].includes(given.weights)) {
+      assert.ok(inside(mix(weights, given.values), hull(given.values)), JSON.stringify(given));
+    }
+  }
+});
+
+test("the hull of a square with a point inside is the square", () => {
+  const corners = hull([[0, 0], [1, 1], [0.5, 0.2], [1, 0], [0, 1]]);
+  assert.deepEqual(corners, [[0, 0], [1, 0], [1, 1], [0, 1]]);
+  assert.ok(inside([0.9, 0.9], corners) && !inside([1.1, 0.5], corners));
 });
 
 test("text is cut, described and hashed as in Python", () => {

@@ -30,7 +30,7 @@ def assert_same(stored, now, where="$"):
         assert stored == now, where
 
 
-@pytest.mark.parametrize("name", ["calculator", "tagger", "text_rules"])
+@pytest.mark.parametrize("name", ["calculator", "lookup", "tagger", "text_rules"])
 def test_the_stored_goldens_are_current(name):
     file = HERE / "goldens" / f"{'words' if name == 'text_rules' else name}.json"
     assert_same(json.loads(file.read_text()), getattr(make_goldens, name)())
@@ -39,7 +39,7 @@ def test_the_stored_goldens_are_current(name):
 def test_the_built_scripts_are_what_the_sources_give(tmp_path):
     subprocess.run(["node", "scripts/build_widgets.mjs", str(tmp_path)], cwd=ROOT, check=True)
     built = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.js"))
-    assert {path.name for path in built} == {"attnlab.js", "calculator.js", "tag.js"}
+    assert {path.name for path in built} == {"attnlab.js", "calculator.js", "lookup.js", "tag.js"}
     for path in built:
         assert (ROOT / path).read_bytes() == (tmp_path / path).read_bytes(), f"{path}: run `make widgets`"
 

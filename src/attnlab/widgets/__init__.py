@@ -1,0 +1,14 @@
+"""The interactive figures, for notebooks with a kernel and for pages without one.
+
+Displaying a figure gives two forms of it: a widget view, which a live kernel uses, and HTML, which holds the
+figure's settings and the real table of its numbers. A page's script turns the HTML into the same figure;
+without scripts, in print and for screen readers the table still tells the truth. In Colab, call
+`enable_in_colab()` once before the first figure.
+"""
+
+from attnlab.widgets.calculator import Calculator
+from attnlab.widgets.figure import Figure, enable_in_colab
+from attnlab.widgets.lookup import SoftLookup
+from attnlab.widgets.tag import TagSentence
+
+__all__ = ["Calculator", "Figure", "SoftLookup", "TagSentence", "enable_in_colab"]

@@ -1,0 +1,113 @@
+"""What every figure has: its two forms of display, its table, and a stable text form."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import anywidget
+import torch
+from torch import Tensor
+
+STATIC = Path(__file__).parents[1] / "static"
+
+
+class Figure(anywidget.AnyWidget):
+    """What all figures share: both forms of display, and a `repr` without a memory address."""
+
+    name: ClassVar[str]
+    """The figure's name in the page and of its script."""
+    state: ClassVar[tuple[str, ...]]
+    """The traits that make up its state."""
+
+    def settings(self) -> dict[str, Any]:
+        """Return the state, as the page stores it."""
+        return {key: getattr(self, key) for key in self.state}
+
+    def table(self) -> str:
+        """Return the figure's numbers as an HTML table."""
+        raise NotImplementedError
+
+    def caption(self) -> str:
+        """Return one sentence that says what the figure is for."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<figure: {self.name}>"
+
+    def _repr_html_(self) -> str:
+        settings = html.escape(json.dumps(self.settings(), ensure_ascii=False), quote=True)
+        return (
+            f'<figure class="attnlab-figure" data-attnlab="{self.name}" data-settings="{settings}">'
+            f"{self.table()}<figcaption>{html.escape(self.caption())}</figcaption></figure>"
+        )
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict, dict]:
+        view = super()._repr_mimebundle_(**kwargs)
+        data, metadata = view if isinstance(view, tuple) else (view or {}, {})
+        return {**data, "text/plain": repr(self), "text/html": self._repr_html_()}, metadata
+
+
+def enable_in_colab() -> None:
+    """Let Colab show figures that talk to the kernel; anywhere else this does nothing.
+
+    >>> enable_in_colab()
+    """
+    try:
+        from google.colab import output
+    except ImportError:
+        return
+    output.enable_custom_widget_manager()
+
+
+def matrix_of(name: str, rows: Any) -> Tensor:
+    """Read rows of numbers, or say what is wrong with them.
+
+    Args:
+        name: what the caller calls them, for the message.
+        rows: lists of numbers, or a tensor.
+
+    Returns:
+        Matrix (rows, columns), float64.
+
+    Raises:
+        ValueError: the rows differ in length, are empty, or hold something else than finite numbers.
+
+    >>> matrix_of("X", [[1, 2]]).tolist()
+    [[1.0, 2.0]]
+    """
+    try:
+        matrix = torch.as_tensor(rows, dtype=torch.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"{name} must be rows of numbers, all of one length: {error}") from None
+    if matrix.dim() != 2 or 0 in matrix.shape:
+        raise ValueError(f"{name} must have shape (rows, columns), got {tuple(matrix.shape)}")
+    if not matrix.isfinite().all():
+        raise ValueError(f"{name} must hold finite numbers, got {matrix.tolist()}")
+    return matrix
+
+
+def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a table of text in HTML; nothing in it is read as markup.
+
+    Args:
+        head: the names of the columns.
+        rows: the cells; the first of each row names it.
+
+    Returns:
+        A `<table>` element.
+
+    >>> table_of(["a"], [["<b>"]]).count("&lt;b&gt;")
+    1
+    """
+    top = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(first)}</th>'
+        + "".join(f"<td>{html.escape(text)}</td>" for text in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,237 @@
+// Soft lookup: drag a query and the keys; the output is a weighted mean, and stays among the values.
+//
+// For tests (data-part): plane (svg), handle (g, role slider; data-which "query" or 0..n-1), score, weigh (radio
+// groups), temperature (range input), output (svg circle), numbers (table: point, x, y, score, weight), status.
+import { choices, fmt, h, s, select } from "./ui/dom.js";
+import { figure } from "./ui/frame.js";
+import { hull, inside, mix, score, weigh } from "./math/lookup.js";
+
+/** @typedef {import("./math/lookup.js").Point} Point */
+
+const REACH = 3; // the plane goes from -3 to 3
+const SIZE = 360;
+const STEP = 0.1;
+const px = (/** @type {number} */ x) => ((x + REACH) / (2 * REACH)) * SIZE;
+const py = (/** @type {number} */ y) => ((REACH - y) / (2 * REACH)) * SIZE;
+const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -REACH), REACH) * 100) / 100;
+
+export default figure({
+  name: "lookup",
+  title: "Soft lookup",
+  keys: ["query", "values", "names", "score", "weights", "temperature"],
+  setup({ model, body, say, set, signal }) {
+    const kinds = choices({
+      label: "Score",
+      part: "score",
+      value: model.get("score"),
+      options: [
+        { value: "dot", text: "dot product" },
+        { value: "distance", text: "closeness" },
+      ],
+      onChange: (value) => set({ score: value }),
+    });
+    const ways = choices({
+      label: "Weights",
+      part: "weigh",
+      value: model.get("weights"),
+      options: ["softmax", "sparsemax", "relu", "none"].map((value) => ({ value, text: value })),
+      onChange: (value) => set({ weights: value }),
+    });
+    const slider = h("input", {
+      type: "range",
+      min: -2,
+      max: 2,
+      step: 0.05,
+      "data-part": "temperature",
+      "aria-label": "Temperature",
+      style: "flex: 1 1 8rem; min-height: 28px; accent-color: var(--fig-query)",
+      on: { input: () => set({ temperature: Math.round(10 ** Number(slider.value) * 1000) / 1000 }) },
+    });
+    const reading = h("span", { class: "attnlab-label", style: "min-width: 3.5rem" });
+    const plane = s("svg", {
+      viewBox: `0 0 ${SIZE} ${SIZE}`,
+      role: "group",
+      "aria-label": "The plane of keys and values; each point can be dragged, or moved with the arrow keys",
+      "data-part": "plane",
+      style: "width: 100%; max-width: 26rem; height: auto; touch-action: none; display: block; margin: .8rem auto 0",
+    });
+    const rows = h("tbody");
+    body.append(
+      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Score by"), kinds),
+      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Weights by"), ways),
+      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Temperature"), slider, reading),
+      plane,
+      h(
+        "div",
+        { class: "attnlab-scroll", tabindex: 0, role: "region", "aria-label": "Table of numbers", style: "margin-top: .8rem" },
+        h(
+          "table",
+          { "data-part": "numbers" },
+          h("thead", {}, h("tr", {}, ...["point", "x", "y", "score", "weight"].map((t) => h("th", { scope: "col" }, t)))),
+          rows,
+        ),
+      ),
+    );
+    /** @type {SVGElement[]} */
+    let handles = [];
+    const area = s("polygon", { fill: "var(--fig-value)", "fill-opacity": 0.12, stroke: "var(--fig-value)", "stroke-opacity": 0.5 });
+    const lines = s("g", {});
+    const output = s("circle", { r: 9, fill: "var(--fig-output)", "data-part": "output", "pointer-events": "none" });
+    const outputName = s("text", { fill: "var(--fig-output)", "font-size": 14, "text-anchor": "middle", "pointer-events": "none" }, "output");
+
+    /** @param {string | number} which */
+    const at = (which) => /** @type {Point} */ (which === "query" ? model.get("query") : model.get("values")[which]);
+
+    /**
+     * @param {string | number} which
+     * @param {number} x
+     * @param {number} y
+     */
+    function moveTo(which, x, y) {
+      const point = [clamp(x), clamp(y)];
+      if (which === "query") set({ query: point });
+      else set({ values: model.get("values").map((/** @type {Point} */ p, /** @type {number} */ i) => (i === which ? point : p)) });
+    }
+
+    /**
+     * @param {string | number} which
+     * @param {string} name
+     */
+    function handle(which, name) {
+      const role = which === "query" ? "query" : "value";
+      const shape =
+        which === "query"
+          ? s("path", { d: "M 0 -11 L 11 0 L 0 11 L -11 0 Z", fill: `var(--fig-${role})` })
+          : s("circle", { r: 9, fill: `var(--fig-${role})` });
+      const g = s(
+        "g",
+        { tabindex: 0, role: "slider", "data-part": "handle", "data-which": which, "aria-valuemin": -REACH, "aria-valuemax": REACH, style: "cursor: grab" },
+        s("circle", { r: 20, fill: "transparent" }), // room for a thumb
+        shape,
+        s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)" }, name),
+      );
+      g.addEventListener("pointerdown", (event) => {
+        const pointer = /** @type {PointerEvent} */ (event);
+        g.setPointerCapture(pointer.pointerId);
+        const drag = (/** @type {any} */ e) => {
+          const box = plane.getBoundingClientRect();
+          moveTo(which, ((e.clientX - box.left) / box.width) * 2 * REACH - REACH, REACH - ((e.clientY - box.top) / box.height) * 2 * REACH);
+        };
+        g.addEventListener("pointermove", drag, { signal });
+        const end = () => g.removeEventListener("pointermove", drag);
+        g.addEventListener("pointerup", end, { once: true });
+        g.addEventListener("pointercancel", end, { once: true });
+      });
+      g.addEventListener("keydown", (event) => {
+        const key = /** @type {KeyboardEvent} */ (event).key;
+        const step = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key];
+        if (!step) return;
+        event.preventDefault();
+        const [x, y] = at(which);
+        moveTo(which, x + STEP * step[0], y + STEP * step[1]);
+      });
+      return g;
+    }
+
+    function build() {
+      const names = /** @type {string[]} */ (model.get("names"));
+      handles = [...names.map((name, i) => handle(i, name)), handle("query", "query")];
+      const axes = s("path", { d: `M 0 ${SIZE / 2} H ${SIZE} M ${SIZE / 2} 0 V ${SIZE}`, stroke: "var(--fig-line)" });
+      const frame = s("rect", { x: 0.5, y: 0.5, width: SIZE - 1, height: SIZE - 1, fill: "none", stroke: "var(--fig-line)", rx: 8 });
+      plane.replaceChildren(frame, axes, area, lines, ...handles, output, outputName);
+    }
+
+    function read() {
+      const values = /** @type {Point[]} */ (model.get("values"));
+      const names = model.get("names");
+      const good = (/** @type {any} */ p) => Array.isArray(p) && p.length === 2 && p.every(Number.isFinite);
+      if (!Array.isArray(values) || !values.length || !values.every(good) || values.length !== names.length) {
+        throw new Error("values must be points (x, y), one for each name.");
+      }
+      if (!good(model.get("query"))) throw new Error("query must be a point (x, y).");
+      const temperature = Number(model.get("temperature"));
+      if (!(temperature > 0)) throw new Error(`temperature must be positive, got ${model.get("temperature")}.`);
+      const query = /** @type {Point} */ (model.get("query"));
+      const scores = score(query, values, model.get("score"));
+      const weights = weigh(scores, model.get("weights"), temperature);
+      const out = mix(weights, values);
+      return { query, values, names, temperature, scores, weights, out, corners: hull(values) };
+    }
+
+    function update() {
+      const { query, values, names, temperature, scores, weights, out, corners } = read();
+      if (handles.length !== names.length + 1) build();
+      select(kinds, model.get("score"));
+      select(ways, model.get("weights"));
+      slider.value = String(Math.log10(temperature));
+      slider.setAttribute("aria-valuetext", fmt(temperature, 3));
+      reading.textContent = fmt(temperature, temperature < 1 ? 3 : 2);
+      handles.forEach((g, i) => {
+        const which = i < names.length ? i : "query";
+        const [x, y] = at(which);
+        g.setAttribute("transform", `translate(${px(x)} ${py(y)})`);
+        const name = which === "query" ? "query" : `key and value ${names[i]}`;
+        g.setAttribute("aria-label", name);
+        g.setAttribute("aria-valuenow", String(x));
+        g.setAttribute("aria-valuetext", `x ${fmt(x)}, y ${fmt(y)}`);
+      });
+      area.setAttribute("points", corners.map(([x, y]) => `${px(x)},${py(y)}`).join(" "));
+      lines.replaceChildren(
+        ...values.map(([x, y], i) =>
+          s("line", {
+            x1: px(x), y1: py(y), x2: px(query[0]), y2: py(query[1]),
+            stroke: weights[i] < 0 ? "var(--fig-key)" : "var(--fig-query)",
+            "stroke-width": (0.5 + 8 * Math.min(Math.abs(weights[i]), 1)).toFixed(2),
+            "stroke-opacity": Math.abs(weights[i]) < 1e-9 ? 0.08 : 0.45,
+          }),
+        ),
+      );
+      const shown = out.map((v) => Math.min(Math.max(v, -REACH), REACH));
+      output.setAttribute("cx", String(px(shown[0])));
+      output.setAttribute("cy", String(py(shown[1])));
+      outputName.setAttribute("x", String(px(shown[0])));
+      outputName.setAttribute("y", String(py(shown[1]) + 24));
+      const row = (/** @type {string} */ name, /** @type {Point} */ p, /** @type {string[]} */ rest) =>
+        h("tr", {}, h("th", { scope: "row" }, name), ...[p[0].toFixed(2), p[1].toFixed(2), ...rest].map((t) => h("td", {}, t)));
+      rows.replaceChildren(
+        row("query", query, ["", ""]),
+        ...values.map((p, i) => row(names[i], p, [scores[i].toFixed(4), weights[i].toFixed(4)])),
+        h("tr", {}, h("th", { scope: "row" }, "output"), ...[out[0].toFixed(4), out[1].toFixed(4), "", weights.reduce((a, b) => a + b, 0).toFixed(4)].map((t) => h("td", {}, t))),
+      );
+      const sum = weights.reduce((a, b) => a + b, 0);
+      const where = inside(out, corners) ? "inside the hull of the values" : "outside the hull of the values";
+      const most = weights.indexOf(Math.max(...weights));
+      say(`The weights sum to ${fmt(sum)}; the largest is ${fmt(weights[most])}, of ${names[most]}. The output is ${where}.`);
+    }
+
+    /** @returns {string} */
+    function pytorch() {
+      const t = (/** @type {string} */ key) => `torch.tensor(${JSON.stringify(model.get(key))}, dtype=torch.float64)`;
+      const temperature = model.get("temperature");
+      const scores = model.get("score") === "dot" ? "values @ query" : "-(values - query).square().sum(-1) / 2";
+      const ways = /** @type {Record<string, string>} */ ({
+        softmax: "scores.softmax(z)", sparsemax: "scores.sparsemax(z)", relu: "scores.relu(z)", none: "z",
+      });
+      return `import torch
+
+from attnlab import scores
+
+query = ${t("query")}
+values = ${t("values")}  # the keys too: ${model.get("names").join(", ")}
+z = (${scores}) / ${temperature}
+weights = ${ways[model.get("weights")]}
+print(weights)
+print(weights @ values)
+`;
+    }
+
+    const svg = () => {
+      const copy = /** @type {SVGElement} */ (plane.cloneNode(true));
+      copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+      const colours = { query: "#0069a8", key: "#b04a00", value: "#00795a", output: "#a0307a", ink: "#1b1f24", line: "#d5dae0" };
+      return Object.entries(colours).reduce((text, [role, colour]) => text.replaceAll(`var(--fig-${role})`, colour), copy.outerHTML);
+    };
+
+    return { update, pytorch, svg };
+  },
+});
