@@ -12,6 +12,8 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
+from attnlab_book import icons
+
 # The parts of MathJax that mathjax3_config loads, and no more: its menu (108 KB gzipped) and its speech
 # engine, which fetches rules while one reads, stay out.
 MATHJAX_FILES = (
@@ -40,6 +42,7 @@ def copy(app: Sphinx) -> None:
     model = Path(app.srcdir, "src/attnlab/static/tagger-model.js")
     if model.exists():
         _copy(model, static / "models" / model.name)
+    icons.write(static / "fonts")
     _copy(Path(__file__).with_name("book.js"), static / "book.js")
     app.add_js_file("book.js", loading_method="defer")
 

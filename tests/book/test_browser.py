@@ -133,7 +133,7 @@ def test_a_page_is_light(site):
         print(f"{name}: {own // 1000} kB beyond the theme, {total // 1000} kB in all, {len(sizes)} requests")
         assert len(sizes) > 10
         assert own < 420_000
-        assert total < 800_000
+        assert total < 600_000
 
 
 def weight(response) -> dict[str, int]:
