@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 import torch
 
-from attnlab import attention, widgets
+from attnlab import attention, scores, widgets
 from attnlab.tagging import shipped
 
 X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
@@ -163,3 +163,33 @@ def test_an_empty_sentence_has_an_empty_table():
 def test_bad_input_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_soft_lookup_holds_the_packages_numbers():
+    values = [[2.0, 1.0], [-1.0, 2.5], [0.3, -2.0]]
+    figure = widgets.SoftLookup(values, "abc", query=(0.7, -0.2), weights="sparsemax", temperature=0.5)
+    v, q = torch.tensor(values).double(), torch.tensor([0.7, -0.2]).double()
+    weights = scores.sparsemax(v @ q / 0.5)
+    rows = Cells(figure._repr_html_()).rows
+    assert [row[0] for row in rows] == ["point", "query", "a", "b", "c", "output"]
+    assert [float(row[4]) for row in rows[2:5]] == pytest.approx(weights.tolist(), abs=5e-5)
+    assert [float(x) for x in rows[5][1:3]] == pytest.approx((weights @ v).tolist(), abs=5e-5)
+    figure.score, figure.weights = "distance", "softmax"
+    want = (-(v - q).square().sum(-1) / 2 / 0.5).softmax(-1) @ v
+    assert torch.allclose(figure.output, want, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"values": [[4.0, 0.0]]}, r"values must be points \(x, y\) between -3 and 3, got \[\[4.0, 0.0\]\]"),
+        ({"query": (1.0,)}, r"query must be points \(x, y\)"),
+        ({"names": ["a", "b"]}, "names must name the 1 values, got 2 names"),
+        ({"score": "cosine"}, "score must be one of dot, distance; got 'cosine'"),
+        ({"weights": "max"}, "weights must be one of softmax, sparsemax, relu, none; got 'max'"),
+        ({"temperature": 0.0}, "temperature must be positive, got 0.0"),
+    ],
+)
+def test_soft_lookup_names_bad_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        widgets.SoftLookup(**({"values": [[1.0, 0.0]], "names": ["a"]} | changes))

@@ -1,0 +1,119 @@
+"""Soft lookup in the page of its chapter: drags, keys and choices against what Python computes."""
+
+import io
+from contextlib import redirect_stdout
+
+import pytest
+
+from attnlab.widgets import SoftLookup
+
+from .test_browser import violations
+from .test_figures import figure, table
+
+PAGE = "chapters/02_relevance_and_averaging"
+VALUES = [[2.0, 1.0], [-1.0, 2.0], [-2.0, -1.0], [1.5, -2.0]]
+NAMES = ["I", "saw", "a", "duck"]
+
+
+def lookup(**changes):
+    return SoftLookup(**({"values": VALUES, "names": NAMES, "query": (1.0, 0.5)} | changes))
+
+
+@pytest.fixture
+def part(site):
+    return figure(site.open(PAGE), "lookup")
+
+
+def number(cell):
+    return float(cell.replace("−", "-"))
+
+
+def assert_looked_up(part, expected):
+    raw, weights = expected.numbers()
+    rows = {row[0]: row[1:] for row in table(part)}
+    assert list(rows) == ["query", *NAMES, "output"]
+    assert [number(cell) for cell in rows["query"][:2]] == pytest.approx(expected.query, abs=0.006)
+    for name, point, score, weight in zip(
+        NAMES, expected.values, raw.tolist(), weights.tolist(), strict=True
+    ):
+        got = [number(cell) for cell in rows[name]]
+        assert got == pytest.approx([*point, score, weight], abs=0.006)
+    assert [number(cell) for cell in rows["output"][:2]] == pytest.approx(expected.output.tolist(), abs=6e-5)
+
+
+def handle(part, which):
+    return part.locator(f'[data-part="handle"][data-which="{which}"]')
+
+
+def test_it_starts_as_python_says(part):
+    assert_looked_up(part, lookup())
+    assert "inside the hull" in part.locator('[data-part="status"]').inner_text()
+
+
+@pytest.mark.parametrize("weights", ["softmax", "sparsemax", "relu", "none"])
+@pytest.mark.parametrize("score", ["dot", "distance"])
+def test_every_score_and_every_way_to_weigh(part, score, weights):
+    part.locator(f'[data-part="score"] [data-value="{score}"]').click()
+    part.locator(f'[data-part="weigh"] [data-value="{weights}"]').click()
+    assert_looked_up(part, lookup(score=score, weights=weights))
+
+
+def test_arrow_keys_move_the_query_and_a_value(part):
+    handle(part, "query").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
+        part.page.keyboard.press(key)
+    handle(part, 3).focus()
+    part.page.keyboard.press("ArrowLeft")
+    moved = [*VALUES[:3], [1.4, -2.0]]
+    assert_looked_up(part, lookup(query=(1.2, 0.6), values=moved))
+    part.locator('[data-part="reset"]').click()
+    assert_looked_up(part, lookup())
+
+
+def test_a_drag_moves_the_query_and_none_leaves_the_hull(part):
+    plane = part.locator('[data-part="plane"]')
+    plane.scroll_into_view_if_needed()
+    box, start = plane.bounding_box(), handle(part, "query").bounding_box()
+    mouse = part.page.mouse
+    mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+    mouse.down()
+    mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.1, steps=4)
+    mouse.up()
+    x, y = (number(cell) for cell in table(part)[0][1:3])
+    assert (x, y) == pytest.approx((2.4, 2.4), abs=0.1)
+    assert_looked_up(part, lookup(query=(x, y)))
+    assert "inside the hull" in part.locator('[data-part="status"]').inner_text()
+    part.locator('[data-part="weigh"] [data-value="none"]').click()
+    assert "outside the hull" in part.locator('[data-part="status"]').inner_text()
+
+
+def test_the_temperature_by_keyboard(part):
+    part.locator('[data-part="temperature"]').focus()
+    part.page.keyboard.press("Home")
+    assert_looked_up(part, lookup(temperature=0.01))
+    part.page.keyboard.press("End")
+    assert_looked_up(part, lookup(temperature=100.0))
+
+
+@pytest.mark.parametrize("weights", ["softmax", "sparsemax", "relu", "none"])
+def test_copied_code_prints_the_same_output(site, weights):
+    page = site.open(PAGE, permissions=["clipboard-read", "clipboard-write"])
+    part = figure(page, "lookup")
+    part.locator(f'[data-part="weigh"] [data-value="{weights}"]').click()
+    part.locator('[data-part="pytorch"]').click()
+    page.wait_for_timeout(100)
+    shown = io.StringIO()
+    with redirect_stdout(shown):
+        exec(page.evaluate("navigator.clipboard.readText()"), {})
+    last = shown.getvalue().strip().splitlines()[-1]
+    got = [float(x) for x in last[last.index("[") + 1 : last.index("]")].split(",")]
+    assert got == pytest.approx(lookup(weights=weights).output.tolist(), abs=1e-4)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(site, theme):
+    page = site.open(PAGE, theme=theme)
+    part = figure(page, "lookup")
+    part.locator('[data-part="weigh"] [data-value="relu"]').click()
+    page.wait_for_timeout(300)
+    assert violations(page) == []

@@ -1,0 +1,3 @@
+# expect: The scores are used as weights
+def soft_lookup(query, keys, values):
+    return keys @ query @ values

@@ -1,0 +1,7 @@
+# expect: changed its argument in place
+from attnlab import scores
+
+
+def sparsemax(z):
+    z -= z.amax(-1, keepdim=True)
+    return scores.sparsemax(z)
