@@ -27,5 +27,5 @@ def test_a_mutant_is_caught(name):
 
 def test_the_copy_is_what_is_tested_and_passes_unbroken():
     assert mutants.survives(None, "unit/test_masks.py")
-    broken = mutants.Mutant("no module", "masks.py", "def causal(", "def acausal(", "unit/test_masks.py")
+    broken = next(mutant for mutant in mutants.MUTANTS if mutant.tests == "unit/test_masks.py")
     assert not mutants.survives(broken, broken.tests)
