@@ -46,7 +46,9 @@ class Site:
     def open(self, name, *, theme="light", width=1280, height=900, address=None, watch=None, **options):
         """Open a page and wait until its formulas are set and its figures stand."""
         address = address or self.address
-        context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
+        # Without motion nothing fades: what a test sees is what stays.
+        size = {"width": width, "height": height}
+        context = self.browser.new_context(viewport=size, reduced_motion="reduce", **options)
         context.add_init_script(
             f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
         )

@@ -50,8 +50,6 @@ def test_axe_finds_nothing_in_light_and_dark(site, name):
     page = site.open(name)
     assert violations(page) == []
     page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    # Colours fade over; axe must see where they end.
-    page.wait_for_timeout(350)
     assert violations(page) == []
 
 

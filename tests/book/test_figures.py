@@ -242,8 +242,6 @@ def test_axe_finds_nothing_in_any_state(site, bench, theme):
     figure(page, "tag").locator('[data-part="token"]').nth(1).click()
     for _ in range(5):
         figure(page, "calculator").locator('[data-part="next"]').click()
-        # Colours fade over; axe must see where they end.
-        page.wait_for_timeout(300)
         assert violations(page) == []
     figure(page, "tag").locator('[data-part="sentence"]').fill("")
     assert violations(page) == []
