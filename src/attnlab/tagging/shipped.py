@@ -99,9 +99,9 @@ class Tagged:
     tokens: tuple[str, ...]
     tags: tuple[str, ...]
     probabilities: Tensor
-    """(n, 17), in the order of `ShippedTagger.tags`."""
+    """Of each token and tag, (n, 17), in the order of `ShippedTagger.tags`."""
     weights: Tensor
-    """(layers, heads, n, n): how much of token j went into token i."""
+    """How much of token j went into token i, (layers, heads, n, n)."""
 
 
 class ShippedTagger:

@@ -1,0 +1,10 @@
+# expect: A softmax changes no shape
+def shapes(batch, n, d_model, d_k, d_v):
+    return {
+        "q": (batch, n, d_k),
+        "k": (batch, n, d_k),
+        "v": (batch, n, d_v),
+        "scores": (batch, n, n),
+        "weights": (n, n),
+        "out": (batch, n, d_v),
+    }
