@@ -255,6 +255,7 @@ body.vscode-dark .attnlab-figure {
   border: 0;
   border-radius: 0;
   background: transparent;
+  white-space: nowrap;
   text-align: right;
   font-variant-numeric: tabular-nums;
 }
