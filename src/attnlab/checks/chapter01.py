@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import torch
 
-from attnlab.checks.verdict import Wrong, call, exercise, near, want_tensor
+from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_tensor
 
 
 @exercise("01-best-tags", "best_tags")
@@ -131,7 +131,7 @@ def mix(answer: Callable) -> str:
         if near(got, mistake):
             raise Wrong(message)
     if not near(got, rows @ x):
-        raise Wrong(f"Row 0 should be {_rounded(rows[0] @ x)}, it is {_rounded(got[0])}.")
+        raise Wrong(f"Row 0 should be {rounded(rows[0] @ x)}, it is {rounded(got[0])}.")
     if not near(want_tensor(call(answer, x, scores + 200), (3, 3)), rows @ x):
         raise Wrong(
             "With 200 added to every score the answer should stay. Large exponentials overflow: subtract "
@@ -142,7 +142,3 @@ def mix(answer: Callable) -> str:
     if not near(got, many.softmax(-1) @ batch):
         raise Wrong("With a batch the answer changes: name the axes from the end (dim=-1).")
     return "Every output row is a weighted mean of the tokens, for any batch and any size of score."
-
-
-def _rounded(row: torch.Tensor) -> list[float]:
-    return [round(value, 3) for value in row.tolist()]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from attnlab.checks.verdict import Wrong, call, exercise, near, want_tensor
+from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_tensor
 from attnlab.scores import sparsemax as reference
 
 
@@ -89,7 +89,7 @@ def kernel_average(answer: Callable) -> str:
         if near(got, mistake):
             raise Wrong(message)
     if not near(got, want):
-        raise Wrong(f"The averages should be {_three(want)}, they are {_three(got)}.")
+        raise Wrong(f"The averages should be {rounded(want)}, they are {rounded(got)}.")
     far = want_tensor(call(answer, torch.tensor([60.0]), xs, ys, width), (1,))
     if not near(far, ys[-1:], 1e-3):
         raise Wrong(
@@ -97,7 +97,3 @@ def kernel_average(answer: Callable) -> str:
             "use a softmax, which subtracts the largest exponent first."
         )
     return "A weighted mean whose weights fall with distance, near and far."
-
-
-def _three(x: torch.Tensor) -> list[float]:
-    return [round(value, 3) for value in x.tolist()]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from attnlab.attention import attention
-from attnlab.checks.verdict import Wrong, call, exercise, near, want_tensor
+from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_tensor
 
 
 def _draw(seed: int, *shape: int) -> torch.Tensor:
@@ -46,7 +46,7 @@ def self_attention(answer: Callable) -> str:
             raise Wrong(message)
     want = attention(q, k, v)
     if not near(got, want):
-        raise Wrong(f"The first row should be {_three(want[0])}, it is {_three(got[0])}.")
+        raise Wrong(f"The first row should be {rounded(want[0])}, it is {rounded(got[0])}.")
     batch = torch.stack([x, _draw(5, 4, 3)])
     got = want_tensor(call(answer, batch, w_q, w_k, w_v), (2, 4, 2))
     if not near(got, attention(batch @ w_q, batch @ w_k, batch @ w_v)):
@@ -78,7 +78,7 @@ def attention_columns(answer: Callable) -> str:
             raise Wrong(message)
     want = attention(q.T, k.T, v.T).T
     if not near(got, want):
-        raise Wrong(f"The first column should be {_three(want[:, 0])}, it is {_three(got[:, 0])}.")
+        raise Wrong(f"The first column should be {rounded(want[:, 0])}, it is {rounded(got[:, 0])}.")
     return "Tokens as columns: the transpose of our convention, and nothing else."
 
 
@@ -110,7 +110,3 @@ def shapes(answer: Callable) -> str:
             if got[name] != want[name]:
                 raise Wrong(f"{message}. With {case}, {name} has shape {want[name]}, not {got[name]}.")
     return "Every shape follows from five sizes; d_k leaves no trace in the output."
-
-
-def _three(x: torch.Tensor) -> list[float]:
-    return [round(value, 3) for value in x.tolist()]

@@ -176,6 +176,21 @@ def near(a: Tensor, b: Tensor, tolerance: float = 1e-5) -> bool:
     return a.shape == b.shape and bool(((a - b).abs() <= tolerance).all())
 
 
+def rounded(x: Tensor) -> list[float]:
+    """Write a vector for a message, to three digits.
+
+    Args:
+        x: (n,).
+
+    Returns:
+        Its numbers.
+
+    >>> rounded(torch.tensor([0.12345, 2.0]))
+    [0.123, 2.0]
+    """
+    return [round(value, 3) for value in x.tolist()]
+
+
 def _same(a: Any, b: Any) -> bool:
     return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else a == b
 
