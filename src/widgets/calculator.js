@@ -3,7 +3,7 @@
 // For tests (data-part): stages (radio group, values 1-6), previous, next, undo, causal (checkbox),
 // matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S, -scaled, -A, -O (tables of buttons; each
 // cell has data-row and data-column), formula, numbers (table: weights and output of every token), status.
-import { choices, fmt, h, select, shade } from "./ui/dom.js";
+import { choices, fmt, h, safe, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { attend } from "./math/attention.js";
 
@@ -343,7 +343,6 @@ print(output)
     function svg() {
       const { A } = /** @type {Record<string, Matrix>} */ (read());
       const tokens = /** @type {string[]} */ (model.get("tokens"));
-      const safe = (/** @type {string} */ t) => t.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
       const cells = A.flatMap((row, i) =>
         row.map(
           (w, j) =>

@@ -3,7 +3,13 @@ import calculator from "./calculator.js";
 import lookup from "./lookup.js";
 import tag from "./tag.js";
 
-const FIGURES = Object.fromEntries([calculator, lookup, tag].map((figure) => [figure.name, figure]));
+const FIGURES = Object.fromEntries(
+  [
+    calculator,
+    lookup,
+    tag,
+  ].map((figure) => [figure.name, figure]),
+);
 // Known only while this script runs: files that figures load later lie beside it.
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
 const base = new URL(".", script?.src || document.baseURI).href;

@@ -2,7 +2,7 @@
 //
 // For tests (data-part): plane (svg), handle (g, role slider; data-which "query" or 0..n-1), score, weigh (radio
 // groups), temperature (range input), output (svg circle), numbers (table: point, x, y, score, weight), status.
-import { choices, fmt, h, s, select } from "./ui/dom.js";
+import { choices, draggable, fmt, h, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { hull, inside, mix, score, weigh } from "./math/lookup.js";
 
@@ -110,17 +110,9 @@ export default figure({
         shape,
         s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)" }, name),
       );
-      g.addEventListener("pointerdown", (event) => {
-        const pointer = /** @type {PointerEvent} */ (event);
-        g.setPointerCapture(pointer.pointerId);
-        const drag = (/** @type {any} */ e) => {
-          const box = plane.getBoundingClientRect();
-          moveTo(which, ((e.clientX - box.left) / box.width) * 2 * REACH - REACH, REACH - ((e.clientY - box.top) / box.height) * 2 * REACH);
-        };
-        g.addEventListener("pointermove", drag, { signal });
-        const end = () => g.removeEventListener("pointermove", drag);
-        g.addEventListener("pointerup", end, { once: true });
-        g.addEventListener("pointercancel", end, { once: true });
+      draggable(g, signal, (event) => {
+        const box = plane.getBoundingClientRect();
+        moveTo(which, ((event.clientX - box.left) / box.width) * 2 * REACH - REACH, REACH - ((event.clientY - box.top) / box.height) * 2 * REACH);
       });
       g.addEventListener("keydown", (event) => {
         const key = /** @type {KeyboardEvent} */ (event).key;
@@ -225,13 +217,6 @@ print(weights @ values)
 `;
     }
 
-    const svg = () => {
-      const copy = /** @type {SVGElement} */ (plane.cloneNode(true));
-      copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-      const colours = { query: "#0069a8", key: "#b04a00", value: "#00795a", output: "#a0307a", ink: "#1b1f24", line: "#d5dae0" };
-      return Object.entries(colours).reduce((text, [role, colour]) => text.replaceAll(`var(--fig-${role})`, colour), copy.outerHTML);
-    };
-
-    return { update, pytorch, svg };
+    return { update, pytorch, svg: () => standalone(plane) };
   },
 });

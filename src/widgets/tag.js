@@ -2,7 +2,7 @@
 //
 // For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), heads (radio group),
 // arcs (svg), alternatives, status, numbers (table: token, tag, probability, weight), reset, link, pytorch, svg.
-import { choices, fmt, h, s, select, shade } from "./ui/dom.js";
+import { choices, fmt, h, s, safe, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { readModel, tagTokens } from "./math/tagger.js";
 import { split } from "./math/words.js";
@@ -292,7 +292,6 @@ ${look}for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):
 function drawing(result, word, head) {
   const weights = word < 0 ? [] : chosen(result.weights, head)[word];
   const width = 110;
-  const safe = (/** @type {string} */ t) => t.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
   const cells = result.tokens.map((token, i) => {
     const x = 10 + i * width;
     const weight = weights[i] ?? 0;

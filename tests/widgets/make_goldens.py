@@ -48,12 +48,7 @@ ALPHABET = "aZsxn't.,:-/@&’'\"! \t09_éßИשم的👍\u0301\u200d🏽\u00a0İ
 def main() -> None:
     """Write the files."""
     FOLDER.mkdir(exist_ok=True)
-    for name, make in (
-        ("calculator", calculator),
-        ("lookup", lookup),
-        ("tagger", tagger),
-        ("words", text_rules),
-    ):
+    for name, make in GOLDENS.items():
         content = json.dumps(make(), ensure_ascii=True, indent=0, separators=(",", ":"))
         (FOLDER / f"{name}.json").write_text(content + "\n")
 
@@ -149,6 +144,14 @@ def text_rules() -> list[dict]:
         cases.append({"text": text, "tokens": tokens, "features": described, "buckets": hashes})
     return cases
 
+
+GOLDENS = {
+    "calculator": calculator,
+    "lookup": lookup,
+    "tagger": tagger,
+    "words": text_rules,
+}
+"""Each file of goldens, and what makes it."""
 
 if __name__ == "__main__":
     main()

@@ -2,25 +2,14 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
+import { golden, near } from "./compare.mjs";
 import { attend, softmax } from "../../src/widgets/math/attention.js";
 import { hull, inside, mix, score, weigh } from "../../src/widgets/math/lookup.js";
 import { readModel, tagText } from "../../src/widgets/math/tagger.js";
 import { bucket, features, split } from "../../src/widgets/math/words.js";
 
 const here = new URL(".", import.meta.url);
-const golden = (name) => JSON.parse(readFileSync(new URL(`goldens/${name}.json`, here), "utf8"));
 const model = readModel(readFileSync(new URL("../../src/attnlab/tagging/data/tagger.safetensors", here)));
-
-/** Compare nested numbers; the tolerance is relative to numbers larger than one. */
-function near(got, want, tolerance, where = "$") {
-  if (Array.isArray(want)) {
-    assert.equal(got.length, want.length, where);
-    want.forEach((value, at) => near(got[at], value, tolerance, `${where}[${at}]`));
-  } else {
-    const gap = Math.abs(got - want) / Math.max(1, Math.abs(want));
-    assert.ok(gap <= tolerance, `${where}: ${got} instead of ${want}`);
-  }
-}
 
 test("attention, every stage, to 1e-12", () => {
   for (const { given, want } of golden("calculator")) {

@@ -10,7 +10,11 @@ answers (`tests/exercises`): each must be refused with the message that fits it.
 ✗ With 3 VERB and 1 NOUN for saw, 4 DET for a, the best accuracy is 7/8; ceiling returned 1.
 """
 
-from attnlab.checks import chapter01, chapter02, chapter03  # noqa: F401  (they register their exercises)
+from attnlab.checks import (  # noqa: F401  (they register their exercises)
+    chapter01,
+    chapter02,
+    chapter03,
+)
 from attnlab.checks.verdict import EXERCISES, Verdict, check, judge
 
 __all__ = ["EXERCISES", "Verdict", "check", "judge"]

@@ -101,3 +101,43 @@ export function shade(el, weight, role = "query") {
   const part = Math.round(52 * Math.min(Math.max(weight, 0), 1) * 10) / 10;
   el.style.backgroundColor = `color-mix(in srgb, var(--fig-${role}) ${part}%, transparent)`;
 }
+
+/**
+ * Make text safe to stand in a drawing that is written as text.
+ * @param {string} text
+ */
+export const safe = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
+
+/** The light colours of the page: a saved drawing stands alone, without the page's variables. */
+const COLOURS = { query: "#0069a8", key: "#b04a00", value: "#00795a", output: "#a0307a", ink: "#1b1f24", line: "#d5dae0" };
+
+/**
+ * Write a drawing as text that stands alone.
+ * @param {SVGElement} svg
+ */
+export function standalone(svg) {
+  const copy = /** @type {SVGElement} */ (svg.cloneNode(true));
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  return Object.entries(COLOURS).reduce((text, [role, colour]) => text.replaceAll(`var(--fig-${role})`, colour), copy.outerHTML);
+}
+
+/**
+ * Call back while the pointer that went down on an element moves, wherever it goes.
+ * @param {Element} el
+ * @param {AbortSignal} signal ends it all
+ * @param {(event: PointerEvent) => void} onDrag
+ */
+export function draggable(el, signal, onDrag) {
+  el.addEventListener(
+    "pointerdown",
+    (down) => {
+      const ended = new AbortController();
+      el.setPointerCapture(/** @type {PointerEvent} */ (down).pointerId);
+      el.addEventListener("pointermove", (event) => onDrag(/** @type {PointerEvent} */ (event)), {
+        signal: AbortSignal.any([signal, ended.signal]),
+      });
+      for (const name of ["pointerup", "pointercancel"]) el.addEventListener(name, () => ended.abort(), { once: true });
+    },
+    { signal },
+  );
+}
