@@ -10,7 +10,7 @@ Conventions, the same in every function, chapter and figure:
 - **Names**: q, k, v; d_model, d_head, n_heads; `scores` before the softmax, `weights` after it; `mask`,
   `bias`.
 
-Modules, each importing only from those before it: `masks`, `positions`, `scores`; `attention`; `multihead`;
+Modules, each importing only from those before it: `masks`, `positions`, `scores`; `attention`, `cache`; `multihead`;
 `tagging`; `plots`, `widgets`, `checks`.
 
 >>> import torch
