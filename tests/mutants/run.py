@@ -95,6 +95,11 @@ MUTANTS = (
            "value = float(values.T.reshape(values.shape)[i, j])", "unit/test_plots.py"),
     Mutant("markup in the figure's table", "widgets/figure.py", "html.escape(first)", "first",
            "unit/test_widgets.py"),
+    Mutant("a Jacobian without its diagonal", "widgets/saturation.py",
+           "return torch.diag_embed(products.sum(-1)) - products", "return -products",
+           "unit/test_widgets.py"),
+    Mutant("a figure that scales when it should not", "widgets/saturation.py",
+           "return row if self.scaled else row * math.sqrt(self.d_k)", "return row", "unit/test_widgets.py"),
 )  # fmt: skip
 QUICK = ("no scale", "mask after the softmax", "causal sees one ahead", "rotary shifted by one",
          "heads split without moving them", "a checker that ignores the axis")  # fmt: skip
