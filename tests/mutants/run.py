@@ -52,7 +52,7 @@ MUTANTS = (
            "bias = bias if mask is None else bias.masked_fill(~mask, -math.inf)", "bias = bias",
            "unit/test_attention.py"),
     Mutant("causal is forgotten when a mask is given", "attention.py",
-           "mask = past if mask is None else mask & past", "mask = past if mask is None else mask",
+           "return past if mask is None else mask & past", "return past if mask is None else mask",
            "unit/test_attention.py"),
     Mutant("causal off by one", "masks.py", ".tril()", ".tril(-1)", "unit/test_masks.py"),
     Mutant("causal sees one ahead", "masks.py", ".tril()", ".tril(1)", "unit/test_masks.py"),
