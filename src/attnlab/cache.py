@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from attnlab.arguments import at_least
+
 
 class KVCache:
     """Room for the keys and values of tokens to come, set aside once.
@@ -45,10 +47,7 @@ class KVCache:
         dtype: torch.dtype | None = None,
     ) -> None:
         d_v = d_head if d_v is None else d_v
-        sizes = {"batch": batch, "n_kv_heads": n_kv_heads, "capacity": capacity, "d_head": d_head, "d_v": d_v}
-        for name, size in sizes.items():
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+        at_least(1, batch=batch, n_kv_heads=n_kv_heads, capacity=capacity, d_head=d_head, d_v=d_v)
         self.length = 0
         self._keys = torch.empty(batch, n_kv_heads, capacity, d_head, device=device, dtype=dtype)
         self._values = torch.empty(batch, n_kv_heads, capacity, d_v, device=device, dtype=dtype)
@@ -112,7 +111,7 @@ def kv_cache_bytes(
         Bytes.
 
     Raises:
-        ValueError: a number is negative.
+        ValueError: a number is negative, or bytes_per_number smaller than 1.
 
     References:
         Shazeer 2019, section 3; Ainslie et al. 2023, section 2.2.
@@ -120,8 +119,6 @@ def kv_cache_bytes(
     >>> kv_cache_bytes(n_layers=32, n_kv_heads=8, d_head=128, n=1)
     131072
     """
-    sizes = {"n_layers": n_layers, "n_kv_heads": n_kv_heads, "d_head": d_head, "n": n, "batch": batch}
-    for name, size in (sizes | {"bytes_per_number": bytes_per_number}).items():
-        if size < 0:
-            raise ValueError(f"{name} must not be negative, got {size}")
+    at_least(0, n_layers=n_layers, n_kv_heads=n_kv_heads, d_head=d_head, n=n, batch=batch)
+    at_least(1, bytes_per_number=bytes_per_number)
     return 2 * n_layers * n_kv_heads * d_head * n * batch * bytes_per_number

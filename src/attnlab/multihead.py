@@ -1,77 +1,17 @@
-"""Attention as a layer: one head with its own projections, and many heads side by side."""
+"""Many heads side by side, with keys and values of their own or shared, and decoding with a cache."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from attnlab.attention import attention, grouped_attention
+from attnlab.arguments import at_least, divides, has_width
+from attnlab.attention import grouped_attention
 from attnlab.cache import KVCache, kv_cache_bytes
 from attnlab.masks import causal
 from attnlab.positions import rotary
 
-__all__ = ["KVCache", "MultiHeadAttention", "SelfAttention", "kv_cache_bytes"]
-
-
-class SelfAttention(nn.Module):
-    """One head: every token asks (query), offers (key) and passes on (value) a linear view of itself.
-
-    Args:
-        d_model: width of the input.
-        d_k: width of queries and keys; free.
-        d_v: width of values and of the output; d_k unless given.
-
-    Raises:
-        ValueError: a width is smaller than 1.
-
-    References:
-        Vaswani et al. 2017, section 3.2.1.
-
-    >>> SelfAttention(3, 5, 4)(torch.zeros(50, 5, 3)).shape
-    torch.Size([50, 5, 4])
-    """
-
-    def __init__(self, d_model: int, d_k: int, d_v: int | None = None) -> None:
-        super().__init__()
-        d_v = d_k if d_v is None else d_v
-        for name, width in (("d_model", d_model), ("d_k", d_k), ("d_v", d_v)):
-            _at_least_one(name, width)
-        # The order matters to a seed: the chapters draw query, key, value one after the other.
-        self.query = nn.Linear(d_model, d_k, bias=False)
-        self.key = nn.Linear(d_model, d_k, bias=False)
-        self.value = nn.Linear(d_model, d_v, bias=False)
-
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None = None,
-        *,
-        is_causal: bool = False,
-        need_weights: bool = False,
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Let the tokens of each sequence attend to one another.
-
-        Args:
-            x: tokens (..., n, d_model).
-            mask: boolean, broadcastable to (..., n, n), True = may attend.
-            is_causal: hide later tokens.
-            need_weights: return the weights (..., n, n) as well.
-
-        Returns:
-            Output (..., n, d_v), with `need_weights` also the weights.
-
-        Raises:
-            ValueError: x has another width than d_model, or the mask does not fit.
-        """
-        _has_width("x", x, self.query.in_features)
-        return attention(
-            self.query(x),
-            self.key(x),
-            self.value(x),
-            mask=mask,
-            is_causal=is_causal,
-            need_weights=need_weights,
-        )
+__all__ = ["KVCache", "MultiHeadAttention", "kv_cache_bytes"]
 
 
 class MultiHeadAttention(nn.Module):
@@ -117,15 +57,14 @@ class MultiHeadAttention(nn.Module):
         rotary: bool = False,
     ) -> None:
         super().__init__()
-        _at_least_one("d_model", d_model)
-        _at_least_one("n_heads", n_heads)
+        at_least(1, d_model=d_model, n_heads=n_heads)
         n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
-        _divides("n_kv_heads", n_kv_heads, n_heads)
+        divides(n_heads, n_kv_heads=n_kv_heads)
         if d_head is None:
             if d_model % n_heads:
                 raise ValueError(f"n_heads must divide d_model = {d_model}, got {n_heads}; or give d_head")
             d_head = d_model // n_heads
-        _at_least_one("d_head", d_head)
+        at_least(1, d_head=d_head)
         if rotary and d_head % 2:
             raise ValueError(f"rotary turns pairs: d_head must be even, got {d_head}")
         self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
@@ -227,7 +166,7 @@ class MultiHeadAttention(nn.Module):
         >>> MultiHeadAttention(d_model=16, n_heads=4).grouped(2).k_proj.weight.shape
         torch.Size([8, 16])
         """
-        _divides("n_kv_heads", n_kv_heads, self.n_kv_heads)
+        divides(self.n_kv_heads, n_kv_heads=n_kv_heads)
         like = self.q_proj.weight
         pooled = type(self)(
             self.d_model,
@@ -283,7 +222,7 @@ class MultiHeadAttention(nn.Module):
         self, x: Tensor, context: Tensor | None, cache: KVCache | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries (batch, n_heads, n_q, d_head), keys and values (batch, n_kv_heads, n_k, d_head)."""
-        _has_width("x", x, self.d_model)
+        has_width("x", x, self.d_model)
         if x.dim() != 3:
             raise ValueError(f"x must have shape (batch, n, d_model), got {tuple(x.shape)}")
         if context is None:
@@ -297,7 +236,7 @@ class MultiHeadAttention(nn.Module):
                 f"context must have shape (batch, n_k, d_model) with the batch of x {tuple(x.shape)}, "
                 f"got {tuple(context.shape)}"
             )
-        _has_width("context", context, self.d_model)
+        has_width("context", context, self.d_model)
         q, k, v = (
             self._split(project(tokens))
             for project, tokens in ((self.q_proj, x), (self.k_proj, context), (self.v_proj, context))
@@ -317,18 +256,3 @@ class MultiHeadAttention(nn.Module):
 def _with_head_axis(x: Tensor | None) -> Tensor | None:
     """Turn (batch, n_q, n_k) into (batch, 1, n_q, n_k); leave other shapes as they are."""
     return x.unsqueeze(1) if isinstance(x, Tensor) and x.dim() == 3 else x
-
-
-def _has_width(name: str, x: Tensor, width: int) -> None:
-    if x.dim() < 2 or x.shape[-1] != width:
-        raise ValueError(f"{name} must have shape (..., n, {width}), got {tuple(x.shape)}")
-
-
-def _divides(name: str, value: int, whole: int) -> None:
-    if value < 1 or whole % value:
-        raise ValueError(f"{name} must divide {whole}, got {value}")
-
-
-def _at_least_one(name: str, value: int) -> None:
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")

@@ -323,7 +323,7 @@ def test_from_torch_keeps_dtype():
             ValueError,
             "a cache grows with x: context must be None",
         ),
-        (lambda: kv_cache_bytes(1, 1, 1, -1), ValueError, "n must not be negative, got -1"),
+        (lambda: kv_cache_bytes(1, 1, 1, -1), ValueError, "n must be at least 0, got -1"),
         (lambda: SelfAttention(0, 3), ValueError, "d_model must be at least 1, got 0"),
         (
             lambda: SelfAttention(3, 4)(torch.ones(5, 2)),
