@@ -101,7 +101,7 @@ MUTANTS = (
            "unit/test_shipped.py"),
     Mutant("a checker that ignores the axis", "checks/chapter01.py", "if near(got, mistake):", "if False:",
            "exercises/test_exercises.py"),
-    Mutant("a heat map that draws the transpose", "plots.py", "value = float(values[i, j])",
+    Mutant("a heat map that draws the transpose", "plots/charts.py", "value = float(values[i, j])",
            "value = float(values.T.reshape(values.shape)[i, j])", "unit/test_plots.py"),
     Mutant("markup in the figure's table", "widgets/figure.py", "html.escape(first)", "first",
            "unit/test_widgets.py"),
