@@ -2,6 +2,7 @@
 import calculator from "./calculator.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
+import saturation from "./saturation.js";
 import tag from "./tag.js";
 
 const FIGURES = Object.fromEntries(
@@ -9,6 +10,7 @@ const FIGURES = Object.fromEntries(
     calculator,
     lookup,
     masks,
+    saturation,
     tag,
   ].map((figure) => [figure.name, figure]),
 );

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from pathlib import Path
@@ -16,7 +17,8 @@ from torch.nn.attention.flex_attention import create_mask
 
 from attnlab import attention, masks
 from attnlab.tagging import shipped, words
-from attnlab.widgets import MaskPainter, SoftLookup
+from attnlab.widgets import MaskPainter, Saturation, SoftLookup
+from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
 SENTENCES = (
@@ -153,6 +155,41 @@ def mask_painter() -> dict[str, list[dict]]:
     return {"presets": presets, "attended": attended}
 
 
+SETTINGS = ((1, 1.0, True), (64, 0.1, True), (1024, 1.0, False), (256, 100.0, False), (4, 0.01, False))
+"""Width, temperature and scale, from a uniform row to a one-hot one."""
+
+
+def saturation() -> dict:
+    """Sample scores, and measure rows from uniform to one-hot; derivatives by torch's own differentiation."""
+    samples = []
+    for seed in (0, 1, 2**31 - 1):
+        last = saturating.sampled(seed)[:, 63]
+        samples.append({"seed": seed, "normals": saturating.normals(seed, 64).tolist(), "row": last.tolist()})
+    draw = torch.Generator().manual_seed(5)
+    cases = []
+    for n in (2, 3, 8):
+        drawn = (2.6 * torch.rand(n, generator=draw, dtype=torch.float64) - 1.3).tolist()
+        names = [str(j) for j in range(n)]
+        for row, (d_k, temperature, scaled) in itertools.product((drawn, [0.5] * n, None), SETTINGS):
+            figure = Saturation(row, names=names, d_k=d_k, scaled=scaled, seed=3)
+            z = figure.row / temperature
+            jacobian = torch.autograd.functional.jacobian(lambda z: z.softmax(-1), z)
+            weights = z.softmax(-1)
+            want = {
+                "weights": weights.tolist(),
+                "slopes": jacobian.diagonal().tolist(),
+                "entropy": torch.special.entr(weights).sum().item(),
+                "largest": jacobian.max().item(),
+                "norm": jacobian.norm().item(),
+            }
+            cases.append({"given": z.tolist(), "want": want})
+    figure = Saturation(d_k=256, scaled=False)
+    rows = saturating.measure(figure.samples)
+    medians = {what: getattr(rows, what).quantile(0.5).item() for what in saturating.MEASURES}
+    spread = figure.samples.std(correction=0).item()
+    return {"samples": samples, "cases": cases, "medians": medians, "spread": spread}
+
+
 def tagger() -> list[dict]:
     """Tag sentences with the shipped weights: in double precision, and as Python users see them."""
     ours = shipped.ShippedTagger(shipped.FILE)
@@ -191,6 +228,7 @@ GOLDENS = {
     "calculator": calculator,
     "lookup": lookup,
     "masks": mask_painter,
+    "saturation": saturation,
     "tagger": tagger,
     "words": text_rules,
 }

@@ -13,3 +13,7 @@ from attnlab.widgets.masks import MaskPainter
 from attnlab.widgets.tag import TagSentence
 
 __all__ = ["Calculator", "Figure", "MaskPainter", "SoftLookup", "TagSentence", "enable_in_colab"]
+from attnlab.widgets.saturation import Saturation
+from attnlab.widgets.tag import TagSentence
+
+__all__ = ["Calculator", "Figure", "Saturation", "SoftLookup", "TagSentence", "enable_in_colab"]
