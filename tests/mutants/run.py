@@ -126,6 +126,8 @@ MUTANTS = (
     Mutant("a Jacobian without its diagonal", "widgets/saturation.py",
            "return torch.diag_embed(products.sum(-1)) - products", "return -products",
            "unit/test_widgets.py"),
+    Mutant("a painted mask that is always early", "widgets/masks.py", "scores.softmax(raw) * mask if self.late",
+           "scores.softmax(raw, mask) if self.late", "unit/test_widgets.py"),
     Mutant("a figure that scales when it should not", "widgets/saturation.py",
            "return row if self.scaled else row * math.sqrt(self.d_k)", "return row", "unit/test_widgets.py"),
 )  # fmt: skip
