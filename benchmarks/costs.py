@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def layers() -> dict[str, Callable[[Tensor], Tensor]]:
-    """Return every layer as a function of x (1, n, 3 · width): its first third, or queries, keys and values."""
+    """Return each layer as a function of x (1, n, 3 · width): of its first third, or of q, k and v."""
     recurrent = nn.RNN(WIDTH, WIDTH, batch_first=True)
     convolution = nn.Conv1d(WIDTH, WIDTH, 3, padding=2)
     mixtures = torch.randn(256, max(LENGTHS)) / math.sqrt(max(LENGTHS))
