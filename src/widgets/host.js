@@ -1,11 +1,13 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
 import calculator from "./calculator.js";
+import heads from "./heads.js";
 import lookup from "./lookup.js";
 import tag from "./tag.js";
 
 const FIGURES = Object.fromEntries(
   [
     calculator,
+    heads,
     lookup,
     tag,
   ].map((figure) => [figure.name, figure]),

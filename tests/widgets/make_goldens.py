@@ -15,7 +15,7 @@ import torch
 
 from attnlab import attention
 from attnlab.tagging import shipped, words
-from attnlab.widgets import SoftLookup
+from attnlab.widgets import HeadsWorkshop, SoftLookup
 
 FOLDER = Path(__file__).parent / "goldens"
 SENTENCES = (
@@ -83,6 +83,32 @@ def calculator() -> list[dict]:
     return cases
 
 
+def heads() -> list[dict]:
+    """Share keys and values among heads: in every way in a drawn layer, in some in the layer of the book."""
+    draw = torch.Generator().manual_seed(5)
+    x = torch.randn(3, 4, generator=draw, dtype=torch.float64)
+    drawn = [x, *(2 * torch.randn(4, 8, generator=draw, dtype=torch.float64) for _ in range(3))]
+    cases = []
+    for matrices, names in (([], None), (drawn, "abc")):
+        for n in (1, 2, 4, 8):
+            for m in (1, 2, 4, 8):
+                if m > n or (not matrices and n * m not in (2, 16, 64)):
+                    continue
+                options = {"tokens": list(names)} if names else {}
+                figure = HeadsWorkshop(*matrices, **options, heads=n, kv_heads=m)
+                outputs, weights = figure.attend()
+                given = {key: getattr(figure, key) for key in ("x", "w_q", "w_k", "w_v", "heads", "kv_heads")}
+                want = {
+                    "weights": weights.tolist(),
+                    "outputs": outputs.tolist(),
+                    "errors": figure.errors.tolist(),
+                    "error": figure.error,
+                    "overlap": figure.overlap,
+                }
+                cases.append({"given": given, "want": want})
+    return cases
+
+
 def lookup() -> list[dict]:
     """Look up in the plane with both scores and all four ways to weigh, warm and cold, and with ties."""
     draw = torch.Generator().manual_seed(3)
@@ -147,6 +173,7 @@ def text_rules() -> list[dict]:
 
 GOLDENS = {
     "calculator": calculator,
+    "heads": heads,
     "lookup": lookup,
     "tagger": tagger,
     "words": text_rules,
