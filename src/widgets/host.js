@@ -2,6 +2,7 @@
 import calculator from "./calculator.js";
 import heads from "./heads.js";
 import lookup from "./lookup.js";
+import saturation from "./saturation.js";
 import tag from "./tag.js";
 
 const FIGURES = Object.fromEntries(
@@ -9,6 +10,7 @@ const FIGURES = Object.fromEntries(
     calculator,
     heads,
     lookup,
+    saturation,
     tag,
   ].map((figure) => [figure.name, figure]),
 );

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from pathlib import Path
@@ -15,7 +16,8 @@ import torch
 
 from attnlab import attention
 from attnlab.tagging import shipped, words
-from attnlab.widgets import HeadsWorkshop, SoftLookup
+from attnlab.widgets import HeadsWorkshop, Saturation, SoftLookup
+from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
 SENTENCES = (
@@ -137,6 +139,41 @@ def lookup() -> list[dict]:
     return cases
 
 
+SETTINGS = ((1, 1.0, True), (64, 0.1, True), (1024, 1.0, False), (256, 100.0, False), (4, 0.01, False))
+"""Width, temperature and scale, from a uniform row to a one-hot one."""
+
+
+def saturation() -> dict:
+    """Sample scores, and measure rows from uniform to one-hot; derivatives by torch's own differentiation."""
+    samples = []
+    for seed in (0, 1, 2**31 - 1):
+        last = saturating.sampled(seed)[:, 63]
+        samples.append({"seed": seed, "normals": saturating.normals(seed, 64).tolist(), "row": last.tolist()})
+    draw = torch.Generator().manual_seed(5)
+    cases = []
+    for n in (2, 3, 8):
+        drawn = (2.6 * torch.rand(n, generator=draw, dtype=torch.float64) - 1.3).tolist()
+        names = [str(j) for j in range(n)]
+        for row, (d_k, temperature, scaled) in itertools.product((drawn, [0.5] * n, None), SETTINGS):
+            figure = Saturation(row, names=names, d_k=d_k, scaled=scaled, seed=3)
+            z = figure.row / temperature
+            jacobian = torch.autograd.functional.jacobian(lambda z: z.softmax(-1), z)
+            weights = z.softmax(-1)
+            want = {
+                "weights": weights.tolist(),
+                "slopes": jacobian.diagonal().tolist(),
+                "entropy": torch.special.entr(weights).sum().item(),
+                "largest": jacobian.max().item(),
+                "norm": jacobian.norm().item(),
+            }
+            cases.append({"given": z.tolist(), "want": want})
+    figure = Saturation(d_k=256, scaled=False)
+    rows = saturating.measure(figure.samples)
+    medians = {what: getattr(rows, what).quantile(0.5).item() for what in saturating.MEASURES}
+    spread = figure.samples.std(correction=0).item()
+    return {"samples": samples, "cases": cases, "medians": medians, "spread": spread}
+
+
 def tagger() -> list[dict]:
     """Tag sentences with the shipped weights: in double precision, and as Python users see them."""
     ours = shipped.ShippedTagger(shipped.FILE)
@@ -175,6 +212,7 @@ GOLDENS = {
     "calculator": calculator,
     "heads": heads,
     "lookup": lookup,
+    "saturation": saturation,
     "tagger": tagger,
     "words": text_rules,
 }

@@ -301,6 +301,14 @@ body.vscode-dark .attnlab-figure {
   font-variant-numeric: tabular-nums;
   overflow-wrap: anywhere;
 }
+/* temperature and √d */
+.attnlab-root .attnlab-tight :is(th, td) {
+  padding: 0.15rem 0.45rem;
+  font-size: 0.875rem;
+}
+.attnlab-root .attnlab-tight td {
+  white-space: nowrap;
+}
 @media (prefers-reduced-motion: no-preference) {
   .attnlab-root button,
   .attnlab-root td {

@@ -10,6 +10,8 @@ from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
 from attnlab.widgets.lookup import SoftLookup
+from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
 __all__ = ["Calculator", "Figure", "HeadsWorkshop", "SoftLookup", "TagSentence", "enable_in_colab"]
+__all__ = ["Calculator", "Figure", "Saturation", "SoftLookup", "TagSentence", "enable_in_colab"]
