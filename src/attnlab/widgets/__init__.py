@@ -13,5 +13,12 @@ from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
-__all__ = ["Calculator", "Figure", "HeadsWorkshop", "SoftLookup", "TagSentence", "enable_in_colab"]
-__all__ = ["Calculator", "Figure", "Saturation", "SoftLookup", "TagSentence", "enable_in_colab"]
+__all__ = [
+    "Calculator",
+    "Figure",
+    "HeadsWorkshop",
+    "Saturation",
+    "SoftLookup",
+    "TagSentence",
+    "enable_in_colab",
+]
