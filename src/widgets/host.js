@@ -2,6 +2,7 @@
 import calculator from "./calculator.js";
 import heads from "./heads.js";
 import lookup from "./lookup.js";
+import masks from "./masks.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
 
@@ -10,6 +11,7 @@ const FIGURES = Object.fromEntries(
     calculator,
     heads,
     lookup,
+    masks,
     saturation,
     tag,
   ].map((figure) => [figure.name, figure]),

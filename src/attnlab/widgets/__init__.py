@@ -10,6 +10,7 @@ from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
 from attnlab.widgets.lookup import SoftLookup
+from attnlab.widgets.masks import MaskPainter
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
@@ -17,6 +18,7 @@ __all__ = [
     "Calculator",
     "Figure",
     "HeadsWorkshop",
+    "MaskPainter",
     "Saturation",
     "SoftLookup",
     "TagSentence",
