@@ -1,4 +1,4 @@
-"""Remove each head of the shipped tagger, count its mistakes on the treebank, write benchmarks/results/heads.json.
+"""Remove each head of the shipped tagger, count mistakes on the treebank, write results/heads.json.
 
 python benchmarks/heads.py --data FOLDER
 """

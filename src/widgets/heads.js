@@ -22,7 +22,7 @@ export default figure({
       choices({ label, part, value: "8", options: COUNTS.map((value) => ({ value, text: value })), onChange: (value) => pick(Number(value)) });
     // Whichever is chosen, the other gives way: there are never more K/V heads than query heads.
     const heads = counted("Query heads", "heads", (n) => set({ heads: n, kv_heads: Math.min(n, model.get("kv_heads")) }));
-    const kv = counted("Key/value heads", "kv", (n) => set({ kv_heads: n, heads: Math.max(n, model.get("heads")) }));
+    const kv = counted("Key-value heads", "kv", (n) => set({ kv_heads: n, heads: Math.max(n, model.get("heads")) }));
     /** @type {HTMLElement} */
     let picker;
     const pickerPlace = h("span");
@@ -49,7 +49,7 @@ export default figure({
     const label = (/** @type {string} */ text) => h("span", { class: "attnlab-label", style: "min-width: 7.5rem" }, text);
     body.append(
       h("div", { class: "attnlab-row" }, label("Query heads"), heads),
-      h("div", { class: "attnlab-row" }, label("Key/value heads"), kv),
+      h("div", { class: "attnlab-row" }, label("Key-value heads"), kv),
       h("div", { class: "attnlab-row" }, label("Look from"), pickerPlace),
       wires,
       numbers,
@@ -113,7 +113,7 @@ export default figure({
     }
 
     /**
-     * Query heads above, the key/value heads they share below.
+     * Query heads above, the key-value heads they share below.
      * @param {number} n
      * @param {number} m
      */

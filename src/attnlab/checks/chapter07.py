@@ -89,7 +89,7 @@ def merge_heads(answer: Callable) -> str:
 
 @exercise("07-grouped-query", "grouped_query")
 def grouped_query(answer: Callable) -> str:
-    """Examine grouped-query attention: neighbouring query heads share a key/value head."""
+    """Examine grouped-query attention: neighbouring query heads share a key-value head."""
     q, k, v = _draw(5, 2, 6, 4, 5), _draw(6, 2, 2, 3, 5), _draw(7, 2, 2, 3, 7)  # six heads share two
 
     def spread(t: torch.Tensor) -> torch.Tensor:
@@ -121,11 +121,11 @@ def grouped_query(answer: Callable) -> str:
         ),
         (
             attention(q, k[:, :1], v[:, :1]),
-            "All query heads use the first key/value head. That is multi-query attention; here there are two.",
+            "All query heads use the first key-value head. That is multi-query attention; here there are two.",
         ),
         (
             attention(q, k.mean(1, keepdim=True), v.mean(1, keepdim=True)),
-            "The key/value heads are averaged. They were averaged long ago, if ever; each group has its own.",
+            "The key-value heads are averaged. They were averaged long ago, if ever; each group has its own.",
         ),
         (
             attention(q, spread(k), spread(v), scale=1.0),
@@ -140,13 +140,13 @@ def grouped_query(answer: Callable) -> str:
             raise Wrong(message)
     if not near(got, attention(q, spread(k), spread(v))):
         raise Wrong(
-            "Query heads 1 to 3 should use key/value head 1, and 4 to 6 head 2, each softmaxed by itself."
+            "Query heads 1 to 3 should use key-value head 1, and 4 to 6 head 2, each softmaxed by itself."
         )
     alone = _draw(8, 1, 1, 3, 5), _draw(9, 1, 1, 3, 7)
     single = _draw(10, 1, 4, 2, 5)
     if not near(want_tensor(call(answer, single, *alone), (1, 4, 2, 7)), attention(single, *alone)):
-        raise Wrong("With one key/value head for all four query heads (multi-query) the answer is wrong.")
-    return "Neighbouring query heads share a key/value head: grouped-query, down to multi-query."
+        raise Wrong("With one key-value head for all four query heads (multi-query) the answer is wrong.")
+    return "Neighbouring query heads share a key-value head: grouped-query, down to multi-query."
 
 
 @exercise("07-cache-bytes", "cache_bytes")
@@ -163,7 +163,7 @@ def cache_bytes(answer: Callable) -> str:
             raise Wrong(f"It should return a number of bytes, it returned {type(got).__name__}.")
         for mistake, message in (
             (want / 2, "Keys *and* values are kept: a factor of two is missing"),
-            (want * heads / kv_heads, "Query heads keep nothing; count the key/value heads"),
+            (want * heads / kv_heads, "Query heads keep nothing; count the key-value heads"),
             (want * heads, "The width of one head is d_head already; query heads play no part"),
             (want / layers, "Every layer has keys and values of its own"),
             (want / batch, "Every text in the batch has a cache of its own"),
@@ -176,4 +176,4 @@ def cache_bytes(answer: Callable) -> str:
                 raise Wrong(f"{message}. With {case} it is {want}, not {got:g}.")
         if got != want:
             raise Wrong(f"With {case} it is {want} bytes, not {got:g}.")
-    return "Two times layers, key/value heads, width, tokens, texts, bytes: and no query heads."
+    return "Two times layers, key-value heads, width, tokens, texts, bytes: and no query heads."

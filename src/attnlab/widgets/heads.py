@@ -25,7 +25,7 @@ MODELS = (
     ("Falcon 7B", 32, 71, 1, 64),
     ("PaLM 540B", 118, 48, 1, 256),
 )
-"""Published shapes: name, layers, query heads, key/value heads, width of a head (sources in chapter 07)."""
+"""Published shapes: name, layers, query heads, key-value heads, width of a head (sources in chapter 07)."""
 
 
 def example() -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -85,7 +85,7 @@ def _overlap(weights: Tensor) -> float:
 
 
 class HeadsWorkshop(Figure):
-    """Choose how many query heads a layer has and how many key/value heads they share.
+    """Choose how many query heads a layer has and how many key-value heads they share.
 
     One layer of fixed width is cut into `heads` slices. Neighbouring slices of its keys and values are
     averaged until `kv_heads` are left, and each serves heads / kv_heads query heads.
@@ -97,7 +97,7 @@ class HeadsWorkshop(Figure):
         w_v: value weights, as w_q.
         tokens: the n names of the tokens.
         heads: query heads, 1, 2, 4 or 8.
-        kv_heads: key/value heads, 1, 2, 4 or 8, at most `heads`.
+        kv_heads: key-value heads, 1, 2, 4 or 8, at most `heads`.
         token: the token whose weights are shown, from 0.
         length: tokens in the cache of the published models.
 
@@ -105,7 +105,7 @@ class HeadsWorkshop(Figure):
         ValueError: an argument does not fit; the message names it.
 
     References:
-        Shazeer 2019, section 3 (one key/value head); Ainslie et al. 2023, section 2 (groups, by the mean).
+        Shazeer 2019, section 3 (one key-value head); Ainslie et al. 2023, section 2 (groups, by the mean).
 
     >>> figure = HeadsWorkshop(heads=8, kv_heads=8)
     >>> figure.error, figure.weights.shape
@@ -176,7 +176,7 @@ class HeadsWorkshop(Figure):
         """Compute each head's output (heads, n, d_head) and weights (heads, n, n), float64.
 
         Args:
-            kv_heads: key/value heads; as the figure stands now unless given.
+            kv_heads: key-value heads; as the figure stands now unless given.
 
         Returns:
             Outputs and weights.
