@@ -3,6 +3,7 @@ import calculator from "./calculator.js";
 import heads from "./heads.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
+import online from "./online.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
 
@@ -12,6 +13,7 @@ const FIGURES = Object.fromEntries(
     heads,
     lookup,
     masks,
+    online,
     saturation,
     tag,
   ].map((figure) => [figure.name, figure]),

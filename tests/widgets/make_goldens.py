@@ -17,7 +17,7 @@ from torch.nn.attention.flex_attention import create_mask
 
 from attnlab import attention, masks
 from attnlab.tagging import shipped, words
-from attnlab.widgets import HeadsWorkshop, MaskPainter, Saturation, SoftLookup
+from attnlab.widgets import HeadsWorkshop, MaskPainter, OnlineSoftmax, Saturation, SoftLookup
 from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
@@ -185,6 +185,21 @@ SETTINGS = ((1, 1.0, True), (64, 0.1, True), (1024, 1.0, False), (256, 100.0, Fa
 """Width, temperature and scale, from a uniform row to a one-hot one."""
 
 
+def online() -> list[dict]:
+    """Go through rows by tiles, at every shift, with rescaling; the whole row is torch's own softmax."""
+    draw = random.Random(7)
+    cases = []
+    for n, tile, shift in itertools.product((2, 5, 12), (1, 3, 4, 12), (0, 80, 10000, -10000)):
+        scores = [round(draw.uniform(-4, 4), 2) for _ in range(n)]
+        values = [round(draw.uniform(-9, 9), 1) for _ in range(n)]
+        figure = OnlineSoftmax(scores, values, tile=tile, shift=shift)
+        done = [step[1:] for step in figure.steps()]
+        cases.append(
+            {"given": [scores, values, tile, shift], "want": {"steps": done, "output": figure.output}}
+        )
+    return cases
+
+
 def saturation() -> dict:
     """Sample scores, and measure rows from uniform to one-hot; derivatives by torch's own differentiation."""
     samples = []
@@ -255,6 +270,7 @@ GOLDENS = {
     "heads": heads,
     "lookup": lookup,
     "masks": mask_painter,
+    "online": online,
     "saturation": saturation,
     "tagger": tagger,
     "words": text_rules,

@@ -11,6 +11,7 @@ from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
+from attnlab.widgets.online import OnlineSoftmax
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
@@ -19,6 +20,7 @@ __all__ = [
     "Figure",
     "HeadsWorkshop",
     "MaskPainter",
+    "OnlineSoftmax",
     "Saturation",
     "SoftLookup",
     "TagSentence",
