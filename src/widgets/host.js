@@ -1,5 +1,6 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
 import calculator from "./calculator.js";
+import heads from "./heads.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
 import online from "./online.js";
@@ -9,6 +10,7 @@ import tag from "./tag.js";
 const FIGURES = Object.fromEntries(
   [
     calculator,
+    heads,
     lookup,
     masks,
     online,
