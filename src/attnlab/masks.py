@@ -9,10 +9,12 @@ tensors, so `&` (both must allow) and `|` (either may allow) combine them:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from attnlab.patterns import fixed, global_tokens, random_blocks, random_keys, strided  # noqa: F401
 
 Device = torch.device | str | None
 
@@ -100,172 +102,133 @@ def window(n: int, before: int, after: int | None = None, *, device: Device = No
     return (offset >= -before) & (offset <= after)
 
 
-def global_tokens(n: int, tokens: Tensor | Sequence[int], *, device: Device = None) -> Tensor:
-    """Let a few tokens attend to all and be attended to by all.
+def prefix(n: int, length: int | Tensor | Sequence[int], *, device: Device = None) -> Tensor:
+    """Let every token attend to a prefix, the question, and make the rest causal, the answer.
 
     Args:
         n: sequence length, at least 1.
-        tokens: positions of the global tokens, each between 0 and n - 1.
+        length: how many tokens the prefix has, 0 to n; or (batch,) of them, one for each sequence.
         device: where the mask is made.
 
     Returns:
-        Boolean mask (n, n); True in the rows and in the columns of the global tokens.
+        Boolean mask (n, n), or (batch, n, n); True where column < length or column <= row.
 
     Raises:
-        ValueError: n is smaller than 1, or a position lies outside the sequence.
+        ValueError: n is smaller than 1, or a length is negative or larger than n.
 
     References:
-        Beltagy et al. 2020, section 3.1 ("global attention").
+        Raffel et al. 2020, section 3.2.1.
 
-    >>> global_tokens(3, [0]).int().tolist()
-    [[1, 1, 1], [1, 0, 0], [1, 0, 0]]
+    >>> prefix(4, 2).int().tolist()
+    [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
     """
     _at_least("n", n, 1)
-    chosen = torch.zeros(n, dtype=torch.bool, device=device)
-    chosen[_positions("tokens", tokens, n, device)] = True
-    return chosen[:, None] | chosen
+    if isinstance(length, int):
+        if not 0 <= length <= n:
+            raise ValueError(f"length must lie between 0 and n = {n}, got {length}")
+        return causal(n, device=device) | padding([length], n, device=device)[0]
+    seen = padding(length, n, device=device)  # (batch, 1, n)
+    return causal(n, device=seen.device) | seen
 
 
-def random_keys(n: int, count: int, *, seed: int, block: int = 1, device: Device = None) -> Tensor:
-    """Let each query attend to a few keys drawn at random, the same on every device.
-
-    With `block` the draw is made for blocks: the sequence is cut into blocks of so many tokens, and the queries
-    of one block share `count` random blocks of keys. That is what makes random keys fast to fetch.
+def packed(documents: Tensor | Sequence[int], *, device: Device = None) -> Tensor:
+    """Keep documents that share one row apart: a token may attend within its own document only.
 
     Args:
-        n: sequence length, at least 1.
-        count: how many different keys (or blocks of keys) each query sees; at most as many as there are.
-        seed: number that fixes the draw.
-        block: tokens a block; the last block may be shorter.
-        device: where the mask is made.
+        documents: (..., n) which document each token belongs to; any whole numbers. Padding at the end of the
+            row is one more document.
+        device: where the mask is made; the device of `documents` unless given.
 
     Returns:
-        Boolean mask (n, n); every row is True at `count` keys, or `count` blocks of keys.
+        Boolean mask (..., n, n), True where both tokens have the same number; not causal by itself.
 
     Raises:
-        ValueError: n or block is smaller than 1, or `count` is negative or larger than the number of blocks.
+        ValueError: `documents` has no axis, no tokens, or holds other than whole numbers.
 
     References:
-        Zaheer et al. 2020, section 2 and appendix D (blocks).
+        Krell et al. 2021, section 3.2.
 
-    >>> random_keys(4, 2, seed=0).sum(-1).tolist()
-    [2, 2, 2, 2]
+    >>> packed([0, 0, 1]).int().tolist()
+    [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
     """
-    blocks = random_blocks(n, count, seed=seed, block=block).to(device=device)
-    seen = torch.zeros(len(blocks), len(blocks), dtype=torch.bool, device=device).scatter_(1, blocks, True)
-    return seen.repeat_interleave(block, 0).repeat_interleave(block, 1)[:n, :n]
+    documents = torch.as_tensor(documents, device=device)
+    if documents.dim() == 0 or documents.numel() == 0:
+        raise ValueError(f"documents must have shape (..., n) with n >= 1, got {tuple(documents.shape)}")
+    if documents.is_floating_point() or documents.dtype == torch.bool:
+        raise ValueError(f"documents must be whole numbers, got dtype {documents.dtype}")
+    return documents[..., :, None] == documents[..., None, :]
 
 
-def random_blocks(n: int, count: int, *, seed: int, block: int = 1) -> Tensor:
-    """Draw what `random_keys` shows: for each block of queries, the numbers of its blocks of keys.
+def leaks(
+    model: Callable[[Tensor], Tensor],
+    n: int,
+    d_model: int,
+    mask: Tensor | None = None,
+) -> tuple[int, int] | None:
+    """Find the first output that depends on a token it may not see, by its gradient.
 
-    Args:
-        n: sequence length, at least 1.
-        count: how many different blocks of keys each block of queries sees.
-        seed: number that fixes the draw.
-        block: tokens a block.
-
-    Returns:
-        Whole numbers (ceil(n / block), count), ascending in each row.
-
-    Raises:
-        ValueError: as in `random_keys`.
-
-    References:
-        Bentley and Floyd 1987 (drawing without putting back, in time and memory linear in what is drawn).
-
-    >>> random_blocks(6, 3, seed=0, block=2).tolist()
-    [[0, 1, 2], [0, 1, 2], [0, 1, 2]]
-    """
-    _at_least("n", n, 1)
-    _at_least("block", block, 1)
-    _at_least("count", count, 0)
-    total = -(-n // block)
-    if count > total:
-        raise ValueError(
-            f"count must be at most {total}, the number of blocks of {block} in {n}, got {count}"
-        )
-    generator = torch.Generator().manual_seed(seed)
-    drawn = torch.empty(total, 0, dtype=torch.long)
-    for last in range(total - count, total):
-        pick = torch.randint(last + 1, (total, 1), generator=generator)
-        again = (drawn == pick).any(1, keepdim=True)  # drawn before: take `last`, which was not there to draw
-        drawn = torch.cat((drawn, torch.where(again, last, pick)), dim=1)
-    return drawn.sort(1).values
-
-
-def strided(n: int, stride: int, *, is_causal: bool = True, device: Device = None) -> Tensor:
-    """Let each token attend to its last `stride` neighbours and, beyond them, to every `stride`-th token.
+    Each output row is projected at random and differentiated by the input, for three random inputs. A
+    gradient in a forbidden token proves a leak; that there is none in three draws makes one unlikely.
+    Gradients below 100 roundings of the row's largest count as zero: a model in float64 shows fainter leaks.
 
     Args:
+        model: takes tokens (1, n, d_model), returns (1, n, ...). A module is asked on its own device and in
+            its own dtype; its parameters get no gradient.
         n: sequence length, at least 1.
-        stride: width of the neighbourhood and step between the far tokens, at least 1; near sqrt(n) it is
-            cheapest.
-        is_causal: False lets each token look ahead in the same way.
-        device: where the mask is made.
+        d_model: width of a token, at least 1.
+        mask: boolean (n, n), True where row i may depend on token j; causal unless given.
 
     Returns:
-        Boolean mask (n, n); row i is True at columns j <= i with i - j <= stride or (i - j) % stride == 0.
+        (i, j), the first in reading order such that output i depends on token j and must not; None if there
+        is no such pair.
 
     Raises:
-        ValueError: n or stride is smaller than 1.
+        TypeError: the mask is not boolean.
+        ValueError: a shape does not fit, or the output or its gradient is NaN (an empty row?).
 
-    References:
-        Child et al. 2019, section 4.3 ("strided attention").
-
-    >>> strided(6, 2)[5].int().tolist()
-    [0, 1, 0, 1, 1, 1]
+    >>> leaks(lambda x: x.cumsum(1), 4, 2) is None
+    True
+    >>> leaks(lambda x: x.roll(-1, 1), 4, 2)
+    (0, 1)
     """
     _at_least("n", n, 1)
-    _at_least("stride", stride, 1)
-    position = torch.arange(n, device=device)
-    back = position[:, None] - position  # (n, n): row - column
-    mask = (back.abs() <= stride) | (back % stride == 0)
-    return mask & (back >= 0) if is_causal else mask
+    _at_least("d_model", d_model, 1)
+    if mask is not None and mask.dtype != torch.bool:
+        raise TypeError(f"mask must be a boolean tensor (True = may attend), got dtype {mask.dtype}")
+    if mask is not None and mask.shape != (n, n):
+        raise ValueError(f"mask must have shape (n, n) = {(n, n)}, got {tuple(mask.shape)}")
+    like = next(model.parameters(), None) if isinstance(model, nn.Module) else None
+    like = torch.empty(0) if like is None else like
+    allowed = (causal(n) if mask is None else mask).to(like.device)
+    draw = torch.Generator().manual_seed(0)
+    found = torch.zeros(n, n, dtype=torch.bool, device=like.device)
+    for _ in range(3):
+        x = torch.randn(1, n, d_model, generator=draw, dtype=torch.float64).to(like).requires_grad_()
+        found |= _depends(model(x), x, draw) & ~allowed
+    first = found.nonzero()
+    return (int(first[0, 0]), int(first[0, 1])) if len(first) else None
 
 
-def fixed(n: int, stride: int, summary: int = 1, *, is_causal: bool = True, device: Device = None) -> Tensor:
-    """Cut the sequence into blocks: each token attends to its block and to the last tokens of the other blocks.
-
-    Args:
-        n: sequence length, at least 1.
-        stride: tokens a block, at least 1; near sqrt(n) it is cheapest.
-        summary: how many tokens at the end of each block all may attend to.
-        is_causal: False lets each token look ahead in the same way.
-        device: where the mask is made.
-
-    Returns:
-        Boolean mask (n, n); row i is True at columns j <= i with j // stride == i // stride or
-        j % stride >= stride - summary.
-
-    Raises:
-        ValueError: n or stride is smaller than 1, or `summary` does not lie between 0 and stride.
-
-    References:
-        Child et al. 2019, section 4.3 ("fixed attention").
-
-    >>> fixed(6, 2)[5].int().tolist()
-    [0, 1, 0, 1, 1, 1]
-    """
-    _at_least("n", n, 1)
-    _at_least("stride", stride, 1)
-    if not 0 <= summary <= stride:
-        raise ValueError(f"summary must lie between 0 and stride = {stride}, got {summary}")
-    position = torch.arange(n, device=device)
-    same = position[:, None] // stride == position // stride
-    mask = same | (position % stride >= stride - summary)
-    return mask & causal(n, device=device) if is_causal else mask
-
-
-def _positions(name: str, tokens: Tensor | Sequence[int], n: int, device: Device) -> Tensor:
-    """Return positions as a tensor, or say which of them lies outside the sequence."""
-    at = torch.as_tensor(tokens, device=device)
-    at = at.long() if at.numel() == 0 else at
-    if at.dim() != 1 or at.is_floating_point() or at.dtype == torch.bool:
-        raise ValueError(f"{name} must be a list of positions, got {tuple(at.shape)} of dtype {at.dtype}")
-    if at.numel() and not 0 <= int(at.min()) <= int(at.max()) < n:
-        raise ValueError(f"{name} must lie between 0 and n - 1 = {n - 1}, got {at.tolist()}")
-    return at.long()
+def _depends(out: Tensor, x: Tensor, draw: torch.Generator) -> Tensor:
+    """Say which rows of the output (1, n, ...) have a gradient in which tokens: boolean (n, n)."""
+    n = x.shape[1]
+    if out.dim() < 2 or out.shape[:2] != (1, n):
+        raise ValueError(f"model must return shape (1, n = {n}, ...), it returned {tuple(out.shape)}")
+    if not out.requires_grad:
+        return torch.zeros(n, n, dtype=torch.bool, device=x.device)
+    broken = out[0].detach().flatten(1).isnan().any(-1).nonzero()
+    if len(broken):
+        raise ValueError(f"row {int(broken[0, 0])} of the output is NaN: may it attend to anything?")
+    rows = []
+    for i in range(n):
+        direction = torch.randn(out[0, i].shape, generator=draw, dtype=torch.float64).to(out)
+        (slope,) = torch.autograd.grad((out[0, i] * direction).sum(), x, retain_graph=True, allow_unused=True)
+        slope = torch.zeros_like(x) if slope is None else slope
+        if slope.isnan().any():
+            raise ValueError(f"the gradient of row {i} of the output is NaN")
+        size = slope[0].abs().amax(-1)  # (n,)
+        rows.append(size > 100 * torch.finfo(size.dtype).eps * size.max())
+    return torch.stack(rows)
 
 
 def _at_least(name: str, value: int, smallest: int) -> None:
