@@ -12,6 +12,7 @@ from attnlab.widgets.heads import HeadsWorkshop
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
 from attnlab.widgets.online import OnlineSoftmax
+from attnlab.widgets.patterns import SparsePatterns
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
@@ -23,6 +24,7 @@ __all__ = [
     "OnlineSoftmax",
     "Saturation",
     "SoftLookup",
+    "SparsePatterns",
     "TagSentence",
     "enable_in_colab",
 ]
