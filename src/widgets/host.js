@@ -1,12 +1,14 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
 import calculator from "./calculator.js";
 import lookup from "./lookup.js";
+import positions from "./positions.js";
 import tag from "./tag.js";
 
 const FIGURES = Object.fromEntries(
   [
     calculator,
     lookup,
+    positions,
     tag,
   ].map((figure) => [figure.name, figure]),
 );

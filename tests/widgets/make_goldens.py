@@ -15,7 +15,7 @@ import torch
 
 from attnlab import attention
 from attnlab.tagging import shipped, words
-from attnlab.widgets import SoftLookup
+from attnlab.widgets import PositionsLab, SoftLookup
 
 FOLDER = Path(__file__).parent / "goldens"
 SENTENCES = (
@@ -111,6 +111,26 @@ def lookup() -> list[dict]:
     return cases
 
 
+def positions() -> list[dict]:
+    """Score two words at many pairs of positions, and attend in two orders, under each scheme."""
+    draw = torch.Generator().manual_seed(5)
+    cases = []
+    for scheme in ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"):
+        for asks, answers, order in ((3, 2, (0, 1, 2, 3)), (0, 4, (4, 1, 0, 3, 2))):
+            n = len(order)
+            x = None if n == 4 else torch.randn(n, 4, generator=draw, dtype=torch.float64)
+            tokens = ("I", "saw", "a", "saw", "too")[:n]
+            figure = PositionsLab(scheme, tokens=tokens, x=x, asks=asks, answers=answers, order=order)
+            given = figure.settings()
+            want = {
+                "scores": figure.scores(asks, answers)[[0, 7, 31]].tolist(),
+                "weights": figure.weights.tolist(),
+                "output": figure.output.tolist(),
+            }
+            cases.append({"given": given, "want": want})
+    return cases
+
+
 def tagger() -> list[dict]:
     """Tag sentences with the shipped weights: in double precision, and as Python users see them."""
     ours = shipped.ShippedTagger(shipped.FILE)
@@ -148,6 +168,7 @@ def text_rules() -> list[dict]:
 GOLDENS = {
     "calculator": calculator,
     "lookup": lookup,
+    "positions": positions,
     "tagger": tagger,
     "words": text_rules,
 }

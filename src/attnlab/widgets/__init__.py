@@ -9,6 +9,7 @@ without scripts, in print and for screen readers the table still tells the truth
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.lookup import SoftLookup
+from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.tag import TagSentence
 
-__all__ = ["Calculator", "Figure", "SoftLookup", "TagSentence", "enable_in_colab"]
+__all__ = ["Calculator", "Figure", "PositionsLab", "SoftLookup", "TagSentence", "enable_in_colab"]
