@@ -1,6 +1,5 @@
 """The Python side of the figure "positions": its numbers against loops, its table, its errors."""
 
-import cmath
 import json
 import math
 
