@@ -12,12 +12,7 @@ PairLayout = Literal["interleaved", "halves"]
 
 
 def sinusoidal(
-    n: int,
-    d_model: int,
-    *,
-    base: float = 10000.0,
-    device: Device = None,
-    dtype: torch.dtype = torch.float32,
+    n: int, d_model: int, *, base: float = 10000.0, device: Device = None, dtype: torch.dtype = torch.float32
 ) -> Tensor:
     """Give every position a fixed vector of sines and cosines, to be added to the embeddings.
 
@@ -83,11 +78,7 @@ def rotation(k: float, d_model: int, *, base: float = 10000.0, dtype: torch.dtyp
 
 
 def rotary(
-    x: Tensor,
-    positions: Tensor | None = None,
-    *,
-    base: float = 10000.0,
-    layout: PairLayout = "interleaved",
+    x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0, layout: PairLayout = "interleaved"
 ) -> Tensor:
     """Turn each pair of a query or key by an angle that grows with its position (RoPE).
 

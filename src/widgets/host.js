@@ -2,6 +2,8 @@
 import calculator from "./calculator.js";
 import lookup from "./lookup.js";
 import positions from "./positions.js";
+import masks from "./masks.js";
+import saturation from "./saturation.js";
 import tag from "./tag.js";
 
 const FIGURES = Object.fromEntries(
@@ -9,6 +11,8 @@ const FIGURES = Object.fromEntries(
     calculator,
     lookup,
     positions,
+    masks,
+    saturation,
     tag,
   ].map((figure) => [figure.name, figure]),
 );

@@ -7,15 +7,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from pathlib import Path
 
 import torch
+from torch.nn.attention.flex_attention import create_mask
 
-from attnlab import attention
+from attnlab import attention, masks
 from attnlab.tagging import shipped, words
-from attnlab.widgets import PositionsLab, SoftLookup
+from attnlab.widgets import MaskPainter, PositionsLab, Saturation, SoftLookup
+from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
 SENTENCES = (
@@ -131,6 +134,82 @@ def positions() -> list[dict]:
     return cases
 
 
+def mask_painter() -> dict[str, list[dict]]:
+    """Give the presets as FlexAttention makes them, and attention under masks, early, late and nudged."""
+    rules = {
+        "full": lambda n, s: lambda b, h, i, j: i >= 0,
+        "causal": lambda n, s: lambda b, h, i, j: i >= j,
+        "padding": lambda n, s: lambda b, h, i, j: j < n - s,
+        "prefix": lambda n, s: lambda b, h, i, j: (j < s) | (i >= j),
+        "packed": lambda n, s: lambda b, h, i, j: i // s == j // s,
+        "window": lambda n, s: lambda b, h, i, j: (i - j).abs() <= s,
+    }
+    presets = [
+        {
+            "name": name,
+            "n": n,
+            "size": size,
+            "mask": create_mask(rule(n, size), None, None, n, n, device="cpu")[0, 0].int().tolist(),
+        }
+        for name, rule in rules.items()
+        for n, size in ((1, 1), (5, 2), (6, 1), (6, 6), (7, 3))
+    ]
+    draw = torch.Generator().manual_seed(6)
+    attended = []
+    for n, d in ((1, 2), (3, 1), (6, 2)):
+        x = torch.randn(n, d, generator=draw, dtype=torch.float64).tolist()
+        painted = torch.rand(n, n, generator=draw) < 0.4
+        for mask in (masks.causal(n), painted, torch.zeros(n, n), torch.ones(n, n)):
+            for late in (False, True):
+                for nudged, nudge in ((-1, 1.0), (n - 1, 0.5), (0, -3.0)):
+                    given = {
+                        "mask": mask.bool().int().tolist(),
+                        "late": late,
+                        "nudged": nudged,
+                        "nudge": nudge,
+                    }
+                    figure = MaskPainter(x, "abcdef"[:n], size=1, **given)
+                    weights, output, moved = (t.tolist() for t in figure.numbers())
+                    want = {"weights": weights, "output": output, "moved": moved, "leak": figure.leak}
+                    attended.append({"given": given | {"x": x}, "want": want})
+    return {"presets": presets, "attended": attended}
+
+
+SETTINGS = ((1, 1.0, True), (64, 0.1, True), (1024, 1.0, False), (256, 100.0, False), (4, 0.01, False))
+"""Width, temperature and scale, from a uniform row to a one-hot one."""
+
+
+def saturation() -> dict:
+    """Sample scores, and measure rows from uniform to one-hot; derivatives by torch's own differentiation."""
+    samples = []
+    for seed in (0, 1, 2**31 - 1):
+        last = saturating.sampled(seed)[:, 63]
+        samples.append({"seed": seed, "normals": saturating.normals(seed, 64).tolist(), "row": last.tolist()})
+    draw = torch.Generator().manual_seed(5)
+    cases = []
+    for n in (2, 3, 8):
+        drawn = (2.6 * torch.rand(n, generator=draw, dtype=torch.float64) - 1.3).tolist()
+        names = [str(j) for j in range(n)]
+        for row, (d_k, temperature, scaled) in itertools.product((drawn, [0.5] * n, None), SETTINGS):
+            figure = Saturation(row, names=names, d_k=d_k, scaled=scaled, seed=3)
+            z = figure.row / temperature
+            jacobian = torch.autograd.functional.jacobian(lambda z: z.softmax(-1), z)
+            weights = z.softmax(-1)
+            want = {
+                "weights": weights.tolist(),
+                "slopes": jacobian.diagonal().tolist(),
+                "entropy": torch.special.entr(weights).sum().item(),
+                "largest": jacobian.max().item(),
+                "norm": jacobian.norm().item(),
+            }
+            cases.append({"given": z.tolist(), "want": want})
+    figure = Saturation(d_k=256, scaled=False)
+    rows = saturating.measure(figure.samples)
+    medians = {what: getattr(rows, what).quantile(0.5).item() for what in saturating.MEASURES}
+    spread = figure.samples.std(correction=0).item()
+    return {"samples": samples, "cases": cases, "medians": medians, "spread": spread}
+
+
 def tagger() -> list[dict]:
     """Tag sentences with the shipped weights: in double precision, and as Python users see them."""
     ours = shipped.ShippedTagger(shipped.FILE)
@@ -168,7 +247,12 @@ def text_rules() -> list[dict]:
 GOLDENS = {
     "calculator": calculator,
     "lookup": lookup,
+<<<<<<< HEAD
     "positions": positions,
+=======
+    "masks": mask_painter,
+    "saturation": saturation,
+>>>>>>> main
     "tagger": tagger,
     "words": text_rules,
 }

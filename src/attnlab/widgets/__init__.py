@@ -13,3 +13,16 @@ from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.tag import TagSentence
 
 __all__ = ["Calculator", "Figure", "PositionsLab", "SoftLookup", "TagSentence", "enable_in_colab"]
+from attnlab.widgets.masks import MaskPainter
+from attnlab.widgets.saturation import Saturation
+from attnlab.widgets.tag import TagSentence
+
+__all__ = [
+    "Calculator",
+    "Figure",
+    "MaskPainter",
+    "Saturation",
+    "SoftLookup",
+    "TagSentence",
+    "enable_in_colab",
+]
