@@ -1,8 +1,8 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
 import calculator from "./calculator.js";
 import lookup from "./lookup.js";
-import positions from "./positions.js";
 import masks from "./masks.js";
+import positions from "./positions.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
 
@@ -10,8 +10,8 @@ const FIGURES = Object.fromEntries(
   [
     calculator,
     lookup,
-    positions,
     masks,
+    positions,
     saturation,
     tag,
   ].map((figure) => [figure.name, figure]),

@@ -247,12 +247,9 @@ def text_rules() -> list[dict]:
 GOLDENS = {
     "calculator": calculator,
     "lookup": lookup,
-<<<<<<< HEAD
-    "positions": positions,
-=======
     "masks": mask_painter,
+    "positions": positions,
     "saturation": saturation,
->>>>>>> main
     "tagger": tagger,
     "words": text_rules,
 }

@@ -9,11 +9,8 @@ without scripts, in print and for screen readers the table still tells the truth
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.lookup import SoftLookup
-from attnlab.widgets.positions import PositionsLab
-from attnlab.widgets.tag import TagSentence
-
-__all__ = ["Calculator", "Figure", "PositionsLab", "SoftLookup", "TagSentence", "enable_in_colab"]
 from attnlab.widgets.masks import MaskPainter
+from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
@@ -21,6 +18,7 @@ __all__ = [
     "Calculator",
     "Figure",
     "MaskPainter",
+    "PositionsLab",
     "Saturation",
     "SoftLookup",
     "TagSentence",
