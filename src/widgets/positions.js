@@ -49,7 +49,7 @@ export default figure({
     const head = h("tr");
     const curve = h("tbody");
     const scroll = (/** @type {string} */ label, /** @type {any} */ table) =>
-      h("div", { class: "attnlab-scroll", tabindex: 0, role: "region", "aria-label": label, style: "margin-top: .6rem" }, table);
+      h("div", { class: "attnlab-scroll", tabindex: 0, role: "group", "aria-label": label, style: "margin-top: .6rem" }, table);
     const heads = (/** @type {string[]} */ names) => names.map((t) => h("th", { scope: "col" }, t));
     body.append(
       h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Positions"), schemes),

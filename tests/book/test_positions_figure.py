@@ -9,15 +9,22 @@ import torch
 from attnlab.widgets import PositionsLab
 
 from .test_browser import SIDEWAYS, violations
-from .test_figures import figure, table
+from .test_figures import table
 
 PAGE = "chapters/08_positional_encoding"
 SCHEMES = ["none", "sinusoidal", "learned", "rotary", "alibi", "relative"]
 
 
+def first(page):
+    """Find the first of the page's two figures of this kind, the one without positions."""
+    found = page.locator("#figure-positions")
+    found.locator('[data-part="reset"]').wait_for()
+    return found
+
+
 @pytest.fixture
 def part(site):
-    return figure(site.open(PAGE), "positions").first
+    return first(site.open(PAGE))
 
 
 def number(cell):
@@ -65,20 +72,22 @@ def test_it_starts_as_python_says_and_the_two_saws_are_one(part):
     assert "saw₁ and saw₂ get the same output" in status(part)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_keys_shift_one_token_and_both(part, scheme):
-    pick(part, scheme)
-    for which, key, times in (("query", "ArrowRight", 6), ("key", "ArrowLeft", 1), ("both", "PageUp", 2)):
-        handle(part, which).focus()
-        for _ in range(times):
-            part.page.keyboard.press(key)
-    assert_shown(part, PositionsLab(scheme, m=19, n=11))
-    assert ("Shift both, and it stays" in status(part)) == (scheme not in ("sinusoidal", "learned"))
-    handle(part, "both").focus()
-    part.page.keyboard.press("End")
-    assert_shown(part, PositionsLab(scheme, m=31, n=23))
-    part.locator('[data-part="reset"]').click()
-    assert_shown(part, PositionsLab())
+def test_keys_shift_one_token_and_both(part):
+    for scheme in SCHEMES:
+        pick(part, scheme)
+        for which, key, times in (("query", "ArrowRight", 6), ("key", "ArrowLeft", 1), ("both", "PageUp", 2)):
+            handle(part, which).focus()
+            for _ in range(times):
+                part.page.keyboard.press(key)
+        assert_shown(part, PositionsLab(scheme, m=19, n=11))
+        assert ("Shift both, and it stays" in status(part)) == (scheme not in ("sinusoidal", "learned"))
+        handle(part, "both").focus()
+        part.page.keyboard.press("End")
+        assert_shown(part, PositionsLab(scheme, m=31, n=23))
+        part.locator('[data-part="reset"]').click()
+        handle(part, "both").focus()
+        part.page.keyboard.press("ArrowRight")
+        assert_shown(part, PositionsLab(m=4, n=3))
 
 
 def test_a_drag_shifts_both_and_rope_does_not_mind(part):
@@ -142,30 +151,29 @@ def test_two_words_swap_by_keyboard(part):
     assert_shown(part, PositionsLab("relative", order=[3, 1, 2, 0]))
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_copied_code_prints_the_same_numbers(site, scheme):
+def test_copied_code_prints_the_same_numbers(site):
     page = site.open(PAGE, permissions=["clipboard-read", "clipboard-write"])
-    part = figure(page, "positions").first
-    pick(part, scheme)
-    part.locator('[data-part="shuffle"]').click()
+    part = first(page)
     handle(part, "both").focus()
     page.keyboard.press("PageUp")
-    now = PositionsLab(scheme, m=8, n=7, order=order(part))
-    part.locator('[data-part="pytorch"]').click()
-    page.wait_for_timeout(100)
-    shown, space = io.StringIO(), {}
-    with redirect_stdout(shown):
-        exec(page.evaluate("navigator.clipboard.readText()"), space)
-    first = shown.getvalue().splitlines()[0]
-    assert float(first) == pytest.approx(now.score, abs=6e-5)
-    got = space["attention"](*space["views"](space["sentence"]), bias=space["bias"](4))
-    torch.testing.assert_close(got, now.output)
+    part.locator('[data-part="shuffle"]').click()
+    for scheme in SCHEMES:
+        pick(part, scheme)
+        now = PositionsLab(scheme, m=8, n=7, order=order(part))
+        part.locator('[data-part="pytorch"]').click()
+        page.wait_for_timeout(100)
+        shown, space = io.StringIO(), {}
+        with redirect_stdout(shown):
+            exec(page.evaluate("navigator.clipboard.readText()"), space)
+        assert float(shown.getvalue().splitlines()[0]) == pytest.approx(now.score, abs=6e-5)
+        got = space["attention"](*space["views"](space["sentence"]), bias=space["bias"](4))
+        torch.testing.assert_close(got, now.output)
 
 
 def test_a_broken_link_shows_an_error_and_no_blank(site):
-    page = site.open(PAGE, address=None)
+    page = site.open(PAGE)
     page.goto(f'{page.url.split("?")[0]}?positions={{"scheme":"clock"}}')
-    part = page.locator('figure[data-attnlab="positions"]').first
+    part = page.locator("#figure-positions")
     part.locator('[data-part="error"]').wait_for()
     assert "scheme must be one of none, sinusoidal" in part.locator('[data-part="error"]').inner_text()
     site.errors.clear()
@@ -174,7 +182,7 @@ def test_a_broken_link_shows_an_error_and_no_blank(site):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(site, theme):
     page = site.open(PAGE, theme=theme)
-    part = figure(page, "positions").first
+    part = first(page)
     pick(part, "sinusoidal")
     part.locator("summary").click()
     part.locator('[data-part="token"]').nth(1).click()
@@ -184,7 +192,7 @@ def test_axe_finds_nothing(site, theme):
 
 def test_a_phone_shows_it_whole_with_room_for_a_thumb(site):
     page = site.open(PAGE, width=320, height=700)
-    part = figure(page, "positions").first
+    part = first(page)
     for scheme in ("sinusoidal", "rotary"):
         pick(part, scheme)
         assert page.evaluate(SIDEWAYS) == []
