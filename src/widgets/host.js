@@ -3,8 +3,8 @@ import calculator from "./calculator.js";
 import heads from "./heads.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
-import positions from "./positions.js";
 import online from "./online.js";
+import positions from "./positions.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
 
@@ -14,8 +14,8 @@ const FIGURES = Object.fromEntries(
     heads,
     lookup,
     masks,
-    positions,
     online,
+    positions,
     saturation,
     tag,
   ].map((figure) => [figure.name, figure]),

@@ -11,8 +11,8 @@ from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
-from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.online import OnlineSoftmax
+from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
@@ -21,8 +21,8 @@ __all__ = [
     "Figure",
     "HeadsWorkshop",
     "MaskPainter",
-    "PositionsLab",
     "OnlineSoftmax",
+    "PositionsLab",
     "Saturation",
     "SoftLookup",
     "TagSentence",
