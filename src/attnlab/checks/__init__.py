@@ -16,6 +16,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     chapter03,
     chapter04,
     chapter07,
+    chapter08,
 )
 from attnlab.checks.verdict import EXERCISES, Verdict, check, judge
 
