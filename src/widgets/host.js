@@ -5,6 +5,7 @@ import lookup from "./lookup.js";
 import masks from "./masks.js";
 import online from "./online.js";
 import patterns from "./patterns.js";
+import positions from "./positions.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
 
@@ -16,6 +17,7 @@ const FIGURES = Object.fromEntries(
     masks,
     online,
     patterns,
+    positions,
     saturation,
     tag,
   ].map((figure) => [figure.name, figure]),
