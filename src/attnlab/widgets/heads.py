@@ -232,7 +232,7 @@ class HeadsWorkshop(Figure):
             [
                 ["error of the output", f"{self.error:.4f}", "0.0000"],
                 [
-                    "two heads look alike",
+                    "weight that two heads share",
                     f"{self.overlap:.4f}",
                     f"{own:.4f}",
                 ],
@@ -246,18 +246,12 @@ class HeadsWorkshop(Figure):
         rows = []
         for name, layers, heads, kv_heads, d_head in self.models:
             each = 4 * layers * d_head * self.length  # keys and values, two bytes a number
-            shape = [str(layers), f"{heads} / {kv_heads}", str(d_head)]
             # Halves go up, as in the page's script.
-            gib = [math.floor(1000 * each * count / 2**30 + 0.5) / 1000 for count in (heads, kv_heads)]
-            rows.append([name, *shape, *(f"{x:.3f}" for x in gib)])
-        head = [
-            "model",
-            "layers",
-            "heads / K/V heads",
-            "head width",
-            "GiB if all had their own",
-            "GiB as published",
-        ]
+            gib = [math.floor(1000 * each * count / 2**30 + 0.5) / 1000 for count in (kv_heads, heads)]
+            rows.append(
+                [name, *(f"{x:.3f}" for x in gib), str(heads), str(kv_heads), str(layers), str(d_head)]
+            )
+        head = ["model", "GiB", "if all had their own", "heads", "K/V heads", "layers", "width"]
         return table_of(head, rows)
 
     def caption(self) -> str:
