@@ -28,10 +28,11 @@ export default figure({
     /** @type {HTMLElement} */
     let picker;
     const pickerPlace = h("span");
+    const note = h("p", { class: "attnlab-label" });
     const wires = s("svg", {
       role: "img",
       "data-part": "wires",
-      style: "width: 100%; max-width: 30rem; height: auto; display: block; margin: .8rem 0 0",
+      style: "width: 100%; max-width: 30rem; height: auto; display: block; margin: .4rem 0 0",
     });
     const slider = h("input", {
       type: "range",
@@ -52,6 +53,7 @@ export default figure({
       h("div", { class: "attnlab-row" }, label("Query heads"), heads),
       h("div", { class: "attnlab-row" }, label("Key-value heads"), kv),
       h("div", { class: "attnlab-row" }, label("Look from"), pickerPlace),
+      note,
       wires,
       sums,
       h("details", { open: true }, h("summary", {}, "Weights and errors as a table"), numbers),
@@ -105,6 +107,7 @@ export default figure({
       slider.value = String(Math.log2(length));
       slider.setAttribute("aria-valuetext", `${length} tokens`);
       reading.textContent = `${length.toLocaleString("en")} tokens`;
+      note.textContent = `One column for each query head: how much it takes of every word, seen from “${tokens[token]}”.`;
       draw(state);
       fill(state);
       const kind = m === n ? (n === 1 ? "One head" : "Multi-head") : m === 1 ? "Multi-query" : "Grouped-query";
@@ -171,10 +174,10 @@ export default figure({
       numbers.replaceChildren(table("numbers", `Where “${tokens[token]}” (word ${token + 1}) looks`, ["head", "K/V head", ...tokens, "error"], looks));
       const kept = (2 * width * m) / n;
       sums.replaceChildren(
-        table("sums", "What is lost, and what is saved", ["this layer", "now", "own K/V for each head"], [
-          ["error of the output", error.toFixed(4), "0.0000"],
-          ["weight that two heads share", overlap.toFixed(4), ownOverlap.toFixed(4)],
-          ["numbers cached for a token", String(kept), String(2 * width)],
+        table("sums", "What is lost, and what is saved", ["this layer", "now", "unshared"], [
+          ["output error", error.toFixed(4), "0.0000"],
+          ["heads look alike", overlap.toFixed(4), ownOverlap.toFixed(4)],
+          ["cached for a token", String(kept), String(2 * width)],
           ["bytes at 16 bits", String(2 * kept), String(4 * width)],
         ]),
       );

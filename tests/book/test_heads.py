@@ -34,9 +34,9 @@ def assert_shows(part, **state):
         want = [*expected.weights[head, expected.token].tolist(), expected.errors[head].item()]
         assert [float(cell) for cell in row[2:]] == pytest.approx(want, abs=6e-5)
     sums = {name: now for name, now, _ in rows_of(part, "sums")}
-    assert float(sums["error of the output"]) == pytest.approx(expected.error, abs=6e-5)
-    assert float(sums["weight that two heads share"]) == pytest.approx(expected.overlap, abs=6e-5)
-    assert sums["numbers cached for a token"] == str(32 // share)
+    assert float(sums["output error"]) == pytest.approx(expected.error, abs=6e-5)
+    assert float(sums["heads look alike"]) == pytest.approx(expected.overlap, abs=6e-5)
+    assert sums["cached for a token"] == str(32 // share)
     for row, model in zip(rows_of(part, "caches"), expected.models, strict=True):
         name, layers, heads, kv_heads, d_head = model
         assert [row[0], *row[3:]] == [name, str(heads), str(kv_heads), str(layers), str(d_head)]

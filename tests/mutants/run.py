@@ -143,6 +143,17 @@ MUTANTS = (
            "unit/test_widgets.py"),
     Mutant("a figure that scales when it should not", "widgets/saturation.py",
            "return row if self.scaled else row * math.sqrt(self.d_k)", "return row", "unit/test_widgets.py"),
+    Mutant("heads that share are not neighbours", "widgets/heads.py",
+           "t.unflatten(0, (kv_heads, share)).mean(1).repeat_interleave(share, 0)",
+           "t.unflatten(0, (share, kv_heads)).mean(0).repeat(share, 1, 1)", "unit/test_widget_heads.py"),
+    Mutant("a head overlaps with itself", "widgets/heads.py", "(common.sum() - n)", "common.sum()",
+           "unit/test_widget_heads.py"),
+    Mutant("the head of another layer is removed", "tagging/shipped.py", "else head_weights[at]}",
+           "else head_weights[-1 - at]}", "unit/test_shipped.py"),
+    Mutant("groups of heads dealt in turn", "checks/chapter07.py", "return t.repeat_interleave(3, 1)",
+           "return t.repeat(1, 3, 1, 1)", "exercises/test_exercises.py"),
+    Mutant("a cache without its factor of two", "checks/chapter07.py",
+           "want = 2 * layers * kv_heads", "want = layers * kv_heads", "exercises/test_exercises.py"),
 )  # fmt: skip
 QUICK = ("no scale", "mask after the softmax", "causal sees one ahead", "rotary shifted by one",
          "heads split without moving them", "a checker that ignores the axis")  # fmt: skip

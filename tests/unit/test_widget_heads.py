@@ -1,5 +1,6 @@
 """The heads workshop: its table holds the numbers of a layer that was built another way."""
 
+import itertools
 import json
 
 import pytest
@@ -43,8 +44,12 @@ def test_the_figure_holds_the_numbers_of_heads_in_a_loop(heads, kv_heads):
         gap = (outputs[head] - own[head]).norm() / own[head].norm()
         assert float(row[8]) == pytest.approx(gap.item(), abs=5e-5)
     sums = {row[0]: row[1:] for row in rows[heads + 1 : heads + 6]}
-    assert float(sums["error of the output"][0]) == pytest.approx(figure.error, abs=5e-5)
-    assert sums["numbers cached for a token"] == [str(32 * kv_heads // heads), "32"]
+    assert float(sums["output error"][0]) == pytest.approx(figure.error, abs=5e-5)
+    pairs = list(itertools.combinations(weights, 2))
+    common = [torch.minimum(a, b).sum(-1).mean().item() for a, b in pairs] or [1.0]
+    assert figure.overlap == pytest.approx(sum(common) / len(common), abs=1e-12)
+    assert float(sums["heads look alike"][0]) == pytest.approx(figure.overlap, abs=5e-5)
+    assert sums["cached for a token"] == [str(32 * kv_heads // heads), "32"]
     assert sums["bytes at 16 bits"] == [str(64 * kv_heads // heads), "64"]
 
 

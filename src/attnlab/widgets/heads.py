@@ -228,15 +228,15 @@ class HeadsWorkshop(Figure):
         width, own = len(self.w_k[0]), _overlap(self.attend(self.heads)[1])
         kept = 2 * width * self.kv_heads // self.heads
         sums = table_of(
-            ["this layer", "now", "own K/V for each head"],
+            ["this layer", "now", "unshared"],
             [
-                ["error of the output", f"{self.error:.4f}", "0.0000"],
+                ["output error", f"{self.error:.4f}", "0.0000"],
                 [
-                    "weight that two heads share",
+                    "heads look alike",
                     f"{self.overlap:.4f}",
                     f"{own:.4f}",
                 ],
-                ["numbers cached for a token", str(kept), str(2 * width)],
+                ["cached for a token", str(kept), str(2 * width)],
                 ["bytes at 16 bits", str(2 * kept), str(4 * width)],
             ],
         )
