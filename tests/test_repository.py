@@ -16,7 +16,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src/attnlab"
 FLOORS = {
-    "masks": 0, "positions": 0, "scores": 0, "attention": 1, "multihead": 2,
+    "masks": 0, "positions": 0, "scores": 0, "attention": 1, "multihead": 2, "linear": 2,
     "tagging": 4, "plots": 4, "checks": 4, "widgets": 5,
 }  # fmt: skip
 """Floors as in the package's docstring; the figures show the tagger, so they stand above it."""
