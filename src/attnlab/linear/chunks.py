@@ -19,6 +19,7 @@ from torch.autograd.function import once_differentiable
 
 State = tuple[Tensor, ...]
 Pieces = list[Tensor]
+WORKING = (torch.float32, torch.float64)
 
 
 class Step:
@@ -80,7 +81,7 @@ def scan(
 
 def working_dtype(dtype: torch.dtype) -> torch.dtype:
     """Return the dtype that sums over a sequence are kept in: float32 for the halves."""
-    return torch.float32 if dtype in (torch.float16, torch.bfloat16, torch.bool) else dtype
+    return dtype if dtype in WORKING else torch.float32
 
 
 def exact(x: Tensor) -> Tensor:
@@ -91,7 +92,8 @@ def exact(x: Tensor) -> Tensor:
 def cut(sequences: Sequence[Tensor], chunk_size: int):
     """Yield, chunk by chunk, the pieces (batch, c, d) of every sequence, in the dtype of the work."""
     for pieces in zip(*(x.split(chunk_size, dim=-2) for x in sequences), strict=True):
-        yield [x.reshape(-1, *x.shape[-2:]).to(working_dtype(x.dtype)) for x in pieces]
+        pieces = [x if x.dim() == 3 else x.reshape(-1, *x.shape[-2:]) for x in pieces]
+        yield [x if x.dtype in WORKING else x.to(torch.float32) for x in pieces]
 
 
 def _walk(step, state, sequences, chunk_size, states=None):

@@ -40,23 +40,21 @@ class KernelStep(Step):
         """Return the new state (S, M) and the chunk's output, or None if the step does not read."""
         memory, top = state  # (batch, m, d_v + 1), (batch, 1, 1)
         fq, fk, scale, total = self._lift(pieces)
-        sums = 0.0
         weights = _Weights(scale, top)
         if self.reads:
-            sums = weights.at_query(fq) @ memory  # (batch, c, d_v + 1)
+            sums = torch.bmm(weights.at_query(fq), memory)  # (batch, c, d_v + 1)
         if self.writes:
             ones = F.pad(self._values(pieces), (0, 1), value=1.0)  # (batch, c, d_v + 1)
             if self.reads:
-                within = weights.between(fq @ fk.mT).tril_()  # (batch, c, c)
+                within = weights.between(torch.bmm(fq, fk.mT)).tril_()  # (batch, c, c)
                 sums = torch.baddbmm(sums, within, ones)
-            memory = weights.kept(memory) + weights.at_end(fk).mT @ ones
+            memory = torch.baddbmm(weights.kept(memory), weights.at_end(fk).mT, ones)
             top = weights.top
             if total is not None:  # the whole chunk's forgetting: lower M, and leave its gradient in S
                 memory, top = memory * (total - total.detach()).exp().to(memory), top + total.detach()
         if not self.reads:
             return (memory, top), None
-        below = sums[..., -1:]
-        return (memory, top), sums[..., :-1] / below.masked_fill(below == 0, 1.0)
+        return (memory, top), sums[..., :-1] / divisor(sums[..., -1:])
 
     def backward(self, state, pieces, out, d_out, d_state):
         """Differentiate by hand: about twice the products of `forward`, and none of autograd's notes."""
@@ -66,36 +64,33 @@ class KernelStep(Step):
             made = self._lift(leaves)
         fq, fk, scale, total = (None if x is None else x.detach() for x in made)
         weights = _Weights(scale, top)
-        d_memory = d_state[0]
+        d_memory = torch.zeros_like(memory) if d_state[0] is None else d_state[0]
         d_fq = d_fk = d_v = d_scale = d_total = None
         if self.writes:
             ones = F.pad(self._values(pieces), (0, 1), value=1.0)
-            if d_memory is None:
-                d_memory = torch.zeros_like(memory)
             end = weights.at_end(fk)
             if total is not None:
-                after = weights.kept(memory) + end.mT @ ones
+                after = torch.baddbmm(weights.kept(memory), end.mT, ones)
                 d_total = (d_memory * after).sum((-2, -1), keepdim=True)
-            d_fk = weights.at_end(ones @ d_memory.mT)
-            d_ones = end @ d_memory
+            d_fk = weights.at_end(torch.bmm(ones, d_memory.mT))
+            d_ones = torch.bmm(end, d_memory)
             d_memory = weights.kept(d_memory)
         if self.reads:
-            within = weights.between(fq @ fk.mT).tril_() if self.writes else None
             here = weights.at_query(fq)
-            below = here @ memory[..., -1:]  # (batch, c, 1)
+            below = torch.bmm(here, memory[..., -1:])  # (batch, c, 1)
             if self.writes:
-                below = below + within.sum(-1, keepdim=True)
-            d_sums = (d_out / below).masked_fill(below == 0, 0.0)
+                within = weights.between(torch.bmm(fq, fk.mT)).tril_()
+                below += within.sum(-1, keepdim=True)
+            d_sums = d_out / divisor(below)
             d_below = -(d_sums * out).sum(-1, keepdim=True)
             d_sums = torch.cat((d_sums, d_below), dim=-1)  # (batch, c, d_v + 1)
-            d_fq = weights.at_query(d_sums @ memory.mT)
+            d_fq = weights.at_query(torch.bmm(d_sums, memory.mT))
             if self.writes:
-                d_within = weights.between(d_sums @ ones.mT).tril_()
-                d_fq = torch.baddbmm(d_fq, d_within, fk)
-                d_fk = torch.baddbmm(d_fk, d_within.mT, fq)
-                d_ones = torch.baddbmm(d_ones, within.mT, d_sums)
-            read = here.mT @ d_sums
-            d_memory = read if d_memory is None else d_memory + read
+                d_within = weights.between(torch.bmm(d_sums, ones.mT)).tril_()
+                d_fq.baddbmm_(d_within, fk)
+                d_fk.baddbmm_(d_within.mT, fq)
+                d_ones.baddbmm_(within.mT, d_sums)
+            d_memory = torch.baddbmm(d_memory, here.mT, d_sums)
         if self.writes:
             d_v = d_ones[..., :-1]
             if scale is not None:  # a key's scale multiplies its features
@@ -164,6 +159,14 @@ class _Weights:
     def kept(self, x: Tensor) -> Tensor:
         """Weigh the state before the chunk as the state after it does."""
         return x if self.scale is None else x * (self.before - self.top).to(x).exp()
+
+
+def divisor(below: Tensor) -> Tensor:
+    """Return sums of weights to divide by; one that is zero, or next to it, divides to zero.
+
+    Next to it: a quotient of two numbers below 1e-30 has few digits left, and its gradient overflows.
+    """
+    return below.masked_fill(below.abs() < 1e-30, torch.inf)
 
 
 def scaled(features, x: Tensor) -> tuple[Tensor, Tensor | None]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attnlab.linear.features import elu_plus_one
 from attnlab.linear.inputs import check_form, per_token, together, token_by_token
-from attnlab.linear.kernel import kernel_scan
+from attnlab.linear.kernel import divisor, kernel_scan
 from attnlab.masks import causal
 
 Features = Callable[[Tensor], Tensor]
@@ -26,7 +26,7 @@ def linear_attention(
     mask: Tensor | None = None,
     is_causal: bool = False,
     form: Literal["chunked", "parallel", "recurrent"] = "chunked",
-    chunk_size: int = 64,
+    chunk_size: int = 128,
 ) -> Tensor:
     """Return the mean of the values, weighted by φ(q)·φ(k).
 
@@ -127,8 +127,7 @@ def linear_step(
     if keep is not None:
         after = torch.where(keep[..., None], after, old)
     sums = (features(q)[..., None, :] @ after).squeeze(-2)  # (..., d_v + 1)
-    below = sums[..., -1:]
-    return sums[..., :-1] / below.masked_fill(below == 0, 1.0), after
+    return sums[..., :-1] / divisor(sums[..., -1:]), after
 
 
 def _parallel(features, q, k, v, keep, gate, is_causal) -> Tensor:
@@ -143,5 +142,4 @@ def _parallel(features, q, k, v, keep, gate, is_causal) -> Tensor:
         weights = weights.masked_fill(~keep.mT, 0.0)
     if is_causal:
         weights = weights.masked_fill(~causal(q.shape[-2], device=q.device), 0.0)
-    below = weights.sum(-1, keepdim=True)
-    return weights @ v / below.masked_fill(below == 0, 1.0)
+    return weights @ v / divisor(weights.sum(-1, keepdim=True))
