@@ -9,10 +9,10 @@ tensors, so `&` (both must allow) and `|` (either may allow) combine them:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 Device = torch.device | str | None
 
@@ -98,6 +98,135 @@ def window(n: int, before: int, after: int | None = None, *, device: Device = No
     position = torch.arange(n, device=device)
     offset = position - position[:, None]  # (n, n): column - row
     return (offset >= -before) & (offset <= after)
+
+
+def prefix(n: int, length: int | Tensor | Sequence[int], *, device: Device = None) -> Tensor:
+    """Let every token attend to a prefix, the question, and make the rest causal, the answer.
+
+    Args:
+        n: sequence length, at least 1.
+        length: how many tokens the prefix has, 0 to n; or (batch,) of them, one for each sequence.
+        device: where the mask is made.
+
+    Returns:
+        Boolean mask (n, n), or (batch, n, n); True where column < length or column <= row.
+
+    Raises:
+        ValueError: n is smaller than 1, or a length is negative or larger than n.
+
+    References:
+        Raffel et al. 2020, section 3.2.1.
+
+    >>> prefix(4, 2).int().tolist()
+    [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    """
+    _at_least("n", n, 1)
+    if isinstance(length, int):
+        if not 0 <= length <= n:
+            raise ValueError(f"length must lie between 0 and n = {n}, got {length}")
+        return causal(n, device=device) | padding([length], n, device=device)[0]
+    seen = padding(length, n, device=device)  # (batch, 1, n)
+    return causal(n, device=seen.device) | seen
+
+
+def packed(documents: Tensor | Sequence[int], *, device: Device = None) -> Tensor:
+    """Keep documents that share one row apart: a token may attend within its own document only.
+
+    Args:
+        documents: (..., n) which document each token belongs to; any whole numbers. Padding at the end of the
+            row is one more document.
+        device: where the mask is made; the device of `documents` unless given.
+
+    Returns:
+        Boolean mask (..., n, n), True where both tokens have the same number; not causal by itself.
+
+    Raises:
+        ValueError: `documents` has no axis, no tokens, or holds other than whole numbers.
+
+    References:
+        Krell et al. 2021, section 3.2.
+
+    >>> packed([0, 0, 1]).int().tolist()
+    [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    """
+    documents = torch.as_tensor(documents, device=device)
+    if documents.dim() == 0 or documents.numel() == 0:
+        raise ValueError(f"documents must have shape (..., n) with n >= 1, got {tuple(documents.shape)}")
+    if documents.is_floating_point() or documents.dtype == torch.bool:
+        raise ValueError(f"documents must be whole numbers, got dtype {documents.dtype}")
+    return documents[..., :, None] == documents[..., None, :]
+
+
+def leaks(
+    model: Callable[[Tensor], Tensor],
+    n: int,
+    d_model: int,
+    mask: Tensor | None = None,
+) -> tuple[int, int] | None:
+    """Find the first output that depends on a token it may not see, by its gradient.
+
+    Each output row is projected at random and differentiated by the input, for three random inputs. A
+    gradient in a forbidden token proves a leak; that there is none in three draws makes one unlikely.
+    Gradients below 100 roundings of the row's largest count as zero: a model in float64 shows fainter leaks.
+
+    Args:
+        model: takes tokens (1, n, d_model), returns (1, n, ...). A module is asked on its own device and in
+            its own dtype; its parameters get no gradient.
+        n: sequence length, at least 1.
+        d_model: width of a token, at least 1.
+        mask: boolean (n, n), True where row i may depend on token j; causal unless given.
+
+    Returns:
+        (i, j), the first in reading order such that output i depends on token j and must not; None if there
+        is no such pair.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: a shape does not fit, or the output or its gradient is NaN (an empty row?).
+
+    >>> leaks(lambda x: x.cumsum(1), 4, 2) is None
+    True
+    >>> leaks(lambda x: x.roll(-1, 1), 4, 2)
+    (0, 1)
+    """
+    _at_least("n", n, 1)
+    _at_least("d_model", d_model, 1)
+    if mask is not None and mask.dtype != torch.bool:
+        raise TypeError(f"mask must be a boolean tensor (True = may attend), got dtype {mask.dtype}")
+    if mask is not None and mask.shape != (n, n):
+        raise ValueError(f"mask must have shape (n, n) = {(n, n)}, got {tuple(mask.shape)}")
+    like = next(model.parameters(), None) if isinstance(model, nn.Module) else None
+    like = torch.empty(0) if like is None else like
+    allowed = (causal(n) if mask is None else mask).to(like.device)
+    draw = torch.Generator().manual_seed(0)
+    found = torch.zeros(n, n, dtype=torch.bool, device=like.device)
+    for _ in range(3):
+        x = torch.randn(1, n, d_model, generator=draw, dtype=torch.float64).to(like).requires_grad_()
+        found |= _depends(model(x), x, draw) & ~allowed
+    first = found.nonzero()
+    return (int(first[0, 0]), int(first[0, 1])) if len(first) else None
+
+
+def _depends(out: Tensor, x: Tensor, draw: torch.Generator) -> Tensor:
+    """Say which rows of the output (1, n, ...) have a gradient in which tokens: boolean (n, n)."""
+    n = x.shape[1]
+    if out.dim() < 2 or out.shape[:2] != (1, n):
+        raise ValueError(f"model must return shape (1, n = {n}, ...), it returned {tuple(out.shape)}")
+    if not out.requires_grad:
+        return torch.zeros(n, n, dtype=torch.bool, device=x.device)
+    broken = out[0].detach().flatten(1).isnan().any(-1).nonzero()
+    if len(broken):
+        raise ValueError(f"row {int(broken[0, 0])} of the output is NaN: may it attend to anything?")
+    rows = []
+    for i in range(n):
+        direction = torch.randn(out[0, i].shape, generator=draw, dtype=torch.float64).to(out)
+        (slope,) = torch.autograd.grad((out[0, i] * direction).sum(), x, retain_graph=True, allow_unused=True)
+        slope = torch.zeros_like(x) if slope is None else slope
+        if slope.isnan().any():
+            raise ValueError(f"the gradient of row {i} of the output is NaN")
+        size = slope[0].abs().amax(-1)  # (n,)
+        rows.append(size > 100 * torch.finfo(size.dtype).eps * size.max())
+    return torch.stack(rows)
 
 
 def _at_least(name: str, value: int, smallest: int) -> None:

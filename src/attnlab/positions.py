@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+Device = torch.device | str | None
 PairLayout = Literal["interleaved", "halves"]
 
 
 def sinusoidal(
-    n: int,
-    d_model: int,
-    *,
-    base: float = 10000.0,
-    device: torch.device | str | None = None,
-    dtype: torch.dtype = torch.float32,
+    n: int, d_model: int, *, base: float = 10000.0, device: Device = None, dtype: torch.dtype = torch.float32
 ) -> Tensor:
     """Give every position a fixed vector of sines and cosines, to be added to the embeddings.
 
@@ -42,19 +38,47 @@ def sinusoidal(
     >>> (sinusoidal(2, 4) * 1000).round().int().tolist()
     [[0, 1000, 0, 1000], [841, 540, 10, 1000]]
     """
-    if n < 1:
-        raise ValueError(f"n must be at least 1, got {n}")
+    _positive("n", n)
     _even("d_model", d_model)
     angles = _angles(torch.arange(n, device=device), d_model, base)  # (n, d_model / 2)
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2).to(dtype)
 
 
+def rotation(k: float, d_model: int, *, base: float = 10000.0, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Return the matrix that moves every sinusoidal position by k: R PE(pos) = PE(pos + k).
+
+    It turns each pair (sine, cosine) by k times its frequency, whatever pos is: one fixed linear map says "k
+    tokens further" anywhere in the sequence. With positions as rows, table[k:] = table[:-k] Rᵀ.
+
+    Args:
+        k: how far, in tokens; negative or fractional if need be.
+        d_model: width, even.
+        base: that of the table.
+        dtype: dtype of the matrix.
+
+    Returns:
+        Orthogonal matrix (d_model, d_model), zero outside blocks of two by two.
+
+    Raises:
+        ValueError: d_model is odd or smaller than 2.
+
+    References:
+        Vaswani et al. 2017, section 3.5.
+
+    >>> table = sinusoidal(9, 4)
+    >>> torch.allclose(table[3:], table[:-3] @ rotation(3, 4).T, atol=1e-6)
+    True
+    """
+    _even("d_model", d_model)
+    angles = _angles(torch.tensor(k), d_model, base)  # (d_model / 2,)
+    cos, sin = angles.cos(), angles.sin()
+    # sin(a + b) = cos b sin a + sin b cos a  and  cos(a + b) = -sin b sin a + cos b cos a.
+    blocks = torch.stack((torch.stack((cos, sin), -1), torch.stack((-sin, cos), -1)), -2)
+    return torch.block_diag(*blocks.to(dtype))  # (d_model, d_model)
+
+
 def rotary(
-    x: Tensor,
-    positions: Tensor | None = None,
-    *,
-    base: float = 10000.0,
-    layout: PairLayout = "interleaved",
+    x: Tensor, positions: Tensor | None = None, *, base: float = 10000.0, layout: PairLayout = "interleaved"
 ) -> Tensor:
     """Turn each pair of a query or key by an angle that grows with its position (RoPE).
 
@@ -102,6 +126,159 @@ def rotary(
     raise ValueError(f"layout must be 'interleaved' or 'halves', got {layout!r}")
 
 
+class LearnedPositions(nn.Module):
+    """Give every position a vector of its own, learned like those of the words and added to them.
+
+    A position that training never reached keeps its random vector, and one past the end has none.
+
+    Args:
+        n: number of positions, at least 1.
+        d_model: width.
+        std: spread of the vectors at the start, to be compared with that of the words they are added to.
+
+    Raises:
+        ValueError: n or d_model is smaller than 1, or std is negative.
+
+    References:
+        Gehring et al. 2017, section 3.1; Devlin et al. 2019, section 3.
+
+    >>> LearnedPositions(10, 4)(torch.zeros(2, 3, 4)).shape
+    torch.Size([2, 3, 4])
+    """
+
+    def __init__(self, n: int, d_model: int, *, std: float = 0.02) -> None:
+        super().__init__()
+        _positive("n", n)
+        _positive("d_model", d_model)
+        if std < 0:
+            raise ValueError(f"std must be at least 0, got {std}")
+        self.weight = nn.Parameter(torch.empty(n, d_model).normal_(std=std))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Add to each token of x (..., n, d_model) the vector of its place.
+
+        Raises:
+            ValueError: x has another width, or more tokens than the table has rows.
+        """
+        longest, d_model = self.weight.shape
+        if x.dim() < 2 or x.shape[-1] != d_model:
+            raise ValueError(f"x must have shape (..., n, {d_model}), got {tuple(x.shape)}")
+        if x.shape[-2] > longest:
+            raise ValueError(f"x must have at most n = {longest} tokens, the rows learned; got {x.shape[-2]}")
+        return x + self.weight[: x.shape[-2]]
+
+
+class RelativeBias(nn.Module):
+    """Learn, for every head, a number for each distance between key and query, to be added to the scores.
+
+    Distances beyond `reach` share the number of the last one, so any length can be asked for. All begin at
+    zero: an untrained bias changes nothing.
+
+    Args:
+        n_heads: number of heads.
+        reach: the largest distance with a number of its own, in either direction.
+
+    Raises:
+        ValueError: n_heads is smaller than 1, or reach is negative.
+
+    References:
+        Shaw et al. 2018, section 3.2, for the clipped distances; Raffel et al. 2020, section 2.1, for one
+        number per head and distance.
+
+    >>> bias = RelativeBias(n_heads=1, reach=1)
+    >>> _ = bias.weight.data.copy_(torch.tensor([[-1.0, 0.0, 1.0]]))  # before, here, after
+    >>> bias(3)[0].tolist()
+    [[0.0, 1.0, 1.0], [-1.0, 0.0, 1.0], [-1.0, -1.0, 0.0]]
+    """
+
+    def __init__(self, n_heads: int, reach: int) -> None:
+        super().__init__()
+        _positive("n_heads", n_heads)
+        if reach < 0:
+            raise ValueError(f"reach must be at least 0, got {reach}")
+        self.reach = reach
+        self.weight = nn.Parameter(torch.zeros(n_heads, 2 * reach + 1))
+
+    def forward(self, n_q: int, n_k: int | None = None) -> Tensor:
+        """Lay the numbers out as a bias for `attention`.
+
+        Args:
+            n_q: number of queries; they are the last n_q of the n_k tokens.
+            n_k: number of keys; as many as queries unless given.
+
+        Returns:
+            Bias (n_heads, n_q, n_k); `multihead.MultiHeadAttention`, with its batch axis, takes `bias[None]`.
+
+        Raises:
+            ValueError: n_q is smaller than 1 or larger than n_k.
+        """
+        offset = _offsets(n_q, n_k, self.weight.device).clamp(-self.reach, self.reach)
+        return self.weight[:, offset + self.reach]  # (n_heads, n_q, n_k)
+
+
+def alibi(n_heads: int, n_q: int, n_k: int | None = None, *, device: Device = None) -> Tensor:
+    """Take from every score a penalty that grows with the distance: ``-slope · |i - j|``, one slope a head.
+
+    Nothing is learned, and every length has its bias. Under a causal mask this is the paper's ALiBi. Without
+    one the penalty is the same to the left and to the right, so such a layer can't tell them apart.
+
+    Args:
+        n_heads: number of heads.
+        n_q: number of queries; they are the last n_q of the n_k tokens.
+        n_k: number of keys; as many as queries unless given.
+        device: where the bias is made.
+
+    Returns:
+        Bias (n_heads, n_q, n_k); `multihead.MultiHeadAttention`, with its batch axis, takes `bias[None]`.
+
+    Raises:
+        ValueError: n_heads or n_q is smaller than 1, or n_q is larger than n_k.
+
+    References:
+        Press et al. 2022, section 3.
+
+    >>> alibi(1, 3)[0].mul(256).int().tolist()
+    [[0, -1, -2], [-1, 0, -1], [-2, -1, 0]]
+    """
+    slopes = torch.tensor(alibi_slopes(n_heads), device=device)
+    return -slopes[:, None, None] * _offsets(n_q, n_k, device).abs()  # (n_heads, n_q, n_k)
+
+
+def alibi_slopes(n_heads: int) -> list[float]:
+    """Return ALiBi's slope of every head: for a power of two, from 2^(-8/n_heads) down to 2^-8.
+
+    For other numbers of heads, the authors' code takes the slopes of the power of two below, then every
+    second one of the power above.
+
+    Args:
+        n_heads: number of heads, at least 1.
+
+    Raises:
+        ValueError: n_heads is smaller than 1.
+
+    References:
+        Press et al. 2022, section 3, and the code published with it.
+
+    >>> alibi_slopes(4), [round(slope, 3) for slope in alibi_slopes(3)]
+    ([0.25, 0.0625, 0.015625, 0.00390625], [0.062, 0.004, 0.25])
+    """
+    _positive("n_heads", n_heads)
+    below = 2 ** (n_heads.bit_length() - 1)  # the largest power of two that is not above n_heads
+    slopes = [2 ** (-8 * (head + 1) / below) for head in range(below)]
+    between = [2 ** (-4 * (head + 1) / below) for head in range(0, 2 * below, 2)]
+    return slopes + between[: n_heads - below]
+
+
+def _offsets(n_q: int, n_k: int | None, device: Device) -> Tensor:
+    """Return the place of each key minus that of each query (n_q, n_k); the queries stand at the end."""
+    n_k = n_q if n_k is None else n_k
+    _positive("n_q", n_q)
+    if n_k < n_q:
+        raise ValueError(f"n_k must be at least n_q = {n_q}, got {n_k}")
+    place = torch.arange(n_k, device=device)
+    return place - place[n_k - n_q :, None]
+
+
 def _angles(positions: Tensor, d: int, base: float) -> Tensor:
     """Return positions (..., n) times the d/2 frequencies base^(-2i/d), as (..., n, d/2)."""
     # Apple's GPUs have no float64. Everywhere else the angle of a far position keeps its last digits.
@@ -113,3 +290,8 @@ def _angles(positions: Tensor, d: int, base: float) -> Tensor:
 def _even(name: str, d: int) -> None:
     if d < 2 or d % 2:
         raise ValueError(f"{name} must be even and at least 2, got {d}")
+
+
+def _positive(name: str, value: int) -> None:
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")

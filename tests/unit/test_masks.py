@@ -47,9 +47,105 @@ def test_masks_combine():
     assert either.int().tolist() == [[1, 1, 0], [1, 1, 1], [1, 1, 1]]
 
 
+@given(sizes, st.data())
+def test_prefix_is_flex_attentions_prefix(n, data):
+    length = data.draw(st.integers(0, n))
+    want = create_mask(lambda b, h, i, j: (j < length) | (i >= j), None, None, n, n, device="cpu")[0, 0]
+    assert torch.equal(masks.prefix(n, length), want)
+
+
+def test_prefix_takes_a_length_for_each_sequence():
+    lengths = torch.tensor([3, 0, 5])
+    want = create_mask(lambda b, h, i, j: (j < lengths[b]) | (i >= j), 3, None, 5, 5, device="cpu")[:, 0]
+    assert torch.equal(masks.prefix(5, lengths), want)
+    assert torch.equal(masks.prefix(5, [3, 0, 5]), want)
+
+
+@given(st.lists(st.integers(-2, 3), min_size=1, max_size=12))
+def test_packed_is_flex_attentions_document_mask(ids):
+    n, owner = len(ids), torch.tensor(ids)
+    want = create_mask(lambda b, h, i, j: owner[i] == owner[j], None, None, n, n, device="cpu")[0, 0]
+    assert torch.equal(masks.packed(ids), want)
+
+
+def test_packed_keeps_a_batch_apart_and_combines_with_causal():
+    owner = torch.tensor([[0, 0, 1, 1, 1], [7, 8, 8, 8, 9]])
+    want = create_mask(
+        lambda b, h, i, j: (owner[b][i] == owner[b][j]) & (i >= j), 2, None, 5, 5, device="cpu"
+    )[:, 0]
+    assert torch.equal(masks.packed(owner) & masks.causal(5), want)
+
+
+def attend(mask, order="before"):
+    """Attend, hiding before the softmax, after it, or after it with each row divided by its sum again."""
+
+    def model(x):
+        scores = x @ x.transpose(-2, -1)
+        if order == "before":
+            return scores.masked_fill(~mask, float("-inf")).softmax(-1) @ x
+        weights = scores.softmax(-1) * mask
+        return (weights / weights.sum(-1, keepdim=True) if order == "divided" else weights) @ x
+
+    return model
+
+
+@pytest.mark.parametrize("kind", [masks.causal(5), masks.window(5, 1, 0), masks.packed([0, 0, 1, 1, 1])])
+def test_an_honest_model_does_not_leak_and_a_late_mask_does(kind):
+    assert masks.leaks(attend(kind), 5, 3, kind) is None
+    assert masks.leaks(attend(kind, "after"), 5, 3, kind) == tuple((~kind).nonzero()[0].tolist())
+    # Divided by its sum again, a late mask is an early one, up to rounding: no leak, in either precision.
+    assert masks.leaks(attend(kind, "divided"), 5, 3, kind) is None
+    assert masks.leaks(lambda x: attend(kind, "divided")(x.double()), 5, 3, kind) is None
+
+
+@given(st.integers(2, 7), st.data())
+def test_leaks_names_the_first_pair_in_reading_order(n, data):
+    pairs = [(i, j) for i in range(n) for j in range(n) if j > i]
+    open_ones = data.draw(st.lists(st.sampled_from(pairs), min_size=1, max_size=3))
+    mask = masks.causal(n)
+    for i, j in open_ones:
+        mask[i, j] = True
+    assert masks.leaks(attend(mask), n, 2) == min(open_ones)
+
+
+def test_leaks_sees_through_layers_and_leaves_parameters_alone():
+    torch.manual_seed(0)
+    layers = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 4)).double()
+    assert masks.leaks(layers, 6, 4) is None
+    assert masks.leaks(layers, 6, 4, ~torch.eye(6, dtype=torch.bool)) == (0, 0)
+    assert all(p.grad is None for p in layers.parameters())
+    assert masks.leaks(lambda x: torch.ones(1, 6, 2), 6, 4) is None  # no dependence at all
+    flipped = torch.nn.LSTM(4, 3, bidirectional=True, batch_first=True)
+    assert masks.leaks(lambda x: flipped(x)[0], 5, 4) == (0, 1)
+    assert masks.leaks(lambda x: flipped(x)[0][..., :3], 5, 4) is None
+
+
+def test_leaks_says_that_a_row_is_nan():
+    mask = masks.causal(4)
+    mask[2] = False
+    with pytest.raises(ValueError, match="row 2 of the output is NaN"):
+        masks.leaks(attend(mask), 4, 2)
+    # The output is fine, its gradient is not: the root has an infinite slope at zero, times zero.
+    with pytest.raises(ValueError, match="the gradient of row 0 of the output is NaN"):
+        masks.leaks(lambda x: (0 * x).abs().sqrt(), 4, 2)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: masks.prefix(0, 0), "n must be at least 1, got 0"),
+        (lambda: masks.prefix(3, 4), "length must lie between 0 and n = 3, got 4"),
+        (lambda: masks.prefix(3, [1, -1]), r"lengths must lie between 0 and n = 3, got \[1, -1\]"),
+        (lambda: masks.packed([]), r"documents must have shape \(..., n\) with n >= 1, got \(0,\)"),
+        (lambda: masks.packed(torch.tensor(1)), r"documents must have shape .* got \(\)"),
+        (lambda: masks.packed([0.5]), "documents must be whole numbers, got dtype torch.float32"),
+        (lambda: masks.leaks(lambda x: x, 0, 2), "n must be at least 1, got 0"),
+        (lambda: masks.leaks(lambda x: x, 2, 0), "d_model must be at least 1, got 0"),
+        (
+            lambda: masks.leaks(lambda x: x, 3, 2, masks.causal(2)),
+            r"mask must have shape \(n, n\) = \(3, 3\), got \(2, 2\)",
+        ),
+        (lambda: masks.leaks(lambda x: x[:, 1:], 3, 2), r"return shape \(1, n = 3, ...\), it .*\(1, 2, 2\)"),
         (lambda: masks.causal(0), "n must be at least 1, got 0"),
         (lambda: masks.window(4, -1), "before must be at least 0, got -1"),
         (lambda: masks.window(4, 1, -2), "after must be at least 0, got -2"),
@@ -63,3 +159,8 @@ def test_masks_combine():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_leaks_wants_a_boolean_mask():
+    with pytest.raises(TypeError, match=r"mask must be a boolean tensor .* got dtype torch.float32"):
+        masks.leaks(lambda x: x, 2, 2, torch.ones(2, 2))

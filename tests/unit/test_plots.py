@@ -1,5 +1,6 @@
 """Plots through the numbers they draw, and the SVG through what a page needs of it."""
 
+import math
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -7,7 +8,8 @@ import matplotlib as mpl
 import pytest
 import torch
 
-from attnlab import plots
+from attnlab import masks, plots
+from attnlab.plots import page
 
 
 def drawn(axes):
@@ -44,6 +46,52 @@ def test_dots_stand_at_their_numbers_and_a_missing_one_is_left_out():
     assert "lookup" in plots.svg(figure, alt="two taggers")
 
 
+def test_lines_stand_at_their_numbers_within_their_bands():
+    _, axes = plots.new()
+    numbers = {"with": [1.0, 2.0, float("nan")], "without": [4.0, 5.0, 6.0]}
+    plots.lines(axes, [4, 16, 64], numbers, spread={"without": [1.0, 0.5, 2.0]}, log="x")
+    assert [line.get_ydata().tolist()[:2] for line in axes.lines] == [[1.0, 2.0], [4.0, 5.0]]
+    assert len({(line.get_color(), line.get_marker(), line.get_linestyle()) for line in axes.lines}) == 2
+    band = axes.collections[0].get_paths()[0].vertices
+    at_16 = band[band[:, 0] == 16][:, 1]
+    assert (at_16.min(), at_16.max()) == (4.5, 5.5)
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["4", "16", "64"]
+    assert axes.get_xscale() == "log"
+    assert axes.get_yscale() == "linear"
+
+
+def test_a_histogram_is_a_density_over_bins_that_its_sets_share():
+    _, axes = plots.new()
+    samples = {"narrow": torch.tensor([0.0, 0.1, 0.2, 0.3]), "wide": torch.tensor([[-2.0, 2.0], [0.1, 0.3]])}
+    plots.histogram(axes, samples, bins=4, curve=lambda x: torch.exp(-x.square() / 2))
+    filled = [patch.get_data() for patch in axes.patches if patch.get_fill()]
+    assert [data.edges.tolist() for data in filled] == [[-2.0, -1.0, 0.0, 1.0, 2.0]] * 2
+    assert [data.values.tolist() for data in filled] == [[0, 0, 1, 0], [0.25, 0, 0.5, 0.25]]
+    x, y = axes.lines[0].get_data()
+    assert y[100] == 1.0
+    assert x[100] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_arcs_are_as_thick_as_their_weights_and_end_at_their_keys():
+    _, axes = plots.new()
+    weights = torch.tensor([[0.75, 0.24, 0.01], [0.0, 0.5, 0.5]])
+    plots.arcs(axes, weights, ["saw", "a"], ["I", "saw", "a"])
+    ends = [(*patch.get_path().vertices[0], *patch.get_path().vertices[-1]) for patch in axes.patches]
+    want = [(1 / 4, 1, 1 / 6, 0), (1 / 4, 1, 3 / 6, 0), (3 / 4, 1, 3 / 6, 0), (3 / 4, 1, 5 / 6, 0)]
+    assert torch.allclose(torch.tensor(ends).double(), torch.tensor(want).double())
+    widths = [patch.get_linewidth() for patch in axes.patches]
+    assert widths == pytest.approx([5.0, 1.94, 3.5, 3.5])
+
+
+def test_a_drawn_mask_fills_what_is_allowed():
+    _, axes = plots.new()
+    allowed = masks.window(5, 1, 0)
+    plots.mask(axes, allowed, list("abcde"), list("abcde"))
+    cells = [(int(p.get_y()), int(p.get_x())) for p in axes.patches if p.get_fill()]
+    assert cells == [tuple(cell) for cell in allowed.nonzero().tolist()]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list("abcde")
+
+
 def test_the_svg_takes_its_colours_and_type_from_the_page():
     figure, axes = plots.new()
     plots.heatmap(torch.tensor([[0.5]]), ["q"], ["k"], axes)
@@ -78,7 +126,7 @@ def test_showing_leaves_the_readers_settings_alone(capsys):
     assert capsys.readouterr().out == "<an empty frame>\n"
     assert mpl.rcParams["font.size"] == 23.0
     mpl.rcdefaults()
-    shown = plots._Picture(plots.svg(figure, alt="x"), "x", "A <caption>.")._repr_html_()
+    shown = page._Picture(plots.svg(figure, alt="x"), "x", "A <caption>.")._repr_html_()
     assert shown.startswith('<figure class="attnlab-plot"><svg role="img"')
     assert shown.endswith("<figcaption>A &lt;caption&gt;.</figcaption></figure>")
 
@@ -100,6 +148,26 @@ def test_showing_leaves_the_readers_settings_alone(capsys):
             "between 0 and limit = 1, got -1",
         ),
         (lambda axes: plots.dots(axes, ["a"], {"x": [1, 2]}), "series 'x' must have 1 numbers, got 2"),
+        (lambda axes: plots.lines(axes, [1], {"x": [1, 2]}), "series 'x' must have 1 numbers, got 2"),
+        (lambda axes: plots.lines(axes, [], {str(i): [] for i in range(7)}), "at most 6, got 7"),
+        (
+            lambda axes: plots.lines(axes, [1], {"x": [1]}, log="z"),
+            "or 'xy', got 'z'",
+        ),
+        (lambda axes: plots.histogram(axes, {"x": torch.ones(2)}, bins=1), "bins must be at least 2, got 1"),
+        (lambda axes: plots.histogram(axes, {}), "samples must hold 1 to 4 sets, got 0"),
+        (
+            lambda axes: plots.histogram(axes, {"x": torch.tensor([1, math.nan])}),
+            "'x' must be finite",
+        ),
+        (lambda axes: plots.arcs(axes, torch.ones(1, 2), ["a"], ["b"]), r"\(1, 1\), got \(1, 2\)"),
+        (lambda axes: plots.arcs(axes, torch.full((1, 1), 2.0), ["a"], ["b"]), "between 0 and 1, got 2 to 2"),
+        (
+            lambda axes: plots.arcs(axes, torch.ones(1, 1), ["a"], ["b"], focus=1),
+            "focus must be a query",
+        ),
+        (lambda axes: plots.mask(axes, torch.ones(2, 2)), r"boolean matrix \(n_q, n_k\), got torch.float32"),
+        (lambda axes: plots.mask(axes, masks.causal(2), ["a"]), "rows must be 2 labels, got 1"),
         (lambda axes: plots.dots(axes, [], {str(i): [] for i in range(5)}), "at most 4, got 5"),
     ],
 )

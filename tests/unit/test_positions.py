@@ -7,7 +7,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnlab import positions
+from attnlab import masks, positions
+from attnlab.attention import attention
+from attnlab.multihead import MultiHeadAttention
 
 LAYOUTS = ["interleaved", "halves"]
 
@@ -87,6 +89,145 @@ def test_half_precision_keeps_the_phase():
     assert math.isclose(got[0, 0], math.cos(5001) - math.sin(5001), abs_tol=0.02)
 
 
+@given(
+    pos=st.integers(0, 300),
+    k=st.integers(-300, 3000),
+    pairs=st.integers(1, 6),
+    base=st.sampled_from([10000.0, 50.0]),
+)
+@settings(max_examples=40)
+def test_rotation_moves_every_position_by_k(pos, k, pairs, base):
+    def encode(p):
+        angles = [p * base ** (-i / pairs) for i in range(pairs)]
+        return torch.tensor([f(a) for a in angles for f in (math.sin, math.cos)], dtype=torch.float64)
+
+    turn = positions.rotation(k, 2 * pairs, base=base, dtype=torch.float64)
+    assert torch.allclose(turn @ encode(pos), encode(pos + k), atol=1e-9)
+    assert torch.allclose(turn @ turn.T, torch.eye(2 * pairs, dtype=torch.float64), atol=1e-12)
+
+
+def test_rotations_add_up_and_go_back():
+    def turn(k):
+        return positions.rotation(k, 6, dtype=torch.float64)
+
+    assert torch.allclose(turn(2) @ turn(3.5), turn(5.5), atol=1e-12)
+    assert torch.allclose(turn(-4), turn(4).T, atol=1e-12)
+    assert positions.rotation(1, 4).dtype == torch.float32
+
+
+def test_learned_positions_are_added_row_by_row():
+    torch.manual_seed(0)
+    layer = positions.LearnedPositions(7, 64, std=0.3)
+    x = torch.randn(2, 3, 5, 64)
+    got = layer(x)
+    for i in range(5):
+        assert torch.equal(got[:, :, i], x[:, :, i] + layer.weight[i])
+    assert layer.weight.std().item() == pytest.approx(0.3, abs=0.03)
+    got.sum().backward()
+    assert layer.weight.grad.tolist() == [[6.0] * 64] * 5 + [[0.0] * 64] * 2
+
+
+@given(n_q=st.integers(1, 7), more=st.integers(0, 5), reach=st.integers(0, 4), heads=st.integers(1, 3))
+@settings(max_examples=40)
+def test_relative_bias_entry_by_entry(n_q, more, reach, heads):
+    layer = positions.RelativeBias(heads, reach)
+    assert layer(n_q).abs().sum() == 0
+    with torch.no_grad():
+        layer.weight.copy_(torch.randn(heads, 2 * reach + 1, generator=torch.Generator().manual_seed(0)))
+    n_k = n_q + more
+    got = layer(n_q, n_k)
+    assert got.shape == (heads, n_q, n_k)
+    for head in range(heads):
+        for i in range(n_q):
+            for j in range(n_k):
+                distance = min(max(j - (i + more), -reach), reach)
+                assert got[head, i, j] == layer.weight[head, distance + reach]
+
+
+def test_relative_bias_is_trained_by_the_places_that_use_it():
+    layer = positions.RelativeBias(1, 2)
+    layer(4).sum().backward()
+    assert layer.weight.grad.tolist() == [[3.0, 3.0, 4.0, 3.0, 3.0]]  # the ends collect distance 3 too
+
+
+def test_alibi_slopes_are_those_of_the_paper():
+    assert positions.alibi_slopes(8) == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
+    assert positions.alibi_slopes(16)[:3] == pytest.approx([2**-0.5, 2**-1, 2**-1.5])
+    # Six heads: the four of four heads, then the first and the third of eight.
+    assert positions.alibi_slopes(6) == [1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8]
+    assert positions.alibi_slopes(1) == [1 / 256]
+
+
+@given(heads=st.integers(1, 40))
+@settings(max_examples=40)
+def test_alibi_slopes_for_any_number_of_heads(heads):
+    def reference(n):  # the recursion of the published code, written out anew
+        if math.log2(n).is_integer():
+            ratio = 2 ** (-8 / n)
+            return [ratio ** (h + 1) for h in range(n)]
+        power = 2 ** math.floor(math.log2(n))
+        return reference(power) + reference(2 * power)[0::2][: n - power]
+
+    assert positions.alibi_slopes(heads) == pytest.approx(reference(heads))
+    assert len(set(positions.alibi_slopes(heads))) == heads
+
+
+@given(n_q=st.integers(1, 6), more=st.integers(0, 5), heads=st.integers(1, 5))
+@settings(max_examples=30)
+def test_alibi_entry_by_entry(n_q, more, heads):
+    got = positions.alibi(heads, n_q, n_q + more)
+    for head, slope in enumerate(positions.alibi_slopes(heads)):
+        for i in range(n_q):
+            for j in range(n_q + more):
+                assert got[head, i, j].item() == pytest.approx(-slope * abs(i + more - j))
+
+
+@pytest.mark.parametrize("make", [positions.alibi, lambda h, *n: bias_of(h)(*n)])
+def test_cached_queries_get_the_last_rows(make):
+    assert torch.equal(make(3, 2, 9), make(3, 9)[:, -2:])
+
+
+def bias_of(heads):
+    layer = positions.RelativeBias(heads, 3)
+    torch.nn.init.normal_(layer.weight, generator=torch.Generator().manual_seed(1))
+    return layer
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("make", [positions.alibi, lambda h, n: bias_of(h)(n)])
+def test_biases_compose_with_padding_and_causal(make, is_causal):
+    q, k, v = vectors(3, 2, 2, 5, 8).float()  # each (batch, n_heads, n, d_head)
+    bias, lengths = make(2, 5).detach(), [3, 5]
+    fused = attention(q, k, v, mask=masks.padding(lengths)[:, None], bias=bias, is_causal=is_causal)
+    for batch, length in enumerate(lengths):
+        for head in range(2):
+            for i in range(5):
+                seen = range(min(i + 1, length) if is_causal else length)
+                scores = [(q[batch, head, i] @ k[batch, head, j]) / 8**0.5 + bias[head, i, j] for j in seen]
+                weights = torch.softmax(torch.stack(scores), 0)
+                want = sum(w * v[batch, head, j] for w, j in zip(weights, seen, strict=True))
+                assert torch.allclose(fused[batch, head, i], want, atol=1e-5)
+    weights = attention(
+        q, k, v, mask=masks.padding(lengths)[:, None], bias=bias, is_causal=is_causal, need_weights=True
+    )[1]
+    assert torch.allclose(weights @ v, fused, atol=1e-5)
+
+
+def test_a_layer_takes_the_bias_with_a_batch_axis():
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(8, 2)
+    x = torch.randn(3, 4, 8)
+    bias = positions.RelativeBias(2, 1)
+    torch.nn.init.normal_(bias.weight)
+    _, weights = layer(x, bias=bias(4)[None], need_weights=True)
+    _, plain = layer(x, need_weights=True)
+    want = torch.softmax(plain.log() + bias(4), -1)
+    assert torch.allclose(weights, want, atol=1e-6)
+    weights[:, 0, 2, 0].sum().backward()
+    assert bias.weight.grad[0].abs().min() > 0
+    assert bias.weight.grad[1].abs().max() == 0
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -94,6 +235,24 @@ def test_half_precision_keeps_the_phase():
         (lambda: positions.sinusoidal(3, 5), "d_model must be even and at least 2, got 5"),
         (lambda: positions.rotary(torch.ones(2, 3)), "last dimension of x must be even .*got 3"),
         (lambda: positions.rotary(torch.ones(4)), r"x must have shape \(..., n, d\), got \(4,\)"),
+        (lambda: positions.rotation(1, 3), "d_model must be even and at least 2, got 3"),
+        (lambda: positions.LearnedPositions(0, 4), "n must be at least 1, got 0"),
+        (lambda: positions.LearnedPositions(4, 0), "d_model must be at least 1, got 0"),
+        (lambda: positions.LearnedPositions(4, 4, std=-1), "std must be at least 0, got -1"),
+        (
+            lambda: positions.LearnedPositions(4, 2)(torch.ones(1, 5, 2)),
+            "x must have at most n = 4 tokens, .* got 5",
+        ),
+        (
+            lambda: positions.LearnedPositions(4, 2)(torch.ones(3, 3)),
+            r"x must have shape \(..., n, 2\), got \(3, 3\)",
+        ),
+        (lambda: positions.RelativeBias(0, 2), "n_heads must be at least 1, got 0"),
+        (lambda: positions.RelativeBias(1, -1), "reach must be at least 0, got -1"),
+        (lambda: positions.RelativeBias(1, 1)(0), "n_q must be at least 1, got 0"),
+        (lambda: positions.RelativeBias(1, 1)(3, 2), "n_k must be at least n_q = 3, got 2"),
+        (lambda: positions.alibi(0, 2), "n_heads must be at least 1, got 0"),
+        (lambda: positions.alibi(1, 3, 2), "n_k must be at least n_q = 3, got 2"),
         (
             lambda: positions.rotary(torch.ones(2, 4), torch.arange(3)),
             r"positions must end in n = 2, got .*\(3,\)",

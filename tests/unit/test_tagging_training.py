@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import statistics
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from attnlab.tagging.treebank import CHECKSUMS, strongly_ambiguous
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 STORED = json.loads((BENCHMARKS / "results/tagging.json").read_text())
+ATTENTION = ["attention", "causal attention"]
 SENTENCES = grammar.sample(600, seed=5)
 
 
@@ -111,14 +113,58 @@ def test_the_best_epoch_is_kept_and_patience_ends_training():
     assert history.seconds > 0
 
 
-@pytest.mark.parametrize("context", ["none", "mean", "attention", "causal attention"])
-def test_padding_changes_no_answer(context):
-    tagger = small(context=context, positions="learned").eval()
+EVERYWHERE = ["none", "learned", "sinusoidal"]
+INSIDE = ["relative", "alibi", "rotary"]
+CASES = [("none", "none"), *product(["mean"], EVERYWHERE), *product(ATTENTION, EVERYWHERE + INSIDE)]
+
+
+def loud(tagger):
+    """Give learned numbers that start at zero a say."""
+    if tagger.relative is not None:
+        torch.nn.init.normal_(tagger.relative.weight, std=2.0)
+    return tagger.eval()
+
+
+@pytest.mark.parametrize(("context", "positions"), CASES)
+def test_padding_changes_no_answer(context, positions):
+    tagger = loud(small(context=context, positions=positions))
     alone = [predict(tagger, [words])[0] for words, _ in SENTENCES[:40]]
     assert predict(tagger, [words for words, _ in SENTENCES[:40]]) == alone
     ids = tagger.vocabulary.encode(SENTENCES[0][0])[None]
     padded = torch.nn.functional.pad(ids, (0, 0, 0, 3))
     assert torch.allclose(tagger(padded)[:, : ids.shape[1]], tagger(ids), atol=1e-5)
+
+
+@pytest.mark.parametrize("positions", EVERYWHERE + INSIDE)
+def test_a_causal_tagger_sees_no_later_word(positions):
+    tagger = loud(small(context="causal attention", positions=positions, n_layers=2))
+    ids = tagger.vocabulary.encode(("I", "saw", "a", "saw"))[None]
+    other = tagger.vocabulary.encode(("I", "saw", "a", "duck"))[None]
+    assert torch.allclose(tagger(ids)[:, :3], tagger(other)[:, :3], atol=1e-6)
+    assert not torch.allclose(tagger(ids)[:, 3], tagger(other)[:, 3], atol=1e-2)
+
+
+@pytest.mark.parametrize("positions", EVERYWHERE + INSIDE)
+def test_only_positions_tell_the_two_saws_apart(positions):
+    tagger = loud(small(context="attention", positions=positions))
+    scores = tagger(tagger.vocabulary.encode(("I", "saw", "a", "saw"))[None])[0]
+    assert torch.allclose(scores[1], scores[3], atol=1e-6) == (positions == "none")
+
+
+@pytest.mark.parametrize("positions", ["none", "alibi"])
+def test_a_symmetric_penalty_cannot_tell_left_from_right(positions):
+    tagger = loud(small(context="attention", positions=positions))
+    ids = tagger.vocabulary.encode(("they", "can", "watch", "a", "duck"))[None]
+    assert torch.allclose(tagger(ids.flip(1)), tagger(ids).flip(1), atol=1e-5)
+
+
+def test_a_word_starts_with_one_spread_whatever_its_features():
+    sentences = grammar.sample(600, seed=6)
+    for affixes in (False, True):
+        torch.manual_seed(0)
+        tagger = Tagger(Vocabulary(sentences, affixes=affixes), d_model=512)
+        ids = tagger.vocabulary.encode(("saw", "watch", "old"))
+        assert tagger.embedding(ids).sum(-2).std().item() == pytest.approx(0.3, abs=0.02)
 
 
 def test_an_empty_list_and_an_empty_sentence():
@@ -141,8 +187,12 @@ def test_unknown_words_and_guesses():
             lambda: small(context="all"),
             "context must be none, mean, attention or causal attention, got 'all'",
         ),
-        (lambda: small(positions="fixed"), "positions must be none, .* got 'fixed'"),
-        (lambda: small(positions="rotary"), "rotary positions turn queries and keys: .* it is 'none'"),
+        (lambda: small(positions="fixed"), "positions must be none, .*, alibi, rotary; got 'fixed'"),
+        (
+            lambda: small(context="mean", positions="alibi"),
+            "alibi positions act inside attention: .* it is 'mean'",
+        ),
+        (lambda: small(positions="rotary"), "rotary positions act inside attention: .* it is 'none'"),
         (lambda: train(small(), SENTENCES, SENTENCES, epochs=0, seed=0), "epochs must be at least 1, got 0"),
         (lambda: train(small(), [], SENTENCES, epochs=1, seed=0), "train must hold at least one sentence"),
     ],

@@ -1,6 +1,7 @@
 """The figures' Python side: what a page and a reader without scripts get, and what an exercise can read."""
 
 import json
+import math
 import re
 from html.parser import HTMLParser
 
@@ -179,6 +180,49 @@ def test_soft_lookup_holds_the_packages_numbers():
     assert torch.allclose(figure.output, want, atol=1e-6)
 
 
+@pytest.mark.parametrize("shift", [0, 1000, 10000, -10000])
+@pytest.mark.parametrize("tile", [1, 2, 3, 4, 6, 12])
+def test_online_softmax_reaches_torchs_output_in_tiles_of_any_size(tile, shift):
+    scores = [0.5, -1.0, 2.5, 3.0, -4.0, 0.0, 1.5]
+    values = [1.0, -2.0, 3.0, 0.5, 9.0, -7.0, 2.0]
+    figure = widgets.OnlineSoftmax(scores, values, tile=tile, shift=shift)
+    for step in figure.steps():
+        seen = int(step.keys.split("–")[-1])
+        part = torch.tensor(scores[:seen]).double() + shift
+        assert step.largest == part.max()
+        assert step.powers == pytest.approx((part - part.max()).exp().sum().item())
+        assert step.output == pytest.approx((part.softmax(-1) @ torch.tensor(values[:seen]).double()).item())
+    assert seen == 7
+    rows = Cells(figure._repr_html_()).rows
+    assert len(rows) == 2 + len(figure.steps())
+    want = (torch.tensor(scores).double().softmax(-1) @ torch.tensor(values).double()).item()
+    assert float(rows[-1][5].replace("−", "-")) == pytest.approx(want, abs=5e-5)
+    assert rows[-2][5] == rows[-1][5]
+
+
+def test_without_rescaling_single_precision_overflows_and_underflows():
+    for shift, powers in ((1000, "∞"), (10000, "∞"), (-10000, "0.0000")):
+        figure = widgets.OnlineSoftmax([0.0, 1.0], [1.0, 2.0], tile=1, shift=shift, rescale=False)
+        rows = Cells(figure._repr_html_()).rows
+        assert rows[1][2:] == ["not kept", "none", powers, "NaN"]
+        assert rows[-1][5] == "1.7311"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scores": [5.0, 0.0]}, r"scores must be 2 to 12 numbers between -4 and 4, got \[5.0, 0.0\]"),
+        ({"values": [1.0]}, "values must be 2 numbers, one for each score, got 1"),
+        ({"tile": 5}, "tile must be one of 1, 2, 3, 4, 6, 12, got 5"),
+        ({"shift": 7}, "shift must be one of 0, 80, 1000, 10000, -10000, got 7"),
+        ({"step": -1}, "step must be 0 or larger, got -1"),
+    ],
+)
+def test_online_softmax_names_bad_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        widgets.OnlineSoftmax(**({"scores": [0.0, 1.0], "values": [1.0, 2.0]} | changes))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -193,3 +237,124 @@ def test_soft_lookup_holds_the_packages_numbers():
 def test_soft_lookup_names_bad_input(changes, message):
     with pytest.raises(ValueError, match=message):
         widgets.SoftLookup(**({"values": [[1.0, 0.0]], "names": ["a"]} | changes))
+
+
+def test_saturation_holds_torchs_numbers():
+    row = [1.5, 0.25, -0.5, 0.8]
+    figure = widgets.Saturation(row, d_k=16, temperature=2.0, scaled=False, names="abcd")
+    z = torch.tensor(row).double() * 4 / 2
+    weights = z.softmax(-1)
+    jacobian = torch.autograd.functional.jacobian(lambda z: z.softmax(-1), z)
+    assert torch.allclose(figure.weights, weights)
+    assert torch.allclose(figure.jacobian, jacobian)
+    assert figure.largest == pytest.approx(jacobian.max().item())
+    entropy = -(weights * weights.log()).sum().item()
+    assert figure.entropy == pytest.approx(entropy)
+    rows = Cells(figure._repr_html_()).rows
+    assert [row[0] for row in rows[:5]] == ["key", "a", "b", "c", "d"]
+    got = torch.tensor([[float(cell) for cell in row[1:]] for row in rows[1:5]])
+    want = torch.stack((4 * torch.tensor(row), weights.float(), jacobian.diagonal().float()), -1)
+    assert torch.allclose(got, want, atol=6e-5)
+    measures = {row[0]: row[1:] for row in rows[6:]}
+    assert float(measures["entropy (nats)"][0]) == pytest.approx(entropy, abs=6e-5)
+    assert float(measures["entropy / ln n"][0]) == pytest.approx(entropy / math.log(4), abs=6e-5)
+    assert float(measures["norm of the Jacobian"][0]) == pytest.approx(jacobian.norm().item(), abs=6e-5)
+
+
+def test_what_saturation_says_is_left_of_a_gradient_is_left():
+    figure = widgets.Saturation(d_k=4)
+    gradient = torch.randn(20_000, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    gradient = gradient / gradient.norm(dim=-1, keepdim=True)
+    left = (gradient @ figure.jacobian).square().sum(-1).mean().sqrt().item()
+    rows = Cells(figure._repr_html_()).rows
+    (cell,) = [row[1] for row in rows if row[0] == "left of a gradient of 1"]
+    assert float(cell) == pytest.approx(left, rel=0.02)
+
+
+def test_sampled_scores_have_the_spread_that_chapter_04_predicts():
+    for d_k in (1, 16, 1024):
+        raw = widgets.Saturation(d_k=d_k, scaled=False).samples
+        assert raw.shape == (64, 8)
+        assert raw.std().item() == pytest.approx(d_k**0.5, rel=0.1)
+        assert torch.allclose(widgets.Saturation(d_k=d_k).samples * d_k**0.5, raw)
+    assert torch.equal(widgets.Saturation(seed=1).row, widgets.Saturation(seed=1).samples[0])
+    assert not torch.equal(widgets.Saturation(seed=1).row, widgets.Saturation(seed=2).row)
+
+
+def test_a_wide_unscaled_row_saturates_and_a_scaled_one_does_not():
+    assert ">0 of 64<" in widgets.Saturation(d_k=1024).table()
+    assert ">50 of 64<" in widgets.Saturation(d_k=1024, scaled=False).table()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scores": [5.0, 0.0]}, r"scores must be 2 to 8 numbers between -4 and 4, got \[5.0, 0.0\]"),
+        ({"scores": [1.0]}, "scores must be 2 to 8 numbers"),
+        ({"scores": [1.0, float("nan")]}, "scores must hold finite numbers"),
+        ({"scores": [1.0, 0.0], "names": "abc"}, "names must name the 2 scores, got 3 names"),
+        ({"names": "a"}, "names must name 2 to 8 keys, got 1 names"),
+        ({"d_k": 100}, "d_k must be a power of two from 1 to 1024, got 100"),
+        ({"temperature": 0.0}, "temperature must be positive, got 0.0"),
+        ({"seed": -1}, "seed must be 0 or larger, got -1"),
+    ],
+)
+def test_saturation_names_bad_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        widgets.Saturation(**changes)
+
+
+def painter(**changes):
+    return widgets.MaskPainter(**({"x": X, "tokens": "abc"} | changes))
+
+
+def test_the_mask_painter_holds_the_packages_numbers():
+    figure = painter(nudged=2, nudge=0.5)
+    x = torch.tensor(X).double()
+    changed = x.clone()
+    changed[2] += 0.5
+    out, weights = attention(changed, changed, changed, is_causal=True, need_weights=True)
+    rows = Cells(figure._repr_html_()).rows
+    assert rows[0][1:] == [
+        "takes of a",
+        "takes of b",
+        "takes of c",
+        "sum",
+        "output 1",
+        "output 2",
+        "moved by",
+    ]
+    assert rows[1][1:5] == ["1.0000", "hidden", "hidden", "1.0000"]
+    assert [float(cell) for cell in rows[3][1:4]] == pytest.approx(weights[2].tolist(), abs=5e-5)
+    assert [[float(cell) for cell in row[5:7]] for row in rows[1:]] == pytest.approx(out, abs=5e-5)
+    moved = (out - attention(x, x, x, is_causal=True)).abs().amax(-1)
+    assert [float(row[7]) for row in rows[1:]] == pytest.approx(moved.tolist(), abs=5e-5)
+    assert torch.equal(figure.weights, weights)
+    assert torch.equal(figure.output, out)
+
+
+def test_a_late_mask_leaks_and_an_empty_row_gives_zeros():
+    figure = painter(mask=[[0, 0, 0], [0, 1, 0], [1, 0, 1]])
+    assert figure.leak is None
+    assert figure.output[0].tolist() == [0.0, 0.0]
+    figure.late = True
+    assert figure.leak == (1, 0)
+    assert figure.weights[1].sum() < 1
+    figure.mask = [[1, 1, 1]] * 3
+    assert figure.leak is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"x": torch.zeros(13, 1), "tokens": "abcdefghijklm"}, "x must have at most 12 tokens, got 13"),
+        ({"tokens": "ab"}, "tokens must name the 3 rows of x, got 2 names"),
+        ({"mask": [[1, 0]]}, r"mask must have shape \(n, n\) = \(3, 3\), got \(1, 2\)"),
+        ({"nudged": 3}, "nudged must be a token from 0 to 2, or -1 for none; got 3"),
+        ({"nudge": -4.0}, "nudge must be from -3 to 3, got -4.0"),
+        ({"size": 0}, "size must be from 1 to n = 3, got 0"),
+    ],
+)
+def test_the_mask_painter_names_bad_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        painter(**changes)

@@ -7,15 +7,18 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from pathlib import Path
 
 import torch
+from torch.nn.attention.flex_attention import create_mask
 
-from attnlab import attention
+from attnlab import attention, masks
 from attnlab.tagging import shipped, words
-from attnlab.widgets import SoftLookup
+from attnlab.widgets import HeadsWorkshop, MaskPainter, OnlineSoftmax, Saturation, SoftLookup
+from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
 SENTENCES = (
@@ -83,6 +86,32 @@ def calculator() -> list[dict]:
     return cases
 
 
+def heads() -> list[dict]:
+    """Share keys and values among heads: in every way in a drawn layer, in some in the layer of the book."""
+    draw = torch.Generator().manual_seed(5)
+    x = torch.randn(3, 4, generator=draw, dtype=torch.float64)
+    drawn = [x, *(2 * torch.randn(4, 8, generator=draw, dtype=torch.float64) for _ in range(3))]
+    cases = []
+    for matrices, names in (([], None), (drawn, "abc")):
+        for n in (1, 2, 4, 8):
+            for m in (1, 2, 4, 8):
+                if m > n or (not matrices and n * m not in (2, 16, 64)):
+                    continue
+                options = {"tokens": list(names)} if names else {}
+                figure = HeadsWorkshop(*matrices, **options, heads=n, kv_heads=m)
+                outputs, weights = figure.attend()
+                given = {key: getattr(figure, key) for key in ("x", "w_q", "w_k", "w_v", "heads", "kv_heads")}
+                want = {
+                    "weights": weights.tolist(),
+                    "outputs": outputs.tolist(),
+                    "errors": figure.errors.tolist(),
+                    "error": figure.error,
+                    "overlap": figure.overlap,
+                }
+                cases.append({"given": given, "want": want})
+    return cases
+
+
 def lookup() -> list[dict]:
     """Look up in the plane with both scores and all four ways to weigh, warm and cold, and with ties."""
     draw = torch.Generator().manual_seed(3)
@@ -109,6 +138,97 @@ def lookup() -> list[dict]:
                         }
                         cases.append({"given": given | {"values": points}, "want": want})
     return cases
+
+
+def mask_painter() -> dict[str, list[dict]]:
+    """Give the presets as FlexAttention makes them, and attention under masks, early, late and nudged."""
+    rules = {
+        "full": lambda n, s: lambda b, h, i, j: i >= 0,
+        "causal": lambda n, s: lambda b, h, i, j: i >= j,
+        "padding": lambda n, s: lambda b, h, i, j: j < n - s,
+        "prefix": lambda n, s: lambda b, h, i, j: (j < s) | (i >= j),
+        "packed": lambda n, s: lambda b, h, i, j: i // s == j // s,
+        "window": lambda n, s: lambda b, h, i, j: (i - j).abs() <= s,
+    }
+    presets = [
+        {
+            "name": name,
+            "n": n,
+            "size": size,
+            "mask": create_mask(rule(n, size), None, None, n, n, device="cpu")[0, 0].int().tolist(),
+        }
+        for name, rule in rules.items()
+        for n, size in ((1, 1), (5, 2), (6, 1), (6, 6), (7, 3))
+    ]
+    draw = torch.Generator().manual_seed(6)
+    attended = []
+    for n, d in ((1, 2), (3, 1), (6, 2)):
+        x = torch.randn(n, d, generator=draw, dtype=torch.float64).tolist()
+        painted = torch.rand(n, n, generator=draw) < 0.4
+        for mask in (masks.causal(n), painted, torch.zeros(n, n), torch.ones(n, n)):
+            for late in (False, True):
+                for nudged, nudge in ((-1, 1.0), (n - 1, 0.5), (0, -3.0)):
+                    given = {
+                        "mask": mask.bool().int().tolist(),
+                        "late": late,
+                        "nudged": nudged,
+                        "nudge": nudge,
+                    }
+                    figure = MaskPainter(x, "abcdef"[:n], size=1, **given)
+                    weights, output, moved = (t.tolist() for t in figure.numbers())
+                    want = {"weights": weights, "output": output, "moved": moved, "leak": figure.leak}
+                    attended.append({"given": given | {"x": x}, "want": want})
+    return {"presets": presets, "attended": attended}
+
+
+SETTINGS = ((1, 1.0, True), (64, 0.1, True), (1024, 1.0, False), (256, 100.0, False), (4, 0.01, False))
+"""Width, temperature and scale, from a uniform row to a one-hot one."""
+
+
+def online() -> list[dict]:
+    """Go through rows by tiles, at every shift, with rescaling; the whole row is torch's own softmax."""
+    draw = random.Random(7)
+    cases = []
+    for n, tile, shift in itertools.product((2, 5, 12), (1, 3, 4, 12), (0, 80, 10000, -10000)):
+        scores = [round(draw.uniform(-4, 4), 2) for _ in range(n)]
+        values = [round(draw.uniform(-9, 9), 1) for _ in range(n)]
+        figure = OnlineSoftmax(scores, values, tile=tile, shift=shift)
+        done = [step[1:] for step in figure.steps()]
+        cases.append(
+            {"given": [scores, values, tile, shift], "want": {"steps": done, "output": figure.output}}
+        )
+    return cases
+
+
+def saturation() -> dict:
+    """Sample scores, and measure rows from uniform to one-hot; derivatives by torch's own differentiation."""
+    samples = []
+    for seed in (0, 1, 2**31 - 1):
+        last = saturating.sampled(seed)[:, 63]
+        samples.append({"seed": seed, "normals": saturating.normals(seed, 64).tolist(), "row": last.tolist()})
+    draw = torch.Generator().manual_seed(5)
+    cases = []
+    for n in (2, 3, 8):
+        drawn = (2.6 * torch.rand(n, generator=draw, dtype=torch.float64) - 1.3).tolist()
+        names = [str(j) for j in range(n)]
+        for row, (d_k, temperature, scaled) in itertools.product((drawn, [0.5] * n, None), SETTINGS):
+            figure = Saturation(row, names=names, d_k=d_k, scaled=scaled, seed=3)
+            z = figure.row / temperature
+            jacobian = torch.autograd.functional.jacobian(lambda z: z.softmax(-1), z)
+            weights = z.softmax(-1)
+            want = {
+                "weights": weights.tolist(),
+                "slopes": jacobian.diagonal().tolist(),
+                "entropy": torch.special.entr(weights).sum().item(),
+                "largest": jacobian.max().item(),
+                "norm": jacobian.norm().item(),
+            }
+            cases.append({"given": z.tolist(), "want": want})
+    figure = Saturation(d_k=256, scaled=False)
+    rows = saturating.measure(figure.samples)
+    medians = {what: getattr(rows, what).quantile(0.5).item() for what in saturating.MEASURES}
+    spread = figure.samples.std(correction=0).item()
+    return {"samples": samples, "cases": cases, "medians": medians, "spread": spread}
 
 
 def tagger() -> list[dict]:
@@ -147,7 +267,11 @@ def text_rules() -> list[dict]:
 
 GOLDENS = {
     "calculator": calculator,
+    "heads": heads,
     "lookup": lookup,
+    "masks": mask_painter,
+    "online": online,
+    "saturation": saturation,
     "tagger": tagger,
     "words": text_rules,
 }

@@ -17,6 +17,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from attnlab.arguments import at_least
+
 State = tuple[Tensor, ...]
 Pieces = list[Tensor]
 WORKING = (torch.float32, torch.float64)
@@ -69,8 +71,7 @@ def scan(
     Raises:
         ValueError: the chunk size is not positive.
     """
-    if chunk_size < 1:
-        raise ValueError(f"chunk_size must be at least 1, got {chunk_size}")
+    at_least(1, chunk_size=chunk_size)
     with torch.autocast(sequences[0].device.type, enabled=False):
         if plain:
             out, state = _walk(step, state, sequences, chunk_size)

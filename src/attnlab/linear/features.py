@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from attnlab.arguments import at_least
+
 
 def elu_plus_one(x: Tensor) -> Tensor:
     """Make every number positive: x + 1 above zero, exp(x) below (the Linear Transformer's map).
@@ -76,9 +78,7 @@ def orthogonal_gaussian(rows: int, d: int, *, generator: torch.Generator | None 
 
 
 def _draw(d: int, n_features: int, orthogonal: bool, generator: torch.Generator | None) -> Tensor:
-    for name, value in (("d", d), ("n_features", n_features)):
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, got {value}")
+    at_least(1, d=d, n_features=n_features)
     if orthogonal:
         return orthogonal_gaussian(n_features, d, generator=generator)
     return torch.randn(n_features, d, generator=generator)

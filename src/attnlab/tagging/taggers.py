@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from attnlab.masks import padding
 from attnlab.multihead import MultiHeadAttention
-from attnlab.positions import sinusoidal
+from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal
 from attnlab.tagging.words import features
 
 Sentence = tuple[tuple[str, ...], tuple[str, ...]]
 Context = Literal["none", "mean", "attention", "causal attention"]
-Positions = Literal["none", "learned", "sinusoidal", "rotary"]
+Positions = Literal["none", "learned", "sinusoidal", "relative", "alibi", "rotary"]
 LONGEST = 512
 """Sentences of the treebank stay well under this; learned positions need a table that ends somewhere."""
+REACH = 16
+"""The largest distance to which the relative bias gives a number of its own."""
 
 
 class MostFrequentTag:
@@ -111,23 +114,25 @@ class Vocabulary:
 class Tagger(nn.Module):
     """A tagger that adds one thing at a time to a table of word vectors.
 
-    Embeddings of a word's features are summed; positions are added or, with "rotary", turn queries and keys;
-    a context layer lets the words see one another; a small network reads off the tags.
+    Embeddings of a word's features are summed. Positions are added to them ("learned", "sinusoidal"), to the
+    scores of every attention layer ("relative", "alibi"), or turn queries and keys ("rotary"). A context
+    layer lets the words see one another; a small network reads off the tags.
 
     Args:
         vocabulary: numbers for features and tags.
         context: "none"; "mean", the average of all words; "attention"; or "causal attention".
-        positions: "none", "learned", "sinusoidal" or "rotary".
+        positions: "none", "learned", "sinusoidal", "relative" (one bias per head and distance, the same in
+            all layers), "alibi" or "rotary".
         d_model: width.
         n_heads: heads of each attention layer.
         n_layers: context layers.
-        position_std: spread of learned positions at the start. 0.02, the usual choice, drowns them in the
-            words.
+        word_std: spread of a word's vector at the start, whatever number of features is summed in it.
+        position_std: spread of learned positions at the start. Beside words of 0.3, the usual 0.02 drowns.
         dropout: share of activations dropped in training.
         word_dropout: share of words that training hides, so that affixes and neighbours must do.
 
     Raises:
-        ValueError: an option is unknown, or rotary positions are asked for without attention.
+        ValueError: an option is unknown, or positions that act inside attention are asked for without it.
 
     >>> vocabulary = Vocabulary([(("I", "saw"), ("PRON", "VERB"))])
     >>> Tagger(vocabulary, context="attention")(vocabulary.encode(("I", "saw"))[None]).shape
@@ -143,6 +148,7 @@ class Tagger(nn.Module):
         d_model: int = 128,
         n_heads: int = 4,
         n_layers: int = 1,
+        word_std: float = 0.3,
         position_std: float = 0.3,
         dropout: float = 0.0,
         word_dropout: float = 0.0,
@@ -150,18 +156,23 @@ class Tagger(nn.Module):
         super().__init__()
         if context not in ("none", "mean", "attention", "causal attention"):
             raise ValueError(f"context must be none, mean, attention or causal attention, got {context!r}")
-        if positions not in ("none", "learned", "sinusoidal", "rotary"):
-            raise ValueError(f"positions must be none, learned, sinusoidal or rotary, got {positions!r}")
-        if positions == "rotary" and "attention" not in context:
-            raise ValueError(f"rotary positions turn queries and keys: context has none, it is {context!r}")
+        if positions not in get_args(Positions):
+            raise ValueError(f"positions must be {', '.join(get_args(Positions))}; got {positions!r}")
+        if positions in ("relative", "alibi", "rotary") and "attention" not in context:
+            raise ValueError(
+                f"{positions} positions act inside attention: context has none, it is {context!r}"
+            )
         self.vocabulary, self.context, self.word_dropout = vocabulary, context, word_dropout
         self.embedding = nn.Embedding(len(vocabulary), d_model, padding_idx=0)
-        nn.init.normal_(self.embedding.weight, std=0.3)
+        # Variances add up: nine features of a third of the spread make a word of the whole.
+        n_features = vocabulary.encode(()).shape[1]
+        nn.init.normal_(self.embedding.weight, std=word_std / math.sqrt(n_features))
         self.dropout = nn.Dropout(dropout)
-        self.positions = nn.Embedding(LONGEST, d_model) if positions == "learned" else None
-        if self.positions is not None:
-            nn.init.normal_(self.positions.weight, std=position_std)
-        self.sinusoids = positions == "sinusoidal"
+        self.scheme, self.n_heads = positions, n_heads
+        self.learned = (
+            LearnedPositions(LONGEST, d_model, std=position_std) if positions == "learned" else None
+        )
+        self.relative = RelativeBias(n_heads, REACH) if positions == "relative" else None
         make = {"none": None, "mean": _Mean}.get(context, MultiHeadAttention)
         options = {} if context == "mean" else {"rotary": positions == "rotary"}
         self.layers = nn.ModuleList(
@@ -186,15 +197,25 @@ class Tagger(nn.Module):
             ids = torch.cat((ids[..., :1].masked_fill((hidden & real)[..., None], 1), ids[..., 1:]), -1)
         x = self.embedding(ids).sum(-2)  # (batch, n, d_model)
         n, d_model = x.shape[-2:]
-        if self.positions is not None:
-            x = x + self.positions.weight[:n]
-        if self.sinusoids:
+        if self.learned is not None:
+            x = self.learned(x)
+        elif self.scheme == "sinusoidal":
             x = x + sinusoidal(n, d_model, device=x.device, dtype=x.dtype)
         x = self.dropout(x)
-        mask = None if real.all() else padding(real.sum(-1), n)  # (batch, 1, n)
+        options = {"mask": None if real.all() else padding(real.sum(-1), n)}  # (batch, 1, n)
+        if self.context != "mean":
+            options |= {"bias": self._bias(n, x.device), "is_causal": self.context == "causal attention"}
         for layer in self.layers:
-            x = layer(x, mask, self.context == "causal attention")
+            x = layer(x, **options)
         return self.out(self.norm(x))
+
+    def _bias(self, n: int, device: torch.device) -> Tensor | None:
+        """Return what positions add to the scores, (1, n_heads, n, n)."""
+        if self.relative is not None:
+            return self.relative(n)[None]
+        if self.scheme == "alibi":
+            return alibi(self.n_heads, n, device=device)[None]
+        return None
 
 
 class _Layer(nn.Module):
@@ -208,8 +229,8 @@ class _Layer(nn.Module):
         )
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, mask: Tensor | None, is_causal: bool) -> Tensor:
-        x = x + self.dropout(self.mixer(self.norm(x), mask=mask, is_causal=is_causal))
+    def forward(self, x: Tensor, **options: Tensor | bool | None) -> Tensor:
+        x = x + self.dropout(self.mixer(self.norm(x), **options))
         return x + self.dropout(self.each(x))
 
 
@@ -220,7 +241,7 @@ class _Mean(nn.Module):
         super().__init__()
         self.value, self.out = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None, is_causal: bool) -> Tensor:
+    def forward(self, x: Tensor, *, mask: Tensor | None) -> Tensor:
         keep = x.new_ones(x.shape[0], 1, x.shape[1]) if mask is None else mask.to(x.dtype)  # (batch, 1, n)
         mean = keep @ self.value(x) / keep.sum(-1, keepdim=True).clamp_min(1)  # (batch, 1, d_model)
         return self.out(mean).expand_as(x)

@@ -1,60 +1,15 @@
-"""What the chapters show: plots as inline SVG that take the page's colours, each with its text alternative.
-
->>> import torch
->>> figure, axes = new()
->>> heatmap(torch.tensor([[0.9, 0.1]]), ["saw"], ["I", "saw"], axes)
->>> text = svg(figure, alt="saw looks at I")
->>> "currentColor" in text, 'aria-label="saw looks at I"' in text
-(True, True)
-"""
+"""What is drawn: matrices with their numbers, dots, lines and distributions."""
 
 from __future__ import annotations
 
-import html
-import io
-import re
-from collections.abc import Mapping, Sequence
-from hashlib import sha256
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
-from matplotlib import style
+import torch
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-STYLE = Path(__file__).with_name("attnlab.mplstyle")
-INK = "#111111"
-"""The text colour of the style file; in the page it becomes the colour of the text around the plot."""
-
-ROLES = {"query": "#0069a8", "key": "#b04a00", "value": "#00795a", "output": "#a0307a"}
-"""One colour a role, from the first chapter to the last; the page has its own for dark mode."""
-
-
-def new(width: float = 4.8, height: float = 3.0, columns: int = 1) -> tuple[Figure, Axes | list[Axes]]:
-    """Make a figure in the book's style.
-
-    Args:
-        width: inches; up to about 5 its text can still be read on a phone.
-        height: inches.
-        columns: number of axes side by side.
-
-    Returns:
-        The figure, and its axes (a list when there are several).
-
-    Raises:
-        ValueError: columns is smaller than 1.
-
-    >>> figure, axes = new(columns=2)
-    >>> len(axes)
-    2
-    """
-    if columns < 1:
-        raise ValueError(f"columns must be at least 1, got {columns}")
-    with style.context(STYLE):
-        figure = Figure(figsize=(width, height))
-        axes = figure.subplots(1, columns, squeeze=False)[0]
-    return figure, (axes[0] if columns == 1 else list(axes))
+from attnlab.plots.page import INK, ROLES
 
 
 def heatmap(
@@ -81,7 +36,7 @@ def heatmap(
     Raises:
         ValueError: the labels do not fit the values, or an unsigned value is negative or above `limit`.
 
-    >>> import torch
+    >>> from attnlab.plots import new
     >>> _, axes = new()
     >>> heatmap(torch.tensor([[1.0, -2.0]]), ["saw"], ["I", "a"], axes, signed=True)
     >>> [text.get_text() for text in axes.texts]
@@ -138,6 +93,7 @@ def dots(
     Raises:
         ValueError: a series has another length than `names`, or there are more series than markers.
 
+    >>> from attnlab.plots import new
     >>> _, axes = new()
     >>> dots(axes, ["lookup", "attention"], {"all": [89.5, 91.2]})
     >>> [text.get_text() for text in axes.texts]
@@ -170,84 +126,102 @@ def dots(
         axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=len(series), frameon=False)
 
 
-def svg(figure: Figure, *, alt: str) -> str:
-    """Turn a figure into SVG for the middle of a page: its colours follow the page, its text stays text.
+def lines(
+    axes: Axes,
+    x: Sequence[float],
+    series: Mapping[str, Sequence[float]],
+    *,
+    spread: Mapping[str, Sequence[float]] | None = None,
+    log: str = "",
+) -> None:
+    """Draw series over a common axis, each with a colour, a marker and a dash of its own.
 
     Args:
-        figure: a matplotlib figure.
-        alt: what the plot shows, in words, for readers who do not see it.
-
-    Returns:
-        An `<svg>` element; the same figure gives the same text.
+        axes: where to draw.
+        x: the places, at least one.
+        series: for each series its numbers, one a place; NaN leaves a gap.
+        spread: for some or all series the half-width of a band around them.
+        log: which axes are logarithmic: "", "x", "y" or "xy".
 
     Raises:
-        ValueError: alt is empty.
+        ValueError: a series has another length than `x`, there are more than six, or `log` is unknown.
 
-    >>> figure, axes = new()
-    >>> svg(figure, alt="")
-    Traceback (most recent call last):
-    ...
-    ValueError: alt must say in words what the plot shows, got ''
+    >>> from attnlab.plots import new
+    >>> _, axes = new()
+    >>> lines(axes, [4, 64], {"with 1/√d": [1.0, 1.0], "without": [2.0, 8.0]}, log="x")
+    >>> [line.get_ydata().tolist() for line in axes.lines]
+    [[1.0, 1.0], [2.0, 8.0]]
     """
-    if not alt.strip():
-        raise ValueError(f"alt must say in words what the plot shows, got {alt!r}")
-    buffer = io.StringIO()
-    with style.context(STYLE):
-        # `Date` would make every run differ.
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    text = buffer.getvalue()
-    # The <style> in matplotlib's files speaks of every element of the page it stands in.
-    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", text, flags=re.DOTALL)
-    text = text[text.index("<svg") :]
-    # Identifiers are unique in a file of matplotlib's, not among the plots of a page.
-    prefix = "p" + sha256((alt + text).encode()).hexdigest()[:8] + "-"
-    text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}", text)
-    text = text.replace(INK, "currentColor")
-    for role, colour in ROLES.items():
-        text = text.replace(colour, f"var(--attn-{role}, {colour})")
-    text = re.sub(r"font-family: [^;\"]*", "font-family: inherit", text)
-    view = re.search(r'viewBox="([^"]+)"', text).group(1)
-    body = text[text.index(">", text.index("<svg")) + 1 :]
-    pixels = figure.get_figwidth() * 96
-    opening = (
-        f'<svg role="img" aria-label="{html.escape(alt)}" viewBox="{view}" '
-        'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        f'style="width: {pixels:.0f}px; max-width: 100%; height: auto">'
-    )
-    return opening + re.sub(r"\n\s*", "\n", body).strip()
+    styles = list(zip([*ROLES.values(), INK, INK], "osD^vx", ("-", "--", "-.", ":", "-", "--"), strict=True))
+    if len(series) > len(styles):
+        raise ValueError(f"series must be at most {len(styles)}, got {len(series)}")
+    if log not in ("", "x", "y", "xy"):
+        raise ValueError(f"log must be '', 'x', 'y' or 'xy', got {log!r}")
+    for (label, numbers), (colour, marker, dash) in zip(series.items(), styles, strict=False):
+        if len(numbers) != len(x):
+            raise ValueError(f"series {label!r} must have {len(x)} numbers, got {len(numbers)}")
+        axes.plot(x, numbers, dash, marker=marker, markersize=4, color=colour, label=label)
+        if spread and label in spread:
+            middle, half = torch.tensor(numbers), torch.tensor(spread[label])
+            axes.fill_between(x, (middle - half).tolist(), (middle + half).tolist(), color=colour, alpha=0.18)
+    if "x" in log:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(list(x), [f"{place:g}" for place in x])
+        axes.minorticks_off()
+    if "y" in log:
+        axes.set_yscale("log")
+    axes.grid(axis="y")
+    if len(series) > 1:
+        axes.legend(frameon=False)
 
 
-def show(figure: Figure, *, alt: str, caption: str | None = None) -> None:
-    """Display a figure in a notebook and in the book.
+def histogram(
+    axes: Axes,
+    samples: Mapping[str, Tensor],
+    *,
+    bins: int = 40,
+    curve: Callable[[Tensor], Tensor] | None = None,
+) -> None:
+    """Draw how samples are distributed: densities over common bins, beside what theory predicts.
 
     Args:
-        figure: a matplotlib figure.
-        alt: what the plot shows, in words.
-        caption: a line under the plot; none unless given.
+        axes: where to draw.
+        samples: for each set its numbers, of any shape.
+        bins: how many bins share the whole range, at least 2.
+        curve: the density that theory predicts, drawn as a line in the colour of the text.
 
     Raises:
-        ValueError: alt is empty.
+        ValueError: bins is too small, there are more than four sets, or one is empty or not finite.
 
-    >>> show(new()[0], alt="an empty frame")
-    <an empty frame>
+    >>> from attnlab.plots import new
+    >>> _, axes = new()
+    >>> histogram(axes, {"scores": torch.tensor([0.0, 0.0, 1.0, 1.0])}, bins=2)
+    >>> axes.patches[0].get_data().values.tolist()
+    [1.0, 1.0]
     """
-    from IPython.display import display
-
-    display(_Picture(svg(figure, alt=alt), alt, caption))
-
-
-class _Picture:
-    """What a notebook shows: the plot where it can, its text alternative everywhere else."""
-
-    def __init__(self, picture: str, alt: str, caption: str | None) -> None:
-        self.picture, self.alt, self.caption = picture, alt, caption
-
-    def __repr__(self) -> str:
-        return f"<{self.alt}>"
-
-    def _repr_html_(self) -> str:
-        caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
-        return f'<figure class="attnlab-plot">{self.picture}{caption}</figure>'
+    if bins < 2:
+        raise ValueError(f"bins must be at least 2, got {bins}")
+    if not 1 <= len(samples) <= len(ROLES):
+        raise ValueError(f"samples must hold 1 to {len(ROLES)} sets, got {len(samples)}")
+    flat = {label: values.detach().double().flatten().cpu() for label, values in samples.items()}
+    for label, values in flat.items():
+        if not len(values) or not values.isfinite().all():
+            raise ValueError(f"samples {label!r} must be finite numbers, at least one")
+    low = min(float(values.min()) for values in flat.values())
+    high = max(float(values.max()) for values in flat.values())
+    edges = torch.linspace(low, high if high > low else low + 1, bins + 1, dtype=torch.float64)
+    styles = zip(ROLES.values(), ("-", "--", "-.", ":"), strict=True)
+    for (label, values), (colour, dash) in zip(flat.items(), styles, strict=False):
+        density = torch.histogram(values, edges, density=True).hist.tolist()
+        axes.stairs(density, edges.tolist(), fill=True, color=colour, alpha=0.25)
+        axes.stairs(density, edges.tolist(), color=colour, linestyle=dash, linewidth=1.5, label=label)
+    if curve is not None:
+        places = torch.linspace(float(edges[0]), float(edges[-1]), 201, dtype=torch.float64)
+        axes.plot(places.tolist(), curve(places).tolist(), color=INK, linewidth=1.5, label="predicted")
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    if len(samples) > 1 or curve is not None:
+        axes.legend(frameon=False)
 
 
 def _number(value: float, decimals: int) -> str:

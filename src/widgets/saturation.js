@@ -1,0 +1,310 @@
+// Temperature and √d: width, scale and temperature set how far a softmax saturates; slopes say what gradient is left.
+//
+// For tests (data-part): width, temperature (range inputs), scale (radio group "on" | "off"), draw (button),
+// plane (svg), handle (g, role slider; data-which 0..n-1), numbers (table: key, score, weight,
+// slope), measures (table: measure, this row, sampled rows), status.
+import { choices, draggable, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
+import { figure } from "./ui/frame.js";
+import { KEYS, ROWS, WIDTHS, deviation, histogram, measure, median, sample } from "./math/saturation.js";
+
+/** @typedef {ReturnType<typeof measure>} Measured */
+
+const LIMIT = 4; // scaled scores can be dragged from -4 to 4
+const STEP = 0.1;
+const CLOSED = 0.01;
+const WIDE = 300;
+const LEFT = 6;
+const BINS = 32;
+const [HIST, HIST_HIGH, ZERO, UNIT, FLOOR, HIGH] = [92, 70, 200, 12, 358, 72]; // heights in the drawing
+/** @type {[string, "entropy" | "share" | "largest" | "norm" | "left", number][]} words, measure, its largest value */
+const MEASURES = [
+  ["entropy (nats)", "entropy", Math.log(KEYS)],
+  ["entropy / ln n", "share", 1],
+  ["largest Jacobian entry", "largest", 0.25],
+  ["norm of the Jacobian", "norm", 0.5],
+  ["left of a gradient of 1", "left", 0.5 / Math.SQRT2],
+];
+
+/**
+ * Four decimals, or a power of ten when they would hide the number.
+ * @param {number} x
+ */
+const small = (x) => (x === 0 ? "0" : x >= 0.001 ? x.toFixed(4) : x.toExponential(1));
+
+export default figure({
+  name: "saturation",
+  title: "Temperature and √d",
+  keys: ["scores", "names", "d_k", "temperature", "scaled", "seed"],
+  setup({ model, body, say, set, signal }) {
+    /** @type {{ seed: number, scores: number[][][] } | undefined} */
+    let drawn;
+    const sampled = (/** @type {number} */ seed) => {
+      if (drawn?.seed !== seed) drawn = { seed, scores: sample(seed) };
+      return drawn.scores;
+    };
+    const range = (/** @type {string} */ part, /** @type {string} */ label, /** @type {any} */ limits, /** @type {(v: number) => void} */ change) => {
+      const input = h("input", {
+        type: "range",
+        ...limits,
+        "data-part": part,
+        "aria-label": label,
+        style: "flex: 1 1 7rem; min-width: 0; min-height: 28px; accent-color: var(--fig-query)",
+        on: { input: () => change(Number(input.value)) },
+      });
+      return input;
+    };
+    const name = (/** @type {(Node | string)[]} */ ...words) => h("span", { class: "attnlab-label", style: "flex: none; width: 6rem" }, ...words);
+    const value = () => h("span", { style: "min-width: 3.2rem; font-variant-numeric: tabular-nums" });
+    const width = range("width", "Width d_k", { min: 0, max: WIDTHS.length - 1, step: 1 }, (p) => set({ d_k: WIDTHS[p] }));
+    const temperature = range("temperature", "Temperature", { min: -2, max: 2, step: 0.05 }, (x) =>
+      set({ temperature: Math.round(10 ** x * 1000) / 1000 }),
+    );
+    const [widthShown, temperatureShown] = [value(), value()];
+    const scale = choices({
+      label: "Divide by the root of d_k",
+      part: "scale",
+      value: "on",
+      options: [
+        { value: "on", text: "yes" },
+        { value: "off", text: "no" },
+      ],
+      onChange: (on) => set({ scaled: on === "on" }),
+    });
+    const draw = h("button", { type: "button", "data-part": "draw", on: { click: () => set({ seed: model.get("seed") + 1, scores: [] }) } }, "New samples");
+    const plane = s("svg", {
+      viewBox: `0 0 ${WIDE} ${FLOOR + 22}`,
+      role: "group",
+      "aria-label": "Sampled scores, and below them the row of scores with its weights; each score can be dragged, or moved with the arrow keys",
+      "data-part": "plane",
+      style: "flex: 1 1 17rem; min-width: 0; width: 100%; max-width: 26rem; height: auto; display: block",
+    });
+    const [rows, measures] = [h("tbody"), h("tbody")];
+    const table = (/** @type {string} */ part, /** @type {string} */ label, /** @type {string[]} */ head, /** @type {Node} */ tbody) =>
+      h(
+        "div",
+        { class: "attnlab-scroll attnlab-tight", tabindex: 0, role: "group", "aria-label": label, style: "margin-bottom: .8rem" },
+        h("table", { "data-part": part }, h("thead", {}, h("tr", {}, ...head.map((t) => h("th", { scope: "col" }, t)))), tbody),
+      );
+    body.append(
+      h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, name("Width d", h("sub", {}, "k")), width, widthShown),
+      h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, name("Temperature"), temperature, temperatureShown),
+      h("div", { class: "attnlab-row" }, name("Divide by √d"), scale, draw),
+      h(
+        "div",
+        { style: "display: flex; flex-wrap: wrap; gap: 0 1.6rem; align-items: flex-start; margin-top: .8rem" },
+        plane,
+        h(
+          "div",
+          { style: "flex: 1 1 17rem; min-width: 0" },
+          table("measures", "Measures of this row and of the sampled rows", ["measure", "this row", `median of ${ROWS} rows`], measures),
+          table("numbers", "The row of scores", ["key", "score", "weight p", "slope p(1 − p)"], rows),
+        ),
+      ),
+    );
+    const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 11, fill: "var(--fig-ink)", ...props }, words);
+    const bars = s("g", {});
+    const weights = s("g", {});
+    const found = text({ x: LEFT, y: 12 });
+    /** @type {SVGElement[]} */
+    let handles = [];
+
+    const column = () => (WIDE - 2 * LEFT) / model.get("names").length;
+    const centre = (/** @type {number} */ i) => LEFT + (i + 0.5) * column();
+    const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -LIMIT), LIMIT) * 100) / 100;
+
+    /** Scaled scores of the row, q·k/√d_k. */
+    function scaledRow() {
+      if (model.get("scores").length) return /** @type {number[]} */ (model.get("scores"));
+      const root = Math.sqrt(model.get("d_k"));
+      return sampled(model.get("seed"))[WIDTHS.indexOf(model.get("d_k"))][0].slice(0, model.get("names").length).map((x) => x / root);
+    }
+
+    /**
+     * @param {number} i
+     * @param {number} to
+     */
+    const move = (i, to) => set({ scores: scaledRow().map((x, j) => clamp(j === i ? to : x)) });
+
+    /**
+     * @param {string} name
+     * @param {number} i
+     */
+    function handle(name, i) {
+      const g = s(
+        "g",
+        {
+          tabindex: 0, role: "slider", "data-part": "handle", "data-which": i, "aria-label": `score of key ${name}`,
+          "aria-orientation": "vertical", "aria-valuemin": -LIMIT, "aria-valuemax": LIMIT, style: "cursor: ns-resize; touch-action: none",
+        },
+        s("rect", { x: -column() / 2, y: ZERO - LIMIT * UNIT - 14, width: column(), height: 2 * LIMIT * UNIT + 20, fill: "transparent" }),
+        s("line", { y1: ZERO, y2: ZERO, stroke: "var(--fig-key)", "stroke-width": 3 }),
+        s("circle", { r: 8, fill: "var(--fig-key)" }),
+        text({ "text-anchor": "middle", "font-size": 10 }),
+      );
+      g.setAttribute("transform", `translate(${centre(i)} 0)`);
+      draggable(g, signal, (event) => {
+        const box = plane.getBoundingClientRect();
+        move(i, (ZERO - ((event.clientY - box.top) / box.width) * WIDE) / UNIT);
+      });
+      g.addEventListener("keydown", (event) => {
+        const key = /** @type {KeyboardEvent} */ (event).key;
+        const by = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -STEP, PageUp: 1, PageDown: -1 }[key];
+        const to = by ? scaledRow()[i] + by : { Home: -LIMIT, End: LIMIT }[key];
+        if (to === undefined) return;
+        event.preventDefault();
+        move(i, to);
+      });
+      return g;
+    }
+
+    function build() {
+      const names = /** @type {string[]} */ (model.get("names"));
+      handles = names.map(handle);
+      const line = (/** @type {number} */ y) => s("path", { d: `M ${LEFT} ${y} H ${WIDE - LEFT}`, stroke: "var(--fig-line)" });
+      const short = (/** @type {string} */ word) => (word.length * 6 > column() ? `${word.slice(0, Math.floor(column() / 6) - 1)}…` : word);
+      plane.replaceChildren(
+        bars, found, line(HIST), line(ZERO), text({ x: LEFT, y: ZERO - LIMIT * UNIT - 18 }, "this row’s scores (drag them)"),
+        ...handles, line(FLOOR), weights,
+        ...names.map((word, i) => text({ x: centre(i), y: FLOOR + 14, "text-anchor": "middle" }, short(word))),
+      );
+    }
+
+    function read() {
+      const [names, scores, d_k, seed] = ["names", "scores", "d_k", "seed"].map((key) => model.get(key));
+      const T = Number(model.get("temperature"));
+      if (!Array.isArray(names) || names.length < 2 || names.length > KEYS) throw new Error(`names must be 2 to ${KEYS} names.`);
+      const good = (/** @type {any} */ x) => Number.isFinite(x) && Math.abs(x) <= LIMIT;
+      if (!Array.isArray(scores) || (scores.length && scores.length !== names.length) || !scores.every(good)) {
+        throw new Error(`scores must be numbers between -${LIMIT} and ${LIMIT}, one for each name, or none.`);
+      }
+      if (!WIDTHS.includes(d_k)) throw new Error(`d_k must be a power of two from 1 to 1024, got ${d_k}.`);
+      if (!(T > 0)) throw new Error(`temperature must be positive, got ${model.get("temperature")}.`);
+      if (!Number.isInteger(seed) || seed < 0) throw new Error(`seed must be a whole number, 0 or larger, got ${seed}.`);
+      const scaled = Boolean(model.get("scaled"));
+      const factor = scaled ? 1 / Math.sqrt(d_k) : 1;
+      const samples = sampled(seed)[WIDTHS.indexOf(d_k)].map((row) => row.map((x) => x * factor));
+      const row = scaledRow().map((x) => (scaled ? x : x * Math.sqrt(d_k)));
+      const ours = measure(row.map((x) => x / T));
+      const theirs = samples.map((sampledRow) => measure(sampledRow.slice(0, names.length).map((x) => x / T)));
+      return { names, d_k, T, scaled, samples, row, ours, theirs };
+    }
+
+    /**
+     * The histogram of all sampled scores, with a standard normal curve to compare and the row's scores below.
+     * @param {number[]} all
+     * @param {number[]} row
+     * @param {number} predicted
+     */
+    function drawHistogram(all, row, predicted) {
+      const reach = 4 * predicted;
+      const x = (/** @type {number} */ at) => LEFT + ((Math.min(Math.max(at, -reach), reach) + reach) / (2 * reach)) * (WIDE - 2 * LEFT);
+      const counts = histogram(all, reach, BINS);
+      // A bin is σ/4 wide: of N(0, σ²), a share of 0.0997 falls into the middle one, and that is two thirds of the height.
+      const high = (/** @type {number} */ density) => Math.min(((density * predicted) / 0.4) * 0.72 * HIST_HIGH, HIST_HIGH);
+      const step = (2 * reach) / BINS;
+      const curve = (/** @type {number} */ sigma) =>
+        Array.from({ length: 193 }, (_, i) => {
+          const at = -reach + (i / 192) * 2 * reach;
+          const y = HIST - high(Math.exp(-((at / sigma) ** 2) / 2) / (sigma * Math.sqrt(2 * Math.PI)));
+          return `${i ? "L" : "M"} ${x(at).toFixed(1)} ${y.toFixed(1)}`;
+        }).join(" ");
+      bars.replaceChildren(
+        ...counts.map((count, i) => {
+          const tall = high(count / all.length / step);
+          return s("rect", { x: x(-reach + i * step) + 0.5, y: HIST - tall, width: (WIDE - 2 * LEFT) / BINS - 1, height: tall, fill: "var(--fig-key)", "fill-opacity": 0.45 });
+        }),
+        s("path", { d: curve(1), fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.2, "stroke-dasharray": "4 3" }),
+        ...row.map((at) => s("path", { d: `M ${x(at)} ${HIST + 1} l 4 7 h -8 Z`, fill: "var(--fig-key)" })),
+        ...[-0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75].map((part) => text({ x: x(part * reach), y: HIST + 20, "text-anchor": "middle", "font-size": 10 }, fmt(part * reach, Number.isInteger(part * reach) ? 0 : 1))),
+      );
+      found.textContent = `${all.length} sampled scores: spread ${fmt(deviation(all))}, dashed: spread 1`;
+    }
+
+    /** @param {Measured} ours */
+    function drawWeights(ours) {
+      const wide = Math.min(column() / 3, 16);
+      weights.replaceChildren(
+        s("rect", { x: LEFT, y: FLOOR - HIGH - 35, width: 9, height: 9, fill: "var(--fig-query)" }),
+        text({ x: LEFT + 13, y: FLOOR - HIGH - 27 }, "weight p"),
+        s("rect", { x: LEFT + 74, y: FLOOR - HIGH - 35, width: 9, height: 9, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.4 }),
+        text({ x: LEFT + 87, y: FLOOR - HIGH - 27 }, "slope p(1 − p), four times as high"),
+        ...ours.weights.flatMap((p, i) => [
+          s("rect", { x: centre(i) - wide, y: FLOOR - HIGH * p, width: wide, height: HIGH * p, fill: "var(--fig-query)" }),
+          s("rect", { x: centre(i) + 1, y: FLOOR - HIGH * 4 * ours.slopes[i], width: wide - 1, height: HIGH * 4 * ours.slopes[i], fill: "none", stroke: "var(--fig-ink)", "stroke-width": ours.slopes[i] < 0.002 ? 0 : 1.4 }),
+          text({ x: centre(i), y: FLOOR - HIGH * Math.max(p, 4 * ours.slopes[i]) - 5, "text-anchor": "middle", "font-size": 10 }, fmt(p)),
+        ]),
+      );
+    }
+
+    function update() {
+      const { names, d_k, T, scaled, samples, row, ours, theirs } = read();
+      if (handles.length !== names.length) build();
+      width.value = String(WIDTHS.indexOf(d_k));
+      width.setAttribute("aria-valuetext", String(d_k));
+      widthShown.textContent = String(d_k);
+      temperature.value = String(Math.log10(T));
+      temperatureShown.textContent = fmt(T, T < 1 ? 3 : 2);
+      temperature.setAttribute("aria-valuetext", fmt(T, 3));
+      select(scale, scaled ? "on" : "off");
+      const all = samples.flat();
+      drawHistogram(all, row, scaled ? 1 : Math.sqrt(d_k));
+      drawWeights(ours);
+      scaledRow().forEach((value, i) => {
+        const y = ZERO - UNIT * Math.min(Math.max(value, -LIMIT), LIMIT);
+        const [, stem, dot, label] = handles[i].children;
+        stem.setAttribute("y2", String(y));
+        dot.setAttribute("cy", String(y));
+        label.setAttribute("y", String(value < 0 ? y + 19 : y - 11));
+        label.textContent = fmt(row[i], Math.abs(row[i]) < 10 ? 1 : 0);
+        handles[i].setAttribute("aria-valuenow", String(clamp(value)));
+        handles[i].setAttribute("aria-valuetext", `${fmt(row[i])}, weight ${fmt(ours.weights[i])}`);
+      });
+      rows.replaceChildren(
+        ...names.map((/** @type {string} */ word, /** @type {number} */ i) => {
+          const cells = [row[i].toFixed(4), small(ours.weights[i]), small(ours.slopes[i])].map((t) => h("td", {}, t));
+          shade(cells[1], ours.weights[i]);
+          return h("tr", {}, h("th", { scope: "row" }, word), ...cells);
+        }),
+      );
+      const closed = theirs.filter((one) => one.largest < CLOSED).length;
+      const line = (/** @type {string} */ words, /** @type {string[]} */ cells, /** @type {number[]} */ shares = []) =>
+        h("tr", {}, h("th", { scope: "row", style: "text-align: left" }, words), ...cells.map((t, i) => {
+          const cell = h("td", {}, t);
+          if (shares.length) shade(cell, shares[i]);
+          return cell;
+        }));
+      measures.replaceChildren(
+        line("spread of the scores", [deviation(row).toFixed(4), deviation(all).toFixed(4)]),
+        ...MEASURES.map(([words, key, most]) => {
+          const both = [ours[key], median(theirs.map((one) => one[key]))];
+          return line(words, both.map(small), both.map((x) => x / most));
+        }),
+        line(`largest entry < ${CLOSED}`, [ours.largest < CLOSED ? "yes" : "no", `${closed} of ${ROWS}`]),
+      );
+      const most = ours.weights.indexOf(Math.max(...ours.weights));
+      const state =
+        ours.largest < CLOSED ? "saturated, next to no gradient passes" : ours.share > 0.99 ? "nearly uniform" : "open, a gradient passes";
+      say(
+        `Key ${names[most]} has weight ${fmt(ours.weights[most])}; entropy is ${fmt(100 * ours.share, 0)} % of ln ${names.length}; ` +
+          `the largest slope is ${small(ours.largest)}: ${state}. Of ${ROWS} sampled rows, ${closed} are saturated.`,
+      );
+    }
+
+    /** @returns {string} */
+    function pytorch() {
+      const { T, d_k, scaled } = read();
+      return `import torch
+
+scores = torch.tensor(${JSON.stringify(scaledRow())}, dtype=torch.float64)  # q·k / sqrt(d_k), of ${JSON.stringify(model.get("names"))}
+z = scores${scaled ? "" : ` * ${d_k} ** 0.5  # not scaled`}
+z = z / ${T}  # the temperature
+weights = z.softmax(-1)
+jacobian = torch.autograd.functional.jacobian(lambda z: z.softmax(-1), z)
+print("weights", weights.tolist())
+print("entropy", torch.special.entr(weights).sum().item(), "largest", jacobian.max().item(), "norm", jacobian.norm().item())
+`;
+    }
+
+    return { update, pytorch, svg: () => standalone(plane) };
+  },
+});

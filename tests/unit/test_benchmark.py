@@ -1,0 +1,102 @@
+"""The measuring instruments, held to what is known without measuring."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from attnlab import benchmark
+
+
+def test_candidates_take_turns_and_another_one_starts_every_round():
+    calls = []
+    result = benchmark.compare(
+        {name: (lambda name=name: calls.append(name)) for name in "abc"}, repeats=4, warmup=2
+    )
+    rounds = list(itertools.batched(calls, 3)) if hasattr(itertools, "batched") else [
+        tuple(calls[at : at + 3]) for at in range(0, len(calls), 3)
+    ]  # fmt: skip
+    assert len(rounds) == 6
+    assert all(sorted(turn) == ["a", "b", "c"] for turn in rounds)
+    assert [turn[0] for turn in rounds[2:]] == ["a", "b", "c", "a"]
+    assert {name: len(values) for name, values in result.seconds.items()} == {"a": 4, "b": 4, "c": 4}
+
+
+def test_the_clock_given_is_the_one_that_is_read():
+    ticks = itertools.accumulate(itertools.cycle([0.0, 2.0, 0.0, 5.0]))  # between two readings: 2 s, 5 s
+    clock = iter(ticks)
+    result = benchmark.compare(
+        {"a": lambda: None, "b": lambda: None}, repeats=1, warmup=0, clock=lambda: next(clock)
+    )
+    assert result.seconds == {"a": [2.0], "b": [5.0]}
+
+
+def test_a_ratio_is_taken_within_rounds_so_that_a_slow_machine_cancels():
+    machine = [1.0, 50.0, 2.0]
+    result = benchmark.Comparison({"slow": [3 * m for m in machine], "fast": machine})
+    assert result.ratio("slow", "fast") == 3
+    assert result.median("fast") == 2
+    assert result.spread("fast") == 0.5
+    summary = result.summary("slow")
+    assert summary["fast"] == {"median": 2.0, "spread": 0.5, "times base": 3.0}
+    assert summary["slow"]["times base"] == 1
+    assert "times base" not in result.summary()["fast"]
+
+
+def test_slope_and_its_error_are_those_of_a_least_squares_fit():
+    torch.manual_seed(0)
+    n = [512, 1024, 2048, 4096, 8192]
+    y = [3e-6 * size**1.5 * math.exp(0.1 * e) for size, e in zip(n, torch.randn(5).tolist(), strict=True)]
+    (want, start), covariance = np.polyfit(np.log(n), np.log(y), 1, cov=True)
+    fit = benchmark.slope(n, y)
+    assert math.isclose(fit.exponent, want, rel_tol=1e-9)
+    assert math.isclose(fit.factor, math.exp(start), rel_tol=1e-9)
+    assert math.isclose(fit.error, math.sqrt(covariance[0, 0]), rel_tol=1e-6)
+    assert math.isnan(benchmark.slope([1, 2], [1, 4]).error)
+
+
+def test_peak_memory_sees_what_is_gone_again_but_not_what_was_there():
+    setup = "import numpy\nkept = numpy.ones(30_000_000)"  # 240 MB
+    used = benchmark.peak_memory("numpy.ones(10_000_000)\nnumpy.ones(10_000_000)", setup)  # 80 MB, twice
+    assert 70e6 < used < 110e6
+
+
+def test_peak_memory_hands_on_the_message_of_a_failure():
+    with pytest.raises(RuntimeError, match="no such luck"):
+        benchmark.peak_memory("raise SystemError('no such luck')")
+
+
+def test_provenance_names_machine_and_versions():
+    facts = benchmark.provenance("hypothesis", "no-such-package")
+    assert facts["threads"] == torch.get_num_threads()
+    assert facts["packages"]["no-such-package"] is None
+    assert facts["packages"]["hypothesis"]
+    assert facts["processor"]
+
+
+def test_store_writes_whole_files_and_refuses_nan(tmp_path):
+    path = tmp_path / "new" / "results.json"
+    benchmark.store(path, {"a": [1, 2.5]})
+    assert json.loads(path.read_text()) == {"a": [1, 2.5]}
+    with pytest.raises(ValueError, match=r"Out of range|not JSON compliant"):
+        benchmark.store(path, {"a": math.nan})
+    assert json.loads(path.read_text()) == {"a": [1, 2.5]}
+    assert [p.name for p in path.parent.iterdir()] == ["results.json"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: benchmark.compare({}), "candidates must name at least one function, got none"),
+        (lambda: benchmark.compare({"a": int}, repeats=0), "repeats must be at least 1, got 0"),
+        (lambda: benchmark.slope([1, 1], [1, 2]), "must be equally long and hold two sizes"),
+        (lambda: benchmark.slope([1, 2, 3], [1, 2]), "got 3 and 2 numbers"),
+        (lambda: benchmark.slope([1, 2], [0, 1]), "must be positive"),
+    ],
+)
+def test_errors_say_what_was_wrong(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
