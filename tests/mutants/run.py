@@ -126,6 +126,10 @@ MUTANTS = (
            "unit/test_widgets.py"),
     Mutant("a figure that scales when it should not", "widgets/saturation.py",
            "return row if self.scaled else row * math.sqrt(self.d_k)", "return row", "unit/test_widgets.py"),
+    Mutant("a checker that lets the matrix be built", "checks/chapter05.py",
+           "if watch.largest > 4 * p.numel():", "if False:", "exercises/test_exercises.py"),
+    Mutant("a prediction that keeps all of the variance", "checks/chapter05.py",
+           "if abs(got - measured) > 0.02:", "if abs(got - measured) < 0.02:", "exercises/test_exercises.py"),
 )  # fmt: skip
 QUICK = ("no scale", "mask after the softmax", "causal sees one ahead", "rotary shifted by one",
          "heads split without moving them", "a checker that ignores the axis")  # fmt: skip
