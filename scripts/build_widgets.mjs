@@ -1,21 +1,30 @@
 // Build the figures: one ES module each for live kernels, and one classic script for the page.
 //   node scripts/build_widgets.mjs [OUT]     OUT: another root to write to (a test compares it with the committed files)
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, transform } from "esbuild";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const out = process.argv[2] ?? root;
 const source = join(root, "src/widgets");
 const figures = readdirSync(source).filter((file) => file.endsWith(".js") && file !== "host.js");
+/** Read style sheets as text, without their comments and spaces: every figure carries the whole sheet. */
+const css = {
+  name: "css",
+  setup: (/** @type {import("esbuild").PluginBuild} */ given) =>
+    given.onLoad({ filter: /\.css$/ }, async ({ path }) => ({
+      contents: (await transform(readFileSync(path, "utf8"), { loader: "css", minify: true, target: "es2022" })).code,
+      loader: "text",
+    })),
+};
 const common = {
   absWorkingDir: root,
   bundle: true,
   minify: true,
   charset: "utf8",
   target: "es2022",
-  loader: { ".css": "text" },
+  plugins: [css],
   legalComments: "none",
 };
 

@@ -10,8 +10,8 @@ Conventions, the same in every function, chapter and figure:
 - **Names**: q, k, v; d_model, d_head, n_heads; `scores` before the softmax, `weights` after it; `mask`,
   `bias`.
 
-Modules, each importing only from those before it: `masks`, `positions`, `scores`; `attention`; `multihead`;
-`tagging`; `plots`, `widgets`, `checks`.
+Modules, each importing only from those before it: `arguments`; `masks`, `positions`, `scores`,
+`cache`; `attention`; `self_attention`, `multihead`; `tagging`; `plots`, `widgets`, `checks`.
 
 >>> import torch
 >>> attention(torch.zeros(2, 4), torch.zeros(3, 4), torch.ones(3, 1)).tolist()
@@ -20,7 +20,8 @@ Modules, each importing only from those before it: `masks`, `positions`, `scores
 
 from attnlab import masks, positions, scores
 from attnlab.attention import attention
-from attnlab.multihead import MultiHeadAttention, SelfAttention
+from attnlab.multihead import MultiHeadAttention
+from attnlab.self_attention import SelfAttention
 
 __version__ = "0.1.0"
 __all__ = ["MultiHeadAttention", "SelfAttention", "attention", "masks", "positions", "scores"]

@@ -71,22 +71,105 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, nee
     shape = _scores_shape(q, k, v)
     if mask is not None:
         check_mask(mask, shape)
+        mask = torch.atleast_2d(mask)  # the fused kernel refuses (n_k,)
     if bias is not None:
         check_broadcast("bias", bias, shape)
-        bias = bias.to(q.dtype)
+        bias = torch.atleast_2d(bias.to(q.dtype))
     if is_causal and q.shape[-2] != k.shape[-2]:
         raise ValueError(
             f"is_causal needs as many queries as keys, got n_q = {q.shape[-2]} and n_k = {k.shape[-2]}; "
             "pass a mask that says which keys each query may see"
         )
     if need_weights:
-        if is_causal:
-            future = causal(q.shape[-2], device=q.device)
-            mask = future if mask is None else mask & future
-        scores = scaled_dot(q, k, scale)  # (..., n_q, n_k)
-        weights = softmax(scores if bias is None else scores + bias, mask)
+        weights = _weights(q, k, mask, bias, scale, is_causal)  # (..., n_q, n_k)
         return weights @ v, weights  # (..., n_q, d_v)
     return _fused(q, k, v, mask, bias, scale, is_causal)
+
+
+def grouped_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    is_causal: bool = False,
+    need_weights: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Attend with many query heads to fewer key-value heads, which groups of query heads share.
+
+    Query head h reads key-value head h // (n_heads / n_kv_heads). A single query, as in decoding, takes a
+    short cut: the heads of a group become the rows of one query matrix, so keys and values are read once and
+    never copied.
+
+    Args:
+        q: queries (batch, n_heads, n_q, d_k).
+        k: keys (batch, n_kv_heads, n_k, d_k).
+        v: values (batch, n_kv_heads, n_k, d_v).
+        mask: boolean, broadcastable to (batch, n_heads, n_q, n_k), True = may attend.
+        bias: added to the scaled scores, broadcastable likewise.
+        is_causal: hide later keys from every query.
+        need_weights: return the weights (batch, n_heads, n_q, n_k) as well.
+
+    Returns:
+        Output (batch, n_heads, n_q, d_v), with `need_weights` also the weights.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: n_kv_heads does not divide n_heads, or a shape does not fit.
+
+    References:
+        Ainslie et al. 2023, section 2.2; Shazeer 2019, section 3 (one key-value head).
+
+    >>> q, k, v = torch.zeros(1, 4, 1, 8), torch.zeros(1, 2, 3, 8), torch.ones(1, 2, 3, 5)
+    >>> grouped_attention(q, k, v).shape
+    torch.Size([1, 4, 1, 5])
+    """
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        if x.dim() != 4:
+            raise ValueError(f"{name} must have shape (batch, heads, n, d), got {tuple(x.shape)}")
+    n_heads, n_kv_heads = q.shape[1], k.shape[1]
+    if n_kv_heads != v.shape[1] or not n_kv_heads or n_heads % n_kv_heads:
+        raise ValueError(
+            "k and v must share n_kv_heads, a divisor of n_heads; "
+            f"got q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
+        )
+    size = n_heads // n_kv_heads
+    if size > 1 and (q.shape[2] != 1 or is_causal):
+        # Copies of keys and values cost n·d each. They keep the fused kernel and its causal short cut.
+        k, v = (x.repeat_interleave(size, dim=1) for x in (k, v))
+    elif size > 1:
+        shape = (q.shape[0], n_heads, 1, k.shape[2])
+        for name, x in (("mask", mask), ("bias", bias)):
+            if x is not None:
+                check_broadcast(name, x, shape)
+        q, mask, bias = (_heads_as_rows(x, n_heads, n_kv_heads) for x in (q, mask, bias))
+        result = attention(q, k, v, mask=mask, bias=bias, need_weights=need_weights)
+        if need_weights:
+            return tuple(x.reshape(x.shape[0], n_heads, 1, x.shape[-1]) for x in result)
+        return result.reshape(result.shape[0], n_heads, 1, result.shape[-1])
+    return attention(q, k, v, mask=mask, bias=bias, is_causal=is_causal, need_weights=need_weights)
+
+
+def _heads_as_rows(x: Tensor | None, n_heads: int, n_kv_heads: int) -> Tensor | None:
+    """Turn (batch, n_heads, 1, d) into (batch, n_kv_heads, group, d); what heads share stays as it is."""
+    if x is None or x.dim() < 3 or x.shape[-3] == 1:
+        return x
+    return x.reshape(*x.shape[:-3], n_kv_heads, n_heads // n_kv_heads, x.shape[-1])
+
+
+def _weights(
+    q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None, scale: float | None, is_causal: bool
+) -> Tensor:
+    scores = scaled_dot(q, k, scale)  # (..., n_q, n_k)
+    if mask is None and bias is None:
+        # No row can be empty. That saves three passes over the largest tensor there is.
+        if is_causal:
+            scores.masked_fill_(~causal(q.shape[-2], device=q.device), -math.inf)
+        return torch.softmax(scores, -1)
+    if is_causal:
+        mask = _and_causal(mask, q)
+    return softmax(scores if bias is None else scores + bias, mask)
 
 
 def _fused(
@@ -101,8 +184,7 @@ def _fused(
     if mask is None and bias is None:
         return F.scaled_dot_product_attention(q, k, v, is_causal=is_causal, scale=scale)
     if is_causal:
-        past = causal(q.shape[-2], device=q.device)
-        mask = past if mask is None else mask & past
+        mask = _and_causal(mask, q)
     # What the kernels answer for a row with nothing to attend to differs between devices and dtypes. So no
     # kernel sees one: an empty row is opened, computed like any other, and its output replaced by zeros.
     if bias is None:
@@ -114,6 +196,11 @@ def _fused(
         allowed = bias.masked_fill(~alive, 0.0)
     out = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=scale)
     return out.masked_fill(~alive, 0.0)
+
+
+def _and_causal(mask: Tensor | None, q: Tensor) -> Tensor:
+    past = causal(q.shape[-2], device=q.device)
+    return past if mask is None else mask & past
 
 
 def _scores_shape(q: Tensor, k: Tensor, v: Tensor) -> torch.Size:

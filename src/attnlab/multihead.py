@@ -1,73 +1,17 @@
-"""Attention as a layer: one head with its own projections, and many heads side by side."""
+"""Many heads side by side, with keys and values of their own or shared, and decoding with a cache."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from attnlab.attention import attention
+from attnlab.arguments import at_least, divides, has_width
+from attnlab.attention import grouped_attention
+from attnlab.cache import KVCache, kv_cache_bytes
+from attnlab.masks import causal
 from attnlab.positions import rotary
 
-
-class SelfAttention(nn.Module):
-    """One head: every token asks (query), offers (key) and passes on (value) a linear view of itself.
-
-    Args:
-        d_model: width of the input.
-        d_k: width of queries and keys; free.
-        d_v: width of values and of the output; d_k unless given.
-
-    Raises:
-        ValueError: a width is smaller than 1.
-
-    References:
-        Vaswani et al. 2017, section 3.2.1.
-
-    >>> SelfAttention(3, 5, 4)(torch.zeros(50, 5, 3)).shape
-    torch.Size([50, 5, 4])
-    """
-
-    def __init__(self, d_model: int, d_k: int, d_v: int | None = None) -> None:
-        super().__init__()
-        d_v = d_k if d_v is None else d_v
-        for name, width in (("d_model", d_model), ("d_k", d_k), ("d_v", d_v)):
-            _at_least_one(name, width)
-        # The order matters to a seed: the chapters draw query, key, value one after the other.
-        self.query = nn.Linear(d_model, d_k, bias=False)
-        self.key = nn.Linear(d_model, d_k, bias=False)
-        self.value = nn.Linear(d_model, d_v, bias=False)
-
-    def forward(
-        self,
-        x: Tensor,
-        mask: Tensor | None = None,
-        *,
-        is_causal: bool = False,
-        need_weights: bool = False,
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Let the tokens of each sequence attend to one another.
-
-        Args:
-            x: tokens (..., n, d_model).
-            mask: boolean, broadcastable to (..., n, n), True = may attend.
-            is_causal: hide later tokens.
-            need_weights: return the weights (..., n, n) as well.
-
-        Returns:
-            Output (..., n, d_v), with `need_weights` also the weights.
-
-        Raises:
-            ValueError: x has another width than d_model, or the mask does not fit.
-        """
-        _has_width("x", x, self.query.in_features)
-        return attention(
-            self.query(x),
-            self.key(x),
-            self.value(x),
-            mask=mask,
-            is_causal=is_causal,
-            need_weights=need_weights,
-        )
+__all__ = ["KVCache", "MultiHeadAttention", "kv_cache_bytes"]
 
 
 class MultiHeadAttention(nn.Module):
@@ -78,18 +22,23 @@ class MultiHeadAttention(nn.Module):
     holds the same weights (`from_torch`), but for two choices: True in a mask means "may attend", and a query
     that may attend to nothing gets the output projection of zeros instead of NaN.
 
+    With n_kv_heads < n_heads, groups of query heads share keys and values: grouped-query attention, and
+    multi-query attention with a single one.
+
     Args:
         d_model: width of tokens and output.
-        n_heads: number of heads.
+        n_heads: number of query heads.
+        n_kv_heads: number of key-value heads, a divisor of n_heads; as many as n_heads unless given.
         d_head: width of one head; d_model / n_heads unless given.
         bias: whether the four projections have a bias.
         rotary: turn queries and keys by their positions (`positions.rotary`); self-attention only.
 
     Raises:
-        ValueError: n_heads is smaller than 1 or, without d_head, does not divide d_model.
+        ValueError: n_heads is smaller than 1 or, without d_head, does not divide d_model; or n_kv_heads does
+            not divide n_heads.
 
     References:
-        Vaswani et al. 2017, section 3.2.2.
+        Vaswani et al. 2017, section 3.2.2; Shazeer 2019, section 3; Ainslie et al. 2023, section 2.2.
 
     >>> layer = MultiHeadAttention(d_model=16, n_heads=4)
     >>> out, weights = layer(torch.zeros(2, 5, 16), need_weights=True)
@@ -102,26 +51,28 @@ class MultiHeadAttention(nn.Module):
         d_model: int,
         n_heads: int,
         *,
+        n_kv_heads: int | None = None,
         d_head: int | None = None,
         bias: bool = True,
         rotary: bool = False,
     ) -> None:
         super().__init__()
-        _at_least_one("d_model", d_model)
-        _at_least_one("n_heads", n_heads)
+        at_least(1, d_model=d_model, n_heads=n_heads)
+        n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        divides(n_heads, n_kv_heads=n_kv_heads)
         if d_head is None:
             if d_model % n_heads:
                 raise ValueError(f"n_heads must divide d_model = {d_model}, got {n_heads}; or give d_head")
             d_head = d_model // n_heads
-        _at_least_one("d_head", d_head)
+        at_least(1, d_head=d_head)
         if rotary and d_head % 2:
             raise ValueError(f"rotary turns pairs: d_head must be even, got {d_head}")
-        self.d_model, self.n_heads, self.d_head, self.rotary = d_model, n_heads, d_head, rotary
-        inner = n_heads * d_head
-        self.q_proj = nn.Linear(d_model, inner, bias=bias)
-        self.k_proj = nn.Linear(d_model, inner, bias=bias)
-        self.v_proj = nn.Linear(d_model, inner, bias=bias)
-        self.out_proj = nn.Linear(inner, d_model, bias=bias)
+        self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
+        self.d_head, self.rotary = d_head, rotary
+        self.q_proj = nn.Linear(d_model, n_heads * d_head, bias=bias)
+        self.k_proj = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
+        self.v_proj = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
+        self.out_proj = nn.Linear(n_heads * d_head, d_model, bias=bias)
 
     def forward(
         self,
@@ -132,8 +83,10 @@ class MultiHeadAttention(nn.Module):
         bias: Tensor | None = None,
         is_causal: bool = False,
         need_weights: bool = False,
+        head_weights: Tensor | None = None,
+        cache: KVCache | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend within x, or from x to a context.
+        """Attend within x, from x to a context, or from new tokens to all that a cache remembers.
 
         Args:
             x: tokens that ask, (batch, n_q, d_model).
@@ -144,33 +97,27 @@ class MultiHeadAttention(nn.Module):
             bias: added to the scaled scores; the same shapes as `mask`.
             is_causal: hide later tokens.
             need_weights: return the weights (batch, n_heads, n_q, n_k) as well.
+            head_weights: (n_heads,) factor on the output of each head; 0 removes one.
+            cache: the tokens before x. Keys and values of x are added to it, each token sees itself and all
+                before it (`is_causal` goes without saying), and n_k counts the cached tokens too.
 
         Returns:
             Output (batch, n_q, d_model), with `need_weights` also the weights.
 
         Raises:
             TypeError: the mask is not boolean.
-            ValueError: a shape does not fit; the message names it.
+            ValueError: a shape does not fit, or the cache is full; the message names it.
         """
-        _has_width("x", x, self.d_model)
-        if x.dim() != 3:
-            raise ValueError(f"x must have shape (batch, n, d_model), got {tuple(x.shape)}")
-        if context is None:
-            context = x
-        elif self.rotary:
-            raise ValueError("rotary positions compare places in one sequence: context must be None")
-        elif context.dim() != 3 or context.shape[0] != x.shape[0]:
-            raise ValueError(
-                f"context must have shape (batch, n_k, d_model) with the batch of x {tuple(x.shape)}, "
-                f"got {tuple(context.shape)}"
-            )
-        _has_width("context", context, self.d_model)
-        q = self._split(self.q_proj(x))  # (batch, n_heads, n_q, d_head)
-        k = self._split(self.k_proj(context))  # (batch, n_heads, n_k, d_head)
-        v = self._split(self.v_proj(context))
-        if self.rotary:
-            q, k = rotary(q), rotary(k)
-        result = attention(
+        q, k, v = self._project(x, context, cache)
+        if cache is not None:
+            before = cache.length
+            k, v = cache.append(k, v)
+            # One new token may see all. Several, on top of old ones, need a mask of their own.
+            is_causal = before == 0
+            if before and q.shape[-2] > 1:
+                seen = causal(k.shape[-2], device=q.device)[before:]
+                mask = seen if mask is None else mask & seen
+        result = grouped_attention(
             q,
             k,
             v,
@@ -180,8 +127,64 @@ class MultiHeadAttention(nn.Module):
             need_weights=need_weights,
         )
         heads, weights = result if need_weights else (result, None)
+        if head_weights is not None:
+            if head_weights.shape != (self.n_heads,):
+                got = tuple(head_weights.shape)
+                raise ValueError(f"head_weights must have shape (n_heads,) = ({self.n_heads},), got {got}")
+            heads = heads * head_weights[:, None, None]
         out = self.out_proj(heads.transpose(1, 2).flatten(-2))  # (batch, n_q, d_model)
         return (out, weights) if need_weights else out
+
+    def new_cache(self, batch: int, capacity: int) -> KVCache:
+        """Set aside room for the keys and values of a decoding.
+
+        Args:
+            batch: sequences side by side.
+            capacity: tokens there is room for.
+
+        Returns:
+            An empty cache, on the layer's device and in its dtype.
+        """
+        like = self.k_proj.weight
+        return KVCache(batch, self.n_kv_heads, capacity, self.d_head, device=like.device, dtype=like.dtype)
+
+    def grouped(self, n_kv_heads: int) -> MultiHeadAttention:
+        """Make a copy in which groups of query heads share one key-value head: the mean of their own.
+
+        Args:
+            n_kv_heads: a divisor of this layer's number of key-value heads.
+
+        Returns:
+            A new layer, to be trained a little further.
+
+        Raises:
+            ValueError: n_kv_heads does not divide the number of key-value heads.
+
+        References:
+            Ainslie et al. 2023, section 2.1.
+
+        >>> MultiHeadAttention(d_model=16, n_heads=4).grouped(2).k_proj.weight.shape
+        torch.Size([8, 16])
+        """
+        divides(self.n_kv_heads, n_kv_heads=n_kv_heads)
+        like = self.q_proj.weight
+        pooled = type(self)(
+            self.d_model,
+            self.n_heads,
+            n_kv_heads=n_kv_heads,
+            d_head=self.d_head,
+            bias=self.q_proj.bias is not None,
+            rotary=self.rotary,
+        ).to(like)
+        pooled.q_proj.load_state_dict(self.q_proj.state_dict())
+        pooled.out_proj.load_state_dict(self.out_proj.state_dict())
+        for name in ("k_proj", "v_proj"):
+            mean = {
+                key: rows.unflatten(0, (n_kv_heads, -1, self.d_head)).mean(1).flatten(0, 1)
+                for key, rows in getattr(self, name).state_dict().items()
+            }
+            getattr(pooled, name).load_state_dict(mean)
+        return pooled.train(self.training)
 
     @classmethod
     def from_torch(cls, other: nn.MultiheadAttention) -> MultiHeadAttention:
@@ -206,39 +209,50 @@ class MultiHeadAttention(nn.Module):
         """
         if other.in_proj_weight is None or other.bias_k is not None or other.add_zero_attn:
             raise ValueError("other must share one width (no kdim, vdim, add_bias_kv, add_zero_attn)")
-        has_bias = other.in_proj_bias is not None
-        ours = cls(other.embed_dim, other.num_heads, bias=has_bias)
-        with torch.no_grad():
-            ours.to(other.in_proj_weight)
-            for ours_proj, w in zip(
-                (ours.q_proj, ours.k_proj, ours.v_proj), other.in_proj_weight.chunk(3), strict=True
-            ):
-                ours_proj.weight.copy_(w)
-            ours.out_proj.weight.copy_(other.out_proj.weight)
-            if has_bias:
-                for ours_proj, b in zip(
-                    (ours.q_proj, ours.k_proj, ours.v_proj), other.in_proj_bias.chunk(3), strict=True
-                ):
-                    ours_proj.bias.copy_(b)
-                ours.out_proj.bias.copy_(other.out_proj.bias)
+        ours = cls(other.embed_dim, other.num_heads, bias=other.in_proj_bias is not None)
+        ours.to(other.in_proj_weight)
+        packed = {"weight": other.in_proj_weight, "bias": other.in_proj_bias}
+        parts = {key: value.detach().chunk(3) for key, value in packed.items() if value is not None}
+        for i, projection in enumerate((ours.q_proj, ours.k_proj, ours.v_proj)):
+            projection.load_state_dict({key: chunks[i] for key, chunks in parts.items()})
+        ours.out_proj.load_state_dict(other.out_proj.state_dict())
         return ours
+
+    def _project(
+        self, x: Tensor, context: Tensor | None, cache: KVCache | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries (batch, n_heads, n_q, d_head), keys and values (batch, n_kv_heads, n_k, d_head)."""
+        has_width("x", x, self.d_model)
+        if x.dim() != 3:
+            raise ValueError(f"x must have shape (batch, n, d_model), got {tuple(x.shape)}")
+        if context is None:
+            context = x
+        elif cache is not None:
+            raise ValueError("a cache grows with x: context must be None")
+        elif self.rotary:
+            raise ValueError("rotary positions compare places in one sequence: context must be None")
+        elif context.dim() != 3 or context.shape[0] != x.shape[0]:
+            raise ValueError(
+                f"context must have shape (batch, n_k, d_model) with the batch of x {tuple(x.shape)}, "
+                f"got {tuple(context.shape)}"
+            )
+        has_width("context", context, self.d_model)
+        q, k, v = (
+            self._split(project(tokens))
+            for project, tokens in ((self.q_proj, x), (self.k_proj, context), (self.v_proj, context))
+        )
+        if self.rotary:
+            first = 0 if cache is None else cache.length
+            places = torch.arange(first, first + x.shape[1], device=x.device)
+            q, k = rotary(q, places), rotary(k, places)
+        return q, k, v
 
     def _split(self, x: Tensor) -> Tensor:
         # First cut the width into heads, then move the heads forward. A direct view to (batch, heads, n, d)
         # has the same shape and mixes up tokens and heads.
-        return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)  # (batch, n_heads, n, d_head)
+        return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)  # (batch, heads, n, d_head)
 
 
 def _with_head_axis(x: Tensor | None) -> Tensor | None:
     """Turn (batch, n_q, n_k) into (batch, 1, n_q, n_k); leave other shapes as they are."""
     return x.unsqueeze(1) if isinstance(x, Tensor) and x.dim() == 3 else x
-
-
-def _has_width(name: str, x: Tensor, width: int) -> None:
-    if x.dim() < 2 or x.shape[-1] != width:
-        raise ValueError(f"{name} must have shape (..., n, {width}), got {tuple(x.shape)}")
-
-
-def _at_least_one(name: str, value: int) -> None:
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")

@@ -1,6 +1,7 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
 import calculator from "./calculator.js";
 import lookup from "./lookup.js";
+import masks from "./masks.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
 
@@ -8,6 +9,7 @@ const FIGURES = Object.fromEntries(
   [
     calculator,
     lookup,
+    masks,
     saturation,
     tag,
   ].map((figure) => [figure.name, figure]),

@@ -177,6 +177,14 @@ def test_a_mask_is_never_changed():
     assert torch.equal(mask, before)
 
 
+def test_one_row_of_a_mask_or_bias_serves_all_queries():
+    q, k, v = qkv()
+    mask, bias = torch.tensor([1, 1, 0, 1, 0, 1, 1]).bool(), torch.linspace(-1, 1, 7)
+    want = attention(q, k, v, mask=mask.expand(5, 7), bias=bias.expand(5, 7))
+    assert torch.allclose(attention(q, k, v, mask=mask, bias=bias), want, atol=1e-6)
+    assert torch.allclose(attention(q, k, v, mask=mask, bias=bias, need_weights=True)[0], want, atol=1e-6)
+
+
 def test_a_nan_is_not_hidden():
     q, k, v = qkv(batch=(), n_q=7)
     q[1] = math.nan
@@ -189,7 +197,7 @@ def test_the_weights_are_not_made_unless_asked_for(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("the slow road was taken")
 
-    monkeypatch.setattr(sys.modules["attnlab.attention"], "softmax", refuse)
+    monkeypatch.setattr(sys.modules["attnlab.attention"], "scaled_dot", refuse)
     q, k, v = qkv(n_q=7)
     attention(q, k, v, mask=masks.causal(7))
     with pytest.raises(AssertionError, match="slow road"):

@@ -5,6 +5,8 @@ import torch
 from torch import nn
 
 from attnlab import MultiHeadAttention, SelfAttention, attention, masks, positions
+from attnlab.attention import grouped_attention
+from attnlab.cache import KVCache, kv_cache_bytes
 
 
 def tokens(*shape, seed=0):
@@ -134,6 +136,132 @@ def test_an_empty_row_and_an_empty_sentence_stay_finite(dtype):
     assert layer(tokens(2, 0, 12).to(dtype)).shape == (2, 0, 12)
 
 
+def by_hand(q, k, v, size, **options):
+    """Attend head by head: query head h reads key-value head h // size."""
+    parts = [
+        attention(q[:, h], k[:, h // size], v[:, h // size], need_weights=True, **options)
+        for h in range(q.shape[1])
+    ]
+    return tuple(torch.stack(part, 1) for part in zip(*parts, strict=True))
+
+
+@pytest.mark.parametrize("n_q", [1, 4])
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 3, 6])
+def test_grouped_heads_read_the_head_of_their_group(n_q, n_kv_heads):
+    q, k, v = tokens(2, 6, n_q, 4), tokens(2, n_kv_heads, 5, 4, seed=1), tokens(2, n_kv_heads, 5, 3, seed=2)
+    want, want_weights = by_hand(q, k, v, 6 // n_kv_heads)
+    out, weights = grouped_attention(q, k, v, need_weights=True)
+    assert torch.allclose(out, want, atol=1e-6)
+    assert torch.allclose(weights, want_weights, atol=1e-6)
+    assert torch.allclose(grouped_attention(q, k, v), want, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_q", [1, 5])
+@pytest.mark.parametrize("shape", [(5,), (2, 1, 1, 5), (6, 1, 5), (1, 6, 1, 5), (2, 6, 1, 5)])
+def test_masks_and_biases_reach_their_own_head(n_q, shape):
+    q, k, v = tokens(2, 6, n_q, 4), tokens(2, 2, 5, 4, seed=1), tokens(2, 2, 5, 3, seed=2)
+    mask = torch.rand(shape, generator=torch.Generator().manual_seed(3)) < 0.6
+    bias = tokens(*shape, seed=4)
+    full_mask, full_bias = mask.expand(2, 6, n_q, 5), bias.expand(2, 6, n_q, 5)
+    rows = [
+        attention(q[:, h], k[:, h // 3], v[:, h // 3], mask=full_mask[:, h], bias=full_bias[:, h])
+        for h in range(6)
+    ]
+    got = grouped_attention(q, k, v, mask=mask, bias=bias)
+    assert torch.allclose(got, torch.stack(rows, 1), atol=1e-6)
+
+
+def test_grouped_causal_equals_the_mask_and_gradients_agree():
+    q, k, v = tokens(2, 6, 5, 4).double(), tokens(2, 2, 5, 4, seed=1).double(), tokens(2, 2, 5, 3).double()
+    for x in (q, k, v):
+        x.requires_grad_()
+    got = torch.autograd.grad(grouped_attention(q, k, v, is_causal=True).square().sum(), (q, k, v))
+    want = torch.autograd.grad(by_hand(q, k, v, 3, mask=masks.causal(5))[0].square().sum(), (q, k, v))
+    for a, b in zip(got, want, strict=True):
+        assert torch.allclose(a, b, atol=1e-10)
+
+
+def test_pooled_heads_are_the_mean_of_their_group():
+    torch.manual_seed(5)
+    layer, x = MultiHeadAttention(12, 6, rotary=True), tokens(2, 5, 12)
+    pooled = layer.grouped(2)
+    for name in ("k_proj", "v_proj"):
+        old, new = getattr(layer, name), getattr(pooled, name)
+        for group in range(2):
+            rows = [slice(2 * h, 2 * h + 2) for h in range(3 * group, 3 * group + 3)]
+            mean = sum(old.weight[r] for r in rows) / 3
+            assert torch.allclose(new.weight[2 * group : 2 * group + 2], mean)
+            mean = sum(old.bias[r] for r in rows) / 3
+            assert torch.allclose(new.bias[2 * group : 2 * group + 2], mean)
+    assert torch.allclose(layer.grouped(6)(x), layer(x), atol=1e-6)
+    # Where the heads of a group are alike already, nothing is lost.
+    alike = pooled.state_dict()
+    for name in ("k_proj.weight", "k_proj.bias", "v_proj.weight", "v_proj.bias"):
+        alike[name] = alike[name].unflatten(0, (2, 1, 2)).repeat_interleave(3, 1).flatten(0, 2)
+    layer.load_state_dict(alike)
+    assert torch.allclose(layer.grouped(2)(x), layer(x), atol=1e-6)
+    assert layer.grouped(1).k_proj.weight.shape == (2, 12)
+
+
+@pytest.mark.parametrize("rotary", [False, True])
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 4])
+@pytest.mark.parametrize("steps", [[1] * 7, [3, 1, 1, 2], [7], [1, 6]])
+@torch.no_grad()
+def test_decoding_with_a_cache_equals_the_full_pass(rotary, n_kv_heads, steps):
+    torch.manual_seed(6)
+    layer, x = MultiHeadAttention(16, 4, n_kv_heads=n_kv_heads, rotary=rotary), tokens(2, 7, 16)
+    want, want_weights = layer(x, is_causal=True, need_weights=True)
+    padded = masks.padding([7, 5])
+    want_padded = layer(x, is_causal=True, mask=padded)
+    cache, other = layer.new_cache(2, 7), layer.new_cache(2, 9)
+    at = 0
+    for n in steps:
+        new = slice(at, at + n)
+        out, weights = layer(x[:, new], cache=cache, need_weights=True)
+        assert torch.allclose(out, want[:, new], atol=1e-6)
+        assert torch.allclose(weights, want_weights[:, :, new, : at + n], atol=1e-6)
+        out = layer(x[:, new], cache=other, mask=padded[..., : at + n])
+        assert torch.allclose(out, want_padded[:, new], atol=1e-6)
+        at += n
+    assert cache.length == 7
+    cache.clear()
+    assert torch.allclose(layer(x[:, :3], cache=cache), want[:, :3], atol=1e-6)
+
+
+@torch.no_grad()
+def test_a_cache_writes_in_place_and_copies_nothing():
+    cache = KVCache(1, 2, 8, 4, dtype=torch.float64)
+    where = cache.append(*(tokens(1, 2, 3, 4).double() for _ in range(2)))[0].data_ptr()
+    for n in range(4, 9):
+        k = tokens(1, 2, 1, 4, seed=n).double()
+        keys, values = cache.append(k, 2 * k)
+        assert keys.data_ptr() == where
+        assert keys.shape == values.shape == (1, 2, n, 4)
+        assert torch.equal(keys[:, :, -1:], k)
+        assert torch.equal(values[:, :, -1:], 2 * k)
+    with pytest.raises(ValueError, match="room for capacity = 8 tokens; it holds 8, and 1 more"):
+        cache.append(k, k)
+    assert cache.length == 8
+
+
+def test_head_weights_remove_and_scale_heads():
+    torch.manual_seed(7)
+    layer, x = MultiHeadAttention(12, 3), tokens(2, 5, 12)
+    factors = torch.tensor([1.0, 0.0, 2.0])
+    copy = MultiHeadAttention(12, 3)
+    copy.load_state_dict(layer.state_dict())
+    with torch.no_grad():
+        copy.out_proj.weight.mul_(factors.repeat_interleave(4))
+    assert torch.allclose(layer(x, head_weights=factors), copy(x), atol=1e-6)
+
+
+def test_cache_bytes_count_what_a_cache_holds():
+    cache = KVCache(3, 2, 10, 8, dtype=torch.float16)
+    held = sum(room.untyped_storage().nbytes() for room in (cache._keys, cache._values))
+    assert kv_cache_bytes(1, 2, 8, 10, batch=3) == held
+    assert kv_cache_bytes(5, 2, 8, 10, batch=3, bytes_per_number=4) == 10 * held
+
+
 def test_from_torch_refuses_parts_that_ours_lacks():
     for theirs in (
         nn.MultiheadAttention(8, 2, kdim=4),
@@ -155,6 +283,47 @@ def test_from_torch_keeps_dtype():
         (lambda: MultiHeadAttention(10, 3), ValueError, "n_heads must divide d_model = 10, got 3"),
         (lambda: MultiHeadAttention(10, 0), ValueError, "n_heads must be at least 1, got 0"),
         (lambda: MultiHeadAttention(9, 3, rotary=True), ValueError, "d_head must be even, got 3"),
+        (lambda: MultiHeadAttention(12, 6, n_kv_heads=4), ValueError, "n_kv_heads must divide 6, got 4"),
+        (lambda: MultiHeadAttention(12, 6).grouped(0), ValueError, "n_kv_heads must divide 6, got 0"),
+        (
+            lambda: MultiHeadAttention(12, 6)(torch.ones(1, 2, 12), head_weights=torch.ones(5)),
+            ValueError,
+            r"head_weights must have shape \(n_heads,\) = \(6,\), got \(5,\)",
+        ),
+        (
+            lambda: grouped_attention(torch.ones(1, 4, 2, 3), torch.ones(1, 3, 2, 3), torch.ones(1, 3, 2, 3)),
+            ValueError,
+            "share n_kv_heads, a divisor of n_heads",
+        ),
+        (
+            lambda: grouped_attention(*[torch.ones(4, 2, 3)] * 3),
+            ValueError,
+            r"q must have shape \(batch, heads",
+        ),
+        (
+            lambda: grouped_attention(
+                torch.ones(1, 4, 1, 3), *[torch.ones(1, 2, 5, 3)] * 2, mask=torch.ones(1, 2, 1, 5).bool()
+            ),
+            ValueError,
+            r"mask of shape \(1, 2, 1, 5\) does not broadcast to the scores' shape \(1, 4, 1, 5\)",
+        ),
+        (lambda: KVCache(1, 1, 0, 4), ValueError, "capacity must be at least 1, got 0"),
+        (
+            lambda: KVCache(1, 2, 5, 4).append(torch.ones(1, 2, 1, 4), torch.ones(1, 2, 2, 4)),
+            ValueError,
+            r"v must have shape \(1, 2, 1, 4\), got \(1, 2, 2, 4\)",
+        ),
+        (
+            lambda: MultiHeadAttention(8, 2)(torch.ones(1, 3, 8), cache=KVCache(1, 2, 5, 4)),
+            RuntimeError,
+            "decode under torch.no_grad",
+        ),
+        (
+            lambda: MultiHeadAttention(8, 2)(*[torch.ones(1, 3, 8)] * 2, cache=KVCache(1, 2, 5, 4)),
+            ValueError,
+            "a cache grows with x: context must be None",
+        ),
+        (lambda: kv_cache_bytes(1, 1, 1, -1), ValueError, "n must be at least 0, got -1"),
         (lambda: SelfAttention(0, 3), ValueError, "d_model must be at least 1, got 0"),
         (
             lambda: SelfAttention(3, 4)(torch.ones(5, 2)),

@@ -259,3 +259,59 @@ def test_a_wide_unscaled_row_saturates_and_a_scaled_one_does_not():
 def test_saturation_names_bad_input(changes, message):
     with pytest.raises(ValueError, match=message):
         widgets.Saturation(**changes)
+
+
+def painter(**changes):
+    return widgets.MaskPainter(**({"x": X, "tokens": "abc"} | changes))
+
+
+def test_the_mask_painter_holds_the_packages_numbers():
+    figure = painter(nudged=2, nudge=0.5)
+    x = torch.tensor(X).double()
+    changed = x.clone()
+    changed[2] += 0.5
+    out, weights = attention(changed, changed, changed, is_causal=True, need_weights=True)
+    rows = Cells(figure._repr_html_()).rows
+    assert rows[0][1:] == [
+        "takes of a",
+        "takes of b",
+        "takes of c",
+        "sum",
+        "output 1",
+        "output 2",
+        "moved by",
+    ]
+    assert rows[1][1:5] == ["1.0000", "hidden", "hidden", "1.0000"]
+    assert [float(cell) for cell in rows[3][1:4]] == pytest.approx(weights[2].tolist(), abs=5e-5)
+    assert [[float(cell) for cell in row[5:7]] for row in rows[1:]] == pytest.approx(out, abs=5e-5)
+    moved = (out - attention(x, x, x, is_causal=True)).abs().amax(-1)
+    assert [float(row[7]) for row in rows[1:]] == pytest.approx(moved.tolist(), abs=5e-5)
+    assert torch.equal(figure.weights, weights)
+    assert torch.equal(figure.output, out)
+
+
+def test_a_late_mask_leaks_and_an_empty_row_gives_zeros():
+    figure = painter(mask=[[0, 0, 0], [0, 1, 0], [1, 0, 1]])
+    assert figure.leak is None
+    assert figure.output[0].tolist() == [0.0, 0.0]
+    figure.late = True
+    assert figure.leak == (1, 0)
+    assert figure.weights[1].sum() < 1
+    figure.mask = [[1, 1, 1]] * 3
+    assert figure.leak is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"x": torch.zeros(13, 1), "tokens": "abcdefghijklm"}, "x must have at most 12 tokens, got 13"),
+        ({"tokens": "ab"}, "tokens must name the 3 rows of x, got 2 names"),
+        ({"mask": [[1, 0]]}, r"mask must have shape \(n, n\) = \(3, 3\), got \(1, 2\)"),
+        ({"nudged": 3}, "nudged must be a token from 0 to 2, or -1 for none; got 3"),
+        ({"nudge": -4.0}, "nudge must be from -3 to 3, got -4.0"),
+        ({"size": 0}, "size must be from 1 to n = 3, got 0"),
+    ],
+)
+def test_the_mask_painter_names_bad_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        painter(**changes)

@@ -13,10 +13,11 @@ import random
 from pathlib import Path
 
 import torch
+from torch.nn.attention.flex_attention import create_mask
 
-from attnlab import attention
+from attnlab import attention, masks
 from attnlab.tagging import shipped, words
-from attnlab.widgets import Saturation, SoftLookup
+from attnlab.widgets import MaskPainter, Saturation, SoftLookup
 from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
@@ -113,6 +114,47 @@ def lookup() -> list[dict]:
     return cases
 
 
+def mask_painter() -> dict[str, list[dict]]:
+    """Give the presets as FlexAttention makes them, and attention under masks, early, late and nudged."""
+    rules = {
+        "full": lambda n, s: lambda b, h, i, j: i >= 0,
+        "causal": lambda n, s: lambda b, h, i, j: i >= j,
+        "padding": lambda n, s: lambda b, h, i, j: j < n - s,
+        "prefix": lambda n, s: lambda b, h, i, j: (j < s) | (i >= j),
+        "packed": lambda n, s: lambda b, h, i, j: i // s == j // s,
+        "window": lambda n, s: lambda b, h, i, j: (i - j).abs() <= s,
+    }
+    presets = [
+        {
+            "name": name,
+            "n": n,
+            "size": size,
+            "mask": create_mask(rule(n, size), None, None, n, n, device="cpu")[0, 0].int().tolist(),
+        }
+        for name, rule in rules.items()
+        for n, size in ((1, 1), (5, 2), (6, 1), (6, 6), (7, 3))
+    ]
+    draw = torch.Generator().manual_seed(6)
+    attended = []
+    for n, d in ((1, 2), (3, 1), (6, 2)):
+        x = torch.randn(n, d, generator=draw, dtype=torch.float64).tolist()
+        painted = torch.rand(n, n, generator=draw) < 0.4
+        for mask in (masks.causal(n), painted, torch.zeros(n, n), torch.ones(n, n)):
+            for late in (False, True):
+                for nudged, nudge in ((-1, 1.0), (n - 1, 0.5), (0, -3.0)):
+                    given = {
+                        "mask": mask.bool().int().tolist(),
+                        "late": late,
+                        "nudged": nudged,
+                        "nudge": nudge,
+                    }
+                    figure = MaskPainter(x, "abcdef"[:n], size=1, **given)
+                    weights, output, moved = (t.tolist() for t in figure.numbers())
+                    want = {"weights": weights, "output": output, "moved": moved, "leak": figure.leak}
+                    attended.append({"given": given | {"x": x}, "want": want})
+    return {"presets": presets, "attended": attended}
+
+
 SETTINGS = ((1, 1.0, True), (64, 0.1, True), (1024, 1.0, False), (256, 100.0, False), (4, 0.01, False))
 """Width, temperature and scale, from a uniform row to a one-hot one."""
 
@@ -185,6 +227,7 @@ def text_rules() -> list[dict]:
 GOLDENS = {
     "calculator": calculator,
     "lookup": lookup,
+    "masks": mask_painter,
     "saturation": saturation,
     "tagger": tagger,
     "words": text_rules,

@@ -9,7 +9,16 @@ without scripts, in print and for screen readers the table still tells the truth
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.lookup import SoftLookup
+from attnlab.widgets.masks import MaskPainter
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
-__all__ = ["Calculator", "Figure", "Saturation", "SoftLookup", "TagSentence", "enable_in_colab"]
+__all__ = [
+    "Calculator",
+    "Figure",
+    "MaskPainter",
+    "Saturation",
+    "SoftLookup",
+    "TagSentence",
+    "enable_in_colab",
+]

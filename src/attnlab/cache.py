@@ -1,0 +1,124 @@
+"""Keys and values kept from one step of decoding to the next, and the memory that they take."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from attnlab.arguments import at_least
+
+
+class KVCache:
+    """Room for the keys and values of tokens to come, set aside once.
+
+    Appending writes into that room. A cache that is joined anew at each step (`torch.cat`) copies all that
+    came before, each time.
+
+    Args:
+        batch: sequences decoded side by side.
+        n_kv_heads: key-value heads of the layer that this cache belongs to.
+        capacity: tokens there is room for.
+        d_head: width of a key, and of a value unless `d_v` is given.
+        d_v: width of a value.
+        device: where the room is.
+        dtype: dtype of keys and values.
+
+    Raises:
+        ValueError: a size is smaller than 1.
+
+    References:
+        Pope et al. 2022, section 2.
+
+    >>> cache = KVCache(batch=1, n_kv_heads=2, capacity=8, d_head=4)
+    >>> keys, values = cache.append(torch.zeros(1, 2, 3, 4), torch.ones(1, 2, 3, 4))
+    >>> cache.length, keys.shape
+    (3, torch.Size([1, 2, 3, 4]))
+    """
+
+    def __init__(
+        self,
+        batch: int,
+        n_kv_heads: int,
+        capacity: int,
+        d_head: int,
+        d_v: int | None = None,
+        *,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        d_v = d_head if d_v is None else d_v
+        at_least(1, batch=batch, n_kv_heads=n_kv_heads, capacity=capacity, d_head=d_head, d_v=d_v)
+        self.length = 0
+        self._keys = torch.empty(batch, n_kv_heads, capacity, d_head, device=device, dtype=dtype)
+        self._values = torch.empty(batch, n_kv_heads, capacity, d_v, device=device, dtype=dtype)
+
+    @property
+    def capacity(self) -> int:
+        """Tokens there is room for."""
+        return self._keys.shape[2]
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add the keys and values of new tokens.
+
+        Args:
+            k: (batch, n_kv_heads, n_new, d_head).
+            v: (batch, n_kv_heads, n_new, d_v).
+
+        Returns:
+            All keys (batch, n_kv_heads, length, d_head) and values so far: views, valid until `clear`.
+
+        Raises:
+            ValueError: a shape does not fit, or there is no room left.
+            RuntimeError: a gradient is wanted. A cache keeps numbers, not how they came about.
+        """
+        if torch.is_grad_enabled() and (k.requires_grad or v.requires_grad):
+            raise RuntimeError("a cache passes back no gradient: decode under torch.no_grad()")
+        n = k.shape[-2]
+        for name, new, room in (("k", k, self._keys), ("v", v, self._values)):
+            want = (*room.shape[:2], n, room.shape[3])
+            if new.shape != want:
+                raise ValueError(f"{name} must have shape {want}, got {tuple(new.shape)}")
+        end = self.length + n
+        if end > self.capacity:
+            raise ValueError(
+                f"the cache has room for capacity = {self.capacity} tokens; "
+                f"it holds {self.length}, and {n} more do not fit"
+            )
+        self._keys[:, :, self.length : end] = k
+        self._values[:, :, self.length : end] = v
+        self.length = end
+        return self._keys[:, :, :end], self._values[:, :, :end]
+
+    def clear(self) -> None:
+        """Forget all tokens; the room stays."""
+        self.length = 0
+
+
+def kv_cache_bytes(
+    n_layers: int, n_kv_heads: int, d_head: int, n: int, *, batch: int = 1, bytes_per_number: int = 2
+) -> int:
+    """Count the bytes that keys and values take: two vectors a token, a layer and a key-value head.
+
+    Args:
+        n_layers: layers, each with a cache of its own.
+        n_kv_heads: key-value heads of a layer; as many as query heads in plain multi-head attention.
+        d_head: width of a head.
+        n: tokens of a sequence.
+        batch: sequences.
+        bytes_per_number: 2 for half precision, 4 for single.
+
+    Returns:
+        Bytes.
+
+    Raises:
+        ValueError: a number is negative, or bytes_per_number smaller than 1.
+
+    References:
+        Shazeer 2019, section 3; Ainslie et al. 2023, section 2.2.
+
+    >>> kv_cache_bytes(n_layers=32, n_kv_heads=8, d_head=128, n=1)
+    131072
+    """
+    at_least(0, n_layers=n_layers, n_kv_heads=n_kv_heads, d_head=d_head, n=n, batch=batch)
+    at_least(1, bytes_per_number=bytes_per_number)
+    return 2 * n_layers * n_kv_heads * d_head * n * batch * bytes_per_number

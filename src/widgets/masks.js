@@ -1,0 +1,399 @@
+// The mask painter: open and close the cells of a mask, choose the order of mask and softmax, nudge a token.
+//
+// For tests (data-part): preset (buttons, data-value), how (radio group: "=", "&", "|"), smaller, larger, size,
+// invert, undo, late (checkbox), nudged (radio group, values -1..n-1), nudge (range), mask (table of buttons with
+// data-row and data-column), recipe, outputs (table), counters, numbers (table: weights, sum, outputs, moved), status.
+import { choices, draggable, fmt, h, safe, select, shade } from "./ui/dom.js";
+import { figure } from "./ui/frame.js";
+import * as math from "./math/masks.js";
+
+/** @typedef {import("./math/masks.js").Matrix} Matrix */
+
+const MOST = 12;
+
+export default figure({
+  name: "masks",
+  title: "Mask painter",
+  keys: ["mask", "x", "tokens", "late", "nudged", "nudge", "size"],
+  setup({ model, body, say, set, signal }) {
+    /** @type {Matrix[]} */
+    const history = [];
+    let how = "=";
+    /** How the mask came about, as Python writes it, and the mask that it describes. */
+    let recipe = { text: "", mask: "" };
+    let drawn = "";
+    const n = () => /** @type {string[]} */ (model.get("tokens")).length;
+    const size = () => Math.min(Math.max(Math.round(Number(model.get("size"))) || 1, 1), n());
+    const mask = () => /** @type {Matrix} */ (model.get("mask"));
+
+    const presets = h("div", { class: "attnlab-choices", role: "group", "aria-label": "Presets" });
+    for (const name of Object.keys(math.PRESETS)) {
+      presets.append(h("button", { type: "button", "data-part": "preset", "data-value": name, on: { click: () => apply(name) } }));
+    }
+    const ways = choices({
+      label: "How a preset is applied",
+      part: "how",
+      value: how,
+      options: [
+        { value: "=", text: "alone" },
+        { value: "&", text: "& both allow" },
+        { value: "|", text: "| either allows" },
+      ],
+      onChange: (value) => {
+        how = value;
+        select(ways, how);
+      },
+    });
+    const sized = h("span", { "data-part": "size", style: "min-width: 1.2rem; text-align: center" });
+    const resize = (/** @type {number} */ by) => () => set({ size: Math.min(Math.max(size() + by, 1), n()) });
+    const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, /** @type {string} */ label = text) =>
+      h("button", { type: "button", "data-part": part, "aria-label": label === text ? null : label, on: { click } }, text);
+    const late = h("input", { type: "checkbox", "data-part": "late", on: { change: () => set({ late: late.checked }) } });
+    const nudgeRow = h("div", { class: "attnlab-row" });
+    const slider = h("input", {
+      type: "range",
+      min: -3,
+      max: 3,
+      step: 0.1,
+      "data-part": "nudge",
+      "aria-label": "How much is added to every number of the nudged token",
+      style: "flex: 1 1 8rem; min-height: 28px; accent-color: var(--fig-value)",
+      on: { input: () => set({ nudge: Number(slider.value) }) },
+    });
+    const reading = h("span", { class: "attnlab-label", style: "min-width: 3rem" });
+    const origin = h("p", { class: "attnlab-formula", "data-part": "recipe" });
+    const grid = h("div", { class: "attnlab-scroll" });
+    const outputs = h("div", { class: "attnlab-scroll" });
+    const counters = h("p", { class: "attnlab-counters", "data-part": "counters" });
+    const numbers = h("div", { class: "attnlab-scroll", tabindex: 0, role: "region", "aria-label": "Weights and outputs" });
+    const label = (/** @type {string} */ text) => h("span", { class: "attnlab-label" }, text);
+    body.append(
+      h("div", { class: "attnlab-row" }, label("Preset"), presets),
+      h(
+        "div",
+        { class: "attnlab-row" },
+        label("applied"),
+        ways,
+        h("span", { class: "attnlab-stepper" }, label("size"), button("smaller", "−", resize(-1), "Smaller size"), sized, button("larger", "+", resize(1), "Larger size")),
+        button("invert", "~ invert", () => change(math.invert(mask()), recipe.mask === JSON.stringify(mask()) ? `~(${recipe.text})` : "")),
+        button("undo", "Undo", undo),
+      ),
+      origin,
+      h("div", { class: "attnlab-mats" }, grid, outputs),
+      h("label", { class: "attnlab-row", style: "min-height: 32px" }, late, "mask after the softmax (the wrong order)"),
+      nudgeRow,
+      h("div", { class: "attnlab-row" }, label("by"), slider, reading),
+      counters,
+      h("details", {}, h("summary", {}, "Weights and outputs as a table"), numbers),
+    );
+    /** @type {HTMLElement} */
+    let nudges;
+
+    /**
+     * Change the mask in a way that Undo takes back.
+     * @param {Matrix} to
+     * @param {string} [text] how it came about; nothing if it was painted
+     */
+    function change(to, text = "") {
+      history.push(mask());
+      recipe = { text, mask: JSON.stringify(to) };
+      set({ mask: to });
+    }
+
+    function undo() {
+      const last = history.pop();
+      if (last) set({ mask: last });
+      else say("There is nothing to undo.");
+    }
+
+    /** @param {string} name */
+    function apply(name) {
+      const [fresh, code] = [math.preset(name, n(), size()), math.PRESETS[name].code(n(), size())];
+      const known = recipeOf(mask());
+      if (how === "=") change(fresh, code);
+      else change(math.combine(mask(), fresh, how), known ? math.written(known, code, how) : "");
+    }
+
+    /** @param {Matrix} m */
+    function recipeOf(m) {
+      const text = JSON.stringify(m);
+      if (recipe.text && recipe.mask === text) return recipe.text;
+      const name = Object.keys(math.PRESETS).find((key) => JSON.stringify(math.preset(key, n(), size())) === text);
+      return name ? math.PRESETS[name].code(n(), size()) : "";
+    }
+
+    /**
+     * @param {number} i
+     * @param {number} j
+     * @param {number} value
+     */
+    function paint(i, j, value) {
+      if (mask()[i][j] === value) return;
+      set({ mask: mask().map((row, a) => (a === i ? row.map((x, b) => (b === j ? value : x)) : row)) });
+    }
+
+    function build() {
+      const tokens = /** @type {string[]} */ (model.get("tokens"));
+      nudges = choices({
+        label: "Nudged token",
+        part: "nudged",
+        value: String(model.get("nudged")),
+        options: [{ value: "-1", text: "none" }, ...tokens.map((text, i) => ({ value: String(i), text }))],
+        onChange: (value) => set({ nudged: Number(value) }),
+      });
+      nudgeRow.replaceChildren(label("Nudge a token"), nudges);
+      const table = h(
+        "table",
+        { "data-part": "mask", class: "attnlab-paint" },
+        h("caption", {}, "Mask, with the weights that it leaves"),
+        h("thead", {}, h("tr", {}, h("td", { style: "border: 0" }), ...tokens.map((token) => h("th", { scope: "col" }, token)))),
+        h(
+          "tbody",
+          {},
+          ...tokens.map((token, i) =>
+            h("tr", {}, h("th", { scope: "row" }, token), ...tokens.map((_, j) => h("td", { class: "attnlab-cell" }, cell(i, j)))),
+          ),
+        ),
+      );
+      table.addEventListener("keydown", walk);
+      let value = 1;
+      /** @type {[number, number]} */
+      let from = [0, 0];
+      table.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
+        const under = cellAt(event.clientX, event.clientY);
+        if (!under || event.button) return;
+        history.push(mask());
+        value = 1 - mask()[under[0]][under[1]];
+        from = [event.clientX, event.clientY];
+        paint(...under, value);
+      });
+      draggable(table, signal, (event) => {
+        // A fast pointer jumps over cells: look at the points between.
+        const to = [event.clientX, event.clientY];
+        const steps = Math.max(1, Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / 8));
+        for (let k = 1; k <= steps; k++) {
+          const under = cellAt(from[0] + ((to[0] - from[0]) * k) / steps, from[1] + ((to[1] - from[1]) * k) / steps);
+          if (under) paint(...under, value);
+        }
+        from = [to[0], to[1]];
+      });
+      grid.replaceChildren(table);
+    }
+
+    /**
+     * The cell under a point of the page.
+     * @param {number} x
+     * @param {number} y
+     * @returns {[number, number] | null}
+     */
+    function cellAt(x, y) {
+      const root = /** @type {Document | ShadowRoot} */ (grid.getRootNode());
+      const el = /** @type {HTMLElement | null} */ (root.elementFromPoint(x, y)?.closest("[data-row]") ?? null);
+      return el && grid.contains(el) ? [Number(el.dataset.row), Number(el.dataset.column)] : null;
+    }
+
+    /**
+     * @param {number} i
+     * @param {number} j
+     */
+    function cell(i, j) {
+      // A click without a pointer comes from a key or from an assistive tool; the pointer paints when it goes down.
+      const click = (/** @type {MouseEvent} */ event) => {
+        if (event.detail !== 0) return;
+        history.push(mask());
+        paint(i, j, 1 - mask()[i][j]);
+      };
+      return h("button", { type: "button", "data-row": i, "data-column": j, tabindex: i || j ? -1 : 0, on: { click } });
+    }
+
+    /** Arrow keys go from cell to cell; with Shift they paint what the cell they leave holds. @param {KeyboardEvent} event */
+    function walk(event) {
+      const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+      const here = /** @type {HTMLElement} */ (event.target);
+      if (!step || here.dataset.row === undefined) return;
+      event.preventDefault();
+      const [i, j] = [Number(here.dataset.row), Number(here.dataset.column)];
+      const to = grid.querySelector(`[data-row="${i + step[0]}"][data-column="${j + step[1]}"]`);
+      if (!(to instanceof HTMLElement)) return;
+      here.tabIndex = -1;
+      to.tabIndex = 0;
+      to.focus();
+      if (!event.shiftKey) return;
+      history.push(mask());
+      paint(i + step[0], j + step[1], mask()[i][j]);
+    }
+
+    function read() {
+      const tokens = model.get("tokens");
+      const x = /** @type {Matrix} */ (model.get("x"));
+      const square = (/** @type {any} */ m, /** @type {(v: any) => boolean} */ good, /** @type {number} */ width) =>
+        Array.isArray(m) && m.length === tokens.length && m.every((row) => Array.isArray(row) && row.length === width && row.every(good));
+      if (!Array.isArray(tokens) || !tokens.length || tokens.length > MOST) throw new Error(`tokens must be 1 to ${MOST} names.`);
+      if (!Array.isArray(x?.[0]) || !x[0].length || !square(x, Number.isFinite, x[0].length)) throw new Error("x must be rows of numbers, one for each token.");
+      if (!square(model.get("mask"), (v) => v === 0 || v === 1, tokens.length)) {
+        throw new Error(`mask must be ${tokens.length} rows of ${tokens.length} zeros and ones.`);
+      }
+      const which = Number(model.get("nudged"));
+      if (!Number.isInteger(which) || which < -1 || which >= tokens.length) throw new Error(`nudged must be from -1 to ${tokens.length - 1}.`);
+      const amount = Number(model.get("nudge"));
+      if (!(Math.abs(amount) <= 3)) throw new Error("nudge must be from -3 to 3.");
+      const isLate = Boolean(model.get("late"));
+      const before = math.attend(x, mask(), isLate);
+      const { weights, output } = math.attend(math.nudge(x, which, amount), mask(), isLate);
+      return { tokens: tokens.map(String), which, amount, isLate, weights, output, moved: math.moved(before.output, output) };
+    }
+
+    function update() {
+      const state = read();
+      const { tokens, which, amount, isLate, weights } = state;
+      if (drawn !== JSON.stringify(tokens)) {
+        drawn = JSON.stringify(tokens);
+        build();
+      }
+      for (const el of presets.children) el.textContent = math.PRESETS[/** @type {HTMLElement} */ (el).dataset.value ?? ""].label(size());
+      sized.textContent = String(size());
+      late.checked = isLate;
+      select(nudges, String(which));
+      slider.disabled = which < 0;
+      slider.value = String(amount);
+      slider.setAttribute("aria-valuetext", fmt(amount, 1));
+      reading.textContent = which < 0 ? "" : `${amount < 0 ? "" : "+"}${fmt(amount, 1)}`;
+      const text = recipeOf(mask());
+      origin.textContent = text ? `mask = ${text}` : "mask: painted by hand";
+      for (const el of grid.querySelectorAll("[data-row]")) {
+        const at = /** @type {HTMLElement} */ (el);
+        const [i, j] = [Number(at.dataset.row), Number(at.dataset.column)];
+        const open = mask()[i][j] === 1;
+        at.textContent = open ? fmt(weights[i][j]) : isLate ? "×0" : "−∞";
+        at.setAttribute("aria-pressed", String(open));
+        at.setAttribute("aria-label", `row ${i + 1} ${tokens[i]}, column ${j + 1} ${tokens[j]}: ${open ? `weight ${at.textContent}` : "hidden"}`);
+        const td = /** @type {HTMLElement} */ (at.parentElement);
+        td.classList.toggle("is-closed", !open);
+        shade(td, open ? weights[i][j] : 0);
+      }
+      drawOutputs(state);
+      summarise(state);
+      tell(state);
+    }
+
+    /** @param {ReturnType<typeof read>} state */
+    function drawOutputs({ tokens, which, weights, output, moved }) {
+      const note = (/** @type {number} */ i) => {
+        if (!mask()[i].includes(1)) return "empty row";
+        if (which < 0 || moved[i] < 1e-9) return "";
+        if (i !== which && !mask()[i][which]) return `leak: moved ${fmt(moved[i])}`;
+        return `moved ${fmt(moved[i])}${i < which ? ", looks ahead" : ""}`;
+      };
+      outputs.replaceChildren(
+        h(
+          "table",
+          { "data-part": "outputs", class: "attnlab-paint" },
+          h("caption", { class: "is-output" }, "Outputs"),
+          h("thead", {}, h("tr", {}, ...["token", "sum", ...output[0].map((_, d) => `out ${d + 1}`), ""].map((t) => (t ? h("th", { scope: "col" }, t) : h("td", { style: "border: 0" }))))),
+          h(
+            "tbody",
+            {},
+            ...tokens.map((token, i) => {
+              const sum = weights[i].reduce((a, b) => a + b, 0);
+              const bold = Math.abs(sum - 1) > 1e-9 ? "font-weight: 700" : null;
+              return h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, token),
+                h("td", { style: bold }, fmt(sum)),
+                ...output[i].map((v) => h("td", {}, fmt(v))),
+                h("td", { class: note(i).startsWith("leak") ? "is-note is-leak" : "is-note" }, note(i)),
+              );
+            }),
+          ),
+        ),
+      );
+    }
+
+    /** @param {ReturnType<typeof read>} state */
+    function summarise({ tokens, weights, output, moved }) {
+      const head = ["token", ...tokens.map((t) => `takes of ${t}`), "sum", ...output[0].map((_, d) => `output ${d + 1}`), "moved by"];
+      const rows = tokens.map((token, i) => [
+        ...weights[i].map((w, j) => (mask()[i][j] ? w.toFixed(4) : "hidden")),
+        ...[weights[i].reduce((a, b) => a + b, 0), ...output[i], moved[i]].map((v) => v.toFixed(4)),
+      ]);
+      numbers.replaceChildren(
+        h(
+          "table",
+          { "data-part": "numbers" },
+          h("thead", {}, h("tr", {}, ...head.map((t) => h("th", { scope: "col" }, t)))),
+          h("tbody", {}, ...rows.map((row, i) => h("tr", {}, h("th", { scope: "row" }, tokens[i]), ...row.map((t) => h("td", {}, t))))),
+        ),
+      );
+    }
+
+    /** @param {ReturnType<typeof read>} state */
+    function tell({ tokens, which, isLate, weights, moved }) {
+      const [leaking, early, empty] = [math.leaks(mask(), isLate), math.ahead(mask(), isLate), math.emptyRows(mask())];
+      const open = math.allowed(mask());
+      const short = weights.filter((row) => Math.abs(row.reduce((a, b) => a + b, 0) - 1) > 1e-9).length;
+      const counted = [
+        `allowed ${open} of ${n() ** 2} (${Math.round((100 * open) / n() ** 2)} %)`,
+        `empty rows ${empty.length}`,
+        `rows not summing to 1: ${short}`,
+        `pairs that look ahead ${early.length}`,
+        `leaking pairs ${leaking.length}`,
+      ];
+      counters.replaceChildren(...counted.map((text) => h("span", {}, text)));
+      const name = (/** @type {number} */ i) => `${i + 1} (${tokens[i]})`;
+      const words = [];
+      if (leaking.length) {
+        const [i, j] = leaking[0];
+        words.push(`Leak: output ${name(i)} depends on token ${name(j)}, which its row hides.`);
+      } else words.push("No output depends on a token that its row hides.");
+      if (early.length) words.push(`The first to look ahead is output ${name(early[0][0])}, at token ${name(early[0][1])}.`);
+      else words.push("No output looks ahead.");
+      if (empty.length) words.push(`Empty: row ${empty.map(name).join(", ")}; the output is zeros.`);
+      if (which >= 0) {
+        const far = moved.flatMap((m, i) => (m > 1e-9 ? [i] : []));
+        words.push(`Nudging token ${name(which)} moves ${far.length ? `output ${far.map((i) => i + 1).join(", ")}` : "no output"}.`);
+      }
+      say(words.join(" "));
+    }
+
+    /** @returns {string} */
+    function pytorch() {
+      const { tokens, which, amount, isLate } = read();
+      const nudged = which < 0 ? "" : `x[${which}] += ${amount}  # the nudged token: ${tokens[which].replace(/\s/g, " ")}\n`;
+      const weigh = isLate ? "s.softmax(-1) * mask  # too late: the hidden tokens are in the sum" : "scores.softmax(s, mask)";
+      return `import torch
+
+from attnlab import scores
+
+x = torch.tensor(${JSON.stringify(model.get("x"))}, dtype=torch.float64)  # one row a token
+${nudged}mask = torch.tensor(${JSON.stringify(mask())}, dtype=torch.bool)  # True = may attend
+s = scores.scaled_dot(x, x)
+weights = ${weigh}
+print(weights)
+print(weights @ x)
+`;
+    }
+
+    /** @returns {string} the mask and its weights as a drawing */
+    function svg() {
+      const { tokens, weights, isLate } = read();
+      const [wide, tall, left] = [52, 36, 80];
+      const cells = mask().flatMap((row, i) =>
+        row.map((open, j) => {
+          const [x, y] = [left + j * wide, 36 + i * tall];
+          const fill = open ? `fill="#0069a8" fill-opacity="${(0.52 * weights[i][j]).toFixed(3)}"` : 'fill="#d5dae0"';
+          return (
+            `<rect x="${x}" y="${y}" width="${wide}" height="${tall}" ${fill} stroke="#57606a"/>` +
+            `<text x="${x + wide / 2}" y="${y + 23}">${open ? fmt(weights[i][j]) : isLate ? "×0" : "−∞"}</text>`
+          );
+        }),
+      );
+      const rows = tokens.map((t, i) => `<text x="40" y="${59 + i * tall}">${safe(t)}</text>`);
+      const columns = tokens.map((t, j) => `<text x="${left + (j + 0.5) * wide}" y="26">${safe(t)}</text>`);
+      const [w, hgt] = [left + 10 + wide * tokens.length, 46 + tall * tokens.length];
+      return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${w} ${hgt}" width="${w}" height="${hgt}" font-family="sans-serif" font-size="14" fill="#1b1f24" text-anchor="middle">${[...cells, ...rows, ...columns].join("")}</svg>`;
+    }
+
+    return { update, pytorch, svg };
+  },
+});
