@@ -17,7 +17,7 @@ from torch.nn.attention.flex_attention import create_mask
 
 from attnlab import attention, masks
 from attnlab.tagging import shipped, words
-from attnlab.widgets import MaskPainter, Saturation, SoftLookup
+from attnlab.widgets import HeadsWorkshop, MaskPainter, OnlineSoftmax, Saturation, SoftLookup
 from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
@@ -83,6 +83,32 @@ def calculator() -> list[dict]:
                 "want": {key: t.tolist() for key, t in want.items()},
             }
         )
+    return cases
+
+
+def heads() -> list[dict]:
+    """Share keys and values among heads: in every way in a drawn layer, in some in the layer of the book."""
+    draw = torch.Generator().manual_seed(5)
+    x = torch.randn(3, 4, generator=draw, dtype=torch.float64)
+    drawn = [x, *(2 * torch.randn(4, 8, generator=draw, dtype=torch.float64) for _ in range(3))]
+    cases = []
+    for matrices, names in (([], None), (drawn, "abc")):
+        for n in (1, 2, 4, 8):
+            for m in (1, 2, 4, 8):
+                if m > n or (not matrices and n * m not in (2, 16, 64)):
+                    continue
+                options = {"tokens": list(names)} if names else {}
+                figure = HeadsWorkshop(*matrices, **options, heads=n, kv_heads=m)
+                outputs, weights = figure.attend()
+                given = {key: getattr(figure, key) for key in ("x", "w_q", "w_k", "w_v", "heads", "kv_heads")}
+                want = {
+                    "weights": weights.tolist(),
+                    "outputs": outputs.tolist(),
+                    "errors": figure.errors.tolist(),
+                    "error": figure.error,
+                    "overlap": figure.overlap,
+                }
+                cases.append({"given": given, "want": want})
     return cases
 
 
@@ -159,6 +185,21 @@ SETTINGS = ((1, 1.0, True), (64, 0.1, True), (1024, 1.0, False), (256, 100.0, Fa
 """Width, temperature and scale, from a uniform row to a one-hot one."""
 
 
+def online() -> list[dict]:
+    """Go through rows by tiles, at every shift, with rescaling; the whole row is torch's own softmax."""
+    draw = random.Random(7)
+    cases = []
+    for n, tile, shift in itertools.product((2, 5, 12), (1, 3, 4, 12), (0, 80, 10000, -10000)):
+        scores = [round(draw.uniform(-4, 4), 2) for _ in range(n)]
+        values = [round(draw.uniform(-9, 9), 1) for _ in range(n)]
+        figure = OnlineSoftmax(scores, values, tile=tile, shift=shift)
+        done = [step[1:] for step in figure.steps()]
+        cases.append(
+            {"given": [scores, values, tile, shift], "want": {"steps": done, "output": figure.output}}
+        )
+    return cases
+
+
 def saturation() -> dict:
     """Sample scores, and measure rows from uniform to one-hot; derivatives by torch's own differentiation."""
     samples = []
@@ -226,8 +267,10 @@ def text_rules() -> list[dict]:
 
 GOLDENS = {
     "calculator": calculator,
+    "heads": heads,
     "lookup": lookup,
     "masks": mask_painter,
+    "online": online,
     "saturation": saturation,
     "tagger": tagger,
     "words": text_rules,

@@ -15,6 +15,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     chapter02,
     chapter03,
     chapter05,
+    chapter07,
 )
 from attnlab.checks.verdict import EXERCISES, Verdict, check, judge
 
