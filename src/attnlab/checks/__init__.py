@@ -15,7 +15,9 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     chapter02,
     chapter03,
     chapter05,
+    chapter04,
     chapter07,
+    chapter08,
 )
 from attnlab.checks.verdict import EXERCISES, Verdict, check, judge
 
