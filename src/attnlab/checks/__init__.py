@@ -14,8 +14,8 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     chapter01,
     chapter02,
     chapter03,
-    chapter05,
     chapter04,
+    chapter05,
     chapter07,
     chapter08,
 )
