@@ -14,6 +14,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     chapter01,
     chapter02,
     chapter03,
+    chapter04,
     chapter07,
     chapter08,
 )
