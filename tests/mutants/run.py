@@ -173,6 +173,10 @@ MUTANTS = (
            "0 * (k @ k.mT)", "unit/test_linear.py"),
     Mutant("chunks differentiated from left to right", "linear/chunks.py",
            "for i in reversed(range(len(rows))):", "for i in range(len(rows)):", "unit/test_linear.py"),
+    Mutant("a checker that lets the matrix be built", "checks/chapter05.py",
+           "if watch.largest > 4 * p.numel():", "if False:", "exercises/test_exercises.py"),
+    Mutant("a prediction that keeps all of the variance", "checks/chapter05.py",
+           "if abs(got - measured) > 0.02:", "if abs(got - measured) < 0.02:", "exercises/test_exercises.py"),
 )  # fmt: skip
 QUICK = ("no scale", "mask after the softmax", "causal sees one ahead", "rotary shifted by one",
          "heads split without moving them", "a checker that ignores the axis")  # fmt: skip
