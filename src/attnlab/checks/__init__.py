@@ -14,6 +14,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     chapter01,
     chapter02,
     chapter03,
+    chapter06,
 )
 from attnlab.checks.verdict import EXERCISES, Verdict, check, judge
 
