@@ -217,7 +217,7 @@ class RelativeBias(nn.Module):
 
 
 def alibi(n_heads: int, n_q: int, n_k: int | None = None, *, device: Device = None) -> Tensor:
-    """Take from every score a penalty that grows with the distance: -slope · |i - j|, one slope a head.
+    """Take from every score a penalty that grows with the distance: `-slope · |i - j|`, one slope a head.
 
     Nothing is learned, and every length has its bias. Under a causal mask this is the paper's ALiBi. Without
     one the penalty is the same to the left and to the right, so such a layer can't tell them apart.
