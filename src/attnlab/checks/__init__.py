@@ -15,6 +15,8 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     chapter02,
     chapter03,
     chapter04,
+    chapter05,
+    chapter06,
     chapter07,
     chapter08,
 )
