@@ -111,7 +111,7 @@ export default figure({
      * @param {number} chosen
      */
     function weightTable(part, caption, weights, tokens, chosen) {
-      const whole = table(part, caption, ["", ...tokens], weights.map((row, i) => [tokens[i], ...row.map((w) => fmt(w))]));
+      const whole = table(part, caption, ["token", ...tokens], weights.map((row, i) => [tokens[i], ...row.map((w) => fmt(w))]));
       whole.querySelectorAll("tbody tr").forEach((/** @type {any} */ row, /** @type {number} */ i) => {
         row.querySelectorAll("td").forEach((/** @type {any} */ cell, /** @type {number} */ j) => {
           shade(cell, weights[i][j]);
@@ -138,7 +138,7 @@ export default figure({
       );
       const uniform = got.exact.map((/** @type {number[]} */ row) => row.map(() => 1 / n));
       numbers.replaceChildren(
-        table("numbers", "How sharp, and how far off", ["", "softmax", "linear", "mean of all"], [
+        table("numbers", "How sharp, and how far off", ["measure", "softmax", "linear", "mean of all"], [
           [`largest weight of “${tokens[chosen]}”`, most(got.exact).toFixed(4), most(got.weights).toFixed(4), most(uniform).toFixed(4)],
           ["error of the output", "0.0000", got.error.toFixed(4), got.errorOfMean.toFixed(4)],
         ]),

@@ -138,8 +138,8 @@ class LinearAgainstSoftmax(Figure):
             "values": "φ(Q) (φ(K)ᵀ V)" + marked["values"],
         }
         return (
-            table_of(["", *self.tokens], rows)
-            + table_of(["", "softmax", "linear", "mean of all"], [sharp, errors])
+            table_of(["token", *self.tokens], rows)
+            + table_of(["measure", "softmax", "linear", "mean of all"], [sharp, errors])
             + table_of(["computed", "multiplications"], [[names[key], f"{counts[key]:,}"] for key in counts])
         )
 
