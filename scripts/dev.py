@@ -8,7 +8,7 @@ python scripts/dev.py treebank      train the taggers on the treebank, store ben
 python scripts/dev.py widgets       build the figures' scripts from src/widgets (needs Node)
 python scripts/dev.py lab           open the notebooks in JupyterLab
 python scripts/dev.py address ME/X  set the repository's address everywhere it shows
-python scripts/dev.py bench         run the benchmarks
+python scripts/dev.py bench         run the benchmarks that need no treebank (a name runs only that one)
 python scripts/dev.py mutants       break the package in many places; each time a test must fail
 python scripts/dev.py screenshot    draw the README's picture from the built book
 python scripts/dev.py clean         delete what was built; the environment stays
@@ -33,6 +33,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import dev_setup  # noqa: E402 - found through the line above
 import dev_test  # noqa: E402
 
+NEED_TREEBANK = ("tagging", "ship_tagger")
 BUILT = ("_build", ".pytest_cache", ".ruff_cache", ".hypothesis", "src/attnlab.egg-info")
 
 
@@ -87,6 +88,16 @@ def in_environment(*command: str) -> int:
     return subprocess.run([dev_setup.python(), *command], cwd=ROOT, env=dev_setup.variables()).returncode
 
 
+def bench(rest: list[str]) -> int:
+    """Run benchmarks/NAME.py with the rest as its options; without a name, all that need no treebank."""
+    names = sorted(path.stem for path in ROOT.glob("benchmarks/*.py") if path.stem not in NEED_TREEBANK)
+    if rest and not rest[0].startswith("-"):
+        if rest[0] not in names:
+            raise dev_setup.SetupError(f"no benchmark is called {rest[0]}; there are: {', '.join(names)}")
+        names, rest = rest[:1], rest[1:]
+    return max([in_environment(f"benchmarks/{name}.py", *rest) for name in names])
+
+
 def widgets() -> int:
     """Build the figures' scripts."""
     dev_setup.node_modules()
@@ -107,7 +118,7 @@ def main() -> int:
         "widgets": widgets,
         "lab": lambda: in_environment("-m", "jupyterlab", "--notebook-dir", "chapters", *rest),
         "address": lambda: in_environment("scripts/set_address.py", *rest),
-        "bench": lambda: in_environment("benchmarks/tagging.py", *rest),
+        "bench": lambda: bench(rest),
         "mutants": lambda: in_environment("tests/mutants/run.py", *rest),
         "screenshot": lambda: in_environment("scripts/screenshot.py", *rest),
         "clean": clean,

@@ -90,7 +90,7 @@ def rotary(
         positions: (n,) or broadcastable to (..., n), whole or fractional; 0..n-1 unless given.
         base: sets the slowest turn.
         layout: which two entries make pair i: neighbours 2i and 2i+1 ("interleaved", as in the paper), or i
-            and i + d/2 ("halves", as in GPT-NeoX and Llama). Weights trained with one do not fit the other.
+            and i + d/2 ("halves", as in GPT-NeoX). Weights trained with one do not fit the other.
 
     Returns:
         Tensor of the shape and dtype of x; every vector keeps its length.
@@ -217,7 +217,7 @@ class RelativeBias(nn.Module):
 
 
 def alibi(n_heads: int, n_q: int, n_k: int | None = None, *, device: Device = None) -> Tensor:
-    """Take from every score a penalty that grows with the distance: -slope · |i - j|, one slope a head.
+    """Take from every score a penalty that grows with the distance: ``-slope · |i - j|``, one slope a head.
 
     Nothing is learned, and every length has its bias. Under a causal mask this is the paper's ALiBi. Without
     one the penalty is the same to the left and to the right, so such a layer can't tell them apart.

@@ -22,6 +22,7 @@ class SelfAttention(nn.Module):
     References:
         Vaswani et al. 2017, section 3.2.1.
 
+    >>> import torch
     >>> SelfAttention(3, 5, 4)(torch.zeros(50, 5, 3)).shape
     torch.Size([50, 5, 4])
     """

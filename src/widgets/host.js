@@ -1,15 +1,21 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
 import calculator from "./calculator.js";
+import heads from "./heads.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
+import online from "./online.js";
+import positions from "./positions.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
 
 const FIGURES = Object.fromEntries(
   [
     calculator,
+    heads,
     lookup,
     masks,
+    online,
+    positions,
     saturation,
     tag,
   ].map((figure) => [figure.name, figure]),

@@ -2,7 +2,9 @@
 
 import base64
 import itertools
+import json
 import re
+from pathlib import Path
 
 import conllu
 import pytest
@@ -136,7 +138,39 @@ def test_features_and_hashes():
     assert words.bucket("foobar", 1, 2**32) != words.bucket("foobar", 0, 2**32)
 
 
+@pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 3)])
+def test_a_removed_head_passes_nothing_on(layer, head):
+    tagger, changed = shipped.load(), shipped.ShippedTagger(shipped.FILE)
+    with torch.no_grad():  # the independent way: the output projection no longer reads that head
+        width = tagger.card["form"]["d_model"] // tagger.card["form"]["n_heads"]
+        columns = slice(head * width, (head + 1) * width)
+        changed.model.layers[layer]["attention"].out_proj.weight[:, columns] = 0
+    keep = torch.ones(2, 4)
+    keep[layer, head] = 0
+    got = tagger.tag("I saw a saw", head_weights=keep)
+    assert torch.allclose(got.probabilities, changed.tag("I saw a saw").probabilities, atol=1e-6)
+    assert not torch.allclose(got.probabilities, tagger.tag("I saw a saw").probabilities, atol=1e-4)
+    every = tagger.tag("I saw a saw", head_weights=torch.ones(2, 4))
+    assert torch.equal(every.probabilities, tagger.tag("I saw a saw").probabilities)
+
+
+def test_the_stored_removals_are_what_the_tagger_does(treebank):
+    stored = json.loads((Path(__file__).parents[2] / "benchmarks/results/heads.json").read_text())
+    keep = torch.ones(2, 4)
+    keep[1, 1] = 0
+    right = total = 0
+    for tokens, tags in treebank.test:
+        right += sum(
+            a == b for a, b in zip(shipped.load().tag(tokens, head_weights=keep).tags, tags, strict=True)
+        )
+        total += len(tags)
+    assert stored["accuracy"] == pytest.approx(shipped.load().card["accuracy"]["test"], abs=0.02)
+    assert 100 * right / total == pytest.approx(stored["without"][1][1], abs=0.02)
+
+
 def test_bad_input_is_named():
+    with pytest.raises(ValueError, match=r"head_weights must have shape \(2, 4\), got \(4,\)"):
+        shipped.load().tag("I saw", head_weights=torch.ones(4))
     with pytest.raises(TypeError, match="sentence must be a str or a sequence of str, got 3"):
         shipped.load().tag(3)
     with pytest.raises(TypeError, match=r"sentence must be a str or a sequence of str, got \['a', 1\]"):

@@ -180,6 +180,49 @@ def test_soft_lookup_holds_the_packages_numbers():
     assert torch.allclose(figure.output, want, atol=1e-6)
 
 
+@pytest.mark.parametrize("shift", [0, 1000, 10000, -10000])
+@pytest.mark.parametrize("tile", [1, 2, 3, 4, 6, 12])
+def test_online_softmax_reaches_torchs_output_in_tiles_of_any_size(tile, shift):
+    scores = [0.5, -1.0, 2.5, 3.0, -4.0, 0.0, 1.5]
+    values = [1.0, -2.0, 3.0, 0.5, 9.0, -7.0, 2.0]
+    figure = widgets.OnlineSoftmax(scores, values, tile=tile, shift=shift)
+    for step in figure.steps():
+        seen = int(step.keys.split("–")[-1])
+        part = torch.tensor(scores[:seen]).double() + shift
+        assert step.largest == part.max()
+        assert step.powers == pytest.approx((part - part.max()).exp().sum().item())
+        assert step.output == pytest.approx((part.softmax(-1) @ torch.tensor(values[:seen]).double()).item())
+    assert seen == 7
+    rows = Cells(figure._repr_html_()).rows
+    assert len(rows) == 2 + len(figure.steps())
+    want = (torch.tensor(scores).double().softmax(-1) @ torch.tensor(values).double()).item()
+    assert float(rows[-1][5].replace("−", "-")) == pytest.approx(want, abs=5e-5)
+    assert rows[-2][5] == rows[-1][5]
+
+
+def test_without_rescaling_single_precision_overflows_and_underflows():
+    for shift, powers in ((1000, "∞"), (10000, "∞"), (-10000, "0.0000")):
+        figure = widgets.OnlineSoftmax([0.0, 1.0], [1.0, 2.0], tile=1, shift=shift, rescale=False)
+        rows = Cells(figure._repr_html_()).rows
+        assert rows[1][2:] == ["not kept", "none", powers, "NaN"]
+        assert rows[-1][5] == "1.7311"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scores": [5.0, 0.0]}, r"scores must be 2 to 12 numbers between -4 and 4, got \[5.0, 0.0\]"),
+        ({"values": [1.0]}, "values must be 2 numbers, one for each score, got 1"),
+        ({"tile": 5}, "tile must be one of 1, 2, 3, 4, 6, 12, got 5"),
+        ({"shift": 7}, "shift must be one of 0, 80, 1000, 10000, -10000, got 7"),
+        ({"step": -1}, "step must be 0 or larger, got -1"),
+    ],
+)
+def test_online_softmax_names_bad_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        widgets.OnlineSoftmax(**({"scores": [0.0, 1.0], "values": [1.0, 2.0]} | changes))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -17,7 +17,14 @@ from torch.nn.attention.flex_attention import create_mask
 
 from attnlab import attention, masks
 from attnlab.tagging import shipped, words
-from attnlab.widgets import MaskPainter, Saturation, SoftLookup
+from attnlab.widgets import (
+    HeadsWorkshop,
+    MaskPainter,
+    OnlineSoftmax,
+    PositionsLab,
+    Saturation,
+    SoftLookup,
+)
 from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
@@ -86,6 +93,32 @@ def calculator() -> list[dict]:
     return cases
 
 
+def heads() -> list[dict]:
+    """Share keys and values among heads: in every way in a drawn layer, in some in the layer of the book."""
+    draw = torch.Generator().manual_seed(5)
+    x = torch.randn(3, 4, generator=draw, dtype=torch.float64)
+    drawn = [x, *(2 * torch.randn(4, 8, generator=draw, dtype=torch.float64) for _ in range(3))]
+    cases = []
+    for matrices, names in (([], None), (drawn, "abc")):
+        for n in (1, 2, 4, 8):
+            for m in (1, 2, 4, 8):
+                if m > n or (not matrices and n * m not in (2, 16, 64)):
+                    continue
+                options = {"tokens": list(names)} if names else {}
+                figure = HeadsWorkshop(*matrices, **options, heads=n, kv_heads=m)
+                outputs, weights = figure.attend()
+                given = {key: getattr(figure, key) for key in ("x", "w_q", "w_k", "w_v", "heads", "kv_heads")}
+                want = {
+                    "weights": weights.tolist(),
+                    "outputs": outputs.tolist(),
+                    "errors": figure.errors.tolist(),
+                    "error": figure.error,
+                    "overlap": figure.overlap,
+                }
+                cases.append({"given": given, "want": want})
+    return cases
+
+
 def lookup() -> list[dict]:
     """Look up in the plane with both scores and all four ways to weigh, warm and cold, and with ties."""
     draw = torch.Generator().manual_seed(3)
@@ -111,6 +144,26 @@ def lookup() -> list[dict]:
                             "output": figure.output.tolist(),
                         }
                         cases.append({"given": given | {"values": points}, "want": want})
+    return cases
+
+
+def positions() -> list[dict]:
+    """Score two words at many pairs of positions, and attend in two orders, under each scheme."""
+    draw = torch.Generator().manual_seed(5)
+    cases = []
+    for scheme in ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"):
+        for asks, answers, order in ((3, 2, (0, 1, 2, 3)), (0, 4, (4, 1, 0, 3, 2))):
+            n = len(order)
+            x = None if n == 4 else torch.randn(n, 4, generator=draw, dtype=torch.float64)
+            tokens = ("I", "saw", "a", "saw", "too")[:n]
+            figure = PositionsLab(scheme, tokens=tokens, x=x, asks=asks, answers=answers, order=order)
+            given = figure.settings()
+            want = {
+                "scores": figure.scores(asks, answers)[[0, 7, 31]].tolist(),
+                "weights": figure.weights.tolist(),
+                "output": figure.output.tolist(),
+            }
+            cases.append({"given": given, "want": want})
     return cases
 
 
@@ -157,6 +210,21 @@ def mask_painter() -> dict[str, list[dict]]:
 
 SETTINGS = ((1, 1.0, True), (64, 0.1, True), (1024, 1.0, False), (256, 100.0, False), (4, 0.01, False))
 """Width, temperature and scale, from a uniform row to a one-hot one."""
+
+
+def online() -> list[dict]:
+    """Go through rows by tiles, at every shift, with rescaling; the whole row is torch's own softmax."""
+    draw = random.Random(7)
+    cases = []
+    for n, tile, shift in itertools.product((2, 5, 12), (1, 3, 4, 12), (0, 80, 10000, -10000)):
+        scores = [round(draw.uniform(-4, 4), 2) for _ in range(n)]
+        values = [round(draw.uniform(-9, 9), 1) for _ in range(n)]
+        figure = OnlineSoftmax(scores, values, tile=tile, shift=shift)
+        done = [step[1:] for step in figure.steps()]
+        cases.append(
+            {"given": [scores, values, tile, shift], "want": {"steps": done, "output": figure.output}}
+        )
+    return cases
 
 
 def saturation() -> dict:
@@ -226,8 +294,11 @@ def text_rules() -> list[dict]:
 
 GOLDENS = {
     "calculator": calculator,
+    "heads": heads,
     "lookup": lookup,
     "masks": mask_painter,
+    "online": online,
+    "positions": positions,
     "saturation": saturation,
     "tagger": tagger,
     "words": text_rules,

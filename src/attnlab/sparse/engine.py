@@ -61,7 +61,7 @@ class _Attend(torch.autograd.Function):
     def forward(ctx, q, k, v, key_bias, layers, backward, scale):
         exact = exact_dtype(q)
         # Of each query: the mean of the values so far, the largest score, the sum of exp(score - largest). The
-        # last two stay apart, because their logarithmic sum would round away what a score of 1e4 leaves small.
+        # last two stay apart: their logarithmic sum would lose what a score of 1e4 leaves of the digits.
         made = [torch.empty(*q.shape[:2], d, device=q.device, dtype=exact) for d in (v.shape[2], 1, 1)]
         out, top, total = made
         for layer in layers:

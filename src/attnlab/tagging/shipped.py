@@ -64,6 +64,7 @@ class HashedTagger(nn.Module):
         *,
         keep: Tensor | None = None,
         mask: Tensor | None = None,
+        head_weights: Tensor | None = None,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Score every tag for every word.
@@ -72,6 +73,7 @@ class HashedTagger(nn.Module):
             ids: rows of the table (batch, n, k).
             keep: factors on them (batch, n, k), for training with dropped features.
             mask: boolean (batch, 1, n), True = may attend.
+            head_weights: (layers, heads) factor on the output of each head; 0 removes one.
             need_weights: return the attention weights (batch, layers, heads, n, n) as well.
 
         Returns:
@@ -80,12 +82,13 @@ class HashedTagger(nn.Module):
         rows = self.table(ids)  # (batch, n, k, d_model)
         x = (rows if keep is None else rows * keep[..., None]).sum(-2)  # (batch, n, d_model)
         seen = []
-        for layer in self.layers:
+        for at, layer in enumerate(self.layers):
+            options = {"mask": mask, "head_weights": None if head_weights is None else head_weights[at]}
             if need_weights:
-                mixed, weights = layer["attention"](layer["norm"](x), mask=mask, need_weights=True)
+                mixed, weights = layer["attention"](layer["norm"](x), **options, need_weights=True)
                 seen.append(weights)
             else:
-                mixed = layer["attention"](layer["norm"](x), mask=mask)
+                mixed = layer["attention"](layer["norm"](x), **options)
             x = x + mixed
             x = x + layer["down"](layer["up"](layer["norm2"](x)).relu())
         scores = self.out(self.norm(x))
@@ -140,17 +143,19 @@ class ShippedTagger:
         return torch.tensor(rows, dtype=torch.long).reshape(len(tokens), -1)
 
     @torch.no_grad()
-    def tag(self, sentence: str | Sequence[str]) -> Tagged:
+    def tag(self, sentence: str | Sequence[str], *, head_weights: Tensor | None = None) -> Tagged:
         """Tag a sentence of any length.
 
         Args:
             sentence: text, which is cut into tokens first, or a sequence of tokens.
+            head_weights: (layers, heads) factor on the output of each head; 0 removes one.
 
         Returns:
             Tokens, tags, probabilities and attention weights; all empty for an empty sentence.
 
         Raises:
             TypeError: the sentence is neither text nor a sequence of strings.
+            ValueError: head_weights has another shape.
 
         >>> load().tag("I saw a saw").tags
         ('PRON', 'VERB', 'DET', 'NOUN')
@@ -159,10 +164,13 @@ class ShippedTagger:
         if not isinstance(tokens, Sequence) or not all(isinstance(token, str) for token in tokens):
             raise TypeError(f"sentence must be a str or a sequence of str, got {sentence!r}")
         form = self.card["form"]
+        shape = (form["n_layers"], form["n_heads"])
+        if head_weights is not None and head_weights.shape != shape:
+            raise ValueError(f"head_weights must have shape {shape}, got {tuple(head_weights.shape)}")
         if not tokens:
-            weights = torch.zeros(form["n_layers"], form["n_heads"], 0, 0)
+            weights = torch.zeros(*shape, 0, 0)
             return Tagged((), (), torch.zeros(0, len(self.tags)), weights)
-        scores, weights = self.model(self.ids(tokens)[None], need_weights=True)
+        scores, weights = self.model(self.ids(tokens)[None], head_weights=head_weights, need_weights=True)
         probabilities = scores[0].softmax(-1)  # (n, tags)
         tags = tuple(self.tags[at] for at in probabilities.argmax(-1).tolist())
         return Tagged(tuple(tokens), tags, probabilities, weights[0])

@@ -20,8 +20,6 @@ Context = Literal["none", "mean", "attention", "causal attention"]
 Positions = Literal["none", "learned", "sinusoidal", "relative", "alibi", "rotary"]
 LONGEST = 512
 """Sentences of the treebank stay well under this; learned positions need a table that ends somewhere."""
-WORD_STD = 0.3
-"""Spread of a word's vector at the start, whatever number of features is summed in it."""
 REACH = 16
 """The largest distance to which the relative bias gives a number of its own."""
 
@@ -128,8 +126,8 @@ class Tagger(nn.Module):
         d_model: width.
         n_heads: heads of each attention layer.
         n_layers: context layers.
-        position_std: spread of learned positions at the start. Words begin at 0.3: the usual 0.02 drowns in
-            them.
+        word_std: spread of a word's vector at the start, whatever number of features is summed in it.
+        position_std: spread of learned positions at the start. Beside words of 0.3, the usual 0.02 drowns.
         dropout: share of activations dropped in training.
         word_dropout: share of words that training hides, so that affixes and neighbours must do.
 
@@ -150,6 +148,7 @@ class Tagger(nn.Module):
         d_model: int = 128,
         n_heads: int = 4,
         n_layers: int = 1,
+        word_std: float = 0.3,
         position_std: float = 0.3,
         dropout: float = 0.0,
         word_dropout: float = 0.0,
@@ -167,7 +166,7 @@ class Tagger(nn.Module):
         self.embedding = nn.Embedding(len(vocabulary), d_model, padding_idx=0)
         # Variances add up: nine features of a third of the spread make a word of the whole.
         n_features = vocabulary.encode(()).shape[1]
-        nn.init.normal_(self.embedding.weight, std=WORD_STD / math.sqrt(n_features))
+        nn.init.normal_(self.embedding.weight, std=word_std / math.sqrt(n_features))
         self.dropout = nn.Dropout(dropout)
         self.scheme, self.n_heads = positions, n_heads
         self.learned = (

@@ -8,15 +8,21 @@ without scripts, in print and for screen readers the table still tells the truth
 
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
+from attnlab.widgets.heads import HeadsWorkshop
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
+from attnlab.widgets.online import OnlineSoftmax
+from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
 __all__ = [
     "Calculator",
     "Figure",
+    "HeadsWorkshop",
     "MaskPainter",
+    "OnlineSoftmax",
+    "PositionsLab",
     "Saturation",
     "SoftLookup",
     "TagSentence",

@@ -1,0 +1,259 @@
+// Heads workshop: one layer cut into 1, 2, 4 or 8 heads, which share keys and values; what is lost, what is saved.
+//
+// For tests (data-part): heads, kv, token (radio groups), length (range input), wires (svg: a column of weights above
+// each query head, wires below), numbers (table: head, K/V
+// head, one weight a token, error), sums (table: this layer now, and with K/V of each head's own), caches (table of
+// published models), status.
+import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
+import { figure } from "./ui/frame.js";
+import { cacheBytes, shared } from "./math/heads.js";
+
+/** @typedef {import("./math/heads.js").Matrix} Matrix */
+
+const COUNTS = ["1", "2", "4", "8"];
+const WIDE = 360;
+const LEFT = 52; // room for the words
+const ROW = 24;
+
+export default figure({
+  name: "heads",
+  title: "Heads workshop",
+  keys: ["heads", "kv_heads", "token", "length"],
+  setup({ model, body, say, set, signal }) {
+    const counted = (/** @type {string} */ label, /** @type {string} */ part, /** @type {(n: number) => void} */ pick) =>
+      choices({ label, part, value: "8", options: COUNTS.map((value) => ({ value, text: value })), onChange: (value) => pick(Number(value)) });
+    // Whichever is chosen, the other gives way: there are never more K/V heads than query heads.
+    const heads = counted("Query heads", "heads", (n) => set({ heads: n, kv_heads: Math.min(n, model.get("kv_heads")) }));
+    const kv = counted("Key-value heads", "kv", (n) => set({ kv_heads: n, heads: Math.max(n, model.get("heads")) }));
+    /** @type {HTMLElement} */
+    let picker;
+    const pickerPlace = h("span");
+    const note = h("p", { class: "attnlab-label" });
+    const wires = s("svg", {
+      role: "img",
+      "data-part": "wires",
+      style: "width: 100%; max-width: 30rem; height: auto; display: block; margin: .4rem 0 0",
+    });
+    const slider = h("input", {
+      type: "range",
+      min: 10,
+      max: 17,
+      step: 1,
+      "data-part": "length",
+      "aria-label": "Tokens in the cache",
+      style: "flex: 1 1 8rem; min-height: 28px; accent-color: var(--fig-query)",
+      on: { input: () => set({ length: 2 ** Number(slider.value) }) },
+    });
+    const reading = h("span", { class: "attnlab-label", style: "min-width: 6.5rem" });
+    const [numbers, sums, caches] = ["Where the heads look", "What is lost and saved", "Caches of published models"].map((label) =>
+      h("div", { class: "attnlab-scroll attnlab-tight", tabindex: 0, role: "region", "aria-label": label, style: "margin-top: .8rem" }),
+    );
+    const label = (/** @type {string} */ text) => h("span", { class: "attnlab-label", style: "min-width: 7.5rem" }, text);
+    body.append(
+      h("div", { class: "attnlab-row" }, label("Query heads"), heads),
+      h("div", { class: "attnlab-row" }, label("Key-value heads"), kv),
+      h("div", { class: "attnlab-row" }, label("Look from"), pickerPlace),
+      note,
+      wires,
+      sums,
+      h("details", { open: true }, h("summary", {}, "Weights and errors as a table"), numbers),
+      h("div", { class: "attnlab-row", style: "margin-top: 1.2rem" }, label("Published models at"), slider, reading),
+      caches,
+    );
+    // The matrices are no part of a link or a reset, but in a live kernel they can change.
+    for (const key of ["x", "w_q", "w_k", "w_v", "tokens", "models"]) {
+      const redraw = () => set({});
+      model.on(`change:${key}`, redraw);
+      signal.addEventListener("abort", () => model.off?.(`change:${key}`, redraw));
+    }
+
+    function read() {
+      const [x, wq, wk, wv] = ["x", "w_q", "w_k", "w_v"].map((key) => matrix(key, model.get(key)));
+      const tokens = /** @type {string[]} */ (model.get("tokens"));
+      const [n, m] = [Number(model.get("heads")), Number(model.get("kv_heads"))];
+      if (!COUNTS.includes(String(n)) || !COUNTS.includes(String(m)) || m > n) {
+        throw new Error(`heads and kv_heads must be 1, 2, 4 or 8, and kv_heads at most heads; got ${n} and ${m}.`);
+      }
+      if (tokens.length !== x.length) throw new Error(`tokens must name the ${x.length} rows of x, it names ${tokens.length}.`);
+      for (const [key, w] of [["w_q", wq], ["w_k", wk], ["w_v", wv]]) {
+        if (w.length !== x[0].length || /** @type {Matrix} */ (w)[0].length % 8 || /** @type {Matrix} */ (w)[0].length !== wq[0].length) {
+          throw new Error(`${key} must have ${x[0].length} rows and a width that 8 divides, the same for all three.`);
+        }
+      }
+      const token = Number(model.get("token"));
+      if (!(token >= 0 && token < tokens.length)) throw new Error(`token must be from 0 to ${tokens.length - 1}, got ${token}.`);
+      const length = Number(model.get("length"));
+      if (!(length >= 1)) throw new Error(`length must be at least 1, got ${model.get("length")}.`);
+      return { n, m, tokens, token, length, width: wk[0].length, ...shared({ x, wq, wk, wv }, n, m) };
+    }
+
+    function update() {
+      const state = read();
+      const { n, m, tokens, token, length } = state;
+      select(heads, String(n));
+      select(kv, String(m));
+      if (picker?.dataset.names !== JSON.stringify(tokens)) {
+        picker = choices({
+          label: "Look from",
+          part: "token",
+          value: String(token),
+          options: tokens.map((text, i) => ({ value: String(i), text })),
+          onChange: (value) => set({ token: Number(value) }),
+        });
+        picker.dataset.names = JSON.stringify(tokens);
+        pickerPlace.replaceChildren(picker);
+      }
+      select(picker, String(token));
+      slider.value = String(Math.log2(length));
+      slider.setAttribute("aria-valuetext", `${length} tokens`);
+      reading.textContent = `${length.toLocaleString("en")} tokens`;
+      note.textContent = `One column for each query head: how much it takes of every word, seen from “${tokens[token]}”.`;
+      draw(state);
+      fill(state);
+      const kind = m === n ? (n === 1 ? "One head" : "Multi-head") : m === 1 ? "Multi-query" : "Grouped-query";
+      const kept = m === n ? "all of the cache" : `1/${n / m} of the cache`;
+      const lost = m === n ? "nothing is lost" : `the output is off by ${fmt(100 * state.error, 0)} %`;
+      say(`${kind}: ${n} query ${n === 1 ? "head" : "heads"}, ${m} of keys and values. It keeps ${kept}; ${lost}.`);
+    }
+
+    /**
+     * A column of weights for each query head, and below it the wire to the key-value head that it shares.
+     * @param {ReturnType<typeof read>} state
+     */
+    function draw({ n, m, tokens, token, weights }) {
+      const foot = ROW * tokens.length + 8; // where the weights end
+      const [top, low] = [foot + 16, foot + 76]; // of query heads, of keys and values
+      const at = (/** @type {number} */ i, /** @type {number} */ count) => LEFT + ((i + 0.5) * (WIDE - LEFT)) / count;
+      const cell = Math.min((WIDE - LEFT) / n, 76) - 2;
+      const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
+        s("text", { "font-size": 14, fill: "var(--fig-ink)", "text-anchor": "middle", ...where }, words);
+      const words = tokens.map((name, j) =>
+        text(name.length > 7 ? `${name.slice(0, 6)}…` : name, {
+          x: LEFT - 6, y: ROW * j + 17, "text-anchor": "end", "font-weight": j === token ? 700 : 400,
+        }),
+      );
+      const queries = weights.map((rows, i) => [
+        ...rows[token].flatMap((w, j) => [
+          s("rect", {
+            x: at(i, n) - cell / 2, y: ROW * j, width: cell, height: ROW - 2, rx: 3,
+            fill: "var(--fig-query)", "fill-opacity": (0.52 * w).toFixed(3), stroke: "var(--fig-line)", "data-weight": "",
+          }),
+          text(fmt(w), { x: at(i, n), y: ROW * j + 16 }),
+        ]),
+        s("line", { x1: at(i, n), y1: top + 12, x2: at(Math.floor((i * m) / n), m), y2: low, stroke: "var(--fig-ink)", "stroke-opacity": 0.45 }),
+        s("circle", { cx: at(i, n), cy: top, r: 12, fill: "var(--fig-paper)", stroke: "var(--fig-query)", "stroke-width": 2.5 }),
+        text(String(i + 1), { x: at(i, n), y: top + 5 }),
+      ]);
+      const caches = Array.from({ length: m }, (_, i) => [
+        s("rect", { x: at(i, m) - 16, y: low, width: 16, height: 16, fill: "var(--fig-key)", "data-cache": "" }),
+        s("rect", { x: at(i, m), y: low, width: 16, height: 16, fill: "var(--fig-value)", "data-cache": "" }),
+        text(String(i + 1), { x: at(i, m), y: low + 32 }),
+      ]);
+      const sides = [["Q", 18, top + 5, "query"], ["K", 12, low + 13, "key"], ["V", 26, low + 13, "value"]].map(([name, x, y, role]) =>
+        text(String(name), { x, y, fill: `var(--fig-${role})`, "font-weight": 700 }),
+      );
+      wires.replaceChildren(...words, ...queries.flat(), ...caches.flat(), ...sides);
+      wires.setAttribute("viewBox", `0 0 ${WIDE} ${low + 38}`);
+      const heads = (/** @type {number} */ count, /** @type {string} */ kind) => `${count} ${kind} ${count === 1 ? "head" : "heads"}`;
+      wires.setAttribute(
+        "aria-label",
+        `${heads(n, "query")}, each with its weights from “${tokens[token]}” to every word, wired to ${heads(m, "key and value")}`,
+      );
+    }
+
+    /** @param {ReturnType<typeof read>} state */
+    function fill({ n, m, tokens, token, length, width, weights, errors, error, overlap, ownOverlap }) {
+      const looks = weights.map((rows, head) => {
+        const cells = rows[token].map((w) => {
+          const td = h("td", {}, w.toFixed(4));
+          shade(td, w);
+          return td;
+        });
+        return [`head ${head + 1}`, String(Math.floor((head * m) / n) + 1), ...cells, errors[head].toFixed(4)];
+      });
+      numbers.replaceChildren(table("numbers", `Where “${tokens[token]}” (word ${token + 1}) looks`, ["head", "K/V head", ...tokens, "error"], looks));
+      const kept = (2 * width * m) / n;
+      sums.replaceChildren(
+        table("sums", "What is lost, and what is saved", ["this layer", "now", "unshared"], [
+          ["output error", error.toFixed(4), "0.0000"],
+          ["heads look alike", overlap.toFixed(4), ownOverlap.toFixed(4)],
+          ["cached for a token", String(kept), String(2 * width)],
+          ["bytes at 16 bits", String(2 * kept), String(4 * width)],
+        ]),
+      );
+      const rows = /** @type {[string, number, number, number, number][]} */ (model.get("models")).map(([name, layers, all, few, dHead]) => [
+        name,
+        ...[few, all].map((count) => (cacheBytes(layers, count, dHead, length) / 2 ** 30).toFixed(3)),
+        String(all),
+        String(few),
+        String(layers),
+        String(dHead),
+      ]);
+      const head = ["model", "GiB", "if all had their own", "heads", "K/V heads", "layers", "width"];
+      caches.replaceChildren(table("caches", "Keys and values of one text, at 16 bits", head, rows));
+    }
+
+    /** @returns {string} */
+    function pytorch() {
+      const t = (/** @type {string} */ key) => `torch.tensor(${JSON.stringify(model.get(key))}, dtype=torch.float64)`;
+      const [n, m] = [model.get("heads"), model.get("kv_heads")];
+      return `import torch
+
+from attnlab import attention
+
+x = ${t("x")}  # ${model.get("tokens").join(", ")}
+w_q = ${t("w_q")}
+w_k = ${t("w_k")}
+w_v = ${t("w_v")}
+heads, kv_heads, token = ${n}, ${m}, ${model.get("token")}
+q, k, v = ((x @ w).unflatten(-1, (heads, -1)).transpose(0, 1) for w in (w_q, w_k, w_v))
+
+
+def share(t):
+    return t.unflatten(0, (kv_heads, -1)).mean(1).repeat_interleave(heads // kv_heads, 0)
+
+
+full = attention(q, k, v)
+output, weights = attention(q, share(k), share(v), need_weights=True)
+print(weights[:, token])
+print("error", ((output - full).norm() / full.norm()).item())
+`;
+    }
+
+    return { update, pytorch, svg: () => standalone(wires) };
+  },
+});
+
+/**
+ * @param {string} part
+ * @param {string} caption
+ * @param {string[]} head
+ * @param {(string | Node)[][]} rows the first of each names it
+ */
+function table(part, caption, head, rows) {
+  return h(
+    "table",
+    { "data-part": part },
+    h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
+    h(
+      "tbody",
+      {},
+      ...rows.map(([first, ...rest]) =>
+        h("tr", {}, h("th", { scope: "row", style: "white-space: nowrap" }, first), ...rest.map((cell) => (typeof cell === "string" ? h("td", {}, cell) : cell))),
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {string} key
+ * @param {any} rows
+ * @returns {Matrix}
+ */
+function matrix(key, rows) {
+  const good =
+    Array.isArray(rows) && rows.length > 0 && rows.every((row) => Array.isArray(row) && row.length === rows[0].length && row.length && row.every(Number.isFinite));
+  if (!good) throw new Error(`${key} must be rows of numbers, all of one length.`);
+  return rows;
+}

@@ -1,0 +1,121 @@
+"""The heads workshop: its table holds the numbers of a layer that was built another way."""
+
+import itertools
+import json
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from attnlab.widgets import HeadsWorkshop
+from attnlab.widgets.heads import MODELS, SENTENCE, example
+
+from .test_widgets import Cells
+
+
+def by_loops(x, w_q, w_k, w_v, heads, kv_heads):
+    """Return outputs and weights of each head: one head at a time, its keys and values averaged by hand."""
+    width, share = w_q.shape[1] // heads, heads // kv_heads
+    outputs, weights = [], []
+    for head in range(heads):
+        mine = [slice(h * width, (h + 1) * width) for h in range(heads) if h // share == head // share]
+        q = x @ w_q[:, head * width : (head + 1) * width]
+        k = sum(x @ w_k[:, at] for at in mine) / share
+        v = sum(x @ w_v[:, at] for at in mine) / share
+        weights.append(F.softmax(q @ k.T / width**0.5, dim=-1))
+        outputs.append(weights[-1] @ v)
+    return outputs, weights
+
+
+@pytest.mark.parametrize(("heads", "kv_heads"), [(1, 1), (2, 1), (4, 2), (8, 8), (8, 4), (8, 2), (8, 1)])
+def test_the_figure_holds_the_numbers_of_heads_in_a_loop(heads, kv_heads):
+    figure = HeadsWorkshop(heads=heads, kv_heads=kv_heads, token=4)
+    outputs, weights = by_loops(*example(), heads, kv_heads)
+    own, _ = by_loops(*example(), heads, heads)
+    assert torch.allclose(figure.weights, torch.stack(weights), atol=1e-12)
+    assert torch.allclose(figure.output, torch.cat(outputs, -1), atol=1e-12)
+    error = (torch.cat(outputs, -1) - torch.cat(own, -1)).norm() / torch.cat(own, -1).norm()
+    assert figure.error == pytest.approx(error.item(), abs=1e-12)
+    rows = Cells(figure._repr_html_()).rows
+    assert rows[0] == ["head", "K/V head", *SENTENCE, "error"]
+    for head, row in enumerate(rows[1 : heads + 1]):
+        assert row[:2] == [f"head {head + 1}", str(head * kv_heads // heads + 1)]
+        assert [float(cell) for cell in row[2:8]] == pytest.approx(weights[head][4].tolist(), abs=5e-5)
+        gap = (outputs[head] - own[head]).norm() / own[head].norm()
+        assert float(row[8]) == pytest.approx(gap.item(), abs=5e-5)
+    sums = {row[0]: row[1:] for row in rows[heads + 1 : heads + 6]}
+    assert float(sums["output error"][0]) == pytest.approx(figure.error, abs=5e-5)
+    pairs = list(itertools.combinations(weights, 2))
+    common = [torch.minimum(a, b).sum(-1).mean().item() for a, b in pairs] or [1.0]
+    assert figure.overlap == pytest.approx(sum(common) / len(common), abs=1e-12)
+    assert float(sums["heads look alike"][0]) == pytest.approx(figure.overlap, abs=5e-5)
+    assert sums["cached for a token"] == [str(32 * kv_heads // heads), "32"]
+    assert sums["bytes at 16 bits"] == [str(64 * kv_heads // heads), "64"]
+
+
+def test_each_of_the_eight_heads_looks_where_it_is_said_to_look():
+    weights = HeadsWorkshop().weights
+    middle = weights[:4, 2]  # the third word has two on each side
+    assert middle.argmax(-1).tolist() == [1, 3, 0, 4]
+    assert middle.amax(-1).min() > 0.8
+    assert weights[4, 1].topk(2).indices.sort().values.tolist() == [
+        1,
+        4,
+    ]  # its own word, twice in the sentence
+    assert weights[5].topk(2, -1).indices.sort(-1).values.tolist() == [[1, 4]] * 6
+    assert weights[6].topk(3, -1).indices.sort(-1).values.tolist() == [[0, 3, 5]] * 6
+    assert weights[7].max() < 0.4
+
+
+def test_two_heads_in_one_cannot_look_both_ways():
+    merged = HeadsWorkshop(heads=4, kv_heads=4).weights
+    assert merged[0].argmax(-1).tolist() == list(range(6))  # one back plus one ahead: itself
+    assert torch.allclose(merged[1], torch.full((6, 6), 1 / 6, dtype=torch.float64), atol=0.01)
+
+
+def test_the_angle_of_a_head_changes_no_score_of_its_own():
+    x, w_q, w_k, w_v = example()
+    angle = torch.tensor(0.7, dtype=torch.float64)
+    turn = torch.stack((torch.stack((angle.cos(), angle.sin())), torch.stack((-angle.sin(), angle.cos()))))
+    q, k = w_q.clone(), w_k.clone()
+    q[:, :2], k[:, :2] = q[:, :2] @ turn, k[:, :2] @ turn
+    assert torch.allclose(HeadsWorkshop(x, q, k, w_v).weights, HeadsWorkshop().weights, atol=1e-12)
+    assert HeadsWorkshop(x, q, k, w_v, kv_heads=4).error != pytest.approx(
+        HeadsWorkshop(kv_heads=4).error, abs=0.01
+    )
+
+
+def test_the_published_caches_are_two_times_layers_heads_width_length():
+    figure = HeadsWorkshop(kv_heads=2, length=8192)
+    rows = {row[0]: row[1:] for row in Cells(figure._repr_html_()).rows}
+    assert rows["Llama 2 7B"] == ["4.000", "4.000", "32", "32", "32", "128"]
+    assert rows["Llama 2 70B"] == ["2.500", "20.000", "64", "8", "80", "128"]
+    for name, layers, heads, kv_heads, d_head in MODELS:
+        numbers = 2 * layers * d_head * 8192
+        got = [float(cell) for cell in rows[name][:2]]
+        assert got == pytest.approx([2 * numbers * kv_heads / 2**30, 2 * numbers * heads / 2**30], abs=6e-4)
+
+
+def test_settings_are_the_state_and_stay_small():
+    figure = HeadsWorkshop(heads=4, kv_heads=1, token=2)
+    settings = json.loads(Cells(figure._repr_html_()).figure["data-settings"])
+    assert settings == figure.settings()
+    assert (settings["heads"], settings["kv_heads"], settings["token"]) == (4, 1, 2)
+    assert len(json.dumps(settings)) < 8000
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"heads": 3}, "heads must be 1, 2, 4 or 8, got 3"),
+        ({"heads": 2, "kv_heads": 4}, "kv_heads must be 1, 2, 4 or 8 and at most heads = 2, got 4"),
+        ({"token": 6}, "token must be from 0 to 5, got 6"),
+        ({"length": 0}, "length must be at least 1, got 0"),
+        ({"tokens": ["a"]}, "tokens must name the 6 rows of x, got 1 names"),
+        ({"w_k": [[1.0] * 8] * 16}, r"w_k must have shape \(d_model = 16, width\).* got \(16, 8\)"),
+        ({"w_q": [[1.0] * 9] * 16}, r"w_q must have shape .* divisible by 8; got \(16, 9\)"),
+    ],
+)
+def test_bad_input_is_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        HeadsWorkshop(**changes)
