@@ -60,8 +60,8 @@ class _Attend(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, key_bias, layers, backward, scale):
         exact = exact_dtype(q)
-        # Of each query: the mean of the values so far, the largest score, the sum of exp(score - largest). The
-        # last two stay apart: their logarithmic sum would lose what a score of 1e4 leaves of the digits.
+        # Of each query: the mean of the values so far, the largest score, the sum of exp(score - largest).
+        # The last two stay apart: their logarithmic sum would lose what a score of 1e4 leaves of the digits.
         made = [torch.empty(*q.shape[:2], d, device=q.device, dtype=exact) for d in (v.shape[2], 1, 1)]
         out, top, total = made
         for layer in layers:
