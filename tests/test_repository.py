@@ -87,6 +87,14 @@ def test_a_module_is_short_and_imports_only_from_floors_below(path):
             assert module == place or FLOORS[module] < FLOORS[place], f"{place} imports {module}"
 
 
+def test_every_entry_of_the_bibliography_is_closed_and_stands_once():
+    # Two branches that each append an entry can merge into a file that lacks a brace.
+    text = (ROOT / "chapters/references.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"^@\w+\{(\w+),\n(?:  .+\n)+\}$", text, re.MULTILINE)
+    assert len(entries) == text.count("\n@") + text.startswith("@")
+    assert len(set(entries)) == len(entries)
+
+
 def test_every_page_exists_and_every_notebook_is_stored_with_its_outputs():
     for page in pages():
         paths = [p for suffix in (".md", ".ipynb") if (p := ROOT / f"{page}{suffix}").exists()]

@@ -11,7 +11,7 @@ Conventions, the same in every function, chapter and figure:
   `bias`.
 
 Modules, each importing only from those before it: `arguments`; `masks`, `positions`, `scores`,
-`cache`; `attention`; `self_attention`, `multihead`; `tagging`; `plots`, `widgets`, `checks`.
+`cache`; `attention`; `self_attention`, `multihead`, `linear`; `tagging`; `plots`, `widgets`, `checks`.
 
 >>> import torch
 >>> attention(torch.zeros(2, 4), torch.zeros(3, 4), torch.ones(3, 1)).tolist()

@@ -27,7 +27,7 @@ class KVCache:
         ValueError: a size is smaller than 1.
 
     References:
-        Pope et al. 2022, section 2.
+        Pope et al. 2023, section 2.
 
     >>> cache = KVCache(batch=1, n_kv_heads=2, capacity=8, d_head=4)
     >>> keys, values = cache.append(torch.zeros(1, 2, 3, 4), torch.ones(1, 2, 3, 4))

@@ -4,6 +4,7 @@ import heads from "./heads.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
 import online from "./online.js";
+import positions from "./positions.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
 
@@ -14,6 +15,7 @@ const FIGURES = Object.fromEntries(
     lookup,
     masks,
     online,
+    positions,
     saturation,
     tag,
   ].map((figure) => [figure.name, figure]),

@@ -17,7 +17,14 @@ from torch.nn.attention.flex_attention import create_mask
 
 from attnlab import attention, masks
 from attnlab.tagging import shipped, words
-from attnlab.widgets import HeadsWorkshop, MaskPainter, OnlineSoftmax, Saturation, SoftLookup
+from attnlab.widgets import (
+    HeadsWorkshop,
+    MaskPainter,
+    OnlineSoftmax,
+    PositionsLab,
+    Saturation,
+    SoftLookup,
+)
 from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
@@ -137,6 +144,26 @@ def lookup() -> list[dict]:
                             "output": figure.output.tolist(),
                         }
                         cases.append({"given": given | {"values": points}, "want": want})
+    return cases
+
+
+def positions() -> list[dict]:
+    """Score two words at many pairs of positions, and attend in two orders, under each scheme."""
+    draw = torch.Generator().manual_seed(5)
+    cases = []
+    for scheme in ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"):
+        for asks, answers, order in ((3, 2, (0, 1, 2, 3)), (0, 4, (4, 1, 0, 3, 2))):
+            n = len(order)
+            x = None if n == 4 else torch.randn(n, 4, generator=draw, dtype=torch.float64)
+            tokens = ("I", "saw", "a", "saw", "too")[:n]
+            figure = PositionsLab(scheme, tokens=tokens, x=x, asks=asks, answers=answers, order=order)
+            given = figure.settings()
+            want = {
+                "scores": figure.scores(asks, answers)[[0, 7, 31]].tolist(),
+                "weights": figure.weights.tolist(),
+                "output": figure.output.tolist(),
+            }
+            cases.append({"given": given, "want": want})
     return cases
 
 
@@ -271,6 +298,7 @@ GOLDENS = {
     "lookup": lookup,
     "masks": mask_painter,
     "online": online,
+    "positions": positions,
     "saturation": saturation,
     "tagger": tagger,
     "words": text_rules,

@@ -12,6 +12,7 @@ from attnlab.widgets.heads import HeadsWorkshop
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
 from attnlab.widgets.online import OnlineSoftmax
+from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
@@ -21,6 +22,7 @@ __all__ = [
     "HeadsWorkshop",
     "MaskPainter",
     "OnlineSoftmax",
+    "PositionsLab",
     "Saturation",
     "SoftLookup",
     "TagSentence",
