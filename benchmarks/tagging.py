@@ -92,8 +92,12 @@ def main() -> None:
     for seed in chosen.seeds:
         for row in chosen.only or ROWS:
             run = train_one(treebank, row, seed)
-            kept = [r for r in rows.get(row, {}).get("runs", []) if r["seed"] != seed]
-            rows[row] = summary(row, sorted([*kept, run], key=lambda r: r["seed"]))
+            fresh = summary(row, [run])
+            before = rows.get(row, {})
+            if all(before.get(key) == fresh[key] for key in ("options", "training")):
+                kept = [r for r in before["runs"] if r["seed"] != seed]
+                fresh = summary(row, sorted([*kept, run], key=lambda r: r["seed"]))
+            rows[row] = fresh
             results["rows"] = {name: rows[name] for name in ("lookup", *ROWS) if name in rows}
             write(results)
             scores = " ".join(f"{key} {run[key]:.2f}" for key in ("dev", "all", "strong"))
