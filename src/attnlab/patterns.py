@@ -37,7 +37,7 @@ def global_tokens(n: int, tokens: Tensor | Sequence[int], *, device: Device = No
     """
     at_least(1, n=n)
     chosen = torch.zeros(n, dtype=torch.bool, device=device)
-    chosen[_positions("tokens", tokens, n, device)] = True
+    chosen[positions("tokens", tokens, n, device)] = True
     return chosen[:, None] | chosen
 
 
@@ -169,8 +169,24 @@ def fixed(n: int, stride: int, summary: int = 1, *, is_causal: bool = True, devi
     return mask.tril() if is_causal else mask
 
 
-def _positions(name: str, tokens: Tensor | Sequence[int], n: int, device: Device) -> Tensor:
-    """Return positions as a tensor, or say which of them lies outside the sequence."""
+def positions(name: str, tokens: Tensor | Sequence[int], n: int, device: Device = None) -> Tensor:
+    """Return positions in a sequence as a tensor, or say what is wrong with them.
+
+    Args:
+        name: the caller's name for them.
+        tokens: whole numbers between 0 and n - 1; none is allowed.
+        n: sequence length.
+        device: where the tensor is made.
+
+    Returns:
+        Whole numbers (count,).
+
+    Raises:
+        ValueError: they are no list of whole numbers, or one lies outside the sequence.
+
+    >>> positions("tokens", [2, 0], n=3).tolist()
+    [2, 0]
+    """
     at = torch.as_tensor(tokens, device=device)
     at = at.long() if at.numel() == 0 else at
     if at.dim() != 1 or at.is_floating_point() or at.dtype == torch.bool:

@@ -88,6 +88,7 @@ def test_keys_shift_one_token_and_both(part):
         handle(part, "both").focus()
         part.page.keyboard.press("ArrowRight")
         assert_shown(part, PositionsLab(m=4, n=3))
+        part.page.keyboard.press("ArrowLeft")
 
 
 def test_a_drag_shifts_both_and_rope_does_not_mind(part):

@@ -19,6 +19,7 @@ from attnlab import attention, masks
 from attnlab.tagging import shipped, words
 from attnlab.widgets import (
     HeadsWorkshop,
+    LinearAgainstSoftmax,
     MaskPainter,
     OnlineSoftmax,
     PositionsLab,
@@ -26,6 +27,7 @@ from attnlab.widgets import (
     SoftLookup,
     SparsePatterns,
 )
+from attnlab.widgets import linear as linear_figure
 from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
@@ -228,6 +230,35 @@ def online() -> list[dict]:
     return cases
 
 
+def linear() -> list[dict]:
+    """Compare both feature maps with softmax; the outputs by the bracket that the page does not use first."""
+    cases = []
+    for n, (mapped, features), sharpness in itertools.product(
+        (2, 6), (("elu", 64), ("random", 1), ("random", 64)), (0.3, 1.0, 2.5)
+    ):
+        figure = LinearAgainstSoftmax(
+            list("abcdefgh"[:n]),
+            map=mapped,
+            features=features,
+            sharpness=sharpness,
+            seed=5,
+        )
+        given = {key: getattr(figure, key) for key in ("map", "features", "sharpness", "seed")} | {"n": n}
+        got = figure.compared()
+        q, k, v = linear_figure.drawn(n, sharpness)
+        fq, fk = (linear_figure.phi(x, mapped, features, 5) for x in (q, k))
+        want = {
+            "exact": got.exact.tolist(),
+            "weights": got.weights.tolist(),
+            "valuesFirst": (fq @ (fk.T @ v) / (fq @ fk.sum(0))[:, None]).tolist(),
+            "scoresFirst": (got.weights @ v).tolist(),
+            "error": got.error,
+            "errorOfMean": got.error_of_mean,
+        }
+        cases.append({"given": given, "want": want})
+    return cases
+
+
 def patterns() -> list[dict]:
     """Draw every pattern, causal or not, and the layers after which each pair is reached."""
     cases = []
@@ -312,6 +343,7 @@ def text_rules() -> list[dict]:
 GOLDENS = {
     "calculator": calculator,
     "heads": heads,
+    "linear": linear,
     "lookup": lookup,
     "masks": mask_painter,
     "online": online,
