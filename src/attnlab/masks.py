@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from attnlab.patterns import fixed, global_tokens, random_blocks, random_keys, strided  # noqa: F401
+
 Device = torch.device | str | None
 
 
