@@ -19,12 +19,14 @@ from attnlab import attention, masks
 from attnlab.tagging import shipped, words
 from attnlab.widgets import (
     HeadsWorkshop,
+    LinearAgainstSoftmax,
     MaskPainter,
     OnlineSoftmax,
     PositionsLab,
     Saturation,
     SoftLookup,
 )
+from attnlab.widgets import linear as linear_figure
 from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
@@ -227,6 +229,35 @@ def online() -> list[dict]:
     return cases
 
 
+def linear() -> list[dict]:
+    """Compare both feature maps with softmax; the outputs by the bracket that the page does not use first."""
+    cases = []
+    for n, (mapped, features), sharpness in itertools.product(
+        (2, 6), (("elu", 64), ("random", 1), ("random", 64)), (0.3, 1.0, 2.5)
+    ):
+        figure = LinearAgainstSoftmax(
+            list("abcdefgh"[:n]),
+            map=mapped,
+            features=features,
+            sharpness=sharpness,
+            seed=5,
+        )
+        given = {key: getattr(figure, key) for key in ("map", "features", "sharpness", "seed")} | {"n": n}
+        got = figure.compared()
+        q, k, v = linear_figure.drawn(n, sharpness)
+        fq, fk = (linear_figure.phi(x, mapped, features, 5) for x in (q, k))
+        want = {
+            "exact": got.exact.tolist(),
+            "weights": got.weights.tolist(),
+            "valuesFirst": (fq @ (fk.T @ v) / (fq @ fk.sum(0))[:, None]).tolist(),
+            "scoresFirst": (got.weights @ v).tolist(),
+            "error": got.error,
+            "errorOfMean": got.error_of_mean,
+        }
+        cases.append({"given": given, "want": want})
+    return cases
+
+
 def saturation() -> dict:
     """Sample scores, and measure rows from uniform to one-hot; derivatives by torch's own differentiation."""
     samples = []
@@ -295,6 +326,7 @@ def text_rules() -> list[dict]:
 GOLDENS = {
     "calculator": calculator,
     "heads": heads,
+    "linear": linear,
     "lookup": lookup,
     "masks": mask_painter,
     "online": online,

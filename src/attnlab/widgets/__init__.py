@@ -9,6 +9,7 @@ without scripts, in print and for screen readers the table still tells the truth
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
+from attnlab.widgets.linear import LinearAgainstSoftmax
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
 from attnlab.widgets.online import OnlineSoftmax
@@ -20,6 +21,7 @@ __all__ = [
     "Calculator",
     "Figure",
     "HeadsWorkshop",
+    "LinearAgainstSoftmax",
     "MaskPainter",
     "OnlineSoftmax",
     "PositionsLab",
