@@ -96,7 +96,7 @@ export default figure({
       const shape = {
         query: () => s("path", { d: "M 0 -11 L 11 0 L 0 11 L -11 0 Z", fill: "var(--fig-query)" }),
         key: () => s("circle", { r: 10, fill: "var(--fig-key)" }),
-        both: () => s("rect", { y: -13, height: 26, rx: 9, fill: "var(--fig-tint)", stroke: "var(--fig-quiet)" }),
+        both: () => s("rect", { y: -15, height: 30, rx: 9, fill: "var(--fig-tint)", stroke: "var(--fig-quiet)" }),
       }[which];
       const g = s(
         "g",
@@ -244,6 +244,9 @@ export default figure({
           s("circle", { cx: dx(n - m), cy: y(value), r: 6, fill: "var(--fig-key)", stroke: "var(--fig-paper)", "stroke-width": 2 }),
           text(Math.min(Math.max(dx(n - m), 50), WIDE - 40), y(value) - 11, fmt(value), "middle", "var(--fig-ink)"),
         );
+        // A halo: dashed curves may run behind the number.
+        const halo = { stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" };
+        for (const [key, v] of Object.entries(halo)) /** @type {Element} */ (drawn.lastElementChild).setAttribute(key, String(v));
       }
       const set_ = (/** @type {SVGElement} */ g, /** @type {number} */ x, /** @type {number} */ at, /** @type {string} */ words, /** @type {string} */ label, /** @type {number} */ now, /** @type {string} */ spoken) => {
         g.setAttribute("transform", `translate(${x.toFixed(1)} ${at})`);
