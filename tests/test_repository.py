@@ -16,7 +16,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src/attnlab"
 FLOORS = {
-    "arguments": -1, "masks": 0, "positions": 0, "scores": 0, "cache": 0, "attention": 1,
+    "arguments": -2, "patterns": -1, "masks": 0, "positions": 0, "scores": 0, "cache": 0, "attention": 1,
     "self_attention": 2, "multihead": 2, "sparse": 2, "linear": 2,
     "tagging": 4, "plots": 4, "benchmark": 4, "checks": 4, "widgets": 5,
 }  # fmt: skip
@@ -85,6 +85,14 @@ def test_a_module_is_short_and_imports_only_from_floors_below(path):
             modules = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
         for module in modules:
             assert module == place or FLOORS[module] < FLOORS[place], f"{place} imports {module}"
+
+
+def test_every_entry_of_the_bibliography_is_closed_and_stands_once():
+    # Two branches that each append an entry can merge into a file that lacks a brace.
+    text = (ROOT / "chapters/references.bib").read_text(encoding="utf-8")
+    entries = re.findall(r"^@\w+\{(\w+),\n(?:  .+\n)+\}$", text, re.MULTILINE)
+    assert len(entries) == text.count("\n@") + text.startswith("@")
+    assert len(set(entries)) == len(entries)
 
 
 def test_every_page_exists_and_every_notebook_is_stored_with_its_outputs():

@@ -90,7 +90,7 @@ def rotary(
         positions: (n,) or broadcastable to (..., n), whole or fractional; 0..n-1 unless given.
         base: sets the slowest turn.
         layout: which two entries make pair i: neighbours 2i and 2i+1 ("interleaved", as in the paper), or i
-            and i + d/2 ("halves", as in GPT-NeoX and Llama). Weights trained with one do not fit the other.
+            and i + d/2 ("halves", as in GPT-NeoX). Weights trained with one do not fit the other.
 
     Returns:
         Tensor of the shape and dtype of x; every vector keeps its length.

@@ -1,9 +1,12 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
 import calculator from "./calculator.js";
 import heads from "./heads.js";
+import linear from "./linear.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
 import online from "./online.js";
+import patterns from "./patterns.js";
+import positions from "./positions.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
 
@@ -11,9 +14,12 @@ const FIGURES = Object.fromEntries(
   [
     calculator,
     heads,
+    linear,
     lookup,
     masks,
     online,
+    patterns,
+    positions,
     saturation,
     tag,
   ].map((figure) => [figure.name, figure]),

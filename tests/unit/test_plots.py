@@ -174,3 +174,10 @@ def test_showing_leaves_the_readers_settings_alone(capsys):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call(plots.new()[1])
+
+
+def test_a_legend_has_the_colour_of_the_text_and_so_turns_light_in_dark_mode():
+    _, axes = plots.new()
+    plots.lines(axes, [1, 2], {"scaled": [1, 2], "not scaled": [2, 1]})
+    texts = axes.get_legend().get_texts()
+    assert {mpl.colors.to_hex(text.get_color()) for text in texts} == {plots.INK}

@@ -17,7 +17,17 @@ from torch.nn.attention.flex_attention import create_mask
 
 from attnlab import attention, masks
 from attnlab.tagging import shipped, words
-from attnlab.widgets import HeadsWorkshop, MaskPainter, OnlineSoftmax, Saturation, SoftLookup
+from attnlab.widgets import (
+    HeadsWorkshop,
+    LinearAgainstSoftmax,
+    MaskPainter,
+    OnlineSoftmax,
+    PositionsLab,
+    Saturation,
+    SoftLookup,
+    SparsePatterns,
+)
+from attnlab.widgets import linear as linear_figure
 from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
@@ -140,6 +150,26 @@ def lookup() -> list[dict]:
     return cases
 
 
+def positions() -> list[dict]:
+    """Score two words at many pairs of positions, and attend in two orders, under each scheme."""
+    draw = torch.Generator().manual_seed(5)
+    cases = []
+    for scheme in ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"):
+        for asks, answers, order in ((3, 2, (0, 1, 2, 3)), (0, 4, (4, 1, 0, 3, 2))):
+            n = len(order)
+            x = None if n == 4 else torch.randn(n, 4, generator=draw, dtype=torch.float64)
+            tokens = ("I", "saw", "a", "saw", "too")[:n]
+            figure = PositionsLab(scheme, tokens=tokens, x=x, asks=asks, answers=answers, order=order)
+            given = figure.settings()
+            want = {
+                "scores": figure.scores(asks, answers)[[0, 7, 31]].tolist(),
+                "weights": figure.weights.tolist(),
+                "output": figure.output.tolist(),
+            }
+            cases.append({"given": given, "want": want})
+    return cases
+
+
 def mask_painter() -> dict[str, list[dict]]:
     """Give the presets as FlexAttention makes them, and attention under masks, early, late and nudged."""
     rules = {
@@ -196,6 +226,51 @@ def online() -> list[dict]:
         done = [step[1:] for step in figure.steps()]
         cases.append(
             {"given": [scores, values, tile, shift], "want": {"steps": done, "output": figure.output}}
+        )
+    return cases
+
+
+def linear() -> list[dict]:
+    """Compare both feature maps with softmax; the outputs by the bracket that the page does not use first."""
+    cases = []
+    for n, (mapped, features), sharpness in itertools.product(
+        (2, 6), (("elu", 64), ("random", 1), ("random", 64)), (0.3, 1.0, 2.5)
+    ):
+        figure = LinearAgainstSoftmax(
+            list("abcdefgh"[:n]),
+            map=mapped,
+            features=features,
+            sharpness=sharpness,
+            seed=5,
+        )
+        given = {key: getattr(figure, key) for key in ("map", "features", "sharpness", "seed")} | {"n": n}
+        got = figure.compared()
+        q, k, v = linear_figure.drawn(n, sharpness)
+        fq, fk = (linear_figure.phi(x, mapped, features, 5) for x in (q, k))
+        want = {
+            "exact": got.exact.tolist(),
+            "weights": got.weights.tolist(),
+            "valuesFirst": (fq @ (fk.T @ v) / (fq @ fk.sum(0))[:, None]).tolist(),
+            "scoresFirst": (got.weights @ v).tolist(),
+            "error": got.error,
+            "errorOfMean": got.error_of_mean,
+        }
+        cases.append({"given": given, "want": want})
+    return cases
+
+
+def patterns() -> list[dict]:
+    """Draw every pattern, causal or not, and the layers after which each pair is reached."""
+    cases = []
+    for kind, causal, (n, width) in itertools.product(
+        ("window", "strided", "fixed", "mixed"), (True, False), ((12, 1), (23, 4), (36, 6))
+    ):
+        figure = SparsePatterns(kind, n=n, width=width, globals=2, random=3, causal=causal)
+        given = {key: getattr(figure, key) for key in ("kind", "n", "width", "globals", "random", "causal")}
+        reach = torch.stack([figure.reach(depth) for depth in range(1, 6)]).int()
+        layers = torch.where(reach[-1] > 0, 6 - reach.sum(0), 0)
+        cases.append(
+            {"given": given, "want": {"mask": figure.mask.int().tolist(), "layers": layers.tolist()}}
         )
     return cases
 
@@ -268,9 +343,12 @@ def text_rules() -> list[dict]:
 GOLDENS = {
     "calculator": calculator,
     "heads": heads,
+    "linear": linear,
     "lookup": lookup,
     "masks": mask_painter,
     "online": online,
+    "patterns": patterns,
+    "positions": positions,
     "saturation": saturation,
     "tagger": tagger,
     "words": text_rules,

@@ -14,7 +14,11 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     chapter01,
     chapter02,
     chapter03,
+    chapter04,
+    chapter05,
+    chapter06,
     chapter07,
+    chapter08,
 )
 from attnlab.checks.verdict import EXERCISES, Verdict, check, judge
 

@@ -123,7 +123,9 @@ def dots(
     axes.set_ylim(len(names) - 0.5, -0.7)
     axes.grid(axis="y")
     if len(series) > 1:
-        axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=len(series), frameon=False)
+        axes.legend(
+            loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=len(series), frameon=False, labelcolor=INK
+        )
 
 
 def lines(
@@ -172,7 +174,7 @@ def lines(
         axes.set_yscale("log")
     axes.grid(axis="y")
     if len(series) > 1:
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, labelcolor=INK)
 
 
 def histogram(
@@ -221,7 +223,7 @@ def histogram(
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     if len(samples) > 1 or curve is not None:
-        axes.legend(frameon=False)
+        axes.legend(frameon=False, labelcolor=INK)
 
 
 def _number(value: float, decimals: int) -> str:

@@ -59,14 +59,15 @@ export function layerNorm(row, gain, shift) {
 }
 
 /**
- * Turn pairs (2i, 2i+1) of a head by position * 10000^(-2i/d).
+ * Turn pairs (2i, 2i+1) of a head by position * base^(-2i/d).
  * @param {number[]} row
  * @param {number} position
+ * @param {number} [base]
  */
-export function rotary(row, position) {
+export function rotary(row, position, base = 10000) {
   const out = row.slice();
   for (let i = 0; i < row.length; i += 2) {
-    const angle = position * 10000 ** (-i / row.length);
+    const angle = position * base ** (-i / row.length);
     const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
     out[i] = row[i] * cos - row[i + 1] * sin;
     out[i + 1] = row[i] * sin + row[i + 1] * cos;

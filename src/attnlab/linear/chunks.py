@@ -1,0 +1,154 @@
+"""Walk along a sequence in chunks, carrying a state: the loop that every causal form here shares.
+
+A *step* takes the state left by the chunks before and one chunk of every sequence, and returns the new state
+and that chunk's output. `scan` runs it from left to right. What makes the loop linear, and lean:
+
+- The sequences are cut with `torch.split`. A slice x[:, a:b] in the loop would look the same, but its
+  backward fills a tensor of the whole length with zeros for every chunk, and time turns quadratic.
+- Only the inputs and the state before each chunk are kept for the backward pass. It walks from right to left
+  and makes everything else again, chunk by chunk, while it is small enough to stay in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from attnlab.arguments import at_least
+
+State = tuple[Tensor, ...]
+Pieces = list[Tensor]
+WORKING = (torch.float32, torch.float64)
+
+
+class Step:
+    """What happens in one chunk. Subclasses write `forward`; a hand-written `backward` only saves time."""
+
+    def forward(self, state: State, pieces: Pieces) -> tuple[State, Tensor | None]:
+        """Return the state after this chunk and the chunk's output (batch, c, d), or None without output."""
+        raise NotImplementedError
+
+    def backward(
+        self, state: State, pieces: Pieces, out: Tensor | None, d_out: Tensor | None, d_state: Sequence
+    ) -> tuple[list, list]:
+        """Return the gradients of the state before this chunk and of its pieces.
+
+        `out` is what `forward` returned, `d_out` and `d_state` are the gradients of what it returned (None
+        for none). Unless a step knows better, autograd differentiates `forward`, made again.
+        """
+        with torch.enable_grad():
+            leaves = [x.detach().requires_grad_() for x in (*state, *pieces)]
+            after, made = self.forward(tuple(leaves[: len(state)]), leaves[len(state) :])
+        pairs = [(made, d_out), *zip(after, d_state, strict=True)]
+        pairs = [(x, d) for x, d in pairs if d is not None and x is not None and x.requires_grad]
+        if not pairs:
+            return [None] * len(state), [None] * len(pieces)
+        made, given = zip(*pairs, strict=True)
+        grads = torch.autograd.grad(made, leaves, given, allow_unused=True)
+        return list(grads[: len(state)]), list(grads[len(state) :])
+
+
+def scan(
+    step: Step, state: State, sequences: Sequence[Tensor], chunk_size: int, *, plain: bool = False
+) -> tuple[Tensor | None, State]:
+    """Run a step over all chunks of some sequences of one length.
+
+    Args:
+        step: what to do in a chunk.
+        state: tensors (batch, ...) before the first chunk; `batch` is the product of all leading dimensions.
+        sequences: tensors (..., n, d) with the same leading dimensions. A boolean one counts as 0 and 1.
+        chunk_size: tokens in a chunk; the last one may be shorter.
+        plain: let autograd record the loop. That keeps every intermediate result, and is right even if the
+            step uses tensors that want a gradient and are not among `sequences`.
+
+    Returns:
+        The outputs (..., n, d_out) side by side, or None if the step has none, and the last state. Half
+        precision is computed in float32 and rounded at the end.
+
+    Raises:
+        ValueError: the chunk size is not positive.
+    """
+    at_least(1, chunk_size=chunk_size)
+    with torch.autocast(sequences[0].device.type, enabled=False):
+        if plain:
+            out, state = _walk(step, state, sequences, chunk_size)
+        else:
+            out, *state = _Scan.apply(step, chunk_size, len(state), *state, *sequences)
+    return out, tuple(state)
+
+
+def working_dtype(dtype: torch.dtype) -> torch.dtype:
+    """Return the dtype that sums over a sequence are kept in: float32 for the halves."""
+    return dtype if dtype in WORKING else torch.float32
+
+
+def exact(x: Tensor) -> Tensor:
+    """Return the tensor in float64, where the device has it: a difference of long sums keeps its digits."""
+    return x if x.device.type == "mps" else x.double()
+
+
+def cut(sequences: Sequence[Tensor], chunk_size: int):
+    """Yield, chunk by chunk, the pieces (batch, c, d) of every sequence, in the dtype of the work."""
+    for pieces in zip(*(x.split(chunk_size, dim=-2) for x in sequences), strict=True):
+        pieces = [x if x.dim() == 3 else x.reshape(-1, *x.shape[-2:]) for x in pieces]
+        yield [x if x.dtype in WORKING else x.to(torch.float32) for x in pieces]
+
+
+def _walk(step, state, sequences, chunk_size, states=None):
+    n, outs, whole = sequences[0].shape[-2], [], None
+    dtype = next(x.dtype for x in sequences if x.is_floating_point())
+    for pieces in cut(sequences, chunk_size):
+        if states is not None:
+            states.append(state)
+        state, out = step.forward(state, pieces)
+        if out is None:
+            continue
+        if torch.is_grad_enabled():
+            outs.append(out)
+            continue
+        if whole is None:
+            whole = out.new_empty(out.shape[0], n, out.shape[-1], dtype=dtype)
+            places = iter(whole.split(chunk_size, dim=-2))
+        next(places).copy_(out)
+    whole = torch.cat(outs, dim=-2).to(dtype) if outs else whole
+    return whole if whole is None else whole.view(*sequences[0].shape[:-1], -1), state
+
+
+class _Scan(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, step, chunk_size, n_state, *tensors):
+        state, sequences = tensors[:n_state], tensors[n_state:]
+        ctx.step, ctx.chunk_size, ctx.n_state = step, chunk_size, n_state
+        ctx.states = [] if any(ctx.needs_input_grad) else None
+        ctx.set_materialize_grads(False)
+        out, state = _walk(step, state, sequences, chunk_size, ctx.states)
+        # A state that came in and was never changed must not go out as if it were new.
+        state = [s.clone() if any(s is t for t in tensors) else s for s in state]
+        ctx.save_for_backward(out, *sequences)
+        return out, *state
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, d_out, *d_state):
+        out, *sequences = ctx.saved_tensors
+        wanted = ctx.needs_input_grad[3 + ctx.n_state :]
+        grads = [torch.empty_like(x, memory_format=torch.contiguous_format) if w else None
+                 for x, w in zip(sequences, wanted, strict=True)]  # fmt: skip
+        views = [
+            None if g is None else g.view(-1, *g.shape[-2:]).split(ctx.chunk_size, dim=-2) for g in grads
+        ]
+        extra = [x for x in (out, d_out) if x is not None]
+        rows = list(zip(*(x.split(ctx.chunk_size, dim=-2) for x in (*sequences, *extra)), strict=True))
+        for i in reversed(range(len(rows))):
+            (pieces,) = cut(rows[i], ctx.chunk_size)
+            own, pair = pieces[: len(sequences)], pieces[len(sequences) :]
+            o = pair[0] if out is not None else None
+            d_o = pair[-1] if d_out is not None else None
+            d_state, d_pieces = ctx.step.backward(ctx.states[i], own, o, d_o, d_state)
+            for view, d in zip(views, d_pieces, strict=True):
+                if view is not None:
+                    view[i].zero_() if d is None else view[i].copy_(d)
+        return None, None, None, *d_state, *grads

@@ -1,0 +1,108 @@
+"""The delta rule: a matrix state that corrects what it holds under a key instead of adding to it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from attnlab.linear.chunks import Step, scan, working_dtype
+from attnlab.linear.inputs import check_form, per_token, together, token_by_token
+
+
+def delta_rule(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    beta: Tensor,
+    *,
+    mask: Tensor | None = None,
+    form: Literal["chunked", "recurrent"] = "chunked",
+    chunk_size: int = 64,
+) -> Tensor:
+    """Read, at every token, a state that was corrected towards each (key, value): an associative memory.
+
+    S_t = S_{t-1} + β_t k_t (v_t - S_{t-1}ᵀ k_t)ᵀ, out_t = S_tᵀ q_t. With keys of length 1 and β = 1 the old
+    value under k_t is wiped out and v_t takes its place; β = 0 writes nothing. It is causal.
+
+    Args:
+        q: queries (..., n, d_k); the scale, if any, is the caller's.
+        k: keys (..., n, d_k), of length 1: longer ones let the state grow without bound when β ‖k‖² > 2.
+        v: values (..., n, d_v).
+        beta: rates β (..., n, 1), from 0 to 1.
+        mask: boolean, broadcastable to (..., 1, n), True = may be attended to. A hidden token leaves the
+            state as it is.
+        form: "chunked", or "recurrent": one token at a time.
+        chunk_size: tokens in a chunk. It changes the time, not the result.
+
+    Returns:
+        Output (..., n, d_v); zeros where nothing may be attended to.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: shapes do not fit, or the form is unknown.
+
+    References:
+        Schlag et al. 2021, section 4.2; Yang et al. 2024 (delta rule over sequence length), sections 3.1 and
+        3.2.
+
+    >>> x = torch.ones(3, 1)
+    >>> delta_rule(x, x, torch.tensor([[3.0], [5.0], [7.0]]), x).flatten().tolist()
+    [3.0, 5.0, 7.0]
+    """
+    check_form(form, ("chunked", "recurrent"))
+    q, k, v, keep = together(q, k, v, mask, is_causal=True)
+    beta = per_token("beta", beta, (*q.shape[:-1], 1))
+    if keep is not None:
+        beta = beta.masked_fill(~keep, 0.0)
+    if form == "recurrent":
+        return token_by_token(delta_step, q, k, v, beta)
+    batch = q.shape[:-2].numel()
+    state = torch.zeros(batch, q.shape[-1], v.shape[-1], dtype=working_dtype(q.dtype), device=q.device)
+    return scan(_DeltaStep(), (state,), [q, k, v, beta], chunk_size)[0]
+
+
+def delta_step(
+    q: Tensor, k: Tensor, v: Tensor, beta: Tensor, state: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Decode one token: ask the state for the key's value, write the difference, read.
+
+    Args:
+        q: query (..., d_k) of this token.
+        k: its key (..., d_k).
+        v: its value (..., d_v).
+        beta: rate (..., 1).
+        state: what the last call returned; None before the first token.
+
+    Returns:
+        Output (..., d_v) and the state (..., d_k, d_v).
+
+    >>> one = torch.ones(1)
+    >>> delta_step(one, one, 5 * one, one / 2, state=torch.tensor([[3.0]]))
+    (tensor([4.]), tensor([[4.]]))
+    """
+    if state is None:
+        state = torch.zeros_like(k[..., :, None] * v[..., None, :])
+    held = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
+    state = state + k[..., :, None] * (beta * (v - held))[..., None, :]
+    return (q[..., None, :] @ state).squeeze(-2), state
+
+
+class _DeltaStep(Step):
+    """One chunk. The corrections u_t = β_t (v_t - S_{t-1}ᵀ k_t) are unknown, but they solve a linear system.
+
+    S_{t-1} is the state S before the chunk plus the corrections of the chunk's earlier tokens, so that
+    u_t + β_t Σ_{s<t} (k_t·k_s) u_s = β_t (v_t - Sᵀ k_t). The matrix is 1 on the diagonal and 0 above it: one
+    triangular solve gives all corrections of the chunk, and with them it is linear attention without
+    division.
+    """
+
+    def forward(self, state, pieces):
+        (memory,) = state  # (batch, d_k, d_v)
+        q, k, v, beta = pieces
+        wanted = beta * torch.baddbmm(v, k, memory, alpha=-1)  # (batch, c, d_v)
+        mixing = beta * (k @ k.mT)  # (batch, c, c); the solve reads what is below the diagonal
+        u = torch.linalg.solve_triangular(mixing, wanted, upper=False, unitriangular=True)
+        out = torch.baddbmm(q @ memory, (q @ k.mT).tril_(), u)
+        return (torch.baddbmm(memory, k.mT, u),), out

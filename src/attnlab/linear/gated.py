@@ -1,0 +1,125 @@
+"""Gated linear attention: a matrix state whose rows fade, each at its own pace, as the token says."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnlab.linear.chunks import Step, exact, scan, working_dtype
+from attnlab.linear.inputs import check_form, per_token, together, token_by_token
+
+LEAST = -1e4
+"""Stands for any lower logarithm of a decay: exp(-10000) is 0 in every dtype, and infinity breaks sums."""
+
+
+def gated_linear_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    log_decay: Tensor,
+    *,
+    mask: Tensor | None = None,
+    form: Literal["chunked", "recurrent"] = "chunked",
+    chunk_size: int = 64,
+) -> Tensor:
+    """Read, at every token, a state that fades row by row, each row as fast as the token says.
+
+    S_t = diag(α_t) S_{t-1} + k_t v_tᵀ, out_t = S_tᵀ q_t.
+    It is causal, and there is no division: the decay α keeps the state from growing. α ≡ 1 is linear
+    attention without its normaliser; one α for all rows is a retention or Mamba-2 layer.
+
+    Args:
+        q: queries (..., n, d_k); the scale, if any, is the caller's.
+        k: keys (..., n, d_k).
+        v: values (..., n, d_v).
+        log_decay: log α (..., n, d_k) or (..., n, 1), at most 0.
+        mask: boolean, broadcastable to (..., 1, n), True = may be attended to. A hidden token leaves the
+            state as it is: it neither writes nor lets anything fade.
+        form: "chunked", or "recurrent": one token at a time.
+        chunk_size: tokens in a chunk. It changes the time, not the result.
+
+    Returns:
+        Output (..., n, d_v); zeros where nothing may be attended to.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: shapes do not fit, or the form is unknown.
+
+    References:
+        Yang et al. 2024 (gated linear attention), sections 4.1 to 4.3.
+
+    >>> x, half = torch.ones(3, 1), torch.full((3, 1), 0.5)
+    >>> gated_linear_attention(x, x, x, half.log()).flatten().tolist()
+    [1.0, 1.5, 1.75]
+    """
+    check_form(form, ("chunked", "recurrent"))
+    q, k, v, keep = together(q, k, v, mask, is_causal=True)
+    width = log_decay.shape[-1] if log_decay.dim() > 1 and log_decay.shape[-1] == 1 else q.shape[-1]
+    log_decay = per_token("log_decay", log_decay, (*q.shape[:-1], width)).clamp(min=LEAST)
+    if keep is not None:
+        k, log_decay = k.masked_fill(~keep, 0.0), log_decay.masked_fill(~keep, 0.0)
+    if form == "recurrent":
+        return token_by_token(gated_step, q, k, v, log_decay)
+    batch = q.shape[:-2].numel()
+    state = torch.zeros(batch, q.shape[-1], v.shape[-1], dtype=working_dtype(q.dtype), device=q.device)
+    return scan(_GatedStep(), (state,), [q, k, v, log_decay], chunk_size)[0]
+
+
+def gated_step(
+    q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, state: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Decode one token: let the state fade, write, read.
+
+    Args:
+        q: query (..., d_k) of this token.
+        k: its key (..., d_k).
+        v: its value (..., d_v).
+        log_decay: log α (..., d_k) or (..., 1).
+        state: what the last call returned; None before the first token.
+
+    Returns:
+        Output (..., d_v) and the state (..., d_k, d_v).
+
+    >>> one = torch.ones(1)
+    >>> gated_step(one, one, one, one.log(), state=torch.ones(1, 1))
+    (tensor([2.]), tensor([[2.]]))
+    """
+    new = k[..., :, None] * v[..., None, :]  # (..., d_k, d_v)
+    state = new if state is None else log_decay.exp()[..., None] * state + new
+    return (q[..., None, :] @ state).squeeze(-2), state
+
+
+class _GatedStep(Step):
+    """One chunk. Between tokens j ≤ i lies the decay exp(b_i - b_j), b being the running sum of log α.
+
+    Its factors exp(b_i) and exp(-b_j) could be multiplied into q and k, if exp(-b_j) did not overflow.
+    Measured
+    from a token r between them, exp(b_i - b_r) and exp(b_r - b_j) are both at most 1. So the chunk is halved:
+    the queries of its later half meet the keys of its earlier half with r in the middle, in one product; then
+    the halves are halved, down to single tokens.
+    """
+
+    def forward(self, state, pieces):
+        (memory,) = state  # (batch, d_k, d_v)
+        n = pieces[0].shape[-2]
+        size = 1 << max(n - 1, 0).bit_length()
+        # Tokens of zeros round the last chunk up to a power of two: they write nothing and let nothing fade.
+        q, k, v, log_decay = (F.pad(x, (0, 0, 0, size - n)) for x in pieces)
+        b = exact(log_decay).cumsum(-2)  # (batch, size, d_k)
+        total = b[:, -1:]
+        out = (q * b.exp().to(q)) @ memory + (q * k).sum(-1, keepdim=True) * v
+        span = 1
+        while span < size:
+            q2, k2, v2, b2 = (x.unflatten(-2, (-1, 2, span)) for x in (q, k, v, b))
+            asked, offered, b_later, b_earlier = q2[:, :, 1], k2[:, :, 0], b2[:, :, 1], b2[:, :, 0]
+            middle = b_earlier[..., -1:, :]  # (batch, blocks, 1, d_k)
+            asked = asked * (b_later - middle).exp().to(q)
+            offered = offered * (middle - b_earlier).exp().to(q)
+            found = asked @ offered.mT @ v2[:, :, 0]  # (batch, blocks, span, d_v)
+            out = out + F.pad(found, (0, 0, span, 0)).flatten(1, 2)
+            span *= 2
+        memory = total.mT.exp().to(q) * memory + (k * (total - b).exp().to(q)).mT @ v
+        return (memory,), out[:, :n]

@@ -1,0 +1,103 @@
+"""What the functions of this package check and prepare alike."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch import Tensor
+
+from attnlab.attention import _scores_shape
+from attnlab.linear.chunks import working_dtype
+from attnlab.scores import check_mask
+
+
+def together(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, is_causal: bool
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """Check shapes and spread the leading dimensions of all over each other, without copying.
+
+    Args:
+        q: queries (..., n_q, d_k).
+        k: keys (..., n_k, d_k).
+        v: values (..., n_k, d_v).
+        mask: boolean, broadcastable to (..., 1, n_k): one row, which hides the same keys from every query.
+        is_causal: whether n_q must equal n_k.
+
+    Returns:
+        q, k, v and the mask as a column (..., n_k, 1), or None.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: shapes do not fit, or the mask differs from query to query.
+    """
+    *batch, n_q, n_k = _scores_shape(q, k, v)
+    if is_causal and n_q != n_k:
+        raise ValueError(f"is_causal needs as many queries as keys, got n_q = {n_q} and n_k = {n_k}")
+    keep = None
+    if mask is not None:
+        if mask.dim() > 1 and mask.shape[-2] != 1:
+            raise ValueError(
+                f"mask must have shape (..., 1, {n_k}), the same for all queries, got {tuple(mask.shape)}: "
+                "linear attention sums the keys before it has seen a query"
+            )
+        check_mask(mask, (*batch, 1, n_k))
+        keep = mask.expand(*batch, 1, n_k).mT
+    q, k, v = (x.expand(*batch, *x.shape[-2:]) for x in (q, k, v))
+    return q, k, v, keep
+
+
+def per_token(name: str, x: Tensor, shape: tuple[int, ...] | torch.Size) -> Tensor:
+    """Check one tensor of gates or rates and spread it over (..., n, d).
+
+    Args:
+        name: what the caller calls it, for the message.
+        x: the tensor.
+        shape: the shape (..., n, d) it should broadcast to; d = 1 for one number a token.
+
+    Returns:
+        The tensor with that shape, not copied.
+
+    Raises:
+        ValueError: it does not fit.
+
+    >>> per_token("beta", torch.ones(3, 1), (2, 3, 1)).shape
+    torch.Size([2, 3, 1])
+    """
+    if x.dim() < 2 or x.shape[-2:] != shape[-2:]:
+        raise ValueError(
+            f"{name} must end in {tuple(shape[-2:])}, one row a token, got shape {tuple(x.shape)}"
+        )
+    try:
+        return x.expand(shape)
+    except RuntimeError:
+        raise ValueError(f"{name} of shape {tuple(x.shape)} does not broadcast to {tuple(shape)}") from None
+
+
+def check_form(form: str, forms: tuple[str, ...]) -> None:
+    """Raise a ValueError unless the form is one of those there are."""
+    if form not in forms:
+        raise ValueError(f"form must be one of {', '.join(map(repr, forms))}, got {form!r}")
+
+
+def token_by_token(step, *sequences: Tensor | None) -> Tensor:
+    """Run `step(*tokens, state) -> (out, state)` over the tokens of sequences (..., n, d), one by one.
+
+    Args:
+        step: what to do with one token of each sequence, (..., d) each; its first state is None.
+        sequences: tensors with the same leading dimensions and length; the first is not None. For one that
+            is, the step gets None.
+
+    Returns:
+        The outputs (..., n, d_out) in the dtype of the first sequence.
+    """
+    dtype, state, outs = sequences[0].dtype, None, []
+    rows = []
+    for x in sequences:
+        if x is not None and x.is_floating_point():
+            x = x.to(working_dtype(x.dtype))
+        rows.append(itertools.repeat(None) if x is None else x.unbind(-2))
+    for tokens in zip(*rows, strict=False):
+        out, state = step(*tokens, state)
+        outs.append(out)
+    return torch.stack(outs, dim=-2).to(dtype)

@@ -1,0 +1,86 @@
+// Where tokens stand, in six ways, for one small head of attention. No DOM: node tests hold it to torch.
+import { matmul, rotary, softmax } from "./attention.js";
+
+/**
+ * The head and its words; `learned` has a row a position, `relative` an entry for each distance from -reach to reach.
+ * @typedef {{ x: number[][], wq: number[][], wk: number[][], wv: number[][], scheme: string, learned: number[][],
+ *   relative: number[], slope: number, base: number }} Head
+ */
+
+/** Names of the schemes; the first three act on the embeddings or not at all, the last two on the scores. */
+export const SCHEMES = ["none", "sinusoidal", "learned", "rotary", "alibi", "relative"];
+
+/**
+ * Sines in the even places, cosines in the odd ones.
+ * @param {number} position
+ * @param {number} d
+ * @param {number} base
+ */
+export const sinusoid = (position, d, base) =>
+  Array.from({ length: d }, (_, i) => {
+    const angle = position * base ** (-(i - (i % 2)) / d);
+    return i % 2 ? Math.cos(angle) : Math.sin(angle);
+  });
+
+/**
+ * What is added to the score of a query at m and a key at n.
+ * @param {Head} head
+ * @param {number} m
+ * @param {number} n
+ */
+export function bias(head, m, n) {
+  if (head.scheme === "alibi") return -head.slope * Math.abs(n - m);
+  if (head.scheme !== "relative") return 0;
+  const reach = (head.relative.length - 1) / 2;
+  return head.relative[Math.min(Math.max(n - m, -reach), reach) + reach];
+}
+
+/**
+ * Query, key and value of one word at one position.
+ * @param {Head} head
+ * @param {number[]} word its embedding
+ * @param {number} position
+ */
+function views(head, word, position) {
+  if (!SCHEMES.includes(head.scheme)) throw new Error(`scheme must be one of ${SCHEMES.join(", ")}, got “${head.scheme}”.`);
+  const added =
+    head.scheme === "sinusoidal"
+      ? sinusoid(position, word.length, head.base)
+      : head.scheme === "learned"
+        ? head.learned[position]
+        : word.map(() => 0);
+  const row = [word.map((value, i) => value + added[i])];
+  const [q, k, v] = [head.wq, head.wk, head.wv].map((w) => matmul(row, w)[0]);
+  const turn = (/** @type {number[]} */ t) => (head.scheme === "rotary" ? rotary(t, position, head.base) : t);
+  return { q: turn(q), k: turn(k), v };
+}
+
+/**
+ * @param {number[]} a
+ * @param {number[]} b
+ */
+const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
+
+/**
+ * The score, scaled and with its bias, of one word at m asking another at n.
+ * @param {Head} head
+ * @param {number[]} asks embedding of the query's word
+ * @param {number[]} answers embedding of the key's word
+ * @param {number} m
+ * @param {number} n
+ */
+export const score = (head, asks, answers, m, n) =>
+  dot(views(head, asks, m).q, views(head, answers, n).k) / Math.sqrt(head.wq[0].length) + bias(head, m, n);
+
+/**
+ * Attention over the words of a sentence, standing at 0, 1, 2 and so on.
+ * @param {Head} head
+ * @param {number[]} order which row of x stands at each place
+ */
+export function attendInOrder(head, order) {
+  const seen = order.map((token, place) => views(head, head.x[token], place));
+  const weights = seen.map(({ q }, m) =>
+    softmax(seen.map(({ k }, n) => dot(q, k) / Math.sqrt(q.length) + bias(head, m, n))),
+  );
+  return { weights, output: matmul(weights, seen.map(({ v }) => v)) };
+}

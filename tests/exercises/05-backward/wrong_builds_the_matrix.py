@@ -1,0 +1,7 @@
+# expect: no matrix is needed
+import torch
+
+
+def backward(weights, gradient):
+    jacobian = torch.diag_embed(weights) - weights[..., :, None] * weights[..., None, :]
+    return (jacobian @ gradient[..., None])[..., 0]

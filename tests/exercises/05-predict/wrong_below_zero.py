@@ -1,0 +1,6 @@
+# expect: No entropy is below zero
+import math
+
+
+def predict_entropy(n, spread, temperature):
+    return math.log(n) - (spread / temperature) ** 2 / 2
