@@ -92,7 +92,7 @@ def online_attention(answer: Callable) -> str:
 @exercise("12-intensity", "intensity")
 def intensity(answer: Callable) -> str:
     """Examine the arithmetic intensity of one decoding step: operations for each byte of the cache."""
-    for n, n_heads, n_kv_heads, d_head, size in ((1000, 8, 8, 64, 2), (4096, 32, 8, 128, 2), (50, 6, 1, 16, 4)):
+    for n, n_heads, n_kv_heads, d_head, size in ((1000, 15, 3, 64, 4), (4096, 32, 8, 128, 2), (50, 6, 1, 16, 4)):
         got = call(answer, n, n_heads, n_kv_heads, d_head, size)
         if isinstance(got, bool) or not isinstance(got, int | float):
             raise Wrong(f"It should return a number, it returned {got!r}.")
