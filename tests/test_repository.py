@@ -16,7 +16,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src/attnlab"
 FLOORS = {
-    "arguments": -1, "masks": 0, "positions": 0, "scores": 0, "cache": 0, "attention": 1,
+    "arguments": -2, "patterns": -1, "masks": 0, "positions": 0, "scores": 0, "cache": 0, "attention": 1,
     "self_attention": 2, "multihead": 2, "sparse": 2, "linear": 2,
     "tagging": 4, "plots": 4, "benchmark": 4, "checks": 4, "widgets": 5,
 }  # fmt: skip

@@ -51,6 +51,16 @@ def guard_returns(app: Sphinx, what: str, name: str, obj: object, options: objec
             lines[at] = lines[at][: len(lines[at]) - len(text)] + ": " + text
 
 
+def keep_bars(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Keep |x| the size of x: between two bars reStructuredText looks for the name of a substitution."""
+    example = False
+    for at, line in enumerate(lines):
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        if not example:
+            parts = re.split(r"(`+[^`]*`+)", line)  # what stands between backticks is safe
+            lines[at] = "".join(part if part[:1] == "`" else part.replace("|", r"\|") for part in parts)
+
+
 def mend_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:

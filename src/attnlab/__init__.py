@@ -10,8 +10,9 @@ Conventions, the same in every function, chapter and figure:
 - **Names**: q, k, v; d_model, d_head, n_heads; `scores` before the softmax, `weights` after it; `mask`,
   `bias`.
 
-Modules, each importing only from those before it: `arguments`; `masks`, `positions`, `scores`,
-`cache`; `attention`; `self_attention`, `multihead`, `linear`; `tagging`; `plots`, `widgets`, `checks`.
+Modules, each importing only from those before it: `arguments`, `patterns`; `masks`, `positions`, `scores`,
+`cache`; `attention`; `self_attention`, `multihead`, `sparse`, `linear`; `tagging`; `plots`,
+`benchmark`, `widgets`, `checks`.
 
 >>> import torch
 >>> attention(torch.zeros(2, 4), torch.zeros(3, 4), torch.ones(3, 1)).tolist()

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from attnlab.patterns import fixed, global_tokens, random_blocks, random_keys, strided  # noqa: F401
+
 Device = torch.device | str | None
 
 
@@ -144,7 +146,7 @@ def packed(documents: Tensor | Sequence[int], *, device: Device = None) -> Tenso
         ValueError: `documents` has no axis, no tokens, or holds other than whole numbers.
 
     References:
-        Krell et al. 2021, section 3.2.
+        Krell et al. 2021 (packing without cross-contamination).
 
     >>> packed([0, 0, 1]).int().tolist()
     [[1, 1, 0], [1, 1, 0], [0, 0, 1]]

@@ -1,6 +1,7 @@
 // Heads workshop: one layer cut into 1, 2, 4 or 8 heads, which share keys and values; what is lost, what is saved.
 //
-// For tests (data-part): heads, kv, token (radio groups), length (range input), wires (svg), numbers (table: head, K/V
+// For tests (data-part): heads, kv, token (radio groups), length (range input), wires (svg: a column of weights above
+// each query head, wires below), numbers (table: head, K/V
 // head, one weight a token, error), sums (table: this layer now, and with K/V of each head's own), caches (table of
 // published models), status.
 import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
@@ -11,7 +12,8 @@ import { cacheBytes, shared } from "./math/heads.js";
 
 const COUNTS = ["1", "2", "4", "8"];
 const WIDE = 360;
-const HIGH = 118;
+const LEFT = 52; // room for the words
+const ROW = 24;
 
 export default figure({
   name: "heads",
@@ -26,11 +28,11 @@ export default figure({
     /** @type {HTMLElement} */
     let picker;
     const pickerPlace = h("span");
+    const note = h("p", { class: "attnlab-label" });
     const wires = s("svg", {
-      viewBox: `0 0 ${WIDE} ${HIGH}`,
       role: "img",
       "data-part": "wires",
-      style: "width: 100%; max-width: 30rem; height: auto; display: block; margin: .8rem 0 0",
+      style: "width: 100%; max-width: 30rem; height: auto; display: block; margin: .4rem 0 0",
     });
     const slider = h("input", {
       type: "range",
@@ -44,16 +46,17 @@ export default figure({
     });
     const reading = h("span", { class: "attnlab-label", style: "min-width: 6.5rem" });
     const [numbers, sums, caches] = ["Where the heads look", "What is lost and saved", "Caches of published models"].map((label) =>
-      h("div", { class: "attnlab-scroll", tabindex: 0, role: "region", "aria-label": label, style: "margin-top: .8rem" }),
+      h("div", { class: "attnlab-scroll attnlab-tight", tabindex: 0, role: "region", "aria-label": label, style: "margin-top: .8rem" }),
     );
     const label = (/** @type {string} */ text) => h("span", { class: "attnlab-label", style: "min-width: 7.5rem" }, text);
     body.append(
       h("div", { class: "attnlab-row" }, label("Query heads"), heads),
       h("div", { class: "attnlab-row" }, label("Key-value heads"), kv),
       h("div", { class: "attnlab-row" }, label("Look from"), pickerPlace),
+      note,
       wires,
-      numbers,
       sums,
+      h("details", { open: true }, h("summary", {}, "Weights and errors as a table"), numbers),
       h("div", { class: "attnlab-row", style: "margin-top: 1.2rem" }, label("Published models at"), slider, reading),
       caches,
     );
@@ -104,7 +107,8 @@ export default figure({
       slider.value = String(Math.log2(length));
       slider.setAttribute("aria-valuetext", `${length} tokens`);
       reading.textContent = `${length.toLocaleString("en")} tokens`;
-      wire(n, m);
+      note.textContent = `One column for each query head: how much it takes of every word, seen from “${tokens[token]}”.`;
+      draw(state);
       fill(state);
       const kind = m === n ? (n === 1 ? "One head" : "Multi-head") : m === 1 ? "Multi-query" : "Grouped-query";
       const kept = m === n ? "all of the cache" : `1/${n / m} of the cache`;
@@ -113,29 +117,48 @@ export default figure({
     }
 
     /**
-     * Query heads above, the key-value heads they share below.
-     * @param {number} n
-     * @param {number} m
+     * A column of weights for each query head, and below it the wire to the key-value head that it shares.
+     * @param {ReturnType<typeof read>} state
      */
-    function wire(n, m) {
-      const at = (/** @type {number} */ i, /** @type {number} */ count) => 30 + ((i + 0.5) * (WIDE - 34)) / count;
-      const word = (/** @type {string} */ text, /** @type {number} */ y, /** @type {string} */ role) =>
-        s("text", { x: 2, y, "font-size": 14, fill: `var(--fig-${role})` }, text);
-      const number = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ value) =>
-        s("text", { x, y, "font-size": 14, "text-anchor": "middle", fill: "var(--fig-ink)" }, String(value + 1));
-      const queries = Array.from({ length: n }, (_, i) => [
-        s("line", { x1: at(i, n), y1: 34, x2: at(Math.floor((i * m) / n), m), y2: 78, stroke: "var(--fig-ink)", "stroke-opacity": 0.45 }),
-        s("circle", { cx: at(i, n), cy: 22, r: 12, fill: "var(--fig-paper)", stroke: "var(--fig-query)", "stroke-width": 2.5 }),
-        number(at(i, n), 27, i),
+    function draw({ n, m, tokens, token, weights }) {
+      const foot = ROW * tokens.length + 8; // where the weights end
+      const [top, low] = [foot + 16, foot + 76]; // of query heads, of keys and values
+      const at = (/** @type {number} */ i, /** @type {number} */ count) => LEFT + ((i + 0.5) * (WIDE - LEFT)) / count;
+      const cell = Math.min((WIDE - LEFT) / n, 76) - 2;
+      const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
+        s("text", { "font-size": 14, fill: "var(--fig-ink)", "text-anchor": "middle", ...where }, words);
+      const words = tokens.map((name, j) =>
+        text(name.length > 7 ? `${name.slice(0, 6)}…` : name, {
+          x: LEFT - 6, y: ROW * j + 17, "text-anchor": "end", "font-weight": j === token ? 700 : 400,
+        }),
+      );
+      const queries = weights.map((rows, i) => [
+        ...rows[token].flatMap((w, j) => [
+          s("rect", {
+            x: at(i, n) - cell / 2, y: ROW * j, width: cell, height: ROW - 2, rx: 3,
+            fill: "var(--fig-query)", "fill-opacity": (0.52 * w).toFixed(3), stroke: "var(--fig-line)", "data-weight": "",
+          }),
+          text(fmt(w), { x: at(i, n), y: ROW * j + 16 }),
+        ]),
+        s("line", { x1: at(i, n), y1: top + 12, x2: at(Math.floor((i * m) / n), m), y2: low, stroke: "var(--fig-ink)", "stroke-opacity": 0.45 }),
+        s("circle", { cx: at(i, n), cy: top, r: 12, fill: "var(--fig-paper)", stroke: "var(--fig-query)", "stroke-width": 2.5 }),
+        text(String(i + 1), { x: at(i, n), y: top + 5 }),
       ]);
       const caches = Array.from({ length: m }, (_, i) => [
-        s("rect", { x: at(i, m) - 16, y: 78, width: 16, height: 16, fill: "var(--fig-key)" }),
-        s("rect", { x: at(i, m), y: 78, width: 16, height: 16, fill: "var(--fig-value)" }),
-        number(at(i, m), 111, i),
+        s("rect", { x: at(i, m) - 16, y: low, width: 16, height: 16, fill: "var(--fig-key)", "data-cache": "" }),
+        s("rect", { x: at(i, m), y: low, width: 16, height: 16, fill: "var(--fig-value)", "data-cache": "" }),
+        text(String(i + 1), { x: at(i, m), y: low + 32 }),
       ]);
-      wires.replaceChildren(word("Q", 27, "query"), word("K", 91, "key"), word("V", 91, "value"), ...[...queries, ...caches].flat());
-      /** @type {SVGElement} */ (wires.children[2]).setAttribute("x", "13");
-      wires.setAttribute("aria-label", `${n} query ${n === 1 ? "head" : "heads"} above, wired to ${m} key and value ${m === 1 ? "head" : "heads"} below`);
+      const sides = [["Q", 18, top + 5, "query"], ["K", 12, low + 13, "key"], ["V", 26, low + 13, "value"]].map(([name, x, y, role]) =>
+        text(String(name), { x, y, fill: `var(--fig-${role})`, "font-weight": 700 }),
+      );
+      wires.replaceChildren(...words, ...queries.flat(), ...caches.flat(), ...sides);
+      wires.setAttribute("viewBox", `0 0 ${WIDE} ${low + 38}`);
+      const heads = (/** @type {number} */ count, /** @type {string} */ kind) => `${count} ${kind} ${count === 1 ? "head" : "heads"}`;
+      wires.setAttribute(
+        "aria-label",
+        `${heads(n, "query")}, each with its weights from “${tokens[token]}” to every word, wired to ${heads(m, "key and value")}`,
+      );
     }
 
     /** @param {ReturnType<typeof read>} state */
@@ -151,21 +174,22 @@ export default figure({
       numbers.replaceChildren(table("numbers", `Where “${tokens[token]}” (word ${token + 1}) looks`, ["head", "K/V head", ...tokens, "error"], looks));
       const kept = (2 * width * m) / n;
       sums.replaceChildren(
-        table("sums", "What is lost, and what is saved", ["this layer", "now", "own K/V for each head"], [
-          ["error of the output", error.toFixed(4), "0.0000"],
-          ["two heads look alike", overlap.toFixed(4), ownOverlap.toFixed(4)],
-          ["numbers cached for a token", String(kept), String(2 * width)],
+        table("sums", "What is lost, and what is saved", ["this layer", "now", "unshared"], [
+          ["output error", error.toFixed(4), "0.0000"],
+          ["heads look alike", overlap.toFixed(4), ownOverlap.toFixed(4)],
+          ["cached for a token", String(kept), String(2 * width)],
           ["bytes at 16 bits", String(2 * kept), String(4 * width)],
         ]),
       );
       const rows = /** @type {[string, number, number, number, number][]} */ (model.get("models")).map(([name, layers, all, few, dHead]) => [
         name,
+        ...[few, all].map((count) => (cacheBytes(layers, count, dHead, length) / 2 ** 30).toFixed(3)),
+        String(all),
+        String(few),
         String(layers),
-        `${all} / ${few}`,
         String(dHead),
-        ...[all, few].map((count) => (cacheBytes(layers, count, dHead, length) / 2 ** 30).toFixed(3)),
       ]);
-      const head = ["model", "layers", "heads / K/V heads", "head width", "GiB if all had their own", "GiB as published"];
+      const head = ["model", "GiB", "if all had their own", "heads", "K/V heads", "layers", "width"];
       caches.replaceChildren(table("caches", "Keys and values of one text, at 16 bits", head, rows));
     }
 
@@ -216,7 +240,7 @@ function table(part, caption, head, rows) {
       "tbody",
       {},
       ...rows.map(([first, ...rest]) =>
-        h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((cell) => (typeof cell === "string" ? h("td", {}, cell) : cell))),
+        h("tr", {}, h("th", { scope: "row", style: part === "sums" ? null : "white-space: nowrap" }, first), ...rest.map((cell) => (typeof cell === "string" ? h("td", {}, cell) : cell))),
       ),
     ),
   );

@@ -3,8 +3,9 @@
 // For tests (data-part): preset (buttons, data-value), how (radio group: "=", "&", "|"), smaller, larger, size,
 // invert, undo, late (checkbox), nudged (radio group, values -1..n-1), nudge (range), mask (table of buttons with
 // data-row and data-column), recipe, outputs (table), counters, numbers (table: weights, sum, outputs, moved), status.
-import { choices, draggable, fmt, h, safe, select, shade } from "./ui/dom.js";
+import { choices, fmt, h, safe, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { toggles } from "./ui/toggles.js";
 import * as math from "./math/masks.js";
 
 /** @typedef {import("./math/masks.js").Matrix} Matrix */
@@ -36,8 +37,8 @@ export default figure({
       value: how,
       options: [
         { value: "=", text: "alone" },
-        { value: "&", text: "& both allow" },
-        { value: "|", text: "| either allows" },
+        { value: "&", text: "& both" },
+        { value: "|", text: "| either" },
       ],
       onChange: (value) => {
         how = value;
@@ -78,9 +79,9 @@ export default figure({
         button("invert", "~ invert", () => change(math.invert(mask()), recipe.mask === JSON.stringify(mask()) ? `~(${recipe.text})` : "")),
         button("undo", "Undo", undo),
       ),
-      origin,
       h("div", { class: "attnlab-mats" }, grid, outputs),
-      h("label", { class: "attnlab-row", style: "min-height: 32px" }, late, "mask after the softmax (the wrong order)"),
+      origin, // below the cells: it changes its height while they are painted
+      h("label", { class: "attnlab-row", style: "min-height: 32px; flex-wrap: nowrap" }, late, "mask after the softmax (the wrong order)"),
       nudgeRow,
       h("div", { class: "attnlab-row" }, label("by"), slider, reading),
       counters,
@@ -142,85 +143,16 @@ export default figure({
         onChange: (value) => set({ nudged: Number(value) }),
       });
       nudgeRow.replaceChildren(label("Nudge a token"), nudges);
-      const table = h(
-        "table",
-        { "data-part": "mask", class: "attnlab-paint" },
-        h("caption", {}, "Mask, with the weights that it leaves"),
-        h("thead", {}, h("tr", {}, h("td", { style: "border: 0" }), ...tokens.map((token) => h("th", { scope: "col" }, token)))),
-        h(
-          "tbody",
-          {},
-          ...tokens.map((token, i) =>
-            h("tr", {}, h("th", { scope: "row" }, token), ...tokens.map((_, j) => h("td", { class: "attnlab-cell" }, cell(i, j)))),
-          ),
-        ),
-      );
-      table.addEventListener("keydown", walk);
-      let value = 1;
-      /** @type {[number, number]} */
-      let from = [0, 0];
-      table.addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
-        const under = cellAt(event.clientX, event.clientY);
-        if (!under || event.button) return;
-        history.push(mask());
-        value = 1 - mask()[under[0]][under[1]];
-        from = [event.clientX, event.clientY];
-        paint(...under, value);
-      });
-      draggable(table, signal, (event) => {
-        // A fast pointer jumps over cells: look at the points between.
-        const to = [event.clientX, event.clientY];
-        const steps = Math.max(1, Math.ceil(Math.hypot(to[0] - from[0], to[1] - from[1]) / 8));
-        for (let k = 1; k <= steps; k++) {
-          const under = cellAt(from[0] + ((to[0] - from[0]) * k) / steps, from[1] + ((to[1] - from[1]) * k) / steps);
-          if (under) paint(...under, value);
-        }
-        from = [to[0], to[1]];
+      const table = toggles({
+        names: tokens,
+        caption: "Mask, with the weights that it leaves",
+        part: "mask",
+        signal,
+        value: (i, j) => mask()[i][j],
+        begin: () => history.push(mask()),
+        paint,
       });
       grid.replaceChildren(table);
-    }
-
-    /**
-     * The cell under a point of the page.
-     * @param {number} x
-     * @param {number} y
-     * @returns {[number, number] | null}
-     */
-    function cellAt(x, y) {
-      const root = /** @type {Document | ShadowRoot} */ (grid.getRootNode());
-      const el = /** @type {HTMLElement | null} */ (root.elementFromPoint(x, y)?.closest("[data-row]") ?? null);
-      return el && grid.contains(el) ? [Number(el.dataset.row), Number(el.dataset.column)] : null;
-    }
-
-    /**
-     * @param {number} i
-     * @param {number} j
-     */
-    function cell(i, j) {
-      // A click without a pointer comes from a key or from an assistive tool; the pointer paints when it goes down.
-      const click = (/** @type {MouseEvent} */ event) => {
-        if (event.detail !== 0) return;
-        history.push(mask());
-        paint(i, j, 1 - mask()[i][j]);
-      };
-      return h("button", { type: "button", "data-row": i, "data-column": j, tabindex: i || j ? -1 : 0, on: { click } });
-    }
-
-    /** Arrow keys go from cell to cell; with Shift they paint what the cell they leave holds. @param {KeyboardEvent} event */
-    function walk(event) {
-      const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
-      const here = /** @type {HTMLElement} */ (event.target);
-      if (!step || here.dataset.row === undefined) return;
-      event.preventDefault();
-      const [i, j] = [Number(here.dataset.row), Number(here.dataset.column)];
-      const to = grid.querySelector(`[data-row="${i + step[0]}"][data-column="${j + step[1]}"]`);
-      if (!(to instanceof HTMLElement)) return;
-      here.tabIndex = -1;
-      to.tabIndex = 0;
-      to.focus();
-      if (!event.shiftKey) return;
-      history.push(mask());
-      paint(i + step[0], j + step[1], mask()[i][j]);
     }
 
     function read() {
@@ -266,7 +198,7 @@ export default figure({
         const open = mask()[i][j] === 1;
         at.textContent = open ? fmt(weights[i][j]) : isLate ? "×0" : "−∞";
         at.setAttribute("aria-pressed", String(open));
-        at.setAttribute("aria-label", `row ${i + 1} ${tokens[i]}, column ${j + 1} ${tokens[j]}: ${open ? `weight ${at.textContent}` : "hidden"}`);
+        at.setAttribute("aria-label", `${at.textContent}, ${open ? "weight" : "hidden"}, row ${i + 1} ${tokens[i]}, column ${j + 1} ${tokens[j]}`);
         const td = /** @type {HTMLElement} */ (at.parentElement);
         td.classList.toggle("is-closed", !open);
         shade(td, open ? weights[i][j] : 0);
@@ -280,16 +212,16 @@ export default figure({
     function drawOutputs({ tokens, which, weights, output, moved }) {
       const note = (/** @type {number} */ i) => {
         if (!mask()[i].includes(1)) return "empty row";
-        if (which < 0 || moved[i] < 1e-9) return "";
-        if (i !== which && !mask()[i][which]) return `leak: moved ${fmt(moved[i])}`;
-        return `moved ${fmt(moved[i])}${i < which ? ", looks ahead" : ""}`;
+        if (moved[i] < 1e-9) return "";
+        const hidden = i !== which && !mask()[i][which];
+        return `${fmt(moved[i])}${hidden ? " leak" : i < which ? " ahead" : ""}`;
       };
       outputs.replaceChildren(
         h(
           "table",
           { "data-part": "outputs", class: "attnlab-paint" },
           h("caption", { class: "is-output" }, "Outputs"),
-          h("thead", {}, h("tr", {}, ...["token", "sum", ...output[0].map((_, d) => `out ${d + 1}`), ""].map((t) => (t ? h("th", { scope: "col" }, t) : h("td", { style: "border: 0" }))))),
+          h("thead", {}, h("tr", {}, ...["token", "sum", ...output[0].map((_, d) => `out ${d + 1}`), "moved"].map((t) => h("th", { scope: "col" }, t)))),
           h(
             "tbody",
             {},
@@ -302,7 +234,7 @@ export default figure({
                 h("th", { scope: "row" }, token),
                 h("td", { style: bold }, fmt(sum)),
                 ...output[i].map((v) => h("td", {}, fmt(v))),
-                h("td", { class: note(i).startsWith("leak") ? "is-note is-leak" : "is-note" }, note(i)),
+                h("td", { class: note(i).endsWith("leak") ? "is-leak" : "" }, note(i)),
               );
             }),
           ),
@@ -359,39 +291,13 @@ export default figure({
     /** @returns {string} */
     function pytorch() {
       const { tokens, which, amount, isLate } = read();
-      const nudged = which < 0 ? "" : `x[${which}] += ${amount}  # the nudged token: ${tokens[which].replace(/\s/g, " ")}\n`;
-      const weigh = isLate ? "s.softmax(-1) * mask  # too late: the hidden tokens are in the sum" : "scores.softmax(s, mask)";
-      return `import torch
-
-from attnlab import scores
-
-x = torch.tensor(${JSON.stringify(model.get("x"))}, dtype=torch.float64)  # one row a token
-${nudged}mask = torch.tensor(${JSON.stringify(mask())}, dtype=torch.bool)  # True = may attend
-s = scores.scaled_dot(x, x)
-weights = ${weigh}
-print(weights)
-print(weights @ x)
-`;
+      return math.snippet({ x: model.get("x"), mask: mask(), late: isLate, nudged: which, name: tokens[which], nudge: amount });
     }
 
     /** @returns {string} the mask and its weights as a drawing */
     function svg() {
       const { tokens, weights, isLate } = read();
-      const [wide, tall, left] = [52, 36, 80];
-      const cells = mask().flatMap((row, i) =>
-        row.map((open, j) => {
-          const [x, y] = [left + j * wide, 36 + i * tall];
-          const fill = open ? `fill="#0069a8" fill-opacity="${(0.52 * weights[i][j]).toFixed(3)}"` : 'fill="#d5dae0"';
-          return (
-            `<rect x="${x}" y="${y}" width="${wide}" height="${tall}" ${fill} stroke="#57606a"/>` +
-            `<text x="${x + wide / 2}" y="${y + 23}">${open ? fmt(weights[i][j]) : isLate ? "×0" : "−∞"}</text>`
-          );
-        }),
-      );
-      const rows = tokens.map((t, i) => `<text x="40" y="${59 + i * tall}">${safe(t)}</text>`);
-      const columns = tokens.map((t, j) => `<text x="${left + (j + 0.5) * wide}" y="26">${safe(t)}</text>`);
-      const [w, hgt] = [left + 10 + wide * tokens.length, 46 + tall * tokens.length];
-      return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${w} ${hgt}" width="${w}" height="${hgt}" font-family="sans-serif" font-size="14" fill="#1b1f24" text-anchor="middle">${[...cells, ...rows, ...columns].join("")}</svg>`;
+      return math.drawing({ tokens: tokens.map(safe), mask: mask(), weights, late: isLate });
     }
 
     return { update, pytorch, svg };

@@ -34,14 +34,18 @@ def assert_shows(part, **state):
         want = [*expected.weights[head, expected.token].tolist(), expected.errors[head].item()]
         assert [float(cell) for cell in row[2:]] == pytest.approx(want, abs=6e-5)
     sums = {name: now for name, now, _ in rows_of(part, "sums")}
-    assert float(sums["error of the output"]) == pytest.approx(expected.error, abs=6e-5)
-    assert float(sums["two heads look alike"]) == pytest.approx(expected.overlap, abs=6e-5)
-    assert sums["numbers cached for a token"] == str(32 // share)
+    assert float(sums["output error"]) == pytest.approx(expected.error, abs=6e-5)
+    assert float(sums["heads look alike"]) == pytest.approx(expected.overlap, abs=6e-5)
+    assert sums["cached for a token"] == str(32 // share)
     for row, model in zip(rows_of(part, "caches"), expected.models, strict=True):
         name, layers, heads, kv_heads, d_head = model
-        assert row[:4] == [name, str(layers), f"{heads} / {kv_heads}", str(d_head)]
-        bytes_ = [4 * layers * count * d_head * expected.length for count in (heads, kv_heads)]
-        assert [float(cell) for cell in row[4:]] == pytest.approx([b / 2**30 for b in bytes_], abs=6e-4)
+        assert [row[0], *row[3:]] == [name, str(heads), str(kv_heads), str(layers), str(d_head)]
+        bytes_ = [4 * layers * count * d_head * expected.length for count in (kv_heads, heads)]
+        assert [float(cell) for cell in row[1:3]] == pytest.approx([b / 2**30 for b in bytes_], abs=6e-4)
+    drawn = part.locator('[data-part="wires"] rect[data-weight]')
+    shades = drawn.evaluate_all("(cells) => cells.map((cell) => Number(cell.getAttribute('fill-opacity')))")
+    wanted = [0.52 * w for w in expected.weights[:, expected.token].flatten().tolist()]
+    assert shades == pytest.approx(wanted, abs=6e-4)
     assert part.locator('[data-part="error"]').is_hidden()
 
 
@@ -63,7 +67,7 @@ def test_every_way_to_share(part):
         assert label.startswith(f"{heads} query head")
         assert f"{kv_heads} key and value head" in label
         assert part.locator('[data-part="wires"] circle').count() == heads
-        assert part.locator('[data-part="wires"] rect').count() == 2 * kv_heads
+        assert part.locator('[data-part="wires"] rect[data-cache]').count() == 2 * kv_heads
 
 
 def test_there_are_never_more_kv_heads_than_query_heads(part):

@@ -47,6 +47,60 @@ def test_masks_combine():
     assert either.int().tolist() == [[1, 1, 0], [1, 1, 1], [1, 1, 1]]
 
 
+@given(sizes, st.lists(st.integers(0, 11), max_size=4))
+def test_global_tokens_are_rows_and_columns(n, tokens):
+    tokens = [t % n for t in tokens]
+    want = [[i in tokens or j in tokens for j in range(n)] for i in range(n)]
+    assert masks.global_tokens(n, tokens).tolist() == want
+
+
+@given(sizes, st.integers(1, 14))
+def test_strided_is_the_neighbourhood_and_every_stride_th_token(n, stride):
+    def near(i, j):
+        return abs(i - j) <= stride or (i - j) % stride == 0
+
+    want = [[j <= i and near(i, j) for j in range(n)] for i in range(n)]
+    assert masks.strided(n, stride).tolist() == want
+    both = [[near(i, j) for j in range(n)] for i in range(n)]
+    assert masks.strided(n, stride, is_causal=False).tolist() == both
+
+
+@given(sizes, st.integers(1, 14), st.data())
+def test_fixed_is_the_own_block_and_the_ends_of_the_others(n, stride, data):
+    summary = data.draw(st.integers(0, stride))
+    blocks = [list(range(at, min(at + stride, n))) for at in range(0, n, stride)]
+    ends = {j for j in range(n) if j % stride in range(stride - summary, stride)}
+
+    def seen(i, j):
+        return j in ends or any(i in block and j in block for block in blocks)
+
+    want = [[j <= i and seen(i, j) for j in range(n)] for i in range(n)]
+    assert masks.fixed(n, stride, summary).tolist() == want
+    both = [[seen(i, j) for j in range(n)] for i in range(n)]
+    assert masks.fixed(n, stride, summary, is_causal=False).tolist() == both
+
+
+@given(st.integers(1, 20), st.integers(1, 4), st.data())
+def test_random_keys_are_whole_blocks_and_as_many_as_asked_for(n, block, data):
+    total = -(-n // block)
+    count = data.draw(st.integers(0, total))
+    mask = masks.random_keys(n, count, seed=3, block=block)
+    table = masks.random_blocks(n, count, seed=3, block=block)
+    assert table.shape == (total, count)
+    for i in range(n):
+        drawn = set(table[i // block].tolist())
+        assert len(drawn) == count
+        assert mask[i].tolist() == [j // block in drawn for j in range(n)]
+
+
+def test_random_keys_are_fixed_by_the_seed_and_drawn_evenly():
+    assert torch.equal(masks.random_keys(50, 3, seed=1), masks.random_keys(50, 3, seed=1))
+    assert not torch.equal(masks.random_keys(50, 3, seed=1), masks.random_keys(50, 3, seed=2))
+    share = sum(masks.random_keys(8, 3, seed=seed).double() for seed in range(500)) / 500
+    # Each of the 64 shares scatters about 3/8 with a standard error of 0.022.
+    assert (share - 3 / 8).abs().max() < 4 * (3 / 8 * 5 / 8 / 500) ** 0.5
+
+
 @given(sizes, st.data())
 def test_prefix_is_flex_attentions_prefix(n, data):
     length = data.draw(st.integers(0, n))
@@ -147,6 +201,16 @@ def test_leaks_says_that_a_row_is_nan():
         ),
         (lambda: masks.leaks(lambda x: x[:, 1:], 3, 2), r"return shape \(1, n = 3, ...\), it .*\(1, 2, 2\)"),
         (lambda: masks.causal(0), "n must be at least 1, got 0"),
+        (lambda: masks.global_tokens(4, [0, 4]), r"tokens must lie between 0 and n - 1 = 3, got \[0, 4\]"),
+        (lambda: masks.global_tokens(4, [0.5]), "tokens must be a list of positions"),
+        (lambda: masks.random_keys(4, 5, seed=0), "count must be at most 4"),
+        (
+            lambda: masks.random_keys(5, 3, seed=0, block=3),
+            "count must be at most 2.*blocks of 3 in 5, got 3",
+        ),
+        (lambda: masks.random_keys(4, 1, seed=0, block=0), "block must be at least 1, got 0"),
+        (lambda: masks.strided(4, 0), "stride must be at least 1, got 0"),
+        (lambda: masks.fixed(4, 2, 3), "summary must lie between 0 and stride = 2, got 3"),
         (lambda: masks.window(4, -1), "before must be at least 0, got -1"),
         (lambda: masks.window(4, 1, -2), "after must be at least 0, got -2"),
         (lambda: masks.padding([3, 5], 4), r"lengths must lie between 0 and n = 4, got \[3, 5\]"),

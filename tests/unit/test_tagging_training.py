@@ -39,7 +39,18 @@ def test_the_lookup_on_the_treebank(treebank):
 
 @pytest.mark.parametrize(
     ("row", "all_", "strong"),
-    [("word", 85.2, 68.6), ("affixes", 89.8, 70.6), ("attention", 91.2, 76.5), ("rotary", 94.5, 90.0)],
+    [
+        ("word", 85.2, 68.6),
+        ("affixes", 89.8, 70.6),
+        ("attention", 91.2, 76.5),
+        ("learned-0.02", 91.5, 77.6),
+        ("learned-0.3", 94.2, 87.9),
+        ("sinusoidal", 92.2, 80.8),
+        ("relative", 93.6, 86.1),
+        ("alibi", 92.0, 80.0),
+        ("rotary", 94.5, 90.0),
+        ("rotary-2", 95.0, 91.0),
+    ],
 )
 def test_the_stored_rows_reach_what_the_design_asks(row, all_, strong):
     stored = STORED["rows"][row]
@@ -51,7 +62,7 @@ def test_the_stored_rows_reach_what_the_design_asks(row, all_, strong):
 def test_the_stored_means_are_those_of_the_runs(row):
     stored = STORED["rows"][row]
     seeds = [run["seed"] for run in stored["runs"]]
-    assert seeds == ([None] if row == "lookup" else [0, 1, 2])
+    assert seeds == ([None] if row == "lookup" else list(range(len(seeds))))
     for key in ("all", "strong", "seconds"):
         values = [run[key] for run in stored["runs"]]
         assert stored[key]["mean"] == pytest.approx(statistics.mean(values))
@@ -63,7 +74,12 @@ def test_the_stored_results_say_where_they_come_from():
     assert STORED["data"]["sha256"] == CHECKSUMS
     assert STORED["made by"] == "python benchmarks/tagging.py"
     assert set(STORED["machine"]) == {"processor", "threads", "python", "torch"}
-    assert [row for row in STORED["rows"] if row != "lookup"] == list(benchmark().ROWS)
+    script = benchmark()
+    assert [row for row in STORED["rows"] if row != "lookup"] == list(script.ROWS)
+    for row, (name, affixes, options, changes) in script.ROWS.items():
+        stored = STORED["rows"][row]
+        assert (stored["name"], stored["options"]) == (name, options | {"affixes": affixes})
+        assert stored["training"] == script.TRAINING | changes
 
 
 def test_training_again_stays_within_the_stored_spread(treebank):

@@ -1,5 +1,6 @@
 """The heads workshop: its table holds the numbers of a layer that was built another way."""
 
+import itertools
 import json
 
 import pytest
@@ -43,8 +44,12 @@ def test_the_figure_holds_the_numbers_of_heads_in_a_loop(heads, kv_heads):
         gap = (outputs[head] - own[head]).norm() / own[head].norm()
         assert float(row[8]) == pytest.approx(gap.item(), abs=5e-5)
     sums = {row[0]: row[1:] for row in rows[heads + 1 : heads + 6]}
-    assert float(sums["error of the output"][0]) == pytest.approx(figure.error, abs=5e-5)
-    assert sums["numbers cached for a token"] == [str(32 * kv_heads // heads), "32"]
+    assert float(sums["output error"][0]) == pytest.approx(figure.error, abs=5e-5)
+    pairs = list(itertools.combinations(weights, 2))
+    common = [torch.minimum(a, b).sum(-1).mean().item() for a, b in pairs] or [1.0]
+    assert figure.overlap == pytest.approx(sum(common) / len(common), abs=1e-12)
+    assert float(sums["heads look alike"][0]) == pytest.approx(figure.overlap, abs=5e-5)
+    assert sums["cached for a token"] == [str(32 * kv_heads // heads), "32"]
     assert sums["bytes at 16 bits"] == [str(64 * kv_heads // heads), "64"]
 
 
@@ -83,12 +88,12 @@ def test_the_angle_of_a_head_changes_no_score_of_its_own():
 def test_the_published_caches_are_two_times_layers_heads_width_length():
     figure = HeadsWorkshop(kv_heads=2, length=8192)
     rows = {row[0]: row[1:] for row in Cells(figure._repr_html_()).rows}
-    assert rows["Llama 2 7B"] == ["32", "32 / 32", "128", "4.000", "4.000"]
-    assert rows["Llama 2 70B"] == ["80", "64 / 8", "128", "20.000", "2.500"]
+    assert rows["Llama 2 7B"] == ["4.000", "4.000", "32", "32", "32", "128"]
+    assert rows["Llama 2 70B"] == ["2.500", "20.000", "64", "8", "80", "128"]
     for name, layers, heads, kv_heads, d_head in MODELS:
         numbers = 2 * layers * d_head * 8192
-        got = [float(cell) for cell in rows[name][3:]]
-        assert got == pytest.approx([2 * numbers * heads / 2**30, 2 * numbers * kv_heads / 2**30], abs=6e-4)
+        got = [float(cell) for cell in rows[name][:2]]
+        assert got == pytest.approx([2 * numbers * kv_heads / 2**30, 2 * numbers * heads / 2**30], abs=6e-4)
 
 
 def test_settings_are_the_state_and_stay_small():

@@ -16,6 +16,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     chapter03,
     chapter04,
     chapter05,
+    chapter06,
     chapter07,
     chapter08,
 )

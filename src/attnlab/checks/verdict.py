@@ -197,4 +197,6 @@ def _same(a: Any, b: Any) -> bool:
 
 def _describe(arguments: tuple) -> str:
     parts = [f"shape {tuple(a.shape)}" if isinstance(a, Tensor) else repr(a) for a in arguments]
+    if not parts:
+        return "no arguments"
     return "arguments " + ", ".join(parts) if len(parts) > 1 else "argument " + parts[0]

@@ -28,7 +28,7 @@ def delta_rule(
 
     Args:
         q: queries (..., n, d_k); the scale, if any, is the caller's.
-        k: keys (..., n, d_k), of length 1: longer ones let the state grow without bound when β |k|² > 2.
+        k: keys (..., n, d_k), of length 1: longer ones let the state grow without bound when β ‖k‖² > 2.
         v: values (..., n, d_v).
         beta: rates β (..., n, 1), from 0 to 1.
         mask: boolean, broadcastable to (..., 1, n), True = may be attended to. A hidden token leaves the

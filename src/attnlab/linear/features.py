@@ -87,8 +87,8 @@ def _draw(d: int, n_features: int, orthogonal: bool, generator: torch.Generator 
 class PositiveFeatures:
     """FAVOR+: φ(q)·φ(k) estimates exp(q·k / √d), without bias and always positive.
 
-    φ(x) = exp(w·x' - |x'|²/2) / √m for each of the m rows w of a random matrix, with x' = x / d^¼. Averaged
-    over w ~ N(0, I), φ(q)·φ(k) is exp(q'·k'). The spread around it grows fast with |q' + k'|: see `variance`.
+    φ(x) = exp(w·x' - ‖x'‖²/2) / √m for each of the m rows w of a random matrix, with x' = x / d^¼. Averaged
+    over w ~ N(0, I), φ(q)·φ(k) is exp(q'·k'). The spread around it grows fast with ‖q' + k'‖: see `variance`.
 
     Attributes:
         projection: (m, d), rows from N(0, I).
@@ -155,8 +155,8 @@ class PositiveFeatures:
     def variance(self, q: Tensor, k: Tensor) -> Tensor:
         """Return the variance of φ(q)·φ(k) over draws of independent rows; orthogonal rows have no more.
 
-        One feature's product is exp(w·s - (|q'|² + |k'|²)/2) with s = q' + k', and E exp(w·s) = exp(|s|²/2).
-        So its variance is exp(2 q'·k') (exp(|s|²) - 1), and m features divide it by m.
+        One feature's product is exp(w·s - (‖q'‖² + ‖k'‖²)/2) with s = q' + k', and E exp(w·s) = exp(‖s‖²/2).
+        So its variance is exp(2 q'·k') (exp(‖s‖²) - 1), and m features divide it by m.
 
         Args:
             q: queries (..., n_q, d).
@@ -173,9 +173,9 @@ class PositiveFeatures:
 
 @dataclass(frozen=True, eq=False)
 class FourierFeatures:
-    """Random Fourier features: φ(x)·φ(y) estimates the *Gaussian* kernel exp(-|x - y|² / 2σ²).
+    """Random Fourier features: φ(x)·φ(y) estimates the *Gaussian* kernel exp(-‖x - y‖² / 2σ²).
 
-    That is not exp(x·y/σ²): the two differ by exp((|x|² + |y|²) / 2σ²). Random feature attention therefore
+    That is not exp(x·y/σ²): the two differ by exp((‖x‖² + ‖y‖²) / 2σ²). Random feature attention therefore
     gives every query and key length 1, and the factor becomes a constant, which the division removes. The
     features take both signs, so an estimate of a small weight can come out negative.
 

@@ -228,15 +228,15 @@ class HeadsWorkshop(Figure):
         width, own = len(self.w_k[0]), _overlap(self.attend(self.heads)[1])
         kept = 2 * width * self.kv_heads // self.heads
         sums = table_of(
-            ["this layer", "now", "own K/V for each head"],
+            ["this layer", "now", "unshared"],
             [
-                ["error of the output", f"{self.error:.4f}", "0.0000"],
+                ["output error", f"{self.error:.4f}", "0.0000"],
                 [
-                    "two heads look alike",
+                    "heads look alike",
                     f"{self.overlap:.4f}",
                     f"{own:.4f}",
                 ],
-                ["numbers cached for a token", str(kept), str(2 * width)],
+                ["cached for a token", str(kept), str(2 * width)],
                 ["bytes at 16 bits", str(2 * kept), str(4 * width)],
             ],
         )
@@ -246,18 +246,12 @@ class HeadsWorkshop(Figure):
         rows = []
         for name, layers, heads, kv_heads, d_head in self.models:
             each = 4 * layers * d_head * self.length  # keys and values, two bytes a number
-            shape = [str(layers), f"{heads} / {kv_heads}", str(d_head)]
             # Halves go up, as in the page's script.
-            gib = [math.floor(1000 * each * count / 2**30 + 0.5) / 1000 for count in (heads, kv_heads)]
-            rows.append([name, *shape, *(f"{x:.3f}" for x in gib)])
-        head = [
-            "model",
-            "layers",
-            "heads / K/V heads",
-            "head width",
-            "GiB if all had their own",
-            "GiB as published",
-        ]
+            gib = [math.floor(1000 * each * count / 2**30 + 0.5) / 1000 for count in (kv_heads, heads)]
+            rows.append(
+                [name, *(f"{x:.3f}" for x in gib), str(heads), str(kv_heads), str(layers), str(d_head)]
+            )
+        head = ["model", "GiB", "if all had their own", "heads", "K/V heads", "layers", "width"]
         return table_of(head, rows)
 
     def caption(self) -> str:

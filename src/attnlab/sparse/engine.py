@@ -1,0 +1,180 @@
+"""The one loop under all patterns: attention over a list of tiles, merged by their log-sum-exp.
+
+A pattern is a list of tiles: rectangles of the score matrix. A query finds three things in a tile: the
+largest score m, the sum of exponentials l = sum exp(s - m), and the mean of the values o. Two finds merge:
+
+    m = max(m1, m2),   l = l1 exp(m1 - m) + l2 exp(m2 - m),   o = (l1 exp(m1 - m) o1 + l2 exp(m2 - m) o2) / l
+
+so the tiles may come in any order, and no row of weights is ever whole. The backward pass keeps only o, m and
+l of each query, and computes each tile's weights again: memory stays linear in both directions.
+
+References: Milakov and Gimelshein 2018, section 3 (merging); Dao et al. 2022, algorithms 1 and 4 (backward).
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from attnlab.sparse.tiles import HIDDEN, Layer, Step, portions
+
+LOG2E = math.log2(math.e)
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    layers: list[Layer],
+    *,
+    backward: list[Layer] | None = None,
+    key_bias: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Attend along the tiles of all layers together.
+
+    Args:
+        q: queries (heads, n_q, d_k).
+        k: keys (heads, n_k, d_k).
+        v: values (heads, n_k, d_v).
+        layers: the first must hold every query exactly once, and so must any with an order. A pair that is
+            visible in two tiles counts twice.
+        backward: the same pairs in other tiles, for the backward pass. The first layer must hold every key
+            exactly once: then their gradients are stored and not added up.
+        key_bias: (heads, n_k), 0 for a key that may be attended to and `HIDDEN` for one that may not.
+        scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
+
+    Returns:
+        Output (heads, n_q, d_v), and which queries see no key, (heads, n_q, 1): their output is zeros. The
+        output can be differentiated once.
+    """
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    key_bias = None if key_bias is None else key_bias[..., None]
+    return _Attend.apply(q, k, v, key_bias, layers, backward, scale)
+
+
+class _Attend(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q, k, v, key_bias, layers, backward, scale):
+        exact = exact_dtype(q)
+        # Of each query: the mean of the values so far, the largest score, the sum of exp(score - largest).
+        # The last two stay apart: their logarithmic sum would lose what a score of 1e4 leaves of the digits.
+        made = [torch.empty(*q.shape[:2], d, device=q.device, dtype=exact) for d in (v.shape[2], 1, 1)]
+        out, top, total = made
+        for layer in layers:
+            for some, steps in portions(layer, q.shape[0], q.is_cuda):
+                order, first = steps[0].order, layer is layers[0]
+                q_, k_, v_, hidden = (_arranged(x, some, order) for x in (q, k, v, key_bias))
+                places = [x[some] if order is None else torch.empty_like(x[some]) for x in made]
+                for step in steps:
+                    s = _scores(step, step.queries(q_).to(exact), step.keys(k_).to(exact), hidden, scale)
+                    most = s.amax(-1, keepdim=True)
+                    # exp2 after a factor, because exp takes twenty times as long on hidden scores.
+                    weights = s.sub_(most).mul_(LOG2E).exp2_()
+                    found = torch.bmm(weights, step.keys(v_).to(exact)), most, weights.sum(-1, keepdim=True)
+                    rows = [step.tiles.queries.view(x, step.first, step.count) for x in places]
+                    (_store if first or order is not None else _merge)(*found, *rows)
+                if order is not None:
+                    mean, most, parts = (_restored(x, order) for x in places)
+                    (_store if first else _merge)(
+                        mean.mul_(parts), most, parts, out[some], top[some], total[some]
+                    )
+        # A query that saw hidden keys only holds a mean of what it may not see, and passes back nothing.
+        empty = top < HIDDEN / 2
+        if empty.any():
+            out.masked_fill_(empty, 0.0)
+            total.masked_fill_(empty, math.inf)
+        ctx.mark_non_differentiable(empty)
+        ctx.save_for_backward(q, k, v, out, top, total, key_bias)
+        ctx.layers, ctx.stored, ctx.scale = backward or layers, backward is not None, scale
+        return out.to(v.dtype), empty
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad, _):
+        q, k, v, out, top, total, key_bias = ctx.saved_tensors
+        exact, scale, layers = top.dtype, ctx.scale, ctx.layers
+        make = torch.empty_like if ctx.stored else torch.zeros_like
+        sums = torch.zeros_like(q, dtype=exact), make(k, dtype=exact), make(v, dtype=exact)
+        # dS = P * (dP - rowsum(dO * O)) is the Jacobian of the softmax, without its matrix. P is
+        # exp(S - top) / total, and the division is done on dO, which is smaller.
+        inner = torch.stack([(g * o).sum(-1, keepdim=True) for g, o in zip(grad, out, strict=True)])
+        for layer in layers:
+            fresh = ctx.stored and layer is layers[0]
+            for some, steps in portions(layer, q.shape[0], q.is_cuda):
+                order = steps[0].order
+                given = (q, k, v, key_bias, grad, inner, top, total)
+                q_, k_, v_, hidden, *of_queries = (_arranged(x, some, order) for x in given)
+                dq, dk, dv = (x[some] if order is None else torch.zeros_like(x[some]) for x in sums)
+                for step in steps:
+                    rows, columns, first = step.tiles.queries, step.tiles.keys, step.first
+                    qs, g, row, most, parts = (step.queries(x).to(exact) for x in (q_, *of_queries))
+                    ks, vs = step.keys(k_).to(exact), step.keys(v_).to(exact)
+                    g, row = g / parts, row / parts
+                    p = _scores(step, qs, ks, hidden, scale, most).mul_(LOG2E).exp2_()
+                    columns.add(dv, torch.bmm(p.transpose(1, 2), g), first, 1.0, fresh)
+                    ds = torch.baddbmm(row.expand_as(p), g, vs.transpose(1, 2), beta=-1).mul_(p)
+                    rows.add(dq, torch.bmm(ds, ks), first, scale, False)
+                    columns.add(dk, torch.bmm(ds.transpose(1, 2), qs), first, scale, fresh)
+                if order is not None:
+                    for whole, part in zip(sums, (dq, dk, dv), strict=True):
+                        whole[some].add_(_restored(part, order))
+        dq, dk, dv = sums
+        return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype), None, None, None, None
+
+
+def exact_dtype(x: Tensor) -> torch.dtype:
+    """Name the type to compute in: half precision is too coarse to add up many tiles."""
+    return torch.float64 if x.dtype == torch.float64 else torch.float32
+
+
+def _scores(
+    step: Step, q: Tensor, k: Tensor, key_bias: Tensor | None, scale: float, norm: Tensor | None = None
+) -> Tensor:
+    """Return biased scores, less the norms of their rows: (heads * count, rows, columns)."""
+    shape = (q.shape[0], q.shape[1], k.shape[1])
+    bias = step.bias(q.shape[0] // step.count)
+    if norm is not None:
+        bias = -norm.expand(shape) if bias is None else bias - norm
+    if bias is None:
+        s = torch.bmm(q, k.transpose(1, 2)).mul_(scale)
+    else:
+        s = torch.baddbmm(bias.to(q.dtype), q, k.transpose(1, 2), alpha=scale)
+    if key_bias is not None:
+        s += step.keys(key_bias).transpose(1, 2)
+    return s
+
+
+def _store(found: Tensor, most: Tensor, parts: Tensor, out: Tensor, top: Tensor, total: Tensor) -> None:
+    """Write down what a tile found: the first that its queries see."""
+    torch.div(found.view(out.shape), parts.view(total.shape), out=out)
+    top.copy_(most.view(top.shape))
+    total.copy_(parts.view(total.shape))
+
+
+def _merge(found: Tensor, most: Tensor, parts: Tensor, out: Tensor, top: Tensor, total: Tensor) -> None:
+    """Join what a tile found with what its queries found before: the online softmax."""
+    found, most, parts = found.view(out.shape), most.view(top.shape), parts.view(total.shape)
+    highest = torch.maximum(top, most)
+    before, now = total * (top - highest).exp_(), (most - highest).exp_()
+    total.copy_(before + parts * now)
+    out.mul_(before.div_(total)).addcmul_(found, now.div_(total))
+    top.copy_(highest)
+
+
+def _arranged(x: Tensor | None, some: slice, order: Tensor | None) -> Tensor | None:
+    """Return some heads of x (heads, n, d), their tokens in the layer's order."""
+    if x is None or order is None:
+        return None if x is None else x[some]
+    if order.shape[0] == 1:
+        return x[some].index_select(1, order[0])
+    return x[some].gather(1, order[..., None].expand(-1, -1, x.shape[2]))
+
+
+def _restored(x: Tensor, order: Tensor) -> Tensor:
+    """Put rows that lie in an order back to where they came from."""
+    places = torch.arange(order.shape[1], device=order.device).expand_as(order)
+    return _arranged(x, slice(None), torch.empty_like(order).scatter_(1, order, places))

@@ -1,0 +1,162 @@
+"""Reformer's attention: tokens whose vectors point the same way are sorted next to each other."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnlab.arguments import at_least
+from attnlab.sparse.inputs import along, check, check_key_mask
+from attnlab.sparse.tiles import HIDDEN, Layer, Rows, Step, Tiles
+
+
+def lsh(
+    qk: Tensor,
+    v: Tensor,
+    *,
+    n_hashes: int = 4,
+    chunk: int = 64,
+    seed: int = 0,
+    buckets: Tensor | None = None,
+    is_causal: bool = True,
+    key_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> Tensor:
+    """Attend to the tokens whose vectors hash alike, found by sorting: n log n instead of n².
+
+    Queries are the vectors qk, keys the same vectors at length one. In each round of hashing the tokens are
+    sorted by bucket (by position within a bucket, tokens hidden by `key_mask` last), the sorted row is cut
+    into chunks, and every token sees its chunk and the chunk before. What this is, exactly: let N_ij be the
+    number of rounds in which i sees j. Token i gets the mean of the values with weights proportional to
+
+        N_ij exp(scale · q_i · k_j)    over j < i when causal, over j ≠ i otherwise,
+
+    which is dense attention with the bias log N_ij. A token sees itself only if it sees no other. A key found
+    in several rounds counts that often; the paper also describes dividing by N_ij.
+
+    Args:
+        qk: queries and keys (..., n, d_k).
+        v: values (..., n, d_v).
+        n_hashes: rounds; more find more of the large weights.
+        chunk: tokens a chunk.
+        seed: number that fixes the random directions.
+        buckets: (..., n_hashes, n) whole numbers to use in place of `lsh_buckets`.
+        is_causal: hide later tokens.
+        key_mask: (batch, n) or (batch, 1, n), True = may be attended to, as `masks.padding` makes it.
+        scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
+
+    Returns:
+        Output (..., n, d_v); zeros for a query that sees no key.
+
+    Raises:
+        TypeError: key_mask is not boolean.
+        ValueError: shapes do not fit, or n_hashes or chunk is smaller than 1.
+
+    References:
+        Kitaev et al. 2020, section 2.
+
+    >>> qk = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 0.1], [0.1, 2.0]])
+    >>> lsh(qk, torch.eye(4), chunk=2, buckets=torch.tensor([[0, 1, 0, 1]]))[2].tolist()
+    [1.0, 0.0, 0.0, 0.0]
+    """
+    n = check(qk, qk, v)
+    at_least(1, n_hashes=n_hashes, chunk=chunk)
+    if buckets is None:
+        buckets = lsh_buckets(qk, n_hashes, -(-n // chunk), seed=seed)
+    if buckets.shape[:-2] != qk.shape[:-2] or buckets.shape[-1] != n:
+        raise ValueError(f"buckets must have shape (..., n_hashes, n) beside qk {tuple(qk.shape)}, "
+                         f"got {tuple(buckets.shape)}")  # fmt: skip
+    if key_mask is not None:
+        check_key_mask(qk, key_mask)
+        hidden = ~key_mask.reshape(qk.shape[0], *(1 for _ in qk.shape[1:-1]), n)
+        buckets = buckets.masked_fill(hidden, int(buckets.max()) + 1)
+    order = _sorted(buckets).reshape(-1, *buckets.shape[-2:])  # (heads, n_hashes, n)
+    tiles = _chunks(n, min(chunk, n), _causal if is_causal else _both_ways)
+    layers = [Layer(tiles, order[:, turn].contiguous()) for turn in range(order.shape[1])]
+    out, empty = along(layers, qk, F.normalize(qk, dim=-1), v, key_mask, scale)
+    alone = empty if key_mask is None else empty & ~hidden[..., 0, :, None]
+    return torch.where(alone, v, out)
+
+
+@torch.no_grad()
+def lsh_buckets(x: Tensor, n_hashes: int, n_buckets: int, *, seed: int) -> Tensor:
+    """Hash vectors by direction: the bucket is the random direction to which a vector points most.
+
+    Directions come in opposite pairs, r and -r. A vector is hashed twice and the bucket is the pair of
+    answers: that takes about 2 sqrt(n_buckets) directions in place of n_buckets.
+
+    Args:
+        x: vectors (..., n, d); their lengths do not matter.
+        n_hashes: how many hashes, each with directions of its own, the same for all leading dimensions.
+        n_buckets: how many buckets are wanted; the number used is the square of an even number near it.
+        seed: number that fixes the directions.
+
+    Returns:
+        Whole numbers (..., n_hashes, n).
+
+    References:
+        Andoni et al. 2015, section 3 (cross-polytope hash); Kitaev et al. 2020, section 2.
+
+    >>> x = torch.tensor([[1.0, 2.0], [2.0, 4.0], [-1.0, -2.0]])
+    >>> a, b, c = lsh_buckets(x, 1, 4, seed=0)[0].tolist()
+    >>> a == b, a == c
+    (True, False)
+    """
+    half = max(1, round(n_buckets**0.5 / 2))
+    generator = torch.Generator().manual_seed(seed)
+    directions = torch.randn(2, n_hashes * half, x.shape[-1], generator=generator).to(x.device)
+    first, second = (_most(x, side, n_hashes, half) for side in directions)
+    return first * (2 * half) + second
+
+
+def _most(x: Tensor, directions: Tensor, n_hashes: int, half: int) -> Tensor:
+    """Return the largest of the products with the directions and their opposites, (..., n_hashes, n).
+
+    The number of a direction is written into the last bits of its product, so that one maximum finds both.
+    Of two products that differ in those bits alone the later direction wins.
+    """
+    product = directions @ x.float().transpose(-2, -1)  # (..., n_hashes * half, n)
+    product = product.unflatten(-2, (n_hashes, half))
+    bits = (2 * half - 1).bit_length()
+    names = torch.arange(half, dtype=torch.int32, device=x.device)[:, None]
+    size = product.abs().view(torch.int32) & (-1 << bits)  # positive floats are ordered like their bits
+    return ((size | names * 2) + (product < 0)).amax(-2) & ((1 << bits) - 1)
+
+
+def _sorted(buckets: Tensor) -> Tensor:
+    """Return the tokens' positions in the order of their buckets, ties in the order of the sequence."""
+    if buckets.is_cpu and int(buckets.max()) < 2**15:
+        # NumPy sorts 16-bit numbers by counting, forty times as fast as torch compares them.
+        return torch.from_numpy(buckets.to(torch.int16).numpy().argsort(-1, kind="stable"))
+    return buckets.sort(stable=True, dim=-1).indices
+
+
+def _chunks(n: int, chunk: int, bias) -> tuple[Tiles, ...]:
+    """Let each chunk of the sorted row see itself and the one before."""
+    whole, rest = divmod(n, chunk)
+    tiles = [Tiles(Rows(0, chunk), Rows(0, chunk), 1, bias)]
+    if whole > 1:
+        tiles.append(Tiles(Rows(chunk, chunk, chunk), Rows(0, 2 * chunk, chunk), whole - 1, bias))
+    if rest:
+        start = whole * chunk
+        tiles.append(Tiles(Rows(start, rest), Rows(start - chunk, chunk + rest), 1, bias))
+    return tuple(tiles)
+
+
+def _distance(step: Step) -> Tensor:
+    """Return how far each key lies behind each query in the sequence, (heads, count, rows, columns)."""
+    place = step.order[..., None].float()  # exact up to 2^24 tokens
+    queries = step.tiles.queries.view(place, step.first, step.count)
+    keys = step.tiles.keys.view(place, step.first, step.count)
+    return queries - keys.transpose(2, 3)
+
+
+def _causal(step: Step) -> Tensor:
+    """Hide the token itself and the future: the distance is below 1, and the bias HIDDEN or lower."""
+    return _distance(step).sub_(1).clamp_(max=0).mul_(-HIDDEN)
+
+
+def _both_ways(step: Step) -> Tensor:
+    """Hide the token itself."""
+    return _distance(step).abs_().sub_(1).clamp_(max=0).mul_(-HIDDEN)

@@ -1,0 +1,5 @@
+# expect: The mask should be boolean
+def mask_for(lengths, n):
+    place = torch.arange(n)
+    mask = (place[None, :] <= place[:, None]) & (place < lengths[:, None])[:, None, :]
+    return torch.zeros(mask.shape).masked_fill(~mask, float("-inf"))
