@@ -79,20 +79,28 @@ def online_attention(answer: Callable) -> str:
         raise Wrong(f"It should return {rounded(want)}, it returned {rounded(got)}.")
     got = want_tensor(call(answer, scores + 1e4, values, 2), (3,))
     if not got.isfinite().all():
-        raise Wrong("With scores around 10,000 it returns inf or NaN. Subtract the largest score so far before exp.")
+        raise Wrong(
+            "With scores around 10,000 it returns inf or NaN. Subtract the largest score so far before exp."
+        )
     if not near(got, (scores + 1e4).softmax(0) @ values, 1e-3):
         raise Wrong("With 10,000 added to every score the output changes. A softmax feels only differences.")
     falling = scores.sort(descending=True)
     got = want_tensor(call(answer, falling.values, values[falling.indices], 2), (3,))
     if not near(got, want):
-        raise Wrong("When the largest score is in the first tile it goes wrong: the maximum so far must not shrink.")
+        raise Wrong(
+            "When the largest score is in the first tile it goes wrong: the maximum so far must not shrink."
+        )
     return "Three running numbers, any tile, any score: the output of the whole row."
 
 
 @exercise("12-intensity", "intensity")
 def intensity(answer: Callable) -> str:
     """Examine the arithmetic intensity of one decoding step: operations for each byte of the cache."""
-    for n, n_heads, n_kv_heads, d_head, size in ((1000, 15, 3, 64, 4), (4096, 32, 8, 128, 2), (50, 6, 1, 16, 4)):
+    for n, n_heads, n_kv_heads, d_head, size in (
+        (1000, 15, 3, 64, 4),
+        (4096, 32, 8, 128, 2),
+        (50, 6, 1, 16, 4),
+    ):
         got = call(answer, n, n_heads, n_kv_heads, d_head, size)
         if isinstance(got, bool) or not isinstance(got, int | float):
             raise Wrong(f"It should return a number, it returned {got!r}.")
