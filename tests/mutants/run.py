@@ -218,6 +218,13 @@ MUTANTS = (
            "if watch.largest > 4 * p.numel():", "if False:", "exercises/test_exercises.py"),
     Mutant("a prediction that keeps all of the variance", "checks/chapter05.py",
            "if abs(got - measured) > 0.02:", "if abs(got - measured) < 0.02:", "exercises/test_exercises.py"),
+    Mutant("a strided checker that calls the column right", "checks/chapter13.py",
+           "(past & (close | (place % stride == 0)),", "(past & (close | (place % stride == n)),",
+           "exercises/test_exercises.py"),
+    Mutant("a block window that may build the matrix", "checks/chapter13.py",
+           "if watch.numbers > long**2 // 4:", "if watch.numbers > long**3:", "exercises/test_exercises.py"),
+    Mutant("a block window whose gradient is not asked", "checks/chapter13.py",
+           "if any(slope.isnan().any() for slope in slopes):", "if False:", "exercises/test_exercises.py"),
 )  # fmt: skip
 QUICK = ("no scale", "mask after the softmax", "causal sees one ahead", "rotary shifted by one",
          "heads split without moving them", "a checker that ignores the axis")  # fmt: skip
