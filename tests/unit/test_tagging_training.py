@@ -62,7 +62,7 @@ def test_the_stored_rows_reach_what_the_design_asks(row, all_, strong):
 def test_the_stored_means_are_those_of_the_runs(row):
     stored = STORED["rows"][row]
     seeds = [run["seed"] for run in stored["runs"]]
-    assert seeds == ([None] if row == "lookup" else list(range(len(seeds))))
+    assert seeds == ([None] if row == "lookup" else [0, 1, 2])
     for key in ("all", "strong", "seconds"):
         values = [run[key] for run in stored["runs"]]
         assert stored[key]["mean"] == pytest.approx(statistics.mean(values))
