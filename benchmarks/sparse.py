@@ -1,16 +1,24 @@
 """Sparse attention beside the packages people use: time and memory, into benchmarks/results/sparse.json.
 
-    python benchmarks/sparse.py [--sizes 512 ... 16384] [--repeats 7] [--threads 1] [--no-memory]
+    python benchmarks/sparse.py [--sizes 512 ... 16384] [--repeats 7] [--parts times alone memory]
 
-Batch 1, 8 heads of 64, single precision. All candidates of a size run in turn, round after round; what is
-kept are medians and the ratios within rounds. On a CPU the clock counts the seconds that this process computed.
-The packages to compare with are in benchmarks/requirements.txt; one that is missing is said to be missing.
+Batch 1, 8 heads of 64, single precision. All candidates of a size run in turn, round after round; kept are
+medians and the ratios within rounds. On a CPU the clock counts the seconds that this process computed. The
+packages to compare with are in benchmarks/requirements.txt; one that is missing is said to be missing.
+
+"times" are taken in one process. There a package that allocates much finds memory that another has freed; in
+a process of its own it must ask the system for it, page by page, and takes up to 1.7 times as long. "alone"
+times each pair in a fresh process; both are written down.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +28,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab import masks, sparse
-from attnlab.benchmark import ceilings, compare, peak_memory, provenance, slope, store
+from attnlab.benchmark import Clock, ceilings, compare, peak_memory, provenance, slope, store
 
 RESULTS = Path(__file__).parent / "results" / "sparse.json"
 HEADS, WIDTH = 8, 64
@@ -69,19 +77,24 @@ def reformer(n: int, device: str) -> Form:
 
 
 def hugging_face(n: int, device: str) -> Form:
-    """BigBird of transformers without its projections; in eval mode it draws no random blocks anew."""
+    """BigBird of transformers, without its projections.
+
+    It draws its random blocks anew at every call in training mode, which is what a backward pass belongs to. In
+    evaluation mode all of them are block 0, and the draw costs nothing.
+    """
     from transformers import BigBirdConfig
     from transformers.models.big_bird import modeling_big_bird as big_bird
 
     config = BigBirdConfig(hidden_size=HEADS * WIDTH, num_attention_heads=HEADS, block_size=BLOCK,
                            num_random_blocks=3, attention_probs_dropout_prob=0.0)  # fmt: skip
-    layer = big_bird.BigBirdBlockSparseAttention(config).to(device).eval()
+    layer = big_bird.BigBirdBlockSparseAttention(config).to(device)
     all_of_them = torch.ones(1, n, device=device)
     blocked, band, rows, columns = big_bird.BigBirdModel.create_masks_for_block_sparse_attn(
         all_of_them, BLOCK
     )
 
     def run(q, k, v):
+        layer.train(torch.is_grad_enabled())
         out, _ = layer.bigbird_block_sparse_attention(
             q, k, v, band, rows, columns, blocked, blocked, HEADS, 3, WIDTH, BLOCK, BLOCK, 1, n, n,
             seed=0, plan_from_length=None, plan_num_rand_blocks=None, output_attentions=False)  # fmt: skip
@@ -181,23 +194,38 @@ once = run(make({n}, "cpu"), {n}, "cpu")
     return peak_memory("once()", setup)
 
 
+def alone(pair: tuple[str, str], n: int, threads: int) -> dict[str, float]:
+    """Time a pair in a process of its own: no third package has grown the heap for either of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "pair.json"
+        options = ["--parts", "times", "--only", *pair, "--sizes", n, "--repeats", 5]
+        options += ["--threads", threads, "--out", out]
+        subprocess.run([sys.executable, __file__, *map(str, options)], check=True, capture_output=True)
+        found = json.loads(out.read_text())["ratios"]
+    return {which: found[which][f"{pair[0]} against {pair[1]}"][str(n)] for which in PASSES}
+
+
 def main() -> None:
     """Read the command line, measure and write."""
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parts = ("times", "alone", "memory")
     arguments.add_argument("--sizes", nargs="+", type=int, default=[512, 1024, 2048, 4096, 8192, 16384])
     arguments.add_argument("--repeats", type=int, default=7)
     arguments.add_argument("--threads", type=int, default=1)
     arguments.add_argument("--only", nargs="+", choices=CANDIDATES, default=list(CANDIDATES))
-    arguments.add_argument("--no-memory", action="store_true")
+    arguments.add_argument(
+        "--parts", nargs="+", choices=parts, default=list(parts), help="the others are kept"
+    )
     arguments.add_argument("--out", type=Path, default=RESULTS)
     chosen = arguments.parse_args()
     torch.set_num_threads(chosen.threads)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     clock = time.perf_counter if device == "cuda" or chosen.threads > 1 else time.process_time
     there, missing = runnable(chosen.only, device)
-    results = {
+    results = json.loads(chosen.out.read_text()) if chosen.out.exists() else {}
+    results |= {
         "made by": "python benchmarks/sparse.py",
         "shape": {"batch": 1, "heads": HEADS, "width": WIDTH, "dtype": "float32"},
         "settings": {
@@ -209,40 +237,51 @@ def main() -> None:
         },
         "clock": f"time.{clock.__name__}",
         "machine": provenance(*PEERS),
-        "ceilings": ceilings(),
         "missing": missing,
-        "seconds": {which: {} for which in PASSES},
     }
-    for n in chosen.sizes:
-        for which, of in PASSES.items():
-            forms = {name: make(n, device) for name, (make, most) in there.items() if n <= most}
-            timed = {name: of(form, n, device) for name, form in forms.items()}
-            repeats = max(3, min(chosen.repeats, chosen.repeats * 8192 // n))
-            result = compare(timed, repeats=repeats, clock=clock)
-            results["seconds"][which][str(n)] = result.summary(
-                base="SDPA, causal" if "SDPA, causal" in timed else None
-            )
-            pairs = results.setdefault("ratios", {}).setdefault(which, {})
-            for ours, theirs, *_ in PAIRS:
-                if ours in timed and theirs in timed:
-                    ratio = result.ratio(theirs, ours)
-                    pairs.setdefault(f"{ours} against {theirs}", {})[str(n)] = ratio
-                    print(f"{n:6d} {which:21s} {ours} {ratio:.2f} times as fast as {theirs}", flush=True)
-            store(chosen.out, results)
-    results["slopes"] = {which: slopes(by_size) for which, by_size in results["seconds"].items()}
-    if device == "cpu" and not chosen.no_memory:
-        memory = results.setdefault("peak bytes", {which: {} for which in PASSES})
-        for n in (4096, 16384):
+    if "times" in chosen.parts:
+        results["ceilings"] = ceilings(clock=clock)
+        results["seconds"] = {which: {} for which in PASSES}
+        results["ratios"] = {which: {} for which in PASSES}
+        for n in chosen.sizes:
             for which in PASSES:
-                of_size = memory[which].setdefault(str(n), {})
-                for name, (_, most) in there.items():
-                    if n <= most:
-                        of_size[name] = peak(name, n, which, chosen.threads)
+                times(results, there, n, which, device, chosen.repeats, clock)
+                store(chosen.out, results)
+        results["slopes"] = {which: slopes(by_size) for which, by_size in results["seconds"].items()}
+        store(chosen.out, results)
+    if "alone" in chosen.parts and device == "cpu":
+        for ours, theirs, *_ in PAIRS:
+            for n in (n for n in (4096, 8192, 16384) if n in chosen.sizes and {ours, theirs} <= set(there)):
+                ratios = alone((ours, theirs), n, chosen.threads)
+                results.setdefault("ratios alone", {}).setdefault(f"{ours} against {theirs}", {})[str(n)] = (
+                    ratios
+                )
+                print(f"{n} alone: {ours} against {theirs} {ratios}", flush=True)
+                store(chosen.out, results)
+    if "memory" in chosen.parts and device == "cpu":
+        for n in (n for n in (4096, 16384) if n in chosen.sizes):
+            for which in PASSES:
+                of_size = results.setdefault("peak bytes", {}).setdefault(which, {}).setdefault(str(n), {})
+                for name in (name for name, (_, most) in there.items() if n <= most):
+                    of_size[name] = peak(name, n, which, chosen.threads)
+                    store(chosen.out, results)
                 print(
                     n, which, {name: f"{size / 2**20:.0f} MiB" for name, size in of_size.items()}, flush=True
                 )
-                store(chosen.out, results)
-    store(chosen.out, results)
+
+
+def times(results: dict, there: dict, n: int, which: str, device: str, repeats: int, clock: Clock) -> None:
+    """Time all candidates of one size in turn, and note medians and ratios."""
+    forms = {name: make(n, device) for name, (make, most) in there.items() if n <= most}
+    timed = {name: PASSES[which](form, n, device) for name, form in forms.items()}
+    result = compare(timed, repeats=max(3, min(repeats, repeats * 8192 // n)), clock=clock)
+    base = "SDPA, causal" if "SDPA, causal" in timed else None
+    results["seconds"][which][str(n)] = result.summary(base)
+    for ours, theirs, *_ in PAIRS:
+        if ours in timed and theirs in timed:
+            ratio = result.ratio(theirs, ours)
+            results["ratios"][which].setdefault(f"{ours} against {theirs}", {})[str(n)] = ratio
+            print(f"{n:6d} {which:21s} {ours} {ratio:.2f} times as fast as {theirs}", flush=True)
 
 
 def slopes(by_size: dict[str, dict]) -> dict[str, dict[str, float | None]]:
