@@ -77,24 +77,19 @@ def reformer(n: int, device: str) -> Form:
 
 
 def hugging_face(n: int, device: str) -> Form:
-    """BigBird of transformers, without its projections.
-
-    It draws its random blocks anew at every call in training mode, which is what a backward pass belongs to. In
-    evaluation mode all of them are block 0, and the draw costs nothing.
-    """
+    """BigBird of transformers without its projections, in evaluation mode: it draws no random blocks."""
     from transformers import BigBirdConfig
     from transformers.models.big_bird import modeling_big_bird as big_bird
 
     config = BigBirdConfig(hidden_size=HEADS * WIDTH, num_attention_heads=HEADS, block_size=BLOCK,
                            num_random_blocks=3, attention_probs_dropout_prob=0.0)  # fmt: skip
-    layer = big_bird.BigBirdBlockSparseAttention(config).to(device)
+    layer = big_bird.BigBirdBlockSparseAttention(config).to(device).eval()
     all_of_them = torch.ones(1, n, device=device)
     blocked, band, rows, columns = big_bird.BigBirdModel.create_masks_for_block_sparse_attn(
         all_of_them, BLOCK
     )
 
     def run(q, k, v):
-        layer.train(torch.is_grad_enabled())
         out, _ = layer.bigbird_block_sparse_attention(
             q, k, v, band, rows, columns, blocked, blocked, HEADS, 3, WIDTH, BLOCK, BLOCK, 1, n, n,
             seed=0, plan_from_length=None, plan_num_rand_blocks=None, output_attentions=False)  # fmt: skip
