@@ -240,7 +240,7 @@ function table(part, caption, head, rows) {
       "tbody",
       {},
       ...rows.map(([first, ...rest]) =>
-        h("tr", {}, h("th", { scope: "row", style: "white-space: nowrap" }, first), ...rest.map((cell) => (typeof cell === "string" ? h("td", {}, cell) : cell))),
+        h("tr", {}, h("th", { scope: "row", style: part === "sums" ? null : "white-space: nowrap" }, first), ...rest.map((cell) => (typeof cell === "string" ? h("td", {}, cell) : cell))),
       ),
     ),
   );

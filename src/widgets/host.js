@@ -1,9 +1,11 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
 import calculator from "./calculator.js";
 import heads from "./heads.js";
+import linear from "./linear.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
 import online from "./online.js";
+import patterns from "./patterns.js";
 import positions from "./positions.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
@@ -12,9 +14,11 @@ const FIGURES = Object.fromEntries(
   [
     calculator,
     heads,
+    linear,
     lookup,
     masks,
     online,
+    patterns,
     positions,
     saturation,
     tag,

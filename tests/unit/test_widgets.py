@@ -7,9 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
-from attnlab import attention, scores, widgets
+from attnlab import attention, linear, scores, widgets
 from attnlab.tagging import shipped
+from attnlab.widgets import linear as linear_figure
+from attnlab.widgets import saturation
 
 X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
 W = [[0.5, -1.0], [2.0, 0.25]]
@@ -221,6 +224,78 @@ def test_without_rescaling_single_precision_overflows_and_underflows():
 def test_online_softmax_names_bad_input(changes, message):
     with pytest.raises(ValueError, match=message):
         widgets.OnlineSoftmax(**({"scores": [0.0, 1.0], "values": [1.0, 2.0]} | changes))
+
+
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("kind", ["window", "strided", "fixed", "mixed"])
+def test_sparse_patterns_count_what_paths_of_that_many_layers_reach(kind, causal):
+    figure = widgets.SparsePatterns(kind, n=14, width=3, globals=1, random=1, causal=causal, query=9)
+    rows = Cells(figure._repr_html_()).rows
+    assert len(rows) == 9
+    sees = [{j for j in range(14) if figure.mask[i, j]} for i in range(14)]
+    assert all(i in seen for i, seen in enumerate(sees))
+    assert not causal or all(max(seen) == i for i, seen in enumerate(sees))
+    reached = [{i} for i in range(14)]
+    for layers, row in enumerate(rows[1:], start=1):
+        reached = [set().union(*(reached[j] for j in sees[i])) for i in range(14)]
+        assert row[:3] == [str(layers), str(len(reached[9])), str(sum(map(len, reached)))]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "ring"}, "kind must be one of window, strided, fixed, mixed; got 'ring'"),
+        ({"n": 99}, "n must be a whole number from 4 to 48, got 99"),
+        ({"depth": 0}, "depth must be a whole number from 1 to 8, got 0"),
+        ({"query": 36}, "query must be a whole number from 0 to 35, got 36"),
+    ],
+)
+def test_sparse_patterns_name_bad_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        widgets.SparsePatterns(**changes)
+
+
+@pytest.mark.parametrize("mapped", ["elu", "random"])
+def test_linear_against_softmax_holds_the_packages_numbers(mapped):
+    figure = widgets.LinearAgainstSoftmax(list("abcd"), map=mapped, features=32, sharpness=0.8, seed=2)
+    q, k, v = linear_figure.drawn(4, 0.8)
+    rows = Cells(figure._repr_html_()).rows
+    _, exact = attention(q, k, v, need_weights=True)
+    assert [[float(x) for x in row[1:]] for row in rows[1:5]] == [
+        [pytest.approx(w, abs=0.0051) for w in row] for row in exact.tolist()
+    ]
+    directions = saturation.normals(2, 32 * 8).view(32, 8)
+    features = linear.elu_plus_one if mapped == "elu" else linear.PositiveFeatures(directions)
+    out = linear.linear_attention(q, k, v, features=features)
+    want = ((out - exact @ v).norm() / (exact @ v).norm()).item()
+    assert figure.compared().error == pytest.approx(want, abs=1e-9)
+    assert float(rows[11][2]) == pytest.approx(want, abs=5.1e-5)
+
+
+def test_the_counts_of_linear_against_softmax_are_those_of_the_products():
+    figure = widgets.LinearAgainstSoftmax(map="random", features=16, length=128)
+    fq, v = torch.zeros(128, 16), torch.zeros(128, 64)
+    counts = {}
+    for name, run in (("scores", lambda: (fq @ fq.T) @ v), ("values", lambda: fq @ (fq.T @ v))):
+        with FlopCounterMode(display=False) as counter:
+            run()
+        counts[name] = counter.get_total_flops() // 2
+    assert figure.multiplications() == {"softmax": 2 * 128 * 128 * 64} | counts
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"tokens": ["a"]}, r"tokens must be 2 to 8 words, got \['a'\]"),
+        ({"map": "relu"}, "map must be one of elu, random; got 'relu'"),
+        ({"features": 3}, "features must be one of 1, 2, 4, .*; got 3"),
+        ({"sharpness": 0.0}, "sharpness must be above 0 and at most 3, got 0.0"),
+        ({"query": 6}, "query must be a whole number from 0 to 5, got 6"),
+    ],
+)
+def test_linear_against_softmax_names_bad_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        widgets.LinearAgainstSoftmax(**changes)
 
 
 @pytest.mark.parametrize(

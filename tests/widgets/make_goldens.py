@@ -19,12 +19,15 @@ from attnlab import attention, masks
 from attnlab.tagging import shipped, words
 from attnlab.widgets import (
     HeadsWorkshop,
+    LinearAgainstSoftmax,
     MaskPainter,
     OnlineSoftmax,
     PositionsLab,
     Saturation,
     SoftLookup,
+    SparsePatterns,
 )
+from attnlab.widgets import linear as linear_figure
 from attnlab.widgets import saturation as saturating
 
 FOLDER = Path(__file__).parent / "goldens"
@@ -227,6 +230,51 @@ def online() -> list[dict]:
     return cases
 
 
+def linear() -> list[dict]:
+    """Compare both feature maps with softmax; the outputs by the bracket that the page does not use first."""
+    cases = []
+    for n, (mapped, features), sharpness in itertools.product(
+        (2, 6), (("elu", 64), ("random", 1), ("random", 64)), (0.3, 1.0, 2.5)
+    ):
+        figure = LinearAgainstSoftmax(
+            list("abcdefgh"[:n]),
+            map=mapped,
+            features=features,
+            sharpness=sharpness,
+            seed=5,
+        )
+        given = {key: getattr(figure, key) for key in ("map", "features", "sharpness", "seed")} | {"n": n}
+        got = figure.compared()
+        q, k, v = linear_figure.drawn(n, sharpness)
+        fq, fk = (linear_figure.phi(x, mapped, features, 5) for x in (q, k))
+        want = {
+            "exact": got.exact.tolist(),
+            "weights": got.weights.tolist(),
+            "valuesFirst": (fq @ (fk.T @ v) / (fq @ fk.sum(0))[:, None]).tolist(),
+            "scoresFirst": (got.weights @ v).tolist(),
+            "error": got.error,
+            "errorOfMean": got.error_of_mean,
+        }
+        cases.append({"given": given, "want": want})
+    return cases
+
+
+def patterns() -> list[dict]:
+    """Draw every pattern, causal or not, and the layers after which each pair is reached."""
+    cases = []
+    for kind, causal, (n, width) in itertools.product(
+        ("window", "strided", "fixed", "mixed"), (True, False), ((12, 1), (23, 4), (36, 6))
+    ):
+        figure = SparsePatterns(kind, n=n, width=width, globals=2, random=3, causal=causal)
+        given = {key: getattr(figure, key) for key in ("kind", "n", "width", "globals", "random", "causal")}
+        reach = torch.stack([figure.reach(depth) for depth in range(1, 6)]).int()
+        layers = torch.where(reach[-1] > 0, 6 - reach.sum(0), 0)
+        cases.append(
+            {"given": given, "want": {"mask": figure.mask.int().tolist(), "layers": layers.tolist()}}
+        )
+    return cases
+
+
 def saturation() -> dict:
     """Sample scores, and measure rows from uniform to one-hot; derivatives by torch's own differentiation."""
     samples = []
@@ -295,9 +343,11 @@ def text_rules() -> list[dict]:
 GOLDENS = {
     "calculator": calculator,
     "heads": heads,
+    "linear": linear,
     "lookup": lookup,
     "masks": mask_painter,
     "online": online,
+    "patterns": patterns,
     "positions": positions,
     "saturation": saturation,
     "tagger": tagger,

@@ -9,9 +9,11 @@ without scripts, in print and for screen readers the table still tells the truth
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
+from attnlab.widgets.linear import LinearAgainstSoftmax
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
 from attnlab.widgets.online import OnlineSoftmax
+from attnlab.widgets.patterns import SparsePatterns
 from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
@@ -20,11 +22,13 @@ __all__ = [
     "Calculator",
     "Figure",
     "HeadsWorkshop",
+    "LinearAgainstSoftmax",
     "MaskPainter",
     "OnlineSoftmax",
     "PositionsLab",
     "Saturation",
     "SoftLookup",
+    "SparsePatterns",
     "TagSentence",
     "enable_in_colab",
 ]

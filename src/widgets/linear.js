@@ -1,0 +1,207 @@
+// Linear attention against softmax: two feature maps, two orders of brackets; what is blurred, and where the cost goes.
+//
+// For tests (data-part): map, order (radio groups), features, sharpness, length, query (range inputs), draw (button),
+// exact, approximate (tables: token, one weight a token), numbers (table: measure, softmax, linear, mean of all values),
+// cost (table: computed, multiplications), status.
+import { choices, fmt, h, safe, select, shade } from "./ui/dom.js";
+import { figure } from "./ui/frame.js";
+import { WIDTH, compare, cost } from "./math/linear.js";
+
+const FEATURES = Array.from({ length: 10 }, (_, p) => 2 ** p);
+const LENGTHS = Array.from({ length: 11 }, (_, p) => 64 * 2 ** p);
+const SHARPEST = 3;
+const HEAD = 64; // the width of a head in the counts
+
+/** @param {number} x */
+const big = (x) => x.toLocaleString("en");
+
+export default figure({
+  name: "linear",
+  title: "Linear attention against softmax",
+  keys: ["tokens", "map", "features", "sharpness", "seed", "order", "length", "query"],
+  setup({ model, body, say, set }) {
+    const maps = choices({
+      label: "Feature map", part: "map", value: "elu",
+      options: [{ value: "elu", text: "elu + 1" }, { value: "random", text: "positive random" }],
+      onChange: (map) => set({ map }),
+    });
+    const orders = choices({
+      label: "Brackets", part: "order", value: "scores",
+      options: [{ value: "scores", text: "(φ(Q) φ(K)ᵀ) V" }, { value: "values", text: "φ(Q) (φ(K)ᵀ V)" }],
+      onChange: (order) => set({ order }),
+    });
+    const draw = h("button", { type: "button", "data-part": "draw", on: { click: () => set({ seed: model.get("seed") + 1 }) } }, "New features");
+    /**
+     * @param {string} part
+     * @param {string} words
+     * @param {Record<string, number>} limits
+     * @param {(value: number) => Record<string, any>} change
+     */
+    function range(part, words, limits, change) {
+      const input = h("input", {
+        type: "range", ...limits, "data-part": part, "aria-label": words,
+        style: "flex: 1 1 7rem; min-width: 0; min-height: 28px; accent-color: var(--fig-query)",
+        on: { input: () => set(change(Number(input.value))) },
+      });
+      const shown = h("span", { style: "min-width: 3.2rem; font-variant-numeric: tabular-nums" });
+      const label = h("span", { class: "attnlab-label", style: "flex: none; width: 7.5rem" }, words);
+      return { input, row: h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, label, input, shown), show: (/** @type {number} */ at, /** @type {string} */ text) => {
+        input.value = String(at);
+        input.setAttribute("aria-valuetext", text);
+        shown.textContent = text;
+      } };
+    }
+    const features = range("features", "Random features", { min: 0, max: FEATURES.length - 1, step: 1 }, (p) => ({ features: FEATURES[p] }));
+    const sharpness = range("sharpness", "Size of q and k", { min: 0.1, max: SHARPEST, step: 0.1 }, (x) => ({ sharpness: Math.round(x * 10) / 10 }));
+    const length = range("length", "Tokens to count", { min: 0, max: LENGTHS.length - 1, step: 1 }, (p) => ({ length: LENGTHS[p] }));
+    const query = range("query", "Token that looks", { min: 0, max: 1, step: 1 }, (i) => ({ query: i }));
+    const [tables, numbers, costs] = [h("div", { class: "attnlab-mats" }), h("div", {}), h("div", {})];
+    body.append(
+      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Feature map"), maps, draw),
+      features.row,
+      sharpness.row,
+      query.row,
+      tables,
+      numbers,
+      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Brackets"), orders),
+      length.row,
+      costs,
+    );
+
+    function read() {
+      /** @type {any} */
+      const state = Object.fromEntries(["tokens", "map", "features", "sharpness", "seed", "order", "length", "query"].map((key) => [key, model.get(key)]));
+      const n = state.tokens?.length;
+      if (!Array.isArray(state.tokens) || n < 2 || n > 8) throw new Error("tokens must be 2 to 8 words.");
+      if (!["elu", "random"].includes(state.map)) throw new Error(`map must be elu or random, got ${state.map}.`);
+      if (!["scores", "values"].includes(state.order)) throw new Error(`order must be scores or values, got ${state.order}.`);
+      if (!FEATURES.includes(state.features)) throw new Error(`features must be a power of two from 1 to 512, got ${state.features}.`);
+      if (!LENGTHS.includes(state.length)) throw new Error(`length must be 64 times a power of two, up to 65536, got ${state.length}.`);
+      if (!(state.sharpness > 0 && state.sharpness <= SHARPEST)) throw new Error(`sharpness must be above 0 and at most ${SHARPEST}, got ${state.sharpness}.`);
+      if (!Number.isInteger(state.seed) || state.seed < 0) throw new Error(`seed must be a whole number, 0 or larger, got ${state.seed}.`);
+      if (!Number.isInteger(state.query) || state.query < 0 || state.query >= n) throw new Error(`query must be a whole number from 0 to ${n - 1}, got ${state.query}.`);
+      return { ...state, n, got: compare({ ...state, n }) };
+    }
+
+    /**
+     * @param {string} part
+     * @param {string} caption
+     * @param {string[]} head
+     * @param {string[][]} rows
+     */
+    const table = (part, caption, head, rows) =>
+      h(
+        "div",
+        { class: "attnlab-scroll attnlab-tight", tabindex: 0, role: "group", "aria-label": caption, style: "margin-top: .6rem" },
+        h(
+          "table",
+          { "data-part": part },
+          h("caption", {}, caption),
+          h("thead", {}, h("tr", {}, ...head.map((t) => h("th", { scope: "col" }, t)))),
+          h("tbody", {}, ...rows.map(([first, ...rest]) => h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((t) => h("td", {}, t))))),
+        ),
+      );
+
+    /**
+     * A table of weights, the row of the chosen token marked.
+     * @param {string} part
+     * @param {string} caption
+     * @param {number[][]} weights
+     * @param {string[]} tokens
+     * @param {number} chosen
+     */
+    function weightTable(part, caption, weights, tokens, chosen) {
+      const whole = table(part, caption, ["token", ...tokens], weights.map((row, i) => [tokens[i], ...row.map((w) => fmt(w))]));
+      whole.querySelectorAll("tbody tr").forEach((/** @type {any} */ row, /** @type {number} */ i) => {
+        row.querySelectorAll("td").forEach((/** @type {any} */ cell, /** @type {number} */ j) => {
+          shade(cell, weights[i][j]);
+          if (i === chosen) cell.style.boxShadow = "inset 0 2px 0 var(--fig-output), inset 0 -2px 0 var(--fig-output)";
+        });
+      });
+      return whole;
+    }
+
+    function update() {
+      const { tokens, map, features: count, sharpness: size, order, length: many, query: chosen, n, got } = read();
+      select(maps, map);
+      select(orders, order);
+      features.show(FEATURES.indexOf(count), String(count));
+      sharpness.show(size, fmt(size, 1));
+      length.show(LENGTHS.indexOf(many), big(many));
+      query.input.max = String(n - 1);
+      query.show(chosen, tokens[chosen]);
+      features.row.hidden = draw.hidden = map === "elu";
+      const most = (/** @type {number[][]} */ weights) => Math.max(...weights[chosen]);
+      tables.replaceChildren(
+        weightTable("exact", "softmax", got.exact, tokens, chosen),
+        weightTable("approximate", map === "elu" ? "elu + 1" : `${count} random features`, got.weights, tokens, chosen),
+      );
+      const uniform = got.exact.map((/** @type {number[]} */ row) => row.map(() => 1 / n));
+      numbers.replaceChildren(
+        table("numbers", "How sharp, and how far off", ["measure", "softmax", "linear", "mean of all"], [
+          [`largest weight of “${tokens[chosen]}”`, most(got.exact).toFixed(4), most(got.weights).toFixed(4), most(uniform).toFixed(4)],
+          ["error of the output", "0.0000", got.error.toFixed(4), got.errorOfMean.toFixed(4)],
+        ]),
+      );
+      const m = map === "elu" ? HEAD : count;
+      const counted = cost(many, m, HEAD);
+      const mark = (/** @type {string} */ which) => (order === which ? " ←" : "");
+      costs.replaceChildren(
+        table("cost", `Multiplications of one head of ${HEAD}, ${m} features, ${big(many)} tokens`, ["computed", "multiplications"], [
+          ["softmax(Q Kᵀ) V", big(counted.softmax)],
+          [`(φ(Q) φ(K)ᵀ) V${mark("scores")}`, big(counted.scoresFirst)],
+          [`φ(Q) (φ(K)ᵀ V)${mark("values")}`, big(counted.valuesFirst)],
+        ]),
+      );
+      const chosenCost = order === "scores" ? counted.scoresFirst : counted.valuesFirst;
+      const ratio = counted.softmax / chosenCost;
+      say(
+        `Error ${fmt(got.error)} of the output${got.error >= got.errorOfMean ? ", no better than the mean of all values" : ` (the mean of all values: ${fmt(got.errorOfMean)})`}. ` +
+          `Both brackets agree to ${got.orders < 1e-12 ? "1e-12" : got.orders.toExponential(0)}. ` +
+          (ratio >= 1 ? `The chosen one does ${fmt(ratio, 1)} times fewer multiplications than softmax.` : `The chosen one does ${fmt(1 / ratio, 1)} times more multiplications than softmax.`),
+      );
+    }
+
+    /** @returns {string} */
+    function pytorch() {
+      const { tokens, map, features: count, sharpness: size, seed, n } = read();
+      return `import torch
+
+from attnlab.widgets.linear import drawn, phi
+
+q, k, v = drawn(${n}, ${size})  # ${tokens.join(", ")}
+fq, fk = (phi(x, ${JSON.stringify(map)}, ${count}, ${seed}) for x in (q, k))
+softmax = (q @ k.T / ${WIDTH} ** 0.5).softmax(-1) @ v
+scores_first = fq @ fk.T
+scores_first = scores_first / scores_first.sum(-1, keepdim=True) @ v
+values_first = fq @ (fk.T @ v) / (fq @ fk.sum(0))[:, None]
+print("orders", (scores_first - values_first).abs().max().item())
+print("error", ((values_first - softmax).norm() / softmax.norm()).item())
+`;
+    }
+
+    /** @returns {string} both tables of weights as a drawing */
+    function svg() {
+      const { tokens, n, got } = read();
+      const side = 52;
+      const one = (/** @type {number[][]} */ weights, /** @type {string} */ title, /** @type {number} */ left) =>
+        `<text x="${left}" y="16" text-anchor="start">${title}</text>` +
+        weights
+          .flatMap((row, i) => [
+            ...row.map(
+              (w, j) =>
+                `<rect x="${left + 60 + j * side}" y="${44 + i * 30}" width="${side}" height="30" fill="#0069a8" fill-opacity="${(0.52 * w).toFixed(3)}" stroke="#d5dae0"/>` +
+                `<text x="${left + 60 + (j + 0.5) * side}" y="${64 + i * 30}">${fmt(w)}</text>`,
+            ),
+            `<text x="${left + 52}" y="${64 + i * 30}" text-anchor="end">${safe(tokens[i])}</text>`,
+            `<text x="${left + 60 + (i + 0.5) * side}" y="36">${safe(tokens[i])}</text>`,
+          ])
+          .join("");
+      const wide = 70 + n * side;
+      const [total, high] = [2 * wide + 10, 54 + n * 30];
+      return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${total} ${high}" width="${total}" height="${high}" font-family="sans-serif" font-size="14" fill="#1b1f24" text-anchor="middle">${one(got.exact, "softmax", 0)}${one(got.weights, "linear", wide + 10)}</svg>`;
+    }
+
+    return { update, pytorch, svg };
+  },
+});
