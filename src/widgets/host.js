@@ -5,6 +5,7 @@ import linear from "./linear.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
 import online from "./online.js";
+import patterns from "./patterns.js";
 import positions from "./positions.js";
 import saturation from "./saturation.js";
 import tag from "./tag.js";
@@ -17,6 +18,7 @@ const FIGURES = Object.fromEntries(
     lookup,
     masks,
     online,
+    patterns,
     positions,
     saturation,
     tag,

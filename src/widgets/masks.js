@@ -79,8 +79,8 @@ export default figure({
         button("invert", "~ invert", () => change(math.invert(mask()), recipe.mask === JSON.stringify(mask()) ? `~(${recipe.text})` : "")),
         button("undo", "Undo", undo),
       ),
-      origin,
       h("div", { class: "attnlab-mats" }, grid, outputs),
+      origin, // below the cells: it changes its height while they are painted
       h("label", { class: "attnlab-row", style: "min-height: 32px; flex-wrap: nowrap" }, late, "mask after the softmax (the wrong order)"),
       nudgeRow,
       h("div", { class: "attnlab-row" }, label("by"), slider, reading),

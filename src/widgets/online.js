@@ -69,7 +69,7 @@ export default figure({
     /** @type {SVGElement[]} */
     let handles = [];
     const seen = s("g", {});
-    const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 10, fill: "var(--fig-ink)", ...props }, words);
+    const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 12, fill: "var(--fig-ink)", ...props }, words);
     const scores = () => /** @type {number[]} */ (model.get("scores"));
     const count = (/** @type {number} */ tile) => Math.ceil(scores().length / tile);
     const column = () => WIDE / scores().length;

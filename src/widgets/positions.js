@@ -5,13 +5,13 @@
 // output 2), curve (table: distance, a column for each query position), status.
 import { choices, draggable, fmt, h, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
-import { SCHEMES, attendInOrder, score } from "./math/positions.js";
+import { SCHEMES, attendInOrder, score, shuffled, snippet } from "./math/positions.js";
+import { PLANE, drawOutputs } from "./ui/outputs.js";
 
 const LAST = 31; // the line of positions goes from 0 to this
 const FAR = 12; // the curve shows distances from -FAR to FAR
 const [WIDE, HIGH] = [300, 346];
 const [TOP, BOTTOM] = [172, 306]; // of the curve
-const PLANE = 240;
 const NAMES = { none: "none", sinusoidal: "sinusoids", learned: "learned", rotary: "RoPE", alibi: "ALiBi", relative: "relative bias" };
 const px = (/** @type {number} */ position) => 20 + (position * (WIDE - 40)) / LAST;
 const dx = (/** @type {number} */ distance) => 34 + ((distance + FAR) * (WIDE - 52)) / (2 * FAR);
@@ -46,7 +46,7 @@ export default figure({
     const button = (/** @type {string} */ text, /** @type {string} */ part, /** @type {() => void} */ click) =>
       h("button", { type: "button", "data-part": part, on: { click } }, text);
     const rows = h("tbody");
-    const head = h("tr");
+    const columns = h("tr");
     const curve = h("tbody");
     const scroll = (/** @type {string} */ label, /** @type {any} */ table) =>
       h("div", { class: "attnlab-scroll", tabindex: 0, role: "group", "aria-label": label, style: "margin-top: .6rem" }, table);
@@ -64,7 +64,7 @@ export default figure({
         plane,
       )),
       scroll("Outputs of the sentence", h("table", { "data-part": "numbers" }, h("thead", {}, h("tr", {}, ...heads(["place", "token", "output 1", "output 2"]))), rows)),
-      h("details", {}, h("summary", {}, "Scores over the distance"), scroll("Scores over the distance", h("table", { "data-part": "curve" }, h("thead", {}, head), curve))),
+      h("details", {}, h("summary", {}, "Scores over the distance"), scroll("Scores over the distance", h("table", { "data-part": "curve" }, h("thead", {}, columns), curve))),
     );
 
     let picked = -1;
@@ -96,7 +96,7 @@ export default figure({
       const shape = {
         query: () => s("path", { d: "M 0 -11 L 11 0 L 0 11 L -11 0 Z", fill: "var(--fig-query)" }),
         key: () => s("circle", { r: 10, fill: "var(--fig-key)" }),
-        both: () => s("rect", { y: -13, height: 26, rx: 9, fill: "var(--fig-tint)", stroke: "var(--fig-quiet)" }),
+        both: () => s("rect", { y: -15, height: 30, rx: 9, fill: "var(--fig-tint)", stroke: "var(--fig-quiet)" }),
       }[which];
       const g = s(
         "g",
@@ -177,7 +177,7 @@ export default figure({
       const { output } = attendInOrder(head, order);
       const written = attendInOrder(head, range(0, order.length - 1)).output;
       const moved = order.map((token, p) => Math.hypot(...output[p].map((v, d) => v - written[token][d])));
-      drawPlane(order.map((/** @type {number} */ token, /** @type {number} */ p) => ({ name: names[token], at: output[p], from: written[token] })), boxes[head.scheme]);
+      drawOutputs(plane, order.map((/** @type {number} */ token, /** @type {number} */ p) => ({ name: names[token], at: output[p], from: written[token] })), boxes[head.scheme]);
       // Kept while they fit, so that the focus stays on the chip that was pressed.
       if (chips.childElementCount !== order.length) chips.replaceChildren(...order.map((_, p) => button("", "token", () => pick(p))));
       [...chips.children].forEach((chip, p) => {
@@ -188,7 +188,7 @@ export default figure({
       const row = (/** @type {string[]} */ [first, ...rest]) => h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((t) => h("td", {}, t)));
       rows.replaceChildren(...order.map((token, p) => row([String(p), names[token], ...output[p].map((v) => fmt(v, 4))])));
       const starts = [m, ...[0, 10, 21, LAST].filter((at) => at !== m)];
-      head_(starts);
+      columns.replaceChildren(...heads(["key minus query", ...starts.map((at) => `query at ${at}`)]));
       curve.replaceChildren(
         ...range(-FAR, FAR).map((d) => row([fmt(d, 0), ...starts.map((at) => (at + d < 0 || at + d > LAST ? "" : fmt(ask(at, at + d), 4)))])),
       );
@@ -198,11 +198,6 @@ export default figure({
       const same = twins(names, now.tokens, order, output);
       const shuffle = order.every((t, p) => t === p) ? "" : Math.max(...moved) < 1e-9 ? " The new order changed no token's output." : ` The new order moved an output by up to ${fmt(Math.max(...moved))}.`;
       say(`${names[asks]} at ${m} asks ${names[answers]} at ${n}, distance ${fmt(n - m, 0)}: score ${fmt(value)}. ${shift}${same}${shuffle}`);
-    }
-
-    /** @param {number[]} starts */
-    function head_(starts) {
-      head.replaceChildren(...heads(["key minus query", ...starts.map((at) => `query at ${at}`)]));
     }
 
     /** @param {number} p */
@@ -244,104 +239,30 @@ export default figure({
           s("circle", { cx: dx(n - m), cy: y(value), r: 6, fill: "var(--fig-key)", stroke: "var(--fig-paper)", "stroke-width": 2 }),
           text(Math.min(Math.max(dx(n - m), 50), WIDE - 40), y(value) - 11, fmt(value), "middle", "var(--fig-ink)"),
         );
+        // A halo: dashed curves may run behind the number.
+        const halo = { stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" };
+        for (const [key, v] of Object.entries(halo)) /** @type {Element} */ (drawn.lastElementChild).setAttribute(key, String(v));
       }
-      const set_ = (/** @type {SVGElement} */ g, /** @type {number} */ x, /** @type {number} */ at, /** @type {string} */ words, /** @type {string} */ label, /** @type {number} */ now, /** @type {string} */ spoken) => {
+      const put = (/** @type {SVGElement} */ g, /** @type {number} */ x, /** @type {number} */ at, /** @type {string} */ words, /** @type {string} */ label, /** @type {number} */ now, /** @type {string} */ spoken) => {
         g.setAttribute("transform", `translate(${x.toFixed(1)} ${at})`);
         /** @type {SVGElement} */ (g.lastElementChild).textContent = words;
         for (const [key, v] of Object.entries({ "aria-label": label, "aria-valuenow": now, "aria-valuetext": spoken })) g.setAttribute(key, String(v));
       };
       const near = (/** @type {number} */ x) => Math.min(Math.max(x, 34), WIDE - 34);
-      set_(handles.query, px(m), 34, names[asks], `query of ${names[asks]}`, m, `position ${m}`);
-      set_(handles.key, px(n), 106, names[answers], `key of ${names[answers]}`, n, `position ${n}`);
+      put(handles.query, px(m), 34, names[asks], `query of ${names[asks]}`, m, `position ${m}`);
+      put(handles.key, px(n), 106, names[answers], `key of ${names[answers]}`, n, `position ${n}`);
       for (const [g, p] of /** @type {[SVGElement, number][]} */ ([[handles.query, m], [handles.key, n]])) {
         /** @type {SVGElement} */ (g.lastElementChild).setAttribute("x", (near(px(p)) - px(p)).toFixed(1));
       }
       const width = Math.max(Math.abs(px(n) - px(m)), 44);
       const middle = Math.min(Math.max((px(m) + px(n)) / 2, width / 2), WIDE - width / 2);
-      set_(handles.both, middle, 70, fmt(n - m, 0), "query and key together", m, `query at ${m}, key at ${n}`);
+      put(handles.both, middle, 70, fmt(n - m, 0), "query and key together", m, `query at ${m}, key at ${n}`);
       const bar = /** @type {SVGElement} */ (handles.both.querySelector("rect"));
       bar.setAttribute("x", String(-width / 2));
       bar.setAttribute("width", String(width));
     }
 
-    /**
-     * @param {{ name: string, at: number[], from: number[] }[]} tokens
-     * @param {number[]} box the ends of both axes
-     */
-    function drawPlane(tokens, [left, right, bottom, top]) {
-      const span = 1.3 * Math.max(right - left, top - bottom, 1e-6);
-      const to = (/** @type {number[]} */ [x, y]) => [((x - (left + right) / 2) / span + 0.5) * PLANE, (0.5 - (y - (bottom + top) / 2) / span) * PLANE];
-      /** @type {{ name: string, at: number[], spot: number[] }[]} */
-      const labels = [];
-      for (const { name, at } of tokens) {
-        const twin = labels.find((other) => Math.hypot(other.at[0] - at[0], other.at[1] - at[1]) < 1e-9);
-        if (twin) twin.name = [...twin.name.split(" = "), name].sort().join(" = ");
-        else labels.push({ name, at, spot: to(at) });
-      }
-      plane.replaceChildren(
-        s("rect", { x: 0.5, y: 0.5, width: PLANE - 1, height: PLANE - 1, rx: 8, fill: "none", stroke: "var(--fig-line)" }),
-        ...tokens.map(({ at, from }) => s("path", { d: `M ${to(from).join(" ")} L ${to(at).join(" ")}`, stroke: "var(--fig-output)", "stroke-opacity": 0.5 })),
-        ...tokens.map(({ from }) => s("circle", { cx: to(from)[0], cy: to(from)[1], r: 9, fill: "none", stroke: "var(--fig-output)" })),
-        ...tokens.map(({ at }) => s("circle", { cx: to(at)[0], cy: to(at)[1], r: 6, fill: "var(--fig-output)" })),
-        ...labels.map((label) => {
-          const [x, y] = label.spot;
-          const half = 5 + 4 * label.name.length;
-          // Above, below, right or left: wherever the nearest point is farthest.
-          const room = [[0, -13], [0, 24], [half + 10, 5], [-half - 10, 5]].map(([right, down]) => {
-            const [cx, cy] = [Math.min(Math.max(x + right, half), PLANE - half), y + down - 5];
-            const gaps = labels.map(({ spot, name }) => (name === label.name ? 99 : Math.hypot((spot[0] - cx) / (half + 8), (spot[1] - cy) / 16)));
-            return { cx, cy: cy + 5, gap: Math.min(1.5, ...gaps) };
-          });
-          const best = room.reduce((a, b) => (b.gap > a.gap ? b : a));
-          return s("text", { x: best.cx.toFixed(1), y: best.cy.toFixed(1), "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)" }, label.name);
-        }),
-      );
-      plane.setAttribute("aria-label", `The outputs in a plane: ${labels.map(({ name, at }) => `${name} at ${fmt(at[0])}, ${fmt(at[1])}`).join("; ")}`);
-    }
-
-    /** @returns {string} */
-    function pytorch() {
-      const t = (/** @type {string} */ key) => `torch.tensor(${JSON.stringify(model.get(key))}, dtype=torch.float64)`;
-      const [scheme, reach] = [model.get("scheme"), (model.get("relative").length - 1) / 2];
-      const added = /** @type {any} */ ({
-        sinusoidal: "    x = x + positions.sinusoidal(len(x), 4, base=base, dtype=x.dtype)\n",
-        learned: "    x = x + learned[: len(x)]\n",
-      })[scheme] ?? "";
-      const turned = scheme === "rotary" ? "    q, k = positions.rotary(q, base=base), positions.rotary(k, base=base)\n" : "";
-      const bias = /** @type {any} */ ({
-        alibi: `    return -${model.get("slope")} * distance.abs().double()`,
-        relative: `    return relative[distance.clamp(-${reach}, ${reach}) + ${reach}]`,
-      })[scheme] ?? "    return torch.zeros_like(distance, dtype=torch.float64)";
-      const table = ["learned", "relative"].includes(scheme) ? `${scheme} = ${t(scheme)}\n` : "";
-      return `import torch
-
-from attnlab import attention, positions
-
-base = ${model.get("base")}
-x = ${t("x")}  # ${model.get("tokens").join(", ")}
-wq = ${t("wq")}
-wk = ${t("wk")}
-wv = ${t("wv")}
-${table}
-
-def views(x):
-${added}    q, k, v = x @ wq, x @ wk, x @ wv
-${turned}    return q, k, v
-
-
-def bias(n):
-    distance = torch.arange(n) - torch.arange(n)[:, None]  # of the key from the query
-${bias}
-
-
-q, k = views(x[${model.get("asks")}].expand(32, 4))[0], views(x[${model.get("answers")}].expand(32, 4))[1]
-print(round((q @ k.T / 2 + bias(32))[${model.get("m")}, ${model.get("n")}].item(), 4))  # the score
-sentence = x[${JSON.stringify(model.get("order"))}]
-print(attention(*views(sentence), bias=bias(len(sentence))))
-`;
-    }
-
-    return { update, pytorch, svg };
+    return { update, pytorch: () => snippet(model.get.bind(model)), svg };
 
     function svg() {
       const part = (/** @type {SVGElement} */ from, /** @type {Record<string, number>} */ box) => {
@@ -374,19 +295,4 @@ function twins(names, tokens, order, output) {
   const [a, b] = [first, second].map((token) => output[order.indexOf(token)]);
   const gap = Math.hypot(a[0] - b[0], a[1] - b[1]);
   return gap < 1e-9 ? ` ${names[first]} and ${names[second]} get the same output.` : ` The outputs of ${names[first]} and ${names[second]} lie ${fmt(gap)} apart.`;
-}
-
-/**
- * Another order than the present one.
- * @param {number[]} order
- */
-function shuffled(order) {
-  const next = order.slice();
-  do {
-    for (let i = next.length - 1; i > 0; i--) {
-      const j = Math.floor(Math.random() * (i + 1));
-      [next[i], next[j]] = [next[j], next[i]];
-    }
-  } while (next.length > 1 && next.every((token, p) => token === order[p]));
-  return next;
 }

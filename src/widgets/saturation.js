@@ -268,7 +268,7 @@ export default figure({
       );
       const closed = theirs.filter((one) => one.largest < CLOSED).length;
       const line = (/** @type {string} */ words, /** @type {string[]} */ cells, /** @type {number[]} */ shares = []) =>
-        h("tr", {}, h("th", { scope: "row", style: "text-align: left" }, words), ...cells.map((t, i) => {
+        h("tr", {}, h("th", { scope: "row" }, words), ...cells.map((t, i) => {
           const cell = h("td", {}, t);
           if (shares.length) shade(cell, shares[i]);
           return cell;

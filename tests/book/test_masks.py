@@ -31,6 +31,16 @@ def cell(part, i, j):
     return part.locator(f'[data-part="mask"] [data-row="{i}"][data-column="{j}"]')
 
 
+def drag(part, first, last):
+    """Drag in two steps: a fast pointer, which jumps over the cells between."""
+    start, end = cell(part, *first).bounding_box(), cell(part, *last).bounding_box()
+    mouse = part.page.mouse
+    mouse.move(start["x"] + 10, start["y"] + 10)
+    mouse.down()
+    mouse.move(end["x"] + 10, end["y"] + 10, steps=2)
+    mouse.up()
+
+
 def press(part, name, value=None):
     part.locator(f'[data-part="{name}"]' + (f'[data-value="{value}"]' if value else "")).click()
 
@@ -118,12 +128,7 @@ def test_clicks_and_a_drag_paint_what_the_first_cell_became(part):
     assert_shows(part, painter(mask=mask))
     assert "The first to look ahead is output 1 (I), at token 6 (.)." in says(part)
     assert part.locator('[data-part="recipe"]').inner_text() == "mask: painted by hand"
-    start, end = cell(part, 3, 0).bounding_box(), cell(part, 3, 5).bounding_box()
-    mouse = part.page.mouse
-    mouse.move(start["x"] + 10, start["y"] + 10)
-    mouse.down()
-    mouse.move(end["x"] + 10, end["y"] + 10, steps=2)  # far apart: the cells between are painted too
-    mouse.up()
+    drag(part, (3, 0), (3, 5))
     mask[3] = False
     assert_shows(part, painter(mask=mask))
     assert "Empty: row 4 (they); the output is zeros." in says(part)
@@ -179,6 +184,16 @@ def test_320_pixels_hold_the_whole_mask(site):
     box = cell(part, 0, 5).bounding_box()
     assert box["x"] + box["width"] <= 320
     assert min(box["width"], box["height"]) >= 24
+    # The long recipe of a combination wraps here: what is painted must not move away under the finger.
+    press(part, "larger")
+    press(part, "preset", "packed")
+    part.locator('[data-part="how"] [data-value="&"]').click()
+    press(part, "preset", "causal")
+    part.evaluate("el => el.scrollIntoView({ block: 'center' })")
+    drag(part, (2, 0), (2, 5))
+    mask = CAUSAL & masks.packed([0, 0, 0, 1, 1, 1])
+    mask[2] = False
+    assert_shows(part, painter(mask=mask))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -171,6 +171,15 @@ def test_copied_code_prints_the_same_numbers(site):
         torch.testing.assert_close(got, now.output)
 
 
+def test_the_saved_drawing_stands_alone(part):
+    with part.page.expect_download() as download:
+        part.locator('[data-part="svg"]').click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert text.startswith("<svg")
+    assert "var(" not in text
+    assert "saw₁ = saw₂" in text
+
+
 def test_a_broken_link_shows_an_error_and_no_blank(site):
     page = site.open(PAGE)
     page.goto(f'{page.url.split("?")[0]}?positions={{"scheme":"clock"}}')
@@ -199,4 +208,4 @@ def test_a_phone_shows_it_whole_with_room_for_a_thumb(site):
         assert page.evaluate(SIDEWAYS) == []
     for target in part.locator("button, summary, [data-part='handle']").all():
         box = target.bounding_box()
-        assert min(box["width"], box["height"]) >= 24 or target.get_attribute("data-which") == "both"
+        assert min(box["width"], box["height"]) >= 24

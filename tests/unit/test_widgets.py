@@ -226,6 +226,35 @@ def test_online_softmax_names_bad_input(changes, message):
         widgets.OnlineSoftmax(**({"scores": [0.0, 1.0], "values": [1.0, 2.0]} | changes))
 
 
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("kind", ["window", "strided", "fixed", "mixed"])
+def test_sparse_patterns_count_what_paths_of_that_many_layers_reach(kind, causal):
+    figure = widgets.SparsePatterns(kind, n=14, width=3, globals=1, random=1, causal=causal, query=9)
+    rows = Cells(figure._repr_html_()).rows
+    assert len(rows) == 9
+    sees = [{j for j in range(14) if figure.mask[i, j]} for i in range(14)]
+    assert all(i in seen for i, seen in enumerate(sees))
+    assert not causal or all(max(seen) == i for i, seen in enumerate(sees))
+    reached = [{i} for i in range(14)]
+    for layers, row in enumerate(rows[1:], start=1):
+        reached = [set().union(*(reached[j] for j in sees[i])) for i in range(14)]
+        assert row[:3] == [str(layers), str(len(reached[9])), str(sum(map(len, reached)))]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": "ring"}, "kind must be one of window, strided, fixed, mixed; got 'ring'"),
+        ({"n": 99}, "n must be a whole number from 4 to 48, got 99"),
+        ({"depth": 0}, "depth must be a whole number from 1 to 8, got 0"),
+        ({"query": 36}, "query must be a whole number from 0 to 35, got 36"),
+    ],
+)
+def test_sparse_patterns_name_bad_input(changes, message):
+    with pytest.raises(ValueError, match=message):
+        widgets.SparsePatterns(**changes)
+
+
 @pytest.mark.parametrize("mapped", ["elu", "random"])
 def test_linear_against_softmax_holds_the_packages_numbers(mapped):
     figure = widgets.LinearAgainstSoftmax(list("abcd"), map=mapped, features=32, sharpness=0.8, seed=2)

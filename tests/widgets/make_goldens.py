@@ -25,6 +25,7 @@ from attnlab.widgets import (
     PositionsLab,
     Saturation,
     SoftLookup,
+    SparsePatterns,
 )
 from attnlab.widgets import linear as linear_figure
 from attnlab.widgets import saturation as saturating
@@ -258,6 +259,22 @@ def linear() -> list[dict]:
     return cases
 
 
+def patterns() -> list[dict]:
+    """Draw every pattern, causal or not, and the layers after which each pair is reached."""
+    cases = []
+    for kind, causal, (n, width) in itertools.product(
+        ("window", "strided", "fixed", "mixed"), (True, False), ((12, 1), (23, 4), (36, 6))
+    ):
+        figure = SparsePatterns(kind, n=n, width=width, globals=2, random=3, causal=causal)
+        given = {key: getattr(figure, key) for key in ("kind", "n", "width", "globals", "random", "causal")}
+        reach = torch.stack([figure.reach(depth) for depth in range(1, 6)]).int()
+        layers = torch.where(reach[-1] > 0, 6 - reach.sum(0), 0)
+        cases.append(
+            {"given": given, "want": {"mask": figure.mask.int().tolist(), "layers": layers.tolist()}}
+        )
+    return cases
+
+
 def saturation() -> dict:
     """Sample scores, and measure rows from uniform to one-hot; derivatives by torch's own differentiation."""
     samples = []
@@ -330,6 +347,7 @@ GOLDENS = {
     "lookup": lookup,
     "masks": mask_painter,
     "online": online,
+    "patterns": patterns,
     "positions": positions,
     "saturation": saturation,
     "tagger": tagger,

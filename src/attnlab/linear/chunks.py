@@ -3,8 +3,9 @@
 A *step* takes the state left by the chunks before and one chunk of every sequence, and returns the new state
 and that chunk's output. `scan` runs it from left to right. What makes the loop linear, and lean:
 
-- The sequences are cut with `torch.split`. A slice x[:, a:b] in the loop would look the same, but its
-  backward fills a tensor of the whole length with zeros for every chunk, and time turns quadratic.
+- The sequences are cut with `torch.split`. A slice x[:, a:b] in the loop would look the same, but where
+  autograd records the loop, its backward fills a tensor of the whole length with zeros for every chunk: time
+  turns quadratic.
 - Only the inputs and the state before each chunk are kept for the backward pass. It walks from right to left
   and makes everything else again, chunk by chunk, while it is small enough to stay in the cache.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -88,6 +90,15 @@ def working_dtype(dtype: torch.dtype) -> torch.dtype:
 def exact(x: Tensor) -> Tensor:
     """Return the tensor in float64, where the device has it: a difference of long sums keeps its digits."""
     return x if x.device.type == "mps" else x.double()
+
+
+def fade(x: Tensor, like: Tensor) -> Tensor:
+    """Return exp(x) for x ≤ 0 in the dtype of `like`, and 0 below exp(-60).
+
+    Beside weights near 1 so small a one is lost in rounding, and numbers at the end of the range of floats,
+    which it would soon become, make the products of a CPU several times as slow.
+    """
+    return F.threshold(x.to(like), -60.0, -torch.inf).exp()
 
 
 def cut(sequences: Sequence[Tensor], chunk_size: int):

@@ -29,24 +29,23 @@ def elu_plus_one(x: Tensor) -> Tensor:
     >>> elu_plus_one(torch.tensor([-1.0, 0.0, 2.0])).tolist()
     [0.3678794503211975, 1.0, 3.0]
     """
-    return _EluPlusOne.apply(x) if torch.is_grad_enabled() else _EluPlusOne.forward(None, x)
+    # F.elu(x) + 1 in other words: x - relu(x) is min(x, 0). These parts are quicker than expm1.
+    above = x.relu()
+    return (x - above).exp() + above
 
 
-class _EluPlusOne(torch.autograd.Function):
-    """The value of F.elu(x) + 1 with fewer and quicker parts; its slope is min(φ, 1), so φ alone is kept."""
+def _pull_elu_plus_one(x: Tensor, phi: Tensor, d_phi: Tensor, with_scale: bool = False) -> Tensor:
+    """Return the gradient of x: the slope is 1 above zero and φ itself below."""
+    return phi.clamp(max=1.0).mul_(d_phi)
 
-    @staticmethod
-    def forward(ctx, x):
-        above = x.relu()
-        phi = (x - above).exp_().add_(above)  # x - relu(x) is min(x, 0)
-        if ctx is not None:
-            ctx.save_for_backward(phi)
-        return phi
 
-    @staticmethod
-    def backward(ctx, d_phi):
-        (phi,) = ctx.saved_tensors
-        return d_phi * phi.clamp(max=1.0)
+# A map with `pull` is differentiated without autograd in the chunk loops, where every call counts.
+elu_plus_one.pull = _pull_elu_plus_one
+
+
+def of_scale(phi: Tensor, d_phi: Tensor) -> Tensor:
+    """Return the gradient of a logarithmic scale, which multiplies all features of a token."""
+    return (d_phi * phi).sum(-1, keepdim=True)
 
 
 def orthogonal_gaussian(rows: int, d: int, *, generator: torch.Generator | None = None) -> Tensor:
@@ -129,13 +128,24 @@ class PositiveFeatures:
 
     def scaled(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return features no larger than 1 and the logarithm (..., n, 1) of what they were divided by."""
-        x = x * x.shape[-1] ** -0.25
-        angles = x @ self.projection.to(x).T  # (..., n, m)
-        # The largest exponent is taken out of the one and put into the other: as a constant, it has no
-        # gradient.
+        x, projection = self._prepared(x)
+        angles = x @ projection.T  # (..., n, m)
+        # The largest exponent is taken out here and put into the scale: as a constant, it has no gradient.
         top = angles.detach().amax(dim=-1, keepdim=True)
         scale = top - x.square().sum(dim=-1, keepdim=True) / 2
-        return (angles - top).exp(), scale - math.log(self.projection.shape[0]) / 2
+        return angles.sub_(top).exp_(), scale - math.log(self.projection.shape[0]) / 2
+
+    def pull(self, x: Tensor, phi: Tensor, d_phi: Tensor, with_scale: bool = False) -> Tensor:
+        """Return the gradient of x from that of the features, with what passes through their scale or not."""
+        x, projection = self._prepared(x)
+        d_angles = d_phi * phi
+        d_x = d_angles @ projection
+        if with_scale:  # the scale multiplies all features of x, so its gradient is the sum of theirs
+            d_x -= d_angles.sum(-1, keepdim=True) * x
+        return d_x * x.shape[-1] ** -0.25
+
+    def _prepared(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return x * x.shape[-1] ** -0.25, self.projection.to(x)
 
     def __call__(self, x: Tensor) -> Tensor:
         """Return the features (..., n, m) of queries or keys (..., n, d) as the formula says."""

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.linear.chunks import Step, exact, scan, working_dtype
+from attnlab.linear.chunks import Step, exact, fade, scan, working_dtype
 from attnlab.linear.inputs import check_form, per_token, together, token_by_token
 
 LEAST = -1e4
@@ -95,11 +95,10 @@ def gated_step(
 class _GatedStep(Step):
     """One chunk. Between tokens j ≤ i lies the decay exp(b_i - b_j), b being the running sum of log α.
 
-    Its factors exp(b_i) and exp(-b_j) could be multiplied into q and k, if exp(-b_j) did not overflow.
-    Measured
-    from a token r between them, exp(b_i - b_r) and exp(b_r - b_j) are both at most 1. So the chunk is halved:
-    the queries of its later half meet the keys of its earlier half with r in the middle, in one product; then
-    the halves are halved, down to single tokens.
+    Its factors exp(b_i) and exp(-b_j) could be multiplied into q and k, if exp(-b_j) did not overflow. With a
+    token r between them, exp(b_i - b_r) and exp(b_r - b_j) are both at most 1. So the chunk is halved: the
+    queries of its later half meet the keys of its earlier half with r in the middle, in one product; then the
+    halves are halved, down to single tokens.
     """
 
     def forward(self, state, pieces):
@@ -110,16 +109,16 @@ class _GatedStep(Step):
         q, k, v, log_decay = (F.pad(x, (0, 0, 0, size - n)) for x in pieces)
         b = exact(log_decay).cumsum(-2)  # (batch, size, d_k)
         total = b[:, -1:]
-        out = (q * b.exp().to(q)) @ memory + (q * k).sum(-1, keepdim=True) * v
+        out = (q * fade(b, q)) @ memory + (q * k).sum(-1, keepdim=True) * v
         span = 1
         while span < size:
             q2, k2, v2, b2 = (x.unflatten(-2, (-1, 2, span)) for x in (q, k, v, b))
             asked, offered, b_later, b_earlier = q2[:, :, 1], k2[:, :, 0], b2[:, :, 1], b2[:, :, 0]
             middle = b_earlier[..., -1:, :]  # (batch, blocks, 1, d_k)
-            asked = asked * (b_later - middle).exp().to(q)
-            offered = offered * (middle - b_earlier).exp().to(q)
+            asked = asked * fade(b_later - middle, q)
+            offered = offered * fade(middle - b_earlier, q)
             found = asked @ offered.mT @ v2[:, :, 0]  # (batch, blocks, span, d_v)
             out = out + F.pad(found, (0, 0, span, 0)).flatten(1, 2)
             span *= 2
-        memory = total.mT.exp().to(q) * memory + (k * (total - b).exp().to(q)).mT @ v
+        memory = fade(total.mT, q) * memory + (k * fade(total - b, q)).mT @ v
         return (memory,), out[:, :n]

@@ -11,11 +11,14 @@ a last column of ones, so that z is the last column of S and every line below is
 
 from __future__ import annotations
 
+import functools
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.linear.chunks import Pieces, State, Step, exact, scan, working_dtype
+from attnlab.linear.chunks import Pieces, State, Step, exact, fade, scan, working_dtype
+from attnlab.linear.features import of_scale
 
 LOWEST = -1e30
 """Stands for log 0. Minus infinity would do, were its difference with itself not NaN."""
@@ -34,109 +37,82 @@ class KernelStep(Step):
     """
 
     def __init__(self, features, *, reads: bool, writes: bool, keep: bool, gate: bool):
-        self.features, self.reads, self.writes, self.keep, self.gate = features, reads, writes, keep, gate
+        self.features, self.reads, self.writes = features, reads, writes
+        there = {"q": reads, "k": writes, "v": writes, "keep": writes and keep, "gate": writes and gate}
+        self.names = [name for name, is_there in there.items() if is_there]
 
     def forward(self, state: State, pieces: Pieces) -> tuple[State, Tensor | None]:
         """Return the new state (S, M) and the chunk's output, or None if the step does not read."""
         memory, top = state  # (batch, m, d_v + 1), (batch, 1, 1)
-        fq, fk, scale, total = self._lift(pieces)
-        weights = _Weights(scale, top)
+        x = dict(zip(self.names, pieces, strict=True))
+        fq, fk = (scaled(self.features, x[name]) if name in x else (None, None) for name in "qk")
+        fk, weights = _weigh(*fk, x.get("keep"), *_forget(x.get("gate"), x.get("keep")), top)
+        fq = fq[0]  # a query's scale cancels between the sums
         if self.reads:
-            sums = torch.bmm(weights.at_query(fq), memory)  # (batch, c, d_v + 1)
+            sums = weights.at_query(torch.bmm(fq, memory))  # (batch, c, d_v + 1)
         if self.writes:
-            ones = F.pad(self._values(pieces), (0, 1), value=1.0)  # (batch, c, d_v + 1)
+            ones = F.pad(x["v"], (0, 1), value=1.0)  # (batch, c, d_v + 1)
             if self.reads:
                 within = weights.between(torch.bmm(fq, fk.mT)).tril_()  # (batch, c, c)
                 sums = torch.baddbmm(sums, within, ones)
-            memory = torch.baddbmm(weights.kept(memory), weights.at_end(fk).mT, ones)
-            top = weights.top
-            if total is not None:  # the whole chunk's forgetting: lower M, and leave its gradient in S
-                memory, top = memory * (total - total.detach()).exp().to(memory), top + total.detach()
-        if not self.reads:
-            return (memory, top), None
-        return (memory, top), sums[..., :-1] / divisor(sums[..., -1:])
+            memory = torch.baddbmm(weights.kept(memory), fk.mT, weights.at_end(ones))
+            memory, top = weights.after(memory)
+        return (memory, top), sums[..., :-1] / divisor(sums[..., -1:]) if self.reads else None
 
     def backward(self, state, pieces, out, d_out, d_state):
         """Differentiate by hand: about twice the products of `forward`, and none of autograd's notes."""
         memory, top = state
-        with torch.enable_grad():  # the feature maps are the caller's: autograd knows them
-            leaves = [x.detach().requires_grad_() for x in pieces]
-            made = self._lift(leaves)
-        fq, fk, scale, total = (None if x is None else x.detach() for x in made)
-        weights = _Weights(scale, top)
+        x = dict(zip(self.names, pieces, strict=True))
+        d = dict.fromkeys(self.names)
         d_memory = torch.zeros_like(memory) if d_state[0] is None else d_state[0]
-        d_fq = d_fk = d_v = d_scale = d_total = None
+        keep, gate, scale = x.get("keep"), (None, None), None
+        if self.reads:
+            (fq, _), pull_q = _pullback(self.features, x["q"])
         if self.writes:
-            ones = F.pad(self._values(pieces), (0, 1), value=1.0)
-            end = weights.at_end(fk)
-            if total is not None:
-                after = torch.baddbmm(weights.kept(memory), end.mT, ones)
+            (fk, scale), pull_k = _pullback(self.features, x["k"])
+        if "gate" in x:
+            gate, pull_gate = _autograd(lambda g: _forget(g, keep), x["gate"])
+        fk, weights = _weigh(fk if self.writes else None, scale, keep, *gate, top)
+        if self.writes:
+            ones = F.pad(x["v"], (0, 1), value=1.0)
+            end = weights.at_end(ones)
+            d_total = None
+            if gate[1] is not None:
+                after = torch.baddbmm(weights.kept(memory), fk.mT, end)
                 d_total = (d_memory * after).sum((-2, -1), keepdim=True)
-            d_fk = weights.at_end(torch.bmm(ones, d_memory.mT))
-            d_ones = torch.bmm(end, d_memory)
+            d_fk = torch.bmm(end, d_memory.mT)
+            d_ones = weights.at_end(torch.bmm(fk, d_memory))
             d_memory = weights.kept(d_memory)
         if self.reads:
-            here = weights.at_query(fq)
-            below = torch.bmm(here, memory[..., -1:])  # (batch, c, 1)
+            below = weights.at_query(torch.bmm(fq, memory[..., -1:]))  # (batch, c, 1)
             if self.writes:
                 within = weights.between(torch.bmm(fq, fk.mT)).tril_()
                 below += within.sum(-1, keepdim=True)
             d_sums = d_out / divisor(below)
             d_below = -(d_sums * out).sum(-1, keepdim=True)
             d_sums = torch.cat((d_sums, d_below), dim=-1)  # (batch, c, d_v + 1)
-            d_fq = weights.at_query(torch.bmm(d_sums, memory.mT))
+            read = weights.at_query(d_sums)
+            d_fq = torch.bmm(read, memory.mT)
+            d_memory = torch.baddbmm(d_memory, fq.mT, read)
             if self.writes:
                 d_within = weights.between(torch.bmm(d_sums, ones.mT)).tril_()
                 d_fq.baddbmm_(d_within, fk)
                 d_fk.baddbmm_(d_within.mT, fq)
                 d_ones.baddbmm_(within.mT, d_sums)
-            d_memory = torch.baddbmm(d_memory, here.mT, d_sums)
+            d["q"] = pull_q(d_fq)
         if self.writes:
-            d_v = d_ones[..., :-1]
-            if scale is not None:  # a key's scale multiplies its features
-                d_scale = (d_fk * fk).sum(-1, keepdim=True)
-        grads = zip(made, (d_fq, d_fk, d_scale, d_total), strict=True)
-        pairs = [(x, d.to(x)) for x, d in grads if d is not None and x.requires_grad]
-        tops, given = zip(*pairs, strict=True)
-        d_pieces = list(torch.autograd.grad(tops, leaves, given, allow_unused=True))
-        if self.writes:
-            d_pieces[1 + self.reads] = d_v
-        return [d_memory, None], d_pieces
-
-    def _values(self, pieces: Pieces) -> Tensor:
-        return pieces[1 + self.reads]
-
-    def _lift(self, pieces: Pieces):
-        """Return φ(q), φ(k), the keys' log scales and the chunk's total log gate, None where absent."""
-        rest = list(pieces)
-        fq = fk = scale = total = None
-        if self.reads:
-            fq, _ = scaled(self.features, rest.pop(0))  # a query's scale cancels between numerator and sum
-        if self.writes:
-            fk, scale = scaled(self.features, rest.pop(0))
-            rest.pop(0)  # the values
-            keep = rest.pop(0) if self.keep else None
-            if keep is not None:
-                fk = fk * keep
-            if self.gate:
-                gate = rest.pop(0)  # log g
-                if keep is not None:
-                    gate = gate * keep  # a hidden token forgets nothing
-                gate = exact(gate)
-                passed = gate.cumsum(-2)  # (batch, c, 1)
-                new = (-torch.expm1(gate)).clamp(min=torch.finfo(gate.dtype).tiny).log()  # log(1 - g)
-                scale = new - passed if scale is None else scale + new - passed
-                total = passed[:, -1:]
-            if scale is not None and keep is not None:
-                scale = scale.masked_fill(keep == 0, LOWEST)
-        return fq, fk, scale, total
+            d["v"] = d_ones[..., :-1]
+            if "gate" in x:
+                d["gate"] = pull_gate(of_scale(fk, d_fk), d_total)
+            d["k"] = pull_k(d_fk if keep is None else d_fk * keep, with_scale=scale is not None)
+        return [d_memory, None], list(d.values())
 
 
 class _Weights:
     """The factors exp(scale_j - M) of a chunk; without scales they are all 1, and nothing is computed."""
 
-    def __init__(self, scale: Tensor | None, top: Tensor):
-        self.scale, self.before, self.top = scale, top, top
+    def __init__(self, scale: Tensor | None, total: Tensor | None, top: Tensor):
+        self.scale, self.total, self.before, self.top = scale, total, top, top
         if scale is not None:
             with torch.no_grad():
                 self.running = torch.maximum(scale.cummax(dim=-2).values, top)  # (batch, c, 1)
@@ -146,19 +122,72 @@ class _Weights:
         """Weigh the chunk's keys as each of its queries does, (batch, c, c); later keys are still there."""
         if self.scale is None:
             return x
-        return x * (self.scale.mT - self.running).clamp(max=0.0).to(x).exp()
+        return x * fade((self.scale.mT - self.running).clamp(max=0.0), x)
 
     def at_query(self, x: Tensor) -> Tensor:
-        """Weigh the state as each query does."""
-        return x if self.scale is None else x * (self.before - self.running).to(x).exp()
+        """Weigh what was read from the state as each query does."""
+        return x if self.scale is None else x * fade(self.before - self.running, x)
 
     def at_end(self, x: Tensor) -> Tensor:
-        """Weigh the chunk's keys as the state after it does."""
-        return x if self.scale is None else x * (self.scale - self.top).to(x).exp()
+        """Weigh what the chunk's keys write as the state after it does."""
+        return x if self.scale is None else x * fade(self.scale - self.top, x)
 
     def kept(self, x: Tensor) -> Tensor:
         """Weigh the state before the chunk as the state after it does."""
-        return x if self.scale is None else x * (self.before - self.top).to(x).exp()
+        return x if self.scale is None else x * fade(self.before - self.top, x)
+
+    def after(self, memory: Tensor) -> State:
+        """Return the state and M, lowered by what the chunk forgot. The state takes the gradient of that."""
+        if self.total is None:
+            return memory, self.top
+        lowered = self.total.detach()
+        return memory * (self.total - lowered).exp().to(memory), self.top + lowered
+
+
+def _weigh(fk, scale, keep, fresh, total, top) -> tuple[Tensor | None, _Weights]:
+    """Return the keys' features without the hidden keys, and the weights of what is left."""
+    if fresh is not None:
+        scale = fresh if scale is None else scale + fresh
+    if keep is not None:
+        fk = fk * keep
+        scale = None if scale is None else scale.masked_fill(keep == 0, LOWEST)
+    return fk, _Weights(scale, total, top)
+
+
+def _forget(gate: Tensor | None, keep: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
+    """Return what log g adds to a key's scale, log(1 - g_j) - Σ_{t≤j} log g_t, and its sum over the chunk."""
+    if gate is None:
+        return None, None
+    if keep is not None:
+        gate = gate * keep  # a hidden token forgets nothing
+    gate = exact(gate)
+    passed = gate.cumsum(-2)  # (batch, c, 1)
+    written = (-torch.expm1(gate)).clamp(min=torch.finfo(gate.dtype).tiny).log()
+    return written - passed, passed[:, -1:]
+
+
+def _pullback(features, x: Tensor):
+    """Return (features, scale) of x, and the function that takes the features' gradient to that of x."""
+    if hasattr(features, "pull"):
+        phi, scale = scaled(features, x)
+        return (phi, scale), functools.partial(features.pull, x, phi)
+    (phi, scale), pull = _autograd(lambda x: scaled(features, x), x)
+    return (phi, scale), lambda d_phi, with_scale=False: pull(
+        d_phi, of_scale(phi, d_phi) if with_scale else None
+    )
+
+
+def _autograd(function, x: Tensor):
+    """Return what a function of x returns, and the function that takes gradients of it to that of x."""
+    with torch.enable_grad():
+        leaf = x.detach().requires_grad_()
+        made = function(leaf)
+
+    def pull(*given):
+        pairs = [(m, g.to(m)) for m, g in zip(made, given, strict=True) if g is not None]
+        return torch.autograd.grad([m for m, _ in pairs], leaf, [g for _, g in pairs])[0]
+
+    return [None if m is None else m.detach() for m in made], pull
 
 
 def divisor(below: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from attnlab.widgets.linear import LinearAgainstSoftmax
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
 from attnlab.widgets.online import OnlineSoftmax
+from attnlab.widgets.patterns import SparsePatterns
 from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
@@ -27,6 +28,7 @@ __all__ = [
     "PositionsLab",
     "Saturation",
     "SoftLookup",
+    "SparsePatterns",
     "TagSentence",
     "enable_in_colab",
 ]

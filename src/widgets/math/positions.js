@@ -84,3 +84,64 @@ export function attendInOrder(head, order) {
   );
   return { weights, output: matmul(weights, seen.map(({ v }) => v)) };
 }
+
+/**
+ * The figure's state as PyTorch that runs and prints the same numbers.
+ * @param {(key: string) => any} get reads the state
+ * @returns {string}
+ */
+export function snippet(get) {
+  const t = (/** @type {string} */ key) => `torch.tensor(${JSON.stringify(get(key))}, dtype=torch.float64)`;
+  const [scheme, reach] = [get("scheme"), (get("relative").length - 1) / 2];
+  const added = /** @type {any} */ ({
+    sinusoidal: "    x = x + positions.sinusoidal(len(x), 4, base=base, dtype=x.dtype)\n",
+    learned: "    x = x + learned[: len(x)]\n",
+  })[scheme] ?? "";
+  const turned = scheme === "rotary" ? "    q, k = positions.rotary(q, base=base), positions.rotary(k, base=base)\n" : "";
+  const bias = /** @type {any} */ ({
+    alibi: `    return -${get("slope")} * distance.abs().double()`,
+    relative: `    return relative[distance.clamp(-${reach}, ${reach}) + ${reach}]`,
+  })[scheme] ?? "    return torch.zeros_like(distance, dtype=torch.float64)";
+  const table = ["learned", "relative"].includes(scheme) ? `${scheme} = ${t(scheme)}\n` : "";
+  return `import torch
+
+from attnlab import attention, positions
+
+base = ${get("base")}
+x = ${t("x")}  # ${get("tokens").join(", ")}
+wq = ${t("wq")}
+wk = ${t("wk")}
+wv = ${t("wv")}
+${table}
+
+def views(x):
+${added}    q, k, v = x @ wq, x @ wk, x @ wv
+${turned}    return q, k, v
+
+
+def bias(n):
+    distance = torch.arange(n) - torch.arange(n)[:, None]  # of the key from the query
+${bias}
+
+
+q, k = views(x[${get("asks")}].expand(32, 4))[0], views(x[${get("answers")}].expand(32, 4))[1]
+print(round((q @ k.T / 2 + bias(32))[${get("m")}, ${get("n")}].item(), 4))  # the score
+sentence = x[${JSON.stringify(get("order"))}]
+print(attention(*views(sentence), bias=bias(len(sentence))))
+`;
+}
+
+/**
+ * Another order than the present one.
+ * @param {number[]} order
+ */
+export function shuffled(order) {
+  const next = order.slice();
+  do {
+    for (let i = next.length - 1; i > 0; i--) {
+      const j = Math.floor(Math.random() * (i + 1));
+      [next[i], next[j]] = [next[j], next[i]];
+    }
+  } while (next.length > 1 && next.every((token, p) => token === order[p]));
+  return next;
+}

@@ -109,7 +109,10 @@ export function shade(el, weight, role = "query") {
 export const safe = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
 /** The light colours of the page: a saved drawing stands alone, without the page's variables. */
-const COLOURS = { query: "#0069a8", key: "#b04a00", value: "#00795a", output: "#a0307a", ink: "#1b1f24", line: "#d5dae0" };
+const COLOURS = {
+  query: "#0069a8", key: "#b04a00", value: "#00795a", output: "#a0307a",
+  ink: "#1b1f24", quiet: "#57606a", line: "#d5dae0", paper: "#ffffff", tint: "#f4f6f8",
+};
 
 /**
  * Write a drawing as text that stands alone.
