@@ -218,6 +218,13 @@ MUTANTS = (
            "if watch.largest > 4 * p.numel():", "if False:", "exercises/test_exercises.py"),
     Mutant("a prediction that keeps all of the variance", "checks/chapter05.py",
            "if abs(got - measured) > 0.02:", "if abs(got - measured) < 0.02:", "exercises/test_exercises.py"),
+    Mutant("a running state that may forget its normaliser", "checks/chapter14.py",
+           "(past @ v, \"The weights", "(past, \"The weights", "exercises/test_exercises.py"),
+    Mutant("a checker that lets one state serve the batch", "checks/chapter14.py",
+           "if not near(got, past @ v / past.sum(-1, keepdim=True), 1e-4):", "if False:",
+           "exercises/test_exercises.py"),
+    Mutant("a delta rule that may read columns", "checks/chapter14.py", "torch.outer(k, v - state @ k)",
+           "torch.outer(k, state @ k)", "exercises/test_exercises.py"),
 )  # fmt: skip
 QUICK = ("no scale", "mask after the softmax", "causal sees one ahead", "rotary shifted by one",
          "heads split without moving them", "a checker that ignores the axis")  # fmt: skip
