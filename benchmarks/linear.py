@@ -1,7 +1,7 @@
 """Time linear attention against causal SDPA and the packages people use, and measure its memory.
 
-    pip install --no-deps --target FOLDER -r benchmarks/requirements.txt
-    PYTHONPATH=FOLDER python benchmarks/linear.py [--repeats 5] [--longest 16384]
+    python -m pip install --no-deps --target .cache/peers -r benchmarks/requirements.txt
+    PYTHONPATH=.cache/peers python benchmarks/linear.py [--repeats 5] [--longest 16384]
 
 Writes benchmarks/results/linear.json: medians, spreads, ratios measured side by side in one run, slopes, peak
 memory, and what each package gets wrong. A package that is not installed is left out, and the file says so.
