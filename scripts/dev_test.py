@@ -1,24 +1,24 @@
-"""Runs every kind of test and ends with a table of what passed and how long it took.
+"""Runs every kind of test, two steps at a time, and ends with a table of what passed and how long it took.
 
-The long step that trains taggers runs beside the others: two cores are enough for both.
+A step's output is shown when it ends, so that two never mix. The long steps start first.
 """
 
 from __future__ import annotations
 
 import subprocess
-import tempfile
-import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import dev_setup
 
 ROOT = dev_setup.ROOT
-BESIDE = ("unit and doctests",)
+AT_ONCE = 2
+"""Steps side by side: each uses one core most of the time."""
 
 
 def steps() -> dict[str, list[str]]:
-    """Name each step and its command, the quick ones first."""
+    """Name each step and its command: what says most in a moment first, then the long ones, then the rest."""
     python = dev_setup.python()
     pytest = [python, "-m", "pytest", "-q", "--durations=5", "--durations-min=3"]
     # node --test takes no folder on every version that we support.
@@ -26,14 +26,14 @@ def steps() -> dict[str, list[str]]:
     return {
         "ruff check": [python, "-m", "ruff", "check", "--quiet", "."],
         "ruff format": [python, "-m", "ruff", "format", "--check", "--quiet", "."],
-        "address": [python, "scripts/set_address.py", "--check"],
-        "figures (node)": ["node", "--test", *node_tests],
-        "repository": [*pytest, "tests/test_repository.py"],
-        "exercises": [*pytest, "tests/exercises"],
+        "book in a browser": [*pytest, "tests/book"],
+        "notebooks": [*pytest, "tests/notebooks"],
         "unit and doctests": [*pytest, "tests/unit", "src/attnlab", "tests/widgets"],
         "mutants": [*pytest, "tests/mutants"],
-        "notebooks": [*pytest, "tests/notebooks"],
-        "book in a browser": [*pytest, "tests/book"],
+        "exercises": [*pytest, "tests/exercises"],
+        "repository": [*pytest, "tests/test_repository.py"],
+        "address": [python, "scripts/set_address.py", "--check"],
+        "figures (node)": ["node", "--test", *node_tests],
     }
 
 
@@ -47,11 +47,13 @@ def main(only: Sequence[str]) -> int:
     if not chosen:
         raise dev_setup.SetupError(f"no step is called {' or '.join(only)}; there are: {', '.join(steps())}")
     began = time.monotonic()
-    beside = [
-        _Beside(name, chosen.pop(name), variables) for name in BESIDE if name in chosen and len(chosen) > 1
-    ]
-    results = [_run(name, command, variables) for name, command in chosen.items()]
-    results += [step.result() for step in beside]
+    results = []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        running = [pool.submit(_run, name, command, variables) for name, command in chosen.items()]
+        for done in as_completed(running):
+            name, code, seconds, output = done.result()
+            print(f"\n── {name}\n{output}", flush=True)
+            results.append((name, code, seconds))
     print(f"\n{'step':<22}{'':<8}{'s':>6}")
     for name, code, seconds in results:
         print(f"{name:<22}{'passed' if code == 0 else 'FAILED':<8}{seconds:>6.1f}")
@@ -61,35 +63,17 @@ def main(only: Sequence[str]) -> int:
     return int(failed > 0)
 
 
-def _run(name: str, command: list[str], variables: dict[str, str]) -> tuple[str, int, float]:
-    print(f"\n── {name}", flush=True)
+def _run(name: str, command: list[str], variables: dict[str, str]) -> tuple[str, int, float, str]:
+    print(f"… {name}", flush=True)
     began = time.monotonic()
-    code = subprocess.run(command, cwd=ROOT, env=variables, stdin=subprocess.DEVNULL).returncode
-    return name, code, time.monotonic() - began
-
-
-class _Beside:
-    """A step that runs while others do; its output is shown when it is asked for its result."""
-
-    def __init__(self, name: str, command: list[str], variables: dict[str, str]) -> None:
-        print(f"── {name}: running beside the others", flush=True)
-        self.name, self.began = name, time.monotonic()
-        self.output = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the result is read
-        self.process = subprocess.Popen(
-            command, cwd=ROOT, env=variables, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output
-        )
-        self.ended = 0.0
-        self.watch = threading.Thread(target=self._wait, daemon=True)
-        self.watch.start()
-
-    def _wait(self) -> None:
-        self.process.wait()
-        self.ended = time.monotonic()
-
-    def result(self) -> tuple[str, int, float]:
-        """Wait for the end, show the output, say how it went."""
-        self.watch.join()
-        self.output.seek(0)
-        print(f"\n── {self.name}\n{self.output.read().decode(errors='replace')}", flush=True)
-        self.output.close()
-        return self.name, self.process.returncode, self.ended - self.began
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    )
+    return name, done.returncode, time.monotonic() - began, done.stdout

@@ -100,7 +100,7 @@ class _Attend(torch.autograd.Function):
         make = torch.empty_like if ctx.stored else torch.zeros_like
         sums = torch.zeros_like(q, dtype=exact), make(k, dtype=exact), make(v, dtype=exact)
         # dS = P * (dP - rowsum(dO * O)) is the Jacobian of the softmax, without its matrix. P is
-        # exp(S - top) / total, and the division is done on dO, which is smaller.
+        # exp(S - top) / total; the division is done on dO where that is smaller.
         inner = torch.stack([(g * o).sum(-1, keepdim=True) for g, o in zip(grad, out, strict=True)])
         for layer in layers:
             fresh = ctx.stored and layer is layers[0]
@@ -113,8 +113,11 @@ class _Attend(torch.autograd.Function):
                     rows, columns, first = step.tiles.queries, step.tiles.keys, step.first
                     qs, g, row, most, parts = (step.queries(x).to(exact) for x in (q_, *of_queries))
                     ks, vs = step.keys(k_).to(exact), step.keys(v_).to(exact)
-                    g, row = g / parts, row / parts
                     p = _scores(step, qs, ks, hidden, scale, most).mul_(LOG2E).exp2_()
+                    if p.shape[2] < g.shape[2]:
+                        p.div_(parts)
+                    else:
+                        g, row = g / parts, row / parts
                     columns.add(dv, torch.bmm(p.transpose(1, 2), g), first, 1.0, fresh)
                     ds = torch.baddbmm(row.expand_as(p), g, vs.transpose(1, 2), beta=-1).mul_(p)
                     rows.add(dq, torch.bmm(ds, ks), first, scale, False)
