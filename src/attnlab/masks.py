@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from attnlab.arguments import at_least
 from attnlab.patterns import fixed, global_tokens, random_blocks, random_keys, strided  # noqa: F401
 
 Device = torch.device | str | None
@@ -38,7 +39,7 @@ def causal(n: int, *, device: Device = None) -> Tensor:
     >>> causal(3).int().tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     """
-    _at_least("n", n, 1)
+    at_least(1, n=n)
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 
@@ -94,9 +95,8 @@ def window(n: int, before: int, after: int | None = None, *, device: Device = No
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
     """
     after = before if after is None else after
-    _at_least("n", n, 1)
-    _at_least("before", before, 0)
-    _at_least("after", after, 0)
+    at_least(1, n=n)
+    at_least(0, before=before, after=after)
     position = torch.arange(n, device=device)
     offset = position - position[:, None]  # (n, n): column - row
     return (offset >= -before) & (offset <= after)
@@ -122,7 +122,7 @@ def prefix(n: int, length: int | Tensor | Sequence[int], *, device: Device = Non
     >>> prefix(4, 2).int().tolist()
     [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
     """
-    _at_least("n", n, 1)
+    at_least(1, n=n)
     if isinstance(length, int):
         if not 0 <= length <= n:
             raise ValueError(f"length must lie between 0 and n = {n}, got {length}")
@@ -191,8 +191,7 @@ def leaks(
     >>> leaks(lambda x: x.roll(-1, 1), 4, 2)
     (0, 1)
     """
-    _at_least("n", n, 1)
-    _at_least("d_model", d_model, 1)
+    at_least(1, n=n, d_model=d_model)
     if mask is not None and mask.dtype != torch.bool:
         raise TypeError(f"mask must be a boolean tensor (True = may attend), got dtype {mask.dtype}")
     if mask is not None and mask.shape != (n, n):
@@ -229,8 +228,3 @@ def _depends(out: Tensor, x: Tensor, draw: torch.Generator) -> Tensor:
         size = slope[0].abs().amax(-1)  # (n,)
         rows.append(size > 100 * torch.finfo(size.dtype).eps * size.max())
     return torch.stack(rows)
-
-
-def _at_least(name: str, value: int, smallest: int) -> None:
-    if value < smallest:
-        raise ValueError(f"{name} must be at least {smallest}, got {value}")

@@ -4,6 +4,7 @@
 // exact, approximate (tables: token, one weight a token), numbers (table: measure, softmax, linear, mean of all values),
 // cost (table: computed, multiplications), status.
 import { choices, fmt, h, safe, select, shade } from "./ui/dom.js";
+import { slider } from "./ui/controls.js";
 import { figure } from "./ui/frame.js";
 import { WIDTH, compare, cost } from "./math/linear.js";
 
@@ -31,26 +32,8 @@ export default figure({
       onChange: (order) => set({ order }),
     });
     const draw = h("button", { type: "button", "data-part": "draw", on: { click: () => set({ seed: model.get("seed") + 1 }) } }, "New features");
-    /**
-     * @param {string} part
-     * @param {string} words
-     * @param {Record<string, number>} limits
-     * @param {(value: number) => Record<string, any>} change
-     */
-    function range(part, words, limits, change) {
-      const input = h("input", {
-        type: "range", ...limits, "data-part": part, "aria-label": words,
-        style: "flex: 1 1 7rem; min-width: 0; min-height: 28px; accent-color: var(--fig-query)",
-        on: { input: () => set(change(Number(input.value))) },
-      });
-      const shown = h("span", { style: "min-width: 3.2rem; font-variant-numeric: tabular-nums" });
-      const label = h("span", { class: "attnlab-label", style: "flex: none; width: 7.5rem" }, words);
-      return { input, row: h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, label, input, shown), show: (/** @type {number} */ at, /** @type {string} */ text) => {
-        input.value = String(at);
-        input.setAttribute("aria-valuetext", text);
-        shown.textContent = text;
-      } };
-    }
+    const range = (/** @type {string} */ part, /** @type {string} */ label, /** @type {any} */ limits, /** @type {(value: number) => Record<string, any>} */ change) =>
+      slider({ part, label, limits, onInput: (value) => set(change(value)) });
     const features = range("features", "Random features", { min: 0, max: FEATURES.length - 1, step: 1 }, (p) => ({ features: FEATURES[p] }));
     const sharpness = range("sharpness", "Size of q and k", { min: 0.1, max: SHARPEST, step: 0.1 }, (x) => ({ sharpness: Math.round(x * 10) / 10 }));
     const length = range("length", "Tokens to count", { min: 0, max: LENGTHS.length - 1, step: 1 }, (p) => ({ length: LENGTHS[p] }));

@@ -3,6 +3,7 @@
 // For tests (data-part): tile, shift, rescale (radio groups), step (range input), plane (svg), handle (g, role slider;
 // data-which 0..n-1), numbers (table: tile, keys, largest score, correction, sum, output), memory, status.
 import { choices, draggable, fmt, h, s, select, standalone } from "./ui/dom.js";
+import { numberKeys, slider } from "./ui/controls.js";
 import { figure } from "./ui/frame.js";
 import { atOnce, byTiles, held } from "./math/online.js";
 
@@ -32,12 +33,7 @@ export default figure({
     const tiles = pick("Tile size", "tile", TILES.map((t) => [String(t), String(t)]), (t) => set({ tile: Number(t), step: count(Number(t)) }));
     const shifts = pick("Added to every score", "shift", SHIFTS.map((x) => [String(x), x ? `${x > 0 ? "+" : "−"}${Math.abs(x)}` : "0"]), (x) => set({ shift: Number(x) }));
     const rescale = pick("Subtract the largest score so far", "rescale", [["on", "yes"], ["off", "no"]], (on) => set({ rescale: on === "on" }));
-    const slider = h("input", {
-      type: "range", min: 0, step: 1, "data-part": "step", "aria-label": "Tiles seen",
-      style: "flex: 1 1 7rem; min-width: 0; min-height: 28px; accent-color: var(--fig-query)",
-      on: { input: () => set({ step: Number(slider.value) }) },
-    });
-    const reading = h("span", { class: "attnlab-label", style: "min-width: 4.5rem" });
+    const seenTiles = slider({ part: "step", label: "Tiles seen", limits: { min: 0, max: 1, step: 1 }, onInput: (step) => set({ step }) });
     const plane = s("svg", {
       viewBox: `0 0 ${WIDE} ${FLOOR + 18}`,
       role: "group",
@@ -52,7 +48,7 @@ export default figure({
       h("div", { class: "attnlab-row" }, label("Tile size"), tiles),
       h("div", { class: "attnlab-row" }, label("Add to every score"), shifts),
       h("div", { class: "attnlab-row" }, label("Subtract the largest score so far"), rescale),
-      h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, label("Tiles seen"), slider, reading),
+      seenTiles.row,
       plane,
       h(
         "div",
@@ -95,14 +91,7 @@ export default figure({
         const box = plane.getBoundingClientRect();
         move(i, (ZERO - ((event.clientY - box.top) / box.width) * WIDE) / UNIT);
       });
-      g.addEventListener("keydown", (event) => {
-        const key = /** @type {KeyboardEvent} */ (event).key;
-        const by = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -STEP, PageUp: 1, PageDown: -1 }[key];
-        const to = by ? scores()[i] + by : { Home: -LIMIT, End: LIMIT }[key];
-        if (to === undefined) return;
-        event.preventDefault();
-        move(i, to);
-      });
+      numberKeys(g, { step: STEP, limit: LIMIT, get: () => scores()[i], move: (to) => move(i, to) });
       return g;
     }
 
@@ -132,10 +121,8 @@ export default figure({
       select(tiles, String(tile));
       select(shifts, String(model.get("shift")));
       select(rescale, on ? "on" : "off");
-      slider.max = String(steps.length);
-      slider.value = String(step);
-      slider.setAttribute("aria-valuetext", `${step} of ${steps.length}`);
-      reading.textContent = `${step} of ${steps.length}`;
+      seenTiles.input.max = String(steps.length);
+      seenTiles.show(step, `${step} of ${steps.length}`);
       const now = steps[step - 1];
       seen.replaceChildren(
         ...steps.map(({ from, to }, t) =>

@@ -3,6 +3,7 @@
 // For tests (data-part): kind, causal (radio groups), width, globals, random, depth, query (range inputs), plane (svg),
 // numbers (table: layers, tokens that reach the query, pairs, share), counters, status.
 import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
+import { slider } from "./ui/controls.js";
 import { figure } from "./ui/frame.js";
 import { allowed, layersToReach, pairs } from "./math/patterns.js";
 
@@ -27,18 +28,12 @@ export default figure({
       options: [{ value: "yes", text: "yes" }, { value: "no", text: "no" }],
       onChange: (on) => set({ causal: on === "yes" }),
     });
-    /** @type {Record<string, { row: HTMLElement, input: HTMLInputElement, shown: HTMLElement }>} */
-    const ranges = {};
-    for (const [key, words] of [...Object.entries(LABELS), ["query", "Token that looks"]]) {
-      const input = h("input", {
-        type: "range", min: 0, max: 1, step: 1, "data-part": key, "aria-label": words,
-        style: "flex: 1 1 7rem; min-width: 0; min-height: 28px; accent-color: var(--fig-query)",
-        on: { input: () => set({ [key]: Number(input.value) }) },
-      });
-      const shown = h("span", { style: "min-width: 2rem; font-variant-numeric: tabular-nums" });
-      const label = h("span", { class: "attnlab-label", style: "flex: none; width: 7.5rem" }, words);
-      ranges[key] = { input, shown, row: h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, label, input, shown) };
-    }
+    const ranges = Object.fromEntries(
+      [...Object.entries(LABELS), ["query", "Token that looks"]].map(([part, label]) => [
+        part,
+        slider({ part, label, limits: { min: 0, max: 1, step: 1 }, onInput: (value) => set({ [part]: value }) }),
+      ]),
+    );
     const plane = s("svg", {
       role: "img", "data-part": "plane",
       style: "flex: 1 1 18rem; min-width: 0; width: 100%; max-width: 26rem; height: auto; display: block; cursor: pointer",
@@ -124,13 +119,11 @@ export default figure({
       const { kind, n, width, depth, query, found, causal: isCausal } = state;
       select(kinds, kind);
       select(causal, isCausal ? "yes" : "no");
-      for (const [key, { row, input, shown }] of Object.entries(ranges)) {
+      for (const [key, { row, input, show }] of Object.entries(ranges)) {
         const [low, high] = key === "query" ? [0, n - 1] : LIMITS[/** @type {keyof typeof LIMITS} */ (key)];
         input.min = String(low);
         input.max = String(high);
-        input.value = String(state[/** @type {keyof typeof state} */ (key)]);
-        shown.textContent = key === "query" ? String(query + 1) : input.value;
-        input.setAttribute("aria-valuetext", shown.textContent);
+        show(state[key], String(key === "query" ? query + 1 : state[key]));
         row.hidden = (key === "globals" || key === "random") && kind !== "mixed";
       }
       draw(state);

@@ -4,6 +4,7 @@
 // plane (svg), handle (g, role slider; data-which 0..n-1), numbers (table: key, score, weight,
 // slope), measures (table: measure, this row, sampled rows), status.
 import { choices, draggable, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
+import { numberKeys, slider } from "./ui/controls.js";
 import { figure } from "./ui/frame.js";
 import { KEYS, ROWS, WIDTHS, deviation, histogram, measure, median, sample } from "./math/saturation.js";
 
@@ -42,24 +43,18 @@ export default figure({
       if (drawn?.seed !== seed) drawn = { seed, scores: sample(seed) };
       return drawn.scores;
     };
-    const range = (/** @type {string} */ part, /** @type {string} */ label, /** @type {any} */ limits, /** @type {(v: number) => void} */ change) => {
-      const input = h("input", {
-        type: "range",
-        ...limits,
-        "data-part": part,
-        "aria-label": label,
-        style: "flex: 1 1 7rem; min-width: 0; min-height: 28px; accent-color: var(--fig-query)",
-        on: { input: () => change(Number(input.value)) },
-      });
-      return input;
-    };
-    const name = (/** @type {(Node | string)[]} */ ...words) => h("span", { class: "attnlab-label", style: "flex: none; width: 6rem" }, ...words);
-    const value = () => h("span", { style: "min-width: 3.2rem; font-variant-numeric: tabular-nums" });
-    const width = range("width", "Width d_k", { min: 0, max: WIDTHS.length - 1, step: 1 }, (p) => set({ d_k: WIDTHS[p] }));
-    const temperature = range("temperature", "Temperature", { min: -2, max: 2, step: 0.05 }, (x) =>
-      set({ temperature: Math.round(10 ** x * 1000) / 1000 }),
-    );
-    const [widthShown, temperatureShown] = [value(), value()];
+    const width = slider({
+      part: "width",
+      label: "Width d_k",
+      limits: { min: 0, max: WIDTHS.length - 1, step: 1 },
+      onInput: (place) => set({ d_k: WIDTHS[place] }),
+    });
+    const temperature = slider({
+      part: "temperature",
+      label: "Temperature",
+      limits: { min: -2, max: 2, step: 0.05 },
+      onInput: (x) => set({ temperature: Math.round(10 ** x * 1000) / 1000 }),
+    });
     const scale = choices({
       label: "Divide by the root of d_k",
       part: "scale",
@@ -86,9 +81,9 @@ export default figure({
         h("table", { "data-part": part }, h("thead", {}, h("tr", {}, ...head.map((t) => h("th", { scope: "col" }, t)))), tbody),
       );
     body.append(
-      h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, name("Width d", h("sub", {}, "k")), width, widthShown),
-      h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, name("Temperature"), temperature, temperatureShown),
-      h("div", { class: "attnlab-row" }, name("Divide by √d"), scale, draw),
+      width.row,
+      temperature.row,
+      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label", style: "flex: none; width: 7.5rem" }, "Divide by √d"), scale, draw),
       h(
         "div",
         { style: "display: flex; flex-wrap: wrap; gap: 0 1.6rem; align-items: flex-start; margin-top: .8rem" },
@@ -146,14 +141,7 @@ export default figure({
         const box = plane.getBoundingClientRect();
         move(i, (ZERO - ((event.clientY - box.top) / box.width) * WIDE) / UNIT);
       });
-      g.addEventListener("keydown", (event) => {
-        const key = /** @type {KeyboardEvent} */ (event).key;
-        const by = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -STEP, PageUp: 1, PageDown: -1 }[key];
-        const to = by ? scaledRow()[i] + by : { Home: -LIMIT, End: LIMIT }[key];
-        if (to === undefined) return;
-        event.preventDefault();
-        move(i, to);
-      });
+      numberKeys(g, { step: STEP, limit: LIMIT, get: () => scaledRow()[i], move: (to) => move(i, to) });
       return g;
     }
 
@@ -239,12 +227,8 @@ export default figure({
     function update() {
       const { names, d_k, T, scaled, samples, row, ours, theirs } = read();
       if (handles.length !== names.length) build();
-      width.value = String(WIDTHS.indexOf(d_k));
-      width.setAttribute("aria-valuetext", String(d_k));
-      widthShown.textContent = String(d_k);
-      temperature.value = String(Math.log10(T));
-      temperatureShown.textContent = fmt(T, T < 1 ? 3 : 2);
-      temperature.setAttribute("aria-valuetext", fmt(T, 3));
+      width.show(WIDTHS.indexOf(d_k), String(d_k));
+      temperature.show(Math.log10(T), fmt(T, T < 1 ? 3 : 2));
       select(scale, scaled ? "on" : "off");
       const all = samples.flat();
       drawHistogram(all, row, scaled ? 1 : Math.sqrt(d_k));

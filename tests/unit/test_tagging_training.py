@@ -41,7 +41,7 @@ def test_the_lookup_on_the_treebank(treebank):
     ("row", "all_", "strong"),
     [
         ("word", 85.2, 68.6),
-        ("affixes", 89.8, 70.6),
+        ("affixes", 89.8, 70.5),
         ("attention", 91.2, 76.5),
         ("learned-0.02", 91.5, 77.6),
         ("learned-0.3", 94.2, 87.9),
@@ -62,7 +62,7 @@ def test_the_stored_rows_reach_what_the_design_asks(row, all_, strong):
 def test_the_stored_means_are_those_of_the_runs(row):
     stored = STORED["rows"][row]
     seeds = [run["seed"] for run in stored["runs"]]
-    assert seeds == ([None] if row == "lookup" else list(range(len(seeds))))
+    assert seeds == ([None] if row == "lookup" else [0, 1, 2])
     for key in ("all", "strong", "seconds"):
         values = [run[key] for run in stored["runs"]]
         assert stored[key]["mean"] == pytest.approx(statistics.mean(values))

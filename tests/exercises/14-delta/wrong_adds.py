@@ -1,0 +1,3 @@
+# expect: It adds the value to what is there
+def write(state, k, v, beta):
+    return state + beta * torch.outer(k, v)

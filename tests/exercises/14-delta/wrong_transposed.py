@@ -1,0 +1,3 @@
+# expect: The outer product is transposed
+def write(state, k, v, beta):
+    return state + beta * torch.outer(v - k @ state, k)
