@@ -233,6 +233,25 @@ def rounded(x: Tensor) -> list[float]:
     return [round(value, 3) for value in x.tolist()]
 
 
+def wrong_row(got: Tensor, want: Tensor) -> str:
+    """Say which row is the first that is wrong, what it is and what it should be.
+
+    Args:
+        got: (..., n).
+        want: the same shape.
+
+    Returns:
+        One sentence. Places count from 0.
+
+    >>> wrong_row(torch.zeros(2, 2), torch.tensor([[0.0, 0.0], [0.0, 0.5]]))
+    'Row 1 should be [0.0, 0.5], it is [0.0, 0.0].'
+    """
+    off = ((got - want).abs() > 1e-5) | got.isnan()
+    at = tuple(off.any(-1).nonzero()[0].tolist())
+    name = f"Row {at[0]}" if len(at) == 1 else f"The row at [{', '.join(map(str, at))}]"
+    return f"{name} should be {rounded(want[at] + 0.0)}, it is {rounded(got[at] + 0.0)}."
+
+
 def _same(a: Any, b: Any) -> bool:
     return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else a == b
 
