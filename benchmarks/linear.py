@@ -1,7 +1,7 @@
 """Time linear attention against causal SDPA and the packages people use, and measure its memory.
 
-    pip install --no-deps --target FOLDER -r benchmarks/requirements.txt
-    PYTHONPATH=FOLDER python benchmarks/linear.py [--repeats 5] [--longest 16384]
+    python -m pip install --no-deps --target .cache/peers -r benchmarks/requirements.txt
+    PYTHONPATH=.cache/peers python benchmarks/linear.py [--repeats 5] [--longest 16384]
 
 Writes benchmarks/results/linear.json: medians, spreads, ratios measured side by side in one run, slopes, peak
 memory, and what each package gets wrong. A package that is not installed is left out, and the file says so.
@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import importlib.util
 import io
+import itertools
 import sys
 import time
 import warnings
@@ -60,29 +61,38 @@ def main() -> None:
         "seconds": {},
         "memory": {},
     }
-    for mode in ("forward", "forward and backward"):
-        for n in lengths:
-            row = measure(candidates, n, mode, chosen.repeats, clock)
-            results["seconds"].setdefault(mode, {})[str(n)] = row
-            print(mode, n, {name: round(1e3 * times["median"], 1) for name, times in row.items()})
-        results["memory"][mode] = {
-            str(n): {name: bytes_at_peak(name, n, mode) for name in candidates if n <= candidates[name][1]}
-            for n in lengths
-            if n >= 2048
+    # Stored after every row: what is measured so far survives an interruption.
+    modes = ("forward", "forward and backward")
+    for mode, n in itertools.product(modes, lengths):
+        row = measure(candidates, n, mode, chosen.repeats, clock)
+        results["seconds"].setdefault(mode, {})[str(n)] = row
+        print(mode, n, {name: round(1e3 * times["median"], 1) for name, times in row.items()}, flush=True)
+        finish(results, chosen.out)
+    for mode, n in itertools.product(modes, [n for n in lengths if n >= 2048]):
+        asked = [name for name, (_, most) in candidates.items() if n <= most]
+        results["memory"].setdefault(mode, {})[str(n)] = {
+            name: bytes_at_peak(name, n, mode) for name in asked
         }
+        finish(results, chosen.out)
+    print_summary(results)
+
+
+def finish(results: dict, path: Path) -> None:
+    """Store what has been measured, with its slopes and ratios."""
     results["slopes from 2048"] = slopes(results)
     results["ratios"] = ratios(results["seconds"])
-    store(chosen.out, results)
-    print_summary(results)
+    store(path, results)
 
 
 # Candidates: name -> (function of q, k, v, longest length it is asked for)
 
 
-def collect(longest: int) -> tuple[dict[str, tuple[Attention, int]], list[str]]:
-    """Return the candidates that are installed, and a line about each that is not."""
+def collect(longest: int, wanted: str = "") -> tuple[dict[str, tuple[Attention, int]], list[str]]:
+    """Return the candidates that are installed, up to the `wanted` one, and a line about each that is not."""
     found, missing = ours(longest), []
     for package, make in zip(PACKAGES, (fla, transformer_package, performer, linformer_package), strict=True):
+        if wanted in found:
+            break
         try:
             with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
                 warnings.simplefilter("ignore")
@@ -165,7 +175,7 @@ def fla(longest: int) -> dict:
 
     return {
         "fla: linear, chunked, plain torch": (linear_causal, longest),
-        "fla: delta rule, chunked, plain torch": (delta_rule, longest),
+        "fla: delta rule, chunked, plain torch": (delta_rule, min(longest, 8192)),
         "fla: gated, recurrent, plain torch": (gated, min(longest, 1024)),
     }
 
@@ -256,7 +266,7 @@ def bytes_at_peak(name: str, n: int, mode: str) -> int:
     setup = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import torch, linear as bench\n"
         f"torch.set_num_threads({torch.get_num_threads()})\n"
-        f"function = bench.collect({n})[0][{name!r}][0]\n"
+        f"function = bench.collect({n}, {name!r})[0][{name!r}][0]\n"
         f"bench.prepare(function, 256, {mode!r})()\n"
         f"run = bench.prepare(function, {n}, {mode!r})"
     )

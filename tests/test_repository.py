@@ -112,6 +112,16 @@ def test_every_page_exists_and_every_notebook_is_stored_with_its_outputs():
                 assert "application/vnd.jupyter.widget-view+json" not in output.get("data", {}), page
 
 
+def test_a_summary_is_plain_text_because_nothing_in_it_is_rendered():
+    for page in pages():
+        if (ROOT / f"{page}.ipynb").exists():
+            cells = nbformat.read(ROOT / f"{page}.ipynb", as_version=4).cells
+            text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+            assert not [
+                line for line in re.findall(r"<summary>(.*?)</summary>", text) if {"$", "`"} & set(line)
+            ], page
+
+
 def test_commands_and_files_that_the_readme_names_exist():
     dev = (ROOT / "scripts/dev.py").read_text()
     for name in ("README.md", "CONTRIBUTING.md", "chapters/teachers.md"):

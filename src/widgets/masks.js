@@ -283,7 +283,7 @@ export default figure({
       if (empty.length) words.push(`Empty: row ${empty.map(name).join(", ")}; the output is zeros.`);
       if (which >= 0) {
         const far = moved.flatMap((m, i) => (m > 1e-9 ? [i] : []));
-        words.push(`Nudging token ${name(which)} moves ${far.length ? `output ${far.map((i) => i + 1).join(", ")}` : "no output"}.`);
+        words.push(`Nudging token ${name(which)} moves ${far.length ? `output${far.length > 1 ? "s" : ""} ${far.map((i) => i + 1).join(", ")}` : "no output"}.`);
       }
       say(words.join(" "));
     }

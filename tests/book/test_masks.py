@@ -80,7 +80,7 @@ def test_after_the_softmax_every_output_moves_and_the_first_leak_is_named(part):
     assert_shows(part, expected)
     assert expected.leak == (0, 1)
     assert "Leak: output 1 (I) depends on token 2 (saw)" in says(part)
-    assert "moves output 1, 2, 3, 4, 5, 6." in says(part)
+    assert "moves outputs 1, 2, 3, 4, 5, 6." in says(part)
     notes = part.locator('[data-part="outputs"] tbody tr td:last-child').all_inner_texts()
     moved = expected.numbers()[2].tolist()
     assert notes == [*(f"{far:.2f} leak" for far in moved[:5]), f"{moved[5]:.2f}"]

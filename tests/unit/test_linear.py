@@ -377,6 +377,13 @@ def test_half_precision_is_summed_in_single(dtype):
     torch.testing.assert_close(out, want.to(dtype))
 
 
+def test_autocast_does_not_reach_into_the_sums():
+    q, k, v = qkv(n=40, d=8, dtype=torch.float32)
+    want = linear_attention(q, k, v, is_causal=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(linear_attention(q, k, v, is_causal=True), want)
+
+
 # Random features
 
 

@@ -46,9 +46,11 @@ def split_heads(answer: Callable) -> str:
             raise Wrong(message)
     if not near(got, torch.stack([x[..., 2 * i : 2 * i + 2] for i in range(4)], 1)):
         raise Wrong("Head i should hold the columns from i · d_head on, of every token in its order.")
-    single = _draw(2, 5, 6)
-    got = want_tensor(call(answer, single, 3), (3, 5, 2))
-    if not near(got, torch.stack(single.chunk(3, -1))):
+    single = _draw(2, 5, 12)
+    got = call(answer, single, 3)
+    if isinstance(got, torch.Tensor) and got.shape == (6, 5, 2):
+        raise Wrong("With width 12 and 3 heads, each head is 4 wide: width / n_heads, not always 2.")
+    if not isinstance(got, torch.Tensor) or not near(got, torch.stack(single.chunk(3, -1))):
         raise Wrong("Without a batch the answer changes. Count the axes from the end: -1, -2, -3.")
     return "Every head holds its own columns of every token, with a batch or without."
 
@@ -59,7 +61,8 @@ def merge_heads(answer: Callable) -> str:
     x = _draw(3, 2, 4, 3, 5)
     got = call(answer, x)
     if isinstance(got, torch.Tensor) and got.shape == (2, 3, 5):
-        kind = "averaged" if near(got, x.mean(1)) else "added up"
+        kinds = {"averaged": x.mean(1), "added up": x.sum(1)}
+        kind = next((kind for kind, mistake in kinds.items() if near(got, mistake)), "not all there")
         raise Wrong(f"The heads are {kind}. Set them side by side: width heads · d_head = 20.")
     got = want_tensor(got, (2, 3, 20))
     for mistake, message in (
@@ -135,6 +138,22 @@ def grouped_query(answer: Callable) -> str:
             attention(q, spread(k), spread(v), scale=30**-0.5),
             "It divides by the root of the whole width. A head's scores are sums over d_head products.",
         ),
+        (
+            attention(q, spread(k), spread(v), scale=1 / 5),
+            "It divides by d_head. Divide by its root.",
+        ),
+        (
+            attention(q, spread(k), spread(v), scale=1.0) / 5**0.5,
+            "It divides after the softmax, so rows no longer sum to 1. Divide the scores.",
+        ),
+        (
+            (q @ spread(k).transpose(-2, -1) / 5**0.5).softmax(-2) @ spread(v),
+            "The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
+        ),
+        (
+            attention(spread(q.unflatten(1, (2, 3)).mean(2)), spread(k), spread(v)),
+            "The queries of a group are averaged. All six ask for themselves; only keys and values are shared.",
+        ),
     ):
         if near(got, mistake):
             raise Wrong(message)
@@ -152,7 +171,7 @@ def grouped_query(answer: Callable) -> str:
 @exercise("07-cache-bytes", "cache_bytes")
 def cache_bytes(answer: Callable) -> str:
     """Examine the bytes that cached keys and values take."""
-    for layers, heads, kv_heads, d_head, n, batch, size in ((3, 6, 2, 5, 7, 11, 4), (2, 4, 4, 3, 5, 1, 2)):
+    for layers, heads, kv_heads, d_head, n, batch, size in ((5, 12, 3, 7, 11, 13, 4), (2, 4, 4, 3, 5, 1, 2)):
         want = 2 * layers * kv_heads * d_head * n * batch * size
         case = (
             f"{layers} layers, {heads} heads that share {kv_heads}, head width {d_head}, {n} tokens, "
@@ -168,6 +187,11 @@ def cache_bytes(answer: Callable) -> str:
             (want / layers, "Every layer has keys and values of its own"),
             (want / batch, "Every text in the batch has a cache of its own"),
             (want / size, "These are numbers, not bytes"),
+            (want / n, "Every token leaves a key and a value"),
+            (want / d_head, "A key is a vector: d_head numbers"),
+            (want / kv_heads, "Every key-value head keeps keys and values of its own"),
+            (want * 8, "These are bits. A number of 16 bits has two bytes"),
+            (want * (1 + heads / kv_heads / 2), "Queries are not kept: each is used once, in its own step"),
             (want * n, "The cache holds one row for each token, not one for each pair of tokens"),
             (want * n / d_head, "The cache holds keys and values, not scores"),
             (want * 3 / 2, "Queries are not kept: each is used once, in its own step"),

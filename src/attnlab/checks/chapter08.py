@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from attnlab.attention import attention
-from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_tensor
+from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_tensor, wrong_row
 from attnlab.positions import alibi as true_alibi
 from attnlab.positions import rotary, sinusoidal
 
@@ -59,6 +61,14 @@ def add_sinusoids(answer: Callable) -> str:
             table(torch.arange(3.0)[:, None] * speed)[0][:, None].expand(3, 5, 6),
             "It counts positions over the batch: all tokens of a sentence get one vector. Tokens are axis -2.",
         ),
+        (
+            (6**0.5 - 1) * x + want,
+            "It multiplies x by the root of d, as the paper does with its own embeddings. Here x is taken as it is.",
+        ),
+        (
+            table(2 * torch.pi * pos * speed),
+            "The speeds are 2π times too high: a hand of speed 1 needs 2π tokens for a round.",
+        ),
         (table(pos * 10000 ** (-2 * pair / 6)), "It ignores the base that it is given."),
     ):
         if near(got, mistake):
@@ -80,7 +90,7 @@ def rotary_attention(answer: Callable) -> str:
     got = want_tensor(call(answer, q, k, v), (2, 3, 5, 6))
     place = torch.arange(5)
 
-    def turned(t: Tensor, at: Tensor = place, **options: str) -> Tensor:
+    def turned(t: Tensor, at: Tensor = place, **options: Any) -> Tensor:
         return rotary(t, at, **options)
 
     for mistake, message in (
@@ -110,6 +120,26 @@ def rotary_attention(answer: Callable) -> str:
             "Only the queries are turned. Then the score depends on the query's place alone, not on a distance.",
         ),
         (attention(q, turned(k), v), "Only the keys are turned. Turn the queries as well."),
+        (
+            attention(turned(q, -place), turned(k, -place), v),
+            "Both turn the wrong way round: (a, b) becomes (a cos - b sin, a sin + b cos).",
+        ),
+        (
+            attention(turned(q, base=100.0), turned(k, base=100.0), v),
+            "The speeds fall too slowly: pair i turns at base ** (-2i / d), with the 2.",
+        ),
+        (
+            attention(turned(q, base=1.0), turned(k, base=1.0), v),
+            "All pairs turn at one speed. Pair i turns at base ** (-2i / d).",
+        ),
+        (
+            attention(q + sinusoidal(5, 4), k + sinusoidal(5, 4), v),
+            "Positions are added to queries and keys. RoPE adds nothing, it turns.",
+        ),
+        (
+            (turned(q) @ turned(k).transpose(-2, -1) / 2).softmax(-2) @ v,
+            "The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
+        ),
         (attention(turned(q), turned(k), v, scale=1.0), "The scores are not scaled by 1 / sqrt(d)."),
         (attention(turned(q), turned(k), v, scale=1 / 4), "It divides by d. Divide by its root."),
     ):
@@ -117,10 +147,10 @@ def rotary_attention(answer: Callable) -> str:
             raise Wrong(message)
     want = attention(turned(q), turned(k), v)
     if not near(got, want):
-        raise Wrong(
-            f"The first row of the last head should be {rounded(want[1, 2, 0])}, "
-            f"it is {rounded(got[1, 2, 0])}."
-        )
+        raise Wrong(wrong_row(got, want))
+    got = want_tensor(call(answer, q, k, v, 20.0), (2, 3, 5, 6))
+    if not near(got, attention(turned(q, base=20.0), turned(k, base=20.0), v)):
+        raise Wrong("With base 10000 it is right, with base 20 it is not: use the base that is given.")
     return "Queries and keys turned alike, neighbours paired, values left alone."
 
 
@@ -154,13 +184,31 @@ def alibi(answer: Callable) -> str:
             -(2.0**-8) * gap.abs().expand(4, 5, 5),
             "All heads have one slope. They should differ, so that some see near and some see far.",
         ),
+        (
+            (-slopes * gap.abs()).flip(0),
+            "The heads come in the reverse order: the first has the steepest slope, 2 ** (-8 / h).",
+        ),
+        (
+            -slopes * (-gap).clamp_min(0),
+            "Keys after the query cost nothing. Without a mask the price is the same on both sides: |m - n|.",
+        ),
+        (
+            -slopes * (gap.abs() + 1),
+            "A token pays for itself. The distance to itself is 0.",
+        ),
+        (
+            -(2 ** (-(head + 1) / 4)) * gap.abs(),
+            "The 8 is missing: the slope of head i of h is 2 ** (-8 i / h).",
+        ),
         (-slopes * gap**2, "It squares the distance. Each step costs the same."),
     ):
         if near(got, mistake):
             raise Wrong(message)
     want = true_alibi(4, 5)
+    if got.isinf().any():
+        raise Wrong("It hides tokens with -inf. The exercise asks for the bias alone, without a mask.")
     if not near(got, want):
-        raise Wrong(f"Row 0 of head 0 should be {rounded(want[0, 0])}, it is {rounded(got[0, 0])}.")
+        raise Wrong(wrong_row(got, want))
     got = want_tensor(call(answer, 8, 3), (8, 3, 3)).float()
     if not near(got, true_alibi(8, 3)):
         raise Wrong("With 4 heads it is right, with 8 it is not: the slopes depend on the number of heads.")
@@ -182,8 +230,17 @@ def is_equivariant(answer: Callable) -> str:
     def first(t: Tensor) -> Tensor:
         return t - t[:1]
 
+    def last(t: Tensor) -> Tensor:
+        return t - t[-1:]
+
     def flip(t: Tensor) -> Tensor:
         return t.flip(0)
+
+    def faint(t: Tensor) -> Tensor:
+        return t + 0.01 * sinusoidal(len(t), 4)
+
+    def moody(t: Tensor) -> Tensor:
+        return t * (t[0, :1] > t[1, :1])  # half of all orders do not show it
 
     def ordered(t: Tensor) -> Tensor:
         return t.sort(0).values
@@ -202,22 +259,35 @@ def is_equivariant(answer: Callable) -> str:
             "A weight for each column is equivariant. Permute rows (tokens), not columns.",
         ),
         (
+            placed,
+            False,
+            "With sinusoids the order matters: f(PX) and P f(X) differ. Try orders that are not the one given, and "
+            "compare row by row.",
+        ),
+        (
             ordered,
             False,
             "Sorting gives the same output for every order. That is invariance: f(PX) = f(X). "
-            "Equivariance is f(PX) = P f(X), for every order. Try orders that are not the one given.",
+            "Equivariance is f(PX) = P f(X), for every order.",
         ),
-        (placed, False, "With sinusoids the order matters: f(PX) and P f(X) differ."),
         (
             flip,
             False,
             "Turning the rows around commutes with some orders, such as turning around. Try several orders.",
         ),
         (first, False, "Subtracting the first row singles out a place. Move the first row in some order."),
+        (last, False, "Subtracting the last row singles out a place. Move the last row in some order."),
+        (faint, False, "Positions of size 0.01 went unnoticed: the tolerance is too wide."),
+        (
+            moody,
+            False,
+            "A function whose fault shows in half of all orders passed. One order can be unlucky: try ten.",
+        ),
     )
-    for function, want, message in cases:
+    seeds = itertools.count()
+    for function, want, message in (*cases, cases[-1], cases[-1]):
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
+            torch.manual_seed(next(seeds))
             got = call(answer, function, x)
         if isinstance(got, Tensor) and got.dtype == torch.bool and got.dim() == 0:
             got = bool(got)

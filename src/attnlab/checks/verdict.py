@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, Literal
 
 import torch
@@ -159,6 +161,46 @@ def want_tensor(result: Any, shape: tuple[int, ...]) -> Tensor:
     return result
 
 
+def want_number(result: Any, what: str) -> float:
+    """Refuse a result that is not one finite number.
+
+    Args:
+        result: what the reader's function returned; a tensor with one element counts as its number.
+        what: what the number is called in the message.
+
+    Returns:
+        The number.
+
+    Raises:
+        Wrong: it is something else.
+    """
+    if isinstance(result, Tensor) and result.numel() == 1:
+        result = result.item()
+    if isinstance(result, bool) or not isinstance(result, int | float):
+        raise Wrong(f"{what} should be a number, it is of type {type(result).__name__}.")
+    if not math.isfinite(result):
+        raise Wrong(f"{what} should be a finite number, it is {result}.")
+    return float(result)
+
+
+def want_pair(result: Any, words: str) -> tuple[Any, Any]:
+    """Refuse a result that is not a pair.
+
+    Args:
+        result: what the reader's function returned.
+        words: what the two are, as in "two numbers, the mean and its standard error".
+
+    Returns:
+        The two.
+
+    Raises:
+        Wrong: it is something else.
+    """
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise Wrong(f"It should return {words}; it returned {result!r}.")
+    return result[0], result[1]
+
+
 def near(a: Tensor, b: Tensor, tolerance: float = 1e-5) -> bool:
     """Say whether two tensors have one shape and agree to a tolerance.
 
@@ -191,12 +233,38 @@ def rounded(x: Tensor) -> list[float]:
     return [round(value, 3) for value in x.tolist()]
 
 
+def wrong_row(got: Tensor, want: Tensor) -> str:
+    """Say which row is the first that is wrong, what it is and what it should be.
+
+    Args:
+        got: (..., n).
+        want: the same shape.
+
+    Returns:
+        One sentence. Places count from 0.
+
+    >>> wrong_row(torch.zeros(2, 2), torch.tensor([[0.0, 0.0], [0.0, 0.5]]))
+    'Row 1 should be [0.0, 0.5], it is [0.0, 0.0].'
+    """
+    off = ((got - want).abs() > 1e-5) | got.isnan()
+    at = tuple(off.any(-1).nonzero()[0].tolist())
+    name = f"Row {at[0]}" if len(at) == 1 else f"The row at [{', '.join(map(str, at))}]"
+    return f"{name} should be {rounded(want[at] + 0.0)}, it is {rounded(got[at] + 0.0)}."
+
+
 def _same(a: Any, b: Any) -> bool:
     return torch.equal(a, b) if isinstance(a, Tensor) and isinstance(b, Tensor) else a == b
 
 
+def _words(argument: Any) -> str:
+    if isinstance(argument, Tensor):
+        return f"shape {tuple(argument.shape)}"
+    # The repr of a function would show an address of memory, another one each time.
+    return f"the function {argument.__name__}" if isinstance(argument, FunctionType) else repr(argument)
+
+
 def _describe(arguments: tuple) -> str:
-    parts = [f"shape {tuple(a.shape)}" if isinstance(a, Tensor) else repr(a) for a in arguments]
+    parts = [_words(a) for a in arguments]
     if not parts:
         return "no arguments"
     return "arguments " + ", ".join(parts) if len(parts) > 1 else "argument " + parts[0]

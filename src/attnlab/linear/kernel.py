@@ -45,10 +45,11 @@ class KernelStep(Step):
         """Return the new state (S, M) and the chunk's output, or None if the step does not read."""
         memory, top = state  # (batch, m, d_v + 1), (batch, 1, 1)
         x = dict(zip(self.names, pieces, strict=True))
-        fq, fk = (scaled(self.features, x[name]) if name in x else (None, None) for name in "qk")
-        fk, weights = _weigh(*fk, x.get("keep"), *_forget(x.get("gate"), x.get("keep")), top)
-        fq = fq[0]  # a query's scale cancels between the sums
+        keep = x.get("keep")
+        fk, scale = scaled(self.features, x["k"]) if self.writes else (None, None)
+        fk, weights = _weigh(fk, scale, keep, *_forget(x.get("gate"), keep), top)
         if self.reads:
+            fq, _ = scaled(self.features, x["q"])  # a query's scale cancels between the sums
             sums = weights.at_query(torch.bmm(fq, memory))  # (batch, c, d_v + 1)
         if self.writes:
             ones = F.pad(x["v"], (0, 1), value=1.0)  # (batch, c, d_v + 1)
@@ -66,13 +67,14 @@ class KernelStep(Step):
         d = dict.fromkeys(self.names)
         d_memory = torch.zeros_like(memory) if d_state[0] is None else d_state[0]
         keep, gate, scale = x.get("keep"), (None, None), None
+        fk = None
         if self.reads:
             (fq, _), pull_q = _pullback(self.features, x["q"])
         if self.writes:
             (fk, scale), pull_k = _pullback(self.features, x["k"])
         if "gate" in x:
             gate, pull_gate = _autograd(lambda g: _forget(g, keep), x["gate"])
-        fk, weights = _weigh(fk if self.writes else None, scale, keep, *gate, top)
+        fk, weights = _weigh(fk, scale, keep, *gate, top)
         if self.writes:
             ones = F.pad(x["v"], (0, 1), value=1.0)
             end = weights.at_end(ones)
