@@ -236,7 +236,9 @@ def linformer_package(longest: int) -> dict:
 def inputs(n: int, *, gradient: bool) -> list[Tensor]:
     """Return q, k and v of length n."""
     scale = D**-0.5  # small enough for FAVOR+ to mean something, and for exp(k) not to overflow
-    return [(scale * random(1, HEADS, n, D, seed=i)).requires_grad_(gradient) for i in range(3)]
+    # In place: a temporary tensor would leave freed memory behind, which the measured function could use
+    # unseen.
+    return [random(1, HEADS, n, D, seed=i).mul_(scale).requires_grad_(gradient) for i in range(3)]
 
 
 def prepare(function: Attention, n: int, mode: str) -> Callable[[], object]:
