@@ -20,6 +20,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     chapter07,
     chapter08,
     chapter12,
+    chapter13,
     chapter14,
 )
 from attnlab.checks.verdict import EXERCISES, Verdict, check, judge

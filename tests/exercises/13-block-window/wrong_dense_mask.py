@@ -1,0 +1,6 @@
+# expect: nothing with n² entries
+from attnlab import attention, masks
+
+
+def block_window(q, k, v, w):
+    return attention(q, k, v, mask=masks.window(q.shape[-2], w, 0))

@@ -1,0 +1,3 @@
+# expect: It should return a whole number
+def best_stride(n):
+    return (n / 2) ** 0.5
