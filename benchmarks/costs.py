@@ -24,6 +24,8 @@ RESULTS = Path(__file__).parent / "results" / "costs.json"
 HEADS, D_HEAD = 8, 64
 WIDTH = HEADS * D_HEAD
 LENGTHS = (2048, 4096, 8192, 16384)
+PROFILED = 8192
+"""The length at which each layer's time is split into torch's operations."""
 
 # Name -> (operations, sequential steps, longest path) as the literature states them.
 CLAIMS = {
@@ -52,9 +54,8 @@ def main() -> None:
         for n in LENGTHS:
             x = torch.randn(1, n, 3 * WIDTH)
             times["operations"].append(operations(layer, x))
-            result = compare(
-                {"forward": forward(layer, x), "backward": backward(layer, x)}, repeats=chosen.repeats
-            )
+            passes = {"forward": forward(layer, x), "backward": backward(layer, x)}
+            result = compare(passes, repeats=chosen.repeats)
             for kind in ("forward", "backward"):
                 times[kind].append(result.median(kind))
         claim, steps, path = CLAIMS[name]
@@ -65,6 +66,7 @@ def main() -> None:
                 "steps": steps,
                 "path": path,
                 "measured": times,
+                "profile": profile(layer, torch.randn(1, PROFILED, 3 * WIDTH)),
                 "slopes": {kind: asdict(slope(LENGTHS, values)) for kind, values in times.items()},
             }
         )
@@ -76,6 +78,7 @@ def main() -> None:
             "machine": provenance("torch"),
             "shape": {"batch": 1, "heads": HEADS, "d_head": D_HEAD, "lengths": LENGTHS},
             "repeats": chosen.repeats,
+            "profiled": PROFILED,
             "layers": rows,
             "ceilings": ceilings(),
         },
@@ -117,6 +120,17 @@ def operations(layer: Callable[[Tensor], Tensor], x: Tensor) -> int:
             meta = torch.empty(1, HEADS, x.shape[1], D_HEAD, device="meta")
             attention(meta, meta, meta, need_weights=True)
     return counter.get_total_flops() // 2
+
+
+def profile(layer: Callable[[Tensor], Tensor], x: Tensor) -> dict[str, float]:
+    """Return the operations of a forward pass that take most of its time, as shares of it."""
+    run = forward(layer, x)
+    run()
+    with torch.profiler.profile() as seen:
+        run()
+    times = {event.key.removeprefix("aten::"): event.self_cpu_time_total for event in seen.key_averages()}
+    whole = sum(times.values())
+    return {name: times[name] / whole for name in sorted(times, key=times.get, reverse=True)[:4]}
 
 
 def forward(layer: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[], None]:
