@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import platform
 import statistics
 import time
@@ -20,6 +19,7 @@ from pathlib import Path
 
 import torch
 
+from attnlab.benchmark import store
 from attnlab.tagging.taggers import MostFrequentTag, Tagger, Vocabulary
 from attnlab.tagging.training import evaluate, train
 from attnlab.tagging.treebank import (
@@ -88,7 +88,7 @@ def main() -> None:
         results["quick"] = {"setting": QUICK, "runs": [quick(treebank, seed) for seed in chosen.seeds]}
     rows = results.setdefault("rows", {})
     rows["lookup"] = lookup(treebank)
-    write(results)
+    store(RESULTS, results)
     for seed in chosen.seeds:
         for row in chosen.only or ROWS:
             run = train_one(treebank, row, seed)
@@ -99,7 +99,7 @@ def main() -> None:
                 fresh = summary(row, sorted([*kept, run], key=lambda r: r["seed"]))
             rows[row] = fresh
             results["rows"] = {name: rows[name] for name in ("lookup", *ROWS) if name in rows}
-            write(results)
+            store(RESULTS, results)
             scores = " ".join(f"{key} {run[key]:.2f}" for key in ("dev", "all", "strong"))
             print(f"{row} (seed {seed}): {scores}", flush=True)
 
@@ -211,14 +211,6 @@ def means(runs: list[dict]) -> dict:
         assert all(map(math.isfinite, values)), f"{key} is not finite: {values}"
         out[key] = {"mean": statistics.mean(values), "std": spread}
     return out
-
-
-def write(results: dict) -> None:
-    """Replace the file in one step: an interruption leaves the old one whole."""
-    RESULTS.parent.mkdir(exist_ok=True)
-    temporary = RESULTS.with_suffix(".part")
-    temporary.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
-    os.replace(temporary, RESULTS)
 
 
 if __name__ == "__main__":
