@@ -201,7 +201,8 @@ def test_a_saved_picture_holds_the_words_and_the_numbers(page):
     assert all(f">{w:.3f}</text>" in weights for w in calculator().weights.flatten().tolist())
 
 
-KEYS_LEFT_ALONE = """(figures) => figures.flatMap((f) => [...f.querySelectorAll("button, input, summary, [tabindex]")])
+KEYS_LEFT_ALONE = """(figures) => figures
+  .flatMap((figure) => [...figure.querySelectorAll("button, input, summary, [tabindex]")])
   .filter((e) => e.checkVisibility() && !e.disabled)
   .map((e) => { e.focus(); return document.activeElement; })
   .filter((e) => !e.hasAttribute("data-lm-suppress-shortcuts"))
