@@ -11,7 +11,7 @@ const TILES = [1, 2, 3, 4, 6, 12];
 const SHIFTS = [0, 80, 1000, 10000, -10000];
 const LIMIT = 4; // scores can be dragged from -4 to 4, before the shift
 const STEP = 0.1;
-const [WIDE, ZERO, UNIT, FLOOR] = [336, 64, 13, 168];
+const [WIDE, ZERO, UNIT, FLOOR] = [336, 66, 13, 150]; // FLOOR: where the tiles end
 
 /**
  * A number as the table shows it: powers of ten where four decimals would hide it.
@@ -20,7 +20,7 @@ const [WIDE, ZERO, UNIT, FLOOR] = [336, 64, 13, 168];
 function shown(x) {
   if (Number.isNaN(x)) return "NaN";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
-  return x !== 0 && (Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3) ? x.toExponential(3).replace("-", "−") : fmt(x, 4);
+  return x !== 0 && (Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3) ? x.toExponential(3).replaceAll("-", "−") : fmt(x, 4);
 }
 
 export default figure({
@@ -35,11 +35,11 @@ export default figure({
     const rescale = pick("Subtract the largest score so far", "rescale", [["on", "yes"], ["off", "no"]], (on) => set({ rescale: on === "on" }));
     const seenTiles = slider({ part: "step", label: "Tiles seen", limits: { min: 0, max: 1, step: 1 }, onInput: (step) => set({ step }) });
     const plane = s("svg", {
-      viewBox: `0 0 ${WIDE} ${FLOOR + 18}`,
+      viewBox: `0 0 ${WIDE} ${FLOOR + 44}`,
       role: "group",
       "aria-label": "The scores of one query, in tiles; each score can be dragged, or moved with the arrow keys",
       "data-part": "plane",
-      style: "width: 100%; max-width: 34rem; height: auto; display: block; margin: .6rem auto 0",
+      style: "width: 100%; max-width: 34rem; height: auto; display: block; overflow: visible; margin: .6rem auto 0",
     });
     const rows = h("tbody");
     const memory = h("p", { "data-part": "memory", style: "margin: .6rem 0 0" });
@@ -56,7 +56,7 @@ export default figure({
         h(
           "table",
           { "data-part": "numbers" },
-          h("thead", {}, h("tr", {}, ...["tile", "keys", "largest score", "correction", "sum of powers", "output so far"].map((t) => h("th", { scope: "col" }, t)))),
+          h("thead", {}, h("tr", {}, ...["tile", "keys", "largest score", "correction", "sum of powers", "weighted sum", "output so far"].map((t) => h("th", { scope: "col" }, t)))),
           rows,
         ),
       ),
@@ -65,7 +65,7 @@ export default figure({
     /** @type {SVGElement[]} */
     let handles = [];
     const seen = s("g", {});
-    const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 12, fill: "var(--fig-ink)", ...props }, words);
+    const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": Math.min(16, 0.42 * column()), fill: "var(--fig-ink)", ...props }, words);
     const scores = () => /** @type {number[]} */ (model.get("scores"));
     const count = (/** @type {number} */ tile) => Math.ceil(scores().length / tile);
     const column = () => WIDE / scores().length;
@@ -84,8 +84,8 @@ export default figure({
         s("rect", { x: -column() / 2, y: ZERO - LIMIT * UNIT - 8, width: column(), height: 2 * LIMIT * UNIT + 16, fill: "transparent" }),
         s("line", { y1: ZERO, stroke: "var(--fig-key)", "stroke-width": 3 }),
         s("circle", { r: 7, fill: "var(--fig-key)" }),
-        text({ "text-anchor": "middle", y: FLOOR - 38 }),
-        text({ "text-anchor": "middle", y: FLOOR + 4, fill: "var(--fig-value)" }),
+        text({ "text-anchor": "middle", y: FLOOR - 8 }),
+        text({ "text-anchor": "middle", y: FLOOR + 17, fill: "var(--fig-value)" }),
       );
       draggable(g, signal, (event) => {
         const box = plane.getBoundingClientRect();
@@ -98,7 +98,7 @@ export default figure({
     function build() {
       handles = scores().map((_, i) => handle(i));
       const line = s("path", { d: `M 0 ${ZERO} H ${WIDE}`, stroke: "var(--fig-line)" });
-      plane.replaceChildren(seen, line, ...handles, text({ x: 0, y: FLOOR + 16 }, "scores above, values below (green)"));
+      plane.replaceChildren(seen, line, ...handles, text({ x: 2, y: FLOOR + 38, "font-size": 14 }, "scores in the tiles, values below (green)"));
     }
 
     function read() {
@@ -127,7 +127,7 @@ export default figure({
       seen.replaceChildren(
         ...steps.map(({ from, to }, t) =>
           s("rect", {
-            x: from * column() + 1.5, y: 3, width: (to - from) * column() - 3, height: FLOOR - 9, rx: 6,
+            x: from * column() + 1.5, y: 3, width: (to - from) * column() - 3, height: FLOOR - 3, rx: 6,
             fill: t < step ? "var(--fig-query)" : "none", "fill-opacity": t === step - 1 ? 0.28 : 0.1,
             stroke: t === step - 1 ? "var(--fig-query)" : "var(--fig-line)", "stroke-width": t === step - 1 ? 2 : 1,
           }),
@@ -149,10 +149,10 @@ export default figure({
         ...steps.slice(0, step).map((one, t) =>
           row([
             String(t + 1), one.to - one.from > 1 ? `${one.from + 1}–${one.to}` : String(one.to), on ? shown(one.max) : "not kept",
-            on ? shown(one.factor) : "none", shown(one.sum), shown(one.output),
+            on ? shown(one.factor) : "none", shown(one.sum), shown(one.total), shown(one.output),
           ]),
         ),
-        row(["all at once", `1–${values.length}`, shown(Math.max(...shifted)), "", "", shown(whole)]),
+        row(["all at once", `1–${values.length}`, shown(Math.max(...shifted)), "", "", "", shown(whole)]),
       );
       const n = 4096;
       const { whole: all, tiles: few } = held(n, tile);

@@ -17,7 +17,7 @@ export function slider({ part, label, limits, onInput }) {
     style: "flex: 1 1 7rem; min-width: 0; min-height: 28px; accent-color: var(--fig-query)",
     on: { input: () => onInput(Number(input.value)) },
   });
-  const reading = h("span", { style: "min-width: 3.2rem; font-variant-numeric: tabular-nums" });
+  const reading = h("span", { style: "min-width: 3.2rem; white-space: nowrap; font-variant-numeric: tabular-nums" });
   const name = h("span", { class: "attnlab-label", style: "flex: none; width: 7.5rem" }, label);
   return {
     row: h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, name, input, reading),
