@@ -74,7 +74,8 @@ class _Table:
         )
         table = table.replace('<th scope="col" class="num">', '<th scope="col">', 1)
         label = html.escape(self.about, quote=True)
-        return f'<div class="attnlab-scroll" role="group" tabindex="0" aria-label="{label}">{table}</div>'
+        place = 'class="attnlab-scroll" role="group" tabindex="0" style="margin: 0.9rem 0"'
+        return f'<div {place} aria-label="{label}">{table}</div>'
 
 
 def _line(cells: list[str], widths: list[int]) -> str:

@@ -125,8 +125,18 @@ class OnlineSoftmax(Figure):
             kept = (_shown(one.largest), _shown(one.correction)) if self.rescale else ("not kept", "none")
             rows.append([str(number), one.keys, *kept, *map(_shown, (one.powers, one.total, one.output))])
         largest = max(self.scores) + self.shift
-        rows.append(["all at once", f"1–{len(self.scores)}", _shown(largest), "", "", "", _shown(self.output)])
-        head = ["tile", "keys", "largest score", "correction", "sum of powers", "weighted sum", "output so far"]
+        rows.append(
+            ["all at once", f"1–{len(self.scores)}", _shown(largest), "", "", "", _shown(self.output)]
+        )
+        head = [
+            "tile",
+            "keys",
+            "largest score",
+            "correction",
+            "sum of powers",
+            "weighted sum",
+            "output so far",
+        ]
         return table_of(head, rows)
 
     def caption(self) -> str:
