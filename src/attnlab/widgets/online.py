@@ -124,20 +124,10 @@ class OnlineSoftmax(Figure):
         for number, one in enumerate(self.steps()[: self.step], start=1):
             kept = (_shown(one.largest), _shown(one.correction)) if self.rescale else ("not kept", "none")
             rows.append([str(number), one.keys, *kept, *map(_shown, (one.powers, one.total, one.output))])
-        largest = max(self.scores) + self.shift
-        rows.append(
-            ["all at once", f"1–{len(self.scores)}", _shown(largest), "", "", "", _shown(self.output)]
-        )
-        head = [
-            "tile",
-            "keys",
-            "largest score",
-            "correction",
-            "sum of powers",
-            "weighted sum",
-            "output so far",
-        ]
-        return table_of(head, rows)
+        largest, keys = _shown(max(self.scores) + self.shift), f"1–{len(self.scores)}"
+        rows.append(["all at once", keys, largest, "", "", "", _shown(self.output)])
+        kept = ["largest score", "correction", "sum of powers", "weighted sum"]
+        return table_of(["tile", "keys", *kept, "output so far"], rows)
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
