@@ -15,7 +15,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from attnlab import attention, linear, sparse
 from attnlab.benchmark import ceilings, compare, provenance, slope, store
@@ -112,13 +112,11 @@ def layers() -> dict[str, Callable[[Tensor], Tensor]]:
 
 def operations(layer: Callable[[Tensor], Tensor], x: Tensor) -> int:
     """Count the multiplications of one forward pass; an addition goes with each."""
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
+    # torch does not count inside its fused kernel on a CPU: it is told what the definition multiplies.
+    fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+    known = {fused: lambda q, k, v, *_, **__: sdpa_flop_count(q, k, v)}
+    with FlopCounterMode(display=False, custom_mapping=known) as counter, torch.no_grad():
         layer(x)
-    if not counter.get_total_flops():
-        # torch does not count inside its fused kernel on a CPU: count what the definition multiplies.
-        with counter:
-            meta = torch.empty(1, HEADS, x.shape[1], D_HEAD, device="meta")
-            attention(meta, meta, meta, need_weights=True)
     return counter.get_total_flops() // 2
 
 
