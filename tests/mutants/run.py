@@ -171,6 +171,8 @@ MUTANTS = (
     Mutant("merging forgets to rescale the earlier tiles", "sparse/engine.py",
            "before, now = total * (top - highest).exp_()", "before, now = total.clone()",
            "unit/test_sparse.py"),
+    Mutant("a fused sum of large scores is trusted", "sparse/engine.py", "LARGE = 128.0", "LARGE = 1e9",
+           "unit/test_sparse.py"),
     Mutant("every piece of an overlapping tile is added to the first", "sparse/tiles.py",
            "Rows(self.start + at * self.spread, part", "Rows(self.start, part", "unit/test_sparse.py"),
     Mutant("the far tokens of strided attention start a stride too early", "sparse/factored.py",
