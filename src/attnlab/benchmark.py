@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
 Clock = Callable[[], float]
@@ -161,7 +160,8 @@ def multiplications(function: Callable[[], object]) -> int:
         function: runs once; what it returns is dropped.
 
     >>> a = torch.ones(2, 3)
-    >>> multiplications(lambda: a @ a.T), multiplications(lambda: F.scaled_dot_product_attention(a, a, a))
+    >>> fused = torch.nn.functional.scaled_dot_product_attention
+    >>> multiplications(lambda: a @ a.T), multiplications(lambda: fused(a, a, a))
     (12, 24)
     """
     with FlopCounterMode(display=False, custom_mapping=_ON_CPU) as counter:

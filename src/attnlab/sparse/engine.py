@@ -157,7 +157,7 @@ def _find(step, q, k, v, key_bias, scale) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _find_fused(step, q, k, v, key_bias, scale) -> tuple[Tensor, Tensor, Tensor]:
-    """Attend within tiles by the kernel under `F.scaled_dot_product_attention`, which never writes scores down.
+    """Attend within tiles by the kernel under `F.scaled_dot_product_attention`, which writes no scores down.
 
     Of a query's scores it returns the log of the sum of their exponentials, which is m + log l in one.
     """
