@@ -143,22 +143,20 @@ class _Fold:
         if self.parts == 1:
             return memory, torch.baddbmm(kept, fk.mT, end)
         written = torch.bmm(fk.mT, end).unflatten(0, (self.batch, self.parts))
-        before = torch.empty_like(written)
-        for part in range(self.parts):
-            before[:, part] = memory
-            memory = memory + written[:, part]
-        return before.flatten(0, 1), memory
+        before = [memory]
+        for part in written.unbind(1):
+            before.append(before[-1] + part)
+        return torch.stack(before[:-1], 1).flatten(0, 1), before[-1]
 
     def d_states(self, d_kept: Tensor, d_memory: Tensor, d_before: Tensor | None) -> tuple[Tensor, Tensor]:
         """Return the gradient of what each part writes, and that of the state before the chunk."""
         if self.parts == 1:
             return d_memory, d_kept if d_before is None else d_kept + d_before
         d_before = d_before.unflatten(0, (self.batch, self.parts))
-        d_written = torch.empty_like(d_before)
-        for part in reversed(range(self.parts)):
-            d_written[:, part] = d_memory
-            d_memory = d_memory + d_before[:, part]
-        return d_written.flatten(0, 1), d_memory
+        d_written = [d_memory]
+        for part in reversed(d_before.unbind(1)):
+            d_written.append(d_written[-1] + part)
+        return torch.stack(d_written[-2::-1], 1).flatten(0, 1), d_written[-1]
 
 
 class _Weights:
