@@ -153,28 +153,18 @@ def slope(n: Sequence[float], y: Sequence[float]) -> Slope:
 def multiplications(function: Callable[[], object]) -> int:
     """Count the multiplications in the matrix products of a call; an addition goes with each.
 
-    What fused attention multiplies on a CPU is counted too, which `FlopCounterMode` alone leaves out. It is
-    counted whole, even where a causal kernel skips the hidden half.
-
-    Args:
-        function: runs once; what it returns is dropped.
+    Torch's fused attention counts too, and counts whole even where a causal kernel skips the hidden half.
 
     >>> a = torch.ones(2, 3)
-    >>> fused = torch.nn.functional.scaled_dot_product_attention
-    >>> multiplications(lambda: a @ a.T), multiplications(lambda: fused(a, a, a))
-    (12, 24)
+    >>> multiplications(lambda: a @ a.T), multiplications(lambda: torch.nn.functional.linear(a, a))
+    (12, 12)
     """
-    with FlopCounterMode(display=False, custom_mapping=_ON_CPU) as counter:
+    fused, formulas = "_scaled_dot_product_flash_attention_for_cpu", {}
+    formulas[getattr(torch.ops.aten, fused)] = lambda q, k, v, *_, **__: sdpa_flop_count(q, k, v)
+    formulas[getattr(torch.ops.aten, fused + "_backward")] = lambda *s, **_: sdpa_backward_flop_count(*s[:4])
+    with FlopCounterMode(display=False, custom_mapping=formulas) as counter:
         function()
     return counter.get_total_flops() // 2
-
-
-_CPU_KERNEL = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-_CPU_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward
-_ON_CPU = {
-    _CPU_KERNEL: lambda q, k, v, *_, **__: sdpa_flop_count(q, k, v),
-    _CPU_BACKWARD: lambda grad, q, k, v, *_, **__: sdpa_backward_flop_count(grad, q, k, v),
-}
 
 
 # The peak of the resident memory can be reset on Linux; elsewhere a difference of peaks is a lower bound.
