@@ -24,7 +24,7 @@ const SAYS = [
 const MAIN = ["X", "Q", "S", "scaled", "A", "O"];
 const NAMES = /** @type {Record<string, string>} */ ({
   X: "X", Wq: "W_q", Wk: "W_k", Wv: "W_v", Q: "Q = X W_q", K: "K = X W_k", V: "V = X W_v",
-  S: "scores = Q Kᵀ", scaled: "scaled scores", A: "weights", O: "output = weights · V",
+  S: "scores = Q Kᵀ", scaled: "scaled", A: "weights", O: "output = weights · V",
 });
 const ROLE = /** @type {Record<string, string>} */ ({
   Wq: "query", Q: "query", Wk: "key", K: "key", Wv: "value", V: "value", O: "output",
@@ -191,6 +191,7 @@ export default figure({
           say(`“${input.value}” is not a number from −${MOST} to ${MOST}. ${key} row ${i + 1}, column ${j + 1} stays ${fmt(model.get(key)[i][j])}.`);
           return;
         }
+        if (input.value === written(model.get(key)[i][j])) return;
         const edited = structuredClone(model.get(key));
         edited[i][j] = value;
         change({ [key]: edited });
@@ -233,7 +234,7 @@ export default figure({
           cell.textContent = fmt(value, name === "A" ? 3 : 2);
           // The name replaces the text for a screen reader, so it has the number too.
           cell.setAttribute("aria-label", `${cell.textContent}, ${name} row ${i + 1} column ${j + 1}`);
-        } else if (document.activeElement !== cell || number(cell.value) !== null) cell.value = String(value);
+        } else if (!cell.matches(":focus") || number(cell.value) !== null) cell.value = written(value);
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
         td.classList.toggle("is-source", sources(name, i, j));
@@ -270,6 +271,12 @@ print(output)
     return { update, pytorch, svg };
   },
 });
+
+/**
+ * Write a number to edit, without the digits that single precision leaves behind 3.55.
+ * @param {number} value
+ */
+const written = (value) => String(Number(value.toPrecision(7)));
 
 /**
  * Read a number as people type it: comma or point, any minus sign.

@@ -13,8 +13,10 @@ import { hull, inside, mix, score, weigh } from "./math/lookup.js";
 const REACH = 3; // the plane goes from -3 to 3
 const SIZE = 360;
 const STEP = 0.1;
-const px = (/** @type {number} */ x) => ((x + REACH) / (2 * REACH)) * SIZE;
-const py = (/** @type {number} */ y) => ((REACH - y) / (2 * REACH)) * SIZE;
+const EDGE = 30; // around the plane, for points at its limits and their names
+const UNIT = (SIZE - 2 * EDGE) / (2 * REACH);
+const px = (/** @type {number} */ x) => EDGE + (x + REACH) * UNIT;
+const py = (/** @type {number} */ y) => EDGE + (REACH - y) * UNIT;
 const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -REACH), REACH) * 100) / 100;
 
 export default figure({
@@ -54,7 +56,7 @@ export default figure({
     const area = s("polygon", { fill: "var(--fig-value)", "fill-opacity": 0.12, stroke: "var(--fig-value)", "stroke-opacity": 0.5 });
     const lines = s("g", {});
     const output = s("circle", { r: 9, fill: "var(--fig-output)", "data-part": "output", "pointer-events": "none" });
-    const outputName = s("text", { fill: "var(--fig-output)", "font-size": 14, "text-anchor": "middle", "pointer-events": "none" }, "output");
+    const outputName = s("text", { fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none" }, "output");
 
     /** @param {string | number} which */
     const at = (which) => /** @type {Point} */ (which === "query" ? model.get("query") : model.get("values")[which]);
@@ -87,7 +89,7 @@ export default figure({
         s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)" }, name),
       );
       draggable(g, signal, (event) => {
-        const [x, y] = spot(plane, event).map((at) => (at / SIZE) * 2 * REACH);
+        const [x, y] = spot(plane, event).map((at) => (at - EDGE) / UNIT);
         moveTo(which, x - REACH, REACH - y);
       });
       g.addEventListener("keydown", (event) => {
@@ -102,18 +104,13 @@ export default figure({
     }
 
     /**
-     * Put a name above or below its point, inside the plane.
+     * Keep a long name inside the drawing.
      * @param {SVGElement} text
-     * @param {number} x
-     * @param {number} y
-     * @param {number} first its height over the point where there is room
-     * @param {number} second its height else
+     * @param {number} at where its point is
      */
-    function beside(text, x, y, first, second) {
+    function keep(text, at) {
       const half = 4.2 * (text.textContent ?? "").length;
-      const fits = py(y) + first > 14 && py(y) + first < SIZE - 4;
-      text.setAttribute("x", String(Math.min(Math.max(px(x), half), SIZE - half) - px(x)));
-      text.setAttribute("y", String(fits ? first : second));
+      text.setAttribute("x", String(Math.min(Math.max(at, half), SIZE - half) - at));
     }
 
     function build() {
@@ -151,7 +148,7 @@ export default figure({
         const which = i < names.length ? i : "query";
         const [x, y] = at(which);
         g.setAttribute("transform", `translate(${px(x)} ${py(y)})`);
-        beside(/** @type {SVGElement} */ (g.lastElementChild), x, y, -15, 26);
+        keep(/** @type {SVGElement} */ (g.lastElementChild), px(x));
         const name = which === "query" ? "query" : `key and value ${names[i]}`;
         g.setAttribute("aria-label", name);
         g.setAttribute("aria-valuenow", String(x));
@@ -172,7 +169,7 @@ export default figure({
       output.setAttribute("cx", String(px(shown[0])));
       output.setAttribute("cy", String(py(shown[1])));
       outputName.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])})`);
-      beside(outputName, shown[0], shown[1], 24, -15);
+      keep(outputName, px(shown[0]));
       const sum = weights.reduce((a, b) => a + b, 0);
       numbers.replaceChildren(
         table("numbers", ["point", "x", "y", "score", "weight"], [

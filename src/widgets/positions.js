@@ -176,6 +176,8 @@ export default figure({
       [...chips.children].forEach((chip, p) => {
         chip.textContent = `${p} ${names[order[p]]}`;
         chip.setAttribute("aria-pressed", String(p === picked));
+        // All as wide as the longest: none moves from under the pointer when words swap.
+        /** @type {HTMLElement} */ (chip).style.minWidth = `calc(${Math.max(...names.map((/** @type {string} */ name) => name.length)) + 1}ch + 1.6rem)`;
         /** @type {HTMLElement} */ (chip).style.outline = p === picked ? "3px solid var(--fig-query)" : "";
       });
       const outputs = order.map((/** @type {number} */ token, /** @type {number} */ p) => [String(p), names[token], ...output[p].map((v) => fmt(v, 4))]);

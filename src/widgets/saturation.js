@@ -16,7 +16,7 @@ const CLOSED = 0.01;
 const WIDE = 300;
 const LEFT = 6;
 const BINS = 32;
-const [HIST, HIST_HIGH, ZERO, UNIT, FLOOR, HIGH] = [92, 70, 200, 12, 358, 72]; // heights in the drawing
+const [HIST, HIST_HIGH, ZERO, UNIT, FLOOR, HIGH] = [92, 70, 200, 12, 372, 72]; // heights in the drawing
 /** @type {[string, "entropy" | "share" | "largest" | "norm" | "left", number][]} words, measure, its largest value */
 const MEASURES = [
   ["entropy (nats)", "entropy", Math.log(KEYS)],
@@ -107,13 +107,13 @@ export default figure({
             get: () => scaledRow()[i],
             move: (to) => set({ scores: scaledRow().map((x, j) => (j === i ? to : clamp(x))) }),
           },
-          text({ "text-anchor": "middle", "font-size": 10 }),
+          text({ "text-anchor": "middle" }),
         ),
       );
       const line = (/** @type {number} */ y) => s("path", { d: `M ${LEFT} ${y} H ${WIDE - LEFT}`, stroke: "var(--fig-line)" });
       const short = (/** @type {string} */ word) => (word.length * 6 > column() ? `${word.slice(0, Math.floor(column() / 6) - 1)}…` : word);
       plane.replaceChildren(
-        bars, found, line(HIST), line(ZERO), text({ x: LEFT, y: ZERO - LIMIT * UNIT - 18 }, "this row’s scores (drag them)"),
+        bars, found, line(HIST), line(ZERO), text({ x: LEFT, y: ZERO - LIMIT * UNIT - 25 }, "this row’s scores (drag them)"),
         ...stems.map(({ g }) => g), line(FLOOR), weights,
         ...names.map((word, i) => text({ x: centre(i), y: FLOOR + 14, "text-anchor": "middle" }, short(word))),
       );
@@ -165,7 +165,7 @@ export default figure({
         }),
         s("path", { d: curve(1), fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.2, "stroke-dasharray": "4 3" }),
         ...row.map((at) => s("path", { d: `M ${x(at)} ${HIST + 1} l 4 7 h -8 Z`, fill: "var(--fig-key)" })),
-        ...[-0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75].map((part) => text({ x: x(part * reach), y: HIST + 20, "text-anchor": "middle", "font-size": 10 }, fmt(part * reach, Number.isInteger(part * reach) ? 0 : 1))),
+        ...[-0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75].map((part) => text({ x: x(part * reach), y: HIST + 20, "text-anchor": "middle" }, fmt(part * reach, Number.isInteger(part * reach) ? 0 : 1))),
       );
       found.textContent = `${all.length} sampled scores: spread ${fmt(deviation(all))}, dashed: spread 1`;
     }
@@ -174,14 +174,14 @@ export default figure({
     function drawWeights(ours) {
       const wide = Math.min(column() / 3, 16);
       weights.replaceChildren(
-        s("rect", { x: LEFT, y: FLOOR - HIGH - 35, width: 9, height: 9, fill: "var(--fig-query)" }),
-        text({ x: LEFT + 13, y: FLOOR - HIGH - 27 }, "weight p"),
-        s("rect", { x: LEFT + 74, y: FLOOR - HIGH - 35, width: 9, height: 9, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.4 }),
-        text({ x: LEFT + 87, y: FLOOR - HIGH - 27 }, "slope p(1 − p), four times as high"),
+        s("rect", { x: LEFT, y: FLOOR - HIGH - 26, width: 9, height: 9, fill: "var(--fig-query)" }),
+        text({ x: LEFT + 13, y: FLOOR - HIGH - 18 }, "weight p"),
+        s("rect", { x: LEFT + 74, y: FLOOR - HIGH - 26, width: 9, height: 9, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.4 }),
+        text({ x: LEFT + 87, y: FLOOR - HIGH - 18 }, "slope p(1 − p), four times as high"),
         ...ours.weights.flatMap((p, i) => [
           s("rect", { x: centre(i) - wide, y: FLOOR - HIGH * p, width: wide, height: HIGH * p, fill: "var(--fig-query)" }),
           s("rect", { x: centre(i) + 1, y: FLOOR - HIGH * 4 * ours.slopes[i], width: wide - 1, height: HIGH * 4 * ours.slopes[i], fill: "none", stroke: "var(--fig-ink)", "stroke-width": ours.slopes[i] < 0.002 ? 0 : 1.4 }),
-          text({ x: centre(i), y: FLOOR - HIGH * Math.max(p, 4 * ours.slopes[i]) - 5, "text-anchor": "middle", "font-size": 10 }, fmt(p)),
+          text({ x: centre(i), y: FLOOR - HIGH * Math.max(p, 4 * ours.slopes[i]) - 5, "text-anchor": "middle" }, fmt(p)),
         ]),
       );
     }

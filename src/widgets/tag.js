@@ -134,7 +134,7 @@ export default figure({
       select(heads, model.get("head"));
       const word = picked();
       const weights = word < 0 ? [] : chosen(result.weights, model.get("head"))[word];
-      const focused = tokens.contains(document.activeElement);
+      const focused = tokens.matches(":focus-within");
       tokens.replaceChildren(
         ...result.tokens.map((token, i) => {
           const sure = Math.max(...result.probabilities[i]);

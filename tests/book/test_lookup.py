@@ -61,7 +61,7 @@ def test_arrow_keys_move_the_query_and_a_value(part):
 def test_a_drag_moves_the_query_and_none_leaves_the_hull(part):
     middle(part.locator('[data-part="plane"]'))  # in the window, whole
     box = part.locator('[data-part="plane"]').bounding_box()
-    end = (box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.1)
+    end = (box["x"] + box["width"] * 300 / 360, box["y"] + box["height"] * 60 / 360)
     drag(part.page, middle(handle(part, "query")), end)
     x, y = (number(cell) for cell in table(part)[0][1:3])
     assert (x, y) == pytest.approx((2.4, 2.4), abs=0.1)
