@@ -2,7 +2,7 @@
 //
 // For tests (data-part): kind, causal (radio groups), width, globals, random, depth, query (range inputs), plane (svg),
 // numbers (table: layers, tokens that reach the query, pairs, share), counters, status.
-import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, s, select, standalone } from "./ui/dom.js";
 import { slider } from "./ui/controls.js";
 import { figure } from "./ui/frame.js";
 import { allowed, layersToReach, pairs } from "./math/patterns.js";
@@ -38,16 +38,15 @@ export default figure({
       role: "img", "data-part": "plane",
       style: "flex: 1 1 18rem; min-width: 0; width: 100%; max-width: 26rem; height: auto; display: block; cursor: pointer",
     });
-    plane.addEventListener(
-      "pointerdown",
-      (event) => {
-        const box = plane.getBoundingClientRect();
-        const n = model.get("n");
-        const row = Math.floor(((/** @type {PointerEvent} */ (event).clientY - box.top) / box.height) * (n + 1));
-        set({ query: Math.min(Math.max(row, 0), n - 1) });
-      },
-      { signal },
-    );
+    const pick = (/** @type {PointerEvent} */ event) => {
+      const box = plane.getBoundingClientRect();
+      const n = model.get("n");
+      const y = ((event.clientY - box.top) / box.height) * (n * CELL + 2) - 1; // the frame of 1 unit is in the box
+      const row = Math.floor(y / CELL);
+      set({ query: Math.min(Math.max(row, 0), n - 1) });
+    };
+    plane.addEventListener("pointerdown", (event) => pick(/** @type {PointerEvent} */ (event)), { signal });
+    draggable(plane, signal, pick);
     const rows = h("tbody");
     const counters = h("div", { class: "attnlab-counters", "data-part": "counters", style: "margin: .6rem 0" });
     body.append(
@@ -133,7 +132,7 @@ export default figure({
         const mine = found[query].filter((/** @type {number} */ k) => k && k <= layers).length;
         return h(
           "tr",
-          layers === depth ? { style: "font-weight: 700" } : {},
+          layers === depth ? { "aria-current": "true" } : {},
           h("th", { scope: "row" }, String(layers)),
           ...[String(mine), String(reached), `${fmt((100 * reached) / all, 1)} %`].map((t) => h("td", {}, t)),
         );

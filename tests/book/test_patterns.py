@@ -81,12 +81,43 @@ def test_sliders_by_keyboard(part):
     assert_shows(part, ours())
 
 
-def test_a_click_picks_the_token_of_its_row(part):
+def test_a_click_or_a_drag_picks_the_token_of_its_row(part):
     plane = part.locator('[data-part="plane"]')
     plane.scroll_into_view_if_needed()
     box = plane.bounding_box()
-    part.page.mouse.click(box["x"] + 20, box["y"] + box["height"] * 9.5 / 25)
-    assert_shows(part, ours(query=9))
+
+    def at(row):
+        return box["x"] + 20, box["y"] + box["height"] * row / 25
+
+    for row in (0.2, 9.5, 12.5, 20.2, 23.8, 24.9):
+        part.page.mouse.click(*at(row))
+        assert_shows(part, ours(query=int(row)))
+    part.page.mouse.move(*at(3.5))
+    part.page.mouse.down()
+    part.page.mouse.move(*at(17.5), steps=3)
+    assert_shows(part, ours(query=17))
+    part.page.mouse.move(*at(40))  # below the figure: the last row
+    part.page.mouse.up()
+    assert_shows(part, ours())
+    part.page.mouse.move(*at(5.5))  # let go: nothing follows any more
+    assert_shows(part, ours())
+
+
+def test_the_row_of_the_chosen_depth_is_marked(part):
+    for depth in (2, 3):
+        current = part.locator('[data-part="numbers"] tr[aria-current="true"]')
+        assert [row.locator("th").inner_text() for row in current.all()] == [str(depth)]
+        assert current.locator("td").first.evaluate("el => getComputedStyle(el).fontWeight") == "700"
+        part.locator('[data-part="depth"]').focus()
+        part.page.keyboard.press("ArrowRight")
+
+
+def test_on_a_phone_a_slider_has_room_and_the_table_is_whole(site, bench):
+    part = figure(site.open(bench, width=320, height=700), "patterns")
+    for name in ("width", "depth", "query"):
+        assert part.locator(f'[data-part="{name}"]').bounding_box()["width"] > 120
+    wide = part.locator(".attnlab-scroll").evaluate("el => el.scrollWidth - el.clientWidth")
+    assert wide <= 0
 
 
 @pytest.mark.parametrize("kind", ["strided", "mixed"])

@@ -2,7 +2,7 @@
 import { h } from "./dom.js";
 
 /**
- * A slider in a row of its own, between its name and its reading.
+ * A slider in a row of its own, between its name and its reading; where that is too narrow, below its name.
  * @param {{ part: string, label: string, limits: { min: number, max: number, step: number },
  *   onInput: (value: number) => void }} given
  * @returns {{ row: HTMLElement, input: HTMLInputElement, show: (at: number, text: string) => void }} `show` moves it to a
@@ -14,13 +14,15 @@ export function slider({ part, label, limits, onInput }) {
     ...limits,
     "data-part": part,
     "aria-label": label,
-    style: "flex: 1 1 7rem; min-width: 0; min-height: 28px; accent-color: var(--fig-query)",
+    style: "flex: 1 1 auto; min-width: 0; min-height: 28px; accent-color: var(--fig-query)",
     on: { input: () => onInput(Number(input.value)) },
   });
   const reading = h("span", { style: "min-width: 3.2rem; font-variant-numeric: tabular-nums" });
   const name = h("span", { class: "attnlab-label", style: "flex: none; width: 7.5rem" }, label);
+  // Less than 12rem for slider and reading: they take the next line, whole.
+  const hold = h("span", { style: "display: flex; flex: 1 1 12rem; min-width: 0; gap: .8rem; align-items: center" }, input, reading);
   return {
-    row: h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, name, input, reading),
+    row: h("div", { class: "attnlab-row", style: "row-gap: 0" }, name, hold),
     input,
     show(at, text) {
       input.value = String(at);
