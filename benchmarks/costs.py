@@ -11,14 +11,14 @@ import argparse
 import math
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from attnlab import attention, linear, sparse
-from attnlab.benchmark import ceilings, compare, provenance, slope, store
+from attnlab.benchmark import ceilings, compare, multiplications, provenance, slope, store
 
 RESULTS = Path(__file__).parent / "results" / "costs.json"
 HEADS, D_HEAD = 8, 64
@@ -53,7 +53,7 @@ def main() -> None:
         times: dict[str, list[float]] = {"operations": [], "forward": [], "backward": []}
         for n in LENGTHS:
             x = torch.randn(1, n, 3 * WIDTH)
-            times["operations"].append(operations(layer, x))
+            times["operations"].append(multiplications(partial(layer, x)))
             passes = {"forward": forward(layer, x), "backward": backward(layer, x)}
             result = compare(passes, repeats=chosen.repeats)
             for kind in ("forward", "backward"):
@@ -108,16 +108,6 @@ def layers() -> dict[str, Callable[[Tensor], Tensor]]:
         ),
         "Linear Transformer": with_heads(lambda q, k, v: linear.linear_attention(q, k, v, is_causal=True)),
     }
-
-
-def operations(layer: Callable[[Tensor], Tensor], x: Tensor) -> int:
-    """Count the multiplications of one forward pass; an addition goes with each."""
-    # torch does not count inside its fused kernel on a CPU: it is told what the definition multiplies.
-    fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-    known = {fused: lambda q, k, v, *_, **__: sdpa_flop_count(q, k, v)}
-    with FlopCounterMode(display=False, custom_mapping=known) as counter, torch.no_grad():
-        layer(x)
-    return counter.get_total_flops() // 2
 
 
 def profile(layer: Callable[[Tensor], Tensor], x: Tensor) -> dict[str, float]:

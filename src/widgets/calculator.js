@@ -3,9 +3,11 @@
 // For tests (data-part): stages (radio group, values 1-6), previous, next, undo, causal (checkbox),
 // matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S, -scaled, -A, -O (tables of buttons; each
 // cell has data-row and data-column), formula, numbers (table: weights and output of every token), status.
-import { choices, fmt, h, safe, select, shade } from "./ui/dom.js";
+import { choices, fmt, h, select, shade } from "./ui/dom.js";
+import { EDITABLE, explain, feeds } from "./ui/formulas.js";
 import { figure } from "./ui/frame.js";
-import { attend } from "./math/attention.js";
+import { neighbour, picture, strip, table } from "./ui/tables.js";
+import { attend, matrix } from "./math/attention.js";
 
 /** @typedef {import("./math/attention.js").Matrix} Matrix */
 
@@ -18,13 +20,11 @@ const SAYS = [
   "each row becomes shares that sum to one.",
   "each row is a weighted mean of the values.",
 ];
-/** What the state calls the four matrices that a reader may edit. */
-const EDITABLE = /** @type {const} */ ({ X: "X", Wq: "W_q", Wk: "W_k", Wv: "W_v" });
 /** The matrix whose cells carry the formula, by stage. */
 const MAIN = ["X", "Q", "S", "scaled", "A", "O"];
 const NAMES = /** @type {Record<string, string>} */ ({
   X: "X", Wq: "W_q", Wk: "W_k", Wv: "W_v", Q: "Q = X W_q", K: "K = X W_k", V: "V = X W_v",
-  S: "scores = Q Kᵀ", scaled: "scaled scores", A: "weights", O: "output = weights · V",
+  S: "scores = Q Kᵀ", scaled: "scaled", A: "weights", O: "output = weights · V",
 });
 const ROLE = /** @type {Record<string, string>} */ ({
   Wq: "query", Q: "query", Wk: "key", K: "key", Wv: "value", V: "value", O: "output",
@@ -56,7 +56,7 @@ export default figure({
     const causal = h("input", { type: "checkbox", "data-part": "causal", on: { change: () => change({ causal: causal.checked }) } });
     const formula = h("p", { class: "attnlab-formula", "data-part": "formula", "aria-live": "polite" });
     const mats = h("div", { class: "attnlab-mats" });
-    const numbers = h("div", { class: "attnlab-scroll", tabindex: 0, role: "region", "aria-label": "Weights and output" });
+    const numbers = strip("Weights and output");
     body.append(
       stages,
       h(
@@ -116,13 +116,13 @@ export default figure({
       const layout = JSON.stringify([stage, tokens, shown.map((name) => [all[name].length, all[name][0].length])]);
       if (layout !== drawn) {
         drawn = layout;
-        mats.replaceChildren(...shown.map((name) => table(name, all[name], tokens)));
+        mats.replaceChildren(...shown.map((name) => cells(name, all[name], tokens)));
       }
-      const sources = sourcesOf(target);
+      const sources = feeds(target);
       for (const name of shown) fill(name, all[name], target, sources);
-      const text = explain(all, target, tokens);
-      formula.textContent = text;
-      summarise(all, tokens);
+      formula.textContent = explain(all, target, tokens, model.get("scale"));
+      const head = ["token", ...tokens.map((t) => `takes of ${t}`), ...all.O[0].map((_, j) => `output ${j + 1}`)];
+      numbers.replaceChildren(table("numbers", head, tokens.map((token, i) => [token, ...[...all.A[i], ...all.O[i]].map((value) => value.toFixed(4))])));
       say(`Stage ${stage} of 6: ${SAYS[stage - 1]}`);
     }
 
@@ -145,7 +145,7 @@ export default figure({
      * @param {Matrix} values
      * @param {string[]} tokens
      */
-    function table(name, values, tokens) {
+    function cells(name, values, tokens) {
       const byToken = !name.startsWith("W");
       const square = ["S", "scaled", "A"].includes(name);
       const body = values.map((row, i) =>
@@ -191,6 +191,7 @@ export default figure({
           say(`“${input.value}” is not a number from −${MOST} to ${MOST}. ${key} row ${i + 1}, column ${j + 1} stays ${fmt(model.get(key)[i][j])}.`);
           return;
         }
+        if (input.value === written(model.get(key)[i][j])) return;
         const edited = structuredClone(model.get(key));
         edited[i][j] = value;
         change({ [key]: edited });
@@ -211,15 +212,10 @@ export default figure({
     /** Arrow keys go from cell to cell. @param {KeyboardEvent} event */
     function move(event) {
       const cell = /** @type {HTMLElement} */ (event.target);
-      const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
       if (event.key === "Enter") cell.dispatchEvent(new Event("change"));
-      if (!step || (cell instanceof HTMLInputElement && step[1] && cell.selectionStart !== cell.selectionEnd)) return;
-      const to = cell.closest("table")?.querySelector(
-        `[data-row="${Number(cell.dataset.row) + step[0]}"][data-column="${Number(cell.dataset.column) + step[1]}"]`,
-      );
-      if (!(to instanceof HTMLElement)) return;
-      event.preventDefault();
-      to.focus();
+      if (cell instanceof HTMLInputElement && cell.selectionStart !== cell.selectionEnd) return;
+      const to = neighbour(event);
+      to?.focus();
       if (to instanceof HTMLButtonElement) to.click();
     }
 
@@ -238,85 +234,12 @@ export default figure({
           cell.textContent = fmt(value, name === "A" ? 3 : 2);
           // The name replaces the text for a screen reader, so it has the number too.
           cell.setAttribute("aria-label", `${cell.textContent}, ${name} row ${i + 1} column ${j + 1}`);
-        } else if (document.activeElement !== cell || number(cell.value) !== null) cell.value = String(value);
+        } else if (!cell.matches(":focus") || number(cell.value) !== null) cell.value = written(value);
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
         td.classList.toggle("is-source", sources(name, i, j));
         if (name === "A") shade(td, value);
       }
-    }
-
-    /**
-     * @param {Record<string, Matrix>} all
-     * @param {string[]} tokens
-     */
-    function summarise(all, tokens) {
-      const head = ["token", ...tokens.map((t) => `takes of ${t}`), ...all.O[0].map((_, j) => `output ${j + 1}`)];
-      numbers.replaceChildren(
-        h(
-          "table",
-          { "data-part": "numbers" },
-          h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
-          h(
-            "tbody",
-            {},
-            ...tokens.map((token, i) =>
-              h(
-                "tr",
-                {},
-                h("th", { scope: "row" }, token),
-                ...[...all.A[i], ...all.O[i]].map((value) => h("td", {}, value.toFixed(4))),
-              ),
-            ),
-          ),
-        ),
-      );
-    }
-
-    /** What feeds the focused cell. @param {{ name: string, row: number, column: number }} target */
-    function sourcesOf({ name, row, column }) {
-      const rows = /** @type {Record<string, string[]>} */ ({
-        Q: ["X", "Wq"], K: ["X", "Wk"], V: ["X", "Wv"], S: ["Q", "K"], scaled: ["S"], A: ["scaled"], O: ["A", "V"],
-      });
-      const [first, second] = rows[name] ?? [];
-      return (/** @type {string} */ n, /** @type {number} */ i, /** @type {number} */ j) => {
-        if (name === "scaled") return n === "S" && i === row && j === column;
-        if (name === "S") return (n === "Q" && i === row) || (n === "K" && i === column);
-        if (n === first) return i === row;
-        return n === second && j === column;
-      };
-    }
-
-    /**
-     * The formula of the focused cell, with its numbers.
-     * @param {Record<string, Matrix>} all
-     * @param {{ name: string, row: number, column: number }} target
-     * @param {string[]} tokens
-     */
-    function explain(all, { name, row, column }, tokens) {
-      const value = all[name][row][column];
-      const sum = (/** @type {number[]} */ a, /** @type {number[]} */ b) =>
-        a.map((x, d) => `${fmt(x)} × ${x === a[d] && b[d] < 0 ? `(${fmt(b[d])})` : fmt(b[d])}`).join(" + ");
-      const col = (/** @type {Matrix} */ m, /** @type {number} */ j) => m.map((r) => r[j]);
-      const at = `[${row + 1}, ${column + 1}]`;
-      if (name in EDITABLE) {
-        const whose = name === "X" ? `the vector of “${tokens[row]}”` : `what input ${row + 1} adds to entry ${column + 1}`;
-        return `${EDITABLE[/** @type {keyof typeof EDITABLE} */ (name)]}${at} = ${fmt(value)}: ${whose}. Type to change it.`;
-      }
-      if (name === "Q" || name === "K" || name === "V") {
-        return `${name}${at} = ${sum(all.X[row], col(all[`W${name.toLowerCase()}`], column))} = ${fmt(value)}`;
-      }
-      if (name === "S") return `score${at}: query of “${tokens[row]}” · key of “${tokens[column]}” = ${sum(all.Q[row], all.K[column])} = ${fmt(value)}`;
-      if (name === "scaled") {
-        if (value === -Infinity) return `scaled${at} = −∞: “${tokens[column]}” comes later and is hidden.`;
-        const by = model.get("scale") === null || model.get("scale") === undefined ? `/ √${all.Q[0].length}` : `× ${fmt(result.factor, 3)}`;
-        return `scaled${at} = ${fmt(all.S[row][column])} ${by} = ${fmt(value)}`;
-      }
-      if (name === "A") {
-        const powers = all.scaled[row].map((x) => (x === -Infinity ? "0" : `e^${fmt(x)}`));
-        return `weight${at} = ${powers[column]} / (${powers.join(" + ")}) = ${fmt(value, 3)}: “${tokens[row]}” takes ${fmt(100 * value, 1)} % of “${tokens[column]}”`;
-      }
-      return `output${at} = ${sum(all.A[row], col(all.V, column))} = ${fmt(value)}`;
     }
 
     /** @returns {string} the state as a snippet that runs */
@@ -342,23 +265,18 @@ print(output)
     /** @returns {string} the weights as a drawing */
     function svg() {
       const { A } = /** @type {Record<string, Matrix>} */ (read());
-      const tokens = /** @type {string[]} */ (model.get("tokens"));
-      const cells = A.flatMap((row, i) =>
-        row.map(
-          (w, j) =>
-            `<rect x="${80 + j * 64}" y="${36 + i * 40}" width="64" height="40" fill="#0069a8" fill-opacity="${(0.52 * w).toFixed(3)}" stroke="#d5dae0"/>` +
-            `<text x="${112 + j * 64}" y="${61 + i * 40}">${fmt(w, 3)}</text>`,
-        ),
-      );
-      const rows = tokens.map((t, i) => `<text x="40" y="${61 + i * 40}">${safe(t)}</text>`);
-      const columns = tokens.map((t, j) => `<text x="${112 + j * 64}" y="26">${safe(t)}</text>`);
-      const [w, hgt] = [90 + 64 * tokens.length, 46 + 40 * tokens.length];
-      return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${w} ${hgt}" width="${w}" height="${hgt}" font-family="sans-serif" font-size="15" fill="#1b1f24" text-anchor="middle">${[...cells, ...rows, ...columns].join("")}</svg>`;
+      return picture([{ names: model.get("tokens"), cells: A.map((row) => row.map((weight) => ({ text: fmt(weight, 3), weight }))) }]);
     }
 
     return { update, pytorch, svg };
   },
 });
+
+/**
+ * Write a number to edit, without the digits that single precision leaves behind 3.55.
+ * @param {number} value
+ */
+const written = (value) => String(Number(value.toPrecision(7)));
 
 /**
  * Read a number as people type it: comma or point, any minus sign.
@@ -368,18 +286,4 @@ function number(text) {
   const clean = text.trim().replace("−", "-").replace(",", ".");
   const value = clean === "" ? NaN : Number(clean);
   return Number.isFinite(value) && Math.abs(value) <= MOST ? value : null;
-}
-
-/**
- * @param {string} key
- * @param {any} rows
- * @returns {Matrix}
- */
-function matrix(key, rows) {
-  const good =
-    Array.isArray(rows) &&
-    rows.length > 0 &&
-    rows.every((row) => Array.isArray(row) && row.length > 0 && row.length === rows[0].length && row.every(Number.isFinite));
-  if (!good) throw new Error(`${key} must be rows of numbers, all of one length.`);
-  return rows;
 }

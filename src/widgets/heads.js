@@ -4,8 +4,11 @@
 // each query head, wires below), numbers (table: head, K/V
 // head, one weight a token, error), sums (table: this layer now, and with K/V of each head's own), caches (table of
 // published models), status.
+import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { strip, table } from "./ui/tables.js";
+import { matrix } from "./math/attention.js";
 import { cacheBytes, shared } from "./math/heads.js";
 
 /** @typedef {import("./math/heads.js").Matrix} Matrix */
@@ -34,30 +37,17 @@ export default figure({
       "data-part": "wires",
       style: "width: 100%; max-width: 30rem; height: auto; display: block; margin: .4rem 0 0",
     });
-    const slider = h("input", {
-      type: "range",
-      min: 10,
-      max: 17,
-      step: 1,
-      "data-part": "length",
-      "aria-label": "Tokens in the cache",
-      style: "flex: 1 1 8rem; min-height: 28px; accent-color: var(--fig-query)",
-      on: { input: () => set({ length: 2 ** Number(slider.value) }) },
-    });
-    const reading = h("span", { class: "attnlab-label", style: "min-width: 6.5rem" });
-    const [numbers, sums, caches] = ["Where the heads look", "What is lost and saved", "Caches of published models"].map((label) =>
-      h("div", { class: "attnlab-scroll attnlab-tight", tabindex: 0, role: "region", "aria-label": label, style: "margin-top: .8rem" }),
-    );
-    const label = (/** @type {string} */ text) => h("span", { class: "attnlab-label", style: "min-width: 7.5rem" }, text);
+    const length = slider({ part: "length", label: "Tokens in cache", limits: { min: 10, max: 17, step: 1 }, onInput: (x) => set({ length: 2 ** x }) });
+    const [numbers, sums, caches] = ["Where the heads look", "What is lost and saved", "Caches of published models"].map(strip);
     body.append(
-      h("div", { class: "attnlab-row" }, label("Query heads"), heads),
-      h("div", { class: "attnlab-row" }, label("Key-value heads"), kv),
-      h("div", { class: "attnlab-row" }, label("Look from"), pickerPlace),
+      labelled("Query heads", heads),
+      labelled("Key-value heads", kv),
+      labelled("Look from", pickerPlace),
       note,
       wires,
       sums,
       h("details", { open: true }, h("summary", {}, "Weights and errors as a table"), numbers),
-      h("div", { class: "attnlab-row", style: "margin-top: 1.2rem" }, label("Published models at"), slider, reading),
+      length.row,
       caches,
     );
     // The matrices are no part of a link or a reset, but in a live kernel they can change.
@@ -89,7 +79,7 @@ export default figure({
 
     function update() {
       const state = read();
-      const { n, m, tokens, token, length } = state;
+      const { n, m, tokens, token } = state;
       select(heads, String(n));
       select(kv, String(m));
       if (picker?.dataset.names !== JSON.stringify(tokens)) {
@@ -104,9 +94,7 @@ export default figure({
         pickerPlace.replaceChildren(picker);
       }
       select(picker, String(token));
-      slider.value = String(Math.log2(length));
-      slider.setAttribute("aria-valuetext", `${length} tokens`);
-      reading.textContent = `${length.toLocaleString("en")} tokens`;
+      length.show(Math.log2(state.length), state.length.toLocaleString("en"));
       note.textContent = `One column for each query head: how much it takes of every word, seen from “${tokens[token]}”.`;
       draw(state);
       fill(state);
@@ -171,15 +159,20 @@ export default figure({
         });
         return [`head ${head + 1}`, String(Math.floor((head * m) / n) + 1), ...cells, errors[head].toFixed(4)];
       });
-      numbers.replaceChildren(table("numbers", `Where “${tokens[token]}” (word ${token + 1}) looks`, ["head", "K/V head", ...tokens, "error"], looks));
+      numbers.replaceChildren(table("numbers", ["head", "K/V head", ...tokens, "error"], looks, { caption: `Where “${tokens[token]}” (word ${token + 1}) looks` }));
       const kept = (2 * width * m) / n;
       sums.replaceChildren(
-        table("sums", "What is lost, and what is saved", ["this layer", "now", "unshared"], [
-          ["output error", error.toFixed(4), "0.0000"],
-          ["heads look alike", overlap.toFixed(4), ownOverlap.toFixed(4)],
-          ["cached for a token", String(kept), String(2 * width)],
-          ["bytes at 16 bits", String(2 * kept), String(4 * width)],
-        ]),
+        table(
+          "sums",
+          ["this layer", "now", "unshared"],
+          [
+            ["output error", error.toFixed(4), "0.0000"],
+            ["heads look alike", overlap.toFixed(4), ownOverlap.toFixed(4)],
+            ["cached for a token", String(kept), String(2 * width)],
+            ["bytes at 16 bits", String(2 * kept), String(4 * width)],
+          ],
+          { caption: "What is lost, and what is saved" },
+        ),
       );
       const rows = /** @type {[string, number, number, number, number][]} */ (model.get("models")).map(([name, layers, all, few, dHead]) => [
         name,
@@ -190,7 +183,7 @@ export default figure({
         String(dHead),
       ]);
       const head = ["model", "GiB", "if all had their own", "heads", "K/V heads", "layers", "width"];
-      caches.replaceChildren(table("caches", "Keys and values of one text, at 16 bits", head, rows));
+      caches.replaceChildren(table("caches", head, rows, { caption: "Keys and values of one text, at 16 bits" }));
     }
 
     /** @returns {string} */
@@ -223,37 +216,3 @@ print("error", ((output - full).norm() / full.norm()).item())
     return { update, pytorch, svg: () => standalone(wires) };
   },
 });
-
-/**
- * @param {string} part
- * @param {string} caption
- * @param {string[]} head
- * @param {(string | Node)[][]} rows the first of each names it
- */
-function table(part, caption, head, rows) {
-  return h(
-    "table",
-    { "data-part": part },
-    h("caption", {}, caption),
-    h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col" }, text)))),
-    h(
-      "tbody",
-      {},
-      ...rows.map(([first, ...rest]) =>
-        h("tr", {}, h("th", { scope: "row", style: part === "sums" ? null : "white-space: nowrap" }, first), ...rest.map((cell) => (typeof cell === "string" ? h("td", {}, cell) : cell))),
-      ),
-    ),
-  );
-}
-
-/**
- * @param {string} key
- * @param {any} rows
- * @returns {Matrix}
- */
-function matrix(key, rows) {
-  const good =
-    Array.isArray(rows) && rows.length > 0 && rows.every((row) => Array.isArray(row) && row.length === rows[0].length && row.length && row.every(Number.isFinite));
-  if (!good) throw new Error(`${key} must be rows of numbers, all of one length.`);
-  return rows;
-}

@@ -3,9 +3,10 @@
 // For tests (data-part): map, order (radio groups), features, sharpness, length, query (range inputs), draw (button),
 // exact, approximate (tables: token, one weight a token), numbers (table: measure, softmax, linear, mean of all values),
 // cost (table: computed, multiplications), status.
-import { choices, fmt, h, safe, select, shade } from "./ui/dom.js";
-import { slider } from "./ui/controls.js";
+import { labelled, slider } from "./ui/controls.js";
+import { choices, fmt, h, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { picture, strip, table } from "./ui/tables.js";
 import { WIDTH, compare, cost } from "./math/linear.js";
 
 const FEATURES = Array.from({ length: 10 }, (_, p) => 2 ** p);
@@ -38,15 +39,15 @@ export default figure({
     const sharpness = range("sharpness", "Size of q and k", { min: 0.1, max: SHARPEST, step: 0.1 }, (x) => ({ sharpness: Math.round(x * 10) / 10 }));
     const length = range("length", "Tokens to count", { min: 0, max: LENGTHS.length - 1, step: 1 }, (p) => ({ length: LENGTHS[p] }));
     const query = range("query", "Token that looks", { min: 0, max: 1, step: 1 }, (i) => ({ query: i }));
-    const [tables, numbers, costs] = [h("div", { class: "attnlab-mats" }), h("div", {}), h("div", {})];
+    const [exact, approximate, numbers, costs] = ["softmax", "linear", "How sharp, and how far off", "Multiplications"].map(strip);
     body.append(
-      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Feature map"), maps, draw),
+      labelled("Feature map", maps, draw),
       features.row,
       sharpness.row,
       query.row,
-      tables,
+      h("div", { class: "attnlab-mats" }, exact, approximate),
       numbers,
-      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Brackets"), orders),
+      labelled("Brackets", orders),
       length.row,
       costs,
     );
@@ -67,25 +68,6 @@ export default figure({
     }
 
     /**
-     * @param {string} part
-     * @param {string} caption
-     * @param {string[]} head
-     * @param {string[][]} rows
-     */
-    const table = (part, caption, head, rows) =>
-      h(
-        "div",
-        { class: "attnlab-scroll attnlab-tight", tabindex: 0, role: "group", "aria-label": caption, style: "margin-top: .6rem" },
-        h(
-          "table",
-          { "data-part": part },
-          h("caption", {}, caption),
-          h("thead", {}, h("tr", {}, ...head.map((t) => h("th", { scope: "col" }, t)))),
-          h("tbody", {}, ...rows.map(([first, ...rest]) => h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((t) => h("td", {}, t))))),
-        ),
-      );
-
-    /**
      * A table of weights, the row of the chosen token marked.
      * @param {string} part
      * @param {string} caption
@@ -94,14 +76,13 @@ export default figure({
      * @param {number} chosen
      */
     function weightTable(part, caption, weights, tokens, chosen) {
-      const whole = table(part, caption, ["token", ...tokens], weights.map((row, i) => [tokens[i], ...row.map((w) => fmt(w))]));
-      whole.querySelectorAll("tbody tr").forEach((/** @type {any} */ row, /** @type {number} */ i) => {
-        row.querySelectorAll("td").forEach((/** @type {any} */ cell, /** @type {number} */ j) => {
-          shade(cell, weights[i][j]);
-          if (i === chosen) cell.style.boxShadow = "inset 0 2px 0 var(--fig-output), inset 0 -2px 0 var(--fig-output)";
-        });
-      });
-      return whole;
+      const cell = (/** @type {number} */ weight, /** @type {number} */ i) => {
+        const td = h("td", { style: i === chosen && "box-shadow: inset 0 2px 0 var(--fig-output), inset 0 -2px 0 var(--fig-output)" }, fmt(weight));
+        shade(td, weight);
+        return td;
+      };
+      const rows = weights.map((row, i) => [tokens[i], ...row.map((weight) => cell(weight, i))]);
+      return table(part, ["token", ...tokens], rows, { caption });
     }
 
     function update() {
@@ -115,26 +96,34 @@ export default figure({
       query.show(chosen, tokens[chosen]);
       features.row.hidden = draw.hidden = map === "elu";
       const most = (/** @type {number[][]} */ weights) => Math.max(...weights[chosen]);
-      tables.replaceChildren(
-        weightTable("exact", "softmax", got.exact, tokens, chosen),
-        weightTable("approximate", map === "elu" ? "elu + 1" : `${count} random features`, got.weights, tokens, chosen),
-      );
+      exact.replaceChildren(weightTable("exact", "softmax", got.exact, tokens, chosen));
+      approximate.replaceChildren(weightTable("approximate", map === "elu" ? "elu + 1" : `${count} random features`, got.weights, tokens, chosen));
       const uniform = got.exact.map((/** @type {number[]} */ row) => row.map(() => 1 / n));
       numbers.replaceChildren(
-        table("numbers", "How sharp, and how far off", ["measure", "softmax", "linear", "mean of all"], [
-          [`largest weight of “${tokens[chosen]}”`, most(got.exact).toFixed(4), most(got.weights).toFixed(4), most(uniform).toFixed(4)],
-          ["error of the output", "0.0000", got.error.toFixed(4), got.errorOfMean.toFixed(4)],
-        ]),
+        table(
+          "numbers",
+          ["measure", "softmax", "linear", "mean of all"],
+          [
+            [`largest weight of “${tokens[chosen]}”`, most(got.exact).toFixed(4), most(got.weights).toFixed(4), most(uniform).toFixed(4)],
+            ["error of the output", "0.0000", got.error.toFixed(4), got.errorOfMean.toFixed(4)],
+          ],
+          { caption: "How sharp, and how far off" },
+        ),
       );
       const m = map === "elu" ? HEAD : count;
       const counted = cost(many, m, HEAD);
       const mark = (/** @type {string} */ which) => (order === which ? " ←" : "");
       costs.replaceChildren(
-        table("cost", `Multiplications of one head of ${HEAD}, ${m} features, ${big(many)} tokens`, ["computed", "multiplications"], [
-          ["softmax(Q Kᵀ) V", big(counted.softmax)],
-          [`(φ(Q) φ(K)ᵀ) V${mark("scores")}`, big(counted.scoresFirst)],
-          [`φ(Q) (φ(K)ᵀ V)${mark("values")}`, big(counted.valuesFirst)],
-        ]),
+        table(
+          "cost",
+          ["computed", "multiplications"],
+          [
+            ["softmax(Q Kᵀ) V", big(counted.softmax)],
+            [`(φ(Q) φ(K)ᵀ) V${mark("scores")}`, big(counted.scoresFirst)],
+            [`φ(Q) (φ(K)ᵀ V)${mark("values")}`, big(counted.valuesFirst)],
+          ],
+          { caption: `Multiplications of one head of ${HEAD}, ${m} features, ${big(many)} tokens` },
+        ),
       );
       const chosenCost = order === "scores" ? counted.scoresFirst : counted.valuesFirst;
       const ratio = counted.softmax / chosenCost;
@@ -165,24 +154,10 @@ print("error", ((values_first - softmax).norm() / softmax.norm()).item())
 
     /** @returns {string} both tables of weights as a drawing */
     function svg() {
-      const { tokens, n, got } = read();
-      const side = 52;
-      const one = (/** @type {number[][]} */ weights, /** @type {string} */ title, /** @type {number} */ left) =>
-        `<text x="${left}" y="16" text-anchor="start">${title}</text>` +
-        weights
-          .flatMap((row, i) => [
-            ...row.map(
-              (w, j) =>
-                `<rect x="${left + 60 + j * side}" y="${44 + i * 30}" width="${side}" height="30" fill="#0069a8" fill-opacity="${(0.52 * w).toFixed(3)}" stroke="#d5dae0"/>` +
-                `<text x="${left + 60 + (j + 0.5) * side}" y="${64 + i * 30}">${fmt(w)}</text>`,
-            ),
-            `<text x="${left + 52}" y="${64 + i * 30}" text-anchor="end">${safe(tokens[i])}</text>`,
-            `<text x="${left + 60 + (i + 0.5) * side}" y="36">${safe(tokens[i])}</text>`,
-          ])
-          .join("");
-      const wide = 70 + n * side;
-      const [total, high] = [2 * wide + 10, 54 + n * 30];
-      return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${total} ${high}" width="${total}" height="${high}" font-family="sans-serif" font-size="14" fill="#1b1f24" text-anchor="middle">${one(got.exact, "softmax", 0)}${one(got.weights, "linear", wide + 10)}</svg>`;
+      const { tokens, got } = read();
+      const block = (/** @type {string} */ title, /** @type {number[][]} */ weights) =>
+        ({ title, names: tokens, cells: weights.map((row) => row.map((weight) => ({ text: fmt(weight), weight }))) });
+      return picture([block("softmax", got.exact), block("linear", got.weights)]);
     }
 
     return { update, pytorch, svg };

@@ -2,8 +2,10 @@
 //
 // For tests (data-part): plane (svg), handle (g, role slider; data-which "query" or 0..n-1), score, weigh (radio
 // groups), temperature (range input), output (svg circle), numbers (table: point, x, y, score, weight), status.
-import { choices, draggable, fmt, h, s, select, standalone } from "./ui/dom.js";
+import { grip, labelled, temperatureSlider } from "./ui/controls.js";
+import { choices, draggable, fmt, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { strip, table } from "./ui/tables.js";
 import { hull, inside, mix, score, weigh } from "./math/lookup.js";
 
 /** @typedef {import("./math/lookup.js").Point} Point */
@@ -11,8 +13,10 @@ import { hull, inside, mix, score, weigh } from "./math/lookup.js";
 const REACH = 3; // the plane goes from -3 to 3
 const SIZE = 360;
 const STEP = 0.1;
-const px = (/** @type {number} */ x) => ((x + REACH) / (2 * REACH)) * SIZE;
-const py = (/** @type {number} */ y) => ((REACH - y) / (2 * REACH)) * SIZE;
+const EDGE = 30; // around the plane, for points at its limits and their names
+const UNIT = (SIZE - 2 * EDGE) / (2 * REACH);
+const px = (/** @type {number} */ x) => EDGE + (x + REACH) * UNIT;
+const py = (/** @type {number} */ y) => EDGE + (REACH - y) * UNIT;
 const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -REACH), REACH) * 100) / 100;
 
 export default figure({
@@ -37,17 +41,7 @@ export default figure({
       options: ["softmax", "sparsemax", "relu", "none"].map((value) => ({ value, text: value })),
       onChange: (value) => set({ weights: value }),
     });
-    const slider = h("input", {
-      type: "range",
-      min: -2,
-      max: 2,
-      step: 0.05,
-      "data-part": "temperature",
-      "aria-label": "Temperature",
-      style: "flex: 1 1 8rem; min-height: 28px; accent-color: var(--fig-query)",
-      on: { input: () => set({ temperature: Math.round(10 ** Number(slider.value) * 1000) / 1000 }) },
-    });
-    const reading = h("span", { class: "attnlab-label", style: "min-width: 3.5rem" });
+    const heat = temperatureSlider((temperature) => set({ temperature }));
     const plane = s("svg", {
       viewBox: `0 0 ${SIZE} ${SIZE}`,
       role: "group",
@@ -55,29 +49,14 @@ export default figure({
       "data-part": "plane",
       style: "width: 100%; max-width: 26rem; height: auto; touch-action: none; display: block; margin: .8rem auto 0",
     });
-    const rows = h("tbody");
-    body.append(
-      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Score by"), kinds),
-      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Weights by"), ways),
-      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Temperature"), slider, reading),
-      plane,
-      h(
-        "div",
-        { class: "attnlab-scroll", tabindex: 0, role: "region", "aria-label": "Table of numbers", style: "margin-top: .8rem" },
-        h(
-          "table",
-          { "data-part": "numbers" },
-          h("thead", {}, h("tr", {}, ...["point", "x", "y", "score", "weight"].map((t) => h("th", { scope: "col" }, t)))),
-          rows,
-        ),
-      ),
-    );
+    const numbers = strip("Table of numbers");
+    body.append(labelled("Score by", kinds), labelled("Weights by", ways), heat.row, plane, numbers);
     /** @type {SVGElement[]} */
     let handles = [];
     const area = s("polygon", { fill: "var(--fig-value)", "fill-opacity": 0.12, stroke: "var(--fig-value)", "stroke-opacity": 0.5 });
     const lines = s("g", {});
     const output = s("circle", { r: 9, fill: "var(--fig-output)", "data-part": "output", "pointer-events": "none" });
-    const outputName = s("text", { fill: "var(--fig-output)", "font-size": 14, "text-anchor": "middle", "pointer-events": "none" }, "output");
+    const outputName = s("text", { fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none" }, "output");
 
     /** @param {string | number} which */
     const at = (which) => /** @type {Point} */ (which === "query" ? model.get("query") : model.get("values")[which]);
@@ -103,16 +82,15 @@ export default figure({
         which === "query"
           ? s("path", { d: "M 0 -11 L 11 0 L 0 11 L -11 0 Z", fill: `var(--fig-${role})` })
           : s("circle", { r: 9, fill: `var(--fig-${role})` });
-      const g = s(
-        "g",
-        { tabindex: 0, role: "slider", "data-part": "handle", "data-which": which, "aria-valuemin": -REACH, "aria-valuemax": REACH, style: "cursor: grab" },
+      const g = grip(
+        { which, limits: [-REACH, REACH], style: "cursor: grab" },
         s("circle", { r: 20, fill: "transparent" }), // room for a thumb
         shape,
         s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)" }, name),
       );
       draggable(g, signal, (event) => {
-        const box = plane.getBoundingClientRect();
-        moveTo(which, ((event.clientX - box.left) / box.width) * 2 * REACH - REACH, REACH - ((event.clientY - box.top) / box.height) * 2 * REACH);
+        const [x, y] = spot(plane, event).map((at) => (at - EDGE) / UNIT);
+        moveTo(which, x - REACH, REACH - y);
       });
       g.addEventListener("keydown", (event) => {
         const key = /** @type {KeyboardEvent} */ (event).key;
@@ -123,6 +101,16 @@ export default figure({
         moveTo(which, x + STEP * step[0], y + STEP * step[1]);
       });
       return g;
+    }
+
+    /**
+     * Keep a long name inside the drawing.
+     * @param {SVGElement} text
+     * @param {number} at where its point is
+     */
+    function keep(text, at) {
+      const half = 4.2 * (text.textContent ?? "").length;
+      text.setAttribute("x", String(Math.min(Math.max(at, half), SIZE - half) - at));
     }
 
     function build() {
@@ -155,13 +143,12 @@ export default figure({
       if (handles.length !== names.length + 1) build();
       select(kinds, model.get("score"));
       select(ways, model.get("weights"));
-      slider.value = String(Math.log10(temperature));
-      slider.setAttribute("aria-valuetext", fmt(temperature, 3));
-      reading.textContent = fmt(temperature, temperature < 1 ? 3 : 2);
+      heat.show(temperature);
       handles.forEach((g, i) => {
         const which = i < names.length ? i : "query";
         const [x, y] = at(which);
         g.setAttribute("transform", `translate(${px(x)} ${py(y)})`);
+        keep(/** @type {SVGElement} */ (g.lastElementChild), px(x));
         const name = which === "query" ? "query" : `key and value ${names[i]}`;
         g.setAttribute("aria-label", name);
         g.setAttribute("aria-valuenow", String(x));
@@ -181,16 +168,16 @@ export default figure({
       const shown = out.map((v) => Math.min(Math.max(v, -REACH), REACH));
       output.setAttribute("cx", String(px(shown[0])));
       output.setAttribute("cy", String(py(shown[1])));
-      outputName.setAttribute("x", String(px(shown[0])));
-      outputName.setAttribute("y", String(py(shown[1]) + 24));
-      const row = (/** @type {string} */ name, /** @type {Point} */ p, /** @type {string[]} */ rest) =>
-        h("tr", {}, h("th", { scope: "row" }, name), ...[p[0].toFixed(2), p[1].toFixed(2), ...rest].map((t) => h("td", {}, t)));
-      rows.replaceChildren(
-        row("query", query, ["", ""]),
-        ...values.map((p, i) => row(names[i], p, [scores[i].toFixed(4), weights[i].toFixed(4)])),
-        h("tr", {}, h("th", { scope: "row" }, "output"), ...[out[0].toFixed(4), out[1].toFixed(4), "", weights.reduce((a, b) => a + b, 0).toFixed(4)].map((t) => h("td", {}, t))),
-      );
+      outputName.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])})`);
+      keep(outputName, px(shown[0]));
       const sum = weights.reduce((a, b) => a + b, 0);
+      numbers.replaceChildren(
+        table("numbers", ["point", "x", "y", "score", "weight"], [
+          ["query", ...query.map((x) => x.toFixed(2)), "", ""],
+          ...values.map((p, i) => [names[i], ...p.map((x) => x.toFixed(2)), scores[i].toFixed(4), weights[i].toFixed(4)]),
+          ["output", ...out.map((x) => x.toFixed(4)), "", sum.toFixed(4)],
+        ]),
+      );
       const where = inside(out, corners) ? "inside the hull of the values" : "outside the hull of the values";
       const most = weights.indexOf(Math.max(...weights));
       say(`The weights sum to ${fmt(sum)}; the largest is ${fmt(weights[most])}, of ${names[most]}. The output is ${where}.`);

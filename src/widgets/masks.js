@@ -3,14 +3,19 @@
 // For tests (data-part): preset (buttons, data-value), how (radio group: "=", "&", "|"), smaller, larger, size,
 // invert, undo, late (checkbox), nudged (radio group, values -1..n-1), nudge (range), mask (table of buttons with
 // data-row and data-column), recipe, outputs (table), counters, numbers (table: weights, sum, outputs, moved), status.
-import { choices, fmt, h, safe, select, shade } from "./ui/dom.js";
+import { labelled, slider } from "./ui/controls.js";
+import { choices, fmt, h, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { picture, strip, table } from "./ui/tables.js";
 import { toggles } from "./ui/toggles.js";
 import * as math from "./math/masks.js";
 
 /** @typedef {import("./math/masks.js").Matrix} Matrix */
 
 const MOST = 12;
+
+/** @param {boolean | number} open @param {number} weight @param {boolean} late */
+const cellText = (open, weight, late) => (open ? fmt(weight) : late ? "×0" : "−∞");
 
 export default figure({
   name: "masks",
@@ -49,41 +54,28 @@ export default figure({
     const resize = (/** @type {number} */ by) => () => set({ size: Math.min(Math.max(size() + by, 1), n()) });
     const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, /** @type {string} */ label = text) =>
       h("button", { type: "button", "data-part": part, "aria-label": label === text ? null : label, on: { click } }, text);
+    presets.append(button("invert", "~ invert", () => change(math.invert(mask()), recipe.mask === JSON.stringify(mask()) ? `~(${recipe.text})` : "")));
     const late = h("input", { type: "checkbox", "data-part": "late", on: { change: () => set({ late: late.checked }) } });
-    const nudgeRow = h("div", { class: "attnlab-row" });
-    const slider = h("input", {
-      type: "range",
-      min: -3,
-      max: 3,
-      step: 0.1,
-      "data-part": "nudge",
-      "aria-label": "How much is added to every number of the nudged token",
-      style: "flex: 1 1 8rem; min-height: 28px; accent-color: var(--fig-value)",
-      on: { input: () => set({ nudge: Number(slider.value) }) },
-    });
-    const reading = h("span", { class: "attnlab-label", style: "min-width: 3rem" });
+    const nudgePlace = h("span");
+    const amounts = slider({ part: "nudge", label: "Nudge by", role: "value", limits: { min: -3, max: 3, step: 0.1 }, onInput: (nudge) => set({ nudge }) });
     const origin = h("p", { class: "attnlab-formula", "data-part": "recipe" });
     const grid = h("div", { class: "attnlab-scroll" });
     const outputs = h("div", { class: "attnlab-scroll" });
     const counters = h("p", { class: "attnlab-counters", "data-part": "counters" });
-    const numbers = h("div", { class: "attnlab-scroll", tabindex: 0, role: "region", "aria-label": "Weights and outputs" });
-    const label = (/** @type {string} */ text) => h("span", { class: "attnlab-label" }, text);
+    const numbers = strip("Weights and outputs");
     body.append(
-      h("div", { class: "attnlab-row" }, label("Preset"), presets),
-      h(
-        "div",
-        { class: "attnlab-row" },
-        label("applied"),
+      labelled("Preset", presets),
+      labelled(
+        "applied",
         ways,
-        h("span", { class: "attnlab-stepper" }, label("size"), button("smaller", "−", resize(-1), "Smaller size"), sized, button("larger", "+", resize(1), "Larger size")),
-        button("invert", "~ invert", () => change(math.invert(mask()), recipe.mask === JSON.stringify(mask()) ? `~(${recipe.text})` : "")),
+        h("span", { class: "attnlab-stepper" }, h("span", { class: "attnlab-label" }, "size"), button("smaller", "−", resize(-1), "Smaller size"), sized, button("larger", "+", resize(1), "Larger size")),
         button("undo", "Undo", undo),
       ),
       h("div", { class: "attnlab-mats" }, grid, outputs),
       origin, // below the cells: it changes its height while they are painted
       h("label", { class: "attnlab-row", style: "min-height: 32px; flex-wrap: nowrap" }, late, "mask after the softmax (the wrong order)"),
-      nudgeRow,
-      h("div", { class: "attnlab-row" }, label("by"), slider, reading),
+      labelled("Nudge a token", nudgePlace),
+      amounts.row,
       counters,
       h("details", {}, h("summary", {}, "Weights and outputs as a table"), numbers),
     );
@@ -142,8 +134,8 @@ export default figure({
         options: [{ value: "-1", text: "none" }, ...tokens.map((text, i) => ({ value: String(i), text }))],
         onChange: (value) => set({ nudged: Number(value) }),
       });
-      nudgeRow.replaceChildren(label("Nudge a token"), nudges);
-      const table = toggles({
+      nudgePlace.replaceChildren(nudges);
+      const cells = toggles({
         names: tokens,
         caption: "Mask, with the weights that it leaves",
         part: "mask",
@@ -152,7 +144,7 @@ export default figure({
         begin: () => history.push(mask()),
         paint,
       });
-      grid.replaceChildren(table);
+      grid.replaceChildren(cells);
     }
 
     function read() {
@@ -182,21 +174,19 @@ export default figure({
         drawn = JSON.stringify(tokens);
         build();
       }
-      for (const el of presets.children) el.textContent = math.PRESETS[/** @type {HTMLElement} */ (el).dataset.value ?? ""].label(size());
+      for (const el of presets.querySelectorAll("[data-value]")) el.textContent = math.PRESETS[/** @type {HTMLElement} */ (el).dataset.value ?? ""].label(size());
       sized.textContent = String(size());
       late.checked = isLate;
       select(nudges, String(which));
-      slider.disabled = which < 0;
-      slider.value = String(amount);
-      slider.setAttribute("aria-valuetext", fmt(amount, 1));
-      reading.textContent = which < 0 ? "" : `${amount < 0 ? "" : "+"}${fmt(amount, 1)}`;
+      amounts.input.disabled = which < 0;
+      amounts.show(amount, which < 0 ? "" : `${amount < 0 ? "" : "+"}${fmt(amount, 1)}`);
       const text = recipeOf(mask());
       origin.textContent = text ? `mask = ${text}` : "mask: painted by hand";
       for (const el of grid.querySelectorAll("[data-row]")) {
         const at = /** @type {HTMLElement} */ (el);
         const [i, j] = [Number(at.dataset.row), Number(at.dataset.column)];
         const open = mask()[i][j] === 1;
-        at.textContent = open ? fmt(weights[i][j]) : isLate ? "×0" : "−∞";
+        at.textContent = cellText(open, weights[i][j], isLate);
         at.setAttribute("aria-pressed", String(open));
         at.setAttribute("aria-label", `${at.textContent}, ${open ? "weight" : "hidden"}, row ${i + 1} ${tokens[i]}, column ${j + 1} ${tokens[j]}`);
         const td = /** @type {HTMLElement} */ (at.parentElement);
@@ -216,47 +206,26 @@ export default figure({
         const hidden = i !== which && !mask()[i][which];
         return `${fmt(moved[i])}${hidden ? " leak" : i < which ? " ahead" : ""}`;
       };
-      outputs.replaceChildren(
-        h(
-          "table",
-          { "data-part": "outputs", class: "attnlab-paint" },
-          h("caption", { class: "is-output" }, "Outputs"),
-          h("thead", {}, h("tr", {}, ...["token", "sum", ...output[0].map((_, d) => `out ${d + 1}`), "moved"].map((t) => h("th", { scope: "col" }, t)))),
-          h(
-            "tbody",
-            {},
-            ...tokens.map((token, i) => {
-              const sum = weights[i].reduce((a, b) => a + b, 0);
-              const bold = Math.abs(sum - 1) > 1e-9 ? "font-weight: 700" : null;
-              return h(
-                "tr",
-                {},
-                h("th", { scope: "row" }, token),
-                h("td", { style: bold }, fmt(sum)),
-                ...output[i].map((v) => h("td", {}, fmt(v))),
-                h("td", { class: note(i).endsWith("leak") ? "is-leak" : "" }, note(i)),
-              );
-            }),
-          ),
-        ),
-      );
+      const rows = tokens.map((token, i) => {
+        const sum = weights[i].reduce((a, b) => a + b, 0);
+        const total = h("td", { style: Math.abs(sum - 1) > 1e-9 && "font-weight: 700" }, fmt(sum));
+        return [token, total, ...output[i].map((v) => fmt(v)), h("td", { class: note(i).endsWith("leak") && "is-leak" }, note(i))];
+      });
+      const made = table("outputs", ["token", "sum", ...output[0].map((_, d) => `out ${d + 1}`), "moved"], rows, { caption: "Outputs" });
+      made.classList.add("attnlab-paint");
+      made.caption?.classList.add("is-output");
+      outputs.replaceChildren(made);
     }
 
     /** @param {ReturnType<typeof read>} state */
     function summarise({ tokens, weights, output, moved }) {
       const head = ["token", ...tokens.map((t) => `takes of ${t}`), "sum", ...output[0].map((_, d) => `output ${d + 1}`), "moved by"];
       const rows = tokens.map((token, i) => [
+        token,
         ...weights[i].map((w, j) => (mask()[i][j] ? w.toFixed(4) : "hidden")),
         ...[weights[i].reduce((a, b) => a + b, 0), ...output[i], moved[i]].map((v) => v.toFixed(4)),
       ]);
-      numbers.replaceChildren(
-        h(
-          "table",
-          { "data-part": "numbers" },
-          h("thead", {}, h("tr", {}, ...head.map((t) => h("th", { scope: "col" }, t)))),
-          h("tbody", {}, ...rows.map((row, i) => h("tr", {}, h("th", { scope: "row" }, tokens[i]), ...row.map((t) => h("td", {}, t))))),
-        ),
-      );
+      numbers.replaceChildren(table("numbers", head, rows));
     }
 
     /** @param {ReturnType<typeof read>} state */
@@ -297,7 +266,8 @@ export default figure({
     /** @returns {string} the mask and its weights as a drawing */
     function svg() {
       const { tokens, weights, isLate } = read();
-      return math.drawing({ tokens: tokens.map(safe), mask: mask(), weights, late: isLate });
+      const cells = mask().map((row, i) => row.map((open, j) => ({ text: cellText(open, weights[i][j], isLate), weight: weights[i][j], closed: !open })));
+      return picture([{ names: tokens, cells }]);
     }
 
     return { update, pytorch, svg };

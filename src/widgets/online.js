@@ -2,16 +2,16 @@
 //
 // For tests (data-part): tile, shift, rescale (radio groups), step (range input), plane (svg), handle (g, role slider;
 // data-which 0..n-1), numbers (table: tile, keys, largest score, correction, sum, output), memory, status.
-import { choices, draggable, fmt, h, s, select, standalone } from "./ui/dom.js";
-import { numberKeys, slider } from "./ui/controls.js";
+import { labelled, slider, stem } from "./ui/controls.js";
+import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { strip, table } from "./ui/tables.js";
 import { atOnce, byTiles, held } from "./math/online.js";
 
 const TILES = [1, 2, 3, 4, 6, 12];
 const SHIFTS = [0, 80, 1000, 10000, -10000];
 const LIMIT = 4; // scores can be dragged from -4 to 4, before the shift
-const STEP = 0.1;
-const [WIDE, ZERO, UNIT, FLOOR] = [336, 66, 13, 150]; // FLOOR: where the tiles end
+const [WIDE, ZERO, UNIT, FLOOR] = [336, 64, 13, 168];
 
 /**
  * A number as the table shows it: powers of ten where four decimals would hide it.
@@ -35,70 +35,44 @@ export default figure({
     const rescale = pick("Subtract the largest score so far", "rescale", [["on", "yes"], ["off", "no"]], (on) => set({ rescale: on === "on" }));
     const seenTiles = slider({ part: "step", label: "Tiles seen", limits: { min: 0, max: 1, step: 1 }, onInput: (step) => set({ step }) });
     const plane = s("svg", {
-      viewBox: `0 0 ${WIDE} ${FLOOR + 44}`,
+      viewBox: `0 0 ${WIDE} ${FLOOR + 16}`,
       role: "group",
       "aria-label": "The scores of one query, in tiles; each score can be dragged, or moved with the arrow keys",
       "data-part": "plane",
       style: "width: 100%; max-width: 34rem; height: auto; display: block; overflow: visible; margin: .6rem auto 0",
     });
-    const rows = h("tbody");
+    const numbers = strip("What is held after each tile");
     const memory = h("p", { "data-part": "memory", style: "margin: .6rem 0 0" });
-    const label = (/** @type {string} */ words) => h("span", { class: "attnlab-label" }, words);
     body.append(
-      h("div", { class: "attnlab-row" }, label("Tile size"), tiles),
-      h("div", { class: "attnlab-row" }, label("Add to every score"), shifts),
-      h("div", { class: "attnlab-row" }, label("Subtract the largest score so far"), rescale),
+      labelled("Tile size", tiles),
+      labelled("Add to every score", shifts),
+      labelled("Subtract the largest score so far", rescale),
       seenTiles.row,
       plane,
-      h(
-        "div",
-        { class: "attnlab-scroll attnlab-tight", tabindex: 0, role: "group", "aria-label": "What is held after each tile", style: "margin-top: .8rem" },
-        h(
-          "table",
-          { "data-part": "numbers" },
-          h("thead", {}, h("tr", {}, ...["tile", "keys", "largest score", "correction", "sum of powers", "weighted sum", "output so far"].map((t) => h("th", { scope: "col" }, t)))),
-          rows,
-        ),
-      ),
+      numbers,
       memory,
     );
-    /** @type {SVGElement[]} */
-    let handles = [];
+    /** @type {ReturnType<typeof stem>[]} */
+    let stems = [];
     const seen = s("g", {});
-    const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": Math.min(16, 0.42 * column()), fill: "var(--fig-ink)", ...props }, words);
+    const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": Math.min(15, 0.42 * column()), fill: "var(--fig-ink)", ...props }, words);
     const scores = () => /** @type {number[]} */ (model.get("scores"));
     const count = (/** @type {number} */ tile) => Math.ceil(scores().length / tile);
     const column = () => WIDE / scores().length;
-    const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -LIMIT), LIMIT) * 100) / 100;
-    const move = (/** @type {number} */ i, /** @type {number} */ to) => set({ scores: scores().map((x, j) => (j === i ? clamp(to) : x)) });
-
-    /** @param {number} i */
-    function handle(i) {
-      const g = s(
-        "g",
-        {
-          tabindex: 0, role: "slider", "data-part": "handle", "data-which": i, "aria-label": `score of key ${i + 1}`,
-          "aria-orientation": "vertical", "aria-valuemin": -LIMIT, "aria-valuemax": LIMIT,
-          transform: `translate(${(i + 0.5) * column()} 0)`, style: "cursor: ns-resize; touch-action: none",
-        },
-        s("rect", { x: -column() / 2, y: ZERO - LIMIT * UNIT - 8, width: column(), height: 2 * LIMIT * UNIT + 16, fill: "transparent" }),
-        s("line", { y1: ZERO, stroke: "var(--fig-key)", "stroke-width": 3 }),
-        s("circle", { r: 7, fill: "var(--fig-key)" }),
-        text({ "text-anchor": "middle", y: FLOOR - 8 }),
-        text({ "text-anchor": "middle", y: FLOOR + 17, fill: "var(--fig-value)" }),
-      );
-      draggable(g, signal, (event) => {
-        const box = plane.getBoundingClientRect();
-        move(i, (ZERO - ((event.clientY - box.top) / box.width) * WIDE) / UNIT);
-      });
-      numberKeys(g, { step: STEP, limit: LIMIT, get: () => scores()[i], move: (to) => move(i, to) });
-      return g;
-    }
-
     function build() {
-      handles = scores().map((_, i) => handle(i));
+      stems = scores().map((_, i) =>
+        stem(
+          {
+            plane, signal, which: i, label: `score of key ${i + 1}`, x: (i + 0.5) * column(), wide: column(), zero: ZERO, unit: UNIT, limit: LIMIT,
+            get: () => scores()[i],
+            move: (to) => set({ scores: scores().map((x, j) => (j === i ? to : x)) }),
+          },
+          text({ "text-anchor": "middle", y: FLOOR - 33 }),
+          text({ "text-anchor": "middle", y: FLOOR - 10, fill: "var(--fig-value)" }),
+        ),
+      );
       const line = s("path", { d: `M 0 ${ZERO} H ${WIDE}`, stroke: "var(--fig-line)" });
-      plane.replaceChildren(seen, line, ...handles, text({ x: 2, y: FLOOR + 38, "font-size": 14 }, "scores in the tiles, values below (green)"));
+      plane.replaceChildren(seen, line, ...stems.map(({ g }) => g), text({ x: 0, y: FLOOR + 10, "font-size": 13 }, "scores above, values below (green)"));
     }
 
     function read() {
@@ -116,7 +90,7 @@ export default figure({
 
     function update() {
       const { values, tile, shifted, steps, step, whole } = read();
-      if (handles.length !== scores().length) build();
+      if (stems.length !== scores().length) build();
       const on = Boolean(model.get("rescale"));
       select(tiles, String(tile));
       select(shifts, String(model.get("shift")));
@@ -127,32 +101,27 @@ export default figure({
       seen.replaceChildren(
         ...steps.map(({ from, to }, t) =>
           s("rect", {
-            x: from * column() + 1.5, y: 3, width: (to - from) * column() - 3, height: FLOOR - 3, rx: 6,
+            x: from * column() + 1.5, y: 3, width: (to - from) * column() - 3, height: FLOOR - 29, rx: 6,
             fill: t < step ? "var(--fig-query)" : "none", "fill-opacity": t === step - 1 ? 0.28 : 0.1,
             stroke: t === step - 1 ? "var(--fig-query)" : "var(--fig-line)", "stroke-width": t === step - 1 ? 2 : 1,
           }),
         ),
         ...(now && on ? [s("path", { d: `M 0 ${ZERO - UNIT * (now.max - model.get("shift"))} H ${WIDE}`, stroke: "var(--fig-ink)", "stroke-dasharray": "4 3" })] : []),
       );
-      handles.forEach((g, i) => {
-        const [, stem, dot, score, value] = g.children;
-        const y = ZERO - UNIT * scores()[i];
-        stem.setAttribute("y2", String(y));
-        dot.setAttribute("cy", String(y));
+      stems.forEach(({ g, show }, i) => {
+        show(scores()[i], `${fmt(shifted[i])}, value ${fmt(values[i])}`);
+        const [score, value] = [...g.children].slice(-2);
         score.textContent = fmt(scores()[i], 1);
         value.textContent = fmt(values[i], Number.isInteger(values[i]) ? 0 : 1);
-        g.setAttribute("aria-valuenow", String(scores()[i]));
-        g.setAttribute("aria-valuetext", `${fmt(shifted[i])}, value ${fmt(values[i])}`);
       });
-      const row = (/** @type {string[]} */ [first, ...rest]) => h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((t) => h("td", {}, t)));
-      rows.replaceChildren(
-        ...steps.slice(0, step).map((one, t) =>
-          row([
+      numbers.replaceChildren(
+        table("numbers", ["tile", "keys", "largest score", "correction", "sum of powers", "weighted sum", "output so far"], [
+          ...steps.slice(0, step).map((one, t) => [
             String(t + 1), one.to - one.from > 1 ? `${one.from + 1}–${one.to}` : String(one.to), on ? shown(one.max) : "not kept",
             on ? shown(one.factor) : "none", shown(one.sum), shown(one.total), shown(one.output),
           ]),
-        ),
-        row(["all at once", `1–${values.length}`, shown(Math.max(...shifted)), "", "", "", shown(whole)]),
+          ["all at once", `1–${values.length}`, shown(Math.max(...shifted)), "", "", "", shown(whole)],
+        ]),
       );
       const n = 4096;
       const { whole: all, tiles: few } = held(n, tile);

@@ -2,9 +2,10 @@
 //
 // For tests (data-part): kind, causal (radio groups), width, globals, random, depth, query (range inputs), plane (svg),
 // numbers (table: layers, tokens that reach the query, pairs, share), counters, status.
-import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
-import { slider } from "./ui/controls.js";
+import { labelled, slider } from "./ui/controls.js";
+import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { strip, table } from "./ui/tables.js";
 import { allowed, layersToReach, pairs } from "./math/patterns.js";
 
 const KINDS = { window: "window", strided: "strided", fixed: "fixed", mixed: "window + global + random" };
@@ -38,41 +39,23 @@ export default figure({
       role: "img", "data-part": "plane",
       style: "flex: 1 1 18rem; min-width: 0; width: 100%; max-width: 26rem; height: auto; display: block; cursor: pointer",
     });
-    plane.addEventListener(
-      "pointerdown",
-      (event) => {
-        const box = plane.getBoundingClientRect();
-        const n = model.get("n");
-        const row = Math.floor(((/** @type {PointerEvent} */ (event).clientY - box.top) / box.height) * (n + 1));
-        set({ query: Math.min(Math.max(row, 0), n - 1) });
-      },
-      { signal },
-    );
-    const rows = h("tbody");
+    const pick = (/** @type {PointerEvent} */ event) => {
+      const row = Math.floor((spot(plane, event)[1] - 1) / CELL);
+      set({ query: Math.min(Math.max(row, 0), model.get("n") - 1) });
+    };
+    plane.addEventListener("pointerdown", (event) => pick(/** @type {PointerEvent} */ (event)), { signal });
+    draggable(plane, signal, pick);
+    const numbers = strip("Reach after each number of layers");
     const counters = h("div", { class: "attnlab-counters", "data-part": "counters", style: "margin: .6rem 0" });
     body.append(
-      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Pattern"), kinds),
-      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Causal"), causal),
+      labelled("Pattern", kinds),
+      labelled("Causal", causal),
       ...Object.values(ranges).map(({ row }) => row),
       h(
         "div",
         { style: "display: flex; flex-wrap: wrap; gap: .4rem 1.6rem; align-items: flex-start; margin-top: .8rem" },
         plane,
-        h(
-          "div",
-          { style: "flex: 1 1 17rem; min-width: 0" },
-          counters,
-          h(
-            "div",
-            { class: "attnlab-scroll attnlab-tight", tabindex: 0, role: "group", "aria-label": "Reach after each number of layers" },
-            h(
-              "table",
-              { "data-part": "numbers" },
-              h("thead", {}, h("tr", {}, ...["layers", "tokens reaching it", "pairs reached", "of all"].map((t) => h("th", { scope: "col" }, t)))),
-              rows,
-            ),
-          ),
-        ),
+        h("div", { style: "flex: 1 1 17rem; min-width: 0" }, counters, numbers),
       ),
     );
 
@@ -128,28 +111,23 @@ export default figure({
       }
       draw(state);
       const all = isCausal ? (n * (n + 1)) / 2 : n * n;
+      const hears = (/** @type {number} */ layers) => found[query].filter((/** @type {number} */ k) => k && k <= layers).length;
       const row = (/** @type {number} */ layers) => {
         const reached = pairs(found, layers);
-        const mine = found[query].filter((/** @type {number} */ k) => k && k <= layers).length;
-        return h(
-          "tr",
-          layers === depth ? { style: "font-weight: 700" } : {},
-          h("th", { scope: "row" }, String(layers)),
-          ...[String(mine), String(reached), `${fmt((100 * reached) / all, 1)} %`].map((t) => h("td", {}, t)),
-        );
+        return [String(layers), String(hears(layers)), String(reached), `${fmt((100 * reached) / all, 1)} %`];
       };
-      rows.replaceChildren(...Array.from({ length: DEEPEST }, (_, i) => row(i + 1)));
+      const rows = Array.from({ length: DEEPEST }, (_, i) => row(i + 1));
+      numbers.replaceChildren(table("numbers", ["layers", "tokens reaching it", "pairs reached", "of all"], rows, { bold: depth - 1 }));
       const one = pairs(found, 1);
       const enough = Array.from({ length: DEEPEST }, (_, i) => i + 1).find((layers) => pairs(found, layers) === all);
       counters.replaceChildren(
         ...[`${one} scores in a layer`, `dense: ${all}`, `n√n = ${fmt(n * Math.sqrt(n), 0)}`].map((t) => h("span", {}, t)),
       );
-      const mine = found[query].filter((/** @type {number} */ k) => k && k <= depth).length;
       const could = isCausal ? query + 1 : n;
       plane.setAttribute("aria-label", `The pattern of ${n} queries and keys, ${KINDS[/** @type {keyof typeof KINDS} */ (kind)]}; solid: seen in one layer, pale: reached after ${depth}`);
       say(
         `One layer computes ${one} of ${all} scores (${fmt((100 * one) / all, 0)} %). After ${depth} ${depth === 1 ? "layer" : "layers"} token ${query + 1} ` +
-          `hears of ${mine} of the ${could} tokens it could. ` +
+          `hears of ${hears(depth)} of the ${could} tokens it could. ` +
           (enough ? `Everyone is reached after ${enough}.` : `Not everyone is reached after ${DEEPEST}.`),
       );
     }

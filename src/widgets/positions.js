@@ -3,10 +3,12 @@
 // For tests (data-part): scheme (radio group), handle (g, role slider; data-which "query", "key" or "both"),
 // line (svg), token (buttons of the sentence, in order), shuffle, restore, numbers (table: place, token, output 1,
 // output 2), curve (table: distance, a column for each query position), status.
-import { choices, draggable, fmt, h, s, select, standalone } from "./ui/dom.js";
+import { grip, labelled } from "./ui/controls.js";
+import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { SCHEMES, attendInOrder, score, shuffled, snippet } from "./math/positions.js";
 import { PLANE, drawOutputs } from "./ui/outputs.js";
+import { strip, table } from "./ui/tables.js";
 
 const LAST = 31; // the line of positions goes from 0 to this
 const FAR = 12; // the curve shows distances from -FAR to FAR
@@ -45,14 +47,9 @@ export default figure({
     const chips = h("div", { class: "attnlab-choices", role: "group", "aria-label": "The sentence; pick two words to swap them" });
     const button = (/** @type {string} */ text, /** @type {string} */ part, /** @type {() => void} */ click) =>
       h("button", { type: "button", "data-part": part, on: { click } }, text);
-    const rows = h("tbody");
-    const columns = h("tr");
-    const curve = h("tbody");
-    const scroll = (/** @type {string} */ label, /** @type {any} */ table) =>
-      h("div", { class: "attnlab-scroll", tabindex: 0, role: "group", "aria-label": label, style: "margin-top: .6rem" }, table);
-    const heads = (/** @type {string[]} */ names) => names.map((t) => h("th", { scope: "col" }, t));
+    const [numbers, curve] = ["Outputs of the sentence", "Scores over the distance"].map(strip);
     body.append(
-      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, "Positions"), schemes),
+      labelled("Positions", schemes),
       h("div", { class: "attnlab-row", style: "align-items: flex-start" }, line, h("div", { style: "flex: 1 1 14rem; min-width: 0" },
         h("p", { class: "attnlab-label" }, "The sentence: pick two words to swap them"),
         h("div", { class: "attnlab-row", style: "margin-top: .4rem" }, chips),
@@ -63,8 +60,8 @@ export default figure({
         h("p", { class: "attnlab-label" }, "Outputs (two numbers each); a ring marks where one was as written"),
         plane,
       )),
-      scroll("Outputs of the sentence", h("table", { "data-part": "numbers" }, h("thead", {}, h("tr", {}, ...heads(["place", "token", "output 1", "output 2"]))), rows)),
-      h("details", {}, h("summary", {}, "Scores over the distance"), scroll("Scores over the distance", h("table", { "data-part": "curve" }, h("thead", {}, columns), curve))),
+      numbers,
+      h("details", {}, h("summary", {}, "Scores over the distance"), curve),
     );
 
     let picked = -1;
@@ -98,20 +95,16 @@ export default figure({
         key: () => s("circle", { r: 10, fill: "var(--fig-key)" }),
         both: () => s("rect", { y: -15, height: 30, rx: 9, fill: "var(--fig-tint)", stroke: "var(--fig-quiet)" }),
       }[which];
-      const g = s(
-        "g",
-        { tabindex: 0, role: "slider", "data-part": "handle", "data-which": which, "aria-valuemin": 0, "aria-valuemax": LAST, style: "cursor: grab; touch-action: none" },
+      const g = grip(
+        { which, limits: [0, LAST], style: "cursor: grab; touch-action: none" },
         which === "both" ? "" : s("circle", { r: 19, fill: "transparent" }), // room for a thumb
         /** @type {any} */ (shape)(),
         s("text", { y: { query: -16, key: 25, both: 5 }[which], "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)" }),
       );
-      let grip = 0; // where in the bar the pointer went down
-      const position = (/** @type {MouseEvent} */ event) => {
-        const box = line.getBoundingClientRect();
-        return ((((event.clientX - box.left) / box.width) * WIDE - 20) / (WIDE - 40)) * LAST;
-      };
-      g.addEventListener("pointerdown", (event) => (grip = which === "both" ? position(/** @type {any} */ (event)) - model.get("m") : 0), { signal });
-      draggable(g, signal, (event) => moveTo(which, position(event) - grip));
+      let held = 0; // where in the bar the pointer went down
+      const position = (/** @type {MouseEvent} */ event) => ((spot(line, event)[0] - 20) / (WIDE - 40)) * LAST;
+      g.addEventListener("pointerdown", (event) => (held = which === "both" ? position(/** @type {any} */ (event)) - model.get("m") : 0), { signal });
+      draggable(g, signal, (event) => moveTo(which, position(event) - held));
       g.addEventListener("keydown", (event) => {
         const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 5, PageDown: -5, Home: -LAST, End: LAST }[/** @type {KeyboardEvent} */ (event).key];
         if (!step) return;
@@ -183,15 +176,15 @@ export default figure({
       [...chips.children].forEach((chip, p) => {
         chip.textContent = `${p} ${names[order[p]]}`;
         chip.setAttribute("aria-pressed", String(p === picked));
+        // All as wide as the longest: none moves from under the pointer when words swap.
+        /** @type {HTMLElement} */ (chip).style.minWidth = `calc(${Math.max(...names.map((/** @type {string} */ name) => name.length)) + 1}ch + 1.6rem)`;
         /** @type {HTMLElement} */ (chip).style.outline = p === picked ? "3px solid var(--fig-query)" : "";
       });
-      const row = (/** @type {string[]} */ [first, ...rest]) => h("tr", {}, h("th", { scope: "row" }, first), ...rest.map((t) => h("td", {}, t)));
-      rows.replaceChildren(...order.map((token, p) => row([String(p), names[token], ...output[p].map((v) => fmt(v, 4))])));
+      const outputs = order.map((/** @type {number} */ token, /** @type {number} */ p) => [String(p), names[token], ...output[p].map((v) => fmt(v, 4))]);
+      numbers.replaceChildren(table("numbers", ["place", "token", "output 1", "output 2"], outputs));
       const starts = [m, ...[0, 10, 21, LAST].filter((at) => at !== m)];
-      columns.replaceChildren(...heads(["key minus query", ...starts.map((at) => `query at ${at}`)]));
-      curve.replaceChildren(
-        ...range(-FAR, FAR).map((d) => row([fmt(d, 0), ...starts.map((at) => (at + d < 0 || at + d > LAST ? "" : fmt(ask(at, at + d), 4)))])),
-      );
+      const scores = range(-FAR, FAR).map((d) => [fmt(d, 0), ...starts.map((at) => (at + d < 0 || at + d > LAST ? "" : fmt(ask(at, at + d), 4)))]);
+      curve.replaceChildren(table("curve", ["key minus query", ...starts.map((at) => `query at ${at}`)], scores));
       const here = range(0, LAST).filter((at) => at + n - m >= 0 && at + n - m <= LAST).map((at) => ask(at, at + n - m));
       const [low, high] = [Math.min(...here), Math.max(...here)];
       const shift = here.length < 2 ? "There is no room to shift both." : high - low < 1e-9 ? "Shift both, and it stays." : `Shift both, and it runs from ${fmt(low)} to ${fmt(high)}.`;
@@ -272,7 +265,7 @@ export default figure({
         return copy;
       };
       return standalone(
-        s("svg", { viewBox: `0 0 ${WIDE + PLANE + 20} ${HIGH}`, "font-family": "system-ui, sans-serif" },
+        s("svg", { viewBox: `0 0 ${WIDE + PLANE + 20} ${HIGH}` },
           part(line, { x: 0, y: 0, width: WIDE, height: HIGH }),
           part(plane, { x: WIDE + 10, y: 50, width: PLANE, height: PLANE }),
         ),

@@ -3,20 +3,20 @@
 // For tests (data-part): width, temperature (range inputs), scale (radio group "on" | "off"), draw (button),
 // plane (svg), handle (g, role slider; data-which 0..n-1), numbers (table: key, score, weight,
 // slope), measures (table: measure, this row, sampled rows), status.
-import { choices, draggable, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
-import { numberKeys, slider } from "./ui/controls.js";
+import { labelled, slider, stem, temperatureSlider } from "./ui/controls.js";
+import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { strip, table } from "./ui/tables.js";
 import { KEYS, ROWS, WIDTHS, deviation, histogram, measure, median, sample } from "./math/saturation.js";
 
 /** @typedef {ReturnType<typeof measure>} Measured */
 
 const LIMIT = 4; // scaled scores can be dragged from -4 to 4
-const STEP = 0.1;
 const CLOSED = 0.01;
 const WIDE = 300;
 const LEFT = 6;
 const BINS = 32;
-const [HIST, HIST_HIGH, ZERO, UNIT, FLOOR, HIGH] = [92, 70, 200, 12, 358, 72]; // heights in the drawing
+const [HIST, HIST_HIGH, ZERO, UNIT, FLOOR, HIGH] = [92, 70, 200, 12, 372, 72]; // heights in the drawing
 /** @type {[string, "entropy" | "share" | "largest" | "norm" | "left", number][]} words, measure, its largest value */
 const MEASURES = [
   ["entropy (nats)", "entropy", Math.log(KEYS)],
@@ -49,12 +49,7 @@ export default figure({
       limits: { min: 0, max: WIDTHS.length - 1, step: 1 },
       onInput: (place) => set({ d_k: WIDTHS[place] }),
     });
-    const temperature = slider({
-      part: "temperature",
-      label: "Temperature",
-      limits: { min: -2, max: 2, step: 0.05 },
-      onInput: (x) => set({ temperature: Math.round(10 ** x * 1000) / 1000 }),
-    });
+    const temperature = temperatureSlider((to) => set({ temperature: to }));
     const scale = choices({
       label: "Divide by the root of d_k",
       part: "scale",
@@ -73,35 +68,24 @@ export default figure({
       "data-part": "plane",
       style: "flex: 1 1 17rem; min-width: 0; width: 100%; max-width: 26rem; height: auto; display: block",
     });
-    const [rows, measures] = [h("tbody"), h("tbody")];
-    const table = (/** @type {string} */ part, /** @type {string} */ label, /** @type {string[]} */ head, /** @type {Node} */ tbody) =>
-      h(
-        "div",
-        { class: "attnlab-scroll attnlab-tight", tabindex: 0, role: "group", "aria-label": label, style: "margin-bottom: .8rem" },
-        h("table", { "data-part": part }, h("thead", {}, h("tr", {}, ...head.map((t) => h("th", { scope: "col" }, t)))), tbody),
-      );
+    const [measures, numbers] = ["Measures of this row and of the sampled rows", "The row of scores"].map(strip);
     body.append(
       width.row,
       temperature.row,
-      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label", style: "flex: none; width: 7.5rem" }, "Divide by √d"), scale, draw),
+      labelled("Divide by √d", scale, draw),
       h(
         "div",
         { style: "display: flex; flex-wrap: wrap; gap: 0 1.6rem; align-items: flex-start; margin-top: .8rem" },
         plane,
-        h(
-          "div",
-          { style: "flex: 1 1 17rem; min-width: 0" },
-          table("measures", "Measures of this row and of the sampled rows", ["measure", "this row", `median of ${ROWS} rows`], measures),
-          table("numbers", "The row of scores", ["key", "score", "weight p", "slope p(1 − p)"], rows),
-        ),
+        h("div", { style: "flex: 1 1 17rem; min-width: 0" }, measures, numbers),
       ),
     );
     const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 11, fill: "var(--fig-ink)", ...props }, words);
     const bars = s("g", {});
     const weights = s("g", {});
     const found = text({ x: LEFT, y: 12 });
-    /** @type {SVGElement[]} */
-    let handles = [];
+    /** @type {ReturnType<typeof stem>[]} */
+    let stems = [];
 
     const column = () => (WIDE - 2 * LEFT) / model.get("names").length;
     const centre = (/** @type {number} */ i) => LEFT + (i + 0.5) * column();
@@ -114,45 +98,23 @@ export default figure({
       return sampled(model.get("seed"))[WIDTHS.indexOf(model.get("d_k"))][0].slice(0, model.get("names").length).map((x) => x / root);
     }
 
-    /**
-     * @param {number} i
-     * @param {number} to
-     */
-    const move = (i, to) => set({ scores: scaledRow().map((x, j) => clamp(j === i ? to : x)) });
-
-    /**
-     * @param {string} name
-     * @param {number} i
-     */
-    function handle(name, i) {
-      const g = s(
-        "g",
-        {
-          tabindex: 0, role: "slider", "data-part": "handle", "data-which": i, "aria-label": `score of key ${name}`,
-          "aria-orientation": "vertical", "aria-valuemin": -LIMIT, "aria-valuemax": LIMIT, style: "cursor: ns-resize; touch-action: none",
-        },
-        s("rect", { x: -column() / 2, y: ZERO - LIMIT * UNIT - 14, width: column(), height: 2 * LIMIT * UNIT + 20, fill: "transparent" }),
-        s("line", { y1: ZERO, y2: ZERO, stroke: "var(--fig-key)", "stroke-width": 3 }),
-        s("circle", { r: 8, fill: "var(--fig-key)" }),
-        text({ "text-anchor": "middle", "font-size": 10 }),
-      );
-      g.setAttribute("transform", `translate(${centre(i)} 0)`);
-      draggable(g, signal, (event) => {
-        const box = plane.getBoundingClientRect();
-        move(i, (ZERO - ((event.clientY - box.top) / box.width) * WIDE) / UNIT);
-      });
-      numberKeys(g, { step: STEP, limit: LIMIT, get: () => scaledRow()[i], move: (to) => move(i, to) });
-      return g;
-    }
-
     function build() {
       const names = /** @type {string[]} */ (model.get("names"));
-      handles = names.map(handle);
+      stems = names.map((name, i) =>
+        stem(
+          {
+            plane, signal, which: i, label: `score of key ${name}`, x: centre(i), wide: column(), zero: ZERO, unit: UNIT, limit: LIMIT,
+            get: () => scaledRow()[i],
+            move: (to) => set({ scores: scaledRow().map((x, j) => (j === i ? to : clamp(x))) }),
+          },
+          text({ "text-anchor": "middle" }),
+        ),
+      );
       const line = (/** @type {number} */ y) => s("path", { d: `M ${LEFT} ${y} H ${WIDE - LEFT}`, stroke: "var(--fig-line)" });
       const short = (/** @type {string} */ word) => (word.length * 6 > column() ? `${word.slice(0, Math.floor(column() / 6) - 1)}…` : word);
       plane.replaceChildren(
-        bars, found, line(HIST), line(ZERO), text({ x: LEFT, y: ZERO - LIMIT * UNIT - 18 }, "this row’s scores (drag them)"),
-        ...handles, line(FLOOR), weights,
+        bars, found, line(HIST), line(ZERO), text({ x: LEFT, y: ZERO - LIMIT * UNIT - 25 }, "this row’s scores (drag them)"),
+        ...stems.map(({ g }) => g), line(FLOOR), weights,
         ...names.map((word, i) => text({ x: centre(i), y: FLOOR + 14, "text-anchor": "middle" }, short(word))),
       );
     }
@@ -203,7 +165,7 @@ export default figure({
         }),
         s("path", { d: curve(1), fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.2, "stroke-dasharray": "4 3" }),
         ...row.map((at) => s("path", { d: `M ${x(at)} ${HIST + 1} l 4 7 h -8 Z`, fill: "var(--fig-key)" })),
-        ...[-0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75].map((part) => text({ x: x(part * reach), y: HIST + 20, "text-anchor": "middle", "font-size": 10 }, fmt(part * reach, Number.isInteger(part * reach) ? 0 : 1))),
+        ...[-0.75, -0.5, -0.25, 0, 0.25, 0.5, 0.75].map((part) => text({ x: x(part * reach), y: HIST + 20, "text-anchor": "middle" }, fmt(part * reach, Number.isInteger(part * reach) ? 0 : 1))),
       );
       found.textContent = `${all.length} sampled scores: spread ${fmt(deviation(all))}, dashed: spread 1`;
     }
@@ -212,58 +174,50 @@ export default figure({
     function drawWeights(ours) {
       const wide = Math.min(column() / 3, 16);
       weights.replaceChildren(
-        s("rect", { x: LEFT, y: FLOOR - HIGH - 35, width: 9, height: 9, fill: "var(--fig-query)" }),
-        text({ x: LEFT + 13, y: FLOOR - HIGH - 27 }, "weight p"),
-        s("rect", { x: LEFT + 74, y: FLOOR - HIGH - 35, width: 9, height: 9, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.4 }),
-        text({ x: LEFT + 87, y: FLOOR - HIGH - 27 }, "slope p(1 − p), four times as high"),
+        s("rect", { x: LEFT, y: FLOOR - HIGH - 26, width: 9, height: 9, fill: "var(--fig-query)" }),
+        text({ x: LEFT + 13, y: FLOOR - HIGH - 18 }, "weight p"),
+        s("rect", { x: LEFT + 74, y: FLOOR - HIGH - 26, width: 9, height: 9, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.4 }),
+        text({ x: LEFT + 87, y: FLOOR - HIGH - 18 }, "slope p(1 − p), four times as high"),
         ...ours.weights.flatMap((p, i) => [
           s("rect", { x: centre(i) - wide, y: FLOOR - HIGH * p, width: wide, height: HIGH * p, fill: "var(--fig-query)" }),
           s("rect", { x: centre(i) + 1, y: FLOOR - HIGH * 4 * ours.slopes[i], width: wide - 1, height: HIGH * 4 * ours.slopes[i], fill: "none", stroke: "var(--fig-ink)", "stroke-width": ours.slopes[i] < 0.002 ? 0 : 1.4 }),
-          text({ x: centre(i), y: FLOOR - HIGH * Math.max(p, 4 * ours.slopes[i]) - 5, "text-anchor": "middle", "font-size": 10 }, fmt(p)),
+          text({ x: centre(i), y: FLOOR - HIGH * Math.max(p, 4 * ours.slopes[i]) - 5, "text-anchor": "middle" }, fmt(p)),
         ]),
       );
     }
 
     function update() {
       const { names, d_k, T, scaled, samples, row, ours, theirs } = read();
-      if (handles.length !== names.length) build();
+      if (stems.length !== names.length) build();
       width.show(WIDTHS.indexOf(d_k), String(d_k));
-      temperature.show(Math.log10(T), fmt(T, T < 1 ? 3 : 2));
+      temperature.show(T);
       select(scale, scaled ? "on" : "off");
       const all = samples.flat();
       drawHistogram(all, row, scaled ? 1 : Math.sqrt(d_k));
       drawWeights(ours);
       scaledRow().forEach((value, i) => {
-        const y = ZERO - UNIT * Math.min(Math.max(value, -LIMIT), LIMIT);
-        const [, stem, dot, label] = handles[i].children;
-        stem.setAttribute("y2", String(y));
-        dot.setAttribute("cy", String(y));
+        const y = stems[i].show(value, `${fmt(row[i])}, weight ${fmt(ours.weights[i])}`);
+        const label = /** @type {Element} */ (stems[i].g.lastElementChild);
         label.setAttribute("y", String(value < 0 ? y + 19 : y - 11));
         label.textContent = fmt(row[i], Math.abs(row[i]) < 10 ? 1 : 0);
-        handles[i].setAttribute("aria-valuenow", String(clamp(value)));
-        handles[i].setAttribute("aria-valuetext", `${fmt(row[i])}, weight ${fmt(ours.weights[i])}`);
       });
-      rows.replaceChildren(
-        ...names.map((/** @type {string} */ word, /** @type {number} */ i) => {
-          const cells = [row[i].toFixed(4), small(ours.weights[i]), small(ours.slopes[i])].map((t) => h("td", {}, t));
-          shade(cells[1], ours.weights[i]);
-          return h("tr", {}, h("th", { scope: "row" }, word), ...cells);
-        }),
-      );
+      const shaded = (/** @type {string} */ words, /** @type {number} */ share) => {
+        const cell = h("td", {}, words);
+        shade(cell, share);
+        return cell;
+      };
+      const scores = names.map((/** @type {string} */ word, /** @type {number} */ i) => [
+        word, row[i].toFixed(4), shaded(small(ours.weights[i]), ours.weights[i]), small(ours.slopes[i]),
+      ]);
+      numbers.replaceChildren(table("numbers", ["key", "score", "weight p", "slope p(1 − p)"], scores));
       const closed = theirs.filter((one) => one.largest < CLOSED).length;
-      const line = (/** @type {string} */ words, /** @type {string[]} */ cells, /** @type {number[]} */ shares = []) =>
-        h("tr", {}, h("th", { scope: "row" }, words), ...cells.map((t, i) => {
-          const cell = h("td", {}, t);
-          if (shares.length) shade(cell, shares[i]);
-          return cell;
-        }));
+      const both = MEASURES.map(([words, key, most]) => [words, ...[ours[key], median(theirs.map((one) => one[key]))].map((x) => shaded(small(x), x / most))]);
       measures.replaceChildren(
-        line("spread of the scores", [deviation(row).toFixed(4), deviation(all).toFixed(4)]),
-        ...MEASURES.map(([words, key, most]) => {
-          const both = [ours[key], median(theirs.map((one) => one[key]))];
-          return line(words, both.map(small), both.map((x) => x / most));
-        }),
-        line(`largest entry < ${CLOSED}`, [ours.largest < CLOSED ? "yes" : "no", `${closed} of ${ROWS}`]),
+        table("measures", ["measure", "this row", `median of ${ROWS} rows`], [
+          ["spread of the scores", deviation(row).toFixed(4), deviation(all).toFixed(4)],
+          ...both,
+          [`largest entry < ${CLOSED}`, ours.largest < CLOSED ? "yes" : "no", `${closed} of ${ROWS}`],
+        ]),
       );
       const most = ours.weights.indexOf(Math.max(...ours.weights));
       const state =

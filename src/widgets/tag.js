@@ -2,30 +2,16 @@
 //
 // For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), heads (radio group),
 // arcs (svg), alternatives, status, numbers (table: token, tag, probability, weight), reset, link, pytorch, svg.
-import { choices, fmt, h, s, safe, select, shade } from "./ui/dom.js";
+import { labelled } from "./ui/controls.js";
+import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
-import { readModel, tagTokens } from "./math/tagger.js";
+import { strip, table } from "./ui/tables.js";
+import { chosen, readModel, tagTokens } from "./math/tagger.js";
 import { split } from "./math/words.js";
 
 /** Longer texts are cut here, and the figure says so: past this, a page of chips helps nobody. */
 export const MOST_TOKENS = 128;
 const EXAMPLES = ["I saw a saw", "What do you do?", "There were many hotels there.", "Can you open the can?"];
-
-/**
- * Average the weights of all heads of all layers, or pick one head.
- * @param {number[][][][]} weights layer, head, query, key
- * @param {string} head "mean" or "layer.head", from 1
- */
-export function chosen(weights, head) {
-  const heads = weights.flat();
-  const [layer, number] = head.split(".").map(Number);
-  const one = weights[layer - 1]?.[number - 1];
-  if (one) return one;
-  const n = heads[0]?.length ?? 0;
-  return Array.from({ length: n }, (_, i) =>
-    Array.from({ length: n }, (_, j) => heads.reduce((sum, rows) => sum + rows[i][j], 0) / heads.length),
-  );
-}
 
 /**
  * The model comes as bytes from a live kernel, or from a script beside the page's own.
@@ -69,11 +55,13 @@ export default figure({
       dir: "auto",
       on: { input: () => set({ sentence: input.value, word: -1 }) },
     });
-    const examples = h("div", { class: "attnlab-row attnlab-examples" }, h("span", { class: "attnlab-label" }, "Try"));
+    const examples = h("div", { class: "attnlab-choices" });
     for (const text of EXAMPLES) {
       const pick = () => set({ sentence: text, word: text === EXAMPLES[0] ? 3 : -1 });
       examples.append(h("button", { type: "button", "data-part": "example", on: { click: pick } }, text));
     }
+    const tries = labelled("Try", examples);
+    tries.classList.add("attnlab-examples");
     const heads = choices({
       label: "Which attention head",
       part: "heads",
@@ -95,27 +83,15 @@ export default figure({
       on: { keydown: move },
     });
     const alternatives = h("p", { "data-part": "alternatives" });
-    const rows = h("tbody");
-    const numbers = h(
-      "table",
-      { "data-part": "numbers" },
-      h("caption", {}, "Every number"),
-      h("thead", {}, h("tr", {}, ...["word", "tag", "probability", "weight"].map((t) => h("th", { scope: "col" }, t)))),
-      rows,
-    );
+    const numbers = strip("Table of numbers");
     const layers = card.form.n_layers > 1 ? ` (layer.head; layers look one after the other)` : "";
     body.append(
       input,
-      examples,
-      h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, `Attention of${layers}`), heads),
+      tries,
+      labelled(`Attention of${layers}`, heads),
       tokens,
       alternatives,
-      h(
-        "details",
-        {},
-        h("summary", {}, "The numbers as a table"),
-        h("div", { class: "attnlab-scroll", tabindex: 0, role: "region", "aria-label": "Table of numbers" }, numbers),
-      ),
+      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
       h(
         "p",
         { class: "attnlab-note", "data-part": "card" },
@@ -158,7 +134,7 @@ export default figure({
       select(heads, model.get("head"));
       const word = picked();
       const weights = word < 0 ? [] : chosen(result.weights, model.get("head"))[word];
-      const focused = tokens.contains(document.activeElement);
+      const focused = tokens.matches(":focus-within");
       tokens.replaceChildren(
         ...result.tokens.map((token, i) => {
           const sure = Math.max(...result.probabilities[i]);
@@ -182,18 +158,10 @@ export default figure({
         }),
       );
       if (focused) /** @type {HTMLElement | null} */ (tokens.querySelector('[tabindex="0"]'))?.focus();
-      rows.replaceChildren(
-        ...result.tokens.map((token, i) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row", dir: "auto" }, token),
-            h("td", {}, result.tags[i]),
-            h("td", {}, Math.max(...result.probabilities[i]).toFixed(4)),
-            h("td", {}, word < 0 ? "–" : weights[i].toFixed(4)),
-          ),
-        ),
-      );
+      const line = (/** @type {string} */ token, /** @type {number} */ i) => [
+        token, result.tags[i], Math.max(...result.probabilities[i]).toFixed(4), word < 0 ? "–" : weights[i].toFixed(4),
+      ];
+      numbers.replaceChildren(table("numbers", ["word", "tag", "probability", "weight"], result.tokens.map(line), { caption: "Every number" }));
       describe(word, weights);
       drawArcs();
     }
@@ -233,9 +201,9 @@ export default figure({
       const word = picked();
       const chips = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-token")]);
       const oneLine = chips.length > 1 && chips.every((chip) => chip.offsetTop === chips[0].offsetTop);
-      const draw = word >= 0 && oneLine && tokens.clientWidth > 480;
-      tokens.classList.toggle("has-arcs", draw);
-      if (!draw) return;
+      const room = oneLine && tokens.clientWidth > 480;
+      tokens.classList.toggle("has-arcs", room); // picked or not: the words stay where they are
+      if (!room || word < 0) return;
       const weights = chosen(result.weights, model.get("head"))[word];
       const svg = s("svg", { class: "attnlab-arcs", "aria-hidden": "true", "data-part": "arcs" });
       const middle = chips.map((chip) => chip.offsetLeft + chip.offsetWidth / 2);
@@ -292,20 +260,19 @@ ${look}for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):
 function drawing(result, word, head) {
   const weights = word < 0 ? [] : chosen(result.weights, head)[word];
   const width = 110;
-  const cells = result.tokens.map((token, i) => {
-    const x = 10 + i * width;
-    const weight = weights[i] ?? 0;
-    return (
-      `<rect x="${x}" y="10" width="${width - 8}" height="76" rx="8" fill="#0069a8" fill-opacity="${(0.52 * weight).toFixed(3)}" ` +
-      `stroke="${i === word ? "#0069a8" : "#d5dae0"}" stroke-width="2"/>` +
-      `<text x="${x + 51}" y="36" font-size="18">${safe(token)}</text>` +
-      `<text x="${x + 51}" y="57" font-size="13">${result.tags[i]}</text>` +
-      `<text x="${x + 51}" y="76" font-size="13">${word < 0 ? "" : `${fmt(100 * weight, 0)} %`}</text>`
-    );
+  const cells = result.tokens.flatMap((token, i) => {
+    const [x, weight] = [10 + i * width, weights[i] ?? 0];
+    const text = (/** @type {number} */ y, /** @type {number} */ size, /** @type {string} */ words) =>
+      s("text", { x: x + 51, y, "font-size": size, "text-anchor": "middle", fill: "var(--fig-ink)" }, words);
+    return [
+      s("rect", {
+        x, y: 10, width: width - 8, height: 76, rx: 8, fill: "var(--fig-query)", "fill-opacity": (0.52 * weight).toFixed(3),
+        stroke: `var(--fig-${i === word ? "query" : "line"})`, "stroke-width": 2,
+      }),
+      text(36, 18, token),
+      text(57, 13, result.tags[i]),
+      text(76, 13, word < 0 ? "" : `${fmt(100 * weight, 0)} %`),
+    ];
   });
-  const total = 12 + result.tokens.length * width;
-  return (
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${total} 96" width="${total}" height="96" ` +
-    `font-family="sans-serif" fill="#1b1f24" text-anchor="middle">${cells.join("")}</svg>`
-  );
+  return standalone(s("svg", { viewBox: `0 0 ${12 + result.tokens.length * width} 96` }, ...cells));
 }

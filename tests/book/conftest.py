@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import json
 import os
 import subprocess
 import sys
@@ -48,7 +49,12 @@ class Site:
         address = address or self.address
         # Without motion nothing fades: what a test sees is what stays.
         size = {"width": width, "height": height}
-        context = self.browser.new_context(viewport=size, reduced_motion="reduce", **options)
+        context = self.browser.new_context(
+            viewport=size,
+            reduced_motion="reduce",
+            permissions=["clipboard-read", "clipboard-write"],
+            **options,
+        )
         context.add_init_script(
             f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
         )
@@ -78,6 +84,15 @@ class Site:
     def _heard(self, name, message):
         if message.type in ("error", "warning"):
             self.errors.append(f"{name}: {message.text}")
+
+    def complaint(self, name, parameter, state) -> str:
+        """Follow a link whose state does not fit: return what the figure says of it."""
+        page = self.open(name)
+        page.goto(f"{page.url}?{parameter}={json.dumps(state)}")
+        message = page.locator(f'#figure-{parameter} [data-part="error"]:not([hidden])').inner_text()
+        assert self.errors  # the figure also warns on the console, as it should
+        self.errors.clear()
+        return message
 
     def assert_clean(self):
         """Fail if any page so far reported an error or asked for something from elsewhere."""
@@ -120,6 +135,25 @@ def address(book):
     server.shutdown()
     thread.join()
     server.server_close()
+
+
+@pytest.fixture(scope="module")
+def page_with(book):
+    """Put figures below the title of a page of the book, whatever the chapters show; return its name."""
+    page = (book / f"{toc_pages()[-1]}.html").read_text(encoding="utf-8")
+    # The title of the article: print has one of its own before it.
+    title = page.index("</h1>", page.index('<article class="bd-article">')) + len("</h1>")
+    made = []
+
+    def make(*figures: str) -> str:
+        made.append(f"chapters/bench_{len(made)}")
+        text = page[:title] + "".join(figures) + page[title:]
+        (book / f"{made[-1]}.html").write_text(text, encoding="utf-8")
+        return made[-1]
+
+    yield make
+    for name in made:
+        (book / f"{name}.html").unlink()
 
 
 @pytest.fixture(scope="session")

@@ -4,19 +4,10 @@ import gzip
 
 import pytest
 
-from .conftest import ROOT, toc_pages
+from .conftest import toc_pages
+from .reader import SIDEWAYS, violations
 
-AXE = ROOT / "node_modules/axe-core/axe.min.js"
 PAGES = [*toc_pages(), "search", "genindex"]
-SIDEWAYS = """() => {
-  const inside = (e) => { for (let p = e.parentElement; p; p = p.parentElement)
-    if (["auto", "scroll", "hidden"].includes(getComputedStyle(p).overflowX)) return true; return false; };
-  if (document.documentElement.scrollWidth <= innerWidth) return [];
-  const wide = [...document.body.querySelectorAll("*")].filter(
-    (e) => e.getBoundingClientRect().right > innerWidth + 1 && !inside(e));
-  return ["the page scrolls", ...wide.slice(0, 3).map((e) => e.outerHTML.slice(0, 120))];
-}"""
-
 UNREACHABLE = """() => {
   const open = "a, button, input, select, textarea, summary, [tabindex]";
   const places = "article pre, article .math, article .pst-scrollable-table-container, article figure";
@@ -34,15 +25,6 @@ COLOURS = """() => {
   return [...roles, getComputedStyle(document.body).backgroundColor];
 }"""
 FONT_ERRORS = "document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status == 'error').length)"
-
-
-def violations(page) -> list[str]:
-    """Run axe on the page as it stands."""
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run({resultTypes: ['violations']}).then((r) => r.violations)")
-    nodes = [(one["id"], one["nodes"][0], len(one["nodes"])) for one in found]
-    return [f"{rule} ×{n}: {node['html'][:160]} {node['failureSummary'][:200]}" for rule, node, n in nodes]
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -1,17 +1,25 @@
 """The figures in a page of the book: what a reader does, against the numbers that Python computes."""
 
 import html
-import io
 import json
-from contextlib import redirect_stdout
 
 import pytest
 import torch
 
 from attnlab.widgets import Calculator, TagSentence
 
-from .conftest import toc_pages
-from .test_browser import SIDEWAYS, violations
+from .reader import (
+    SIDEWAYS,
+    assert_fits_a_thumb,
+    copied,
+    figure,
+    number,
+    run_copied,
+    saved,
+    says,
+    table,
+    violations,
+)
 
 torch.set_num_threads(1)
 X = [[1.0, 0.0], [0.5, -1.0], [0.0, 2.0]]
@@ -29,21 +37,9 @@ SENTENCES = [
 ]
 
 
-@pytest.fixture(scope="session")
-def bench(book):
-    """A page of the book with the two figures below its title, whatever the chapters show."""
-    page = (book / f"{toc_pages()[-1]}.html").read_text(encoding="utf-8")
-    title = after_title(page)
-    figures = TagSentence("I saw a saw", word=3)._repr_html_() + calculator()._repr_html_()
-    name = "chapters/bench"
-    (book / f"{name}.html").write_text(page[:title] + figures + page[title:], encoding="utf-8")
-    yield name
-    (book / f"{name}.html").unlink()
-
-
-def after_title(page: str) -> int:
-    """Find the place below the title of the article; print has a title of its own before it."""
-    return page.index("</h1>", page.index('<article class="bd-article">')) + len("</h1>")
+@pytest.fixture(scope="module")
+def bench(page_with):
+    return page_with(TagSentence("I saw a saw", word=3)._repr_html_(), calculator()._repr_html_())
 
 
 def calculator(**changes) -> Calculator:
@@ -54,17 +50,6 @@ def calculator(**changes) -> Calculator:
 @pytest.fixture
 def page(site, bench):
     return site.open(bench)
-
-
-def figure(page, name):
-    found = page.locator(f'figure[data-attnlab="{name}"]')
-    found.locator('[data-part="reset"]').wait_for()
-    return found
-
-
-def table(part) -> list[list[str]]:
-    rows = part.locator('[data-part="numbers"] tbody tr').all()
-    return [row.locator("th, td").all_text_contents() for row in rows]
 
 
 def assert_tagged(part, expected: TagSentence):
@@ -84,7 +69,7 @@ def assert_attended(part, expected: Calculator):
     rows = table(part)
     assert [row[0] for row in rows] == expected.tokens
     for row, wanted in zip(rows, numbers, strict=True):
-        assert [float(cell.replace("−", "-")) for cell in row[1:]] == pytest.approx(wanted, abs=6e-5)
+        assert [number(cell) for cell in row[1:]] == pytest.approx(wanted, abs=6e-5)
 
 
 def test_the_tagger_shows_what_python_computes(page):
@@ -106,7 +91,7 @@ def test_a_very_long_sentence_is_cut_and_says_so(page):
     tag = figure(page, "tag")
     tag.locator('[data-part="sentence"]').fill("I saw a saw . " * 400)
     assert len(table(tag)) == 128
-    assert "128" in tag.locator('[data-part="status"]').inner_text()
+    assert "128" in says(tag)
     assert tag.locator('[data-part="error"]').is_hidden()
 
 
@@ -137,7 +122,7 @@ def test_a_figure_whose_weights_do_not_load_says_so(site, bench):
     assert_attended(figure(page, "calculator"), calculator())
 
 
-def test_settings_that_do_not_fit_show_an_error_not_a_blank(site, book):
+def test_settings_that_do_not_fit_show_an_error_not_a_blank(site, page_with):
     broken = calculator()
     broken.W_q = [[1.0, 2.0]]
     with pytest.raises(RuntimeError):
@@ -145,13 +130,8 @@ def test_settings_that_do_not_fit_show_an_error_not_a_blank(site, book):
 
     settings = html.escape(json.dumps(broken.settings()))
     mount = f'<figure class="attnlab-figure" data-attnlab="calculator" data-settings="{settings}"></figure>'
-    text = (book / f"{toc_pages()[-1]}.html").read_text(encoding="utf-8")
-    title = after_title(text)
-    (book / "chapters/broken.html").write_text(text[:title] + mount + text[title:], encoding="utf-8")
-    page = site.open("chapters/broken")
-    (book / "chapters/broken.html").unlink()
-    message = page.locator('[data-part="error"]').inner_text()
-    assert "W_q must have as many rows" in message
+    page = site.open(page_with(mount))
+    assert "W_q must have as many rows" in page.locator('[data-part="error"]').inner_text()
     site.errors.clear()
 
 
@@ -168,7 +148,7 @@ def test_an_edited_number_changes_the_output_as_torch_says(page):
     assert_attended(part, calculator(X=edited, causal=True))
     cell.fill("1e")
     cell.press("Enter")
-    assert "is not a number" in part.locator('[data-part="status"]').inner_text()
+    assert "is not a number" in says(part)
     assert_attended(part, calculator(X=edited, causal=True))
     part.locator('[data-part="reset"]').click()
     assert_attended(part, calculator())
@@ -186,51 +166,39 @@ def test_the_six_stages_show_their_matrices(page):
     }
     for stage in range(2, 7):
         part.locator('[data-part="next"]').click()
-        assert f"Stage {stage} of 6" in part.locator('[data-part="status"]').inner_text()
+        assert f"Stage {stage} of 6" in says(part)
         if stage in wanted:
             name, matrix = wanted[stage]
             cells = part.locator(f'[data-part="matrix-{name}"] button').all_text_contents()
-            shown = [float(cell.replace("−", "-")) for cell in cells]
+            shown = [number(cell) for cell in cells]
             assert shown == pytest.approx(matrix.flatten().tolist(), abs=5.1e-3)
         assert part.locator('[data-part="formula"]').inner_text().strip()
     assert part.locator('[data-part="next"]').is_disabled()
 
 
 @pytest.mark.parametrize("name", ["tag", "calculator"])
-def test_copied_code_runs(site, bench, name):
-    page = site.open(bench, permissions=["clipboard-read", "clipboard-write"])
-    part = figure(page, name)
-    part.locator('[data-part="pytorch"]').click()
-    page.wait_for_timeout(100)
-    code = page.evaluate("navigator.clipboard.readText()")
-    shown = io.StringIO()
-    with redirect_stdout(shown):
-        exec(code, {})
-    assert shown.getvalue().strip()
+def test_copied_code_runs(page, name):
+    shown, space = run_copied(figure(page, name))
     if name == "tag":
-        assert all(tag in shown.getvalue() for tag in ("PRON", "VERB", "DET", "NOUN"))
+        assert all(tag in shown for tag in ("PRON", "VERB", "DET", "NOUN"))
+    else:
+        torch.testing.assert_close(space["output"], calculator().output)
 
 
-def test_a_copied_link_opens_the_same_state(site, bench):
-    page = site.open(bench, permissions=["clipboard-read", "clipboard-write"])
+def test_a_copied_link_opens_the_same_state(page):
     tag = figure(page, "tag")
     tag.locator('[data-part="sentence"]').fill("What do you do?")
     tag.locator('[data-part="token"]').nth(3).click()
-    tag.locator('[data-part="link"]').click()
-    page.wait_for_timeout(100)
-    page.goto(page.evaluate("navigator.clipboard.readText()"))
+    page.goto(copied(tag, "link"))
     assert_tagged(figure(page, "tag"), TagSentence("What do you do?", word=3))
     # The other figure is as the page has it.
     assert_attended(figure(page, "calculator"), calculator())
 
 
-def test_a_saved_picture_is_svg(page):
-    for name in ("tag", "calculator"):
-        with page.expect_download() as download:
-            figure(page, name).locator('[data-part="svg"]').click()
-        text = download.value.path().read_text(encoding="utf-8")
-        assert text.lstrip().startswith("<svg")
-        assert "http://www.w3.org/2000/svg" in text
+def test_a_saved_picture_holds_the_words_and_the_numbers(page):
+    tag, weights = saved(figure(page, "tag")), saved(figure(page, "calculator"))
+    assert all(f">{word}</text>" in tag for word in ("saw", "NOUN", "PRON"))
+    assert all(f">{w:.3f}</text>" in weights for w in calculator().weights.flatten().tolist())
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -253,13 +221,7 @@ def test_a_phone_shows_both_figures_whole_and_with_room_for_a_thumb(site, bench)
     for _ in range(5):
         figure(page, "calculator").locator('[data-part="next"]').click()
         assert page.evaluate(SIDEWAYS) == []
-    small = page.evaluate(
-        """[...document.querySelectorAll("figure button, figure input, figure summary")]
-        .filter((e) => e.offsetParent && e.type !== "checkbox")
-        .filter((e) => { const r = e.getBoundingClientRect(); return r.width < 24 || r.height < 24; })
-        .map((e) => e.outerHTML.slice(0, 90))"""
-    )
-    assert small == []
+    assert_fits_a_thumb(page.locator("figure"))
 
 
 def test_the_figures_keep_up_with_typing(page):

@@ -1,15 +1,11 @@
 """The heads workshop in the page of its chapter: every choice against what Python computes."""
 
-import io
-from contextlib import redirect_stdout
-
 import pytest
 
 from attnlab.widgets import HeadsWorkshop
 from attnlab.widgets.heads import SENTENCE
 
-from .test_browser import violations
-from .test_figures import figure, table
+from .reader import SIDEWAYS, choose, copied, drag, figure, middle, press, run_copied, says, table, violations
 
 PAGE = "chapters/07_multi_head"
 
@@ -17,11 +13,6 @@ PAGE = "chapters/07_multi_head"
 @pytest.fixture
 def part(site):
     return figure(site.open(PAGE), "heads")
-
-
-def rows_of(part, name):
-    rows = part.locator(f'[data-part="{name}"] tbody tr')
-    return [rows.nth(i).locator("th, td").all_inner_texts() for i in range(rows.count())]
 
 
 def assert_shows(part, **state):
@@ -33,11 +24,11 @@ def assert_shows(part, **state):
         assert row[:2] == [f"head {head + 1}", str(head // share + 1)]
         want = [*expected.weights[head, expected.token].tolist(), expected.errors[head].item()]
         assert [float(cell) for cell in row[2:]] == pytest.approx(want, abs=6e-5)
-    sums = {name: now for name, now, _ in rows_of(part, "sums")}
+    sums = {name: now for name, now, _ in table(part, "sums")}
     assert float(sums["output error"]) == pytest.approx(expected.error, abs=6e-5)
     assert float(sums["heads look alike"]) == pytest.approx(expected.overlap, abs=6e-5)
     assert sums["cached for a token"] == str(32 // share)
-    for row, model in zip(rows_of(part, "caches"), expected.models, strict=True):
+    for row, model in zip(table(part, "caches"), expected.models, strict=True):
         name, layers, heads, kv_heads, d_head = model
         assert [row[0], *row[3:]] == [name, str(heads), str(kv_heads), str(layers), str(d_head)]
         bytes_ = [4 * layers * count * d_head * expected.length for count in (kv_heads, heads)]
@@ -49,13 +40,9 @@ def assert_shows(part, **state):
     assert part.locator('[data-part="error"]').is_hidden()
 
 
-def choose(part, group, value):
-    part.locator(f'[data-part="{group}"] [data-value="{value}"]').click()
-
-
 def test_it_starts_as_python_says(part):
     assert_shows(part)
-    assert "Multi-head: 8 query heads" in part.locator('[data-part="status"]').inner_text()
+    assert "Multi-head: 8 query heads" in says(part)
 
 
 def test_every_way_to_share(part):
@@ -83,10 +70,9 @@ def test_by_keyboard_a_token_and_a_length(part):
         part.page.keyboard.press("ArrowRight")
     assert_shows(part, token=4)
     assert SENTENCE[4] in part.locator('[data-part="numbers"] caption').inner_text()
-    part.locator('[data-part="length"]').focus()
-    part.page.keyboard.press("End")
+    press(part, "length", "End")
     assert_shows(part, token=4, length=2**17)
-    part.page.keyboard.press("Home")
+    press(part, "length", "Home")
     assert_shows(part, token=4, length=1024)
     part.locator('[data-part="kv"] [aria-checked="true"]').focus()
     part.page.keyboard.press("ArrowLeft")
@@ -96,39 +82,23 @@ def test_by_keyboard_a_token_and_a_length(part):
 
 
 def test_a_drag_along_the_length_changes_the_caches(part):
-    slider = part.locator('[data-part="length"]')
-    slider.scroll_into_view_if_needed()
-    box = slider.bounding_box()
-    mouse = part.page.mouse
-    mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 2)
-    mouse.down()
-    mouse.move(box["x"] + box["width"] - 1, box["y"] + box["height"] / 2, steps=4)
-    mouse.up()
+    x, y = middle(slider := part.locator('[data-part="length"]'))
+    drag(part.page, (x, y), (x + slider.bounding_box()["width"] / 2 - 1, y))
     assert_shows(part, length=2**17)
 
 
-def test_a_link_brings_back_the_state_and_nothing_large(site):
-    page = site.open(PAGE, permissions=["clipboard-read", "clipboard-write"])
-    part = figure(page, "heads")
+def test_a_link_brings_back_the_state_and_nothing_large(part):
     choose(part, "kv", 2)
-    part.locator('[data-part="link"]').click()
-    page.wait_for_timeout(100)
-    address = page.evaluate("navigator.clipboard.readText()")
+    address = copied(part, "link")
     assert len(address) < 300
-    page.goto(address)
-    assert_shows(figure(page, "heads"), kv_heads=2)
+    part.page.goto(address)
+    assert_shows(figure(part.page, "heads"), kv_heads=2)
 
 
-def test_copied_code_prints_the_same_numbers(site):
-    page = site.open(PAGE, permissions=["clipboard-read", "clipboard-write"])
-    part = figure(page, "heads")
+def test_copied_code_prints_the_same_numbers(part):
     choose(part, "kv", 2)
-    part.locator('[data-part="pytorch"]').click()
-    page.wait_for_timeout(100)
-    shown = io.StringIO()
-    with redirect_stdout(shown):
-        exec(page.evaluate("navigator.clipboard.readText()"), {})
-    assert float(shown.getvalue().split()[-1]) == pytest.approx(HeadsWorkshop(kv_heads=2).error, abs=1e-9)
+    shown = run_copied(part)[0]
+    assert float(shown.split()[-1]) == pytest.approx(HeadsWorkshop(kv_heads=2).error, abs=1e-9)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -143,4 +113,4 @@ def test_axe_finds_nothing(site, theme):
 def test_a_phone_does_not_scroll_sideways(site):
     page = site.open(PAGE, width=320, height=640)
     figure(page, "heads")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert page.evaluate(SIDEWAYS) == []

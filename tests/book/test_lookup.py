@@ -1,14 +1,10 @@
 """Soft lookup in the page of its chapter: drags, keys and choices against what Python computes."""
 
-import io
-from contextlib import redirect_stdout
-
 import pytest
 
 from attnlab.widgets import SoftLookup
 
-from .test_browser import violations
-from .test_figures import figure, table
+from .reader import choose, drag, figure, handle, middle, number, press, run_copied, says, table, violations
 
 PAGE = "chapters/02_relevance_and_averaging"
 VALUES = [[2.0, 1.0], [-1.0, 2.0], [-2.0, -1.0], [1.5, -2.0]]
@@ -24,10 +20,6 @@ def part(site):
     return figure(site.open(PAGE), "lookup")
 
 
-def number(cell):
-    return float(cell.replace("−", "-"))
-
-
 def assert_looked_up(part, expected):
     raw, weights = expected.numbers()
     rows = {row[0]: row[1:] for row in table(part)}
@@ -41,20 +33,16 @@ def assert_looked_up(part, expected):
     assert [number(cell) for cell in rows["output"][:2]] == pytest.approx(expected.output.tolist(), abs=6e-5)
 
 
-def handle(part, which):
-    return part.locator(f'[data-part="handle"][data-which="{which}"]')
-
-
 def test_it_starts_as_python_says(part):
     assert_looked_up(part, lookup())
-    assert "inside the hull" in part.locator('[data-part="status"]').inner_text()
+    assert "inside the hull" in says(part)
 
 
 @pytest.mark.parametrize("weights", ["softmax", "sparsemax", "relu", "none"])
 @pytest.mark.parametrize("score", ["dot", "distance"])
 def test_every_score_and_every_way_to_weigh(part, score, weights):
-    part.locator(f'[data-part="score"] [data-value="{score}"]').click()
-    part.locator(f'[data-part="weigh"] [data-value="{weights}"]').click()
+    choose(part, "score", score)
+    choose(part, "weigh", weights)
     assert_looked_up(part, lookup(score=score, weights=weights))
 
 
@@ -71,41 +59,29 @@ def test_arrow_keys_move_the_query_and_a_value(part):
 
 
 def test_a_drag_moves_the_query_and_none_leaves_the_hull(part):
-    plane = part.locator('[data-part="plane"]')
-    plane.scroll_into_view_if_needed()
-    box, start = plane.bounding_box(), handle(part, "query").bounding_box()
-    mouse = part.page.mouse
-    mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
-    mouse.down()
-    mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.1, steps=4)
-    mouse.up()
+    middle(part.locator('[data-part="plane"]'))  # in the window, whole
+    box = part.locator('[data-part="plane"]').bounding_box()
+    end = (box["x"] + box["width"] * 300 / 360, box["y"] + box["height"] * 60 / 360)
+    drag(part.page, middle(handle(part, "query")), end)
     x, y = (number(cell) for cell in table(part)[0][1:3])
     assert (x, y) == pytest.approx((2.4, 2.4), abs=0.1)
     assert_looked_up(part, lookup(query=(x, y)))
-    assert "inside the hull" in part.locator('[data-part="status"]').inner_text()
-    part.locator('[data-part="weigh"] [data-value="none"]').click()
-    assert "outside the hull" in part.locator('[data-part="status"]').inner_text()
+    assert "inside the hull" in says(part)
+    choose(part, "weigh", "none")
+    assert "outside the hull" in says(part)
 
 
 def test_the_temperature_by_keyboard(part):
-    part.locator('[data-part="temperature"]').focus()
-    part.page.keyboard.press("Home")
+    press(part, "temperature", "Home")
     assert_looked_up(part, lookup(temperature=0.01))
-    part.page.keyboard.press("End")
+    press(part, "temperature", "End")
     assert_looked_up(part, lookup(temperature=100.0))
 
 
 @pytest.mark.parametrize("weights", ["softmax", "sparsemax", "relu", "none"])
-def test_copied_code_prints_the_same_output(site, weights):
-    page = site.open(PAGE, permissions=["clipboard-read", "clipboard-write"])
-    part = figure(page, "lookup")
-    part.locator(f'[data-part="weigh"] [data-value="{weights}"]').click()
-    part.locator('[data-part="pytorch"]').click()
-    page.wait_for_timeout(100)
-    shown = io.StringIO()
-    with redirect_stdout(shown):
-        exec(page.evaluate("navigator.clipboard.readText()"), {})
-    last = shown.getvalue().strip().splitlines()[-1]
+def test_copied_code_prints_the_same_output(part, weights):
+    choose(part, "weigh", weights)
+    last = run_copied(part)[0].splitlines()[-1]
     got = [float(x) for x in last[last.index("[") + 1 : last.index("]")].split(",")]
     assert got == pytest.approx(lookup(weights=weights).output.tolist(), abs=1e-4)
 
@@ -114,6 +90,6 @@ def test_copied_code_prints_the_same_output(site, weights):
 def test_axe_finds_nothing(site, theme):
     page = site.open(PAGE, theme=theme)
     part = figure(page, "lookup")
-    part.locator('[data-part="weigh"] [data-value="relu"]').click()
+    choose(part, "weigh", "relu")
     page.wait_for_timeout(300)
     assert violations(page) == []

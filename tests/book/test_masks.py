@@ -1,16 +1,12 @@
 """The mask painter in the page of its chapter: clicks, drags and keys against what Python computes."""
 
-import io
-from contextlib import redirect_stdout
-
 import pytest
 import torch
 
 from attnlab import masks
 from attnlab.widgets import MaskPainter
 
-from .test_browser import violations
-from .test_figures import figure, table
+from .reader import SIDEWAYS, choose, drag, figure, middle, press, run_copied, saved, says, table, violations
 
 PAGE = "chapters/06_masking"
 X = [[1.0, 0.2], [0.3, 1.2], [-0.8, 0.5], [0.9, -0.6], [-0.4, -1.0], [0.5, 0.8]]
@@ -31,22 +27,13 @@ def cell(part, i, j):
     return part.locator(f'[data-part="mask"] [data-row="{i}"][data-column="{j}"]')
 
 
-def drag(part, first, last):
+def paint(part, first, last):
     """Drag in two steps: a fast pointer, which jumps over the cells between."""
-    start, end = cell(part, *first).bounding_box(), cell(part, *last).bounding_box()
-    mouse = part.page.mouse
-    mouse.move(start["x"] + 10, start["y"] + 10)
-    mouse.down()
-    mouse.move(end["x"] + 10, end["y"] + 10, steps=2)
-    mouse.up()
+    drag(part.page, middle(cell(part, *first)), middle(cell(part, *last)), steps=2)
 
 
-def press(part, name, value=None):
+def click(part, name, value=None):
     part.locator(f'[data-part="{name}"]' + (f'[data-value="{value}"]' if value else "")).click()
-
-
-def says(part):
-    return part.locator('[data-part="status"]').inner_text()
 
 
 def assert_shows(part, expected):
@@ -95,28 +82,28 @@ def test_presets_alone_and_both_and_either(part):
         "packed": masks.packed([0, 0, 1, 1, 2, 2]),
         "window": masks.window(6, 2),
     }.items():
-        part.locator('[data-part="how"] [data-value="="]').click()
-        press(part, "preset", name)
+        choose(part, "how", "=")
+        click(part, "preset", name)
         assert_shows(part, painter(mask=want))
-        press(part, "preset", "causal")
+        click(part, "preset", "causal")
         for how, both in (("&", CAUSAL & want), ("|", CAUSAL | want)):
-            part.locator(f'[data-part="how"] [data-value="{how}"]').click()
-            press(part, "preset", name)
+            choose(part, "how", how)
+            click(part, "preset", name)
             assert_shows(part, painter(mask=both))
-            press(part, "undo")
+            click(part, "undo")
             assert_shows(part, painter())
 
 
 def test_a_combination_is_written_as_python(part):
-    press(part, "larger")
-    press(part, "preset", "packed")
-    part.locator('[data-part="how"] [data-value="&"]').click()
-    press(part, "preset", "causal")
+    click(part, "larger")
+    click(part, "preset", "packed")
+    choose(part, "how", "&")
+    click(part, "preset", "causal")
     text = part.locator('[data-part="recipe"]').inner_text()
     assert text == "mask = packed([0, 0, 0, 1, 1, 1]) & causal(6)"
     want = eval(text.removeprefix("mask = "), vars(masks))
     assert_shows(part, painter(mask=want))
-    press(part, "invert")
+    click(part, "invert")
     assert part.locator('[data-part="recipe"]').inner_text() == f"mask = ~({text.removeprefix('mask = ')})"
     assert_shows(part, painter(mask=~want))
 
@@ -128,14 +115,14 @@ def test_clicks_and_a_drag_paint_what_the_first_cell_became(part):
     assert_shows(part, painter(mask=mask))
     assert "The first to look ahead is output 1 (I), at token 6 (.)." in says(part)
     assert part.locator('[data-part="recipe"]').inner_text() == "mask: painted by hand"
-    drag(part, (3, 0), (3, 5))
+    paint(part, (3, 0), (3, 5))
     mask[3] = False
     assert_shows(part, painter(mask=mask))
     assert "Empty: row 4 (they); the output is zeros." in says(part)
-    press(part, "undo")
+    click(part, "undo")
     mask[3, :4] = True
     assert_shows(part, painter(mask=mask))
-    press(part, "reset")
+    click(part, "reset")
     assert_shows(part, painter())
 
 
@@ -151,46 +138,45 @@ def test_keys_walk_toggle_and_paint(part):
 
 
 def test_nudge_by_keyboard(part):
-    part.locator('[data-part="nudged"] [data-value="2"]').click()
-    part.locator('[data-part="nudge"]').focus()
-    part.page.keyboard.press("Home")
+    choose(part, "nudged", 2)
+    press(part, "nudge", "Home")
     assert_shows(part, painter(nudged=2, nudge=-3.0))
-    part.locator('[data-part="nudged"] [data-value="-1"]').click()
+    choose(part, "nudged", -1)
     assert part.locator('[data-part="nudge"]').is_disabled()
     assert_shows(part, painter(nudged=-1))
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_copied_code_prints_the_same_output(site, late):
-    page = site.open(PAGE, permissions=["clipboard-read", "clipboard-write"])
-    part = figure(page, "masks")
+def test_copied_code_prints_the_same_output(part, late):
     part.locator('[data-part="late"]').set_checked(late)
     cell(part, 2, 4).click()
-    press(part, "pytorch")
-    page.wait_for_timeout(100)
-    space: dict = {}
-    with redirect_stdout(io.StringIO()):
-        exec(page.evaluate("navigator.clipboard.readText()"), space)
+    space = run_copied(part)[1]
     mask = CAUSAL.clone()
     mask[2, 4] = True
     expected = painter(mask=mask, late=late)
     assert torch.allclose(space["weights"] @ space["x"], expected.output, atol=1e-12)
 
 
+def test_the_saved_drawing_holds_every_weight(part):
+    text, weights = saved(part), painter().numbers()[0]
+    assert all(f">{w:.2f}</text>" in text for w in weights[CAUSAL].tolist())
+    assert text.count(">−∞</text>") == 15
+
+
 def test_320_pixels_hold_the_whole_mask(site):
     page = site.open(PAGE, width=320)
     part = figure(page, "masks")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert page.evaluate(SIDEWAYS) == []
     box = cell(part, 0, 5).bounding_box()
     assert box["x"] + box["width"] <= 320
     assert min(box["width"], box["height"]) >= 24
     # The long recipe of a combination wraps here: what is painted must not move away under the finger.
-    press(part, "larger")
-    press(part, "preset", "packed")
-    part.locator('[data-part="how"] [data-value="&"]').click()
-    press(part, "preset", "causal")
+    click(part, "larger")
+    click(part, "preset", "packed")
+    choose(part, "how", "&")
+    click(part, "preset", "causal")
     part.evaluate("el => el.scrollIntoView({ block: 'center' })")
-    drag(part, (2, 0), (2, 5))
+    paint(part, (2, 0), (2, 5))
     mask = CAUSAL & masks.packed([0, 0, 0, 1, 1, 1])
     mask[2] = False
     assert_shows(part, painter(mask=mask))

@@ -1,19 +1,26 @@
 """Online softmax in a page of the book: drags, keys and choices against what Python computes."""
 
-import html
-import io
 import itertools
 import json
-import re
-from contextlib import redirect_stdout
 
 import pytest
 
 from attnlab.widgets import OnlineSoftmax
 
-from .conftest import toc_pages
-from .test_browser import SIDEWAYS, violations
-from .test_figures import after_title, figure, table
+from .reader import (
+    SIDEWAYS,
+    choose,
+    drag,
+    figure,
+    handle,
+    middle,
+    press,
+    run_copied,
+    says,
+    static,
+    table,
+    violations,
+)
 
 SCORES = [0.5, -1.0, 2.5, 3.0, -4.0, 0.0, 1.5, -0.5]
 VALUES = [1.0, -2.0, 3.0, 0.5, 9.0, -7.0, 2.0, 4.0]
@@ -24,14 +31,8 @@ def ours(**changes):
 
 
 @pytest.fixture(scope="module")
-def bench(book):
-    """A page of the book with the figure below its title, whatever the chapters show."""
-    page = (book / f"{toc_pages()[-1]}.html").read_text(encoding="utf-8")
-    title = after_title(page)
-    name = "chapters/bench_online"
-    (book / f"{name}.html").write_text(page[:title] + ours()._repr_html_() + page[title:], encoding="utf-8")
-    yield name
-    (book / f"{name}.html").unlink()
+def bench(page_with):
+    return page_with(ours()._repr_html_())
 
 
 @pytest.fixture
@@ -41,81 +42,61 @@ def part(site, bench):
 
 def assert_shows(part, expected):
     """Hold every cell to Python's own table, which unit tests hold to torch."""
-    static = [
-        [html.unescape(cell) for cell in re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row)]
-        for row in re.findall(r"<tr>(.*?)</tr>", expected.table().split("<tbody>")[1])
-    ]
-    assert table(part) == static
+    assert table(part) == static(expected.table())[0]
     assert part.locator('[data-part="error"]').is_hidden()
-
-
-def say(part):
-    return part.locator('[data-part="status"]').inner_text()
 
 
 def test_it_starts_as_python_says(part):
     assert_shows(part, ours())
-    assert "They differ by less than 1e-12" in say(part)
+    assert "They differ by less than 1e-12" in says(part)
     assert "holds 16,777,216 numbers" in part.locator('[data-part="memory"]').inner_text()
 
 
 @pytest.mark.parametrize("tile", [1, 2, 6, 12])
 def test_tiles_of_every_size_reach_the_same_output(part, tile):
-    part.locator(f'[data-part="tile"] [data-value="{tile}"]').click()
+    choose(part, "tile", tile)
     assert_shows(part, ours(tile=tile))
     assert table(part)[-1][-1] == table(part)[-2][-1]
 
 
 def test_stepping_by_keyboard_shows_one_tile_more(part):
-    part.locator('[data-part="step"]').focus()
-    part.page.keyboard.press("Home")
+    press(part, "step", "Home")
     assert_shows(part, ours(step=0))
-    assert "nothing is held" in say(part)
+    assert "nothing is held" in says(part)
     for step in (1, 2):
-        part.page.keyboard.press("ArrowRight")
+        press(part, "step", "ArrowRight")
         assert_shows(part, ours(step=step))
-        assert "it will be" in say(part)
+        assert "it will be" in says(part)
 
 
 @pytest.mark.parametrize("shift", [80, 1000, 10000, -10000])
 def test_extreme_scores_break_only_what_does_not_rescale(part, shift):
-    part.locator(f'[data-part="shift"] [data-value="{shift}"]').click()
+    choose(part, "shift", shift)
     assert_shows(part, ours(shift=shift))
-    part.locator('[data-part="rescale"] [data-value="off"]').click()
+    choose(part, "rescale", "off")
     if shift == 80:
         assert "NaN" not in str(table(part))
     else:
         assert_shows(part, ours(shift=shift, rescale=False))
-        assert ("overflow" if shift > 0 else "underflow to zero") in say(part)
+        assert ("overflow" if shift > 0 else "underflow to zero") in says(part)
 
 
 def test_keys_and_a_drag_move_scores_and_reset_brings_them_back(part):
-    part.locator('[data-part="handle"][data-which="1"]').focus()
+    handle(part, 1).focus()
     for key in ("ArrowUp", "PageUp"):
         part.page.keyboard.press(key)
     assert_shows(part, ours(scores=[0.5, 0.1, *SCORES[2:]]))
-    box = part.locator('[data-part="handle"][data-which="4"]').bounding_box()
-    mouse, x = part.page.mouse, box["x"] + box["width"] / 2
-    mouse.move(x, box["y"] + box["height"] / 2)
-    mouse.down()
-    mouse.move(x, box["y"] - 60, steps=4)
-    mouse.up()
+    x, y = middle(handle(part, 4))
+    drag(part.page, (x, y), (x, y - 160))
     assert_shows(part, ours(scores=[0.5, 0.1, 2.5, 3.0, 4.0, *SCORES[5:]]))
     part.locator('[data-part="reset"]').click()
     assert_shows(part, ours())
 
 
 @pytest.mark.parametrize("rescale", [True, False])
-def test_copied_code_prints_the_same_numbers(site, bench, rescale):
-    page = site.open(bench, permissions=["clipboard-read", "clipboard-write"])
-    part = figure(page, "online")
-    part.locator(f'[data-part="rescale"] [data-value="{"on" if rescale else "off"}"]').click()
-    part.locator('[data-part="pytorch"]').click()
-    page.wait_for_timeout(100)
-    shown = io.StringIO()
-    with redirect_stdout(shown):
-        exec(page.evaluate("navigator.clipboard.readText()"), {})
-    got = [float(line.split()[-1]) for line in shown.getvalue().strip().splitlines()]
+def test_copied_code_prints_the_same_numbers(part, rescale):
+    choose(part, "rescale", "on" if rescale else "off")
+    got = [float(line.split()[-1]) for line in run_copied(part)[0].splitlines()]
     want = [*(step.output for step in ours(rescale=rescale).steps()), ours().output]
     assert got == pytest.approx(want, abs=1e-9 if rescale else 1e-6)
 
@@ -128,10 +109,7 @@ def test_copied_code_prints_the_same_numbers(site, bench, rescale):
     ],
 )
 def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, message):
-    page = site.open(bench)
-    page.goto(f"{page.url}?online={json.dumps(state)}")
-    assert message in figure(page, "online").locator('[data-part="error"]').inner_text()
-    site.errors.clear()  # the figure also warns on the console, as it should
+    assert message in site.complaint(bench, "online", state)
 
 
 def test_numbers_too_small_for_four_decimals_are_written_as_python_writes_them(site, bench):
@@ -155,6 +133,6 @@ def test_on_a_phone_the_scores_can_be_read_and_stay_apart(site, bench):
 def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
     page = site.open(bench, theme=theme, width=320, height=700)
     part = figure(page, "online")
-    part.locator('[data-part="shift"] [data-value="1000"]').click()
+    choose(part, "shift", "1000")
     assert violations(page) == []
     assert page.evaluate(SIDEWAYS) == []

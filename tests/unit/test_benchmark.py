@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -166,3 +167,12 @@ def test_provenance_names_the_gpu_and_its_torch(monkeypatch):
 def test_errors_say_what_was_wrong(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_multiplications_of_fused_attention_are_those_of_the_formula():
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 3, n, 8).requires_grad_() for n in (5, 7, 7))
+    fused = partial(torch.nn.functional.scaled_dot_product_attention, q, k, v)
+    forward = 2 * 3 * 2 * 5 * 7 * 8  # batch, heads; scores and output; queries, keys, width
+    assert benchmark.multiplications(fused) == forward
+    assert benchmark.multiplications(lambda: fused().sum().backward()) == forward + 5 * forward // 2

@@ -56,9 +56,7 @@ def strided(
     >>> (strided(x, x, x, 2)[5] > 0).int().tolist()
     [0, 1, 0, 1, 1, 1]
     """
-    n = check(q, k, v)
-    stride = round(math.sqrt(n)) if stride is None else stride
-    at_least(1, stride=stride)
+    n, stride = _lengths(q, k, v, stride)
     layers = _strided_layers(n, min(stride, n), is_causal, str(q.device))
     return along(layers, q, k, v, key_mask, scale)[0]
 
@@ -103,12 +101,18 @@ def fixed(
     >>> (fixed(x, x, x, 2)[5] > 0).int().tolist()
     [0, 1, 0, 1, 1, 1]
     """
-    n = check(q, k, v)
-    stride = round(math.sqrt(n)) if stride is None else stride
-    at_least(1, stride=stride)
+    n, stride = _lengths(q, k, v, stride)
     if not 0 <= summary <= stride:
         raise ValueError(f"summary must lie between 0 and stride = {stride}, got {summary}")
     return along(_fixed_layers(n, stride, summary, is_causal, str(q.device)), q, k, v, key_mask, scale)[0]
+
+
+def _lengths(q: Tensor, k: Tensor, v: Tensor, stride: int | None) -> tuple[int, int]:
+    """Check the shapes; return n and the stride, which is near sqrt(n), the cheapest, unless given."""
+    n = check(q, k, v)
+    stride = round(math.sqrt(n)) if stride is None else stride
+    at_least(1, stride=stride)
+    return n, stride
 
 
 @lru_cache(maxsize=16)

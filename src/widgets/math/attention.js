@@ -3,6 +3,19 @@
 /** @typedef {number[][]} Matrix rows of numbers */
 
 /**
+ * What a figure was given, if it is a matrix.
+ * @param {string} key what the message calls it
+ * @param {any} rows
+ * @returns {Matrix}
+ */
+export function matrix(key, rows) {
+  const good =
+    Array.isArray(rows) && rows.length > 0 && rows.every((row) => Array.isArray(row) && row.length > 0 && row.length === rows[0].length && row.every(Number.isFinite));
+  if (!good) throw new Error(`${key} must be rows of numbers, all of one length.`);
+  return rows;
+}
+
+/**
  * @param {Matrix} a (n, d)
  * @param {Matrix} b (d, m)
  * @returns {Matrix} (n, m)

@@ -154,25 +154,3 @@ print(weights)
 print(weights @ x)
 `;
 }
-
-/**
- * The mask and its weights as a drawing that stands alone, in SVG.
- * @param {{ tokens: string[], mask: Matrix, weights: Matrix, late: boolean }} given the tokens safe to stand in markup
- */
-export function drawing({ tokens, mask, weights, late }) {
-  const [wide, tall, left] = [52, 36, 80];
-  const cells = mask.flatMap((row, i) =>
-    row.map((open, j) => {
-      const [x, y] = [left + j * wide, 36 + i * tall];
-      const fill = open ? `fill="#0069a8" fill-opacity="${(0.52 * weights[i][j]).toFixed(3)}"` : 'fill="#d5dae0"';
-      return (
-        `<rect x="${x}" y="${y}" width="${wide}" height="${tall}" ${fill} stroke="#57606a"/>` +
-        `<text x="${x + wide / 2}" y="${y + 23}">${open ? weights[i][j].toFixed(2) : late ? "×0" : "−∞"}</text>`
-      );
-    }),
-  );
-  const rows = tokens.map((t, i) => `<text x="40" y="${59 + i * tall}">${t}</text>`);
-  const columns = tokens.map((t, j) => `<text x="${left + (j + 0.5) * wide}" y="26">${t}</text>`);
-  const [w, h] = [left + 10 + wide * tokens.length, 46 + tall * tokens.length];
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${w} ${h}" width="${w}" height="${h}" font-family="sans-serif" font-size="14" fill="#1b1f24" text-anchor="middle">${[...cells, ...rows, ...columns].join("")}</svg>`;
-}

@@ -146,3 +146,19 @@ export function tagTokens({ card, tensors }, tokens) {
  * @param {number[]} b
  */
 const add = (a, b) => a.map((value, i) => value + b[i]);
+
+/**
+ * Average the weights of all heads of all layers, or pick one head.
+ * @param {number[][][][]} weights layer, head, query, key
+ * @param {string} head "mean" or "layer.head", from 1
+ */
+export function chosen(weights, head) {
+  const heads = weights.flat();
+  const [layer, number] = head.split(".").map(Number);
+  const one = weights[layer - 1]?.[number - 1];
+  if (one) return one;
+  const n = heads[0]?.length ?? 0;
+  return Array.from({ length: n }, (_, i) =>
+    Array.from({ length: n }, (_, j) => heads.reduce((sum, rows) => sum + rows[i][j], 0) / heads.length),
+  );
+}

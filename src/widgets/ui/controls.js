@@ -1,26 +1,35 @@
-// Controls that several figures have: a labelled slider in a row, and keys that move a dragged number.
-import { h } from "./dom.js";
+// Controls that several figures have: rows with a name, sliders, and numbers that are dragged in a drawing.
+import { draggable, fmt, h, s, spot } from "./dom.js";
+
+/**
+ * A row: its name, and what it names.
+ * @param {string} name
+ * @param {...Node} parts
+ * @returns {HTMLElement}
+ */
+export const labelled = (name, ...parts) => h("div", { class: "attnlab-row" }, h("span", { class: "attnlab-label" }, name), ...parts);
 
 /**
  * A slider in a row of its own, between its name and its reading.
- * @param {{ part: string, label: string, limits: { min: number, max: number, step: number },
- *   onInput: (value: number) => void }} given
+ * @param {{ part: string, label: string, limits: { min: number, max: number, step: number }, role?: string,
+ *   onInput: (value: number) => void }} given `role`: query, key, value or output, for its colour
  * @returns {{ row: HTMLElement, input: HTMLInputElement, show: (at: number, text: string) => void }} `show` moves it to a
  *   place and writes the reading, for eyes and for screen readers
  */
-export function slider({ part, label, limits, onInput }) {
+export function slider({ part, label, limits, role = "query", onInput }) {
   const input = h("input", {
     type: "range",
     ...limits,
     "data-part": part,
     "aria-label": label,
-    style: "flex: 1 1 7rem; min-width: 0; min-height: 28px; accent-color: var(--fig-query)",
+    style: `accent-color: var(--fig-${role})`,
     on: { input: () => onInput(Number(input.value)) },
   });
-  const reading = h("span", { style: "min-width: 3.2rem; white-space: nowrap; font-variant-numeric: tabular-nums" });
-  const name = h("span", { class: "attnlab-label", style: "flex: none; width: 7.5rem" }, label);
+  const reading = h("span", { class: "attnlab-reading" });
+  const row = labelled(label, input, reading);
+  row.classList.add("is-slider");
   return {
-    row: h("div", { class: "attnlab-row", style: "flex-wrap: nowrap" }, name, input, reading),
+    row,
     input,
     show(at, text) {
       input.value = String(at);
@@ -31,18 +40,61 @@ export function slider({ part, label, limits, onInput }) {
 }
 
 /**
- * Let keys move a number that is also dragged: arrows by a step, page keys by one, Home and End to the limits.
- * @param {Element} el
- * @param {{ step: number, limit: number, get: () => number, move: (to: number) => void }} given the number lies between
- *   -limit and limit
+ * A slider for the temperature, from 0.01 to 100 in powers of ten.
+ * @param {(temperature: number) => void} onInput
  */
-export function numberKeys(el, { step, limit, get, move }) {
-  el.addEventListener("keydown", (event) => {
-    const key = /** @type {KeyboardEvent} */ (event).key;
-    const by = { ArrowUp: step, ArrowRight: step, ArrowDown: -step, ArrowLeft: -step, PageUp: 1, PageDown: -1 }[key];
-    const to = by ? get() + by : { Home: -limit, End: limit }[key];
-    if (to === undefined) return;
-    event.preventDefault();
-    move(to);
+export function temperatureSlider(onInput) {
+  const { row, show } = slider({
+    part: "temperature",
+    label: "Temperature",
+    limits: { min: -2, max: 2, step: 0.05 },
+    onInput: (x) => onInput(Math.round(10 ** x * 1000) / 1000),
   });
+  return { row, show: (/** @type {number} */ t) => show(Math.log10(t), fmt(t, t < 1 ? 3 : 2)) };
+}
+
+/**
+ * Something in a drawing that is dragged, or moved with keys.
+ * @param {{ which: string | number, limits: [number, number], style: string }} given
+ * @param {...(Node | string)} children
+ */
+export const grip = ({ which, limits: [low, high], style }, ...children) =>
+  s("g", { tabindex: 0, role: "slider", "data-part": "handle", "data-which": which, "aria-valuemin": low, "aria-valuemax": high, style }, ...children);
+
+/**
+ * A number on a stem, from -limit to limit: drag it up and down, or press arrows for a tenth, page keys for one, Home and
+ * End for the limits.
+ * @param {{ plane: SVGElement, signal: AbortSignal, which: number, label: string, x: number, wide: number, zero: number,
+ *   unit: number, limit: number, get: () => number, move: (to: number) => void }} given x: its middle; wide: of the
+ *   column in which it can be gripped; zero and unit: where 0 lies, and how far 1 is from it
+ * @param {...SVGElement} texts
+ * @returns {{ g: SVGElement, show: (value: number, spoken: string) => number }} `show` moves it and returns its height
+ */
+export function stem({ plane, signal, which, label, x, wide, zero, unit, limit, get, move }, ...texts) {
+  const high = limit * unit + 10;
+  const [line, dot] = [s("line", { y1: zero, stroke: "var(--fig-key)", "stroke-width": 3 }), s("circle", { r: 8, fill: "var(--fig-key)" })];
+  const room = s("rect", { x: -wide / 2, y: zero - high, width: wide, height: 2 * high, fill: "transparent" });
+  const g = grip({ which, limits: [-limit, limit], style: "cursor: ns-resize; touch-action: none" }, room, line, dot, ...texts);
+  for (const [key, value] of Object.entries({ transform: `translate(${x} 0)`, "aria-label": label, "aria-orientation": "vertical" })) g.setAttribute(key, value);
+  const within = (/** @type {number} */ value) => Math.round(Math.min(Math.max(value, -limit), limit) * 100) / 100;
+  const to = (/** @type {number} */ value) => move(within(value));
+  draggable(g, signal, (event) => to((zero - spot(plane, event)[1]) / unit));
+  g.addEventListener("keydown", (event) => {
+    const { key } = /** @type {KeyboardEvent} */ (event);
+    const by = { ArrowUp: 0.1, ArrowRight: 0.1, ArrowDown: -0.1, ArrowLeft: -0.1, PageUp: 1, PageDown: -1, Home: -Infinity, End: Infinity }[key];
+    if (!by) return;
+    event.preventDefault();
+    to(get() + by);
+  });
+  return {
+    g,
+    show(value, spoken) {
+      const y = zero - unit * within(value);
+      line.setAttribute("y2", String(y));
+      dot.setAttribute("cy", String(y));
+      g.setAttribute("aria-valuenow", String(within(value)));
+      g.setAttribute("aria-valuetext", spoken);
+      return y;
+    },
+  };
 }

@@ -102,12 +102,6 @@ export function shade(el, weight, role = "query") {
   el.style.backgroundColor = `color-mix(in srgb, var(--fig-${role}) ${part}%, transparent)`;
 }
 
-/**
- * Make text safe to stand in a drawing that is written as text.
- * @param {string} text
- */
-export const safe = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
-
 /** The light colours of the page: a saved drawing stands alone, without the page's variables. */
 const COLOURS = {
   query: "#0069a8", key: "#b04a00", value: "#00795a", output: "#a0307a",
@@ -116,12 +110,27 @@ const COLOURS = {
 
 /**
  * Write a drawing as text that stands alone.
- * @param {SVGElement} svg
+ * @param {any} svg an svg element
  */
 export function standalone(svg) {
-  const copy = /** @type {SVGElement} */ (svg.cloneNode(true));
-  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-  return Object.entries(COLOURS).reduce((text, [role, colour]) => text.replaceAll(`var(--fig-${role})`, colour), copy.outerHTML);
+  const copy = svg.cloneNode(true);
+  copy.removeAttribute("style");
+  const { width, height } = svg.viewBox.baseVal;
+  for (const [key, value] of Object.entries({ width, height, "font-family": "system-ui, sans-serif" })) copy.setAttribute(key, String(value));
+  const text = new XMLSerializer().serializeToString(copy);
+  return Object.entries(COLOURS).reduce((written, [role, colour]) => written.replaceAll(`var(--fig-${role})`, colour), text);
+}
+
+/**
+ * Where a pointer is, in a drawing's own units.
+ * @param {any} svg whose viewBox starts at 0, 0
+ * @param {MouseEvent} event
+ * @returns {[number, number]}
+ */
+export function spot(svg, event) {
+  const box = svg.getBoundingClientRect();
+  const { width, height } = svg.viewBox.baseVal;
+  return [((event.clientX - box.left) / box.width) * width, ((event.clientY - box.top) / box.height) * height];
 }
 
 /**

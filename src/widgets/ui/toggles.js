@@ -1,5 +1,6 @@
 // A square of cells that are open or closed: painted by click, drag and keys.
 import { draggable, h } from "./dom.js";
+import { neighbour } from "./tables.js";
 
 /**
  * Make the table. Cells are buttons with data-row and data-column; the caller writes what is in them.
@@ -70,18 +71,14 @@ export function toggles({ names, caption, part, signal, value, begin, paint }) {
 
   /** Arrow keys go from cell to cell; with Shift they take what a cell holds along. @param {KeyboardEvent} event */
   function walk(event) {
-    const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
-    const here = /** @type {HTMLElement} */ (event.target);
-    if (!step || here.dataset.row === undefined) return;
-    event.preventDefault();
-    const [i, j] = [Number(here.dataset.row), Number(here.dataset.column)];
-    const to = table.querySelector(`[data-row="${i + step[0]}"][data-column="${j + step[1]}"]`);
+    const to = neighbour(event);
     if (!to) return;
+    const here = /** @type {HTMLElement} */ (event.target);
     here.tabIndex = -1;
     to.tabIndex = 0;
     to.focus();
     if (!event.shiftKey) return;
     begin();
-    paint(i + step[0], j + step[1], value(i, j));
+    paint(Number(to.dataset.row), Number(to.dataset.column), value(Number(here.dataset.row), Number(here.dataset.column)));
   }
 }

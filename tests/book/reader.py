@@ -1,0 +1,130 @@
+"""What a reader does with a figure in a page, and what the figure then shows."""
+
+import html
+import io
+import re
+from contextlib import redirect_stdout
+from pathlib import Path
+
+AXE = Path(__file__).resolve().parents[2] / "node_modules/axe-core/axe.min.js"
+SIDEWAYS = """() => {
+  const inside = (e) => { for (let p = e.parentElement; p; p = p.parentElement)
+    if (["auto", "scroll", "hidden"].includes(getComputedStyle(p).overflowX)) return true; return false; };
+  if (document.documentElement.scrollWidth <= innerWidth) return [];
+  const wide = [...document.body.querySelectorAll("*")].filter(
+    (e) => e.getBoundingClientRect().right > innerWidth + 1 && !inside(e));
+  return ["the page scrolls", ...wide.slice(0, 3).map((e) => e.outerHTML.slice(0, 120))];
+}"""
+SMALL = """(figures) => figures
+  .flatMap((figure) => [...figure.querySelectorAll("button, input, summary, [role=slider]")])
+  .filter((e) => e.checkVisibility() && e.type !== "checkbox")
+  .filter((e) => { const r = e.getBoundingClientRect(); return r.width < 24 || r.height < 24; })
+  .map((e) => e.outerHTML.slice(0, 90))"""
+
+
+def figure(page, name, nth=0):
+    """Find a figure, once it stands."""
+    found = page.locator(f'figure[data-attnlab="{name}"]').nth(nth)
+    found.locator('[data-part="reset"]').wait_for()
+    return found
+
+
+def table(part, name="numbers") -> list[list[str]]:
+    """Read the cells of one of the figure's tables, without its head."""
+    rows = part.locator(f'[data-part="{name}"] tbody tr')
+    return rows.evaluate_all("(rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent))")
+
+
+def static(tables: str) -> list[list[list[str]]]:
+    """Read the cells of the tables that Python writes, without their heads."""
+    return [
+        [
+            [html.unescape(cell) for cell in re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row)]
+            for row in re.findall(r"<tr>(.*?)</tr>", body)
+        ]
+        for body in re.findall(r"<tbody>(.*?)</tbody>", tables)
+    ]
+
+
+def number(cell: str) -> float:
+    """Read a number as the figures write it, with a real minus sign."""
+    return float(cell.replace("−", "-"))
+
+
+def says(part) -> str:
+    """Read the line that says the state in words."""
+    return part.locator('[data-part="status"]').inner_text()
+
+
+def handle(part, which):
+    """Find what can be dragged."""
+    return part.locator(f'[data-part="handle"][data-which="{which}"]')
+
+
+def choose(part, group, value):
+    """Click one of a row of choices."""
+    part.locator(f'[data-part="{group}"] [data-value="{value}"]').click()
+
+
+def press(part, name, *keys):
+    """Go to a control and press keys."""
+    part.locator(f'[data-part="{name}"]').focus()
+    for key in keys:
+        part.page.keyboard.press(key)
+
+
+def drag(page, start, end, steps=4):
+    """Press the pointer at one point of the window and let it go at another."""
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=steps)
+    page.mouse.up()
+
+
+def middle(locator) -> tuple[float, float]:
+    """Bring something into the window and return the point in its middle."""
+    locator.scroll_into_view_if_needed()
+    box = locator.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def copied(part, button="pytorch") -> str:
+    """Press a button that copies, and read what it copied."""
+    part.locator(f'[data-part="{button}"]').click()
+    part.get_by_text("Copied.", exact=True).wait_for()
+    return part.page.evaluate("navigator.clipboard.readText()")
+
+
+def run_copied(part) -> tuple[str, dict]:
+    """Run the code that a figure gives; return what it printed and the names it made."""
+    shown, space = io.StringIO(), {}
+    code = copied(part)
+    with redirect_stdout(shown):
+        exec(code, space)
+    return shown.getvalue().strip(), space
+
+
+def saved(part) -> str:
+    """Save the drawing, and read the file: an SVG that stands alone."""
+    with part.page.expect_download() as download:
+        part.locator('[data-part="svg"]').click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert text.startswith("<svg")
+    assert "http://www.w3.org/2000/svg" in text
+    assert "var(" not in text
+    return text
+
+
+def violations(page) -> list[str]:
+    """Run axe on the page as it stands."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run({resultTypes: ['violations']}).then((r) => r.violations)")
+    nodes = [(one["id"], one["nodes"][0], len(one["nodes"])) for one in found]
+    return [f"{rule} ×{n}: {node['html'][:160]} {node['failureSummary'][:200]}" for rule, node, n in nodes]
+
+
+def assert_fits_a_thumb(part):
+    """The page does not scroll sideways, and every target of the figure is 24 px or more."""
+    assert part.page.evaluate(SIDEWAYS) == []
+    assert part.evaluate_all(SMALL) == []
