@@ -1,4 +1,4 @@
 # expect: Cosines and sines estimate
 def positive_features(x, w):
     angles = x @ w.T
-    return torch.cat((angles.cos(), angles.sin()), -1) / w.shape[0] ** 0.5
+    return torch.cat((angles.cos(), angles.sin()), -1) / len(w) ** 0.5

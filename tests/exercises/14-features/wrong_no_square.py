@@ -1,3 +1,4 @@
 # expect: The half square is missing
 def positive_features(x, w):
-    return (x @ w.T).exp() / w.shape[0] ** 0.5
+    angles = torch.cat((x @ w.T, -x @ w.T), -1)
+    return angles.exp() / (2 * len(w)) ** 0.5

@@ -1,8 +1,10 @@
-# expect: which holds later keys: a leak
-def causal_linear(q, k, v):
-    state, total, out = 0, k.sum(-2), []
+# expect: at the end, which holds later keys: a leak
+def causal_linear(q, k, v, gate):
+    state, total, out = 0, 0, []
     for i in range(k.shape[-2]):
-        state = state + k[..., i, :, None] * v[..., i, None, :]
+        g, term = gate[..., i, :], k[..., i, :, None] * v[..., i, None, :]
+        state = g[..., None] * state + (1 - g[..., None]) * term
+        total = g * total + (1 - g) * k[..., i, :]
         above = (q[..., i, :, None] * state).sum(-2)
-        out.append(above / (q[..., i, :] * total).sum(-1, keepdim=True))
-    return torch.stack(out, -2)
+        out.append(above)
+    return torch.stack(out, -2) / (q * total[..., None, :]).sum(-1, keepdim=True)
