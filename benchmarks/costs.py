@@ -11,14 +11,14 @@ import argparse
 import math
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from attnlab import attention, linear, sparse
-from attnlab.benchmark import ceilings, compare, provenance, slope, store
+from attnlab.benchmark import ceilings, compare, multiplications, provenance, slope, store
 
 RESULTS = Path(__file__).parent / "results" / "costs.json"
 HEADS, D_HEAD = 8, 64
@@ -53,7 +53,7 @@ def main() -> None:
         times: dict[str, list[float]] = {"operations": [], "forward": [], "backward": []}
         for n in LENGTHS:
             x = torch.randn(1, n, 3 * WIDTH)
-            times["operations"].append(operations(layer, x))
+            times["operations"].append(multiplications(partial(layer, x)))
             passes = {"forward": forward(layer, x), "backward": backward(layer, x)}
             result = compare(passes, repeats=chosen.repeats)
             for kind in ("forward", "backward"):
@@ -108,18 +108,6 @@ def layers() -> dict[str, Callable[[Tensor], Tensor]]:
         ),
         "Linear Transformer": with_heads(lambda q, k, v: linear.linear_attention(q, k, v, is_causal=True)),
     }
-
-
-def operations(layer: Callable[[Tensor], Tensor], x: Tensor) -> int:
-    """Count the multiplications of one forward pass; an addition goes with each."""
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        layer(x)
-    if not counter.get_total_flops():
-        # torch does not count inside its fused kernel on a CPU: count what the definition multiplies.
-        with counter:
-            meta = torch.empty(1, HEADS, x.shape[1], D_HEAD, device="meta")
-            attention(meta, meta, meta, need_weights=True)
-    return counter.get_total_flops() // 2
 
 
 def profile(layer: Callable[[Tensor], Tensor], x: Tensor) -> dict[str, float]:

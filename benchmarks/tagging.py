@@ -57,7 +57,7 @@ ROWS: dict[str, tuple[str, bool, dict, dict]] = {
         "two layers, rotary positions",
         True,
         ATTENTION | {"positions": "rotary", "n_layers": 2, "n_heads": 8, "dropout": 0.4, "word_std": 0.9},
-        {"epochs": 12},
+        {"epochs": 20},
     ),
 }
 

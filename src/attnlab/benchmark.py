@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
 Clock = Callable[[], float]
 
@@ -147,6 +148,23 @@ def slope(n: Sequence[float], y: Sequence[float]) -> Slope:
     left = sum((z - start - exponent * x) ** 2 for x, z in zip(a, b, strict=True))
     error = math.sqrt(left / (len(n) - 2) / square) if len(n) > 2 else math.nan
     return Slope(exponent, error, math.exp(start))
+
+
+def multiplications(function: Callable[[], object]) -> int:
+    """Count the multiplications in the matrix products of a call; an addition goes with each.
+
+    Torch's fused attention counts too, and counts whole even where a causal kernel skips the hidden half.
+
+    >>> a = torch.ones(2, 3)
+    >>> multiplications(lambda: a @ a.T), multiplications(lambda: torch.nn.functional.linear(a, a))
+    (12, 12)
+    """
+    fused, formulas = "_scaled_dot_product_flash_attention_for_cpu", {}
+    formulas[getattr(torch.ops.aten, fused)] = lambda q, k, v, *_, **__: sdpa_flop_count(q, k, v)
+    formulas[getattr(torch.ops.aten, fused + "_backward")] = lambda *s, **_: sdpa_backward_flop_count(*s[:4])
+    with FlopCounterMode(display=False, custom_mapping=formulas) as counter:
+        function()
+    return counter.get_total_flops() // 2
 
 
 # The peak of the resident memory can be reset on Linux; elsewhere a difference of peaks is a lower bound.

@@ -3,7 +3,7 @@
 // For tests (data-part): kind, causal (radio groups), width, globals, random, depth, query (range inputs), plane (svg),
 // numbers (table: layers, tokens that reach the query, pairs, share), counters, status.
 import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { allowed, layersToReach, pairs } from "./math/patterns.js";
@@ -39,14 +39,12 @@ export default figure({
       role: "img", "data-part": "plane",
       style: "flex: 1 1 18rem; min-width: 0; width: 100%; max-width: 26rem; height: auto; display: block; cursor: pointer",
     });
-    plane.addEventListener(
-      "pointerdown",
-      (event) => {
-        const row = Math.floor((spot(plane, /** @type {PointerEvent} */ (event))[1] - 1) / CELL);
-        set({ query: Math.min(Math.max(row, 0), model.get("n") - 1) });
-      },
-      { signal },
-    );
+    const pick = (/** @type {PointerEvent} */ event) => {
+      const row = Math.floor((spot(plane, event)[1] - 1) / CELL);
+      set({ query: Math.min(Math.max(row, 0), model.get("n") - 1) });
+    };
+    plane.addEventListener("pointerdown", (event) => pick(/** @type {PointerEvent} */ (event)), { signal });
+    draggable(plane, signal, pick);
     const numbers = strip("Reach after each number of layers");
     const counters = h("div", { class: "attnlab-counters", "data-part": "counters", style: "margin: .6rem 0" });
     body.append(

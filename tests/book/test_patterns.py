@@ -73,6 +73,42 @@ def test_a_click_picks_the_token_of_its_row(part):
             assert_shows(part, ours(query=row))
 
 
+def test_the_token_follows_a_drag_and_stays_when_let_go(part):
+    plane = part.locator('[data-part="plane"]')
+    middle(plane)
+    box = plane.bounding_box()
+
+    def at(row):
+        return box["x"] + 20, box["y"] + box["height"] * row / 25
+
+    mouse = part.page.mouse
+    mouse.move(*at(3.5))
+    mouse.down()
+    mouse.move(*at(17.5), steps=3)
+    assert_shows(part, ours(query=17))
+    mouse.move(*at(26))  # below the drawing: the last row
+    assert_shows(part, ours())
+    mouse.up()
+    mouse.move(*at(5.5))
+    assert_shows(part, ours())
+
+
+def test_the_row_of_the_chosen_depth_is_marked(part):
+    for depth in (2, 3):
+        current = part.locator('[data-part="numbers"] tr[aria-current="true"]')
+        assert [row.locator("th").inner_text() for row in current.all()] == [str(depth)]
+        assert current.locator("td").first.evaluate("el => getComputedStyle(el).fontWeight") == "700"
+        press(part, "depth", "ArrowRight")
+
+
+def test_on_a_phone_the_sliders_have_room_and_the_table_is_whole(site, bench):
+    part = figure(site.open(bench, width=320, height=700), "patterns")
+    choose(part, "causal", "no")
+    for name in ("width", "depth", "query"):
+        assert part.locator(f'[data-part="{name}"]').bounding_box()["width"] > 120
+    assert part.locator(".attnlab-scroll").evaluate("el => el.scrollWidth - el.clientWidth") <= 0
+
+
 @pytest.mark.parametrize("kind", ["strided", "mixed"])
 def test_copied_code_prints_the_same_numbers(part, kind):
     choose(part, "kind", kind)

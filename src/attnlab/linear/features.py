@@ -31,7 +31,7 @@ def elu_plus_one(x: Tensor) -> Tensor:
     """
     # F.elu(x) + 1 in other words: x - relu(x) is min(x, 0). These parts are quicker than expm1.
     above = x.relu()
-    return (x - above).exp() + above
+    return (x - above).exp_() + above
 
 
 def _pull_elu_plus_one(x: Tensor, phi: Tensor, d_phi: Tensor, with_scale: bool = False) -> Tensor:

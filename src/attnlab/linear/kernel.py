@@ -23,6 +23,9 @@ from attnlab.linear.features import of_scale
 LOWEST = -1e30
 """Stands for log 0. Minus infinity would do, were its difference with itself not NaN."""
 
+INNER = 64
+"""Tokens of a part, in which queries meet keys one by one."""
+
 
 class KernelStep(Step):
     """One chunk: `reads` answers queries from the state and, with `writes`, from the chunk's own past keys.
@@ -45,20 +48,23 @@ class KernelStep(Step):
         """Return the new state (S, M) and the chunk's output, or None if the step does not read."""
         memory, top = state  # (batch, m, d_v + 1), (batch, 1, 1)
         x = dict(zip(self.names, pieces, strict=True))
-        keep = x.get("keep")
+        keep, out = x.get("keep"), None
         fk, scale = scaled(self.features, x["k"]) if self.writes else (None, None)
         fk, weights = _weigh(fk, scale, keep, *_forget(x.get("gate"), keep), top)
-        if self.reads:
-            fq, _ = scaled(self.features, x["q"])  # a query's scale cancels between the sums
-            sums = weights.at_query(torch.bmm(fq, memory))  # (batch, c, d_v + 1)
+        fold = _Fold(pieces[0], self.reads and self.writes and weights.scale is None)
+        before, after = memory, memory
         if self.writes:
-            ones = F.pad(x["v"], (0, 1), value=1.0)  # (batch, c, d_v + 1)
-            if self.reads:
-                within = weights.between(torch.bmm(fq, fk.mT)).tril_()  # (batch, c, c)
-                sums = torch.baddbmm(sums, within, ones)
-            memory = torch.baddbmm(weights.kept(memory), fk.mT, weights.at_end(ones))
-            memory, top = weights.after(memory)
-        return (memory, top), sums[..., :-1] / divisor(sums[..., -1:]) if self.reads else None
+            fk, ones = fold(fk), fold(F.pad(x["v"], (0, 1), value=1.0))  # (batch * parts, c, m or d_v + 1)
+            before, after = fold.states(memory, weights.kept(memory), fk, weights.at_end(ones))
+        if self.reads:
+            fq = fold(scaled(self.features, x["q"])[0])  # a query's scale cancels between the sums
+            sums = weights.at_query(torch.bmm(fq, before))  # (batch * parts, c, d_v + 1)
+            if self.writes:
+                within = weights.between(torch.bmm(fq, fk.mT)).tril_()  # (batch * parts, c, c)
+                sums = sums.baddbmm_(within, ones)
+            sums = fold.back(sums)
+            out = sums[..., :-1] / divisor(sums[..., -1:])
+        return weights.after(after), out
 
     def backward(self, state, pieces, out, d_out, d_state):
         """Differentiate by hand: about twice the products of `forward`, and none of autograd's notes."""
@@ -67,47 +73,90 @@ class KernelStep(Step):
         d = dict.fromkeys(self.names)
         d_memory = torch.zeros_like(memory) if d_state[0] is None else d_state[0]
         keep, gate, scale = x.get("keep"), (None, None), None
-        fk = None
-        if self.reads:
-            (fq, _), pull_q = _pullback(self.features, x["q"])
+        fk, before = None, memory
         if self.writes:
             (fk, scale), pull_k = _pullback(self.features, x["k"])
         if "gate" in x:
             gate, pull_gate = _autograd(lambda g: _forget(g, keep), x["gate"])
         fk, weights = _weigh(fk, scale, keep, *gate, top)
+        fold = _Fold(pieces[0], self.reads and self.writes and weights.scale is None)
         if self.writes:
-            ones = F.pad(x["v"], (0, 1), value=1.0)
+            fk, ones = fold(fk), fold(F.pad(x["v"], (0, 1), value=1.0))
             end = weights.at_end(ones)
-            d_total = None
-            if gate[1] is not None:
-                after = torch.baddbmm(weights.kept(memory), fk.mT, end)
-                d_total = (d_memory * after).sum((-2, -1), keepdim=True)
-            d_fk = torch.bmm(end, d_memory.mT)
-            d_ones = weights.at_end(torch.bmm(fk, d_memory))
-            d_memory = weights.kept(d_memory)
+            if fold.parts > 1 or gate[1] is not None:
+                before, after = fold.states(memory, weights.kept(memory), fk, end)
+            d_total = None if gate[1] is None else (d_memory * after).sum((-2, -1), keepdim=True)
+        d_before = None
         if self.reads:
-            below = weights.at_query(torch.bmm(fq, memory[..., -1:]))  # (batch, c, 1)
+            (fq, _), pull_q = _pullback(self.features, x["q"])
+            fq = fold(fq)
+            below = weights.at_query(torch.bmm(fq, before[..., -1:]))  # (batch * parts, c, 1)
             if self.writes:
                 within = weights.between(torch.bmm(fq, fk.mT)).tril_()
                 below += within.sum(-1, keepdim=True)
-            d_sums = d_out / divisor(below)
+            d_sums = d_out / divisor(fold.back(below))
             d_below = -(d_sums * out).sum(-1, keepdim=True)
-            d_sums = torch.cat((d_sums, d_below), dim=-1)  # (batch, c, d_v + 1)
+            d_sums = fold(torch.cat((d_sums, d_below), dim=-1))  # (batch * parts, c, d_v + 1)
             read = weights.at_query(d_sums)
-            d_fq = torch.bmm(read, memory.mT)
-            d_memory = torch.baddbmm(d_memory, fq.mT, read)
-            if self.writes:
+            d_fq = torch.bmm(read, before.mT)
+            d_before = torch.bmm(fq.mT, read)
+        d_after, d_memory = fold.d_states(weights.kept(d_memory), d_memory, d_before)
+        if self.writes:
+            d_fk = torch.bmm(end, d_after.mT)
+            d_ones = weights.at_end(torch.bmm(fk, d_after))
+            if self.reads:
                 d_within = weights.between(torch.bmm(d_sums, ones.mT)).tril_()
                 d_fq.baddbmm_(d_within, fk)
                 d_fk.baddbmm_(d_within.mT, fq)
                 d_ones.baddbmm_(within.mT, d_sums)
-            d["q"] = pull_q(d_fq)
-        if self.writes:
-            d["v"] = d_ones[..., :-1]
+            d["v"] = fold.back(d_ones)[..., :-1]
             if "gate" in x:
                 d["gate"] = pull_gate(of_scale(fk, d_fk), d_total)
+            d_fk = fold.back(d_fk)
             d["k"] = pull_k(d_fk if keep is None else d_fk * keep, with_scale=scale is not None)
+        if self.reads:
+            d["q"] = pull_q(fold.back(d_fq))
         return [d_memory, None], list(d.values())
+
+
+class _Fold:
+    """Cuts a chunk into parts of `INNER` tokens which are computed side by side, where none has a scale.
+
+    Within a part queries meet keys one by one, between parts through the state: shorter parts need fewer
+    products, and longer chunks fewer calls.
+    """
+
+    def __init__(self, piece: Tensor, wanted: bool):
+        self.batch, n = piece.shape[:2]
+        self.parts = n // INNER if wanted and n % INNER == 0 else 1
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Fold (batch, n, d) to (batch * parts, n / parts, d)."""
+        return x.reshape(self.batch * self.parts, -1, x.shape[-1])
+
+    def back(self, x: Tensor) -> Tensor:
+        """Undo it."""
+        return x.view(self.batch, -1, x.shape[-1])
+
+    def states(self, memory: Tensor, kept: Tensor, fk: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the state before each part, (batch * parts, m, d_v + 1), and the one after the last."""
+        if self.parts == 1:
+            return memory, torch.baddbmm(kept, fk.mT, end)
+        written = torch.bmm(fk.mT, end).unflatten(0, (self.batch, self.parts))
+        before = [memory]
+        for part in written.unbind(1):
+            before.append(before[-1] + part)
+        return torch.stack(before[:-1], 1).flatten(0, 1), before[-1]
+
+    def d_states(self, d_kept: Tensor, d_memory: Tensor, d_before: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Return the gradient of what each part writes, and that of the state before the chunk."""
+        if self.parts == 1:
+            return d_memory, d_kept if d_before is None else d_kept + d_before
+        d_before = d_before.unflatten(0, (self.batch, self.parts))
+        d_written = [d_memory]
+        for part in reversed(d_before.unbind(1)):
+            d_written.append(d_written[-1] + part)
+        return torch.stack(d_written[-2::-1], 1).flatten(0, 1), d_written[-1]
 
 
 class _Weights:

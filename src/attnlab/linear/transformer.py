@@ -48,8 +48,8 @@ def linear_attention(
         form: "chunked" costs n steps in the length, forward and backward; "recurrent" (causal) is the same
             recurrence one token at a time; "parallel" makes the (n_q, n_k) weights, the definition to compare
             with.
-        chunk_size: tokens in a chunk: 128 unless given, 256 without causality. It changes the time, not the
-            result.
+        chunk_size: tokens in a chunk; 128 or 256, whichever is faster, unless given. It changes the time, not
+            the result.
 
     Returns:
         Output (..., n_q, d_v). A query with nothing to attend to, and one whose weights all round to zero,
@@ -76,7 +76,8 @@ def linear_attention(
         gate = per_token("gate", gate, (*q.shape[:-1], 1))
     if form == "chunked":
         if chunk_size is None:
-            chunk_size = 128 if is_causal else 256
+            scaled = gate is not None or hasattr(features, "scaled")
+            chunk_size = 128 if is_causal and scaled else 256
         if gate is not None:
             gate = gate.clamp(min=torch.finfo(gate.dtype).tiny).log()
         return kernel_scan(features, q, k, v, keep, gate, is_causal=is_causal, chunk_size=chunk_size)

@@ -14,6 +14,7 @@ References: Milakov and Gimelshein 2018, section 3 (merging); Dao et al. 2022, a
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -22,6 +23,9 @@ from torch.autograd.function import once_differentiable
 from attnlab.sparse.tiles import HIDDEN, Layer, Step, portions
 
 LOG2E = math.log2(math.e)
+FUSED = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
+LARGE = 128.0
+"""A sum's logarithm beyond this is rounded to 1e-5 or worse, and the weights exp(score - log) with it."""
 
 
 def attend(
@@ -33,6 +37,7 @@ def attend(
     backward: list[Layer] | None = None,
     key_bias: Tensor | None = None,
     scale: float | None = None,
+    fused: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Attend along the tiles of all layers together.
 
@@ -46,6 +51,8 @@ def attend(
             exactly once: then their gradients are stored and not added up.
         key_bias: (heads, n_k), 0 for a key that may be attended to and `HIDDEN` for one that may not.
         scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
+        fused: on a CPU, let torch's fused kernel attend within the tiles of the forward pass, which is faster
+            than tensor code. It is not used where scores are so large that its answer has lost digits.
 
     Returns:
         Output (heads, n_q, d_v), and which queries see no key, (heads, n_q, 1): their output is zeros. The
@@ -53,37 +60,20 @@ def attend(
     """
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     key_bias = None if key_bias is None else key_bias[..., None]
-    return _Attend.apply(q, k, v, key_bias, layers, backward, scale)
+    rows = all(x.stride(-1) == 1 for x in (q, k, v))  # the kernel reads numbers that lie side by side
+    fits = q.is_cpu and rows and q.dtype == exact_dtype(q) and q.shape[-1] == v.shape[-1]
+    find = _find_fused if fused and fits else _find
+    return _Attend.apply(q, k, v, key_bias, layers, backward, scale, find)
 
 
 class _Attend(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, q, k, v, key_bias, layers, backward, scale):
-        exact = exact_dtype(q)
-        # Of each query: the mean of the values so far, the largest score, the sum of exp(score - largest).
-        # The last two stay apart: their logarithmic sum would lose what a score of 1e4 leaves of the digits.
-        made = [torch.empty(*q.shape[:2], d, device=q.device, dtype=exact) for d in (v.shape[2], 1, 1)]
-        out, top, total = made
-        for layer in layers:
-            for some, steps in portions(layer, q.shape[0], q.is_cuda):
-                order, first = steps[0].order, layer is layers[0]
-                q_, k_, v_, hidden = (_arranged(x, some, order) for x in (q, k, v, key_bias))
-                places = [x[some] if order is None else torch.empty_like(x[some]) for x in made]
-                for step in steps:
-                    s = _scores(step, step.queries(q_).to(exact), step.keys(k_).to(exact), hidden, scale)
-                    most = s.amax(-1, keepdim=True)
-                    # exp2 after a factor, because exp takes twenty times as long on hidden scores.
-                    weights = s.sub_(most).mul_(LOG2E).exp2_()
-                    found = torch.bmm(weights, step.keys(v_).to(exact)), most, weights.sum(-1, keepdim=True)
-                    rows = [step.tiles.queries.view(x, step.first, step.count) for x in places]
-                    (_store if first or order is not None else _merge)(*found, *rows)
-                if order is not None:
-                    mean, most, parts = (_restored(x, order) for x in places)
-                    (_store if first else _merge)(
-                        mean.mul_(parts), most, parts, out[some], top[some], total[some]
-                    )
-        # A query that saw hidden keys only holds a mean of what it may not see, and passes back nothing.
+    def forward(ctx, q, k, v, key_bias, layers, backward, scale, find):
+        out, top, total = _forward(q, k, v, key_bias, layers, scale, find)
         empty = top < HIDDEN / 2
+        if find is _find_fused and ((top.abs() > LARGE) & ~empty).any():
+            out, top, total = _forward(q, k, v, key_bias, layers, scale, _find)
+        # A query that saw hidden keys only holds a mean of what it may not see, and passes back nothing.
         if empty.any():
             out.masked_fill_(empty, 0.0)
             total.masked_fill_(empty, math.inf)
@@ -104,7 +94,7 @@ class _Attend(torch.autograd.Function):
         inner = torch.stack([(g * o).sum(-1, keepdim=True) for g, o in zip(grad, out, strict=True)])
         for layer in layers:
             fresh = ctx.stored and layer is layers[0]
-            for some, steps in portions(layer, q.shape[0], q.is_cuda):
+            for some, steps in portions(layer, q.shape[0], _at_once(layer, q, _find)):
                 order = steps[0].order
                 given = (q, k, v, key_bias, grad, inner, top, total)
                 q_, k_, v_, hidden, *of_queries = (_arranged(x, some, order) for x in given)
@@ -112,21 +102,75 @@ class _Attend(torch.autograd.Function):
                 for step in steps:
                     rows, columns, first = step.tiles.queries, step.tiles.keys, step.first
                     qs, g, row, most, parts = (step.queries(x).to(exact) for x in (q_, *of_queries))
-                    ks, vs = step.keys(k_).to(exact), step.keys(v_).to(exact)
-                    p = _scores(step, qs, ks, hidden, scale, most).mul_(LOG2E).exp2_()
+                    ks, vs = step.keys(k_).to(exact) * scale, step.keys(v_).to(exact)
+                    p = _scores(step, qs, ks, hidden).sub_(most).mul_(LOG2E).exp2_()
                     if p.shape[2] < g.shape[2]:
                         p.div_(parts)
                     else:
                         g, row = g / parts, row / parts
                     columns.add(dv, torch.bmm(p.transpose(1, 2), g), first, 1.0, fresh)
-                    ds = torch.baddbmm(row.expand_as(p), g, vs.transpose(1, 2), beta=-1).mul_(p)
-                    rows.add(dq, torch.bmm(ds, ks), first, scale, False)
+                    ds = torch.bmm(g, vs.transpose(1, 2)).sub_(row).mul_(p)
+                    rows.add(dq, torch.bmm(ds, ks), first, 1.0, False)
                     columns.add(dk, torch.bmm(ds.transpose(1, 2), qs), first, scale, fresh)
                 if order is not None:
                     for whole, part in zip(sums, (dq, dk, dv), strict=True):
                         whole[some].add_(_restored(part, order))
         dq, dk, dv = sums
-        return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype), None, None, None, None
+        return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype), None, None, None, None, None
+
+
+def _forward(q, k, v, key_bias, layers, scale, find) -> tuple[Tensor, Tensor, Tensor]:
+    """Return of each query: the mean of the values, the largest score m, and sum exp(score - m)."""
+    made = [torch.empty(*q.shape[:2], d, device=q.device, dtype=exact_dtype(q)) for d in (v.shape[2], 1, 1)]
+    for layer in layers:
+        for some, steps in portions(layer, q.shape[0], _at_once(layer, q, find)):
+            order, first = steps[0].order, layer is layers[0]
+            given = [_arranged(x, some, order) for x in (q, k, v, key_bias)]
+            places = [x[some] if order is None else torch.empty_like(x[some]) for x in made]
+            for step in steps:
+                rows = [step.tiles.queries.view(x, step.first, step.count) for x in places]
+                (_store if first or order is not None else _merge)(*find(step, *given, scale), *rows)
+            if order is not None:
+                mean, *norm = (_restored(x, order) for x in places)
+                (_store if first else _merge)(mean, *norm, *(x[some] for x in made))
+    return tuple(made)
+
+
+def _at_once(layer: Layer, x: Tensor, find: Callable) -> int:
+    """Say how many scores to compute at once: where they or their bias are written down, a cache's fill."""
+    if x.is_cuda:
+        return 2**26
+    written = find is _find or any(callable(kind.bias) for kind in layer.tiles)
+    return 2**18 if written else 2**22
+
+
+def _find(step, q, k, v, key_bias, scale) -> tuple[Tensor, Tensor, Tensor]:
+    """Attend within tiles in plain tensor code: mean of the values, largest score, sum of exponentials."""
+    exact = exact_dtype(q)
+    s = _scores(step, step.queries(q).to(exact) * scale, step.keys(k).to(exact), key_bias)
+    most = s.amax(-1, keepdim=True)
+    # exp2 after a factor, because exp takes twenty times as long on hidden scores.
+    weights = s.sub_(most).mul_(LOG2E).exp2_()
+    parts = weights.sum(-1, keepdim=True)
+    mean = torch.bmm(weights, step.keys(v).to(exact)).div_(parts)
+    return tuple(x.unflatten(0, (-1, step.count)) for x in (mean, most, parts))
+
+
+def _find_fused(step, q, k, v, key_bias, scale) -> tuple[Tensor, Tensor, Tensor]:
+    """Attend within tiles by the kernel under `F.scaled_dot_product_attention`, which writes no scores down.
+
+    Of a query's scores it returns the log of the sum of their exponentials, which is m + log l in one.
+    """
+    tiles, some = step.tiles, (step.first, step.count)
+    q, k, v = tiles.queries.view(q, *some), tiles.keys.view(k, *some), tiles.keys.view(v, *some)
+    bias = step.bias()
+    if key_bias is not None:
+        hidden = tiles.keys.view(key_bias, *some).transpose(2, 3)
+        bias = hidden if bias is None else bias + hidden
+    if bias is not None:
+        bias = bias.to(q.dtype).expand(*q.shape[:3], k.shape[2])
+    mean, norm = FUSED(q, k, v, attn_mask=bias, scale=scale)
+    return mean, norm[..., None], torch.ones_like(norm)[..., None]
 
 
 def exact_dtype(x: Tensor) -> torch.dtype:
@@ -134,18 +178,12 @@ def exact_dtype(x: Tensor) -> torch.dtype:
     return torch.float64 if x.dtype == torch.float64 else torch.float32
 
 
-def _scores(
-    step: Step, q: Tensor, k: Tensor, key_bias: Tensor | None, scale: float, norm: Tensor | None = None
-) -> Tensor:
-    """Return biased scores, less the norms of their rows: (heads * count, rows, columns)."""
-    shape = (q.shape[0], q.shape[1], k.shape[1])
-    bias = step.bias(q.shape[0] // step.count)
-    if norm is not None:
-        bias = -norm.expand(shape) if bias is None else bias - norm
-    if bias is None:
-        s = torch.bmm(q, k.transpose(1, 2)).mul_(scale)
-    else:
-        s = torch.baddbmm(bias.to(q.dtype), q, k.transpose(1, 2), alpha=scale)
+def _scores(step: Step, q: Tensor, k: Tensor, key_bias: Tensor | None) -> Tensor:
+    """Return biased scores (heads * count, rows, columns)."""
+    s = torch.bmm(q, k.transpose(1, 2))
+    bias = step.bias()
+    if bias is not None:  # added in place: baddbmm would spread it out first, and takes twice as long
+        s.unflatten(0, (-1, step.count)).add_(bias)
     if key_bias is not None:
         s += step.keys(key_bias).transpose(1, 2)
     return s
@@ -153,17 +191,16 @@ def _scores(
 
 def _store(found: Tensor, most: Tensor, parts: Tensor, out: Tensor, top: Tensor, total: Tensor) -> None:
     """Write down what a tile found: the first that its queries see."""
-    torch.div(found.view(out.shape), parts.view(total.shape), out=out)
-    top.copy_(most.view(top.shape))
-    total.copy_(parts.view(total.shape))
+    out.copy_(found)
+    top.copy_(most)
+    total.copy_(parts)
 
 
 def _merge(found: Tensor, most: Tensor, parts: Tensor, out: Tensor, top: Tensor, total: Tensor) -> None:
     """Join what a tile found with what its queries found before: the online softmax."""
-    found, most, parts = found.view(out.shape), most.view(top.shape), parts.view(total.shape)
     highest = torch.maximum(top, most)
-    before, now = total * (top - highest).exp_(), (most - highest).exp_()
-    total.copy_(before + parts * now)
+    before, now = total * (top - highest).exp_(), parts * (most - highest).exp_()
+    torch.add(before, now, out=total)
     out.mul_(before.div_(total)).addcmul_(found, now.div_(total))
     top.copy_(highest)
 

@@ -17,6 +17,8 @@ def along(
     key_mask: Tensor | None,
     scale: float | None,
     backward: list[Layer] | None = None,
+    *,
+    fused: bool = True,
 ) -> tuple[Tensor, Tensor]:
     """Run `attend` on tensors with any leading dimensions."""
     key_bias = None
@@ -27,7 +29,7 @@ def along(
         key_bias = torch.zeros(key_mask.shape, device=q.device, dtype=exact_dtype(q))
         key_bias.masked_fill_(~key_mask, HIDDEN)
     flat = (x.reshape(-1, *x.shape[-2:]) for x in (q, k, v))
-    out, empty = attend(*flat, layers, backward=backward, key_bias=key_bias, scale=scale)
+    out, empty = attend(*flat, layers, backward=backward, key_bias=key_bias, scale=scale, fused=fused)
     return out.view(*q.shape[:-1], v.shape[-1]), empty.view(*q.shape[:-1], 1)
 
 

@@ -56,7 +56,8 @@ def tiled(
     """
     n = check(q, k, v)
     at_least(1, tile=tile)
-    return along(_layers(n, tile, is_causal, str(q.device)), q, k, v, key_mask, scale)[0]
+    layers = _layers(n, tile, is_causal, str(q.device))
+    return along(layers, q, k, v, key_mask, scale, fused=False)[0]
 
 
 @lru_cache(maxsize=16)

@@ -112,30 +112,25 @@ class Step:
         """Show the keys' rows of x (heads, n, d) as (heads * count, columns, d)."""
         return self.tiles.keys.view(x, self.first, self.count).flatten(0, 1)
 
-    def bias(self, heads: int) -> Tensor | None:
-        """Return the bias of the step, (heads * count, rows, columns)."""
+    def bias(self) -> Tensor | None:
+        """Return the bias of the step, (heads or 1, count or 1, rows or 1, columns)."""
         bias = self.tiles.bias
         if bias is None:
             return None
         if callable(bias):
-            bias = bias(self)
-        else:
-            bias = bias[None] if bias.shape[0] == 1 else bias[None, self.first : self.first + self.count]
-        shape = (self.tiles.queries.size, self.tiles.keys.size)
-        return bias.expand(heads, self.count, *shape).reshape(-1, *shape)
+            return bias(self)
+        return bias[None] if bias.shape[0] == 1 else bias[None, self.first : self.first + self.count]
 
 
-def portions(layer: Layer, heads: int, on_gpu: bool) -> Iterator[tuple[slice, list[Step]]]:
-    """Yield heads and what to compute for them, in steps whose scores fit a processor's cache.
+def portions(layer: Layer, heads: int, most: int) -> Iterator[tuple[slice, list[Step]]]:
+    """Yield heads and what to compute for them, in steps of about `most` scores.
 
-    On a CPU a step holds many tiles of one head, or where a kind of tile comes once, that tile of many heads.
-    A GPU needs all of its processors busy, so there a step holds as much as is sensible to keep in memory.
+    A step holds many tiles of one head, or where a kind of tile comes once, that tile of many heads; heads
+    with an order of their own come one by one unless `most` is as large as a GPU wants it.
     """
-    most = 2**26 if on_gpu else 2**18
     for tiles in [layer.tiles] if layer.order is not None else [(kind,) for kind in layer.tiles]:
-        largest = max(kind.queries.size * kind.keys.size for kind in tiles)
-        alone = layer.order is not None or tiles[0].count > 1
-        together = heads if on_gpu else 1 if alone else max(1, min(heads, most // largest))
+        scores = sum(kind.count * kind.queries.size * kind.keys.size for kind in tiles)
+        together = max(1, min(heads, most // scores))
         for at in range(0, heads, together):
             some = slice(at, min(at + together, heads))
             order = None if layer.order is None else layer.order[some]

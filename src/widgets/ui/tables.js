@@ -13,7 +13,7 @@ const row = ([first, ...rest], props = {}) =>
  * @param {string} part
  * @param {string[]} head
  * @param {(string | HTMLElement)[][]} rows the first cell of each names it
- * @param {{ caption?: string, bold?: number }} [more] `bold`: the row that is written bold
+ * @param {{ caption?: string, bold?: number }} [more] `bold`: the row that is the present one, written bold
  * @returns {HTMLTableElement}
  */
 export const table = (part, head, rows, { caption, bold } = {}) =>
@@ -22,7 +22,7 @@ export const table = (part, head, rows, { caption, bold } = {}) =>
     { "data-part": part },
     caption && h("caption", {}, h("span", {}, caption)),
     h("thead", {}, h("tr", {}, ...head.map((text) => h("th", { scope: "col", dir: "auto" }, text)))),
-    h("tbody", {}, ...rows.map((cells, i) => row(cells, { style: i === bold && "font-weight: 700" }))),
+    h("tbody", {}, ...rows.map((cells, i) => row(cells, { "aria-current": i === bold && "true" }))),
   );
 
 /**
