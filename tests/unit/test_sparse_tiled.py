@@ -87,7 +87,7 @@ def test_tiles_are_kept_for_each_device_and_asked_for_where_the_queries_are(monk
     assert kept == {"cpu": "cpu", "meta": "meta"}
     asked = []
     monkeypatch.setattr(sys.modules["attnlab.sparse.tiled"], "_layers", lambda *given: asked.append(given))
-    monkeypatch.setattr(sys.modules["attnlab.sparse.tiled"], "along", lambda *given: [None])
+    monkeypatch.setattr(sys.modules["attnlab.sparse.tiled"], "along", lambda *_, **__: [None])
     x = torch.empty(1, 5, 2, device="meta")
     sparse.tiled(x, x, x, tile=2, is_causal=True)
     assert asked == [(5, 2, True, "meta")]

@@ -57,7 +57,7 @@ def multiplications(answer: Callable) -> str:
         )  # fmt: skip
         case = f"With n = {n}, d_model = {d_model} and {n_heads} heads"
         _named(got, projections + attention, mistakes, case)
-    return "4 n d² for the projections, 2 n² d for the attention, whatever the number of heads."
+    return "4 n d² + 2 n² d, whatever the number of heads."
 
 
 class _Pieces(TorchDispatchMode):
@@ -127,7 +127,7 @@ def online_attention(answer: Callable) -> str:
         raise Wrong(f"It should return {rounded(want)}, it returned {rounded(got)}.")
     _extreme(answer, scores, values)
     _sees_no_row(answer)
-    return "Three running numbers, any tile, any score: the output of the whole row."
+    return "Three running numbers, and the output of the whole row."
 
 
 def _extreme(answer: Callable, scores: Tensor, values: Tensor) -> None:
@@ -201,7 +201,7 @@ def intensity(answer: Callable) -> str:
         )  # fmt: skip
         case = f"With {n} tokens, {n_heads} query heads, {n_kv_heads} key-value heads, d_head = {d_head} and {size} bytes a number"
         _named(got, want, mistakes, case)
-    return "2 n_heads / (n_kv_heads · bytes): neither the length nor the width appears in it."
+    return "2 n_heads / (n_kv_heads · bytes), at any length and width."
 
 
 @exercise("12-win", "most_to_win")
@@ -232,4 +232,4 @@ def most_to_win(answer: Callable) -> str:
         )  # fmt: skip
         case = f"With {batch} sequences of {n} tokens, {weights} bytes of weights and {token} bytes a token"
         _named(got, 1 + cache / weights, mistakes, case)
-    return "1 + caches / weights: with little cache there is little to win, whatever the attention."
+    return "1 + caches / weights: little cache, little to win."
