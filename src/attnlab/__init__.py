@@ -11,7 +11,7 @@ Conventions, the same in every function, chapter and figure:
   `bias`.
 
 Modules, each importing only from those before it: `arguments`, `patterns`; `masks`, `positions`, `scores`,
-`cache`; `attention`; `self_attention`, `multihead`, `sparse`, `linear`; `tagging`; `plots`,
+`cache`; `attention`; `self_attention`, `multihead`, `sparse`, `linear`; `tables`, `tagging`, `plots`,
 `benchmark`, `widgets`, `checks`.
 
 >>> import torch

@@ -113,24 +113,30 @@ export default figure({
       const m = map === "elu" ? HEAD : count;
       const counted = cost(many, m, HEAD);
       const mark = (/** @type {string} */ which) => (order === which ? " ←" : "");
-      costs.replaceChildren(
-        table(
-          "cost",
-          ["computed", "multiplications"],
-          [
-            ["softmax(Q Kᵀ) V", big(counted.softmax)],
-            [`(φ(Q) φ(K)ᵀ) V${mark("scores")}`, big(counted.scoresFirst)],
-            [`φ(Q) (φ(K)ᵀ V)${mark("values")}`, big(counted.valuesFirst)],
-          ],
-          { caption: `Multiplications of one head of ${HEAD}, ${m} features, ${big(many)} tokens` },
-        ),
+      const dearest = Math.max(...Object.values(counted));
+      // Behind each number a bar of its size, from the left edge of a cell that takes all the room there is.
+      const bar = (/** @type {number} */ count) =>
+        h("td", { style: `width: 99%; background: linear-gradient(color-mix(in srgb, var(--fig-query) 30%, transparent) 0 0) 0 / ${((100 * count) / dearest).toFixed(2)}% 100% no-repeat` }, big(count));
+      const costTable = table(
+        "cost",
+        ["computed", "multiplications"],
+        [
+          ["softmax(Q Kᵀ) V", bar(counted.softmax)],
+          [`(φ(Q) φ(K)ᵀ) V${mark("scores")}`, bar(counted.scoresFirst)],
+          [`φ(Q) (φ(K)ᵀ V)${mark("values")}`, bar(counted.valuesFirst)],
+        ],
+        { caption: `Multiplications of one head of ${HEAD}, ${m} features, ${big(many)} tokens` },
       );
+      costTable.style.width = "100%";
+      costs.replaceChildren(costTable);
       const chosenCost = order === "scores" ? counted.scoresFirst : counted.valuesFirst;
-      const ratio = counted.softmax / chosenCost;
+      const times = (/** @type {number} */ ratio) => big(Math.round(ratio * 10) / 10);
+      const saved = counted.softmax / chosenCost;
+      const against = saved === 1 ? "as many multiplications as" : saved > 1 ? `${times(saved)} times fewer multiplications than` : `${times(1 / saved)} times more multiplications than`;
       say(
         `Error ${fmt(got.error)} of the output${got.error >= got.errorOfMean ? ", no better than the mean of all values" : ` (the mean of all values: ${fmt(got.errorOfMean)})`}. ` +
           `Both brackets agree to ${got.orders < 1e-12 ? "1e-12" : got.orders.toExponential(0)}. ` +
-          (ratio >= 1 ? `The chosen one does ${fmt(ratio, 1)} times fewer multiplications than softmax.` : `The chosen one does ${fmt(1 / ratio, 1)} times more multiplications than softmax.`),
+          `The chosen one does ${against} softmax.`,
       );
     }
 

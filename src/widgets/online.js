@@ -20,7 +20,7 @@ const [WIDE, ZERO, UNIT, FLOOR] = [336, 64, 13, 168];
 function shown(x) {
   if (Number.isNaN(x)) return "NaN";
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
-  return x !== 0 && (Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3) ? x.toExponential(3).replace("-", "−") : fmt(x, 4);
+  return x !== 0 && (Math.abs(x) >= 1e5 || Math.abs(x) < 1e-3) ? x.toExponential(3).replaceAll("-", "−") : fmt(x, 4);
 }
 
 export default figure({
@@ -35,11 +35,11 @@ export default figure({
     const rescale = pick("Subtract the largest score so far", "rescale", [["on", "yes"], ["off", "no"]], (on) => set({ rescale: on === "on" }));
     const seenTiles = slider({ part: "step", label: "Tiles seen", limits: { min: 0, max: 1, step: 1 }, onInput: (step) => set({ step }) });
     const plane = s("svg", {
-      viewBox: `0 0 ${WIDE} ${FLOOR + 14}`,
+      viewBox: `0 0 ${WIDE} ${FLOOR + 16}`,
       role: "group",
       "aria-label": "The scores of one query, in tiles; each score can be dragged, or moved with the arrow keys",
       "data-part": "plane",
-      style: "width: 100%; max-width: 34rem; height: auto; display: block; margin: .6rem auto 0",
+      style: "width: 100%; max-width: 34rem; height: auto; display: block; overflow: visible; margin: .6rem auto 0",
     });
     const numbers = strip("What is held after each tile");
     const memory = h("p", { "data-part": "memory", style: "margin: .6rem 0 0" });
@@ -55,7 +55,7 @@ export default figure({
     /** @type {ReturnType<typeof stem>[]} */
     let stems = [];
     const seen = s("g", {});
-    const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 11, fill: "var(--fig-ink)", ...props }, words);
+    const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": Math.min(15, 0.42 * column()), fill: "var(--fig-ink)", ...props }, words);
     const scores = () => /** @type {number[]} */ (model.get("scores"));
     const count = (/** @type {number} */ tile) => Math.ceil(scores().length / tile);
     const column = () => WIDE / scores().length;
@@ -72,7 +72,7 @@ export default figure({
         ),
       );
       const line = s("path", { d: `M 0 ${ZERO} H ${WIDE}`, stroke: "var(--fig-line)" });
-      plane.replaceChildren(seen, line, ...stems.map(({ g }) => g), text({ x: 0, y: FLOOR + 10 }, "scores above, values below (green)"));
+      plane.replaceChildren(seen, line, ...stems.map(({ g }) => g), text({ x: 0, y: FLOOR + 10, "font-size": 13 }, "scores above, values below (green)"));
     }
 
     function read() {
@@ -115,12 +115,12 @@ export default figure({
         value.textContent = fmt(values[i], Number.isInteger(values[i]) ? 0 : 1);
       });
       numbers.replaceChildren(
-        table("numbers", ["tile", "keys", "largest score", "correction", "sum of powers", "output so far"], [
+        table("numbers", ["tile", "keys", "largest score", "correction", "sum of powers", "weighted sum", "output so far"], [
           ...steps.slice(0, step).map((one, t) => [
             String(t + 1), one.to - one.from > 1 ? `${one.from + 1}–${one.to}` : String(one.to), on ? shown(one.max) : "not kept",
-            on ? shown(one.factor) : "none", shown(one.sum), shown(one.output),
+            on ? shown(one.factor) : "none", shown(one.sum), shown(one.total), shown(one.output),
           ]),
-          ["all at once", `1–${values.length}`, shown(Math.max(...shifted)), "", "", shown(whole)],
+          ["all at once", `1–${values.length}`, shown(Math.max(...shifted)), "", "", "", shown(whole)],
         ]),
       );
       const n = 4096;

@@ -84,18 +84,18 @@ export default figure({
     });
     const alternatives = h("p", { "data-part": "alternatives" });
     const numbers = strip("Table of numbers");
-    const layers = card.form.n_layers > 1 ? ` (layer.head; layers look one after the other)` : "";
+    const layers = card.form.n_layers > 1 ? "2.3 is the third head of layer 2; layer 2 looks at what layer 1 made. " : "";
     body.append(
       input,
       tries,
-      labelled(`Attention of${layers}`, heads),
+      labelled("Attention of", heads),
       tokens,
       alternatives,
       h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
       h(
         "p",
         { class: "attnlab-note", "data-part": "card" },
-        `Trained on ${card.data} (${card.licence}); ${card.accuracy.test} % of its test words come out right. ` +
+        `${layers}Trained on ${card.data} (${card.licence}); ${card.accuracy.test} % of its test words come out right. ` +
           "It knows no more English than that.",
       ),
     );

@@ -201,6 +201,21 @@ def test_a_saved_picture_holds_the_words_and_the_numbers(page):
     assert all(f">{w:.3f}</text>" in weights for w in calculator().weights.flatten().tolist())
 
 
+KEYS_LEFT_ALONE = """(figures) => figures
+  .flatMap((figure) => [...figure.querySelectorAll("button, input, summary, [tabindex]")])
+  .filter((e) => e.checkVisibility() && !e.disabled)
+  .map((e) => { e.focus(); return document.activeElement; })
+  .filter((e) => !e.hasAttribute("data-lm-suppress-shortcuts"))
+  .map((e) => e.outerHTML.slice(0, 90))"""
+
+
+def test_a_notebook_takes_no_key_from_what_has_the_focus(page):
+    """JupyterLab asks the element with the focus itself: else `d d` in a figure deletes the cell."""
+    for name in ("tag", "calculator"):
+        assert figure(page, name).locator("[tabindex]").count()
+    assert page.locator("figure").evaluate_all(KEYS_LEFT_ALONE) == []
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_in_any_state(site, bench, theme):
     page = site.open(bench, theme=theme)

@@ -59,6 +59,24 @@ def test_sliders_by_keyboard(part):
     assert_shows(part, ours(features=1, sharpness=0.1, length=64, query=0))
 
 
+def test_bars_are_as_long_as_the_counts_and_the_status_says_how_they_compare(part):
+    for length, order, words in (
+        ("Home", "values", "does 4 times fewer multiplications than softmax"),
+        ("End", "values", "does 4,096 times fewer multiplications than softmax"),
+        ("Home", "scores", "does 1.6 times fewer multiplications than softmax"),
+    ):
+        press(part, "length", length)
+        choose(part, "order", order)
+        assert words in says(part)
+        counts = [int(row[1].replace(",", "")) for row in table(part, "cost")]
+        bars = part.locator('[data-part="cost"] td').evaluate_all(
+            "cells => cells.map((cell) => parseFloat(getComputedStyle(cell).backgroundSize))"
+        )
+        assert bars == pytest.approx([100 * count / max(counts) for count in counts], abs=0.01)
+    choose(part, "map", "elu")
+    assert "does as many multiplications as softmax" in says(part)
+
+
 @pytest.mark.parametrize("mapped", ["elu", "random"])
 def test_copied_code_prints_the_same_numbers(part, mapped):
     choose(part, "map", mapped)

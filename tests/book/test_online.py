@@ -1,5 +1,8 @@
 """Online softmax in a page of the book: drags, keys and choices against what Python computes."""
 
+import itertools
+import json
+
 import pytest
 
 from attnlab.widgets import OnlineSoftmax
@@ -107,6 +110,23 @@ def test_copied_code_prints_the_same_numbers(part, rescale):
 )
 def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, message):
     assert message in site.complaint(bench, "online", state)
+
+
+def test_numbers_too_small_for_four_decimals_are_written_as_python_writes_them(site, bench):
+    page = site.open(bench)
+    values = [-0.0002, 0.0003, -0.0001, 0.0, 0.0005, -0.0004, 0.0, -0.0002]
+    page.goto(f"{page.url}?online={json.dumps({'values': values, 'tile': 1, 'step': 8})}")
+    part = figure(page, "online")
+    assert_shows(part, ours(values=values, tile=1))
+    assert "−2.000e−4" in str(table(part))
+
+
+def test_on_a_phone_the_scores_can_be_read_and_stay_apart(site, bench):
+    part = figure(site.open(bench, width=320, height=700), "online")
+    boxes = [box.bounding_box() for box in part.locator('[data-part="handle"] text:nth-of-type(1)').all()]
+    assert len(boxes) == len(SCORES)
+    assert min(box["height"] for box in boxes) >= 9
+    assert all(a["x"] + a["width"] <= b["x"] for a, b in itertools.pairwise(boxes))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -88,6 +89,70 @@ def test_store_writes_whole_files_and_refuses_nan(tmp_path):
     assert [p.name for p in path.parent.iterdir()] == ["results.json"]
 
 
+def test_one_round_warms_up_unless_more_are_asked_for():
+    calls = []
+    benchmark.compare({"a": lambda: calls.append(1)}, repeats=2)
+    assert len(calls) == 3
+
+
+def test_a_clock_too_coarse_to_move_divides_nothing_by_zero():
+    still = benchmark.compare({"a": int, "b": int}, repeats=1, clock=lambda: 7.0)
+    assert still.ratio("a", "b") == 1
+
+
+def test_a_gpu_is_waited_for_before_each_reading_of_the_clock(monkeypatch):
+    seen = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: seen.append("wait"))
+
+    def clock():
+        seen.append("clock")
+        return 0.0
+
+    benchmark.compare({"a": lambda: seen.append("run")}, repeats=1, warmup=0, clock=clock)
+    assert seen == ["wait", "clock", "run", "wait", "clock"]
+
+
+def test_ceilings_count_operations_and_bytes_and_keep_the_best_round(monkeypatch):
+    def compare(candidates, *, repeats, clock):
+        assert (repeats, clock()) == (3, "the clock")
+        assert candidates["matmul"]().shape == (8, 8)
+        assert candidates["copy"]().shape == (64, 8, 8)
+        return benchmark.Comparison({"matmul": [4.0, 2.0, 8.0], "copy": [10.0, 5.0, 20.0]})
+
+    monkeypatch.setattr(benchmark, "compare", compare)
+    got = benchmark.ceilings(size=8, repeats=3, clock=lambda: "the clock")
+    # Products of 8 x 8: 512 multiplications, as many additions. 4,096 numbers of 4 bytes, read and written.
+    assert got == {"matmul FLOP/s": 1024 / 2, "copy bytes/s": 2 * 16384 / 5}
+
+
+def test_peak_memory_does_not_hide_below_a_peak_of_the_setup():
+    setup = "import numpy\nnumpy.ones(30_000_000)"  # 240 MB, gone again
+    assert 70e6 < benchmark.peak_memory("numpy.ones(10_000_000)", setup) < 110e6
+
+
+def test_an_interrupted_store_leaves_the_old_file_whole(tmp_path, monkeypatch):
+    path = tmp_path / "results.json"
+    benchmark.store(path, {"a": 1})
+    whole = Path.write_text
+
+    def interrupted(self, text):
+        whole(self, text[:3])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        benchmark.store(path, {"a": 2})
+    assert json.loads(path.read_text()) == {"a": 1}
+
+
+def test_provenance_names_the_gpu_and_its_torch(monkeypatch):
+    assert benchmark.provenance()["torch"] == torch.__version__
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "a GPU")
+    assert benchmark.provenance()["gpu"] == "a GPU"
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -96,6 +161,7 @@ def test_store_writes_whole_files_and_refuses_nan(tmp_path):
         (lambda: benchmark.slope([1, 1], [1, 2]), "must be equally long and hold two sizes"),
         (lambda: benchmark.slope([1, 2, 3], [1, 2]), "got 3 and 2 numbers"),
         (lambda: benchmark.slope([1, 2], [0, 1]), "must be positive"),
+        (lambda: benchmark.slope([0, 2], [1, 1]), "must be positive"),
     ],
 )
 def test_errors_say_what_was_wrong(call, message):

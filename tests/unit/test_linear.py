@@ -102,6 +102,18 @@ def test_parallel_recurrent_and_chunked_agree(name, seed, batch, n, chunk, gated
     assert_same(run("recurrent"), want, 1e-7)
 
 
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("name", MAPS)
+def test_chunks_of_several_parts_agree_with_the_parallel_form(name, hidden):
+    # With chunks of 192 the first two fall into three parts of 64 each; the last, of 16 tokens, stays whole.
+    inputs = qkv(3, (2,), 400)
+    mask = torch.rand(2, 1, 400) < 0.7 if hidden else None
+    run = lambda form: with_gradients(  # noqa: E731
+        lambda *x: linear_attention(*x, features=MAPS[name], mask=mask, is_causal=True, form=form,
+                                    chunk_size=192), *inputs)  # fmt: skip
+    assert_same(run("chunked"), run("parallel"), 1e-7)
+
+
 @pytest.mark.parametrize("name", MAPS)
 @given(seed=st.integers(0, 999), n_q=st.integers(1, 9), n_k=st.integers(1, 20), chunk=st.integers(1, 24))
 @settings(max_examples=8, deadline=None)

@@ -189,26 +189,44 @@ def test_online_softmax_reaches_torchs_output_in_tiles_of_any_size(tile, shift):
     scores = [0.5, -1.0, 2.5, 3.0, -4.0, 0.0, 1.5]
     values = [1.0, -2.0, 3.0, 0.5, 9.0, -7.0, 2.0]
     figure = widgets.OnlineSoftmax(scores, values, tile=tile, shift=shift)
+    before = -torch.inf
     for step in figure.steps():
         seen = int(step.keys.split("–")[-1])
         part = torch.tensor(scores[:seen]).double() + shift
+        powers = (part - part.max()).exp()
         assert step.largest == part.max()
-        assert step.powers == pytest.approx((part - part.max()).exp().sum().item())
+        assert step.correction == pytest.approx(torch.tensor(before - step.largest).exp().item())
+        assert step.powers == pytest.approx(powers.sum().item())
+        assert step.total == pytest.approx((powers @ torch.tensor(values[:seen]).double()).item())
+        before = step.largest
         assert step.output == pytest.approx((part.softmax(-1) @ torch.tensor(values[:seen]).double()).item())
     assert seen == 7
     rows = Cells(figure._repr_html_()).rows
     assert len(rows) == 2 + len(figure.steps())
     want = (torch.tensor(scores).double().softmax(-1) @ torch.tensor(values).double()).item()
-    assert float(rows[-1][5].replace("−", "-")) == pytest.approx(want, abs=5e-5)
-    assert rows[-2][5] == rows[-1][5]
+    assert float(rows[-1][6].replace("−", "-")) == pytest.approx(want, abs=5e-5)
+    assert rows[-2][6] == rows[-1][6]
+
+
+def test_the_table_of_online_softmax_word_for_word():
+    figure = widgets.OnlineSoftmax([0.0, 1.0, -1.0], [0.0, -0.0004, 0.0], tile=1, step=2, shift=1000)
+    e = 0.367879  # of -1
+    assert Cells(figure._repr_html_()).rows[1:] == [
+        ["1", "1", "1000.0000", "0.0000", "1.0000", "0.0000", "0.0000"],
+        ["2", "2", "1001.0000", f"{e:.4f}", f"{1 + e:.4f}", "−4.000e−4", "−2.924e−4"],
+        ["all at once", "1–3", "1001.0000", "", "", "", "−2.661e−4"],
+    ]
 
 
 def test_without_rescaling_single_precision_overflows_and_underflows():
+    for step in widgets.OnlineSoftmax([0.3, 1.7], [1.1, 2.3], tile=1, shift=80, rescale=False).steps():
+        held = torch.tensor([step.powers, step.total], dtype=torch.float64)
+        assert torch.equal(held, held.float().double())  # numbers of single precision
     for shift, powers in ((1000, "∞"), (10000, "∞"), (-10000, "0.0000")):
         figure = widgets.OnlineSoftmax([0.0, 1.0], [1.0, 2.0], tile=1, shift=shift, rescale=False)
         rows = Cells(figure._repr_html_()).rows
-        assert rows[1][2:] == ["not kept", "none", powers, "NaN"]
-        assert rows[-1][5] == "1.7311"
+        assert rows[1][2:] == ["not kept", "none", powers, powers, "NaN"]
+        assert rows[-1][6] == "1.7311"
 
 
 @pytest.mark.parametrize(

@@ -136,9 +136,9 @@ class PositiveFeatures:
         return angles.sub_(top).exp_(), scale - math.log(self.projection.shape[0]) / 2
 
     def pull(self, x: Tensor, phi: Tensor, d_phi: Tensor, with_scale: bool = False) -> Tensor:
-        """Return the gradient of x from that of the features, with what passes through their scale or not."""
+        """Return the gradient of x from that of the features, used up; through their scale or not."""
         x, projection = self._prepared(x)
-        d_angles = d_phi * phi
+        d_angles = d_phi.mul_(phi)
         d_x = d_angles @ projection
         if with_scale:  # the scale multiplies all features of x, so its gradient is the sum of theirs
             d_x -= d_angles.sum(-1, keepdim=True) * x

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import at_least
+from attnlab.sparse.flex import Engine, Visible, flex, picks_flex
 from attnlab.sparse.inputs import along, check
 from attnlab.sparse.tiles import HIDDEN, Layer, Rows, Tiles
 
@@ -21,6 +22,7 @@ def window(
     *,
     key_mask: Tensor | None = None,
     scale: float | None = None,
+    engine: Engine = "auto",
 ) -> Tensor:
     """Attend to the neighbours only: n (before + after + 1) scores instead of n².
 
@@ -36,13 +38,15 @@ def window(
         after: how many later tokens are visible; as many as `before` unless given. 0 makes it causal.
         key_mask: (batch, n) or (batch, 1, n), True = may be attended to, as `masks.padding` makes it.
         scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
+        engine: "tiles" runs on every device; "flex" is FlexAttention, without a backward pass on a CPU;
+            "auto" takes FlexAttention on a CUDA GPU and the tiles elsewhere.
 
     Returns:
         Output (..., n, d_v); zeros for a query that sees no key.
 
     Raises:
         TypeError: key_mask is not boolean.
-        ValueError: shapes do not fit, or a width is negative.
+        ValueError: shapes do not fit, a width is negative, or the engine has another name.
 
     References:
         Beltagy et al. 2020, section 3.1; Child et al. 2019.
@@ -54,8 +58,15 @@ def window(
     n = check(q, k, v)
     after = before if after is None else after
     at_least(0, before=before, after=after)
+    if picks_flex(engine, q, v):
+        return flex(q, k, v, in_window, (before, after), key_mask, scale)
     layers, backward = _layers(n, min(before, n - 1), min(after, n - 1), str(q.device))
     return along(layers, q, k, v, key_mask, scale, backward)[0]
+
+
+def in_window(before: int, after: int, device: str) -> Visible:
+    """Return the window as FlexAttention wants it."""
+    return lambda batch, head, i, j: (j - i >= -before) & (j - i <= after)
 
 
 @lru_cache(maxsize=16)

@@ -11,7 +11,8 @@ from torch import Tensor
 from attnlab.arguments import at_least
 from attnlab.attention import attention
 from attnlab.patterns import positions, random_blocks
-from attnlab.sparse.band import band, tile_size
+from attnlab.sparse.band import band, in_window, tile_size
+from attnlab.sparse.flex import Engine, Visible, flex, picks_flex
 from attnlab.sparse.inputs import along, check
 from attnlab.sparse.tiles import HIDDEN, Layer, Listed, Rows, Step, Tiles
 
@@ -33,6 +34,7 @@ def big_bird(
     is_causal: bool = False,
     key_mask: Tensor | None = None,
     scale: float | None = None,
+    engine: Engine = "auto",
 ) -> Tensor:
     """Attend to the neighbours, to a few global tokens, and to some blocks of keys drawn at random.
 
@@ -55,14 +57,15 @@ def big_bird(
         is_causal: hide later tokens from every query, from the global ones too.
         key_mask: (batch, n) or (batch, 1, n), True = may be attended to, as `masks.padding` makes it.
         scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
+        engine: "tiles", "flex" or "auto", as in `window`.
 
     Returns:
         Output (..., n, d_v); zeros for a query that sees no key.
 
     Raises:
         TypeError: key_mask is not boolean.
-        ValueError: shapes do not fit, a width is negative, a global token lies outside the sequence, or
-            there are fewer blocks than `count`.
+        ValueError: shapes do not fit, a width is negative, a global token lies outside the sequence, there
+            are fewer blocks than `count`, or the engine has another name.
 
     References:
         Zaheer et al. 2020, section 2; Beltagy et al. 2020, section 3.1.
@@ -78,6 +81,8 @@ def big_bird(
     where = positions("tokens", tokens, n, q.device).unique()
     reach = min(before, n - 1), min(after, n - 1)
     names = tuple(where.tolist())
+    if picks_flex(engine, q, v):
+        return flex(q, k, v, _visible, (n, *reach, names, count, seed, block, is_causal), key_mask, scale)
     layers, backward = _layers(n, *reach, names, count, seed, block, is_causal, str(q.device))
     out, _ = along(layers, q, k, v, key_mask, scale, backward)
     if len(where) == 0:
@@ -89,6 +94,24 @@ def big_bird(
         seen = keys if seen is None else seen & keys
     rows = attention(q.index_select(-2, where), k, v, mask=seen, scale=scale)
     return out.index_copy(-2, where, rows)
+
+
+def _visible(
+    n: int, before: int, after: int, tokens: tuple[int, ...], count: int, seed: int, block: int,
+    is_causal: bool, device: str,
+) -> Visible:  # fmt: skip
+    """Return the pattern as FlexAttention wants it."""
+    is_global = torch.zeros(n, dtype=torch.bool, device=device)
+    is_global[list(tokens)] = True
+    table = random_blocks(n, count, seed=seed, block=block).to(device)
+    drawn = torch.zeros(len(table), len(table), dtype=torch.bool, device=device).scatter_(1, table, True)
+    window = in_window(before, after, device)
+
+    def visible(batch: Tensor, head: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        seen = window(batch, head, i, j) | is_global[i] | is_global[j] | drawn[i // block, j // block]
+        return seen & (j <= i) if is_causal else seen
+
+    return visible
 
 
 @lru_cache(maxsize=8)

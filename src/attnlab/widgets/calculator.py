@@ -10,7 +10,8 @@ import traitlets
 from torch import Tensor
 
 from attnlab.attention import attention
-from attnlab.widgets.figure import STATIC, Figure, matrix_of, table_of
+from attnlab.tables import table_of
+from attnlab.widgets.figure import STATIC, Figure, matrix_of
 
 
 class Calculator(Figure):

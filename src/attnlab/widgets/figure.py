@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -88,26 +87,3 @@ def matrix_of(name: str, rows: Any) -> Tensor:
     if not matrix.isfinite().all():
         raise ValueError(f"{name} must hold finite numbers, got {matrix.tolist()}")
     return matrix
-
-
-def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a table of text in HTML; nothing in it is read as markup.
-
-    Args:
-        head: the names of the columns.
-        rows: the cells; the first of each row names it.
-
-    Returns:
-        A `<table>` element.
-
-    >>> table_of(["a"], [["<b>"]]).count("&lt;b&gt;")
-    1
-    """
-    top = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
-    body = "".join(
-        f'<tr><th scope="row">{html.escape(first)}</th>'
-        + "".join(f"<td>{html.escape(text)}</td>" for text in rest)
-        + "</tr>"
-        for first, *rest in rows
-    )
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"

@@ -9,7 +9,8 @@ import traitlets
 from torch import Tensor
 
 from attnlab.linear import PositiveFeatures, elu_plus_one
-from attnlab.widgets.figure import STATIC, Figure, table_of
+from attnlab.tables import table_of
+from attnlab.widgets.figure import STATIC, Figure
 from attnlab.widgets.saturation import normals
 
 WIDTH = 8

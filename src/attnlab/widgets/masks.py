@@ -9,7 +9,8 @@ import traitlets
 from torch import Tensor
 
 from attnlab import masks, scores
-from attnlab.widgets.figure import STATIC, Figure, matrix_of, table_of
+from attnlab.tables import table_of
+from attnlab.widgets.figure import STATIC, Figure, matrix_of
 
 
 class MaskPainter(Figure):

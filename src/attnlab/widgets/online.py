@@ -9,7 +9,8 @@ from typing import NamedTuple
 import torch
 import traitlets
 
-from attnlab.widgets.figure import STATIC, Figure, matrix_of, table_of
+from attnlab.tables import table_of
+from attnlab.widgets.figure import STATIC, Figure, matrix_of
 
 TILES = (1, 2, 3, 4, 6, 12)
 SHIFTS = (0, 80, 1000, 10000, -10000)
@@ -17,12 +18,13 @@ LIMIT = 4.0
 
 
 class Step(NamedTuple):
-    """What is held after a tile: three numbers, and the quotient that they make."""
+    """What is held after a tile: three numbers, what the old sums were multiplied by, and the quotient."""
 
     keys: str
     largest: float
     correction: float
     powers: float
+    total: float
     output: float
 
 
@@ -101,11 +103,12 @@ class OnlineSoftmax(Figure):
         steps, first = [], 1
         for s, v in zip(scores.split(self.tile), values.split(self.tile), strict=True):
             new = max(largest, s.max().item()) if self.rescale else 0.0
-            correction, e = math.exp(largest - new) if steps else 1.0, (s - new).exp()
+            correction, e = math.exp(largest - new), (s - new).exp()
             total, powers = total * correction + e @ v, powers * correction + e.sum()
             largest, last = new, first + len(s) - 1
             keys = f"{first}–{last}" if len(s) > 1 else str(last)
-            steps.append(Step(keys, largest, correction, powers.item(), (total / powers).item()))
+            numbers = powers.item(), total.item(), (total / powers).item()
+            steps.append(Step(keys, largest, correction, *numbers))
             first = last + 1
         return steps
 
@@ -120,11 +123,11 @@ class OnlineSoftmax(Figure):
         rows = []
         for number, one in enumerate(self.steps()[: self.step], start=1):
             kept = (_shown(one.largest), _shown(one.correction)) if self.rescale else ("not kept", "none")
-            rows.append([str(number), one.keys, *kept, _shown(one.powers), _shown(one.output)])
-        largest = max(self.scores) + self.shift
-        rows.append(["all at once", f"1–{len(self.scores)}", _shown(largest), "", "", _shown(self.output)])
-        head = ["tile", "keys", "largest score", "correction", "sum of powers", "output so far"]
-        return table_of(head, rows)
+            rows.append([str(number), one.keys, *kept, *map(_shown, (one.powers, one.total, one.output))])
+        largest, keys = _shown(max(self.scores) + self.shift), f"1–{len(self.scores)}"
+        rows.append(["all at once", keys, largest, "", "", "", _shown(self.output)])
+        kept = ["largest score", "correction", "sum of powers", "weighted sum"]
+        return table_of(["tile", "keys", *kept, "output so far"], rows)
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""

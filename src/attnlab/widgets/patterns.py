@@ -7,8 +7,9 @@ import traitlets
 from torch import Tensor
 
 from attnlab import masks
+from attnlab.tables import table_of
 from attnlab.tagging.words import bucket
-from attnlab.widgets.figure import STATIC, Figure, table_of
+from attnlab.widgets.figure import STATIC, Figure
 
 KINDS = ("window", "strided", "fixed", "mixed")
 DEEPEST = 8

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from attnlab.attention import attention
 from attnlab.positions import rotary, sinusoidal
-from attnlab.widgets.figure import STATIC, Figure, matrix_of, table_of
+from attnlab.tables import table_of
+from attnlab.widgets.figure import STATIC, Figure, matrix_of
 
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi", "relative")
 LAST = 31

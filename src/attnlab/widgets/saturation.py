@@ -12,7 +12,8 @@ import traitlets
 from torch import Tensor
 
 from attnlab import scores as score_functions
-from attnlab.widgets.figure import STATIC, Figure, matrix_of, table_of
+from attnlab.tables import table_of
+from attnlab.widgets.figure import STATIC, Figure, matrix_of
 
 ROWS, KEYS, WIDEST = 64, 8, 1024
 WIDTHS = tuple(2**p for p in range(11))

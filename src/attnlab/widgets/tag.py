@@ -5,8 +5,9 @@ from __future__ import annotations
 import traitlets
 from torch import Tensor
 
+from attnlab.tables import table_of
 from attnlab.tagging import shipped
-from attnlab.widgets.figure import STATIC, Figure, table_of
+from attnlab.widgets.figure import STATIC, Figure
 
 
 class TagSentence(Figure):

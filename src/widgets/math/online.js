@@ -25,7 +25,7 @@ export function byTiles(scores, values, tile, rescale) {
     const to = Math.min(from + tile, scores.length);
     const part = scores.slice(from, to);
     const grown = rescale ? Math.max(max, ...part) : 0;
-    const factor = rescale && max !== -Infinity ? Math.exp(max - grown) : 1;
+    const factor = rescale ? Math.exp(max - grown) : 1; // 0 for the first tile: nothing is held before it
     const powers = part.map((score) => hold(Math.exp(score - grown)));
     sum = hold(sum * factor + powers.reduce((a, b) => a + b, 0));
     total = hold(total * factor + powers.reduce((a, b, i) => a + b * values[from + i], 0));

@@ -34,7 +34,8 @@ export function figure(definition) {
       const bar = h("div", { class: "attnlab-bar", role: "group", "aria-label": `${definition.title}: actions` });
       const root = h(
         "div",
-        { class: "attnlab-root", "data-lm-suppress-shortcuts": "true", "data-figure": definition.name },
+        // JupyterLab would take keys for its own (d twice deletes the cell) unless what has the focus says not to.
+        { class: "attnlab-root", "data-figure": definition.name, on: { focusin: leaveKeys } },
         body,
         problem,
         status,
@@ -140,6 +141,11 @@ function save(svg, name) {
   h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10000);
   return `Saved ${name}.`;
+}
+
+/** @param {FocusEvent} event */
+function leaveKeys(event) {
+  /** @type {Element} */ (event.target).setAttribute("data-lm-suppress-shortcuts", "true");
 }
 
 /** @param {HTMLElement} el */

@@ -1,0 +1,83 @@
+"""Tables of text in a page: real ones, that a screen reader can walk through and a phone can scroll."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+
+def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a table of text in HTML; nothing in it is read as markup.
+
+    Args:
+        head: the names of the columns.
+        rows: the cells; the first of each row names it.
+
+    Returns:
+        A `<table>` element.
+
+    >>> table_of(["a"], [["<b>"]]).count("&lt;b&gt;")
+    1
+    """
+    top = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(first)}</th>'
+        + "".join(f"<td>{html.escape(text)}</td>" for text in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def show(head: Sequence[str], rows: Sequence[Sequence[object]], *, about: str) -> None:
+    """Display a table in a notebook and in the book; where there is no HTML, as columns of text.
+
+    Args:
+        head: the names of the columns.
+        rows: the cells, turned into text with `str`; the first of each row names it.
+        about: what the table tells, in words, for readers who do not see it.
+
+    Raises:
+        ValueError: about is empty, or a row has more or fewer cells than the head.
+
+    >>> show(["n", "cost"], [[1, 2.5], [10, 25]], about="cost by length")
+    n   cost
+    1    2.5
+    10    25
+    """
+    from IPython.display import display
+
+    if not about.strip():
+        raise ValueError(f"about must say in words what the table tells, got {about!r}")
+    cells = [[str(cell) for cell in row] for row in rows]
+    for row in cells:
+        if len(row) != len(head):
+            raise ValueError(f"a row must have {len(head)} cells, as the head has, got {len(row)}: {row}")
+    display(_Table([str(name) for name in head], cells, about))
+
+
+class _Table:
+    """What a notebook shows: the table where it can, aligned text everywhere else."""
+
+    def __init__(self, head: list[str], rows: list[list[str]], about: str) -> None:
+        self.head, self.rows, self.about = head, rows, about
+
+    def __repr__(self) -> str:
+        lines = [self.head, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(_line(line, widths) for line in lines)
+
+    def _repr_html_(self) -> str:
+        table = table_of(self.head, self.rows)
+        table = table.replace("<td>", '<td class="num">').replace(
+            '<th scope="col">', '<th scope="col" class="num">'
+        )
+        table = table.replace('<th scope="col" class="num">', '<th scope="col">', 1)
+        label = html.escape(self.about, quote=True)
+        place = 'class="attnlab-scroll" role="group" tabindex="0" style="margin: 0.9rem 0"'
+        return f'<div {place} aria-label="{label}">{table}</div>'
+
+
+def _line(cells: list[str], widths: list[int]) -> str:
+    first, *rest = zip(cells, widths, strict=True)
+    return "  ".join([first[0].ljust(first[1]), *(cell.rjust(width) for cell, width in rest)]).rstrip()

@@ -1,0 +1,77 @@
+"""What a cache of keys and values keeps and refuses; decoding with it is tested in test_multihead."""
+
+import pytest
+import torch
+
+from attnlab.cache import KVCache, kv_cache_bytes
+
+
+def test_keys_and_values_may_have_widths_of_their_own():
+    cache = KVCache(2, 3, 5, 4, d_v=7)
+    k, v = torch.randn(2, 3, 4, 4), torch.randn(2, 3, 4, 7)
+    cache.append(k[:, :, :1], v[:, :, :1])
+    keys, values = cache.append(k[:, :, 1:], v[:, :, 1:])
+    assert torch.equal(keys, k)
+    assert torch.equal(values, v)
+
+
+def test_it_lies_where_and_in_what_dtype_it_was_asked_for():
+    cache = KVCache(1, 2, 3, 4, device="meta", dtype=torch.bfloat16)
+    room = torch.empty(1, 2, 1, 4, device="meta", dtype=torch.bfloat16)
+    for kept in cache.append(room, room):
+        assert kept.device.type == "meta"
+        assert kept.dtype == torch.bfloat16
+
+
+def test_clear_forgets_and_keeps_the_room():
+    cache = KVCache(1, 1, 2, 1)
+    first, _ = cache.append(torch.ones(1, 1, 2, 1), torch.ones(1, 1, 2, 1))
+    cache.clear()
+    assert cache.length == 0
+    again, _ = cache.append(torch.zeros(1, 1, 1, 1), torch.zeros(1, 1, 1, 1))
+    assert again.flatten().tolist() == [0]
+    assert again.data_ptr() == first.data_ptr()
+
+
+def test_numbers_of_parameters_may_be_kept_without_a_gradient_and_not_with_one():
+    wanted, plain = torch.ones(1, 1, 1, 2, requires_grad=True), torch.ones(1, 1, 1, 2)
+    cache = KVCache(1, 1, 4, 2)
+    for pair in ((wanted, plain), (plain, wanted)):
+        with pytest.raises(RuntimeError, match="decode under"):
+            cache.append(*pair)
+        with torch.no_grad():
+            cache.append(*pair)
+    assert cache.length == 2
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 1, 4), (2, 1, 1, 4), (2, 3, 1, 1), (3, 1, 4)])
+@pytest.mark.parametrize("which", ["k", "v"])
+def test_what_would_be_spread_over_a_batch_or_over_heads_is_refused(which, shape):
+    cache = KVCache(2, 3, 5, 4)
+    good = {"k": torch.ones(2, 3, 1, 4), "v": torch.ones(2, 3, 1, 4)}
+    with pytest.raises(ValueError, match=rf"{which} must have shape \(2, 3, 1, 4\), got"):
+        cache.append(**(good | {which: torch.ones(shape)}))
+    assert cache.length == 0
+
+
+def test_a_full_cache_refuses_one_more_and_stays_as_it_was():
+    cache = KVCache(1, 1, 3, 2)
+    kept, _ = cache.append(torch.ones(1, 1, 3, 2), torch.ones(1, 1, 3, 2))
+    with pytest.raises(ValueError, match=r"capacity = 3 tokens; it holds 3, and 1 more"):
+        cache.append(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 2))
+    assert cache.length == 3
+    assert kept.eq(1).all()
+
+
+def test_bytes_of_a_published_shape_and_of_nothing():
+    assert kv_cache_bytes(32, 8, 128, 8192, batch=16) == 16 * 2**30
+    assert kv_cache_bytes(32, 8, 128, 0) == 0
+    with pytest.raises(ValueError, match="bytes_per_number must be at least 1, got 0"):
+        kv_cache_bytes(1, 1, 1, 1, bytes_per_number=0)
+
+
+@pytest.mark.parametrize("name", ["batch", "n_kv_heads", "capacity", "d_head", "d_v"])
+def test_a_cache_without_room_is_refused(name):
+    sizes = {"batch": 1, "n_kv_heads": 1, "capacity": 1, "d_head": 1, "d_v": 1} | {name: 0}
+    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
+        KVCache(**sizes)

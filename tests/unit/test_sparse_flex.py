@@ -1,0 +1,69 @@
+"""The same patterns on FlexAttention, which the CPU runs without compiling it: its masks, not its speed."""
+
+import pytest
+import torch
+
+from attnlab import masks, sparse
+from attnlab.attention import attention
+from attnlab.sparse import flex
+
+pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile:UserWarning")
+
+FORMS = {
+    "window": lambda *x, **o: sparse.window(*x, 20, 3, **o),
+    "causal window": lambda *x, **o: sparse.window(*x, 20, 0, **o),
+    "big_bird": lambda *x, **o: sparse.big_bird(*x, 9, 4, tokens=[0, 77], count=2, block=16, **o),
+    "causal big_bird": lambda *x, **o: sparse.big_bird(
+        *x, 9, tokens=[3], count=1, block=8, seed=4, is_causal=True, **o
+    ),
+}
+
+
+@pytest.mark.parametrize("n", [1, 150, 257])
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize("name", FORMS)
+def test_both_engines_agree(name, hidden, n):
+    torch.manual_seed(0)
+    if n == 1 and "big_bird" in name:
+        n = 130
+    q, k, v = (torch.randn(2, 3, n, 16) for _ in range(3))
+    key_mask = masks.padding([n, n // 2], n) if hidden else None  # the second text may be empty
+    with torch.no_grad():
+        one, other = (FORMS[name](q, k, v, key_mask=key_mask, engine=e) for e in ("flex", "tiles"))
+    assert one.shape == other.shape
+    assert (one - other).abs().max() < 1e-5
+    if hidden and n == 1:
+        assert (one[1] == 0).all()
+
+
+def test_any_leading_dimensions_and_a_scale():
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 2, 3, 140, 16) for _ in range(3))
+    keep = masks.padding([140, 30], 140)[:, 0]
+    with torch.no_grad():
+        out = sparse.window(q, k, v, 5, key_mask=keep, scale=0.5, engine="flex")
+        dense = attention(q, k, v, mask=masks.window(140, 5) & keep[:, None, None, None], scale=0.5)
+        assert (out - dense).abs().max() < 1e-5
+        alone = sparse.window(q[0, 0, 0], k[0, 0, 0], v[0, 0, 0], 5, scale=0.5, engine="flex")
+    assert (alone - dense[0, 0, 0]).abs().max() < 1e-5
+
+
+class OnGpu:
+    """What the choice looks at, of a tensor that this machine may not be able to hold."""
+
+    def __init__(self, d, dtype=torch.float16):
+        self.is_cuda, self.shape, self.dtype = True, (2, 4, 1024, d), dtype
+
+
+def test_the_engine_is_chosen_by_device_width_and_dtype():
+    cpu = torch.zeros(1, 64)
+    assert not flex.picks_flex("auto", cpu, cpu)
+    assert flex.picks_flex("flex", cpu, cpu)
+    assert flex.picks_flex("auto", OnGpu(64), OnGpu(64))
+    assert flex.picks_flex("auto", OnGpu(16, torch.float32), OnGpu(64))
+    assert not flex.picks_flex("tiles", OnGpu(64), OnGpu(64))
+    assert not flex.picks_flex("auto", OnGpu(8), OnGpu(64))
+    assert not flex.picks_flex("auto", OnGpu(64), OnGpu(8))
+    assert not flex.picks_flex("auto", OnGpu(64, torch.float64), OnGpu(64))
+    with pytest.raises(ValueError, match="engine must be auto, tiles, flex; got 'triton'"):
+        sparse.window(cpu, cpu, cpu, 1, engine="triton")
