@@ -8,8 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnlab.checks.chapter13 import _Largest as Largest
 from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_pair, want_tensor
+from attnlab.checks.watch import Watch as Largest
 
 
 def _draw(seed: int, *shape: int) -> Tensor:

@@ -1,4 +1,4 @@
-# expect: it builds the n × n mask
+# expect: it builds n × n masks
 from attnlab import masks
 
 
