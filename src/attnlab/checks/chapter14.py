@@ -232,4 +232,4 @@ def write(answer: Callable) -> str:
             raise Wrong(
                 f"With beta = {beta} and a state of 3 by 2 the answer is another. Use beta as it is given."
             )
-    return "The old answer is taken away, the new one written; other keys keep theirs."
+    return "The old answer is taken away, the new one written; orthogonal keys keep theirs."
