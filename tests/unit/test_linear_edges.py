@@ -208,6 +208,23 @@ def test_the_gate_has_the_slope_of_its_definition():
     )
 
 
+def test_gates_of_exactly_0_and_1_mean_the_same_in_every_form():
+    inputs = draw(16, (13, 4), (13, 4), (13, 3))
+    gate = torch.tensor([1, 1, 1, 0.5, 0, 0, 1, 0.3, 1, 0, 1, 1, 0.9], dtype=torch.float64)[:, None]
+    seen = torch.arange(13) != 3
+    for mask, empty in ((None, 3), (seen[None], 4)):
+        results = []
+        for form in ("recurrent", "parallel", "chunked"):
+            leaves = [x.clone().requires_grad_() for x in inputs]
+            out = linear_attention(*leaves, gate=gate, mask=mask, is_causal=True, form=form, chunk_size=4)
+            assert (out[:empty] == 0).all()
+            assert (out[empty:] != 0).all()
+            results.append([out, *torch.autograd.grad(out.square().sum(), leaves)])
+        for others in results[1:]:
+            for a, b in zip(others, results[0], strict=True):
+                torch.testing.assert_close(a, b)
+
+
 def test_decoding_with_a_gate_and_hidden_tokens_continues_the_sequence():
     q, k, v, gate = draw(11, (2, 9, 4), (2, 9, 4), (2, 9, 3), (2, 9, 1))
     gate, keep = gate.sigmoid(), torch.arange(9) != 4

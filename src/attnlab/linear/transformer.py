@@ -78,9 +78,13 @@ def linear_attention(
         if chunk_size is None:
             scaled = gate is not None or hasattr(features, "scaled")
             chunk_size = 128 if is_causal and scaled else 256
-        if gate is not None:
-            gate = gate.clamp(min=torch.finfo(gate.dtype).tiny).log()
-        return kernel_scan(features, q, k, v, keep, gate, is_causal=is_causal, chunk_size=chunk_size)
+        log = None if gate is None else gate.clamp(min=torch.finfo(gate.dtype).tiny).log()
+        out = kernel_scan(features, q, k, v, keep, log, is_causal=is_causal, chunk_size=chunk_size)
+        if gate is None:
+            return out
+        # A gate of 1 writes nothing. In logarithms that is next to nothing, and would count where it is all.
+        written = gate < 1 if keep is None else (gate < 1) & keep
+        return out.masked_fill(written.cumsum(-2) == 0, 0.0)
     if form == "parallel":
         return _parallel(features, q, k, v, keep, gate, is_causal)
 
@@ -138,8 +142,8 @@ def _parallel(features, q, k, v, keep, gate, is_causal) -> Tensor:
     """The definition, with its (n_q, n_k) weights."""
     weights = features(q) @ features(k).mT
     if gate is not None:  # key j is written with 1 - g_j and forgotten by every later gate
-        log = gate.double().log() if keep is None else gate.double().log().masked_fill(~keep, 0.0)
-        passed = log.cumsum(-2)
+        log = gate.double().clamp(min=torch.finfo(torch.float64).tiny).log()  # two gates of 0: no ∞ - ∞
+        passed = (log if keep is None else log.masked_fill(~keep, 0.0)).cumsum(-2)
         faded = (passed - passed.mT).clamp(max=0.0).exp() * (1 - gate.mT)
         weights = weights * faded.to(weights.dtype)
     if keep is not None:
