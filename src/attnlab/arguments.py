@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 
@@ -64,3 +65,23 @@ def has_width(name: str, x: Tensor, width: int) -> None:
     """
     if x.dim() < 2 or x.shape[-1] != width:
         raise ValueError(f"{name} must have shape (..., n, {width}), got {tuple(x.shape)}")
+
+
+def no_second_derivative(what: str, instead: str) -> None:
+    """Refuse, within a backward pass written by hand, to be differentiated itself.
+
+    Args:
+        what: the caller's name for itself.
+        instead: what has a second derivative.
+
+    Raises:
+        RuntimeError: autograd records the backward pass, as `create_graph=True` makes it do. Without this a
+            second derivative would come out, silently without the part that runs through here.
+
+    >>> no_second_derivative("this form", "the other form")
+    Traceback (most recent call last):
+    ...
+    RuntimeError: this form has no second derivative (create_graph=True); the other form has one
+    """
+    if torch.is_grad_enabled():
+        raise RuntimeError(f"{what} has no second derivative (create_graph=True); {instead} has one")

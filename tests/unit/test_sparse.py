@@ -290,3 +290,11 @@ x = torch.zeros(2, 3, 8, 4)
 def test_errors_name_the_argument(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+@every_form
+def test_a_second_derivative_is_refused_and_says_so(name):
+    form, _ = FORMS[name]
+    x = [torch.randn(1, 1, 150, 4).requires_grad_() for _ in range(3)]
+    with pytest.raises(RuntimeError, match="sparse attention has no second derivative"):
+        torch.autograd.grad(form(*x).square().sum(), x[0], create_graph=True)

@@ -17,9 +17,8 @@ from collections.abc import Sequence
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from attnlab.arguments import at_least
+from attnlab.arguments import at_least, no_second_derivative
 
 State = tuple[Tensor, ...]
 Pieces = list[Tensor]
@@ -104,7 +103,7 @@ def fade(x: Tensor, like: Tensor) -> Tensor:
 def cut(sequences: Sequence[Tensor], chunk_size: int):
     """Yield, chunk by chunk, the pieces (batch, c, d) of every sequence, in the dtype of the work."""
     for pieces in zip(*(x.split(chunk_size, dim=-2) for x in sequences), strict=True):
-        pieces = [x if x.dim() == 3 else x.reshape(-1, *x.shape[-2:]) for x in pieces]
+        pieces = [x if x.dim() == 3 else x.reshape(x.shape[:-2].numel(), *x.shape[-2:]) for x in pieces]
         yield [x if x.dtype in WORKING else x.to(torch.float32) for x in pieces]
 
 
@@ -125,7 +124,7 @@ def _walk(step, state, sequences, chunk_size, states=None):
             places = iter(whole.split(chunk_size, dim=-2))
         next(places).copy_(out)
     whole = torch.cat(outs, dim=-2).to(dtype) if outs else whole
-    return whole if whole is None else whole.view(*sequences[0].shape[:-1], -1), state
+    return whole if whole is None else whole.view(*sequences[0].shape[:-1], whole.shape[-1]), state
 
 
 class _Scan(torch.autograd.Function):
@@ -142,14 +141,18 @@ class _Scan(torch.autograd.Function):
         return out, *state
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, d_out, *d_state):
+        no_second_derivative("the chunked form", "form='recurrent'")
         out, *sequences = ctx.saved_tensors
         wanted = ctx.needs_input_grad[3 + ctx.n_state :]
+        if d_out is None and all(d is None for d in d_state):  # nothing flows back through here
+            zeros = (torch.zeros_like(x) if w else None for x, w in zip(sequences, wanted, strict=True))
+            return None, None, None, *d_state, *zeros
         grads = [torch.empty_like(x, memory_format=torch.contiguous_format) if w else None
                  for x, w in zip(sequences, wanted, strict=True)]  # fmt: skip
         views = [
-            None if g is None else g.view(-1, *g.shape[-2:]).split(ctx.chunk_size, dim=-2) for g in grads
+            None if g is None else g.view(g.shape[:-2].numel(), *g.shape[-2:]).split(ctx.chunk_size, dim=-2)
+            for g in grads
         ]
         extra = [x for x in (out, d_out) if x is not None]
         rows = list(zip(*(x.split(ctx.chunk_size, dim=-2) for x in (*sequences, *extra)), strict=True))

@@ -127,16 +127,16 @@ class _Fold:
     """
 
     def __init__(self, piece: Tensor, wanted: bool):
-        self.batch, n = piece.shape[:2]
-        self.parts = n // INNER if wanted and n % INNER == 0 else 1
+        self.batch, self.n = piece.shape[:2]
+        self.parts = self.n // INNER if wanted and self.n % INNER == 0 else 1
 
     def __call__(self, x: Tensor) -> Tensor:
         """Fold (batch, n, d) to (batch * parts, n / parts, d)."""
-        return x.reshape(self.batch * self.parts, -1, x.shape[-1])
+        return x.reshape(self.batch * self.parts, self.n // self.parts, x.shape[-1])
 
     def back(self, x: Tensor) -> Tensor:
         """Undo it."""
-        return x.view(self.batch, -1, x.shape[-1])
+        return x.view(self.batch, self.n, x.shape[-1])
 
     def states(self, memory: Tensor, kept: Tensor, fk: Tensor, end: Tensor) -> tuple[Tensor, Tensor]:
         """Return the state before each part, (batch * parts, m, d_v + 1), and the one after the last."""

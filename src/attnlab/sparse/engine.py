@@ -18,8 +18,8 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from attnlab.arguments import no_second_derivative
 from attnlab.sparse.tiles import HIDDEN, Layer, Step, portions
 
 LOG2E = math.log2(math.e)
@@ -83,8 +83,8 @@ class _Attend(torch.autograd.Function):
         return out.to(v.dtype), empty
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, grad, _):
+        no_second_derivative("sparse attention", "attention(q, k, v, mask=..., need_weights=True)")
         q, k, v, out, top, total, key_bias = ctx.saved_tensors
         exact, scale, layers = top.dtype, ctx.scale, ctx.layers
         make = torch.empty_like if ctx.stored else torch.zeros_like
