@@ -113,7 +113,8 @@ def test_a_page_is_light(site):
         print(f"{name}: {own // 1000} kB beyond the theme, {total // 1000} kB in all, {len(sizes)} requests")
         assert len(sizes) > 10
         assert own < 420_000
-        assert total < 600_000
+        assert total < 580_000
+        assert not any("searchindex" in url for url in sizes)  # it grows with the book: for the search page only
 
 
 def weight(response) -> dict[str, int]:
