@@ -114,7 +114,7 @@ def test_a_page_is_light(site):
         assert len(sizes) > 10
         assert own < 420_000
         assert total < 580_000
-        assert not any("searchindex" in url for url in sizes)  # it grows with the book: for the search page only
+        assert not any("searchindex" in url for url in sizes)  # it grows with the book
 
 
 def weight(response) -> dict[str, int]:
