@@ -6,12 +6,13 @@ import html
 from collections.abc import Sequence
 
 
-def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table_of(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
     """Write a table of text in HTML; nothing in it is read as markup.
 
     Args:
         head: the names of the columns.
         rows: the cells; the first of each row names it.
+        numbers: mark all columns but the first as numbers, which the page sets to the right.
 
     Returns:
         A `<table>` element.
@@ -19,10 +20,13 @@ def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     >>> table_of(["a"], [["<b>"]]).count("&lt;b&gt;")
     1
     """
-    top = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
+    kind = ' class="num"' if numbers else ""
+    top = "".join(
+        f'<th scope="col"{kind if at else ""}>{html.escape(text)}</th>' for at, text in enumerate(head)
+    )
     body = "".join(
         f'<tr><th scope="row">{html.escape(first)}</th>'
-        + "".join(f"<td>{html.escape(text)}</td>" for text in rest)
+        + "".join(f"<td{kind}>{html.escape(text)}</td>" for text in rest)
         + "</tr>"
         for first, *rest in rows
     )
@@ -68,11 +72,7 @@ class _Table:
         return "\n".join(_line(line, widths) for line in lines)
 
     def _repr_html_(self) -> str:
-        table = table_of(self.head, self.rows)
-        table = table.replace("<td>", '<td class="num">').replace(
-            '<th scope="col">', '<th scope="col" class="num">'
-        )
-        table = table.replace('<th scope="col" class="num">', '<th scope="col">', 1)
+        table = table_of(self.head, self.rows, numbers=True)
         label = html.escape(self.about, quote=True)
         place = 'class="attnlab-scroll" role="group" tabindex="0" style="margin: 0.9rem 0"'
         return f'<div {place} aria-label="{label}">{table}</div>'

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_pair, want_tensor
-from attnlab.checks.watch import Watch as Largest
+from attnlab.checks.watch import Watch
 
 
 def _draw(seed: int, *shape: int) -> Tensor:
@@ -171,9 +171,9 @@ def causal_linear(answer: Callable) -> str:
     if not near(got, weights @ v / weights.sum(-1, keepdim=True), 1e-4):
         raise Wrong("With a batch the answer changes. Each text needs a state of its own.")
     q, k, v, gate = _text(9, 64, m=2, d=2)
-    with Largest() as largest:
+    with Watch() as watch:
         call(answer, q, k, v, gate)
-    if largest.numbers >= 64 * 64:
+    if watch.numbers >= 64 * 64:
         raise Wrong("It makes a tensor of n × n numbers. Carry a state from token to token instead.")
     return "A matrix and a vector run along and fade, and every token reads what is written so far."
 

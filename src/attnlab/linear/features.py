@@ -136,7 +136,10 @@ class PositiveFeatures:
         return angles.sub_(top).exp_(), scale - math.log(self.projection.shape[0]) / 2
 
     def pull(self, x: Tensor, phi: Tensor, d_phi: Tensor, with_scale: bool = False) -> Tensor:
-        """Return the gradient of x from that of the features, used up; through their scale or not."""
+        """Return the gradient of x, given that of the features, which is overwritten.
+
+        With `with_scale` what passes through the scale is added.
+        """
         x, projection = self._prepared(x)
         d_angles = d_phi.mul_(phi)
         d_x = d_angles @ projection

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attnlab.arguments import at_least
 from attnlab.attention import attention
-from attnlab.patterns import positions, random_blocks
+from attnlab.patterns import positions, random_blocks, random_keys
 from attnlab.sparse.band import band, in_window, tile_size
 from attnlab.sparse.flex import Engine, Visible, flex, picks_flex
 from attnlab.sparse.inputs import along, check
@@ -103,8 +103,7 @@ def _visible(
     """Return the pattern as FlexAttention wants it."""
     is_global = torch.zeros(n, dtype=torch.bool, device=device)
     is_global[list(tokens)] = True
-    table = random_blocks(n, count, seed=seed, block=block).to(device)
-    drawn = torch.zeros(len(table), len(table), dtype=torch.bool, device=device).scatter_(1, table, True)
+    drawn = random_keys(-(-n // block), count, seed=seed, device=device)  # of blocks, not of tokens
     window = in_window(before, after, device)
 
     def visible(batch: Tensor, head: Tensor, i: Tensor, j: Tensor) -> Tensor:

@@ -182,7 +182,7 @@ def _scores(step: Step, q: Tensor, k: Tensor, key_bias: Tensor | None) -> Tensor
     """Return biased scores (heads * count, rows, columns)."""
     s = torch.bmm(q, k.transpose(1, 2))
     bias = step.bias()
-    if bias is not None:  # added in place: baddbmm would spread it out first, and takes twice as long
+    if bias is not None:  # added in place: baddbmm would spread it out first
         s.unflatten(0, (-1, step.count)).add_(bias)
     if key_bias is not None:
         s += step.keys(key_bias).transpose(1, 2)

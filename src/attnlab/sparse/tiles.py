@@ -125,8 +125,8 @@ class Step:
 def portions(layer: Layer, heads: int, most: int) -> Iterator[tuple[slice, list[Step]]]:
     """Yield heads and what to compute for them, in steps of about `most` scores.
 
-    A step holds many tiles of one head, or where a kind of tile comes once, that tile of many heads; heads
-    with an order of their own come one by one unless `most` is as large as a GPU wants it.
+    As many heads come together as have no more scores than that between them. Of a head that has more, a step
+    holds some of the tiles.
     """
     for tiles in [layer.tiles] if layer.order is not None else [(kind,) for kind in layer.tiles]:
         scores = sum(kind.count * kind.queries.size * kind.keys.size for kind in tiles)
