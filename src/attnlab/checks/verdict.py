@@ -50,7 +50,7 @@ def exercise(name: str, answer: str) -> Callable:
     """Register a checker.
 
     Args:
-        name: the exercise's name, chapter first, as in "01-mixture".
+        name: the exercise's name, chapter first, as in "why-mixture".
         answer: what the reader's function is called.
 
     Returns:
@@ -79,7 +79,7 @@ def judge(name: str, answer: Callable) -> Verdict:
         ValueError: there is no exercise of that name.
         TypeError: the answer is not a function.
 
-    >>> judge("01-mixture", lambda x, scores: x).status
+    >>> judge("why-mixture", lambda x, scores: x).status
     'wrong'
     """
     if name not in EXERCISES:
@@ -105,7 +105,7 @@ def check(name: str, answer: Callable) -> None:
         ValueError: there is no exercise of that name.
         TypeError: the answer is not a function.
 
-    >>> check("01-bag", lambda x: x.mean(-2, keepdim=True).expand_as(x))
+    >>> check("why-bag", lambda x: x.mean(-2, keepdim=True).expand_as(x))
     ✓ Every row is the mean of all rows of its own sentence, for any batch.
     """
     print(judge(name, answer))

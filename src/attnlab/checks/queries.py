@@ -14,7 +14,7 @@ def _draw(seed: int, *shape: int) -> torch.Tensor:
     return 0.7 * torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-@exercise("03-self-attention", "self_attention")
+@exercise("queries-self-attention", "self_attention")
 def self_attention(answer: Callable) -> str:
     """Examine single-head self-attention: three projections, scaled scores, softmax of each row, the sum."""
     x, w_q, w_k, w_v = _draw(1, 4, 3), _draw(2, 3, 5), _draw(3, 3, 5), _draw(4, 3, 2)
@@ -56,7 +56,7 @@ def self_attention(answer: Callable) -> str:
     return "Three projections, scaled scores, softmax of each row, weighted sum: with a batch too."
 
 
-@exercise("03-columns", "attention_columns")
+@exercise("queries-columns", "attention_columns")
 def attention_columns(answer: Callable) -> str:
     """Examine attention for tokens stored as columns, O = V softmax(Kᵀ Q / sqrt(d_k))."""
     q, k, v = _draw(6, 5, 3), _draw(7, 5, 4), _draw(8, 2, 4)  # d_k = 5; three queries, four keys
@@ -82,7 +82,7 @@ def attention_columns(answer: Callable) -> str:
     return "Tokens as columns: the transpose of our convention, and nothing else."
 
 
-@exercise("03-shapes", "shapes")
+@exercise("queries-shapes", "shapes")
 def shapes(answer: Callable) -> str:
     """Examine the shapes of every intermediate, from the five sizes."""
     for batch, n, d_model, d_k, d_v in ((50, 5, 3, 7, 4), (2, 3, 8, 1, 6)):

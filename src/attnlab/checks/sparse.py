@@ -1,4 +1,4 @@
-"""Checkers of chapter 13, Sparse attention."""
+"""Checkers of chapter 14, Sparse attention."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _whole(got: Any, what: str) -> int:
         raise Wrong(f"It should return a whole number{what}, it returned {type(got).__name__}.") from None
 
 
-@exercise("13-strided", "strided_mask")
+@exercise("sparse-strided", "strided_mask")
 def strided(answer: Callable) -> str:
     """Examine the causal strided mask."""
     cases = ((13, 3), (17, 5), (4, 6), (6, 1))
@@ -54,7 +54,7 @@ def strided(answer: Callable) -> str:
     return "Neighbours within the stride, every stride-th token beyond, nothing ahead."
 
 
-@exercise("13-block-window", "block_window")
+@exercise("sparse-block-window", "block_window")
 def block_window(answer: Callable) -> str:
     """Examine a causal window by blocks: its values, its gradients and the memory it takes."""
     shape, d_v, w = (2, 3, 22, 5), 6, 4
@@ -184,7 +184,7 @@ def _masks() -> list[tuple[Tensor, int, str, str]]:
     ]  # fmt: skip
 
 
-@exercise("13-layers", "layers_needed")
+@exercise("sparse-layers", "layers_needed")
 def layers_needed(answer: Callable) -> str:
     """Examine how many layers it takes until reach grows no more."""
     cases, found = _masks(), []
@@ -221,7 +221,7 @@ def layers_needed(answer: Callable) -> str:
     return "One product a layer, turned into yes or no each time, until nothing is added."
 
 
-@exercise("13-stride", "best_stride")
+@exercise("sparse-stride", "best_stride")
 def best_stride(answer: Callable) -> str:
     """Examine the cheapest stride of the causal strided mask, by exact count."""
     sizes = (1, 3, 4, 57, 60, 61, 79, 101, 105)  # together they tell the mistakes apart

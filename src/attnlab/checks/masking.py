@@ -16,7 +16,7 @@ def _draw(seed: int, *shape: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-@exercise("06-both-masks", "mask_for")
+@exercise("masking-both", "mask_for")
 def both_masks(answer: Callable) -> str:
     """Examine a boolean mask (batch, n, n) that is causal and hides padding."""
     lengths, n = torch.tensor([2, 5, 3]), 5
@@ -69,7 +69,7 @@ def both_masks(answer: Callable) -> str:
     return "Causal and padding: columns are hidden, each sentence has its own mask, True = may attend."
 
 
-@exercise("06-masked-softmax", "masked_softmax")
+@exercise("masking-softmax", "masked_softmax")
 def masked_softmax(answer: Callable) -> str:
     """Examine a masked softmax: order, hidden extremes, half precision, the empty row and its gradient."""
     s = _draw(1, 2, 3, 4)
@@ -143,7 +143,7 @@ def _empty_row(answer: Callable) -> str:
     return "Hidden before the softmax, in every precision; an empty row gives zeros, forward and backward."
 
 
-@exercise("06-leaking-pairs", "leaking_pairs")
+@exercise("masking-leaks", "leaking_pairs")
 def leaking_pairs(answer: Callable) -> str:
     """Examine a leak finder on models whose leaks are known, one of them behind a layer norm."""
     n, d = 5, 4
@@ -228,7 +228,7 @@ def _narrow_leak(x: Tensor) -> Tensor:
     return out + stray
 
 
-@exercise("06-paint", "painted")
+@exercise("masking-paint", "painted")
 def paint(answer: Callable) -> str:
     """Examine a painted mask: two documents of three tokens, a prefix of two in the first, causal."""
     got = call(answer)

@@ -16,7 +16,7 @@ def _alike(a: float, b: float) -> bool:
     return math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-9)
 
 
-@exercise("04-variance", "score_variance")
+@exercise("scaling-variance", "score_variance")
 def score_variance(answer: Callable) -> str:
     """Examine Var(q·k) for entries of any means and variances."""
     d, a, s, b, t = 5, 1.5, 0.36, -0.4, 1.2
@@ -53,7 +53,7 @@ def score_variance(answer: Callable) -> str:
     return "The variance of a score, for any means and variances; d when they are 0 and 1."
 
 
-@exercise("04-mean", "predict_mean")
+@exercise("scaling-mean", "predict_mean")
 def predict_mean(answer: Callable) -> str:
     """Examine the mean of a matrix of scores and its standard error, with shared queries and keys."""
     n_q, n_k, d, a, s, b, t = case = (3, 5, 4, 1.5, 0.36, -0.4, 1.2)
@@ -107,7 +107,7 @@ def _pair(result: Any) -> tuple[float, float]:
     return want_number(mean, "The mean"), want_number(error, "The standard error")
 
 
-@exercise("04-fourth", "square_error")
+@exercise("scaling-fourth", "square_error")
 def square_error(answer: Callable) -> str:
     """Examine the standard error of the mean squared score, for entries of mean zero and any shape."""
     n_q, n_k, d, s, s4, t, t4 = case = (3, 5, 4, 2.0, 5.0, 0.5, 0.9)
@@ -155,7 +155,7 @@ def square_error(answer: Callable) -> str:
     return "Any shape of entries, by its fourth moment; for coins sharing makes no difference."
 
 
-@exercise("04-unit-scores", "unit_weights")
+@exercise("scaling-unit-scores", "unit_weights")
 def unit_weights(answer: Callable) -> str:
     """Examine weights whose scores have unit variance when inputs and projections are N(0, 1)."""
     draw = torch.Generator().manual_seed(41)
@@ -205,7 +205,7 @@ def unit_weights(answer: Callable) -> str:
     return "Scores of unit variance, from the shapes alone, whatever the two widths are."
 
 
-@exercise("04-fair", "compare")
+@exercise("scaling-fair", "compare")
 def compare(answer: Callable) -> str:
     """Examine a comparison of divisors, each at its own best rate, by a training that notes how it is called."""
     d_k, rates = 9, (0.1, 0.3, 1.0)

@@ -14,7 +14,7 @@ def _draw(seed: int, *shape: int) -> torch.Tensor:
     return 0.7 * torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-@exercise("07-split-heads", "split_heads")
+@exercise("heads-split", "split_heads")
 def split_heads(answer: Callable) -> str:
     """Examine the cut of a width into heads: (..., n, heads * d_head) to (..., heads, n, d_head)."""
     x = _draw(1, 2, 3, 8)  # batch 2, n 3, width 8: with 4 heads d_head = 2, so no two sizes that matter agree
@@ -55,7 +55,7 @@ def split_heads(answer: Callable) -> str:
     return "Every head holds its own columns of every token, with a batch or without."
 
 
-@exercise("07-merge-heads", "merge_heads")
+@exercise("heads-merge", "merge_heads")
 def merge_heads(answer: Callable) -> str:
     """Examine the way back: (..., heads, n, d_head) to (..., n, heads * d_head)."""
     x = _draw(3, 2, 4, 3, 5)
@@ -90,7 +90,7 @@ def merge_heads(answer: Callable) -> str:
     return "The heads stand side by side again: it undoes the split exactly."
 
 
-@exercise("07-grouped-query", "grouped_query")
+@exercise("heads-grouped-query", "grouped_query")
 def grouped_query(answer: Callable) -> str:
     """Examine grouped-query attention: neighbouring query heads share a key-value head."""
     q, k, v = _draw(5, 2, 6, 4, 5), _draw(6, 2, 2, 3, 5), _draw(7, 2, 2, 3, 7)  # six heads share two
@@ -168,7 +168,7 @@ def grouped_query(answer: Callable) -> str:
     return "Neighbouring query heads share a key-value head: grouped-query, down to multi-query."
 
 
-@exercise("07-cache-bytes", "cache_bytes")
+@exercise("heads-cache-bytes", "cache_bytes")
 def cache_bytes(answer: Callable) -> str:
     """Examine the bytes that cached keys and values take."""
     for layers, heads, kv_heads, d_head, n, batch, size in ((5, 12, 3, 7, 11, 13, 4), (2, 4, 4, 3, 5, 1, 2)):

@@ -1,4 +1,4 @@
-"""Checkers of chapter 12, What it costs."""
+"""Checkers of chapter 13, What it costs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _named(got: float, want: float, mistakes: Mistakes, case: str) -> None:
     raise Wrong(f"{case} it should be {want:.12g}, it is {got:.12g}.")
 
 
-@exercise("12-count", "multiplications")
+@exercise("costs-count", "multiplications")
 def multiplications(answer: Callable) -> str:
     """Examine a count of multiplications: four projections, scores, and the weighted sum."""
     for n, d_model, n_heads in ((7, 20, 5), (512, 64, 8), (3, 10, 5)):
@@ -97,7 +97,7 @@ def _tiles(scores: Tensor, values: Tensor, size: int, mistake: str = "") -> Tens
     return total if mistake == "undivided" else total / powers
 
 
-@exercise("12-online", "online_attention")
+@exercise("costs-online", "online_attention")
 def online_attention(answer: Callable) -> str:
     """Examine attention of one query by tiles: running maximum, both corrections, the last tile, extreme scores."""
     draw = torch.Generator().manual_seed(12)
@@ -170,7 +170,7 @@ def _sees_no_row(answer: Callable) -> None:
             )
 
 
-@exercise("12-intensity", "intensity")
+@exercise("costs-intensity", "intensity")
 def intensity(answer: Callable) -> str:
     """Examine the arithmetic intensity of one decoding step: operations for each byte of the cache."""
     for n, n_heads, n_kv_heads, d_head, size in (
@@ -204,7 +204,7 @@ def intensity(answer: Callable) -> str:
     return "2 n_heads / (n_kv_heads · bytes), at any length and width."
 
 
-@exercise("12-win", "most_to_win")
+@exercise("costs-win", "most_to_win")
 def most_to_win(answer: Callable) -> str:
     """Examine the bound of what a free cache would win: weights once, every sequence's cache."""
     for n, batch, weights, token in (

@@ -10,7 +10,7 @@ from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_te
 from attnlab.scores import sparsemax as reference
 
 
-@exercise("02-lookup", "soft_lookup")
+@exercise("relevance-lookup", "soft_lookup")
 def soft_lookup(answer: Callable) -> str:
     """Examine the three steps for one query: dot products, softmax, weighted sum."""
     query = torch.tensor([0.5, -1.0])
@@ -39,7 +39,7 @@ def soft_lookup(answer: Callable) -> str:
     return "Dot products, softmax, weighted sum: for any number of keys."
 
 
-@exercise("02-sparsemax", "sparsemax")
+@exercise("relevance-sparsemax", "sparsemax")
 def sparsemax(answer: Callable) -> str:
     """Examine sparsemax of each row, against the package's own."""
     z = torch.tensor([[1.0, 0.5, -1.0], [0.1, 0.2, 0.3], [3.0, 0.0, 2.5]])
@@ -69,7 +69,7 @@ def sparsemax(answer: Callable) -> str:
     return "Every row is the nearest point of the simplex, with zeros where scores are far below."
 
 
-@exercise("02-kernel", "kernel_average")
+@exercise("relevance-kernel", "kernel_average")
 def kernel_average(answer: Callable) -> str:
     """Examine the Nadaraya-Watson average with a Gaussian kernel."""
     xs, ys = torch.tensor([0.0, 1.0, 2.5, 4.0]), torch.tensor([1.0, 3.0, -1.0, 0.5])

@@ -10,7 +10,7 @@ import torch
 from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_tensor
 
 
-@exercise("01-best-tags", "best_tags")
+@exercise("why-best-tags", "best_tags")
 def best_tags(answer: Callable) -> str:
     """Examine the lookup tagger: for every word its most frequent tag, ties by the alphabet."""
     counts = {
@@ -42,7 +42,7 @@ def best_tags(answer: Callable) -> str:
     return "Every word has its most frequent tag, and ties go by the alphabet."
 
 
-@exercise("01-ceiling", "ceiling")
+@exercise("why-ceiling", "ceiling")
 def ceiling(answer: Callable) -> str:
     """Examine the exact ceiling of a per-word tagger: largest counts over all counts, as a fraction."""
     counts = {"saw": {"VERB": 3, "NOUN": 1}, "a": {"DET": 4}}
@@ -75,7 +75,7 @@ def ceiling(answer: Callable) -> str:
     return "Every token counts once, and the ceiling is exact."
 
 
-@exercise("01-bag", "bag_of_context")
+@exercise("why-bag", "bag_of_context")
 def bag_of_context(answer: Callable) -> str:
     """Examine the uniform average: every row becomes the mean of all rows of its sentence."""
     x = torch.tensor([[1.0, 10.0], [2.0, 20.0], [6.0, 60.0]])
@@ -104,7 +104,7 @@ def bag_of_context(answer: Callable) -> str:
     return "Every row is the mean of all rows of its own sentence, for any batch."
 
 
-@exercise("01-mixture", "mix")
+@exercise("why-mixture", "mix")
 def mix(answer: Callable) -> str:
     """Examine softmax over each row of scores, then the weighted mean of the rows of x."""
     x = torch.tensor([[1.0, 0.0, 0.5], [0.0, 1.0, 2.0], [3.0, -1.0, 1.0]])

@@ -34,7 +34,7 @@ def _weights(seed: int, *shape: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).softmax(-1)
 
 
-@exercise("05-jacobian", "jacobian")
+@exercise("saturation-jacobian", "jacobian")
 def jacobian(answer: Callable) -> str:
     """Examine the Jacobian of the softmax, diag(p) - p pᵀ, from the weights of one row and of a batch."""
     p = _weights(1, 3)
@@ -71,7 +71,7 @@ def jacobian(answer: Callable) -> str:
     return "diag(p) − p pᵀ, one for each row."
 
 
-@exercise("05-backward", "backward")
+@exercise("saturation-backward", "backward")
 def backward(answer: Callable) -> str:
     """Examine the product of the Jacobian with a gradient: p (g - sum of p g), without any n × n matrix."""
     p, g = _weights(3, 2, 5, 4), torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(4))
@@ -106,7 +106,7 @@ def backward(answer: Callable) -> str:
     return "p times the gradient less its weighted mean, and no matrix built."
 
 
-@exercise("05-predict", "predict_entropy")
+@exercise("saturation-predict", "predict_entropy")
 def predict_entropy(answer: Callable) -> str:
     """Examine the predicted entropy ln n - (spread/T)²/2, which stops at zero, against sampled rows."""
     for n, spread, temperature in ((1000, 1.2, 1.5), (1000, 1.0, 1.0), (64, 0.5, 0.8)):
@@ -149,7 +149,7 @@ def predict_entropy(answer: Callable) -> str:
     return "ln n less half the variance of what the softmax gets, and never below zero."
 
 
-@exercise("05-stable-softmax", "softmax")
+@exercise("saturation-stable-softmax", "softmax")
 def stable_softmax(answer: Callable) -> str:
     """Examine a softmax of the last axis that neither overflows nor underflows, and copes with -inf."""
     s = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(7))
@@ -194,7 +194,7 @@ def stable_softmax(answer: Callable) -> str:
     return "Stable in every row and precision, with −inf, and with nothing allowed at all."
 
 
-@exercise("05-limits", "limits")
+@exercise("saturation-limits", "limits")
 def limits(answer: Callable) -> str:
     """Examine the scores at which exp becomes zero and becomes infinite, in three precisions."""
     for dtype in (torch.float32, torch.float16, torch.bfloat16):
@@ -232,7 +232,7 @@ def limits(answer: Callable) -> str:
     return "Both ends in all three precisions: fp16 ends at 11, bf16 goes as far as fp32."
 
 
-@exercise("05-slower", "slowdown")
+@exercise("saturation-slower", "slowdown")
 def slowdown(answer: Callable) -> str:
     """Examine how a slowdown is measured, by a training that notes how it is called and learns on schedule."""
     plan = {(0.25, 3): 4, (1.0, 3): 8, (0.25, 5): 5, (1.0, 5): 15, (0.25, 8): 10, (1.0, 8): None}

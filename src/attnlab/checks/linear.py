@@ -1,4 +1,4 @@
-"""Checkers of chapter 14, Linear attention."""
+"""Checkers of chapter 15, Linear attention."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _draw(seed: int, *shape: int) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-@exercise("14-costs", "multiplications")
+@exercise("linear-costs", "multiplications")
 def multiplications(answer: Callable) -> str:
     """Examine the counts of both orders of the brackets."""
     for n, m, d in ((1000, 16, 64), (10, 64, 32), (7, 3, 5)):
@@ -49,7 +49,7 @@ def multiplications(answer: Callable) -> str:
     return "One grows with the square of the length, the other with the length."
 
 
-@exercise("14-features", "positive_features")
+@exercise("linear-features", "positive_features")
 def positive_features(answer: Callable) -> str:
     """Examine FAVOR+'s positive random features, every direction with its opposite."""
     x, y, w = 0.5 * _draw(1, 2, 4, 3), 0.5 * _draw(13, 2, 4, 3), _draw(2, 6, 3)
@@ -116,7 +116,7 @@ def _sorted(x: Tensor) -> Tensor:
     return x.sort(-1).values
 
 
-@exercise("14-running-state", "causal_linear")
+@exercise("linear-running-state", "causal_linear")
 def causal_linear(answer: Callable) -> str:
     """Examine causal linear attention by a running state that fades."""
     # m = d in one sentence, where a transposed state does not raise; then a batch, m ≠ d.
@@ -190,7 +190,7 @@ def _faded(gate: Tensor) -> Tensor:
     return ((passed - passed.mT).exp() * (1 - gate.mT)).tril()
 
 
-@exercise("14-delta", "write")
+@exercise("linear-delta", "write")
 def write(answer: Callable) -> str:
     """Examine one step of the delta rule."""
     state, k, v = (

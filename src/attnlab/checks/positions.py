@@ -19,7 +19,7 @@ def _draw(seed: int, *shape: int) -> Tensor:
     return 0.7 * torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-@exercise("08-sinusoids", "add_sinusoids")
+@exercise("positions-sinusoids", "add_sinusoids")
 def add_sinusoids(answer: Callable) -> str:
     """Examine the sum of a batch of embeddings and their sinusoidal positions."""
     x, base = _draw(1, 3, 5, 6), 50.0  # batch, n and d all differ
@@ -83,7 +83,7 @@ def add_sinusoids(answer: Callable) -> str:
     return "Sines and cosines in turn, one speed a pair, tokens counted within their own sentence."
 
 
-@exercise("08-rope", "rotary_attention")
+@exercise("positions-rope", "rotary_attention")
 def rotary_attention(answer: Callable) -> str:
     """Examine attention whose queries and keys are turned by their positions, neighbours paired."""
     q, k, v = _draw(2, 2, 3, 5, 4), _draw(3, 2, 3, 5, 4), _draw(4, 2, 3, 5, 6)
@@ -154,7 +154,7 @@ def rotary_attention(answer: Callable) -> str:
     return "Queries and keys turned alike, neighbours paired, values left alone."
 
 
-@exercise("08-alibi", "alibi")
+@exercise("positions-alibi", "alibi")
 def alibi(answer: Callable) -> str:
     """Examine the bias of ALiBi without a mask: minus the head's slope times the distance."""
     got = want_tensor(call(answer, 4, 5), (4, 5, 5)).float()
@@ -215,7 +215,7 @@ def alibi(answer: Callable) -> str:
     return "Every head takes its own fixed price for each step of distance, in both directions."
 
 
-@exercise("08-equivariant", "is_equivariant")
+@exercise("positions-equivariant", "is_equivariant")
 def is_equivariant(answer: Callable) -> str:
     """Examine a test for permutation equivariance with functions that are, and functions that are not."""
     x = _draw(5, 7, 4)

@@ -1,4 +1,4 @@
-"""Slips beside the files of wrong answers in chapter 13: each is named too, and odd right answers pass."""
+"""Slips beside the files of wrong answers in chapter 14: each is named too, and odd right answers pass."""
 
 import math
 
@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from attnlab import attention, masks, scores, sparse
 from attnlab.checks import judge
 
-STRIDED, WINDOW, LAYERS, STRIDE = "13-strided", "13-block-window", "13-layers", "13-stride"
+STRIDED, WINDOW, LAYERS, STRIDE = "sparse-strided", "sparse-block-window", "sparse-layers", "sparse-stride"
 
 
 def strided(rule):
@@ -194,7 +194,7 @@ WRONG = [
 RIGHT = [
     (STRIDED, strided(lambda b, i, j, s: (b >= 0) & ((b < s) | (b % s == 0)))),
     (
-        "13-strided",
+        "sparse-strided",
         lambda n, s: sum(torch.ones(n - d).diag(-d) for d in range(n) if d <= s or d % s == 0) > 0,
     ),
     (WINDOW, one_by_one),
