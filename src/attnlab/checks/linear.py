@@ -1,4 +1,4 @@
-"""Checkers of chapter 15, Linear attention."""
+"""Checkers of the chapter "Linear attention"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of chapter 06, Masking."""
+"""Checkers of the chapter "Masking"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of chapter 08, Positional encoding."""
+"""Checkers of the chapter "Positional encoding"."""
 
 from __future__ import annotations
 

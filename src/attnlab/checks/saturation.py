@@ -1,4 +1,4 @@
-"""Checkers of chapter 05, Softmax saturation."""
+"""Checkers of the chapter "Softmax saturation"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of chapter 04, Scaling by √d."""
+"""Checkers of the chapter "Scaling by √d"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of chapter 14, Sparse attention."""
+"""Checkers of the chapter "Sparse attention"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of chapter 01, Why attention."""
+"""Checkers of the chapter "Why attention"."""
 
 from __future__ import annotations
 
