@@ -1,13 +1,13 @@
 """The chapters of the book, found by topic. The name of a chapter's file is the one place of its number.
 
-The topic of `chapters/06_masking.ipynb` is `masking`; the text says ``{chapter}`masking` ``. What that becomes
-is decided here, without Sphinx, so that the built book and anything else that shows the text agree:
+The topic of `chapters/06_masking.ipynb` is `masking`, and the text says ``{chapter}`masking` ``. What that
+becomes is decided here, without Sphinx, so that the built book and anything else that shows the text agree:
 
 >>> book = [Chapter("masking", "Masking", "chapters/06_masking", 6), Chapter("decoding", "Decoding", "soon")]
->>> [text.replace("\\xa0", " ") for text, chapter in mention(book, "mask")]
-['chapter 06']
->>> [text.replace("\\xa0", " ") for text, chapter in mention(book, "decoding", capital=True)]
-['The coming chapter "Decoding"']
+>>> [text for text, chapter in mention(book, "mask")]
+['chapter\\xa006']
+>>> [text for text, chapter in mention(book, "decoding", capital=True)]
+['The coming chapter\\xa0"Decoding"']
 >>> [text for text, chapter in entry(book, "masking")]
 ['06 Masking']
 """
@@ -98,7 +98,7 @@ def find(chapters: list[Chapter], name: str) -> Chapter:
 
 
 def mention(chapters: list[Chapter], names: str, *, capital: bool = False) -> list[Piece]:
-    """Say "chapter 06", or "chapters 14 and 15" for several names with commas between them.
+    """Say "chapter" and its number, or "chapters" and theirs for several names with commas between them.
 
     A chapter that is not written yet has no number: it is "the coming chapter" and its title.
 
