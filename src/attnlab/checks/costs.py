@@ -1,4 +1,4 @@
-"""Checkers of the chapter "What it costs"."""
+"""Checkers of chapter 13, What it costs."""
 
 from __future__ import annotations
 

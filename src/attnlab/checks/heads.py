@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Multi-head attention"."""
+"""Checkers of chapter 07, Multi-head attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Linear attention"."""
+"""Checkers of chapter 15, Linear attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Masking"."""
+"""Checkers of chapter 06, Masking."""
 
 from __future__ import annotations
 

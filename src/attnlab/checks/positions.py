@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Positional encoding"."""
+"""Checkers of chapter 08, Positional encoding."""
 
 from __future__ import annotations
 

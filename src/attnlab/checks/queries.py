@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Queries, keys, values"."""
+"""Checkers of chapter 03, Queries, keys, values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Relevance and averaging"."""
+"""Checkers of chapter 02, Relevance and averaging."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def soft_lookup(answer: Callable) -> str:
         (values[scores.argmax()], "It returns the value of the best key alone. Soft means that each gives its share."),
         (scores.exp() @ values, "The exponentials are not divided by their sum."),
         ((-scores).softmax(0) @ values, "The key that fits worst gets most. A larger dot product means more relevant."),
-        ((scores / 2**0.5).softmax(0) @ values, "It scales the scores. That comes in the chapter on scaling; here use them as they are."),
+        ((scores / 2**0.5).softmax(0) @ values, "It scales the scores. That comes in chapter 04; here use them as they are."),
     ):  # fmt: skip
         if near(got, mistake):
             raise Wrong(message)

@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Softmax saturation"."""
+"""Checkers of chapter 05, Softmax saturation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Scaling by √d"."""
+"""Checkers of chapter 04, Scaling by √d."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Sparse attention"."""
+"""Checkers of chapter 14, Sparse attention."""
 
 from __future__ import annotations
 

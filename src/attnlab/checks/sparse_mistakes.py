@@ -1,4 +1,4 @@
-"""Mistakes that the checkers of "Sparse attention" know by name: what each would answer, and what to say to it."""
+"""Mistakes that the checkers of chapter 14 know by name: what each would answer, and what to say to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkers of the chapter "Why attention"."""
+"""Checkers of chapter 01, Why attention."""
 
 from __future__ import annotations
 
