@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from attnlab.checks import running
-from attnlab.checks.exercise import EXERCISES, Case, Exercise, Gradient, Limit, Precisions, label
+from attnlab.checks.exercise import EXERCISES, Case, Exercise, Gradient, Limit, Precisions, floats, label
 from attnlab.checks.running import Outcome
 from attnlab.checks.values import Difference, Tolerance, describe, difference
 from attnlab.checks.verdict import Verdict
@@ -102,7 +102,7 @@ def _listing(task: Exercise) -> Iterator[Trial]:
             yield Trial(one, leaves=leaves, seed=seed)
     for dtype in dtypes:
         for seed, one in enumerate(task.cases):
-            if any(isinstance(x, Tensor) and x.is_floating_point() for x in one.values.values()):
+            if any(floats(x) for x in one.make().values()):
                 yield Trial(one, dtype, seed=seed)
 
 
@@ -158,8 +158,7 @@ def _wanted(name: str, trial: Trial) -> Outcome:
         if not task.lift:
             return values
         return {
-            key: value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
-            for key, value in values.items()
+            key: value.to(torch.float64) if floats(value) else value for key, value in values.items()
         }
 
     outcome = running.run(task.reference, make, leaves=trial.leaves, seconds=600, seed=trial.seed)
@@ -189,7 +188,7 @@ def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Differe
     if got.work:
         for promise in task.promises:
             if isinstance(promise, Limit):
-                count, most = promise.measure(got.work), promise.most(**arguments)
+                count, most = promise.measure(got.work), promise.most(**trial.case.make())
                 if count > most:
                     return Difference(
                         f"{promise.message} (It took {count:,.0f}, at most {most:,.0f} are needed.)"
@@ -226,10 +225,10 @@ def _tolerance(task: Exercise, trial: Trial, want: Any, arguments: dict[str, Any
     """As much as rounding in the arguments' precision explains, and a little more."""
     if task.within and not trial.dtype:
         return task.within
-    floats = [x for x in arguments.values() if isinstance(x, Tensor) and x.is_floating_point()]
-    if not floats and not (isinstance(want, Tensor) and want.is_floating_point()):
+    given = {x.dtype for x in arguments.values() if isinstance(x, Tensor) and x.is_floating_point()}
+    if not given and not (isinstance(want, Tensor) and want.is_floating_point()):
         return Tolerance(1e-9, 1e-6)
-    eps = max((torch.finfo(x.dtype).eps for x in floats), default=torch.finfo(torch.float32).eps)
+    eps = max(torch.finfo(dtype).eps for dtype in given or {trial.dtype or torch.float32})
     size = max([1.0, *(float(x.detach().abs().max()) for x in [want] if isinstance(x, Tensor) and x.numel())])
     size = size if size < float("inf") else 1.0
     return Tolerance(64 * eps * size if eps < 1e-3 else 8 * eps * size, 64 * eps if eps < 1e-3 else 8 * eps)

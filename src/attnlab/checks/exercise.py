@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab.checks.instruments import Work
+from attnlab.checks.instruments import Work, once
 from attnlab.checks.running import copies
 from attnlab.checks.values import Difference, Tolerance, describe
 
@@ -59,10 +59,13 @@ class Case:
         made = {}
         for name, value in self.values.items():
             value = value.make() if isinstance(value, Fresh) else copies(value)
-            if dtype and isinstance(value, Tensor) and value.is_floating_point():
-                value = value.to(dtype)
-            made[name] = value
+            made[name] = value.to(dtype) if dtype and floats(value) else value
         return made
+
+
+def floats(value: Any) -> bool:
+    """Say whether an argument can be had in another precision: a floating tensor, or a source of items."""
+    return isinstance(value, once) or (isinstance(value, Tensor) and value.is_floating_point())
 
 
 def case(name: str, hint: str = "", /, **values: Any) -> Case:

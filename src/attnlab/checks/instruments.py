@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 
 class Hoarding(Exception):
@@ -89,7 +89,16 @@ class once(Iterator):
     """
 
     def __init__(self, items: Iterable[Any], what: str = "items") -> None:
-        self._items, self._what, self._over = iter(list(items)), what, False
+        self._all, self._what, self._over = list(items), what, False
+        self._items = iter(self._all)
+
+    def to(self, dtype: torch.dtype) -> once:
+        """Hand out the same items, floating tensors in `dtype`."""
+
+        def cast(part: Any) -> Any:
+            return part.to(dtype) if isinstance(part, Tensor) and part.is_floating_point() else part
+
+        return once([tree_map(cast, item) for item in self._all], self._what)
 
     def __next__(self) -> Any:
         try:
