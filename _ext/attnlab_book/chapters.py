@@ -1,15 +1,15 @@
 """The chapters of the book, found by topic. The name of a chapter's file is the one place of its number.
 
-The topic of `chapters/06_masking.ipynb` is `masking`, and the text says ``{chapter}`masking` ``. What that
+The topic of `chapters/06_sound.ipynb` is `sound`, and the text says ``{chapter}`sound` ``. What that
 becomes is decided here, without Sphinx, so that the built book and anything else that shows the text agree:
 
->>> book = [Chapter("masking", "Masking", "chapters/06_masking", 6), Chapter("decoding", "Decoding", "soon")]
->>> [text for text, chapter in resolve(book, "chapter", "mask")]
+>>> book = [Chapter("sound", "Sound", "chapters/06_sound", 6), Chapter("decoding", "Decoding", "soon")]
+>>> [text for text, chapter in resolve(book, "chapter", "so")]
 ['chapter\\xa006']
 >>> [text for text, chapter in resolve(book, "Chapter", "decoding")]
 ['The coming chapter\\xa0“Decoding”']
->>> [text for text, chapter in resolve(book, "chapter-title", "masking")]
-['06 Masking']
+>>> [text for text, chapter in resolve(book, "chapter-title", "sound")]
+['06 Sound']
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def resolve(chapters: list[Chapter], role: str, names: str) -> list[Piece]:
     """Say what stands in the place of a mention.
 
     Args:
-        role: `chapter`, or `Chapter` where a sentence begins, or `chapter-title` for "06 Masking".
+        role: `chapter`, or `Chapter` where a sentence begins, or `chapter-title` for number and title.
         names: a topic as `find` takes it; several with commas between them give "chapters" and their numbers.
 
     Raises:

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -10,11 +9,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from .conftest import ROOT, dev_setup, toc_pages
-
-sys.path.insert(0, str(ROOT / "_ext"))
-
-from attnlab_book import chapters
+from .conftest import ROOT, chapters, dev_setup, toc_pages
 
 BOOK = chapters.read(ROOT)
 WRITTEN = [chapter for chapter in BOOK if chapter.number is not None]
