@@ -11,6 +11,8 @@ with wrong answers, with mutants of its solution, and with right answers in othe
 
 from attnlab.checks import (  # noqa: F401  (they register their exercises)
     costs,
+    linear,
+    sparse,
     why,
 )
 from attnlab.checks.engine import judge
