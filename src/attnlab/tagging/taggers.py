@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from attnlab.masks import padding
+from attnlab.masks import padding, window
 from attnlab.multihead import MultiHeadAttention
 from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal
 from attnlab.tagging.contexts import Mean, Recurrent, Window
@@ -187,15 +187,21 @@ class Tagger(nn.Module):
         self.norm = nn.LayerNorm(d_model)
         self.out = nn.Linear(d_model, len(vocabulary.tags))
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, *, within: int | None = None) -> Tensor:
         """Score every tag for every word.
 
         Args:
             ids: feature numbers (batch, n, features), 0 where a sentence is padded.
+            within: hide keys that are farther away than this from every query of attention.
 
         Returns:
             Scores (batch, n, tags).
+
+        Raises:
+            ValueError: `within` is given to a tagger without attention.
         """
+        if within is not None and "attention" not in self.context:
+            raise ValueError(f"within hides keys of attention: context has none, it is {self.context!r}")
         real = ids[..., 0] != 0  # (batch, n)
         if self.training and self.word_dropout:
             hidden = torch.rand(ids.shape[:2], device=ids.device) < self.word_dropout
@@ -207,7 +213,11 @@ class Tagger(nn.Module):
         elif self.scheme == "sinusoidal":
             x = x + sinusoidal(n, d_model, device=x.device, dtype=x.dtype)
         x = self.dropout(x)
-        options = {"mask": None if real.all() else padding(real.sum(-1), n)}  # (batch, 1, n)
+        mask = None if real.all() else padding(real.sum(-1), n)  # (batch, 1, n)
+        if within is not None:
+            near = window(n, within, within, device=x.device)  # (n, n)
+            mask = near if mask is None else near & mask
+        options = {"mask": mask}
         if "attention" in self.context:
             options |= {"bias": self._bias(n, x.device), "is_causal": self.context == "causal attention"}
         for layer in self.layers:
