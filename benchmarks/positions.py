@@ -19,11 +19,12 @@ from __future__ import annotations
 import argparse
 from functools import cache, partial
 from pathlib import Path
+from statistics import fmean
 
 import torch
 
 from attnlab import results
-from attnlab.experiments import Comparison, Run, around, letters, sweep
+from attnlab.experiments import Comparison, Row, Run, around, letters, sweep
 from attnlab.tagging import grammar, train
 from attnlab.tagging.taggers import Sentence, Tagger, Vocabulary
 
@@ -83,9 +84,19 @@ def main() -> None:
         "model": MODEL,
         "training": TRAINING,
         "bias rate": BIAS_RATE,
+        "relative bias by the rate of all": by_rate(by_words[SLOW], [first, *later]),
         "sweeps": sweeps,
     }
     results.store("positions", numbers, command="python benchmarks/positions.py", seeds=chosen.seeds)
+
+
+def by_rate(row: Row, names: list[str]) -> dict[str, list[float]]:
+    """Return the mean accuracies at every rate that was tried, over the seeds that tried every rate."""
+    tried = sorted(row.tried.items())
+    return {
+        f"{rate:g}": [fmean(run.extras[name] for run in runs[:SCOUT]) for name in names]
+        for rate, runs in tried
+    }
 
 
 def near(names: list[str]) -> dict[str, str]:

@@ -64,8 +64,10 @@ def test_on_streams_a_relative_bias_at_its_own_rate_holds_like_alibi():
     for scheme, (trained, *_) in mean.items():
         assert (trained > 94.5) == (scheme != "no positions")
     assert min(mean["ALiBi"] + mean["relative bias"]) > 94
-    slow = mean["relative bias, rate of all else"]
-    assert slow[0] - slow[-1] > 2
+    # With one rate for all, the rate hardly shows at the trained length, and beyond it does.
+    by_rate = STORED["relative bias by the rate of all"]
+    slow, fast = min(by_rate, key=float), max(by_rate, key=float)
+    assert by_rate[slow][0] - by_rate[slow][-1] > 5 > 1 > abs(by_rate[fast][0] - by_rate[fast][-1])
     for scheme in ("learned", "sinusoids"):  # the first word past the table is already lost
         assert mean[scheme][1] < 80
     assert mean["RoPE"][0] - mean["RoPE"][-1] > 5
