@@ -81,7 +81,6 @@ def test_every_row_was_swept_with_room_on_both_sides():
         ("attention, learned positions of 0.3", 94.2, 87.9),
         ("attention, relative bias", 94.5, 89.5),
         ("attention, RoPE", 94.5, 90.0),
-        ("two of attention, RoPE, 16 epochs", 95.0, 91.0),
     ],
 )
 def test_the_stored_rows_reach_what_the_design_asks(row, all_, strong):
