@@ -119,7 +119,9 @@ def tag(treebank: Treebank, row: str, rate: float, seed: int, *, bias_rate: floa
     torch.manual_seed(seed)
     tagger = Tagger(vocabulary, **ALIKE | options)
     own = {"bias_lr": bias_rate * rate} if tagger.relative is not None else {}
-    history = train(tagger, treebank.train, treebank.dev, seed=seed, lr=rate, progress=False, **own, **TRAINING)
+    history = train(
+        tagger, treebank.train, treebank.dev, seed=seed, lr=rate, progress=False, **own, **TRAINING
+    )
     test = score(treebank, tagger)
     extras = {
         "all words": test.all,
