@@ -12,11 +12,17 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from attnlab.checks import running
-<<<<<<< HEAD
-from attnlab.checks.exercise import EXERCISES, Case, Exercise, Gradient, Limit, Precisions, floats, label
-=======
-from attnlab.checks.exercise import EXERCISES, Case, Exercise, Gradient, Limit, Precisions, Without, label
->>>>>>> a0ffeb3
+from attnlab.checks.exercise import (
+    EXERCISES,
+    Case,
+    Exercise,
+    Gradient,
+    Limit,
+    Precisions,
+    Without,
+    floats,
+    label,
+)
 from attnlab.checks.running import Outcome
 from attnlab.checks.values import Difference, Tolerance, describe, difference
 from attnlab.checks.verdict import Verdict
@@ -194,16 +200,6 @@ def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Differe
         found = _slopes(name, got.slopes[name], slope, _tolerance(task, trial, slope, arguments))
         if found:
             return found
-<<<<<<< HEAD
-    if got.work:
-        for promise in task.promises:
-            if isinstance(promise, Limit):
-                count, most = promise.measure(got.work), promise.most(**trial.case.make())
-                if count > most:
-                    return Difference(
-                        f"{promise.message} (It took {count:,.0f}, at most {most:,.0f} are needed.)"
-                    )
-=======
     for promise in task.promises:
         if isinstance(promise, Without):
             names = {one.__name__ for one in promise.functions}
@@ -211,12 +207,11 @@ def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Differe
             if used:
                 return Difference(f"{promise.message} (It called {used}.)")
         if isinstance(promise, Limit) and got.work:
-            count, most = promise.measure(got.work), promise.most(**arguments)
+            count, most = promise.measure(got.work), promise.most(**trial.case.make())
             if count > most:
                 return Difference(
                     f"{promise.message} (It took {count:,.0f}, at most {most:,.0f} are needed.)"
                 )
->>>>>>> a0ffeb3
     return None
 
 
