@@ -195,8 +195,8 @@ exercise(
         _exact(
             "scores around −20,000",
             "What is hidden must lie far below: −∞, or a number as good.",
-            torch.full((11, 4), 100),
-            -100 * torch.ones(11, 4) + torch.arange(44).view(11, 4) % 7 / 128,
+            torch.full((11, 4), 10_000),
+            torch.arange(44).view(11, 4) % 7 / 4096 - 1,
             4,
         ),
         _inputs((), MANY, 3, 2, 5, f"{MANY:,} tokens and a window of 5"),

@@ -1,6 +1,6 @@
-# expect: returns inf or NaN
-def online_attention(scores, values, tile):
+# expect: Subtract the largest score so far before exp
+def online_attention(tiles):
     powers, total = 0.0, 0.0
-    for s, v in zip(scores.split(tile), values.split(tile)):
+    for s, v in tiles:
         powers, total = powers + s.exp().sum(), total + s.exp() @ v
     return total / powers

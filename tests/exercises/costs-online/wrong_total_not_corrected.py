@@ -1,12 +1,10 @@
 # expect: the weighted sum of the values is not
 import math
 
-import torch
 
-
-def online_attention(scores, values, tile):
-    largest, powers, total = -math.inf, 0.0, torch.zeros(values.shape[1])
-    for s, v in zip(scores.split(tile), values.split(tile)):
+def online_attention(tiles):
+    largest, powers, total = -math.inf, 0.0, 0.0
+    for s, v in tiles:
         new = max(largest, s.max().item())
         correction, e = math.exp(largest - new), (s - new).exp()
         powers, total, largest = powers * correction + e.sum(), total + e @ v, new
