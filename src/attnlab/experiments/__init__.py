@@ -6,7 +6,8 @@
 
 from attnlab.experiments.again import Again, again
 from attnlab.experiments.comparison import Comparison, Row
+from attnlab.experiments.retrieval import Retrieval
 from attnlab.experiments.runs import Run
 from attnlab.experiments.sweeps import EdgeError, around, sweep
 
-__all__ = ["Again", "Comparison", "EdgeError", "Row", "Run", "again", "around", "sweep"]
+__all__ = ["Again", "Comparison", "EdgeError", "Retrieval", "Row", "Run", "again", "around", "sweep"]

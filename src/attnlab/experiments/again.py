@@ -44,7 +44,7 @@ class Again:
         rows = [
             [
                 name,
-                f"{row.rate:g}",
+                f"{row.rate:.2g}",
                 with_spread(*self.stored[name].end(), digits),
                 with_spread(*row.end(), digits),
                 "yes" if self.agrees(name) else "no",

@@ -71,7 +71,7 @@ class Row:
             return [*out, "diverged at every rate"]
         if lost:
             out.append(
-                f"diverges from {min(lost):g}" if min(lost) > self.rate else f"diverged at {min(lost):g}"
+                f"diverges from {min(lost):.2g}" if min(lost) > self.rate else f"diverged at {min(lost):.2g}"
             )
         if self.edge:
             out.append("rate at the edge: nothing may be concluded")
@@ -131,7 +131,7 @@ class Comparison:
         notes = any(row.marks() for row in self.rows.values())
         body = []
         for row in self.rows.values():
-            line = [row.name, "–" if row.rate is None else f"{row.rate:g}"]
+            line = [row.name, "–" if row.rate is None else f"{row.rate:.2g}"]
             if self.level is not None:
                 missing = "" if row.arrived() == len(row.runs) else f" ({row.arrived()} of {len(row.runs)})"
                 line.append(with_spread(*row.steps(), 0) + missing)
