@@ -1,0 +1,141 @@
+"""What a pattern of attention loses: the tagger of the toy grammar, and recall of one word far away.
+
+    python benchmarks/windows.py [--only PART ...]
+
+Writes results/sparse-windows.json. Each row has learning rates of its own and three seeds. The tagger is
+measured on every sentence of the grammar, each with its probability, so its ceiling is exact and no run can be
+lucky in its examples. Finished runs are kept in .cache, so an interruption costs one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnlab import masks, results, sparse
+from attnlab.experiments import Comparison, Run, around, sweep
+from attnlab.experiments.fitting import fit
+from attnlab.experiments.recall import Recall
+from attnlab.experiments.relay import NOT_ASKED, Windowed
+from attnlab.tagging import grammar
+
+CACHE = Path(__file__).parents[1] / ".cache/runs"
+SEEDS, LONGEST = range(3), 8
+PARTS = ("tagger", "recall")
+WORDS = sorted({word for row in grammar.LEXICON.values() for word, _ in row})
+
+
+def encode(sentences) -> tuple[Tensor, Tensor]:
+    """Return words and tags (count, 8) as numbers; word 0 is padding, which is not asked for."""
+    number = {word: at for at, word in enumerate(WORDS, start=1)}
+    tag = {name: at for at, name in enumerate(grammar.TAGS)}
+    words = torch.zeros(len(sentences), LONGEST, dtype=torch.long)
+    tags = torch.full((len(sentences), LONGEST), NOT_ASKED)
+    for at, (sentence, names) in enumerate(sentences):
+        words[at, : len(sentence)] = torch.tensor([number[word] for word in sentence])
+        tags[at, : len(names)] = torch.tensor([tag[name] for name in names])
+    return words, tags
+
+
+@cache
+def data() -> dict[str, tuple[Tensor, ...]]:
+    """Return what is learned from, what chooses the rate, and every sentence with its probability."""
+    every = grammar.sentences()
+    weights = torch.tensor([float(p) for p in every.values()], dtype=torch.float64)
+    return {
+        "study": encode(grammar.sample(8000, seed=1)),
+        "dev": encode(grammar.sample(1000, seed=2)),
+        "every": (*encode(list(every)), weights),
+    }
+
+
+def right(model: Windowed, words: Tensor, tags: Tensor, weights: Tensor | None = None) -> float:
+    """Return the share of right tags, in per cent; each sentence counts with its weight."""
+    weights = torch.ones(len(words), dtype=torch.float64) if weights is None else weights
+    hits, asked = torch.zeros(()), torch.zeros(())
+    with torch.no_grad():
+        for w, t, weight in zip(words.split(4096), tags.split(4096), weights.split(4096), strict=True):
+            weight = weight[:, None] * (t != NOT_ASKED)
+            hits = hits + (weight * (model(w).argmax(-1) == t)).sum()
+            asked = asked + weight.sum()
+    return 100 * (hits / asked).item()
+
+
+@dataclass(frozen=True)
+class Tagging:
+    """Train layers of windows to tag; a candidate of `sweep`."""
+
+    window: int
+    n_layers: int
+    steps: int = 400
+
+    def __call__(self, rate: float, seed: int) -> Run:
+        """Train once; the dev set chooses the rate, and every sentence of the grammar is the test."""
+        torch.manual_seed(seed)
+        model = Windowed(masks.window(LONGEST, self.window), self.n_layers, len(WORDS), len(grammar.TAGS))
+        study, draw = data()["study"], torch.Generator().manual_seed(seed)
+
+        def loss() -> Tensor:
+            rows = torch.randint(len(study[0]), (64,), generator=draw)
+            return F.cross_entropy(model(study[0][rows]).flatten(0, 1), study[1][rows].flatten())
+
+        curve = fit(
+            model, loss, lambda: right(model, *data()["dev"]), rate=rate, steps=self.steps, every=50
+        )
+        return Run(curve, every=50, value=curve[-1], extras={"every sentence": right(model, *data()["every"])})
+
+
+def patterns() -> dict[str, Recall]:
+    """Return the ways in which the last of 64 tokens may look for a key among the others."""
+    n = 64
+    window, asker = masks.window(n, 8, 0), masks.global_tokens(n, [n - 1])
+    shape = {
+        "d": 32, "pairs": (n - 1,), "asked": 1, "keys": 128, "values": 8, "unit": True, "steps": 200, "batch": 32,
+        "exam": 1000,
+    }  # fmt: skip
+    rows = {
+        "all": masks.causal(n),
+        "window 8": window,
+        "8 random keys": masks.random_keys(n, 8, seed=0),
+        "window, global asker": window | asker,
+    }
+    hashed = partial(sparse.lsh, n_hashes=2, chunk=16, scale=16.0)
+    out = {name: Recall.under(mask, **shape) for name, mask in rows.items()}
+    return out | {"LSH, 2 rounds": Recall(lambda seed: lambda x, v, rate, written: hashed(x, v), **shape)}
+
+
+def found(part: str) -> Comparison:
+    """Train one part, or read from the cache what is there."""
+    how = {"seeds": SEEDS, "scout": 1, "cache": CACHE / f"windows-{part}.json", "settings": {"version": 1}}
+    if part == "tagger":
+        rows = {
+            f"window {w}, {layers} layer" + "s" * (layers > 1): Tagging(w, layers)
+            for w, layers in ((0, 1), (1, 1), (2, 1), (7, 1), (1, 2))
+        }
+        budget = "400 steps of 64 sentences"
+        return sweep(rows, rates=around(0.008, n=3), flat=0.3, measure="dev, %", budget=budget, **how)
+    rows = patterns()
+    return sweep(rows, rates=around(0.03, n=3), flat=0.02, measure="recalled", budget="200 steps of 32 texts", **how)
+
+
+def main() -> None:
+    """Train and store."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--only", nargs="+", choices=PARTS, help="train these, and store nothing")
+    chosen = arguments.parse_args()
+    torch.set_num_threads(1)
+    sweeps = {part: found(part) for part in chosen.only or PARTS}
+    for part, comparison in sweeps.items():
+        print(part, comparison.as_table(), sep="\n", flush=True)
+    if not chosen.only:
+        results.store("sparse-windows", {"sweeps": sweeps}, command="python benchmarks/windows.py", seeds=SEEDS)
+
+
+if __name__ == "__main__":
+    main()
