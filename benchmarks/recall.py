@@ -28,7 +28,14 @@ from attnlab.tagging.training import expected_accuracy
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS = range(3)
 PARTS = ("width 8", "width 16", "newer value", "tagger, causal", "tagger, both ways")
-CENTRES = {"softmax": 0.01, "elu + 1": 0.16, "FAVOR+": 0.04, "RFA, gate": 0.01, "gate": 0.08, "delta rule": 0.16}
+CENTRES = {
+    "softmax": 0.01,
+    "elu + 1": 0.16,
+    "FAVOR+": 0.04,
+    "RFA, gate": 0.01,
+    "gate": 0.08,
+    "delta rule": 0.16,
+}
 EPOCHS, TAGGER_RATE = 5, 0.006
 
 
@@ -76,9 +83,7 @@ class Tagging:
         context = "causal attention" if self.causal else "attention"
         how = {"context": context, "positions": "sinusoidal", "d_model": 32, "n_heads": 2}
         tagger = Tagger(vocabulary, **how)
-        tagger.layers[0].mixer = Mixer(
-            self.name, 32, causal=self.causal, features=self.features, seed=seed
-        )
+        tagger.layers[0].mixer = Mixer(self.name, 32, causal=self.causal, features=self.features, seed=seed)
         loop = {"epochs": EPOCHS, "batch_tokens": 300, "progress": False}
         history = train(tagger, sentences, dev, seed=seed, lr=rate, **loop)
         dev_curve = [100 * share for share in history.dev]
@@ -129,7 +134,9 @@ def found(part: str, only: str = "") -> Comparison:
 def main() -> None:
     """Train and store."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--only", nargs="+", metavar="PART", help="train these, and store nothing: PART or PART/ROW")
+    arguments.add_argument(
+        "--only", nargs="+", metavar="PART", help="train these, and store nothing: PART or PART/ROW"
+    )
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
     sweeps = {part: found(*part.split("/")) for part in chosen.only or PARTS}

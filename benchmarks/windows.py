@@ -1,33 +1,32 @@
-"""What a pattern of attention loses: the tagger of the toy grammar, and recall of one word far away.
+"""What a window loses: taggers of the toy grammar that see a few neighbours only.
 
-    python benchmarks/windows.py [--only PART ...]
+    python benchmarks/windows.py [--only ROW ...]
 
-Writes results/sparse-windows.json. Each row has learning rates of its own and three seeds. The tagger is
-measured on every sentence of the grammar, each with its probability, so its ceiling is exact and no run can be
+Writes results/sparse-windows.json. Each row has learning rates of its own and three seeds. A tagger is
+measured on every sentence of the grammar, each with its probability: its ceiling is exact, and no run can be
 lucky in its examples. Finished runs are kept in .cache, so an interruption costs one run.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
-from functools import cache, partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab import masks, results, sparse
+from attnlab import masks, results
 from attnlab.experiments import Comparison, Run, around, sweep
 from attnlab.experiments.fitting import fit
-from attnlab.experiments.recall import Recall
 from attnlab.experiments.relay import NOT_ASKED, Windowed
 from attnlab.tagging import grammar
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, LONGEST = range(3), 8
-PARTS = ("tagger", "recall")
 WORDS = sorted({word for row in grammar.LEXICON.values() for word, _ in row})
 
 
@@ -85,56 +84,47 @@ class Tagging:
             rows = torch.randint(len(study[0]), (64,), generator=draw)
             return F.cross_entropy(model(study[0][rows]).flatten(0, 1), study[1][rows].flatten())
 
-        curve = fit(
-            model, loss, lambda: right(model, *data()["dev"]), rate=rate, steps=self.steps, every=50
+        curve = fit(model, loss, lambda: right(model, *data()["dev"]), rate=rate, steps=self.steps, every=50)
+        every = {"every sentence": right(model, *data()["every"])}
+        return Run(curve, every=50, value=curve[-1], extras=every)
+
+
+def rows() -> dict[str, Tagging]:
+    """Return the windows and depths that are compared."""
+    some = ((0, 1), (1, 1), (2, 1), (7, 1), (1, 2))
+    return {f"window {w}, {layers} layer" + "s" * (layers > 1): Tagging(w, layers) for w, layers in some}
+
+
+def found(only: Sequence[str] = ()) -> Comparison:
+    """Train all rows or some, or read from the cache what is there."""
+    out = None
+    for name in only or rows():
+        one = sweep(
+            {name: rows()[name]},
+            rates=around(0.008, n=3),
+            seeds=SEEDS,
+            scout=1,
+            flat=0.3,
+            measure="dev, %",
+            budget="400 steps of 64 sentences",
+            cache=CACHE / f"windows-{name}.json",
+            settings={"version": 1},
         )
-        return Run(curve, every=50, value=curve[-1], extras={"every sentence": right(model, *data()["every"])})
-
-
-def patterns() -> dict[str, Recall]:
-    """Return the ways in which the last of 64 tokens may look for a key among the others."""
-    n = 64
-    window, asker = masks.window(n, 8, 0), masks.global_tokens(n, [n - 1])
-    shape = {
-        "d": 32, "pairs": (n - 1,), "asked": 1, "keys": 128, "values": 8, "unit": True, "steps": 200, "batch": 32,
-        "exam": 1000,
-    }  # fmt: skip
-    rows = {
-        "all": masks.causal(n),
-        "window 8": window,
-        "8 random keys": masks.random_keys(n, 8, seed=0),
-        "window, global asker": window | asker,
-    }
-    hashed = partial(sparse.lsh, n_hashes=2, chunk=16, scale=16.0)
-    out = {name: Recall.under(mask, **shape) for name, mask in rows.items()}
-    return out | {"LSH, 2 rounds": Recall(lambda seed: lambda x, v, rate, written: hashed(x, v), **shape)}
-
-
-def found(part: str) -> Comparison:
-    """Train one part, or read from the cache what is there."""
-    how = {"seeds": SEEDS, "scout": 1, "cache": CACHE / f"windows-{part}.json", "settings": {"version": 1}}
-    if part == "tagger":
-        rows = {
-            f"window {w}, {layers} layer" + "s" * (layers > 1): Tagging(w, layers)
-            for w, layers in ((0, 1), (1, 1), (2, 1), (7, 1), (1, 2))
-        }
-        budget = "400 steps of 64 sentences"
-        return sweep(rows, rates=around(0.008, n=3), flat=0.3, measure="dev, %", budget=budget, **how)
-    rows = patterns()
-    return sweep(rows, rates=around(0.03, n=3), flat=0.02, measure="recalled", budget="200 steps of 32 texts", **how)
+        out = one if out is None else replace(out, rows={**out.rows, **one.rows})
+    return out
 
 
 def main() -> None:
     """Train and store."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--only", nargs="+", choices=PARTS, help="train these, and store nothing")
+    arguments.add_argument("--only", nargs="+", choices=rows(), help="train these, and store nothing")
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
-    sweeps = {part: found(part) for part in chosen.only or PARTS}
-    for part, comparison in sweeps.items():
-        print(part, comparison.as_table(), sep="\n", flush=True)
+    tagger = found(chosen.only or ())
+    print(tagger.as_table(), flush=True)
     if not chosen.only:
-        results.store("sparse-windows", {"sweeps": sweeps}, command="python benchmarks/windows.py", seeds=SEEDS)
+        command = "python benchmarks/windows.py"
+        results.store("sparse-windows", {"sweeps": {"tagger": tagger}}, command=command, seeds=SEEDS)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.attention import attention
 from attnlab.experiments.descent import descend
-from attnlab.experiments.forms import form
+from attnlab.experiments.forms import Form, form
 from attnlab.experiments.runs import Run
-
-Attend = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-"""(x, values, rate, written) -> output, where x are queries and keys at once."""
 
 
 def texts(
@@ -50,38 +46,33 @@ def texts(
 
 
 def answers(
-    attend: Attend, keys: Tensor, numbers: Tensor, at: Tensor, *, values: int, rate: Tensor
+    attend: Form, keys: Tensor, numbers: Tensor, at: Tensor, *, values: int, rate: Tensor | float = 1.0
 ) -> Tensor:
     """Write pairs, ask for keys, and return what attention answers.
 
     Args:
-        attend: how the questions look back.
+        attend: how the questions look back, as from `forms.form`; queries and keys are the same vectors.
         keys: vectors (..., count, pairs, d).
         numbers: values (count, times, pairs), as numbers; they are written as one-hot vectors.
         at: places (count, asked) of the keys that are asked for.
         values: how many values there are.
-        rate: between 0 and 1, (..., 1, 1, 1), for the forms that have one.
+        rate: between 0 and 1, a number or (..., 1, 1, 1), for the forms that have one.
 
     Returns:
         (..., count, asked, values).
 
     >>> from attnlab.experiments.forms import form
-    >>> softmax = form("softmax", 4)
-    >>> numbers, at = torch.tensor([[[5, 6, 7, 8]]]), torch.tensor([[2, 0]])
-    >>> asked = answers(
-    ...     lambda x, v, rate, written: softmax(x, x, v, rate, written), 30 * torch.eye(4)[None],
-    ...     numbers, at, values=9, rate=torch.full((1, 1, 1), 0.5),
-    ... )
-    >>> asked.argmax(-1).tolist()
+    >>> keys, numbers = 30 * torch.eye(4)[None], torch.tensor([[[5, 6, 7, 8]]])
+    >>> answers(form("softmax", 4), keys, numbers, torch.tensor([[2, 0]]), values=9).argmax(-1).tolist()
     [[7, 5]]
     """
     times, pairs = numbers.shape[1:]
     index = at[..., None].expand(*keys.shape[:-2], at.shape[-1], keys.shape[-1])
-    asked = keys.gather(-2, index)
-    x = torch.cat((*[keys] * times, asked), -2)  # (..., count, n, d)
+    x = torch.cat((*[keys] * times, keys.gather(-2, index)), -2)  # (..., count, n, d)
     v = F.pad(F.one_hot(numbers.flatten(1), values).to(x.dtype), (0, 0, 0, at.shape[-1]))
     written = torch.arange(x.shape[-2]) < times * pairs  # who asks only reads
-    out = attend(x, v.expand(*x.shape[:-1], values), rate.expand(*x.shape[:-1], 1), written[None])
+    rate = torch.as_tensor(rate, dtype=x.dtype).expand(*x.shape[:-1], 1)
+    out = attend(x, x, v.expand(*x.shape[:-1], values), rate, written[None])
     return out[..., times * pairs :, :]
 
 
@@ -98,51 +89,30 @@ class Recall:
         attend: seed -> how the questions look back.
         d: width of the keys.
         pairs: numbers of pairs; the training texts take turns.
-        asked: how many keys are asked for; all unless given.
         keys: how many keys there are.
         values: how many values.
         times: how often each key is written.
-        unit: give every key length 1.
         steps: updates.
         batch: texts of one update.
-        exam: texts of each number of pairs by which the trained keys are judged.
 
     >>> task = Recall.of("softmax", d=8, pairs=(4,), keys=8, values=4, steps=60)
     >>> task.together([(0.1, 0)])[0].value > 0.9
     True
     """
 
-    attend: Callable[[int], Attend]
+    attend: Callable[[int], Form]
     d: int = 16
     pairs: Sequence[int] = (4, 8, 16, 32, 64)
-    asked: int | None = None
     keys: int = 64
     values: int = 64
     times: int = 1
-    unit: bool = False
     steps: int = 300
     batch: int = 16
-    exam: int = 100
 
     @classmethod
     def of(cls, name: str, *, d: int = 16, features: int | None = None, **options) -> Recall:
         """Recall by one of the causal forms: `name` and `features` as in `forms.form`, the rest as above."""
-
-        def attend(seed: int) -> Attend:
-            chosen = form(name, d, features=features, seed=seed)
-            return lambda x, v, rate, written: chosen(x, x, v, rate, written)
-
-        return cls(attend, d=d, **options)
-
-    @classmethod
-    def under(cls, mask: Tensor, *, scale: float = 16.0, **options) -> Recall:
-        """Recall by softmax attention under a causal mask (n, n); no token sees itself."""
-        mask = mask.tril(-1)
-
-        def attend(x: Tensor, v: Tensor, rate: Tensor, written: Tensor) -> Tensor:
-            return attention(x, x, v, mask=mask, scale=scale)
-
-        return cls(lambda seed: attend, **options)
+        return cls(lambda seed: form(name, d, features=features, seed=seed), d=d, **options)
 
     def together(self, pairs: Sequence[tuple[float, int]]) -> list[Run]:
         """Train one model for each (rate, seed): those of one seed side by side, on the same texts."""
@@ -159,9 +129,8 @@ class Recall:
 
         def right(texts: int, pairs: int, source: torch.Generator) -> tuple[Tensor, Tensor]:
             which, numbers, at = self._texts(texts, pairs, source)
-            x = keys[:, which]  # (count, texts, pairs, d)
-            x = F.normalize(x, dim=-1) if self.unit else x
             rate = gate.sigmoid()[:, None, None, None]
+            x = keys[:, which]  # (count, texts, pairs, d)
             got = answers(attend, x, numbers, at, values=self.values, rate=rate)
             got = sharpness.exp()[:, None, None, None] * got  # (count, texts, asked, values)
             wanted = numbers[:, -1].gather(1, at).expand(count, -1, -1)
@@ -175,7 +144,7 @@ class Recall:
         how = {"steps": self.steps, "every": 5 * len(self.pairs), "optimizer": "Adam"}
         curves = descend([keys, sharpness, gate], torch.tensor(rates), measure, **how)
         with torch.no_grad():
-            exam = {n: right(self.exam, n, torch.Generator().manual_seed(1000 + n))[1] for n in self.pairs}
+            exam = {n: right(100, n, torch.Generator().manual_seed(1000 + n))[1] for n in self.pairs}
         return [
             self._run(curve.curve, {n: found[at].item() for n, found in exam.items()})
             for at, curve in enumerate(curves)
@@ -191,4 +160,4 @@ class Recall:
 
     def _texts(self, count: int, pairs: int, draw: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         how = {"keys": self.keys, "values": self.values, "times": self.times}
-        return texts(count, pairs, asked=self.asked or pairs, draw=draw, **how)
+        return texts(count, pairs, asked=pairs, draw=draw, **how)

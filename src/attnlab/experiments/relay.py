@@ -23,7 +23,7 @@ NOT_ASKED = -100
 
 
 class Windowed(nn.Module):
-    """Layers of attention under one mask, each followed by a feed-forward block; both are added to their input.
+    """Layers of attention under one mask, each followed by a feed-forward block; both add to their input.
 
     Args:
         mask: boolean (n, n), True = may attend; the same in each layer.
@@ -123,9 +123,7 @@ class Relay:
 
     def messages(self, count: int, draw: torch.Generator) -> Tensor:
         """Draw messages (count, n_tokens): words 1 to `labels` are labels, as many after them noise."""
-        words = torch.randint(
-            self.labels + 1, 2 * self.labels + 1, (count, self.n_tokens), generator=draw
-        )
+        words = torch.randint(self.labels + 1, 2 * self.labels + 1, (count, self.n_tokens), generator=draw)
         words[:, 0] = torch.randint(1, self.labels + 1, (count,), generator=draw)
         return words
 
