@@ -15,6 +15,9 @@ EQUAL: dict[str, dict[str, str]] = {
     "relevance-kernel": {
         "exponents = -(xs - at[:, None]).square() / (2 * width ** 2)": "a square does not know the sign",
     },
+    "relevance-sparsemax": {
+        "stay = (ordered >= thresholds).sum(-1, keepdim=True)": "a score at its threshold leaves it where it is",
+    },
     "relevance-lookup": {
         "return (keys @ query).softmax(-1) @ values": "the scores of one query have one axis",
     },
