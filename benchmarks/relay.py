@@ -4,7 +4,7 @@
 
 Writes results/sparse-relay.json. Reach is a power of the mask; whether training finds it is measured here:
 each depth with every token asked, with one token asked in each window, and with the farthest alone. Each row
-has learning rates of its own, the best of them with three seeds, and counts the steps until 95 of 100 messages
+has learning rates of its own, the best of them with three seeds, and counts steps until 95 of 100 messages
 arrive. Finished runs are kept in .cache, so an interruption costs one run.
 """
 

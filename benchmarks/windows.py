@@ -49,7 +49,7 @@ def data() -> dict[str, tuple[Tensor, ...]]:
     weights = torch.tensor([float(p) for p in every.values()], dtype=torch.float64)
     return {
         "study": encode(grammar.sample(8000, seed=1)),
-        "dev": encode(grammar.sample(1000, seed=2)),
+        "dev": encode(grammar.sample(500, seed=2)),
         "every": (*encode(list(every)), weights),
     }
 
@@ -72,7 +72,7 @@ class Tagging:
 
     window: int
     n_layers: int
-    steps: int = 400
+    steps: int = 300
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once; the dev set chooses the rate, and every sentence of the grammar is the test."""
@@ -106,7 +106,7 @@ def found(only: Sequence[str] = ()) -> Comparison:
             scout=1,
             flat=0.3,
             measure="dev, %",
-            budget="400 steps of 64 sentences",
+            budget="300 steps of 64 sentences",
             cache=CACHE / f"windows-{name}.json",
             settings={"version": 1},
         )
