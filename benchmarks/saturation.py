@@ -2,8 +2,8 @@
 
     python benchmarks/saturation.py
 
-Writes results/saturation-training.json. At the widest, two controls say what the factor does: one leaves it out
-and starts with the same scores, the other keeps it and starts with the scores of the other.
+Writes results/saturation-training.json. At the widest, two controls say what the factor does: one leaves it
+out and starts with the same scores, the other keeps it and starts with the scores of the other.
 """
 
 from __future__ import annotations

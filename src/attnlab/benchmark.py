@@ -269,7 +269,7 @@ def provenance(*packages: str) -> dict:
 
 
 def store(path: Path, results: dict) -> None:
-    """Write numbers, texts, lists and dictionaries of them as JSON; an interruption leaves the old file whole."""
+    """Write numbers, texts, lists and dictionaries as JSON; an interruption leaves the old file whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".part")
     text = json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False)
