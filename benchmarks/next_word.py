@@ -2,8 +2,8 @@
 
     python benchmarks/next_word.py
 
-Writes results/masking-leaks.json. A rate is chosen by the loss that training shows, as one would who does not know
-of the leak; the exact losses of reading and of writing stand beside it.
+Writes results/masking-leaks.json. A rate is chosen by the loss that training shows, as one would who does not
+know of the leak; the exact losses of reading and of writing stand beside it.
 """
 
 from __future__ import annotations

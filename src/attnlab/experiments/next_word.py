@@ -93,8 +93,8 @@ class NextWord:
     """One head with rotary positions and a small network behind it; a candidate of `sweep`.
 
     Its curve is the loss on sentences that are new at that step, its extras the exact mean losses in nats
-    a guess. "reading": the whole sentence is handed over, as in training. "writing": one more word at a time, as
-    in use, when there is no future to see.
+    a guess. "reading": the whole sentence is handed over, as in training. "writing": one more word at a time,
+    as in use, when there is no future to see.
 
     Args:
         text: the sentences.
