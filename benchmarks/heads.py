@@ -3,8 +3,8 @@
     python benchmarks/heads.py --data FOLDER
 
 Writes results/heads-ablation.json. "By zero" leaves out what a head adds; "by its mean" puts in what it adds
-on average over the dev set, which keeps what later layers are used to. Each loss comes with its standard error
-over sentences, because the same sentences are tagged with and without the head.
+on average over the dev set, which keeps what later layers are used to. Each loss comes with its standard
+error over sentences, because the same sentences are tagged with and without the head.
 """
 
 from __future__ import annotations

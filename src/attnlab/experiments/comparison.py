@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from IPython.display import display
@@ -120,6 +120,10 @@ class Comparison:
             raise KeyError(f"no row is called {name!r}; there are: {', '.join(self.rows)}")
         return self.rows[name]
 
+    def only(self, *names: str) -> Comparison:
+        """Return a comparison of some of the rows."""
+        return replace(self, rows={name: self[name] for name in names})
+
     def cells(self, digits: int = 2) -> tuple[list[str], list[list[str]]]:
         """Return the head of the table and its rows, as text."""
         extras = list(
@@ -163,11 +167,14 @@ class Comparison:
         head, body = self.cells(digits)
         return tables.Table(head, body, about=f"{self.measure} of each row", note=self.note())
 
-    def plot(self, *, against: str = "step", ylim: tuple[float, float] | None = None) -> None:
+    def plot(
+        self, *, against: str = "step", upto: int | None = None, ylim: tuple[float, float] | None = None
+    ) -> None:
         """Display the curves at the best rates; or, against "rate", the end at every rate that was tried.
 
         Args:
             against: "step" or "rate".
+            upto: the last step to draw.
             ylim: the ends of the vertical axis.
 
         Raises:
@@ -177,7 +184,9 @@ class Comparison:
             raise ValueError(f"against must be 'step' or 'rate', got {against!r}")
         figure, axes = plots.new(4.8, 2.9)
         lines = self._curves() if against == "step" else self._ends()
-        x = sorted({at for points in lines.values() for at in points})
+        x = sorted(
+            {at for points in lines.values() for at in points if against == "rate" or at <= (upto or at)}
+        )
         blank = (math.nan, 0.0)
         middle = {name: [points.get(at, blank)[0] for at in x] for name, points in lines.items()}
         half = {name: [points.get(at, blank)[1] for at in x] for name, points in lines.items()}
