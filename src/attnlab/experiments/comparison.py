@@ -168,7 +168,12 @@ class Comparison:
         return tables.Table(head, body, about=f"{self.measure} of each row", note=self.note())
 
     def plot(
-        self, *, against: str = "step", upto: int | None = None, ylim: tuple[float, float] | None = None
+        self,
+        *,
+        against: str = "step",
+        upto: int | None = None,
+        ylim: tuple[float, float] | None = None,
+        title: str = "",
     ) -> None:
         """Display the curves at the best rates; or, against "rate", the end at every rate that was tried.
 
@@ -176,6 +181,7 @@ class Comparison:
             against: "step" or "rate".
             upto: the last step to draw.
             ylim: the ends of the vertical axis.
+            title: over the plot.
 
         Raises:
             ValueError: against is neither, or the rows were stored without their curves.
@@ -183,6 +189,7 @@ class Comparison:
         if against not in ("step", "rate"):
             raise ValueError(f"against must be 'step' or 'rate', got {against!r}")
         figure, axes = plots.new(4.8, 2.9)
+        over = "step" if against == "step" else "learning rate"
         lines = self._curves() if against == "step" else self._ends()
         x = sorted(
             {at for points in lines.values() for at in points if against == "rate" or at <= (upto or at)}
@@ -191,18 +198,26 @@ class Comparison:
         middle = {name: [points.get(at, blank)[0] for at in x] for name, points in lines.items()}
         half = {name: [points.get(at, blank)[1] for at in x] for name, points in lines.items()}
         plots.lines(axes, x, middle, spread=half, log="x" if against == "rate" else "")
-        axes.set(xlabel="step" if against == "step" else "learning rate", ylabel=self.measure)
+        axes.set(title=title, xlabel=over, ylabel=self.measure)
         if against == "rate":
             axes.tick_params(axis="x", labelrotation=60)
         if ylim:
             axes.set_ylim(*ylim)
-        said = "; ".join(f"{row.name} ends at {with_spread(*row.end(), 2)}" for row in self.rows.values())
+        said = "; ".join(map(self._words, self.rows.values()))
         plots.show(
             figure,
-            alt=f"{self.measure} against the {'step' if against == 'step' else 'learning rate'}: {said}.",
+            alt=f"{title}{': ' * bool(title)}{self.measure} against the {over}. {said}.",
             caption="Each at its best rate. " * (against == "step")
             + "Bands: one standard deviation between the seeds.",
         )
+
+    def _words(self, row: Row) -> str:
+        reached = (
+            f"reaches {self.level:g} after {with_spread(*row.steps(), 0)} steps and "
+            if self.level is not None and row.arrived()
+            else ""
+        )
+        return f"{row.name} {reached}ends at {with_spread(*row.end(), 2)}"
 
     def _curves(self) -> dict[str, dict[float, tuple[float, float]]]:
         out = {}

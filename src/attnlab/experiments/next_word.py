@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab import positions, scores
-from attnlab.experiments.descent import descend
+from attnlab.experiments.descent import DTYPE, descend
 from attnlab.experiments.runs import Run
 
 Words = tuple[str, ...]
@@ -130,7 +130,7 @@ class NextWord:
             loss = loss.sum((-2, -1)) / (guess != SKIP).sum((-2, -1))
             return loss, loss
 
-        rates = torch.tensor([rate for rate, _ in pairs])
+        rates = torch.tensor([rate for rate, _ in pairs], dtype=DTYPE)
         how = {"steps": self.steps, "every": self.every, "optimizer": "Adam"}
         runs = descend(parameters, rates, measure, **how)
         ends = [self.losses([p[at : at + 1] for p in parameters]) for at in range(len(pairs))]
@@ -140,7 +140,7 @@ class NextWord:
         """Draw the vectors of the words, and the matrices: W_q, W_k, W_v, and two of the network behind."""
         size, d = len(self.text.words), self.d
         shapes = [(size, d), (d, d), (d, d), (d, d), (2 * d, 64), (64, size)]
-        first, *rest = (torch.randn(shape, generator=draw) for shape in shapes)
+        first, *rest = (torch.randn(shape, generator=draw, dtype=DTYPE) for shape in shapes)
         return [first, *(matrix / matrix.shape[0] ** 0.5 for matrix in rest)]
 
     def logits(self, parameters: Sequence[Tensor], read: Tensor) -> Tensor:
