@@ -194,6 +194,12 @@ class Comparison:
         x = sorted(
             {at for points in lines.values() for at in points if against == "rate" or at <= (upto or at)}
         )
+        said = "; ".join(map(self._words, self.rows.values()))
+        if against == "rate":
+            ends = (
+                [f"{mean:.2f} at {rate:.2g}" for rate, (mean, _) in row.items()] for row in lines.values()
+            )
+            said = "; ".join(f"{name}: {', '.join(end)}" for name, end in zip(lines, ends, strict=True))
         blank = (math.nan, 0.0)
         middle = {name: [points.get(at, blank)[0] for at in x] for name, points in lines.items()}
         half = {name: [points.get(at, blank)[1] for at in x] for name, points in lines.items()}
@@ -203,7 +209,6 @@ class Comparison:
             axes.tick_params(axis="x", labelrotation=60)
         if ylim:
             axes.set_ylim(*ylim)
-        said = "; ".join(map(self._words, self.rows.values()))
         plots.show(
             figure,
             alt=f"{title}{': ' * bool(title)}{self.measure} against the {over}. {said}.",
