@@ -48,7 +48,7 @@ def main() -> None:
     ways = {"causal": honest, "one too many": one_too_many, "mask late": late}
     found = sweep(
         {name: NextWord(text, weigh) for name, weigh in ways.items()},
-        rates=around(0.024),
+        rates=around(0.024, n=3),
         seeds=SEEDS,
         scout=2,
         goal="low",

@@ -143,20 +143,23 @@ class NextWord:
         first, *rest = (torch.randn(shape, generator=draw, dtype=DTYPE) for shape in shapes)
         return [first, *(matrix / matrix.shape[0] ** 0.5 for matrix in rest)]
 
-    def logits(self, parameters: Sequence[Tensor], read: Tensor) -> Tensor:
+    def logits(self, parameters: Sequence[Tensor], read: Tensor, *, last: bool = False) -> Tensor:
         """Compute the guesses of every model.
 
         Args:
             parameters: as from `begin`, each with a dimension of models in front.
             read: (models, batch, n) numbers of words.
+            last: make the guess at the last place only.
 
         Returns:
-            Logits (models, batch, n, words).
+            Logits (models, batch, n, words); with `last` (models, batch, 1, words).
         """
         vectors, w_q, w_k, w_v, w_in, w_out = (p[:, None] for p in parameters)
         x = vectors[torch.arange(len(read))[:, None, None], 0, read]  # (models, batch, n, d)
         s = scores.scaled_dot(positions.rotary(x @ w_q), positions.rotary(x @ w_k))
-        heard = self.weigh(s) @ (x @ w_v)
+        heard = self.weigh(s) @ (x @ w_v)  # (models, batch, n, d)
+        if last:
+            heard, x = heard[..., -1:, :], x[..., -1:, :]
         return (torch.cat((x, heard), -1) @ w_in).relu() @ w_out
 
     @torch.no_grad()
@@ -180,11 +183,11 @@ class NextWord:
             once, back = rows.unique(dim=0, return_inverse=True)
             share = torch.zeros(len(once), dtype=torch.float64).index_add_(0, back, chances[asked])
             for row, p in zip(once.split(4096), share.split(4096), strict=True):
-                target = torch.full_like(row[:, :n], SKIP)
-                target[:, -1] = row[:, n]
-                writing += (p * self._surprise(parameters, row[:, :n], target).sum(-1)).sum()
+                writing += (p * self._surprise(parameters, row[:, :n], row[:, n:], last=True).sum(-1)).sum()
         return {"reading": (reading / guesses).item(), "writing": (writing / guesses).item()}
 
-    def _surprise(self, parameters: Sequence[Tensor], read: Tensor, guess: Tensor) -> Tensor:
-        logits = self.logits(parameters, read[None])[0]
+    def _surprise(
+        self, parameters: Sequence[Tensor], read: Tensor, guess: Tensor, *, last: bool = False
+    ) -> Tensor:
+        logits = self.logits(parameters, read[None], last=last)[0]
         return F.cross_entropy(logits.movedim(-1, 1), guess, reduction="none", ignore_index=SKIP).double()
