@@ -6,9 +6,10 @@
 
 from attnlab.experiments import next_word, retrieval, two_places
 from attnlab.experiments.again import Again, again
-from attnlab.experiments.comparison import Comparison, Row
+from attnlab.experiments.comparison import Comparison
 from attnlab.experiments.next_word import NextWord, Text
 from attnlab.experiments.retrieval import Retrieval
+from attnlab.experiments.rows import Row
 from attnlab.experiments.runs import Run
 from attnlab.experiments.sweeps import EdgeError, around, sweep
 from attnlab.experiments.two_places import TwoPlaces

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from IPython.display import display
 
 from attnlab import tables
-from attnlab.experiments.comparison import Comparison, with_spread
+from attnlab.experiments.comparison import Comparison
+from attnlab.experiments.rows import with_spread
 from attnlab.experiments.sweeps import Candidate, train_pairs
 
 

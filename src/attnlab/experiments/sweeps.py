@@ -12,7 +12,8 @@ from typing import Any, Literal, Protocol
 from tqdm.auto import tqdm
 
 from attnlab.benchmark import store
-from attnlab.experiments.comparison import Comparison, Row
+from attnlab.experiments.comparison import Comparison
+from attnlab.experiments.rows import Row
 from attnlab.experiments.runs import Goal, Run
 
 Choose = Literal["end", "steps"]
@@ -154,7 +155,8 @@ def sweep(
                     "and conclude nothing from it"
                 )
             rows[name] = row
-    how = f"rate chosen by {_HOW[choose]}" + (f", ends within {tie:g} counting as equal" if tie else "")
+    by = _HOW[choose].replace("the seeds", f"{scout} of the seeds" if scout else "the seeds")
+    how = f"rate chosen by {by}" + (f", ends within {tie:g} counting as equal" if tie else "")
     return Comparison(rows, measure=measure, budget=budget, how=how, **judge)
 
 
