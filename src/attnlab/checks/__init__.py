@@ -12,6 +12,7 @@ with wrong answers, with mutants of its solution, and with right answers in othe
 from attnlab.checks import (  # noqa: F401  (they register their exercises)
     heads,
     masking,
+    positions,
     why,
 )
 from attnlab.checks.engine import judge
