@@ -31,44 +31,26 @@ exercise(
     ],
     promises=[gradient("x"), precisions("float64")],
     mistakes=[
-        mistake(
-            "The heads are cut but not moved: swap the axes of tokens and heads.",
-            lambda x, n_heads: x.unflatten(-1, (n_heads, -1)),
-        ),
-        mistake(
-            "The shape is right, the numbers are not: a reshape straight to (heads, n, d_head) mixes tokens and heads. "
-            "Cut the last axis first, then swap two axes.",
-            lambda x, n_heads: x.reshape(*x.shape[:-2], n_heads, x.shape[-2], -1),
-        ),
-        mistake(
-            "It transposes before it cuts. Cut the width while it is the last axis, then swap two axes.",
-            lambda x, n_heads: x.mT.reshape(*x.shape[:-2], n_heads, x.shape[-2], -1),
-        ),
-        mistake(
-            "A head should hold neighbouring columns; here it got columns that lie n_heads apart. Unflatten to "
-            "(heads, d_head), in this order.",
-            lambda x, n_heads: x.unflatten(-1, (-1, n_heads)).movedim(-1, -3),
-        ),
-        mistake(
-            "The batch is lost: all sentences run into one.",
-            lambda x, n_heads: x.reshape(-1, n_heads, x.shape[-1] // n_heads).transpose(0, 1),
-        ),
-        mistake(
-            "It counts the axes from the front, which is right for one leading axis only. Count from the end: -1, -2, -3.",
-            lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).transpose(1, 2),
-        ),
-        mistake(
-            "The heads come in the reverse order: head 1 holds the first columns.",
-            lambda x, n_heads: torch.stack(x.chunk(n_heads, -1)[::-1], -3),
-        ),
-        mistake(
-            "Each head should be width / n_heads wide; here every head is n_heads wide.",
-            lambda x, n_heads: x.unflatten(-1, (-1, n_heads)).transpose(-3, -2),
-        ),
-        mistake(
-            "Each head should be width / n_heads wide, not always 2.",
-            lambda x, n_heads: x.unflatten(-1, (-1, 2)).transpose(-3, -2),
-        ),
+        mistake("The heads are cut but not moved: swap the axes of tokens and heads.",
+                lambda x, n_heads: x.unflatten(-1, (n_heads, -1))),
+        mistake("The shape is right, the numbers are not: a reshape straight to (heads, n, d_head) mixes tokens and heads. "
+                "Cut the last axis first, then swap two axes.",
+                lambda x, n_heads: x.reshape(*x.shape[:-2], n_heads, x.shape[-2], -1)),
+        mistake("It transposes before it cuts. Cut the width while it is the last axis, then swap two axes.",
+                lambda x, n_heads: x.mT.reshape(*x.shape[:-2], n_heads, x.shape[-2], -1)),
+        mistake("A head should hold neighbouring columns; here it got columns that lie n_heads apart. Unflatten to "
+                "(heads, d_head), in this order.",
+                lambda x, n_heads: x.unflatten(-1, (-1, n_heads)).movedim(-1, -3)),
+        mistake("The batch is lost: all sentences run into one.",
+                lambda x, n_heads: x.reshape(-1, n_heads, x.shape[-1] // n_heads).transpose(0, 1)),
+        mistake("It counts the axes from the front, which is right for one leading axis only. Count from the end: -1, -2, -3.",
+                lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).transpose(1, 2)),
+        mistake("The heads come in the reverse order: head 1 holds the first columns.",
+                lambda x, n_heads: torch.stack(x.chunk(n_heads, -1)[::-1], -3)),
+        mistake("Each head should be width / n_heads wide; here every head is n_heads wide.",
+                lambda x, n_heads: x.unflatten(-1, (-1, n_heads)).transpose(-3, -2)),
+        mistake("Each head should be width / n_heads wide, not always 2.",
+                lambda x, n_heads: x.unflatten(-1, (-1, 2)).transpose(-3, -2)),
     ],
     praise="Every head holds its own columns of every token, whatever stands in front of them.",
 )  # fmt: skip
@@ -84,31 +66,21 @@ exercise(
     ],
     promises=[gradient("x"), precisions("float64")],
     mistakes=[
-        mistake(
-            "It reshapes without moving the heads back: a row now mixes several tokens. Swap the axes of heads and "
-            "tokens first.",
-            lambda x: x.reshape(*x.shape[:-3], x.shape[-2], -1),
-        ),
-        mistake(
-            "The heads are interleaved, one number of each in turn. All of head 1 comes first, then all of head 2.",
-            lambda x: x.movedim(-3, -1).flatten(-2),
-        ),
+        mistake("It reshapes without moving the heads back: a row now mixes several tokens. Swap the axes of heads and "
+                "tokens first.",
+                lambda x: x.reshape(*x.shape[:-3], x.shape[-2], -1)),
+        mistake("The heads are interleaved, one number of each in turn. All of head 1 comes first, then all of head 2.",
+                lambda x: x.movedim(-3, -1).flatten(-2)),
         mistake("The heads come in the reverse order.", lambda x: torch.cat(x.unbind(-3)[::-1], -1)),
         mistake("The heads are averaged. Set them side by side: width heads · d_head.", lambda x: x.mean(-3)),
         mistake("The heads are added up. Set them side by side: width heads · d_head.", lambda x: x.sum(-3)),
         mistake("Only the first head is left. Set all side by side: width heads · d_head.", lambda x: x[..., 0, :, :]),
-        mistake(
-            "It counts the axes from the front, which is right for one leading axis only. Count from the end: -1, -2, -3.",
-            lambda x: x.transpose(1, 2).flatten(-2),
-        ),
-        mistake(
-            "The axes are swapped but not joined: the heads should stand side by side in one axis.",
-            lambda x: x.transpose(-3, -2),
-        ),
-        mistake(
-            "Heads and tokens are joined into one axis. Join the heads with their columns.",
-            lambda x: x.flatten(-3, -2),
-        ),
+        mistake("It counts the axes from the front, which is right for one leading axis only. Count from the end: -1, -2, -3.",
+                lambda x: x.transpose(1, 2).flatten(-2)),
+        mistake("The axes are swapped but not joined: the heads should stand side by side in one axis.",
+                lambda x: x.transpose(-3, -2)),
+        mistake("Heads and tokens are joined into one axis. Join the heads with their columns.",
+                lambda x: x.flatten(-3, -2)),
     ],
     praise="The heads stand side by side again, whatever stands in front of them: it undoes the split exactly.",
 )  # fmt: skip
@@ -156,78 +128,45 @@ exercise(
         precisions("float64"),
         without(
             "Here softmax and matrix products do it, without a ready-made attention.",
-            attention, grouped_attention, scaled_dot_product_attention,
-        ),
+            attention, grouped_attention, scaled_dot_product_attention),
     ],
     mistakes=[
-        mistake(
-            "The heads are dealt out in turn (1 2 1 2 1 2). Neighbours share: 1 1 1 2 2 2, repeat_interleave.",
-            lambda q, k, v: _attend(q, k, v, keys=_in_turn, values=_in_turn),
-        ),
-        mistake(
-            "Keys and values are repeated in different orders: a head gets the keys of one group and the values of another.",
-            lambda q, k, v: _attend(q, k, v, values=_in_turn),
-        ),
-        mistake(
-            "Keys and values are repeated in different orders: a head gets the keys of one group and the values of another.",
-            lambda q, k, v: _attend(q, k, v, keys=_in_turn),
-        ),
-        mistake(
-            "All query heads use the first key-value head. That is multi-query attention; here each group has its own.",
-            lambda q, k, v: _attend(q, k[:, :1], v[:, :1]),
-        ),
-        mistake(
-            "The key-value heads are averaged. They were averaged long ago, if ever; each group has its own.",
-            lambda q, k, v: _attend(q, k.mean(1, keepdim=True), v.mean(1, keepdim=True)),
-        ),
-        mistake(
-            "The groups come in the reverse order: the first query heads use the first key-value head.",
-            lambda q, k, v: _attend(q, k.flip(1), v.flip(1)),
-        ),
-        mistake(
-            "The query heads are cut into two halves. There are as many groups as key-value heads.",
-            lambda q, k, v: _attend(q, k[:, :2], v[:, :2]),
-        ),
-        mistake(
-            "Only one query head for each group is left. All of them ask; they share only keys and values.",
-            lambda q, k, v: _attend(q[:, : k.shape[1]], k, v),
-        ),
-        mistake(
-            "The queries of a group are averaged. All of them ask for themselves; only keys and values are shared.",
-            lambda q, k, v: _attend(
-                _neighbours(q.unflatten(1, (k.shape[1], -1)).mean(2), q.shape[1] // k.shape[1]), k, v
-            ),
-        ),
+        mistake("The heads are dealt out in turn (1 2 1 2 1 2). Neighbours share: 1 1 1 2 2 2, repeat_interleave.",
+                lambda q, k, v: _attend(q, k, v, keys=_in_turn, values=_in_turn)),
+        mistake("Keys and values are repeated in different orders: a head gets the keys of one group and the values of another.",
+                lambda q, k, v: _attend(q, k, v, values=_in_turn)),
+        mistake("Keys and values are repeated in different orders: a head gets the keys of one group and the values of another.",
+                lambda q, k, v: _attend(q, k, v, keys=_in_turn)),
+        mistake("All query heads use the first key-value head. That is multi-query attention; here each group has its own.",
+                lambda q, k, v: _attend(q, k[:, :1], v[:, :1])),
+        mistake("The key-value heads are averaged. They were averaged long ago, if ever; each group has its own.",
+                lambda q, k, v: _attend(q, k.mean(1, keepdim=True), v.mean(1, keepdim=True))),
+        mistake("The groups come in the reverse order: the first query heads use the first key-value head.",
+                lambda q, k, v: _attend(q, k.flip(1), v.flip(1))),
+        mistake("The query heads are cut into two halves. There are as many groups as key-value heads.",
+                lambda q, k, v: _attend(q, k[:, :2], v[:, :2])),
+        mistake("Only one query head for each group is left. All of them ask; they share only keys and values.",
+                lambda q, k, v: _attend(q[:, : k.shape[1]], k, v)),
+        mistake("The queries of a group are averaged. All of them ask for themselves; only keys and values are shared.",
+                lambda q, k, v: _attend(
+                    _neighbours(q.unflatten(1, (k.shape[1], -1)).mean(2), q.shape[1] // k.shape[1]), k, v
+                )),
         mistake("The scores are not scaled. Divide them by the root of d_head.", lambda q, k, v: _attend(q, k, v, scale=1.0)),
         mistake("It divides by d_head. Divide by its root.", lambda q, k, v: _attend(q, k, v, scale=1 / q.shape[-1])),
-        mistake(
-            "It divides by the root of the whole width. A head's scores are sums over d_head products.",
-            lambda q, k, v: _attend(q, k, v, scale=(q.shape[1] * q.shape[-1]) ** -0.5),
-        ),
-        mistake(
-            "It divides by the root of all the keys' columns, n_kv_heads · d_head. A head's scores are sums over d_head products.",
-            lambda q, k, v: _attend(q, k, v, scale=(k.shape[1] * k.shape[-1]) ** -0.5),
-        ),
-        mistake(
-            "It divides by the root of the values' width. Scores are sums over d_head products: divide by the root of d_head.",
-            lambda q, k, v: _attend(q, k, v, scale=v.shape[-1] ** -0.5),
-        ),
-        mistake(
-            "It divides by the root of the number of keys. Scores are sums over d_head products: divide by the root of d_head.",
-            lambda q, k, v: _attend(q, k, v, scale=k.shape[-2] ** -0.5),
-        ),
-        mistake(
-            "It divides after the softmax, so rows no longer sum to 1. Divide the scores.",
-            lambda q, k, v: _attend(q, k, v, scale=1.0) / q.shape[-1] ** 0.5,
-        ),
-        mistake(
-            "The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
-            lambda q, k, v: _attend(q, k, v, dim=-2),
-        ),
-        mistake(
-            "The softmax runs over the heads. Each row belongs to one query of one head: use dim=-1.",
-            lambda q, k, v: _attend(q, k, v, dim=1),
-        ),
+        mistake("It divides by the root of the whole width. A head's scores are sums over d_head products.",
+                lambda q, k, v: _attend(q, k, v, scale=(q.shape[1] * q.shape[-1]) ** -0.5)),
+        mistake("It divides by the root of all the keys' columns, n_kv_heads · d_head. A head's scores are sums over d_head products.",
+                lambda q, k, v: _attend(q, k, v, scale=(k.shape[1] * k.shape[-1]) ** -0.5)),
+        mistake("It divides by the root of the values' width. Scores are sums over d_head products: divide by the root of d_head.",
+                lambda q, k, v: _attend(q, k, v, scale=v.shape[-1] ** -0.5)),
+        mistake("It divides by the root of the number of keys. Scores are sums over d_head products: divide by the root of d_head.",
+                lambda q, k, v: _attend(q, k, v, scale=k.shape[-2] ** -0.5)),
+        mistake("It divides after the softmax, so rows no longer sum to 1. Divide the scores.",
+                lambda q, k, v: _attend(q, k, v, scale=1.0) / q.shape[-1] ** 0.5),
+        mistake("The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
+                lambda q, k, v: _attend(q, k, v, dim=-2)),
+        mistake("The softmax runs over the heads. Each row belongs to one query of one head: use dim=-1.",
+                lambda q, k, v: _attend(q, k, v, dim=1)),
     ],
     praise="Neighbouring query heads share a key-value head: from one for each of them down to one for all.",
 )  # fmt: skip
@@ -255,39 +194,27 @@ exercise(
     mistakes=[
         mistake("Keys *and* values are kept: a factor of two is missing.", lambda *a: cache_bytes(*a) / 2),
         mistake("Query heads keep nothing; count the key-value heads.", lambda t, h, g, *a: cache_bytes(t, h, h, *a)),
-        mistake(
-            "The width of one head is d_head already; query heads play no part.",
-            lambda t, h, g, *a: cache_bytes(t, h, g, *a) * h,
-        ),
+        mistake("The width of one head is d_head already; query heads play no part.",
+                lambda t, h, g, *a: cache_bytes(t, h, g, *a) * h),
         mistake("Every layer has keys and values of its own.", lambda t, *a: cache_bytes(1, *a)),
         mistake("Every text in the batch has a cache of its own.", lambda *a: cache_bytes(*a[:5], 1, a[6])),
         mistake("These are numbers, not bytes.", lambda *a: cache_bytes(*a[:6], 1)),
-        mistake(
-            "It takes two bytes for every number. How many a number has is given.", lambda *a: cache_bytes(*a[:6], 2)
+        mistake("It takes two bytes for every number. How many a number has is given.", lambda *a: cache_bytes(*a[:6], 2)
         ),
         mistake("Every token leaves a key and a value.", lambda *a: cache_bytes(*a[:4], 1, *a[5:])),
         mistake("A key is a vector: d_head numbers.", lambda *a: cache_bytes(*a[:3], 1, *a[4:])),
-        mistake(
-            "Every key-value head keeps keys and values of its own.", lambda *a: cache_bytes(*a[:2], 1, *a[3:])
+        mistake("Every key-value head keeps keys and values of its own.", lambda *a: cache_bytes(*a[:2], 1, *a[3:])
         ),
         mistake("These are bits. A byte has eight of them.", lambda *a: cache_bytes(*a) * 8),
-        mistake(
-            "Queries are not kept: each is used once, in its own step.",
-            lambda t, h, g, *a: cache_bytes(t, h, g, *a) + cache_bytes(t, h, h, *a) // 2,
-        ),
+        mistake("Queries are not kept: each is used once, in its own step.",
+                lambda t, h, g, *a: cache_bytes(t, h, g, *a) + cache_bytes(t, h, h, *a) // 2),
         mistake("Queries are not kept: each is used once, in its own step.", lambda *a: cache_bytes(*a) * 3 // 2),
-        mistake(
-            "The cache holds one row for each token, not one for each pair of tokens.",
-            lambda *a: cache_bytes(*a) * a[4],
-        ),
-        mistake(
-            "The cache holds keys and values, not scores.",
-            lambda t, h, g, d, n, *a: cache_bytes(t, h, g, 1, n * n, *a),
-        ),
-        mistake(
-            "n_heads / n_kv_heads says how many query heads share. What is kept are the n_kv_heads that they share.",
-            lambda t, h, g, *a: cache_bytes(t, h, h // g, *a),
-        ),
+        mistake("The cache holds one row for each token, not one for each pair of tokens.",
+                lambda *a: cache_bytes(*a) * a[4]),
+        mistake("The cache holds keys and values, not scores.",
+                lambda t, h, g, d, n, *a: cache_bytes(t, h, g, 1, n * n, *a)),
+        mistake("n_heads / n_kv_heads says how many query heads share. What is kept are the n_kv_heads that they share.",
+                lambda t, h, g, *a: cache_bytes(t, h, h // g, *a)),
     ],
     praise="Two times layers, key-value heads, width, tokens, texts, bytes: and no query heads.",
 )  # fmt: skip

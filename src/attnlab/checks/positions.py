@@ -1,4 +1,4 @@
-"""Exercises on positions: sinusoids, rotary attention, ALiBi's bias, a test for order."""
+"""Exercises on positions: sinusoids, rotary attention, ALiBi's bias."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ def _added(x: Tensor, base: float = 10000.0, **options: Any) -> Tensor:
     return x + _table(*x.shape[-2:], base, **options)
 
 
+def _adds(**options: Any) -> Callable[..., Tensor]:
+    return lambda x, base=10000.0: _added(x, base, **options)
+
+
 def _own_speeds(x: Tensor, base: float = 10000.0) -> Tensor:
     n, d = x.shape[-2:]
     angle = torch.arange(n)[:, None] * base ** (-torch.arange(d) / d)
@@ -61,56 +65,32 @@ exercise(
     promises=[gradient("x")],
     mistakes=[
         mistake("It returns x as it was. Add the positions to it.", lambda x, base=10000.0: x),
-        mistake(
-            "It returns the positions alone. Add them to x.",
-            lambda x, base=10000.0: _added(torch.zeros_like(x), base),
-        ),
-        mistake(
-            "Sine and cosine have changed places: the even entries hold the sine.",
-            lambda x, base=10000.0: _added(x, base, swap=True),
-        ),
-        mistake(
-            "All sines come first, then all cosines. They take turns: sine, cosine, sine, cosine.",
-            lambda x, base=10000.0: _added(x, base, halves=True),
-        ),
-        mistake(
-            "The speeds fall too slowly: pair i has the speed base ** (-2i / d), with the 2.",
-            lambda x, base=10000.0: _added(x, base, speeds=lambda i, d, base: base ** (-i / d)),
-        ),
-        mistake(
-            "The speeds fall too fast: with i counting pairs, it is base ** (-2i / d), not 4i.",
-            lambda x, base=10000.0: _added(x, base, speeds=lambda i, d, base: base ** (-4 * i / d)),
-        ),
+        mistake("It returns the positions alone. Add them to x.",
+                lambda x, base=10000.0: _added(torch.zeros_like(x), base)),
+        mistake("Sine and cosine have changed places: the even entries hold the sine.",
+                _adds(swap=True)),
+        mistake("All sines come first, then all cosines. They take turns: sine, cosine, sine, cosine.",
+                _adds(halves=True)),
+        mistake("The speeds fall too slowly: pair i has the speed base ** (-2i / d), with the 2.",
+                _adds(speeds=lambda i, d, base: base ** (-i / d))),
+        mistake("The speeds fall too fast: with i counting pairs, it is base ** (-2i / d), not 4i.",
+                _adds(speeds=lambda i, d, base: base ** (-4 * i / d))),
         mistake("The sine and the cosine of a pair must share one speed, that of entry 2i.", _own_speeds),
-        mistake(
-            "The speeds grow from pair to pair. The power of the base divides, it does not multiply.",
-            lambda x, base=10000.0: _added(x, base, speeds=lambda i, d, base: base ** (2 * i / d)),
-        ),
-        mistake(
-            "All pairs turn at one speed. Pair i has the speed base ** (-2i / d).",
-            lambda x, base=10000.0: _added(x, base, speeds=lambda i, d, base: torch.ones(len(i))),
-        ),
-        mistake(
-            "Positions count from 0: the first token has sines of 0 and cosines of 1.",
-            lambda x, base=10000.0: _added(x, base, first=1),
-        ),
-        mistake(
-            "It counts positions over the batch: all tokens of a sentence get one vector. Tokens are axis -2.",
-            _over_the_batch,
-        ),
-        mistake(
-            "It multiplies x by the root of d, as the paper does with its own embeddings. Here x is taken as it is.",
-            lambda x, base=10000.0: _added(x * x.shape[-1] ** 0.5, base),
-        ),
-        mistake(
-            "The speeds are 2π times too high: a hand of speed 1 needs 2π tokens for a round.",
-            lambda x, base=10000.0: _added(x, base, speeds=lambda i, d, base: _ROUND * base ** (-2 * i / d)),
-        ),
+        mistake("The speeds grow from pair to pair. The power of the base divides, it does not multiply.",
+                _adds(speeds=lambda i, d, base: base ** (2 * i / d))),
+        mistake("All pairs turn at one speed. Pair i has the speed base ** (-2i / d).",
+                _adds(speeds=lambda i, d, base: torch.ones(len(i)))),
+        mistake("Positions count from 0: the first token has sines of 0 and cosines of 1.",
+                _adds(first=1)),
+        mistake("It counts positions over the batch: all tokens of a sentence get one vector. Tokens are axis -2.",
+                _over_the_batch),
+        mistake("It multiplies x by the root of d, as the paper does with its own embeddings. Here x is taken as it is.",
+                lambda x, base=10000.0: _added(x * x.shape[-1] ** 0.5, base)),
+        mistake("The speeds are 2π times too high: a hand of speed 1 needs 2π tokens for a round.",
+                _adds(speeds=lambda i, d, base: _ROUND * base ** (-2 * i / d))),
         mistake("It ignores the base that it is given.", lambda x, base=10000.0: _added(x)),
-        mistake(
-            "Only the first sentence of the batch gets positions. Each has tokens of its own, counted from 0.",
-            lambda x, base=10000.0: torch.cat((_added(x[:1], base), x[1:])),
-        ),
+        mistake("Only the first sentence of the batch gets positions. Each has tokens of its own, counted from 0.",
+                lambda x, base=10000.0: torch.cat((_added(x[:1], base), x[1:]))),
     ],
     praise="Sines and cosines in turn, one speed a pair, tokens counted within their own sentence.",
 )  # fmt: skip
@@ -179,105 +159,60 @@ exercise(
         without("Here the turning is yours, without positions.rotary.", positions.rotary),
     ],
     mistakes=[
-        mistake(
-            "Positions make no difference: all tokens are turned alike. The angle of a pair is its speed times the position "
-            "of the token, counted along axis -2, not over the batch or the heads.",
-            lambda q, k, v, base=10000.0: attention(q, k, v),
-        ),
-        mistake(
-            "It pairs entry i with entry i + d/2. Here neighbours are paired: 0 with 1, 2 with 3.",
-            _with(lambda t, base: _turned(t, base, layout="halves")),
-        ),
-        mistake(
-            "Queries and keys are paired in two ways. Turn both with neighbours paired.",
-            _with(lambda t, base: _turned(t, base, layout="halves"), _turned),
-        ),
-        mistake(
-            "Queries and keys are paired in two ways. Turn both with neighbours paired.",
-            _with(_turned, lambda t, base: _turned(t, base, layout="halves")),
-        ),
-        mistake(
-            "Entry i is turned together with entry i + d/2, but by the cosines and sines of neighbours: 0 with 1, 2 with 3. "
-            "Here neighbours are paired throughout.",
-            _with(_mixed_up),
-        ),
-        mistake(
-            "It turns the values too. Then the output depends on where the sentence stands: leave v alone.",
-            lambda q, k, v, base=10000.0: _own_scores(q, k, _turned(v, base), base),
-        ),
-        mistake(
-            "Queries and keys turn opposite ways, so scores depend on m + n. Turn both the same way.",
-            _with(_turned, _backwards),
-        ),
-        mistake(
-            "Queries and keys turn opposite ways, so scores depend on m + n. Turn both the same way.",
-            _with(_backwards, _turned),
-        ),
-        mistake(
-            "Only the queries are turned. Then the score depends on the query's place alone, not on a distance.",
-            _with(_turned, lambda t, base: t),
-        ),
+        mistake("Positions make no difference: all tokens are turned alike. The angle of a pair is its speed times the position "
+                "of the token, counted along axis -2, not over the batch or the heads.",
+                lambda q, k, v, base=10000.0: attention(q, k, v)),
+        mistake("It pairs entry i with entry i + d/2. Here neighbours are paired: 0 with 1, 2 with 3.",
+                _with(lambda t, base: _turned(t, base, layout="halves"))),
+        mistake("Queries and keys are paired in two ways. Turn both with neighbours paired.",
+                _with(lambda t, base: _turned(t, base, layout="halves"), _turned)),
+        mistake("Queries and keys are paired in two ways. Turn both with neighbours paired.",
+                _with(_turned, lambda t, base: _turned(t, base, layout="halves"))),
+        mistake("Entry i is turned together with entry i + d/2, but by the cosines and sines of neighbours: 0 with 1, 2 with 3. "
+                "Here neighbours are paired throughout.",
+                _with(_mixed_up)),
+        mistake("It turns the values too. Then the output depends on where the sentence stands: leave v alone.",
+                lambda q, k, v, base=10000.0: _own_scores(q, k, _turned(v, base), base)),
+        mistake("Queries and keys turn opposite ways, so scores depend on m + n. Turn both the same way.",
+                _with(_turned, _backwards)),
+        mistake("Queries and keys turn opposite ways, so scores depend on m + n. Turn both the same way.",
+                _with(_backwards, _turned)),
+        mistake("Only the queries are turned. Then the score depends on the query's place alone, not on a distance.",
+                _with(_turned, lambda t, base: t)),
         mistake("Only the keys are turned. Turn the queries as well.", _with(lambda t, base: t, _turned)),
-        mistake(
-            "Both turn the wrong way round: (a, b) becomes (a cos - b sin, a sin + b cos).", _with(_backwards)
+        mistake("Both turn the wrong way round: (a, b) becomes (a cos - b sin, a sin + b cos).", _with(_backwards)
         ),
-        mistake(
-            "A minus is lost: (a, b) becomes (a cos - b sin, a sin + b cos), and without it lengths change.",
-            _with(lambda t, base: _pairs(t, base, lambda a, b, c, s: (a * c + b * s, a * s + b * c))),
+        mistake("A minus is lost: (a, b) becomes (a cos - b sin, a sin + b cos), and without it lengths change.",
+                _with(lambda t, base: _pairs(t, base, lambda a, b, c, s: (a * c + b * s, a * s + b * c)))),
+        mistake("There is a minus too many: (a, b) becomes (a cos - b sin, a sin + b cos), and else lengths change.",
+                _with(lambda t, base: _pairs(t, base, lambda a, b, c, s: (a * c - b * s, a * s - b * c)))),
+        mistake("The first entry of a pair is overwritten before the second is made of it: keep the old one.",
+                _with(
+                    lambda t, base: _pairs(t, base, lambda a, b, c, s: (a * c - b * s, (a * c - b * s) * s + b * c))
+                )),
+        mistake("The speeds fall too slowly: pair i turns at base ** (-2i / d), with the 2.",
+                _speeds(lambda i, d, base: base ** (-i / d))),
+        mistake("The speeds fall too fast: pair i turns at base ** (-2i / d), not 4i.",
+                _speeds(lambda i, d, base: base ** (-4 * i / d))),
+        mistake("The speeds grow from pair to pair: pair i turns at base ** (-2i / d), with the minus.",
+                _speeds(lambda i, d, base: base ** (2 * i / d))),
+        mistake("All pairs turn at one speed. Pair i turns at base ** (-2i / d).",
+                _speeds(lambda i, d, base: torch.ones(len(i)))),
+        mistake("The last pair turns at 1 / base. It should be a little faster: 2i is divided by d, not by d - 2.",
+                _speeds(lambda i, d, base: base ** (-2 * i / max(d - 2, 1)))),
+        mistake("It uses the base 10000 always: use the base that is given.",
+                lambda q, k, v, base=10000.0: _own_scores(q, k, v)),
+        mistake("Positions are added to queries and keys. RoPE adds nothing, it turns.",
+                _with(lambda t, base: _added(t, base))),
+        mistake("Later tokens are hidden. Nothing here asks for a mask: every token sees all.", _with(_turned, is_causal=True)
         ),
-        mistake(
-            "There is a minus too many: (a, b) becomes (a cos - b sin, a sin + b cos), and else lengths change.",
-            _with(lambda t, base: _pairs(t, base, lambda a, b, c, s: (a * c - b * s, a * s - b * c))),
-        ),
-        mistake(
-            "The first entry of a pair is overwritten before the second is made of it: keep the old one.",
-            _with(
-                lambda t, base: _pairs(t, base, lambda a, b, c, s: (a * c - b * s, (a * c - b * s) * s + b * c))
-            ),
-        ),
-        mistake(
-            "The speeds fall too slowly: pair i turns at base ** (-2i / d), with the 2.",
-            _speeds(lambda i, d, base: base ** (-i / d)),
-        ),
-        mistake(
-            "The speeds fall too fast: pair i turns at base ** (-2i / d), not 4i.",
-            _speeds(lambda i, d, base: base ** (-4 * i / d)),
-        ),
-        mistake(
-            "The speeds grow from pair to pair: pair i turns at base ** (-2i / d), with the minus.",
-            _speeds(lambda i, d, base: base ** (2 * i / d)),
-        ),
-        mistake(
-            "All pairs turn at one speed. Pair i turns at base ** (-2i / d).",
-            _speeds(lambda i, d, base: torch.ones(len(i))),
-        ),
-        mistake(
-            "The last pair turns at 1 / base. It should be a little faster: 2i is divided by d, not by d - 2.",
-            _speeds(lambda i, d, base: base ** (-2 * i / max(d - 2, 1))),
-        ),
-        mistake(
-            "It uses the base 10000 always: use the base that is given.",
-            lambda q, k, v, base=10000.0: _own_scores(q, k, v),
-        ),
-        mistake(
-            "Positions are added to queries and keys. RoPE adds nothing, it turns.",
-            _with(lambda t, base: _added(t, base)),
-        ),
-        mistake(
-            "Later tokens are hidden. Nothing here asks for a mask: every token sees all.", _with(_turned, is_causal=True)
-        ),
-        mistake(
-            "The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
-            lambda *a: _own_scores(*a, dim=-2),
-        ),
+        mistake("The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
+                lambda *a: _own_scores(*a, dim=-2)),
         mistake("The scores are not scaled by 1 / sqrt(d).", lambda *a: _own_scores(*a, scale=lambda q, k, v: 1.0)),
-        mistake(
-            "It divides by d. Divide by its root.", lambda *a: _own_scores(*a, scale=lambda q, k, v: 1 / q.shape[-1])
+        mistake("It divides by d. Divide by its root.", lambda *a: _own_scores(*a, scale=lambda q, k, v: 1 / q.shape[-1])
         ),
-        mistake(
-            "It divides by the root of the values' width. Scores are sums over d products: divide by the root of d.",
-            lambda *a: _own_scores(*a, scale=lambda q, k, v: v.shape[-1] ** -0.5),
-        ),
+        mistake("It divides by the root of the values' width. Scores are sums over d products: divide by the root of d.",
+                lambda *a: _own_scores(*a, scale=lambda q, k, v: v.shape[-1] ** -0.5)),
     ],
     praise="Queries and keys turned alike, neighbours paired, values left alone.",
 )  # fmt: skip
@@ -314,235 +249,40 @@ exercise(
         case("32 heads and 20 tokens", n_heads=32, n=20),
     ],
     mistakes=[
-        mistake(
-            "It rewards distance. The bias is negative away from the diagonal.",
-            lambda n_heads, n: -_price(n_heads, n),
+        mistake("It rewards distance. The bias is negative away from the diagonal.",
+                lambda n_heads, n: -_price(n_heads, n)),
+        mistake("Keys after the query are rewarded: the distance is |m - n|, without a sign.",
+                lambda n_heads, n: _price(n_heads, n, gap=lambda g: -g)),
+        mistake("Keys before the query are rewarded: the distance is |m - n|, without a sign.",
+                lambda n_heads, n: _price(n_heads, n, gap=lambda g: g)),
+        mistake("The slopes start at 1. The first of h heads has the slope 2 ** (-8 / h).",
+                _sloped(lambda i, h: 2 ** (-8 * i / h))),
+        mistake("Those are the slopes of eight heads. With h heads, each is 2 ** (-8 / h) times the one before.",
+                _sloped(lambda i, h: 2.0 ** -(i + 1))),
+        mistake("The exponent of 16 heads steps by a half: 8 / h, without rounding it down.",
+                _sloped(lambda i, h: 2.0 ** (-(8 // h) * (i + 1)))),
+        mistake("All heads have one slope. They should differ, so that some see near and some see far.",
+                _sloped(lambda i, h: torch.full((h,), 2.0**-8))),
+        mistake("All heads have one slope. They should differ, so that some see near and some see far.",
+                _sloped(lambda i, h: torch.full((h,), 2.0 ** (-8 / h)))),
+        mistake("All heads have the slope 1. They should differ, so that some see near and some see far.",
+                _sloped(lambda i, h: torch.ones(h))),
+        mistake("The heads come in the reverse order: the first has the steepest slope, 2 ** (-8 / h).",
+                lambda n_heads, n: _price(n_heads, n).flip(0)),
+        mistake("Keys after the query cost nothing. Without a mask the price is the same on both sides: |m - n|.",
+                lambda n_heads, n: _price(n_heads, n, gap=lambda g: (-g).clamp_min(0))),
+        mistake("Keys before the query cost nothing. Without a mask the price is the same on both sides: |m - n|.",
+                lambda n_heads, n: _price(n_heads, n, gap=lambda g: g.clamp_min(0))),
+        mistake("It hides later tokens with -inf. The exercise asks for the bias alone, without a mask.",
+                lambda n_heads, n: _price(n_heads, n).masked_fill(torch.ones(n, n).triu(1).bool(), -torch.inf)),
+        mistake("A token pays for itself. The distance to itself is 0.",
+                lambda n_heads, n: _price(n_heads, n, gap=lambda g: g.abs() + 1)),
+        mistake("The 8 is missing: the slope of head i of h is 2 ** (-8 i / h).", _sloped(lambda i, h: 2 ** (-(i + 1) / h))
         ),
-        mistake(
-            "Keys after the query are rewarded: the distance is |m - n|, without a sign.",
-            lambda n_heads, n: _price(n_heads, n, gap=lambda g: -g),
-        ),
-        mistake(
-            "Keys before the query are rewarded: the distance is |m - n|, without a sign.",
-            lambda n_heads, n: _price(n_heads, n, gap=lambda g: g),
-        ),
-        mistake(
-            "The slopes start at 1. The first of h heads has the slope 2 ** (-8 / h).",
-            _sloped(lambda i, h: 2 ** (-8 * i / h)),
-        ),
-        mistake(
-            "Those are the slopes of eight heads. With h heads, each is 2 ** (-8 / h) times the one before.",
-            _sloped(lambda i, h: 2.0 ** -(i + 1)),
-        ),
-        mistake(
-            "The exponent of 16 heads steps by a half: 8 / h, without rounding it down.",
-            _sloped(lambda i, h: 2.0 ** (-(8 // h) * (i + 1))),
-        ),
-        mistake(
-            "All heads have one slope. They should differ, so that some see near and some see far.",
-            _sloped(lambda i, h: torch.full((h,), 2.0**-8)),
-        ),
-        mistake(
-            "All heads have one slope. They should differ, so that some see near and some see far.",
-            _sloped(lambda i, h: torch.full((h,), 2.0 ** (-8 / h))),
-        ),
-        mistake(
-            "All heads have the slope 1. They should differ, so that some see near and some see far.",
-            _sloped(lambda i, h: torch.ones(h)),
-        ),
-        mistake(
-            "The heads come in the reverse order: the first has the steepest slope, 2 ** (-8 / h).",
-            lambda n_heads, n: _price(n_heads, n).flip(0),
-        ),
-        mistake(
-            "Keys after the query cost nothing. Without a mask the price is the same on both sides: |m - n|.",
-            lambda n_heads, n: _price(n_heads, n, gap=lambda g: (-g).clamp_min(0)),
-        ),
-        mistake(
-            "Keys before the query cost nothing. Without a mask the price is the same on both sides: |m - n|.",
-            lambda n_heads, n: _price(n_heads, n, gap=lambda g: g.clamp_min(0)),
-        ),
-        mistake(
-            "It hides later tokens with -inf. The exercise asks for the bias alone, without a mask.",
-            lambda n_heads, n: _price(n_heads, n).masked_fill(torch.ones(n, n).triu(1).bool(), -torch.inf),
-        ),
-        mistake(
-            "A token pays for itself. The distance to itself is 0.",
-            lambda n_heads, n: _price(n_heads, n, gap=lambda g: g.abs() + 1),
-        ),
-        mistake(
-            "The 8 is missing: the slope of head i of h is 2 ** (-8 i / h).", _sloped(lambda i, h: 2 ** (-(i + 1) / h))
-        ),
-        mistake(
-            "The slopes fall evenly. They fall by a factor: head i of h has 2 ** (-8 i / h).",
-            _sloped(lambda i, h: (i + 1) / h),
-        ),
-        mistake(
-            "It squares the distance. Each step costs the same.",
-            lambda n_heads, n: _price(n_heads, n, gap=lambda g: g**2),
-        ),
+        mistake("The slopes fall evenly. They fall by a factor: head i of h has 2 ** (-8 i / h).",
+                _sloped(lambda i, h: (i + 1) / h)),
+        mistake("It squares the distance. Each step costs the same.",
+                lambda n_heads, n: _price(n_heads, n, gap=lambda g: g**2)),
     ],
     praise="Every head takes its own fixed price for each step of distance, in both directions, up to 32 heads.",
-)  # fmt: skip
-
-
-def _orders(n: int, many: int = 10) -> list[Tensor]:
-    return [torch.randperm(n) for _ in range(many)]
-
-
-def _close(a: Tensor, b: Tensor, off: float = 1e-5) -> bool:
-    return torch.allclose(a, b, rtol=0, atol=off)
-
-
-def _asks(
-    agree: Callable[[Callable, Tensor, Tensor], bool] = lambda f, x, p: _close(f(x[p]), f(x)[p]),
-    orders: Callable[[int], list[Tensor]] = _orders,
-) -> Callable[[Callable, Tensor], bool]:
-    """A test for order: which orders it tries, and what it compares."""
-    return lambda f, x: all(agree(f, x, p) for p in orders(len(x)))
-
-
-def is_equivariant(f: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    """The reference."""
-    return _asks(orders=lambda n: _orders(n, 100))(f, x)
-
-
-def _of(n: int, d: int, first: float | None = None) -> Tensor:
-    """An input; `first` is its first number, where it matters."""
-    x = torch.randn(n, d, generator=torch.Generator().manual_seed(n))
-    if first is not None:
-        x[0, 0] = first
-    return x
-
-
-def _noisy(t: Tensor) -> Tensor:
-    # What another order of summation may do, made visible on every machine.
-    return attention(t, t, t) * (1 + 1e-7 * torch.arange(len(t))[:, None])
-
-
-def _moody(t: Tensor) -> Tensor:
-    """Lets rows through only if the first is one of the two largest: two orders of seven do not show it."""
-    return t * (t[0, 0] >= t[:, 0].sort().values[-2])
-
-
-def _plus(size: float) -> Callable[[Tensor], Tensor]:
-    return lambda t: t + size * positions.sinusoidal(*t.shape, dtype=t.dtype)
-
-
-_SINGLED = "It singles out one place. An order that moves this row shows it; try ten orders or more."
-_UNLUCKY = "Its fault shows in five orders of seven. One order can be unlucky: try ten."
-
-exercise(
-    "positions-equivariant",
-    "is_equivariant",
-    reference=is_equivariant,
-    cases=[
-        case("twice each row", "That treats all rows alike, so the answer is True.", f=lambda t: 2 * t, x=_of(7, 4)),
-        case(
-            "attention without positions",
-            "It is equivariant up to rounding. Permute the rows of the input, permute the rows of the output alike, compare "
-            "with a tolerance.",
-            f=_noisy, x=_of(9, 5),
-        ),
-        case(
-            "a weight for each column",
-            "It treats all rows alike, so the answer is True. Permute rows (tokens), not columns.",
-            f=lambda t: t * torch.arange(1, t.shape[1] + 1), x=_of(6, 3),
-        ),
-        case(
-            "the mean of all rows in place of each",
-            "It gives the same for every order, and so do its permuted rows: that is equivariant as well.",
-            f=lambda t: t.mean(0, keepdim=True).expand(t.shape), x=_of(8, 2),
-        ),
-        case(
-            "attention with sinusoids added to its tokens",
-            "The order matters: f(PX) and P f(X) differ. Try orders that are not the one given, and compare row by row.",
-            f=lambda t: _noisy(_plus(1.0)(t)), x=_of(7, 4),
-        ),
-        case(
-            "sorted columns",
-            "Sorting gives the same output for every order. That is invariance: f(PX) = f(X). Equivariance is f(PX) = P f(X), "
-            "for every order.",
-            f=lambda t: t.sort(0).values, x=_of(8, 5),
-        ),
-        case(
-            "rows turned around",
-            "That commutes with some orders, such as turning around. Try several orders.",
-            f=lambda t: t.flip(0), x=_of(6, 4),
-        ),
-        case(
-            "each row plus its neighbours on a ring",
-            "It commutes with rolling and with turning around, not with every order. Draw orders at random.",
-            f=lambda t: t + t.roll(1, 0) + t.roll(-1, 0), x=_of(9, 3),
-        ),
-        case("the sum of all rows so far", "The order matters: the first row is left as it is.", f=lambda t: t.cumsum(0), x=_of(5, 6)),
-        case("each row less the first", _SINGLED, f=lambda t: t - t[:1], x=_of(7, 3)),
-        case("each row less the last", _SINGLED, f=lambda t: t - t[-1:], x=_of(8, 4)),
-        case("each row less the fourth", _SINGLED, f=lambda t: t - t[3:4], x=_of(6, 5)),
-        case(
-            "sinusoids of a thousandth added",
-            "A thousandth is more than rounding: the tolerance must be tighter.",
-            f=_plus(1e-3), x=_of(7, 6),
-        ),
-        *(case(f"a function that some orders do not show, x of shape (7, {d})", _UNLUCKY, f=_moody, x=_of(7, d, first=3.0))
-          for d in (2, 3, 4, 5)),
-    ],
-    mistakes=[
-        mistake(
-            "It says True whatever the function does. If it tries an order, it is the one given: try others.",
-            _asks(orders=lambda n: [torch.arange(n)]),
-        ),
-        mistake("It tries one order, and one can be unlucky. Try ten.", _asks(orders=lambda n: _orders(n, 1))),
-        mistake(
-            "It tries one order, turned around. Some functions commute with that and with no other: try ten at random.",
-            _asks(orders=lambda n: [torch.arange(n).flip(0)]),
-        ),
-        mistake(
-            "It only rolls the rows. A mean of neighbours on a ring commutes with that: draw orders at random.",
-            _asks(orders=lambda n: [torch.arange(n).roll(k) for k in range(n)]),
-        ),
-        mistake(
-            "It only exchanges the first two rows. Draw orders at random.",
-            _asks(orders=lambda n: [torch.tensor([1, 0, *range(2, n)])]),
-        ),
-        mistake(
-            "It asks for f(PX) = f(X), which is invariance. Permute the rows of the output alike: f(PX) = P f(X).",
-            _asks(lambda f, x, p: _close(f(x[p]), f(x))),
-        ),
-        mistake(
-            "It takes invariance, f(PX) = f(X), as well. Sorted rows are invariant, and not equivariant.",
-            _asks(lambda f, x, p: _close(f(x[p]), f(x)) or _close(f(x[p]), f(x)[p])),
-        ),
-        mistake(
-            "It permutes columns. Permute rows (tokens).",
-            lambda f, x: all(_close(f(x[:, p]), f(x)[:, p]) for p in _orders(x.shape[1])),
-        ),
-        mistake(
-            "The output is permuted the other way: f(x)[order] goes with x[order].",
-            _asks(lambda f, x, p: _close(f(x[p]), f(x)[p.argsort()])),
-        ),
-        mistake(
-            "It compares to the last bit. Sums in another order differ by rounding: compare with a tolerance.",
-            _asks(lambda f, x, p: torch.equal(f(x[p]), f(x)[p])),
-        ),
-        *(
-            mistake(
-                "The tolerance is too wide. A thousandth is more than rounding.",
-                _asks(lambda f, x, p, off=off: _close(f(x[p]), f(x)[p], off)),
-            )
-            for off in (0.009, 1.0)
-        ),
-        mistake(
-            "It compares sums over the rows, which don't say where a row went. Compare row by row.",
-            _asks(lambda f, x, p: _close(f(x[p]).sum(0), f(x).sum(0), 1e-4)),
-        ),
-        mistake(
-            "It compares sorted rows, which don't say where a row went. Compare row by row, in their order.",
-            _asks(lambda f, x, p: _close(f(x[p]).sort(0).values, f(x).sort(0).values)),
-        ),
-        mistake("It says False whatever the function does.", lambda f, x: False),
-        mistake("It says the opposite: True is for functions that treat all rows alike.", lambda f, x: not is_equivariant(f, x)),
-    ],
-    lift=False,
-    praise="It knows layers that see an order from layers that see a set, up to rounding.",
 )  # fmt: skip
