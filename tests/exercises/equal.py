@@ -45,6 +45,21 @@ EQUAL: dict[str, dict[str, str]] = {
         "orders = [torch.randperm(len(x)) for _ in range(11)]": "How many orders are drawn is the reader's choice.",
         "orders = [torch.randperm(len(x)) for _ in range(9)]": "How many orders are drawn is the reader's choice.",
     },
+    "queries-columns": {
+        "return v @ (k.T @ q / q.shape[0] ** 0.5).softmax(0)": "queries and keys have one width",
+    },
+    "queries-self-attention": {
+        "scores = q @ k.transpose(-1, -2) / k.shape[-1] ** 0.5": "the same two axes change places",
+    },
+    "relevance-kernel": {
+        "exponents = -(xs - at[:, None]).square() / (2 * width ** 2)": "a square does not know the sign",
+    },
+    "relevance-sparsemax": {
+        "stay = (ordered >= thresholds).sum(-1, keepdim=True)": "a score at its threshold leaves it where it is",
+    },
+    "relevance-lookup": {
+        "return (keys @ query).softmax(-1) @ values": "the scores of one query have one axis",
+    },
 }
 
 LEADING: dict[str, dict[int, int]] = {
@@ -53,6 +68,7 @@ LEADING: dict[str, dict[int, int]] = {
     "heads-split": {0: 2},
     "positions-rope": {0: 2, 1: 2, 2: 2},
     "positions-sinusoids": {0: 2},
+    "queries-self-attention": {0: 2},
     "why-bag": {0: 2},
     "why-mixture": {0: 2, 1: 2},
 }

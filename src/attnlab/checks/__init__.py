@@ -15,6 +15,8 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     masking_leaks,
     positions,
     positions_order,
+    queries,
+    relevance,
     why,
 )
 from attnlab.checks.engine import judge
