@@ -2,8 +2,8 @@
 
     python benchmarks/scaling.py
 
-Writes results/scaling-divisors.json. The controls separate the two things in which a divisor differs: the scores
-at the start, and how fast they move. Finished runs are kept in .cache, so an interruption costs little.
+Writes results/scaling-divisors.json. The controls separate the two things in which a divisor differs: the
+scores at the start, and how fast they move. Finished runs stay in .cache, so an interruption costs little.
 """
 
 from __future__ import annotations

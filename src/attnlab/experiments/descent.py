@@ -11,6 +11,8 @@ from torch import Tensor
 from attnlab.experiments.runs import Run
 
 Optimizer = Literal["SGD", "Adam"]
+DTYPE = torch.float32
+"""Of what is trained here, whatever the page's default: another one would draw other numbers."""
 LOST = 1e3
 """A loss this many times that of the first step counts as diverged: nothing here comes back from there."""
 

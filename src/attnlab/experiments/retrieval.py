@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.experiments.descent import Optimizer, descend
+from attnlab.experiments.descent import DTYPE, Optimizer, descend
 from attnlab.experiments.runs import Run
 
 
@@ -45,7 +45,7 @@ def ask(
     >>> some.names.shape, some.asked.shape, bool((some.asked == some.names[..., :2]).all())
     (torch.Size([2, 8]), torch.Size([2, 2]), True)
     """
-    names = torch.rand(batch, words, generator=draw).argsort(-1)[:, :tokens]
+    names = torch.rand(batch, words, generator=draw, dtype=DTYPE).argsort(-1)[:, :tokens]
     contents = torch.randint(words, (batch, tokens), generator=draw)
     return Questions(names, contents, names[:, :asked], contents[:, :asked])  # the first, as good as any
 
@@ -112,16 +112,16 @@ class Retrieval:
             loss = F.cross_entropy(logits.movedim(-1, 1), some.answers, reduction="none").flatten(1).mean(-1)
             return loss, (logits.argmax(-1) == some.answers).float().flatten(1).mean(-1)
 
-        rates = torch.tensor([rate for rate, _ in pairs])
+        rates = torch.tensor([rate for rate, _ in pairs], dtype=DTYPE)
         how = {"steps": self.steps, "every": self.every, "optimizer": self.optimizer}
         return descend(parameters, rates, measure, **how)
 
     def begin(self, draw: torch.Generator) -> tuple[Tensor, list[Tensor]]:
         """Draw the vectors of names and contents, (2, words, d_model), and W_q, W_k, W_v and W_out."""
-        vectors = torch.randn(2, self.words, self.d_model, generator=draw)
+        vectors = torch.randn(2, self.words, self.d_model, generator=draw, dtype=DTYPE)
         shapes = [(self.asked * self.d_model, self.d_k), (self.d_model, self.d_k), (self.d_model, self.d_k)]
         shapes.append((self.d_k, self.asked * self.words))
-        matrices = [torch.randn(shape, generator=draw) / shape[0] ** 0.5 for shape in shapes]
+        matrices = [torch.randn(shape, generator=draw, dtype=DTYPE) / shape[0] ** 0.5 for shape in shapes]
         return vectors, [matrices[0] * self.start, matrices[1] * self.start, *matrices[2:]]
 
     def answers(self, vectors: Tensor, matrices: Sequence[Tensor], some: Questions) -> Tensor:

@@ -12,7 +12,8 @@ from typing import Any, Literal, Protocol
 from tqdm.auto import tqdm
 
 from attnlab.benchmark import store
-from attnlab.experiments.comparison import Comparison, Row
+from attnlab.experiments.comparison import Comparison
+from attnlab.experiments.rows import Row
 from attnlab.experiments.runs import Goal, Run
 
 Choose = Literal["end", "steps"]
