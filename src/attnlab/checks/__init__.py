@@ -11,7 +11,14 @@ with wrong answers, with mutants of its solution, and with right answers in othe
 
 from attnlab.checks import (  # noqa: F401  (they register their exercises)
     costs,
+    heads,
     linear,
+    masking,
+    masking_leaks,
+    positions,
+    positions_order,
+    queries,
+    relevance,
     sparse,
     why,
 )
