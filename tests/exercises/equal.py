@@ -6,6 +6,37 @@ STYLES: by exercise, the rewritings that do not apply, and why.
 """
 
 EQUAL: dict[str, dict[str, str]] = {
+    "costs-count": {
+        "d_head = d_model / n_heads": "Heads divide the width, and a whole float is a whole number.",
+    },
+    "costs-online": {
+        "new = torch.maximum(s.max(), largest)": "The larger of two numbers does not know their order.",
+        "largest, powers, total = (torch.tensor(-torch.inf), 0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
+        "largest, powers, total = (torch.tensor(-torch.inf), 1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
+    },
+    "sparse-block-window": {
+        "real = torch.arange(k.shape[-3])[:, None, None] * w + column >= w": "There are as many blocks of keys as of queries.",
+        "real = torch.arange(v.shape[-3])[:, None, None] * w + column >= w": "There are as many blocks of values as of queries.",
+        "k, v = (x.unfold(-2, 2 * w, w).transpose(-1, -2) for x in (k, v))": "transpose exchanges two axes; their order in the call says nothing.",
+        "n = k.shape[-2]": "There are as many keys as queries.",
+        "n = v.shape[-2]": "There are as many values as queries.",
+    },
+    "sparse-layers": {
+        "if torch.equal(reach, further):": "Equality does not know an order.",
+        "further = reach.float() @ step > 0": "A power of the mask commutes with the mask.",
+    },
+    "sparse-stride": {
+        "return min(range(1, n + 2), key=pairs)": "A stride of n + 1 opens what a stride of n does, and comes later.",
+        "return (i.clamp_max(s) + 1 + (i // s - 1).clamp_min(0)).sum()": "A tensor of one compares as its number.",
+        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 600.",
+        "return int((i.clamp_max(s) - 1 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
+        "return int((i.clamp_max(s) + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
+        "return int((i.clamp_max(s) + 2 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
+        "return int((i.clamp_max(s) + 0 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
+    },
+    "sparse-strided": {
+        "return (back >= 0) & ((back < stride) | (back % stride == 0))": "The token stride places back is a multiple of the stride, too.",
+    },
     "heads-split": {
         "return x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)": "transpose exchanges two axes; their order in the call says nothing.",
     },
@@ -63,6 +94,9 @@ EQUAL: dict[str, dict[str, str]] = {
 }
 
 LEADING: dict[str, dict[int, int]] = {
+    "linear-features": {0: 2},
+    "linear-running-state": {0: 2, 1: 2, 2: 2, 3: 2},
+    "sparse-block-window": {0: 2, 1: 2, 2: 2},
     "heads-grouped-query": {0: 3, 1: 3, 2: 3},
     "heads-merge": {0: 3},
     "heads-split": {0: 2},

@@ -11,8 +11,10 @@ with wrong answers, with mutants of its solution, and with right answers in othe
 
 from attnlab.checks import (  # noqa: F401  (they register their exercises)
     costs,
+    costs_online,
     heads,
     linear,
+    linear_state,
     masking,
     masking_leaks,
     positions,
@@ -20,6 +22,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     queries,
     relevance,
     sparse,
+    sparse_window,
     why,
 )
 from attnlab.checks.engine import judge

@@ -172,9 +172,7 @@ def _wanted(name: str, trial: Trial) -> Outcome:
         values = trial.case.make(trial.dtype)
         if not task.lift:
             return values
-        return {
-            key: value.to(torch.float64) if floats(value) else value for key, value in values.items()
-        }
+        return {key: value.to(torch.float64) if floats(value) else value for key, value in values.items()}
 
     outcome = running.run(task.reference, make, leaves=trial.leaves, seconds=600, seed=trial.seed)
     if outcome.failed or outcome.trouble:

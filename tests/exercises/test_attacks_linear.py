@@ -1,0 +1,199 @@
+"""Answers to the exercises on linear attention that readers tried, or that fooled an earlier checker."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attnlab.checks import judge
+
+COSTS, FEATURES, STATE, DELTA = "linear-costs", "linear-features", "linear-running-state", "linear-delta"
+
+
+def counts(n, m, d):
+    return n * n * (m + d), 2 * n * m * d
+
+
+def directions(x, w, *, divide=None, second=-1.0, join=torch.cat):
+    half = x.square().sum(-1, keepdim=True) / 2
+    exponents = join((x @ w.mT - half, second * x @ w.mT - half), -1)
+    return exponents.flatten(x.dim() - 1).exp() / (divide or (2 * len(w)) ** 0.5)
+
+
+def in_loops(x, w):
+    if x.dim() > 2:
+        return torch.stack([in_loops(one, w) for one in x])
+    rows = [[s * (row @ token) - token @ token / 2 for row in w for s in (1, -1)] for token in x]
+    return torch.stack([torch.stack(row) for row in rows]).exp() / math.sqrt(2 * len(w))
+
+
+def walk(q, k, v, gate, *, since=0):
+    """Right; or with a state that starts anew every so many tokens."""
+    state, total, out = 0, 0, []
+    for i in range(k.shape[-2]):
+        if since and i % since == 0:
+            state, total = 0, 0
+        g, term = gate[..., i, :], k[..., i, :, None] * v[..., i, None, :]
+        state = g[..., None] * state + (1 - g[..., None]) * term
+        total = g * total + (1 - g) * k[..., i, :]
+        out.append((q[..., i, :, None] * state).sum(-2) / (q[..., i, :] * total).sum(-1, keepdim=True))
+    return torch.stack(out, -2)
+
+
+def all_weights(q, k, v, gate):
+    passed = gate.log().cumsum(-2)
+    weights = q @ k.mT * ((passed - passed.mT).tril().exp() * (1 - gate.mT)).tril()
+    return weights @ v / weights.sum(-1, keepdim=True)
+
+
+def stored_rows(q, k, v, gate):
+    out, faded = [], None
+    for i in range(k.shape[-2]):
+        g = gate[..., i, :]
+        faded = 1 - g if faded is None else torch.cat((faded * g, 1 - g), -1)
+        weights = (k[..., : i + 1, :] @ q[..., i, :, None]).squeeze(-1) * faded
+        out.append((weights[..., None] * v[..., : i + 1, :]).sum(-2) / weights.sum(-1, keepdim=True))
+    return torch.stack(out, -2)
+
+
+def last_five(q, k, v, gate):
+    passed = gate.log().cumsum(-2)
+    weights = (q @ k.mT * ((passed - passed.mT).tril().exp() * (1 - gate.mT)).tril()).triu(-4)
+    return weights @ v / weights.sum(-1, keepdim=True)
+
+
+def products(q, k, v, gate):
+    passed = gate.cumprod(-2)
+    k = k * (1 - gate) / passed
+    state = (k[..., :, None] * v[..., None, :]).cumsum(-3)
+    return (q[..., None, :] @ state).squeeze(-2) / (q * k.cumsum(-2)).sum(-1, keepdim=True)
+
+
+def with_ones(q, k, v, gate):
+    """A column of ones sums the weights."""
+    v = F.pad(v, (0, 1), value=1.0)
+    state = torch.zeros(*k.shape[:-2], k.shape[-1], v.shape[-1], dtype=v.dtype)
+    rows = []
+    for a, b, x, g in zip(*(t.unbind(-2) for t in (q, k, v, gate)), strict=True):
+        state = torch.lerp(b[..., None] * x[..., None, :], state, g[..., None])
+        rows.append((a[..., None, :] @ state).squeeze(-2))
+    out = torch.stack(rows, -2)
+    return out[..., :-1] / out[..., -1:]
+
+
+def chunks(size):
+    """A state from chunk to chunk, weights within."""
+
+    def causal_linear(q, k, v, gate):
+        v = F.pad(v, (0, 1), value=1.0)
+        state, out = torch.zeros(*k.shape[:-2], k.shape[-1], v.shape[-1], dtype=v.dtype), []
+        for a, b, x, g in zip(*(t.split(size, -2) for t in (q, k, v, gate)), strict=True):
+            passed = g.log().cumsum(-2)
+            within = a @ b.mT * ((passed - passed.mT).tril().exp() * (1 - g.mT)).tril()
+            out.append(within @ x + (passed.exp() * a) @ state)
+            last = passed[..., -1:, :]
+            state = last.exp() * state + (b * (1 - g) * (last - passed).exp()).mT @ x
+        out = torch.cat(out, -2)
+        return out[..., :-1] / out[..., -1:]
+
+    return causal_linear
+
+
+def one_state(q, k, v, gate):
+    if q.dim() == 2:
+        return walk(q, k, v, gate)
+    return torch.cat([walk(q[:1], k[:1], v[:1], gate[:1])] * len(q))
+
+
+def right(s, k, v, b):
+    return s + b * torch.outer(k, v - k @ s)
+
+
+def in_place(s, k, v, b):
+    s += b * torch.outer(k, v - k @ s)
+    return s
+
+
+def columns(s, k, v, b):
+    return torch.stack([s[:, j] + b * (v[j] - k @ s[:, j]) * k for j in range(s.shape[1])], 1)
+
+
+ATTACKS = [
+    ("an array", COSTS, "right", "", lambda *a: np.array(counts(*a))),
+    ("a tensor", COSTS, "right", "", lambda *a: torch.tensor(counts(*a))),
+    ("floats", COSTS, "right", "", lambda *a: [float(x) for x in counts(*a)]),
+    ("Fractions and Decimals", COSTS, "right", "", lambda *a: (Fraction(counts(*a)[0]), Decimal(counts(*a)[1]))),
+    ("a generator", COSTS, "right", "", lambda *a: (x for x in counts(*a))),
+    ("operations", COSTS, "wrong", "Count multiplications", lambda *a: tuple(2 * x for x in counts(*a))),
+    ("one number", COSTS, "wrong", "2 values", lambda *a: counts(*a)[0]),
+    ("three numbers", COSTS, "wrong", "length 2", lambda *a: (*counts(*a), 0)),
+    ("swapped", COSTS, "wrong", "changed places", lambda *a: counts(*a)[::-1]),
+    ("two slips", COSTS, "wrong", "Values first counts one product only", lambda n, m, d: (n * n * m, n * m * d)),
+    ("the root of 12", FEATURES, "wrong", "should be", lambda x, w: directions(x, w, divide=12**0.5)),
+    ("the root of 4d", FEATURES, "wrong", "a root of the width d", lambda x, w: directions(x, w, divide=(4 * w.shape[1]) ** 0.5)),
+    ("the root of 2d", FEATURES, "wrong", "a root of the width d", lambda x, w: directions(x, w, divide=(2 * w.shape[1]) ** 0.5)),
+    ("half of it missing", FEATURES, "wrong", "Both halves are the same", lambda x, w: directions(x, w, second=1.0)),
+    ("a stabiliser a row", FEATURES, "wrong", "lose their own maximum", lambda x, w: (lambda e: (e - e.amax(-1, keepdim=True)).exp() / (2 * len(w)) ** 0.5)(directions(x, w, divide=1.0).log())),
+    ("sorted", FEATURES, "wrong", "different orders", lambda x, w: directions(x, w).sort(-1).values),
+    ("the first batch's lengths", FEATURES, "wrong", "should be", lambda x, w: directions(x, w) * (x.square().sum(-1, keepdim=True) / 2).exp() * (-x.square().flatten(0, -3)[0].sum(-1, keepdim=True) / 2).exp() if x.dim() > 2 else directions(x, w)),
+    ("single precision", FEATURES, "wrong", "in float64", lambda x, w: directions(x.float(), w.float()).to(x.dtype)),
+    ("a list", FEATURES, "wrong", "should be a tensor", lambda x, w: directions(x, w).tolist()),
+    ("interleaved", FEATURES, "right", "", lambda x, w: directions(x, w, join=torch.stack)),
+    ("-w first", FEATURES, "right", "", lambda x, w: directions(x, -w)),
+    ("in loops", FEATURES, "right", "", in_loops),
+    ("squares of distances", FEATURES, "right", "", lambda x, w: (torch.cat((x @ w.mT, -(x @ w.mT)), -1) - x.norm(dim=-1, keepdim=True) ** 2 / 2).exp() * (2 * w.shape[0]) ** -0.5),
+    ("weights over all stored keys", STATE, "wrong", "meets all keys before it again", stored_rows),
+    ("all n × n weights", STATE, "wrong", "meets all keys before it again", all_weights),
+    ("the last five", STATE, "wrong", "Only a few tokens back are seen", last_five),
+    ("anew every 50 tokens", STATE, "wrong", "200 tokens", lambda *a: walk(*a, since=50)),
+    ("values where it is long", STATE, "wrong", "should be", lambda q, k, v, g: v if v.shape[-2] > 20 else walk(q, k, v, g)),
+    ("division by products", STATE, "wrong", "the product of all gates so far", products),
+    ("one state for the batch", STATE, "wrong", "should be", one_state),
+    ("a thousandth added", STATE, "wrong", "Something is added", lambda q, k, v, g: walk(q, k, v, g) * (lambda z: z / (z + 1e-3))(walk_sum(q, k, g))),
+    ("queries and keys swapped", STATE, "wrong", "Queries and keys have changed places", lambda q, k, v, g: walk(k, q, v, g)),
+    ("gates reversed", STATE, "wrong", "should be", lambda q, k, v, g: walk(q, k, v, g.flip(-2))),
+    ("no gradient to the gate", STATE, "wrong", "No gradient reaches gate", lambda q, k, v, g: walk(q, k, v, g.detach())),
+    ("in place", STATE, "wrong", "It changed its argument q in place", lambda q, k, v, g: walk(q.div_(2), k, v, g)),
+    ("single precision", STATE, "wrong", "in float64", lambda q, k, v, g: walk(q.float(), k.float(), v.float(), g.float()).to(v.dtype)),
+    ("a column of ones", STATE, "right", "", with_ones),
+    ("chunks of 16", STATE, "right", "", chunks(16)),
+    ("chunks of 64", STATE, "right", "", chunks(64)),
+    ("the absolute key", DELTA, "wrong", "A key points where it points", lambda s, k, v, b: right(s, k.abs(), v, b)),
+    ("the positive key", DELTA, "wrong", "A key points where it points", lambda s, k, v, b: right(s, k.relu(), v, b)),
+    ("half of beta", DELTA, "wrong", "should be", lambda s, k, v, b: right(s, k, v, 0.5)),
+    ("at least a half", DELTA, "wrong", "With a state of 4 by 4 and beta = 0.3", lambda s, k, v, b: right(s, k, v, max(b, 0.5))),
+    ("at most one", DELTA, "wrong", "Use it as it is given", lambda s, k, v, b: right(s, k, v, min(b, 1.0))),
+    ("the sign lost", DELTA, "wrong", "Wrong sign", lambda s, k, v, b: 2 * s - right(s, k, v, b)),
+    ("what it holds", DELTA, "wrong", "Return the state", lambda s, k, v, b: k @ right(s, k, v, b)),
+    ("in place", DELTA, "wrong", "It changed its argument state in place", in_place),
+    ("detached", DELTA, "wrong", "No gradient reaches", lambda s, k, v, b: right(s, k, v, b).detach()),
+    ("a projection", DELTA, "right", "", lambda s, k, v, b: (torch.eye(len(k), dtype=s.dtype) - b * torch.outer(k, k)) @ s + b * torch.outer(k, v)),
+    ("addr", DELTA, "right", "", lambda s, k, v, b: s.addr(k, v - s.T @ k, alpha=b)),
+    ("by columns", DELTA, "right", "", columns),
+    ("einsum", DELTA, "right", "", lambda s, k, v, b: s + b * torch.einsum("m,d->md", k, v - torch.einsum("m,md->d", k, s))),
+    ("divided by the length", DELTA, "right", "", lambda s, k, v, b: right(s, k / k.norm(), v, b)),
+]  # fmt: skip
+
+
+def walk_sum(q, k, gate):
+    """What the weights of each token sum to."""
+    total, out = 0, []
+    for i in range(k.shape[-2]):
+        total = gate[..., i, :] * total + (1 - gate[..., i, :]) * k[..., i, :]
+        out.append((q[..., i, :] * total).sum(-1, keepdim=True))
+    return torch.stack(out, -2)
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "message", "answer"),
+    [a[1:] for a in ATTACKS],
+    ids=[f"{a[1]}: {a[0]}" for a in ATTACKS],
+)
+def test_an_attack_is_judged_rightly(name, status, message, answer):
+    verdict = judge(name, answer)
+    assert verdict.status == status, verdict.message
+    assert message in verdict.message, verdict.message
