@@ -21,6 +21,11 @@ SMALL = """(figures) => figures
   .filter((e) => { const r = e.getBoundingClientRect(); return r.width < 24 || r.height < 24; })
   .map((e) => e.outerHTML.slice(0, 90))"""
 
+STILL = """async () => {
+  await Promise.all(document.getAnimations().map((animation) => animation.finished));
+  await new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)));
+}"""
+
 
 def figure(page, name, nth=0):
     """Find a figure, once it stands."""
@@ -116,7 +121,8 @@ def saved(part) -> str:
 
 
 def violations(page) -> list[str]:
-    """Run axe on the page as it stands."""
+    """Run axe on the page once it stands still."""
+    page.evaluate(STILL)
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run({resultTypes: ['violations']}).then((r) => r.violations)")
