@@ -1,23 +1,32 @@
 """What Jupyter Book and its theme leave open: a book that loads nothing from outside and that axe accepts.
 
-`assets` copies the scripts that pages load; `pages` mends what is put into each page.
+`assets` copies the scripts that pages load; `pages` mends what is put into each page; `numbering` takes the
+numbers of chapters from their file names, which `chapters` reads.
 """
 
 from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-from attnlab_book import assets, pages
+from attnlab_book import assets, numbering, pages
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the parts to Sphinx's events."""
+    app.add_node(numbering.ChapterMention)
+    for role in numbering.ROLES:
+        app.add_role(role, numbering.mention_role)
     app.connect("config-inited", pages.set_theme_options)
     app.connect("builder-inited", assets.copy)
+    app.connect("builder-inited", numbering.read_chapters)
+    # After Sphinx has given its own numbers.
+    app.connect("env-get-updated", numbering.number_by_file_name, priority=900)
+    app.connect("doctree-resolved", numbering.link_mentions)
     app.connect("doctree-resolved", pages.drop_thebe_nodes, priority=900)
     # Before napoleon reads the docstring.
     app.connect("autodoc-process-docstring", pages.guard_returns, priority=400)
     app.connect("autodoc-process-docstring", pages.keep_bars, priority=401)
+    app.connect("html-page-context", numbering.name_part)
     # After every other extension has put its scripts into the page.
     app.connect("html-page-context", pages.mend_context, priority=900)
     app.connect("build-finished", pages.write_root_page)

@@ -11,8 +11,8 @@ Conventions, the same in every function, chapter and figure:
   `bias`.
 
 Modules, each importing only from those before it: `arguments`, `patterns`; `masks`, `positions`, `scores`,
-`cache`; `attention`; `self_attention`, `multihead`, `sparse`, `linear`; `tables`, `tagging`, `plots`,
-`benchmark`, `widgets`, `checks`.
+`cache`; `attention`; `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`;
+`experiments`; `tagging`, `results`, `checks`; `widgets`.
 
 >>> import torch
 >>> attention(torch.zeros(2, 4), torch.zeros(3, 4), torch.ones(3, 1)).tolist()

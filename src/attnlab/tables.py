@@ -33,49 +33,68 @@ def table_of(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: boo
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def show(head: Sequence[str], rows: Sequence[Sequence[object]], *, about: str) -> None:
-    """Display a table in a notebook and in the book; where there is no HTML, as columns of text.
+class Table:
+    """A table as a notebook shows it: a real one where it can, aligned text everywhere else.
 
     Args:
         head: the names of the columns.
         rows: the cells, turned into text with `str`; the first of each row names it.
         about: what the table tells, in words, for readers who do not see it.
+        note: a line under the table, for all readers.
 
     Raises:
         ValueError: about is empty, or a row has more or fewer cells than the head.
 
-    >>> show(["n", "cost"], [[1, 2.5], [10, 25]], about="cost by length")
+    >>> Table(["n", "cost"], [[1, 2.5], [10, 25]], about="cost by length")
     n   cost
     1    2.5
     10    25
     """
-    from IPython.display import display
 
-    if not about.strip():
-        raise ValueError(f"about must say in words what the table tells, got {about!r}")
-    cells = [[str(cell) for cell in row] for row in rows]
-    for row in cells:
-        if len(row) != len(head):
-            raise ValueError(f"a row must have {len(head)} cells, as the head has, got {len(row)}: {row}")
-    display(_Table([str(name) for name in head], cells, about))
-
-
-class _Table:
-    """What a notebook shows: the table where it can, aligned text everywhere else."""
-
-    def __init__(self, head: list[str], rows: list[list[str]], about: str) -> None:
-        self.head, self.rows, self.about = head, rows, about
+    def __init__(
+        self, head: Sequence[str], rows: Sequence[Sequence[object]], *, about: str, note: str = ""
+    ) -> None:
+        if not about.strip():
+            raise ValueError(f"about must say in words what the table tells, got {about!r}")
+        self.head, self.about, self.note = [str(name) for name in head], about, note
+        self.rows = [[str(cell) for cell in row] for row in rows]
+        for row in self.rows:
+            if len(row) != len(head):
+                raise ValueError(f"a row must have {len(head)} cells, as the head has, got {len(row)}: {row}")
 
     def __repr__(self) -> str:
         lines = [self.head, *self.rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(_line(line, widths) for line in lines)
+        return "\n".join([*(_line(line, widths) for line in lines), *([self.note] if self.note else [])])
 
     def _repr_html_(self) -> str:
         table = table_of(self.head, self.rows, numbers=True)
         label = html.escape(self.about, quote=True)
         place = 'class="attnlab-scroll" role="group" tabindex="0" style="margin: 0.9rem 0"'
-        return f'<div {place} aria-label="{label}">{table}</div>'
+        note = f"<p><small>{html.escape(self.note)}</small></p>" if self.note else ""
+        return f'<div {place} aria-label="{label}">{table}</div>{note}'
+
+
+def show(head: Sequence[str], rows: Sequence[Sequence[object]], *, about: str, note: str = "") -> None:
+    """Display a `Table` in a notebook and in the book.
+
+    Args:
+        head: as in `Table`, like the rest.
+        rows: the cells.
+        about: what the table tells.
+        note: a line under the table.
+
+    Raises:
+        ValueError: about is empty, or a row has more or fewer cells than the head.
+
+    >>> show(["n", "cost"], [[1, 2.5]], about="cost by length", note="one run")
+    n  cost
+    1   2.5
+    one run
+    """
+    from IPython.display import display
+
+    display(Table(head, rows, about=about, note=note))
 
 
 def _line(cells: list[str], widths: list[int]) -> str:

@@ -4,7 +4,10 @@ import html
 import io
 import re
 from contextlib import redirect_stdout
+from functools import lru_cache
 from pathlib import Path
+
+from bs4 import BeautifulSoup
 
 AXE = Path(__file__).resolve().parents[2] / "node_modules/axe-core/axe.min.js"
 SIDEWAYS = """() => {
@@ -25,6 +28,16 @@ STILL = """async () => {
   await Promise.all(document.getAnimations().map((animation) => animation.finished));
   await new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)));
 }"""
+
+
+def parsed(path: Path) -> BeautifulSoup:
+    """Parse a file of the book, once for all tests as long as it stays the same. Change a copy, not this."""
+    return _parsed(path, path.stat().st_mtime_ns)
+
+
+@lru_cache
+def _parsed(path: Path, changed: int) -> BeautifulSoup:
+    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
 def figure(page, name, nth=0):

@@ -1,4 +1,4 @@
-"""More slips that the checkers of chapter 13 name, and odd answers that are right."""
+"""More slips that the checkers of costs name, and odd answers that are right."""
 
 import math
 

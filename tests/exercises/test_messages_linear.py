@@ -1,4 +1,4 @@
-"""Slips beside the files of wrong answers: the checkers of chapter 15 name these too."""
+"""Slips beside the files of wrong answers: the checkers of linear attention name these too."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Slips beside the files of wrong answers: each checker of chapters 06 to 08 names these too."""
+"""Slips beside the files of wrong answers: each checker of masking, heads and positions names these too."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""More wrong answers to chapters 04 and 05, beyond the files beside this one: each hears what is wrong."""
+"""More wrong answers about scaling and saturation, beyond the files beside this one: each hears what is wrong."""
 
 import math
 

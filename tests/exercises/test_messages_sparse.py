@@ -1,4 +1,4 @@
-"""Slips beside the files of wrong answers in chapter 14: each is named too, and odd right answers pass."""
+"""Slips beside the files of wrong answers about sparse patterns: each is named too, and odd right answers pass."""
 
 import math
 

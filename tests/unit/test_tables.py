@@ -3,11 +3,11 @@
 import pytest
 
 from attnlab import tables
-from attnlab.tables import _Table
+from attnlab.tables import Table
 
 
 def test_every_cell_is_text_named_by_its_row_and_column():
-    page = _Table(["layer", "cost <n>"], [["a & b", "1"], ["c", "22"]], 'what "it" tells')._repr_html_()
+    page = Table(["layer", "cost <n>"], [["a & b", "1"], ["c", "22"]], about='what "it" tells')._repr_html_()
     assert page.count('<th scope="col"') == 2
     assert page.count('<th scope="row">') == 2
     assert "a &amp; b" in page
@@ -20,7 +20,8 @@ def test_every_cell_is_text_named_by_its_row_and_column():
 
 def test_its_text_lines_up():
     assert (
-        repr(_Table(["n", "cost"], [["1", "2.5"], ["100", "25"]], "x")) == "n    cost\n1     2.5\n100    25"
+        repr(Table(["n", "cost"], [["1", "2.5"], ["100", "25"]], about="x"))
+        == "n    cost\n1     2.5\n100    25"
     )
 
 

@@ -1,28 +1,20 @@
 """Grade a reader's own code: honestly, and with a message that names the mistake.
 
-A chapter calls `check("why-mixture", mix)` after its exercise. The checkers themselves are tested with wrong
-answers (`tests/exercises`): each must be refused with the message that fits it.
+A chapter calls `check("why-mixture", mix)` after its exercise. An exercise is data (a reference, cases, mistakes
+and promises, in the modules named by topic); `engine` judges them all in one way. The tests attack each of them
+with wrong answers, with mutants of its solution, and with right answers in other styles.
 
 >>> from fractions import Fraction
->>> check("why-ceiling", lambda counts: None)
-○ ceiling is not written yet: it returned None.
->>> check("why-ceiling", lambda counts: Fraction(1))
-✗ With 3 VERB and 1 NOUN for saw, 4 DET for a, the best accuracy is 7/8; ceiling returned 1.
+>>> check("why-ceiling", lambda counts: Fraction(7, 8))  # doctest: +ELLIPSIS
+✗ With a word that occurs twelve times beside two that occur four times: the output should be 17/20, it is 7/8. ...
 """
 
 from attnlab.checks import (  # noqa: F401  (they register their exercises)
-    costs,
-    heads,
-    linear,
-    masking,
-    positions,
-    queries,
-    relevance,
-    saturation,
-    scaling,
-    sparse,
     why,
 )
-from attnlab.checks.verdict import EXERCISES, Verdict, check, judge
+from attnlab.checks.engine import judge
+from attnlab.checks.exercise import EXERCISES
+from attnlab.checks.progress import Report, check, report
+from attnlab.checks.verdict import Verdict
 
-__all__ = ["EXERCISES", "Verdict", "check", "judge"]
+__all__ = ["EXERCISES", "Report", "Verdict", "check", "judge", "report"]

@@ -26,7 +26,7 @@ MODELS = (
     ("Falcon 7B", 32, 71, 1, 64),
     ("PaLM 540B", 118, 48, 1, 256),
 )
-"""Published shapes: name, layers, query heads, key-value heads, width of a head (sources in chapter 07)."""
+"""Published shapes: name, layers, query and key-value heads, width of a head (sources: its chapter)."""
 
 
 def example() -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -37,9 +37,9 @@ class Measures(NamedTuple):
 class Saturation(Figure):
     """Set width, temperature and scale, drag a row of scores, and see what gradient the softmax lets through.
 
-    The row holds *scaled* scores, q·k/√d_k: chapter 04 shows that their spread does not grow with d_k.
-    Without the scale the softmax gets them √d_k times as large. Beside the row stand 64 sampled rows, from
-    queries and keys whose entries are standard normal.
+    The row holds *scaled* scores, q·k/√d_k: the chapter on scaling shows that their spread does not grow
+    with d_k. Without the scale the softmax gets them √d_k times as large. Beside the row stand 64 sampled
+    rows, from queries and keys whose entries are standard normal.
 
     Args:
         scores: a row of 2 to 8 scaled scores between -4 and 4; the first sampled row unless given.

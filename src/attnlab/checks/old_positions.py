@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from attnlab.attention import attention
-from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_tensor, wrong_row
+from attnlab.checks.legacy import Wrong, call, exercise, near, rounded, want_tensor, wrong_row
 from attnlab.positions import alibi as true_alibi
 from attnlab.positions import rotary, sinusoidal
 

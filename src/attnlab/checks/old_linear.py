@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_pair, want_tensor
+from attnlab.checks.legacy import Wrong, call, exercise, near, rounded, want_pair, want_tensor
 from attnlab.checks.watch import Watch
 
 

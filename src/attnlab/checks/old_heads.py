@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 
 from attnlab.attention import attention
-from attnlab.checks.verdict import Wrong, call, exercise, near, want_tensor
+from attnlab.checks.legacy import Wrong, call, exercise, near, want_tensor
 
 
 def _draw(seed: int, *shape: int) -> torch.Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.nn.functional import normalize
 
-from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_number, want_pair, want_tensor
+from attnlab.checks.legacy import Wrong, call, exercise, near, rounded, want_number, want_pair, want_tensor
 
 
 def _alike(a: float, b: float) -> bool:

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_number, want_tensor
+from attnlab.checks.legacy import Wrong, call, exercise, near, rounded, want_number, want_tensor
 
 Mistakes = Iterable[tuple[float, str]]
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attnlab import masks
-from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_tensor, wrong_row
+from attnlab.checks.legacy import Wrong, call, exercise, near, rounded, want_tensor, wrong_row
 from attnlab.scores import softmax
 
 

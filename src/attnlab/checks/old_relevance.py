@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_tensor
+from attnlab.checks.legacy import Wrong, call, exercise, near, rounded, want_tensor
 from attnlab.scores import sparsemax as reference
 
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from attnlab import masks
 from attnlab.attention import attention
+from attnlab.checks.legacy import Wrong, call, exercise, near, rounded, want_tensor
 from attnlab.checks.sparse_mistakes import BLOCKS, STRIDED, STRIDES, Count, follows
-from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_tensor
 from attnlab.checks.watch import Endless, Watch
 
 

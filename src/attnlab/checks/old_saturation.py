@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnlab import scores as reference
-from attnlab.checks.verdict import Wrong, call, exercise, near, rounded, want_number, want_pair, want_tensor
+from attnlab.checks.legacy import Wrong, call, exercise, near, rounded, want_number, want_pair, want_tensor
 
 
 class _Watch(TorchDispatchMode):

@@ -1,0 +1,288 @@
+"""Judges every exercise in one way: all cases, the promised gradients and precisions, then which mistake it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_map
+
+from attnlab.checks import running
+from attnlab.checks.exercise import EXERCISES, Case, Exercise, Gradient, Limit, Precisions, label
+from attnlab.checks.running import Outcome
+from attnlab.checks.values import Difference, Tolerance, describe, difference
+from attnlab.checks.verdict import Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One call that is made: a case, in a precision, with gradients or without."""
+
+    case: Case
+    dtype: torch.dtype | None = None
+    leaves: tuple[str, ...] = ()
+    seed: int = 0
+
+    def __str__(self) -> str:
+        return label(self.case) + (f", in {describe(self.dtype)}" if self.dtype else "")
+
+
+def judge(name: str, answer: Any) -> Verdict:
+    """Examine an answer.
+
+    Args:
+        name: the exercise's name.
+        answer: the reader's function.
+
+    Returns:
+        The verdict. Whatever the answer does is a verdict too, never an exception.
+
+    Raises:
+        ValueError: there is no exercise of that name.
+
+    >>> judge("why-mixture", lambda x, scores: x).status
+    'wrong'
+    """
+    if name not in EXERCISES:
+        raise ValueError(f"name must be one of {', '.join(sorted(EXERCISES))}; got {name!r}")
+    task = EXERCISES[name]
+    if not callable(answer):
+        return Verdict(
+            "wrong",
+            f"The check needs your function itself, {task.answer}, without brackets behind it; it got "
+            f"{describe(answer)}.",
+            name,
+        )
+    if running.unwritten(answer):
+        return Verdict("not yet", f"{task.answer} is not written yet.", name)
+    misfit = running.misfit(answer, task.parameters, len(task.cases[0].values))
+    if misfit:
+        return Verdict("wrong", misfit, name)
+    return _examine(task, answer)
+
+
+def accepts(task: Exercise, answer: Callable) -> bool:
+    """Say whether an answer passes; stops at the first trial that fails. For those who try many answers."""
+    return all(
+        _fault(task, trial, _call(task, trial, answer), _expected(task, trial)) is None
+        for trial in trials(task)
+    )
+
+
+def trials(task: Exercise) -> tuple[Trial, ...]:
+    """List the calls: every case; the drawn ones also with gradients and in every promised precision."""
+    return _trials(task.name)
+
+
+@lru_cache(maxsize=1024)
+def _trials(name: str) -> tuple[Trial, ...]:
+    return tuple(_listing(EXERCISES[name]))
+
+
+def _listing(task: Exercise) -> Iterator[Trial]:
+    names = tuple(
+        name for promise in task.promises if isinstance(promise, Gradient) for name in promise.names
+    )
+    dtypes = [
+        dtype for promise in task.promises if isinstance(promise, Precisions) for dtype in promise.dtypes
+    ]
+    for seed, one in enumerate(task.cases):
+        yield Trial(one, seed=seed)
+    for seed, one in enumerate(task.cases):
+        leaves = tuple(
+            name
+            for name in names
+            if isinstance(one.values.get(name), Tensor) and one.values[name].is_floating_point()
+        )
+        if leaves:
+            yield Trial(one, leaves=leaves, seed=seed)
+    for dtype in dtypes:
+        for seed, one in enumerate(task.cases):
+            if any(isinstance(x, Tensor) and x.is_floating_point() for x in one.values.values()):
+                yield Trial(one, dtype, seed=seed)
+
+
+def _examine(task: Exercise, answer: Callable) -> Verdict:
+    outcomes: list[tuple[Trial, Outcome]] = []
+    faults: list[tuple[Trial, Difference]] = []
+    for trial in trials(task):
+        outcome = _call(task, trial, answer)
+        outcomes.append((trial, outcome))
+        fault = _fault(task, trial, outcome, _expected(task, trial))
+        if fault:
+            faults.append((trial, fault))
+        if outcome.endless:
+            break
+    if not faults:
+        return Verdict("right", f"{task.praise} {_tested(task)}", task.name)
+    trial, fault = faults[0]
+    named = (
+        []
+        if outcomes[-1][1].endless
+        else [m.message for m in task.mistakes if _same_mistake(task, m.does, outcomes)]
+    )
+    hint = trial.case.hint if not named else ""
+    share = _share(outcomes, faults) if not named else ""
+    text = fault.text[0].lower() + fault.text[1:]
+    where = f"With {trial}: "
+    if trial.leaves and not fault.text.startswith("It raised"):
+        share, where = "", f"The values are right; the gradient is not. {where}"
+    message = " ".join(filter(None, [*named, where + text, hint, share]))
+    return Verdict("wrong", message, task.name, str(trial), fault.want, fault.got, fault.off)
+
+
+def _call(task: Exercise, trial: Trial, answer: Callable) -> Outcome:
+    watch = trial.dtype is None and not trial.leaves and any(isinstance(p, Limit) for p in task.promises)
+    patience = max(running.PATIENCE, 100 * _expected(task, trial).seconds)
+    return running.run(
+        answer,
+        lambda: trial.case.make(trial.dtype),
+        leaves=trial.leaves,
+        watch=watch,
+        seconds=patience,
+        seed=trial.seed,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _wanted(name: str, trial: Trial) -> Outcome:
+    """What the reference gives for a trial, computed in float64 from the very same numbers."""
+    task = EXERCISES[name]
+
+    def make() -> dict[str, Any]:
+        values = trial.case.make(trial.dtype)
+        if not task.lift:
+            return values
+        return {
+            key: value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
+            for key, value in values.items()
+        }
+
+    outcome = running.run(task.reference, make, leaves=trial.leaves, seconds=600, seed=trial.seed)
+    if outcome.failed or outcome.trouble:
+        raise RuntimeError(f"the reference of {name} fails with {trial}: {outcome.trouble}")
+    return outcome
+
+
+def _expected(task: Exercise, trial: Trial) -> Outcome:
+    return _wanted(task.name, trial)
+
+
+def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Difference | None:
+    """What is wrong with the outcome of a trial, if anything."""
+    if got.trouble:
+        return Difference(got.trouble)
+    arguments = trial.case.make(trial.dtype)
+    found = _compared(task, trial, got.value, want.value, arguments)
+    if found:
+        return found
+    if trial.dtype and isinstance(got.value, Tensor) and got.value.dtype != trial.dtype:
+        return Difference(f"The output should keep that dtype, it has {describe(got.value.dtype)}.")
+    for name, slope in want.slopes.items():
+        found = _slopes(name, got.slopes[name], slope, _tolerance(task, trial, slope, arguments))
+        if found:
+            return found
+    if got.work:
+        for promise in task.promises:
+            if isinstance(promise, Limit):
+                count, most = promise.measure(got.work), promise.most(**arguments)
+                if count > most:
+                    return Difference(
+                        f"{promise.message} (It took {count:,.0f}, at most {most:,.0f} are needed.)"
+                    )
+    return None
+
+
+def _compared(
+    task: Exercise, trial: Trial, got: Any, want: Any, arguments: dict[str, Any]
+) -> Difference | None:
+    if task.compare:
+        try:
+            found = task.compare(got, want, **arguments)
+        except Exception:
+            # A comparer that meets a kind of result nobody thought of: the plain comparison says what it is.
+            found = difference(got, want) or Difference(
+                f"It returned {describe(got)}, which can't be judged."
+            )
+        return Difference(found) if isinstance(found, str) else found
+    return difference(got, want, _tolerance(task, trial, want, arguments))
+
+
+def _slopes(name: str, got: Tensor | None, want: Tensor | None, within: Tolerance) -> Difference | None:
+    if want is None or (got is None and not want.any()):
+        return None
+    if got is None:
+        return Difference(f"No gradient reaches {name}: something on the way was detached or made anew.")
+    if got.isnan().any() and not want.isnan().any():
+        return Difference(f"The gradient of {name} is NaN.")
+    return difference(got, want, within, f"The gradient of {name}")
+
+
+def _tolerance(task: Exercise, trial: Trial, want: Any, arguments: dict[str, Any]) -> Tolerance:
+    """As much as rounding in the arguments' precision explains, and a little more."""
+    if task.within and not trial.dtype:
+        return task.within
+    floats = [x for x in arguments.values() if isinstance(x, Tensor) and x.is_floating_point()]
+    if not floats and not (isinstance(want, Tensor) and want.is_floating_point()):
+        return Tolerance(1e-9, 1e-6)
+    eps = max((torch.finfo(x.dtype).eps for x in floats), default=torch.finfo(torch.float32).eps)
+    size = max([1.0, *(float(x.detach().abs().max()) for x in [want] if isinstance(x, Tensor) and x.numel())])
+    size = size if size < float("inf") else 1.0
+    return Tolerance(64 * eps * size if eps < 1e-3 else 8 * eps * size, 64 * eps if eps < 1e-3 else 8 * eps)
+
+
+def _same_mistake(task: Exercise, does: Callable, outcomes: list[tuple[Trial, Outcome]]) -> bool:
+    """Say whether a wrong implementation came to what the answer came to, in every trial."""
+    for trial, got in outcomes:
+        made = _call(task, trial, does)
+        if made.failed or got.failed:
+            if made.failed != got.failed or made.endless != got.endless:
+                return False
+            continue
+        if bool(made.trouble) != bool(got.trouble):
+            return False
+        wanted = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, made.value)
+        if difference(got.value, wanted, _tolerance(task, trial, wanted, trial.case.make(trial.dtype))):
+            return False
+        for name, slope in made.slopes.items():
+            other = got.slopes.get(name)
+            if (slope is None) != (other is None):
+                return False
+            if slope is not None and difference(
+                other, slope, _tolerance(task, trial, slope, trial.case.make())
+            ):
+                return False
+    return True
+
+
+def _share(outcomes: list[tuple[Trial, Outcome]], faults: list[tuple[Trial, Difference]]) -> str:
+    """Say what the failing cases have in common, where that is plain to see."""
+    bad = {id(trial) for trial, _ in faults}
+    plain = [trial for trial, _ in outcomes if not trial.dtype and not trial.leaves]
+    failing = [trial for trial in plain if id(trial) in bad]
+    if not failing:
+        return "In single precision all values are right." if faults[0][0].dtype else ""
+    if len(failing) == len(plain):
+        return ""
+    return f"In {len(plain) - len(failing)} of {len(plain)} cases it is right."
+
+
+def _tested(task: Exercise) -> str:
+    """Say what an accepted answer was tried on."""
+    count = len(task.cases)
+    parts = [f"{count} {'case' if count == 1 else 'cases'}"]
+    for promise in task.promises:
+        if isinstance(promise, Gradient):
+            parts.append(f"the gradient of {_listed(promise.names)}")
+        if isinstance(promise, Precisions):
+            parts.append(_listed([describe(dtype) for dtype in promise.dtypes]))
+    return f"({'; '.join(parts)}.)"
+
+
+def _listed(names: Any) -> str:
+    *rest, last = names
+    return f"{', '.join(rest)} and {last}" if rest else str(last)

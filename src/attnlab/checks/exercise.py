@@ -1,0 +1,309 @@
+"""An exercise is data: a reference, cases, mistakes, promises. The engine judges them all in one way."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from attnlab.checks.instruments import Work
+from attnlab.checks.running import copies
+from attnlab.checks.values import Difference, Tolerance, describe
+
+EVEN = tuple(range(2, 17, 2))
+"""For `draws(..., d=EVEN)`: a width that pairs can be cut from."""
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """An argument that is made anew for each call, such as an iterator: `fresh(lambda: once(tiles))`."""
+
+    make: Callable[[], Any]
+    name: str
+
+
+def fresh(make: Callable[[], Any], name: str) -> Any:
+    """Have an argument made anew for each call.
+
+    Args:
+        make: makes it.
+        name: what a message calls it.
+    """
+    return Fresh(make, name)
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One set of arguments, by name, in the order of the reference's parameters.
+
+    Attributes:
+        name: what is special about it, for the message; its sizes if nothing is.
+        values: the arguments.
+        hint: a sentence that is true of this case and helps whoever fails here first.
+        drawn: whether it came from `draws`: such cases also try precisions and gradients.
+    """
+
+    name: str
+    values: dict[str, Any]
+    hint: str = ""
+    drawn: bool = False
+
+    def make(self, dtype: torch.dtype | None = None) -> dict[str, Any]:
+        """Make the arguments, floating tensors in `dtype` where one is given."""
+        made = {}
+        for name, value in self.values.items():
+            value = value.make() if isinstance(value, Fresh) else copies(value)
+            if dtype and isinstance(value, Tensor) and value.is_floating_point():
+                value = value.to(dtype)
+            made[name] = value
+        return made
+
+
+def case(name: str, hint: str = "", /, **values: Any) -> Case:
+    """Make a case by hand.
+
+    Args:
+        name: what is special about it, as in "a row of equal scores".
+        hint: a sentence that is true of this case, for whoever fails here first.
+        values: the arguments.
+    """
+    return Case(name, values, hint)
+
+
+def draws(
+    *,
+    lead: Sequence[tuple[int, ...]] = ((),),
+    seeds: int = 4,
+    spread: float = 1.0,
+    dtype: torch.dtype = torch.float32,
+    **shapes: Any,
+) -> tuple[Case, ...]:
+    """Draw cases in which no two sizes are equal, within a case, and no case has the sizes of another.
+
+    Args:
+        lead: leading shapes for "...", used in turn.
+        seeds: how many cases, each from its own seed. Among any four, `n` is once 1 and once larger than 8.
+        spread: standard deviation of the entries.
+        dtype: of the tensors.
+        shapes: arguments in order. A text such as "... n d" is a normal tensor with a size for each letter; a
+            function takes the sizes (`s.n`, `s.lead`) and a generator and returns the argument; anything else
+            of a one-word name that a text uses is the list of values that this size may take.
+
+    Returns:
+        The cases.
+
+    >>> [tuple(x.shape) for c in draws(x="... n d", lead=[(), (2,)], d=EVEN) for x in c.make().values()]
+    [(5, 14), (2, 1, 6), (11, 2), (2, 7, 8)]
+    """
+    letters = list(
+        dict.fromkeys(
+            w for text in shapes.values() if isinstance(text, str) for w in text.split() if w != "..."
+        )
+    )
+    pools = {
+        w: shapes.pop(w)
+        for w in list(shapes)
+        if isinstance(shapes[w], Sequence) and not isinstance(shapes[w], str)
+    }
+    letters = list(dict.fromkeys((*pools, *letters)))
+    found = []
+    for seed in range(seeds):
+        front = tuple(lead[seed % len(lead)])
+        sizes = _distinct(letters, pools, front, seed)
+        generator = torch.Generator().manual_seed(seed)
+        values = {}
+        for name, spec in shapes.items():
+            if callable(spec):
+                values[name] = spec(sizes, generator)
+                continue
+            shape = tuple(
+                size for w in spec.split() for size in (front if w == "..." else (getattr(sizes, w),))
+            )
+            values[name] = (spread * torch.randn(shape, generator=generator)).to(dtype)
+        found.append(Case("", values, drawn=True))
+    return tuple(found)
+
+
+def _distinct(letters: Iterable[str], pools: dict, lead: tuple[int, ...], seed: int) -> SimpleNamespace:
+    """Give each letter a size; `n` goes through a small, a single, a larger and another one."""
+    pools = {"n": ((5, 1, 11, 7)[seed % 4] + seed // 4 * (seed % 4 != 1),)} | pools
+    draw = random.Random(seed)
+    for _ in range(1000):
+        sizes = {w: draw.choice(pools.get(w, range(2, 13))) for w in letters}
+        if len({*sizes.values(), *lead}) == len(sizes) + len(set(lead)):
+            return SimpleNamespace(lead=lead, **sizes)
+    raise ValueError(
+        f"sizes must be able to differ from each other and from the lead {lead}; pools are {pools}"
+    )
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong implementation, and what to say to whoever wrote the same."""
+
+    message: str
+    does: Callable
+
+
+def mistake(message: str, does: Callable) -> Mistake:
+    """Name a mistake.
+
+    It is named to a reader only if `does` gives what the reader's answer gave in every trial.
+
+    Args:
+        message: what is wrong and what to do, true of every answer that behaves so.
+        does: the wrong implementation.
+    """
+    return Mistake(message, does)
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """Promise: the gradient of these arguments is the reference's."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Precisions:
+    """Promise: it holds in these dtypes too, and the output keeps the dtype of the inputs."""
+
+    dtypes: tuple[torch.dtype, ...]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Promise: what is computed on the way stays under a limit."""
+
+    message: str
+    measure: Callable[[Work], float]
+    most: Callable[..., float]
+
+
+def gradient(*names: str) -> Gradient:
+    """Promise that the gradient of these arguments is right, compared with the reference's."""
+    return Gradient(names)
+
+
+def precisions(*names: str) -> Precisions:
+    """Promise that it holds in these dtypes, as in `precisions("float64", "float16")`, and keeps them."""
+    return Precisions(tuple(getattr(torch, name) for name in names))
+
+
+def at_most(message: str, **limits: Callable[..., float]) -> tuple[Limit, ...]:
+    """Promise that the work stays under limits, in every case.
+
+    Args:
+        message: what to say to whoever does more; the figures are added.
+        limits: by the name of a measure of `instruments.Work` (largest, made, held, bytes), a function of the
+            arguments, by name, that returns the most it may be.
+    """
+    return tuple(
+        Limit(message, lambda work, m=measure: getattr(work, m), most) for measure, most in limits.items()
+    )
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """What the engine needs to know. See `exercise` for the fields."""
+
+    name: str
+    answer: str
+    reference: Callable
+    cases: tuple[Case, ...]
+    praise: str
+    promises: tuple[Any, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+    within: Tolerance | None = None
+    compare: Callable[..., Difference | str | None] | None = None
+    lift: bool = True
+    parameters: list[str] = field(default_factory=list)
+
+
+EXERCISES: dict[str, Exercise] = {}
+
+
+def exercise(
+    name: str,
+    answer: str,
+    *,
+    reference: Callable,
+    cases: Iterable[Case],
+    praise: str,
+    promises: Iterable[Any] = (),
+    mistakes: Iterable[Mistake] = (),
+    within: Tolerance | None = None,
+    compare: Callable[..., Difference | str | None] | None = None,
+    lift: bool = True,
+) -> Exercise:
+    """Register an exercise.
+
+    Args:
+        name: topic first, as in "masking-leaks".
+        answer: what the reader's function is called.
+        reference: a right implementation, in plain code; its parameters give the arguments their names.
+        cases: from `draws` and `case`.
+        praise: what is known of an answer that passes: nothing that the cases do not test.
+        promises: `gradient(...)`, `precisions(...)`, `at_most(...)`.
+        mistakes: from `mistake`.
+        within: how far a number may be off, where the precision of the arguments does not say it.
+        compare: `(got, want, **arguments)` to a Difference, a sentence, or None, where many answers are right.
+        lift: whether the reference computes in float64; turn it off where an argument is a function that can't.
+
+    Returns:
+        The exercise.
+
+    Raises:
+        ValueError: the name is taken, or a case does not fit the reference's parameters.
+    """
+    if name in EXERCISES:
+        raise ValueError(f"name must be new, there is already an exercise {name!r}")
+    parameters = list(inspect.signature(reference).parameters)
+    cases = tuple(cases)
+    for one in cases:
+        if list(one.values) != parameters[: len(one.values)]:
+            raise ValueError(
+                f"cases of {name} must give {parameters} in order, {one.name!r} gives {list(one.values)}"
+            )
+    flat: list[Any] = []
+    for promise in promises:
+        flat.extend(promise if isinstance(promise, tuple) else (promise,))
+    EXERCISES[name] = Exercise(
+        name,
+        answer,
+        reference,
+        cases,
+        praise,
+        tuple(flat),
+        tuple(mistakes),
+        within,
+        compare,
+        lift,
+        parameters,
+    )
+    return EXERCISES[name]
+
+
+def label(one: Case) -> str:
+    """Name a case in a message: what is special about it, or its arguments.
+
+    >>> label(case("a long row", x=torch.zeros(3))), label(case("", x=torch.zeros(2, 3), w=0.5))
+    ('a long row', 'x of shape (2, 3), w = 0.5')
+    """
+    if one.name:
+        return one.name
+    parts = []
+    for name, value in one.values.items():
+        if isinstance(value, Fresh):
+            parts.append(value.name)
+        elif isinstance(value, Tensor) and value.dim():
+            parts.append(f"{name} of shape {describe(value)}")
+        else:
+            parts.append(f"{name} = {describe(value)}")
+    return ", ".join(parts)

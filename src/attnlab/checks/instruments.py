@@ -1,0 +1,104 @@
+"""What an answer computes and holds on its way: for exercises that ask *how*, not only *what*."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+class Hoarding(Exception):
+    """What `once` raises when an answer asks for its items a second time."""
+
+
+class Work(TorchDispatchMode):
+    """Counts what torch computes, and what Python and NumPy hold.
+
+    Attributes:
+        largest: numbers of the largest tensor that was made.
+        made: numbers of all tensors that were made, one after the other.
+        held: numbers of all tensors that were alive at once, at the worst moment.
+        bytes: the largest number of bytes that Python and NumPy objects took at once (torch's are not in it).
+
+    >>> with Work() as work:
+    ...     _ = (torch.ones(4, 1) * torch.ones(1, 4)).sum()
+    >>> work.largest, work.made
+    (16, 25)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.largest = self.made = self.held = self.bytes = 0
+        self._alive: list[tuple[StorageWeakRef, int]] = []
+        self._seen: set[int] = set()
+
+    def __enter__(self) -> Work:
+        self._nested = tracemalloc.is_tracing()
+        if not self._nested:
+            tracemalloc.start()
+        tracemalloc.reset_peak()
+        self._before = tracemalloc.get_traced_memory()[0]
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self.bytes = max(0, tracemalloc.get_traced_memory()[1] - self._before)
+        if not self._nested:
+            tracemalloc.stop()
+        self._alive.clear()
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = function(*args, **(kwargs or {}))
+        for tensor in tree_leaves(out):
+            if isinstance(tensor, Tensor) and tensor.layout is torch.strided and tensor.device.type != "meta":
+                self._note(tensor)
+        return out
+
+    def _note(self, tensor: Tensor) -> None:
+        # A view that repeats entries owns no memory of its own: what counts is what lies behind it.
+        storage = tensor.untyped_storage()
+        size = storage.nbytes() // max(tensor.element_size(), 1)
+        self.largest = max(self.largest, size)
+        self.made += tensor.numel()
+        self._alive = [(one, n) for one, n in self._alive if not one.expired()]
+        if all(one.cdata != storage._cdata for one, _ in self._alive):
+            self._alive.append((StorageWeakRef(storage), size))
+        self.held = max(self.held, sum(n for _, n in self._alive))
+
+
+class once(Iterator):
+    """Hand out items one after the other, and only once.
+
+    Args:
+        items: what is handed out; a tensor, or a tuple of tensors, as a copy of its own.
+        what: what they are called when somebody asks again.
+
+    Raises:
+        Hoarding: it was read to its end and is asked again.
+
+    >>> tiles = once([1, 2])
+    >>> list(tiles), [x for x in tiles]
+    Traceback (most recent call last):
+    attnlab.checks.instruments.Hoarding: It reads the items a second time; they come only once.
+    """
+
+    def __init__(self, items: Iterable[Any], what: str = "items") -> None:
+        self._items, self._what, self._over = iter(list(items)), what, False
+
+    def __next__(self) -> Any:
+        try:
+            item = next(self._items)
+        except StopIteration:
+            if self._over:
+                raise Hoarding(f"It reads the {self._what} a second time; they come only once.") from None
+            self._over = True
+            raise
+        if isinstance(item, tuple):
+            return tuple(part.clone() if isinstance(part, Tensor) else part for part in item)
+        return item.clone() if isinstance(item, Tensor) else item

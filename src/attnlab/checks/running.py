@@ -1,0 +1,277 @@
+"""Call a reader's function so that nothing it does reaches the reader as a surprise: copies, limits, exceptions."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import ctypes
+import dis
+import functools
+import inspect
+import linecache
+import random
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from attnlab.checks.instruments import Hoarding, Work
+
+PATIENCE = 3.0
+"""Seconds of computing after which an answer counts as endless, unless its reference needs more than 1/100 of it."""
+LONGEST = 60.0
+"""Seconds on the clock after which it does in any case: an answer may wait instead of computing."""
+
+
+class Endless(BaseException):
+    """Thrown into an answer that does not stop. Not an Exception, so that an answer does not catch it by chance."""
+
+
+@dataclass
+class Outcome:
+    """What one call of an answer came to.
+
+    Attributes:
+        value: what it returned.
+        trouble: a sentence about an exception, an endless loop or a changed argument; empty if there was none.
+        failed: whether `value` is missing because of it.
+        slopes: the gradient of each argument that has one, by name; None where no gradient arrived.
+        work: what was computed on the way, where somebody asked.
+        seconds: computing time.
+    """
+
+    value: Any = None
+    trouble: str = ""
+    failed: bool = False
+    endless: bool = False
+    slopes: dict[str, Tensor | None] = field(default_factory=dict)
+    work: Work | None = None
+    seconds: float = 0.0
+
+
+def unwritten(answer: Callable) -> bool:
+    """Say whether a function is an untouched stub: its body is `...`, `pass` or `raise NotImplementedError`.
+
+    >>> def stub(x):
+    ...     "Its docstring does not count."
+    ...     ...
+    >>> unwritten(stub), unwritten(lambda x: None)
+    (True, False)
+    """
+    code = getattr(_inner(answer), "__code__", None)
+    if not isinstance(code, CodeType) or code.co_name == "<lambda>":
+        return False
+    idle = {"RESUME", "NOP", "CACHE", "PRECALL", "PUSH_NULL"}
+    steps = [step for step in dis.get_instructions(code) if step.opname not in idle]
+    names = [step.opname for step in steps]
+    if names in (["LOAD_CONST", "RETURN_VALUE"], ["RETURN_CONST"]):
+        # `return None` written out makes the same code as `...`; either way nothing is written yet.
+        return steps[0].argval is None
+    return (
+        any(step.opname == "LOAD_GLOBAL" and step.argval == "NotImplementedError" for step in steps[:1])
+        and names[-1] == "RAISE_VARARGS"
+        and set(names[1:-1]) <= {"CALL", "LOAD_CONST"}
+    )
+
+
+def misfit(answer: Callable, names: list[str], given: int) -> str:
+    """Say how an answer's parameters differ from the call that is made, or return an empty text."""
+    try:
+        signature = inspect.signature(answer)
+    except (TypeError, ValueError):
+        return ""
+    try:
+        signature.bind(*range(given))
+    except TypeError:
+        return f"It takes {signature}; it is called with ({', '.join(names[:given])})."
+    return ""
+
+
+def run(
+    answer: Callable,
+    make: Callable[[], dict[str, Any]],
+    *,
+    leaves: tuple[str, ...] = (),
+    watch: bool = False,
+    seconds: float = PATIENCE,
+    seed: int = 0,
+) -> Outcome:
+    """Call an answer once.
+
+    Args:
+        answer: the reader's function.
+        make: makes the arguments by name, in order, anew at each call and each time the same.
+        leaves: the arguments whose gradients are wanted.
+        watch: whether to note what is computed.
+        seconds: computing time after which it is stopped.
+        seed: of all random generators, so that an answer that draws gives one verdict.
+
+    Returns:
+        The outcome; nothing is ever raised but KeyboardInterrupt.
+    """
+    given, before = make(), make()
+    roots = {}
+    for name in leaves:
+        roots[name] = given[name].detach().requires_grad_()
+        given[name] = (
+            roots[name] * 1.0
+        )  # not a leaf: work in place is reported as such, not as autograd's error
+    outcome = Outcome(work=Work() if watch else None)
+    started = time.process_time()
+    try:
+        with _surroundings(seed), _WATCHDOG.patience(seconds), outcome.work or contextlib.nullcontext():
+            outcome.value = answer(*given.values())
+            if isinstance(outcome.value, Iterator):
+                outcome.value = list(outcome.value)
+    except KeyboardInterrupt:
+        raise
+    except Endless:
+        outcome.failed = outcome.endless = True
+        outcome.trouble = "It does not stop."
+    except Hoarding as error:
+        outcome.failed, outcome.trouble = True, str(error)
+    except BaseException as error:  # an answer may even exit
+        outcome.failed, outcome.trouble = True, _said(error, answer)
+    outcome.seconds = time.process_time() - started
+    if not outcome.failed:
+        outcome.trouble = _touched(before, given)
+        for name, root in roots.items():
+            outcome.slopes[name] = _slope(outcome, root, seed)
+    return outcome
+
+
+def _slope(outcome: Outcome, root: Tensor, seed: int) -> Tensor | None:
+    """The gradient of a random projection of the output, which sees every entry of it."""
+    out = outcome.value
+    if not isinstance(out, Tensor) or not out.requires_grad or not out.is_floating_point():
+        return None
+    probe = torch.randn(out.shape, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64)
+    try:
+        return torch.autograd.grad(out, root, probe.to(out.dtype), retain_graph=True, allow_unused=True)[0]
+    except RuntimeError as error:
+        outcome.failed, outcome.trouble = True, f"The backward pass raised RuntimeError: {_first(error)}"
+        return None
+
+
+def _touched(before: dict[str, Any], after: dict[str, Any]) -> str:
+    for name, old in before.items():
+        if not _same(old, after[name]):
+            return f"It changed its argument {name} in place. Work on a copy: the caller still needs the original."
+    return ""
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Tensor):
+        return a.shape == b.shape and torch.equal(a.nan_to_num(7e37), b.detach().nan_to_num(7e37))
+    if callable(a) or isinstance(a, Iterator):
+        return True
+    return bool(a == b)
+
+
+def _said(error: BaseException, answer: Callable) -> str:
+    """One sentence about an exception, with the line of the reader's own code where it happened."""
+    code = getattr(_inner(answer), "__code__", None)
+    text = (
+        f"It raised {type(error).__name__}: {_first(error)}"
+        if str(error)
+        else f"It raised {type(error).__name__}"
+    )
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if code is not None and frame.filename == code.co_filename
+    ]
+    line = own and linecache.getline(own[-1].filename, own[-1].lineno or 0).strip()
+    return f"{text.rstrip('.')}, in the line `{line}`." if line else f"{text.rstrip('.')}."
+
+
+def _first(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [""])[0]
+
+
+def _inner(answer: Callable) -> Callable:
+    while isinstance(answer, functools.partial):
+        answer = answer.func
+    answer = inspect.unwrap(answer)
+    if not hasattr(answer, "__code__") and not isinstance(answer, type):
+        answer = type(answer).__call__
+    return getattr(answer, "__func__", answer)
+
+
+@contextlib.contextmanager
+def _surroundings(seed: int) -> Iterator[None]:
+    """Seeds, modes and defaults as they are in a fresh kernel, and as they were afterwards."""
+    states, default = (random.getstate(), np.random.get_state()), torch.get_default_dtype()  # noqa: NPY002
+    with torch.random.fork_rng(devices=[]), torch.enable_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.manual_seed(seed)
+        random.seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            random.setstate(states[0])
+            np.random.set_state(states[1])  # noqa: NPY002
+            torch.set_default_dtype(default)
+
+
+class _Watchdog:
+    """Throws `Endless` into a thread that has computed for too long. Works without signals, so on every system."""
+
+    def __init__(self) -> None:
+        self._lock, self._wake = threading.Lock(), threading.Event()
+        self._watched: tuple[int, float, float] | None = None
+        self._thrown, self._thread = False, None
+
+    @contextlib.contextmanager
+    def patience(self, seconds: float) -> Iterator[None]:
+        """Allow the calling thread so many seconds of computing."""
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._guard, daemon=True)
+            self._thread.start()
+        self._thrown = False
+        self._watched = (threading.get_ident(), time.process_time() + seconds, time.monotonic() + LONGEST)
+        self._wake.set()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._watched = None
+                self._wake.clear()
+            # One that was thrown in the last moment arrives here, not later in the reader's notebook. (It must not
+            # be taken back: CPython 3.11 then keeps looking for it at every step.)
+            for _ in range(20 * self._thrown):
+                time.sleep(0.001)
+
+    def _guard(self) -> None:
+        while True:
+            self._wake.wait()
+            time.sleep(0.05)
+            with self._lock:
+                if self._watched is None:
+                    continue
+                thread, computed, clock = self._watched
+                if time.process_time() > computed or time.monotonic() > clock:
+                    self._thrown, self._watched = True, None
+                    self._wake.clear()
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                        ctypes.c_ulong(thread), ctypes.py_object(Endless)
+                    )
+
+
+_WATCHDOG = _Watchdog()
+
+
+def copies(value: Any) -> Any:
+    """Copy an argument; functions and the engine's own objects stay what they are."""
+    if isinstance(value, Tensor):
+        return value.clone()
+    return value if callable(value) else copy.deepcopy(value)

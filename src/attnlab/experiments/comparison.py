@@ -1,0 +1,267 @@
+"""What a sweep found: a row for each candidate, its table with the marks that limit it, its curves."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from IPython.display import display
+
+from attnlab import plots, tables
+from attnlab.experiments.runs import Goal, Run
+
+
+@dataclass(frozen=True)
+class Row:
+    """One candidate: the best of the rates that were tried, and the runs at each.
+
+    Args:
+        name: what the table calls it.
+        rate: the best rate; None if runs diverged at every one.
+        tried: rate -> its runs, from the smallest rate.
+        control: whether it stands here as a control.
+        edge: whether the best rate is the first or the last that was tried.
+        goal: "high" or "low", as in `sweep`.
+        level: steps count until the curve reaches it.
+        flat: how much a row may have gained in its last quarter and still count as finished.
+
+    >>> row = Row("a", 0.1, {0.1: [Run([0.5, 0.9]), Run([0.5, 1.0])]}, level=0.9)
+    >>> row.end(), row.steps(), row.marks()
+    ((0.95, 0.07071067811865474), (2.0, 0.0), ['still improving'])
+    """
+
+    name: str
+    rate: float | None
+    tried: Mapping[float, Sequence[Run]]
+    control: bool = False
+    edge: bool = False
+    goal: Goal = "high"
+    level: float | None = None
+    flat: float = 0.01
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        """The runs at the best rate."""
+        return self.tried[self.rate] if self.rate is not None else ()
+
+    def end(self) -> tuple[float, float]:
+        """Return mean and standard deviation over the seeds of the number that chose the rate."""
+        return _spread([run.value for run in self.runs])
+
+    def extra(self, name: str) -> tuple[float, float]:
+        """Return mean and standard deviation over the seeds of one of the other numbers."""
+        return _spread([run.extras[name] for run in self.runs])
+
+    def steps(self) -> tuple[float, float]:
+        """Return mean and standard deviation of the steps to the level, of the runs that reached it."""
+        return _spread([step for step in self._steps() if step is not None])
+
+    def arrived(self) -> int:
+        """Return how many runs at the best rate reached the level."""
+        return sum(step is not None for step in self._steps())
+
+    def marks(self) -> list[str]:
+        """Return what limits the row: diverged runs, a rate at the edge, curves that still improve."""
+        out = ["control"] if self.control else []
+        lost = {rate for rate, runs in self.tried.items() if any(run.diverged for run in runs)}
+        if self.rate is None:
+            return [*out, "diverged at every rate"]
+        if lost:
+            out.append(
+                f"diverges from {min(lost):g}" if min(lost) > self.rate else f"diverged at {min(lost):g}"
+            )
+        if self.edge:
+            out.append("rate at the edge: nothing may be concluded")
+        gains = [run.gain(self.goal) for run in self.runs if run.curve]
+        if gains and statistics.fmean(gains) > self.flat:
+            out.append("still improving")
+        return out
+
+    def _steps(self) -> list[int | None]:
+        return [run.steps_to(self.level, self.goal) for run in self.runs]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows that were made alike, and how.
+
+    Args:
+        rows: name -> row, in the order of the table.
+        measure: what is compared, for the head of the table.
+        budget: what each run was given.
+        how: how a rate was chosen.
+        goal: "high" or "low", as in `sweep`.
+        level: steps count until the curve reaches it.
+        flat: how much a row may have gained in its last quarter and still count as finished.
+
+    >>> runs = {0.1: [Run([0.2])], 0.2: [Run([0.9])], 0.4: [Run([0.4])]}
+    >>> found = Comparison({"a": Row("a", 0.2, runs)}, measure="right")
+    >>> found.table()
+       best rate  right
+    a        0.2   0.90
+    3 learning rates a row; one seed.
+    >>> Comparison.from_dict(found.as_dict())["a"].rate
+    0.2
+    """
+
+    rows: Mapping[str, Row]
+    measure: str = "end value"
+    budget: str = ""
+    how: str = ""
+    goal: Goal = "high"
+    level: float | None = None
+    flat: float = 0.01
+
+    def __getitem__(self, name: str) -> Row:
+        if name not in self.rows:
+            raise KeyError(f"no row is called {name!r}; there are: {', '.join(self.rows)}")
+        return self.rows[name]
+
+    def cells(self, digits: int = 2) -> tuple[list[str], list[list[str]]]:
+        """Return the head of the table and its rows, as text."""
+        extras = list(
+            dict.fromkeys(key for row in self.rows.values() for run in row.runs for key in run.extras)
+        )
+        head = ["", "best rate", self.measure, *extras]
+        if self.level is not None:
+            head.insert(2, f"steps to {self.level:g}")
+        notes = any(row.marks() for row in self.rows.values())
+        body = []
+        for row in self.rows.values():
+            line = [row.name, "–" if row.rate is None else f"{row.rate:g}"]
+            if self.level is not None:
+                missing = "" if row.arrived() == len(row.runs) else f" ({row.arrived()} of {len(row.runs)})"
+                line.append(with_spread(*row.steps(), 0) + missing)
+            line.append(with_spread(*row.end(), digits))
+            for key in extras:
+                found = all(key in run.extras for run in row.runs)
+                line.append(with_spread(*row.extra(key), digits) if found else "–")
+            body.append(line + (["; ".join(row.marks())] if notes else []))
+        return head + (["marks"] if notes else []), body
+
+    def note(self) -> str:
+        """Return the line under the table: how it was made."""
+        counts = sorted({len(row.runs) for row in self.rows.values()})
+        rates = sorted({len(row.tried) for row in self.rows.values()})
+        said = [self.budget, f"{_range(rates)} learning rates a row", self.how]
+        said.append(f"{_range(counts)} seeds, mean ± standard deviation" if counts[-1] > 1 else "one seed")
+        return "; ".join(part for part in said if part) + "."
+
+    def table(self, *, digits: int = 2) -> None:
+        """Display the table: best rate, steps, end, spread, marks, and how it was made.
+
+        Args:
+            digits: digits after the point.
+        """
+        display(self.as_table(digits=digits))
+
+    def as_table(self, *, digits: int = 2) -> tables.Table:
+        """Return what `table` displays."""
+        head, body = self.cells(digits)
+        return tables.Table(head, body, about=f"{self.measure} of each row", note=self.note())
+
+    def plot(self, *, against: str = "step", ylim: tuple[float, float] | None = None) -> None:
+        """Display the curves at the best rates; or, against "rate", the end at every rate that was tried.
+
+        Args:
+            against: "step" or "rate".
+            ylim: the ends of the vertical axis.
+
+        Raises:
+            ValueError: against is neither, or the rows were stored without their curves.
+        """
+        if against not in ("step", "rate"):
+            raise ValueError(f"against must be 'step' or 'rate', got {against!r}")
+        figure, axes = plots.new(4.8, 2.9)
+        lines = self._curves() if against == "step" else self._ends()
+        x = sorted({at for points in lines.values() for at in points})
+        blank = (math.nan, 0.0)
+        middle = {name: [points.get(at, blank)[0] for at in x] for name, points in lines.items()}
+        half = {name: [points.get(at, blank)[1] for at in x] for name, points in lines.items()}
+        plots.lines(axes, x, middle, spread=half, log="x" if against == "rate" else "")
+        axes.set(xlabel="step" if against == "step" else "learning rate", ylabel=self.measure)
+        if against == "rate":
+            axes.tick_params(axis="x", labelrotation=60)
+        if ylim:
+            axes.set_ylim(*ylim)
+        said = "; ".join(f"{row.name} ends at {with_spread(*row.end(), 2)}" for row in self.rows.values())
+        plots.show(
+            figure,
+            alt=f"{self.measure} against the {'step' if against == 'step' else 'learning rate'}: {said}.",
+            caption="Each at its best rate. " * (against == "step")
+            + "Bands: one standard deviation between the seeds.",
+        )
+
+    def _curves(self) -> dict[str, dict[float, tuple[float, float]]]:
+        out = {}
+        for row in self.rows.values():
+            curves = [run.curve for run in row.runs if run.curve]
+            if row.runs and not curves:
+                raise ValueError(f"row {row.name!r} was stored without its curves")
+            points = range(min(map(len, curves), default=0))
+            every = row.runs[0].every if row.runs else 1
+            out[row.name] = {(i + 1) * every: _spread([curve[i] for curve in curves]) for i in points}
+        return out
+
+    def _ends(self) -> dict[str, dict[float, tuple[float, float]]]:
+        alive = {
+            name: {rate: runs for rate, runs in row.tried.items() if not any(run.diverged for run in runs)}
+            for name, row in self.rows.items()
+        }
+        return {
+            name: {rate: _spread([run.value for run in runs]) for rate, runs in tried.items()}
+            for name, tried in alive.items()
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all that a file should keep; curves at the best rates only."""
+        judge = {"goal": self.goal, "level": self.level, "flat": self.flat}
+        rows = {
+            name: {
+                "rate": row.rate,
+                "control": row.control,
+                "edge": row.edge,
+                "tried": {
+                    f"{rate:g}": [
+                        run.as_dict(level=self.level, goal=self.goal, curve=rate == row.rate) for run in runs
+                    ]
+                    for rate, runs in sorted(row.tried.items())
+                },
+            }
+            for name, row in self.rows.items()
+        }
+        return judge | {"measure": self.measure, "budget": self.budget, "how": self.how, "rows": rows}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Comparison:
+        """Return the comparison that `as_dict` wrote."""
+        judge = {key: stored[key] for key in ("goal", "level", "flat")}
+        rows = {}
+        for name, row in stored["rows"].items():
+            tried = {float(rate): [Run.from_dict(run) for run in runs] for rate, runs in row["tried"].items()}
+            rows[name] = Row(name, row["rate"], tried, row["control"], row["edge"], **judge)
+        return cls(rows, stored["measure"], stored["budget"], stored["how"], **judge)
+
+
+def with_spread(mean: float, spread: float, digits: int) -> str:
+    """Write a mean with its standard deviation; a dash for nothing, no ± for a single run.
+
+    >>> with_spread(0.951, 0.012, 2), with_spread(0.9, float("nan"), 1), with_spread(float("nan"), 0.0, 1)
+    ('0.95 ± 0.01', '0.9', '–')
+    """
+    if math.isnan(mean):
+        return "–"
+    return f"{mean:.{digits}f}" + ("" if math.isnan(spread) else f" ± {spread:.{digits}f}")
+
+
+def _spread(values: Sequence[float]) -> tuple[float, float]:
+    if not values:
+        return math.nan, math.nan
+    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else math.nan
+
+
+def _range(counts: Sequence[int]) -> str:
+    return str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
