@@ -38,6 +38,11 @@ class Work(TorchDispatchMode):
         self._alive: list[tuple[StorageWeakRef, int]] = []
         self._seen: set[int] = set()
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # torch would import its compiler, seconds and 70 MB, to keep it out of this class; nothing is compiled here.
+        return False
+
     def __enter__(self) -> Work:
         self._nested = tracemalloc.is_tracing()
         if not self._nested:

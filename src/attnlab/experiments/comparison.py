@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from IPython.display import display
@@ -119,6 +119,36 @@ class Comparison:
         if name not in self.rows:
             raise KeyError(f"no row is called {name!r}; there are: {', '.join(self.rows)}")
         return self.rows[name]
+
+    def pick(self, extras: Mapping[str, str], rows: Iterable[str] | None = None) -> Comparison:
+        """Return some of the rows with some of their other numbers, those at the best rates alone.
+
+        A number measured on a test set should not be looked at anywhere else.
+
+        Args:
+            extras: number -> what the table shall call it.
+            rows: names, in the order of the table; all rows unless given.
+
+        Raises:
+            KeyError: there is no such row, or a run at its best rate lacks one of the numbers.
+
+        >>> row = Row("a", 0.1, {0.1: [Run([1.0], extras={"s": 2.0, "test": 0.9})]})
+        >>> Comparison({"a": row}).pick({"test": "right"})["a"].extra("right")[0]
+        0.9
+        """
+
+        def kept(row: Row, rate: float, run: Run) -> Run:
+            found = {new: run.extras[old] for old, new in extras.items()} if rate == row.rate else {}
+            return replace(run, extras=found)
+
+        chosen = [self[name] for name in (self.rows if rows is None else rows)]
+        thin = {
+            row.name: replace(
+                row, tried={rate: [kept(row, rate, run) for run in runs] for rate, runs in row.tried.items()}
+            )
+            for row in chosen
+        }
+        return replace(self, rows=thin)
 
     def cells(self, digits: int = 2) -> tuple[list[str], list[list[str]]]:
         """Return the head of the table and its rows, as text."""

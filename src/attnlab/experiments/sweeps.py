@@ -154,7 +154,8 @@ def sweep(
                     "and conclude nothing from it"
                 )
             rows[name] = row
-    how = f"rate chosen by {_HOW[choose]}" + (f", ends within {tie:g} counting as equal" if tie else "")
+    by = _HOW[choose].replace("the seeds", f"{scout} of the seeds" if scout else "the seeds")
+    how = f"rate chosen by {by}" + (f", ends within {tie:g} counting as equal" if tie else "")
     return Comparison(rows, measure=measure, budget=budget, how=how, **judge)
 
 
