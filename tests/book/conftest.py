@@ -37,8 +37,9 @@ PATIENCE = 120_000
 """Milliseconds that one step may take on a loaded machine; on an idle one nothing waits for them."""
 STANDING = """() => [...document.querySelectorAll("figure.attnlab-figure")].every((figure) =>
   figure.dataset.mounted && figure.querySelector('[data-part="reset"], [data-part="error"]:not([hidden])'))"""
-REST = """() => {
-  for (const details of document.querySelectorAll("figure details[open]")) details.open = false;
+OPENED = """() => [...document.querySelectorAll("figure details")].map((details) => details.open)"""
+REST = """(opened) => {
+  document.querySelectorAll("figure details").forEach((details, i) => (details.open = opened[i]));
   document.activeElement?.blur();
   scrollTo(0, 0);
 }"""
@@ -88,12 +89,12 @@ class Tab:
             self.open(name, width, height, address)
             self.shown = wanted
 
-    def rest(self):
+    def rest(self, opened):
         """Bring the figures back to where they started, by their own button."""
         for button in self.page.locator('figure [data-part="reset"]').all():
             button.click()
         self.page.mouse.move(0, 0)
-        self.page.evaluate(REST)
+        self.page.evaluate(REST, opened)
 
     def _heard(self, message):
         if message.type in ("error", "warning"):
@@ -137,10 +138,10 @@ class Site:
         """Go to a page of figures, each in the state in which it opened."""
         page, tab = self.show(name, theme=theme, width=width, height=height), self._tab(theme)
         if tab.shown not in tab.starts:
-            tab.starts[tab.shown] = [page.evaluate(what) for what in (NUMBERS, TOOLS)]
+            tab.starts[tab.shown] = [page.evaluate(what) for what in (OPENED, NUMBERS, TOOLS)]
             return page
-        tab.rest()
-        numbers, tools = tab.starts[tab.shown]
+        opened, numbers, tools = tab.starts[tab.shown]
+        tab.rest(opened)
         if page.evaluate(NUMBERS) != numbers:
             self.errors.append(f"{name}: reset does not lead back to the numbers of the start")
             tab.shown = None

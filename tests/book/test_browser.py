@@ -26,7 +26,7 @@ COLOURS = """() => {
 }"""
 WIDTHS = """[...document.querySelectorAll("figure.attnlab-figure")].map((figure) => {
   const { fontSize, color } = getComputedStyle(figure);
-  return [figure.clientWidth, figure.clientHeight, fontSize, color]; })"""
+  return [figure.clientWidth, fontSize, color]; })"""
 FONT_ERRORS = "document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status == 'error').length)"
 
 
