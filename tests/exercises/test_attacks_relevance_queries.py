@@ -44,7 +44,9 @@ def without_the_shift(z):
     return (z - thresholds.gather(-1, stay - 1)).clamp_min(0)
 
 
-def head(scale=lambda x, w_q, w_v: w_q.shape[-1] ** -0.5, weigh=lambda s: s.softmax(-1), project=lambda x, w: x @ w):
+def head(
+    scale=lambda x, w_q, w_v: w_q.shape[-1] ** -0.5, weigh=lambda s: s.softmax(-1), project=lambda x, w: x @ w
+):
     def self_attention(x, w_q, w_k, w_v):
         q, k, v = (project(x, w) for w in (w_q, w_k, w_v))
         return weigh(q @ k.mT * scale(x, w_q, w_v)) @ v
@@ -64,7 +66,9 @@ def first_two_of_the_batch(x, w_q, w_k, w_v):
 
 
 def far_right(at, xs, ys, width):
-    return torch.where(at > 30, ys[xs.argmax()], (w := (-((at[:, None] - xs) ** 2) / 2 / width**2).exp()) @ ys / w.sum(-1))
+    return torch.where(
+        at > 30, ys[xs.argmax()], (w := (-((at[:, None] - xs) ** 2) / 2 / width**2).exp()) @ ys / w.sum(-1)
+    )
 
 
 def kernel(width=None, weigh=lambda e: e.softmax(-1)):
@@ -72,13 +76,23 @@ def kernel(width=None, weigh=lambda e: e.softmax(-1)):
 
 
 def half_filled(batch, n, d_model, d_k, d_v):
-    return {"q": (batch, n, d_k), "k": None, "v": ..., "scores": n * n, "weights": (batch, n, n), "out": (batch, n, d_v)}
+    return {
+        "q": (batch, n, d_k),
+        "k": None,
+        "v": ...,
+        "scores": n * n,
+        "weights": (batch, n, n),
+        "out": (batch, n, d_v),
+    }
 
 
 def all_shapes(kind):
     def shapes(batch, n, d_model, d_k, d_v):
         sizes = {"q": (batch, n, d_k), "k": (batch, n, d_k), "v": (batch, n, d_v), "scores": (batch, n, n)}
-        return {name: kind(shape) for name, shape in (sizes | {"weights": (batch, n, n), "out": (batch, n, d_v)}).items()}
+        return {
+            name: kind(shape)
+            for name, shape in (sizes | {"weights": (batch, n, n), "out": (batch, n, d_v)}).items()
+        }
 
     return shapes
 
@@ -142,7 +156,9 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "message", "answer"), [a[1:] for a in ATTACKS], ids=[f"{a[1]}: {a[0]}" for a in ATTACKS]
+    ("name", "status", "message", "answer"),
+    [a[1:] for a in ATTACKS],
+    ids=[f"{a[1]}: {a[0]}" for a in ATTACKS],
 )
 def test_an_attack_is_judged_rightly(name, status, message, answer):
     verdict = judge(name, answer)

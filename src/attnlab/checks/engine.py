@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from attnlab.checks import running
-from attnlab.checks.exercise import EXERCISES, Case, Exercise, Gradient, Limit, Precisions, label
+from attnlab.checks.exercise import EXERCISES, Case, Exercise, Gradient, Limit, Precisions, Without, label
 from attnlab.checks.running import Outcome
 from attnlab.checks.values import Difference, Tolerance, describe, difference
 from attnlab.checks.verdict import Verdict
@@ -132,16 +132,25 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
 
 
 def _call(task: Exercise, trial: Trial, answer: Callable) -> Outcome:
-    watch = trial.dtype is None and not trial.leaves and any(isinstance(p, Limit) for p in task.promises)
+    plain = trial.dtype is None and not trial.leaves
     patience = max(running.PATIENCE, 100 * _expected(task, trial).seconds)
-    return running.run(
+    outcome = running.run(
         answer,
         lambda: trial.case.make(trial.dtype),
         leaves=trial.leaves,
-        watch=watch,
+        watch=plain and any(isinstance(p, Limit) for p in task.promises),
+        listen=tuple(f for p in task.promises if plain and isinstance(p, Without) for f in p.functions),
         seconds=patience,
         seed=trial.seed,
     )
+    if task.read and not outcome.trouble:
+        try:
+            outcome.value = task.read(outcome.value)
+        except Exception as error:
+            outcome.trouble = (
+                str(error) if type(error) is ValueError else f"It returned {describe(outcome.value)}."
+            )
+    return outcome
 
 
 @lru_cache(maxsize=4096)
@@ -182,14 +191,18 @@ def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Differe
         found = _slopes(name, got.slopes[name], slope, _tolerance(task, trial, slope, arguments))
         if found:
             return found
-    if got.work:
-        for promise in task.promises:
-            if isinstance(promise, Limit):
-                count, most = promise.measure(got.work), promise.most(**arguments)
-                if count > most:
-                    return Difference(
-                        f"{promise.message} (It took {count:,.0f}, at most {most:,.0f} are needed.)"
-                    )
+    for promise in task.promises:
+        if isinstance(promise, Without):
+            names = {one.__name__ for one in promise.functions}
+            used = next((name for name in got.called if name in names), None)
+            if used:
+                return Difference(f"{promise.message} (It called {used}.)")
+        if isinstance(promise, Limit) and got.work:
+            count, most = promise.measure(got.work), promise.most(**arguments)
+            if count > most:
+                return Difference(
+                    f"{promise.message} (It took {count:,.0f}, at most {most:,.0f} are needed.)"
+                )
     return None
 
 

@@ -93,7 +93,8 @@ def draws(
         dtype: of the tensors.
         shapes: arguments in order. A text such as "... n d" is a normal tensor with a size for each letter; a
             function takes the sizes (`s.n`, `s.lead`) and a generator and returns the argument; anything else
-            of a one-word name that a text uses is the list of values that this size may take.
+            of a one-word name that a text or a function uses is the list of values that this size may take,
+            or `...` for the usual ones.
 
     Returns:
         The cases.
@@ -109,9 +110,10 @@ def draws(
     pools = {
         w: shapes.pop(w)
         for w in list(shapes)
-        if isinstance(shapes[w], Sequence) and not isinstance(shapes[w], str)
+        if shapes[w] is ... or (isinstance(shapes[w], Sequence) and not isinstance(shapes[w], str))
     }
     letters = list(dict.fromkeys((*pools, *letters)))
+    pools = {w: pool for w, pool in pools.items() if pool is not ...}
     found = []
     for seed in range(seeds):
         front = tuple(lead[seed % len(lead)])
@@ -186,6 +188,14 @@ class Limit:
     most: Callable[..., float]
 
 
+@dataclass(frozen=True)
+class Without:
+    """Promise: these functions are not called."""
+
+    message: str
+    functions: tuple[Callable, ...]
+
+
 def gradient(*names: str) -> Gradient:
     """Promise that the gradient of these arguments is right, compared with the reference's."""
     return Gradient(names)
@@ -209,6 +219,16 @@ def at_most(message: str, **limits: Callable[..., float]) -> tuple[Limit, ...]:
     )
 
 
+def without(message: str, *functions: Callable) -> Without:
+    """Promise that the answer does not call these functions, under any name and at any depth.
+
+    Args:
+        message: what to say to whoever does; the name of the function is added.
+        functions: Python's or built into torch.
+    """
+    return Without(message, functions)
+
+
 @dataclass(frozen=True)
 class Exercise:
     """What the engine needs to know. See `exercise` for the fields."""
@@ -222,6 +242,7 @@ class Exercise:
     mistakes: tuple[Mistake, ...] = ()
     within: Tolerance | None = None
     compare: Callable[..., Difference | str | None] | None = None
+    read: Callable[[Any], Any] | None = None
     lift: bool = True
     parameters: list[str] = field(default_factory=list)
 
@@ -240,6 +261,7 @@ def exercise(
     mistakes: Iterable[Mistake] = (),
     within: Tolerance | None = None,
     compare: Callable[..., Difference | str | None] | None = None,
+    read: Callable[[Any], Any] | None = None,
     lift: bool = True,
 ) -> Exercise:
     """Register an exercise.
@@ -250,10 +272,12 @@ def exercise(
         reference: a right implementation, in plain code; its parameters give the arguments their names.
         cases: from `draws` and `case`.
         praise: what is known of an answer that passes: nothing that the cases do not test.
-        promises: `gradient(...)`, `precisions(...)`, `at_most(...)`.
+        promises: `gradient(...)`, `precisions(...)`, `at_most(...)`, `without(...)`.
         mistakes: from `mistake`.
         within: how far a number may be off, where the precision of the arguments does not say it.
         compare: `(got, want, **arguments)` to a Difference, a sentence, or None, where many answers are right.
+        read: takes a result in any of the forms that are welcome to the reference's form; a ValueError is a
+            sentence about a form that is not.
         lift: whether the reference computes in float64; turn it off where an argument is a function that can't.
 
     Returns:
@@ -284,6 +308,7 @@ def exercise(
         tuple(mistakes),
         within,
         compare,
+        read,
         lift,
         parameters,
     )
