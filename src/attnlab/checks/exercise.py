@@ -76,6 +76,19 @@ def case(name: str, hint: str = "", /, **values: Any) -> Case:
     return Case(name, values, hint)
 
 
+def rows(names: str, *values: tuple[Any, ...]) -> tuple[Case, ...]:
+    """Make cases of plain arguments, a row of values for each.
+
+    Args:
+        names: of the arguments, in order.
+        values: a row for each case.
+
+    >>> [one.values for one in rows("d variance", (5, 0.36), (64, 1.0))]
+    [{'d': 5, 'variance': 0.36}, {'d': 64, 'variance': 1.0}]
+    """
+    return tuple(Case("", dict(zip(names.split(), row, strict=True))) for row in values)
+
+
 def draws(
     *,
     lead: Sequence[tuple[int, ...]] = ((),),
@@ -184,6 +197,7 @@ class Limit:
     message: str
     measure: Callable[[Work], float]
     most: Callable[..., float]
+    figures: bool = True
 
 
 def gradient(*names: str) -> Gradient:
@@ -206,6 +220,18 @@ def at_most(message: str, **limits: Callable[..., float]) -> tuple[Limit, ...]:
     """
     return tuple(
         Limit(message, lambda work, m=measure: getattr(work, m), most) for measure, most in limits.items()
+    )
+
+
+def never(message: str, *operations: str) -> Limit:
+    """Promise that torch is never asked for these operations, in any case.
+
+    Args:
+        message: what to say to whoever asks for one.
+        operations: their names as torch dispatches them, such as "_softmax" for every way to call it.
+    """
+    return Limit(
+        message, lambda work: sum(work.calls[name] for name in operations), lambda **_: 0, figures=False
     )
 
 
@@ -250,7 +276,7 @@ def exercise(
         reference: a right implementation, in plain code; its parameters give the arguments their names.
         cases: from `draws` and `case`.
         praise: what is known of an answer that passes: nothing that the cases do not test.
-        promises: `gradient(...)`, `precisions(...)`, `at_most(...)`.
+        promises: `gradient(...)`, `precisions(...)`, `at_most(...)`, `never(...)`.
         mistakes: from `mistake`.
         within: how far a number may be off, where the precision of the arguments does not say it.
         compare: `(got, want, **arguments)` to a Difference, a sentence, or None, where many answers are right.

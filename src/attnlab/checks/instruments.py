@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -25,6 +26,7 @@ class Work(TorchDispatchMode):
         made: numbers of all tensors that were made, one after the other.
         held: numbers of all tensors that were alive at once, at the worst moment.
         bytes: the largest number of bytes that Python and NumPy objects took at once (torch's are not in it).
+        calls: how often each of torch's operations ran, by name.
 
     >>> with Work() as work:
     ...     _ = (torch.ones(4, 1) * torch.ones(1, 4)).sum()
@@ -35,8 +37,14 @@ class Work(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.largest = self.made = self.held = self.bytes = 0
+        self.calls: Counter[str] = Counter()
         self._alive: list[tuple[StorageWeakRef, int]] = []
         self._seen: set[int] = set()
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # Else torch imports its whole compiler at the first operation: seconds, and 65 MB that look like the answer's.
+        return False
 
     def __enter__(self) -> Work:
         self._nested = tracemalloc.is_tracing()
@@ -54,6 +62,7 @@ class Work(TorchDispatchMode):
         self._alive.clear()
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.calls[function.overloadpacket.__name__] += 1
         out = function(*args, **(kwargs or {}))
         for tensor in tree_leaves(out):
             if isinstance(tensor, Tensor) and tensor.layout is torch.strided and tensor.device.type != "meta":
