@@ -26,6 +26,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before napoleon reads the docstring.
     app.connect("autodoc-process-docstring", pages.guard_returns, priority=400)
     app.connect("autodoc-process-docstring", pages.keep_bars, priority=401)
+    app.connect("html-page-context", numbering.name_part)
     # After every other extension has put its scripts into the page.
     app.connect("html-page-context", pages.mend_context, priority=900)
     app.connect("build-finished", pages.write_root_page)

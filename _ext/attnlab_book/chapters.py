@@ -1,15 +1,15 @@
 """The chapters of the book, found by topic. The name of a chapter's file is the one place of its number.
 
-The topic of `chapters/06_masking.ipynb` is `masking`, and the text says ``{chapter}`masking` ``. What that
+The topic of `chapters/06_sound.ipynb` is `sound`, and the text says ``{chapter}`sound` ``. What that
 becomes is decided here, without Sphinx, so that the built book and anything else that shows the text agree:
 
->>> book = [Chapter("masking", "Masking", "chapters/06_masking", 6), Chapter("decoding", "Decoding", "soon")]
->>> [text for text, chapter in mention(book, "mask")]
+>>> book = [Chapter("sound", "Sound", "chapters/06_sound", 6), Chapter("decoding", "Decoding", "soon")]
+>>> [text for text, chapter in resolve(book, "chapter", "so")]
 ['chapter\\xa006']
->>> [text for text, chapter in mention(book, "decoding", capital=True)]
-['The coming chapter\\xa0"Decoding"']
->>> [text for text, chapter in entry(book, "masking")]
-['06 Masking']
+>>> [text for text, chapter in resolve(book, "Chapter", "decoding")]
+['The coming chapter\\xa0“Decoding”']
+>>> [text for text, chapter in resolve(book, "chapter-title", "sound")]
+['06 Sound']
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ COMING = "chapters/the_machine"
 """The page that says what the chapters that are not written yet will teach."""
 NUMBERED = re.compile(r"(\d\d)_(\w+)")
 PROMISED = re.compile(r"^\(chapter-([a-z_]+)\)=\n+## (.+)$", re.MULTILINE)
+ROLE = re.compile(r"\{([Cc]hapter|chapter-title)\}`([^`]*)`")
+"""A mention as pages write it: its role, and the topics that it names."""
 SPACE = "\N{NO-BREAK SPACE}"
 
 Piece = tuple[str, "Chapter | None"]
@@ -44,12 +46,14 @@ class Chapter:
         title: its first heading.
         page: the page it stands on, without a suffix, from the root of the repository.
         number: the number in its file name; None while it is not written.
+        part: the heading of its part of the book.
     """
 
     topic: str
     title: str
     page: str
     number: int | None = None
+    part: str = ""
 
     @property
     def label(self) -> str:
@@ -65,21 +69,20 @@ class Chapter:
 def read(root: Path) -> list[Chapter]:
     """List the chapters of _toc.yml in their order, then the promised ones that have no file yet."""
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    pages = [entry["file"] for part in toc["parts"] for entry in part["chapters"]]
-    found = []
-    for page in pages:
-        named = NUMBERED.fullmatch(page.rpartition("/")[2])
-        if named:
-            found.append(Chapter(named[2], _title(root / page), page, int(named[1])))
-    if COMING in pages:
-        topics = {chapter.topic for chapter in found}
-        text = (root / f"{COMING}.md").read_text(encoding="utf-8")
-        found += [
-            Chapter(topic, title.strip(), COMING)
-            for topic, title in PROMISED.findall(text)
-            if topic not in topics
-        ]
-    return found
+    found, promised = [], []
+    for part in toc["parts"]:
+        for page in (entry["file"] for entry in part["chapters"]):
+            named = NUMBERED.fullmatch(page.rpartition("/")[2])
+            if named:
+                found.append(Chapter(named[2], _title(root / page), page, int(named[1]), part["caption"]))
+            if page == COMING:
+                text = (root / f"{page}.md").read_text(encoding="utf-8")
+                promised = [
+                    Chapter(topic, title.strip(), page, part=part["caption"])
+                    for topic, title in PROMISED.findall(text)
+                ]
+    topics = {chapter.topic for chapter in found}
+    return found + [chapter for chapter in promised if chapter.topic not in topics]
 
 
 def find(chapters: list[Chapter], name: str) -> Chapter:
@@ -97,19 +100,28 @@ def find(chapters: list[Chapter], name: str) -> Chapter:
     raise UnknownChapterError(f"{name!r} {problem}: {known}")
 
 
-def mention(chapters: list[Chapter], names: str, *, capital: bool = False) -> list[Piece]:
-    """Say "chapter" and its number, or "chapters" and theirs for several names with commas between them.
-
-    A chapter that is not written yet has no number: it is "the coming chapter" and its title.
+def resolve(chapters: list[Chapter], role: str, names: str) -> list[Piece]:
+    """Say what stands in the place of a mention.
 
     Args:
-        names: topics, as `find` takes them.
-        capital: whether a sentence begins here.
+        role: `chapter`, or `Chapter` where a sentence begins, or `chapter-title` for number and title.
+        names: a topic as `find` takes it; several with commas between them give "chapters" and their numbers.
 
     Raises:
         UnknownChapterError: a name is no topic of a chapter.
     """
-    named = [find(chapters, name.strip()) for name in names.split(",")]
+    if role == "chapter-title":
+        chapter = find(chapters, names.strip())
+        return [(f"{chapter.label} {chapter.title}".strip(), chapter)]
+    pieces = _listed([find(chapters, name.strip()) for name in names.split(",")])
+    if role[0].isupper():
+        text, chapter = pieces[0]
+        pieces[0] = (text[0].upper() + text[1:], chapter)
+    return pieces
+
+
+def _listed(named: list[Chapter]) -> list[Piece]:
+    """List chapters by their numbers, then those that have none yet by their titles."""
     written = [chapter for chapter in named if chapter.number is not None]
     if len(written) > 1:
         links: list[Piece] = [(chapter.label, chapter) for chapter in written]
@@ -118,7 +130,7 @@ def mention(chapters: list[Chapter], names: str, *, capital: bool = False) -> li
         links = [(f"chapter{SPACE}{chapter.label}", chapter) for chapter in written]
         pieces = []
     links += [
-        (f'the coming chapter{SPACE}"{chapter.title}"', chapter)
+        (f"the coming chapter{SPACE}“{chapter.title}”", chapter)
         for chapter in named
         if chapter.number is None
     ]
@@ -126,20 +138,7 @@ def mention(chapters: list[Chapter], names: str, *, capital: bool = False) -> li
         if at:
             pieces.append((" and " if at == len(links) - 1 else ", ", None))
         pieces.append(link)
-    if capital:
-        text, chapter = pieces[0]
-        pieces[0] = (text[0].upper() + text[1:], chapter)
     return pieces
-
-
-def entry(chapters: list[Chapter], name: str) -> list[Piece]:
-    """Say "06 Masking", as a table of contents does.
-
-    Raises:
-        UnknownChapterError: the name is no topic of a chapter.
-    """
-    chapter = find(chapters, name.strip())
-    return [(f"{chapter.label} {chapter.title}".strip(), chapter)]
 
 
 def _title(path: Path) -> str:

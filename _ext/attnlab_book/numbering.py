@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,7 @@ def link_mentions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for node in list(doctree.findall(ChapterMention)):
         role, topics = node["role"], node["topics"]
         try:
-            if role.lower() == "chapter-title":
-                pieces = chapters.entry(book, topics)
-            else:
-                pieces = chapters.mention(book, topics, capital=role[0].isupper())
+            pieces = chapters.resolve(book, role, topics)
         except chapters.UnknownChapterError as error:
             logger.warning("{%s}: %s", role, error, location=node, type="attnlab", subtype="chapter")
             pieces = [(topics, None)]
@@ -83,3 +81,14 @@ def _set_number(env: BuildEnvironment, page: str, number: int | str | None) -> N
     for node in places:
         node["secnumber"] = (number,) if node["anchorname"] == "" else None
     env.titles[page]["secnumber"] = (number,)
+
+
+def name_part(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
+) -> None:
+    """Say above a chapter's title which part of the book it belongs to: on a phone no sidebar does."""
+    for chapter in app.env.attnlab_chapters:  # type: ignore[attr-defined]
+        if chapter.page == pagename and "body" in context:
+            line = f'<p class="attn-part">{escape(chapter.part)}</p>\n<h1>'
+            context["body"] = context["body"].replace("<h1>", line, 1)
+            return

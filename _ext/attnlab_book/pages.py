@@ -64,8 +64,11 @@ def keep_bars(app: Sphinx, what: str, name: str, obj: object, options: object, l
 def mend_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Drop the scripts that a page must not load, and the roles that screen readers would trip over."""
+    """Drop the scripts that a page must not load, and what browsers and screen readers would trip over."""
     context["script_files"] = [script for script in context["script_files"] if not _unwanted(script)]
+    if pagename == app.config.root_doc:
+        # Its title is the book's: once is enough.
+        context["title"], context["docstitle"] = app.config.html_title, ""
     if "body" in context:
         body = context["body"]
         # A list whose children are no list items, entries with a role that ARIA has dropped.

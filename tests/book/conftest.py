@@ -14,9 +14,10 @@ import yaml
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "_ext")]
 
 import dev_setup
+from attnlab_book import chapters
 
 FLAGS = [
     "--no-sandbox",
@@ -33,6 +34,11 @@ def toc_pages() -> list[str]:
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
     return [toc["root"], *chapters]
+
+
+def page_of(topic: str) -> str:
+    """Name the page of a chapter, whatever its number."""
+    return chapters.find(chapters.read(ROOT), topic).page
 
 
 class Site:

@@ -5,9 +5,10 @@ import pytest
 from attnlab.widgets import HeadsWorkshop
 from attnlab.widgets.heads import SENTENCE
 
+from .conftest import page_of
 from .reader import SIDEWAYS, choose, copied, drag, figure, middle, press, run_copied, says, table, violations
 
-PAGE = "chapters/07_multi_head"
+PAGE = page_of("multi_head")
 
 
 @pytest.fixture

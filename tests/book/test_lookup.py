@@ -4,9 +4,10 @@ import pytest
 
 from attnlab.widgets import SoftLookup
 
+from .conftest import page_of
 from .reader import choose, drag, figure, handle, middle, number, press, run_copied, says, table, violations
 
-PAGE = "chapters/02_relevance_and_averaging"
+PAGE = page_of("relevance_and_averaging")
 VALUES = [[2.0, 1.0], [-1.0, 2.0], [-2.0, -1.0], [1.5, -2.0]]
 NAMES = ["I", "saw", "a", "duck"]
 

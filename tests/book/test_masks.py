@@ -6,9 +6,10 @@ import torch
 from attnlab import masks
 from attnlab.widgets import MaskPainter
 
+from .conftest import page_of
 from .reader import SIDEWAYS, choose, drag, figure, middle, press, run_copied, saved, says, table, violations
 
-PAGE = "chapters/06_masking"
+PAGE = page_of("masking")
 X = [[1.0, 0.2], [0.3, 1.2], [-0.8, 0.5], [0.9, -0.6], [-0.4, -1.0], [0.5, 0.8]]
 NAMES = ["I", "saw", "it", "they", "fish", "."]
 CAUSAL = masks.causal(6)

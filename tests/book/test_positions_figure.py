@@ -5,6 +5,7 @@ import torch
 
 from attnlab.widgets import PositionsLab
 
+from .conftest import page_of
 from .reader import (
     assert_fits_a_thumb,
     choose,
@@ -20,7 +21,7 @@ from .reader import (
     violations,
 )
 
-PAGE = "chapters/08_positional_encoding"
+PAGE = page_of("positional_encoding")
 SCHEMES = ["none", "sinusoidal", "learned", "rotary", "alibi", "relative"]
 
 
