@@ -10,6 +10,8 @@ with wrong answers, with mutants of its solution, and with right answers in othe
 """
 
 from attnlab.checks import (  # noqa: F401  (they register their exercises)
+    saturation,
+    scaling,
     why,
 )
 from attnlab.checks.engine import judge
