@@ -1,55 +1,412 @@
-"""The engine that judges exercises, on small ones made for the purpose."""
+"""The engine behind the exercises: it draws, runs, compares and names, and nothing escapes from it."""
 
+import json
+import time
+from decimal import Decimal
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
 import pytest
 import torch
 
-from attnlab.checks import EXERCISES, engine, judge
-from attnlab.checks.exercise import at_most, case, draws, exercise, never, precisions
+from attnlab.checks import EXERCISES, check, engine, judge, progress, report, running
+from attnlab.checks.exercise import (
+    at_most,
+    case,
+    draws,
+    exercise,
+    fresh,
+    gradient,
+    mistake,
+    never,
+    precisions,
+)
+from attnlab.checks.instruments import Work, once
+from attnlab.checks.running import run, unwritten
+from attnlab.checks.values import Difference, Tolerance, difference, number
 
 
 @pytest.fixture
-def register():
-    """Register an exercise for one test."""
-    names = []
+def make(monkeypatch):
+    """Register exercises for one test."""
+    monkeypatch.setattr(running, "PATIENCE", 0.3)
+    before = set(EXERCISES)
 
-    def one(**fields):
-        name = f"test-{len(names)}"
-        names.append(exercise(name, "answer", praise="Right.", **fields).name)
-        return name
+    def register(**data):
+        data = {"cases": draws(x="... n d", lead=[(), (2,)]), "praise": "Twice each entry."} | data
+        return exercise("test-double", "double", **data)
 
-    yield one
-    for name in names:
+    yield register
+    for name in set(EXERCISES) - before:
         del EXERCISES[name]
+    engine._wanted.cache_clear()
     engine._trials.cache_clear()
 
 
-def test_an_operation_that_is_promised_away_is_found_under_all_its_names(register):
-    message = "It calls a softmax of torch."
-    name = register(
-        reference=lambda x: x.softmax(-1), cases=draws(x="... n"), promises=[never(message, "_softmax")]
+def test_sizes_differ_within_a_case_and_n_is_once_1_and_once_large():
+    cases = draws(x="... n d", y="... m d", lead=[(), (3,), (2, 4)], seeds=8)
+    seen = []
+    for one in cases:
+        x, y = one.make().values()
+        sizes = [*x.shape, y.shape[-2]]
+        assert len(set(sizes)) == len(sizes)
+        assert x.shape[-1] == y.shape[-1]
+        seen.append(x.shape[-2])
+    assert 1 in seen
+    assert max(seen) > 8
+    assert torch.equal(cases[0].make()["x"], cases[0].make()["x"])
+    assert cases[0].make()["x"] is not cases[0].make()["x"]
+
+
+def test_a_pool_too_small_is_refused():
+    with pytest.raises(ValueError, match="sizes must be able to differ"):
+        draws(x="a b", a=(3,), b=(3,))
+
+
+def test_a_right_answer_hears_what_it_was_tried_on(make):
+    make(reference=lambda x: 2 * x, promises=[gradient("x"), precisions("float64")])
+    assert (
+        str(judge("test-double", lambda x: x + x))
+        == "✓ Twice each entry. (4 cases; the gradient of x; float64.)"
     )
+
+
+def test_the_first_difference_is_shown_with_its_case(make):
+    make(reference=lambda x: 2 * x)
+
+    def last_forgotten(x):
+        out = 2 * x
+        out[..., -1, :] = 0
+        return out
+
+    verdict = judge("test-double", last_forgotten)
+    x = EXERCISES["test-double"].cases[0].make()["x"]
+    assert verdict.case == f"x of shape {tuple(x.shape)}"
+    assert f"row {len(x) - 1} should be [" in verdict.message
+    assert verdict.want[0] == f"{2 * x[-1, 0].item():.3f}".rstrip("0")
+
+
+def test_a_mistake_is_named_only_if_it_fits_every_trial(make):
+    make(
+        reference=lambda x: 2 * x,
+        mistakes=[mistake("It squares.", lambda x: x**2), mistake("It triples.", lambda x: 3 * x)],
+    )
+    assert judge("test-double", lambda x: x * x).message.startswith("It squares. With x of shape")
+    first = EXERCISES["test-double"].cases[0].make()["x"].shape
+    message = judge("test-double", lambda x: x * x if x.shape == first else 3 * x).message
+    assert "It squares" not in message
+    assert "It triples" not in message
+
+
+def test_two_mistakes_that_fit_are_both_said(make):
+    make(
+        reference=lambda x: 2 * x,
+        cases=[case("twos", x=torch.full((3,), 3.0))],
+        mistakes=[mistake("It squares.", lambda x: x**2), mistake("It triples.", lambda x: 3 * x)],
+    )
+    assert judge("test-double", lambda x: x * x).message.startswith("It squares. It triples. With twos: ")
+
+
+def test_a_gradient_that_is_lost_wrong_or_nan_is_told(make):
+    make(reference=lambda x: 2 * x, promises=[gradient("x")])
+    assert "no gradient reaches x" in judge("test-double", lambda x: 2 * x.detach()).message
+    assert "the gradient of x" in judge("test-double", lambda x: x.detach() + x).message
+
+    class Broken(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * float("nan")
+
+    assert "the gradient of x is NaN" in judge("test-double", Broken.apply).message
+
+
+def test_precisions_are_asked_for_and_kept(make):
+    make(reference=lambda x: 2 * x, promises=[precisions("float64", "float16")])
+    assert "in float64" in judge("test-double", lambda x: 2 * x.float()).message
+    assert "should keep that dtype, it has float64" in judge("test-double", lambda x: 2 * x.double()).message
+    assert judge("test-double", lambda x: (2 * x.double()).to(x.dtype)).status == "right"
+
+
+def test_an_endless_answer_is_stopped_and_its_case_named(make):
+    make(reference=lambda x: 2 * x)
+
+    def endless(x):
+        while True:
+            try:
+                time.sleep(0)
+                torch.ones(2).sum()
+            except Exception:  # what an answer swallows does not keep it alive
+                pass
+
+    verdict = judge("test-double", endless)
+    assert verdict.status == "wrong"
+    assert "it does not stop" in verdict.message
+    sum(range(10**6))  # nothing arrives later
+    assert judge("test-double", lambda x: 2 * x).status == "right"
+
+
+def test_the_readers_own_line_is_shown(make):
+    make(reference=lambda x: 2 * x)
+
+    def broken(x):
+        y = 2 * x
+        return y.reshape(-1, 10**6)
+
+    message = judge("test-double", broken).message
+    assert "it raised RuntimeError: shape '[-1, 1000000]' is invalid" in message
+    assert "in the line `return y.reshape(-1, 10**6)`" in message
+
+
+def test_arguments_stay_as_they_were(make):
+    make(reference=lambda x: 2 * x)
+    assert "it changed its argument x in place" in judge("test-double", lambda x: x.mul_(2)).message
+
+
+def test_only_an_untouched_stub_is_not_written():
+    def dots(x): ...
+
+    def idle(x):
+        """Say what it will do."""
+        pass
+
+    def raising(x):
+        raise NotImplementedError
+
+    def saying(x):
+        raise NotImplementedError("soon")
+
+    def forgets(x):
+        x + 1
+
+    def real(x):
+        return x
+
+    assert all(map(unwritten, (dots, idle, raising, saying)))
+    assert not any(map(unwritten, (forgets, real, len, print)))
+
+
+def test_an_answer_of_another_signature_is_told_so(make):
+    make(reference=lambda x: 2 * x)
+    assert "It takes (a, b); it is called with (x)." in judge("test-double", lambda a, b: a).message
+    assert judge("test-double", torch.nn.Identity()).status == "wrong"
+
+
+def test_random_answers_get_one_verdict_and_the_world_stays_as_it_was(make):
+    make(reference=lambda x: 2 * x)
+    state = torch.random.get_rng_state()
+
+    def random(x):
+        torch.set_default_dtype(torch.float64)
+        return 2 * x + (torch.rand(()) > 0.5)
+
+    verdicts = {str(judge("test-double", random)) for _ in range(3)}
+    assert len(verdicts) == 1
+    assert torch.equal(state, torch.random.get_rng_state())
+    assert torch.get_default_dtype() == torch.float32
+
+
+def test_work_is_limited_by_declaration(make):
+    make(
+        reference=lambda x: 2 * x,
+        cases=[case("a long one", x=torch.ones(300))],
+        promises=[at_most("It builds a matrix.", largest=lambda x: 4 * len(x), bytes=lambda x: 40_000)],
+    )
+    assert judge("test-double", lambda x: 2 * x).status == "right"
+    message = judge("test-double", lambda x: (2 * x * torch.eye(len(x))).sum(0)).message
+    assert message == "With a long one: it builds a matrix. (It took 90,000, at most 1,200 are needed.)"
+    in_numpy = judge(
+        "test-double", lambda x: torch.from_numpy((np.eye(len(x)) * 2 * x.numpy()).sum(0)).float()
+    )
+    assert "it builds a matrix. (It took" in in_numpy.message
+
+
+def test_what_is_held_counts_though_it_was_made_bit_by_bit():
+    with Work() as kept:
+        parts = [torch.ones(10) * i for i in range(20)]
+    with Work() as let_go:
+        for part in parts:
+            part * 2
+    assert kept.held >= 200
+    assert let_go.held <= 20
+    assert kept.made == let_go.made * 2  # ones and product, product alone
+
+
+def test_a_source_is_read_once(make):
+    def total(tiles):
+        return sum(tile.sum() for tile in tiles)
+
+    tiles = fresh(lambda: once([torch.ones(2), torch.ones(3)], "tiles"), "two tiles")
+    make(reference=total, cases=[case("", tiles=tiles)], lift=False)
+    assert judge("test-double", total).status == "right"
+
+    def twice(tiles):
+        return sum(tile.sum() for tile in tiles) + 0 * sum(tile.sum() for tile in tiles)
+
+    assert "With two tiles: it reads the tiles a second time" in judge("test-double", twice).message
+
+
+def test_a_case_that_does_not_fit_is_the_authors_error():
+    with pytest.raises(ValueError, match=r"must give \['x'\] in order"):
+        exercise("test-bad", "f", reference=lambda x: x, cases=[case("", y=1)], praise="")
+    with pytest.raises(ValueError, match="there is already an exercise 'why-bag'"):
+        exercise("why-bag", "f", reference=lambda x: x, cases=[], praise="")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        int,
+        float,
+        np.int64,
+        np.float32,
+        np.array,
+        torch.tensor,
+        lambda x: torch.ones(1) * x,
+        Fraction,
+        Decimal,
+    ],
+)
+def test_numbers_of_every_kind_are_numbers(kind):
+    value = kind(3)
+    assert number(value) == 3
+    assert difference(value, 3) is None
+    assert difference(value, 4.0).text == f"The output should be 4.0, it is {float(number(value))}."
+
+
+@pytest.mark.parametrize(
+    "value", [True, np.bool_(True), 3j, "3", [3], None, torch.ones(2), torch.tensor(True)]
+)
+def test_other_things_are_no_numbers(value):
+    assert number(value) is None
+    assert isinstance(difference(value, 3), Difference)
+
+
+class Pair(NamedTuple):
+    mean: float
+    standard_error: float
+
+
+@pytest.mark.parametrize(
+    ("got", "want", "text"),
+    [
+        (
+            (1.0, 2.5),
+            Pair(1.0, 2.0),
+            "The standard error should be 2.0, it is 2.5. As a whole it should be [1.0, 2.0], it is [1.0,",
+        ),
+        (torch.tensor([1.0, 2.0]), Pair(1.0, 2.0), None),
+        (3, Pair(1.0, 2.0), "The output should be 2 values (mean, standard error), it is 3 (int)."),
+        ([(0, 1)], [(0, 1), (2, 3)], "The output should have length 2, it has 1. Missing: [(2, 3)]."),
+        ([[0, 1], [2, 3]], [(0, 1), (2, 3)], None),
+        (torch.tensor([[0, 1], [2, 3]]), [(0, 1), (2, 3)], None),
+        (torch.empty(0, 2), [], None),
+        ({"a": 1, "b": 2}, {"a": 1}, "The output should not have the key 'b'."),
+        (
+            torch.ones(2),
+            torch.ones(2, dtype=torch.bool),
+            "The output should hold True and False, it has dtype float32.",
+        ),
+        (
+            torch.tensor([True, False]),
+            torch.tensor([True, True]),
+            "should be [True, True], it is [True, False]",
+        ),
+        (torch.tensor([float("nan")]), torch.tensor([float("nan")]), None),
+        (torch.tensor([1.0000001]), torch.tensor([1.0]), None),
+        (torch.ones(2, device="meta"), torch.ones(2), "without data"),
+        (torch.eye(2).to_sparse(), torch.eye(2), None),
+        (1e20, 10**20 + 10**16, "it is 1"),
+        (1, True, "The output should be True or False, it is 1 (int)."),
+        (np.bool_(True), True, None),
+    ],
+)
+def test_differences(got, want, text):
+    found = difference(got, want, Tolerance())
+    assert (found is None) if text is None else text in found.text
+
+
+def test_digits_are_shown_until_the_difference_can_be_seen():
+    found = difference(torch.tensor([0.12345678]), torch.tensor([0.12349]))
+    assert found.want[0] != found.got[0]
+    long = torch.arange(100.0)
+    off = long.clone()
+    off[50] = 0
+    found = difference(off, long)
+    assert found.off.index(True) == found.want.index("50.0")
+    assert len(found.want) == 8
+
+
+def test_the_panel_marks_what_differs_and_escapes(make):
+    make(reference=lambda x: 2 * x, cases=[case("<b>", x=torch.tensor([1.0, 2.0]))])
+    html = judge("test-double", lambda x: torch.tensor([2.0, 5.0]))._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert html.count("<strong>") == 2  # the differing entry, in both rows
+    assert html.count("<tr>") == 2
+
+
+def test_outcomes_carry_gradients():
+    outcome = run(lambda x: x**2, lambda: {"x": torch.tensor([3.0])}, leaves=("x",))
+    probe = torch.randn(1, generator=torch.Generator().manual_seed(1), dtype=torch.float64).float()
+    torch.testing.assert_close(outcome.slopes["x"], 6 * probe)
+
+
+def test_the_report_keeps_what_was_solved(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(progress, "_SEEN", {})
+    path = tmp_path / "kept.json"
+    check("why-bag", lambda x: x)
+    check("why-bag", lambda x: x.mean(-2, keepdim=True).expand_as(x))
+    check("why-bag", lambda x: x)
+    check("why-mixture", lambda x, scores: x)
+    assert capsys.readouterr().out[0] == "✗"
+    text = str(report(path))
+    assert "✓ why-bag                     2 tries" in text
+    assert "✗ why-mixture                 1 try" in text
+    assert "1 of " in text
+    assert "kept.json" in report(path)._repr_html_()
+    monkeypatch.setattr(progress, "_SEEN", {})
+    assert report(path).exercises == json.loads(path.read_text())["exercises"]
+    assert report(path).exercises["why-bag"] == {"solved": True, "tries": 2}
+
+
+def test_a_file_of_somebody_elses_is_left_alone(tmp_path):
+    path = tmp_path / "notes.json"
+    path.write_text("my notes")
+    with pytest.raises(
+        ValueError, match=r"path must be a file written by report\(\), notes.json holds something else"
+    ):
+        report(path)
+    assert path.read_text() == "my notes"
+    assert [p.name for p in tmp_path.iterdir()] == ["notes.json"]
+
+
+def test_an_operation_that_is_promised_away_is_found_however_it_is_called(make):
+    message = "it calls a softmax of torch."
+    make(reference=lambda x: x.softmax(-1), promises=[never(message, "_softmax")])
     for answer in (lambda x: x.softmax(-1), lambda x: torch.nn.functional.softmax(x, -1)):
-        verdict = judge(name, answer)
+        verdict = judge("test-double", answer)
         assert verdict.status == "wrong"
-        assert message.lower() in verdict.message.lower()
+        assert message in verdict.message
         assert "(It took" not in verdict.message
-    assert judge(name, lambda x: x.exp() / x.exp().sum(-1, keepdim=True)).status == "right"
+    assert judge("test-double", lambda x: x.exp() / x.exp().sum(-1, keepdim=True)).status == "right"
 
 
-def test_a_case_is_not_tried_in_a_precision_that_cannot_hold_it(register):
-    name = register(
+def test_a_case_is_not_tried_in_a_precision_that_cannot_hold_it(make):
+    make(
         reference=lambda x: 1 * x,
         cases=[case("large", x=torch.tensor([1e20])), case("small", x=torch.tensor([1.0, -torch.inf]))],
         promises=[precisions("float16")],
     )
-    tried = [str(trial) for trial in engine.trials(EXERCISES[name])]
+    tried = [str(trial) for trial in engine.trials(EXERCISES["test-double"])]
     assert tried == ["large", "small", "small, in float16"]
 
 
-def test_what_only_a_first_call_takes_is_not_counted_as_work(register):
-    name = register(
-        reference=lambda x: 2 * x, cases=draws(x="n"), promises=at_most("Too much.", bytes=lambda x: 100_000)
-    )
+def test_what_only_a_first_call_takes_is_not_counted_as_work(make):
+    make(reference=lambda x: 2 * x, promises=at_most("it is too much.", bytes=lambda x: 100_000))
     kept = []
 
     def once(x):
@@ -59,5 +416,15 @@ def test_what_only_a_first_call_takes_is_not_counted_as_work(register):
     def always(x):
         return x + x if list(range(100_000)) else None
 
-    assert judge(name, once).status == "right"
-    assert "too much. (It took" in judge(name, always).message
+    assert judge("test-double", once).status == "right"
+    assert "it is too much. (It took" in judge("test-double", always).message
+
+
+def test_a_mistake_may_give_what_no_reference_gives(make):
+    make(
+        reference=lambda x: x**2,
+        cases=[case("4", x=4.0), case("-4", x=-4.0)],
+        mistakes=[mistake("The root.", lambda x: x**0.5), mistake("Nothing.", lambda x: None)],
+    )
+    assert judge("test-double", lambda x: x**0.5).message.startswith("The root.")
+    assert "Nothing." not in judge("test-double", lambda x: 1 - x**0.5).message

@@ -126,11 +126,7 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
     if not faults:
         return Verdict("right", f"{task.praise} {_tested(task)}", task.name)
     trial, fault = faults[0]
-    named = (
-        []
-        if outcomes[-1][1].endless
-        else [m.message for m in task.mistakes if _same_mistake(task, m.does, outcomes)]
-    )
+    named = [] if outcomes[-1][1].endless else _named(task, outcomes)
     hint = trial.case.hint if not named else ""
     share = _share(outcomes, faults) if not named else ""
     text = fault.text[0].lower() + fault.text[1:]
@@ -253,14 +249,23 @@ def _tolerance(task: Exercise, trial: Trial, want: Any, arguments: dict[str, Any
     return Tolerance(64 * eps * size if eps < 1e-3 else 8 * eps * size, 64 * eps if eps < 1e-3 else 8 * eps)
 
 
+def _named(task: Exercise, outcomes: list[tuple[Trial, Outcome]]) -> list[str]:
+    """The messages of all mistakes that fit; two implementations may share one."""
+    return list(
+        dict.fromkeys(one.message for one in task.mistakes if _same_mistake(task, one.does, outcomes))
+    )
+
+
 def _same_mistake(task: Exercise, does: Callable, outcomes: list[tuple[Trial, Outcome]]) -> bool:
-    """Say whether a wrong implementation came to what the answer came to, in every trial."""
+    """Say whether a wrong implementation came to what the answer came to, in every trial that has an answer."""
+    if all(got.failed for _, got in outcomes):
+        return False
     for trial, got in outcomes:
         made = _call(task, trial, does)
-        if made.failed or got.failed:
-            if made.failed != got.failed or made.endless != got.endless:
-                return False
-            continue
+        if got.failed:
+            continue  # where it gives no answer, there is nothing to compare
+        if made.failed:
+            return False
         if bool(made.trouble) != bool(got.trouble):
             return False
         wanted = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, made.value)

@@ -84,7 +84,7 @@ def difference(
         return Difference(f"{place} should be {want!r}, it is {_short(got)}.", (want,), (str(got),), (True,))
     if isinstance(want, Mapping):
         return _mappings(got, want, within, place)
-    if not isinstance(want, Sequence):
+    if not hasattr(want, "__len__"):
         return _oddities(got, want, within, place)
     return _sequences(got, want, within, place)
 
@@ -158,6 +158,8 @@ def _line(a: Tensor, b: Tensor, off: Tensor, where: tuple[int, ...], place: str,
             if row
             else f"{name}, from entry {start} on,"
         )
+    if row and place != "The output":
+        name += f" of {place[0].lower()}{place[1:]}"
     text = f"{name} should be [{', '.join(want)}], it is [{', '.join(got)}]."
     return Difference(text, tuple(want), tuple(got), tuple(marks))
 
@@ -278,7 +280,7 @@ def _sequences(got: Any, want: Sequence, within: Tolerance, place: str) -> Diffe
         found = difference(a, b, within, name)
         if found:
             if isinstance(b, tuple) or not isinstance(b, Tensor | Sequence | Mapping):
-                shown = f" {place if place != 'It' else 'All'} should be {_short(want)}; got {_short(got)}."
+                shown = f" As a whole it should be {_short(list(want))}, it is {_short(got)}."
                 return Difference(found.text + shown, found.want, found.got, found.off)
             return found
     return None

@@ -53,6 +53,14 @@ exercise(
             lambda counts: {word: max(sorted(_total(counts)), key=_total(counts).__getitem__) for word in counts},
         ),
         mistake(
+            "Every word gets one tag. Count for each word on its own, not over all words.",
+            lambda counts: {word: max(_total(counts), key=_total(counts).__getitem__) for word in counts},
+        ),
+        mistake(
+            "The words are changed. Leave them as they are written, capitals too.",
+            lambda counts: {word.lower(): tag for word, tag in best_tags(counts).items()},
+        ),
+        mistake(
             "Of equally frequent tags it takes the one that comes first in the counts. Take the first in the alphabet.",
             lambda counts: {word: max(tags, key=tags.__getitem__) for word, tags in counts.items()},
         ),
@@ -132,7 +140,7 @@ exercise(
     promises=[gradient("x"), precisions("float64")],
     mistakes=[
         mistake(
-            "Three dimensions less one: as many tokens must come out as go in. Repeat the mean for every token.",
+            "As many tokens must come out as go in. Repeat the mean for every token.",
             lambda x: x.mean(-2),
         ),
         mistake(
@@ -149,7 +157,7 @@ exercise(
         ),
         mistake(
             "Each row leaves itself out. Attention looks at its own token too, and so does the bag.",
-            lambda x: (x.sum(-2, keepdim=True) - x) / max(x.shape[-2] - 1, 1),
+            lambda x: (x.sum(-2, keepdim=True) - x) / (x.shape[-2] - 1),
         ),
         mistake(
             "With a batch, sentences run into each other. Average over axis -2, the tokens, alone.",
@@ -221,10 +229,6 @@ exercise(
         mistake(
             "Large exponentials overflow: subtract the largest score of each row first, or use torch.softmax.",
             lambda x, scores: scores.exp() / scores.exp().sum(-1, keepdim=True) @ x,
-        ),
-        mistake(
-            "It mixes the columns of x. Rows are tokens: weights @ x.",
-            lambda x, scores: scores.softmax(-1) @ x.mT,
         ),
     ],
     praise="Every output row is a weighted mean of the tokens, for any batch and any size of score.",

@@ -1,4 +1,4 @@
-# expect: changed its argument in place
+# expect: it changed its argument counts in place
 def best_tags(counts):
     best = {}
     for w in list(counts):

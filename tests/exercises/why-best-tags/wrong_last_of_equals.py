@@ -1,3 +1,3 @@
-# expect: of equals take the first in the alphabet
+# expect: it takes the last in the alphabet
 def best_tags(counts):
     return {w: max(sorted(tags, reverse=True), key=tags.get) for w, tags in counts.items()}

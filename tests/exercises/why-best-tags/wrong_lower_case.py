@@ -1,3 +1,3 @@
-# expect: The keys should be the words as they were given
+# expect: Leave them as they are written
 def best_tags(counts):
     return {w.lower(): max(sorted(tags), key=tags.get) for w, tags in counts.items()}

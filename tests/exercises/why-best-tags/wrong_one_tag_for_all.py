@@ -1,4 +1,4 @@
-# expect: Every word got
+# expect: Every word gets one tag
 def best_tags(counts):
     total = {}
     for tags in counts.values():
