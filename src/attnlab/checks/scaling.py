@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 

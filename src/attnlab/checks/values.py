@@ -243,10 +243,9 @@ def _numbers(got: Any, want: Real, within: Tolerance, place: str) -> Difference 
 
 def _oddities(got: Any, want: Any, within: Tolerance, place: str) -> Difference | None:
     """What only a wrong implementation gives, such as the root of a negative number; no reference does."""
-    if type(got) is type(want):
-        if abs(got - want) <= within(abs(want)) if isinstance(want, complex) else got is want:
-            return None
-    return Difference(f"{place} should be {_short(want)}, it is {_short(got)}.")
+    if isinstance(got, complex) and isinstance(want, complex) and abs(got - want) <= within(abs(want)):
+        return None
+    return None if got is want else Difference(f"{place} should be {_short(want)}, it is {_short(got)}.")
 
 
 def _mappings(got: Any, want: Mapping, within: Tolerance, place: str) -> Difference | None:
