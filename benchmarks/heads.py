@@ -1,21 +1,83 @@
-"""Remove each head of the shipped tagger, count mistakes on the treebank, write results/heads.json.
+"""Remove each head of the shipped tagger, by zero and by its mean, and count mistakes on the treebank.
 
-python benchmarks/heads.py --data FOLDER
+    python benchmarks/heads.py --data FOLDER
+
+Writes results/heads-ablation.json. "By zero" leaves out what a head adds; "by its mean" puts in what it adds
+on average over the dev set, which keeps what later layers are used to. Each loss comes with its standard
+error over sentences, because the same sentences are tagged with and without the head.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
-from attnlab.benchmark import provenance, store
+from attnlab import results
 from attnlab.tagging import load_treebank, shipped
 from attnlab.tagging.treebank import CHECKSUMS, COMMIT
 
-RESULTS = Path(__file__).parent / "results" / "heads.json"
 TEST = "en_ewt-ud-test.conllu"
+
+
+def outputs_of_heads(tagger: shipped.ShippedTagger, change: Callable[[int, Tensor], Tensor | None]) -> list:
+    """Hand each layer's (1, n, heads, d_head) outputs to `change` before they are mixed; return the hooks."""
+    heads = tagger.card["form"]["n_heads"]
+
+    def hook(at: int):
+        def before(_, inputs: tuple[Tensor]) -> tuple[Tensor] | None:
+            changed = change(at, inputs[0].unflatten(-1, (heads, -1)))
+            return None if changed is None else (changed.flatten(-2),)
+
+        return before
+
+    mixers = [layer["attention"].out_proj for layer in tagger.model.layers]
+    return [mixer.register_forward_pre_hook(hook(at)) for at, mixer in enumerate(mixers)]
+
+
+def means(tagger: shipped.ShippedTagger, sentences: list) -> Tensor:
+    """Return what each head gives on average, (layers, heads, d_head)."""
+    sums: dict[int, Tensor] = {}
+
+    def watch(at: int, x: Tensor) -> None:
+        sums[at] = sums.get(at, 0) + x.sum((0, 1))
+
+    hooks = outputs_of_heads(tagger, watch)
+    for words, _ in sentences:
+        tagger.tag(words)
+    for hook in hooks:
+        hook.remove()
+    return torch.stack([sums[at] for at in sorted(sums)]) / sum(len(words) for words, _ in sentences)
+
+
+def right(tagger: shipped.ShippedTagger, sentences: list, filled: dict[tuple[int, int], Tensor]) -> Tensor:
+    """Count the right tags of each sentence with some heads' outputs replaced."""
+
+    def change(at: int, x: Tensor) -> Tensor:
+        x = x.clone()
+        for (layer, head), value in filled.items():
+            if layer == at:
+                x[:, :, head] = value
+        return x
+
+    hooks = outputs_of_heads(tagger, change)
+    counts = [
+        sum(a == b for a, b in zip(tagger.tag(words).tags, tags, strict=True)) for words, tags in sentences
+    ]
+    for hook in hooks:
+        hook.remove()
+    return torch.tensor(counts, dtype=torch.float64)
+
+
+def lost(whole: Tensor, less: Tensor, lengths: Tensor) -> dict[str, float]:
+    """Return the points lost, and their standard error over sentences (of a ratio of two sums)."""
+    points = ((whole - less).sum() / lengths.sum()).item()
+    rest = whole - less - points * lengths
+    return {"lost": 100 * points, "error": 100 * math.sqrt((rest**2).sum()) / lengths.sum().item()}
 
 
 def main() -> None:
@@ -23,40 +85,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with the treebank's files")
     torch.set_num_threads(1)
-    test = load_treebank(parser.parse_args().data).test
-    tagger = shipped.load()
+    treebank, tagger = load_treebank(parser.parse_args().data), shipped.load()
+    test = treebank.test
     shape = (tagger.card["form"]["n_layers"], tagger.card["form"]["n_heads"])
-
-    def accuracy(head_weights: torch.Tensor) -> float:
-        right = total = 0
-        for words, tags in test:
-            guess = tagger.tag(words, head_weights=head_weights).tags
-            right += sum(a == b for a, b in zip(guess, tags, strict=True))
-            total += len(tags)
-        return 100 * right / total
-
-    everything = torch.ones(shape)
-    without = []
-    for layer in range(shape[0]):
-        without.append([])
-        for head in range(shape[1]):
-            keep = everything.clone()
-            keep[layer, head] = 0
-            without[-1].append(accuracy(keep))
-            print(f"without head {layer + 1}.{head + 1}: {without[-1][-1]:.2f} %", flush=True)
-    store(
-        RESULTS,
-        {
-            "made by": "python benchmarks/heads.py",
-            "data": f"UD English-EWT 2.16, test split, commit {COMMIT[:7]}",
-            "sha256": CHECKSUMS[TEST],
-            "tokens": sum(len(tags) for _, tags in test),
-            "accuracy": accuracy(everything),
-            "without": without,
-            "without any": accuracy(torch.zeros(shape)),
-            "machine": provenance(),
-        },
-    )
+    places = [(layer, head) for layer in range(shape[0]) for head in range(shape[1])]
+    average = means(tagger, treebank.dev)
+    lengths = torch.tensor([len(tags) for _, tags in test], dtype=torch.float64)
+    whole = right(tagger, test, {})
+    fill = {"zero": torch.zeros_like(average), "mean": average}
+    without: dict[str, list[list[dict[str, float]]]] = {}
+    together = {}
+    for how, value in fill.items():
+        found = {at: lost(whole, right(tagger, test, {at: value[at]}), lengths) for at in places}
+        without[how] = [[found[layer, head] for head in range(shape[1])] for layer in range(shape[0])]
+        worst = max(places, key=lambda at: found[at]["lost"])
+        others = {at: value[at] for at in places if at != worst}
+        together[how] = {
+            "all": lost(whole, right(tagger, test, {at: value[at] for at in places}), lengths),
+            "all but the worst": lost(whole, right(tagger, test, others), lengths),
+            "worst": f"{worst[0] + 1}.{worst[1] + 1}",
+        }
+        print(how, {f"{a + 1}.{b + 1}": round(x["lost"], 2) for (a, b), x in found.items()}, flush=True)
+    numbers = {
+        "data": f"UD English-EWT 2.16, test split, commit {COMMIT[:7]}",
+        "sha256": CHECKSUMS[TEST],
+        "tokens": int(lengths.sum()),
+        "accuracy": 100 * (whole.sum() / lengths.sum()).item(),
+        "without": without,
+        "together": together,
+    }
+    results.store("heads-ablation", numbers, command="python benchmarks/heads.py")
 
 
 if __name__ == "__main__":

@@ -1,32 +1,40 @@
-"""Train on short streams of words, test on longer ones, for every kind of position; write positions.json.
+"""Train on short texts, test on longer ones, for every kind of position; write results/positions.json.
 
-    python benchmarks/positions.py [--only SCHEME ...] [--seeds 0 1 2]
+    python benchmarks/positions.py
 
-A stream strings sentences of the toy grammar together, without marks between them, and is cut at n words. A
-tagger reads it from left to right: under a causal mask no word sees a later one. So what it says at a place
-does not depend on how much follows, and one stream of four times the trained length holds every length at
-once: its first quarter is as far as training went, its last is four times as far.
+Two tasks. *Letters*: say the letter before, in texts of 16, 32 and 64 letters after training on 16
+(`attnlab.experiments.letters`). *Streams*: sentences of the toy grammar strung together, without marks
+between them, and cut at n words. A tagger reads a stream from left to right: under a causal mask no word sees
+a later one. So what it says at a place does not depend on how much follows, and one stream of four times the
+trained length holds every length at once: its first quarter is as far as training went, its last is four
+times as far.
 
-Every finished run is written at once. The streams that choose the epoch are as short as those of training.
+Every scheme has its own learning rate, chosen by accuracy at the trained length. Each trained model is then
+read twice: as it is, and with those keys hidden that are farther away than any in training. The finished runs
+are kept in _build/runs, so an interruption costs one run.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
-import itertools
-import json
-import math
-import statistics
+from functools import cache, partial
 from pathlib import Path
+from statistics import fmean
 
 import torch
 
-from attnlab.benchmark import provenance, store
-from attnlab.tagging import grammar, predict, train
+from attnlab import results
+from attnlab.experiments import Comparison, Row, Run, around, letters, sweep
+from attnlab.tagging import grammar, train
 from attnlab.tagging.taggers import Sentence, Tagger, Vocabulary
 
-RESULTS = Path(__file__).parent / "results" / "positions.json"
+KEPT = Path(__file__).parents[1] / "_build/runs"
+SEEDS = (0, 1, 2, 3, 4)
+SCOUT = 2
+"""So many seeds try every rate; the others train at the best one."""
+LEVEL = 0.95
+"""Share of right letters to which steps are counted."""
+
 TRAINED = 24
 """Words in a stream of training."""
 TIMES = 4
@@ -39,58 +47,113 @@ MODEL = {
     "n_layers": 2,
     "dropout": 0.1,
 }
-TRAINING = {"epochs": 6, "lr": 3e-3, "batch_tokens": 1024}
+TRAINING = {"epochs": 6, "batch_tokens": 1024}
+BIAS_RATE = 10
+"""The relative bias learns so many times as fast: Adam moves a number by about the rate a step."""
 SCHEMES = {
-    "none": "no positions",
+    "no positions": "none",
     "learned": "learned",
-    "sinusoidal": "sinusoids",
-    "relative": "learned relative bias",
-    "alibi": "ALiBi",
-    "rotary": "RoPE",
+    "sinusoids": "sinusoidal",
+    "relative bias": "relative",
+    "ALiBi": "alibi",
+    "RoPE": "rotary",
 }
-QUICK = {"scheme": "alibi", "streams": 500, "epochs": 3}
-"""A run small enough for the tests: they train it again and compare."""
+SLOW = "relative bias, rate of all else"
+"""The control: its numbers learn no faster than the weights."""
 
 
 def main() -> None:
-    """Read the command line and train what it asks for."""
+    """Read the command line, train, and store."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--only", nargs="+", choices=SCHEMES, default=list(SCHEMES))
-    arguments.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2, 3, 4])
-    arguments.add_argument("--threads", type=int, default=1)
+    arguments.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     chosen = arguments.parse_args()
-    torch.set_num_threads(chosen.threads)
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results |= describe()
-    results["quick"] = {"setting": QUICK, "runs": [quick(seed) for seed in chosen.seeds]}
-    schemes = results.setdefault("schemes", {})
-    for seed in chosen.seeds:
-        for scheme in chosen.only:
-            run = train_one(scheme, seed)
-            kept = [r for r in schemes.get(scheme, {}).get("runs", []) if r["seed"] != seed]
-            schemes[scheme] = summary(scheme, sorted([*kept, run], key=lambda r: r["seed"]))
-            results["schemes"] = {name: schemes[name] for name in SCHEMES if name in schemes}
-            store(RESULTS, results)
-            print(f"{scheme} (seed {seed}): " + " ".join(f"{a:.1f}" for a in run["accuracy"]), flush=True)
-
-
-def describe() -> dict:
-    """Return where the numbers come from and what was asked."""
-    text = "\n".join(" ".join(words) + "\t" + " ".join(tags) for words, tags in held_out())
-    return {
-        "made by": "python benchmarks/positions.py",
-        "task": {
-            "trained_words": TRAINED,
-            "words": [TRAINED * times for times in range(1, TIMES + 1)],
-            "streams": STREAMS,
-            "test_sha256": hashlib.sha256(text.encode()).hexdigest(),
-        },
+    torch.set_num_threads(1)
+    by_letters, by_words = letters_sweep(chosen.seeds), streams_sweep(chosen.seeds)
+    short, *longer = map(str, letters.LENGTHS)
+    first, *later = map(stretch, range(TIMES))
+    sweeps = {
+        "letters": by_letters.pick({key: key for key in (short, *longer)}),
+        "letters, far keys hidden": by_letters.pick({short: short} | near(longer)),
+        "learned positions by their first spread": spreads_sweep(chosen.seeds).pick({}),
+        "streams": by_words.pick({key: key for key in (first, *later)}),
+        "streams, far keys hidden": by_words.pick({first: first} | near(later)),
+    }
+    numbers = {
+        "letters": {"trained": letters.TRAINED, "tested": letters.LENGTHS, "steps": letters.STEPS},
+        "streams": {"trained": TRAINED, "tested": TIMES * TRAINED, "count": STREAMS},
         "model": MODEL,
         "training": TRAINING,
-        "machine": provenance(),
+        "bias rate": BIAS_RATE,
+        "relative bias by the rate of all": by_rate(by_words[SLOW], [first, *later]),
+        "sweeps": sweeps,
+    }
+    results.store("positions", numbers, command="python benchmarks/positions.py", seeds=chosen.seeds)
+
+
+def by_rate(row: Row, names: list[str]) -> dict[str, list[float]]:
+    """Return the mean accuracies at every rate that was tried, over the seeds that tried every rate."""
+    tried = sorted(row.tried.items())
+    return {
+        f"{rate:g}": [fmean(run.extras[name] for run in runs[:SCOUT]) for name in names]
+        for rate, runs in tried
     }
 
 
+def near(names: list[str]) -> dict[str, str]:
+    """Say which number to show under each name when far keys are hidden."""
+    return {f"{name} near": name for name in names}
+
+
+def letters_sweep(seeds: list[int]) -> Comparison:
+    """Compare the schemes on letters, each at its own rate."""
+    return sweep(
+        {name: letters.letter_before(name) for name in SCHEMES},
+        controls={SLOW: letters.letter_before("relative bias", bias_rate=1)},
+        rates=around(5e-3, n=5),
+        seeds=seeds,
+        level=LEVEL,
+        tie=0.005,
+        measure="right at 16",
+        budget=f"{letters.STEPS} steps of 32 texts",
+        may_end_at_edge=["no positions"],
+        cache=KEPT / "positions-letters.json",
+        settings={"task": "letters", "steps": letters.STEPS},
+    )
+
+
+def spreads_sweep(seeds: list[int]) -> Comparison:
+    """Compare the spreads at which learned positions begin, by the steps to a level."""
+    steps = 2 * letters.STEPS
+    return sweep(
+        {f"{std:g}": letters.letter_before("learned", std=std, steps=steps) for std in (0.02, 0.1, 0.3, 1.0)},
+        rates=around(5e-3, n=5),
+        seeds=seeds,
+        level=LEVEL,
+        choose="steps",
+        measure="right at 16",
+        budget=f"{steps} steps of 32 texts",
+        cache=KEPT / "positions-spreads.json",
+        settings={"task": "letters", "steps": steps},
+    )
+
+
+def streams_sweep(seeds: list[int]) -> Comparison:
+    """Compare the schemes on streams of words, each at its own rate."""
+    return sweep(
+        {name: partial(tag_streams, scheme) for name, scheme in SCHEMES.items()},
+        controls={SLOW: partial(tag_streams, "relative", bias_rate=1)},
+        rates=around(4e-3, n=3),
+        seeds=seeds,
+        scout=SCOUT,
+        measure=f"dev, {TRAINED} words, %",
+        flat=0.5,
+        budget=f"{TRAINING['epochs']} epochs of {STREAMS['train']} streams",
+        cache=KEPT / "positions-streams.json",
+        settings={"model": MODEL, "training": TRAINING, "streams": STREAMS, "bias rate": BIAS_RATE},
+    )
+
+
+@cache
 def streams(count: int, n: int, seed: int) -> list[Sentence]:
     """String sentences of the toy grammar together until there are `count` streams of n words."""
     sentences = iter(grammar.sample(count * n, seed))  # more than enough: no sentence is empty
@@ -111,50 +174,42 @@ def held_out() -> list[Sentence]:
     return streams(STREAMS["test"], TIMES * TRAINED, seed=10_000)
 
 
-def train_one(scheme: str, seed: int, *, count: int = STREAMS["train"], **changes: int) -> dict:
-    """Train one tagger once; measure it on each stretch of the test streams."""
+def tag_streams(
+    scheme: str,
+    rate: float,
+    seed: int,
+    *,
+    count: int = STREAMS["train"],
+    bias_rate: float = BIAS_RATE,
+    **changes: int,
+) -> Run:
+    """Train one tagger once; measure it on each stretch of the test streams, with all keys and near ones."""
     data = streams(count, TRAINED, seed)
     torch.manual_seed(seed)
     tagger = Tagger(Vocabulary(data), positions=scheme, **MODEL)
     dev = streams(STREAMS["dev"], TRAINED, seed=20_000)
-    history = train(tagger, data, dev, seed=seed, progress=False, **TRAINING | changes)
-    return {
-        "seed": seed,
-        "accuracy": by_stretch(tagger, held_out()),
-        "dev": 100 * max(history.dev),
-        "best_epoch": history.best_epoch,
-        "seconds": history.seconds,
-    }
+    own = {"bias_lr": bias_rate * rate} if scheme == "relative" else {}
+    history = train(tagger, data, dev, seed=seed, lr=rate, progress=False, **own, **TRAINING | changes)
+    whole, near = by_stretch(tagger, held_out()), by_stretch(tagger, held_out(), within=TRAINED - 1)
+    extras = {stretch(at): value for at, value in enumerate(whole)}
+    extras |= {f"{stretch(at)} near": value for at, value in enumerate(near)}
+    return Run([100 * d for d in history.dev], value=100 * max(history.dev), extras=extras)
 
 
-def by_stretch(tagger: Tagger, data: list[Sentence]) -> list[float]:
+def stretch(at: int) -> str:
+    """Name a stretch of the test streams."""
+    return f"{at * TRAINED + 1}–{(at + 1) * TRAINED}"
+
+
+@torch.no_grad()
+def by_stretch(tagger: Tagger, data: list[Sentence], *, within: int | None = None) -> list[float]:
     """Measure the accuracy, in per cent, on words 1 to 24, 25 to 48, and so on."""
-    guesses = predict(tagger, [words for words, _ in data])
-    right = torch.tensor(
-        [
-            [a == b for a, b in zip(tags, guess, strict=True)]
-            for (_, tags), guess in zip(data, guesses, strict=True)
-        ]
-    )
-    return (100 * right.double().unflatten(1, (TIMES, TRAINED)).mean((0, 2))).tolist()
-
-
-def quick(seed: int) -> dict:
-    """Train one scheme on few streams, for the tests."""
-    run = train_one(QUICK["scheme"], seed, count=QUICK["streams"], epochs=QUICK["epochs"])
-    return {"seed": seed, "accuracy": run["accuracy"]}
-
-
-def summary(scheme: str, runs: list[dict]) -> dict:
-    """Name a scheme, and average its runs: accuracy at each stretch, with the deviation between seeds."""
-    columns = list(zip(*(run["accuracy"] for run in runs), strict=True))
-    assert all(map(math.isfinite, itertools.chain(*columns))), runs
-    return {
-        "name": SCHEMES[scheme],
-        "runs": runs,
-        "mean": [statistics.mean(column) for column in columns],
-        "std": [statistics.stdev(column) if len(column) > 1 else 0.0 for column in columns],
-    }
+    number = {tag: at for at, tag in enumerate(tagger.vocabulary.tags)}
+    ids = torch.stack([tagger.vocabulary.encode(words) for words, _ in data])  # all are equally long
+    wanted = torch.tensor([[number[tag] for tag in tags] for _, tags in data])
+    guesses = torch.cat([tagger.eval()(part, within=within).argmax(-1) for part in ids.split(100)])
+    right = (guesses == wanted).double()
+    return (100 * right.unflatten(1, (TIMES, TRAINED)).mean((0, 2))).tolist()
 
 
 if __name__ == "__main__":

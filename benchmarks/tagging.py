@@ -1,27 +1,27 @@
 """Train the taggers of the ladder on the treebank and write benchmarks/results/tagging.json.
 
-    python benchmarks/tagging.py --data FOLDER [--only ROW ...] [--seeds 0 1 2]
+    python benchmarks/tagging.py [--data FOLDER]
 
-Every finished run is written at once, so an interruption costs one run. The dev set chooses the epoch; the
-test set is read once a run.
+From row to row one thing changes; every row has the same dropout, the same hidden words, the same treatment
+of capitals and rare words, and, from the third on, the same feed-forward block. Each chooses its learning
+rate on the dev set, with one seed; two more train at the best rate. The dev set also chooses the epoch. Test
+figures are stored for the best rates alone. The finished runs are kept in _build/runs, so an interruption
+costs one run.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import math
-import platform
-import statistics
-import time
 from dataclasses import asdict
+from functools import cache, partial
 from pathlib import Path
 
 import torch
 
-from attnlab.benchmark import store
+from attnlab import results
+from attnlab.experiments import Run, around, sweep
 from attnlab.tagging.taggers import MostFrequentTag, Tagger, Vocabulary
-from attnlab.tagging.training import evaluate, train
+from attnlab.tagging.training import Score, evaluate, train
 from attnlab.tagging.treebank import (
     CHECKSUMS,
     COMMIT,
@@ -33,33 +33,41 @@ from attnlab.tagging.treebank import (
     strongly_ambiguous,
 )
 
-RESULTS = Path(__file__).parent / "results" / "tagging.json"
-TRAINING = {"epochs": 8, "lr": 2e-3, "batch_tokens": 1024}
-REGULAR = {"dropout": 0.3, "word_dropout": 0.2}
-ATTENTION = REGULAR | {"context": "attention"}
-LEARNED = ATTENTION | {"positions": "learned"}
+KEPT = Path(__file__).parents[1] / "_build/runs/tagging.json"
+SEEDS = (0, 1, 2)
+TRAINING = {"epochs": 6, "batch_tokens": 1024}
+ALIKE = {"dropout": 0.3, "word_dropout": 0.2}
+AT_LEAST = 2
+"""A word or affix that training met once has no vector of its own, in any row."""
+BIAS_RATE = 10
+"""The relative bias learns so many times as fast: Adam moves a number by about the rate a step."""
 
-# Row -> (name, features beyond the word, options of the tagger, changes to the training).
-ROWS: dict[str, tuple[str, bool, dict, dict]] = {
-    "word": ("word embedding only", False, {"dropout": 0.1, "word_dropout": 0.03}, {}),
-    "affixes": ("+ prefixes, suffixes, shape", True, REGULAR, {}),
-    "mean": ("+ average of the sentence", True, REGULAR | {"context": "mean"}, {}),
-    "attention": ("+ one attention layer, no positions", True, ATTENTION, {}),
-    # One way to tell the order each, all else equal.
-    "learned-0.02": ("+ learned positions, std 0.02", True, LEARNED | {"position_std": 0.02}, {}),
-    "learned-0.3": ("+ learned positions, std 0.3", True, LEARNED | {"position_std": 0.3}, {}),
-    "sinusoidal": ("+ sinusoids", True, ATTENTION | {"positions": "sinusoidal"}, {}),
-    "relative": ("+ learned relative bias", True, ATTENTION | {"positions": "relative"}, {}),
-    "alibi": ("+ ALiBi, alike to both sides", True, ATTENTION | {"positions": "alibi"}, {}),
-    "rotary": ("+ rotary positions", True, ATTENTION | {"positions": "rotary"}, {}),
-    # What the dev set chose when everything might change.
-    "rotary-2": (
-        "two layers, rotary positions",
-        True,
-        ATTENTION | {"positions": "rotary", "n_layers": 2, "n_heads": 8, "dropout": 0.4, "word_std": 0.9},
-        {"epochs": 20},
+ATTENTION = {"context": "attention"}
+
+# Row -> (the row from which it differs in one thing, what it has).
+ROWS: dict[str, tuple[str | None, dict]] = {
+    "word alone": (None, {"affixes": False}),
+    "+ prefixes, suffixes, shape": ("word alone", {}),
+    "+ a block, no context": ("+ prefixes, suffixes, shape", {"context": "alone"}),
+    # What the block hears of the other words.
+    "average": ("+ a block, no context", {"context": "mean"}),
+    "attention": ("+ a block, no context", ATTENTION),
+    "window of three": ("+ a block, no context", {"context": "window"}),
+    "LSTM, both ways": ("+ a block, no context", {"context": "recurrent"}),
+    # What tells it the order.
+    "average, learned positions": ("average", {"context": "mean", "positions": "learned"}),
+    "attention, learned positions of 0.02": (
+        "attention",
+        ATTENTION | {"positions": "learned", "position_std": 0.02},
     ),
+    "attention, learned positions of 0.3": ("attention", ATTENTION | {"positions": "learned"}),
+    "attention, sinusoids": ("attention", ATTENTION | {"positions": "sinusoidal"}),
+    "attention, relative bias": ("attention", ATTENTION | {"positions": "relative"}),
+    "attention, ALiBi both ways": ("attention", ATTENTION | {"positions": "alibi"}),
+    "attention, RoPE": ("attention", ATTENTION | {"positions": "rotary"}),
 }
+CONTROL = "attention, relative bias, rate of all else"
+"""The relative bias once more, its numbers no faster than the weights."""
 
 # Reported by others, on other versions of the treebank and under other conditions: to compare, not to rank.
 PUBLISHED = [
@@ -68,48 +76,91 @@ PUBLISHED = [
     {"name": "spaCy, RoBERTa", "all": 96.9, "tokens": "raw text", "source": "explosion2022englishewt"},
 ]
 
-QUICK = {"sentences": 4000, "epochs": 3}
+QUICK = {"row": "attention", "sentences": 4000, "epochs": 3, "rate": 4e-3}
 """A run small enough for the tests: they train it again and compare."""
 
 
 def main() -> None:
-    """Read the command line and train what it asks for."""
+    """Read the command line and train what is missing."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--data", help="folder of the treebank; else ATTNLAB_DATA, the cache, the network")
-    arguments.add_argument("--only", nargs="+", choices=ROWS, help="without it: all, and the tests' run")
-    arguments.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
-    arguments.add_argument("--threads", type=int, default=1)
     chosen = arguments.parse_args()
-    torch.set_num_threads(chosen.threads)
+    torch.set_num_threads(1)
     treebank = load_treebank(chosen.data)
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results |= describe(treebank, chosen.threads)
-    if not chosen.only:
-        results["quick"] = {"setting": QUICK, "runs": [quick(treebank, seed) for seed in chosen.seeds]}
-    rows = results.setdefault("rows", {})
-    rows["lookup"] = lookup(treebank)
-    store(RESULTS, results)
-    for seed in chosen.seeds:
-        for row in chosen.only or ROWS:
-            run = train_one(treebank, row, seed)
-            fresh = summary(row, [run])
-            before = rows.get(row, {})
-            if all(before.get(key) == fresh[key] for key in ("options", "training")):
-                kept = [r for r in before["runs"] if r["seed"] != seed]
-                fresh = summary(row, sorted([*kept, run], key=lambda r: r["seed"]))
-            rows[row] = fresh
-            results["rows"] = {name: rows[name] for name in ("lookup", *ROWS) if name in rows}
-            store(RESULTS, results)
-            scores = " ".join(f"{key} {run[key]:.2f}" for key in ("dev", "all", "strong"))
-            print(f"{row} (seed {seed}): {scores}", flush=True)
+    ladder = sweep(
+        {name: partial(tag, treebank, name) for name in ROWS},
+        controls={CONTROL: partial(tag, treebank, "attention, relative bias", bias_rate=1)},
+        rates=around(2e-3, n=3),
+        seeds=SEEDS,
+        scout=1,
+        measure="dev, %",
+        flat=0.2,
+        budget=f"{TRAINING['epochs']} epochs",
+        cache=KEPT,
+        settings={"alike": ALIKE, "training": TRAINING, "bias rate": BIAS_RATE, "data": COMMIT},
+    )
+    shown = {name: name for name in ("all words", "strongly ambiguous", "unknown", "parameters", "CPU s")}
+    numbers = describe(treebank) | {
+        "training": TRAINING,
+        "alike": ALIKE | {"at_least": AT_LEAST},
+        "bias rate": BIAS_RATE,
+        "rows": {name: {"than": than, "options": options} for name, (than, options) in ROWS.items()},
+        "lookup": asdict(score(treebank, MostFrequentTag(treebank.train))),
+        "quick": {"setting": QUICK, "runs": [asdict(quick(treebank, seed)) for seed in SEEDS]},
+        "sweeps": {"ladder": ladder.pick(shown)},
+    }
+    results.store("tagging", numbers, command="python benchmarks/tagging.py", seeds=SEEDS)
 
 
-def describe(treebank: Treebank, threads: int) -> dict:
+def tag(treebank: Treebank, row: str, rate: float, seed: int, *, bias_rate: float = BIAS_RATE) -> Run:
+    """Train the tagger of a row once; the curve is the dev accuracy of each epoch, in per cent."""
+    options = dict(ROWS[row][1])
+    vocabulary = learn_words(treebank, affixes=options.pop("affixes", True))
+    torch.manual_seed(seed)
+    tagger = Tagger(vocabulary, **ALIKE | options)
+    own = {"bias_lr": bias_rate * rate} if tagger.relative is not None else {}
+    history = train(
+        tagger, treebank.train, treebank.dev, seed=seed, lr=rate, progress=False, **own, **TRAINING
+    )
+    test = score(treebank, tagger)
+    extras = {
+        "all words": test.all,
+        "strongly ambiguous": test.strong,
+        "unknown": test.unknown,
+        "parameters": sum(p.numel() for p in tagger.parameters()),
+        "CPU s": history.seconds,
+    }
+    return Run([100 * d for d in history.dev], value=100 * max(history.dev), extras=extras)
+
+
+@cache
+def learn_words(treebank: Treebank, *, affixes: bool) -> Vocabulary:
+    """Number the words and affixes of training, once for all rows."""
+    return Vocabulary(treebank.train, affixes=affixes, at_least=AT_LEAST)
+
+
+def score(treebank: Treebank, tagger: Tagger | MostFrequentTag) -> Score:
+    """Measure a tagger on the test set: on all words, on the ambiguous ones, on those training never met."""
+    known = count_tags(treebank.train, lower=True)
+    return evaluate(tagger, treebank.test, strongly_ambiguous(treebank.train), known)
+
+
+def quick(treebank: Treebank, seed: int) -> Score:
+    """Train a row on a part of the data, at a width of 64, for the tests."""
+    part = treebank.train[: QUICK["sentences"]]
+    torch.manual_seed(seed)
+    tagger = Tagger(
+        Vocabulary(part, affixes=True, at_least=AT_LEAST), **ALIKE | ROWS[QUICK["row"]][1], d_model=64
+    )
+    train(tagger, part, treebank.dev, epochs=QUICK["epochs"], lr=QUICK["rate"], seed=seed, progress=False)
+    return score(treebank, tagger)
+
+
+def describe(treebank: Treebank) -> dict:
     """Return where the numbers come from, and what is known of the data without any training."""
     facts = ambiguity(treebank)
     counts = count_tags(treebank.train, lower=True)
     return {
-        "made by": "python benchmarks/tagging.py",
         "data": {
             "name": "UD English-EWT 2.16",
             "licence": "CC BY-SA 4.0",
@@ -126,12 +177,6 @@ def describe(treebank: Treebank, threads: int) -> dict:
             "saw": dict(counts["saw"].most_common()),
             "work": dict(counts["work"].most_common()),
             "like_the_saws": twice_with_two_tags(treebank),
-        },
-        "machine": {
-            "processor": platform.machine(),
-            "threads": threads,
-            "python": platform.python_version(),
-            "torch": torch.__version__.split("+")[0],
         },
         "published": PUBLISHED,
     }
@@ -151,66 +196,6 @@ def twice_with_two_tags(treebank: Treebank) -> list[dict]:
             if pairs and 5 <= len(words) <= 7 and "PROPN" not in tags:
                 found.append({"split": split, "words": words, "tags": tags, "twice": pairs})
     return found
-
-
-def lookup(treebank: Treebank) -> dict:
-    """Measure the table of most frequent tags; it has no seed."""
-    start = time.process_time()
-    table = MostFrequentTag(treebank.train)
-    score = evaluate(table, treebank.test, strongly_ambiguous(treebank.train))
-    run = {"seed": None, "all": score.all, "strong": score.strong, "seconds": time.process_time() - start}
-    return {"name": "most frequent tag of the word", "parameters": 0, "runs": [run]} | means([run])
-
-
-def train_one(treebank: Treebank, row: str, seed: int) -> dict:
-    """Train one tagger once and measure it on the test set."""
-    _, affixes, options, changes = ROWS[row]
-    torch.manual_seed(seed)
-    # Affixes describe a rare word better than a vector of its own, seen once.
-    tagger = Tagger(Vocabulary(treebank.train, affixes=affixes, at_least=2 if affixes else 1), **options)
-    history = train(tagger, treebank.train, treebank.dev, seed=seed, **TRAINING | changes)
-    score = evaluate(tagger, treebank.test, strongly_ambiguous(treebank.train))
-    return {
-        "seed": seed,
-        "all": score.all,
-        "strong": score.strong,
-        "dev": 100 * max(history.dev),
-        "best_epoch": history.best_epoch,
-        "seconds": history.seconds,
-        "parameters": sum(p.numel() for p in tagger.parameters()),
-    }
-
-
-def quick(treebank: Treebank, seed: int) -> dict:
-    """Train attention without positions on a part of the data, for the tests."""
-    part = treebank.train[: QUICK["sentences"]]
-    torch.manual_seed(seed)
-    tagger = Tagger(Vocabulary(part, affixes=True, at_least=2), **ATTENTION, d_model=64)
-    train(tagger, part, treebank.dev, epochs=QUICK["epochs"], seed=seed, progress=False)
-    return {"seed": seed} | asdict(evaluate(tagger, treebank.test, strongly_ambiguous(treebank.train)))
-
-
-def summary(row: str, runs: list[dict]) -> dict:
-    """Name a row, and average its runs."""
-    name, affixes, options, changes = ROWS[row]
-    return {
-        "name": name,
-        "options": options | {"affixes": affixes},
-        "training": TRAINING | changes,
-        "parameters": runs[0]["parameters"],
-        "runs": runs,
-    } | means(runs)
-
-
-def means(runs: list[dict]) -> dict:
-    """Average each measurement over the seeds, with the standard deviation between them."""
-    out = {}
-    for key in ("all", "strong", "seconds"):
-        values = [run[key] for run in runs]
-        spread = statistics.stdev(values) if len(values) > 1 else 0.0
-        assert all(map(math.isfinite, values)), f"{key} is not finite: {values}"
-        out[key] = {"mean": statistics.mean(values), "std": spread}
-    return out
 
 
 if __name__ == "__main__":

@@ -84,7 +84,8 @@ def _outputs(outputs: list[NotebookNode], count: int | None) -> list[NotebookNod
                 kept.append(output)
             continue
         if "data" in output:
-            output.data.pop(WIDGET_VIEW, None)
+            if output.data.pop(WIDGET_VIEW, None) and "text/html" not in output.data:
+                continue  # a progress bar: its last state is no result
             output.metadata = NotebookNode()
             if not output.data:
                 continue

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -268,15 +269,13 @@ def provenance(*packages: str) -> dict:
 
 
 def store(path: Path, results: dict) -> None:
-    """Write results as JSON in one step: an interruption leaves the old file whole.
-
-    Args:
-        path: the file; its folder is made when missing.
-        results: numbers, texts, lists and dictionaries of them.
-    """
+    """Write numbers, texts, lists and dictionaries as JSON; an interruption leaves the old file whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".part")
-    temporary.write_text(json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False)
+    # A list of numbers on one line: curves would take a page each.
+    text = re.sub(r'\[\n[^][{}"]*\]', lambda found: " ".join(found[0].split()), text)
+    temporary.write_text(text + "\n")
     os.replace(temporary, path)
 
 

@@ -48,8 +48,8 @@ def load(name: str) -> dict[str, Any]:
     Raises:
         FileNotFoundError: nothing is stored under it; the message lists what is.
 
-    >>> sorted(load("heads"))[:2]
-    ['accuracy', 'data']
+    >>> load("costs")["shape"]["heads"]
+    8
     """
     path = folder() / f"{name}.json"
     if not path.is_file():
@@ -105,10 +105,10 @@ def show(
         FileNotFoundError: nothing is stored under the name.
         ValueError: the results are no sweep and no rows were given, or there is no such sweep.
 
-    >>> show("heads", ["heads", "right"], [["all", 94.9]], about="accuracy with all heads")
-    heads  right
-    all     94.9
-    made by python benchmarks/heads.py
+    >>> show("costs", ["layer", "n"], [["self-attention", 2]], about="exponents of the costs")
+    layer           n
+    self-attention  2
+    made by python benchmarks/costs.py
     """
     stored = load(name)
     if head is not None and rows is not None:
@@ -128,8 +128,8 @@ def source(name: str) -> None:
     Args:
         name: a topic.
 
-    >>> source("heads")
-    made by python benchmarks/heads.py
+    >>> source("costs")
+    made by python benchmarks/costs.py
     """
     display(_Shown([], load(name)))
 

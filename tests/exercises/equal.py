@@ -5,9 +5,89 @@ LEADING: by exercise, the arguments that may have leading dimensions, by place, 
 STYLES: by exercise, the rewritings that do not apply, and why.
 """
 
-EQUAL: dict[str, dict[str, str]] = {}
+EQUAL: dict[str, dict[str, str]] = {
+    "heads-split": {
+        "return x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "heads-merge": {
+        "return x.transpose(-2, -3).flatten(-2)": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "heads-grouped-query": {
+        "return (q @ k.transpose(-2, -1) / k.shape[-1] ** 0.5).softmax(-1) @ v": "Queries and keys are equally wide.",
+        "return (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1) @ v": "transpose exchanges two axes; their order in the call says nothing.",
+        "share = q.shape[-3] // v.shape[-3]": "There are as many heads of values as of keys.",
+    },
+    "masking-softmax": {
+        "scores = scores.masked_fill(~mask, float('-inf'))": "The NaN of an empty row is filled over after the softmax, and its gradient where the scores were filled.",
+    },
+    "masking-leaks": {
+        "found += [(i, j) for j in range(n) if not mask[i, j] and size[j] >= 1e-06]": "No gradient is exactly the threshold.",
+        "found += [(i, j) for j in range(n) if not mask[i, j] and size[j] > 1.1e-06]": "Between rounding and the faintest leak there is room for many thresholds.",
+        "size = slope[-1].abs().amax(-1)": "The batch has one sentence.",
+        "probe = out[-1, i] @ torch.randn(d_model)": "The batch has one sentence.",
+        "probe = torch.randn(d_model) @ out[0, i]": "A product of two vectors may be taken in either order.",
+    },
+    "positions-rope": {
+        "scores = turned(q) @ turned(k).transpose(-1, -2) / d ** 0.5": "transpose exchanges two axes; their order in the call says nothing.",
+        "return torch.stack((a * c - b * s, a * s + b * c), -2).flatten(-2)": "Columns of queries and keys are reordered alike: their products do not notice.",
+        "return torch.stack((b * s - a * c, a * s + b * c), -1).flatten(-2)": "Queries and keys are mirrored alike: their products do not notice.",
+        "a, b = (t[..., ::2], t[..., 1::2])": "A slice starts at 0 anyway.",
+        "n, d = k.shape[-2:]": "Queries and keys have one shape.",
+    },
+    "positions-alibi": {
+        "return -slopes[:, None, None] * (place[:, None] - place).abs()": "The distance has no sign.",
+    },
+    "positions-equivariant": {
+        "return all((torch.allclose(f(x[p]), f(x)[p]) for p in orders))": "A relative tolerance of 1e-5 is enough where no output is close to 0.",
+        "return all((torch.allclose(f(x[p]), f(x)[p], atol=0.0) for p in orders))": "A relative tolerance of 1e-5 is enough where no output is close to 0.",
+        "return all((torch.allclose(f(x[p]), f(x)[p], atol=1.1000000000000001e-05) for p in orders))": "Between rounding and a thousandth there is room for many tolerances.",
+        "return all((torch.allclose(f(x)[p], f(x[p]), atol=1e-05) for p in orders))": "Which of the two comes first changes the tolerance by rounding.",
+        "orders = [torch.randperm(len(x)) for _ in range(11)]": "How many orders are drawn is the reader's choice.",
+        "orders = [torch.randperm(len(x)) for _ in range(9)]": "How many orders are drawn is the reader's choice.",
+    },
+    "queries-columns": {
+        "return v @ (k.T @ q / q.shape[0] ** 0.5).softmax(0)": "queries and keys have one width",
+    },
+    "queries-self-attention": {
+        "scores = q @ k.transpose(-1, -2) / k.shape[-1] ** 0.5": "the same two axes change places",
+    },
+    "relevance-kernel": {
+        "exponents = -(xs - at[:, None]).square() / (2 * width ** 2)": "a square does not know the sign",
+    },
+    "relevance-sparsemax": {
+        "stay = (ordered >= thresholds).sum(-1, keepdim=True)": "a score at its threshold leaves it where it is",
+    },
+    "saturation-predict": {
+        "return max(math.log(n) - (spread / temperature) ** 2 / 2, 0.0)": "The larger of two numbers, in either order.",
+    },
+    "saturation-stable-softmax": {
+        "e = (scores - top.masked_fill(top == -torch.inf, 1)).exp()": "−inf less any finite number is −inf.",
+        "e = (scores - top.masked_fill(top == -torch.inf, -1)).exp()": "−inf less any finite number is −inf.",
+    },
+    "saturation-limits": {
+        "return (math.log(info.tiny * info.eps), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
+        "return (math.log(info.tiny * info.eps / 1), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
+    },
+    "scaling-unit-scores": {
+        "s = x @ w_q @ (x @ w_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
+        "d_model, d_k = w_k.shape": "Both projections have one shape.",
+    },
+    "relevance-lookup": {
+        "return (keys @ query).softmax(-1) @ values": "the scores of one query have one axis",
+    },
+}
 
 LEADING: dict[str, dict[int, int]] = {
+    "heads-grouped-query": {0: 3, 1: 3, 2: 3},
+    "heads-merge": {0: 3},
+    "heads-split": {0: 2},
+    "positions-rope": {0: 2, 1: 2, 2: 2},
+    "positions-sinusoids": {0: 2},
+    "queries-self-attention": {0: 2},
+    "saturation-backward": {0: 1, 1: 1},
+    "saturation-jacobian": {0: 1},
+    "saturation-stable-softmax": {0: 1},
+    "scaling-unit-scores": {0: 2},
     "why-bag": {0: 2},
     "why-mixture": {0: 2, 1: 2},
 }

@@ -252,3 +252,18 @@ def test_a_run_needs_something_to_say():
     with pytest.raises(ValueError, match="every must be at least 1"):
         Run([1.0], every=0)
     assert Run([0.0] * 18 + [0.5, 1.0]).value == 0.75  # the last tenth
+
+
+def test_picking_keeps_test_figures_at_the_best_rate_alone():
+    def train(rate, seed):
+        return Run([1 - abs(rate - 0.2)], extras={"test": rate + seed, "seconds": 1.0})
+
+    found = sweep({"a": train, "b": train}, rates=[0.1, 0.2, 0.4], seeds=[0, 1], progress=False)
+    picked = found.pick({"test": "right"}, rows=["b"])
+    assert list(picked.rows) == ["b"]
+    assert picked["b"].rate == found["b"].rate == 0.2
+    assert [run.extras for run in picked["b"].runs] == [{"right": 0.2}, {"right": 1.2}]
+    assert all(not run.extras for rate in (0.1, 0.4) for run in picked["b"].tried[rate])
+    assert picked["b"].end() == found["b"].end()
+    with pytest.raises(KeyError, match="'c'"):
+        found.pick({}, rows=["c"])

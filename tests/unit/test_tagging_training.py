@@ -9,12 +9,25 @@ from pathlib import Path
 import pytest
 import torch
 
-from attnlab.tagging import MostFrequentTag, Tagger, Vocabulary, evaluate, grammar, predict, train, training
+from attnlab.experiments import Comparison
+from attnlab.tagging import (
+    MostFrequentTag,
+    Tagger,
+    Vocabulary,
+    contexts,
+    evaluate,
+    grammar,
+    ladder,
+    predict,
+    train,
+    training,
+)
 from attnlab.tagging.training import Score
-from attnlab.tagging.treebank import CHECKSUMS, strongly_ambiguous
+from attnlab.tagging.treebank import CHECKSUMS
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 STORED = json.loads((BENCHMARKS / "results/tagging.json").read_text())
+LADDER = Comparison.from_dict(STORED["sweeps"]["ladder"])
 ATTENTION = ["attention", "causal attention"]
 SENTENCES = grammar.sample(600, seed=5)
 
@@ -32,59 +45,83 @@ def small(seed=0, **options):
 
 
 def test_the_lookup_on_the_treebank(treebank):
-    score = evaluate(MostFrequentTag(treebank.train), treebank.test, strongly_ambiguous(treebank.train))
+    table = MostFrequentTag(treebank.train)
+    score = benchmark().score(treebank, table)
     assert (round(score.all, 2), round(score.strong, 2)) == (89.49, 70.91)
-    assert score.all == STORED["rows"]["lookup"]["all"]["mean"]
+    known = {word.lower() for words, _ in treebank.train for word in words}
+    new = [
+        (w, t)
+        for words, tags in treebank.test
+        for w, t in zip(words, tags, strict=True)
+        if w.lower() not in known
+    ]
+    right = sum(table.tag([word])[0] == tag for word, tag in new)
+    assert score.unknown_tokens == len(new)
+    assert score.unknown == pytest.approx(100 * right / len(new))
+    assert STORED["lookup"] == pytest.approx(vars(score))
+
+
+def test_every_row_was_swept_with_room_on_both_sides():
+    for row in LADDER.rows.values():
+        rates = sorted(row.tried)
+        assert not row.edge, row.name
+        assert rates[0] < row.rate < rates[-1], row.name
+        best = {rate: row.tried[rate][0].value for rate in rates}  # the one seed that tried every rate
+        assert best[row.rate] == max(best.values()), row.name
+        assert len(row.runs) == len(STORED["seeds"]) == 3
+        assert all(not run.extras for rate in rates if rate != row.rate for run in row.tried[rate])
 
 
 @pytest.mark.parametrize(
     ("row", "all_", "strong"),
     [
-        ("word", 85.2, 68.6),
-        ("affixes", 89.8, 70.5),
+        ("+ prefixes, suffixes, shape", 89.8, 70.0),
+        ("average", 90.9, 75.0),
         ("attention", 91.2, 76.5),
-        ("learned-0.02", 91.5, 77.6),
-        ("learned-0.3", 94.2, 87.9),
-        ("sinusoidal", 92.2, 80.8),
-        ("relative", 93.6, 86.1),
-        ("alibi", 92.0, 80.0),
-        ("rotary", 94.5, 90.0),
-        ("rotary-2", 95.2, 91.5),
+        ("attention, learned positions of 0.3", 94.0, 87.5),
+        ("attention, relative bias", 94.5, 89.5),
+        ("attention, RoPE", 94.5, 90.0),
     ],
 )
 def test_the_stored_rows_reach_what_the_design_asks(row, all_, strong):
-    stored = STORED["rows"][row]
-    assert stored["all"]["mean"] >= all_
-    assert stored["strong"]["mean"] >= strong
-
-
-@pytest.mark.parametrize("row", STORED["rows"])
-def test_the_stored_means_are_those_of_the_runs(row):
-    stored = STORED["rows"][row]
-    seeds = [run["seed"] for run in stored["runs"]]
-    assert seeds == ([None] if row == "lookup" else [0, 1, 2])
-    for key in ("all", "strong", "seconds"):
-        values = [run[key] for run in stored["runs"]]
-        assert stored[key]["mean"] == pytest.approx(statistics.mean(values))
-        if len(values) > 1:
-            assert stored[key]["std"] == pytest.approx(statistics.stdev(values))
+    assert LADDER[row].extra("all words")[0] >= all_
+    assert LADDER[row].extra("strongly ambiguous")[0] >= strong
 
 
 def test_the_stored_results_say_where_they_come_from():
+    script = benchmark()
     assert STORED["data"]["sha256"] == CHECKSUMS
     assert STORED["made by"] == "python benchmarks/tagging.py"
-    assert set(STORED["machine"]) == {"processor", "threads", "python", "torch"}
-    script = benchmark()
-    assert [row for row in STORED["rows"] if row != "lookup"] == list(script.ROWS)
-    for row, (name, affixes, options, changes) in script.ROWS.items():
-        stored = STORED["rows"][row]
-        assert (stored["name"], stored["options"]) == (name, options | {"affixes": affixes})
-        assert stored["training"] == script.TRAINING | changes
+    assert {"processor", "threads", "python", "torch"} <= set(STORED["machine"])
+    assert list(LADDER.rows) == [*script.ROWS, script.CONTROL]
+    assert STORED["rows"] == {name: {"than": than, "options": o} for name, (than, o) in script.ROWS.items()}
+    for key, value in {"training": script.TRAINING, "bias rate": script.BIAS_RATE}.items():
+        assert STORED[key] == value
+    assert STORED["alike"] == script.ALIKE | {"at_least": script.AT_LEAST}
+
+
+def test_each_row_changes_one_thing():
+    rows = benchmark().ROWS
+    for name, (than, options) in rows.items():
+        if than is not None:
+            before = rows[than][1]
+            changed = {key for key in options.keys() | before if options.get(key) != before.get(key)}
+            # Learned positions exist only together with the spread at which they begin.
+            assert len(changed - {"position_std"}) == 1, name
+
+
+def test_the_table_of_the_ladder_shows_the_stored_runs():
+    head, rows = ladder(STORED, ["most frequent tag", "attention, RoPE"])
+    assert head[:4] == ["test set, %", "all words", "strongly ambiguous", "unknown"]
+    assert rows[0][1:3] == ["89.5", "70.9"]
+    values = [run.extras["all words"] for run in LADDER["attention, RoPE"].runs]
+    assert rows[1][1] == f"{statistics.mean(values):.1f} ± {statistics.stdev(values):.1f}"
+    assert len(ladder(STORED)[1]) == 1 + len(LADDER.rows)
 
 
 def test_training_again_stays_within_the_stored_spread(treebank):
-    again = benchmark().quick(treebank, seed=1)
-    for key in ("all", "strong"):
+    again = vars(benchmark().quick(treebank, seed=1))
+    for key in ("all", "strong", "unknown"):
         values = [run[key] for run in STORED["quick"]["runs"]]
         room = max(4 * statistics.stdev(values), 0.6)
         assert abs(again[key] - statistics.mean(values)) <= room
@@ -131,7 +168,8 @@ def test_the_best_epoch_is_kept_and_patience_ends_training():
 
 EVERYWHERE = ["none", "learned", "sinusoidal"]
 INSIDE = ["relative", "alibi", "rotary"]
-CASES = [("none", "none"), *product(["mean"], EVERYWHERE), *product(ATTENTION, EVERYWHERE + INSIDE)]
+OTHERS = ["alone", "mean", "window", "recurrent"]
+CASES = [("none", "none"), *product(OTHERS, EVERYWHERE), *product(ATTENTION, EVERYWHERE + INSIDE)]
 
 
 def loud(tagger):
@@ -149,6 +187,70 @@ def test_padding_changes_no_answer(context, positions):
     ids = tagger.vocabulary.encode(SENTENCES[0][0])[None]
     padded = torch.nn.functional.pad(ids, (0, 0, 0, 3))
     assert torch.allclose(tagger(padded)[:, : ids.shape[1]], tagger(ids), atol=1e-5)
+
+
+def test_a_block_without_context_takes_each_word_by_itself():
+    tagger = small(context="alone", n_layers=2).eval()
+    ids = tagger.vocabulary.encode(("I", "saw", "a", "saw"))
+    together = tagger(ids[None])[0]
+    alone = torch.cat([tagger(ids[None, at : at + 1])[0] for at in range(4)])
+    assert torch.allclose(together, alone, atol=1e-6)
+    inside = sum(p.numel() for p in tagger.layers[0].each.parameters())
+    assert sum(p.numel() for p in tagger.layers[0].parameters()) == inside
+
+
+def test_a_window_hears_one_word_to_each_side():
+    torch.manual_seed(0)
+    layer = contexts.Window(6).double()
+    x = torch.randn(2, 5, 6, dtype=torch.float64)
+    padded = torch.nn.functional.pad(x, (0, 0, 1, 1))
+    weight = layer.places.weight  # (out, in, place)
+    by_hand = sum(padded[:, at : at + 5] @ weight[:, :, at].T for at in range(3)) + layer.places.bias
+    assert torch.allclose(layer(x, mask=None), layer.out(by_hand))
+    attention = small(context="attention").layers[0].mixer
+    window = small(context="window").layers[0].mixer
+    assert (
+        sum(p.numel() for p in window.parameters()) == sum(p.numel() for p in attention.parameters()) - 2 * 16
+    )  # attention has a bias more for queries and keys
+
+
+def test_a_recurrent_layer_goes_both_ways():
+    torch.manual_seed(0)
+    layer = contexts.Recurrent(6)
+    x = torch.randn(1, 5, 6)
+    x_later = x.clone()
+    x_later[:, 3] += 1
+    change = (layer(x_later, mask=None) - layer(x, mask=None)).abs().amax((0, 2))
+    forward, back = (layer(x_later, mask=None) - layer(x, mask=None))[0].abs().split(3, -1)
+    assert (change > 0).all()
+    assert forward[:3].max() == 0  # what came before does not know what comes later
+    assert back[4].max() == 0
+
+
+def test_far_keys_can_be_hidden():
+    tagger = small(context="causal attention", positions="rotary").eval()
+    ids = tagger.vocabulary.encode(("I", "saw", "a", "saw", "that"))[None]
+    other = tagger.vocabulary.encode(("they", "saw", "a", "saw", "that"))[None]
+    near, near_other = tagger(ids, within=2), tagger(other, within=2)
+    assert torch.allclose(near[:, 3:], near_other[:, 3:], atol=1e-6)
+    assert not torch.allclose(near[:, 2], near_other[:, 2], atol=1e-4)
+    assert torch.allclose(tagger(ids, within=4), tagger(ids), atol=1e-6)
+    with pytest.raises(ValueError, match="within hides keys of attention: context has none, it is 'mean'"):
+        small(context="mean")(ids, within=2)
+
+
+def test_the_relative_bias_learns_at_its_own_rate():
+    def trained(**own):
+        tagger = small(context="attention", positions="relative")
+        train(tagger, SENTENCES, SENTENCES[:50], epochs=1, seed=0, lr=1e-3, progress=False, **own)
+        return tagger
+
+    slow, alike, fast = trained(), trained(bias_lr=1e-3), trained(bias_lr=1e-1)
+    # Adam's steps are about the rate: its numbers can't leave zero by more than the rates of all steps.
+    steps = sum(1 for _ in training._batches(training._encode(slow, SENTENCES), 1024))
+    assert slow.relative.weight.abs().max() <= 1.2e-3 * steps
+    assert torch.allclose(slow.relative.weight, alike.relative.weight, atol=1e-5)
+    assert fast.relative.weight.abs().max() > 20 * slow.relative.weight.abs().max()
 
 
 @pytest.mark.parametrize("positions", EVERYWHERE + INSIDE)
@@ -194,6 +296,9 @@ def test_unknown_words_and_guesses():
     assert lookup.tag(("Dog", "Rome", "7", "?", "cat")) == ("NOUN", "PROPN", "NUM", "PUNCT", "NOUN")
     vocabulary = Vocabulary([(("dog",), ("NOUN",))])
     assert vocabulary.encode(("Dog", "cat")).tolist() == vocabulary.encode(("dog", "cow")).tolist()
+    score = evaluate(lookup, [(("Dog", "Rome", "cow"), ("NOUN", "PROPN", "VERB"))], known=["dog", "paris"])
+    assert (score.unknown, score.unknown_tokens) == (50.0, 2)
+    assert evaluate(lookup, [(("Dog",), ("NOUN",))]).unknown_tokens == 0
 
 
 @pytest.mark.parametrize(
@@ -201,7 +306,7 @@ def test_unknown_words_and_guesses():
     [
         (
             lambda: small(context="all"),
-            "context must be none, mean, attention or causal attention, got 'all'",
+            "context must be none, alone, mean, .*, causal attention; got 'all'",
         ),
         (lambda: small(positions="fixed"), "positions must be none, .*, alibi, rotary; got 'fixed'"),
         (
@@ -211,6 +316,12 @@ def test_unknown_words_and_guesses():
         (lambda: small(positions="rotary"), "rotary positions act inside attention: .* it is 'none'"),
         (lambda: train(small(), SENTENCES, SENTENCES, epochs=0, seed=0), "epochs must be at least 1, got 0"),
         (lambda: train(small(), [], SENTENCES, epochs=1, seed=0), "train must hold at least one sentence"),
+        (lambda: train(small(), SENTENCES, [], epochs=1, seed=0), "dev must hold at least one word"),
+        (lambda: train(small(), SENTENCES, [((), ())], epochs=1, seed=0), "dev must hold at least one word"),
+        (
+            lambda: train(small(), SENTENCES, SENTENCES, epochs=1, seed=0, bias_lr=0.1),
+            "bias_lr needs a tagger with relative positions, this one has 'none'",
+        ),
     ],
 )
 def test_bad_input_is_named(call, message):

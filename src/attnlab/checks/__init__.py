@@ -10,6 +10,13 @@ with wrong answers, with mutants of its solution, and with right answers in othe
 """
 
 from attnlab.checks import (  # noqa: F401  (they register their exercises)
+    heads,
+    masking,
+    masking_leaks,
+    positions,
+    positions_order,
+    queries,
+    relevance,
     saturation,
     scaling,
     why,

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from attnlab.checks import running
-from attnlab.checks.exercise import EXERCISES, Case, Exercise, Gradient, Limit, Precisions, label
+from attnlab.checks.exercise import EXERCISES, Case, Exercise, Gradient, Limit, Precisions, Without, label
 from attnlab.checks.running import Outcome
 from attnlab.checks.values import Difference, Tolerance, describe, difference
 from attnlab.checks.verdict import Verdict
@@ -138,35 +138,33 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
 
 
 def _call(task: Exercise, trial: Trial, answer: Callable) -> Outcome:
-    watch = trial.dtype is None and not trial.leaves and any(isinstance(p, Limit) for p in task.promises)
+    plain = trial.dtype is None and not trial.leaves
     patience = max(running.PATIENCE, 100 * _expected(task, trial).seconds)
+    watch = any(isinstance(p, Limit) or (isinstance(p, Without) and p.operations) for p in task.promises)
 
     def call() -> Outcome:
         return running.run(
             answer,
             lambda: trial.case.make(trial.dtype),
             leaves=trial.leaves,
-            watch=watch,
+            watch=plain and watch,
+            listen=tuple(f for p in task.promises if plain and isinstance(p, Without) for f in p.functions),
             seconds=patience,
             seed=trial.seed,
         )
 
     outcome = call()
-    # What only a first call takes, such as an import or a table that is kept, is not work on these arguments.
-    return call() if not outcome.failed and _over(task, trial, outcome) else outcome
-
-
-def _over(task: Exercise, trial: Trial, outcome: Outcome) -> str:
-    """What to say about work beyond a limit; empty where there is none."""
-    for promise in task.promises if outcome.work else ():
-        if isinstance(promise, Limit):
-            count, most = promise.measure(outcome.work), promise.most(**trial.case.make(trial.dtype))
-            if count > most:
-                figures = (
-                    f" (It took {count:,.0f}, at most {most:,.0f} are needed.)" if promise.figures else ""
-                )
-                return promise.message + figures
-    return ""
+    if not outcome.failed and _overdone(task, trial, outcome):
+        # What only a first call takes, such as an import or a table that is kept, is not work on these arguments.
+        outcome = call()
+    if task.read and not outcome.trouble:
+        try:
+            outcome.value = task.read(outcome.value)
+        except Exception as error:
+            outcome.trouble = (
+                str(error) if type(error) is ValueError else f"It returned {describe(outcome.value)}."
+            )
+    return outcome
 
 
 @lru_cache(maxsize=4096)
@@ -207,8 +205,24 @@ def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Differe
         found = _slopes(name, got.slopes[name], slope, _tolerance(task, trial, slope, arguments))
         if found:
             return found
-    over = _over(task, trial, got)
-    return Difference(over) if over else None
+    overdone = _overdone(task, trial, got)
+    return Difference(overdone) if overdone else None
+
+
+def _overdone(task: Exercise, trial: Trial, got: Outcome) -> str:
+    """What to say about a call that was promised away, or work beyond a limit; empty where there is neither."""
+    for promise in task.promises:
+        if isinstance(promise, Without):
+            names = {one.__name__ for one in promise.functions}
+            used = [name for name in got.called if name in names]
+            used += [name for name in promise.operations if got.work and got.work.calls[name]]
+            if used:
+                return f"{promise.message} (It called {used[0]}.)"
+        if isinstance(promise, Limit) and got.work:
+            count, most = promise.measure(got.work), promise.most(**trial.case.make(trial.dtype))
+            if count > most:
+                return f"{promise.message} (It took {count:,.0f}, at most {most:,.0f} are needed.)"
+    return ""
 
 
 def _compared(

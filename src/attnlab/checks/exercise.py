@@ -106,7 +106,8 @@ def draws(
         dtype: of the tensors.
         shapes: arguments in order. A text such as "... n d" is a normal tensor with a size for each letter; a
             function takes the sizes (`s.n`, `s.lead`) and a generator and returns the argument; anything else
-            of a one-word name that a text uses is the list of values that this size may take.
+            of a one-word name that a text or a function uses is the list of values that this size may take,
+            or `...` for the usual ones.
 
     Returns:
         The cases.
@@ -122,9 +123,10 @@ def draws(
     pools = {
         w: shapes.pop(w)
         for w in list(shapes)
-        if isinstance(shapes[w], Sequence) and not isinstance(shapes[w], str)
+        if shapes[w] is ... or (isinstance(shapes[w], Sequence) and not isinstance(shapes[w], str))
     }
     letters = list(dict.fromkeys((*pools, *letters)))
+    pools = {w: pool for w, pool in pools.items() if pool is not ...}
     found = []
     for seed in range(seeds):
         front = tuple(lead[seed % len(lead)])
@@ -197,7 +199,15 @@ class Limit:
     message: str
     measure: Callable[[Work], float]
     most: Callable[..., float]
-    figures: bool = True
+
+
+@dataclass(frozen=True)
+class Without:
+    """Promise: these functions, and these operations of torch, are not called."""
+
+    message: str
+    functions: tuple[Callable, ...]
+    operations: tuple[str, ...] = ()
 
 
 def gradient(*names: str) -> Gradient:
@@ -223,15 +233,18 @@ def at_most(message: str, **limits: Callable[..., float]) -> tuple[Limit, ...]:
     )
 
 
-def never(message: str, *operations: str) -> Limit:
-    """Promise that torch is never asked for these operations, in any case.
+def without(message: str, *functions: Callable | str) -> Without:
+    """Promise that the answer does not call these functions, under any name and at any depth.
 
     Args:
-        message: what to say to whoever asks for one.
-        operations: their names as torch dispatches them, such as "_softmax" for every way to call it.
+        message: what to say to whoever does; the name of the function is added.
+        functions: Python's or built into torch; a text such as "_softmax" is an operation of torch, as it
+            dispatches it, whatever function or method asks for it.
     """
-    return Limit(
-        message, lambda work: sum(work.calls[name] for name in operations), lambda **_: 0, figures=False
+    return Without(
+        message,
+        tuple(one for one in functions if not isinstance(one, str)),
+        tuple(one for one in functions if isinstance(one, str)),
     )
 
 
@@ -248,6 +261,7 @@ class Exercise:
     mistakes: tuple[Mistake, ...] = ()
     within: Tolerance | None = None
     compare: Callable[..., Difference | str | None] | None = None
+    read: Callable[[Any], Any] | None = None
     lift: bool = True
     parameters: list[str] = field(default_factory=list)
 
@@ -266,6 +280,7 @@ def exercise(
     mistakes: Iterable[Mistake] = (),
     within: Tolerance | None = None,
     compare: Callable[..., Difference | str | None] | None = None,
+    read: Callable[[Any], Any] | None = None,
     lift: bool = True,
 ) -> Exercise:
     """Register an exercise.
@@ -276,10 +291,12 @@ def exercise(
         reference: a right implementation, in plain code; its parameters give the arguments their names.
         cases: from `draws` and `case`.
         praise: what is known of an answer that passes: nothing that the cases do not test.
-        promises: `gradient(...)`, `precisions(...)`, `at_most(...)`, `never(...)`.
+        promises: `gradient(...)`, `precisions(...)`, `at_most(...)`, `without(...)`.
         mistakes: from `mistake`.
         within: how far a number may be off, where the precision of the arguments does not say it.
         compare: `(got, want, **arguments)` to a Difference, a sentence, or None, where many answers are right.
+        read: takes a result in any of the forms that are welcome to the reference's form; a ValueError is a
+            sentence about a form that is not.
         lift: whether the reference computes in float64; turn it off where an argument is a function that can't.
 
     Returns:
@@ -310,6 +327,7 @@ def exercise(
         tuple(mistakes),
         within,
         compare,
+        read,
         lift,
         parameters,
     )

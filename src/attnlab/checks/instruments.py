@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from types import FrameType
 from typing import Any
 
 import torch
@@ -26,7 +28,7 @@ class Work(TorchDispatchMode):
         made: numbers of all tensors that were made, one after the other.
         held: numbers of all tensors that were alive at once, at the worst moment.
         bytes: the largest number of bytes that Python and NumPy objects took at once (torch's are not in it).
-        calls: how often each of torch's operations ran, by name.
+        calls: how often each of torch's operations ran, by the name that torch dispatches it by.
 
     >>> with Work() as work:
     ...     _ = (torch.ones(4, 1) * torch.ones(1, 4)).sum()
@@ -79,6 +81,41 @@ class Work(TorchDispatchMode):
         if all(one.cdata != storage._cdata for one, _ in self._alive):
             self._alive.append((StorageWeakRef(storage), size))
         self.held = max(self.held, sum(n for _, n in self._alive))
+
+
+class Calls:
+    """Notes which of some functions are called, whatever name they are called by.
+
+    Args:
+        functions: Python's or built into torch.
+
+    Attributes:
+        seen: the names of those that were called.
+
+    >>> with Calls([torch.nn.functional.layer_norm]) as calls:
+    ...     _ = torch.nn.LayerNorm(3)(torch.ones(3))
+    >>> calls.seen
+    ['layer_norm']
+    """
+
+    def __init__(self, functions: Iterable[Callable]) -> None:
+        self.seen: list[str] = []
+        self._names = {getattr(one, "__code__", one): one.__name__ for one in functions}
+
+    def __enter__(self) -> Calls:
+        self._before = sys.getprofile()
+        sys.setprofile(self._note)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        sys.setprofile(self._before)
+
+    def _note(self, frame: FrameType, event: str, called: Any) -> None:
+        if event not in ("call", "c_call"):
+            return
+        name = self._names.get(frame.f_code if event == "call" else called)
+        if name and name not in self.seen:
+            self.seen.append(name)
 
 
 class once(Iterator):

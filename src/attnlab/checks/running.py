@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlab.checks.instruments import Hoarding, Work
+from attnlab.checks.instruments import Calls, Hoarding, Work
 
 PATIENCE = 3.0
 """Seconds of computing after which an answer counts as endless, unless its reference needs more than 1/100 of it."""
@@ -45,6 +45,7 @@ class Outcome:
         failed: whether `value` is missing because of it.
         slopes: the gradient of each argument that has one, by name; None where no gradient arrived.
         work: what was computed on the way, where somebody asked.
+        called: the names of the functions that were called, of those that somebody asked about.
         seconds: computing time.
     """
 
@@ -54,6 +55,7 @@ class Outcome:
     endless: bool = False
     slopes: dict[str, Tensor | None] = field(default_factory=dict)
     work: Work | None = None
+    called: tuple[str, ...] = ()
     seconds: float = 0.0
 
 
@@ -101,6 +103,7 @@ def run(
     *,
     leaves: tuple[str, ...] = (),
     watch: bool = False,
+    listen: tuple[Callable, ...] = (),
     seconds: float = PATIENCE,
     seed: int = 0,
 ) -> Outcome:
@@ -111,6 +114,7 @@ def run(
         make: makes the arguments by name, in order, anew at each call and each time the same.
         leaves: the arguments whose gradients are wanted.
         watch: whether to note what is computed.
+        listen: functions whose calls are noted.
         seconds: computing time after which it is stopped.
         seed: of all random generators, so that an answer that draws gives one verdict.
 
@@ -125,9 +129,15 @@ def run(
             roots[name] * 1.0
         )  # not a leaf: work in place is reported as such, not as autograd's error
     outcome = Outcome(work=Work() if watch else None)
+    calls = Calls(listen) if listen else contextlib.nullcontext()
     started = time.process_time()
     try:
-        with _surroundings(seed), _WATCHDOG.patience(seconds), outcome.work or contextlib.nullcontext():
+        with (
+            _surroundings(seed),
+            _WATCHDOG.patience(seconds),
+            outcome.work or contextlib.nullcontext(),
+            calls,
+        ):
             outcome.value = answer(*given.values())
             if isinstance(outcome.value, Iterator):
                 outcome.value = list(outcome.value)
@@ -141,6 +151,7 @@ def run(
     except BaseException as error:  # an answer may even exit
         outcome.failed, outcome.trouble = True, _said(error, answer)
     outcome.seconds = time.process_time() - started
+    outcome.called = tuple(calls.seen) if listen else ()
     if not outcome.failed:
         outcome.trouble = _touched(before, given)
         for name, root in roots.items():

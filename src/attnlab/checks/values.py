@@ -129,7 +129,7 @@ def _tensors(got: Any, want: Tensor, within: Tolerance, place: str) -> Differenc
     if got.is_complex():
         return Difference(f"{place} should hold real numbers, it has dtype {describe(got.dtype)}.")
     a, b = got.to("cpu", torch.float64), want.detach().to("cpu", torch.float64)
-    near = (a - b).abs() <= within.absolute + within.relative * b.abs()
+    near = b.isfinite() & ((a - b).abs() <= within.absolute + within.relative * b.abs())
     off = ~(near | (a == b) | (a.isnan() & b.isnan()))
     if not off.any():
         return None

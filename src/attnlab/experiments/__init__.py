@@ -1,12 +1,33 @@
 """Fair comparisons of trained models: each candidate has its own learning rates, several seeds, and marks.
 
 >>> sorted(name for name in __all__ if name.islower())
-['again', 'around', 'sweep']
+['again', 'around', 'next_word', 'retrieval', 'sweep', 'two_places']
 """
 
+from attnlab.experiments import next_word, retrieval, two_places
 from attnlab.experiments.again import Again, again
-from attnlab.experiments.comparison import Comparison, Row
+from attnlab.experiments.comparison import Comparison
+from attnlab.experiments.next_word import NextWord, Text
+from attnlab.experiments.retrieval import Retrieval
+from attnlab.experiments.rows import Row
 from attnlab.experiments.runs import Run
 from attnlab.experiments.sweeps import EdgeError, around, sweep
+from attnlab.experiments.two_places import TwoPlaces
 
-__all__ = ["Again", "Comparison", "EdgeError", "Row", "Run", "again", "around", "sweep"]
+__all__ = [
+    "Again",
+    "Comparison",
+    "EdgeError",
+    "NextWord",
+    "Retrieval",
+    "Row",
+    "Run",
+    "Text",
+    "TwoPlaces",
+    "again",
+    "around",
+    "next_word",
+    "retrieval",
+    "sweep",
+    "two_places",
+]

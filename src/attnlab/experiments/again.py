@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from IPython.display import display
 
 from attnlab import tables
-from attnlab.experiments.comparison import Comparison, with_spread
+from attnlab.experiments.comparison import Comparison
+from attnlab.experiments.rows import with_spread
 from attnlab.experiments.sweeps import Candidate, train_pairs
 
 
@@ -28,11 +29,22 @@ class Again:
     within: float = 3.0
 
     def agrees(self, name: str) -> bool:
-        """Return whether the mean of a row lies where the stored runs say, or within `flat` of it."""
+        """Return whether the mean end of a row, and its mean steps, lie where the stored runs say.
+
+        Ends may always differ by `flat`, and steps by two points of the curve.
+        """
         old, new = self.stored[name], self.live[name]
-        (want, spread), (got, _) = old.end(), new.end()
-        error = spread * math.sqrt(1 / len(old.runs) + 1 / len(new.runs))
-        return abs(got - want) <= max(self.within * error, old.flat)
+        pairs = [(old.end(), new.end(), old.flat)]
+        if old.level is not None:
+            if not new.arrived():
+                return not old.arrived()
+            pairs.append((old.steps(), new.steps(), 2 * new.runs[0].every))
+        share = math.sqrt(1 / len(old.runs) + 1 / len(new.runs))
+        # A stored row of one seed has no spread; then only the room that is always there counts.
+        return all(
+            abs(got - want) <= max(0.0 if math.isnan(spread) else self.within * spread * share, room)
+            for (want, spread), (got, _), room in pairs
+        )
 
     @property
     def agree(self) -> bool:
@@ -41,22 +53,18 @@ class Again:
 
     def table(self, *, digits: int = 2) -> None:
         """Display both, row by row."""
-        rows = [
-            [
-                name,
-                f"{row.rate:g}",
-                with_spread(*self.stored[name].end(), digits),
-                with_spread(*row.end(), digits),
-                "yes" if self.agrees(name) else "no",
-            ]
-            for name, row in self.live.rows.items()
-        ]
+        steps = self.stored.level is not None
+        head = ["", "rate", f"stored: {self.stored.measure}", "here"]
+        head += ["stored: steps", "here", "agree"] if steps else ["agree"]
+        rows = []
+        for name, row in self.live.rows.items():
+            both = (self.stored[name], row)
+            cells = [with_spread(*which.end(), digits) for which in both]
+            cells += [with_spread(*which.steps(), 0) for which in both] if steps else []
+            rows.append([name, f"{row.rate:.2g}", *cells, "yes" if self.agrees(name) else "no"])
         seeds = len(next(iter(self.live.rows.values())).runs)
-        note = (
-            f"{self.stored.measure}; here {seeds} seeds at the stored best rates. They agree if the means "
-            f"differ by at most {self.within:g} standard errors or by {self.stored.flat:g}."
-        )
-        head = ["", "rate", "stored", "here", "agree"]
+        note = f"Here: {seeds} seeds at the stored best rates. To agree is to lie within {self.within:g} "
+        note += "standard errors of the difference."
         display(tables.Table(head, rows, about="stored runs beside new ones", note=note))
 
 

@@ -3,85 +3,15 @@
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from IPython.display import display
 
 from attnlab import plots, tables
+from attnlab.experiments.rows import Row, spread_of, with_spread
 from attnlab.experiments.runs import Goal, Run
-
-
-@dataclass(frozen=True)
-class Row:
-    """One candidate: the best of the rates that were tried, and the runs at each.
-
-    Args:
-        name: what the table calls it.
-        rate: the best rate; None if runs diverged at every one.
-        tried: rate -> its runs, from the smallest rate.
-        control: whether it stands here as a control.
-        edge: whether the best rate is the first or the last that was tried.
-        goal: "high" or "low", as in `sweep`.
-        level: steps count until the curve reaches it.
-        flat: how much a row may have gained in its last quarter and still count as finished.
-
-    >>> row = Row("a", 0.1, {0.1: [Run([0.5, 0.9]), Run([0.5, 1.0])]}, level=0.9)
-    >>> row.end(), row.steps(), row.marks()
-    ((0.95, 0.07071067811865474), (2.0, 0.0), ['still improving'])
-    """
-
-    name: str
-    rate: float | None
-    tried: Mapping[float, Sequence[Run]]
-    control: bool = False
-    edge: bool = False
-    goal: Goal = "high"
-    level: float | None = None
-    flat: float = 0.01
-
-    @property
-    def runs(self) -> Sequence[Run]:
-        """The runs at the best rate."""
-        return self.tried[self.rate] if self.rate is not None else ()
-
-    def end(self) -> tuple[float, float]:
-        """Return mean and standard deviation over the seeds of the number that chose the rate."""
-        return _spread([run.value for run in self.runs])
-
-    def extra(self, name: str) -> tuple[float, float]:
-        """Return mean and standard deviation over the seeds of one of the other numbers."""
-        return _spread([run.extras[name] for run in self.runs])
-
-    def steps(self) -> tuple[float, float]:
-        """Return mean and standard deviation of the steps to the level, of the runs that reached it."""
-        return _spread([step for step in self._steps() if step is not None])
-
-    def arrived(self) -> int:
-        """Return how many runs at the best rate reached the level."""
-        return sum(step is not None for step in self._steps())
-
-    def marks(self) -> list[str]:
-        """Return what limits the row: diverged runs, a rate at the edge, curves that still improve."""
-        out = ["control"] if self.control else []
-        lost = {rate for rate, runs in self.tried.items() if any(run.diverged for run in runs)}
-        if self.rate is None:
-            return [*out, "diverged at every rate"]
-        if lost:
-            out.append(
-                f"diverges from {min(lost):g}" if min(lost) > self.rate else f"diverged at {min(lost):g}"
-            )
-        if self.edge:
-            out.append("rate at the edge: nothing may be concluded")
-        gains = [run.gain(self.goal) for run in self.runs if run.curve]
-        if gains and statistics.fmean(gains) > self.flat:
-            out.append("still improving")
-        return out
-
-    def _steps(self) -> list[int | None]:
-        return [run.steps_to(self.level, self.goal) for run in self.runs]
 
 
 @dataclass(frozen=True)
@@ -120,6 +50,40 @@ class Comparison:
             raise KeyError(f"no row is called {name!r}; there are: {', '.join(self.rows)}")
         return self.rows[name]
 
+    def only(self, *names: str) -> Comparison:
+        """Return a comparison of some of the rows."""
+        return replace(self, rows={name: self[name] for name in names})
+
+    def pick(self, extras: Mapping[str, str], rows: Iterable[str] | None = None) -> Comparison:
+        """Return some of the rows with some of their other numbers, those at the best rates alone.
+
+        A number measured on a test set should not be looked at anywhere else.
+
+        Args:
+            extras: number -> what the table shall call it.
+            rows: names, in the order of the table; all rows unless given.
+
+        Raises:
+            KeyError: there is no such row, or a run at its best rate lacks one of the numbers.
+
+        >>> row = Row("a", 0.1, {0.1: [Run([1.0], extras={"s": 2.0, "test": 0.9})]})
+        >>> Comparison({"a": row}).pick({"test": "right"})["a"].extra("right")[0]
+        0.9
+        """
+
+        def kept(row: Row, rate: float, run: Run) -> Run:
+            found = {new: run.extras[old] for old, new in extras.items()} if rate == row.rate else {}
+            return replace(run, extras=found)
+
+        chosen = [self[name] for name in (self.rows if rows is None else rows)]
+        thin = {
+            row.name: replace(
+                row, tried={rate: [kept(row, rate, run) for run in runs] for rate, runs in row.tried.items()}
+            )
+            for row in chosen
+        }
+        return replace(self, rows=thin)
+
     def cells(self, digits: int = 2) -> tuple[list[str], list[list[str]]]:
         """Return the head of the table and its rows, as text."""
         extras = list(
@@ -131,7 +95,7 @@ class Comparison:
         notes = any(row.marks() for row in self.rows.values())
         body = []
         for row in self.rows.values():
-            line = [row.name, "–" if row.rate is None else f"{row.rate:g}"]
+            line = [row.name, "–" if row.rate is None else f"{row.rate:.2g}"]
             if self.level is not None:
                 missing = "" if row.arrived() == len(row.runs) else f" ({row.arrived()} of {len(row.runs)})"
                 line.append(with_spread(*row.steps(), 0) + missing)
@@ -163,12 +127,21 @@ class Comparison:
         head, body = self.cells(digits)
         return tables.Table(head, body, about=f"{self.measure} of each row", note=self.note())
 
-    def plot(self, *, against: str = "step", ylim: tuple[float, float] | None = None) -> None:
+    def plot(
+        self,
+        *,
+        against: str = "step",
+        upto: int | None = None,
+        ylim: tuple[float, float] | None = None,
+        title: str = "",
+    ) -> None:
         """Display the curves at the best rates; or, against "rate", the end at every rate that was tried.
 
         Args:
             against: "step" or "rate".
+            upto: the last step to draw.
             ylim: the ends of the vertical axis.
+            title: over the plot.
 
         Raises:
             ValueError: against is neither, or the rows were stored without their curves.
@@ -176,24 +149,40 @@ class Comparison:
         if against not in ("step", "rate"):
             raise ValueError(f"against must be 'step' or 'rate', got {against!r}")
         figure, axes = plots.new(4.8, 2.9)
+        over = "step" if against == "step" else "learning rate"
         lines = self._curves() if against == "step" else self._ends()
-        x = sorted({at for points in lines.values() for at in points})
+        x = sorted(
+            {at for points in lines.values() for at in points if against == "rate" or at <= (upto or at)}
+        )
+        said = "; ".join(map(self._words, self.rows.values()))
+        if against == "rate":
+            ends = (
+                [f"{mean:.2f} at {rate:.2g}" for rate, (mean, _) in row.items()] for row in lines.values()
+            )
+            said = "; ".join(f"{name}: {', '.join(end)}" for name, end in zip(lines, ends, strict=True))
         blank = (math.nan, 0.0)
         middle = {name: [points.get(at, blank)[0] for at in x] for name, points in lines.items()}
         half = {name: [points.get(at, blank)[1] for at in x] for name, points in lines.items()}
         plots.lines(axes, x, middle, spread=half, log="x" if against == "rate" else "")
-        axes.set(xlabel="step" if against == "step" else "learning rate", ylabel=self.measure)
+        axes.set(title=title, xlabel=over, ylabel=self.measure)
         if against == "rate":
             axes.tick_params(axis="x", labelrotation=60)
         if ylim:
             axes.set_ylim(*ylim)
-        said = "; ".join(f"{row.name} ends at {with_spread(*row.end(), 2)}" for row in self.rows.values())
         plots.show(
             figure,
-            alt=f"{self.measure} against the {'step' if against == 'step' else 'learning rate'}: {said}.",
+            alt=f"{title}{': ' * bool(title)}{self.measure} against the {over}. {said}.",
             caption="Each at its best rate. " * (against == "step")
             + "Bands: one standard deviation between the seeds.",
         )
+
+    def _words(self, row: Row) -> str:
+        reached = (
+            f"reaches {self.level:g} after {with_spread(*row.steps(), 0)} steps and "
+            if self.level is not None and row.arrived()
+            else ""
+        )
+        return f"{row.name} {reached}ends at {with_spread(*row.end(), 2)}"
 
     def _curves(self) -> dict[str, dict[float, tuple[float, float]]]:
         out = {}
@@ -203,7 +192,7 @@ class Comparison:
                 raise ValueError(f"row {row.name!r} was stored without its curves")
             points = range(min(map(len, curves), default=0))
             every = row.runs[0].every if row.runs else 1
-            out[row.name] = {(i + 1) * every: _spread([curve[i] for curve in curves]) for i in points}
+            out[row.name] = {(i + 1) * every: spread_of([curve[i] for curve in curves]) for i in points}
         return out
 
     def _ends(self) -> dict[str, dict[float, tuple[float, float]]]:
@@ -212,7 +201,7 @@ class Comparison:
             for name, row in self.rows.items()
         }
         return {
-            name: {rate: _spread([run.value for run in runs]) for rate, runs in tried.items()}
+            name: {rate: spread_of([run.value for run in runs]) for rate, runs in tried.items()}
             for name, tried in alive.items()
         }
 
@@ -244,23 +233,6 @@ class Comparison:
             tried = {float(rate): [Run.from_dict(run) for run in runs] for rate, runs in row["tried"].items()}
             rows[name] = Row(name, row["rate"], tried, row["control"], row["edge"], **judge)
         return cls(rows, stored["measure"], stored["budget"], stored["how"], **judge)
-
-
-def with_spread(mean: float, spread: float, digits: int) -> str:
-    """Write a mean with its standard deviation; a dash for nothing, no ± for a single run.
-
-    >>> with_spread(0.951, 0.012, 2), with_spread(0.9, float("nan"), 1), with_spread(float("nan"), 0.0, 1)
-    ('0.95 ± 0.01', '0.9', '–')
-    """
-    if math.isnan(mean):
-        return "–"
-    return f"{mean:.{digits}f}" + ("" if math.isnan(spread) else f" ± {spread:.{digits}f}")
-
-
-def _spread(values: Sequence[float]) -> tuple[float, float]:
-    if not values:
-        return math.nan, math.nan
-    return statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else math.nan
 
 
 def _range(counts: Sequence[int]) -> str:

@@ -12,7 +12,8 @@ from typing import Any, Literal, Protocol
 from tqdm.auto import tqdm
 
 from attnlab.benchmark import store
-from attnlab.experiments.comparison import Comparison, Row
+from attnlab.experiments.comparison import Comparison
+from attnlab.experiments.rows import Row
 from attnlab.experiments.runs import Goal, Run
 
 Choose = Literal["end", "steps"]
@@ -131,7 +132,7 @@ def sweep(
     with tqdm(total=0, disable=not progress, unit="run", delay=2) as bar:
         for name, candidate in everyone.items():
             grid, room, tried = grids[name], {"lower": widen, "upper": widen}, {}
-            factor = grid[1] / grid[0]
+            factor = (grid[-1] / grid[0]) ** (1 / (len(grid) - 1))
             while True:
                 kept.train(name, candidate, grid, seeds[:scout], bar)
                 tried = {rate: kept.of(name, rate, seeds[:scout]) for rate in grid}
@@ -154,7 +155,8 @@ def sweep(
                     "and conclude nothing from it"
                 )
             rows[name] = row
-    how = f"rate chosen by {_HOW[choose]}" + (f", ends within {tie:g} counting as equal" if tie else "")
+    by = _HOW[choose].replace("the seeds", f"{scout} of the seeds" if scout else "the seeds")
+    how = f"rate chosen by {by}" + (f", ends within {tie:g} counting as equal" if tie else "")
     return Comparison(rows, measure=measure, budget=budget, how=how, **judge)
 
 
@@ -222,9 +224,9 @@ class _Kept:
         pairs = [(r, seed) for r in rates for seed in seeds if _key(name, r, seed) not in self.runs]
         bar.total += len(pairs)
         bar.set_description(name)
-        for (rate, seed), run in _train(name, candidate, pairs):
-            self.runs[_key(name, rate, seed)] = run
-            bar.update()
+        for runs in _train(name, candidate, pairs):
+            self.runs |= {_key(name, rate, seed): run for (rate, seed), run in runs}
+            bar.update(len(runs))
             if self.path is not None:
                 whole = {key: run.as_dict(level=None, goal="high") for key, run in self.runs.items()}
                 store(self.path, {"settings": self.settings, "runs": whole})
@@ -234,20 +236,24 @@ def train_pairs(
     name: str, candidate: Candidate, pairs: Sequence[tuple[float, int]], *, progress: bool = True
 ) -> list[Run]:
     """Train one candidate at pairs of (rate, seed) and return a run for each, in their order."""
-    runs = _train(name, candidate, pairs)
-    return [run for _, run in tqdm(runs, name, len(pairs), disable=not progress, unit="run", delay=2)]
+    done: list[Run] = []
+    with tqdm(total=len(pairs), desc=name, disable=not progress, unit="run", delay=2) as bar:
+        for runs in _train(name, candidate, pairs):
+            done += [run for _, run in runs]
+            bar.update(len(runs))
+    return done
 
 
 def _train(
     name: str, candidate: Candidate, pairs: Sequence[tuple[float, int]]
-) -> Iterator[tuple[tuple[float, int], Run]]:
+) -> Iterator[list[tuple[tuple[float, int], Run]]]:
     at_once = hasattr(candidate, "together")
     for batch in [pairs] if at_once and pairs else [[pair] for pair in pairs]:
         runs = candidate.together(batch) if at_once else [candidate(*batch[0])]
-        for pair, run in zip(batch, runs, strict=True):
+        for run in runs:
             if not isinstance(run, Run):
                 raise ValueError(f"candidate {name!r} must return a Run, got {type(run).__name__}")
-            yield pair, run
+        yield list(zip(batch, runs, strict=True))
 
 
 def _key(name: str, rate: float, seed: int) -> str:

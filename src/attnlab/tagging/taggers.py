@@ -10,13 +10,14 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from attnlab.masks import padding
+from attnlab.masks import padding, window
 from attnlab.multihead import MultiHeadAttention
 from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal
+from attnlab.tagging.contexts import Mean, Recurrent, Window
 from attnlab.tagging.words import features
 
 Sentence = tuple[tuple[str, ...], tuple[str, ...]]
-Context = Literal["none", "mean", "attention", "causal attention"]
+Context = Literal["none", "alone", "mean", "window", "recurrent", "attention", "causal attention"]
 Positions = Literal["none", "learned", "sinusoidal", "relative", "alibi", "rotary"]
 LONGEST = 512
 """Sentences of the treebank stay well under this; learned positions need a table that ends somewhere."""
@@ -72,7 +73,7 @@ class Vocabulary:
 
     Args:
         sentences: the training sentences.
-        affixes: describe a word by its prefixes, suffixes and shape too, not only as it is written.
+        affixes: describe a word by its prefixes, suffixes and shape too, not only by itself in lower case.
         at_least: how often a feature must occur to get a number of its own.
 
     >>> vocabulary = Vocabulary([(("I", "saw", "a", "saw"), ("PRON", "VERB", "DET", "NOUN"))])
@@ -82,6 +83,7 @@ class Vocabulary:
 
     def __init__(self, sentences: Iterable[Sentence], *, affixes: bool = False, at_least: int = 1) -> None:
         self.affixes = affixes
+        self._rows: dict[str, list[int]] = {}  # each word is described once
         sentences = list(sentences)
         counts = Counter(f for words, _ in sentences for word in words for f in self._describe(word))
         known = [feature for feature, count in counts.items() if count >= at_least]
@@ -100,15 +102,18 @@ class Vocabulary:
         Returns:
             Feature numbers (n, features).
         """
-        rows = [[self._number(feature) for feature in self._describe(word)] for word in words]
+        for word in words:
+            if word not in self._rows:
+                self._rows[word] = [self._number(feature) for feature in self._describe(word)]
+        rows = [self._rows[word] for word in words]
         return torch.tensor(rows, dtype=torch.long).reshape(len(words), len(self._describe("")))
 
     def _number(self, feature: str) -> int:
-        # "Great" at the start of a sentence may be new when "great" is not.
+        # A shape of capitals that training never saw is read as that of small letters.
         return self.ids.get(feature) or self.ids.get(feature.lower(), 1)
 
     def _describe(self, word: str) -> list[str]:
-        return features(word) if self.affixes else [word]
+        return features(word) if self.affixes else [word.lower()]
 
 
 class Tagger(nn.Module):
@@ -120,7 +125,9 @@ class Tagger(nn.Module):
 
     Args:
         vocabulary: numbers for features and tags.
-        context: "none"; "mean", the average of all words; "attention"; or "causal attention".
+        context: what lets the words see one another, in layers that are otherwise alike: "alone", nothing;
+            "mean", the average of all words; "window", a convolution over three; "recurrent", an LSTM in both
+            directions; "attention"; "causal attention". With "none" there are no layers at all.
         positions: "none", "learned", "sinusoidal", "relative" (one bias per head and distance, the same in
             all layers), "alibi" or "rotary".
         d_model: width.
@@ -154,8 +161,8 @@ class Tagger(nn.Module):
         word_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if context not in ("none", "mean", "attention", "causal attention"):
-            raise ValueError(f"context must be none, mean, attention or causal attention, got {context!r}")
+        if context not in get_args(Context):
+            raise ValueError(f"context must be {', '.join(get_args(Context))}; got {context!r}")
         if positions not in get_args(Positions):
             raise ValueError(f"positions must be {', '.join(get_args(Positions))}; got {positions!r}")
         if positions in ("relative", "alibi", "rotary") and "attention" not in context:
@@ -173,24 +180,28 @@ class Tagger(nn.Module):
             LearnedPositions(LONGEST, d_model, std=position_std) if positions == "learned" else None
         )
         self.relative = RelativeBias(n_heads, REACH) if positions == "relative" else None
-        make = {"none": None, "mean": _Mean}.get(context, MultiHeadAttention)
-        options = {} if context == "mean" else {"rotary": positions == "rotary"}
         self.layers = nn.ModuleList(
-            _Layer(make(d_model, n_heads, **options), d_model, dropout)
-            for _ in range(n_layers if make else 0)
+            _Layer(self._mixer(d_model), d_model, dropout)
+            for _ in range(0 if context == "none" else n_layers)
         )
         self.norm = nn.LayerNorm(d_model)
         self.out = nn.Linear(d_model, len(vocabulary.tags))
 
-    def forward(self, ids: Tensor) -> Tensor:
+    def forward(self, ids: Tensor, *, within: int | None = None) -> Tensor:
         """Score every tag for every word.
 
         Args:
             ids: feature numbers (batch, n, features), 0 where a sentence is padded.
+            within: hide keys that are farther away than this from every query of attention.
 
         Returns:
             Scores (batch, n, tags).
+
+        Raises:
+            ValueError: `within` is given to a tagger without attention.
         """
+        if within is not None and "attention" not in self.context:
+            raise ValueError(f"within hides keys of attention: context has none, it is {self.context!r}")
         real = ids[..., 0] != 0  # (batch, n)
         if self.training and self.word_dropout:
             hidden = torch.rand(ids.shape[:2], device=ids.device) < self.word_dropout
@@ -202,12 +213,23 @@ class Tagger(nn.Module):
         elif self.scheme == "sinusoidal":
             x = x + sinusoidal(n, d_model, device=x.device, dtype=x.dtype)
         x = self.dropout(x)
-        options = {"mask": None if real.all() else padding(real.sum(-1), n)}  # (batch, 1, n)
-        if self.context != "mean":
+        mask = None if real.all() else padding(real.sum(-1), n)  # (batch, 1, n)
+        if within is not None:
+            near = window(n, within, within, device=x.device)  # (n, n)
+            mask = near if mask is None else near & mask
+        options = {"mask": mask}
+        if "attention" in self.context:
             options |= {"bias": self._bias(n, x.device), "is_causal": self.context == "causal attention"}
         for layer in self.layers:
             x = layer(x, **options)
         return self.out(self.norm(x))
+
+    def _mixer(self, d_model: int) -> nn.Module | None:
+        """Make what lets the words see one another."""
+        if "attention" in self.context:
+            return MultiHeadAttention(d_model, self.n_heads, rotary=self.scheme == "rotary")
+        make = {"mean": Mean, "window": Window, "recurrent": Recurrent}.get(self.context)
+        return make and make(d_model)
 
     def _bias(self, n: int, device: torch.device) -> Tensor | None:
         """Return what positions add to the scores, (1, n_heads, n, n)."""
@@ -221,27 +243,15 @@ class Tagger(nn.Module):
 class _Layer(nn.Module):
     """Let words see one another, then work on each: two steps, each added to its input."""
 
-    def __init__(self, mixer: nn.Module, d_model: int, dropout: float) -> None:
+    def __init__(self, mixer: nn.Module | None, d_model: int, dropout: float) -> None:
         super().__init__()
-        self.norm, self.mixer = nn.LayerNorm(d_model), mixer
+        self.norm, self.mixer = nn.LayerNorm(d_model) if mixer else None, mixer
         self.each = nn.Sequential(
             nn.LayerNorm(d_model), nn.Linear(d_model, 2 * d_model), nn.ReLU(), nn.Linear(2 * d_model, d_model)
         )
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, **options: Tensor | bool | None) -> Tensor:
-        x = x + self.dropout(self.mixer(self.norm(x), **options))
+        if self.mixer is not None:
+            x = x + self.dropout(self.mixer(self.norm(x), **options))
         return x + self.dropout(self.each(x))
-
-
-class _Mean(nn.Module):
-    """Attention with nothing to choose: every word takes the same share of every word."""
-
-    def __init__(self, d_model: int, n_heads: int) -> None:
-        super().__init__()
-        self.value, self.out = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
-
-    def forward(self, x: Tensor, *, mask: Tensor | None) -> Tensor:
-        keep = x.new_ones(x.shape[0], 1, x.shape[1]) if mask is None else mask.to(x.dtype)  # (batch, 1, n)
-        mean = keep @ self.value(x) / keep.sum(-1, keepdim=True).clamp_min(1)  # (batch, 1, d_model)
-        return self.out(mean).expand_as(x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -41,6 +42,9 @@ class Score:
     """On the strongly ambiguous words alone; NaN if there are none."""
     tokens: int
     strong_tokens: int
+    unknown: float = float("nan")
+    """On words that training never met; NaN if there are none, or if nobody said what it met."""
+    unknown_tokens: int = 0
 
 
 def train(
@@ -54,6 +58,7 @@ def train(
     weight_decay: float = 0.01,
     batch_tokens: int = 1024,
     patience: int | None = None,
+    bias_lr: float | None = None,
     progress: bool = True,
 ) -> History:
     """Train a tagger with AdamW on a cosine schedule and leave it as it was after its best epoch.
@@ -68,13 +73,17 @@ def train(
         weight_decay: pull towards zero, of AdamW.
         batch_tokens: about how many tokens make a batch.
         patience: stop after this many epochs without a better dev accuracy; never unless given.
+        bias_lr: learning rate of the relative bias, at its height, without weight decay. Adam moves a number
+            by about the rate a step, whatever its gradient, and these few must come as far as scores do. That
+            of all others unless given.
         progress: show a bar.
 
     Returns:
         The dev accuracies and the time.
 
     Raises:
-        ValueError: epochs is smaller than 1, or there is nothing to train on.
+        ValueError: epochs is smaller than 1, there is nothing to train on or nothing to choose the epoch by,
+            or `bias_lr` is given to a tagger without a relative bias.
 
     >>> from attnlab.tagging.taggers import Vocabulary
     >>> sentences = grammar.sample(200, seed=1)
@@ -86,13 +95,21 @@ def train(
         raise ValueError(f"epochs must be at least 1, got {epochs}")
     if not train:
         raise ValueError("train must hold at least one sentence, got none")
+    if not any(words for words, _ in dev):
+        raise ValueError("dev must hold at least one word, to choose the epoch by; got none")
+    if bias_lr is not None and tagger.relative is None:
+        raise ValueError(f"bias_lr needs a tagger with relative positions, this one has {tagger.scheme!r}")
     device = next(tagger.parameters()).device
     torch.manual_seed(seed)
     shuffle = random.Random(seed)
     encoded = _encode(tagger, train)
     steps = epochs * sum(1 for _ in _batches(encoded, batch_tokens, random.Random(seed)))
     # Most numbers stand in the table of features; one fused pass over it takes a quarter of the time.
-    optimizer = torch.optim.AdamW(tagger.parameters(), lr=lr, weight_decay=weight_decay, fused=True)
+    apart = set() if bias_lr is None else set(tagger.relative.parameters())
+    groups: list[dict] = [{"params": [p for p in tagger.parameters() if p not in apart]}]
+    if apart:
+        groups.append({"params": list(apart), "lr": bias_lr, "weight_decay": 0.0})
+    optimizer = torch.optim.AdamW(groups, lr=lr, weight_decay=weight_decay, fused=True)
     warmup = max(steps // 20, 1)
     schedule = torch.optim.lr_scheduler.SequentialLR(
         optimizer,
@@ -162,7 +179,10 @@ def predict(
 
 
 def evaluate(
-    tagger: Tagger | MostFrequentTag, sentences: Sequence[Sentence], strong: Collection[str] = ()
+    tagger: Tagger | MostFrequentTag,
+    sentences: Sequence[Sentence],
+    strong: Collection[str] = (),
+    known: Collection[str] | None = None,
 ) -> Score:
     """Count how many tags are right.
 
@@ -170,6 +190,7 @@ def evaluate(
         tagger: a tagger.
         sentences: tagged sentences.
         strong: words, in lower case, that are counted a second time on their own.
+        known: the words of training, in lower case; all others are counted a second time on their own.
 
     Returns:
         Accuracies in per cent.
@@ -177,19 +198,18 @@ def evaluate(
     >>> evaluate(MostFrequentTag([(("dog",), ("NOUN",))]), [(("dog", "can"), ("NOUN", "AUX"))]).all
     50.0
     """
-    right = {True: 0, False: 0}
-    total = {True: 0, False: 0}
+    right: Counter[str] = Counter()
+    total: Counter[str] = Counter()
     for (words, tags), guess in zip(sentences, predict(tagger, [w for w, _ in sentences]), strict=True):
         for word, tag, guessed in zip(words, tags, guess, strict=True):
-            is_strong = word.lower() in strong
-            total[is_strong] += 1
-            right[is_strong] += tag == guessed
-    n = sum(total.values())
+            low = word.lower()
+            kinds = {"all": True, "strong": low in strong, "unknown": known is not None and low not in known}
+            counted = [kind for kind, member in kinds.items() if member]
+            total.update(counted)
+            right.update(counted if tag == guessed else ())
+    share = {k: 100 * right[k] / total[k] if total[k] else float("nan") for k in ("all", "strong", "unknown")}
     return Score(
-        100 * sum(right.values()) / n if n else float("nan"),
-        100 * right[True] / total[True] if total[True] else float("nan"),
-        n,
-        total[True],
+        share["all"], share["strong"], total["all"], total["strong"], share["unknown"], total["unknown"]
     )
 
 

@@ -1,4 +1,4 @@
-# expect: It changed its argument in place
+# expect: it changed its argument scores in place
 def masked_softmax(scores, mask):
     empty = ~mask.any(-1, keepdim=True)
     scores.masked_fill_(~mask & ~empty, float("-inf"))

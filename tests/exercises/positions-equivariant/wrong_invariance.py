@@ -1,4 +1,4 @@
-# expect: That is invariance
+# expect: It takes invariance, f(PX) = f(X), as well
 def is_equivariant(f, x):
     for _ in range(5):
         order = torch.randperm(len(x))

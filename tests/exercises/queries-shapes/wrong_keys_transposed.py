@@ -1,4 +1,4 @@
-# expect: Keys have the width of the queries
+# expect: Keys have the shape of the queries
 def shapes(batch, n, d_model, d_k, d_v):
     return {
         "q": (batch, n, d_k),

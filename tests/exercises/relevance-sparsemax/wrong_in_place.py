@@ -1,4 +1,4 @@
-# expect: changed its argument in place
+# expect: it changed its argument z in place
 from attnlab import scores
 
 

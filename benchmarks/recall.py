@@ -1,0 +1,150 @@
+"""Recall by each causal form of attention, and the tagger with each: what quality linear attention gives up.
+
+    python benchmarks/recall.py [--only PART ...]
+
+Writes results/linear-recall.json. Each form has learning rates of its own and three seeds. FAVOR+ and RFA are
+tried with as many features as a key has numbers, so that all states have one size, and with four times as
+many, the ratio at which benchmarks/linear.py times them. The tagger is measured on every sentence of the toy
+grammar, each with its probability, so no run can be lucky in its examples. Finished runs are kept in .cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from attnlab import results
+from attnlab.experiments import Comparison, Run, around, sweep
+from attnlab.experiments.forms import FORMS, Mixer
+from attnlab.experiments.recall import Recall
+from attnlab.tagging import Tagger, Vocabulary, grammar, train
+from attnlab.tagging.training import expected_accuracy
+
+CACHE = Path(__file__).parents[1] / ".cache/runs"
+SEEDS = range(3)
+PARTS = ("width 8", "width 16", "newer value", "tagger, causal", "tagger, both ways")
+CENTRES = {
+    "softmax": 0.01,
+    "elu + 1": 0.16,
+    "FAVOR+": 0.04,
+    "RFA, gate": 0.01,
+    "gate": 0.08,
+    "delta rule": 0.16,
+}
+EPOCHS, TAGGER_RATE = 5, 0.006
+
+
+def recalls(d: int, times: int) -> dict[str, Recall]:
+    """Return a candidate for each form, and the random features once more, four times as many."""
+    rows = {name: Recall.of(name, d=d, times=times, steps=200, **shape(times)) for name in FORMS}
+    more = {
+        f"{name}, {4 * d} features": Recall.of(
+            name, d=d, features=4 * d, times=times, steps=200, **shape(times)
+        )
+        for name in ("FAVOR+", "RFA, gate")
+    }
+    return rows | more
+
+
+def shape(times: int) -> dict:
+    """Return the numbers of pairs: one number where each key is written twice."""
+    return {} if times == 1 else {"pairs": (16,)}
+
+
+def of_form(name: str) -> str:
+    """Return the form that a row has: its name without the number of features."""
+    return next(form for form in FORMS if name.startswith(form))
+
+
+@cache
+def data() -> tuple[list, list, Vocabulary]:
+    """Return what the taggers learn from, what chooses rate and epoch, and the words."""
+    sentences = grammar.sample(4000, seed=1)
+    return sentences, grammar.sample(1000, seed=2), Vocabulary(sentences)
+
+
+@dataclass(frozen=True)
+class Tagging:
+    """Train the tagger of one layer with one form of attention; a candidate of `sweep`."""
+
+    name: str
+    causal: bool
+    features: int | None = None
+
+    def __call__(self, rate: float, seed: int) -> Run:
+        """Train once on 4,000 sentences, and tag every sentence of the grammar."""
+        sentences, dev, vocabulary = data()
+        torch.manual_seed(seed)
+        context = "causal attention" if self.causal else "attention"
+        how = {"context": context, "positions": "sinusoidal", "d_model": 32, "n_heads": 2}
+        tagger = Tagger(vocabulary, **how)
+        tagger.layers[0].mixer = Mixer(self.name, 32, causal=self.causal, features=self.features, seed=seed)
+        loop = {"epochs": EPOCHS, "batch_tokens": 300, "progress": False}
+        history = train(tagger, sentences, dev, seed=seed, lr=rate, **loop)
+        dev_curve = [100 * share for share in history.dev]
+        every = {"every sentence": 100 * expected_accuracy(tagger)}
+        return Run(dev_curve, value=max(dev_curve), extras=every)
+
+
+def taggers(causal: bool) -> dict[str, Tagging]:
+    """Return a candidate for each form."""
+    if not causal:
+        return {name: Tagging(name, False) for name in ("softmax", "elu + 1", "Linformer")}
+    more = {f"{name}, 64 features": Tagging(name, True, 64) for name in ("FAVOR+", "RFA, gate")}
+    return {name: Tagging(name, True) for name in FORMS} | more
+
+
+def rows_of(part: str) -> dict[str, Recall] | dict[str, Tagging]:
+    """Return the candidates of one part."""
+    if part.startswith("tagger"):
+        return taggers("causal" in part)
+    return recalls(8 if part == "width 8" else 16, times=2 if part == "newer value" else 1)
+
+
+def found(part: str, only: str = "") -> Comparison:
+    """Train one part, or one row of it, or read from the cache what is there."""
+    rows, out = rows_of(part), None
+    for name in [only] if only else rows:
+        common = {"seeds": SEEDS, "scout": 1, "cache": CACHE / f"recall-{part}-{name.replace('/', '')}.json"}
+        if part.startswith("tagger"):
+            budget = f"{EPOCHS} epochs of 4,000 sentences"
+            one = sweep(
+                {name: rows[name]}, rates=around(TAGGER_RATE, n=3), flat=0.3, measure="dev, %", budget=budget,
+                settings={"epochs": EPOCHS, "version": 1}, **common,
+            )  # fmt: skip
+        else:
+            one = sweep(
+                {name: rows[name]},
+                rates=around(CENTRES[of_form(name)], n=3),
+                may_end_at_edge=["softmax"],  # it recalls all, or as much as it can, at every rate
+                measure="recalled" if part != "newer value" else "newer value",
+                budget="200 steps of 16 texts",
+                settings={"version": 1},
+                **common,
+            )
+        out = one if out is None else dataclasses.replace(out, rows={**out.rows, **one.rows})
+    return out
+
+
+def main() -> None:
+    """Train and store."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument(
+        "--only", nargs="+", metavar="PART", help="train these, and store nothing: PART or PART/ROW"
+    )
+    chosen = arguments.parse_args()
+    torch.set_num_threads(1)
+    sweeps = {part: found(*part.split("/")) for part in chosen.only or PARTS}
+    for part, comparison in sweeps.items():
+        print(part, comparison.as_table(), sep="\n", flush=True)
+    if not chosen.only:
+        results.store("linear-recall", {"sweeps": sweeps}, command="python benchmarks/recall.py", seeds=SEEDS)
+
+
+if __name__ == "__main__":
+    main()

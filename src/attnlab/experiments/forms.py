@@ -1,0 +1,116 @@
+"""Causal attention in its forms behind one call, so that an experiment changes the form and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attnlab.attention import attention
+from attnlab.linear import (
+    FourierFeatures,
+    PositiveFeatures,
+    delta_rule,
+    elu_plus_one,
+    gated_linear_attention,
+    linear_attention,
+    linformer_attention,
+)
+
+FORMS = ("softmax", "elu + 1", "FAVOR+", "RFA, gate", "gate", "delta rule")
+
+Form = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor | None], Tensor]
+
+
+def form(
+    name: str, d: int, *, features: int | None = None, seed: int = 0, is_causal: bool = True
+) -> Callable[..., Tensor]:
+    """Return one form as a function (q, k, v, rate, mask) -> output.
+
+    Args:
+        name: one of `FORMS`. The gated forms are causal.
+        d: width of queries and keys.
+        features: how many random features FAVOR+ and RFA draw; d unless given. The state of all other linear
+            forms has d rows.
+        seed: what they are drawn with.
+        is_causal: let no token look ahead.
+
+    Returns:
+        A function of q, k (..., n, d), v (..., n, d_v), a rate between 0 and 1 (..., n, 1), which is the
+        delta rule's β, the share that a gate keeps, and ignored by the others, and a boolean mask.
+
+    Raises:
+        ValueError: there is no such form.
+
+    >>> q, k, v = torch.randn(3, 1, 5, 8)
+    >>> [form(name, 8)(q, k, v, torch.full((1, 5, 1), 0.5), None).shape[-2:] for name in FORMS[:2]]
+    [torch.Size([5, 8]), torch.Size([5, 8])]
+    """
+    if name not in FORMS:
+        raise ValueError(f"name must be one of {', '.join(map(repr, FORMS))}; got {name!r}")
+    m, draw = features or d, torch.Generator().manual_seed(seed)
+    if name == "softmax":
+        return lambda q, k, v, rate, mask: attention(q, k, v, mask=mask, is_causal=is_causal)
+    if name == "gate":  # no division: what fades cannot grow without bound
+        return lambda q, k, v, rate, mask: gated_linear_attention(*_unit(q, k), v, rate.log(), mask=mask)
+    if name == "delta rule":
+        return lambda q, k, v, rate, mask: delta_rule(*_unit(q, k), v, rate, mask=mask)
+    phi: Callable[[Tensor], Tensor] = elu_plus_one
+    if name == "FAVOR+":
+        phi = PositiveFeatures.draw(d, m, generator=draw)
+    if name == "RFA, gate":  # each row of its matrix is two features, a sine and a cosine
+        phi = FourierFeatures.draw(d, m // 2, sigma=0.5, generator=draw)
+    gated = name == "RFA, gate"
+
+    def linear(q: Tensor, k: Tensor, v: Tensor, rate: Tensor, mask: Tensor | None) -> Tensor:
+        gate = rate if gated else None
+        return linear_attention(q, k, v, features=phi, gate=gate, mask=mask, is_causal=is_causal)
+
+    return linear
+
+
+def _unit(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+    return F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+
+
+class Mixer(nn.Module):
+    """Two heads of one form in the place of a tagger's attention; each token computes a rate for each head.
+
+    Args:
+        name: one of `FORMS`, or "Linformer" for texts up to `longest` words, mixed to half as many.
+        d_model: width, even.
+        causal: let no token look ahead.
+        features: as in `form`, for a head.
+        seed: as in `form`.
+        longest: the greatest length for Linformer.
+
+    >>> Mixer("elu + 1", 8)(torch.randn(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(
+        self, name: str, d_model: int, *, causal: bool = True, features: int | None = None,
+        seed: int = 0, longest: int = 8,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.parts = nn.Linear(d_model, 3 * d_model + 2)  # q, k, v and a rate for each head
+        self.out = nn.Linear(d_model, d_model)
+        self.mixtures = None
+        if name == "Linformer":
+            self.mixtures = nn.Parameter(torch.randn(longest // 2, longest) / 3)
+        else:
+            self.form = form(name, d_model // 2, features=features, seed=seed, is_causal=causal)
+
+    def forward(self, x: Tensor, *, mask: Tensor | None = None, **_: object) -> Tensor:
+        """Return what each token heard, (batch, n, d_model), under a mask (batch, 1, n) of the real ones."""
+        d = x.shape[-1]
+        parts = self.parts(x).split((d, d, d, 2), -1)
+        q, k, v, rate = (t.unflatten(-1, (2, -1)).transpose(1, 2) for t in parts)  # (batch, 2, n, d / 2)
+        mask = None if mask is None else mask[:, None]
+        if self.mixtures is not None:
+            out = linformer_attention(q, k, v, self.mixtures, mask=mask)
+        else:
+            out = self.form(q, k, v, rate.sigmoid(), mask)
+        return self.out(out.transpose(1, 2).flatten(-2))

@@ -1,0 +1,92 @@
+"""Causal forms behind one call, and the task on which they recall."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from attnlab.experiments.forms import FORMS, Mixer, form
+from attnlab.experiments.recall import Recall, answers, texts
+
+
+def inputs(*shape, seed=0):
+    draw = torch.Generator().manual_seed(seed)
+    q, k, v = torch.randn(3, *shape, generator=draw)
+    return q, k, v, torch.rand(*shape[:-1], 1, generator=draw)
+
+
+def test_softmax_and_elu_are_what_their_formulas_say():
+    q, k, v, rate = inputs(2, 7, 6)
+    want = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    assert torch.allclose(form("softmax", 6)(q, k, v, rate, None), want, atol=1e-6)
+    weights = ((F.elu(q) + 1) @ (F.elu(k) + 1).mT).tril()
+    want = weights / weights.sum(-1, keepdim=True) @ v
+    assert torch.allclose(form("elu + 1", 6)(q, k, v, rate, None), want, atol=1e-5)
+
+
+def test_a_gate_that_stays_open_is_a_plain_sum_and_the_delta_rule_overwrites():
+    q, k, v, _ = inputs(2, 7, 6)
+    unit = [F.normalize(x, dim=-1) for x in (q, k)]
+    want = (unit[0] @ unit[1].mT).tril() @ v
+    assert torch.allclose(form("gate", 6)(q, k, v, torch.ones(2, 7, 1), None), want, atol=1e-5)
+    same = k[:, :1].expand_as(k)
+    out = form("delta rule", 6)(same, same, v, torch.ones(2, 7, 1), None)
+    assert torch.allclose(out, v, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_no_form_looks_ahead_and_a_hidden_token_leaves_no_trace(name):
+    q, k, v, rate = inputs(1, 9, 8)
+    attend = form(name, 8, seed=1)
+    seen = torch.ones(1, 9, dtype=torch.bool)
+    seen[:, 4] = False
+    out = attend(q, k, v, rate, seen)
+    k, v = k.clone(), v.clone()
+    k[:, 4], v[:, 4], k[:, -1], v[:, -1] = 2, 3, 1, 5
+    again = attend(q, k, v, rate, seen)
+    assert torch.allclose(out[:, :-1], again[:, :-1], atol=1e-5)
+    assert not torch.allclose(out[:, -1], again[:, -1], atol=1e-2)
+
+
+def test_an_unknown_form_is_named():
+    with pytest.raises(ValueError, match="'cosine'"):
+        form("cosine", 8)
+
+
+@pytest.mark.parametrize("name", [*FORMS, "Linformer"])
+def test_padding_changes_nothing_in_a_mixer(name):
+    torch.manual_seed(0)
+    mixer, x = Mixer(name, 8, causal=name != "Linformer"), torch.randn(2, 6, 8)
+    mask = torch.tensor([[[True] * 6], [[True] * 4 + [False] * 2]])
+    out = mixer(x, mask=mask)
+    x[1, 4:] = 7
+    assert torch.allclose(out[1, :4], mixer(x, mask=mask)[1, :4], atol=1e-5)
+
+
+def test_keys_of_a_text_differ_and_the_newest_value_is_asked_for():
+    draw = torch.Generator().manual_seed(0)
+    which, numbers, at = texts(50, 6, asked=2, keys=9, values=5, times=3, draw=draw)
+    assert which.shape == (50, 6)
+    assert numbers.shape == (50, 3, 6)
+    assert at.shape == (50, 2)
+    assert all(len(set(row)) == 6 for row in which.tolist())
+    assert all(len(set(row)) == 2 for row in at.tolist())
+    keys = torch.eye(9)[which]
+    got = answers(form("delta rule", 9), keys, numbers, at, values=5).argmax(-1)
+    assert torch.equal(got, numbers[:, -1].gather(1, at))
+    summed = answers(form("gate", 9), keys, numbers, at, values=5)  # counts how often each value was written
+    want = F.one_hot(numbers, 5).sum(1).gather(1, at[..., None].expand(-1, -1, 5))
+    assert torch.allclose(summed, want.float(), atol=1e-5)
+
+
+def test_models_side_by_side_do_not_disturb_one_another():
+    task = Recall.of("elu + 1", d=4, pairs=(2, 3), keys=4, values=3, steps=40)
+    (alone,) = task.together([(0.1, 1)])
+    both = task.together([(0.02, 1), (0.1, 0), (0.1, 1)])
+    assert alone.curve == pytest.approx(both[2].curve, abs=1e-6)
+    assert list(alone.extras) == ["2 pairs", "3 pairs", "pairs kept"]
+    assert alone.value == pytest.approx((alone.extras["2 pairs"] + alone.extras["3 pairs"]) / 2)
+
+
+def test_a_run_that_diverged_has_no_value():
+    (lost,) = Recall.of("delta rule", d=4, pairs=(2,), keys=4, values=3, steps=40).together([(1e38, 0)])
+    assert lost.diverged
