@@ -472,3 +472,8 @@ def test_a_mistake_may_give_what_no_reference_gives(make):
     )
     assert judge("test-double", lambda x: x**0.5).message.startswith("The root.")
     assert "Nothing." not in judge("test-double", lambda x: 1 - x**0.5).message
+
+
+@pytest.mark.parametrize("one", [torch.tensor(1.0), np.array(1.0)])
+def test_one_number_is_no_pair(one):
+    assert "should be a tuple of 2, it is a" in difference(one, (1.0, 2.0)).text

@@ -264,7 +264,10 @@ def _mappings(got: Any, want: Mapping, within: Tolerance, place: str) -> Differe
 def _sequences(got: Any, want: Sequence, within: Tolerance, place: str) -> Difference | None:
     if isinstance(got, Tensor | np.ndarray) and _count(got) and got.ndim:
         got = got.tolist()
-    if isinstance(got, str | bytes | Mapping) or not hasattr(got, "__iter__"):
+    single = (
+        isinstance(got, Tensor | np.ndarray) and not got.ndim
+    )  # it says that it can be iterated, and can't
+    if single or isinstance(got, str | bytes | Mapping) or not hasattr(got, "__iter__"):
         return Difference(f"{place} should be {_many(want)}, it is {_named(got)}.")
     got = list(got)
     if len(got) != len(want):
