@@ -5,6 +5,7 @@ import json
 import statistics
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -163,7 +164,13 @@ def test_the_best_epoch_is_kept_and_patience_ends_training():
     assert history.dev[history.best_epoch - 1] == max(history.dev)
     assert evaluate(tagger, SENTENCES[:100]).all / 100 == max(history.dev)
     assert not tagger.training
-    assert history.seconds > 0
+
+
+def test_the_seconds_are_those_between_two_readings_of_the_clock(monkeypatch):
+    readings = iter([100.0, 107.0])
+    monkeypatch.setattr(training, "time", SimpleNamespace(process_time=lambda: next(readings)))
+    history = train(small(), SENTENCES[:20], SENTENCES[:20], epochs=1, seed=0, progress=False)
+    assert history.seconds == 7.0
 
 
 EVERYWHERE = ["none", "learned", "sinusoidal"]
