@@ -262,14 +262,13 @@ def _mappings(got: Any, want: Mapping, within: Tolerance, place: str) -> Differe
 
 
 def _sequences(got: Any, want: Sequence, within: Tolerance, place: str) -> Difference | None:
-    if isinstance(got, Tensor | np.ndarray) and _count(got) and got.ndim:
-        got = got.tolist()
-    single = (
-        isinstance(got, Tensor | np.ndarray) and not got.ndim
-    )  # it says that it can be iterated, and can't
-    if single or isinstance(got, str | bytes | Mapping) or not hasattr(got, "__iter__"):
-        return Difference(f"{place} should be {_many(want)}, it is {_named(got)}.")
-    got = list(got)
+    odd = Difference(f"{place} should be {_many(want)}, it is {_named(got)}.")
+    if isinstance(got, str | bytes | Mapping) or not hasattr(got, "__iter__"):
+        return odd
+    try:
+        got = list(got.tolist() if isinstance(got, Tensor | np.ndarray) else got)
+    except Exception:
+        return odd  # it says that it can be iterated, and can't, such as an array of no dimension
     if len(got) != len(want):
         return _lengths(got, want, place)
     names = getattr(want, "_fields", None)
