@@ -137,6 +137,8 @@ def test_a_gradient_that_is_lost_wrong_or_nan_is_told(make):
 def test_precisions_are_asked_for_and_kept(make):
     make(reference=lambda x: 2 * x, promises=[precisions("float64", "float16")])
     assert "in float64" in judge("test-double", lambda x: 2 * x.float()).message
+    through = judge("test-double", lambda x: (2 * x.float()).to(x.dtype))
+    assert "In single precision all values are right." in through.message
     assert "should keep that dtype, it has float64" in judge("test-double", lambda x: 2 * x.double()).message
     assert judge("test-double", lambda x: (2 * x.double()).to(x.dtype)).status == "right"
 
