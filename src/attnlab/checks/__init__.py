@@ -21,6 +21,8 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     positions_order,
     queries,
     relevance,
+    saturation,
+    scaling,
     sparse,
     sparse_window,
     why,
