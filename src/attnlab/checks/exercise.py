@@ -46,6 +46,7 @@ class Case:
         name: what is special about it, for the message; its sizes if nothing is.
         values: the arguments.
         hint: a sentence that is true of this case and helps whoever fails here first.
+        exact: whether its numbers stay as they are in double precision.
         drawn: whether it came from `draws`: such cases also try precisions and gradients.
     """
 
@@ -53,6 +54,7 @@ class Case:
     values: dict[str, Any]
     hint: str = ""
     drawn: bool = False
+    exact: bool = False
 
     def make(self, dtype: torch.dtype | None = None) -> dict[str, Any]:
         """Make the arguments, floating tensors in `dtype` where one is given."""
@@ -62,7 +64,11 @@ class Case:
             if dtype and floats(value):
                 value = value.to(dtype)
                 # Numbers that single precision does not have: what goes through it on its way is found out.
-                value = value * (1 + 1e-9) if dtype is torch.float64 and isinstance(value, Tensor) else value
+                value = (
+                    value * (1 + 1e-9)
+                    if dtype is torch.float64 and isinstance(value, Tensor) and not self.exact
+                    else value
+                )
             made[name] = value
         return made
 

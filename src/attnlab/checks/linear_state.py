@@ -137,6 +137,7 @@ exercise(
                 lambda q, k, v, gate: _walk(divide="nothing")(q, k, v, gate) / (q @ _walk(divide="nothing")(torch.ones_like(gate), torch.ones_like(gate), k, gate)[..., -1:, :].mT)),
         mistake("It divides by the number of tokens. Divide by the sum of the weights.", _walk(divide="tokens")),
         mistake("It divides by the sum of keys alone. That vector has to meet the query: q · z.", _walk(divide="z")),
+        mistake("The state is read transposed: q·S has its rows along the features of the key.", _walk(transposed=True)),
         mistake("The query is not asked. The state is read with q, and so is the sum of keys.", _walk(asked=False)),
         *(
             mistake("Off by one: token i reads the state before it has written. It may attend to itself.", _walk(early=True, eps=eps))
@@ -161,15 +162,18 @@ def write(state: Tensor, k: Tensor, v: Tensor, beta: float) -> Tensor:
 
 
 def _step(
-    seed: int, m: int, d: int, beta: float, name: str = "", hint: str = "", k: list[float] | None = None
+    seed: int,
+    m: int,
+    d: int,
+    beta: float,
+    name: str = "",
+    hint: str = "",
+    k: list[float] | None = None,
+    dtype: torch.dtype = torch.float32,
 ) -> Case:
     draw = torch.Generator().manual_seed(seed)
-    state, v, key = (
-        torch.randn(m, d, generator=draw),
-        torch.randn(d, generator=draw),
-        torch.randn(m, generator=draw),
-    )
-    key = key / key.norm() if k is None else torch.tensor(k)
+    state, v, key = (torch.randn(*shape, generator=draw, dtype=dtype) for shape in ((m, d), (d,), (m,)))
+    key = key / key.norm() if k is None else torch.tensor(k, dtype=dtype)
     return case(name, hint, state=state, k=key, v=v, beta=beta)  # fmt: skip
 
 
@@ -193,8 +197,10 @@ exercise(
         _step(15, 4, 5, 0.6, "a key along one axis", "All rows but one stay: they belong to keys at right angles.", k=[0.0, 0.0, -1.0, 0.0]),
         _step(16, 2, 9, 0.0, "beta = 0", "Nothing is written, and the state stays."),
         _step(17, 6, 2, 1.5, "beta = 1.5", "Use beta as it is given."),
+        # A key of length 1 in double precision must be made there.
+        _step(18, 7, 4, 0.4, "a state of 7 by 4 in float64", dtype=torch.float64),
     ],
-    promises=[gradient("state", "v"), precisions("float64")],
+    promises=[gradient("state", "v")],
     mistakes=[
         mistake("It adds the value to what is there. Overwriting first takes away what the key holds.", _change(lambda k, v, held, beta, s: beta * torch.outer(k, v))),
         mistake("Wrong sign: this moves the state away from the value.", _change(lambda k, v, held, beta, s: -beta * torch.outer(k, v - held))),

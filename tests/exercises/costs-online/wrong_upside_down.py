@@ -1,12 +1,9 @@
 # expect: The correction is upside down
-import math
-
-
 def online_attention(tiles):
-    largest, powers, total = -math.inf, 0.0, 0.0
+    largest, powers, total = None, 0.0, 0.0
     for s, v in tiles:
-        new = max(largest, s.max().item())
-        correction = torch.tensor(new - largest).exp() if largest > -math.inf else 1.0
+        new = s.max() if largest is None else torch.maximum(largest, s.max())
+        correction = 1.0 if largest is None else (new - largest).exp()
         e = (s - new).exp()
         powers, total, largest = powers * correction + e.sum(), total * correction + e @ v, new
     return total / powers

@@ -1,4 +1,4 @@
-# expect: changed its argument in place
+# expect: it changed its argument state in place
 def write(state, k, v, beta):
     state += beta * torch.outer(k, v - k @ state)
     return state

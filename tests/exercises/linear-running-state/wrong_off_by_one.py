@@ -1,4 +1,4 @@
-# expect: reads the state before it has written
+# expect: row 0 should be [0.42, -0.633, 1.265], it is [0.0, 0.0, 0.0]
 def causal_linear(q, k, v, gate):
     state = torch.zeros(*k.shape[:-2], k.shape[-1], v.shape[-1])
     total, out = torch.zeros_like(k[..., 0, :]), []

@@ -1,4 +1,4 @@
-# expect: The batch is lost
+# expect: should have shape (2, 3, 22, 6), it has (22, 6)
 import torch.nn.functional as F
 from attnlab import scores
 

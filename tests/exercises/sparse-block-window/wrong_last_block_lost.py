@@ -1,4 +1,4 @@
-# expect: The last partial block is lost
+# expect: it has (2, 3, 20, 6)
 import torch.nn.functional as F
 from attnlab import scores
 

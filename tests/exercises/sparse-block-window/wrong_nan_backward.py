@@ -1,4 +1,4 @@
-# expect: backward it gives NaN
+# expect: Backward comes NaN
 import torch.nn.functional as F
 from attnlab import scores
 

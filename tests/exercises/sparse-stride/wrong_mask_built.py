@@ -1,4 +1,4 @@
-# expect: it builds n × n masks
+# expect: it builds tables of n × n numbers
 from attnlab import masks
 
 
