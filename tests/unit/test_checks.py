@@ -390,7 +390,8 @@ def test_the_panel_marks_what_differs_and_escapes(make):
     make(reference=lambda x: 2 * x, cases=[case("<b>", x=torch.tensor([1.0, 2.0]))])
     html = judge("test-double", lambda x: torch.tensor([2.0, 5.0]))._repr_html_()
     assert "&lt;b&gt;" in html
-    assert html.count("<strong>") == 2  # the differing entry, in both rows
+    assert html.count("font-weight: bold") == 2  # the differing entry, in both rows
+    assert "<td" in html.split("differs.")[1]  # the numbers stand in the table alone
     assert html.count("<tr>") == 2
 
 
