@@ -27,7 +27,7 @@ from attnlab.tagging import Tagger, Vocabulary, grammar, train
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS = range(3)
-PARTS = ("width 8", "width 16", "newer value", "tagger, causal", "tagger, both ways")
+PARTS = ("width 16", "newer value", "tagger, causal", "tagger, both ways")
 CENTRES = {
     "softmax": 0.01,
     "elu + 1": 0.16,
