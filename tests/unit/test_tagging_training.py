@@ -82,6 +82,8 @@ def test_every_row_was_swept_with_room_on_both_sides():
         ("attention, learned positions of 0.3", 94.0, 87.5),
         ("attention, relative bias", 94.5, 89.5),
         ("attention, RoPE", 94.5, 90.0),
+        ("two windows of three", 94.5, 90.0),
+        ("two of attention, RoPE, 12 epochs", 94.9, 90.5),
     ],
 )
 def test_the_stored_rows_reach_what_the_design_asks(row, all_, strong):
