@@ -25,7 +25,7 @@ TEST = "en_ewt-ud-test.conllu"
 
 
 def outputs_of_heads(tagger: shipped.ShippedTagger, change: Callable[[int, Tensor], Tensor | None]) -> list:
-    """Hand each layer's (batch, n, heads, d_head) outputs to `change` before they are mixed; return the hooks."""
+    """Hand each layer's (batch, n, heads, d_head) outputs to `change` before mixing; return the hooks."""
     heads = tagger.card["form"]["n_heads"]
 
     def hook(at: int):
@@ -40,7 +40,7 @@ def outputs_of_heads(tagger: shipped.ShippedTagger, change: Callable[[int, Tenso
 
 
 def batches(tagger: shipped.ShippedTagger, sentences: list) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """Stack sentences of one length: their features (batch, n, k), tags (batch, n), places in the list (batch,)."""
+    """Stack sentences of one length: features (batch, n, k), tags (batch, n), places in the list (batch,)."""
     by_length: dict[int, list[int]] = {}
     for at, (words, _) in enumerate(sentences):
         by_length.setdefault(len(words), []).append(at)
