@@ -43,6 +43,7 @@ BIAS_RATE = 10
 """The relative bias learns so many times as fast: Adam moves a number by about the rate a step."""
 
 ATTENTION = {"context": "attention"}
+TWO = {"n_layers": 2}
 
 # Row -> (the row from which it differs in one thing, what it has).
 ROWS: dict[str, tuple[str | None, dict]] = {
@@ -65,6 +66,13 @@ ROWS: dict[str, tuple[str | None, dict]] = {
     "attention, relative bias": ("attention", ATTENTION | {"positions": "relative"}),
     "attention, ALiBi both ways": ("attention", ATTENTION | {"positions": "alibi"}),
     "attention, RoPE": ("attention", ATTENTION | {"positions": "rotary"}),
+    # One more block.
+    "two windows of three": ("window of three", {"context": "window"} | TWO),
+    "two of attention, RoPE": ("attention, RoPE", ATTENTION | {"positions": "rotary"} | TWO),
+    "two of attention, RoPE, 12 epochs": (
+        "two of attention, RoPE",
+        ATTENTION | {"positions": "rotary"} | TWO | {"epochs": 12},
+    ),
 }
 CONTROL = "attention, relative bias, rate of all else"
 """The relative bias once more, its numbers no faster than the weights."""
@@ -116,12 +124,11 @@ def tag(treebank: Treebank, row: str, rate: float, seed: int, *, bias_rate: floa
     """Train the tagger of a row once; the curve is the dev accuracy of each epoch, in per cent."""
     options = dict(ROWS[row][1])
     vocabulary = learn_words(treebank, affixes=options.pop("affixes", True))
+    budget = TRAINING | {"epochs": options.pop("epochs", TRAINING["epochs"])}
     torch.manual_seed(seed)
     tagger = Tagger(vocabulary, **ALIKE | options)
     own = {"bias_lr": bias_rate * rate} if tagger.relative is not None else {}
-    history = train(
-        tagger, treebank.train, treebank.dev, seed=seed, lr=rate, progress=False, **own, **TRAINING
-    )
+    history = train(tagger, treebank.train, treebank.dev, seed=seed, lr=rate, progress=False, **own, **budget)
     test = score(treebank, tagger)
     extras = {
         "all words": test.all,

@@ -1,39 +1,58 @@
-"""Runs every kind of test, two steps at a time, and ends with a table of what passed and how long it took.
+"""Runs every kind of test, as many steps at a time as there are cores, and ends with a table of what passed.
 
-A step's output is shown when it ends, so that two never mix. The long steps start first.
+Each step is one process that keeps one core busy, so that all cores have work to the end: the long steps
+start first, and each notebook is a step. A step's output is shown when it ends, so that two never mix.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import NamedTuple
 
 import dev_setup
 
 ROOT = dev_setup.ROOT
-AT_ONCE = 2
-"""Steps side by side: each uses one core most of the time."""
+AT_ONCE = max(2, min(os.cpu_count() or 2, 8))
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+"""More threads than cores wait for one another."""
+
+
+class Result(NamedTuple):
+    """How a step ended."""
+
+    name: str
+    code: int
+    seconds: float
+    computed: float
+    """Processor seconds, the step's own processes included; 0 where the system does not tell."""
+    output: str
 
 
 def steps() -> dict[str, list[str]]:
     """Name each step and its command: what says most in a moment first, then the long ones, then the rest."""
     python = dev_setup.python()
     pytest = [python, "-m", "pytest", "-q", "--durations=5", "--durations-min=3"]
+    run = "tests/notebooks/test_notebooks.py::test_a_cold_run_gives_the_stored_outputs"
+    notebooks = sorted(path.stem for path in ROOT.glob("chapters/*.ipynb"))
     # node --test takes no folder on every version that we support.
     node_tests = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/widgets/**/*.test.mjs"))
     return {
         "ruff check": [python, "-m", "ruff", "check", "--quiet", "."],
         "ruff format": [python, "-m", "ruff", "format", "--check", "--quiet", "."],
         "book in a browser": [*pytest, "tests/book"],
-        "notebooks": [*pytest, "tests/notebooks"],
-        "unit and doctests": [*pytest, "tests/unit", "src/attnlab", "tests/widgets"],
-        "mutants": [*pytest, "tests/mutants"],
         "exercises": [*pytest, "tests/exercises"],
-        "repository": [*pytest, "tests/test_repository.py"],
-        "address": [python, "scripts/set_address.py", "--check"],
+        "unit and doctests": [*pytest, "tests/unit", "src/attnlab", "tests/widgets"],
+        **{f"notebook {name}": [*pytest, f"{run}[{name}]"] for name in notebooks},
+        "mutants": [*pytest, "tests/mutants"],
+        "notebooks as stored": [*pytest, "tests/notebooks", "-k", "not cold_run"],
+        "repository": [*pytest, "tests/test_repository.py", "tests/test_clocks.py"],
         "figures (node)": ["node", "--test", *node_tests],
+        "address": [python, "scripts/set_address.py", "--check"],
     }
 
 
@@ -42,7 +61,7 @@ def main(only: Sequence[str]) -> int:
     dev_setup.environment()
     if (ROOT / "package.json").exists():
         dev_setup.node_modules()
-    variables = dev_setup.variables() | {"CHROMIUM": dev_setup.browser()}
+    variables = dev_setup.variables() | ONE_THREAD | {"CHROMIUM": dev_setup.browser()}
     chosen = {name: step for name, step in steps().items() if not only or any(word in name for word in only)}
     if not chosen:
         raise dev_setup.SetupError(f"no step is called {' or '.join(only)}; there are: {', '.join(steps())}")
@@ -51,29 +70,38 @@ def main(only: Sequence[str]) -> int:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         running = [pool.submit(_run, name, command, variables) for name, command in chosen.items()]
         for done in as_completed(running):
-            name, code, seconds, output = done.result()
-            print(f"\n── {name}\n{output}", flush=True)
-            results.append((name, code, seconds))
-    print(f"\n{'step':<22}{'':<8}{'s':>6}")
-    for name, code, seconds in results:
-        print(f"{name:<22}{'passed' if code == 0 else 'FAILED':<8}{seconds:>6.1f}")
-    failed = sum(code != 0 for _, code, _ in results)
-    print(f"{'all, side by side':<22}{'':<8}{time.monotonic() - began:>6.1f}\n")
+            results.append(result := done.result())
+            print(f"\n── {result.name}\n{result.output}", flush=True)
+    wide = max(len(result.name) for result in results) + 2
+    print(f"\n{'step':<{wide}}{'':<8}{'s':>7}{'CPU s':>7}")
+    for name, code, seconds, computed, _ in results:
+        print(f"{name:<{wide}}{'FAILED' if code else 'passed':<8}{seconds:>7.1f}{computed:>7.1f}")
+    computed = sum(result.computed for result in results)
+    failed = sum(result.code != 0 for result in results)
+    print(f"{'all, side by side':<{wide}}{'':<8}{time.monotonic() - began:>7.1f}{computed:>7.1f}\n")
     print(f"{len(results) - failed} passed, {failed} failed")
     return int(failed > 0)
 
 
-def _run(name: str, command: list[str], variables: dict[str, str]) -> tuple[str, int, float, str]:
+def _run(name: str, command: list[str], variables: dict[str, str]) -> Result:
     print(f"… {name}", flush=True)
     began = time.monotonic()
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-    )
-    return name, done.returncode, time.monotonic() - began, done.stdout
+    # A file, not a pipe: wait4 is what tells the processor seconds, and it reads nothing.
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        computed = 0.0
+        if hasattr(os, "wait4"):
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            computed = used.ru_utime + used.ru_stime
+        code = process.wait()
+        output.seek(0)
+        text = output.read().decode("utf-8", errors="replace")
+    return Result(name, code, time.monotonic() - began, computed, text)

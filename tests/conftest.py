@@ -1,11 +1,13 @@
 """Settings that every kind of test shares."""
 
+import os
+
 import hypothesis
-import torch
 
 # A slow machine is no failure, and a failure must come back on the next run.
 hypothesis.settings.register_profile("attnlab", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("attnlab")
 
-# The models here are tiny. A second thread would mostly wait for the first, and fight with other tests.
-torch.set_num_threads(1)
+# The models here are tiny. A second thread would mostly wait for the first, and fight with other tests. Said
+# before torch is imported, and in words that the processes hear too which a test starts.
+os.environ["OMP_NUM_THREADS"] = "1"

@@ -2,15 +2,18 @@
 
 import functools
 import http.server
+import itertools
 import json
 import os
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +29,25 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # The network is blocked: no name and no address leads anywhere but to this machine.
+    "--no-proxy-server",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 ]
+PATIENCE = 120_000
+"""Milliseconds that one step may take on a loaded machine; on an idle one nothing waits for them."""
+STANDING = """() => [...document.querySelectorAll("figure.attnlab-figure")].every((figure) =>
+  figure.dataset.mounted && figure.querySelector('[data-part="reset"], [data-part="error"]:not([hidden])'))"""
+OPENED = """() => [...document.querySelectorAll("figure details")].map((details) => details.open)"""
+REST = """(opened) => {
+  document.querySelectorAll("figure details").forEach((details, i) => (details.open = opened[i]));
+  document.activeElement?.blur();
+  scrollTo(0, 0);
+}"""
+NUMBERS = """() => [...document.querySelectorAll("figure.attnlab-figure :is(td, th)")]
+  .map((cell) => cell.textContent)"""
+TOOLS = """() => [...document.querySelectorAll(
+  "figure.attnlab-figure :is(input, [aria-checked], [aria-pressed])")]
+  .map((tool) => [tool.value, tool.checked, tool.ariaChecked, tool.ariaPressed, tool.disabled])"""
 
 
 def toc_pages() -> list[str]:
@@ -41,72 +62,124 @@ def page_of(topic: str) -> str:
     return chapters.find(chapters.read(ROOT), topic).page
 
 
+class Tab:
+    """One tab of the browser: what it shows stays there for the next test that asks for the same."""
+
+    def __init__(self, site, theme):
+        self.name, self.shown, self.starts = "", None, {}
+        self.site, self.page = site, site.context.new_page()
+        self.page.add_init_script(
+            f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
+        )
+        self.page.on("console", self._heard)
+        self.page.on("pageerror", lambda error: site.errors.append(f"{self.name}: {error}"))
+
+    def open(self, name, width, height, address, query=""):
+        self.name, self.shown = name, None
+        size = {"width": width, "height": height}
+        if self.page.viewport_size != size:
+            self.page.set_viewport_size(size)
+        self.page.goto(f"{address}/{name}.html{query}")
+        self.page.evaluate("window.MathJax?.startup?.promise")
+        self.page.wait_for_function(STANDING)
+
+    def show(self, name, width, height, address):
+        wanted = (f"{address}/{name}.html", width, height)
+        if self.shown != wanted or self.page.url.partition("#")[0] != wanted[0]:
+            self.open(name, width, height, address)
+            self.shown = wanted
+
+    def rest(self, opened):
+        """Bring the figures back to where they started, by their own button."""
+        for button in self.page.locator('figure [data-part="reset"]').all():
+            button.click()
+        self.page.mouse.move(0, 0)
+        self.page.evaluate(REST, opened)
+
+    def _heard(self, message):
+        if message.type in ("error", "warning"):
+            self.site.errors.append(f"{self.name}: {message.text}")
+
+
 class Site:
-    """Opens pages of the built book and keeps what must not happen: errors, requests to elsewhere."""
+    """Opens pages of the built book and keeps what must not happen: errors, requests to elsewhere.
+
+    Opening a page takes most of a test's time, so a light tab and a dark one serve all tests. `open` loads a
+    page afresh, `show` only if the tab shows another one; a test that leaves more behind than figures can
+    take back says `open`.
+    """
 
     def __init__(self, browser, address):
         self.browser, self.address = browser, address
         self.errors: list[str] = []
         self.outside: list[str] = []
-        self.sizes: dict[str, int] = {}
-
-    def open(self, name, *, theme="light", width=1280, height=900, address=None, watch=None, **options):
-        """Open a page and wait until its formulas are set and its figures stand."""
-        address = address or self.address
+        self._home = address
+        self._tabs: dict[str, Tab] = {}
         # Without motion nothing fades: what a test sees is what stays.
-        size = {"width": width, "height": height}
-        context = self.browser.new_context(
-            viewport=size,
-            reduced_motion="reduce",
-            permissions=["clipboard-read", "clipboard-write"],
-            **options,
+        self.context = browser.new_context(
+            reduced_motion="reduce", permissions=["clipboard-read", "clipboard-write"]
         )
-        context.add_init_script(
-            f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
-        )
-        context.set_default_timeout(8000)
-        context.route("**/*", lambda route: self._let(route, address))
-        page = context.new_page()
-        page.on("console", lambda message: self._heard(name, message))
-        page.on("pageerror", lambda error: self.errors.append(f"{name}: {error}"))
-        if watch:
-            page.on("requestfinished", lambda request: watch(request.response()))
-        page.goto(f"{address}/{name}.html")
-        page.wait_for_load_state("load")
-        page.evaluate("window.MathJax?.startup?.promise")
-        page.wait_for_function(
-            "[...document.querySelectorAll('figure.attnlab-figure')].every((f) => f.dataset.mounted)"
-        )
-        return page
+        self.context.set_default_timeout(PATIENCE)
+        self.context.on("request", self._asked)
 
-    def _let(self, route, address):
-        url = route.request.url
-        if url.startswith((address, "data:", "blob:")):
-            route.continue_()
-        else:
-            self.outside.append(url)
-            route.abort()
+    def open(self, name, *, theme="light", width=1280, height=900, address=None, query=""):
+        """Load a page and wait until its formulas are set and its figures stand."""
+        tab, self._home = self._tab(theme), address or self.address
+        tab.open(name, width, height, self._home, query)
+        return tab.page
 
-    def _heard(self, name, message):
-        if message.type in ("error", "warning"):
-            self.errors.append(f"{name}: {message.text}")
+    def show(self, name, *, theme="light", width=1280, height=900):
+        """Go to a page as it was opened, in the tab's theme."""
+        tab, self._home = self._tab(theme), self.address
+        tab.show(name, width, height, self._home)
+        return tab.page
+
+    def figures(self, name, *, theme="light", width=1280, height=900):
+        """Go to a page of figures, each in the state in which it opened."""
+        page, tab = self.show(name, theme=theme, width=width, height=height), self._tab(theme)
+        if tab.shown not in tab.starts:
+            tab.starts[tab.shown] = [page.evaluate(what) for what in (OPENED, NUMBERS, TOOLS)]
+            return page
+        opened, numbers, tools = tab.starts[tab.shown]
+        tab.rest(opened)
+        if page.evaluate(NUMBERS) != numbers:
+            self.errors.append(f"{name}: reset does not lead back to the numbers of the start")
+            tab.shown = None
+        elif page.evaluate(TOOLS) != tools:
+            tab.shown = None  # a tool that is set otherwise is no state: reset may leave it
+        return self.show(name, theme=theme, width=width, height=height)
 
     def complaint(self, name, parameter, state) -> str:
         """Follow a link whose state does not fit: return what the figure says of it."""
-        page = self.open(name)
-        page.goto(f"{page.url}?{parameter}={json.dumps(state)}")
+        page = self.open(name, query=f"?{parameter}={quote(json.dumps(state))}")
         message = page.locator(f'#figure-{parameter} [data-part="error"]:not([hidden])').inner_text()
+        self.hear()
         assert self.errors  # the figure also warns on the console, as it should
         self.errors.clear()
         return message
 
+    def hear(self):
+        """Let the tabs say what they have not said yet."""
+        for tab in self._tabs.values():
+            tab.page.evaluate("0")
+
     def assert_clean(self):
         """Fail if any page so far reported an error or asked for something from elsewhere."""
+        self.hear()
         errors, outside = self.errors[:], self.outside[:]
         self.errors.clear()
         self.outside.clear()
         assert errors == []
         assert outside == []
+
+    def _tab(self, theme):
+        if theme not in self._tabs:
+            self._tabs[theme] = Tab(self, theme)
+        return self._tabs[theme]
+
+    def _asked(self, request):
+        if not request.url.startswith((self._home, "data:", "blob:")):
+            self.outside.append(request.url)
 
 
 @pytest.fixture(scope="session")
@@ -127,14 +200,22 @@ def book(tmp_path_factory) -> Path:
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # one connection for all files of a page
+
     def log_message(self, *arguments):
         pass
+
+    def end_headers(self):
+        kept = "max-age=3600" if "/_static/" in self.path else "no-cache"
+        self.send_header("Cache-Control", kept)
+        super().end_headers()
 
 
 @pytest.fixture(scope="session")
 def address(book):
     """Serve the book on this machine."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(book)))
+    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -143,18 +224,33 @@ def address(book):
     server.server_close()
 
 
+@pytest.fixture(scope="session")
+def frame(book) -> tuple[str, str]:
+    """A page of the book around its title, without what figures do not need: formulas, search, navigation."""
+    page = BeautifulSoup((book / f"{toc_pages()[-1]}.html").read_text(encoding="utf-8"), "html.parser")
+    for script in page.find_all("script"):
+        if not any(own in str(script) for own in ("attnlab.js", "book.js", "dataset.theme")):
+            script.decompose()
+    for part in page.select("dialog, header, footer, #pst-primary-sidebar > *, .bd-toc > *, .onlyprint"):
+        part.decompose()
+    article = page.select_one("article.bd-article")
+    article.clear()
+    article.append(BeautifulSoup("<section><h1>Figures</h1>FIGURES</section>", "html.parser"))
+    before, after = str(page).split("FIGURES")
+    return before, after
+
+
+COUNTER = itertools.count()
+
+
 @pytest.fixture(scope="module")
-def page_with(book):
-    """Put figures below the title of a page of the book, whatever the chapters show; return its name."""
-    page = (book / f"{toc_pages()[-1]}.html").read_text(encoding="utf-8")
-    # The title of the article: print has one of its own before it.
-    title = page.index("</h1>", page.index('<article class="bd-article">')) + len("</h1>")
+def page_with(book, frame):
+    """Put figures on a light page of their own, whatever the chapters show; return its name."""
     made = []
 
     def make(*figures: str) -> str:
-        made.append(f"chapters/bench_{len(made)}")
-        text = page[:title] + "".join(figures) + page[title:]
-        (book / f"{made[-1]}.html").write_text(text, encoding="utf-8")
+        made.append(f"chapters/bench_{next(COUNTER)}")  # no tab has seen this page
+        (book / f"{made[-1]}.html").write_text("".join(figures).join(frame), encoding="utf-8")
         return made[-1]
 
     yield make
@@ -162,21 +258,35 @@ def page_with(book):
         (book / f"{name}.html").unlink()
 
 
+@pytest.fixture(scope="module")
+def figures_of(book, page_with):
+    """Put the figures of a chapter, as its page has them, on a light page; return its name."""
+
+    def make(name: str) -> str:
+        page = BeautifulSoup((book / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+        return page_with(*map(str, page.select("figure.attnlab-figure")))
+
+    return make
+
+
 @pytest.fixture(scope="session")
 def browser():
     """Start Chromium: the one that the set-up found, or Playwright's own."""
     path = os.environ.get("CHROMIUM") or dev_setup.browser()
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        started = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=PATIENCE)
         yield started
         started.close()
 
 
+@pytest.fixture(scope="session")
+def tabs(browser, address):
+    """Open the tabs that all tests share."""
+    return Site(browser, address)
+
+
 @pytest.fixture
-def site(browser, address):
+def site(tabs):
     """Open pages; whatever the test was about, no page may err or reach out."""
-    opened = Site(browser, address)
-    yield opened
-    for context in browser.contexts:
-        context.close()
-    opened.assert_clean()
+    yield tabs
+    tabs.assert_clean()

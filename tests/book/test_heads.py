@@ -11,9 +11,14 @@ from .reader import SIDEWAYS, choose, copied, drag, figure, middle, press, run_c
 PAGE = page_of("multi_head")
 
 
+@pytest.fixture(scope="module")
+def bench(figures_of):
+    return figures_of(PAGE)
+
+
 @pytest.fixture
-def part(site):
-    return figure(site.open(PAGE), "heads")
+def part(site, bench):
+    return figure(site.figures(bench), "heads")
 
 
 def assert_shows(part, **state):
@@ -41,7 +46,8 @@ def assert_shows(part, **state):
     assert part.locator('[data-part="error"]').is_hidden()
 
 
-def test_it_starts_as_python_says(part):
+def test_it_starts_as_python_says(site, bench):
+    part = figure(site.open(bench), "heads")
     assert_shows(part)
     assert "Multi-head: 8 query heads" in says(part)
 
@@ -103,15 +109,14 @@ def test_copied_code_prints_the_same_numbers(part):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(site, theme):
-    page = site.open(PAGE, theme=theme)
+def test_axe_finds_nothing(site, bench, theme):
+    page = site.figures(bench, theme=theme)
     part = figure(page, "heads")
     choose(part, "kv", 1)
-    page.wait_for_timeout(300)
     assert violations(page) == []
 
 
-def test_a_phone_does_not_scroll_sideways(site):
-    page = site.open(PAGE, width=320, height=640)
+def test_a_phone_does_not_scroll_sideways(site, bench):
+    page = site.figures(bench, width=320, height=640)
     figure(page, "heads")
     assert page.evaluate(SIDEWAYS) == []

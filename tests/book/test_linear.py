@@ -18,7 +18,7 @@ def bench(page_with):
 
 @pytest.fixture
 def part(site, bench):
-    return figure(site.open(bench), "linear")
+    return figure(site.figures(bench), "linear")
 
 
 def assert_shows(part, expected):
@@ -31,7 +31,8 @@ def assert_shows(part, expected):
     assert part.locator('[data-part="error"]').is_hidden()
 
 
-def test_it_starts_as_python_says(part):
+def test_it_starts_as_python_says(site, bench):
+    part = figure(site.open(bench), "linear")
     assert_shows(part, ours())
     assert "Both brackets agree to 1e-12" in says(part)
 
@@ -98,7 +99,7 @@ def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, mess
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
-    page = site.open(bench, theme=theme, width=320, height=700)
+    page = site.figures(bench, theme=theme, width=320, height=700)
     part = figure(page, "linear")
     choose(part, "order", "scores")
     assert violations(page) == []

@@ -16,9 +16,14 @@ def lookup(**changes):
     return SoftLookup(**({"values": VALUES, "names": NAMES, "query": (1.0, 0.5)} | changes))
 
 
+@pytest.fixture(scope="module")
+def bench(figures_of):
+    return figures_of(PAGE)
+
+
 @pytest.fixture
-def part(site):
-    return figure(site.open(PAGE), "lookup")
+def part(site, bench):
+    return figure(site.figures(bench), "lookup")
 
 
 def assert_looked_up(part, expected):
@@ -34,7 +39,8 @@ def assert_looked_up(part, expected):
     assert [number(cell) for cell in rows["output"][:2]] == pytest.approx(expected.output.tolist(), abs=6e-5)
 
 
-def test_it_starts_as_python_says(part):
+def test_it_starts_as_python_says(site, bench):
+    part = figure(site.open(bench), "lookup")
     assert_looked_up(part, lookup())
     assert "inside the hull" in says(part)
 
@@ -88,9 +94,8 @@ def test_copied_code_prints_the_same_output(part, weights):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(site, theme):
-    page = site.open(PAGE, theme=theme)
+def test_axe_finds_nothing(site, bench, theme):
+    page = site.figures(bench, theme=theme)
     part = figure(page, "lookup")
     choose(part, "weigh", "relu")
-    page.wait_for_timeout(300)
     assert violations(page) == []

@@ -19,9 +19,14 @@ def painter(**changes):
     return MaskPainter(X, NAMES, **({"nudged": 5} | changes))
 
 
+@pytest.fixture(scope="module")
+def bench(figures_of):
+    return figures_of(PAGE)
+
+
 @pytest.fixture
-def part(site):
-    return figure(site.open(PAGE), "masks")
+def part(site, bench):
+    return figure(site.figures(bench), "masks")
 
 
 def cell(part, i, j):
@@ -55,7 +60,8 @@ def assert_shows(part, expected):
     assert pressed == [x for row in expected.mask for x in row]
 
 
-def test_it_starts_causal_and_only_the_nudged_token_moves(part):
+def test_it_starts_causal_and_only_the_nudged_token_moves(site, bench):
+    part = figure(site.open(bench), "masks")
     assert_shows(part, painter())
     assert "No output depends on a token that its row hides. No output looks ahead." in says(part)
     assert "Nudging token 6 (.) moves output 6." in says(part)
@@ -164,8 +170,8 @@ def test_the_saved_drawing_holds_every_weight(part):
     assert text.count(">−∞</text>") == 15
 
 
-def test_320_pixels_hold_the_whole_mask(site):
-    page = site.open(PAGE, width=320)
+def test_320_pixels_hold_the_whole_mask(site, bench):
+    page = site.figures(bench, width=320)
     part = figure(page, "masks")
     assert page.evaluate(SIDEWAYS) == []
     box = cell(part, 0, 5).bounding_box()
@@ -184,10 +190,9 @@ def test_320_pixels_hold_the_whole_mask(site):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(site, theme):
-    page = site.open(PAGE, theme=theme)
+def test_axe_finds_nothing(site, bench, theme):
+    page = site.figures(bench, theme=theme)
     part = figure(page, "masks")
     part.locator('[data-part="late"]').check()
     part.locator("details summary").click()
-    page.wait_for_timeout(300)
     assert violations(page) == []

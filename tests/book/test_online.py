@@ -37,7 +37,7 @@ def bench(page_with):
 
 @pytest.fixture
 def part(site, bench):
-    return figure(site.open(bench), "online")
+    return figure(site.figures(bench), "online")
 
 
 def assert_shows(part, expected):
@@ -46,7 +46,8 @@ def assert_shows(part, expected):
     assert part.locator('[data-part="error"]').is_hidden()
 
 
-def test_it_starts_as_python_says(part):
+def test_it_starts_as_python_says(site, bench):
+    part = figure(site.open(bench), "online")
     assert_shows(part, ours())
     assert "They differ by less than 1e-12" in says(part)
     assert "holds 16,777,216 numbers" in part.locator('[data-part="memory"]').inner_text()
@@ -113,7 +114,7 @@ def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, mess
 
 
 def test_numbers_too_small_for_four_decimals_are_written_as_python_writes_them(site, bench):
-    page = site.open(bench)
+    page = site.figures(bench)
     values = [-0.0002, 0.0003, -0.0001, 0.0, 0.0005, -0.0004, 0.0, -0.0002]
     page.goto(f"{page.url}?online={json.dumps({'values': values, 'tile': 1, 'step': 8})}")
     part = figure(page, "online")
@@ -122,7 +123,7 @@ def test_numbers_too_small_for_four_decimals_are_written_as_python_writes_them(s
 
 
 def test_on_a_phone_the_scores_can_be_read_and_stay_apart(site, bench):
-    part = figure(site.open(bench, width=320, height=700), "online")
+    part = figure(site.figures(bench, width=320, height=700), "online")
     boxes = [box.bounding_box() for box in part.locator('[data-part="handle"] text:nth-of-type(1)').all()]
     assert len(boxes) == len(SCORES)
     assert min(box["height"] for box in boxes) >= 9
@@ -131,7 +132,7 @@ def test_on_a_phone_the_scores_can_be_read_and_stay_apart(site, bench):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
-    page = site.open(bench, theme=theme, width=320, height=700)
+    page = site.figures(bench, theme=theme, width=320, height=700)
     part = figure(page, "online")
     choose(part, "shift", "1000")
     assert violations(page) == []

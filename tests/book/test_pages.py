@@ -5,14 +5,16 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from bs4 import BeautifulSoup
 
 from .conftest import ROOT, toc_pages
+from .reader import parsed
 
 
 @lru_cache
-def soup(path: Path) -> BeautifulSoup:
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+def places(path: Path) -> set[str]:
+    """Where a link into the page may lead."""
+    named = [a["name"] for a in parsed(path).find_all("a", attrs={"name": True})]
+    return {element["id"] for element in parsed(path).find_all(id=True)} | set(named)
 
 
 def all_pages(book: Path) -> list[Path]:
@@ -26,7 +28,7 @@ def test_every_page_of_the_contents_is_there(book):
 def test_links_and_anchors_resolve(book):
     broken, checked = [], 0
     for page in all_pages(book):
-        for link in soup(page).find_all("a", href=True):
+        for link in parsed(page).find_all("a", href=True):
             parts = urlsplit(link["href"])
             if parts.scheme or parts.netloc:
                 continue
@@ -34,26 +36,24 @@ def test_links_and_anchors_resolve(book):
             target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
             if not target.is_file():
                 broken.append(f"{page.name} → {link['href']}")
-            elif parts.fragment and target.suffix == ".html":
-                name = unquote(parts.fragment)
-                if not soup(target).find(attrs={"id": name}) and not soup(target).find(
-                    "a", attrs={"name": name}
-                ):
-                    broken.append(f"{page.name} → {link['href']} (no such place in the page)")
+            elif (
+                parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in places(target)
+            ):
+                broken.append(f"{page.name} → {link['href']} (no such place in the page)")
     assert checked > 100
     assert broken == []
 
 
 def test_every_picture_says_what_it_shows(book):
     for page in all_pages(book):
-        for image in soup(page).find_all("img"):
+        for image in parsed(page).find_all("img"):
             assert image.get("alt") is not None, f"{page.name}: {image}"
             if image.find_parent("article"):
                 assert image["alt"].strip(), f"{page.name}: {image}"
-        for plot in soup(page).select("figure.attnlab-plot svg"):
+        for plot in parsed(page).select("figure.attnlab-plot svg"):
             assert plot.get("role") == "img", page.name
             assert len(plot.get("aria-label", "")) > 20, page.name
-        for figure in soup(page).select("figure.attnlab-figure"):
+        for figure in parsed(page).select("figure.attnlab-figure"):
             assert figure.find("table"), f"{page.name}: a figure without the table of its numbers"
             assert figure.find("figcaption"), f"{page.name}: a figure without a caption"
 
@@ -61,7 +61,7 @@ def test_every_picture_says_what_it_shows(book):
 @pytest.mark.parametrize("unwanted", ["thebe", "require", "fontawesome.js", "html-manager", "://"])
 def test_pages_load_no_script_that_reaches_out(book, unwanted):
     for page in all_pages(book):
-        scripts = [script["src"] for script in soup(page).find_all("script", src=True)]
+        scripts = [script["src"] for script in parsed(page).find_all("script", src=True)]
         assert scripts or page.parent == book
         assert [source for source in scripts if unwanted in source] == [], page.name
 
@@ -75,7 +75,7 @@ def test_pages_load_nothing_from_elsewhere(book):
             ("source", "src"),
             ("link", "href"),
         ):
-            for element in soup(page).find_all(tag, attrs={attribute: True}):
+            for element in parsed(page).find_all(tag, attrs={attribute: True}):
                 assert "//" not in element[attribute], f"{page.name}: {element}"
     for sheet in (book / "_static").rglob("*.css"):
         assert "@import url(http" not in sheet.read_text(encoding="utf-8"), sheet

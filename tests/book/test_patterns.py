@@ -18,7 +18,7 @@ def bench(page_with):
 
 @pytest.fixture
 def part(site, bench):
-    return figure(site.open(bench), "patterns")
+    return figure(site.figures(bench), "patterns")
 
 
 def assert_shows(part, expected):
@@ -33,7 +33,8 @@ def assert_shows(part, expected):
     assert part.locator('[data-part="error"]').is_hidden()
 
 
-def test_it_starts_as_python_says(part):
+def test_it_starts_as_python_says(site, bench):
+    part = figure(site.open(bench), "patterns")
     assert_shows(part, ours())
     assert "Everyone is reached after 2" in says(part)
 
@@ -102,7 +103,7 @@ def test_the_row_of_the_chosen_depth_is_marked(part):
 
 
 def test_on_a_phone_the_sliders_have_room_and_the_table_is_whole(site, bench):
-    part = figure(site.open(bench, width=320, height=700), "patterns")
+    part = figure(site.figures(bench, width=320, height=700), "patterns")
     choose(part, "causal", "no")
     for name in ("width", "depth", "query"):
         assert part.locator(f'[data-part="{name}"]').bounding_box()["width"] > 120
@@ -130,7 +131,7 @@ def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, mess
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
-    page = site.open(bench, theme=theme, width=320, height=700)
+    page = site.figures(bench, theme=theme, width=320, height=700)
     part = figure(page, "patterns")
     choose(part, "kind", "mixed")
     assert violations(page) == []

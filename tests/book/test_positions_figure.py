@@ -25,10 +25,15 @@ PAGE = page_of("positional_encoding")
 SCHEMES = ["none", "sinusoidal", "learned", "rotary", "alibi", "relative"]
 
 
+@pytest.fixture(scope="module")
+def bench(figures_of):
+    return figures_of(PAGE)
+
+
 @pytest.fixture
-def part(site):
+def part(site, bench):
     """The first of the page's two figures of this kind, the one without positions."""
-    return figure(site.open(PAGE), "positions")
+    return figure(site.figures(bench), "positions")
 
 
 def order(part):
@@ -55,7 +60,8 @@ def assert_shown(part, expected):
             assert cells[1] == ""
 
 
-def test_it_starts_as_python_says_and_the_two_saws_are_one(part):
+def test_it_starts_as_python_says_and_the_two_saws_are_one(site, bench):
+    part = figure(site.open(bench), "positions")
     assert_shown(part, PositionsLab())
     assert "saw₁ and saw₂ get the same output" in says(part)
 
@@ -146,23 +152,22 @@ def test_the_saved_drawing_stands_alone(part):
     assert "saw₁ = saw₂" in saved(part)
 
 
-def test_a_broken_link_shows_an_error_and_no_blank(site):
-    assert "scheme must be one of none, sinusoidal" in site.complaint(PAGE, "positions", {"scheme": "clock"})
+def test_a_broken_link_shows_an_error_and_no_blank(site, bench):
+    assert "scheme must be one of none, sinusoidal" in site.complaint(bench, "positions", {"scheme": "clock"})
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(site, theme):
-    page = site.open(PAGE, theme=theme)
+def test_axe_finds_nothing(site, bench, theme):
+    page = site.figures(bench, theme=theme)
     part = figure(page, "positions")
     choose(part, "scheme", "sinusoidal")
     part.locator("summary").click()
     part.locator('[data-part="token"]').nth(1).click()
-    page.wait_for_timeout(200)
     assert violations(page) == []
 
 
-def test_a_phone_shows_it_whole_with_room_for_a_thumb(site):
-    page = site.open(PAGE, width=320, height=700)
+def test_a_phone_shows_it_whole_with_room_for_a_thumb(site, bench):
+    page = site.figures(bench, width=320, height=700)
     part = figure(page, "positions")
     for scheme in ("sinusoidal", "rotary"):
         choose(part, "scheme", scheme)

@@ -39,7 +39,7 @@ def bench(page_with):
 
 @pytest.fixture
 def part(site, bench):
-    return figure(site.open(bench), "saturation", 1)
+    return figure(site.figures(bench), "saturation", 1)
 
 
 def assert_shows(part, expected):
@@ -101,7 +101,7 @@ def test_a_drag_moves_a_score(part):
 
 
 def test_new_samples_are_those_of_the_next_seed_and_can_be_changed(site, bench):
-    part = figure(site.open(bench), "saturation", 0)
+    part = figure(site.figures(bench), "saturation", 0)
     part.locator('[data-part="draw"]').click()
     expected = Saturation(d_k=256, scaled=False, seed=1)
     assert_shows(part, expected)
@@ -139,7 +139,7 @@ def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, mess
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
-    page = site.open(bench, theme=theme, width=320, height=700)
+    page = site.figures(bench, theme=theme, width=320, height=700)
     part = figure(page, "saturation", 1)
     choose(part, "scale", "off")
     handle(part, 1).focus()

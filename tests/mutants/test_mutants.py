@@ -26,6 +26,6 @@ def test_a_mutant_is_caught(name):
 
 
 def test_the_copy_is_what_is_tested_and_passes_unbroken():
-    assert mutants.survives(None, "unit/test_masks.py")
-    broken = next(mutant for mutant in mutants.MUTANTS if mutant.tests == "unit/test_masks.py")
+    assert mutants.survives(None, "unit/test_cache.py")
+    broken = next(mutant for mutant in mutants.MUTANTS if mutant.tests == "unit/test_cache.py")
     assert not mutants.survives(broken, broken.tests)

@@ -5,6 +5,7 @@ import json
 import statistics
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -81,6 +82,8 @@ def test_every_row_was_swept_with_room_on_both_sides():
         ("attention, learned positions of 0.3", 94.0, 87.5),
         ("attention, relative bias", 94.5, 89.5),
         ("attention, RoPE", 94.5, 90.0),
+        ("two windows of three", 94.5, 90.0),
+        ("two of attention, RoPE, 12 epochs", 94.9, 90.5),
     ],
 )
 def test_the_stored_rows_reach_what_the_design_asks(row, all_, strong):
@@ -163,7 +166,13 @@ def test_the_best_epoch_is_kept_and_patience_ends_training():
     assert history.dev[history.best_epoch - 1] == max(history.dev)
     assert evaluate(tagger, SENTENCES[:100]).all / 100 == max(history.dev)
     assert not tagger.training
-    assert history.seconds > 0
+
+
+def test_the_seconds_are_those_between_two_readings_of_the_clock(monkeypatch):
+    readings = iter([100.0, 107.0])
+    monkeypatch.setattr(training, "time", SimpleNamespace(process_time=lambda: next(readings)))
+    history = train(small(), SENTENCES[:20], SENTENCES[:20], epochs=1, seed=0, progress=False)
+    assert history.seconds == 7.0
 
 
 EVERYWHERE = ["none", "learned", "sinusoidal"]

@@ -115,9 +115,10 @@ def _hidden(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _shifted(scores: Tensor, mask: Tensor) -> Tensor:
-    """Scores less the largest visible one of their row."""
-    largest = _hidden(scores, mask).amax(-1, keepdim=True)
-    return scores - largest.masked_fill(largest == -math.inf, 0.0)
+    """Visible scores less the largest of their row; minus infinity where hidden."""
+    hidden = _hidden(scores, mask)
+    largest = hidden.amax(-1, keepdim=True)
+    return hidden - largest.masked_fill(largest == -math.inf, 0.0)
 
 
 exercise(

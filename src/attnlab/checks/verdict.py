@@ -8,6 +8,8 @@ from typing import Literal
 
 MARKS = {"right": "✓", "wrong": "✗", "not yet": "○"}
 COLOURS = {"right": "#2e8b57", "wrong": "#d1495b", "not yet": "#8a8a8a"}
+MARKED = f"; font-weight: bold; border-bottom: 2px solid {COLOURS['wrong']}"
+"""How an entry that differs is drawn: by weight and a line, not by colour alone."""
 
 
 @dataclass(frozen=True)
@@ -39,32 +41,32 @@ class Verdict:
         return f"{MARKS[self.status]} {self.message}"
 
     def _repr_html_(self) -> str:
-        """Draw the panel; its colours hold on light and dark pages, and a mark stands beside each colour."""
-        colour = COLOURS[self.status]
+        """Draw the panel. A mark stands beside the colour; the text keeps the page's own, light or dark."""
+        message = self.message
+        table = self._table()
+        if table:  # it says the same numbers, and marks them
+            numbers = f" should be [{', '.join(self.want)}], it is [{', '.join(self.got)}]."
+            message = message.replace(numbers, " differs.")
         return (
-            f'<div class="attnlab-verdict" role="status" style="border-left: 4px solid {colour}; padding: 0.4em 0.8em; '
-            f'margin: 0.4em 0; overflow-x: auto"><strong style="color: {colour}">{MARKS[self.status]}</strong> '
-            f"{escape(self.message)}{self._table(colour)}</div>"
+            f'<div class="attnlab-verdict" style="border-left: 4px solid {COLOURS[self.status]}; '
+            f'padding: 0.4em 0.8em; margin: 0.4em 0; overflow-x: auto"><strong>{MARKS[self.status]}</strong> '
+            f"{escape(message)}{table}</div>"
         )
 
-    def _table(self, colour: str) -> str:
+    def _table(self) -> str:
         if len(self.want) < 2:
             return ""
         rows = []
         for name, numbers in (("should be", self.want), ("is", self.got)):
             cells = "".join(
-                f'<td style="padding: 0 0.6em; text-align: right{_marked(colour) if wrong else ""}">'
-                f"{'<strong>' if wrong else ''}{escape(number)}{'</strong>' if wrong else ''}</td>"
+                f'<td style="padding: 0 0.6em; text-align: right{MARKED if wrong else ""}">{escape(number)}</td>'
                 for number, wrong in zip(numbers, self.off, strict=True)
             )
             rows.append(
-                f'<tr><th scope="row" style="padding-right: 0.6em; text-align: left">{name}</th>{cells}</tr>'
+                f'<tr><th scope="row" style="padding-right: 0.6em; text-align: left; white-space: nowrap">{name}</th>'
+                f"{cells}</tr>"
             )
         return f'<table style="margin: 0.4em 0 0; border-collapse: collapse">{"".join(rows)}</table>'
-
-
-def _marked(colour: str) -> str:
-    return f"; border-bottom: 2px solid {colour}"
 
 
 def show(verdict: Verdict) -> None:
