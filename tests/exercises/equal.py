@@ -57,6 +57,21 @@ EQUAL: dict[str, dict[str, str]] = {
     "relevance-sparsemax": {
         "stay = (ordered >= thresholds).sum(-1, keepdim=True)": "a score at its threshold leaves it where it is",
     },
+    "saturation-predict": {
+        "return max(math.log(n) - (spread / temperature) ** 2 / 2, 0.0)": "The larger of two numbers, in either order.",
+    },
+    "saturation-stable-softmax": {
+        "e = (scores - top.masked_fill(top == -torch.inf, 1)).exp()": "−inf less any finite number is −inf.",
+        "e = (scores - top.masked_fill(top == -torch.inf, -1)).exp()": "−inf less any finite number is −inf.",
+    },
+    "saturation-limits": {
+        "return (math.log(info.tiny * info.eps), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
+        "return (math.log(info.tiny * info.eps / 1), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
+    },
+    "scaling-unit-scores": {
+        "s = x @ w_q @ (x @ w_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
+        "d_model, d_k = w_k.shape": "Both projections have one shape.",
+    },
     "relevance-lookup": {
         "return (keys @ query).softmax(-1) @ values": "the scores of one query have one axis",
     },
@@ -69,6 +84,10 @@ LEADING: dict[str, dict[int, int]] = {
     "positions-rope": {0: 2, 1: 2, 2: 2},
     "positions-sinusoids": {0: 2},
     "queries-self-attention": {0: 2},
+    "saturation-backward": {0: 1, 1: 1},
+    "saturation-jacobian": {0: 1},
+    "saturation-stable-softmax": {0: 1},
+    "scaling-unit-scores": {0: 2},
     "why-bag": {0: 2},
     "why-mixture": {0: 2, 1: 2},
 }

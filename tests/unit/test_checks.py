@@ -137,6 +137,8 @@ def test_a_gradient_that_is_lost_wrong_or_nan_is_told(make):
 def test_precisions_are_asked_for_and_kept(make):
     make(reference=lambda x: 2 * x, promises=[precisions("float64", "float16")])
     assert "in float64" in judge("test-double", lambda x: 2 * x.float()).message
+    through = judge("test-double", lambda x: (2 * x.float()).to(x.dtype))
+    assert "In single precision all values are right." in through.message
     assert "should keep that dtype, it has float64" in judge("test-double", lambda x: 2 * x.double()).message
     assert judge("test-double", lambda x: (2 * x.double()).to(x.dtype)).status == "right"
 
@@ -428,3 +430,53 @@ def test_a_file_of_somebody_elses_is_left_alone(tmp_path):
         report(path)
     assert path.read_text() == "my notes"
     assert [p.name for p in tmp_path.iterdir()] == ["notes.json"]
+
+
+def test_an_operation_that_is_promised_away_is_found_however_it_is_called(make):
+    message = "it calls a softmax of torch."
+    make(reference=lambda x: x.softmax(-1), promises=[without(message, "_softmax")])
+    for answer in (lambda x: x.softmax(-1), lambda x: torch.nn.functional.softmax(x, -1)):
+        verdict = judge("test-double", answer)
+        assert verdict.status == "wrong"
+        assert message in verdict.message
+    assert judge("test-double", lambda x: x.exp() / x.exp().sum(-1, keepdim=True)).status == "right"
+
+
+def test_a_case_is_not_tried_in_a_precision_that_cannot_hold_it(make):
+    make(
+        reference=lambda x: 1 * x,
+        cases=[case("large", x=torch.tensor([1e20])), case("small", x=torch.tensor([1.0, -torch.inf]))],
+        promises=[precisions("float16")],
+    )
+    tried = [str(trial) for trial in engine.trials(EXERCISES["test-double"])]
+    assert tried == ["large", "small", "small, in float16"]
+
+
+def test_what_only_a_first_call_takes_is_not_counted_as_work(make):
+    make(reference=lambda x: 2 * x, promises=at_most("it is too much.", bytes=lambda x: 100_000))
+    kept = []
+
+    def once(x):
+        kept.extend(range(0 if kept else 100_000))
+        return x + x
+
+    def always(x):
+        return x + x if list(range(100_000)) else None
+
+    assert judge("test-double", once).status == "right"
+    assert "it is too much. (It took" in judge("test-double", always).message
+
+
+def test_a_mistake_may_give_what_no_reference_gives(make):
+    make(
+        reference=lambda x: x**2,
+        cases=[case("4", x=4.0), case("-4", x=-4.0)],
+        mistakes=[mistake("The root.", lambda x: x**0.5), mistake("Nothing.", lambda x: None)],
+    )
+    assert judge("test-double", lambda x: x**0.5).message.startswith("The root.")
+    assert "Nothing." not in judge("test-double", lambda x: 1 - x**0.5).message
+
+
+@pytest.mark.parametrize("one", [torch.tensor(1.0), np.array(1.0)])
+def test_one_number_is_no_pair(one):
+    assert "should be a tuple of 2, it is a" in difference(one, (1.0, 2.0)).text

@@ -17,6 +17,8 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     positions_order,
     queries,
     relevance,
+    saturation,
+    scaling,
     why,
 )
 from attnlab.checks.engine import judge

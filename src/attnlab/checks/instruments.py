@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tracemalloc
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any
@@ -27,6 +28,7 @@ class Work(TorchDispatchMode):
         made: numbers of all tensors that were made, one after the other.
         held: numbers of all tensors that were alive at once, at the worst moment.
         bytes: the largest number of bytes that Python and NumPy objects took at once (torch's are not in it).
+        calls: how often each of torch's operations ran, by the name that torch dispatches it by.
 
     >>> with Work() as work:
     ...     _ = (torch.ones(4, 1) * torch.ones(1, 4)).sum()
@@ -37,6 +39,7 @@ class Work(TorchDispatchMode):
     def __init__(self) -> None:
         super().__init__()
         self.largest = self.made = self.held = self.bytes = 0
+        self.calls: Counter[str] = Counter()
         self._alive: list[tuple[StorageWeakRef, int]] = []
         self._seen: set[int] = set()
 
@@ -61,6 +64,7 @@ class Work(TorchDispatchMode):
         self._alive.clear()
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.calls[function.overloadpacket.__name__] += 1
         out = function(*args, **(kwargs or {}))
         for tensor in tree_leaves(out):
             if isinstance(tensor, Tensor) and tensor.layout is torch.strided and tensor.device.type != "meta":

@@ -115,9 +115,10 @@ def _hidden(scores: Tensor, mask: Tensor) -> Tensor:
 
 
 def _shifted(scores: Tensor, mask: Tensor) -> Tensor:
-    """Scores less the largest visible one of their row."""
-    largest = _hidden(scores, mask).amax(-1, keepdim=True)
-    return scores - largest.masked_fill(largest == -math.inf, 0.0)
+    """Visible scores less the largest of their row; minus infinity where hidden."""
+    hidden = _hidden(scores, mask)
+    largest = hidden.amax(-1, keepdim=True)
+    return hidden - largest.masked_fill(largest == -math.inf, 0.0)
 
 
 exercise(
@@ -162,6 +163,8 @@ exercise(
             )
             for least in (0.0, 1e-6)
         ),
+        mistake("The mask makes no difference: hidden scores get their weight like all others.",
+                lambda scores, mask: scores.softmax(-1)),
         mistake("The mask is inverted: True means may attend.", lambda scores, mask: softmax(scores, ~mask)),
         mistake("The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
                 lambda scores, mask: softmax(scores, mask, dim=-2)),

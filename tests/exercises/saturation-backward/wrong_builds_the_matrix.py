@@ -1,4 +1,4 @@
-# expect: no matrix is needed
+# expect: it builds a matrix
 import torch
 
 

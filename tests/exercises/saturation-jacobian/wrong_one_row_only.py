@@ -1,4 +1,4 @@
-# expect: One row is right, a batch of rows is not. It raised
+# expect: One row is right, a batch of rows is not: diag and outer
 import torch
 
 

@@ -1,4 +1,4 @@
-# expect: For float16 exp is finite up to a score of 11.1
+# expect: Every dtype gets the limits of fp32
 import math
 
 import torch

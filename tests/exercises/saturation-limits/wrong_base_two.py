@@ -1,4 +1,4 @@
-# expect: exponent to base 2
+# expect: Those are exponents to base 2
 import math
 
 import torch

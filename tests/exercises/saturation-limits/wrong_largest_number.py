@@ -1,4 +1,4 @@
-# expect: That is the largest number itself
+# expect: Those are the smallest and the largest number themselves
 import torch
 
 

@@ -1,4 +1,4 @@
-# expect: both runs of a pair start from the same seed
+# expect: start from different seeds. Both start from the same one
 def steps(losses, below):
     return next((step for step, loss in enumerate(losses, 1) if loss < below), len(losses))
 

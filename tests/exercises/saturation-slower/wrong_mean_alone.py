@@ -1,4 +1,4 @@
-# expect: one ratio for each of the 3 seeds
+# expect: It returns the mean of the ratios
 def steps(losses, below):
     return next((step for step, loss in enumerate(losses, 1) if loss < below), len(losses))
 

@@ -1,4 +1,4 @@
-# expect: changed its argument in place
+# expect: it changed its argument scores in place
 def softmax(scores):
     scores -= scores.amax(-1, keepdim=True)
     e = scores.exp()

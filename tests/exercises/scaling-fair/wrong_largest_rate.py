@@ -1,4 +1,4 @@
-# expect: it takes the largest rate
+# expect: It takes the largest rate
 def compare(train, d_k, rates):
     best = {}
     for name, divisor in (("√d", d_k**0.5), ("d", d_k), ("nothing", 1)):

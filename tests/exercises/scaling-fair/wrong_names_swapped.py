@@ -1,4 +1,4 @@
-# expect: it reports the share of another divisor
+# expect: The divisors √d and d have changed places
 def compare(train, d_k, rates):
     best = {}
     for name, divisor in (("d", d_k**0.5), ("√d", d_k), ("nothing", 1)):

@@ -1,4 +1,4 @@
-# expect: One rate for all would favour the divisor it suits
+# expect: One rate for all favours the divisor it suits
 def compare(train, d_k, rates):
     best = {}
     rate = max(rates, key=lambda rate: train(d_k**0.5, rate))

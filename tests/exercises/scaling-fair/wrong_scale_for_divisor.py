@@ -1,4 +1,4 @@
-# expect: it trained with the divisor 0.1
+# expect: It passes the scale, such as 1/√d
 def compare(train, d_k, rates):
     best = {}
     for name, divisor in (("√d", d_k**-0.5), ("d", 1 / d_k), ("nothing", 1)):

@@ -1,4 +1,4 @@
-# expect: It changed its argument in place
+# expect: it changed its argument w_q in place
 def unit_weights(x, w_q, w_k):
     d_model, d_k = w_q.shape
     w_q /= d_model**0.5
