@@ -85,7 +85,7 @@ def every() -> list[tuple[Tensor, Tensor, Tensor]]:
 
 @torch.no_grad()
 def exact(tagger: Tagger) -> float:
-    """Return what `expected_accuracy` does, in a fifth of the time: the sentences are encoded once for all."""
+    """Return what `expected_accuracy` does, in a fifth of the time: sentences are encoded once for all."""
     right, asked = 0.0, 0.0
     for words, tags, p in every():
         right += ((tagger(words).argmax(-1) == tags).sum(-1) * p).double().sum().item()
