@@ -18,7 +18,9 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     queries,
     relevance,
     saturation,
+    saturation_precision,
     scaling,
+    scaling_moments,
     why,
 )
 from attnlab.checks.engine import judge
