@@ -25,7 +25,7 @@ TEST = "en_ewt-ud-test.conllu"
 
 
 def outputs_of_heads(tagger: shipped.ShippedTagger, change: Callable[[int, Tensor], Tensor | None]) -> list:
-    """Hand each layer's (1, n, heads, d_head) outputs to `change` before they are mixed; return the hooks."""
+    """Hand each layer's (batch, n, heads, d_head) outputs to `change` before mixing; return the hooks."""
     heads = tagger.card["form"]["n_heads"]
 
     def hook(at: int):
@@ -39,6 +39,23 @@ def outputs_of_heads(tagger: shipped.ShippedTagger, change: Callable[[int, Tenso
     return [mixer.register_forward_pre_hook(hook(at)) for at, mixer in enumerate(mixers)]
 
 
+def batches(tagger: shipped.ShippedTagger, sentences: list) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Stack sentences of one length: features (batch, n, k), tags (batch, n), places in the list (batch,)."""
+    by_length: dict[int, list[int]] = {}
+    for at, (words, _) in enumerate(sentences):
+        by_length.setdefault(len(words), []).append(at)
+    number = {tag: at for at, tag in enumerate(tagger.tags)}
+    return [
+        (
+            torch.stack([tagger.ids(sentences[at][0]) for at in places]),
+            torch.tensor([[number[tag] for tag in sentences[at][1]] for at in places]),
+            torch.tensor(places),
+        )
+        for places in by_length.values()
+    ]
+
+
+@torch.no_grad()
 def means(tagger: shipped.ShippedTagger, sentences: list) -> Tensor:
     """Return what each head gives on average, (layers, heads, d_head)."""
     sums: dict[int, Tensor] = {}
@@ -47,14 +64,15 @@ def means(tagger: shipped.ShippedTagger, sentences: list) -> Tensor:
         sums[at] = sums.get(at, 0) + x.sum((0, 1))
 
     hooks = outputs_of_heads(tagger, watch)
-    for words, _ in sentences:
-        tagger.tag(words)
+    for ids, _, _ in batches(tagger, sentences):
+        tagger.model(ids)
     for hook in hooks:
         hook.remove()
     return torch.stack([sums[at] for at in sorted(sums)]) / sum(len(words) for words, _ in sentences)
 
 
-def right(tagger: shipped.ShippedTagger, sentences: list, filled: dict[tuple[int, int], Tensor]) -> Tensor:
+@torch.no_grad()
+def right(tagger: shipped.ShippedTagger, stacks: list, filled: dict[tuple[int, int], Tensor]) -> Tensor:
     """Count the right tags of each sentence with some heads' outputs replaced."""
 
     def change(at: int, x: Tensor) -> Tensor:
@@ -65,12 +83,12 @@ def right(tagger: shipped.ShippedTagger, sentences: list, filled: dict[tuple[int
         return x
 
     hooks = outputs_of_heads(tagger, change)
-    counts = [
-        sum(a == b for a, b in zip(tagger.tag(words).tags, tags, strict=True)) for words, tags in sentences
-    ]
+    counts = torch.zeros(sum(len(places) for _, _, places in stacks), dtype=torch.float64)
+    for ids, tags, places in stacks:
+        counts[places] = (tagger.model(ids).argmax(-1) == tags).sum(-1).double()
     for hook in hooks:
         hook.remove()
-    return torch.tensor(counts, dtype=torch.float64)
+    return counts
 
 
 def lost(whole: Tensor, less: Tensor, lengths: Tensor) -> dict[str, float]:
@@ -87,22 +105,23 @@ def main() -> None:
     torch.set_num_threads(1)
     treebank, tagger = load_treebank(parser.parse_args().data), shipped.load()
     test = treebank.test
+    stacks = batches(tagger, test)
     shape = (tagger.card["form"]["n_layers"], tagger.card["form"]["n_heads"])
     places = [(layer, head) for layer in range(shape[0]) for head in range(shape[1])]
     average = means(tagger, treebank.dev)
     lengths = torch.tensor([len(tags) for _, tags in test], dtype=torch.float64)
-    whole = right(tagger, test, {})
+    whole = right(tagger, stacks, {})
     fill = {"zero": torch.zeros_like(average), "mean": average}
     without: dict[str, list[list[dict[str, float]]]] = {}
     together = {}
     for how, value in fill.items():
-        found = {at: lost(whole, right(tagger, test, {at: value[at]}), lengths) for at in places}
+        found = {at: lost(whole, right(tagger, stacks, {at: value[at]}), lengths) for at in places}
         without[how] = [[found[layer, head] for head in range(shape[1])] for layer in range(shape[0])]
         worst = max(places, key=lambda at: found[at]["lost"])
         others = {at: value[at] for at in places if at != worst}
         together[how] = {
-            "all": lost(whole, right(tagger, test, {at: value[at] for at in places}), lengths),
-            "all but the worst": lost(whole, right(tagger, test, others), lengths),
+            "all": lost(whole, right(tagger, stacks, {at: value[at] for at in places}), lengths),
+            "all but the worst": lost(whole, right(tagger, stacks, others), lengths),
             "worst": f"{worst[0] + 1}.{worst[1] + 1}",
         }
         print(how, {f"{a + 1}.{b + 1}": round(x["lost"], 2) for (a, b), x in found.items()}, flush=True)

@@ -215,6 +215,22 @@ def test_commands_and_files_that_the_readme_names_exist():
                 assert (ROOT / named).exists(), f"{name}: {named}"
 
 
+def test_make_test_runs_every_test():
+    sys.path.insert(0, str(ROOT / "scripts"))
+    import dev_test
+
+    named = {word.partition("::")[0] for command in dev_test.steps().values() for word in command}
+    missing = [
+        path.relative_to(ROOT)
+        for path in (*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "tests").rglob("*.test.mjs"))
+        if not {str(part.relative_to(ROOT)) for part in (path, *path.parents[: -len(ROOT.parents) - 1])}
+        & named
+    ]
+    assert missing == []
+    steps = " ".join(dev_test.steps())
+    assert [path.stem for path in ROOT.glob("chapters/*.ipynb") if f"notebook {path.stem}" not in steps] == []
+
+
 def test_the_readmes_snippet_runs(capsys):
     (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(compile(snippet, "README.md", "exec"), {})

@@ -163,6 +163,8 @@ exercise(
             )
             for least in (0.0, 1e-6)
         ),
+        mistake("The mask makes no difference: hidden scores get their weight like all others.",
+                lambda scores, mask: scores.softmax(-1)),
         mistake("The mask is inverted: True means may attend.", lambda scores, mask: softmax(scores, ~mask)),
         mistake("The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
                 lambda scores, mask: softmax(scores, mask, dim=-2)),

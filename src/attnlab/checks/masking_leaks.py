@@ -130,8 +130,8 @@ exercise(
                _strays((0, 4, [1], [0, 0, 0, 1]), (1, 3, [0, 0, 0, -1], [1]), (1, 5, [0, 2], [0, 0, -1]), (2, 3, [0, 0, -1], [0, 1])),
                6, 4),
         _leaks("leaks that cancel in a sum",
-               "One adds to one number of an output what it takes from another, one takes from two tokens' numbers with "
-               "opposite signs, one is opposite in two outputs. Take the largest absolute value, one output at a time.",
+               "One adds to a number of an output what it takes from another, one takes two numbers of a token with opposite "
+               "signs, one is opposite in two outputs. Take the largest absolute value, one output at a time.",
                _strays((0, 2, [1], [1, -1]), (1, 3, [1, -1], [0, 1]), (2, 4, [1, 1], [1]), (3, 4, [1, 1], [-1])), 5, 6),
         _leaks("a leak of one part in a thousand",
                "It is faint, and ten thousand times as large as rounding.",

@@ -72,7 +72,7 @@ exercise(
              "It treats all rows alike, so the answer is True. Permute rows (tokens), not columns.",
              f=lambda t: t * torch.arange(1, t.shape[1] + 1), x=_of(6, 3)),
         case("the mean of all rows in place of each",
-             "It gives the same for every order, and so do its permuted rows: that is equivariant as well.",
+             "Its rows are all alike, so permuting them changes nothing: it is equivariant as well as invariant.",
              f=lambda t: t.mean(0, keepdim=True).expand(t.shape), x=_of(8, 2)),
         case("attention with sinusoids added to its tokens",
              "The order matters: f(PX) and P f(X) differ. Try orders that are not the one given, and compare row by row.",
@@ -100,7 +100,7 @@ exercise(
     mistakes=[
         mistake("It says True whatever the function does. If it tries an order, it is the one given: try others.",
                 _asks(orders=lambda n: [torch.arange(n)])),
-        mistake("It tries one order, and one can be unlucky. Try ten.", _asks(orders=lambda n: _orders(n, 1))),
+        mistake("It tries too few orders: one can be unlucky. Try ten.", _asks(orders=lambda n: _orders(n, 1))),
         mistake("It tries one order, turned around. Some functions commute with that and with no other: try ten at random.",
                 _asks(orders=lambda n: [torch.arange(n).flip(0)])),
         mistake("It only rolls the rows. A mean of neighbours on a ring commutes with that: draw orders at random.",
@@ -113,9 +113,10 @@ exercise(
                 _asks(lambda f, x, p: _close(f(x[p]), f(x)) or _close(f(x[p]), f(x)[p]))),
         mistake("It permutes columns. Permute rows (tokens).",
                 lambda f, x: all(_close(f(x[:, p]), f(x)[:, p]) for p in _orders(x.shape[1]))),
-        mistake("The output is permuted the other way: f(x)[order] goes with x[order].",
+        mistake("It says True only where all rows of the output are alike. Take the rows of the output in the very order of the input's: "
+                "f(x)[order] goes with x[order].",
                 _asks(lambda f, x, p: _close(f(x[p]), f(x)[p.argsort()]))),
-        mistake("It compares to the last bit. Sums in another order differ by rounding: compare with a tolerance.",
+        mistake("It allows for too little rounding. Sums in another order differ in the last digits: compare with a tolerance.",
                 _asks(lambda f, x, p: torch.equal(f(x[p]), f(x)[p]))),
         *(
             mistake("The tolerance is too wide. A thousandth is more than rounding.",

@@ -63,8 +63,8 @@ class Again:
             cells += [with_spread(*which.steps(), 0) for which in both] if steps else []
             rows.append([name, f"{row.rate:.2g}", *cells, "yes" if self.agrees(name) else "no"])
         seeds = len(next(iter(self.live.rows.values())).runs)
-        note = f"Here: {seeds} seeds at the stored best rates. To agree is to lie within {self.within:g} "
-        note += "standard errors of the difference."
+        note = f"Here: {seeds} seed{'s' * (seeds > 1)} at the stored best rates. To agree is to lie within "
+        note += f"{self.within:g} standard errors of the difference."
         display(tables.Table(head, rows, about="stored runs beside new ones", note=note))
 
 

@@ -33,7 +33,8 @@ def draw(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     u = torch.randn(n, 2, 1, generator=torch.Generator().manual_seed(seed))
     place = torch.eye(2).expand(n, 2, 2)
     wanted = torch.cat((QUESTIONS[:, :2] @ u, QUESTIONS[:, 2:] @ u), -1)
-    return QUESTIONS.expand(n, 4, 4), torch.cat((u * place, place), -1), wanted
+    tokens = torch.cat((u * place + 0.0, place), -1)  # + 0.0: no minus zeros to look at
+    return QUESTIONS.expand(n, 4, 4), tokens, wanted
 
 
 def bound(tokens: Tensor) -> float:
