@@ -60,9 +60,9 @@ class Case:
         for name, value in self.values.items():
             value = value.make() if isinstance(value, Fresh) else copies(value)
             if dtype and isinstance(value, Tensor) and value.is_floating_point():
-                value = value.to(dtype)
                 # Numbers that single precision does not have: what goes through it on its way is found out.
-                value = value * (1 + 1e-9) if dtype is torch.float64 else value
+                finer = dtype is torch.float64 and value.dtype is not torch.float64
+                value = value.to(dtype) * (1 + 1e-9) if finer else value.to(dtype)
             made[name] = value
         return made
 

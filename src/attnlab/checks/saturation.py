@@ -18,10 +18,8 @@ LEADS = ((), (2,), (3,), (2, 4), (1,), (4, 3))
 
 
 def _weights(s, generator: torch.Generator) -> Tensor:
-    """Rows of weights that sum to exactly one, in single and in double precision: whole numbers over 2²⁰."""
-    parts = (torch.randn(*s.lead, s.n, generator=generator).softmax(-1) * 2**20).round()
-    parts[..., 0] += 2**20 - parts.sum(-1)
-    return parts / 2**20
+    """Rows of weights in double precision, so that they sum to one in that and, rounded, in single precision."""
+    return torch.randn(*s.lead, s.n, generator=generator, dtype=torch.float64).softmax(-1)
 
 
 def jacobian(weights: Tensor) -> Tensor:
@@ -51,7 +49,7 @@ exercise(
         case("a single key", "Nothing can be shifted there.", weights=torch.ones(1)),
         case("a row with all the weight on one key", "Nothing can be shifted there.", weights=torch.tensor([[0.0, 1.0, 0.0]])),
     ],
-    promises=[precisions("float64")],
+    promises=[precisions("float32")],
     mistakes=[
         mistake("Only diag(p) is there. Every score also changes the sum that all weights are divided by.", torch.diag_embed),
         mistake("Only −p pᵀ is there. A score also raises its own exponential: add diag(p).", lambda p: -_outer(p)),
@@ -81,7 +79,7 @@ def backward(weights: Tensor, gradient: Tensor) -> Tensor:
 
 
 def _slopes(s, generator: torch.Generator) -> Tensor:
-    return torch.randn(*s.lead, s.n, generator=generator)
+    return torch.randn(*s.lead, s.n, generator=generator, dtype=torch.float64)
 
 
 NO_MATRIX = "It builds a matrix. Multiply out (diag(p) − p pᵀ) g: none is needed."
@@ -96,7 +94,7 @@ exercise(
         case("a single key", "Its gradient is the mean itself: nothing is left.", weights=torch.ones(3, 1), gradient=torch.tensor([[2.0], [-1.0], [0.5]])),
     ],
     promises=[
-        precisions("float64"),
+        precisions("float32"),
         at_most(NO_MATRIX, largest=lambda weights, gradient: 4 * weights.numel()),
         at_most(NO_MATRIX, bytes=lambda weights, gradient: 60_000 + 150 * weights.numel()),
     ],
