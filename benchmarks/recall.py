@@ -17,17 +17,17 @@ from functools import cache
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from attnlab import results
 from attnlab.experiments import Comparison, Run, around, sweep
 from attnlab.experiments.forms import FORMS, Mixer
 from attnlab.experiments.recall import Recall
 from attnlab.tagging import Tagger, Vocabulary, grammar, train
-from attnlab.tagging.training import expected_accuracy
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS = range(3)
-PARTS = ("width 8", "width 16", "newer value", "tagger, causal", "tagger, both ways")
+PARTS = ("width 16", "newer value", "tagger, causal", "tagger, both ways")
 CENTRES = {
     "softmax": 0.01,
     "elu + 1": 0.16,
@@ -36,6 +36,8 @@ CENTRES = {
     "gate": 0.08,
     "delta rule": 0.16,
 }
+AS_DRAWN = ("softmax", "RFA, gate, 64 features")
+"""What they recall with keys as they were drawn training hardly betters: any small rate will do."""
 EPOCHS, TAGGER_RATE = 5, 0.006
 
 
@@ -68,6 +70,29 @@ def data() -> tuple[list, list, Vocabulary]:
     return sentences, grammar.sample(1000, seed=2), Vocabulary(sentences)
 
 
+@cache
+def every() -> list[tuple[Tensor, Tensor, Tensor]]:
+    """Return every sentence of the grammar in batches of one length: words, tags, probabilities."""
+    *_, vocabulary = data()
+    number = {tag: at for at, tag in enumerate(vocabulary.tags)}
+    of_length: dict[int, list] = {}
+    for (words, tags), p in grammar.sentences().items():
+        row = (vocabulary.encode(words), torch.tensor([number[tag] for tag in tags]), torch.tensor(float(p)))
+        of_length.setdefault(len(words), []).append(row)
+    parts = [rows[at : at + 4096] for rows in of_length.values() for at in range(0, len(rows), 4096)]
+    return [tuple(map(torch.stack, zip(*rows, strict=True))) for rows in parts]
+
+
+@torch.no_grad()
+def exact(tagger: Tagger) -> float:
+    """Return what `expected_accuracy` does, in a fifth of the time: sentences are encoded once for all."""
+    right, asked = 0.0, 0.0
+    for words, tags, p in every():
+        right += ((tagger(words).argmax(-1) == tags).sum(-1) * p).double().sum().item()
+        asked += (tags.shape[1] * p).double().sum().item()
+    return right / asked
+
+
 @dataclass(frozen=True)
 class Tagging:
     """Train the tagger of one layer with one form of attention; a candidate of `sweep`."""
@@ -87,8 +112,7 @@ class Tagging:
         loop = {"epochs": EPOCHS, "batch_tokens": 300, "progress": False}
         history = train(tagger, sentences, dev, seed=seed, lr=rate, **loop)
         dev_curve = [100 * share for share in history.dev]
-        every = {"every sentence": 100 * expected_accuracy(tagger)}
-        return Run(dev_curve, value=max(dev_curve), extras=every)
+        return Run(dev_curve, value=max(dev_curve), extras={"every sentence": 100 * exact(tagger)})
 
 
 def taggers(causal: bool) -> dict[str, Tagging]:
@@ -121,7 +145,7 @@ def found(part: str, only: str = "") -> Comparison:
             one = sweep(
                 {name: rows[name]},
                 rates=around(CENTRES[of_form(name)], n=3),
-                may_end_at_edge=["softmax"],  # it recalls all, or as much as it can, at every rate
+                may_end_at_edge=AS_DRAWN,
                 measure="recalled" if part != "newer value" else "newer value",
                 budget="200 steps of 16 texts",
                 settings={"version": 1},
