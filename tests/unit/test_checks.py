@@ -480,3 +480,11 @@ def test_a_mistake_may_give_what_no_reference_gives(make):
 @pytest.mark.parametrize("one", [torch.tensor(1.0), np.array(1.0)])
 def test_one_number_is_no_pair(one):
     assert "should be a tuple of 2, it is a" in difference(one, (1.0, 2.0)).text
+
+
+def test_numbers_that_are_double_already_stay_as_they_are():
+    top = torch.finfo(torch.float64).max
+    one = case("the largest", x=torch.tensor([top], dtype=torch.float64), y=torch.tensor([0.5]))
+    made = one.make(torch.float64)
+    assert made["x"].item() == top
+    assert made["y"].item() == 0.5 * (1 + 1e-9)

@@ -309,7 +309,8 @@ def _share(outcomes: list[tuple[Trial, Outcome]], faults: list[tuple[Trial, Diff
     plain = [trial for trial, _ in outcomes if not trial.dtype and not trial.leaves]
     failing = [trial for trial in plain if id(trial) in bad]
     if not failing:
-        return "In single precision all values are right." if faults[0][0].dtype else ""
+        other = "double" if faults[0][0].dtype is torch.float32 else "single"
+        return f"In {other} precision all values are right." if faults[0][0].dtype else ""
     if len(failing) == len(plain):
         return ""
     return f"In {len(plain) - len(failing)} of {len(plain)} cases it is right."

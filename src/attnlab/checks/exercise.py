@@ -62,13 +62,10 @@ class Case:
         for name, value in self.values.items():
             value = value.make() if isinstance(value, Fresh) else copies(value)
             if dtype and floats(value):
-                value = value.to(dtype)
                 # Numbers that single precision does not have: what goes through it on its way is found out.
-                value = (
-                    value * (1 + 1e-9)
-                    if dtype is torch.float64 and isinstance(value, Tensor) and not self.exact
-                    else value
-                )
+                rough = isinstance(value, Tensor) and value.dtype is not torch.float64 and not self.exact
+                value = value.to(dtype)
+                value = value * (1 + 1e-9) if rough and dtype is torch.float64 else value
             made[name] = value
         return made
 
