@@ -14,6 +14,11 @@ EQUAL: dict[str, dict[str, str]] = {
         "largest, powers, total = (torch.tensor(-torch.inf), 0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
         "largest, powers, total = (torch.tensor(-torch.inf), 1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
     },
+    "linear-running-state": {
+        "for i in range(q.shape[-2]):": "There are as many queries as keys.",
+        "for i in range(v.shape[-2]):": "There are as many values as keys.",
+        "for i in range(gate.shape[-2]):": "There are as many gates as keys.",
+    },
     "sparse-block-window": {
         "real = torch.arange(k.shape[-3])[:, None, None] * w + column >= w": "There are as many blocks of keys as of queries.",
         "real = torch.arange(v.shape[-3])[:, None, None] * w + column >= w": "There are as many blocks of values as of queries.",

@@ -26,7 +26,7 @@ class Work(TorchDispatchMode):
     Attributes:
         largest: numbers of the largest tensor that was made.
         made: numbers of all tensors that were made, one after the other.
-        held: numbers of all tensors that were alive at once, at the worst moment.
+        held: numbers of all tensors that were alive at once, at the worst moment (to 5 % where they are many).
         bytes: the largest number of bytes that Python and NumPy objects took at once (torch's are not in it).
         calls: how often each of torch's operations ran, by the name that torch dispatches it by.
 
@@ -40,8 +40,8 @@ class Work(TorchDispatchMode):
         super().__init__()
         self.largest = self.made = self.held = self.bytes = 0
         self.calls: Counter[str] = Counter()
-        self._alive: list[tuple[StorageWeakRef, int]] = []
-        self._seen: set[int] = set()
+        self._alive: dict[int, tuple[StorageWeakRef, int]] = {}  # by the storage's address
+        self._sum = 0
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -77,10 +77,16 @@ class Work(TorchDispatchMode):
         size = storage.nbytes() // max(tensor.element_size(), 1)
         self.largest = max(self.largest, size)
         self.made += tensor.numel()
-        self._alive = [(one, n) for one, n in self._alive if not one.expired()]
-        if all(one.cdata != storage._cdata for one, _ in self._alive):
-            self._alive.append((StorageWeakRef(storage), size))
-        self.held = max(self.held, sum(n for _, n in self._alive))
+        if storage._cdata in self._alive:
+            return
+        # A weak reference keeps the address from being used again, so what is in the table is this very storage.
+        self._alive[storage._cdata] = (StorageWeakRef(storage), size)
+        self._sum += size
+        # Looking through all of them at each step would cost more than the answer itself, where it keeps many.
+        if self._sum > self.held + (self.held // 20 if len(self._alive) > 64 else 0):
+            self._alive = {at: one for at, one in self._alive.items() if not one[0].expired()}
+            self._sum = sum(n for _, n in self._alive.values())
+            self.held = max(self.held, self._sum)
 
 
 class Calls:
