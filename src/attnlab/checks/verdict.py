@@ -8,8 +8,8 @@ from typing import Literal
 
 MARKS = {"right": "✓", "wrong": "✗", "not yet": "○"}
 COLOURS = {"right": "#2e8b57", "wrong": "#d1495b", "not yet": "#8a8a8a"}
+# An entry that differs is drawn by weight and a line, not by colour alone.
 MARKED = f"; font-weight: bold; border-bottom: 2px solid {COLOURS['wrong']}"
-"""How an entry that differs is drawn: by weight and a line, not by colour alone."""
 
 
 @dataclass(frozen=True)
