@@ -147,10 +147,13 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
     return Verdict("wrong", message, task.name, str(trial), fault.want, fault.got, fault.off)
 
 
-def _call(task: Exercise, trial: Trial, answer: Callable) -> Outcome:
+def _call(task: Exercise, trial: Trial, answer: Callable, *, measured: bool = True) -> Outcome:
     plain = trial.dtype is None and not trial.leaves
     patience = max(running.PATIENCE, 100 * _expected(task, trial).seconds)
-    watch = any(isinstance(p, Limit) or (isinstance(p, Without) and p.operations) for p in task.promises)
+    watch = any(
+        (measured and isinstance(p, Limit)) or (isinstance(p, Without) and p.operations)
+        for p in task.promises
+    )
 
     def call() -> Outcome:
         return running.run(
@@ -164,7 +167,7 @@ def _call(task: Exercise, trial: Trial, answer: Callable) -> Outcome:
         )
 
     outcome = call()
-    if not outcome.failed and _overdone(task, trial, outcome):
+    if measured and not outcome.failed and _overdone(task, trial, outcome):
         # What only a first call takes, such as an import or a table that is kept, is not work on these arguments.
         outcome = call()
     if task.read and not outcome.trouble:
@@ -282,9 +285,9 @@ def _same_mistake(task: Exercise, does: Callable, outcomes: list[tuple[Trial, Ou
     if all(got.failed for _, got in outcomes):
         return False
     for trial, got in outcomes:
-        made = _call(task, trial, does)
         if got.failed:
             continue  # where it gives no answer, there is nothing to compare
+        made = _call(task, trial, does, measured=False)
         if made.failed:
             return False
         if bool(made.trouble) != bool(got.trouble):
