@@ -21,8 +21,10 @@ def table_of(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: boo
     1
     """
     kind = ' class="num"' if numbers else ""
+    # A heading without words is none: a screen reader would announce it.
     top = "".join(
-        f'<th scope="col"{kind if at else ""}>{html.escape(text)}</th>' for at, text in enumerate(head)
+        f'<th scope="col"{kind if at else ""}>{html.escape(text)}</th>' if text else "<td></td>"
+        for at, text in enumerate(head)
     )
     body = "".join(
         f'<tr><th scope="row">{html.escape(first)}</th>'
