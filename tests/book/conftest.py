@@ -115,7 +115,6 @@ class Site:
         self.outside: list[str] = []
         self._home = address
         self._tabs: dict[str, Tab] = {}
-        self._front = ""
         # Without motion nothing fades: what a test sees is what stays.
         self.context = browser.new_context(
             reduced_motion="reduce", permissions=["clipboard-read", "clipboard-write"]
@@ -176,10 +175,8 @@ class Site:
     def _tab(self, theme):
         if theme not in self._tabs:
             self._tabs[theme] = Tab(self, theme)
-        if self._front != theme:
-            # A tab behind another one draws no frames, and whoever waits for one waits forever.
-            self._tabs[theme].page.bring_to_front()
-            self._front = theme
+        # A tab behind another one draws no frames, and whoever waits for one waits forever.
+        self._tabs[theme].page.bring_to_front()
         return self._tabs[theme]
 
     def _asked(self, request):
