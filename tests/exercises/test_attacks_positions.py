@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from attnlab import positions
-from attnlab.checks import judge
 
 
 def table(n, d, base=10000.0, speeds=None):
@@ -255,7 +254,5 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize(("name", "status", "piece", "answer"), ATTACKS)
-def test_an_attack_is_judged_rightly(name, status, piece, answer):
-    verdict = judge(name, answer)
-    assert verdict.status == status, verdict.message
-    assert piece in verdict.message, verdict.message
+def test_an_attack_is_judged_rightly(judged, name, status, piece, answer):
+    judged(name, status, piece, answer)

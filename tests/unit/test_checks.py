@@ -42,8 +42,6 @@ def make(monkeypatch):
     yield register
     for name in set(EXERCISES) - before:
         del EXERCISES[name]
-    engine._wanted.cache_clear()
-    engine._trials.cache_clear()
 
 
 def test_sizes_differ_within_a_case_and_n_is_once_1_and_once_large():

@@ -83,14 +83,10 @@ def accepts(task: Exercise, answer: Callable) -> bool:
     )
 
 
+@lru_cache(maxsize=1024)
 def trials(task: Exercise) -> tuple[Trial, ...]:
     """List the calls: every case; the drawn ones also with gradients and in every promised precision."""
-    return _trials(task.name)
-
-
-@lru_cache(maxsize=1024)
-def _trials(name: str) -> tuple[Trial, ...]:
-    return tuple(_listing(EXERCISES[name]))
+    return tuple(_listing(task))
 
 
 def _listing(task: Exercise) -> Iterator[Trial]:
@@ -181,9 +177,8 @@ def _call(task: Exercise, trial: Trial, answer: Callable, *, measured: bool = Tr
 
 
 @lru_cache(maxsize=4096)
-def _wanted(name: str, trial: Trial) -> Outcome:
+def _expected(task: Exercise, trial: Trial) -> Outcome:
     """What the reference gives for a trial, computed in float64 from the very same numbers."""
-    task = EXERCISES[name]
 
     def make() -> dict[str, Any]:
         values = trial.case.make(trial.dtype)
@@ -193,12 +188,8 @@ def _wanted(name: str, trial: Trial) -> Outcome:
 
     outcome = running.run(task.reference, make, leaves=trial.leaves, seconds=600, seed=trial.seed)
     if outcome.failed or outcome.trouble:
-        raise RuntimeError(f"the reference of {name} fails with {trial}: {outcome.trouble}")
+        raise RuntimeError(f"the reference of {task.name} fails with {trial}: {outcome.trouble}")
     return outcome
-
-
-def _expected(task: Exercise, trial: Trial) -> Outcome:
-    return _wanted(task.name, trial)
 
 
 def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Difference | None:

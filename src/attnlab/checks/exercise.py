@@ -258,7 +258,7 @@ def without(message: str, *functions: Callable | str) -> Without:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
     """What the engine needs to know. See `exercise` for the fields."""
 
