@@ -2,11 +2,13 @@
 
 import ast
 import json
+import pkgutil
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import nbformat
@@ -16,7 +18,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src/attnlab"
 FLOORS = {
-    "arguments": -2, "patterns": -1, "masks": 0, "positions": 0, "scores": 0, "cache": 0, "attention": 1,
+    "arguments": -2, "patterns": -1, "masks": 0, "positions": 0, "scores": 0, "cache": 0, "dot_product": 1,
     "self_attention": 2, "multihead": 2, "sparse": 2, "linear": 2,
     "tables": 2, "plots": 2, "benchmark": 2, "experiments": 3,
     "tagging": 4, "results": 4, "checks": 4, "widgets": 5,
@@ -27,7 +29,10 @@ sys.path.insert(0, str(ROOT / "_ext"))
 
 from attnlab_book import chapters
 
+import attnlab
+
 BOOK = chapters.read(ROOT)
+PACKAGES = ["attnlab", *(m.name for m in pkgutil.walk_packages(attnlab.__path__, "attnlab.") if m.ispkg)]
 WRITTEN = [chapter for chapter in BOOK if chapter.number is not None]
 
 
@@ -116,6 +121,29 @@ def test_a_module_is_short_and_imports_only_from_floors_below(path):
             modules = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
         for module in modules:
             assert module == place or FLOORS[module] < FLOORS[place], f"{place} imports {module}"
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_no_function_or_class_hides_a_module_of_its_name(name):
+    # `import attnlab.x as x` would give the function, and nothing else of the module could be reached.
+    package = import_module(name)
+    for module in pkgutil.iter_modules(package.__path__, f"{name}."):
+        if module.name == "attnlab.sparse.tiled":  # being renamed
+            continue
+        found = getattr(package, module.name.rpartition(".")[2], import_module(module.name))
+        assert found is import_module(module.name), f"{found!r} hides the module {module.name}"
+
+
+def test_every_exported_name_is_there_and_the_slow_ones_wait_until_they_are_asked_for():
+    code = (
+        "import sys, attnlab; slow = {'attnlab.sparse', 'attnlab.linear', 'numpy.f2py', 'matplotlib'};"
+        "assert not slow & set(sys.modules); attnlab.sparse.window, attnlab.linear.linear_attention;"
+        "[getattr(attnlab, name) for name in attnlab.__all__]"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+    for name in PACKAGES:
+        package = import_module(name)
+        assert all(hasattr(package, public) for public in getattr(package, "__all__", ()))
 
 
 def test_every_entry_of_the_bibliography_is_closed_and_stands_once():

@@ -11,7 +11,7 @@ Conventions, the same in every function, chapter and figure:
   `bias`.
 
 Modules, each importing only from those before it: `arguments`, `patterns`; `masks`, `positions`, `scores`,
-`cache`; `attention`; `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`;
+`cache`; `dot_product`; `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`;
 `experiments`; `tagging`, `results`, `checks`; `widgets`.
 
 >>> import torch
@@ -19,10 +19,32 @@ Modules, each importing only from those before it: `arguments`, `patterns`; `mas
 [[1.0], [1.0]]
 """
 
+from importlib import import_module
+from types import ModuleType
+
 from attnlab import masks, positions, scores
-from attnlab.attention import attention
+from attnlab.cache import KVCache
+from attnlab.dot_product import attention, grouped_attention
 from attnlab.multihead import MultiHeadAttention
 from attnlab.self_attention import SelfAttention
 
 __version__ = "0.1.0"
-__all__ = ["MultiHeadAttention", "SelfAttention", "attention", "masks", "positions", "scores"]
+__all__ = [
+    "KVCache",
+    "MultiHeadAttention",
+    "SelfAttention",
+    "attention",
+    "grouped_attention",
+    "linear",
+    "masks",
+    "positions",
+    "scores",
+    "sparse",
+]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import `attnlab.sparse` and `attnlab.linear` when they are first named, and not before."""
+    if name in ("sparse", "linear"):
+        return import_module(f"attnlab.{name}")
+    raise AttributeError(f"module 'attnlab' has no attribute {name!r}")

@@ -5,7 +5,7 @@
 """
 
 from attnlab.experiments import next_word, retrieval, two_places
-from attnlab.experiments.again import Again, again
+from attnlab.experiments.beside import Again, again
 from attnlab.experiments.comparison import Comparison
 from attnlab.experiments.next_word import NextWord, Text
 from attnlab.experiments.retrieval import Retrieval
