@@ -20,7 +20,7 @@ PACKAGE = ROOT / "src/attnlab"
 FLOORS = {
     "arguments": -2, "patterns": -1, "masks": 0, "positions": 0, "scores": 0, "cache": 0, "dot_product": 1,
     "self_attention": 2, "multihead": 2, "sparse": 2, "linear": 2,
-    "tables": 2, "plots": 2, "benchmark": 2, "experiments": 3,
+    "tables": 2, "plots": 2, "benchmark": 2, "transformer": 2.5, "experiments": 3,
     "tagging": 4, "results": 4, "checks": 4, "widgets": 5,
 }  # fmt: skip
 """Floors as in the package's docstring; the figures show the tagger, so they stand above it."""

@@ -12,7 +12,7 @@ Conventions, the same in every function, chapter and figure:
 
 Modules, each importing only from those before it: `arguments`, `patterns`; `masks`, `positions`, `scores`,
 `cache`; `dot_product`; `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`;
-`experiments`; `tagging`, `results`, `checks`; `widgets`.
+`transformer`; `experiments`; `tagging`, `results`, `checks`; `widgets`.
 
 >>> import torch
 >>> attention(torch.zeros(2, 4), torch.zeros(3, 4), torch.ones(3, 1)).tolist()
@@ -40,11 +40,12 @@ __all__ = [
     "positions",
     "scores",
     "sparse",
+    "transformer",
 ]
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import `attnlab.sparse` and `attnlab.linear` when they are first named, and not before."""
-    if name in ("sparse", "linear"):
+    """Import `attnlab.sparse`, `linear` and `transformer` when they are first named, and not before."""
+    if name in ("sparse", "linear", "transformer"):
         return import_module(f"attnlab.{name}")
     raise AttributeError(f"module 'attnlab' has no attribute {name!r}")
