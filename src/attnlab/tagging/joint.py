@@ -104,7 +104,7 @@ class JointTagger(nn.Module):
         dropout: share of activations dropped in training.
         word_dropout: share of words that training hides, so that affixes and neighbours must do.
         word_std: spread of a word's vector at the start, whatever number of features is summed in it.
-        d_letters: width at which the letters of a word are read, 0 for not at all; needs a `LetterVocabulary`.
+        d_letters: width at which a word's letters are read, 0 for not at all; needs a `LetterVocabulary`.
 
     >>> vocabulary = Vocabulary([(("I", "saw"), ("PRON", "VERB"))])
     >>> tagger = JointTagger(vocabulary, {"tag": ("PRON", "VERB")}, d_model=8, n_heads=2)
