@@ -120,7 +120,9 @@ def main() -> None:
         "ids": ids,
     }
     place = ROOT / "tests/unit/goldens/pretrained.safetensors"
-    save_file({name: value.contiguous() for name, value in numbers.items()}, place, {"card": json.dumps(said)})
+    save_file(
+        {name: value.contiguous() for name, value in numbers.items()}, place, {"card": json.dumps(said)}
+    )
     print(place.stat().st_size, "bytes")
 
 

@@ -165,7 +165,9 @@ def _download(model: Model, files: list[File], folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WeightsError(f"{folder} cannot be made ({error}); set ATTNLAB_CACHE to a folder that can") from None
+        raise WeightsError(
+            f"{folder} cannot be made ({error}); set ATTNLAB_CACHE to a folder that can"
+        ) from None
     try:
         for file in files:
             with urllib.request.urlopen(f"{HUB}/{file.address}", timeout=10) as response:

@@ -105,7 +105,11 @@ class MiniLM(nn.Module):
 
     def pieces(self, text: str) -> list[str]:
         """Return the pieces of one text, as words; "##" marks one that goes on where the last one ended."""
-        return [self.tokenizer.id_to_token(at) for at in self.tokens(text)[0][0].tolist()]
+        return [self.piece(at) for at in self.tokens(text)[0][0].tolist()]
+
+    def piece(self, number: int) -> str:
+        """Return one piece by its number."""
+        return self.tokenizer.id_to_token(number)
 
     def embed(self, texts: str | Sequence[str]) -> Tensor:
         """Turn texts into vectors of length 1: the mean of their tokens, as the model was trained for.

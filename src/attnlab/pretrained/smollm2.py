@@ -115,9 +115,7 @@ def load_smollm2(folder: str | os.PathLike | None = None) -> SmolLM2:
 
     (path,) = fetch("smollm2", folder)
     reader = GGUFReader(path)
-    theirs = {
-        part.name: _tensor(dequantize(part.data, part.tensor_type)) for part in reader.tensors
-    }
+    theirs = {part.name: _tensor(dequantize(part.data, part.tensor_type)) for part in reader.tensors}
     listed = {key: reader.fields[f"tokenizer.ggml.{key}"].contents() for key in ("tokens", "merges")}
     kinds = reader.fields["tokenizer.ggml.token_type"].contents()
     with torch.device("meta"):  # no numbers are drawn only to be overwritten
@@ -158,7 +156,9 @@ def _tokenizer(tokens: list[str], merges: list[str], kinds: list[int]) -> Any:
     pairs = [tuple(pair.split(" ")) for pair in merges]
     tokenizer = Tokenizer(models.BPE({piece: at for at, piece in enumerate(tokens)}, pairs))
     digits = pre_tokenizers.Digits(individual_digits=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [digits, pre_tokenizers.ByteLevel(add_prefix_space=False)]
+    )
     tokenizer.decoder = decoders.ByteLevel()
     control = [piece for piece, kind in zip(tokens, kinds, strict=True) if kind == 3]  # as <|im_start|>
     tokenizer.add_special_tokens([AddedToken(piece, normalized=False) for piece in control])

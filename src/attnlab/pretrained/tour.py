@@ -50,7 +50,11 @@ The bee found the flower because it was/hungry/bright
 
 def _question(line: str) -> Question:
     begin, *ends = line.split("/")
-    nouns = [word for before, word in zip(begin.split(), begin.split()[1:], strict=False) if before in ("The", "the")]
+    nouns = [
+        word
+        for before, word in zip(begin.split(), begin.split()[1:], strict=False)
+        if before in ("The", "the")
+    ]
     return Question(begin, tuple(ends), tuple(nouns))
 
 
