@@ -103,7 +103,7 @@ def test_texts_become_numbers_and_come_back():
 
 
 def test_shares_are_counted_as_they_say():
-    pairs = [dates.join([dates.write(date(1984, 5, 3), "3.5.84")] * 2, [" to "])]
+    pairs = [dates.join([dates.write(date(1984, 5, 3), "thu, 3 may 1984")] * 2, [" to "])]
     assert dates.right(["1984-05-03 1984-05-03"], pairs) == 1
     assert dates.right(["1984-05-03"], pairs) == 0.5
     assert dates.right(["1984-05-04 1984-05-03 1984-05-03"], pairs) == 0.5
