@@ -18,9 +18,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlab import MultiHeadAttention, masks
-from attnlab.attention import grouped_attention
 from attnlab.benchmark import compare, provenance, slope, store
 from attnlab.cache import KVCache
+from attnlab.dot_product import grouped_attention
 
 RESULTS = Path(__file__).parent / "results" / "multihead.json"
 LAYER = {"batch": 8, "n": 512, "d_model": 512, "n_heads": 8}

@@ -50,7 +50,7 @@ def steps() -> dict[str, list[str]]:
         **{f"notebook {name}": [*pytest, f"{run}[{name}]"] for name in notebooks},
         "mutants": [*pytest, "tests/mutants"],
         "notebooks as stored": [*pytest, "tests/notebooks", "-k", "not cold_run"],
-        "repository": [*pytest, "tests/test_repository.py", "tests/test_clocks.py"],
+        "repository": [*pytest, "tests/test_repository.py", "tests/test_clocks.py", "tests/test_wheel.py"],
         "figures (node)": ["node", "--test", *node_tests],
         "address": [python, "scripts/set_address.py", "--check"],
     }

@@ -10,19 +10,54 @@ Conventions, the same in every function, chapter and figure:
 - **Names**: q, k, v; d_model, d_head, n_heads; `scores` before the softmax, `weights` after it; `mask`,
   `bias`.
 
-Modules, each importing only from those before it: `arguments`, `patterns`; `masks`, `positions`, `scores`,
-`cache`; `attention`; `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`;
-`experiments`; `tagging`, `results`, `checks`; `widgets`.
+Floors of the package, each importing only from floors below it (a test reads them here):
+
+- `arguments`, `book`
+- `patterns`
+- `masks`, `positions`, `scores`, `cache`
+- `dot_product`
+- `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`
+- `transformer`
+- `experiments`
+- `tagging`, `results`, `checks`
+- `widgets`
+
+Attention needs torch alone. What draws, trains, grades and loads data needs `pip install "attnlab[book]"`,
+and says so. Every module is imported when it is first named: `attnlab.sparse`, `attnlab.plots`.
 
 >>> import torch
 >>> attention(torch.zeros(2, 4), torch.zeros(3, 4), torch.ones(3, 1)).tolist()
 [[1.0], [1.0]]
 """
 
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
+
 from attnlab import masks, positions, scores
-from attnlab.attention import attention
+from attnlab.cache import KVCache
+from attnlab.dot_product import attention, grouped_attention
 from attnlab.multihead import MultiHeadAttention
 from attnlab.self_attention import SelfAttention
 
 __version__ = "0.1.0"
-__all__ = ["MultiHeadAttention", "SelfAttention", "attention", "masks", "positions", "scores"]
+__all__ = [
+    "KVCache",
+    "MultiHeadAttention",
+    "SelfAttention",
+    "attention",
+    "grouped_attention",
+    "linear",
+    "masks",
+    "positions",
+    "scores",
+    "sparse",
+    "transformer",
+]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import a module of the package when it is first named, and not before."""
+    if name.startswith("_") or find_spec(f"attnlab.{name}") is None:
+        raise AttributeError(f"module 'attnlab' has no attribute {name!r}")
+    return import_module(f"attnlab.{name}")

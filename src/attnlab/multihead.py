@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.arguments import at_least, divides, has_width
-from attnlab.attention import grouped_attention
 from attnlab.cache import KVCache, kv_cache_bytes
+from attnlab.dot_product import grouped_attention
 from attnlab.masks import causal
 from attnlab.positions import rotary
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from attnlab.arguments import at_least, has_width
-from attnlab.attention import attention
+from attnlab.dot_product import attention
 
 
 class SelfAttention(nn.Module):

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from attnlab import attention
-from attnlab.attention import grouped_attention
+from attnlab.dot_product import grouped_attention
 
 
 def split(x, n_heads):

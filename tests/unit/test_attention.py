@@ -1,7 +1,6 @@
 """Scores and attention against torch's own kernel, plain loops and finite differences."""
 
 import math
-import sys
 
 import pytest
 import torch
@@ -9,7 +8,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attnlab import attention, masks, scores
+from attnlab import attention, dot_product, masks, scores
 
 HALVES = [torch.float16, torch.bfloat16]
 
@@ -197,7 +196,7 @@ def test_the_weights_are_not_made_unless_asked_for(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("the slow road was taken")
 
-    monkeypatch.setattr(sys.modules["attnlab.attention"], "scaled_dot", refuse)
+    monkeypatch.setattr(dot_product, "scaled_dot", refuse)
     q, k, v = qkv(n_q=7)
     attention(q, k, v, mask=masks.causal(7))
     with pytest.raises(AssertionError, match="slow road"):

@@ -5,8 +5,8 @@ import torch
 from torch import nn
 
 from attnlab import MultiHeadAttention, SelfAttention, attention, masks, positions
-from attnlab.attention import grouped_attention
 from attnlab.cache import KVCache, kv_cache_bytes
+from attnlab.dot_product import grouped_attention
 
 
 def tokens(*shape, seed=0):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnlab import masks, positions
-from attnlab.attention import attention
+from attnlab.dot_product import attention
 from attnlab.multihead import MultiHeadAttention
 
 LAYOUTS = ["interleaved", "halves"]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attnlab import masks, sparse
-from attnlab.attention import attention
+from attnlab.dot_product import attention
 from attnlab.sparse import flex
 
 pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile:UserWarning")

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from attnlab.attention import attention, grouped_attention
 from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions, without
+from attnlab.dot_product import attention, grouped_attention
 
 
 def _normal(*shape: int, seed: int = 0) -> Tensor:

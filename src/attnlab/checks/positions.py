@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from attnlab import positions
-from attnlab.attention import attention
 from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, without
+from attnlab.dot_product import attention
 
 EVEN_AND_SEVERAL = (6, 8, 10, 12, 14, 16)
 """Widths of three pairs and more: with two a wrong fall of the speeds may look right."""

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from attnlab import positions
-from attnlab.attention import attention
 from attnlab.checks.exercise import case, exercise, mistake
+from attnlab.dot_product import attention
 
 
 def _orders(n: int, many: int = 10) -> list[Tensor]:

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab import masks
-from attnlab.attention import attention
 from attnlab.checks.exercise import Case, at_most, case, exercise, gradient, mistake, precisions
 from attnlab.checks.sparse import Rule, by_rule, in_each_way
+from attnlab.dot_product import attention
 
 
 def _window(q: Tensor, k: Tensor, v: Tensor, before: int, after: int = 0, **options: Any) -> Tensor:

@@ -4,8 +4,9 @@
 ['again', 'around', 'next_word', 'retrieval', 'sweep', 'two_places']
 """
 
+from attnlab import book  # noqa: F401  (says what is missing)
 from attnlab.experiments import next_word, retrieval, two_places
-from attnlab.experiments.again import Again, again
+from attnlab.experiments.beside import Again, again
 from attnlab.experiments.comparison import Comparison
 from attnlab.experiments.next_word import NextWord, Text
 from attnlab.experiments.retrieval import Retrieval

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlab.attention import attention
+from attnlab.dot_product import attention
 from attnlab.linear import (
     FourierFeatures,
     PositiveFeatures,

@@ -7,7 +7,7 @@ import itertools
 import torch
 from torch import Tensor
 
-from attnlab.attention import _scores_shape
+from attnlab.dot_product import _scores_shape
 from attnlab.linear.chunks import working_dtype
 from attnlab.scores import check_mask
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from attnlab.attention import attention
+from attnlab.dot_product import attention
 from attnlab.linear.inputs import together
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import at_least
-from attnlab.attention import attention
+from attnlab.dot_product import attention
 from attnlab.patterns import positions, random_blocks, random_keys
 from attnlab.sparse.band import band, in_window, tile_size
 from attnlab.sparse.flex import Engine, Visible, flex, picks_flex

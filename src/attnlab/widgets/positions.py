@@ -9,7 +9,7 @@ import torch
 import traitlets
 from torch import Tensor
 
-from attnlab.attention import attention
+from attnlab.dot_product import attention
 from attnlab.positions import rotary, sinusoidal
 from attnlab.tables import table_of
 from attnlab.widgets.figure import STATIC, Figure, matrix_of
