@@ -284,6 +284,11 @@ x = torch.zeros(2, 3, 8, 4)
         (lambda: sparse.big_bird(x, x, x, 1, count=2), ValueError, "count must be at most 1"),
         (lambda: sparse.lsh(x, x, chunk=0), ValueError, "chunk must be at least 1, got 0"),
         (lambda: sparse.lsh(x, x, buckets=torch.zeros(2, 8)), ValueError, r"buckets must have shape"),
+        (
+            lambda: sparse.lsh(x, x, buckets=torch.zeros(2, 3, 1, 8)),
+            TypeError,
+            "buckets must be whole numbers, got dtype torch.float32",
+        ),
         (lambda: sparse.tiled(x, x, x, tile=0), ValueError, "tile must be at least 1, got 0"),
     ],
 )

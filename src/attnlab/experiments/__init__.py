@@ -4,6 +4,7 @@
 ['again', 'around', 'next_word', 'retrieval', 'sweep', 'two_places']
 """
 
+from attnlab import book  # noqa: F401  (says what is missing)
 from attnlab.experiments import next_word, retrieval, two_places
 from attnlab.experiments.beside import Again, again
 from attnlab.experiments.comparison import Comparison

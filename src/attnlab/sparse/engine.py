@@ -63,16 +63,20 @@ def attend(
     rows = all(x.stride(-1) == 1 for x in (q, k, v))  # the kernel reads numbers that lie side by side
     fits = q.is_cpu and rows and q.dtype == exact_dtype(q) and q.shape[-1] == v.shape[-1]
     find = _find_fused if fused and fits else _find
+    if q.shape[:-1].numel() == 0:  # nothing to attend: any shape that is empty, and gradients that are
+        nothing = v + 0 * (q.sum(-1, keepdim=True) + k.sum(-1, keepdim=True))
+        return nothing, nothing.new_zeros(*q.shape[:-1], 1, dtype=torch.bool)
     return _Attend.apply(q, k, v, key_bias, layers, backward, scale, find)
 
 
 class _Attend(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, key_bias, layers, backward, scale, find):
-        out, top, total = _forward(q, k, v, key_bias, layers, scale, find)
-        empty = top < HIDDEN / 2
-        if find is _find_fused and ((top.abs() > LARGE) & ~empty).any():
-            out, top, total = _forward(q, k, v, key_bias, layers, scale, _find)
+        with torch.autocast(q.device.type, enabled=False):  # the dtypes are chosen here
+            out, top, total = _forward(q, k, v, key_bias, layers, scale, find)
+            empty = top < HIDDEN / 2
+            if find is _find_fused and ((top.abs() > LARGE) & ~empty).any():
+                out, top, total = _forward(q, k, v, key_bias, layers, scale, _find)
         # A query that saw hidden keys only holds a mean of what it may not see, and passes back nothing.
         if empty.any():
             out.masked_fill_(empty, 0.0)
@@ -85,6 +89,11 @@ class _Attend(torch.autograd.Function):
     @staticmethod
     def backward(ctx, grad, _):
         no_second_derivative("sparse attention", "attention(q, k, v, mask=..., need_weights=True)")
+        with torch.autocast(grad.device.type, enabled=False):
+            return _Attend.pull_back(ctx, grad)
+
+    @staticmethod
+    def pull_back(ctx, grad):
         q, k, v, out, top, total, key_bias = ctx.saved_tensors
         exact, scale, layers = top.dtype, ctx.scale, ctx.layers
         make = torch.empty_like if ctx.stored else torch.zeros_like

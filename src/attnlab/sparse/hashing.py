@@ -50,7 +50,7 @@ def lsh(
         Output (..., n, d_v); zeros for a query that sees no key.
 
     Raises:
-        TypeError: key_mask is not boolean.
+        TypeError: key_mask is not boolean, or buckets are no whole numbers.
         ValueError: shapes do not fit, or n_hashes or chunk is smaller than 1.
 
     References:
@@ -67,11 +67,14 @@ def lsh(
     if buckets.shape[:-2] != qk.shape[:-2] or buckets.shape[-1] != n:
         raise ValueError(f"buckets must have shape (..., n_hashes, n) beside qk {tuple(qk.shape)}, "
                          f"got {tuple(buckets.shape)}")  # fmt: skip
+    if buckets.is_floating_point() or buckets.is_complex() or buckets.dtype == torch.bool:
+        raise TypeError(f"buckets must be whole numbers, got dtype {buckets.dtype}")
     if key_mask is not None:
         check_key_mask(qk, key_mask)
         hidden = ~key_mask.reshape(qk.shape[0], *(1 for _ in qk.shape[1:-1]), n)
-        buckets = buckets.masked_fill(hidden, int(buckets.max()) + 1)
-    order = _sorted(buckets).reshape(-1, *buckets.shape[-2:])  # (heads, n_hashes, n)
+        buckets = buckets.long().masked_fill(hidden, torch.iinfo(torch.long).max)
+    order = buckets.sort(stable=True, dim=-1).indices  # ties in the order of the sequence
+    order = order.reshape(qk.shape[:-2].numel(), *buckets.shape[-2:])  # (heads, n_hashes, n)
     tiles = _chunks(n, min(chunk, n), _causal if is_causal else _both_ways)
     layers = [Layer(tiles, order[:, turn].contiguous()) for turn in range(order.shape[1])]
     out, empty = along(layers, qk, F.normalize(qk, dim=-1), v, key_mask, scale)
@@ -106,7 +109,8 @@ def lsh_buckets(x: Tensor, n_hashes: int, n_buckets: int, *, seed: int) -> Tenso
     half = max(1, round(n_buckets**0.5 / 2))
     generator = torch.Generator().manual_seed(seed)
     directions = torch.randn(2, n_hashes * half, x.shape[-1], generator=generator).to(x.device)
-    first, second = (_most(x, side, n_hashes, half) for side in directions)
+    with torch.autocast(x.device.type, enabled=False):  # `_most` reads the bits of single precision
+        first, second = (_most(x, side, n_hashes, half) for side in directions)
     return first * (2 * half) + second
 
 
@@ -122,14 +126,6 @@ def _most(x: Tensor, directions: Tensor, n_hashes: int, half: int) -> Tensor:
     names = torch.arange(half, dtype=torch.int32, device=x.device)[:, None]
     size = product.abs().view(torch.int32) & (-1 << bits)  # positive floats are ordered like their bits
     return ((size | names * 2) + (product < 0)).amax(-2) & ((1 << bits) - 1)
-
-
-def _sorted(buckets: Tensor) -> Tensor:
-    """Return the tokens' positions in the order of their buckets, ties in the order of the sequence."""
-    if buckets.is_cpu and int(buckets.max()) < 2**15:
-        # NumPy sorts 16-bit numbers by counting, forty times as fast as torch compares them.
-        return torch.from_numpy(buckets.to(torch.int16).numpy().argsort(-1, kind="stable"))
-    return buckets.sort(stable=True, dim=-1).indices
 
 
 def _chunks(n: int, chunk: int, bias) -> tuple[Tiles, ...]:

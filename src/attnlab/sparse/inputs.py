@@ -25,10 +25,10 @@ def along(
     if key_mask is not None:
         check_key_mask(q, key_mask)
         key_mask = key_mask.reshape(key_mask.shape[0], *(1 for _ in q.shape[1:-2]), q.shape[-2])
-        key_mask = key_mask.expand(q.shape[:-1]).reshape(-1, q.shape[-2])
+        key_mask = key_mask.expand(q.shape[:-1]).reshape(q.shape[:-2].numel(), q.shape[-2])
         key_bias = torch.zeros(key_mask.shape, device=q.device, dtype=exact_dtype(q))
         key_bias.masked_fill_(~key_mask, HIDDEN)
-    flat = (x.reshape(-1, *x.shape[-2:]) for x in (q, k, v))
+    flat = (x.reshape(x.shape[:-2].numel(), *x.shape[-2:]) for x in (q, k, v))
     out, empty = attend(*flat, layers, backward=backward, key_bias=key_bias, scale=scale, fused=fused)
     return out.view(*q.shape[:-1], v.shape[-1]), empty.view(*q.shape[:-1], 1)
 
