@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from attnlab import attention, dot_product, masks, scores
 
 HALVES = [torch.float16, torch.bfloat16]
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]  # what kernels do with empty rows differs
 
 
 def qkv(seed=0, batch=(2, 3), n_q=5, n_k=7, d_k=4, d_v=6, dtype=torch.float64):
@@ -128,14 +129,15 @@ def test_causality_by_gradient():
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, *HALVES])
 @pytest.mark.parametrize("need_weights", [False, True])
 @pytest.mark.parametrize("how", ["mask", "mask and bias", "bias of -inf", "causal and mask"])
-def test_a_row_with_nothing_to_attend_to_gives_zeros_forward_and_backward(dtype, need_weights, how):
-    q, k, v = (x.requires_grad_() for x in qkv(n_q=7, dtype=dtype))
-    mask = torch.ones(7, 7, dtype=torch.bool)
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_row_with_nothing_to_attend_to_gives_zeros_forward_and_backward(device, how, need_weights, dtype):
+    q, k, v = (x.to(device).requires_grad_() for x in qkv(n_q=7, dtype=dtype))
+    mask = torch.ones(7, 7, dtype=torch.bool, device=device)
     mask[0] = mask[3] = False
     arguments = {
         "mask": {"mask": mask},
-        "mask and bias": {"mask": mask, "bias": torch.zeros(7, 7, dtype=dtype)},
-        "bias of -inf": {"bias": torch.zeros(7, 7, dtype=dtype).masked_fill(~mask, -math.inf)},
+        "mask and bias": {"mask": mask, "bias": q.new_zeros(7, 7)},
+        "bias of -inf": {"bias": q.new_zeros(7, 7).masked_fill(~mask, -math.inf)},
         "causal and mask": {"mask": mask, "is_causal": True},
     }[how]
     out = attention(q, k, v, **arguments, need_weights=need_weights)

@@ -83,10 +83,8 @@ class HashedTagger(nn.Module):
         x = (rows if keep is None else rows * keep[..., None]).sum(-2)  # (batch, n, d_model)
         seen = []
         for at, layer in enumerate(self.layers):
-            options = {
-                "key_mask": key_mask,
-                "head_weights": None if head_weights is None else head_weights[at],
-            }
+            factors = None if head_weights is None else head_weights[at]
+            options = {"key_mask": key_mask, "head_weights": factors}
             if need_weights:
                 mixed, weights = layer["attention"](layer["norm"](x), **options, need_weights=True)
                 seen.append(weights)
