@@ -17,7 +17,7 @@ Floors of the package, each importing only from floors below it (a test reads th
 - `masks`, `positions`, `scores`, `cache`
 - `dot_product`
 - `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`
-- `transformer`
+- `transformer`, `recurrent`
 - `experiments`
 - `tagging`, `results`, `checks`
 - `widgets`
