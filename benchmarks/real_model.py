@@ -51,6 +51,7 @@ def best(x: Tensor, control: Tensor) -> dict:
         "head": list(at),
         "score": spread(x[report][:, *at]),
         "control": spread(control[report][:, *at]),
+        "gain": spread((x - control)[report][:, *at]),
         "average": round(x[report].mean().item(), 5),
         "second": round(others[1].item(), 5),
         "items": len(report),
@@ -173,9 +174,6 @@ def it_means(model) -> dict:
         place.append(((a_when_a + a_when_b) - (b_when_a + b_when_b)) / 2)
     found = best(torch.stack(right), torch.stack(wrong))
     at = tuple(found["head"])
-    difference = (torch.stack(right) - torch.stack(wrong))[:, *at]
-    found["difference"] = spread(difference)
-    found["items right"] = int((difference > 0).sum())
     found["first noun rather than second"] = spread(torch.stack(place)[:, *at])
     sushi = {}
     for asks in ("it", "that", "rain"):
