@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import check_mask, fits_scores
-from attnlab.scores import scaled_dot, softmax
+from attnlab.scores import scaled_dot
 
 HALVES = (torch.float16, torch.bfloat16)
 
@@ -49,9 +49,10 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
     never stores the (n_q, n_k) matrix. Both roads agree to rounding; both add up in float32 at least, so that
     scores beyond the range of half precision do no harm.
 
-    They may differ where numbers are not numbers. A NaN or an infinity in a query, or in a key or value that
-    it sees, always shows in its output; one in a *hidden* key or value may or may not, by kernel and by road,
-    because a weight of 0 times NaN is NaN. Fill padding with finite numbers.
+    A mask hides numbers, not NaN: -inf is added to a hidden score and a hidden value is multiplied by 0, and
+    NaN survives both, in every query that is not itself empty. Fill padding with finite numbers. Two kernels
+    of torch differ here: `is_causal` may skip a hidden NaN, and on a CPU a *query* of NaN gets zeros where
+    neither mask nor bias nor weights are asked for.
 
     The function is differentiable as often as you like with `need_weights` (the fused kernels: once), runs
     under `torch.func`, `torch.compile(fullgraph=True)`, autocast, and on meta and fake tensors.
@@ -95,21 +96,22 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
             f"is_causal needs as many queries as keys, got n_q = {q.shape[-2]} and n_k = {k.shape[-2]}; "
             "pass a mask that says which keys each query may see"
         )
-    plain = mask is None and bias is None
-    if is_causal and not plain:
-        past, is_causal = _past(q), False
-        mask = past if mask is None else mask & past
-    if bias is not None and mask is not None:
-        bias, mask = bias.masked_fill(~mask, -math.inf), None
-    weights = None
+    allowed = empty = None
+    if mask is not None or bias is not None:
+        if is_causal:
+            past, is_causal = _past(q), False
+            mask = past if mask is None else mask & past
+        allowed, empty = _opened(mask, bias)
     if need_weights:
-        weights = _weights(q, k, mask, bias, scale, is_causal)  # (..., n_q, n_k)
+        weights = _weights(q, k, allowed, scale, is_causal)  # (..., n_q, n_k)
+        weights = weights if empty is None else weights.masked_fill(empty, 0.0)
         weights = F.dropout(weights, dropout) if dropout else weights
         out = weights @ v  # (..., n_q, d_v)
     else:
-        out = _fused(q, k, v, mask, bias, scale, is_causal, dropout)
-    if not plain:
-        out = out.masked_fill(_empty(mask, bias), 0.0)
+        out = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=allowed, dropout_p=dropout, is_causal=is_causal, scale=scale
+        )
+    out = out if empty is None else out.masked_fill(empty, 0.0)
     return (out, weights) if need_weights else out
 
 
@@ -192,47 +194,35 @@ def _heads_as_rows(x: Tensor | None, n_heads: int, n_kv_heads: int) -> Tensor | 
     return x.reshape(*x.shape[:-3], n_kv_heads, n_heads // n_kv_heads, x.shape[-1])
 
 
-def _weights(
-    q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None, scale: float | None, is_causal: bool
-) -> Tensor:
+def _opened(mask: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Join mask and bias, and find the rows (..., n_q, 1) that may attend to nothing.
+
+    What the kernels answer for such a row differs between devices and dtypes. So none sees one: an empty row
+    is opened here and computed like any other; `attention` puts zeros in the place of what comes out.
+    """
+    if bias is None:
+        empty = ~mask.any(-1, keepdim=True)
+        return mask | empty, empty
+    bias = bias if mask is None else bias.masked_fill(~mask, -math.inf)
+    empty = (bias == -math.inf).all(-1, keepdim=True)  # a row of NaN is not empty: it shall be seen
+    return bias.masked_fill(empty, 0.0), empty
+
+
+def _weights(q: Tensor, k: Tensor, allowed: Tensor | None, scale: float | None, is_causal: bool) -> Tensor:
     dtype = q.dtype
     q, k = (x.float() if x.dtype in HALVES else x for x in (q, k))  # as within the fused kernels
     with _full_precision(q):
         scores = scaled_dot(q, k, scale)  # (..., n_q, n_k)
-        if mask is None and bias is None:
-            # No row can be empty. That saves three passes over the largest tensor there is.
-            if is_causal:
-                scores.masked_fill_(~_past(q), -math.inf)
-            return torch.softmax(scores, -1).to(dtype)
-        return softmax(scores if bias is None else scores + bias, mask).to(dtype)
+        if allowed is not None:
+            # Added, not filled in, as the kernels do it: NaN + -inf is NaN on both roads.
+            scores = scores + (_as_bias(allowed, scores) if allowed.dtype == torch.bool else allowed)
+        elif is_causal:
+            scores.masked_fill_(~_past(q), -math.inf)
+        return torch.softmax(scores, -1).to(dtype)
 
 
-def _fused(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | None,
-    bias: Tensor | None,
-    scale: float | None,
-    is_causal: bool,
-    dropout: float,
-) -> Tensor:
-    allowed = mask if bias is None else bias
-    if allowed is not None:
-        # What the kernels answer for a row with nothing to attend to differs between devices and dtypes. So
-        # none sees one: an empty row is opened and computed like any other. `attention` clears its output.
-        empty = _empty(mask, bias)
-        allowed = mask | empty if bias is None else bias.masked_fill(empty, 0.0)
-    return F.scaled_dot_product_attention(
-        q, k, v, attn_mask=allowed, dropout_p=dropout, is_causal=is_causal, scale=scale
-    )
-
-
-def _empty(mask: Tensor | None, bias: Tensor | None) -> Tensor:
-    """Say which rows (..., n_q, 1) may attend to nothing. A row of NaN is not empty: it shall be seen."""
-    if bias is None:
-        return ~mask.any(-1, keepdim=True)
-    return (bias == -math.inf).all(-1, keepdim=True)
+def _as_bias(mask: Tensor, scores: Tensor) -> Tensor:
+    return torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, -math.inf)
 
 
 def _past(q: Tensor) -> Tensor:

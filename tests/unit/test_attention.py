@@ -207,6 +207,20 @@ def test_a_nan_is_not_hidden():
         assert out[[0, 2]].isfinite().all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, *HALVES])
+@pytest.mark.parametrize("which", ["k", "v"])
+def test_a_hidden_nan_shows_on_both_roads_alike(which, dtype):
+    tensors = dict(zip("qkv", qkv(n_q=7, dtype=dtype), strict=True))
+    tensors[which][..., 3, :] = math.nan
+    mask = torch.ones(7, 7, dtype=torch.bool)
+    mask[:, 3] = False  # hidden from all
+    mask[5] = False  # and a row that is empty
+    for options in ({"mask": mask}, {"bias": torch.zeros(7, 7).masked_fill(~mask, -math.inf)}):
+        for out in both_roads(*tensors.values(), **options):
+            assert (out[..., 5, :] == 0).all()
+            assert out[..., [0, 1, 2, 3, 4, 6], :].isnan().all()
+
+
 def test_an_empty_row_is_zeros_whatever_the_values_are():
     q, k, v = qkv(batch=(), n_q=7)
     v[3] = math.nan
