@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "src"))
 
-from attnlab.pretrained.files import fetch
+from attnlab.pretrained.files import fetch  # noqa: E402
 
 BERT = {
     "vocab_size": 30522,

@@ -2,8 +2,8 @@
 
     python benchmarks/real_model.py --data FOLDER [tour] [ablation] [explanation] [induction] [speed]
 
-Writes results/real-model-PART.json for each part named, all unless given. FOLDER holds the treebank, whose dev
-set lends its sentences. A few minutes on one thread.
+Writes results/real-model-PART.json for each part named, all unless given. FOLDER holds the treebank, whose
+dev set lends its sentences. A few minutes on one thread.
 """
 
 from __future__ import annotations

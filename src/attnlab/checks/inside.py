@@ -33,8 +33,9 @@ def _previous(weights: Tensor, key_mask: Tensor, *, at: int = -1, whose: Callabl
 
 def _by_text(weights: Tensor, key_mask: Tensor) -> Tensor:
     both = key_mask[:, 1:] & key_mask[:, :-1]
-    found = weights.diagonal(-1, -2, -1) * both[:, None]
-    return (found.sum(-1) / both.sum(-1)[:, None]).mean(0)
+    some = both.any(-1)
+    found = (weights.diagonal(-1, -2, -1) * both[:, None])[some]
+    return (found.sum(-1) / both[some].sum(-1)[:, None]).mean(0)
 
 
 def _texts(lengths: list[int], n: int, heads: int, *, left: bool = False, seed: int = 0) -> dict[str, Tensor]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 LIST = """
@@ -82,8 +81,8 @@ WORDS, DEFINITIONS = zip(*(line.split(": ") for line in LIST.strip().splitlines(
 def losses(words: Tensor, definitions: Tensor, sharpness: float = 20.0) -> Tensor:
     """Say how surprised a model is by the right word of each definition.
 
-    The cosines of a definition with all words, times `sharpness`, are the scores of a softmax; the loss is the
-    negative logarithm of what the right word gets. It is the loss that the model was trained with.
+    The cosines of a definition with all words, times `sharpness`, are the scores of a softmax; the loss is
+    the negative logarithm of what the right word gets. It is the loss that the model was trained with.
 
     Args:
         words: vectors of the words (n, d), of length 1.
@@ -96,6 +95,7 @@ def losses(words: Tensor, definitions: Tensor, sharpness: float = 20.0) -> Tenso
     References:
         Reimers and Gurevych 2020 and the model's card (cosines times 20, cross-entropy).
 
+    >>> import torch
     >>> losses(torch.eye(2), torch.eye(2)).max() < 1e-8
     tensor(True)
     """

@@ -1,4 +1,4 @@
-"""Look into a model while it runs, and change what single heads give: for any stack of `attnlab.transformer`."""
+"""Look into a model while it runs, and change what single heads give: any stack of `transformer`."""
 
 from __future__ import annotations
 

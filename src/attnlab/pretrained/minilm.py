@@ -38,7 +38,8 @@ class MiniLM(nn.Module):
         sizes: of the `Encoder`, for a smaller model.
 
     References:
-        Devlin et al. 2019, section 3; Wang et al. 2020 (MiniLM); Reimers and Gurevych 2019 (sentence vectors).
+        Devlin et al. 2019, section 3; Wang et al. 2020 (MiniLM); Reimers and Gurevych 2019 (vectors of
+        sentences).
 
     >>> model = MiniLM(100, d_model=8, n_heads=2, n_layers=1, d_ff=16)
     >>> model(torch.tensor([[1, 2, 3]])).shape
@@ -127,7 +128,8 @@ class MiniLM(nn.Module):
 def sentence_vector(x: Tensor, key_mask: Tensor) -> Tensor:
     """Take the mean of the real tokens of x (batch, n, d), brought to length 1: (batch, d).
 
-    >>> sentence_vector(torch.tensor([[[3.0, 0.0], [3.0, 8.0], [9.0, 9.0]]]), torch.tensor([[True, True, False]]))
+    >>> real = torch.tensor([[True, True, False]])
+    >>> sentence_vector(torch.tensor([[[3.0, 0.0], [3.0, 8.0], [9.0, 9.0]]]), real)
     tensor([[0.6000, 0.8000]])
     """
     real = key_mask[..., None].to(x.dtype)
@@ -146,6 +148,8 @@ def load_minilm(folder: str | os.PathLike | None = None) -> MiniLM:
     Raises:
         WeightsError: the weights can't be had.
     """
+    import attnlab.book  # noqa: F401  (says what is missing)
+
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
