@@ -148,10 +148,10 @@ def load_minilm(folder: str | os.PathLike | None = None) -> MiniLM:
     Raises:
         WeightsError: the weights can't be had.
     """
-    import attnlab.book  # noqa: F401  (says what is missing)
-
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
+
+    import attnlab.book  # noqa: F401  (says what is missing)
 
     weights, pieces = fetch("minilm", folder)
     tokenizer = Tokenizer.from_file(str(pieces))

@@ -111,9 +111,9 @@ def load_smollm2(folder: str | os.PathLike | None = None) -> SmolLM2:
     Raises:
         WeightsError: the weights can't be had.
     """
-    import attnlab.book  # noqa: F401  (says what is missing)
-
     from gguf import GGUFReader, dequantize
+
+    import attnlab.book  # noqa: F401  (says what is missing)
 
     (path,) = fetch("smollm2", folder)
     reader = GGUFReader(path)
