@@ -44,9 +44,7 @@ def steps() -> dict[str, list[str]]:
     return {
         "ruff check": [python, "-m", "ruff", "check", "--quiet", "."],
         "ruff format": [python, "-m", "ruff", "format", "--check", "--quiet", "."],
-        # Apart from the figures: two of them share the cores better than one long step.
-        "pages in a browser": [*pytest, "tests/book/test_browser.py"],
-        "figures in a browser": [*pytest, "tests/book", "--ignore=tests/book/test_browser.py"],
+        "book in a browser": [*pytest, "tests/book"],
         "exercises": [*pytest, "tests/exercises"],
         "unit and doctests": [*pytest, "tests/unit", "src/attnlab", "tests/widgets"],
         **{f"notebook {name}": [*pytest, f"{run}[{name}]"] for name in notebooks},

@@ -17,9 +17,9 @@ Floors of the package, each importing only from floors below it (a test reads th
 - `masks`, `positions`, `scores`, `cache`
 - `dot_product`
 - `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`
-- `transformer`
+- `transformer`, `recurrent`
 - `experiments`
-- `tagging`, `results`, `checks`
+- `tagging`, `pretrained`, `results`, `checks`
 - `widgets`
 
 Attention needs torch alone. What draws, trains, grades and loads data needs `pip install "attnlab[book]"`,
