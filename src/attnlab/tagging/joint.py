@@ -64,18 +64,15 @@ class Letters(nn.Module):
         n_letters: how many letters there are, with 0 for none and 1 for unknown ones.
         d_letters: width of a letter.
         d_model: width of a word.
-        dropout: share of activations dropped in training.
 
     >>> Letters(9, 8, 16)(torch.tensor([[[5, 4, 3, 0]]])).shape
     torch.Size([1, 1, 16])
     """
 
-    def __init__(self, n_letters: int, d_letters: int, d_model: int, dropout: float = 0.0) -> None:
+    def __init__(self, n_letters: int, d_letters: int, d_model: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(n_letters, d_letters, padding_idx=0)
-        self.stack = Encoder(
-            d_letters, 4, 1, positions="learned", longest=MOST_LETTERS, d_ff=2 * d_letters, dropout=dropout
-        )
+        self.stack = Encoder(d_letters, 4, 1, positions="learned", longest=MOST_LETTERS, d_ff=2 * d_letters)
         nn.init.normal_(self.stack.learned.weight, std=1.0)
         self.out_proj = nn.Linear(d_letters, d_model)
 
@@ -130,7 +127,7 @@ class JointTagger(nn.Module):
         self.vocabulary, self.word_dropout = vocabulary, word_dropout
         self.letters = None
         if d_letters:
-            self.letters = Letters(len(vocabulary.letters) + 2, d_letters, d_model, dropout)
+            self.letters = Letters(len(vocabulary.letters) + 2, d_letters, d_model)
         self.embedding = nn.Embedding(len(vocabulary), d_model, padding_idx=0)
         self.n_features = vocabulary.encode(()).shape[1] - (MOST_LETTERS if d_letters else 0)
         nn.init.normal_(self.embedding.weight, std=word_std / math.sqrt(self.n_features))
@@ -174,11 +171,11 @@ def train_jointly(
     seed: int,
     rate: float = 2e-3,
     others: float = 0.3,
-    hide: float = 0.05,
+    hide: float = 0.1,
+    guess: float = 0.3,
     average: float = 0.998,
-    hidden_words: int = 0,
     batch_tokens: int = 1024,
-    watch: Callable[[str, int, float], None] = lambda stage, epoch, value: None,
+    watch: Callable[[int, float], None] = lambda epoch, accuracy: None,
 ) -> History:
     """Train a tagger on all columns, average its weights on the way, and leave it as in its best epoch.
 
@@ -192,10 +189,10 @@ def train_jointly(
         rate: learning rate at its height.
         others: weight of the loss of each column but the first; 0 learns tags alone.
         hide: share of words of which the model sees nothing and whose labels it must guess all the same.
+        guess: weight of the loss of guessing these words themselves; 0 does not ask for them.
         average: share of the mean of the weights that a step keeps; 0 takes the weights as they are.
-        hidden_words: epochs before all that, in which it learns to guess hidden words and sees no label.
         batch_tokens: about how many tokens make a batch.
-        watch: called after each epoch with the stage, the epoch, and its loss or its dev accuracy.
+        watch: called after each epoch with its number and its dev accuracy.
 
     Returns:
         The dev accuracies and the time.
@@ -208,21 +205,20 @@ def train_jointly(
     shuffle = random.Random(seed)
     encoded = [(tagger.vocabulary.encode(s.words), labels.encode(s)) for s in train]
     history, start = History(), time.process_time()
-    if hidden_words:
-        guess = _HiddenWords(tagger, encoded)
-        parts = [tagger.embedding, tagger.stack, guess]
-        for epoch, loss in _epochs(parts, encoded, guess.loss, hidden_words, rate, batch_tokens, shuffle):
-            watch("hidden words", epoch, loss)
+    words = _HiddenWords(tagger, encoded)
     mean, best = copy.deepcopy(tagger), None
 
     def loss_of(ids: Tensor, found: Tensor) -> Tensor:
-        hidden = torch.rand(ids.shape[:2]) < hide if hide else None
-        tokens, loss = tagger.read(ids, hidden).flatten(0, 1), 0.0
+        hidden = torch.rand(ids.shape[:2]) < hide  # (batch, n)
+        tokens = tagger.read(ids, hidden)
+        loss = torch.zeros(())
         for at, column in enumerate(tagger.columns):
             weight = others if at else 1.0
             if weight:
-                numbers = found[..., at].flatten()
-                loss = loss + weight * F.cross_entropy(column(tokens), numbers, ignore_index=NO_TAG)
+                scores = column(tokens).flatten(0, 1)
+                loss = loss + weight * F.cross_entropy(scores, found[..., at].flatten(), ignore_index=NO_TAG)
+        if guess:
+            loss = loss + guess * words.loss(tokens[hidden], ids[..., 0][hidden])
         return loss
 
     def after(step: int) -> None:
@@ -231,9 +227,9 @@ def train_jointly(
             torch._foreach_lerp_(list(mean.parameters()), list(tagger.parameters()), 1 - keep)
 
     tagged = [s.tagged for s in dev]
-    for epoch, _ in _epochs([tagger], encoded, loss_of, epochs, rate, batch_tokens, shuffle, after):
+    for epoch in _epochs([tagger, words], encoded, loss_of, epochs, rate, batch_tokens, shuffle, after):
         history.dev.append(evaluate(mean, tagged).all / 100)
-        watch("labels", epoch, 100 * history.dev[-1])
+        watch(epoch, 100 * history.dev[-1])
         if best is None or history.dev[-1] > history.dev[history.best_epoch - 1]:
             history.best_epoch, best = epoch, copy.deepcopy(mean.state_dict())
     tagger.load_state_dict(best)
@@ -243,11 +239,10 @@ def train_jointly(
 
 
 class _HiddenWords(nn.Module):
-    """Guess one word in five from the others; of those to be guessed the model sees nothing."""
+    """Guess the words of which the model has seen nothing, from what it made of their places."""
 
     def __init__(self, tagger: JointTagger, encoded: Sequence[tuple[Tensor, Tensor]]) -> None:
         super().__init__()
-        self.read = [tagger.read]  # in a list: the tagger is no part of this module
         words = torch.cat([ids[:, 0] for ids, _ in encoded]).unique()
         words = words[words > UNKNOWN]
         number = torch.full((len(tagger.vocabulary),), NO_TAG)
@@ -255,17 +250,16 @@ class _HiddenWords(nn.Module):
         self.register_buffer("number", number)
         self.out = nn.Linear(tagger.embedding.embedding_dim, len(words))
 
-    def loss(self, ids: Tensor, _: Tensor) -> Tensor:
-        hidden = (torch.rand(ids.shape[:2]) < 0.2) & (ids[..., 0] > UNKNOWN)
-        tokens = self.read[0](ids, hidden)[hidden]
-        # A batch in which none was drawn has nothing to learn from, and a loss of zero.
-        return F.cross_entropy(self.out(tokens), self.number[ids[..., 0][hidden]], reduction="sum") / max(
-            int(hidden.sum()), 1
-        )
+    def loss(self, tokens: Tensor, words: Tensor) -> Tensor:
+        """Return the mean loss of guessing `words` (count,) from `tokens` (count, d_model)."""
+        wanted = self.number[words]
+        # Where no word was hidden there is nothing to learn from, and the loss is zero.
+        total = F.cross_entropy(self.out(tokens), wanted, ignore_index=NO_TAG, reduction="sum")
+        return total / max(int((wanted != NO_TAG).sum()), 1)
 
 
-def _epochs(parts, encoded, loss_of, epochs, rate, batch_tokens, shuffle, after=lambda step: None):
-    """Train, and yield each epoch with its mean loss."""
+def _epochs(parts, encoded, loss_of, epochs, rate, batch_tokens, shuffle, after):
+    """Train, and yield the number of each epoch that has ended."""
     parameters = [p for part in parts for p in part.parameters()]
     slow = [
         p for part in parts for name, p in part.named_parameters() if not name.endswith("relative.weight")
@@ -279,7 +273,6 @@ def _epochs(parts, encoded, loss_of, epochs, rate, batch_tokens, shuffle, after=
     steps = epochs * sum(1 for _ in batches(encoded, batch_tokens, random.Random(0)))
     schedule, step = warm_cosine(optimizer, steps), 0
     for epoch in range(1, epochs + 1):
-        losses = []
         for part in parts:
             part.train()
         for ids, found in batches(encoded, batch_tokens, shuffle):
@@ -292,5 +285,4 @@ def _epochs(parts, encoded, loss_of, epochs, rate, batch_tokens, shuffle, after=
             if step < steps:
                 schedule.step()
             after(step)
-            losses.append(loss.detach())
-        yield epoch, float(torch.stack(losses).mean())
+        yield epoch
