@@ -1,7 +1,7 @@
 // The block: follow one word through the layers of a trained tagger; switch parts off and see what becomes of it.
 //
 // For tests (data-part): sentence (input), word (buttons, role radio), part (buttons with aria-pressed and data-name),
-// bars (svg in each stage), numbers (table: after, switched, tag, probability, added / stream), status, reset, link, ...
+// bars (a span for each tag), numbers (table: after, switched, tag, probability, added / stream), status, reset, link, ...
 import { labelled } from "./ui/controls.js";
 import { fmt, h, s, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -36,12 +36,12 @@ export default figure({
     const words = h("div", { class: "attnlab-choices", role: "radiogroup", "aria-label": "The word that is followed", on: { keydown: move } });
     const toggle = (/** @type {string} */ name, /** @type {string} */ text) =>
       h("button", { type: "button", "data-part": "part", "data-name": name, "aria-pressed": "true", on: { click: () => flip(name) } }, text);
-    /** @type {Record<string, { bars: SVGElement, added: HTMLElement }>} */
+    /** @type {Record<string, { bars: HTMLElement, added: HTMLElement }>} */
     const rows = {};
     const drawing = h("div", { class: "attnlab-stages" });
     const row = (/** @type {string} */ name, /** @type {Node[]} */ ...controls) => {
       rows[name] = {
-        bars: s("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img", "data-part": "bars", style: "width: 100%; height: auto; display: block" }),
+        bars: h("div", { class: "attnlab-shares", role: "img", "data-part": "bars" }),
         added: h("span", { class: "attnlab-note" }),
       };
       const control = h("div", { class: "attnlab-choices attnlab-parts" });
@@ -129,7 +129,7 @@ export default figure({
       }
       for (const stage of stages) {
         const chances = ranked(stage.probabilities[word], tags);
-        rows[stage.part].bars.replaceChildren(...bar(chances));
+        rows[stage.part].bars.replaceChildren(...shares(chances));
         rows[stage.part].bars.setAttribute("aria-label", `after ${stage.part}: ${chances.slice(0, 3).map(({ tag, p }) => `${tag} ${fmt(100 * p, 0)} %`).join(", ")}`);
         if (stage.part !== "words") rows[stage.part].added.textContent = stage.on ? `adds ${fmt(stage.added[word])} of the stream` : "off: adds nothing";
       }
@@ -181,7 +181,14 @@ for stage in follow(tagger, tokens, off=${JSON.stringify([...off()])}):
 const ranked = (probabilities, tags) => probabilities.map((p, t) => ({ p, tag: tags[t] })).sort((a, b) => b.p - a.p);
 
 /**
- * One bar: the tags side by side, as wide as they are likely, those with room for it named.
+ * The tags side by side, as wide as they are likely; those with room for it say so.
+ * @param {{ p: number, tag: string }[]} chances
+ */
+const shares = (chances) =>
+  chances.map(({ p, tag }) => h("span", { style: `width: ${100 * p}%`, "data-probability": p.toFixed(4) }, p < 0.3 ? "" : `${tag} ${fmt(100 * p, 0)} %`));
+
+/**
+ * The same as a drawing: the tags side by side, as wide as they are likely, those with room for it named.
  * @param {{ p: number, tag: string }[]} chances
  */
 function bar(chances) {
@@ -190,7 +197,7 @@ function bar(chances) {
     const from = x;
     x += WIDE * p;
     const cell = s("rect", {
-      x: from, y: 1, width: WIDE * p, height: TALL - 2, stroke: "var(--fig-line)", "data-probability": p.toFixed(4),
+      x: from, y: 1, width: WIDE * p, height: TALL - 2, stroke: "var(--fig-line)",
       fill: "var(--fig-output)", "fill-opacity": at ? 0.08 : 0.4,
     });
     const words = `${tag} ${fmt(100 * p, 0)} %`;

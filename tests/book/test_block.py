@@ -37,7 +37,7 @@ def flip(part, name):
 
 def test_it_starts_as_python_says(part):
     assert_shows(part)
-    wide = part.locator('[data-part="bars"]').first.locator("rect")
+    wide = part.locator('[data-part="bars"]').first.locator("span")
     chances = wide.evaluate_all("(cells) => cells.map((cell) => Number(cell.dataset.probability))")
     assert sum(chances) == pytest.approx(1, abs=2e-3)
 
