@@ -227,15 +227,16 @@ def test_autocast_changes_nothing_but_the_products_of_linformer(name, how, dtype
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
             loss = (out := function(*leaves)).float().square().sum()
             if how.get("form") == "chunked":  # its backward keeps its own dtypes wherever it is called
-                return [out, *torch.autograd.grad(loss, leaves)]
-        return [out, *torch.autograd.grad(loss, leaves)]
+                return [out.detach(), *torch.autograd.grad(loss, leaves)]
+        return [out.detach(), *torch.autograd.grad(loss, leaves)]
 
     def harm(function):
         pairs = zip(results(function, True), results(function, False), strict=True)
         return max(float((a.float() - b.float()).norm() / b.float().norm()) for a, b in pairs)
 
     got = harm(call(name, how))
-    assert got < 2 * harm(F.scaled_dot_product_attention) if name == "linformer" else got == 0
+    limit = 2 * harm(F.scaled_dot_product_attention) if name == "linformer" else 0.0
+    assert got <= limit + 1e-6
 
 
 @every_form

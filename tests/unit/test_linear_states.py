@@ -181,6 +181,19 @@ def test_a_state_read_under_a_gate_goes_on_without_one():
         torch.testing.assert_close(out, want[:, t - 6])
 
 
+@pytest.mark.parametrize("name", FORMS)
+def test_the_state_alone_has_a_gradient(name):
+    grads = []
+    for form in ("chunked", "recurrent"):
+        inputs = [x.requires_grad_() for x in text(10, (2,), 9)]
+        _, state = FORMS[name][0](*inputs, return_state=True, form=form, block_size=4)
+        loss = sum(x.square().sum() for x in parts_of(state))
+        grads.append(torch.autograd.grad(loss, inputs, materialize_grads=True))
+    assert (grads[0][0] == 0).all()  # the state has heard of no query
+    for a, b in zip(*grads, strict=True):
+        torch.testing.assert_close(a, b)
+
+
 @pytest.mark.parametrize("form", ["chunked", "recurrent"])
 @pytest.mark.parametrize("name", FORMS)
 def test_a_call_leaves_the_state_it_was_given_as_it_was(name, form):
@@ -216,5 +229,11 @@ def test_states_that_do_not_fit_are_refused_by_name():
         linear_attention(q, k, v, return_state=True)
     with pytest.raises(ValueError, match="form='parallel' has no state"):
         linear_attention(q, k, v, is_causal=True, form="parallel", initial_state=state)
+    now = [x[:, 0] for x in (q, k, v)]
+    with pytest.raises(ValueError, match=r"state\.sums must have shape \(2, 4, 3\), got \(1, 4, 3\)"):
+        linear.linear_step(*now, LinearState(*(x[:1] for x in state)))
+    for step in (linear.gated_step, linear.delta_step):
+        with pytest.raises(ValueError, match=r"state must have shape .* = \(2, 4, 3\), got \(1, 4, 3\)"):
+            step(*now, rate[:, 0], bad[:1, :, :D_V])
     with pytest.raises(TypeError, match=r"key_mask must be a boolean tensor .* got dtype torch\.float64"):
         linear.linear_step(q[:, 0], k[:, 0], v[:, 0], key_mask=torch.ones(2, 1, dtype=torch.float64))

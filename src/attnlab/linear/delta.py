@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from attnlab.arguments import has_shape
 from attnlab.linear.chunks import ChunkRule, scan, without_autocast
 from attnlab.linear.inputs import (
     check_form,
@@ -98,6 +99,10 @@ def delta_step(
         Output (..., d_v) in the dtype of q, and the state (..., d_k, d_v), in float32 at least: in half
         precision a long sum would stop growing.
 
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the state has another shape.
+
     >>> one = torch.ones(1)
     >>> delta_step(one, one, 5 * one, one / 2, state=torch.tensor([[3.0]]))
     (tensor([4.]), tensor([[4.]]))
@@ -105,8 +110,9 @@ def delta_step(
     dtype = q.dtype
     with without_autocast(q):
         q, k, v, beta, state = working(q, *hide(key_mask, k, v, beta), state)
-        if state is None:
-            state = torch.zeros_like(k[..., :, None] * v[..., None, :])
+        shape = torch.broadcast_shapes(k[..., None].shape, v[..., None, :].shape)  # (..., d_k, d_v)
+        state = k.new_zeros(shape) if state is None else state
+        has_shape("state", state, shape, "(..., d_k, d_v)")
         held = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
         state = state + k[..., :, None] * (beta * (v - held))[..., None, :]
         return (q[..., None, :] @ state).squeeze(-2).to(dtype), state

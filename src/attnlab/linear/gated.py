@@ -7,6 +7,7 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor
 
+from attnlab.arguments import has_shape
 from attnlab.linear.chunks import ChunkRule, exact, fade, scan, without_autocast
 from attnlab.linear.inputs import (
     check_form,
@@ -106,6 +107,10 @@ def gated_step(
         Output (..., d_v) in the dtype of q, and the state (..., d_k, d_v), in float32 at least: in half
         precision a long sum would stop growing.
 
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the state has another shape.
+
     >>> import torch
     >>> one = torch.ones(1)
     >>> gated_step(one, one, one, one.log(), state=torch.ones(1, 1))
@@ -115,8 +120,10 @@ def gated_step(
     with without_autocast(q):
         q, k, v, log_decay, state = working(q, *hide(key_mask, k, v, log_decay), state)
         new = k[..., :, None] * v[..., None, :]  # (..., d_k, d_v)
-        state = new if state is None else log_decay.exp()[..., None] * state + new
-        return (q[..., None, :] @ state).squeeze(-2).to(dtype), state
+        if state is not None:
+            has_shape("state", state, new.shape, "(..., d_k, d_v)")
+            new = log_decay.exp()[..., None] * state + new
+        return (q[..., None, :] @ new).squeeze(-2).to(dtype), new
 
 
 class _GatedRule(ChunkRule):

@@ -7,9 +7,9 @@ import itertools
 import torch
 from torch import Tensor
 
+from attnlab.arguments import check_mask, has_shape, is_boolean
 from attnlab.dot_product import _scores_shape
 from attnlab.linear.chunks import working_dtype
-from attnlab.scores import check_mask
 
 
 def together(
@@ -56,8 +56,7 @@ def hide(key_mask: Tensor | None, *tensors: Tensor) -> tuple[Tensor, ...]:
     """
     if key_mask is None:
         return tensors
-    if key_mask.dtype != torch.bool:
-        raise TypeError(f"key_mask must be a boolean tensor (True = may attend), got dtype {key_mask.dtype}")
+    is_boolean("key_mask", key_mask)
     return tuple(x.masked_fill(~key_mask, 0.0) for x in tensors)
 
 
@@ -83,8 +82,7 @@ def matrix_state(state: Tensor | None, q: Tensor, v: Tensor) -> Tensor:
     shape = (*q.shape[:-2], q.shape[-1], v.shape[-1])
     if state is None:
         state = torch.zeros(shape, dtype=working_dtype(q.dtype), device=q.device)
-    elif state.shape != shape:
-        raise ValueError(f"initial_state must have shape (..., d_k, d_v) = {shape}, got {tuple(state.shape)}")
+    has_shape("initial_state", state, shape, "(..., d_k, d_v)")
     return state.to(working_dtype(state.dtype)).reshape(-1 if state.numel() else 0, *shape[-2:])
 
 

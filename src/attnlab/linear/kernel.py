@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch._subclasses import FakeTensor
 
+from attnlab.arguments import has_shape
 from attnlab.linear.chunks import (
     ChunkRule,
     Pieces,
@@ -65,13 +66,7 @@ class KernelRule(ChunkRule):
 
     def __init__(self, features, *, reads: bool, writes: bool, key_mask: bool = False, gate: bool = False):
         self.features, self.reads, self.writes = features, reads, writes
-        there = {
-            "q": reads,
-            "k": writes,
-            "v": writes,
-            "key_mask": writes and key_mask,
-            "gate": writes and gate,
-        }
+        there = {"q": reads, "k": writes, "v": writes, "key_mask": key_mask, "gate": gate}
         self.names = [name for name, is_there in there.items() if is_there]
 
     def forward(self, state: State, pieces: Pieces) -> tuple[State, Tensor | None]:
@@ -113,7 +108,7 @@ class KernelRule(ChunkRule):
                     (d * s).sum((-2, -1), keepdim=True) for d, s in zip((d_sums, d_total), after, strict=True)
                 )
         d_sums, d_total = weights.kept(d_sums), weights.kept(d_total)
-        if self.reads:
+        if self.reads and d_out is not None:
             below = weights.at_query(torch.bmm(fq, total))  # (batch, c, 1)
             if self.writes:
                 within = weights.between(torch.bmm(fq, fk.mT)).tril_()
@@ -131,7 +126,7 @@ class KernelRule(ChunkRule):
         if scale is not None:
             d_scale = (d_fk * fk).sum(-1, keepdim=True)  # it multiplies all features of a key
         given = zip(made, (d_fq, d_fk, d_scale, d_forgotten), strict=True)
-        given = [(m, d.to(m)) for m, d in given if m is not None and m.requires_grad]
+        given = [(m, d.to(m)) for m, d in given if d is not None and m.requires_grad]
         grads = dict.fromkeys(self.names) | {"v": d_v}
         if given:
             made, given = zip(*given, strict=True)
@@ -266,6 +261,19 @@ def empty_state(shape, dtype: torch.dtype, device) -> LinearState:
     sums = torch.zeros(shape, dtype=dtype, device=device)
     least = torch.full((*shape[:-2], 1, 1), LOWEST, dtype=dtype, device=device)
     return LinearState(sums, sums.new_zeros(*shape[:-1], 1), least)
+
+
+def fitting(name: str, state: LinearState | None, empty: LinearState) -> LinearState:
+    """Return a state that has the shapes of an empty one, or that one for None.
+
+    Raises:
+        ValueError: one of its tensors has another shape.
+    """
+    if state is None:
+        return empty
+    for field, got, want in zip(LinearState._fields, state, empty, strict=True):
+        has_shape(f"{name}.{field}", got, want.shape)
+    return LinearState(*state)
 
 
 def _probe(features, k: Tensor) -> tuple[tuple[Tensor, Tensor | None], bool]:

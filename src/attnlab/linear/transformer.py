@@ -11,7 +11,7 @@ from torch import Tensor
 from attnlab.linear.chunks import exact, fade, without_autocast, working_dtype
 from attnlab.linear.features import elu_plus_one
 from attnlab.linear.inputs import check_form, hide, per_token, together, token_by_token, working
-from attnlab.linear.kernel import LOWEST, LinearState, divisor, empty_state, kernel_scan, scaled
+from attnlab.linear.kernel import LOWEST, LinearState, divisor, empty_state, fitting, kernel_scan, scaled
 
 Features = Callable[[Tensor], Tensor]
 
@@ -129,6 +129,10 @@ def linear_step(
         Output (..., d_v) in the dtype of q, and the state. Its size does not depend on how many tokens came
         before. It is in float32 at least: in half precision a long sum would stop growing.
 
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the state has another shape.
+
     References:
         Katharopoulos et al. 2020, section 3.4.
 
@@ -144,7 +148,7 @@ def linear_step(
         fk, scale = scaled(features, k)  # (..., m), (..., 1)
         scale = torch.zeros_like(fk[..., :1]) if scale is None else scale
         new = fk[..., :, None] * v[..., None, :]  # (..., m, d_v)
-        sums, total, top = empty_state(new.shape, new.dtype, new.device) if state is None else state
+        sums, total, top = fitting("state", state, empty_state(new.shape, new.dtype, new.device))
         if gate is not None:
             tiny = torch.finfo(gate.dtype).tiny
             gate = gate if key_mask is None else gate.masked_fill(~key_mask, 1.0)
