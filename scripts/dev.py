@@ -34,7 +34,7 @@ import dev_setup  # noqa: E402 - found through the line above
 import dev_test  # noqa: E402
 
 NEED_TREEBANK = ("tagging", "ship_tagger")
-BUILT = ("_build", ".pytest_cache", ".ruff_cache", ".hypothesis", "src/attnlab.egg-info")
+BUILT = ("_build", ".pytest_cache", ".ruff_cache", ".hypothesis")
 
 
 def html() -> int:

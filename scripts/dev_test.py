@@ -44,15 +44,13 @@ def steps() -> dict[str, list[str]]:
     return {
         "ruff check": [python, "-m", "ruff", "check", "--quiet", "."],
         "ruff format": [python, "-m", "ruff", "format", "--check", "--quiet", "."],
-        # Apart from the figures: two of them share the cores better than one long step.
-        "pages in a browser": [*pytest, "tests/book/test_browser.py"],
-        "figures in a browser": [*pytest, "tests/book", "--ignore=tests/book/test_browser.py"],
+        "book in a browser": [*pytest, "tests/book"],
         "exercises": [*pytest, "tests/exercises"],
         "unit and doctests": [*pytest, "tests/unit", "src/attnlab", "tests/widgets"],
         **{f"notebook {name}": [*pytest, f"{run}[{name}]"] for name in notebooks},
         "mutants": [*pytest, "tests/mutants"],
         "notebooks as stored": [*pytest, "tests/notebooks", "-k", "not cold_run"],
-        "repository": [*pytest, "tests/test_repository.py", "tests/test_clocks.py"],
+        "repository": [*pytest, "tests/test_repository.py", "tests/test_clocks.py", "tests/test_wheel.py"],
         "figures (node)": ["node", "--test", *node_tests],
         "address": [python, "scripts/set_address.py", "--check"],
     }

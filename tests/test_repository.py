@@ -17,14 +17,6 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src/attnlab"
-FLOORS = {
-    "arguments": -2, "patterns": -1, "masks": 0, "positions": 0, "scores": 0, "cache": 0, "dot_product": 1,
-    "self_attention": 2, "multihead": 2, "sparse": 2, "linear": 2,
-    "tables": 2, "plots": 2, "benchmark": 2, "experiments": 3,
-    "tagging": 4, "results": 4, "checks": 4, "widgets": 5,
-}  # fmt: skip
-"""Floors as in the package's docstring; the figures show the tagger, so they stand above it."""
-
 sys.path.insert(0, str(ROOT / "_ext"))
 
 from attnlab_book import chapters
@@ -32,6 +24,12 @@ from attnlab_book import chapters
 import attnlab
 
 BOOK = chapters.read(ROOT)
+FLOORS = {
+    name: floor
+    for floor, line in enumerate(re.findall(r"^- (`.+`)$", attnlab.__doc__, re.MULTILINE))
+    for name in re.findall(r"`(\w+)`", line)
+}
+"""The floor of each module, from the package's docstring."""
 PACKAGES = ["attnlab", *(m.name for m in pkgutil.walk_packages(attnlab.__path__, "attnlab.") if m.ispkg)]
 WRITTEN = [chapter for chapter in BOOK if chapter.number is not None]
 
@@ -101,7 +99,10 @@ def test_pins_are_exact_and_bounds_are_bounds():
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[\w.]+", line) for line in lines), lines
     assert "torch==2.13.0" in lines
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert all(re.fullmatch(r"[a-z]+>=[\d.]+", need) for need in project["dependencies"])
+    needs = [*project["dependencies"], *project["optional-dependencies"]["book"]]
+    assert all(re.fullmatch(r"[a-z]+>=[\d.]+", need) for need in needs)
+    pinned = {line.partition("==")[0].lower() for line in lines}
+    assert {need.partition(">")[0] for need in needs} < pinned
     assert '"resolved"' not in (ROOT / "package-lock.json").read_text()
     wanted = json.loads((ROOT / "package.json").read_text())["devDependencies"]
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
@@ -128,8 +129,6 @@ def test_no_function_or_class_hides_a_module_of_its_name(name):
     # `import attnlab.x as x` would give the function, and nothing else of the module could be reached.
     package = import_module(name)
     for module in pkgutil.iter_modules(package.__path__, f"{name}."):
-        if module.name == "attnlab.sparse.tiled":  # being renamed
-            continue
         found = getattr(package, module.name.rpartition(".")[2], import_module(module.name))
         assert found is import_module(module.name), f"{found!r} hides the module {module.name}"
 
@@ -169,6 +168,12 @@ def test_every_page_exists_and_every_notebook_is_stored_with_its_outputs():
             for output in cell.outputs:
                 assert output.output_type != "error", page
                 assert "application/vnd.jupyter.widget-view+json" not in output.get("data", {}), page
+
+
+def test_every_notebook_starts_with_the_same_set_up_cell():
+    first = {nbformat.read(path, as_version=4).cells[0].source for path in ROOT.glob("chapters/*.ipynb")}
+    assert len(first) == 1
+    assert '%pip install -q "./attnlab[book]"' in first.pop()
 
 
 def test_a_summary_is_plain_text_because_nothing_in_it_is_rendered():

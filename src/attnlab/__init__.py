@@ -10,9 +10,20 @@ Conventions, the same in every function, chapter and figure:
 - **Names**: q, k, v; d_model, d_head, n_heads; `scores` before the softmax, `weights` after it; `mask`,
   `bias`.
 
-Modules, each importing only from those before it: `arguments`, `patterns`; `masks`, `positions`, `scores`,
-`cache`; `dot_product`; `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`;
-`experiments`; `tagging`, `results`, `checks`; `widgets`.
+Floors of the package, each importing only from floors below it (a test reads them here):
+
+- `arguments`, `book`
+- `patterns`
+- `masks`, `positions`, `scores`, `cache`
+- `dot_product`
+- `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`
+- `transformer`, `recurrent`
+- `experiments`
+- `tagging`, `pretrained`, `results`, `checks`
+- `widgets`
+
+Attention needs torch alone. What draws, trains, grades and loads data needs `pip install "attnlab[book]"`,
+and says so. Every module is imported when it is first named: `attnlab.sparse`, `attnlab.plots`.
 
 >>> import torch
 >>> attention(torch.zeros(2, 4), torch.zeros(3, 4), torch.ones(3, 1)).tolist()
@@ -20,6 +31,7 @@ Modules, each importing only from those before it: `arguments`, `patterns`; `mas
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 
 from attnlab import masks, positions, scores
@@ -40,11 +52,12 @@ __all__ = [
     "positions",
     "scores",
     "sparse",
+    "transformer",
 ]
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Import `attnlab.sparse` and `attnlab.linear` when they are first named, and not before."""
-    if name in ("sparse", "linear"):
-        return import_module(f"attnlab.{name}")
-    raise AttributeError(f"module 'attnlab' has no attribute {name!r}")
+    """Import a module of the package when it is first named, and not before."""
+    if name.startswith("_") or find_spec(f"attnlab.{name}") is None:
+        raise AttributeError(f"module 'attnlab' has no attribute {name!r}")
+    return import_module(f"attnlab.{name}")

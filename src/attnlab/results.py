@@ -14,9 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from IPython.display import display
-
 from attnlab import benchmark, tables
+from attnlab.book import display
 from attnlab.experiments import Comparison
 
 

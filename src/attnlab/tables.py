@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
+from attnlab.book import display
+
 
 def table_of(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
     """Write a table of text in HTML; nothing in it is read as markup.
@@ -94,8 +96,6 @@ def show(head: Sequence[str], rows: Sequence[Sequence[object]], *, about: str, n
     1   2.5
     one run
     """
-    from IPython.display import display
-
     display(Table(head, rows, about=about, note=note))
 
 

@@ -79,6 +79,7 @@ class Tab:
         size = {"width": width, "height": height}
         if self.page.viewport_size != size:
             self.page.set_viewport_size(size)
+        self.page.emulate_media(media="screen")  # a test may have printed: then figures hide their tools
         self.page.goto(f"{address}/{name}.html{query}")
         self.page.evaluate("window.MathJax?.startup?.promise")
         self.page.wait_for_function(STANDING)
@@ -175,7 +176,7 @@ class Site:
     def _tab(self, theme):
         if theme not in self._tabs:
             self._tabs[theme] = Tab(self, theme)
-        # A tab behind another one draws no frames, and whoever waits for one waits forever.
+        # A tab behind another one is given few frames or none, and whoever waits for one waits long.
         self._tabs[theme].page.bring_to_front()
         return self._tabs[theme]
 

@@ -288,7 +288,7 @@ x = torch.zeros(2, 3, 8, 4)
         (
             lambda: sparse.window(x, x, x, 1, key_mask=torch.ones(8, dtype=torch.bool)),
             ValueError,
-            r"key_mask must have shape \(batch, n\).*got \(8,\) beside \(2, 3, 8, 4\)",
+            r"key_mask must have shape \(..., n_k\) = \(2, 8\), got \(8,\)",
         ),
         (lambda: sparse.attend(x, x, x, masks.causal(8)), TypeError, "pattern must be a Pattern.*got Tensor"),
         (lambda: sparse.lsh(x, x, engine="flex"), ValueError, "engine must be auto, tiles; got 'flex'"),

@@ -9,6 +9,7 @@ with wrong answers, with mutants of its solution, and with right answers in othe
 ✗ With a word that occurs twelve times beside two that occur four times: the output should be 17/20, it is 7/8. ...
 """
 
+from attnlab import book  # noqa: F401  (says what is missing)
 from attnlab.checks import (  # noqa: F401  (they register their exercises)
     costs,
     costs_online,

@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from html import escape
 from typing import Literal
 
+from IPython import get_ipython
+
+from attnlab.book import display
+
 MARKS = {"right": "✓", "wrong": "✗", "not yet": "○"}
 COLOURS = {"right": "#2e8b57", "wrong": "#d1495b", "not yet": "#8a8a8a"}
 # An entry that differs is drawn by weight and a line, not by colour alone.
@@ -75,13 +79,7 @@ def show(verdict: Verdict) -> None:
     Args:
         verdict: what to show.
     """
-    try:
-        from IPython import get_ipython
-        from IPython.display import display
-    except ImportError:
-        notebook = None
-    else:
-        notebook = get_ipython()
+    notebook = get_ipython()
     if notebook is not None and hasattr(notebook, "kernel"):
         display({"text/plain": str(verdict), "text/html": verdict._repr_html_()}, raw=True)
     else:

@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from IPython.display import display
-
 from attnlab import tables
+from attnlab.book import display
 from attnlab.experiments.comparison import Comparison
 from attnlab.experiments.rows import with_spread
 from attnlab.experiments.sweeps import Candidate, train_pairs

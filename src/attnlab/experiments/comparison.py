@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from IPython.display import display
-
 from attnlab import plots, tables
+from attnlab.book import display
 from attnlab.experiments.rows import Row, spread_of, with_spread
 from attnlab.experiments.runs import Goal, Run
 

@@ -19,6 +19,7 @@ def fit(
     every: int,
     decay: bool = True,
     until: float | None = None,
+    clip: float | None = None,
 ) -> list[float]:
     """Train with AdamW and return the curve of what is watched.
 
@@ -33,6 +34,7 @@ def fit(
         every: steps between two points of the curve.
         decay: let the rate fall.
         until: stop once three points in a row have reached this.
+        clip: the longest gradient; a longer one is shortened to it. Recurrent networks need it.
 
     Returns:
         The curve; point i stands for step (i + 1) · `every`. It ends early, with a NaN, if the loss is not
@@ -63,6 +65,8 @@ def fit(
             return [*curve, math.nan]
         optimizer.zero_grad()
         found.backward()
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         schedule.step()
         if step % every == 0:

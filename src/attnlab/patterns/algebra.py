@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 
-from attnlab.arguments import at_least
+from attnlab.arguments import Device, at_least
 from attnlab.patterns.block_masks import from_tiles, where_kept
 from attnlab.patterns.plan import Plan, Sees, cut
 from attnlab.patterns.tiles import Tiles
@@ -21,7 +21,6 @@ from attnlab.patterns.tiles import Tiles
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
 
-Device = torch.device | str | None
 ALL = 2**62
 """A window so wide that no sequence is longer."""
 

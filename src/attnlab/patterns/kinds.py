@@ -10,8 +10,8 @@ from operator import or_
 import torch
 from torch import Tensor
 
-from attnlab.arguments import at_least
-from attnlab.patterns.algebra import ALL, Device, Pattern, Term
+from attnlab.arguments import Device, at_least
+from attnlab.patterns.algebra import ALL, Pattern, Term
 from attnlab.patterns.plan import Sees
 from attnlab.patterns.tiles import Listed, Rows, Tiles
 

@@ -7,6 +7,7 @@
 <saw looks at I>
 """
 
+from attnlab import book  # noqa: F401  (says what is missing)
 from attnlab.plots.charts import dots, heatmap, histogram, lines
 from attnlab.plots.page import INK, ROLES, new, show, svg
 from attnlab.plots.tokens import arcs, mask, show_mask

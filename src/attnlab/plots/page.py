@@ -18,6 +18,8 @@ from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from attnlab.book import display
+
 STYLE = Path(__file__).parents[1] / "attnlab.mplstyle"
 INK = "#111111"
 """The text colour of the style file; in the page it becomes the colour of the text around the plot."""
@@ -113,8 +115,6 @@ def show(figure: Figure, *, alt: str, caption: str | None = None) -> None:
     >>> show(new()[0], alt="an empty frame")
     <an empty frame>
     """
-    from IPython.display import display
-
     display(_Picture(svg(figure, alt=alt), alt, caption))
 
 

@@ -71,7 +71,7 @@ def along_blocks(
         Output (..., n, d_v); zeros for a query that sees no key.
     """
     n = q.shape[-2]
-    kept = None if key_mask is None else of_keys(q, key_mask).reshape(q.shape[0], n)
+    kept = None if key_mask is None else of_keys(q, key_mask).reshape(-1, n)
     blocks = pattern.block_mask(n, key_mask=kept, device=q.device)
     shape = (1 if kept is None else len(kept), -1)
     run = _compiled() if q.is_cuda else _flex_attention()

@@ -8,6 +8,7 @@ from functools import wraps
 import torch
 from torch import Tensor
 
+from attnlab.arguments import row_of_keys
 from attnlab.patterns.plan import Plan
 from attnlab.patterns.tiles import HIDDEN
 from attnlab.sparse.engine import exact_dtype, run
@@ -55,13 +56,5 @@ def check(q: Tensor, k: Tensor, v: Tensor) -> int:
 
 def of_keys(q: Tensor, key_mask: Tensor) -> Tensor:
     """Return a mask of the keys as (batch, 1, ..., n) beside q (batch, ..., n, d), or say what is wrong."""
-    if not isinstance(key_mask, Tensor) or key_mask.dtype != torch.bool:
-        got = f"dtype {key_mask.dtype}" if isinstance(key_mask, Tensor) else type(key_mask).__name__
-        raise TypeError(f"key_mask must be a boolean tensor (True = may be attended to), got {got}")
-    shapes = ((q.shape[0], q.shape[-2]), (q.shape[0], 1, q.shape[-2]))
-    if q.dim() < 3 or tuple(key_mask.shape) not in shapes:
-        raise ValueError(
-            f"key_mask must have shape (batch, n) or (batch, 1, n) beside q (batch, ..., n, d_k), "
-            f"got {tuple(key_mask.shape)} beside {tuple(q.shape)}"
-        )
-    return key_mask.reshape(q.shape[0], *(1 for _ in q.shape[1:-2]), q.shape[-2])
+    n, lead = q.shape[-2], q.shape[:-2][:1]
+    return row_of_keys(key_mask, lead, n).reshape(*lead, *(1 for _ in q.shape[1:-2]), n)

@@ -1,5 +1,6 @@
 """The running task of the book: which tag does each word of a sentence have?"""
 
+from attnlab import book  # noqa: F401  (says what is missing)
 from attnlab.tagging import grammar, shipped
 from attnlab.tagging.table import ladder
 from attnlab.tagging.taggers import MostFrequentTag, Tagger, Vocabulary

@@ -6,6 +6,7 @@ without scripts, in print and for screen readers the table still tells the truth
 `enable_in_colab()` once before the first figure.
 """
 
+from attnlab import book  # noqa: F401  (says what is missing)
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop

@@ -1,0 +1,136 @@
+"""What every model has that reads one sequence and writes another: all steps at once, or one at a time."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Memory(NamedTuple):
+    """What the decoder may look at."""
+
+    annotations: Tensor
+    """One vector for each source token, (batch, n_s, d); for a fixed vector n_s is 1."""
+    keys: Tensor
+    """What the scores need of them, computed once, (batch, n_s, d_k)."""
+    ends: Any
+    """Where the encoder ended: what the decoder starts from."""
+    mask: Tensor | None
+    """Boolean (batch, 1, n_s), True = the token exists."""
+
+
+class Step(NamedTuple):
+    """One step of a decoder."""
+
+    logits: Tensor
+    """(batch, n_target)."""
+    state: Any
+    """What the next step starts from."""
+    weights: Tensor
+    """How much of each source token was taken, (batch, n_s)."""
+
+
+class Translator(nn.Module):
+    """A model that reads a source and writes a target, token by token; the base of those in this package.
+
+    A model says how it reads (`read`), what its decoder starts from (`begin`) and what a step is (`step`).
+
+    Args:
+        n_source: number of different source tokens.
+        n_target: number of different target tokens.
+    """
+
+    def __init__(self, n_source: int, n_target: int) -> None:
+        super().__init__()
+        self.n_source, self.n_target = n_source, n_target
+
+    def read(self, source: Tensor, key_mask: Tensor | None = None) -> Memory:
+        """Read the source: (batch, n_s) token numbers."""
+        raise NotImplementedError
+
+    def begin(self, memory: Memory) -> Any:
+        """Return the state before the first step."""
+        raise NotImplementedError
+
+    def step(self, word: Tensor, state: Any, memory: Memory) -> Step:
+        """Read the word that was written last, (batch,), and guess the next."""
+        raise NotImplementedError
+
+    def forward(
+        self, source: Tensor, target: Tensor, *, key_mask: Tensor | None = None, need_weights: bool = False
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Guess each next target token from those before it, which are given (teacher forcing).
+
+        Args:
+            source: token numbers (batch, n_s).
+            target: what the decoder reads, (batch, n_t): a start token, then the target without its last.
+            key_mask: boolean (batch, n_s), True = the token exists; all exist unless given.
+            need_weights: return the weights as well.
+
+        Returns:
+            Logits (batch, n_t, n_target), with `need_weights` also the weights (batch, n_t, n_s).
+
+        Raises:
+            ValueError: a shape does not fit; the message names it.
+        """
+        self._check(source, key_mask)
+        if target.dim() != 2 or len(target) != len(source):
+            raise ValueError(f"target must have shape ({len(source)}, n_t), got {tuple(target.shape)}")
+        memory = self.read(source, key_mask)
+        logits, weights = self.guesses(target, memory)
+        return (logits, weights) if need_weights else logits
+
+    def guesses(self, target: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        """Make a step for each target token: logits (batch, n_t, n_target), weights (batch, n_t, n_s)."""
+        state, steps = self.begin(memory), []
+        for at in range(target.shape[1]):
+            steps.append(self.step(target[:, at], state, memory))
+            state = steps[-1].state
+        if not steps:
+            none = memory.annotations[:, :0, :1]  # no rows, but known to autograd
+            return none.expand(-1, -1, self.n_target), none.expand(-1, -1, memory.annotations.shape[1])
+        return torch.stack([s.logits for s in steps], 1), torch.stack([s.weights for s in steps], 1)
+
+    @torch.no_grad()
+    def generate(
+        self, source: Tensor, *, start: int, end: int, max_tokens: int = 64, key_mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Write the likeliest token, read it, write the next, until every row has ended.
+
+        Args:
+            source: token numbers (batch, n_s).
+            start: the token that is read first.
+            end: the token that ends a text; after it a row is filled with it.
+            max_tokens: the longest text.
+            key_mask: as in `forward`.
+
+        Returns:
+            Tokens (batch, n_t), and the weights (batch, n_t, n_s) with which each was written.
+
+        Raises:
+            ValueError: a shape does not fit; the message names it.
+        """
+        self._check(source, key_mask)
+        memory = self.read(source, key_mask)
+        state = self.begin(memory)
+        word = source.new_full((len(source),), start)
+        ended = torch.zeros_like(word, dtype=torch.bool)
+        words, weights = [], []
+        while len(words) < max_tokens and not (words and ended.all()):
+            logits, state, row = self.step(word, state, memory)
+            word = logits.argmax(-1).masked_fill(ended, end)
+            ended = ended | (word == end)
+            words.append(word)
+            weights.append(row)
+        return torch.stack(words, 1), torch.stack(weights, 1)
+
+    def _check(self, source: Tensor, key_mask: Tensor | None) -> None:
+        if source.dim() != 2:
+            raise ValueError(f"source must have shape (batch, n_s), got {tuple(source.shape)}")
+        if key_mask is not None and (key_mask.dtype != torch.bool or key_mask.shape != source.shape):
+            raise ValueError(
+                f"key_mask must be boolean with the source's shape {tuple(source.shape)}, got "
+                f"{key_mask.dtype} {tuple(key_mask.shape)}"
+            )

@@ -1,0 +1,343 @@
+"""The Transformer against torch's own, against the formulas written out, and against itself with a cache."""
+
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from attnlab import positions
+from attnlab.transformer import (
+    Decoder,
+    DecoderLayer,
+    Encoder,
+    EncoderLayer,
+    FeedForward,
+    LanguageModel,
+    from_torch,
+    generate,
+    make_norm,
+)
+
+SCHEMES = ("none", "learned", "sinusoidal", "relative", "alibi", "rotary")
+FORMS = [
+    (norm_first, activation, bias)
+    for norm_first in (True, False)
+    for activation, bias in (("relu", True), ("gelu", False))
+]
+
+
+def theirs(kind, norm_first, activation, bias, dtype=torch.float64):
+    torch.manual_seed(0)
+    layer = kind(
+        12, 3, 20, dropout=0.0, norm_first=norm_first, activation=activation, bias=bias, batch_first=True
+    )
+    with torch.no_grad():  # norms begin as the identity: move them, so that a wrong one shows
+        for p in layer.parameters():
+            p.add_(0.3 * torch.randn_like(p))
+    return layer.to(dtype)
+
+
+def same(ours, other, inputs, call, atol):
+    """Compare outputs, and the gradients of inputs and of all weights, taken together by their norm."""
+    results = []
+    for model in (ours, other):
+        leaves = [x.clone().requires_grad_() for x in inputs]
+        out = call(model, *leaves)
+        weigh = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).reshape(out.shape)
+        (out * weigh).sum().backward()
+        size = sum(p.grad.square().sum() for p in model.parameters()).sqrt()
+        results.append([out, *(leaf.grad for leaf in leaves), size[None]])
+    for mine, want in zip(*results, strict=True):
+        scale = max(1.0, want.abs().max().item())
+        assert torch.allclose(mine, want, atol=atol * scale, rtol=0), (mine - want).abs().max()
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize(("norm_first", "activation", "bias"), FORMS)
+def test_an_encoder_layer_is_that_of_torch(norm_first, activation, bias, dtype, atol):
+    other = theirs(nn.TransformerEncoderLayer, norm_first, activation, bias, dtype)
+    keys = torch.ones(2, 5, dtype=torch.bool)
+    keys[1, 3:] = False
+
+    def call(layer, x):
+        if isinstance(layer, EncoderLayer):
+            return layer(x, key_mask=keys)
+        return layer(x, src_key_padding_mask=~keys)
+
+    same(from_torch(other), other, [torch.randn(2, 5, 12, dtype=dtype)], call, atol)
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize(("norm_first", "activation", "bias"), FORMS)
+def test_a_decoder_layer_is_that_of_torch(norm_first, activation, bias, dtype, atol):
+    other = theirs(nn.TransformerDecoderLayer, norm_first, activation, bias, dtype)
+    keys, hidden = torch.ones(2, 7, dtype=torch.bool), torch.ones(5, 5, dtype=torch.bool).triu(1)
+    keys[0, 4:] = False
+
+    def call(layer, x, memory):
+        if isinstance(layer, DecoderLayer):
+            return layer(x, memory, memory_mask=keys)
+        return layer(x, memory, tgt_mask=hidden, memory_key_padding_mask=~keys)
+
+    inputs = [torch.randn(2, 5, 12, dtype=dtype), torch.randn(2, 7, 12, dtype=dtype)]
+    same(from_torch(other), other, inputs, call, atol)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_order_is_known_by_every_scheme_and_not_without(scheme):
+    torch.manual_seed(0)
+    encoder, x = Encoder(12, 3, 2, positions=scheme).double(), torch.randn(1, 5, 12).double()
+    if scheme == "relative":
+        nn.init.normal_(encoder.relative.weight)
+    moved = encoder(x[:, [1, 0, 2, 3, 4]])[:, 2:]
+    assert torch.allclose(moved, encoder(x)[:, 2:], atol=1e-9) == (scheme == "none")
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_six_layers_and_the_whole_transformer_are_those_of_torch(norm_first):
+    torch.manual_seed(0)
+    other = nn.Transformer(12, 3, 6, 6, 20, 0.0, norm_first=norm_first, batch_first=True).double()
+    pair = nn.ModuleList(from_torch(other))
+    hidden = torch.ones(5, 5, dtype=torch.bool).triu(1)
+
+    def call(model, source, x):
+        if model is other:
+            return model(source, x, tgt_mask=hidden)
+        encoder, decoder = model
+        return decoder(x, encoder(source))
+
+    inputs = [torch.randn(2, 7, 12).double(), torch.randn(2, 5, 12).double()]
+    same(pair, other, inputs, call, 1e-11)
+
+
+def test_a_copy_takes_over_the_mode_the_dropout_and_the_dtype_and_refuses_what_it_is_not():
+    other = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, 0.3), 2, enable_nested_tensor=False)
+    ours = from_torch(other.half())
+    assert ours.training
+    assert ours.layers[0].dropout.p == 0.3
+    assert ours.dropout.p == 0.0
+    assert ours.final_norm is None
+    assert ours.layers[1].ffn.in_proj.weight.dtype == torch.float16
+    assert not from_torch(other.eval()).training
+    with pytest.raises(TypeError, match="got Linear"):
+        from_torch(nn.Linear(2, 2))
+
+
+def test_the_layer_of_todays_models_is_its_formula():
+    """RMSNorm, grouped heads with rotary positions, SwiGLU: written out, one head and one token at a time."""
+    torch.manual_seed(0)
+    layer = EncoderLayer(
+        8, 4, d_ff=10, n_kv_heads=2, norm="rms", activation="swiglu", bias=False, rotary=True
+    ).double()
+    for p in layer.parameters():
+        nn.init.normal_(p)
+    x = torch.randn(1, 5, 8).double()
+
+    def rms(x, norm):
+        return x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt() * norm.weight
+
+    y, heads, a = rms(x[0], layer.attention_norm), [], layer.attention
+    for head in range(4):
+        own, shared = slice(2 * head, 2 * head + 2), slice(2 * (head // 2), 2 * (head // 2) + 2)
+        q = positions.rotary(y @ a.q_proj.weight[own].T)
+        k = positions.rotary(y @ a.k_proj.weight[shared].T)
+        v = y @ a.v_proj.weight[shared].T
+        rows = [((q[i] @ k[: i + 1].T) / 2**0.5).softmax(-1) @ v[: i + 1] for i in range(5)]
+        heads.append(torch.stack(rows))
+    want = x[0] + torch.cat(heads, -1) @ a.out_proj.weight.T
+    z, f = rms(want, layer.ffn_norm), layer.ffn
+    gate = z @ f.gate_proj.weight.T
+    want = want + (gate * torch.sigmoid(gate) * (z @ f.in_proj.weight.T)) @ f.out_proj.weight.T
+    assert torch.allclose(layer(x, is_causal=True)[0], want, atol=1e-12)
+
+
+def test_each_part_can_be_left_out():
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 8)
+    layer = EncoderLayer(8, 2, d_ff=0, norm="none")
+    assert layer.ffn is None
+    assert torch.equal(layer(x), x + layer.attention(x))
+    layer = EncoderLayer(8, 2, dropout=1.0)
+    assert torch.equal(layer(x), x)  # all that the parts add is dropped: the stream runs through
+    assert torch.equal(Encoder(8, 2, 0, final_norm=False)(x), x)
+    ours = FeedForward(8, 5, activation=torch.tanh)
+    assert torch.allclose(ours(x), ours.out_proj(torch.tanh(ours.in_proj(x))))
+    for name, bend in (("gelu_tanh", lambda a: F.gelu(a, approximate="tanh")), ("silu", F.silu)):
+        ours = FeedForward(8, 5, activation=name)
+        assert torch.allclose(ours(x), ours.out_proj(bend(ours.in_proj(x))))
+
+
+def test_weights_and_heads_come_out_as_the_layers_have_them():
+    torch.manual_seed(0)
+    encoder, x = Encoder(8, 2, 3, dropout=0.5).eval(), torch.randn(2, 4, 8)
+    out, weights = encoder(x, need_weights=True)
+    assert len(weights) == 3
+    assert all(torch.allclose(w.sum(-1), torch.ones(2, 2, 4)) for w in weights)
+    assert torch.allclose(out, encoder(x), atol=1e-6)
+    _, first = encoder.layers[0](x, need_weights=True)
+    assert torch.allclose(weights[0], first)
+    off = torch.ones(3, 2)
+    off[1] = 0
+    one = encoder.layers[1]
+    without = encoder.layers[0](x)
+    without = without + one.attention.out_proj.bias  # heads of zeros leave the bias
+    without = without + one.ffn(one.ffn_norm(without))
+    want = encoder.final_norm(encoder.layers[2](without))
+    assert torch.allclose(encoder(x, head_weights=off), want, atol=1e-6)
+    decoder = Decoder(8, 2, 2)
+    _, pairs = decoder(x, torch.randn(2, 6, 8), need_weights=True)
+    assert [tuple(w.shape) for w in pairs[1]] == [(2, 2, 4, 4), (2, 2, 4, 6)]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_one_token_at_a_time_is_the_full_pass(scheme):
+    torch.manual_seed(0)
+    model = LanguageModel(11, 12, 3, 2, positions=scheme, std=1.0).double()
+    if scheme == "relative":
+        nn.init.normal_(model.stack.relative.weight)
+    ids = torch.randint(11, (2, 9))
+    full = model(ids)
+    with torch.no_grad():
+        cache = model.new_cache(2, 9)
+        steps = [model(part, cache=cache) for part in ids.split([4, 1, 1, 3], dim=1)]
+    assert torch.allclose(torch.cat(steps, 1), full, atol=1e-12)
+    assert torch.allclose(model(ids, last=True), full[:, -1:])
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_decoder_reads_its_memory_once(scheme):
+    torch.manual_seed(0)
+    decoder = Decoder(12, 3, 2, positions=scheme).double()
+    x, memory = torch.randn(2, 5, 12).double(), torch.randn(2, 7, 12).double()
+    keys = torch.ones(2, 7, dtype=torch.bool)
+    keys[1, 2:] = False
+    full = decoder(x, memory, memory_mask=keys)
+    with torch.no_grad():
+        cache, kept = decoder.new_cache(2, 5), decoder.remember(memory)
+        steps = [decoder(x[:, i : i + 1], kept, memory_mask=keys, cache=cache) for i in range(5)]
+    assert torch.allclose(torch.cat(steps, 1), full, atol=1e-12)
+
+
+def test_no_guess_depends_on_a_later_word():
+    torch.manual_seed(0)
+    model = LanguageModel(11, 12, 3, 2, std=1.0).double()
+    x = torch.randn(1, 6, 12).double().requires_grad_()
+    model.stack(x, is_causal=True)[0, 2].sum().backward()
+    assert x.grad[0, :3].abs().amin() > 0
+    assert x.grad[0, 3:].abs().amax() == 0
+
+
+def test_what_is_padded_does_not_matter():
+    torch.manual_seed(0)
+    encoder = Encoder(12, 3, 2, positions="rotary").double()
+    x = torch.randn(1, 4, 12).double()
+    noise = 100 * torch.randn(1, 3, 12).double()
+    keys = torch.tensor([[True] * 4 + [False] * 3])
+    assert torch.allclose(encoder(torch.cat((x, noise), 1), key_mask=keys)[:, :4], encoder(x), atol=1e-12)
+    left = encoder(torch.cat((noise, x), 1), key_mask=keys.flip(1), is_causal=True)[:, 3:]
+    assert torch.allclose(left, encoder(x, is_causal=True), atol=1e-12)
+    assert torch.isfinite(encoder(x, key_mask=torch.zeros(1, 4, dtype=torch.bool))).all()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_writing_with_a_cache_writes_the_same(scheme):
+    torch.manual_seed(0)
+    model = LanguageModel(11, 12, 3, 2, positions=scheme, std=1.0).double().train()
+    prompt = torch.randint(11, (3, 2))
+    written = generate(model, prompt, 6)
+    assert model.training
+    assert torch.equal(written, generate(model, prompt, 6, use_cache=False))
+    for at in range(2, 8):
+        assert torch.equal(written[:, at], model(written[:, :at])[:, -1].argmax(-1))
+    draws = [
+        generate(model, prompt, 6, temperature=0.7, generator=torch.Generator().manual_seed(1)) for _ in "ab"
+    ]
+    assert torch.equal(*draws)
+
+
+def test_draws_follow_the_scores_divided_by_the_temperature():
+    torch.manual_seed(0)
+    model = LanguageModel(5, 8, 2, 1, std=1.0).double()
+    count, temperature = 20000, 2.0
+    prompt = torch.tensor([[3, 1]])
+    new = generate(model, prompt.expand(count, 2), 1, temperature=temperature)[:, -1]
+    p = (model(prompt)[0, -1].detach() / temperature).softmax(-1)
+    share = new.bincount(minlength=5) / count
+    assert ((share - p).abs() < 4 * (p * (1 - p) / count).sqrt()).all()
+
+
+def test_compile_finds_no_break():
+    torch.manual_seed(0)
+    x = torch.randn(2, 5, 8)
+    for scheme in SCHEMES:
+        encoder = Encoder(8, 2, 2, positions=scheme)
+        whole = torch.compile(encoder, fullgraph=True, backend="eager")
+        assert torch.allclose(whole(x, is_causal=True), encoder(x, is_causal=True), atol=1e-6)
+    decoder = Decoder(8, 2, 1)
+    assert torch.allclose(torch.compile(decoder, fullgraph=True, backend="eager")(x, x), decoder(x, x))
+    model = LanguageModel(9, 8, 2, 2, norm="rms", activation="swiglu", n_kv_heads=1)
+    ids = torch.randint(9, (2, 5))
+    assert torch.allclose(torch.compile(model, fullgraph=True, backend="eager")(ids), model(ids), atol=1e-6)
+
+
+def test_autocast_costs_no_more_digits_than_torchs_own_layer():
+    torch.manual_seed(0)
+    other = nn.TransformerEncoderLayer(32, 4, 64, dropout=0.0, norm_first=True, batch_first=True)
+    ours, x = from_torch(other), torch.randn(4, 16, 32)
+    want = other(x)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        errors = [(layer(x).float() - want).abs().mean().item() for layer in (ours, other)]
+    assert errors[0] < 2 * errors[1]
+
+
+def test_a_model_can_be_saved_moved_and_copied():
+    torch.manual_seed(0)
+    make = {"n_words": 9, "d_model": 8, "n_heads": 2, "n_layers": 2, "positions": "learned", "longest": 7}
+    model, ids = LanguageModel(**make), torch.randint(9, (2, 5))
+    other = LanguageModel(**make)
+    other.load_state_dict(model.state_dict())
+    assert torch.equal(other(ids), model(ids))
+    assert other.out_proj.weight is other.embedding.weight
+    twin = copy.deepcopy(model).to(torch.bfloat16)
+    assert twin.out_proj.weight is twin.embedding.weight
+    assert twin(ids).dtype == torch.bfloat16
+    with torch.no_grad():
+        assert twin(ids, cache=twin.new_cache(2, 5)).dtype == torch.bfloat16
+    with torch.device("meta"):
+        assert LanguageModel(**make)(torch.zeros(2, 5, dtype=torch.long)).shape == (2, 5, 9)
+    assert LanguageModel(**make, tied=False).out_proj.weight.shape == (9, 8)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: make_norm("batch", 3), "norm must be 'layer', 'rms' or 'none', got 'batch'"),
+        (lambda: FeedForward(4, 8, activation="relux"), "activation must be a function or one of"),
+        (lambda: FeedForward(4, 0), "d_ff must be at least 1, got 0"),
+        (lambda: EncoderLayer(10, 4), "n_heads must divide d_model = 10"),
+        (lambda: Encoder(8, 2, 1, positions="rope"), "positions must be .*got 'rope'"),
+        (lambda: Encoder(8, 2, -1), "n_layers must be at least 0"),
+        (lambda: Encoder(8, 2, 1)(torch.zeros(1, 3, 7)), r"x must have shape \(..., n, 8\)"),
+        (lambda: Encoder(8, 2, 2)(torch.zeros(1, 3, 8), cache=[]), "one part a layer, 2, got 0"),
+        (lambda: Encoder(8, 2, 2)(torch.zeros(1, 3, 8), head_weights=torch.ones(1, 2)), "head_weights"),
+        (
+            lambda: Encoder(8, 2, 1, positions="learned", longest=2)(torch.zeros(1, 3, 8)),
+            "the 2 positions learned, it ends at 3",
+        ),
+        (lambda: Encoder(8, 2, 1)(torch.zeros(1, 3, 8), key_mask=torch.ones(3).bool()), "key_mask must"),
+        (lambda: LanguageModel(0, 8, 2, 1), "n_words must be at least 1"),
+        (lambda: LanguageModel(5, 8, 2, 1)(torch.zeros(3).long()), r"ids must have shape \(batch, n\)"),
+        (lambda: generate(LanguageModel(5, 8, 2, 1), torch.zeros(1, 0).long(), 1), "n at least 1"),
+        (lambda: generate(LanguageModel(5, 8, 2, 1), torch.zeros(1, 1).long(), -1), "n_new must be"),
+        (
+            lambda: generate(LanguageModel(5, 8, 2, 1), torch.zeros(1, 1).long(), 1, temperature=-1),
+            "temperature must be at least 0, got -1",
+        ),
+    ],
+)
+def test_errors_say_what_was_wrong(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
