@@ -99,7 +99,7 @@ def rounds(buckets, kept, chunk):
     n = buckets.shape[-1]
     seen = torch.zeros(n, n)
     for numbers in buckets.tolist():
-        order = sorted(range(n), key=lambda at: (not kept[at], numbers[at], at))
+        order = sorted(range(n), key=lambda at: (not kept[at], kept[at] and numbers[at], at))
         place = {token: at // chunk for at, token in enumerate(order)}
         for i in range(n):
             for j in range(n):

@@ -33,9 +33,10 @@ def lsh(
     """Attend to the tokens whose vectors hash alike, found by sorting: n log n instead of n².
 
     Queries are the vectors qk, keys the same vectors at length one. In each round of hashing the tokens are
-    sorted by bucket (by position within a bucket, tokens hidden by `key_mask` last), the sorted row is cut
-    into blocks, and every token sees its block and the block before. What this is, exactly: let N_ij be the
-    number of rounds in which i sees j. Token i gets the mean of the values with weights proportional to
+    sorted by bucket, by position within a bucket; those that `key_mask` hides come last, by position too. The
+    sorted row is cut into blocks, and every token sees its block and the block before. What this is, exactly:
+    let N_ij be the number of rounds in which i sees j. Token i gets the mean of the values with weights
+    proportional to
 
         N_ij exp(scale · q_i · k_j)    over j < i when causal, over j ≠ i otherwise,
 
