@@ -24,6 +24,7 @@ ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".cache/runs"
 COMMAND = "python benchmarks/transformer.py"
 SEEDS = range(3)
+PAIR = range(2)
 DEPTHS = (1, 12)
 ROWS = {
     "pre-norm": {},
@@ -62,13 +63,13 @@ def depth() -> None:
     found = sweep(
         made,
         rates=around(4e-3, n=3),
-        seeds=SEEDS,
+        seeds=PAIR,
         scout=1,
         goal="low",
         flat=0.01,
         may_end_at_edge=[name for name in made if "residual" in name or "attention" in name],
         measure="nats above the floor",
-        budget="AdamW on a cosine, 200 steps of 32 sentences, width 32; one seed tries the rates",
+        budget="AdamW on a cosine, 150 steps of 32 sentences, width 32; one seed tries the rates",
         cache=CACHE / "transformer-depth.json",
         settings={"version": 1},
         progress=False,
@@ -77,11 +78,11 @@ def depth() -> None:
     some = torch.multinomial(text().chances, 64, True, generator=torch.Generator().manual_seed(0))
     batch = text().read[some], text().guess[some]
     norms = {
-        name: [gradient_norms(NextWords(text(), 12, **ROWS[name]).model(seed), *batch) for seed in SEEDS]
+        name: [gradient_norms(NextWords(text(), 12, **ROWS[name]).model(seed), *batch) for seed in PAIR]
         for name in ("pre-norm", "post-norm", "no norm", "no residual")
     }
     numbers = {"sweeps": {"parts": found}, "gradients at the start": norms}
-    results.store("transformer-depth", numbers, command=COMMAND, seeds=SEEDS)
+    results.store("transformer-depth", numbers, command=COMMAND, seeds=PAIR)
 
 
 def toy() -> None:

@@ -159,7 +159,7 @@ class NextLetter:
     d_model: int = 96
     context: int = 64
     batch: int = 16
-    steps: int = 1000
+    steps: int = 700
     every: int = 100
     dropout: float = 0.1
 

@@ -82,7 +82,7 @@ class NextWords:
     part: Part = ""
     norm_first: bool = True
     d_model: int = 32
-    steps: int = 200
+    steps: int = 150
     warm: int = 1
     batch: int = 32
     exact: bool = False
