@@ -161,7 +161,7 @@ def predict(
     tagger.eval()
     found: dict[int, tuple[str, ...]] = {at: () for at, words in enumerate(sentences) if not words}
     names = tagger.vocabulary.tags
-asked = (at for at in range(len(sentences)) if at not in found)
+    asked = (at for at in range(len(sentences)) if at not in found)
     encoded = [(tagger.vocabulary.encode(sentences[at]), torch.tensor([at])) for at in asked]
     for ids, places in batches(encoded, batch_tokens):
         chosen = tagger(ids.to(device)).argmax(-1).tolist()
