@@ -373,8 +373,10 @@ def test_rotary_positions_of_another_base_and_layout_and_a_dtype_of_ones_own():
         cache = model.new_cache(2, 6)
         steps = [model(ids[:, i : i + 1], cache=cache) for i in range(6)]
     assert torch.allclose(torch.cat(steps, 1), model(ids), atol=1e-12)
-    decoder = Decoder(8, 2, 1, dtype=torch.float64, device="cpu", dropout=0.3)
-    assert decoder.layers[0].cross.dropout == 0.3
+    decoder = Decoder(8, 2, 1, dtype=torch.float64, device="cpu", dropout=0.3).eval()
+    assert decoder.layers[0].cross.dropout == decoder.layers[0].ffn.dropout.p == 0.3
+    quiet = Decoder(8, 2, 1, dropout=0.3, attention_dropout=0.0).layers[0]
+    assert (quiet.cross.dropout, quiet.attention.dropout, quiet.dropout.p) == (0.0, 0.0, 0.3)
     assert decoder(torch.zeros(1, 2, 8).double(), torch.zeros(1, 3, 8).double()).dtype == torch.float64
 
 

@@ -131,7 +131,7 @@ class JointTagger(nn.Module):
         self.embedding = nn.Embedding(len(vocabulary), d_model, padding_idx=0)
         self.n_features = vocabulary.encode(()).shape[1] - (MOST_LETTERS if d_letters else 0)
         nn.init.normal_(self.embedding.weight, std=word_std / math.sqrt(self.n_features))
-        layer = {"d_ff": 2 * d_model, "dropout": dropout}
+        layer = {"d_ff": 2 * d_model, "dropout": dropout, "attention_dropout": 0.0}
         self.stack = Encoder(d_model, n_heads, n_layers, positions=positions, **layer)
         self.columns = nn.ModuleList(nn.Linear(d_model, len(names)) for names in labels.values())
 

@@ -128,8 +128,8 @@ class EncoderLayer(nn.Module):
         norm_first: pre-norm, or post-norm.
         norm: "layer", "rms" or "none".
         activation: of the feed-forward network, see `FeedForward`.
-        dropout: share of what each part adds, of attention weights and of the network's middle, dropped in
-            training.
+        dropout: share of what each part adds and of the network's middle that is dropped in training.
+        attention_dropout: share of the weights of attention; as much unless given.
         bias: whether projections and norms have a bias.
         n_kv_heads: key-value heads, if they are fewer.
         d_head: width of a head, if it is not d_model / n_heads.
@@ -159,6 +159,7 @@ class EncoderLayer(nn.Module):
         norm: Norm = "layer",
         activation: Activation = "relu",
         dropout: float = 0.0,
+        attention_dropout: float | None = None,
         bias: bool = True,
         n_kv_heads: int | None = None,
         d_head: int | None = None,
@@ -169,7 +170,8 @@ class EncoderLayer(nn.Module):
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
-        shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, "bias": bias, "dropout": dropout}
+        shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, "bias": bias}
+        shared["dropout"] = dropout if attention_dropout is None else attention_dropout
         self.attention_norm = make_norm(norm, d_model, eps=eps, bias=bias)
         self.attention = MultiHeadAttention(d_model, n_heads, rotary=rotary, **shared)
         d_ff = 4 * d_model if d_ff is None else d_ff
@@ -249,7 +251,6 @@ class DecoderLayer(EncoderLayer):
         bias: likewise.
         n_kv_heads: likewise, of both attentions.
         d_head: likewise.
-        dropout: likewise.
         eps: likewise.
         device: likewise.
         dtype: likewise.
@@ -276,16 +277,15 @@ class DecoderLayer(EncoderLayer):
         bias: bool = True,
         n_kv_heads: int | None = None,
         d_head: int | None = None,
-        dropout: float = 0.0,
         eps: float = 1e-5,
         device: Device = None,
         dtype: torch.dtype | None = None,
         **options,
     ) -> None:
-        shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, "bias": bias, "dropout": dropout}
+        shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, "bias": bias}
         super().__init__(d_model, n_heads, norm=norm, eps=eps, **shared, **options)
         self.cross_norm = make_norm(norm, d_model, eps=eps, bias=bias)
-        self.cross = MultiHeadAttention(d_model, n_heads, **shared)
+        self.cross = MultiHeadAttention(d_model, n_heads, dropout=self.attention.dropout, **shared)
         self.to(device=device, dtype=dtype)
 
     def forward(
