@@ -2,9 +2,9 @@
 
     python benchmarks/tagging_joint.py [all] [without] [size] [--data FOLDER]
 
-Writes results/tagging-joint.json with what is finished. The dev set chose the settings and chooses the epoch; the
-test set is only read. Every finished run is kept in .cache/runs/tagging-joint.json, so an interruption costs
-one run. The learning rate is the same in every row and was not swept.
+Writes results/tagging-joint.json with what is finished. The dev set chose the settings and chooses the epoch;
+the test set is only read. Every finished run is kept in .cache/runs/tagging-joint.json, so an interruption
+costs one run. The learning rate is the same in every row and was not swept.
 """
 
 from __future__ import annotations
