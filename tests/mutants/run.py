@@ -28,6 +28,7 @@ class Mutant:
     right: str
     wrong: str
     tests: str
+    """A file of tests, or one test of it as FILE::NAME, where the file is slow."""
 
 
 MUTANTS = (
@@ -126,7 +127,24 @@ MUTANTS = (
     Mutant("a checksum nobody compares", "tagging/treebank.py", "if got != checksum:", "if False:",
            "unit/test_tagging_treebank.py"),
     Mutant("the last epoch instead of the best", "tagging/training.py", "tagger.load_state_dict(best)",
-           "pass", "unit/test_tagging_training.py"),
+           "pass", "unit/test_tagging_training.py::test_the_best_epoch_is_kept_though_later_ones_are_worse"),
+    Mutant("no weight decay", "tagging/training.py", "weight_decay=weight_decay, fused",
+           "weight_decay=0.0, fused",
+           "unit/test_tagging_training.py::test_each_step_decays_by_the_rate_of_the_schedule"),
+    Mutant("no warm-up", "tagging/training.py", "max(steps // 20, 1)", "1",
+           "unit/test_tagging_training.py::test_each_step_decays_by_the_rate_of_the_schedule"),
+    Mutant("strong words in capitals do not count", "tagging/training.py", '"strong": low in strong',
+           '"strong": word in strong', "unit/test_tagging_training.py::test_unknown_words_and_guesses"),
+    Mutant("the lower case wins", "tagging/taggers.py", "(lower | as_written)", "(as_written | lower)",
+           "unit/test_tagging_training.py::test_unknown_words_and_guesses"),
+    Mutant("words are hidden from a tagger in use", "tagging/taggers.py",
+           "if self.training and self.word_dropout", "if self.word_dropout",
+           "unit/test_tagging_training.py::test_hiding_words_is_for_training_alone"),
+    Mutant("softmax not asked in bfloat16", "checks/masking.py",
+           'promises=[gradient("scores"), precisions("float64", "float16", "bfloat16")]',
+           'promises=[gradient("scores"), precisions("float64", "float16")]', "exercises/test_exercises.py::test_a_wrong_answer_is_refused_with_the_message_that_fits"),
+    Mutant("an exercise asked with many tokens alone", "checks/exercise.py", "((5, 1, 11, 7)[seed % 4]",
+           "((5, 3, 11, 7)[seed % 4]", "exercises/test_exercises.py::test_a_wrong_answer_is_refused_with_the_message_that_fits"),
     Mutant("the figure's penalty rewards distance", "widgets/positions.py", "return -self.slope",
            "return self.slope", "unit/test_widget_positions.py"),
     Mutant("the figure's sentence is never shuffled", "widgets/positions.py",
