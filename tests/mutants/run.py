@@ -31,6 +31,8 @@ class Mutant:
     """A file of tests, or one test of it as FILE::NAME, where the file is slow."""
 
 
+WRONG_ANSWERS = "exercises/test_exercises.py::test_a_wrong_answer_is_refused_with_the_message_that_fits"
+
 MUTANTS = (
     Mutant("softmax over the queries", "scores.py", "torch.softmax(scores, dim)", "torch.softmax(scores, -2)",
            "unit/test_scores.py"),
@@ -205,9 +207,9 @@ MUTANTS = (
            "unit/test_tagging_training.py::test_hiding_words_is_for_training_alone"),
     Mutant("softmax not asked in bfloat16", "checks/masking.py",
            'promises=[gradient("scores"), precisions("float64", "float16", "bfloat16")]',
-           'promises=[gradient("scores"), precisions("float64", "float16")]', "exercises/test_exercises.py::test_a_wrong_answer_is_refused_with_the_message_that_fits"),
+           'promises=[gradient("scores"), precisions("float64", "float16")]', WRONG_ANSWERS),
     Mutant("an exercise asked with many tokens alone", "checks/exercise.py", "((5, 1, 11, 7)[seed % 4]",
-           "((5, 3, 11, 7)[seed % 4]", "exercises/test_exercises.py::test_a_wrong_answer_is_refused_with_the_message_that_fits"),
+           "((5, 3, 11, 7)[seed % 4]", WRONG_ANSWERS),
     Mutant("the figure's penalty rewards distance", "widgets/positions.py", "return -self.slope",
            "return self.slope", "unit/test_widget_positions.py"),
     Mutant("the figure's sentence is never shuffled", "widgets/positions.py",
