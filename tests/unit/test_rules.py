@@ -6,7 +6,6 @@ form adds its line there, and every rule below is asked of it.
 
 import copy
 import functools
-import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from attnlab import (
     masks,
     sparse,
 )
+from attnlab.patterns import GlobalTokens, Strided, Window
 
 HEADS, D = 2, 8
 
@@ -36,7 +36,8 @@ class Form:
     """A form of attention as a function of q, k and v, (batch, heads, n, d) each.
 
     run: the function.
-    hides: which argument hides keys, "mask" (n_q, n_k) or "key_mask" (batch, n_k); None if neither.
+    hides: how keys are hidden: by a "mask" (n_q, n_k); by a mask of one "row" (1, n_k), the same for all
+        queries; by a "key_mask" (batch, n_k); None if they are not.
     crosses: whether there may be another number of queries than of keys.
     trains: whether gradients pass.
     any_heads: whether the number of heads is the caller's; a layer's is fixed.
@@ -50,15 +51,6 @@ class Form:
 
     def __call__(self, *qkv, **options):
         return self.run(*qkv, **options)
-
-
-def given(function, **options):
-    """Call with the options under the names that the function has."""
-    known = inspect.signature(function).parameters
-    old = {"block_size": ("chunk", "block", "tile"), "global_tokens": ("tokens",),
-           "n_random": ("count",)}  # fmt: skip
-    names = {name: next((n for n in (name, *old.get(name, ())) if n in known), name) for name in options}
-    return functools.partial(function, **{names[name]: value for name, value in options.items()})
 
 
 @functools.cache
@@ -120,7 +112,7 @@ def linear_form(features=None, gated=False, **options):
         chosen = {} if features is None else {"features": features(q.dtype)}
         if gated:
             chosen["gate"] = (k[..., :1] + 2).sigmoid()
-        return given(linear.linear_attention, **chosen, **options, **hidden)(q, k, v)
+        return linear.linear_attention(q, k, v, **chosen, **options, **hidden)
 
     return run
 
@@ -156,6 +148,8 @@ def stepped(step, *extras, **options):
     return run
 
 
+PATTERN = (Window(5, 2) | GlobalTokens([0])) & (Strided(3) | Window(0, 4))
+MIX = torch.ones(3, 1000).tril_(300).div_(20)
 FORMS = {
     "attention": Form(attention, "mask", crosses=True),
     "attention, causal": Form(functools.partial(attention, is_causal=True), "mask"),
@@ -173,49 +167,44 @@ FORMS = {
     "MultiHeadAttention, rotary": Form(of_tokens("rotary"), "mask", any_heads=False),
     "MultiHeadAttention, shared": Form(of_tokens("shared"), "mask", any_heads=False),
     "MultiHeadAttention, cache": Form(decoded("rotary"), trains=False, any_heads=False),
+    "sparse.attend": Form(lambda *a, **o: sparse.attend(*a, PATTERN, **o), "key_mask"),
     "sparse.window": Form(lambda *a, **o: sparse.window(*a, 5, 2, **o), "key_mask"),
     "sparse.strided": Form(lambda *a, **o: sparse.strided(*a, 4, **o), "key_mask"),
     "sparse.fixed": Form(lambda *a, **o: sparse.fixed(*a, 4, 1, **o), "key_mask"),
     "sparse.big_bird": Form(
-        lambda *a, **o: given(sparse.big_bird, global_tokens=[0], n_random=1, block_size=4, **o)(*a, 2),
-        "key_mask",
+        lambda *a, **o: sparse.big_bird(*a, 2, global_tokens=[0], n_random=1, block_size=4, **o), "key_mask"
     ),
-    "sparse.lsh": Form(lambda q, k, v, **o: given(sparse.lsh, block_size=4, **o)(q, v), "key_mask"),
-    "sparse.tiled": Form(
-        lambda *a, **o: given(sparse.tiled, block_size=8, is_causal=True, **o)(*a), "key_mask"
-    ),
-    "linear, elu": Form(linear_form(), "key_mask", crosses=True),
-    "linear, elu, causal": Form(linear_form(is_causal=True, block_size=8), "key_mask"),
-    "linear, elu, recurrent": Form(linear_form(is_causal=True, form="recurrent"), "key_mask"),
-    "linear, elu, parallel": Form(linear_form(is_causal=True, form="parallel"), "key_mask"),
-    "linear, FAVOR+": Form(linear_form(positive_features), "key_mask", crosses=True),
-    "linear, FAVOR+, causal": Form(linear_form(positive_features, is_causal=True, block_size=8), "key_mask"),
-    "linear, gate": Form(linear_form(fourier_features, gated=True, is_causal=True, block_size=8), "key_mask"),
+    "sparse.lsh": Form(lambda q, k, v, **o: sparse.lsh(q, v, block_size=4, **o), "key_mask"),
+    "sparse.tiled": Form(lambda *a, **o: sparse.tiled(*a, block_size=8, is_causal=True, **o), "key_mask"),
+    "linear, elu": Form(linear_form(), "row", crosses=True),
+    "linear, elu, causal": Form(linear_form(is_causal=True, block_size=8), "row"),
+    "linear, elu, recurrent": Form(linear_form(is_causal=True, form="recurrent"), "row"),
+    "linear, elu, parallel": Form(linear_form(is_causal=True, form="parallel"), "row"),
+    "linear, FAVOR+": Form(linear_form(positive_features), "row", crosses=True),
+    "linear, FAVOR+, causal": Form(linear_form(positive_features, is_causal=True, block_size=8), "row"),
+    "linear, gate": Form(linear_form(fourier_features, gated=True, is_causal=True, block_size=8), "row"),
     "gated_linear_attention": Form(
-        lambda q, k, v, **o: given(linear.gated_linear_attention, block_size=8, **o)(q, k, v, fading(k)),
-        "key_mask",
+        lambda q, k, v, **o: linear.gated_linear_attention(q, k, v, fading(k), block_size=8, **o), "row"
     ),
     "delta_rule": Form(
-        lambda q, k, v, **o: given(linear.delta_rule, block_size=8, **o)(
-            q, F.normalize(k, dim=-1), v, rate(k)
-        ),
-        "key_mask",
+        lambda q, k, v, **o: linear.delta_rule(q, F.normalize(k, dim=-1), v, rate(k), block_size=8, **o),
+        "row",
     ),
     "linformer_attention": Form(
-        lambda q, k, v, **o: given(linear.linformer_attention, **o)(
-            q, k, v, torch.ones(3, 2000, dtype=q.dtype).tril_(500).div_(20)
-        ),
-        "key_mask",
-        crosses=True,
+        lambda q, k, v, **o: linear.linformer_attention(q, k, v, MIX.to(q.dtype), **o), "row", crosses=True
     ),
     "linear_step": Form(stepped(linear.linear_step)),
     "gated_step": Form(stepped(linear.gated_step, fading)),
     "delta_step": Form(stepped(linear.delta_step, rate)),
 }
 TRAIN = [name for name, form in FORMS.items() if form.trains]
-SETTLED = [name for name in FORMS if not name.startswith("sparse.")]  # those are being rebuilt
 every = pytest.mark.parametrize("name", FORMS)
 every_trained = pytest.mark.parametrize("name", TRAIN)
+
+
+def is_layer(name):
+    """Say whether a form reads tokens, which ask, offer and pass on at once, instead of q, k and v."""
+    return "Attention" in name
 
 
 def draw(n=24, *, batch=2, heads=HEADS, n_k=None, seed=0, dtype=torch.float32):
@@ -256,7 +245,7 @@ def test_running_sums_do_not_stop_growing_in_half_precision(name, dtype):
     n = 600
     q, k, v = (torch.full((1, HEADS, n, D), 0.5, dtype=dtype) for _ in range(3))
     v[..., :300, :], v[..., 300:, :] = 1, 0
-    if name in ("SelfAttention", "MultiHeadAttention") or name.startswith("MultiHeadAttention,"):
+    if is_layer(name):
         q = torch.where(torch.arange(n)[:, None] < 300, q, -q)
     with torch.no_grad():
         got, want = FORMS[name](q, k, v), FORMS[name](q.double(), k.double(), v.double())
@@ -282,12 +271,11 @@ def costs_torch(kind, dtype):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_autocast_costs_no_more_than_it_costs_torchs_own_attention(name, dtype):
     form, qkv = FORMS[name], draw(dtype=dtype)
-    is_layer = "Attention" in name
     exact = results(form, [x.double() for x in qkv])
-    if is_layer:
+    if is_layer(name):
         qkv = [x.float() for x in qkv]
     without = far(results(form, qkv), exact)
-    allowed = costs_torch("layer" if is_layer else "attention", dtype)
+    allowed = costs_torch("layer" if is_layer(name) else "attention", dtype)
     assert far(results(form, qkv, autocast=True), exact) <= 2 * max(allowed, without)
 
 
@@ -298,8 +286,6 @@ def test_autocast_costs_no_more_than_it_costs_torchs_own_attention(name, dtype):
 @pytest.mark.parametrize("empty", ["batch", "heads", "n", "n_q", "n_k"])
 def test_any_dimension_may_be_empty(name, empty):
     form = FORMS[name]
-    if name not in SETTLED and empty == "n":
-        return
     if (empty in ("n_q", "n_k") and not form.crosses) or (empty == "heads" and not form.any_heads):
         return
     sizes = {"batch": {"batch": 0}, "heads": {"heads": 0}, "n": {"n": 0}, "n_q": {"n": 0, "n_k": 5},
@@ -309,9 +295,8 @@ def test_any_dimension_may_be_empty(name, empty):
         assert 0 in form(*qkv).shape
         return
     out, *grads = results(form, qkv)
-    is_layer = "Attention" in name
     assert out.shape[:1] == qkv[0].shape[:1]
-    assert is_layer or out.shape == qkv[0].shape
+    assert is_layer(name) or out.shape == qkv[0].shape
     assert [g.shape for g in grads] == [x.shape for x in qkv]
     assert all(not g.isnan().any() for g in grads)
     if empty == "n_k":
@@ -322,14 +307,14 @@ def test_any_dimension_may_be_empty(name, empty):
 
 
 MASKED = [name for name, form in FORMS.items() if form.hides == "mask" and name != "SelfAttention"]
-KEY_MASKED = [name for name, form in FORMS.items() if form.hides == "key_mask"]
+IN_ROWS = [name for name, form in FORMS.items() if form.hides == "row"]
 
 
-@pytest.mark.parametrize("name", MASKED)
+@pytest.mark.parametrize("name", MASKED + IN_ROWS)
 @pytest.mark.parametrize("lead", [2, 1])
 def test_a_mask_of_three_dimensions_beside_four_is_refused_with_what_to_write(name, lead):
     # It could mean the batch or the heads.
-    mask = masks.window(24, 3).expand(lead, 24, 24)
+    mask = masks.window(24, 3).expand(lead, 24, 24)[:, -1 if name in IN_ROWS else 0 :]
     with pytest.raises(ValueError, match=r"mask.*mask\[:, None\]"):
         FORMS[name](*draw(), mask=mask)
 
@@ -342,18 +327,19 @@ def test_a_mask_is_for_all_or_has_every_dimension(name):
         torch.testing.assert_close(form(*qkv, mask=same), want)
 
 
-@pytest.mark.parametrize("name", KEY_MASKED)
+@pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.hides])
 def test_a_hidden_key_changes_nothing(name):
     form, (q, k, v) = FORMS[name], draw()
     there = torch.arange(24) < torch.tensor([[24], [17]])
-    want = results(lambda *a: form(*a, key_mask=there), (q, k, v))
+    by_key = form.hides == "key_mask" or is_layer(name)
+    hide = {"key_mask": there} if by_key else {"mask": there[:, None, None]}
+    want = results(lambda *a: form(*a, **hide), (q, k, v))
     hidden = ~there[:, None, :, None]
-    other = [q, torch.where(hidden, k + 1, k), torch.where(hidden, 5.0, v)]
-    if name == "sparse.lsh":  # keys are queries: a hidden token that hashes elsewhere moves others
-        other[0] = q
-    got = results(lambda *a: form(*a, key_mask=there), other)
+    other = [torch.where(hidden, q - 1, q), torch.where(hidden, k + 1, k), torch.where(hidden, 5.0, v)]
+    got = results(lambda *a: form(*a, **hide), other)
     seen = there[:, None, :, None]
-    torch.testing.assert_close(got[0].where(seen, 0), want[0].where(seen, 0), rtol=1e-4, atol=1e-5)
+    shown = there[..., None] if is_layer(name) else seen  # in the shape of the output
+    torch.testing.assert_close(got[0].where(shown, 0), want[0].where(shown, 0), rtol=1e-4, atol=1e-5)
     assert not got[2].masked_fill(seen, 0).any()
     assert not got[3].masked_fill(seen, 0).any()
 
@@ -473,10 +459,10 @@ def test_it_computes_the_same_without_gradients(name):
             torch.testing.assert_close(form(*(x.detach() for x in qkv)), want)
 
 
-@pytest.mark.parametrize("name", SETTLED)
+@every
 def test_fake_tensors_leave_nothing_behind(name):
     form, qkv = FORMS[name], draw(26)  # a length that no other test asks for
-    if "Attention" not in name or "gated" in name:
+    if not is_layer(name):
         with FakeTensorMode(allow_non_fake_inputs=True) as mode:
             assert form(*(mode.from_tensor(x) for x in qkv)).shape == qkv[0].shape
     out = form(*qkv)
@@ -494,7 +480,7 @@ def result_or_plain_refusal(call):
         return None
 
 
-@pytest.mark.parametrize("name", [name for name in SETTLED if name in TRAIN])
+@every_trained
 def test_torch_func_gives_the_gradient_or_says_plainly_that_it_cannot(name):
     form, (q, k, v) = FORMS[name], draw()
     got = result_or_plain_refusal(lambda: torch.func.grad(lambda q: form(q, k, v).square().sum())(q))
@@ -505,7 +491,7 @@ def test_torch_func_gives_the_gradient_or_says_plainly_that_it_cannot(name):
     torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in SETTLED if name in TRAIN])
+@every_trained
 @pytest.mark.filterwarnings("ignore:There is a performance drop because we have not yet implemented")
 def test_vmap_gives_the_outputs_or_says_plainly_that_it_cannot(name):
     form, qkv = FORMS[name], [torch.stack(pair) for pair in zip(draw(), draw(seed=1), strict=True)]
