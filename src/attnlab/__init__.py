@@ -16,7 +16,7 @@ Floors of the package, each importing only from floors below it (a test reads th
 - `arguments`, `book`, `precision`
 - `patterns`
 - `masks`, `positions`, `scores`, `cache`
-- `dot_product`
+- `dot_product`, `rolling`
 - `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`
 - `transformer`, `recurrent`
 - `experiments`

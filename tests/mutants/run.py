@@ -28,7 +28,10 @@ class Mutant:
     right: str
     wrong: str
     tests: str
+    """A file of tests, or one test of it as FILE::NAME, where the file is slow."""
 
+
+WRONG_ANSWERS = "exercises/test_exercises.py::test_a_wrong_answer_is_refused_with_the_message_that_fits"
 
 MUTANTS = (
     Mutant("softmax over the queries", "scores.py", "torch.softmax(scores, dim)", "torch.softmax(scores, -2)",
@@ -187,7 +190,24 @@ MUTANTS = (
     Mutant("a checksum nobody compares", "tagging/treebank.py", "if got != checksum:", "if False:",
            "unit/test_tagging_treebank.py"),
     Mutant("the last epoch instead of the best", "tagging/training.py", "tagger.load_state_dict(best)",
-           "pass", "unit/test_tagging_training.py"),
+           "pass", "unit/test_tagging_training.py::test_the_best_epoch_is_kept_though_later_ones_are_worse"),
+    Mutant("no weight decay", "tagging/training.py", "weight_decay=weight_decay, fused",
+           "weight_decay=0.0, fused",
+           "unit/test_tagging_training.py::test_each_step_decays_by_the_rate_of_the_schedule"),
+    Mutant("no warm-up", "tagging/training.py", "max(steps // 20, 1)", "1",
+           "unit/test_tagging_training.py::test_each_step_decays_by_the_rate_of_the_schedule"),
+    Mutant("strong words in capitals do not count", "tagging/training.py", '"strong": low in strong',
+           '"strong": word in strong', "unit/test_tagging_training.py::test_unknown_words_and_guesses"),
+    Mutant("the lower case wins", "tagging/taggers.py", "(lower | as_written)", "(as_written | lower)",
+           "unit/test_tagging_training.py::test_unknown_words_and_guesses"),
+    Mutant("words are hidden from a tagger in use", "tagging/taggers.py",
+           "if self.training and self.word_dropout", "if self.word_dropout",
+           "unit/test_tagging_training.py::test_hiding_words_is_for_training_alone"),
+    Mutant("softmax not asked in bfloat16", "checks/masking.py",
+           'promises=[gradient("scores"), precisions("float64", "float16", "bfloat16")]',
+           'promises=[gradient("scores"), precisions("float64", "float16")]', WRONG_ANSWERS),
+    Mutant("an exercise asked with many tokens alone", "checks/exercise.py", "((5, 1, 11, 7)[seed % 4]",
+           "((5, 3, 11, 7)[seed % 4]", WRONG_ANSWERS),
     Mutant("the figure's penalty rewards distance", "widgets/positions.py", "return -self.slope",
            "return self.slope", "unit/test_widget_positions.py"),
     Mutant("the figure's sentence is never shuffled", "widgets/positions.py",
@@ -368,7 +388,8 @@ MUTANTS = (
     Mutant("a delta rule that may read columns", "checks/linear_state.py", "torch.outer(k, v - s @ k)",
            "torch.outer(k, s @ k)", "exercises/test_exercises.py"),
     Mutant("a cache that spreads one sequence over the batch", "cache.py",
-           "(*room.shape[:2], n, room.shape[3])", "(*new.shape[:2], n, room.shape[3])",
+           "(*room.shape[:2], k.shape[-2], room.shape[3])",
+           "(*new.shape[:2], k.shape[-2], room.shape[3])",
            "unit/test_cache.py"),
     Mutant("values as wide as keys", "cache.py", "d_v = d_head if d_v is None else d_v", "d_v = d_head",
            "unit/test_cache.py"),
