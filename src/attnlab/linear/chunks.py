@@ -92,7 +92,7 @@ def transformed() -> bool:
 def without_autocast(x: Tensor):
     """Return a context in which the dtypes are those that the code chose, on the device of a tensor."""
     kind = x.device.type
-    if torch.amp.is_autocast_available(kind):
+    if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
         return torch.autocast(kind, enabled=False)
     return contextlib.nullcontext()
 

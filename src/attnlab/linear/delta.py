@@ -14,6 +14,7 @@ from attnlab.linear.inputs import (
     hide,
     matrix_state,
     per_token,
+    state_shape,
     together,
     token_by_token,
     working,
@@ -111,11 +112,11 @@ def delta_step(
     dtype = q.dtype
     with without_autocast(q):
         q, k, v, beta, state = working(q, *hide(key_mask, k, v, beta), state)
-        shape = torch.broadcast_shapes(k[..., None].shape, v[..., None, :].shape)  # (..., d_k, d_v)
+        shape = state_shape(k, v)
         state = k.new_zeros(shape) if state is None else state
         has_shape("state", state, shape, "(..., d_k, d_v)")
         held = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
-        state = state + k[..., :, None] * (beta * (v - held))[..., None, :]
+        state = torch.addcmul(state, k[..., :, None], (beta * (v - held))[..., None, :])
         return (q[..., None, :] @ state).squeeze(-2).to(dtype), state
 
 

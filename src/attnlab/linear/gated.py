@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -65,7 +66,6 @@ def gated_linear_attention(
     References:
         Yang et al. 2024 (gated linear attention), sections 4.1 to 4.3.
 
-    >>> import torch
     >>> x, half = torch.ones(3, 1), torch.full((3, 1), 0.5)
     >>> gated_linear_attention(x, x, x, half.log()).flatten().tolist()
     [1.0, 1.5, 1.75]
@@ -112,7 +112,6 @@ def gated_step(
         TypeError: the mask is not boolean.
         ValueError: the state has another shape.
 
-    >>> import torch
     >>> one = torch.ones(1)
     >>> gated_step(one, one, one, one.log(), state=torch.ones(1, 1))
     (tensor([2.]), tensor([[2.]]))
@@ -123,7 +122,7 @@ def gated_step(
         new = k[..., :, None] * v[..., None, :]  # (..., d_k, d_v)
         if state is not None:
             has_shape("state", state, new.shape, "(..., d_k, d_v)")
-            new = log_decay.exp()[..., None] * state + new
+            new = torch.addcmul(new, log_decay.exp()[..., None], state)
         return (q[..., None, :] @ new).squeeze(-2).to(dtype), new
 
 

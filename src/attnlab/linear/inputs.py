@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnlab.arguments import check_mask, has_shape, is_boolean
 from attnlab.dot_product import _scores_shape
-from attnlab.linear.chunks import working_dtype
+from attnlab.linear.chunks import WORKING, working_dtype
 
 
 def together(
@@ -62,7 +62,7 @@ def hide(key_mask: Tensor | None, *tensors: Tensor) -> tuple[Tensor, ...]:
 
 def working(*tensors: Tensor | None) -> list[Tensor | None]:
     """Return tensors in the dtype that sums over a sequence are kept in."""
-    return [None if x is None else x.to(working_dtype(x.dtype)) for x in tensors]
+    return [x if x is None or x.dtype in WORKING else x.to(torch.float32) for x in tensors]
 
 
 def matrix_state(state: Tensor | None, q: Tensor, v: Tensor) -> Tensor:
@@ -111,6 +111,14 @@ def per_token(name: str, x: Tensor, shape: tuple[int, ...] | torch.Size) -> Tens
         return x.expand(shape)
     except RuntimeError:
         raise ValueError(f"{name} of shape {tuple(x.shape)} does not broadcast to {tuple(shape)}") from None
+
+
+def state_shape(k: Tensor, v: Tensor) -> tuple[int, ...]:
+    """Return the shape (..., d_k, d_v) of the state of one token's key (..., d_k) and value (..., d_v)."""
+    lead = k.shape[:-1]
+    if v.shape[:-1] != lead:
+        lead = torch.broadcast_shapes(lead, v.shape[:-1])
+    return (*lead, k.shape[-1], v.shape[-1])
 
 
 def check_form(form: str, forms: tuple[str, ...]) -> None:

@@ -263,17 +263,16 @@ def empty_state(shape, dtype: torch.dtype, device) -> LinearState:
     return LinearState(sums, sums.new_zeros(*shape[:-1], 1), least)
 
 
-def fitting(name: str, state: LinearState | None, empty: LinearState) -> LinearState:
-    """Return a state that has the shapes of an empty one, or that one for None.
+def fitting(name: str, state: LinearState, shape: tuple[int, ...]) -> LinearState:
+    """Return a state whose sums have a shape (..., m, d_v), with their total and scale.
 
     Raises:
         ValueError: one of its tensors has another shape.
     """
-    if state is None:
-        return empty
-    for field, got, want in zip(LinearState._fields, state, empty, strict=True):
-        has_shape(f"{name}.{field}", got, want.shape)
-    return LinearState(*state)
+    wanted = (shape, (*shape[:-1], 1), (*shape[:-2], 1, 1))
+    for field, got, want in zip(LinearState._fields, state, wanted, strict=True):
+        has_shape(f"{name}.{field}", got, want)
+    return state
 
 
 def _probe(features, k: Tensor) -> tuple[tuple[Tensor, Tensor | None], bool]:
