@@ -72,7 +72,7 @@ def test_a_hidden_key_of_great_weight_does_not_drown_the_others(is_causal):
 
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_a_hidden_key_does_not_drown_others_of_little_weight(is_causal):
-    """The weights of these long keys are about exp(-200); that of the hidden one, whatever is in it, is not."""
+    """The weights of these long keys are about exp(-200); that of the hidden one is not."""
     q, k, v = draw(17, (6, 4), (6, 4), (6, 2), dtype=torch.float32)
     k = 30 * F.normalize(k, dim=-1)
     seen = torch.arange(6) != 1

@@ -8,17 +8,18 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, scan, without_autocast
+from attnlab.linear.chunks import ChunkRule, scan
 from attnlab.linear.inputs import (
     check_form,
     hide,
+    lifted,
     matrix_state,
     per_token,
     state_shape,
     together,
     token_by_token,
-    working,
 )
+from attnlab.precision import without_autocast
 
 
 def delta_rule(
@@ -111,7 +112,7 @@ def delta_step(
     """
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v, beta, state = working(q, *hide(key_mask, k, v, beta), state)
+        q, k, v, beta, state = lifted(q, *hide(key_mask, k, v, beta), state)
         shape = state_shape(k, v)
         state = k.new_zeros(shape) if state is None else state
         has_shape("state", state, shape, "(..., d_k, d_v)")

@@ -9,16 +9,17 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, exact, fade, scan, without_autocast
+from attnlab.linear.chunks import ChunkRule, exact, fade, scan
 from attnlab.linear.inputs import (
     check_form,
     hide,
+    lifted,
     matrix_state,
     per_token,
     together,
     token_by_token,
-    working,
 )
+from attnlab.precision import without_autocast
 
 LEAST = -1e4
 """Stands for any lower logarithm of a decay: exp(-10000) is 0 in every dtype, and infinity breaks sums."""
@@ -118,7 +119,7 @@ def gated_step(
     """
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v, log_decay, state = working(q, *hide(key_mask, k, v, log_decay), state)
+        q, k, v, log_decay, state = lifted(q, *hide(key_mask, k, v, log_decay), state)
         new = k[..., :, None] * v[..., None, :]  # (..., d_k, d_v)
         if state is not None:
             has_shape("state", state, new.shape, "(..., d_k, d_v)")

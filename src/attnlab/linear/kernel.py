@@ -19,17 +19,8 @@ from torch import Tensor
 from torch._subclasses import FakeTensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import (
-    ChunkRule,
-    Pieces,
-    State,
-    exact,
-    fade,
-    scan,
-    transformed,
-    without_autocast,
-    working_dtype,
-)
+from attnlab.linear.chunks import ChunkRule, Pieces, State, exact, fade, scan, transformed
+from attnlab.precision import without_autocast, working
 
 LOWEST = -1e30
 """Stands for log 0. Minus infinity would do, were its difference with itself not NaN."""
@@ -288,7 +279,7 @@ def _probe(features, k: Tensor) -> tuple[tuple[Tensor, Tensor | None], bool]:
         generators = []
     before = [generator.get_state() for generator in generators]
     with torch.enable_grad(), without_autocast(k):
-        one = scaled(features, k[..., :1, :].detach().to(working_dtype(k.dtype)))
+        one = scaled(features, working(k[..., :1, :].detach()))
     drawn = False
     for generator, state in zip(generators, before, strict=True):
         if generator.get_state().numpy().tobytes() != state.numpy().tobytes():

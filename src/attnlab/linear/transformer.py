@@ -8,18 +8,19 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attnlab.linear.chunks import exact, fade, without_autocast, working_dtype
+from attnlab.linear.chunks import exact, fade
 from attnlab.linear.features import elu_plus_one
 from attnlab.linear.inputs import (
     check_form,
     hide,
+    lifted,
     per_token,
     state_shape,
     together,
     token_by_token,
-    working,
 )
 from attnlab.linear.kernel import LOWEST, LinearState, divisor, empty_state, fitting, kernel_scan, scaled
+from attnlab.precision import without_autocast, working
 
 Features = Callable[[Tensor], Tensor]
 
@@ -93,7 +94,7 @@ def linear_attention(
         raise ValueError("form='parallel' has no state: it sees all tokens at once; take 'chunked'")
     q, k, v, key_mask = together(q, k, v, mask, is_causal=is_causal)
     if gate is not None:
-        gate = per_token("gate", gate, (*q.shape[:-1], 1)).to(working_dtype(gate.dtype))
+        gate = working(per_token("gate", gate, (*q.shape[:-1], 1)))
         if key_mask is not None:
             gate, key_mask = gate.masked_fill(~key_mask, 1.0), None  # it forgets nothing and writes nothing
     if form == "parallel":
@@ -154,7 +155,7 @@ def linear_step(
     """
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v, gate = working(q, *hide(key_mask, k, v), gate)
+        q, k, v, gate = lifted(q, *hide(key_mask, k, v), gate)
         fk, scale = scaled(features, k)  # (..., m), (..., 1)
         shape = state_shape(fk, v)
         if state is None:
@@ -196,7 +197,7 @@ def _parallel(features, q, k, v, key_mask, gate, is_causal) -> Tensor:
     """The definition, with its (n_q, n_k) weights."""
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v = working(q, k, v)
+        q, k, v = lifted(q, k, v)
         weights = features(q) @ features(k).mT
         if gate is not None:  # key j is written with 1 - g_j and forgotten by every later gate
             exactly = exact(gate)
