@@ -282,7 +282,7 @@ def _probe(features, k: Tensor) -> tuple[tuple[Tensor, Tensor | None], bool]:
         one = scaled(features, working(k[..., :1, :].detach()))
     drawn = False
     for generator, state in zip(generators, before, strict=True):
-        if generator.get_state().numpy().tobytes() != state.numpy().tobytes():
+        if not torch.equal(generator.get_state(), state):
             drawn = True
             generator.set_state(state)
     return one, one[0].requires_grad or drawn
