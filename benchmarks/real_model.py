@@ -355,7 +355,7 @@ def measure_induction(folder: Path) -> dict:
     heads = [divmod(at, 9) for at in order]
     behind = [divmod(at, 9) for at in back[:8].mean(0).flatten().argsort(descending=True)[:4].tolist()]
     texts = again[8:]
-    prose = [model.tokens(text) for text in of_treebank(folder, (0, 40))]
+    prose = [model.tokens(text) for text in of_treebank(folder, (0, 32))]
     mean = means(model, [(ids, None) for ids in (again[:8], other[:8], *prose[:20])])
 
     def losses(fill: dict) -> dict:
