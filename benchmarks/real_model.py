@@ -3,12 +3,14 @@
     python benchmarks/real_model.py --data FOLDER [tour] [ablation] [explanation] [induction] [zero] [speed]
 
 Writes results/real-model-PART.json for each part named, all unless given. FOLDER holds the treebank, whose
-dev set lends its sentences. A few minutes on one thread.
+dev set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights
+that the figure shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import random
 import time
@@ -23,6 +25,7 @@ from attnlab.pretrained import definitions, load_minilm, load_smollm2, sentence_
 from attnlab.pretrained.inside import means, replaced
 from attnlab.tagging import load_treebank
 from attnlab.transformer import generate
+from attnlab.widgets.inside import STORED, pack
 
 COMMAND = "python benchmarks/real_model.py --data FOLDER"
 PACKAGES = ("tokenizers", "gguf", "safetensors")
@@ -464,6 +467,25 @@ def measure_speed(_: Path) -> dict:
     return {"model": "SmolLM2-135M-Instruct", "prompt": ids.shape[1], "pieces a second": out}
 
 
+FIGURE = (
+    "I saw a saw.",
+    "The dog ate the bone because it was hungry.",
+    "The dog ate the bone because it was tasty.",
+    "I like sushi because it makes me happy.",
+    "The river is wide, and the bridge over the river is old.",
+)
+COPIES = " lamp river king bread train" * 3
+
+
+@torch.no_grad()
+def write_figure() -> None:
+    """Write the weights that the figure of the chapter shows."""
+    reader, writer = load_minilm(), load_smollm2()
+    texts = [*(pack(reader, text) for text in FIGURE), pack(writer, COPIES)]
+    STORED.write_text(json.dumps(texts, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(STORED.stat().st_size, "bytes")
+
+
 PARTS: dict[str, Callable[[Path], dict]] = {
     "tour": measure_tour,
     "ablation": measure_ablation,
@@ -483,6 +505,9 @@ def main() -> None:
     torch.set_num_threads(1)
     for part in given.parts:
         start = time.time()
+        if part == "figure":
+            write_figure()
+            continue
         results.store(f"real-model-{part}", PARTS[part](given.data), command=COMMAND, packages=PACKAGES)
         print(part, f"{time.time() - start:.0f} s", flush=True)
 

@@ -1,6 +1,7 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
 import calculator from "./calculator.js";
 import heads from "./heads.js";
+import inside from "./inside.js";
 import linear from "./linear.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
@@ -14,6 +15,7 @@ const FIGURES = Object.fromEntries(
   [
     calculator,
     heads,
+    inside,
     linear,
     lookup,
     masks,

@@ -16,7 +16,7 @@ from attnlab import pretrained
 from attnlab.pretrained import WeightsError, definitions, files, inside, minilm, smollm2, tour
 from attnlab.transformer import Encoder, generate
 
-STORED = Path(__file__).parent / "goldens/pretrained.safetensors"
+STORED = Path(__file__).parents[2] / "benchmarks/results/real-model-reference.safetensors"
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from attnlab import book  # noqa: F401  (says what is missing)
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
+from attnlab.widgets.inside import HeadsViewer
 from attnlab.widgets.linear import LinearAgainstSoftmax
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
@@ -22,6 +23,7 @@ from attnlab.widgets.tag import TagSentence
 __all__ = [
     "Calculator",
     "Figure",
+    "HeadsViewer",
     "HeadsWorkshop",
     "LinearAgainstSoftmax",
     "MaskPainter",
