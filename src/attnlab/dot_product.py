@@ -54,8 +54,9 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
     of torch differ here: `is_causal` may skip a hidden NaN, and on a CPU a *query* of NaN gets zeros where
     neither mask nor bias nor weights are asked for.
 
-    The function is differentiable as often as you like with `need_weights` (the fused kernels: once), runs
-    under `torch.func`, `torch.compile(fullgraph=True)`, autocast, and on meta and fake tensors.
+    It runs under autocast, `torch.func` (`grad`, `vmap`, `jacrev`), `torch.compile(fullgraph=True)`, and on
+    meta and fake tensors. Second derivatives and forward mode need `need_weights=True`: most fused kernels
+    have neither, and say so.
 
     Args:
         q: queries (..., n_q, d_k).
@@ -131,7 +132,7 @@ def grouped_attention(
 
     Query head h reads key-value head h // (n_heads / n_kv_heads). A single query, as in decoding, takes a
     short cut: the heads of a group become the rows of one query matrix, so keys and values are read once and
-    never copied.
+    never copied. What `attention` says about NaN, autocast, `torch.func` and `torch.compile` holds here too.
 
     Args:
         q: queries (batch, n_heads, n_q, d_k).

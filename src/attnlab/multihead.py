@@ -19,11 +19,9 @@ from attnlab.arguments import (
     has_width,
     row_of_keys,
 )
-from attnlab.cache import KVCache, kv_cache_bytes
+from attnlab.cache import KVCache
 from attnlab.dot_product import grouped_attention
 from attnlab.positions import RotaryPositions
-
-__all__ = ["KVCache", "MultiHeadAttention", "kv_cache_bytes"]
 
 Rotation = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -38,6 +36,9 @@ class MultiHeadAttention(nn.Module):
 
     With n_kv_heads < n_heads, groups of query heads share keys and values: grouped-query attention, and
     multi-query attention with a single one.
+
+    Runs wherever `attention` does: autocast, `torch.func`, `torch.compile(fullgraph=True)`. With a cache it
+    wants `no_grad` or `inference_mode`, and no `vmap`: a cache is written in place.
 
     Args:
         d_model: width of tokens and output.

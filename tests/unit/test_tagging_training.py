@@ -6,6 +6,7 @@ import statistics
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ from attnlab.tagging import (
     grammar,
     ladder,
     predict,
+    taggers,
     train,
     training,
 )
@@ -298,6 +300,13 @@ def test_an_empty_list_and_an_empty_sentence():
     assert predict(small(), []) == []
     assert predict(small(), [(), ("I", "saw")])[0] == ()
     assert predict(MostFrequentTag(SENTENCES), [()]) == [()]
+    for context in get_args(taggers.Context):
+        assert predict(small(context=context), [()]) == [()]
+    for positions in get_args(taggers.Positions):
+        tagger = small(context="attention", positions=positions)
+        assert predict(tagger, [()]) == [()]
+        none = tagger.vocabulary.encode(())[None].expand(2, -1, -1)
+        assert tagger(none).shape == (2, 0, len(tagger.vocabulary.tags))
 
 
 def test_unknown_words_and_guesses():
