@@ -13,10 +13,10 @@ Conventions, the same in every function, chapter and figure:
 
 Floors of the package, each importing only from floors below it (a test reads them here):
 
-- `arguments`, `book`
+- `arguments`, `book`, `precision`
 - `patterns`
 - `masks`, `positions`, `scores`, `cache`
-- `dot_product`
+- `dot_product`, `rolling`
 - `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`
 - `transformer`, `recurrent`
 - `experiments`

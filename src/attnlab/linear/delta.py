@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, scan, without_autocast
+from attnlab.linear.chunks import ChunkRule, scan
 from attnlab.linear.inputs import (
     check_form,
     hide,
@@ -18,6 +18,7 @@ from attnlab.linear.inputs import (
     token_by_token,
     working,
 )
+from attnlab.precision import without_autocast
 
 
 def delta_rule(

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, exact, fade, scan, without_autocast
+from attnlab.linear.chunks import ChunkRule, exact, fade, scan
 from attnlab.linear.inputs import (
     check_form,
     hide,
@@ -18,6 +18,7 @@ from attnlab.linear.inputs import (
     token_by_token,
     working,
 )
+from attnlab.precision import without_autocast
 
 LEAST = -1e4
 """Stands for any lower logarithm of a decay: exp(-10000) is 0 in every dtype, and infinity breaks sums."""

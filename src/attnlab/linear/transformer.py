@@ -8,10 +8,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attnlab.linear.chunks import exact, fade, without_autocast, working_dtype
+from attnlab.linear.chunks import exact, fade
 from attnlab.linear.features import elu_plus_one
 from attnlab.linear.inputs import check_form, hide, per_token, together, token_by_token, working
 from attnlab.linear.kernel import LOWEST, LinearState, divisor, empty_state, fitting, kernel_scan, scaled
+from attnlab.precision import without_autocast, working_dtype
 
 Features = Callable[[Tensor], Tensor]
 
