@@ -25,19 +25,18 @@ export default figure({
     const layer = slider({ part: "layer", label: "Layer", limits: { min: 1, max: 6, step: 1 }, onInput: (x) => set({ layer: x }) });
     const head = slider({ part: "head", label: "Head", limits: { min: 1, max: 12, step: 1 }, onInput: (x) => set({ head: x }) });
     const map = s("svg", { role: "img", "data-part": "map", style: "display: block; cursor: pointer" });
-    const lines = s("svg", { role: "img", "data-part": "lines", style: "width: 100%; max-width: 30rem; height: auto; display: block" });
+    const lines = s("svg", { role: "img", "data-part": "lines", style: "flex: 1 1 17rem; min-width: 0; max-width: 30rem; height: auto; cursor: pointer" });
     const numbers = strip("Where the piece looks");
     const overview = strip("All heads");
     overview.append(map);
+    overview.style.margin = "0";
     body.append(
       labelled("Text", picker),
-      h("p", { class: "attnlab-label" }, "All heads: a column for each layer’s, or a row. Dark: much weight; rows of a square look, columns are looked at."),
-      overview,
+      h("div", { style: "display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: flex-start; margin: .5rem 0" }, overview, lines),
       layer.row,
       head.row,
       labelled("Look from", tokens),
-      lines,
-      h("details", { open: true }, h("summary", {}, "Weights as a table"), numbers),
+      h("details", {}, h("summary", {}, "Weights as a table"), numbers),
     );
     /** @type {{ texts: string, bytes: Uint8Array[] }} */
     let unpacked = { texts: "", bytes: [] };
@@ -47,6 +46,11 @@ export default figure({
       const [x, y] = spot(map, /** @type {MouseEvent} */ (event)).map((u) => Math.floor(u / CELL));
       const [l, k] = text.layers > text.heads ? [x, y] : [y, x];
       if (l >= 0 && l < text.layers && k >= 0 && k < text.heads) set({ layer: l + 1, head: k + 1 });
+    }, { signal });
+    lines.addEventListener("click", (event) => {
+      const { text } = read();
+      const token = Math.floor(spot(lines, /** @type {MouseEvent} */ (event))[1] / ROW);
+      if (token >= 0 && token < text.pieces.length) set({ token });
     }, { signal });
     const redraw = () => set({ sentence: 0, layer: 1, head: 1, token: 0 });
     model.on("change:texts", redraw);

@@ -53,6 +53,10 @@ def test_a_head_of_the_map_by_click(part):
     choose(part, "token", 8)
     assert_shows(part, sentence=5, layer=18, head=5, token=8)
     assert "18.5: “ bread” gives most" in said
+    part.locator('[data-part="lines"]').click(position={"x": 60, "y": 20})  # the first word that looks
+    assert table(part)[0][0] == "1  lamp"
+    assert "“ lamp” gives most, 1.00, to “ lamp”" in says(part)
+    choose(part, "token", 8)
     # A text of fewer layers and heads shows the last there is.
     choose(part, "sentence", 0)
     expected = HeadsViewer(0, layer=6, head=5, token=6)
