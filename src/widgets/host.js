@@ -1,4 +1,5 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
+import block from "./block.js";
 import calculator from "./calculator.js";
 import heads from "./heads.js";
 import inside from "./inside.js";
@@ -13,6 +14,7 @@ import tag from "./tag.js";
 
 const FIGURES = Object.fromEntries(
   [
+    block,
     calculator,
     heads,
     inside,

@@ -139,7 +139,7 @@ def test_a_key_mask_asks_the_rule_in_every_block():
     assert blocks.full_kv_num_blocks is None
     plain = (Window(200, 0) | GlobalTokens([0])).block_mask(300)
     whole = plain.kv_num_blocks + plain.full_kv_num_blocks
-    assert torch.equal(blocks.kv_num_blocks, whole.expand(2, -1, -1))
+    assert torch.equal(blocks.kv_num_blocks, whole)
     i, j = torch.arange(300)[:, None], torch.arange(300)
     dense = (Window(200, 0) | GlobalTokens([0])).dense(300)
     for batch in (0, 1):
@@ -170,6 +170,11 @@ def test_what_is_written_twice_costs_once():
 def test_windows_that_meet_are_narrow():
     # Each of the two is half of the square; what both see is the diagonal.
     assert sum(one.pairs for one in (Causal() & Window(0, 4096)).tiles(4096)) == 4096 * 32
+
+
+def test_where_patterns_meet_the_tiles_of_the_smaller_are_taken():
+    for pattern in (Every(2) & Blocks(8), Blocks(8) & Every(2), Blocks(8) & Everything()):
+        assert sum(one.pairs for one in pattern.tiles(512)) == 512 * 8
 
 
 @pytest.mark.parametrize(
