@@ -33,7 +33,8 @@ def assert_shows(part, **state):
     shown = drawn.evaluate_all("(paths) => paths.map((path) => Number(path.dataset.weight))")
     assert shown == pytest.approx([w for w in weights if w >= 0.02], abs=0.0051)
     said = says(part)
-    assert said == "Reset." or f"head {state['layer']}.{state['head']}: “{pieces[state['token']]}” gives most" in said
+    looks = f"head {state['layer']}.{state['head']}: “{pieces[state['token']]}” gives most"
+    assert said == "Reset." or looks in said
     assert part.locator('[data-part="error"]').is_hidden()
 
 
@@ -52,7 +53,7 @@ def test_a_head_of_the_map_by_click(part):
     assert_shows(part, sentence=5, layer=18, head=5)
     choose(part, "token", 8)
     assert_shows(part, sentence=5, layer=18, head=5, token=8)
-    assert "18.5: “ bread” gives most" in said
+    assert "18.5: “ bread” gives most" in says(part)
     part.locator('[data-part="lines"]').click(position={"x": 60, "y": 20})  # the first word that looks
     assert table(part)[0][0] == "1  lamp"
     assert "“ lamp” gives most, 1.00, to “ lamp”" in says(part)
