@@ -2,6 +2,7 @@
 import block from "./block.js";
 import calculator from "./calculator.js";
 import heads from "./heads.js";
+import inside from "./inside.js";
 import linear from "./linear.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
@@ -16,6 +17,7 @@ const FIGURES = Object.fromEntries(
     block,
     calculator,
     heads,
+    inside,
     linear,
     lookup,
     masks,
