@@ -153,7 +153,7 @@ def train(form, data, dev, chosen) -> tuple[shipped.HashedTagger, float]:
             # The word itself goes in one case of five more: rare words are known by their endings alone.
             keep[..., 0] &= torch.rand(batch, n) > 0.2
             keep = keep.float().repeat_interleave(n_seeds, -1)
-            scores = functional_call(model, rounded(model), (ids,), {"keep": keep, "mask": mask})
+            scores = functional_call(model, rounded(model), (ids,), {"keep": keep, "key_mask": mask})
             loss = F.cross_entropy(
                 scores.flatten(0, 1), tags.flatten(), ignore_index=NO_TAG, label_smoothing=0.03
             )
@@ -182,7 +182,7 @@ def accuracy(model: shipped.HashedTagger, data) -> float:
     """Count right tags, in per cent."""
     right = total = 0
     for ids, tags, mask in batches(data, 8192):
-        right += (model(ids, mask=mask).argmax(-1) == tags).sum().item()
+        right += (model(ids, key_mask=mask).argmax(-1) == tags).sum().item()
         total += (tags != NO_TAG).sum().item()
     return 100 * right / total
 

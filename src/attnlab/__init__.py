@@ -19,7 +19,7 @@ Floors of the package, each importing only from floors below it (a test reads th
 - `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`
 - `transformer`, `recurrent`
 - `experiments`
-- `tagging`, `results`, `checks`
+- `tagging`, `pretrained`, `results`, `checks`
 - `widgets`
 
 Attention needs torch alone. What draws, trains, grades and loads data needs `pip install "attnlab[book]"`,

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
+
+Device = torch.device | str | None
 
 
 def at_least(smallest: int, **sizes: int) -> None:
@@ -26,15 +30,34 @@ def at_least(smallest: int, **sizes: int) -> None:
             raise ValueError(f"{name} must be at least {smallest}, got {size}")
 
 
+def chance(**shares: float) -> None:
+    """Check that numbers are probabilities.
+
+    Args:
+        shares: each probability under the caller's name for it.
+
+    Raises:
+        ValueError: one does not lie between 0 and 1.
+
+    >>> chance(dropout=10)
+    Traceback (most recent call last):
+    ...
+    ValueError: dropout must lie between 0 and 1, got 10
+    """
+    for name, share in shares.items():
+        if not 0 <= share <= 1:
+            raise ValueError(f"{name} must lie between 0 and 1, got {share}")
+
+
 def divides(whole: int, **parts: int) -> None:
-    """Check that a number divides another without rest.
+    """Check that a number divides another without remainder.
 
     Args:
         whole: the number to be divided.
         parts: each divisor under the caller's name for it.
 
     Raises:
-        ValueError: one is smaller than 1 or leaves a rest.
+        ValueError: one is smaller than 1 or leaves a remainder.
 
     >>> divides(6, n_kv_heads=4)
     Traceback (most recent call last):
@@ -65,6 +88,137 @@ def has_width(name: str, x: Tensor, width: int) -> None:
     """
     if x.dim() < 2 or x.shape[-1] != width:
         raise ValueError(f"{name} must have shape (..., n, {width}), got {tuple(x.shape)}")
+
+
+def has_shape(name: str, value: Tensor, shape: Sequence[int], what: str = "") -> None:
+    """Check that a tensor has exactly one shape.
+
+    Args:
+        name: the caller's name for the tensor.
+        value: the tensor.
+        shape: the shape.
+        what: the shape in letters, for the message.
+
+    Raises:
+        ValueError: it has another.
+
+    >>> import torch
+    >>> has_shape("head_weights", torch.ones(5), (6,), "(n_heads,)")
+    Traceback (most recent call last):
+    ...
+    ValueError: head_weights must have shape (n_heads,) = (6,), got (5,)
+    """
+    if value.shape != torch.Size(shape):
+        what = f"{what} = " if what else ""
+        raise ValueError(f"{name} must have shape {what}{tuple(shape)}, got {tuple(value.shape)}")
+
+
+def is_boolean(name: str, mask: Tensor) -> None:
+    """Check that a mask is made of True and False.
+
+    Args:
+        name: the caller's name for the mask.
+        mask: what the caller was given.
+
+    Raises:
+        TypeError: it is no tensor, or one of numbers. 1 may mean "may attend" and may mean "hidden".
+
+    >>> import torch
+    >>> is_boolean("mask", torch.ones(2, 3))
+    Traceback (most recent call last):
+    ...
+    TypeError: mask must be a boolean tensor (True = may attend), got dtype torch.float32
+    """
+    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+        got = f"dtype {mask.dtype}" if isinstance(mask, Tensor) else type(mask).__name__
+        raise TypeError(f"{name} must be a boolean tensor (True = may attend), got {got}")
+
+
+def fits_scores(name: str, value: Tensor, shape: Sequence[int]) -> None:
+    """Check that a mask or a bias says clearly which scores it belongs to.
+
+    It is (n_q, n_k), for all alike, or has every dimension of the scores, where 1 serves all. Broadcasting
+    would take more, such as three dimensions beside the four of scores with heads: then one caller means the
+    batch by the first, another the heads, and where there are as many of both nobody is told.
+
+    Args:
+        name: the caller's name for the tensor.
+        value: the mask or bias.
+        shape: the shape of the scores, (..., n_q, n_k).
+
+    Raises:
+        ValueError: it has other dimensions, or one that is neither 1 nor that of the scores.
+
+    >>> import torch
+    >>> fits_scores("bias", torch.ones(3, 4), (2, 5, 5))
+    Traceback (most recent call last):
+    ...
+    ValueError: bias must be (n_q, n_k) or have the dimensions of the scores, (2, 5, 5); got (3, 4)
+    """
+    known = value.dim() == len(shape) or value.dim() == 2 < len(shape)
+    pairs = zip(reversed(value.shape), reversed(shape), strict=False)
+    if known and all(size in (1, whole) for size, whole in pairs):
+        return
+    advice = ""
+    if value.dim() == 3 and len(shape) == 4:
+        advice = (
+            f"; write {name}[:, None] if its first dimension is the batch, {name}[None] if it is the heads"
+        )
+    elif value.dim() == 1:
+        advice = f"; write {name}[None] for one row that serves all queries"
+    raise ValueError(
+        f"{name} must be (n_q, n_k) or have the dimensions of the scores, {tuple(shape)}; "
+        f"got {tuple(value.shape)}{advice}"
+    )
+
+
+def check_mask(mask: Tensor, shape: Sequence[int]) -> None:
+    """Check a mask of pairs: `is_boolean`, and `fits_scores`.
+
+    Args:
+        mask: what the caller passed as a mask.
+        shape: the shape of the scores, (..., n_q, n_k).
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: it does not fit the scores.
+
+    >>> import torch
+    >>> check_mask(torch.ones(3, 5, 5) > 0, (3, 2, 5, 5))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: mask must be ... got (3, 5, 5); write mask[:, None] if its first dimension is the batch, ...
+    """
+    is_boolean("mask", mask)
+    fits_scores("mask", mask, shape)
+
+
+def row_of_keys(key_mask: Tensor, lead: Sequence[int], n_k: int) -> Tensor:
+    """Turn a mask of the keys into one of the pairs, the same for every query.
+
+    Args:
+        key_mask: boolean (..., n_k), or (..., 1, n_k) as `masks.padding` makes it; True = may be attended to.
+        lead: the dimensions (...) of the tokens.
+        n_k: number of keys.
+
+    Returns:
+        Boolean mask (..., 1, n_k).
+
+    Raises:
+        TypeError: key_mask is not boolean.
+        ValueError: it has another shape.
+
+    >>> import torch
+    >>> row_of_keys(torch.ones(2, 5, dtype=torch.bool), (2,), 5).shape
+    torch.Size([2, 1, 5])
+    """
+    is_boolean("key_mask", key_mask)
+    want = (*lead, n_k)
+    if key_mask.shape == want:
+        return key_mask.unsqueeze(-2)
+    if key_mask.shape != (*lead, 1, n_k):
+        has_shape("key_mask", key_mask, want, "(..., n_k)")
+    return key_mask
 
 
 def no_second_derivative(what: str, instead: str) -> None:

@@ -8,11 +8,13 @@ from importlib.util import find_spec
 NEEDS = (
     "anywidget",
     "conllu",
+    "gguf",
     "IPython",
     "ipywidgets",
     "matplotlib",
     "numpy",
     "safetensors",
+    "tokenizers",
     "tqdm",
     "traitlets",
 )

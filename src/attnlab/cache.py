@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from attnlab.arguments import at_least
+from attnlab.arguments import Device, at_least, has_shape
 
 
 class KVCache:
@@ -24,7 +24,7 @@ class KVCache:
         dtype: dtype of keys and values.
 
     Raises:
-        ValueError: a size is smaller than 1.
+        ValueError: a size is smaller than 1; only a batch may be empty.
 
     References:
         Pope et al. 2023, section 2.
@@ -43,11 +43,12 @@ class KVCache:
         d_head: int,
         d_v: int | None = None,
         *,
-        device: torch.device | str | None = None,
+        device: Device = None,
         dtype: torch.dtype | None = None,
     ) -> None:
         d_v = d_head if d_v is None else d_v
-        at_least(1, batch=batch, n_kv_heads=n_kv_heads, capacity=capacity, d_head=d_head, d_v=d_v)
+        at_least(0, batch=batch)
+        at_least(1, n_kv_heads=n_kv_heads, capacity=capacity, d_head=d_head, d_v=d_v)
         self.length = 0
         self._keys = torch.empty(batch, n_kv_heads, capacity, d_head, device=device, dtype=dtype)
         self._values = torch.empty(batch, n_kv_heads, capacity, d_v, device=device, dtype=dtype)
@@ -71,13 +72,31 @@ class KVCache:
             ValueError: a shape does not fit, or there is no room left.
             RuntimeError: a gradient is wanted. A cache keeps numbers, not how they came about.
         """
+        kept = self.ahead(k, v)
+        self.length = kept[0].shape[2]
+        return kept
+
+    def ahead(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Show what `append` would return, and remember nothing yet: `length` stays.
+
+        A layer that finds later in its call that something does not fit has then changed nothing. When all
+        went well it sets `length` to the number of keys it was shown.
+
+        Args:
+            k: as in `append`.
+            v: as in `append`.
+
+        Returns:
+            As `append`.
+
+        Raises:
+            ValueError, RuntimeError: as in `append`.
+        """
         if torch.is_grad_enabled() and (k.requires_grad or v.requires_grad):
             raise RuntimeError("a cache passes back no gradient: decode under torch.no_grad()")
         n = k.shape[-2]
         for name, new, room in (("k", k, self._keys), ("v", v, self._values)):
-            want = (*room.shape[:2], n, room.shape[3])
-            if new.shape != want:
-                raise ValueError(f"{name} must have shape {want}, got {tuple(new.shape)}")
+            has_shape(name, new, (*room.shape[:2], n, room.shape[3]))
         end = self.length + n
         if end > self.capacity:
             raise ValueError(
@@ -86,7 +105,6 @@ class KVCache:
             )
         self._keys[:, :, self.length : end] = k
         self._values[:, :, self.length : end] = v
-        self.length = end
         return self._keys[:, :, :end], self._values[:, :, :end]
 
     def clear(self) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, overload
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.masks import causal
-from attnlab.scores import check_broadcast, check_mask, scaled_dot, softmax
+from attnlab.arguments import check_mask, fits_scores
+from attnlab.scores import scaled_dot
+
+HALVES = (torch.float16, torch.bfloat16)
 
 
 @overload
@@ -23,6 +26,7 @@ def attention(
     bias: Tensor | None = ...,
     scale: float | None = ...,
     is_causal: bool = ...,
+    dropout: float = ...,
     need_weights: Literal[False] = ...,
 ) -> Tensor: ...
 @overload
@@ -35,27 +39,40 @@ def attention(
     bias: Tensor | None = ...,
     scale: float | None = ...,
     is_causal: bool = ...,
+    dropout: float = ...,
     need_weights: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
-def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, need_weights=False):
+def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dropout=0.0, need_weights=False):
     """Return, for every query, the mean of the values weighted by how well their keys answer it.
 
     softmax(scale · q kᵀ + bias) v. The fused kernel of torch computes it unless the weights are asked for: it
-    never stores the (n_q, n_k) matrix. Both roads agree to rounding.
+    never stores the (n_q, n_k) matrix. Both roads agree to rounding; both add up in float32 at least, so that
+    scores beyond the range of half precision do no harm.
+
+    A mask hides numbers, not NaN: -inf is added to a hidden score and a hidden value is multiplied by 0, and
+    NaN survives both, in every query that is not itself empty. Fill padding with finite numbers. Two kernels
+    of torch differ here: `is_causal` may skip a hidden NaN, and on a CPU a *query* of NaN gets zeros where
+    neither mask nor bias nor weights are asked for.
+
+    The function is differentiable as often as you like with `need_weights` (the fused kernels: once), runs
+    under `torch.func`, `torch.compile(fullgraph=True)`, autocast, and on meta and fake tensors.
 
     Args:
         q: queries (..., n_q, d_k).
         k: keys (..., n_k, d_k).
         v: values (..., n_k, d_v); d_v sets the width of the output.
-        mask: boolean, broadcastable to (..., n_q, n_k), True = may attend.
-        bias: added to the scaled scores, broadcastable to (..., n_q, n_k).
+        mask: boolean, True = may attend: (n_q, n_k), or with every dimension of the scores (..., n_q, n_k),
+            each its size or 1.
+        bias: added to the scaled scores; the shapes of `mask`.
         scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
         is_causal: hide later keys from every query; needs n_q == n_k. Faster than `mask=causal(n)`.
-        need_weights: return the weights as well.
+        dropout: chance of each weight to be dropped, in training; the others grow by 1 / (1 - dropout).
+        need_weights: return the weights as well, as they were used.
 
     Returns:
         Output (..., n_q, d_v), and with `need_weights` also the weights (..., n_q, n_k). A query that may
-        attend to nothing gets zeros, in every dtype, and passes back zero gradient.
+        attend to nothing gets zeros, in every dtype, and passes back zero gradient. Without any key or value
+        that is all queries; without any query the output is empty.
 
     Raises:
         TypeError: the mask is not boolean.
@@ -71,19 +88,31 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, nee
     shape = _scores_shape(q, k, v)
     if mask is not None:
         check_mask(mask, shape)
-        mask = torch.atleast_2d(mask)  # the fused kernel refuses (n_k,)
     if bias is not None:
-        check_broadcast("bias", bias, shape)
-        bias = torch.atleast_2d(bias.to(q.dtype))
+        fits_scores("bias", bias, shape)
+        bias = bias.to(q.dtype)
     if is_causal and q.shape[-2] != k.shape[-2]:
         raise ValueError(
             f"is_causal needs as many queries as keys, got n_q = {q.shape[-2]} and n_k = {k.shape[-2]}; "
             "pass a mask that says which keys each query may see"
         )
+    allowed = empty = None
+    if mask is not None or bias is not None:
+        if is_causal:
+            past, is_causal = _past(q), False
+            mask = past if mask is None else mask & past
+        allowed, empty = _opened(mask, bias)
     if need_weights:
-        weights = _weights(q, k, mask, bias, scale, is_causal)  # (..., n_q, n_k)
-        return weights @ v, weights  # (..., n_q, d_v)
-    return _fused(q, k, v, mask, bias, scale, is_causal)
+        weights = _weights(q, k, allowed, scale, is_causal)  # (..., n_q, n_k)
+        weights = weights if empty is None else weights.masked_fill(empty, 0.0)
+        weights = F.dropout(weights, dropout) if dropout else weights
+        out = weights @ v  # (..., n_q, d_v)
+    else:
+        out = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=allowed, dropout_p=dropout, is_causal=is_causal, scale=scale
+        )
+    out = out if empty is None else out.masked_fill(empty, 0.0)
+    return (out, weights) if need_weights else out
 
 
 def grouped_attention(
@@ -93,7 +122,9 @@ def grouped_attention(
     *,
     mask: Tensor | None = None,
     bias: Tensor | None = None,
+    scale: float | None = None,
     is_causal: bool = False,
+    dropout: float = 0.0,
     need_weights: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Attend with many query heads to fewer key-value heads, which groups of query heads share.
@@ -106,9 +137,11 @@ def grouped_attention(
         q: queries (batch, n_heads, n_q, d_k).
         k: keys (batch, n_kv_heads, n_k, d_k).
         v: values (batch, n_kv_heads, n_k, d_v).
-        mask: boolean, broadcastable to (batch, n_heads, n_q, n_k), True = may attend.
-        bias: added to the scaled scores, broadcastable likewise.
+        mask: boolean, True = may attend: (n_q, n_k), or (batch or 1, n_heads or 1, n_q or 1, n_k or 1).
+        bias: added to the scaled scores; the shapes of `mask`.
+        scale: as in `attention`.
         is_causal: hide later keys from every query.
+        dropout: as in `attention`.
         need_weights: return the weights (batch, n_heads, n_q, n_k) as well.
 
     Returns:
@@ -129,26 +162,29 @@ def grouped_attention(
         if x.dim() != 4:
             raise ValueError(f"{name} must have shape (batch, heads, n, d), got {tuple(x.shape)}")
     n_heads, n_kv_heads = q.shape[1], k.shape[1]
-    if n_kv_heads != v.shape[1] or not n_kv_heads or n_heads % n_kv_heads:
+    shared = n_heads % n_kv_heads == 0 if n_kv_heads else n_heads == 0
+    if n_kv_heads != v.shape[1] or not shared:
         raise ValueError(
             "k and v must share n_kv_heads, a divisor of n_heads; "
             f"got q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
         )
-    size = n_heads // n_kv_heads
+    options = {"scale": scale, "is_causal": is_causal, "dropout": dropout, "need_weights": need_weights}
+    size = n_heads // n_kv_heads if n_kv_heads else 1
     if size > 1 and (q.shape[2] != 1 or is_causal):
         # Copies of keys and values cost n·d each. They keep the fused kernel and its causal short cut.
         k, v = (x.repeat_interleave(size, dim=1) for x in (k, v))
     elif size > 1:
         shape = (q.shape[0], n_heads, 1, k.shape[2])
-        for name, x in (("mask", mask), ("bias", bias)):
-            if x is not None:
-                check_broadcast(name, x, shape)
+        if mask is not None:
+            check_mask(mask, shape)
+        if bias is not None:
+            fits_scores("bias", bias, shape)
         q, mask, bias = (_heads_as_rows(x, n_heads, n_kv_heads) for x in (q, mask, bias))
-        result = attention(q, k, v, mask=mask, bias=bias, need_weights=need_weights)
+        result = attention(q, k, v, mask=mask, bias=bias, **options)
         if need_weights:
             return tuple(x.reshape(x.shape[0], n_heads, 1, x.shape[-1]) for x in result)
         return result.reshape(result.shape[0], n_heads, 1, result.shape[-1])
-    return attention(q, k, v, mask=mask, bias=bias, is_causal=is_causal, need_weights=need_weights)
+    return attention(q, k, v, mask=mask, bias=bias, **options)
 
 
 def _heads_as_rows(x: Tensor | None, n_heads: int, n_kv_heads: int) -> Tensor | None:
@@ -158,49 +194,49 @@ def _heads_as_rows(x: Tensor | None, n_heads: int, n_kv_heads: int) -> Tensor | 
     return x.reshape(*x.shape[:-3], n_kv_heads, n_heads // n_kv_heads, x.shape[-1])
 
 
-def _weights(
-    q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None, scale: float | None, is_causal: bool
-) -> Tensor:
-    scores = scaled_dot(q, k, scale)  # (..., n_q, n_k)
-    if mask is None and bias is None:
-        # No row can be empty. That saves three passes over the largest tensor there is.
-        if is_causal:
-            scores.masked_fill_(~causal(q.shape[-2], device=q.device), -math.inf)
-        return torch.softmax(scores, -1)
-    if is_causal:
-        mask = _and_causal(mask, q)
-    return softmax(scores if bias is None else scores + bias, mask)
+def _opened(mask: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Join mask and bias, and find the rows (..., n_q, 1) that may attend to nothing.
 
-
-def _fused(
-    q: Tensor,
-    k: Tensor,
-    v: Tensor,
-    mask: Tensor | None,
-    bias: Tensor | None,
-    scale: float | None,
-    is_causal: bool,
-) -> Tensor:
-    if mask is None and bias is None:
-        return F.scaled_dot_product_attention(q, k, v, is_causal=is_causal, scale=scale)
-    if is_causal:
-        mask = _and_causal(mask, q)
-    # What the kernels answer for a row with nothing to attend to differs between devices and dtypes. So no
-    # kernel sees one: an empty row is opened, computed like any other, and its output replaced by zeros.
+    What the kernels answer for such a row differs between devices and dtypes. So none sees one: an empty row
+    is opened here and computed like any other; `attention` puts zeros in the place of what comes out.
+    """
     if bias is None:
-        alive = mask.any(-1, keepdim=True)  # (..., n_q, 1)
-        allowed = mask | ~alive
-    else:
-        bias = bias if mask is None else bias.masked_fill(~mask, -math.inf)
-        alive = (bias > -math.inf).any(-1, keepdim=True) | bias.isnan().any(-1, keepdim=True)
-        allowed = bias.masked_fill(~alive, 0.0)
-    out = F.scaled_dot_product_attention(q, k, v, attn_mask=allowed, scale=scale)
-    return out.masked_fill(~alive, 0.0)
+        empty = ~mask.any(-1, keepdim=True)
+        return mask | empty, empty
+    bias = bias if mask is None else bias.masked_fill(~mask, -math.inf)
+    empty = (bias == -math.inf).all(-1, keepdim=True)  # a row of NaN is not empty: it shall be seen
+    return bias.masked_fill(empty, 0.0), empty
 
 
-def _and_causal(mask: Tensor | None, q: Tensor) -> Tensor:
-    past = causal(q.shape[-2], device=q.device)
-    return past if mask is None else mask & past
+def _weights(q: Tensor, k: Tensor, allowed: Tensor | None, scale: float | None, is_causal: bool) -> Tensor:
+    dtype = q.dtype
+    q, k = (x.float() if x.dtype in HALVES else x for x in (q, k))  # as within the fused kernels
+    with _full_precision(q):
+        scores = scaled_dot(q, k, scale)  # (..., n_q, n_k)
+        if allowed is not None:
+            # Added, not filled in, as the kernels do it: NaN + -inf is NaN on both roads.
+            scores = scores + (_as_bias(allowed, scores) if allowed.dtype == torch.bool else allowed)
+        elif is_causal:
+            scores.masked_fill_(~_past(q), -math.inf)
+        return torch.softmax(scores, -1).to(dtype)
+
+
+def _as_bias(mask: Tensor, scores: Tensor) -> Tensor:
+    return torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, -math.inf)
+
+
+def _past(q: Tensor) -> Tensor:
+    """Return the causal mask (n, n) for queries (..., n, d). There may be none of them."""
+    n = q.shape[-2]
+    return torch.ones(n, n, dtype=torch.bool, device=q.device).tril()
+
+
+def _full_precision(x: Tensor) -> AbstractContextManager:
+    """Keep autocast from rounding scores: they are added up in float32, as the fused kernels do."""
+    device = x.device.type
+    if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
+        return torch.autocast(device, enabled=False)
+    return nullcontext()
 
 
 def _scores_shape(q: Tensor, k: Tensor, v: Tensor) -> torch.Size:

@@ -5,6 +5,10 @@ tensors, so `&` (both must allow) and `|` (either may allow) combine them:
 
 >>> (causal(3) & padding([2], n=3))[0].int().tolist()
 [[1, 0, 0], [1, 1, 0], [1, 1, 0]]
+
+A mask is (n_q, n_k), the same for all, or it has every dimension of the scores it is meant for. One for each
+sequence is (batch, n_q, n_k) beside tokens (batch, n, d); beside heads (batch, heads, n, d) write
+`mask[:, None]`. Layers also take `padding` alone, as `key_mask`.
 """
 
 from __future__ import annotations
@@ -14,10 +18,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import at_least
+from attnlab.arguments import Device, at_least, has_shape, is_boolean
 from attnlab.patterns import fixed, global_tokens, random_blocks, random_keys, strided  # noqa: F401
-
-Device = torch.device | str | None
 
 
 def causal(n: int, *, device: Device = None) -> Tensor:
@@ -53,7 +55,7 @@ def padding(lengths: Tensor | Sequence[int], n: int | None = None, *, device: De
 
     Returns:
         Boolean mask (batch, 1, n), True in columns 0..length-1. It hides keys, not queries: the middle axis
-        broadcasts over the queries.
+        broadcasts over the queries. Layers take it as `key_mask`.
 
     Raises:
         ValueError: a length is negative or larger than n, or `lengths` is not one-dimensional.
@@ -167,7 +169,8 @@ def leaks(
 ) -> tuple[int, int] | None:
     """Find the first output that depends on a token it may not see, by its gradient.
 
-    Each output row is projected at random and differentiated by the input, for three random inputs. A
+    Each output row is projected at random and differentiated by the input, for three random inputs; within
+    `torch.no_grad()` and `torch.inference_mode()` too. A
     gradient in a forbidden token proves a leak; that there is none in three draws makes one unlikely.
     Gradients below 100 roundings of the row's largest count as zero: a model in float64 shows fainter leaks.
 
@@ -192,18 +195,19 @@ def leaks(
     (0, 1)
     """
     at_least(1, n=n, d_model=d_model)
-    if mask is not None and mask.dtype != torch.bool:
-        raise TypeError(f"mask must be a boolean tensor (True = may attend), got dtype {mask.dtype}")
-    if mask is not None and mask.shape != (n, n):
-        raise ValueError(f"mask must have shape (n, n) = {(n, n)}, got {tuple(mask.shape)}")
+    if mask is not None:
+        is_boolean("mask", mask)
+        has_shape("mask", mask, (n, n), "(n, n)")
     like = next(model.parameters(), None) if isinstance(model, nn.Module) else None
     like = torch.empty(0) if like is None else like
     allowed = (causal(n) if mask is None else mask).to(like.device)
     draw = torch.Generator().manual_seed(0)
     found = torch.zeros(n, n, dtype=torch.bool, device=like.device)
-    for _ in range(3):
-        x = torch.randn(1, n, d_model, generator=draw, dtype=torch.float64).to(like).requires_grad_()
-        found |= _depends(model(x), x, draw) & ~allowed
+    # Whoever asks within no_grad must not be told that nothing depends on anything.
+    with torch.inference_mode(False), torch.enable_grad():
+        for _ in range(3):
+            x = torch.randn(1, n, d_model, generator=draw, dtype=torch.float64).to(like).requires_grad_()
+            found = found | (_depends(model(x), x, draw) & ~allowed)
     first = found.nonzero()
     return (int(first[0, 0]), int(first[0, 1])) if len(first) else None
 

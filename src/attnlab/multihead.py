@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import at_least, divides, has_width
+from attnlab.arguments import (
+    Device,
+    at_least,
+    chance,
+    check_mask,
+    divides,
+    fits_scores,
+    has_shape,
+    has_width,
+    row_of_keys,
+)
 from attnlab.cache import KVCache, kv_cache_bytes
 from attnlab.dot_product import grouped_attention
-from attnlab.masks import causal
-from attnlab.positions import rotary
+from attnlab.positions import RotaryPositions
 
 __all__ = ["KVCache", "MultiHeadAttention", "kv_cache_bytes"]
+
+Rotation = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class MultiHeadAttention(nn.Module):
@@ -31,11 +45,16 @@ class MultiHeadAttention(nn.Module):
         n_kv_heads: number of key-value heads, a divisor of n_heads; as many as n_heads unless given.
         d_head: width of one head; d_model / n_heads unless given.
         bias: whether the four projections have a bias.
-        rotary: turn queries and keys by their positions (`positions.rotary`); self-attention only.
+        rotary: turn queries and keys by their positions; self-attention only. True for
+            `positions.RotaryPositions()`, or one made with another base or layout, or any function of
+            (queries, keys, positions) that returns both, turned.
+        dropout: chance of each weight to be dropped, in training, as in torch's layer.
+        device: where the parameters are made.
+        dtype: dtype of the parameters.
 
     Raises:
-        ValueError: n_heads is smaller than 1 or, without d_head, does not divide d_model; or n_kv_heads does
-            not divide n_heads.
+        ValueError: n_heads is smaller than 1 or, without d_head, does not divide d_model; n_kv_heads does not
+            divide n_heads; or dropout is no chance.
 
     References:
         Vaswani et al. 2017, section 3.2.2; Shazeer 2019, section 3; Ainslie et al. 2023, section 2.2.
@@ -54,7 +73,10 @@ class MultiHeadAttention(nn.Module):
         n_kv_heads: int | None = None,
         d_head: int | None = None,
         bias: bool = True,
-        rotary: bool = False,
+        rotary: bool | Rotation = False,
+        dropout: float = 0.0,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         at_least(1, d_model=d_model, n_heads=n_heads)
@@ -65,14 +87,17 @@ class MultiHeadAttention(nn.Module):
                 raise ValueError(f"n_heads must divide d_model = {d_model}, got {n_heads}; or give d_head")
             d_head = d_model // n_heads
         at_least(1, d_head=d_head)
-        if rotary and d_head % 2:
+        if rotary is True and d_head % 2:
             raise ValueError(f"rotary turns pairs: d_head must be even, got {d_head}")
+        chance(dropout=dropout)
         self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
-        self.d_head, self.rotary = d_head, rotary
-        self.q_proj = nn.Linear(d_model, n_heads * d_head, bias=bias)
-        self.k_proj = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
-        self.v_proj = nn.Linear(d_model, n_kv_heads * d_head, bias=bias)
-        self.out_proj = nn.Linear(n_heads * d_head, d_model, bias=bias)
+        self.d_head, self.dropout = d_head, dropout
+        self.rotary = RotaryPositions() if rotary is True else (rotary or None)
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        self.q_proj = nn.Linear(d_model, n_heads * d_head, **made)
+        self.k_proj = nn.Linear(d_model, n_kv_heads * d_head, **made)
+        self.v_proj = nn.Linear(d_model, n_kv_heads * d_head, **made)
+        self.out_proj = nn.Linear(n_heads * d_head, d_model, **made)
 
     def forward(
         self,
@@ -80,6 +105,7 @@ class MultiHeadAttention(nn.Module):
         context: Tensor | None = None,
         *,
         mask: Tensor | None = None,
+        key_mask: Tensor | None = None,
         bias: Tensor | None = None,
         is_causal: bool = False,
         need_weights: bool = False,
@@ -92,47 +118,61 @@ class MultiHeadAttention(nn.Module):
             x: tokens that ask, (batch, n_q, d_model).
             context: tokens that answer, (batch, n_k, d_model); x itself unless given. In an encoder-decoder
                 the queries come from the decoder (x), keys and values from the encoder (context).
-            mask: boolean, True = may attend: (n_q, n_k), (batch, n_q or 1, n_k), or with a head axis
-                (batch, n_heads or 1, n_q or 1, n_k).
-            bias: added to the scaled scores; the same shapes as `mask`.
+            mask: boolean, True = may attend: (n_q, n_k), or with the four dimensions of the scores,
+                (batch or 1, n_heads or 1, n_q or 1, n_k or 1). One for each sequence is `mask[:, None]`.
+            key_mask: boolean (batch, n_k), or (batch, 1, n_k) as `masks.padding` makes it; True = a real
+                token, False = padding.
+            bias: added to the scaled scores; the shapes of `mask`.
             is_causal: hide later tokens.
-            need_weights: return the weights (batch, n_heads, n_q, n_k) as well.
+            need_weights: return the weights (batch, n_heads, n_q, n_k) as well, as they were used.
             head_weights: (n_heads,) factor on the output of each head; 0 removes one.
             cache: the tokens before x. Keys and values of x are added to it, each token sees itself and all
-                before it (`is_causal` goes without saying), and n_k counts the cached tokens too.
+                before it (`is_causal` goes without saying), and n_k counts the cached tokens too. A call that
+                is refused leaves it as it was.
 
         Returns:
             Output (batch, n_q, d_model), with `need_weights` also the weights.
 
         Raises:
-            TypeError: the mask is not boolean.
+            TypeError: a mask is not boolean.
             ValueError: a shape does not fit, or the cache is full; the message names it.
         """
         q, k, v = self._project(x, context, cache)
         if cache is not None:
-            before = cache.length
-            k, v = cache.append(k, v)
+            k, v = cache.ahead(k, v)
+        (batch, _, n_q, _), n_k = q.shape, k.shape[2]
+        shape = (batch, self.n_heads, n_q, n_k)
+        if mask is not None:
+            check_mask(mask, shape)
+        if bias is not None:
+            fits_scores("bias", bias, shape)
+        if head_weights is not None:
+            has_shape("head_weights", head_weights, (self.n_heads,), "(n_heads,)")
+        if key_mask is not None:
+            row = row_of_keys(key_mask, (batch,), n_k)[:, None]  # (batch, 1, 1, n_k)
+            mask = row if mask is None else mask & row
+        if cache is not None:
             # One new token may see all. Several, on top of old ones, need a mask of their own.
-            is_causal = before == 0
-            if before and q.shape[-2] > 1:
-                seen = causal(k.shape[-2], device=q.device)[before:]
+            is_causal = not cache.length
+            if cache.length and n_q > 1:
+                seen = torch.ones(n_q, n_k, dtype=torch.bool, device=q.device).tril(n_k - n_q)
                 mask = seen if mask is None else mask & seen
         result = grouped_attention(
             q,
             k,
             v,
-            mask=_with_head_axis(mask),
-            bias=_with_head_axis(bias),
+            mask=mask,
+            bias=bias,
             is_causal=is_causal,
+            dropout=self.dropout if self.training else 0.0,
             need_weights=need_weights,
         )
         heads, weights = result if need_weights else (result, None)
         if head_weights is not None:
-            if head_weights.shape != (self.n_heads,):
-                got = tuple(head_weights.shape)
-                raise ValueError(f"head_weights must have shape (n_heads,) = ({self.n_heads},), got {got}")
             heads = heads * head_weights[:, None, None]
         out = self.out_proj(heads.transpose(1, 2).flatten(-2))  # (batch, n_q, d_model)
+        if cache is not None:
+            cache.length = n_k  # only now, when nothing can fail any more
         return (out, weights) if need_weights else out
 
     def new_cache(self, batch: int, capacity: int) -> KVCache:
@@ -167,24 +207,15 @@ class MultiHeadAttention(nn.Module):
         torch.Size([8, 16])
         """
         divides(self.n_kv_heads, n_kv_heads=n_kv_heads)
-        like = self.q_proj.weight
-        pooled = type(self)(
-            self.d_model,
-            self.n_heads,
-            n_kv_heads=n_kv_heads,
-            d_head=self.d_head,
-            bias=self.q_proj.bias is not None,
-            rotary=self.rotary,
-        ).to(like)
-        pooled.q_proj.load_state_dict(self.q_proj.state_dict())
-        pooled.out_proj.load_state_dict(self.out_proj.state_dict())
+        pooled = copy.deepcopy(self)  # with all that it was made with, and in its mode
+        pooled.n_kv_heads = n_kv_heads
         for name in ("k_proj", "v_proj"):
-            mean = {
-                key: rows.unflatten(0, (n_kv_heads, -1, self.d_head)).mean(1).flatten(0, 1)
-                for key, rows in getattr(self, name).state_dict().items()
-            }
-            getattr(pooled, name).load_state_dict(mean)
-        return pooled.train(self.training)
+            projection = getattr(pooled, name)
+            projection.out_features = n_kv_heads * self.d_head
+            for key, rows in projection.named_parameters():
+                mean = rows.detach().unflatten(0, (n_kv_heads, -1, self.d_head)).mean(1).flatten(0, 1)
+                setattr(projection, key, nn.Parameter(mean, requires_grad=rows.requires_grad))
+        return pooled
 
     @classmethod
     def from_torch(cls, other: nn.MultiheadAttention) -> MultiHeadAttention:
@@ -192,10 +223,10 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             other: a layer whose keys and values have the width of its queries, without `add_bias_kv` or
-                `add_zero_attn`. Its dropout is not taken over; its `batch_first` does not matter.
+                `add_zero_attn`. Its `batch_first` does not matter.
 
         Returns:
-            A new layer with a copy of its weights, its device and its dtype.
+            A new layer with a copy of its weights, its device, dtype, dropout and mode.
 
         Raises:
             ValueError: the layer has parts that ours does not.
@@ -209,14 +240,21 @@ class MultiHeadAttention(nn.Module):
         """
         if other.in_proj_weight is None or other.bias_k is not None or other.add_zero_attn:
             raise ValueError("other must share one width (no kdim, vdim, add_bias_kv, add_zero_attn)")
-        ours = cls(other.embed_dim, other.num_heads, bias=other.in_proj_bias is not None)
-        ours.to(other.in_proj_weight)
-        packed = {"weight": other.in_proj_weight, "bias": other.in_proj_bias}
+        like = other.in_proj_weight
+        ours = cls(
+            other.embed_dim,
+            other.num_heads,
+            bias=other.in_proj_bias is not None,
+            dropout=other.dropout,
+            device=like.device,
+            dtype=like.dtype,
+        )
+        packed = {"weight": like, "bias": other.in_proj_bias}
         parts = {key: value.detach().chunk(3) for key, value in packed.items() if value is not None}
         for i, projection in enumerate((ours.q_proj, ours.k_proj, ours.v_proj)):
             projection.load_state_dict({key: chunks[i] for key, chunks in parts.items()})
         ours.out_proj.load_state_dict(other.out_proj.state_dict())
-        return ours
+        return ours.train(other.training)
 
     def _project(
         self, x: Tensor, context: Tensor | None, cache: KVCache | None
@@ -229,7 +267,7 @@ class MultiHeadAttention(nn.Module):
             context = x
         elif cache is not None:
             raise ValueError("a cache grows with x: context must be None")
-        elif self.rotary:
+        elif self.rotary is not None:
             raise ValueError("rotary positions compare places in one sequence: context must be None")
         elif context.dim() != 3 or context.shape[0] != x.shape[0]:
             raise ValueError(
@@ -241,18 +279,12 @@ class MultiHeadAttention(nn.Module):
             self._split(project(tokens))
             for project, tokens in ((self.q_proj, x), (self.k_proj, context), (self.v_proj, context))
         )
-        if self.rotary:
+        if self.rotary is not None:
             first = 0 if cache is None else cache.length
-            places = torch.arange(first, first + x.shape[1], device=x.device)
-            q, k = rotary(q, places), rotary(k, places)
+            q, k = self.rotary(q, k, torch.arange(first, first + x.shape[1], device=x.device))
         return q, k, v
 
     def _split(self, x: Tensor) -> Tensor:
         # First cut the width into heads, then move the heads forward. A direct view to (batch, heads, n, d)
         # has the same shape and mixes up tokens and heads.
         return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)  # (batch, heads, n, d_head)
-
-
-def _with_head_axis(x: Tensor | None) -> Tensor | None:
-    """Turn (batch, n_q, n_k) into (batch, 1, n_q, n_k); leave other shapes as they are."""
-    return x.unsqueeze(1) if isinstance(x, Tensor) and x.dim() == 3 else x

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-Device = torch.device | str | None
+from attnlab.arguments import Device, at_least, has_width
+
 PairLayout = Literal["interleaved", "halves"]
 
 
@@ -20,7 +22,7 @@ def sinusoidal(
     towards base·2π tokens.
 
     Args:
-        n: number of positions, at least 1.
+        n: number of positions.
         d_model: width, even.
         base: sets the longest wavelength.
         device: where the table is made.
@@ -30,7 +32,7 @@ def sinusoidal(
         Table (n, d_model).
 
     Raises:
-        ValueError: n is smaller than 1, or d_model is odd or smaller than 2.
+        ValueError: n is negative, or d_model is odd or smaller than 2.
 
     References:
         Vaswani et al. 2017, section 3.5.
@@ -38,7 +40,7 @@ def sinusoidal(
     >>> (sinusoidal(2, 4) * 1000).round().int().tolist()
     [[0, 1000, 0, 1000], [841, 540, 10, 1000]]
     """
-    _positive("n", n)
+    at_least(0, n=n)
     _even("d_model", d_model)
     angles = _angles(torch.arange(n, device=device), d_model, base)  # (n, d_model / 2)
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2).to(dtype)
@@ -107,23 +109,66 @@ def rotary(
     """
     if x.dim() < 2:
         raise ValueError(f"x must have shape (..., n, d), got {tuple(x.shape)}")
-    n, d = x.shape[-2:]
-    _even("the last dimension of x", d)
-    if positions is None:
-        positions = torch.arange(n, device=x.device)
-    if positions.shape[-1:] != (n,):
-        raise ValueError(f"positions must end in n = {n}, got shape {tuple(positions.shape)}")
-    angles = _angles(positions, d, base)  # (..., n, d/2)
-    # Only the sine and cosine are rounded to the dtype of x. An angle of a few thousand in half precision
-    # would lose its last bits, and with them the phase.
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    if layout == "interleaved":
-        a, b = x[..., 0::2], x[..., 1::2]
-        return torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
-    if layout == "halves":
-        a, b = x.chunk(2, dim=-1)
-        return torch.cat((a * cos - b * sin, a * sin + b * cos), dim=-1)
-    raise ValueError(f"layout must be 'interleaved' or 'halves', got {layout!r}")
+    return _turn((x,), positions, x.shape[-1], base, layout)[0]
+
+
+class RotaryPositions(nn.Module):
+    """Turn queries and keys by the same angles (`rotary`), made once for both: what a layer is given.
+
+    It learns nothing and keeps nothing, so it changes no `state_dict`, and layers may share one.
+
+    Args:
+        base: sets the slowest turn; 10,000 in the paper, 500,000 in Llama 3.
+        layout: "interleaved" as in the paper, or "halves" as in GPT-NeoX and the published Llama weights.
+        width: how many entries of a head are turned, the first ones, an even number; all of them unless
+            given. GPT-NeoX turns a quarter.
+
+    Raises:
+        ValueError: width is odd or smaller than 2, or the layout is unknown.
+
+    References:
+        Su et al. 2021, section 3.4.2; Black et al. 2022, section 2.1 (a part of the entries).
+
+    >>> q, k = RotaryPositions(layout="halves")(torch.ones(1, 4, 3, 8), torch.ones(1, 2, 3, 8))
+    >>> q.shape, k.shape
+    (torch.Size([1, 4, 3, 8]), torch.Size([1, 2, 3, 8]))
+    """
+
+    def __init__(
+        self, *, base: float = 10000.0, layout: PairLayout = "interleaved", width: int | None = None
+    ) -> None:
+        super().__init__()
+        if width is not None:
+            _even("width", width)
+        _known(layout)
+        self.base, self.layout, self.width = base, layout, width
+
+    def forward(self, q: Tensor, k: Tensor, positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Turn queries (..., n, d) and keys (..., n, d) of the same tokens.
+
+        Args:
+            q: queries.
+            k: keys, perhaps of fewer heads.
+            positions: as in `rotary`.
+
+        Returns:
+            Both, turned.
+
+        Raises:
+            ValueError: d is odd or smaller than width, or `positions` does not fit.
+        """
+        width = q.shape[-1] if self.width is None else self.width
+        if width > q.shape[-1]:
+            raise ValueError(f"width must be at most d = {q.shape[-1]}, got {width}")
+        if width == q.shape[-1]:
+            return _turn((q, k), positions, width, self.base, self.layout)
+        parts = _turn((q[..., :width], k[..., :width]), positions, width, self.base, self.layout)
+        return tuple(torch.cat((part, x[..., width:]), -1) for part, x in zip(parts, (q, k), strict=True))
+
+    def extra_repr(self) -> str:
+        """Say what it was made with."""
+        width = "" if self.width is None else f", width={self.width}"
+        return f"base={self.base}, layout={self.layout!r}{width}"
 
 
 class LearnedPositions(nn.Module):
@@ -148,10 +193,8 @@ class LearnedPositions(nn.Module):
 
     def __init__(self, n: int, d_model: int, *, std: float = 0.02) -> None:
         super().__init__()
-        _positive("n", n)
-        _positive("d_model", d_model)
-        if std < 0:
-            raise ValueError(f"std must be at least 0, got {std}")
+        at_least(1, n=n, d_model=d_model)
+        at_least(0, std=std)
         self.weight = nn.Parameter(torch.empty(n, d_model).normal_(std=std))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -161,8 +204,7 @@ class LearnedPositions(nn.Module):
             ValueError: x has another width, or more tokens than the table has rows.
         """
         longest, d_model = self.weight.shape
-        if x.dim() < 2 or x.shape[-1] != d_model:
-            raise ValueError(f"x must have shape (..., n, {d_model}), got {tuple(x.shape)}")
+        has_width("x", x, d_model)
         if x.shape[-2] > longest:
             raise ValueError(f"x must have at most n = {longest} tokens, the rows learned; got {x.shape[-2]}")
         return x + self.weight[: x.shape[-2]]
@@ -193,9 +235,8 @@ class RelativeBias(nn.Module):
 
     def __init__(self, n_heads: int, reach: int) -> None:
         super().__init__()
-        _positive("n_heads", n_heads)
-        if reach < 0:
-            raise ValueError(f"reach must be at least 0, got {reach}")
+        at_least(1, n_heads=n_heads)
+        at_least(0, reach=reach)
         self.reach = reach
         self.weight = nn.Parameter(torch.zeros(n_heads, 2 * reach + 1))
 
@@ -207,10 +248,10 @@ class RelativeBias(nn.Module):
             n_k: number of keys; as many as queries unless given.
 
         Returns:
-            Bias (n_heads, n_q, n_k); `multihead.MultiHeadAttention`, with its batch axis, takes `bias[None]`.
+            Bias (n_heads, n_q, n_k); beside a batch of sequences write `bias[None]`.
 
         Raises:
-            ValueError: n_q is smaller than 1 or larger than n_k.
+            ValueError: n_q is negative or larger than n_k.
         """
         offset = _offsets(n_q, n_k, self.weight.device).clamp(-self.reach, self.reach)
         return self.weight[:, offset + self.reach]  # (n_heads, n_q, n_k)
@@ -229,10 +270,10 @@ def alibi(n_heads: int, n_q: int, n_k: int | None = None, *, device: Device = No
         device: where the bias is made.
 
     Returns:
-        Bias (n_heads, n_q, n_k); `multihead.MultiHeadAttention`, with its batch axis, takes `bias[None]`.
+        Bias (n_heads, n_q, n_k); beside a batch of sequences write `bias[None]`.
 
     Raises:
-        ValueError: n_heads or n_q is smaller than 1, or n_q is larger than n_k.
+        ValueError: n_heads is smaller than 1, or n_q is negative or larger than n_k.
 
     References:
         Press et al. 2022, section 3.
@@ -262,7 +303,7 @@ def alibi_slopes(n_heads: int) -> list[float]:
     >>> alibi_slopes(4), [round(slope, 3) for slope in alibi_slopes(3)]
     ([0.25, 0.0625, 0.015625, 0.00390625], [0.062, 0.004, 0.25])
     """
-    _positive("n_heads", n_heads)
+    at_least(1, n_heads=n_heads)
     below = 2 ** (n_heads.bit_length() - 1)  # the largest power of two that is not above n_heads
     slopes = [2 ** (-8 * (head + 1) / below) for head in range(below)]
     between = [2 ** (-4 * (head + 1) / below) for head in range(0, 2 * below, 2)]
@@ -272,7 +313,7 @@ def alibi_slopes(n_heads: int) -> list[float]:
 def _offsets(n_q: int, n_k: int | None, device: Device) -> Tensor:
     """Return the place of each key minus that of each query (n_q, n_k); the queries stand at the end."""
     n_k = n_q if n_k is None else n_k
-    _positive("n_q", n_q)
+    at_least(0, n_q=n_q)
     if n_k < n_q:
         raise ValueError(f"n_k must be at least n_q = {n_q}, got {n_k}")
     place = torch.arange(n_k, device=device)
@@ -287,11 +328,34 @@ def _angles(positions: Tensor, d: int, base: float) -> Tensor:
     return positions.to(dtype)[..., None] * base**-exponent
 
 
+def _turn(
+    vectors: Sequence[Tensor], positions: Tensor | None, d: int, base: float, layout: PairLayout
+) -> tuple[Tensor, ...]:
+    """Turn some tensors (..., n, d) of the same tokens, whose sines and cosines are made once."""
+    n, like = vectors[0].shape[-2], vectors[0]
+    _even("the last dimension of x", d)
+    _known(layout)
+    if positions is None:
+        positions = torch.arange(n, device=like.device)
+    if positions.shape[-1:] != (n,):
+        raise ValueError(f"positions must end in n = {n}, got shape {tuple(positions.shape)}")
+    angles = _angles(positions, d, base)  # (..., n, d/2)
+    # Only the sine and cosine are rounded to the dtype of x. An angle of a few thousand in half precision
+    # would lose its last bits, and with them the phase.
+    cos, sin = angles.cos().to(like.dtype), angles.sin().to(like.dtype)
+    turned = []
+    for x in vectors:
+        a, b = (x[..., 0::2], x[..., 1::2]) if layout == "interleaved" else x.chunk(2, dim=-1)
+        pair = a * cos - b * sin, a * sin + b * cos
+        turned.append(torch.stack(pair, -1).flatten(-2) if layout == "interleaved" else torch.cat(pair, -1))
+    return tuple(turned)
+
+
+def _known(layout: str) -> None:
+    if layout not in get_args(PairLayout):
+        raise ValueError(f"layout must be 'interleaved' or 'halves', got {layout!r}")
+
+
 def _even(name: str, d: int) -> None:
     if d < 2 or d % 2:
         raise ValueError(f"{name} must be even and at least 2, got {d}")
-
-
-def _positive(name: str, value: int) -> None:
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")

@@ -10,6 +10,8 @@ import math
 import torch
 from torch import Tensor
 
+from attnlab.arguments import check_mask, has_shape
+
 
 def dot(q: Tensor, k: Tensor) -> Tensor:
     """Score every query against every key by their dot product, q kᵀ.
@@ -80,7 +82,7 @@ def general(q: Tensor, k: Tensor, w: Tensor) -> Tensor:
     >>> general(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]]), torch.tensor([[1.0], [10.0]])).tolist()
     [[63.0]]
     """
-    _has_shape("w", w, (q.shape[-1], k.shape[-1]))
+    has_shape("w", w, (q.shape[-1], k.shape[-1]))
     return q @ w @ k.transpose(-2, -1)
 
 
@@ -108,9 +110,9 @@ def additive(q: Tensor, k: Tensor, w_q: Tensor, w_k: Tensor, v: Tensor) -> Tenso
     [[0.0]]
     """
     d_a = w_q.shape[-1]
-    _has_shape("w_q", w_q, (q.shape[-1], d_a))
-    _has_shape("w_k", w_k, (k.shape[-1], d_a))
-    _has_shape("v", v, (d_a,))
+    has_shape("w_q", w_q, (q.shape[-1], d_a))
+    has_shape("w_k", w_k, (k.shape[-1], d_a))
+    has_shape("v", v, (d_a,))
     hidden = (q @ w_q)[..., :, None, :] + (k @ w_k)[..., None, :, :]  # (..., n_q, n_k, d_a)
     return hidden.tanh() @ v
 
@@ -137,7 +139,7 @@ def concat(q: Tensor, k: Tensor, w: Tensor, v: Tensor) -> Tensor:
     [[0.0]]
     """
     d_q = q.shape[-1]
-    _has_shape("w", w, (d_q + k.shape[-1], w.shape[-1]))
+    has_shape("w", w, (d_q + k.shape[-1], w.shape[-1]))
     return additive(q, k, w[:d_q], w[d_q:], v)
 
 
@@ -149,7 +151,7 @@ def softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1, *, temper
 
     Args:
         scores: any shape, any floating dtype; -inf counts as "not allowed".
-        mask: boolean, broadcastable to `scores`, True = may attend.
+        mask: boolean, True = may attend: of two dimensions, the last two of `scores`, or of all of theirs.
         dim: the axis whose entries share the weight.
         temperature: divides the scores; towards 0 the largest takes all, a large one makes all alike.
 
@@ -158,19 +160,19 @@ def softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1, *, temper
 
     Raises:
         TypeError: the mask is not boolean.
-        ValueError: the mask does not broadcast to the shape of `scores`, or the temperature is not positive.
+        ValueError: the mask does not fit `scores`, or the temperature is not positive.
 
     >>> softmax(torch.tensor([[0.0, 0.0], [5.0, 1.0]]), torch.tensor([[True, True], [False, False]])).tolist()
     [[0.5, 0.5], [0.0, 0.0]]
     """
-    scores = _hidden(scores, mask)
-    if temperature != 1.0:
-        if not temperature > 0:
-            raise ValueError(f"temperature must be positive, got {temperature}")
-        scores = scores / temperature
-    # (not: == -inf).all, so that a row of NaN stays NaN: hiding a reader's bug would not be kind.
-    empty = (scores == -math.inf).all(dim, keepdim=True)
-    return torch.softmax(scores.masked_fill(empty, 0.0), dim).masked_fill(empty, 0.0)
+    if not temperature > 0:
+        raise ValueError(f"temperature must be positive, got {temperature}")
+    scores, empty = _opened(scores, mask, dim)
+    if temperature != 1.0 and scores.shape[dim]:
+        # First subtract, then divide: a quotient by a small temperature soon leaves the range of half
+        # precision, and where all have left it nobody knows any more which was the largest.
+        scores = (scores - scores.amax(dim, keepdim=True).detach()) / temperature
+    return torch.softmax(scores, dim).masked_fill(empty, 0.0)
 
 
 def sparsemax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tensor:
@@ -193,14 +195,16 @@ def sparsemax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tens
     >>> sparsemax(torch.tensor([1.0, 0.5, -1.0])).tolist()
     [0.75, 0.25, 0.0]
     """
-    scores = _hidden(scores, mask)
-    empty = (scores == -math.inf).all(dim, keepdim=True)
-    z = scores.masked_fill(empty, 0.0).transpose(dim, -1)
+    scores, empty = _opened(scores, mask, dim)
+    if not scores.shape[dim]:
+        return scores
+    z = scores.transpose(dim, -1)
     z = (z - z.amax(-1, keepdim=True).detach()).clamp_min(-2.0)  # below -1 no weight is left
     ordered = z.sort(-1, descending=True).values
     excess = ordered.cumsum(-1) - 1  # what the k largest have too much, together
     count = torch.arange(1, z.shape[-1] + 1, device=z.device, dtype=z.dtype)
-    support = (count * ordered > excess).sum(-1, keepdim=True)  # how many keep a weight
+    # How many keep a weight: one at least, even in a row of NaN, which has no larger and no smaller.
+    support = (count * ordered > excess).sum(-1, keepdim=True).clamp_min(1)
     threshold = excess.gather(-1, support - 1) / support
     return (z - threshold).clamp_min(0).transpose(dim, -1).masked_fill(empty, 0.0)
 
@@ -230,55 +234,6 @@ def relu(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tensor:
     return scores.clamp_min(0) / allowed
 
 
-def check_mask(mask: Tensor, shape: tuple[int, ...] | torch.Size) -> None:
-    """Say plainly what is wrong with a mask that cannot be used with scores of this shape.
-
-    Args:
-        mask: what the caller passed as a mask.
-        shape: the shape of the scores, (..., n_q, n_k).
-
-    Raises:
-        TypeError: the mask is not a boolean tensor.
-        ValueError: the mask does not broadcast to `shape`.
-
-    >>> check_mask(torch.ones(2, 3, dtype=torch.bool), (8, 2, 3))
-    >>> check_mask(torch.ones(2, 3), (8, 2, 3))
-    Traceback (most recent call last):
-    ...
-    TypeError: mask must be a boolean tensor (True = may attend), got dtype torch.float32
-    """
-    if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        got = f"dtype {mask.dtype}" if isinstance(mask, Tensor) else type(mask).__name__
-        raise TypeError(f"mask must be a boolean tensor (True = may attend), got {got}")
-    check_broadcast("mask", mask, shape)
-
-
-def check_broadcast(name: str, value: Tensor, shape: tuple[int, ...] | torch.Size) -> None:
-    """Check that a tensor can be spread over scores of a given shape without enlarging them.
-
-    Args:
-        name: what the caller calls the tensor, for the message.
-        value: the tensor.
-        shape: the shape of the scores, (..., n_q, n_k).
-
-    Raises:
-        ValueError: it does not broadcast, or would enlarge the scores.
-
-    >>> check_broadcast("bias", torch.zeros(3, 3), (2, 4, 4))
-    Traceback (most recent call last):
-    ...
-    ValueError: bias of shape (3, 3) does not broadcast to the scores' shape (2, 4, 4)
-    """
-    try:
-        fits = torch.broadcast_shapes(value.shape, shape) == torch.Size(shape)
-    except RuntimeError:
-        fits = False
-    if not fits:
-        raise ValueError(
-            f"{name} of shape {tuple(value.shape)} does not broadcast to the scores' shape {tuple(shape)}"
-        )
-
-
 def _hidden(scores: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         check_mask(mask, scores.shape)
@@ -286,9 +241,12 @@ def _hidden(scores: Tensor, mask: Tensor | None) -> Tensor:
     return scores
 
 
-def _has_shape(name: str, value: Tensor, shape: tuple[int, ...]) -> None:
-    if value.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {tuple(value.shape)}")
+def _opened(scores: Tensor, mask: Tensor | None, dim: int) -> tuple[Tensor, Tensor]:
+    """Hide what the mask hides. Empty rows, returned too, are filled with zeros: those can be weighed."""
+    scores = _hidden(scores, mask)
+    # (not: == -inf).all, so that a row of NaN stays NaN: hiding a reader's bug would not be kind.
+    empty = (scores == -math.inf).all(dim, keepdim=True)
+    return scores.masked_fill(empty, 0.0), empty
 
 
 def _same_width(q: Tensor, k: Tensor) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from attnlab import attention, dot_product, masks, scores
 
 HALVES = [torch.float16, torch.bfloat16]
+DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]  # what kernels do with empty rows differs
 
 
 def qkv(seed=0, batch=(2, 3), n_q=5, n_k=7, d_k=4, d_v=6, dtype=torch.float64):
@@ -64,13 +65,15 @@ def test_softmax_along_another_axis():
 
 
 @pytest.mark.parametrize("need_weights", [False, True])
-@pytest.mark.parametrize("what", ["nothing", "mask", "bias", "both", "scale"])
+@pytest.mark.parametrize(
+    "what", ["nothing", "mask", "bias", "both", "scale", "scale and mask", "scale and bias"]
+)
 def test_equals_the_definition_written_as_loops(what, need_weights):
     q, k, v = qkv(batch=())
     g = torch.Generator().manual_seed(3)
-    mask = torch.rand(5, 7, generator=g) < 0.6 if what in ("mask", "both") else None
-    bias = torch.randn(5, 7, generator=g, dtype=torch.float64) if what in ("bias", "both") else None
-    scale = 0.3 if what == "scale" else None
+    mask = torch.rand(5, 7, generator=g) < 0.6 if "mask" in what or what == "both" else None
+    bias = torch.randn(5, 7, generator=g, dtype=torch.float64) if "bias" in what or what == "both" else None
+    scale = 0.3 if "scale" in what else None
     if mask is not None:
         mask[2] = False  # and one row that may look nowhere
     out = attention(q, k, v, mask=mask, bias=bias, scale=scale, need_weights=need_weights)
@@ -89,7 +92,7 @@ def test_equals_torch_with_batch_heads_and_causal(need_weights):
 def test_both_roads_agree_with_everything_on():
     q, k, v = qkv(n_q=7)
     mask = masks.padding([7, 4], 7)[:, None]  # (batch, 1, 1, n)
-    bias = torch.randn(3, 7, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
+    bias = torch.randn(1, 3, 7, 7, dtype=torch.float64, generator=torch.Generator().manual_seed(5))
     fused = attention(q, k, v, mask=mask, bias=bias, is_causal=True)
     out, weights = attention(q, k, v, mask=mask, bias=bias, is_causal=True, need_weights=True)
     assert torch.allclose(fused, out, atol=1e-12)
@@ -126,14 +129,15 @@ def test_causality_by_gradient():
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, *HALVES])
 @pytest.mark.parametrize("need_weights", [False, True])
 @pytest.mark.parametrize("how", ["mask", "mask and bias", "bias of -inf", "causal and mask"])
-def test_a_row_with_nothing_to_attend_to_gives_zeros_forward_and_backward(dtype, need_weights, how):
-    q, k, v = (x.requires_grad_() for x in qkv(n_q=7, dtype=dtype))
-    mask = torch.ones(7, 7, dtype=torch.bool)
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_row_with_nothing_to_attend_to_gives_zeros_forward_and_backward(device, how, need_weights, dtype):
+    q, k, v = (x.to(device).requires_grad_() for x in qkv(n_q=7, dtype=dtype))
+    mask = torch.ones(7, 7, dtype=torch.bool, device=device)
     mask[0] = mask[3] = False
     arguments = {
         "mask": {"mask": mask},
-        "mask and bias": {"mask": mask, "bias": torch.zeros(7, 7, dtype=dtype)},
-        "bias of -inf": {"bias": torch.zeros(7, 7, dtype=dtype).masked_fill(~mask, -math.inf)},
+        "mask and bias": {"mask": mask, "bias": q.new_zeros(7, 7)},
+        "bias of -inf": {"bias": q.new_zeros(7, 7).masked_fill(~mask, -math.inf)},
         "causal and mask": {"mask": mask, "is_causal": True},
     }[how]
     out = attention(q, k, v, **arguments, need_weights=need_weights)
@@ -178,18 +182,134 @@ def test_a_mask_is_never_changed():
 
 def test_one_row_of_a_mask_or_bias_serves_all_queries():
     q, k, v = qkv()
-    mask, bias = torch.tensor([1, 1, 0, 1, 0, 1, 1]).bool(), torch.linspace(-1, 1, 7)
+    mask, bias = torch.tensor([[1, 1, 0, 1, 0, 1, 1]]).bool(), torch.linspace(-1, 1, 7)[None]
     want = attention(q, k, v, mask=mask.expand(5, 7), bias=bias.expand(5, 7))
     assert torch.allclose(attention(q, k, v, mask=mask, bias=bias), want, atol=1e-6)
     assert torch.allclose(attention(q, k, v, mask=mask, bias=bias, need_weights=True)[0], want, atol=1e-6)
 
 
+def both_roads(q, k, v, **options):
+    """The output with weights and without."""
+    return attention(q, k, v, **options, need_weights=True)[0], attention(q, k, v, **options)
+
+
 def test_a_nan_is_not_hidden():
     q, k, v = qkv(batch=(), n_q=7)
     q[1] = math.nan
-    for out in (attention(q, k, v), attention(q, k, v, need_weights=True)[0]):
+    bias = torch.zeros(7, 7, dtype=torch.float64)
+    for out in (*both_roads(q, k, v), *both_roads(q, k, v, bias=bias)):
         assert out[1].isnan().all()
         assert out[[0, 2]].isfinite().all()
+    q, k, v = qkv(batch=(), n_q=7)
+    bias[1] = math.nan
+    for out in both_roads(q, k, v, bias=bias):
+        assert out[1].isnan().all()
+        assert out[[0, 2]].isfinite().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, *HALVES])
+@pytest.mark.parametrize("which", ["k", "v"])
+def test_a_hidden_nan_shows_on_both_roads_alike(which, dtype):
+    tensors = dict(zip("qkv", qkv(n_q=7, dtype=dtype), strict=True))
+    tensors[which][..., 3, :] = math.nan
+    mask = torch.ones(7, 7, dtype=torch.bool)
+    mask[:, 3] = False  # hidden from all
+    mask[5] = False  # and a row that is empty
+    for options in ({"mask": mask}, {"bias": torch.zeros(7, 7).masked_fill(~mask, -math.inf)}):
+        for out in both_roads(*tensors.values(), **options):
+            assert (out[..., 5, :] == 0).all()
+            assert out[..., [0, 1, 2, 3, 4, 6], :].isnan().all()
+
+
+def test_an_empty_row_is_zeros_whatever_the_values_are():
+    q, k, v = qkv(batch=(), n_q=7)
+    v[3] = math.nan
+    mask = torch.ones(7, 7, dtype=torch.bool)
+    mask[2] = False
+    for options in ({"mask": mask}, {"bias": torch.zeros(7, 7).masked_fill(~mask, -math.inf)}):
+        for out in both_roads(q, k, v, **options):
+            assert (out[2] == 0).all()
+            assert out[[0, 1, 3]].isnan().all()
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_scores_beyond_half_precision_do_no_harm(dtype):
+    q, k, v = qkv(batch=(), dtype=dtype)
+    q, k = q * 200, k * 200  # scores up to 1e5, and fp16 ends at 65,504
+    want = attention(q.double(), k.double(), v.double())
+    for out in both_roads(q, k, v):
+        assert out.dtype == dtype
+        assert (out - want).abs().max() < 0.01
+
+
+@pytest.mark.parametrize("what", ["nothing", "mask", "bias"])
+def test_autocast_costs_the_weights_no_more_than_the_fused_kernel(what):
+    q, k, v = (x.requires_grad_() for x in qkv(dtype=torch.float32, n_q=7))
+    q, k = (10 * q).detach().requires_grad_(), k
+    options = {"nothing": {}, "mask": {"mask": masks.causal(7)}, "bias": {"bias": torch.zeros(7, 7)}}[what]
+    exact = attention(q, k, v, **options)
+    exact_grads = torch.autograd.grad(exact.square().sum(), (q, k, v))
+    errors = []
+    for road in (0, 1):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            out = both_roads(q, k, v, **options)[road]
+        grads = torch.autograd.grad(out.float().square().sum(), (q, k, v))
+        pairs = zip((out, *grads), (exact, *exact_grads), strict=True)
+        errors.append([float((a - b).detach().norm() / b.detach().norm()) for a, b in pairs])
+        assert out.dtype == torch.bfloat16
+    assert all(ours < 1.5 * theirs for ours, theirs in zip(*errors, strict=True))
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("what", ["nothing", "mask", "bias", "causal"])
+@pytest.mark.parametrize(
+    "sizes", [{"batch": (0, 3)}, {"batch": (2, 0)}, {"n_q": 0}, {"n_k": 0}, {"n_q": 0, "n_k": 0}]
+)
+def test_any_empty_dimension_works_forward_and_backward(sizes, what, need_weights):
+    if what == "causal":
+        sizes = {"n_q": 7} | ({key: 0 for key in sizes} if "batch" not in sizes else sizes)
+        sizes |= {"n_k": sizes["n_q"]}
+    q, k, v = (x.requires_grad_() for x in qkv(**sizes))
+    shape = (q.shape[-2], k.shape[-2])
+    options = {
+        "nothing": {},
+        "mask": {"mask": torch.ones(shape, dtype=torch.bool)},
+        "bias": {"bias": torch.zeros(shape)},
+        "causal": {"is_causal": True},
+    }[what]
+    out = attention(q, k, v, **options, need_weights=need_weights)
+    if need_weights:
+        out, weights = out
+        assert weights.shape == (*q.shape[:-1], k.shape[-2])
+    assert out.shape == (*q.shape[:-1], v.shape[-1])
+    assert k.shape[-2] or (out == 0).all()
+    for x, gradient in zip((q, k, v), torch.autograd.grad(out.sum(), (q, k, v)), strict=True):
+        assert gradient.shape == x.shape
+        assert gradient.isfinite().all()
+
+
+def test_dropout_is_torchs_on_both_roads():
+    q, k, v = qkv(n_q=7, dtype=torch.float32)
+    mask = masks.causal(7)
+    torch.manual_seed(3)
+    want = F.scaled_dot_product_attention(q, k, v, mask, dropout_p=0.4)
+    torch.manual_seed(3)
+    assert torch.equal(attention(q, k, v, mask=mask, dropout=0.4), want)
+    full = attention(q, k, v, mask=mask, need_weights=True)[1]
+    torch.manual_seed(3)
+    want = F.dropout(full, 0.4)
+    torch.manual_seed(3)
+    out, weights = attention(q, k, v, mask=mask, dropout=0.4, need_weights=True)
+    assert torch.equal(weights, want)
+    assert torch.equal(out, weights @ v)
+    kept = weights != 0
+    assert torch.allclose(weights[kept], full[kept] / 0.6)
+    # By moments: over many draws both roads give the mean without dropout, with the same spread.
+    q, k, v = (x[:1, :1].expand(4000, 1, 7, -1) for x in (q, k, v))
+    outs = [attention(q, k, v, dropout=0.4), attention(q, k, v, dropout=0.4, need_weights=True)[0]]
+    for out in outs:
+        assert (out.mean(0) - attention(q[0], k[0], v[0])).abs().max() < 0.06
+    assert (outs[0].std(0) / outs[1].std(0) - 1).abs().max() < 0.06
 
 
 def test_the_weights_are_not_made_unless_asked_for(monkeypatch):
@@ -208,9 +328,13 @@ def test_the_weights_are_not_made_unless_asked_for(monkeypatch):
     [
         ({"mask": torch.ones(5, 7)}, TypeError, "mask must be a boolean tensor .*dtype torch.float32"),
         ({"mask": [[True]]}, TypeError, "mask must be a boolean tensor .*got list"),
-        ({"mask": torch.ones(7, 5).bool()}, ValueError, r"mask of shape \(7, 5\) .* \(2, 3, 5, 7\)"),
-        ({"mask": torch.ones(9, 2, 3, 5, 7).bool()}, ValueError, "mask of shape .* does not broadcast"),
-        ({"bias": torch.ones(4, 7)}, ValueError, r"bias of shape \(4, 7\) does not broadcast"),
+        ({"mask": torch.ones(7, 5).bool()}, ValueError, r"mask must be .* \(2, 3, 5, 7\); got \(7, 5\)$"),
+        ({"mask": torch.ones(9, 2, 3, 5, 7).bool()}, ValueError, r"got \(9, 2, 3, 5, 7\)$"),
+        ({"mask": torch.ones(7).bool()}, ValueError, r"got \(7,\); write mask\[None\] for one row"),
+        ({"mask": torch.ones(2, 1, 7).bool()}, ValueError, r"write mask\[:, None\] .* batch, mask\[None\]"),
+        ({"bias": torch.ones(3, 5, 7)}, ValueError, r"write bias\[:, None\] .* batch, bias\[None\] .* heads"),
+        ({"mask": torch.ones(3, 3, 5, 7).bool()}, ValueError, r"mask must .* got \(3, 3, 5, 7\)$"),
+        ({"bias": torch.ones(4, 7)}, ValueError, r"bias must be \(n_q, n_k\) or .* got \(4, 7\)$"),
         ({"is_causal": True}, ValueError, "as many queries as keys, got n_q = 5 and n_k = 7"),
         ({"q": torch.ones(5, 3)}, ValueError, r"share their last dimension d_k, got q \(5, 3\)"),
         ({"v": torch.ones(2, 3, 6, 6)}, ValueError, r"same number of tokens n_k, .*v \(2, 3, 6, 6\)"),

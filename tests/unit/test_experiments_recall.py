@@ -57,9 +57,9 @@ def test_padding_changes_nothing_in_a_mixer(name):
     torch.manual_seed(0)
     mixer, x = Mixer(name, 8, causal=name != "Linformer"), torch.randn(2, 6, 8)
     mask = torch.tensor([[[True] * 6], [[True] * 4 + [False] * 2]])
-    out = mixer(x, mask=mask)
+    out = mixer(x, key_mask=mask)
     x[1, 4:] = 7
-    assert torch.allclose(out[1, :4], mixer(x, mask=mask)[1, :4], atol=1e-5)
+    assert torch.allclose(out[1, :4], mixer(x, key_mask=mask)[1, :4], atol=1e-5)
 
 
 def test_keys_of_a_text_differ_and_the_newest_value_is_asked_for():

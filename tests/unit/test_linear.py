@@ -93,7 +93,7 @@ def test_parallel_recurrent_and_chunked_agree(name, seed, batch, n, chunk, gated
     def run(form):
         def function(q, k, v, gate=None):
             return linear_attention(q, k, v, features=MAPS[name], gate=gate, mask=mask, is_causal=True,
-                                    form=form, chunk_size=chunk)  # fmt: skip
+                                    form=form, block_size=chunk)  # fmt: skip
 
         return with_gradients(function, *inputs)
 
@@ -110,7 +110,7 @@ def test_chunks_of_several_parts_agree_with_the_parallel_form(name, hidden):
     mask = torch.rand(2, 1, 400) < 0.7 if hidden else None
     run = lambda form: with_gradients(  # noqa: E731
         lambda *x: linear_attention(*x, features=MAPS[name], mask=mask, is_causal=True, form=form,
-                                    chunk_size=192), *inputs)  # fmt: skip
+                                    block_size=192), *inputs)  # fmt: skip
     assert_same(run("chunked"), run("parallel"), 1e-7)
 
 
@@ -121,7 +121,7 @@ def test_without_causality_queries_and_keys_may_differ_in_number(name, seed, n_q
     inputs = qkv(seed, (2,), n_q, n_k)
     mask = masks.padding([n_k, n_k // 2], n_k)
     run = lambda form: with_gradients(  # noqa: E731
-        lambda *x: linear_attention(*x, features=MAPS[name], mask=mask, form=form, chunk_size=chunk), *inputs
+        lambda *x: linear_attention(*x, features=MAPS[name], mask=mask, form=form, block_size=chunk), *inputs
     )
     assert_same(run("chunked"), run("parallel"), 1e-7)
 
@@ -165,7 +165,7 @@ def test_gates_and_the_delta_rule_are_their_matrix_recurrences(name, form):
     function, reference, _ = RULES[name]
     inputs = rule_inputs(name, 0, (), 11)
     chunk = 4
-    assert_same([function(*inputs, form=form, chunk_size=chunk)], [reference(*inputs)], 1e-10)
+    assert_same([function(*inputs, form=form, block_size=chunk)], [reference(*inputs)], 1e-10)
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -182,7 +182,7 @@ def test_gates_and_the_delta_rule_agree_in_both_forms(name, seed, batch, n, chun
     inputs = rule_inputs(name, seed, batch, n)
     mask = torch.rand(*batch[:1], *[1] * len(batch[1:]), 1, n) < 0.7 if hidden else None
     run = lambda form: with_gradients(  # noqa: E731
-        lambda *x: function(*x, mask=mask, form=form, chunk_size=chunk), *inputs
+        lambda *x: function(*x, mask=mask, form=form, block_size=chunk), *inputs
     )
     assert_same(run("chunked"), run("recurrent"), 1e-8)
 
@@ -197,7 +197,7 @@ def test_in_single_precision_over_a_length_that_is_no_multiple(device):
     for features in (elu_plus_one, favor, FourierFeatures(favor.projection / 2)):
         for is_causal in (False, True):
             run = lambda form: linear_attention(  # noqa: E731
-                q, k, v, features=features, is_causal=is_causal, form=form, chunk_size=64  # noqa: B023
+                q, k, v, features=features, is_causal=is_causal, form=form, block_size=64  # noqa: B023
             )  # fmt: skip
             assert_same([run("chunked")], [run("parallel")], 1e-5)
     exact = linear.delta_rule(*(x.double() for x in (q, unit, v, beta)), form="recurrent")
@@ -212,7 +212,7 @@ def test_leading_dimensions_spread_and_strides_do_not_matter():
     q = q.transpose(1, 2)  # (2, 3, 5, D), as a layer with heads makes it
     for is_causal in (False, True):
         run = lambda form: with_gradients(  # noqa: E731
-            lambda *x: linear_attention(*x, is_causal=is_causal, form=form, chunk_size=2), q, k, v  # noqa: B023
+            lambda *x: linear_attention(*x, is_causal=is_causal, form=form, block_size=2), q, k, v  # noqa: B023
         )  # fmt: skip
         assert_same(run("chunked"), run("parallel"))
     out = linear.delta_rule(q, F.normalize(k, dim=-1), v, torch.ones(5, 1, dtype=torch.float64))
@@ -229,7 +229,7 @@ def test_decoding_token_by_token_continues_the_sequence():
     for t in range(9):
         out, state = linear.linear_step(q[:, t], k[:, t], v[:, t], state)
         torch.testing.assert_close(out, whole[:, t])
-    assert state.shape == (2, D, 3)
+    assert [x.shape for x in state] == [(2, D, 2), (2, D, 1), (2, 1, 1)]
 
 
 def test_the_delta_rule_replaces_what_addition_would_pile_up():
@@ -244,20 +244,20 @@ def test_the_delta_rule_replaces_what_addition_would_pile_up():
 # Causality, masks, nothing to attend to
 
 
-def causal_map(features, chunk_size=4):
-    return functools.partial(linear_attention, features=features, is_causal=True, chunk_size=chunk_size)
+def causal_map(features, block_size=4):
+    return functools.partial(linear_attention, features=features, is_causal=True, block_size=block_size)
 
 
 def gated_map(q, k, v):
     return causal_map(MAPS["rfa"])(q, k, v, gate=torch.sigmoid(k[..., :1]))
 
 
-def gated(q, k, v, chunk_size=4):
-    return linear.gated_linear_attention(q, k, v, -k.square(), chunk_size=chunk_size)
+def gated(q, k, v, block_size=4):
+    return linear.gated_linear_attention(q, k, v, -k.square(), block_size=block_size)
 
 
-def delta(q, k, v, chunk_size=4):
-    return linear.delta_rule(q, F.normalize(k, dim=-1), v, k[..., :1].sigmoid(), chunk_size=chunk_size)
+def delta(q, k, v, block_size=4):
+    return linear.delta_rule(q, F.normalize(k, dim=-1), v, k[..., :1].sigmoid(), block_size=block_size)
 
 
 CAUSAL = {name: causal_map(features) for name, features in MAPS.items()}
@@ -291,13 +291,13 @@ def test_padding_equals_the_shorter_sequence(name):
         if name == "linformer":
             return linear.linformer_attention(q, k, v, mix, mask=mask)
         if name == "gated":
-            return linear.gated_linear_attention(q, k, v, decay[rows, : k.shape[1]], mask=mask, chunk_size=4)
+            return linear.gated_linear_attention(q, k, v, decay[rows, : k.shape[1]], mask=mask, block_size=4)
         if name == "delta":
-            return linear.delta_rule(q, unit, v, beta[rows, : k.shape[1]], mask=mask, chunk_size=4)
+            return linear.delta_rule(q, unit, v, beta[rows, : k.shape[1]], mask=mask, block_size=4)
         gate = beta[rows, : k.shape[1]] if name == "rfa, gated" else None
         features = MAPS[name.split(",")[0]]
         return linear_attention(
-            q, k, v, features=features, gate=gate, mask=mask, is_causal=True, chunk_size=4
+            q, k, v, features=features, gate=gate, mask=mask, is_causal=True, block_size=4
         )
 
     out, *grads = with_gradients(lambda *x: run(*x, mask), q, k, v)
@@ -316,13 +316,13 @@ def test_nothing_to_attend_to_gives_zeros_and_no_gradient(name, dtype):
     mask[1] = False
     rate = torch.full((6, 1), 0.5, dtype=dtype)
     function = {
-        "gated": lambda *x: linear.gated_linear_attention(*x, rate.log(), mask=mask, chunk_size=2),
-        "delta": lambda *x: linear.delta_rule(*x, rate, mask=mask, chunk_size=2),
+        "gated": lambda *x: linear.gated_linear_attention(*x, rate.log(), mask=mask, block_size=2),
+        "delta": lambda *x: linear.delta_rule(*x, rate, mask=mask, block_size=2),
         "linformer": lambda *x: linear.linformer_attention(*x, torch.ones(2, 6, dtype=dtype), mask=mask),
     }.get(name)
     if function is None:
         function = lambda *x: linear_attention(  # noqa: E731
-            *x, features=MAPS[name], mask=mask, is_causal=True, chunk_size=2
+            *x, features=MAPS[name], mask=mask, is_causal=True, block_size=2
         )
     out, *grads = with_gradients(function, q, k, v)
     assert out.dtype == dtype
@@ -341,7 +341,7 @@ def test_nothing_to_attend_to_gives_zeros_and_no_gradient(name, dtype):
 def test_huge_inputs_overflow_nowhere(name, is_causal, size):
     q, k, v = qkv(n=9, dtype=torch.float32)
     function = lambda *x: linear_attention(  # noqa: E731
-        *x, features=MAPS[name], is_causal=is_causal, chunk_size=4
+        *x, features=MAPS[name], is_causal=is_causal, block_size=4
     )
     results = with_gradients(function, size * q, size * k, v)
     assert all(x.isfinite().all() for x in results)
@@ -359,7 +359,7 @@ def test_huge_decays_and_gates_overflow_nowhere():
     # After a gate of 0 only later tokens count, however many gates of 0 came before.
     gate = torch.full((20, 1), 0.5)
     gate[2:8] = 0.0
-    out = linear_attention(q, k, v, gate=gate, is_causal=True, chunk_size=16)
+    out = linear_attention(q, k, v, gate=gate, is_causal=True, block_size=16)
     rest = linear_attention(*(x[..., 7:, :] for x in (q, k, v)), gate=gate[7:], is_causal=True)
     torch.testing.assert_close(out[..., 7:, :], rest, rtol=1e-4, atol=1e-5)
 
@@ -375,7 +375,7 @@ def test_favor_equals_its_formula_where_the_formula_itself_overflows(size):
     for is_causal in (False, True):
         shown = weights.masked_fill(~masks.causal(24), -torch.inf) if is_causal else weights
         want = shown.softmax(-1) @ v.double()
-        got = linear_attention(q, k, v, features=features, is_causal=is_causal, chunk_size=8)
+        got = linear_attention(q, k, v, features=features, is_causal=is_causal, block_size=8)
         torch.testing.assert_close(got.double(), want, rtol=1e-3, atol=1e-5 if size == 1.0 else 1e-3)
 
 
@@ -383,7 +383,7 @@ def test_favor_equals_its_formula_where_the_formula_itself_overflows(size):
 def test_half_precision_is_summed_in_single(dtype):
     q, k, v = qkv(n=64, d=8, dtype=dtype)
     small = [x.float() for x in (q, k, v)]
-    out = linear_attention(q, k, v + 30, is_causal=True, chunk_size=16)
+    out = linear_attention(q, k, v + 30, is_causal=True, block_size=16)
     want = linear_attention(small[0], small[1], (v + 30).float(), is_causal=True)
     assert out.dtype == dtype
     torch.testing.assert_close(out, want.to(dtype))
@@ -451,7 +451,7 @@ def test_sines_and_cosines_estimate_the_gaussian_kernel_and_not_the_exponential(
 def test_random_feature_attention_approaches_softmax_of_unit_vectors():
     q, k, v = qkv(4, (2,), 20, d=4)
     features = FourierFeatures.draw(4, 20_000, sigma=0.8, generator=torch.Generator().manual_seed(0))
-    got = linear_attention(q, k, v, features=features, is_causal=True, chunk_size=8)
+    got = linear_attention(q, k, v, features=features, is_causal=True, block_size=8)
     want = attention(F.normalize(q, dim=-1), F.normalize(k, dim=-1), v, scale=1 / 0.8**2, is_causal=True)
     assert (got - want).abs().max() < 0.05
 
@@ -472,7 +472,7 @@ def test_a_feature_map_that_learns_gets_its_gradient():
     for is_causal in (False, True):
         for form in ("parallel", "chunked"):
             out = linear_attention(
-                q, k, v, features=lambda x: (x @ weight.T).exp(), is_causal=is_causal, form=form, chunk_size=3
+                q, k, v, features=lambda x: (x @ weight.T).exp(), is_causal=is_causal, form=form, block_size=3
             )
             grads.append(torch.autograd.grad(out.square().sum(), weight)[0])
     torch.testing.assert_close(grads[0], grads[1])
@@ -521,8 +521,8 @@ class Allocated(TorchDispatchMode):
 COSTS = {
     **{name: functools.partial(linear_attention, features=features) for name, features in MAPS.items()},
     **{f"{name}, causal": causal_map(features, 32) for name, features in MAPS.items()},
-    "gated": functools.partial(gated, chunk_size=32),
-    "delta": functools.partial(delta, chunk_size=32),
+    "gated": functools.partial(gated, block_size=32),
+    "delta": functools.partial(delta, block_size=32),
     "linformer": lambda q, k, v: linear.linformer_attention(q, k, v, torch.ones(8, k.shape[-2])),
 }
 
@@ -573,8 +573,8 @@ def test_errors_name_the_argument_and_what_it_should_be():
         ValueError, match="form must be one of 'chunked', 'parallel', 'recurrent', got 'fast'"
     ):
         linear_attention(q, k, v, form="fast")
-    with pytest.raises(ValueError, match="chunk_size must be at least 1, got 0"):
-        linear_attention(q, k, v, chunk_size=0)
+    with pytest.raises(ValueError, match="block_size must be at least 1, got 0"):
+        linear_attention(q, k, v, block_size=0)
     with pytest.raises(ValueError, match=r"gate must end in \(5, 1\).*got shape \(5,\)"):
         linear_attention(q, k, v, gate=torch.ones(5), is_causal=True)
     with pytest.raises(ValueError, match=r"beta of shape \(3, 5, 1\) does not broadcast to \(2, 5, 1\)"):

@@ -45,7 +45,7 @@ CAUSAL = {
 @pytest.mark.parametrize("form", ["chunked", "parallel"])
 def test_a_negative_sum_of_weights_is_divided_by_all_the_same(form, is_causal):
     q, k, v = draw(0, (12, 3), (12, 3), (12, 2))
-    got = linear_attention(q, k, v, features=lambda x: x, is_causal=is_causal, form=form, chunk_size=5)
+    got = linear_attention(q, k, v, features=lambda x: x, is_causal=is_causal, form=form, block_size=5)
     signs = set()
     for i in range(12):
         weights = [float(q[i] @ k[j]) for j in range(i + 1 if is_causal else 12)]
@@ -64,7 +64,7 @@ def test_a_hidden_key_of_great_weight_does_not_drown_the_others(is_causal):
     k[2] = features.projection[0] * d**0.25
     q, k = q / 10, torch.where(torch.arange(6)[:, None] == 2, k, k / 10)
     seen = torch.arange(6) != 2
-    got = linear_attention(q, k, v, features=features, mask=seen[None], is_causal=is_causal, chunk_size=4)
+    got = linear_attention(q, k, v, features=features, mask=seen[None], is_causal=is_causal, block_size=4)
     want = linear_attention(q[seen], k[seen], v[seen], features=features, is_causal=is_causal)
     torch.testing.assert_close(got[seen], want)
     assert (got[seen] != 0).all()
@@ -76,7 +76,7 @@ def test_a_projection_that_learns_gets_a_finite_gradient_from_huge_keys(is_causa
     projection = FAVOR.projection.clone().requires_grad_()
     size = torch.linspace(60, 0.5, 9)[:, None]  # later keys count exp(thousands) times as much
     out = linear_attention(
-        q, size * k, v, features=PositiveFeatures(projection), is_causal=is_causal, chunk_size=4
+        q, size * k, v, features=PositiveFeatures(projection), is_causal=is_causal, block_size=4
     )
     (grad,) = torch.autograd.grad(out.square().sum(), projection)
     assert grad.isfinite().all()
@@ -88,8 +88,8 @@ def test_a_projection_that_learns_gets_a_finite_gradient_from_huge_keys(is_causa
 def test_a_map_that_learns_keeps_half_precision(dtype, is_causal):
     q, k, v = draw(3, (7, 4), (7, 4), (7, 2), dtype=dtype)
     projection = FAVOR.projection.clone().requires_grad_()
-    out = linear_attention(q, k, v, features=PositiveFeatures(projection), is_causal=is_causal, chunk_size=3)
-    fixed = linear_attention(q, k, v, features=FAVOR, is_causal=is_causal, chunk_size=3)
+    out = linear_attention(q, k, v, features=PositiveFeatures(projection), is_causal=is_causal, block_size=3)
+    fixed = linear_attention(q, k, v, features=FAVOR, is_causal=is_causal, block_size=3)
     assert out.dtype == fixed.dtype == dtype
     torch.testing.assert_close(out, fixed)
 
@@ -101,7 +101,7 @@ def test_gradients_in_half_precision_are_those_of_single_rounded(name, dtype):
     grads = []
     for to in (dtype, torch.float32):
         leaves = [x.to(to).requires_grad_() for x in inputs]
-        out = CAUSAL[name](*leaves, chunk_size=16)
+        out = CAUSAL[name](*leaves, block_size=16)
         assert out.dtype == to
         grads.append(torch.autograd.grad(out.float().sum(), leaves))
     for half, single in zip(*grads, strict=True):
@@ -164,7 +164,7 @@ def test_only_inputs_and_output_are_kept_for_the_backward_pass(name):
         return x
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
-        CAUSAL[name](*inputs, chunk_size=32)
+        CAUSAL[name](*inputs, block_size=32)
     # Features and weights of all chunks would be 256 · 8 and 256 · 32 numbers, several of each.
     assert sum(kept) <= 12 * 256 * 4
 
@@ -177,7 +177,7 @@ def test_around_the_boundary_of_a_chunk_nothing_happens(name, n):
     results = []
     for form, size in (("chunked", 32), ("recurrent", 32)):
         leaves = [x.clone().requires_grad_() for x in inputs]
-        out = CAUSAL[name](*leaves, mask=mask, form=form, chunk_size=size)
+        out = CAUSAL[name](*leaves, mask=mask, form=form, block_size=size)
         loss = (out * torch.arange(out.numel(), dtype=out.dtype).cos().view(out.shape)).sum()
         results.append([out, *torch.autograd.grad(loss, leaves)])
     for a, b in zip(*results, strict=True):
@@ -189,8 +189,8 @@ def test_around_the_boundary_of_a_chunk_nothing_happens(name, n):
 def test_hidden_tokens_might_as_well_not_be_there(name, form):
     inputs = draw(14, (2, 13, 4), (2, 13, 4), (2, 13, 3))
     seen = torch.tensor([1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1], dtype=torch.bool)  # a whole chunk is hidden
-    for mask in (seen, seen[None], seen.expand(2, 1, 13)):
-        got = CAUSAL[name](*inputs, mask=mask, form=form, chunk_size=4)
+    for mask in (seen[None], seen.expand(2, 1, 13)):
+        got = CAUSAL[name](*inputs, mask=mask, form=form, block_size=4)
         want = CAUSAL[name](*(x[:, seen] for x in inputs), form="recurrent")
         torch.testing.assert_close(got[:, seen], want)
 
@@ -199,9 +199,9 @@ def test_hidden_tokens_might_as_well_not_be_there(name, form):
 def test_nothing_is_left_behind_by_the_call_before(name):
     first, second = (draw(seed, (2, 20, 4), (2, 20, 4), (2, 20, 3)) for seed in (8, 9))
     copies = [x.clone() for x in first]
-    alone = CAUSAL[name](*first, chunk_size=8)
-    CAUSAL[name](*second, chunk_size=8)
-    assert torch.equal(CAUSAL[name](*first, chunk_size=8), alone)
+    alone = CAUSAL[name](*first, block_size=8)
+    CAUSAL[name](*second, block_size=8)
+    assert torch.equal(CAUSAL[name](*first, block_size=8), alone)
     assert all(torch.equal(a, b) for a, b in zip(first, copies, strict=True))
 
 
@@ -211,7 +211,7 @@ def test_the_gate_has_the_slope_of_its_definition():
     mask = torch.ones(2, 1, 9, dtype=torch.bool)
     mask[0, 0, 3:5] = False  # in the chunk and over its end
     assert torch.autograd.gradcheck(
-        lambda g: linear_attention(q, k, v, gate=g, mask=mask, is_causal=True, chunk_size=4),
+        lambda g: linear_attention(q, k, v, gate=g, mask=mask, is_causal=True, block_size=4),
         gate,
         check_undefined_grad=False,
     )
@@ -225,7 +225,7 @@ def test_gates_of_exactly_0_and_1_mean_the_same_in_every_form():
         results = []
         for form in ("recurrent", "parallel", "chunked"):
             leaves = [x.clone().requires_grad_() for x in inputs]
-            out = linear_attention(*leaves, gate=gate, mask=mask, is_causal=True, form=form, chunk_size=4)
+            out = linear_attention(*leaves, gate=gate, mask=mask, is_causal=True, form=form, block_size=4)
             assert (out[:empty] == 0).all()
             assert (out[empty:] != 0).all()
             results.append([out, *torch.autograd.grad(out.square().sum(), leaves)])
@@ -243,14 +243,14 @@ def test_decoding_with_a_gate_and_hidden_tokens_continues_the_sequence():
     for t in range(9):
         now = q[:, t], k[:, t], v[:, t]
         seen = keep[t].expand(2, 1)
-        out, state = linear.linear_step(*now, state, gate=gate[:, t], keep=seen)
+        out, state = linear.linear_step(*now, state, gate=gate[:, t], key_mask=seen)
         torch.testing.assert_close(out, whole[:, t])
         out, fade = linear.gated_step(*now, -k[:, t].square(), fade)
         torch.testing.assert_close(out, fading[:, t])
         unit = F.normalize(k[:, t], dim=-1)
         out, held = linear.delta_step(q[:, t], unit, v[:, t], k[:, t, :1].sigmoid(), held)
         torch.testing.assert_close(out, fixed[:, t])
-    assert state.shape == (2, 4, 4)
+    assert state.sums.shape == (2, 4, 3)
     assert fade.shape == held.shape == (2, 4, 3)
 
 

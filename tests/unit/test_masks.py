@@ -174,6 +174,37 @@ def test_leaks_sees_through_layers_and_leaves_parameters_alone():
     assert masks.leaks(lambda x: flipped(x)[0][..., :3], 5, 4) is None
 
 
+@pytest.mark.parametrize("off", [torch.no_grad, torch.inference_mode])
+def test_leaks_is_not_fooled_where_no_gradient_is_recorded(off):
+    layer = torch.nn.Linear(3, 3)
+    with off():
+        assert masks.leaks(attend(masks.window(5, 4, 1)), 5, 3) == (0, 1)
+        assert masks.leaks(attend(masks.causal(5)), 5, 3) is None
+        assert masks.leaks(layer, 5, 3) is None
+
+
+def test_leaks_sees_what_a_sum_hides_and_what_is_faint():
+    def cancels(x):
+        difference = x[:, 1:, :1] - 2 * x[:, 1:, 1:2]  # of the next token
+        return torch.cat((torch.cat((difference, -difference), -1), x[:, -1:]), 1)
+
+    assert masks.leaks(cancels, 4, 2) == (0, 1)
+    for faint in (1e-3, 1e-4):
+        assert masks.leaks(lambda x, share=faint: x + share * x.roll(-1, 1), 4, 2) == (0, 1)
+    assert masks.leaks(lambda x: x.double() + 1e-6 * x.double().roll(-1, 1), 4, 2) is None  # 8 roundings
+
+
+def test_leaks_asks_more_than_once():
+    seen = []
+
+    def now_and_then(x):
+        seen.append(x.detach())
+        return x.cumsum(1) if len(seen) < 3 else x.roll(-1, 1)
+
+    assert masks.leaks(now_and_then, 4, 2) == (0, 1)
+    assert not torch.equal(seen[0], seen[1])
+
+
 def test_leaks_says_that_a_row_is_nan():
     mask = masks.causal(4)
     mask[2] = False

@@ -27,9 +27,9 @@ def test_one_head_is_three_projections_and_attention():
     layer, x = SelfAttention(3, 5, 4), tokens(50, 5, 3)
     out, weights = layer(x, need_weights=True)
     assert out.shape == (50, 5, 4)
-    scores = (x @ layer.query.weight.T) @ (x @ layer.key.weight.T).mT / 5**0.5
+    scores = (x @ layer.q_proj.weight.T) @ (x @ layer.k_proj.weight.T).mT / 5**0.5
     assert torch.allclose(weights, scores.softmax(-1), atol=1e-6)
-    assert torch.allclose(out, scores.softmax(-1) @ (x @ layer.value.weight.T), atol=1e-6)
+    assert torch.allclose(out, scores.softmax(-1) @ (x @ layer.v_proj.weight.T), atol=1e-6)
     assert torch.allclose(layer(x), out, atol=1e-6)
 
 
@@ -38,7 +38,7 @@ def test_one_head_draws_its_weights_in_the_order_query_key_value():
     want = [nn.Linear(5, 16, bias=False).weight for _ in range(3)]
     torch.manual_seed(89)
     layer = SelfAttention(5, 16)
-    for got, wanted in zip((layer.query, layer.key, layer.value), want, strict=True):
+    for got, wanted in zip((layer.q_proj, layer.k_proj, layer.v_proj), want, strict=True):
         assert torch.equal(got.weight, wanted)
 
 
@@ -60,7 +60,7 @@ def test_equals_torch_with_the_same_weights(bias, mask):
     ours_kw, theirs_kw = {
         "none": ({}, {}),
         "causal": ({"is_causal": True}, {"attn_mask": ~masks.causal(5)}),
-        "padding": ({"mask": masks.padding([5, 3])}, {"key_padding_mask": ~masks.padding([5, 3])[:, 0]}),
+        "padding": ({"key_mask": masks.padding([5, 3])}, {"key_padding_mask": ~masks.padding([5, 3])[:, 0]}),
         "random": ({"mask": keep}, {"attn_mask": ~keep}),
         "per head": ({"mask": per_head}, {"attn_mask": ~per_head.flatten(0, 1)}),
     }[mask]
@@ -76,7 +76,7 @@ def test_cross_attention_equals_torch():
     x, context = tokens(2, 4, 12), tokens(2, 6, 12, seed=1)
     mask = masks.padding([6, 2])
     want, _ = theirs(x, context, context, key_padding_mask=~mask[:, 0])
-    assert torch.allclose(ours(x, context, mask=mask), want, atol=1e-6)
+    assert torch.allclose(ours(x, context, key_mask=mask), want, atol=1e-6)
 
 
 def test_gradients_equal_torch():
@@ -128,7 +128,7 @@ def test_a_bias_per_head_is_added_to_the_scores():
 def test_an_empty_row_and_an_empty_sentence_stay_finite(dtype):
     layer = MultiHeadAttention(12, 3, bias=False).to(dtype)
     x = tokens(2, 5, 12).to(dtype).requires_grad_()
-    out = layer(x, mask=masks.padding([5, 0], 5))
+    out = layer(x, key_mask=masks.padding([5, 0], 5))
     assert (out[1] == 0).all()
     assert (out[0] != 0).any()
     out.float().sum().backward()
@@ -157,7 +157,7 @@ def test_grouped_heads_read_the_head_of_their_group(n_q, n_kv_heads):
 
 
 @pytest.mark.parametrize("n_q", [1, 5])
-@pytest.mark.parametrize("shape", [(5,), (2, 1, 1, 5), (6, 1, 5), (1, 6, 1, 5), (2, 6, 1, 5)])
+@pytest.mark.parametrize("shape", [(1, 5), (2, 1, 1, 5), (1, 6, 1, 5), (2, 6, 1, 5), (1, 1, 1, 1)])
 def test_masks_and_biases_reach_their_own_head(n_q, shape):
     q, k, v = tokens(2, 6, n_q, 4), tokens(2, 2, 5, 4, seed=1), tokens(2, 2, 5, 3, seed=2)
     mask = torch.rand(shape, generator=torch.Generator().manual_seed(3)) < 0.6
@@ -212,7 +212,7 @@ def test_decoding_with_a_cache_equals_the_full_pass(rotary, n_kv_heads, steps):
     layer, x = MultiHeadAttention(16, 4, n_kv_heads=n_kv_heads, rotary=rotary), tokens(2, 7, 16)
     want, want_weights = layer(x, is_causal=True, need_weights=True)
     padded = masks.padding([7, 5])
-    want_padded = layer(x, is_causal=True, mask=padded)
+    want_padded = layer(x, is_causal=True, key_mask=padded)
     cache, other = layer.new_cache(2, 7), layer.new_cache(2, 9)
     at = 0
     for n in steps:
@@ -220,7 +220,7 @@ def test_decoding_with_a_cache_equals_the_full_pass(rotary, n_kv_heads, steps):
         out, weights = layer(x[:, new], cache=cache, need_weights=True)
         assert torch.allclose(out, want[:, new], atol=1e-6)
         assert torch.allclose(weights, want_weights[:, :, new, : at + n], atol=1e-6)
-        out = layer(x[:, new], cache=other, mask=padded[..., : at + n])
+        out = layer(x[:, new], cache=other, key_mask=padded[..., : at + n])
         assert torch.allclose(out, want_padded[:, new], atol=1e-6)
         at += n
     assert cache.length == 7
@@ -253,6 +253,203 @@ def test_head_weights_remove_and_scale_heads():
     with torch.no_grad():
         copy.out_proj.weight.mul_(factors.repeat_interleave(4))
     assert torch.allclose(layer(x, head_weights=factors), copy(x), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda **o: SelfAttention(12, 8, **o), lambda **o: MultiHeadAttention(12, 3, **o)]
+)
+def test_weights_and_output_are_under_the_masks(make):
+    layer, x = make(), tokens(2, 5, 12)
+    padded = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+    near = masks.window(5, 1)
+    for options, seen in (
+        ({"mask": near}, near),
+        ({"is_causal": True}, masks.causal(5)),
+        ({"key_mask": padded}, padded[:, None]),
+        ({"key_mask": masks.padding([5, 3])}, padded[:, None]),
+        ({"mask": near, "key_mask": padded, "is_causal": True}, near & padded[:, None] & masks.causal(5)),
+    ):
+        out, weights = layer(x, **options, need_weights=True)
+        seen = seen.expand(2, 5, 5) if weights.dim() == 3 else seen.expand(2, 5, 5)[:, None]
+        assert torch.equal(weights > 0, seen.expand_as(weights))
+        assert torch.allclose(layer(x, **options), out, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda **o: SelfAttention(12, 8, **o), lambda **o: MultiHeadAttention(12, 3, **o)]
+)
+def test_layers_are_made_where_and_in_what_dtype_they_are_asked_for(make):
+    for parameter in make(device="meta", dtype=torch.bfloat16).parameters():
+        assert parameter.device.type == "meta"
+        assert parameter.dtype == torch.bfloat16
+    with pytest.raises(ValueError, match="dropout must lie between 0 and 1, got 10"):
+        make(dropout=10)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_dropout_is_torchs_draw_for_draw(need_weights):
+    torch.manual_seed(0)
+    theirs = nn.MultiheadAttention(12, 3, dropout=0.4, batch_first=True)
+    ours, x = MultiHeadAttention.from_torch(theirs), tokens(2, 5, 12)
+    assert ours.dropout == 0.4
+    torch.manual_seed(1)
+    want = theirs(x, x, x, need_weights=need_weights, average_attn_weights=False)
+    torch.manual_seed(1)
+    got = ours(x, need_weights=need_weights)
+    for a, b in zip(got if need_weights else (got,), want[: 1 + need_weights], strict=True):
+        assert torch.allclose(a, b, atol=1e-6)
+    assert torch.allclose(ours.eval()(x), theirs.eval()(x, x, x)[0], atol=1e-6)
+    assert not MultiHeadAttention.from_torch(theirs).training
+
+
+def test_one_head_drops_weights_in_training_only():
+    torch.manual_seed(0)
+    layer, x = SelfAttention(12, 8, dropout=0.5), tokens(1, 40, 12)
+    full = layer.eval()(x, need_weights=True)[1]
+    assert (full > 0).all()
+    weights = layer.train()(x, need_weights=True)[1]
+    kept = weights > 0
+    assert torch.allclose(weights[kept], 2 * full[kept])
+    assert 0.4 < kept.float().mean() < 0.6
+
+
+@torch.no_grad()
+def test_a_call_that_is_refused_leaves_the_cache_as_it_was():
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(12, 3, rotary=True), tokens(2, 6, 12)
+    want = layer(x, is_causal=True)
+    cache = layer.new_cache(2, 6)
+    layer(x[:, :3], cache=cache)
+    for wrong in (
+        {"mask": torch.ones(2, 4).bool()},
+        {"mask": torch.ones(2, 6).int()},
+        {"key_mask": torch.ones(2, 3).bool()},
+        {"bias": torch.ones(3, 2, 6)},
+        {"head_weights": torch.ones(2)},
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            layer(x[:, 3:5], cache=cache, **wrong)
+        assert cache.length == 3
+    layer.out_proj.register_forward_pre_hook(refuse := lambda *_: (_ for _ in ()).throw(MemoryError))
+    with pytest.raises(MemoryError):
+        layer(x[:, 3:5], cache=cache)
+    assert cache.length == 3
+    layer.out_proj._forward_pre_hooks.clear()
+    assert refuse
+    assert torch.allclose(layer(x[:, 3:], cache=cache), want[:, 3:], atol=1e-6)
+
+
+class Llama(nn.Module):
+    """Attention of Llama and GPT-NeoX, written after their published code: the second half is turned in."""
+
+    def __init__(self, width, base):
+        super().__init__()
+        self.width, self.base = width, base
+
+    def turn(self, x, places):
+        turned, kept = x[..., : self.width], x[..., self.width :]
+        rates = 1.0 / self.base ** (torch.arange(0, self.width, 2).float() / self.width)
+        angles = torch.outer(places.float(), rates)
+        angles = torch.cat((angles, angles), -1)
+        first, second = turned.chunk(2, -1)
+        turned = turned * angles.cos() + torch.cat((-second, first), -1) * angles.sin()
+        return torch.cat((turned, kept), -1)
+
+    def forward(self, layer, x, n_heads, n_kv_heads):
+        n = x.shape[1]
+        q, k, v = (p(x).view(2, n, -1, 8).transpose(1, 2) for p in (layer.q_proj, layer.k_proj, layer.v_proj))
+        q, k = self.turn(q, torch.arange(n)), self.turn(k, torch.arange(n))
+        k, v = (y.repeat_interleave(n_heads // n_kv_heads, 1) for y in (k, v))
+        out = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return layer.out_proj(out.transpose(1, 2).reshape(2, n, -1))
+
+
+@pytest.mark.parametrize("width", [None, 2])  # all of a head, as Llama does, and a quarter, as GPT-NeoX does
+def test_published_weights_of_llama_and_neox_mean_the_same_here(width):
+    torch.manual_seed(0)
+    turn = positions.RotaryPositions(base=500.0, layout="halves", width=width)
+    layer = MultiHeadAttention(32, 4, n_kv_heads=2, bias=False, rotary=turn)
+    x = tokens(2, 9, 32)
+    want = Llama(width or 8, 500.0)(layer, x, 4, 2)
+    assert torch.allclose(layer(x, is_causal=True), want, atol=1e-5)
+    with torch.no_grad():
+        cache = layer.new_cache(2, 9)
+        steps = [layer(x[:, at], cache=cache) for at in (slice(0, 4), slice(4, 5), slice(5, 9))]
+        assert torch.allclose(torch.cat(steps, 1), want, atol=1e-5)
+
+
+def test_rotary_may_be_any_function_of_queries_keys_and_places():
+    calls = []
+
+    def turn(q, k, places):
+        calls.append(places.tolist())
+        return positions.rotary(q, places / 2), positions.rotary(k, places / 2)
+
+    torch.manual_seed(0)
+    layer = MultiHeadAttention(12, 3, rotary=turn)
+    plain = MultiHeadAttention(12, 3, rotary=True)
+    plain.load_state_dict(layer.state_dict())
+    x = tokens(2, 4, 12)
+    assert not torch.allclose(layer(x), plain(x), atol=1e-4)
+    with torch.no_grad():
+        cache = layer.new_cache(2, 4)
+        out = torch.cat([layer(x[:, :3], cache=cache), layer(x[:, 3:], cache=cache)], 1)
+    assert calls == [[0, 1, 2, 3], [0, 1, 2], [3]]
+    assert torch.allclose(out, layer(x, is_causal=True), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@torch.no_grad()
+def test_grouped_heads_decode_in_half_precision(dtype):
+    torch.manual_seed(6)
+    layer, x = MultiHeadAttention(16, 4, n_kv_heads=2, rotary=True), tokens(2, 7, 16)
+    want = layer(x, is_causal=True)
+    layer, x = layer.to(dtype), x.to(dtype)
+    cache = layer.new_cache(2, 7)
+    out, weights = [], None
+    for at in (slice(0, 3), slice(3, 4), slice(4, 7)):
+        one, weights = layer(
+            x[:, at], cache=cache, need_weights=True, key_mask=masks.padding([7, 7])[..., : at.stop]
+        )
+        out.append(one)
+    out = torch.cat(out, 1)
+    assert out.dtype == weights.dtype == cache._keys.dtype == dtype
+    error = (out - want).abs().max() / want.abs().max()
+    assert error < 5 * torch.finfo(dtype).eps
+    assert (layer(x, is_causal=True) - want).abs().max() < 5 * torch.finfo(dtype).eps * want.abs().max()
+
+
+def test_pooling_keeps_all_that_the_layer_was_made_with():
+    turn = positions.RotaryPositions(base=99.0)
+    layer = MultiHeadAttention(
+        12, 4, d_head=6, bias=False, dropout=0.2, rotary=turn, dtype=torch.float64
+    ).eval()
+    layer.q_proj.requires_grad_(False)
+    pooled = layer.grouped(2)
+    assert (pooled.d_head, pooled.n_kv_heads, pooled.dropout, pooled.rotary.base) == (6, 2, 0.2, 99.0)
+    assert {name: tuple(p.shape) for name, p in pooled.named_parameters()} == {
+        "q_proj.weight": (24, 12), "k_proj.weight": (12, 12), "v_proj.weight": (12, 12),
+        "out_proj.weight": (12, 24),
+    }  # fmt: skip
+    assert all(p.dtype == torch.float64 for p in pooled.parameters())
+    assert not pooled.training
+    assert [p.requires_grad for p in pooled.parameters()] == [False, True, True, True]
+    x = tokens(2, 5, 12).double()
+    assert pooled(x).shape == x.shape
+    assert torch.equal(layer.grouped(4)(x), layer(x))
+    same = MultiHeadAttention(12, 4, n_kv_heads=2, d_head=6, bias=False, dtype=torch.float64)
+    same.load_state_dict(pooled.state_dict())
+    assert repr(pooled.k_proj) == repr(same.k_proj)
+
+
+def test_grouped_attention_takes_a_scale():
+    q, k, v = tokens(2, 6, 1, 4), tokens(2, 2, 5, 4, seed=1), tokens(2, 2, 5, 3, seed=2)
+    for queries in (q, q.expand(2, 6, 3, 4)):
+        want = by_hand(queries, k, v, 3, scale=0.3)
+        got = grouped_attention(queries, k, v, scale=0.3, need_weights=True)
+        for a, b in zip(got, want, strict=True):
+            assert torch.allclose(a, b, atol=1e-6)
+        assert torch.allclose(grouped_attention(queries, k, v, scale=0.3), want[0], atol=1e-6)
 
 
 def test_cache_bytes_count_what_a_cache_holds():
@@ -296,6 +493,26 @@ def test_from_torch_keeps_dtype():
             "share n_kv_heads, a divisor of n_heads",
         ),
         (
+            lambda: grouped_attention(torch.ones(1, 4, 1, 3), torch.ones(1, 2, 2, 3), torch.ones(1, 1, 2, 3)),
+            ValueError,
+            r"k and v must share n_kv_heads.* v \(1, 1, 2, 3\)",
+        ),
+        (
+            lambda: grouped_attention(torch.ones(1, 4, 1, 3), *[torch.ones(1, 2, 3, 3)] * 2, is_causal=True),
+            ValueError,
+            "is_causal needs as many queries as keys, got n_q = 1 and n_k = 3",
+        ),
+        (
+            lambda: MultiHeadAttention(8, 2)(torch.ones(2, 5, 8), key_mask=torch.ones(2, 4).bool()),
+            ValueError,
+            r"key_mask must have shape \(..., n_k\) = \(2, 5\), got \(2, 4\)",
+        ),
+        (
+            lambda: SelfAttention(8, 2)(torch.ones(2, 5, 8), key_mask=torch.ones(2, 5)),
+            TypeError,
+            "key_mask must be a boolean tensor",
+        ),
+        (
             lambda: grouped_attention(*[torch.ones(4, 2, 3)] * 3),
             ValueError,
             r"q must have shape \(batch, heads",
@@ -305,7 +522,7 @@ def test_from_torch_keeps_dtype():
                 torch.ones(1, 4, 1, 3), *[torch.ones(1, 2, 5, 3)] * 2, mask=torch.ones(1, 2, 1, 5).bool()
             ),
             ValueError,
-            r"mask of shape \(1, 2, 1, 5\) does not broadcast to the scores' shape \(1, 4, 1, 5\)",
+            r"mask must .* scores, \(1, 4, 1, 5\); got \(1, 2, 1, 5\)",
         ),
         (lambda: KVCache(1, 1, 0, 4), ValueError, "capacity must be at least 1, got 0"),
         (
@@ -351,9 +568,9 @@ def test_from_torch_keeps_dtype():
             "context must be None",
         ),
         (
-            lambda: MultiHeadAttention(8, 2)(torch.ones(2, 5, 8), mask=torch.ones(4, 5, 5).bool()),
+            lambda: MultiHeadAttention(8, 2)(torch.ones(2, 5, 8), mask=torch.ones(2, 5, 5).bool()),
             ValueError,
-            r"mask of shape \(4, 1, 5, 5\) does not broadcast to the scores' shape \(2, 2, 5, 5\)",
+            r"scores, \(2, 2, 5, 5\); got \(2, 5, 5\); write mask\[:, None\] if",
         ),
         (
             lambda: MultiHeadAttention(8, 2)(torch.ones(2, 5, 8), mask=torch.ones(5, 5)),

@@ -76,6 +76,44 @@ def test_position_zero_changes_nothing_and_others_do():
     assert not torch.allclose(positions.rotary(x)[1], x[1])
 
 
+@given(st.lists(st.floats(-50, 50), min_size=1, max_size=5), st.sampled_from(LAYOUTS))
+@settings(max_examples=30)
+def test_rotary_takes_fractions_of_a_position(places, layout):
+    x = vectors(len(places), 4)
+    got = positions.rotary(x, torch.tensor(places, dtype=torch.float64), base=50.0, layout=layout)
+    for m, row, turned in zip(places, x.tolist(), got.tolist(), strict=True):
+        for i, rate in enumerate((1.0, 50**-0.5)):
+            a, b = (2 * i, 2 * i + 1) if layout == "interleaved" else (i, i + 2)
+            cos, sin = math.cos(m * rate), math.sin(m * rate)
+            assert turned[a] == pytest.approx(row[a] * cos - row[b] * sin, abs=1e-12)
+            assert turned[b] == pytest.approx(row[a] * sin + row[b] * cos, abs=1e-12)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("places", [None, torch.tensor([7.0, 0.5, -3.0])])
+def test_queries_and_keys_are_turned_together_as_one_by_one(layout, places):
+    q, k = vectors(2, 4, 3, 8), vectors(2, 1, 3, 8, seed=1)
+    turn = positions.RotaryPositions(base=300.0, layout=layout)
+    for x, turned in zip((q, k), turn(q, k, places), strict=True):
+        assert torch.equal(turned, positions.rotary(x, places, base=300.0, layout=layout))
+    part = positions.RotaryPositions(layout=layout, width=4)
+    for x, turned in zip((q, k), part(q, k, places), strict=True):
+        assert torch.equal(turned[..., :4], positions.rotary(x[..., :4], places, layout=layout))
+        assert torch.equal(turned[..., 4:], x[..., 4:])
+    assert not turn.state_dict()
+    assert repr(part) == f"RotaryPositions(base=10000.0, layout={layout!r}, width=4)"
+
+
+@pytest.mark.parametrize(
+    "make", [positions.sinusoidal, lambda n, d: positions.LearnedPositions(3, d).weight[:n]]
+)
+def test_no_token_has_no_positions(make):
+    assert make(0, 4).shape == (0, 4)
+    assert positions.rotary(torch.ones(2, 0, 4)).shape == (2, 0, 4)
+    assert positions.alibi(3, 0).shape == positions.RelativeBias(3, 2)(0).shape == (3, 0, 0)
+    assert positions.alibi(3, 0, 5).shape == positions.RelativeBias(3, 2)(0, 5).shape == (3, 0, 5)
+
+
 def test_positions_count_tokens_not_the_batch():
     x = vectors(1, 5, 8).expand(3, 5, 8)
     turned = positions.rotary(x)
@@ -197,13 +235,15 @@ def bias_of(heads):
 @pytest.mark.parametrize("make", [positions.alibi, lambda h, n: bias_of(h)(n)])
 def test_biases_compose_with_padding_and_causal(make, is_causal):
     q, k, v = vectors(3, 2, 2, 5, 8).float()  # each (batch, n_heads, n, d_head)
-    bias, lengths = make(2, 5).detach(), [3, 5]
+    bias, lengths = make(2, 5).detach()[None], [3, 5]
     fused = attention(q, k, v, mask=masks.padding(lengths)[:, None], bias=bias, is_causal=is_causal)
     for batch, length in enumerate(lengths):
         for head in range(2):
             for i in range(5):
                 seen = range(min(i + 1, length) if is_causal else length)
-                scores = [(q[batch, head, i] @ k[batch, head, j]) / 8**0.5 + bias[head, i, j] for j in seen]
+                scores = [
+                    (q[batch, head, i] @ k[batch, head, j]) / 8**0.5 + bias[0, head, i, j] for j in seen
+                ]
                 weights = torch.softmax(torch.stack(scores), 0)
                 want = sum(w * v[batch, head, j] for w, j in zip(weights, seen, strict=True))
                 assert torch.allclose(fused[batch, head, i], want, atol=1e-5)
@@ -231,7 +271,7 @@ def test_a_layer_takes_the_bias_with_a_batch_axis():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: positions.sinusoidal(0, 4), "n must be at least 1, got 0"),
+        (lambda: positions.sinusoidal(-1, 4), "n must be at least 0, got -1"),
         (lambda: positions.sinusoidal(3, 5), "d_model must be even and at least 2, got 5"),
         (lambda: positions.rotary(torch.ones(2, 3)), "last dimension of x must be even .*got 3"),
         (lambda: positions.rotary(torch.ones(4)), r"x must have shape \(..., n, d\), got \(4,\)"),
@@ -249,7 +289,7 @@ def test_a_layer_takes_the_bias_with_a_batch_axis():
         ),
         (lambda: positions.RelativeBias(0, 2), "n_heads must be at least 1, got 0"),
         (lambda: positions.RelativeBias(1, -1), "reach must be at least 0, got -1"),
-        (lambda: positions.RelativeBias(1, 1)(0), "n_q must be at least 1, got 0"),
+        (lambda: positions.RelativeBias(1, 1)(-1), "n_q must be at least 0, got -1"),
         (lambda: positions.RelativeBias(1, 1)(3, 2), "n_k must be at least n_q = 3, got 2"),
         (lambda: positions.alibi(0, 2), "n_heads must be at least 1, got 0"),
         (lambda: positions.alibi(1, 3, 2), "n_k must be at least n_q = 3, got 2"),
@@ -260,6 +300,12 @@ def test_a_layer_takes_the_bias_with_a_batch_axis():
         (
             lambda: positions.rotary(torch.ones(2, 4), layout="pairs"),
             "layout must be 'interleaved' or 'halves', got 'pairs'",
+        ),
+        (lambda: positions.RotaryPositions(layout="pairs"), "layout must be .*, got 'pairs'"),
+        (lambda: positions.RotaryPositions(width=3), "width must be even and at least 2, got 3"),
+        (
+            lambda: positions.RotaryPositions(width=6)(torch.ones(2, 4), torch.ones(2, 4)),
+            "width must be at most d = 4, got 6",
         ),
     ],
 )

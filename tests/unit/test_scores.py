@@ -92,6 +92,38 @@ def test_temperature_sharpens_and_flattens():
     assert torch.equal(cold.round(), torch.nn.functional.one_hot(x.argmax(-1), 5).double())
 
 
+def test_a_tiny_temperature_keeps_half_precision_in_range():
+    for row, want in (([1.0, 2.0], [0, 1]), ([-1.0, -2.0], [1, 0]), ([-2.0, -2.0], [0.5, 0.5])):
+        assert scores.softmax(torch.tensor(row).half(), temperature=1e-5).tolist() == want
+    hidden = scores.softmax(torch.tensor([[3.0, 1.0], [2.0, 9.0]]).half(),
+                            torch.tensor([[False, True], [False, False]]), temperature=1e-5)  # fmt: skip
+    assert hidden.tolist() == [[0, 1], [0, 0]]
+    x = draw(3, 4).requires_grad_()
+    assert torch.autograd.gradcheck(lambda s: scores.softmax(s, temperature=0.3), x)
+
+
+@pytest.mark.parametrize("weigh", [scores.softmax, scores.sparsemax, scores.relu])
+def test_a_row_of_nan_stays_one_and_no_other_is_touched(weigh):
+    x = draw(3, 4)
+    x[1] = math.nan
+    for one in (math.nan, x[2, 3]):
+        x[2, 3] = one
+        p = weigh(x)
+        assert p[1].isnan().all()
+        assert torch.equal(p[0], weigh(x[0]))
+        assert p[2].isnan().any() == math.isnan(one)
+
+
+@pytest.mark.parametrize("weigh", [scores.softmax, scores.sparsemax, scores.relu])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3), (0,)])
+def test_nothing_is_weighed_without_a_complaint(weigh, shape):
+    x = torch.zeros(shape, requires_grad=True)
+    p = weigh(x, torch.zeros(shape, dtype=torch.bool))
+    assert p.shape == weigh(x).shape == shape
+    p.sum().backward()
+    assert scores.softmax(x, temperature=0.5).shape == shape
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -115,7 +147,7 @@ def test_temperature_sharpens_and_flattens():
         (lambda: scores.softmax(draw(2), temperature=float("nan")), "temperature must be positive, got nan"),
         (
             lambda: scores.sparsemax(draw(2, 3), torch.ones(4, 4).bool()),
-            "mask of shape .* does not broadcast",
+            r"mask must .* scores, \(2, 3\); got \(4, 4\)",
         ),
     ],
 )

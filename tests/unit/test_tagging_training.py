@@ -215,7 +215,7 @@ def test_a_window_hears_one_word_to_each_side():
     padded = torch.nn.functional.pad(x, (0, 0, 1, 1))
     weight = layer.places.weight  # (out, in, place)
     by_hand = sum(padded[:, at : at + 5] @ weight[:, :, at].T for at in range(3)) + layer.places.bias
-    assert torch.allclose(layer(x, mask=None), layer.out(by_hand))
+    assert torch.allclose(layer(x, key_mask=None), layer.out(by_hand))
     attention = small(context="attention").layers[0].mixer
     window = small(context="window").layers[0].mixer
     assert (
@@ -229,8 +229,8 @@ def test_a_recurrent_layer_goes_both_ways():
     x = torch.randn(1, 5, 6)
     x_later = x.clone()
     x_later[:, 3] += 1
-    change = (layer(x_later, mask=None) - layer(x, mask=None)).abs().amax((0, 2))
-    forward, back = (layer(x_later, mask=None) - layer(x, mask=None))[0].abs().split(3, -1)
+    change = (layer(x_later, key_mask=None) - layer(x, key_mask=None)).abs().amax((0, 2))
+    forward, back = (layer(x_later, key_mask=None) - layer(x, key_mask=None))[0].abs().split(3, -1)
     assert (change > 0).all()
     assert forward[:3].max() == 0  # what came before does not know what comes later
     assert back[4].max() == 0

@@ -103,12 +103,12 @@ class Mixer(nn.Module):
         else:
             self.form = form(name, d_model // 2, features=features, seed=seed, is_causal=causal)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None = None, **_: object) -> Tensor:
+    def forward(self, x: Tensor, *, key_mask: Tensor | None = None, **_: object) -> Tensor:
         """Return what each token heard, (batch, n, d_model), under a mask (batch, 1, n) of the real ones."""
         d = x.shape[-1]
         parts = self.parts(x).split((d, d, d, 2), -1)
         q, k, v, rate = (t.unflatten(-1, (2, -1)).transpose(1, 2) for t in parts)  # (batch, 2, n, d / 2)
-        mask = None if mask is None else mask[:, None]
+        mask = None if key_mask is None else key_mask[:, None]
         if self.mixtures is not None:
             out = linformer_attention(q, k, v, self.mixtures, mask=mask)
         else:

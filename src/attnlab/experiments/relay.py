@@ -51,9 +51,9 @@ class Windowed(nn.Module):
     def forward(self, words: Tensor) -> Tensor:
         """Return the scores (batch, n, n_classes) of words (batch, n)."""
         n = words.shape[-1]
-        mask, x = self.mask[:n, :n] & (words != 0)[:, None], self.embedding(words)  # x: (batch, n, d)
+        near, real, x = self.mask[:n, :n], words != 0, self.embedding(words)  # x: (batch, n, d)
         for see, think in zip(self.see, self.think, strict=True):
-            x = x + see(F.layer_norm(x, x.shape[-1:]), mask=mask)
+            x = x + see(F.layer_norm(x, x.shape[-1:]), mask=near, key_mask=real)
             x = x + think(x)
         return self.out(x)
 

@@ -11,9 +11,13 @@ time, and `chunked`, matrix products within a chunk and the recurrence between c
 - `linformer_attention`: a fixed number of mixtures of the keys; not causal.
 - `linear_step`, `gated_step`, `delta_step`: decode one token from a state of constant size.
 
+Each causal function takes the state of the text before (`initial_state=`) and returns the one after it
+(`return_state=True`), the same that its step takes and returns: a text can be read in pieces and continued
+token by token. States and sums are kept in float32 at least, whatever the inputs; autocast changes nothing.
+
 >>> import torch
 >>> q, k, v = torch.randn(3, 2, 100, 8)
->>> chunked = linear_attention(q, k, v, is_causal=True, chunk_size=16)
+>>> chunked = linear_attention(q, k, v, is_causal=True, block_size=16)
 >>> torch.allclose(chunked, linear_attention(q, k, v, is_causal=True, form="recurrent"), atol=1e-5)
 True
 """
@@ -21,11 +25,13 @@ True
 from attnlab.linear.delta import delta_rule, delta_step
 from attnlab.linear.features import FourierFeatures, PositiveFeatures, elu_plus_one, orthogonal_gaussian
 from attnlab.linear.gated import gated_linear_attention, gated_step
+from attnlab.linear.kernel import LinearState
 from attnlab.linear.linformer import linformer_attention
 from attnlab.linear.transformer import linear_attention, linear_step
 
 __all__ = [
     "FourierFeatures",
+    "LinearState",
     "PositiveFeatures",
     "delta_rule",
     "delta_step",

@@ -1,6 +1,6 @@
 """Walk along a sequence in chunks, carrying a state: the loop that every causal form here shares.
 
-A *step* takes the state left by the chunks before and one chunk of every sequence, and returns the new state
+A *rule* takes the state left by the chunks before and one chunk of every sequence, and returns the new state
 and that chunk's output. `scan` runs it from left to right. What makes the loop linear, and lean:
 
 - The sequences are cut with `torch.split`. A slice x[:, a:b] in the loop would look the same, but where
@@ -12,6 +12,7 @@ and that chunk's output. `scan` runs it from left to right. What makes the loop 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import torch
@@ -25,7 +26,7 @@ Pieces = list[Tensor]
 WORKING = (torch.float32, torch.float64)
 
 
-class Step:
+class ChunkRule:
     """What happens in one chunk. Subclasses write `forward`; a hand-written `backward` only saves time."""
 
     def forward(self, state: State, pieces: Pieces) -> tuple[State, Tensor | None]:
@@ -38,7 +39,7 @@ class Step:
         """Return the gradients of the state before this chunk and of its pieces.
 
         `out` is what `forward` returned, `d_out` and `d_state` are the gradients of what it returned (None
-        for none). Unless a step knows better, autograd differentiates `forward`, made again.
+        for none). Unless a rule knows better, autograd differentiates `forward`, made again.
         """
         with torch.enable_grad():
             leaves = [x.detach().requires_grad_() for x in (*state, *pieces)]
@@ -53,32 +54,47 @@ class Step:
 
 
 def scan(
-    step: Step, state: State, sequences: Sequence[Tensor], chunk_size: int, *, plain: bool = False
+    rule: ChunkRule, state: State, sequences: Sequence[Tensor], block_size: int, *, plain: bool = False
 ) -> tuple[Tensor | None, State]:
-    """Run a step over all chunks of some sequences of one length.
+    """Run a rule over all chunks of some sequences of one length.
 
     Args:
-        step: what to do in a chunk.
+        rule: what to do in a chunk.
         state: tensors (batch, ...) before the first chunk; `batch` is the product of all leading dimensions.
-        sequences: tensors (..., n, d) with the same leading dimensions. A boolean one counts as 0 and 1.
-        chunk_size: tokens in a chunk; the last one may be shorter.
+        sequences: tensors (..., n, d) with the same leading dimensions. A boolean one counts as 0 and 1. One
+            of no tokens is a chunk too.
+        block_size: tokens in a chunk; the last one may be shorter.
         plain: let autograd record the loop. That keeps every intermediate result, and is right even if the
-            step uses tensors that want a gradient and are not among `sequences`.
+            rule uses tensors that want a gradient and are not among `sequences`, or draws random numbers.
+            A transformation of `torch.func` gets this form, whose second derivative it may want.
 
     Returns:
-        The outputs (..., n, d_out) side by side, or None if the step has none, and the last state. Half
-        precision is computed in float32 and rounded at the end.
+        The outputs (..., n, d_out) side by side, or None if the rule has none, and the last state. Half
+        precision is computed in float32 and rounded at the end; autocast changes nothing.
 
     Raises:
-        ValueError: the chunk size is not positive.
+        ValueError: the block size is not positive.
     """
-    at_least(1, chunk_size=chunk_size)
-    with torch.autocast(sequences[0].device.type, enabled=False):
-        if plain:
-            out, state = _walk(step, state, sequences, chunk_size)
+    at_least(1, block_size=block_size)
+    with without_autocast(sequences[0]):
+        if plain or transformed():
+            out, state = _walk(rule, state, sequences, block_size)
         else:
-            out, *state = _Scan.apply(step, chunk_size, len(state), *state, *sequences)
+            out, *state = _Scan.apply(rule, block_size, len(state), *state, *sequences)
     return out, tuple(state)
+
+
+def transformed() -> bool:
+    """Return whether a transformation of `torch.func` is at work."""
+    return torch._C._are_functorch_transforms_active()
+
+
+def without_autocast(x: Tensor):
+    """Return a context in which the dtypes are those that the code chose, on the device of a tensor."""
+    kind = x.device.type
+    if torch.amp.is_autocast_available(kind):
+        return torch.autocast(kind, enabled=False)
+    return contextlib.nullcontext()
 
 
 def working_dtype(dtype: torch.dtype) -> torch.dtype:
@@ -100,20 +116,20 @@ def fade(x: Tensor, like: Tensor) -> Tensor:
     return F.threshold(x.to(like), -60.0, -torch.inf).exp()
 
 
-def cut(sequences: Sequence[Tensor], chunk_size: int):
+def cut(sequences: Sequence[Tensor], block_size: int):
     """Yield, chunk by chunk, the pieces (batch, c, d) of every sequence, in the dtype of the work."""
-    for pieces in zip(*(x.split(chunk_size, dim=-2) for x in sequences), strict=True):
+    for pieces in zip(*(x.split(block_size, dim=-2) for x in sequences), strict=True):
         pieces = [x if x.dim() == 3 else x.reshape(x.shape[:-2].numel(), *x.shape[-2:]) for x in pieces]
         yield [x if x.dtype in WORKING else x.to(torch.float32) for x in pieces]
 
 
-def _walk(step, state, sequences, chunk_size, states=None):
+def _walk(rule, state, sequences, block_size, states=None):
     n, outs, whole = sequences[0].shape[-2], [], None
     dtype = next(x.dtype for x in sequences if x.is_floating_point())
-    for pieces in cut(sequences, chunk_size):
+    for pieces in cut(sequences, block_size):
         if states is not None:
             states.append(state)
-        state, out = step.forward(state, pieces)
+        state, out = rule.forward(state, pieces)
         if out is None:
             continue
         if torch.is_grad_enabled():
@@ -121,7 +137,7 @@ def _walk(step, state, sequences, chunk_size, states=None):
             continue
         if whole is None:
             whole = out.new_empty(out.shape[0], n, out.shape[-1], dtype=dtype)
-            places = iter(whole.split(chunk_size, dim=-2))
+            places = iter(whole.split(block_size, dim=-2))
         next(places).copy_(out)
     whole = torch.cat(outs, dim=-2).to(dtype) if outs else whole
     return whole if whole is None else whole.view(*sequences[0].shape[:-1], whole.shape[-1]), state
@@ -129,12 +145,14 @@ def _walk(step, state, sequences, chunk_size, states=None):
 
 class _Scan(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, step, chunk_size, n_state, *tensors):
-        state, sequences = tensors[:n_state], tensors[n_state:]
-        ctx.step, ctx.chunk_size, ctx.n_state = step, chunk_size, n_state
+    def forward(ctx, rule, block_size, n_state, *tensors):
+        sequences = tensors[n_state:]
+        tensors = [x.detach() for x in tensors]  # a module's hooks must not take them for leaves
+        state = tensors[:n_state]
+        ctx.rule, ctx.block_size, ctx.n_state = rule, block_size, n_state
         ctx.states = [] if any(ctx.needs_input_grad) else None
         ctx.set_materialize_grads(False)
-        out, state = _walk(step, state, sequences, chunk_size, ctx.states)
+        out, state = _walk(rule, state, tensors[n_state:], block_size, ctx.states)
         # A state that came in and was never changed must not go out as if it were new.
         state = [s.clone() if any(s is t for t in tensors) else s for s in state]
         ctx.save_for_backward(out, *sequences)
@@ -151,18 +169,19 @@ class _Scan(torch.autograd.Function):
         grads = [torch.empty_like(x, memory_format=torch.contiguous_format) if w else None
                  for x, w in zip(sequences, wanted, strict=True)]  # fmt: skip
         views = [
-            None if g is None else g.view(g.shape[:-2].numel(), *g.shape[-2:]).split(ctx.chunk_size, dim=-2)
+            None if g is None else g.view(g.shape[:-2].numel(), *g.shape[-2:]).split(ctx.block_size, dim=-2)
             for g in grads
         ]
         extra = [x for x in (out, d_out) if x is not None]
-        rows = list(zip(*(x.split(ctx.chunk_size, dim=-2) for x in (*sequences, *extra)), strict=True))
-        for i in reversed(range(len(rows))):
-            (pieces,) = cut(rows[i], ctx.chunk_size)
-            own, pair = pieces[: len(sequences)], pieces[len(sequences) :]
-            o = pair[0] if out is not None else None
-            d_o = pair[-1] if d_out is not None else None
-            d_state, d_pieces = ctx.step.backward(ctx.states[i], own, o, d_o, d_state)
-            for view, d in zip(views, d_pieces, strict=True):
-                if view is not None:
-                    view[i].zero_() if d is None else view[i].copy_(d)
+        rows = list(zip(*(x.split(ctx.block_size, dim=-2) for x in (*sequences, *extra)), strict=True))
+        with without_autocast(sequences[0]):  # the caller's backward may run under one
+            for i in reversed(range(len(rows))):
+                (pieces,) = cut(rows[i], ctx.block_size)
+                own, pair = pieces[: len(sequences)], pieces[len(sequences) :]
+                o = pair[0] if out is not None else None
+                d_o = pair[-1] if d_out is not None else None
+                d_state, d_pieces = ctx.rule.backward(ctx.states[i], own, o, d_o, d_state)
+                for view, d in zip(views, d_pieces, strict=True):
+                    if view is not None:
+                        view[i].zero_() if d is None else view[i].copy_(d)
         return None, None, None, *d_state, *grads

@@ -7,8 +7,17 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attnlab.linear.chunks import Step, scan, working_dtype
-from attnlab.linear.inputs import check_form, per_token, together, token_by_token
+from attnlab.arguments import has_shape
+from attnlab.linear.chunks import ChunkRule, scan, without_autocast
+from attnlab.linear.inputs import (
+    check_form,
+    hide,
+    matrix_state,
+    per_token,
+    together,
+    token_by_token,
+    working,
+)
 
 
 def delta_rule(
@@ -19,8 +28,10 @@ def delta_rule(
     *,
     mask: Tensor | None = None,
     form: Literal["chunked", "recurrent"] = "chunked",
-    chunk_size: int = 64,
-) -> Tensor:
+    block_size: int = 64,
+    initial_state: Tensor | None = None,
+    return_state: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """Read, at every token, a state that was corrected towards each (key, value): an associative memory.
 
     S_t = S_{t-1} + β_t k_t (v_t - S_{t-1}ᵀ k_t)ᵀ, out_t = S_tᵀ q_t. With keys of length 1 and β = 1 the old
@@ -34,10 +45,13 @@ def delta_rule(
         mask: boolean, broadcastable to (..., 1, n), True = may be attended to. A hidden token leaves the
             state as it is.
         form: "chunked", or "recurrent": one token at a time.
-        chunk_size: tokens in a chunk. It changes the time, not the result.
+        block_size: tokens in a chunk. It changes the time, not the result.
+        initial_state: the state (..., d_k, d_v) that an earlier call returned for the text before this one.
+        return_state: return the state after the last token as well, for the next call or for `delta_step`.
 
     Returns:
-        Output (..., n, d_v); zeros where nothing may be attended to.
+        Output (..., n, d_v); zeros where nothing may be attended to. With `return_state` also the state
+        (..., d_k, d_v), in float32 at least.
 
     Raises:
         TypeError: the mask is not boolean.
@@ -52,19 +66,24 @@ def delta_rule(
     [3.0, 5.0, 7.0]
     """
     check_form(form, ("chunked", "recurrent"))
-    q, k, v, keep = together(q, k, v, mask, is_causal=True)
-    beta = per_token("beta", beta, (*q.shape[:-1], 1))
-    if keep is not None:
-        beta = beta.masked_fill(~keep, 0.0)
-    if form == "recurrent":
-        return token_by_token(delta_step, q, k, v, beta)
-    batch = q.shape[:-2].numel()
-    state = torch.zeros(batch, q.shape[-1], v.shape[-1], dtype=working_dtype(q.dtype), device=q.device)
-    return scan(_DeltaStep(), (state,), [q, k, v, beta], chunk_size)[0]
+    q, k, v, key_mask = together(q, k, v, mask, is_causal=True)
+    (beta,) = hide(key_mask, per_token("beta", beta, (*q.shape[:-1], 1)))
+    state = matrix_state(initial_state, q, v)
+    if form == "recurrent" and q.shape[-2]:
+        out, state = token_by_token(delta_step, state.view(*q.shape[:-2], *state.shape[1:]), q, k, v, beta)
+    else:
+        out, (state,) = scan(_DeltaRule(), (state,), [q, k, v, beta], block_size)
+    return (out, state.view(*q.shape[:-2], *state.shape[-2:])) if return_state else out
 
 
 def delta_step(
-    q: Tensor, k: Tensor, v: Tensor, beta: Tensor, state: Tensor | None = None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    beta: Tensor,
+    state: Tensor | None = None,
+    *,
+    key_mask: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Decode one token: ask the state for the key's value, write the difference, read.
 
@@ -73,23 +92,33 @@ def delta_step(
         k: its key (..., d_k).
         v: its value (..., d_v).
         beta: rate (..., 1).
-        state: what the last call returned; None before the first token.
+        state: what the last call returned, or `delta_rule` with `return_state`; None before the first token.
+        key_mask: boolean (..., 1); a token with False leaves the state as it is.
 
     Returns:
-        Output (..., d_v) and the state (..., d_k, d_v).
+        Output (..., d_v) in the dtype of q, and the state (..., d_k, d_v), in float32 at least: in half
+        precision a long sum would stop growing.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the state has another shape.
 
     >>> one = torch.ones(1)
     >>> delta_step(one, one, 5 * one, one / 2, state=torch.tensor([[3.0]]))
     (tensor([4.]), tensor([[4.]]))
     """
-    if state is None:
-        state = torch.zeros_like(k[..., :, None] * v[..., None, :])
-    held = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
-    state = state + k[..., :, None] * (beta * (v - held))[..., None, :]
-    return (q[..., None, :] @ state).squeeze(-2), state
+    dtype = q.dtype
+    with without_autocast(q):
+        q, k, v, beta, state = working(q, *hide(key_mask, k, v, beta), state)
+        shape = torch.broadcast_shapes(k[..., None].shape, v[..., None, :].shape)  # (..., d_k, d_v)
+        state = k.new_zeros(shape) if state is None else state
+        has_shape("state", state, shape, "(..., d_k, d_v)")
+        held = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
+        state = state + k[..., :, None] * (beta * (v - held))[..., None, :]
+        return (q[..., None, :] @ state).squeeze(-2).to(dtype), state
 
 
-class _DeltaStep(Step):
+class _DeltaRule(ChunkRule):
     """One chunk. The corrections u_t = β_t (v_t - S_{t-1}ᵀ k_t) are unknown, but they solve a linear system.
 
     S_{t-1} is the state S before the chunk plus the corrections of the chunk's earlier tokens, so that

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnlab.arguments import at_least
 
@@ -29,23 +28,10 @@ def elu_plus_one(x: Tensor) -> Tensor:
     >>> elu_plus_one(torch.tensor([-1.0, 0.0, 2.0])).tolist()
     [0.3678794503211975, 1.0, 3.0]
     """
-    # F.elu(x) + 1 in other words: x - relu(x) is min(x, 0). These parts are quicker than expm1.
-    above = x.relu()
+    if torch.is_grad_enabled() and x.requires_grad:
+        return F.elu(x) + 1  # one pass in the backward pass
+    above = x.relu()  # the same in other words, x - relu(x) being min(x, 0): exp is quicker than expm1
     return (x - above).exp_() + above
-
-
-def _pull_elu_plus_one(x: Tensor, phi: Tensor, d_phi: Tensor, with_scale: bool = False) -> Tensor:
-    """Return the gradient of x: the slope is 1 above zero and φ itself below."""
-    return phi.clamp(max=1.0).mul_(d_phi)
-
-
-# A map with `pull` is differentiated without autograd in the chunk loops, where every call counts.
-elu_plus_one.pull = _pull_elu_plus_one
-
-
-def of_scale(phi: Tensor, d_phi: Tensor) -> Tensor:
-    """Return the gradient of a logarithmic scale, which multiplies all features of a token."""
-    return (d_phi * phi).sum(-1, keepdim=True)
 
 
 def orthogonal_gaussian(rows: int, d: int, *, generator: torch.Generator | None = None) -> Tensor:
@@ -83,15 +69,42 @@ def _draw(d: int, n_features: int, orthogonal: bool, generator: torch.Generator 
     return torch.randn(n_features, d, generator=generator)
 
 
-@dataclass(frozen=True, eq=False)
-class PositiveFeatures:
+class _RandomFeatures(nn.Module):
+    """A map with a random matrix, which is saved with the layer that holds the map.
+
+    Args:
+        projection: (m, d). A buffer, unless it is a parameter: then it learns.
+    """
+
+    def __init__(self, projection: Tensor):
+        super().__init__()
+        if isinstance(projection, nn.Parameter):
+            self.projection = projection
+        else:
+            self.register_buffer("projection", projection)
+
+    def scaled(self, x: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return features and the logarithm (..., n, 1) of what they were divided by, None for nothing."""
+        raise NotImplementedError
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the features (..., n, m or 2m) of queries or keys (..., n, d), as the formula says."""
+        features, scale = self.scaled(x)
+        return features if scale is None else features * scale.exp()
+
+    def extra_repr(self) -> str:
+        m, d = self.projection.shape
+        return f"d={d}, m={m}"
+
+
+class PositiveFeatures(_RandomFeatures):
     """FAVOR+: φ(q)·φ(k) estimates exp(q·k / √d), without bias and always positive.
 
     φ(x) = exp(w·x' - ‖x'‖²/2) / √m for each of the m rows w of a random matrix, with x' = x / d^¼. Averaged
     over w ~ N(0, I), φ(q)·φ(k) is exp(q'·k'). The spread around it grows fast with ‖q' + k'‖: see `variance`.
 
-    Attributes:
-        projection: (m, d), rows from N(0, I).
+    Args:
+        projection: (m, d), rows from N(0, I). A buffer, so `state_dict` holds it; a parameter learns.
 
     References:
         Choromanski et al. 2021, sections 2.3 and 2.4.
@@ -101,8 +114,6 @@ class PositiveFeatures:
     >>> round(float(features(q) @ features(k).T), 2), round(math.exp(-1 / math.sqrt(4)), 2)
     (0.61, 0.61)
     """
-
-    projection: Tensor
 
     @classmethod
     def draw(
@@ -128,32 +139,12 @@ class PositiveFeatures:
 
     def scaled(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return features no larger than 1 and the logarithm (..., n, 1) of what they were divided by."""
-        x, projection = self._prepared(x)
-        angles = x @ projection.T  # (..., n, m)
+        x = x * x.shape[-1] ** -0.25
+        angles = x @ self.projection.to(x).T  # (..., n, m)
         # The largest exponent is taken out here and put into the scale: as a constant, it has no gradient.
         top = angles.detach().amax(dim=-1, keepdim=True)
         scale = top - x.square().sum(dim=-1, keepdim=True) / 2
         return angles.sub_(top).exp_(), scale - math.log(self.projection.shape[0]) / 2
-
-    def pull(self, x: Tensor, phi: Tensor, d_phi: Tensor, with_scale: bool = False) -> Tensor:
-        """Return the gradient of x, given that of the features, which is overwritten.
-
-        With `with_scale` what passes through the scale is added.
-        """
-        x, projection = self._prepared(x)
-        d_angles = d_phi.mul_(phi)
-        d_x = d_angles @ projection
-        if with_scale:  # the scale multiplies all features of x, so its gradient is the sum of theirs
-            d_x -= d_angles.sum(-1, keepdim=True) * x
-        return d_x * x.shape[-1] ** -0.25
-
-    def _prepared(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return x * x.shape[-1] ** -0.25, self.projection.to(x)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return the features (..., n, m) of queries or keys (..., n, d) as the formula says."""
-        features, scale = self.scaled(x)
-        return features * scale.exp()
 
     def variance(self, q: Tensor, k: Tensor) -> Tensor:
         """Return the variance of φ(q)·φ(k) over draws of independent rows; orthogonal rows have no more.
@@ -174,16 +165,15 @@ class PositiveFeatures:
         return (2 * product).exp() * squares.expm1() / self.projection.shape[0]
 
 
-@dataclass(frozen=True, eq=False)
-class FourierFeatures:
+class FourierFeatures(_RandomFeatures):
     """Random Fourier features: φ(x)·φ(y) estimates the *Gaussian* kernel exp(-‖x - y‖² / 2σ²).
 
     That is not exp(x·y/σ²): the two differ by exp((‖x‖² + ‖y‖²) / 2σ²). Random feature attention therefore
     gives every query and key length 1, and the factor becomes a constant, which the division removes. The
     features take both signs, so an estimate of a small weight can come out negative.
 
-    Attributes:
-        projection: (m, d), rows from N(0, I/σ²).
+    Args:
+        projection: (m, d), rows from N(0, I/σ²). A buffer, so `state_dict` holds it; a parameter learns.
         unit: divide every vector by its length first, as random feature attention does.
 
     References:
@@ -195,8 +185,9 @@ class FourierFeatures:
     (0.4, 0.4)
     """
 
-    projection: Tensor
-    unit: bool = True
+    def __init__(self, projection: Tensor, unit: bool = True):
+        super().__init__(projection)
+        self.unit = unit
 
     @classmethod
     def draw(
@@ -226,8 +217,8 @@ class FourierFeatures:
             raise ValueError(f"sigma must be positive, got {sigma}")
         return cls(_draw(d, n_features, orthogonal, generator) / sigma, unit)
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return the features (..., n, 2m) of queries or keys (..., n, d)."""
+    def scaled(self, x: Tensor) -> tuple[Tensor, None]:
+        """Return the features (..., n, 2m) of queries or keys (..., n, d); none is ever larger than 1."""
         x = F.normalize(x, dim=-1) if self.unit else x
         angles = x @ self.projection.to(x).T  # (..., n, m)
-        return torch.cat((angles.sin(), angles.cos()), dim=-1) / math.sqrt(self.projection.shape[0])
+        return torch.cat((angles.sin(), angles.cos()), dim=-1) / math.sqrt(self.projection.shape[0]), None

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.linear.chunks import Step, exact, fade, scan, working_dtype
-from attnlab.linear.inputs import check_form, per_token, together, token_by_token
+from attnlab.arguments import has_shape
+from attnlab.linear.chunks import ChunkRule, exact, fade, scan, without_autocast
+from attnlab.linear.inputs import (
+    check_form,
+    hide,
+    matrix_state,
+    per_token,
+    together,
+    token_by_token,
+    working,
+)
 
 LEAST = -1e4
 """Stands for any lower logarithm of a decay: exp(-10000) is 0 in every dtype, and infinity breaks sums."""
@@ -23,8 +31,10 @@ def gated_linear_attention(
     *,
     mask: Tensor | None = None,
     form: Literal["chunked", "recurrent"] = "chunked",
-    chunk_size: int = 64,
-) -> Tensor:
+    block_size: int = 64,
+    initial_state: Tensor | None = None,
+    return_state: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
     """Read, at every token, a state that fades row by row, each row as fast as the token says.
 
     S_t = diag(α_t) S_{t-1} + k_t v_tᵀ, out_t = S_tᵀ q_t.
@@ -39,10 +49,13 @@ def gated_linear_attention(
         mask: boolean, broadcastable to (..., 1, n), True = may be attended to. A hidden token leaves the
             state as it is: it neither writes nor lets anything fade.
         form: "chunked", or "recurrent": one token at a time.
-        chunk_size: tokens in a chunk. It changes the time, not the result.
+        block_size: tokens in a chunk. It changes the time, not the result.
+        initial_state: the state (..., d_k, d_v) that an earlier call returned for the text before this one.
+        return_state: return the state after the last token as well, for the next call or for `gated_step`.
 
     Returns:
-        Output (..., n, d_v); zeros where nothing may be attended to.
+        Output (..., n, d_v); zeros where nothing may be attended to. With `return_state` also the state
+        (..., d_k, d_v), in float32 at least.
 
     Raises:
         TypeError: the mask is not boolean.
@@ -51,25 +64,33 @@ def gated_linear_attention(
     References:
         Yang et al. 2024 (gated linear attention), sections 4.1 to 4.3.
 
+    >>> import torch
     >>> x, half = torch.ones(3, 1), torch.full((3, 1), 0.5)
     >>> gated_linear_attention(x, x, x, half.log()).flatten().tolist()
     [1.0, 1.5, 1.75]
     """
     check_form(form, ("chunked", "recurrent"))
-    q, k, v, keep = together(q, k, v, mask, is_causal=True)
+    q, k, v, key_mask = together(q, k, v, mask, is_causal=True)
     width = log_decay.shape[-1] if log_decay.dim() > 1 and log_decay.shape[-1] == 1 else q.shape[-1]
     log_decay = per_token("log_decay", log_decay, (*q.shape[:-1], width)).clamp(min=LEAST)
-    if keep is not None:
-        k, log_decay = k.masked_fill(~keep, 0.0), log_decay.masked_fill(~keep, 0.0)
-    if form == "recurrent":
-        return token_by_token(gated_step, q, k, v, log_decay)
-    batch = q.shape[:-2].numel()
-    state = torch.zeros(batch, q.shape[-1], v.shape[-1], dtype=working_dtype(q.dtype), device=q.device)
-    return scan(_GatedStep(), (state,), [q, k, v, log_decay], chunk_size)[0]
+    (log_decay,) = hide(key_mask, log_decay)
+    state = matrix_state(initial_state, q, v)
+    if form == "recurrent" and q.shape[-2]:
+        state = state.view(*q.shape[:-2], *state.shape[1:])
+        out, state = token_by_token(gated_step, state, q, k, v, log_decay)
+    else:
+        out, (state,) = scan(_GatedRule(), (state,), [q, k, v, log_decay], block_size)
+    return (out, state.view(*q.shape[:-2], *state.shape[-2:])) if return_state else out
 
 
 def gated_step(
-    q: Tensor, k: Tensor, v: Tensor, log_decay: Tensor, state: Tensor | None = None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    log_decay: Tensor,
+    state: Tensor | None = None,
+    *,
+    key_mask: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Decode one token: let the state fade, write, read.
 
@@ -78,21 +99,34 @@ def gated_step(
         k: its key (..., d_k).
         v: its value (..., d_v).
         log_decay: log α (..., d_k) or (..., 1).
-        state: what the last call returned; None before the first token.
+        state: what the last call returned, or `gated_linear_attention` with `return_state`; None before the
+            first token.
+        key_mask: boolean (..., 1); a token with False leaves the state as it is.
 
     Returns:
-        Output (..., d_v) and the state (..., d_k, d_v).
+        Output (..., d_v) in the dtype of q, and the state (..., d_k, d_v), in float32 at least: in half
+        precision a long sum would stop growing.
 
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the state has another shape.
+
+    >>> import torch
     >>> one = torch.ones(1)
     >>> gated_step(one, one, one, one.log(), state=torch.ones(1, 1))
     (tensor([2.]), tensor([[2.]]))
     """
-    new = k[..., :, None] * v[..., None, :]  # (..., d_k, d_v)
-    state = new if state is None else log_decay.exp()[..., None] * state + new
-    return (q[..., None, :] @ state).squeeze(-2), state
+    dtype = q.dtype
+    with without_autocast(q):
+        q, k, v, log_decay, state = working(q, *hide(key_mask, k, v, log_decay), state)
+        new = k[..., :, None] * v[..., None, :]  # (..., d_k, d_v)
+        if state is not None:
+            has_shape("state", state, new.shape, "(..., d_k, d_v)")
+            new = log_decay.exp()[..., None] * state + new
+        return (q[..., None, :] @ new).squeeze(-2).to(dtype), new
 
 
-class _GatedStep(Step):
+class _GatedRule(ChunkRule):
     """One chunk. Between tokens j ≤ i lies the decay exp(b_i - b_j), b being the running sum of log α.
 
     Its factors exp(b_i) and exp(-b_j) could be multiplied into q and k, if exp(-b_j) did not overflow. With a

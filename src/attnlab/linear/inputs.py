@@ -7,9 +7,9 @@ import itertools
 import torch
 from torch import Tensor
 
+from attnlab.arguments import check_mask, has_shape, is_boolean
 from attnlab.dot_product import _scores_shape
 from attnlab.linear.chunks import working_dtype
-from attnlab.scores import check_mask
 
 
 def together(
@@ -25,7 +25,8 @@ def together(
         is_causal: whether n_q must equal n_k.
 
     Returns:
-        q, k, v and the mask as a column (..., n_k, 1), or None.
+        q, k, v and the mask as a column (..., n_k, 1), or None. Hidden keys and values are zeros, so that
+        nothing in them, NaN neither, can reach an output or a gradient.
 
     Raises:
         TypeError: the mask is not boolean.
@@ -34,7 +35,7 @@ def together(
     *batch, n_q, n_k = _scores_shape(q, k, v)
     if is_causal and n_q != n_k:
         raise ValueError(f"is_causal needs as many queries as keys, got n_q = {n_q} and n_k = {n_k}")
-    keep = None
+    key_mask = None
     if mask is not None:
         if mask.dim() > 1 and mask.shape[-2] != 1:
             raise ValueError(
@@ -42,9 +43,47 @@ def together(
                 "linear attention sums the keys before it has seen a query"
             )
         check_mask(mask, (*batch, 1, n_k))
-        keep = mask.expand(*batch, 1, n_k).mT
+        key_mask = mask.expand(*batch, 1, n_k).mT
     q, k, v = (x.expand(*batch, *x.shape[-2:]) for x in (q, k, v))
-    return q, k, v, keep
+    return q, *hide(key_mask, k, v), key_mask
+
+
+def hide(key_mask: Tensor | None, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """Return tensors (..., d) with zeros where the mask (..., 1) is False.
+
+    Raises:
+        TypeError: the mask is not boolean.
+    """
+    if key_mask is None:
+        return tensors
+    is_boolean("key_mask", key_mask)
+    return tuple(x.masked_fill(~key_mask, 0.0) for x in tensors)
+
+
+def working(*tensors: Tensor | None) -> list[Tensor | None]:
+    """Return tensors in the dtype that sums over a sequence are kept in."""
+    return [None if x is None else x.to(working_dtype(x.dtype)) for x in tensors]
+
+
+def matrix_state(state: Tensor | None, q: Tensor, v: Tensor) -> Tensor:
+    """Check a state and flatten its leading dimensions; None is a state of zeros.
+
+    Args:
+        state: (..., d_k, d_v), or None.
+        q: queries (..., n, d_k).
+        v: values (..., n, d_v), with the same leading dimensions.
+
+    Returns:
+        The state (batch, d_k, d_v), in float32 at least.
+
+    Raises:
+        ValueError: the state has another shape.
+    """
+    shape = (*q.shape[:-2], q.shape[-1], v.shape[-1])
+    if state is None:
+        state = torch.zeros(shape, dtype=working_dtype(q.dtype), device=q.device)
+    has_shape("initial_state", state, shape, "(..., d_k, d_v)")
+    return state.to(working_dtype(state.dtype)).reshape(-1 if state.numel() else 0, *shape[-2:])
 
 
 def per_token(name: str, x: Tensor, shape: tuple[int, ...] | torch.Size) -> Tensor:
@@ -80,24 +119,20 @@ def check_form(form: str, forms: tuple[str, ...]) -> None:
         raise ValueError(f"form must be one of {', '.join(map(repr, forms))}, got {form!r}")
 
 
-def token_by_token(step, *sequences: Tensor | None) -> Tensor:
+def token_by_token(step, state, *sequences: Tensor | None) -> tuple[Tensor, object]:
     """Run `step(*tokens, state) -> (out, state)` over the tokens of sequences (..., n, d), one by one.
 
     Args:
-        step: what to do with one token of each sequence, (..., d) each; its first state is None.
-        sequences: tensors with the same leading dimensions and length; the first is not None. For one that
-            is, the step gets None.
+        step: what to do with one token of each sequence, (..., d) each.
+        state: what it gets first.
+        sequences: tensors with the same leading dimensions and length, at least 1; the first is not None. For
+            one that is, the step gets None.
 
     Returns:
-        The outputs (..., n, d_out) in the dtype of the first sequence.
+        The outputs (..., n, d_out) in the dtype of the first sequence, and the last state.
     """
-    dtype, state, outs = sequences[0].dtype, None, []
-    rows = []
-    for x in sequences:
-        if x is not None and x.is_floating_point():
-            x = x.to(working_dtype(x.dtype))
-        rows.append(itertools.repeat(None) if x is None else x.unbind(-2))
+    outs, rows = [], [itertools.repeat(None) if x is None else x.unbind(-2) for x in sequences]
     for tokens in zip(*rows, strict=False):
         out, state = step(*tokens, state)
         outs.append(out)
-    return torch.stack(outs, dim=-2).to(dtype)
+    return torch.stack(outs, dim=-2), state

@@ -49,12 +49,10 @@ def linformer_attention(
     >>> linformer_attention(k[:1], k, v, halves).tolist()
     [[2.5]]
     """
-    q, k, v, keep = together(q, k, v, mask, is_causal=False)
+    q, k, v, _ = together(q, k, v, mask, is_causal=False)
     mix_values = mix_keys if mix_values is None else mix_values
     n = k.shape[-2]
     for name, mix in (("mix_keys", mix_keys), ("mix_values", mix_values)):
         if mix.dim() < 2 or mix.shape[-1] < n:
             raise ValueError(f"{name} must end in (r, n_max) with n_max >= n_k = {n}, got {tuple(mix.shape)}")
-    if keep is not None:
-        k, v = k.masked_fill(~keep, 0.0), v.masked_fill(~keep, 0.0)
     return attention(q, mix_keys[..., :n] @ k, mix_values[..., :n] @ v, scale=scale)

@@ -8,10 +8,10 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from attnlab.linear.chunks import exact, fade, without_autocast, working_dtype
 from attnlab.linear.features import elu_plus_one
-from attnlab.linear.inputs import check_form, per_token, together, token_by_token
-from attnlab.linear.kernel import divisor, kernel_scan
-from attnlab.masks import causal
+from attnlab.linear.inputs import check_form, hide, per_token, together, token_by_token, working
+from attnlab.linear.kernel import LOWEST, LinearState, divisor, empty_state, fitting, kernel_scan, scaled
 
 Features = Callable[[Tensor], Tensor]
 
@@ -26,8 +26,10 @@ def linear_attention(
     mask: Tensor | None = None,
     is_causal: bool = False,
     form: Literal["chunked", "parallel", "recurrent"] = "chunked",
-    chunk_size: int | None = None,
-) -> Tensor:
+    block_size: int | None = None,
+    initial_state: LinearState | None = None,
+    return_state: bool = False,
+) -> Tensor | tuple[Tensor, LinearState]:
     """Return the mean of the values, weighted by φ(q)·φ(k).
 
     out_i = Σ_j (φ(q_i)·φ(k_j)) v_j / Σ_j φ(q_i)·φ(k_j), over all keys or over j ≤ i. The `features` choose
@@ -40,24 +42,29 @@ def linear_attention(
         q: queries (..., n_q, d_k).
         k: keys (..., n_k, d_k).
         v: values (..., n_k, d_v).
-        features: the map φ, from (..., n, d_k) to (..., n, m).
-        gate: (..., n, 1), between 0 and 1, for every token; needs `is_causal`.
+        features: the map φ, from (..., n, d_k) to (..., n, m): a function or a module, with a gradient or
+            without. One that learns or draws random numbers keeps more in memory for the backward pass.
+        gate: (..., n, 1), between 0 and 1, for every token; needs `is_causal`. Exactly 0 and 1 mean what they
+            say, but get no gradient.
         mask: boolean, broadcastable to (..., 1, n_k), True = may be attended to. The state passes a hidden
             token by as if it were not there.
         is_causal: hide later keys from every query; needs n_q == n_k.
         form: "chunked" costs n steps in the length, forward and backward; "recurrent" (causal) is the same
             recurrence one token at a time; "parallel" makes the (n_q, n_k) weights, the definition to compare
             with.
-        chunk_size: tokens in a chunk; 128 or 256, whichever is faster, unless given. It changes the time, not
-            the result.
+        block_size: tokens in a chunk; 128 where causal, else 256, unless given. It changes the time, not the
+            result.
+        initial_state: the state that an earlier call returned for the text before this one; causal only.
+        return_state: return the state after the last token as well, for the next call or for `linear_step`.
 
     Returns:
         Output (..., n_q, d_v). A query with nothing to attend to, and one whose weights all round to zero,
-        gets zeros.
+        gets zeros. With `return_state` also the state.
 
     Raises:
         TypeError: the mask is not boolean.
-        ValueError: shapes do not fit, the mask differs from query to query, or the form needs `is_causal`.
+        ValueError: shapes do not fit, the mask differs from query to query, or the form needs `is_causal`, or
+            has no state.
 
     References:
         Katharopoulos et al. 2020, section 3; Choromanski et al. 2021, section 2; Peng et al. 2021, sections
@@ -68,56 +75,63 @@ def linear_attention(
     [3.0, 4.0, 5.0]
     """
     check_form(form, ("chunked", "parallel", "recurrent"))
-    if not is_causal and (gate is not None or form == "recurrent"):
-        what = "a gate" if gate is not None else "form='recurrent'"
+    with_state = initial_state is not None or return_state
+    if not is_causal and (gate is not None or with_state or form == "recurrent"):
+        what = "a gate" if gate is not None else "a state" if with_state else "form='recurrent'"
         raise ValueError(f"{what} needs is_causal=True: a recurrence goes through the tokens in order")
-    q, k, v, keep = together(q, k, v, mask, is_causal=is_causal)
+    if form == "parallel" and with_state:
+        raise ValueError("form='parallel' has no state: it sees all tokens at once; take 'chunked'")
+    q, k, v, key_mask = together(q, k, v, mask, is_causal=is_causal)
     if gate is not None:
-        gate = per_token("gate", gate, (*q.shape[:-1], 1))
-    if form == "chunked":
-        if chunk_size is None:
-            scaled = gate is not None or hasattr(features, "scaled")
-            chunk_size = 128 if is_causal and scaled else 256
-        log = None if gate is None else gate.clamp(min=torch.finfo(gate.dtype).tiny).log()
-        out = kernel_scan(features, q, k, v, keep, log, is_causal=is_causal, chunk_size=chunk_size)
-        if gate is None:
-            return out
-        # A gate of 1 writes nothing. In logarithms that is next to nothing, and would count where it is all.
-        written = gate < 1 if keep is None else (gate < 1) & keep
-        return out.masked_fill(written.cumsum(-2) == 0, 0.0)
+        gate = per_token("gate", gate, (*q.shape[:-1], 1)).to(working_dtype(gate.dtype))
+        if key_mask is not None:
+            gate, key_mask = gate.masked_fill(~key_mask, 1.0), None  # it forgets nothing and writes nothing
     if form == "parallel":
-        return _parallel(features, q, k, v, keep, gate, is_causal)
+        return _parallel(features, q, k, v, key_mask, gate, is_causal)
+    if form == "recurrent" and q.shape[-2]:
 
-    def step(q, k, v, keep, gate, state):
-        return linear_step(q, k, v, state, features=features, gate=gate, keep=keep)
+        def step(q, k, v, gate, key_mask, state):
+            return linear_step(q, k, v, state, features=features, gate=gate, key_mask=key_mask)
 
-    return token_by_token(step, q, k, v, keep, gate)
+        out, state = token_by_token(step, initial_state, q, k, v, gate, key_mask)
+    else:
+        block_size = (128 if is_causal else 256) if block_size is None else block_size
+        log = None if gate is None else gate.clamp(min=torch.finfo(gate.dtype).tiny).log()
+        out, state = kernel_scan(
+            features, q, k, v, key_mask, log, initial_state, is_causal=is_causal, block_size=block_size
+        )
+    return (out, state) if return_state else out
 
 
 def linear_step(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    state: Tensor | None = None,
+    state: LinearState | None = None,
     *,
     features: Features = elu_plus_one,
     gate: Tensor | None = None,
-    keep: Tensor | None = None,
-) -> tuple[Tensor, Tensor]:
+    key_mask: Tensor | None = None,
+) -> tuple[Tensor, LinearState]:
     """Decode one token: write its key and value into the state, then read the state with its query.
 
     Args:
         q: query (..., d_k) of this token.
         k: its key (..., d_k).
         v: its value (..., d_v).
-        state: what the last call returned; None before the first token.
+        state: what the last call returned, or `linear_attention` with `return_state`; None before the first
+            token.
         features: the map φ.
         gate: (..., 1), between 0 and 1: how much of the state stays.
-        keep: boolean (..., 1); a token with False leaves the state as it is.
+        key_mask: boolean (..., 1); a token with False leaves the state as it is.
 
     Returns:
-        Output (..., d_v), and the state (..., m, d_v + 1): the sum of φ(k) vᵀ, and in the last column of
-        φ(k). Its size does not depend on how many tokens came before.
+        Output (..., d_v) in the dtype of q, and the state. Its size does not depend on how many tokens came
+        before. It is in float32 at least: in half precision a long sum would stop growing.
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: the state has another shape.
 
     References:
         Katharopoulos et al. 2020, section 3.4.
@@ -125,29 +139,49 @@ def linear_step(
     >>> one = torch.ones(1)
     >>> out, state = linear_step(one, one, 3 * one)
     >>> out, state = linear_step(one, one, 5 * one, state)
-    >>> out.tolist(), state.tolist()
-    ([4.0], [[16.0, 4.0]])
+    >>> out.tolist(), state.sums.tolist(), state.total.tolist()
+    ([4.0], [[16.0]], [[4.0]])
     """
-    ones = torch.cat((v, torch.ones_like(v[..., :1])), dim=-1)  # (..., d_v + 1)
-    new = features(k)[..., :, None] * ones[..., None, :]  # (..., m, d_v + 1)
-    old = torch.zeros_like(new) if state is None else state
-    after = old + new if gate is None else gate[..., None] * old + (1 - gate[..., None]) * new
-    if keep is not None:
-        after = torch.where(keep[..., None], after, old)
-    sums = (features(q)[..., None, :] @ after).squeeze(-2)  # (..., d_v + 1)
-    return sums[..., :-1] / divisor(sums[..., -1:]), after
+    dtype = q.dtype
+    with without_autocast(q):
+        q, k, v, gate = working(q, *hide(key_mask, k, v), gate)
+        fk, scale = scaled(features, k)  # (..., m), (..., 1)
+        scale = torch.zeros_like(fk[..., :1]) if scale is None else scale
+        new = fk[..., :, None] * v[..., None, :]  # (..., m, d_v)
+        sums, total, top = fitting("state", state, empty_state(new.shape, new.dtype, new.device))
+        if gate is not None:
+            tiny = torch.finfo(gate.dtype).tiny
+            gate = gate if key_mask is None else gate.masked_fill(~key_mask, 1.0)
+            top = top + gate.clamp(min=tiny).log()[..., None]
+            scale = scale + (1 - gate).clamp(min=tiny).log()
+            key_mask = gate < 1
+        scale = scale[..., None]  # (..., 1, 1)
+        if key_mask is not None:
+            scale = scale.masked_fill(~key_mask[..., None], LOWEST)
+        log_scale = torch.maximum(top, scale).detach()
+        kept, fresh = fade(top - log_scale, new), fade(scale - log_scale, new)
+        if key_mask is not None:
+            fresh = fresh * key_mask[..., None]  # where nothing came before, exp(LOWEST - LOWEST) is 1
+        sums = kept * sums + fresh * new
+        total = kept * total + fresh * fk[..., None]
+        fq = scaled(features, q)[0][..., None, :]  # (..., 1, m)
+        out = (fq @ sums / divisor(fq @ total)).squeeze(-2)
+        return out.to(dtype), LinearState(sums, total, log_scale)
 
 
-def _parallel(features, q, k, v, keep, gate, is_causal) -> Tensor:
+def _parallel(features, q, k, v, key_mask, gate, is_causal) -> Tensor:
     """The definition, with its (n_q, n_k) weights."""
-    weights = features(q) @ features(k).mT
-    if gate is not None:  # key j is written with 1 - g_j and forgotten by every later gate
-        log = gate.double().clamp(min=torch.finfo(torch.float64).tiny).log()  # two gates of 0: no ∞ - ∞
-        passed = (log if keep is None else log.masked_fill(~keep, 0.0)).cumsum(-2)
-        faded = (passed - passed.mT).clamp(max=0.0).exp() * (1 - gate.mT)
-        weights = weights * faded.to(weights.dtype)
-    if keep is not None:
-        weights = weights.masked_fill(~keep.mT, 0.0)
-    if is_causal:
-        weights = weights.masked_fill(~causal(q.shape[-2], device=q.device), 0.0)
-    return weights @ v / divisor(weights.sum(-1, keepdim=True))
+    dtype = q.dtype
+    with without_autocast(q):
+        q, k, v = working(q, k, v)
+        weights = features(q) @ features(k).mT
+        if gate is not None:  # key j is written with 1 - g_j and forgotten by every later gate
+            log = exact(gate).clamp(min=torch.finfo(torch.float64).tiny).log()  # two gates of 0: no ∞ - ∞
+            passed = log.cumsum(-2)
+            faded = (passed - passed.mT).clamp(max=0.0).exp() * (1 - gate.mT)
+            weights = weights * faded.to(weights.dtype)
+        if key_mask is not None:
+            weights = weights.masked_fill(~key_mask.mT, 0.0)
+        if is_causal:
+            weights = weights.tril()
+        return (weights @ v / divisor(weights.sum(-1, keepdim=True))).to(dtype)

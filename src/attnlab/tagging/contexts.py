@@ -16,7 +16,7 @@ class Mean(nn.Module):
         d_model: width.
 
     >>> import torch
-    >>> heard = Mean(4)(torch.ones(1, 3, 4), mask=None)
+    >>> heard = Mean(4)(torch.ones(1, 3, 4), key_mask=None)
     >>> heard.shape, torch.equal(heard[:, 0], heard[:, 2])
     (torch.Size([1, 3, 4]), True)
     """
@@ -25,10 +25,11 @@ class Mean(nn.Module):
         super().__init__()
         self.value, self.out = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, *, key_mask: Tensor | None) -> Tensor:
         """Return to every token of x (batch, n, d_model) one and the same mean."""
-        keep = x.new_ones(x.shape[0], 1, x.shape[1]) if mask is None else mask.to(x.dtype)  # (batch, 1, n)
-        mean = keep @ self.value(x) / keep.sum(-1, keepdim=True).clamp_min(1)  # (batch, 1, d_model)
+        shape = (x.shape[0], 1, x.shape[1])
+        real = x.new_ones(shape) if key_mask is None else key_mask.to(x.dtype)
+        mean = real @ self.value(x) / real.sum(-1, keepdim=True).clamp_min(1)  # (batch, 1, d_model)
         return self.out(mean).expand_as(x)
 
 
@@ -41,7 +42,7 @@ class Window(nn.Module):
         d_model: width.
 
     >>> import torch
-    >>> Window(4)(torch.ones(1, 3, 4), mask=None).shape
+    >>> Window(4)(torch.ones(1, 3, 4), key_mask=None).shape
     torch.Size([1, 3, 4])
     """
 
@@ -50,10 +51,10 @@ class Window(nn.Module):
         self.places = nn.Conv1d(d_model, d_model, 3, padding=1)
         self.out = nn.Linear(d_model, d_model)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, *, key_mask: Tensor | None) -> Tensor:
         """Return what each token of x (batch, n, d_model) hears of its neighbours and of itself."""
-        if mask is not None:
-            x = x.masked_fill(~mask.mT, 0)  # beyond the last word there is nothing, padded or not
+        if key_mask is not None:
+            x = x.masked_fill(~key_mask.mT, 0)  # beyond the last word there is nothing, padded or not
         return self.out(self.places(x.mT).mT)
 
 
@@ -70,7 +71,7 @@ class Recurrent(nn.Module):
         Hochreiter and Schmidhuber 1997; Graves and Schmidhuber 2005, for the two directions.
 
     >>> import torch
-    >>> Recurrent(4)(torch.ones(1, 3, 4), mask=None).shape
+    >>> Recurrent(4)(torch.ones(1, 3, 4), key_mask=None).shape
     torch.Size([1, 3, 4])
     """
 
@@ -80,11 +81,11 @@ class Recurrent(nn.Module):
             raise ValueError(f"d_model must be even, a half for each direction; got {d_model}")
         self.both = nn.LSTM(d_model, d_model // 2, batch_first=True, bidirectional=True)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None) -> Tensor:
+    def forward(self, x: Tensor, *, key_mask: Tensor | None) -> Tensor:
         """Return the two summaries at each token of x (batch, n, d_model); zeros where it is padded."""
-        if mask is None:
+        if key_mask is None:
             return self.both(x)[0]
         # Packed, the way back begins at the last word and not in the padding.
-        lengths = mask.sum((-2, -1)).clamp_min(1).cpu()
+        lengths = key_mask.sum((-2, -1)).clamp_min(1).cpu()
         packed = nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
         return nn.utils.rnn.pad_packed_sequence(self.both(packed)[0], True, total_length=x.shape[1])[0]

@@ -63,7 +63,7 @@ class HashedTagger(nn.Module):
         ids: Tensor,
         *,
         keep: Tensor | None = None,
-        mask: Tensor | None = None,
+        key_mask: Tensor | None = None,
         head_weights: Tensor | None = None,
         need_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
@@ -72,7 +72,7 @@ class HashedTagger(nn.Module):
         Args:
             ids: rows of the table (batch, n, k).
             keep: factors on them (batch, n, k), for training with dropped features.
-            mask: boolean (batch, 1, n), True = may attend.
+            key_mask: boolean (batch, n) or (batch, 1, n), True = a real word.
             head_weights: (layers, heads) factor on the output of each head; 0 removes one.
             need_weights: return the attention weights (batch, layers, heads, n, n) as well.
 
@@ -83,7 +83,8 @@ class HashedTagger(nn.Module):
         x = (rows if keep is None else rows * keep[..., None]).sum(-2)  # (batch, n, d_model)
         seen = []
         for at, layer in enumerate(self.layers):
-            options = {"mask": mask, "head_weights": None if head_weights is None else head_weights[at]}
+            factors = None if head_weights is None else head_weights[at]
+            options = {"key_mask": key_mask, "head_weights": factors}
             if need_weights:
                 mixed, weights = layer["attention"](layer["norm"](x), **options, need_weights=True)
                 seen.append(weights)

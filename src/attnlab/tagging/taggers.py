@@ -213,13 +213,11 @@ class Tagger(nn.Module):
         elif self.scheme == "sinusoidal":
             x = x + sinusoidal(n, d_model, device=x.device, dtype=x.dtype)
         x = self.dropout(x)
-        mask = None if real.all() else padding(real.sum(-1), n)  # (batch, 1, n)
-        if within is not None:
-            near = window(n, within, within, device=x.device)  # (n, n)
-            mask = near if mask is None else near & mask
-        options = {"mask": mask}
+        options = {"key_mask": None if real.all() else padding(real.sum(-1), n)}  # (batch, 1, n)
         if "attention" in self.context:
             options |= {"bias": self._bias(n, x.device), "is_causal": self.context == "causal attention"}
+        if within is not None:
+            options["mask"] = window(n, within, within, device=x.device)  # (n, n)
         for layer in self.layers:
             x = layer(x, **options)
         return self.out(self.norm(x))

@@ -13,5 +13,5 @@ def block_window(q, k, v, w):
     behind = torch.arange(w)[:, None] + w - torch.arange(2 * w)
     key = torch.arange(blocks)[:, None, None] * w - w + torch.arange(2 * w)
     open_ = (behind >= 0) & (behind <= w) & (key >= 0)
-    out = scores.softmax(scores.scaled_dot(q, k), open_) @ v
+    out = scores.softmax(scores.scaled_dot(q, k), open_.expand(*q.shape[:-1], 2 * w)) @ v
     return out.flatten(-3, -2)

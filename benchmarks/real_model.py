@@ -1,0 +1,466 @@
+"""Measure the two real models: what heads do, what is lost without them, and what explains an answer.
+
+    python benchmarks/real_model.py --data FOLDER [tour] [ablation] [explanation] [induction] [speed]
+
+Writes results/real-model-PART.json for each part named, all unless given. FOLDER holds the treebank, whose
+dev set lends its sentences. A few minutes on one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from attnlab import results
+from attnlab.pretrained import definitions, load_minilm, load_smollm2, sentence_vector, tour
+from attnlab.pretrained.inside import means, replaced
+from attnlab.tagging import load_treebank
+from attnlab.transformer import generate
+
+COMMAND = "python benchmarks/real_model.py --data FOLDER"
+PACKAGES = ("tokenizers", "gguf", "safetensors")
+PERIOD = 24
+
+
+def spread(x: Tensor) -> list[float]:
+    """Return mean and standard error over the first axis of a vector."""
+    return [round(x.mean().item(), 5), round((x.std() / len(x) ** 0.5).item(), 5)]
+
+
+def best(x: Tensor, control: Tensor) -> dict:
+    """Choose a head on every second item, and say what it gets on the others, beside its control.
+
+    Args:
+        x: scores (items, layers, heads).
+        control: the same, of the control.
+    """
+    # Shuffled once: items of one kind don't all fall on one side.
+    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))
+    seek, report = order[::2], order[1::2]
+    gain = (x - control)[seek].mean(0)
+    at = divmod(gain.flatten().argmax().item(), gain.shape[1])
+    others = x[report].mean(0).flatten().sort(descending=True).values
+    return {
+        "head": list(at),
+        "score": spread(x[report][:, *at]),
+        "control": spread(control[report][:, *at]),
+        "gain": spread((x - control)[report][:, *at]),
+        "average": round(x[report].mean().item(), 5),
+        "second": round(others[1].item(), 5),
+        "items": len(report),
+    }
+
+
+def of_treebank(folder: Path, tokens: tuple[int, int]) -> list[str]:
+    """Return sentences of the dev set of 6 to 25 words, those from one number up to another."""
+    texts = [" ".join(words) for words, _ in load_treebank(folder).dev if 6 <= len(words) <= 25]
+    return texts[slice(*tokens)]
+
+
+@torch.no_grad()
+def measure_tour(folder: Path) -> dict:
+    """Find the encoder's heads by their scores."""
+    model = load_minilm()
+    texts = of_treebank(folder, (0, 400))
+    draw = random.Random(0)
+    kept: dict[str, list[Tensor]] = {}
+
+    def note(name: str, value: Tensor) -> None:
+        kept.setdefault(name, []).append(value)
+
+    for text in texts:
+        words = text.split()
+        weights = tour.weights_of(model, text)
+        n = weights.shape[-1]
+        shuffled = tour.weights_of(model, " ".join(draw.sample(words, len(words))))
+        for name, at in (("previous", -1), ("next", 1)):
+            note(name, tour.at_distance(weights, at, edge=1))
+            # The same words in another order: a head that counts places looks there all the same.
+            note(f"{name}, shuffled", tour.at_distance(shuffled, at, edge=1))
+        note("CLS", weights[:, :, 1:-1, 0].mean(-1))
+        note("SEP", weights[:, :, 1:-1, -1].mean(-1))
+        note("even", torch.full(weights.shape[:2], 1 / n))
+    scores = {name: torch.stack(rows) for name, rows in kept.items()}
+    found = {name: best(scores[name], scores["even"]) for name in ("previous", "next", "CLS", "SEP")}
+    for name in ("previous", "next"):
+        at = tuple(found[name]["head"])
+        found[name]["shuffled"] = spread(scores[f"{name}, shuffled"][:, *at])
+    everywhere = {name: round(scores[name].mean().item(), 4) for name in ("CLS", "SEP", "even")}
+    found["same word"] = same_word(model, of_treebank(folder, (400, None)))
+    found["it"] = it_means(model)
+    return {
+        "model": "all-MiniLM-L6-v2",
+        "sentences": len(texts),
+        "found": found,
+        "everywhere": everywhere,
+        "sinks": sinks(model, texts[:100]),
+    }
+
+
+@torch.no_grad()
+def sinks(model, texts: Sequence[str]) -> dict:
+    """Compare how much heads look at [CLS] with how much of what they give comes from there."""
+    weight, share = [], []
+    values: list[Tensor] = []
+    hooks = [
+        layer.attention.v_proj.register_forward_hook(lambda _, __, out: values.append(out))
+        for layer in model.stack.layers
+    ]
+    for text in texts:
+        values.clear()
+        weights = tour.weights_of(model, text)  # (layers, heads, n, n)
+        sizes = []
+        for layer, value in zip(model.stack.layers, values, strict=True):
+            heads = layer.attention.n_heads
+            v = value[0].unflatten(-1, (heads, -1)).transpose(0, 1)  # (heads, n, d_head)
+            w_o = layer.attention.out_proj.weight.unflatten(1, (heads, -1)).permute(1, 2, 0)
+            sizes.append((v @ w_o).norm(dim=-1))  # (heads, n): of what a token passes on
+        passed = weights * torch.stack(sizes)[:, :, None]
+        weight.append(weights[:, :, 1:-1, 0].mean(-1))
+        share.append((passed[:, :, 1:-1, 0] / passed[:, :, 1:-1].sum(-1)).mean(-1))
+    for hook in hooks:
+        hook.remove()
+    weight, share = torch.stack(weight).mean(0), torch.stack(share).mean(0)
+    often = weight > 0.5
+    return {
+        "heads": int(often.sum()),
+        "weight": round(weight[often].mean().item(), 3),
+        "share of what they give": round(share[often].mean().item(), 3),
+    }
+
+
+def same_word(model, texts: Sequence[str], items: int = 240) -> dict:
+    """Score the look from a word back to its first occurrence; control: another word stands there."""
+    draw = random.Random(0)
+    scores, control = [], []
+    single = [w for t in texts for w in t.lower().split() if w.isalpha() and model.tokens(w)[0].shape[1] == 3]
+    for text in texts:
+        ids = model.tokens(text)[0]
+        row = ids[0].tolist()
+        again = [j for j in range(2, len(row) - 1) if row[j] in row[1:j] and model.piece(row[j]).isalpha()]
+        if not again:
+            continue
+        later = again[0]
+        first = row.index(row[later], 1)
+        other = ids.clone()
+        other[0, first] = model.tokens(draw.choice(single))[0][0, 1]
+        scores.append(tour.weights_of(model, ids)[:, :, later, first])
+        control.append(tour.weights_of(model, other)[:, :, later, first])
+        if len(scores) == items:
+            break
+    return best(torch.stack(scores), torch.stack(control))
+
+
+def it_means(model) -> dict:
+    """Score the look from *it* to the noun that is meant, against the noun that is not."""
+    right, wrong, place = [], [], []
+    for question in tour.IT:
+        looks = []
+        for end in question.ends:
+            text = f"{question.begin} {end}."
+            pieces, weights = model.pieces(text), tour.weights_of(model, text)
+            at = pieces.index("it")
+            looks.append([weights[:, :, at, pieces.index(noun)] for noun in question.nouns])
+        (a_when_a, b_when_a), (a_when_b, b_when_b) = looks
+        right.append((a_when_a + b_when_b) / 2)
+        wrong.append((b_when_a + a_when_b) / 2)
+        place.append(((a_when_a + a_when_b) - (b_when_a + b_when_b)) / 2)
+    found = best(torch.stack(right), torch.stack(wrong))
+    at = tuple(found["head"])
+    found["first noun rather than second"] = spread(torch.stack(place)[:, *at])
+    sushi = {}
+    for asks in ("it", "that", "rain"):
+        text = f"I like sushi because {asks} makes me happy."
+        row = tour.weights_of(model, text)[(*at, model.pieces(text).index(asks))]
+        sushi[asks] = round((row[3] + row[4]).item(), 4)  # su ##shi
+    found["sushi"] = sushi
+    return found
+
+
+def definition_losses(model) -> Tensor:
+    """Return how surprised the model is by each right word."""
+    return definitions.losses(model.embed(definitions.WORDS), model.embed(definitions.DEFINITIONS))
+
+
+@torch.no_grad()
+def measure_ablation(folder: Path) -> dict:
+    """Remove each head of the encoder, by zero and by its mean over other text."""
+    model = load_minilm()
+    texts = of_treebank(folder, (0, 200))
+    mean = means(model, [model.tokens(texts[at : at + 20]) for at in range(0, 200, 20)])
+    whole = definition_losses(model)
+    lost: dict[str, list] = {"zero": [], "mean": []}
+    for layer in range(6):
+        for name, rows in lost.items():
+            row = []
+            for head in range(12):
+                fill = {(layer, head): 0.0 if name == "zero" else mean[layer, head]}
+                with replaced(model, fill):
+                    row.append(spread(definition_losses(model) - whole))
+            rows.append(row)
+    together = {}
+    every = [(layer, head) for layer in range(6) for head in range(12)]
+    groups = {"all": every} | {f"layer {at + 1}": [p for p in every if p[0] == at] for at in range(6)}
+    for title, places in groups.items():
+        together[title] = {}
+        for name in lost:
+            fill = {at: 0.0 if name == "zero" else mean[at] for at in places}
+            with replaced(model, fill):
+                together[title][name] = spread(definition_losses(model) - whole)
+    right = (model.embed(definitions.DEFINITIONS) @ model.embed(definitions.WORDS).mT).argmax(-1)
+    return {
+        "model": "all-MiniLM-L6-v2",
+        "items": len(whole),
+        "loss": spread(whole),
+        "right": int((right == torch.arange(len(whole))).sum()),
+        "chance": round(math.log(len(whole)), 4),
+        "lost": lost,
+        "together": together,
+        "texts for the mean": 200,
+    }
+
+
+def rank_correlation(a: Tensor, b: Tensor) -> float:
+    """Return Spearman's correlation; ties get their mean rank."""
+
+    def ranks(x: Tensor) -> Tensor:
+        return ((x[:, None] > x).sum(1) + (x[:, None] >= x).sum(1)).double()
+
+    both = torch.stack((ranks(a), ranks(b)))
+    both = both - both.mean(1, keepdim=True)
+    size = both.norm(dim=1).prod()
+    return (both[0] @ both[1] / size).item() if size else 0.0
+
+
+def reasons(model, text: str, word: Tensor) -> dict[str, Tensor]:
+    """Give each piece of a text its share in how near the text is to a word, in several ways (pieces,)."""
+
+    def near(ids: Tensor, key_mask: Tensor | None = None) -> Tensor:
+        real = torch.ones_like(ids, dtype=torch.bool)
+        return sentence_vector(model(ids, key_mask=key_mask), real)[0] @ word
+
+    ids = model.tokens(text)[0]
+    n = ids.shape[1]
+    inner = range(1, n - 1)
+    vectors = model.embedding(ids).detach().requires_grad_()
+    near_it = sentence_vector(model.read(vectors), torch.ones_like(ids, dtype=torch.bool))[0] @ word
+    (slope,) = torch.autograd.grad(near_it, vectors)
+    with torch.no_grad():
+        whole = near(ids)
+        weights = tour.weights_of(model, ids)
+        flow = torch.eye(n)
+        for layer in weights.mean(1):
+            flow = (layer + torch.eye(n)) / 2 @ flow
+        masked, unseen = [], []
+        for i in inner:
+            other = ids.clone()
+            other[0, i] = model.tokenizer.token_to_id("[MASK]")
+            masked.append(whole - near(other))
+            seen = torch.ones_like(ids, dtype=torch.bool)
+            seen[0, i] = False
+            unseen.append(whole - near(ids, seen))
+        left_out = [whole - near(torch.cat((ids[:, :i], ids[:, i + 1 :]), 1)) for i in inner]
+    return {
+        "left out": torch.stack(left_out),
+        "replaced by [MASK]": torch.stack(masked),
+        "nobody may look at it": torch.stack(unseen),
+        "gradient · vector": (slope * vectors).sum(-1)[0, 1:-1].detach(),
+        "size of the gradient": slope.norm(dim=-1)[0, 1:-1],
+        "weight, all layers": weights.mean((0, 1, 2))[1:-1],
+        "weight, last layer": weights[-1].mean((0, 1))[1:-1],
+        "weight, rolled out": flow.mean(0)[1:-1],
+        "how rare the piece is": ids[0, 1:-1].double(),
+        "drawn at random": torch.rand(n - 2, generator=torch.Generator().manual_seed(int(ids.sum()))),
+    }
+
+
+def measure_explanation(_: Path) -> dict:
+    """Compare weights and gradients with what leaving a word out does."""
+    model = load_minilm()
+    with torch.no_grad():
+        words = model.embed(definitions.WORDS)
+    ranks: dict[str, list[float]] = {}
+    top: dict[str, list[float]] = {}
+    even = []
+    for text, word in zip(definitions.DEFINITIONS, words, strict=True):
+        given = reasons(model, text, word)
+        effect = given.pop("left out")
+        if len(effect) < 5:
+            continue
+        even.append(1 / len(effect))
+        for name, value in given.items():
+            ranks.setdefault(name, []).append(rank_correlation(value, effect))
+            top.setdefault(name, []).append(float(value.argmax() == effect.argmax()))
+    return {
+        "model": "all-MiniLM-L6-v2",
+        "items": len(even),
+        "rank": {name: spread(torch.tensor(values)) for name, values in ranks.items()},
+        "top": {name: spread(torch.tensor(values)) for name, values in top.items()},
+        "chance": round(sum(even) / len(even), 4),
+        "forbidden": forbidden(model),
+    }
+
+
+@torch.no_grad()
+def forbidden(model) -> dict:
+    """Say how far a text's vector moves if nobody may look at one token, beside how much it is looked at."""
+    rows: dict[str, list[tuple[float, float]]] = {"[CLS]": [], "[SEP]": [], "a word": []}
+    for text in definitions.DEFINITIONS:
+        ids = model.tokens(text)[0]
+        n = ids.shape[1]
+        real = torch.ones_like(ids, dtype=torch.bool)
+        whole = sentence_vector(model(ids), real)[0]
+        looked = tour.weights_of(model, ids).mean((0, 1, 2))
+        moved = []
+        for i in range(n):
+            seen = real.clone()
+            seen[0, i] = False
+            moved.append(1 - (sentence_vector(model(ids, key_mask=seen), real)[0] @ whole).item())
+        rows["[CLS]"].append((looked[0].item(), moved[0]))
+        rows["[SEP]"].append((looked[-1].item(), moved[-1]))
+        inner = looked[1:-1]
+        rows["a word"].append((inner.mean().item(), sum(moved[1:-1]) / (n - 2)))
+    out = {}
+    for name, pairs in rows.items():
+        looked, moved = torch.tensor(pairs).T
+        out[name] = {"weight": spread(looked), "moved": spread(moved)}
+    return out
+
+
+def rounds(count: int, seed: int) -> tuple[Tensor, Tensor]:
+    """Draw texts of two rounds (count, 2 · PERIOD): the same pieces again; and, to compare, other pieces."""
+    generator = torch.Generator().manual_seed(seed)
+    first, other = (torch.randint(1000, 40000, (count, PERIOD), generator=generator) for _ in range(2))
+    return torch.cat((first, first), 1), torch.cat((first, other), 1)
+
+
+@torch.no_grad()
+def measure_induction(folder: Path) -> dict:
+    """Find the heads that look at what came next last time, and what they live on."""
+    model = load_smollm2()
+    again, other = rounds(16, seed=0)
+    seek = [tour.after_last_time(tour.weights_of(model, row[None]), PERIOD) for row in again]
+    control = [tour.after_last_time(tour.weights_of(model, row[None]), PERIOD) for row in other]
+    back = torch.stack([tour.at_distance(tour.weights_of(model, row[None]), -1) for row in other])
+    score, control = torch.stack(seek), torch.stack(control)
+    # Chosen on eight texts; all that follows is measured on eight others.
+    order = (score - control)[:8].mean(0).flatten().argsort(descending=True)[:8].tolist()
+    heads = [divmod(at, 9) for at in order]
+    behind = [divmod(at, 9) for at in back[:8].mean(0).flatten().argsort(descending=True)[:4].tolist()]
+    texts = again[8:]
+    prose = [model.tokens(text) for text in of_treebank(folder, (0, 40))]
+    mean = means(model, [(ids, None) for ids in (again[:8], other[:8], *prose[:20])])
+
+    def losses(fill: dict) -> dict:
+        with replaced(model, fill):
+            guess = model(texts)[:, :-1].log_softmax(-1)
+            each = -guess.gather(-1, texts[:, 1:, None])[..., 0]
+            real = []
+            for ids in prose[20:]:
+                real.append(-model(ids)[0, :-1].log_softmax(-1).gather(-1, ids[0, 1:, None]).mean())
+        return {
+            "first round": spread(each[:, : PERIOD - 1].mean(1)),
+            "second round": spread(each[:, PERIOD:].mean(1)),
+            "prose": spread(torch.stack(real)),
+        }
+
+    def scores() -> Tensor:
+        rows = [tour.after_last_time(tour.weights_of(model, row[None]), PERIOD) for row in texts]
+        return torch.stack(rows).mean(0)
+
+    groups = {"none": [], "the eight": heads, "the word before: " + tour.names(behind[:1]): behind[:1]}
+    groups |= {"the word before: " + tour.names([at]): [at] for at in behind[1:]}
+    draw = random.Random(0)
+    for at in range(4):  # as many others, in the same layers
+        picked = []
+        for layer, _ in heads:
+            rest = [(layer, h) for h in range(9) if (layer, h) not in (*heads, *behind, *picked)]
+            picked.append(draw.choice(rest))
+        groups[f"eight others ({at + 1})"] = picked
+    for at in range(4):
+        layer = behind[0][0]
+        rest = [(layer, h) for h in range(9) if (layer, h) not in (*heads, *behind)]
+        groups[f"one other, beside {tour.names(behind[:1])} ({at + 1})"] = [rest[at]]
+    removed = {}
+    for title, places in groups.items():
+        removed[title] = {"heads": [list(at) for at in places]}
+        for how in ("zero", "mean"):
+            removed[title][how] = losses({at: 0.0 if how == "zero" else mean[at] for at in places})
+    whole = scores()
+    without = {}
+    for at in behind:
+        with replaced(model, {at: mean[at]}):
+            now = scores()
+        without[tour.names([at])] = [round(now[head].item(), 3) for head in heads]
+    return {
+        "model": "SmolLM2-135M-Instruct",
+        "period": PERIOD,
+        "texts": len(texts),
+        "heads": [
+            {
+                "head": list(at),
+                "score": spread(score[8:][:, *at]),
+                "control": spread(control[8:][:, *at]),
+                "without": {name: row[k] for name, row in without.items()},
+                "whole": round(whole[at].item(), 3),
+            }
+            for k, at in enumerate(heads)
+        ],
+        "average": round(score[8:].mean().item(), 4),
+        "behind": [{"head": list(at), "score": spread(back[8:][:, *at])} for at in behind],
+        "removed": removed,
+    }
+
+
+def measure_speed(_: Path) -> dict:
+    """Time greedy writing, with the cache and without; the text is the same."""
+    model = load_smollm2()
+    ids = model.tokens("The capital of France is")
+    out = {}
+    for n_new in (32, 128):
+        seconds: dict[bool, list[float]] = {True: [], False: []}
+        texts = {}
+        for _ in range(3):  # taking turns
+            for use_cache, times in seconds.items():
+                start = time.perf_counter()
+                texts[use_cache] = generate(model, ids, n_new, use_cache=use_cache)
+                times.append(time.perf_counter() - start)
+        assert (texts[True] == texts[False]).all()
+        out[str(n_new)] = {
+            "with": round(n_new / sorted(seconds[True])[1], 2),
+            "without": round(n_new / sorted(seconds[False])[1], 2),
+        }
+    return {"model": "SmolLM2-135M-Instruct", "prompt": ids.shape[1], "pieces a second": out}
+
+
+PARTS: dict[str, Callable[[Path], dict]] = {
+    "tour": measure_tour,
+    "ablation": measure_ablation,
+    "explanation": measure_explanation,
+    "induction": measure_induction,
+    "speed": measure_speed,
+}
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="folder with the treebank's files")
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    for part in given.parts:
+        start = time.time()
+        results.store(f"real-model-{part}", PARTS[part](given.data), command=COMMAND, packages=PACKAGES)
+        print(part, f"{time.time() - start:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""What single heads of a model do, each as one number that a control can be set beside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from attnlab.arguments import at_least
+
+
+class Question(NamedTuple):
+    """A sentence in which *it* means one of two nouns, and which one is settled by its last word."""
+
+    begin: str
+    ends: tuple[str, str]
+    """The word with which *it* means the first noun, and the one with which it means the second."""
+    nouns: tuple[str, str]
+
+
+_QUESTIONS = """
+The dog ate the bone because it was/hungry/tasty
+The cat chased the mouse because it was/hungry/small
+The truck hit the wall because it was/fast/invisible
+The trophy did not fit into the box because it was too/big/small
+The ball broke the window because it was/heavy/fragile
+The fish ate the worm because it was/hungry/juicy
+The lion chased the zebra because it was/hungry/weak
+The horse ate the grass because it was/hungry/fresh
+The stone cracked the glass because it was/hard/thin
+The bird left the tree because it was/scared/burning
+The car passed the bus because it was/fast/slow
+The knife cut the cheese because it was/sharp/soft
+The ship left the harbor because it was/repaired/crowded
+The rabbit fled from the forest because it was/afraid/dark
+The baby dropped the cup because it was/clumsy/hot
+The robot failed the test because it was/broken/difficult
+The wolf killed the sheep because it was/hungry/slow
+The table did not fit through the door because it was too/wide/narrow
+The monkey stole the banana because it was/hungry/ripe
+The cow drank the water because it was/thirsty/clean
+The storm destroyed the house because it was/violent/old
+The hammer broke the plate because it was/heavy/fragile
+The crowd left the theatre because it was/bored/cold
+The bee found the flower because it was/hungry/bright
+"""
+
+
+def _question(line: str) -> Question:
+    begin, *ends = line.split("/")
+    nouns = [
+        word
+        for before, word in zip(begin.split(), begin.split()[1:], strict=False)
+        if before in ("The", "the")
+    ]
+    return Question(begin, tuple(ends), tuple(nouns))
+
+
+IT = tuple(_question(line) for line in _QUESTIONS.strip().splitlines())
+"""Twenty-four such sentences, written for this book after those of Winograd (1972)."""
+
+
+@torch.no_grad()
+def weights_of(model: nn.Module, text: str | Tensor) -> Tensor:
+    """Return the weights of all heads for one text.
+
+    Args:
+        model: a `MiniLM` or a `SmolLM2`.
+        text: the text; or its numbers (1, n).
+
+    Returns:
+        (n_layers, n_heads, n, n), rows are tokens that look.
+    """
+    ids = model.tokens(text) if isinstance(text, str) else text
+    ids = ids[0] if isinstance(ids, tuple) else ids
+    causal = {"is_causal": True} if hasattr(model, "out_proj") else {}
+    words = model.embedding(ids)
+    read = model.stack(words, need_weights=True, **causal) if causal else model.read(words, need_weights=True)
+    return torch.stack(read[1])[:, 0]
+
+
+def at_distance(weights: Tensor, distance: int, edge: int = 0) -> Tensor:
+    """Return how much each head looks at one place, counted from the token that looks.
+
+    Args:
+        weights: (..., n, n).
+        distance: -1 for the token before, 1 for the one after.
+        edge: tokens at either end that are no words: they neither look nor are looked at.
+
+    Returns:
+        (...), the mean over all tokens that have such a neighbour.
+
+    Raises:
+        ValueError: no token has one.
+
+    References:
+        Clark et al. 2019, section 3.
+
+    >>> at_distance(torch.eye(3).roll(-1, 1), -1)
+    tensor(1.)
+    """
+    inner = weights[..., edge : weights.shape[-2] - edge, edge : weights.shape[-1] - edge]
+    found = inner.diagonal(distance, -2, -1)
+    if not found.shape[-1]:
+        raise ValueError(f"distance must leave a pair of tokens, got {distance} for {inner.shape[-1]} words")
+    return found.mean(-1)
+
+
+def after_last_time(weights: Tensor, period: int) -> Tensor:
+    """Return how much each head looks at what came after the same token, one period ago.
+
+    Args:
+        weights: (..., n, n) of a text that repeats itself after `period` tokens.
+        period: its length.
+
+    Returns:
+        (...), the mean over the tokens of the second round on.
+
+    Raises:
+        ValueError: the text has no second round.
+
+    References:
+        Olsson et al. 2022, "prefix matching".
+
+    >>> after_last_time(torch.ones(4, 4).tril() / torch.arange(1, 5)[:, None], 2)
+    tensor(0.2917)
+    """
+    at_least(1, period=period)
+    found = weights.diagonal(1 - period, -2, -1)[..., 1:]
+    if period >= weights.shape[-1]:
+        raise ValueError(f"period must be smaller than n = {weights.shape[-1]}, got {period}")
+    return found.mean(-1)
+
+
+def names(places: Sequence[tuple[int, int]]) -> str:
+    """Name heads by layer and number, from 1.
+
+    >>> names([(0, 2), (3, 1)])
+    '1.3, 4.2'
+    """
+    return ", ".join(f"{layer + 1}.{head + 1}" for layer, head in places)
