@@ -50,6 +50,7 @@ __all__ = [
     "linear",
     "masks",
     "positions",
+    "recurrent",
     "scores",
     "sparse",
     "transformer",

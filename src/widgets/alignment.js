@@ -59,6 +59,7 @@ export default figure({
       "data-part": "text",
       autocomplete: "off",
       spellcheck: "false",
+      style: "margin-top: .4rem",
       on: { input: () => set({ text: input.value, step: 0 }) },
     });
     const examples = h("div", { class: "attnlab-choices" });
@@ -74,13 +75,13 @@ export default figure({
     });
     const step = slider({ part: "step", label: "Step", limits: { min: 0, max: 10, step: 1 }, onInput: (at) => set({ step: at }) });
     const next = h("button", { type: "button", "data-part": "next", on: { click: () => set({ step: now() < written.length ? now() + 1 : 0 }) } });
-    step.row.append(h("div", { class: "attnlab-choices" }, next));
     const drawing = s("svg", { role: "img", "data-part": "drawing", style: "width: 100%; max-width: 46rem; height: auto; display: block; margin: .4rem auto 0" });
     const numbers = strip("Table of numbers");
     body.append(
       labelled("Score", scores),
       drawing,
       step.row,
+      labelled("", next),
       input,
       tries,
       h("details", {}, h("summary", {}, "The weights as a table"), numbers),
@@ -155,22 +156,23 @@ export default figure({
         text(visible(c), { x: x(j), y: top + 23, "font-size": Math.min(19, cell * 1.15) }),
       ]);
       const lines = weights.flatMap((w, j) =>
-        w < 0.01 ? [] : [s("path", { d: `M ${state(asks)} ${low - 13} C ${state(asks)} ${low - 70}, ${x(j)} ${top + 100}, ${x(j)} ${top + 36}`, fill: "none", stroke: "var(--fig-query)", "stroke-width": (1 + 9 * w).toFixed(2), "stroke-opacity": (0.2 + 0.7 * w).toFixed(2), "stroke-linecap": "round" })],
+        w < 0.01 ? [] : [s("path", { d: `M ${state(asks)} ${low - 15} C ${state(asks)} ${low - 70}, ${x(j)} ${top + 100}, ${x(j)} ${top + 36}`, fill: "none", stroke: "var(--fig-query)", "stroke-width": (1 + 9 * w).toFixed(2), "stroke-opacity": (0.2 + 0.7 * w).toFixed(2), "stroke-linecap": "round" })],
       );
       // What comes back goes where the next arrow points: into the next state and the guess, or into the guess alone.
       const arrow = (/** @type {number[]} */ [x1, y1, x2, y2], on = false) =>
         s("line", { x1, y1, x2, y2, stroke: `var(--fig-${on ? "output" : "line"})`, "stroke-width": on ? 3.5 : 1.5 });
-      const chain = Array.from({ length: count - 1 }, (_, t) => arrow([state(t) + 13, low, state(t + 1) - 13, low], before && at === t + 1));
+      const chain = Array.from({ length: count - 1 }, (_, t) => arrow([state(t) + 15, low, state(t + 1) - 15, low], before && at === t + 1));
       const name = (/** @type {number} */ t) => `${before ? "s" : "h"}${small(t)}`;
       const states = Array.from({ length: count }, (_, t) => [
-        s("circle", { cx: state(t), cy: low, r: 13, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks ? "query" : "line"})`, "stroke-width": t === asks ? 3.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
-        text(name(t), { x: state(t), y: low + 5, "font-size": 13, fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
+        s("circle", { cx: state(t), cy: low, r: 15, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks ? "query" : "line"})`, "stroke-width": t === asks ? 3.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
+        text(name(t), { x: state(t), y: low + 5, "font-size": 15, fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
       ]);
       const answers = written.slice(0, at).flatMap((one, i) => [
-        arrow([state(before ? i : i + 1), low + 13, state(i + 1), foot - 4], i === at - 1),
+        arrow([state(before ? i : i + 1), low + 15, state(i + 1), foot - 4], i === at - 1),
         text(visible(one.text), { x: state(i + 1), y: foot + 14, "font-size": 20, "font-weight": i === at - 1 ? 700 : 400, "data-written": "" }),
       ]);
-      drawing.replaceChildren(...lines, ...read, ...chain, ...states.flat(), ...answers);
+      const context = at ? [text(`c${small(at)}`, { x: state(at) - (before ? 10 : 16), y: low + 36, "font-size": 15, fill: "var(--fig-output)", "font-weight": 700 })] : [];
+      drawing.replaceChildren(...lines, ...read, ...chain, ...states.flat(), ...answers, ...context);
       drawing.setAttribute("viewBox", `0 0 ${WIDE} ${foot + 24}`);
       const said = written.slice(0, at).map((one) => one.text).join("");
       drawing.setAttribute("aria-label", `The text ${shown}; written so far: ${said || "nothing"}. ${at ? `State ${name(asks)} asks.` : ""}`);
