@@ -156,7 +156,7 @@ def _written(form: str, day: date, seed: int) -> dict:
 exercise(
     "recurrent-alignment",
     "alignment_share",
-    reference=share,
+    reference=lambda weights, made: float(share(weights, made)),
     cases=[
         case("the alignment of 3 may 1984", **_written("3 may 1984", date(1984, 5, 3), 1)),
         case("the alignment of 10/21/2007", **_written("5/3/1984", date(2007, 10, 21), 2)),
@@ -168,7 +168,6 @@ exercise(
         case("weights that are all in the right place", weights=torch.eye(4)[[2, 0, 1]], made=((2,), (0,), (1, 3))),
         case("weights that are all in the wrong place", weights=torch.eye(4)[[2, 0, 1]], made=((0, 1), (3,), ())),
     ],
-    promises=[gradient("weights")],
     mistakes=[
         mistake("What was made from nothing counts too. Leave the empty rows of `made` out of the mean.",
                 lambda weights, made: share(weights, made, only=False)),
@@ -208,14 +207,13 @@ _SKIPPED[:, :3] = torch.eye(3) * 0.997 + 0.001
 exercise(
     "recurrent-coverage",
     "coverage_penalty",
-    reference=_covered(),
+    reference=lambda weights: float(_covered()(weights)),
     cases=[
         *(case(f"{m} steps over {n} tokens", weights=_matrix(m, n, m)) for m, n in ((5, 3), (3, 7), (2, 9), (11, 4), (1, 6), (8, 5))),
         case("every token covered exactly once", "Then nothing is left out: the penalty is 0.", weights=torch.eye(4)[[2, 0, 3, 1]]),
         case("every token covered twice", "Looking twice is no better than once: the penalty is 0.", weights=torch.eye(3).repeat(2, 1)),
         case("one token that nobody looked at much", weights=_SKIPPED),
     ],
-    promises=[gradient("weights"), precisions("float64")],
     mistakes=[
         mistake("There is no cap. A token that was looked at twice must not make up for one that was left out: at most 1 counts.",
                 _covered(cap=lambda c: c)),
