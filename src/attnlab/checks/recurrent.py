@@ -85,10 +85,7 @@ def _window(
     def local_weights(scores, p, radius):
         away = torch.arange(first, first + scores.shape[-1], dtype=scores.dtype) - p
         near = (away.abs() < radius if strict else away.abs() <= radius) if inside else away.abs() >= 0
-        if late:
-            weights = scores.softmax(-1) * near
-        else:
-            weights = scores.masked_fill(~near, float("-inf")).softmax(-1)
+        weights = (scores if late else scores.masked_fill(~near, float("-inf"))).softmax(-1) * near
         if bell:
             weights = weights * (-away.square() / (2 * spread(radius) ** 2)).exp()
         return weights / weights.sum(-1, keepdim=True) if again else weights
