@@ -101,7 +101,7 @@ def hugging_face(n: int, device: str) -> Form:
 def our_big_bird(n: int, device: str) -> Form:
     """As many keys as BigBird of transformers sees: three blocks near, two global, three random."""
     ends = [*range(BLOCK), *range(n - BLOCK, n)]
-    return lambda q, k, v: sparse.big_bird(q, k, v, 96, tokens=ends, count=3, block=BLOCK)
+    return lambda q, k, v: sparse.big_bird(q, k, v, 96, global_tokens=ends, n_random=3, block_size=BLOCK)
 
 
 # name -> (how to make it for a length, longest length it is run at)
@@ -116,7 +116,7 @@ CANDIDATES: dict[str, tuple[Callable[[int, str], Form], int]] = {
     "big_bird": (our_big_bird, 16384),
     "transformers BigBird": (hugging_face, 16384),
     "lsh": (
-        lambda n, device: lambda q, k, v: sparse.lsh(q, v, n_hashes=HASHES, chunk=CHUNK, seed=0),
+        lambda n, device: lambda q, k, v: sparse.lsh(q, v, n_hashes=HASHES, block_size=CHUNK, seed=0),
         16384,
     ),
     "reformer-pytorch": (reformer, 16384),

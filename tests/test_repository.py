@@ -129,8 +129,6 @@ def test_no_function_or_class_hides_a_module_of_its_name(name):
     # `import attnlab.x as x` would give the function, and nothing else of the module could be reached.
     package = import_module(name)
     for module in pkgutil.iter_modules(package.__path__, f"{name}."):
-        if module.name == "attnlab.sparse.tiled":  # being renamed
-            continue
         found = getattr(package, module.name.rpartition(".")[2], import_module(module.name))
         assert found is import_module(module.name), f"{found!r} hides the module {module.name}"
 

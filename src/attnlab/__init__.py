@@ -5,17 +5,18 @@ Conventions, the same in every function, chapter and figure:
 - **Rows are tokens.** Shapes are (..., n, d); with heads (batch, heads, n, d_head). A text that writes
   O = V softmax(KᵀQ) stores tokens as columns: its matrices are the transposes of ours.
 - **A mask is boolean and True means "may attend"**, as in `torch.nn.functional.scaled_dot_product_attention`.
-  `torch.nn.MultiheadAttention` means the opposite.
+  `torch.nn.MultiheadAttention` means the opposite. It is (n_q, n_k), or it has every dimension of the scores;
+  a `key_mask` (batch, n_k) says which keys are no padding.
 - **A query with nothing to attend to gets zeros**, never NaN, forward and backward, in every dtype.
 - **Names**: q, k, v; d_model, d_head, n_heads; `scores` before the softmax, `weights` after it; `mask`,
   `bias`.
 
 Floors of the package, each importing only from floors below it (a test reads them here):
 
-- `arguments`, `book`
+- `arguments`, `book`, `precision`
 - `patterns`
 - `masks`, `positions`, `scores`, `cache`
-- `dot_product`
+- `dot_product`, `rolling`
 - `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`
 - `transformer`, `recurrent`
 - `experiments`

@@ -92,11 +92,8 @@ class KVCache:
         Raises:
             ValueError, RuntimeError: as in `append`.
         """
-        if torch.is_grad_enabled() and (k.requires_grad or v.requires_grad):
-            raise RuntimeError("a cache passes back no gradient: decode under torch.no_grad()")
+        self._check(k, v)
         n = k.shape[-2]
-        for name, new, room in (("k", k, self._keys), ("v", v, self._values)):
-            has_shape(name, new, (*room.shape[:2], n, room.shape[3]))
         end = self.length + n
         if end > self.capacity:
             raise ValueError(
@@ -107,9 +104,24 @@ class KVCache:
         self._values[:, :, self.length : end] = v
         return self._keys[:, :, :end], self._values[:, :, :end]
 
+    def select(self, rows: Tensor) -> None:
+        """Go on with some of the sequences, in this order; one may be taken more than once.
+
+        Args:
+            rows: numbers of sequences (batch,).
+        """
+        self._keys, self._values = self._keys[rows], self._values[rows]
+
     def clear(self) -> None:
         """Forget all tokens; the room stays."""
         self.length = 0
+
+    def _check(self, k: Tensor, v: Tensor) -> None:
+        """Refuse what is not kept: gradients, and other shapes."""
+        if torch.is_grad_enabled() and (k.requires_grad or v.requires_grad):
+            raise RuntimeError("a cache passes back no gradient: decode under torch.no_grad()")
+        for name, new, room in (("k", k, self._keys), ("v", v, self._values)):
+            has_shape(name, new, (*room.shape[:2], k.shape[-2], room.shape[3]))
 
 
 def kv_cache_bytes(

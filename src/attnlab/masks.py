@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from attnlab import patterns
 from attnlab.arguments import Device, at_least, has_shape, is_boolean
-from attnlab.patterns import fixed, global_tokens, random_blocks, random_keys, strided  # noqa: F401
 
 
 def causal(n: int, *, device: Device = None) -> Tensor:
@@ -96,12 +96,117 @@ def window(n: int, before: int, after: int | None = None, *, device: Device = No
     >>> window(4, 1).int().tolist()
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
     """
-    after = before if after is None else after
     at_least(1, n=n)
-    at_least(0, before=before, after=after)
-    position = torch.arange(n, device=device)
-    offset = position - position[:, None]  # (n, n): column - row
-    return (offset >= -before) & (offset <= after)
+    return patterns.Window(before, after).dense(n, device=device)
+
+
+def global_tokens(n: int, positions: Tensor | Sequence[int], *, device: Device = None) -> Tensor:
+    """Let a few tokens attend to all and be attended to by all.
+
+    Args:
+        n: sequence length, at least 1.
+        positions: where the global tokens stand, each between 0 and n - 1.
+        device: where the mask is made.
+
+    Returns:
+        Boolean mask (n, n); True in the rows and in the columns of the global tokens.
+
+    Raises:
+        ValueError: n is smaller than 1, or a position lies outside the sequence.
+
+    References:
+        Beltagy et al. 2020, section 3.1 ("global attention").
+
+    >>> global_tokens(3, [0]).int().tolist()
+    [[1, 1, 1], [1, 0, 0], [1, 0, 0]]
+    """
+    at_least(1, n=n)
+    return patterns.GlobalTokens(positions).dense(n, device=device)
+
+
+def random_keys(n: int, n_random: int, *, seed: int, block_size: int = 1, device: Device = None) -> Tensor:
+    """Let each query attend to a few keys drawn at random, the same on every device.
+
+    With `block_size` the draw is made for blocks: the sequence is cut into blocks of so many tokens, and the
+    queries of one block share `n_random` random blocks of keys. That makes random keys fast to fetch.
+
+    Args:
+        n: sequence length, at least 1.
+        n_random: how many different keys (or blocks of keys) each query sees; at most as many as there are.
+        seed: number that fixes the draw.
+        block_size: tokens a block; the last block may be shorter.
+        device: where the mask is made.
+
+    Returns:
+        Boolean mask (n, n); every row is True at `n_random` keys, or `n_random` blocks of keys.
+
+    Raises:
+        ValueError: n or block_size is smaller than 1, or `n_random` is negative or larger than the number of
+            blocks.
+
+    References:
+        Zaheer et al. 2020, section 2 and appendix D (blocks).
+
+    >>> random_keys(4, 2, seed=0).sum(-1).tolist()
+    [2, 2, 2, 2]
+    """
+    at_least(1, n=n)
+    return patterns.RandomBlocks(n_random, block_size, seed).dense(n, device=device)
+
+
+def strided(n: int, stride: int, *, is_causal: bool = True, device: Device = None) -> Tensor:
+    """Let each token attend to its last `stride` neighbours and, beyond them, to every `stride`-th token.
+
+    Args:
+        n: sequence length, at least 1.
+        stride: width of the neighbourhood and step between the far tokens, at least 1; near sqrt(n) it is
+            cheapest.
+        is_causal: False lets each token look ahead in the same way.
+        device: where the mask is made.
+
+    Returns:
+        Boolean mask (n, n); row i is True at columns j <= i with i - j <= stride or (i - j) % stride == 0.
+
+    Raises:
+        ValueError: n or stride is smaller than 1.
+
+    References:
+        Child et al. 2019, section 4.3 ("strided attention").
+
+    >>> strided(6, 2)[5].int().tolist()
+    [0, 1, 0, 1, 1, 1]
+    """
+    at_least(1, n=n)
+    pattern = patterns.Strided(stride)
+    return (pattern & patterns.Causal() if is_causal else pattern).dense(n, device=device)
+
+
+def fixed(n: int, stride: int, summary: int = 1, *, is_causal: bool = True, device: Device = None) -> Tensor:
+    """Cut the sequence into blocks: a token attends to its block and to the last tokens of the others.
+
+    Args:
+        n: sequence length, at least 1.
+        stride: tokens a block, at least 1; near sqrt(n) it is cheapest.
+        summary: how many tokens at the end of each block all may attend to.
+        is_causal: False lets each token look ahead in the same way.
+        device: where the mask is made.
+
+    Returns:
+        Boolean mask (n, n); row i is True at columns j <= i with j // stride == i // stride or
+        j % stride >= stride - summary.
+
+    Raises:
+        ValueError: n or stride is smaller than 1, or `summary` does not lie between 0 and stride.
+
+    References:
+        Child et al. 2019, section 4.3 ("fixed attention").
+
+    >>> fixed(6, 2)[5].int().tolist()
+    [0, 1, 0, 1, 1, 1]
+    """
+    at_least(1, n=n)
+    pattern = patterns.Fixed(stride, summary)
+    return (pattern & patterns.Causal() if is_causal else pattern).dense(n, device=device)
 
 
 def prefix(n: int, length: int | Tensor | Sequence[int], *, device: Device = None) -> Tensor:

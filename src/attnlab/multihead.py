@@ -19,11 +19,10 @@ from attnlab.arguments import (
     has_width,
     row_of_keys,
 )
-from attnlab.cache import KVCache, kv_cache_bytes
+from attnlab.cache import KVCache
 from attnlab.dot_product import grouped_attention
 from attnlab.positions import RotaryPositions
-
-__all__ = ["KVCache", "MultiHeadAttention", "kv_cache_bytes"]
+from attnlab.rolling import RollingCache
 
 Rotation = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 
@@ -38,6 +37,9 @@ class MultiHeadAttention(nn.Module):
 
     With n_kv_heads < n_heads, groups of query heads share keys and values: grouped-query attention, and
     multi-query attention with a single one.
+
+    Runs wherever `attention` does: autocast, `torch.func`, `torch.compile(fullgraph=True)`. With a cache it
+    wants `no_grad` or `inference_mode`, and no `vmap`: a cache is written in place.
 
     Args:
         d_model: width of tokens and output.
@@ -172,21 +174,23 @@ class MultiHeadAttention(nn.Module):
             heads = heads * head_weights[:, None, None]
         out = self.out_proj(heads.transpose(1, 2).flatten(-2))  # (batch, n_q, d_model)
         if cache is not None:
-            cache.length = n_k  # only now, when nothing can fail any more
+            cache.length += n_q  # only now, when nothing can fail any more
         return (out, weights) if need_weights else out
 
-    def new_cache(self, batch: int, capacity: int) -> KVCache:
+    def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> KVCache:
         """Set aside room for the keys and values of a decoding.
 
         Args:
             batch: sequences side by side.
             capacity: tokens there is room for.
+            rolling: let new tokens take the places of the oldest (`RollingCache`).
 
         Returns:
             An empty cache, on the layer's device and in its dtype.
         """
         like = self.k_proj.weight
-        return KVCache(batch, self.n_kv_heads, capacity, self.d_head, device=like.device, dtype=like.dtype)
+        kind = RollingCache if rolling else KVCache
+        return kind(batch, self.n_kv_heads, capacity, self.d_head, device=like.device, dtype=like.dtype)
 
     def grouped(self, n_kv_heads: int) -> MultiHeadAttention:
         """Make a copy in which groups of query heads share one key-value head: the mean of their own.

@@ -1,4 +1,7 @@
-"""Where a token stands. Attention relates a set; these tell it the order."""
+"""Where a token stands. Attention relates a set; these tell it the order.
+
+All of it runs under `torch.func` and `torch.compile(fullgraph=True)`; none keeps a table between calls.
+"""
 
 from __future__ import annotations
 
@@ -324,8 +327,8 @@ def _angles(positions: Tensor, d: int, base: float) -> Tensor:
     """Return positions (..., n) times the d/2 frequencies base^(-2i/d), as (..., n, d/2)."""
     # Apple's GPUs have no float64. Everywhere else the angle of a far position keeps its last digits.
     dtype = torch.float32 if positions.device.type == "mps" else torch.float64
-    exponent = torch.arange(0, d, 2, device=positions.device, dtype=dtype) / d
-    return positions.to(dtype)[..., None] * base**-exponent
+    rates = torch.logspace(0, 2 / d - 1, d // 2, base, dtype=dtype, device=positions.device)
+    return positions.unsqueeze(-1) * rates  # in the dtype of the rates
 
 
 def _turn(
@@ -343,12 +346,12 @@ def _turn(
     # Only the sine and cosine are rounded to the dtype of x. An angle of a few thousand in half precision
     # would lose its last bits, and with them the phase.
     cos, sin = angles.cos().to(like.dtype), angles.sin().to(like.dtype)
-    turned = []
-    for x in vectors:
-        a, b = (x[..., 0::2], x[..., 1::2]) if layout == "interleaved" else x.chunk(2, dim=-1)
-        pair = a * cos - b * sin, a * sin + b * cos
-        turned.append(torch.stack(pair, -1).flatten(-2) if layout == "interleaved" else torch.cat(pair, -1))
-    return tuple(turned)
+    # The width as pairs: (d/2, 2) if neighbours make one, (2, d/2) if halves do. With the pair (a, b) turned
+    # around as (b, a), both a·cos - b·sin and b·cos + a·sin come from one product and one sum.
+    pair, sizes = (-1, (-1, 2)) if layout == "interleaved" else (-2, (2, -1))
+    cos, sin = torch.stack((cos, cos), pair), torch.stack((-sin, sin), pair)
+    pairs = (x.unflatten(-1, sizes) for x in vectors)
+    return tuple(torch.addcmul(x * cos, x.flip(pair), sin).flatten(-2) for x in pairs)
 
 
 def _known(layout: str) -> None:

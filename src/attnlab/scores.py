@@ -1,6 +1,8 @@
 """How relevant is each key to each query, and how scores become weights.
 
-Score functions take queries (..., n_q, d_k) and keys (..., n_k, d_k) and return (..., n_q, n_k).
+Score functions take queries (..., n_q, d_k) and keys (..., n_k, d_k) and return (..., n_q, n_k). All are
+plain tensor operations: they run under autograd to any order, under `torch.func` and, whole, under
+`torch.compile`.
 """
 
 from __future__ import annotations

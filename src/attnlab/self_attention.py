@@ -12,6 +12,8 @@ from attnlab.dot_product import attention
 class SelfAttention(nn.Module):
     """One head: every token asks (query), offers (key) and passes on (value) a linear view of itself.
 
+    Runs wherever `attention` does: autocast, `torch.func`, `torch.compile(fullgraph=True)`.
+
     Args:
         d_model: width of the input.
         d_k: width of queries and keys; free.

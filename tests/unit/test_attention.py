@@ -323,6 +323,35 @@ def test_the_weights_are_not_made_unless_asked_for(monkeypatch):
         attention(q, k, v, need_weights=True)
 
 
+@pytest.mark.filterwarnings("ignore:.*performance drop:UserWarning")  # vmap over a fused kernel is a loop
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("what", ["nothing", "mask", "causal"])
+def test_functional_transforms_and_compilation(what, need_weights):
+    q, k, v = qkv(n_q=7)
+    mask = {"mask": masks.window(7, 1), "causal": masks.causal(7)}.get(what)
+
+    def run(q, k, v, mask=mask):
+        options = {"is_causal": True} if what == "causal" else {"mask": mask}
+        out = attention(q, k, v, **options, need_weights=need_weights)
+        return out[0] if need_weights else out
+
+    def loss(q, k, v):
+        return run(q, k, v).square().sum()
+
+    leaf = q.clone().requires_grad_()
+    (want,) = torch.autograd.grad(loss(leaf, k, v), leaf)
+    assert torch.allclose(torch.func.grad(loss)(q, k, v), want)
+    assert torch.allclose(torch.func.vmap(torch.func.grad(loss))(q, k, v), want)
+    assert torch.allclose(torch.func.vmap(run)(q, k, v), run(q, k, v))
+    torch._dynamo.reset()
+    compiled = torch.compile(run, fullgraph=True, backend="eager")
+    assert torch.allclose(compiled(q, k, v), run(q, k, v))
+    if need_weights:
+        few = tuple(x[:1, 0, :3].clone().requires_grad_() for x in (q, k, v))
+        three = None if mask is None else mask[:3, :3]
+        assert torch.autograd.gradgradcheck(lambda *x: run(*x, three), few)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [

@@ -62,6 +62,13 @@ def test_padding_changes_nothing_in_a_mixer(name):
     assert torch.allclose(out[1, :4], mixer(x, key_mask=mask)[1, :4], atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["FAVOR+", "RFA, gate"])
+def test_a_mixer_saves_the_random_features_it_was_trained_with(name):
+    trained, fresh, x = Mixer(name, 8, seed=0), Mixer(name, 8, seed=1), torch.randn(2, 6, 8)
+    fresh.load_state_dict(trained.state_dict())
+    assert torch.equal(fresh(x), trained(x))
+
+
 def test_keys_of_a_text_differ_and_the_newest_value_is_asked_for():
     draw = torch.Generator().manual_seed(0)
     which, numbers, at = texts(50, 6, asked=2, keys=9, values=5, times=3, draw=draw)

@@ -282,3 +282,17 @@ def test_a_fake_tensor_leaves_nothing_behind(name, how):
         assert torch.autograd.grad(out.sum(), inputs[0])[0].shape == (3, 6, 4)
     with torch.inference_mode():
         assert call(name, how)(*(torch.randn(3, 6, 4) for _ in range(3))).isfinite().all()
+
+
+@pytest.mark.filterwarnings("ignore")  # the compiler's own
+def test_torch_compile_leaves_the_chunked_form_out_and_takes_the_others_whole():
+    leaves = [x.requires_grad_() for x in draw(11, (2, 6, 4), (2, 6, 4), (2, 6, 4))]
+    for form, whole in (("chunked", False), ("recurrent", True)):
+        function = call("elu", {"form": form, "block_size": 4})
+        torch._dynamo.reset()
+        results = []
+        for run in (torch.compile(function, backend="eager", fullgraph=whole), function):
+            out = run(*leaves)
+            results.append([out, *torch.autograd.grad(out.sum(), leaves)])
+        for a, b in zip(*results, strict=True):
+            torch.testing.assert_close(a, b)

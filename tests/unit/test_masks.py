@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from torch.nn.attention.flex_attention import create_mask
 
 from attnlab import masks
+from attnlab.patterns import RandomBlocks
 
 sizes = st.integers(1, 12)
 
@@ -84,9 +85,10 @@ def test_fixed_is_the_own_block_and_the_ends_of_the_others(n, stride, data):
 def test_random_keys_are_whole_blocks_and_as_many_as_asked_for(n, block, data):
     total = -(-n // block)
     count = data.draw(st.integers(0, total))
-    mask = masks.random_keys(n, count, seed=3, block=block)
-    table = masks.random_blocks(n, count, seed=3, block=block)
+    mask = masks.random_keys(n, count, seed=3, block_size=block)
+    table = RandomBlocks(count, block, seed=3).drawn(n)
     assert table.shape == (total, count)
+    assert (table.diff(dim=1) > 0).all()  # ascending, so that keys are read in order
     for i in range(n):
         drawn = set(table[i // block].tolist())
         assert len(drawn) == count
@@ -233,13 +235,13 @@ def test_leaks_says_that_a_row_is_nan():
         (lambda: masks.leaks(lambda x: x[:, 1:], 3, 2), r"return shape \(1, n = 3, ...\), it .*\(1, 2, 2\)"),
         (lambda: masks.causal(0), "n must be at least 1, got 0"),
         (lambda: masks.global_tokens(4, [0, 4]), r"tokens must lie between 0 and n - 1 = 3, got \[0, 4\]"),
-        (lambda: masks.global_tokens(4, [0.5]), "tokens must be a list of positions"),
-        (lambda: masks.random_keys(4, 5, seed=0), "count must be at most 4"),
+        (lambda: masks.global_tokens(4, [0.5]), "positions .* must be a list of whole numbers"),
+        (lambda: masks.random_keys(4, 5, seed=0), "n_random must be at most 4"),
         (
-            lambda: masks.random_keys(5, 3, seed=0, block=3),
-            "count must be at most 2.*blocks of 3 in 5, got 3",
+            lambda: masks.random_keys(5, 3, seed=0, block_size=3),
+            "n_random must be at most 2.*blocks of 3 in 5, got 3",
         ),
-        (lambda: masks.random_keys(4, 1, seed=0, block=0), "block must be at least 1, got 0"),
+        (lambda: masks.random_keys(4, 1, seed=0, block_size=0), "block_size must be at least 1, got 0"),
         (lambda: masks.strided(4, 0), "stride must be at least 1, got 0"),
         (lambda: masks.fixed(4, 2, 3), "summary must lie between 0 and stride = 2, got 3"),
         (lambda: masks.window(4, -1), "before must be at least 0, got -1"),

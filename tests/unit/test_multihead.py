@@ -452,6 +452,48 @@ def test_grouped_attention_takes_a_scale():
         assert torch.allclose(grouped_attention(queries, k, v, scale=0.3), want[0], atol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*performance drop:UserWarning")  # vmap over a fused kernel is a loop
+@pytest.mark.parametrize("rotary", [False, True])
+def test_a_layer_is_compiled_whole_and_differentiated_by_its_parameters(rotary):
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(16, 4, n_kv_heads=2, rotary=rotary).double(), tokens(3, 5, 16).double()
+    parameters = dict(layer.named_parameters())
+
+    def loss(parameters, one):
+        return torch.func.functional_call(layer, parameters, (one[None],), {"is_causal": True}).square().sum()
+
+    each = torch.func.vmap(torch.func.grad(loss), (None, 0))(parameters, x)
+    layer(x, is_causal=True).square().sum().backward()
+    for name, parameter in parameters.items():
+        assert torch.allclose(each[name].sum(0), parameter.grad)
+
+    def decode(x):
+        cache = layer.new_cache(3, 5)
+        return torch.cat([layer(x[:, :3], cache=cache), layer(x[:, 3:4], cache=cache),
+                          layer(x[:, 4:], cache=cache)], 1)  # fmt: skip
+
+    torch._dynamo.reset()
+    want = layer(x, is_causal=True).detach()
+    assert torch.allclose(torch.compile(layer, fullgraph=True, backend="eager")(x, is_causal=True), want)
+    with torch.no_grad():
+        assert torch.allclose(torch.compile(decode, fullgraph=True, backend="eager")(x), want)
+    with torch.inference_mode():
+        assert torch.allclose(decode(x), want)
+
+
+def test_a_layer_round_trips_through_its_state():
+    torch.manual_seed(0)
+    for make in (
+        lambda: SelfAttention(12, 8),
+        lambda: MultiHeadAttention(12, 3, n_kv_heads=1, d_head=4, rotary=True),
+    ):
+        layer, other = make(), make()
+        assert len(layer.state_dict()) == len(list(layer.parameters()))
+        other.load_state_dict(layer.state_dict())
+        assert torch.equal(layer(tokens(2, 5, 12)), other(tokens(2, 5, 12)))
+        assert layer.double()(tokens(2, 5, 12).double()).dtype == torch.float64
+
+
 def test_cache_bytes_count_what_a_cache_holds():
     cache = KVCache(3, 2, 10, 8, dtype=torch.float16)
     held = sum(room.untyped_storage().nbytes() for room in (cache._keys, cache._values))

@@ -12,12 +12,14 @@ MASKED = {  # form with options of its own, and its mask
     "strided": (functools.partial(sparse.strided, stride=4), lambda n: masks.strided(n, 4)),
     "fixed": (functools.partial(sparse.fixed, stride=4), lambda n: masks.fixed(n, 4)),
     "big_bird": (
-        functools.partial(sparse.big_bird, before=2, tokens=[9, 3], count=1, seed=4, block=8),
+        functools.partial(sparse.big_bird, before=2, global_tokens=[9, 3], n_random=1, seed=4, block_size=8),
         lambda n: (
-            masks.window(n, 2) | masks.global_tokens(n, [3, 9]) | masks.random_keys(n, 1, seed=4, block=8)
+            masks.window(n, 2)
+            | masks.global_tokens(n, [3, 9])
+            | masks.random_keys(n, 1, seed=4, block_size=8)
         ),
     ),
-    "tiled": (functools.partial(sparse.tiled, tile=16), lambda n: torch.ones(n, n, dtype=torch.bool)),
+    "tiled": (functools.partial(sparse.tiled, block_size=16), lambda n: torch.ones(n, n, dtype=torch.bool)),
 }
 
 
@@ -38,7 +40,7 @@ def test_the_scale_of_hashing_is_used():
     qk, v = torch.randn(2, 30, 4), torch.randn(2, 30, 3)
     seen = masks.causal(30).fill_diagonal_(False)  # one chunk: every round sees all
     dense = attention(qk[:, 1:], qk / qk.norm(dim=-1, keepdim=True), v, mask=seen[1:], scale=1.7)
-    assert (sparse.lsh(qk, v, n_hashes=2, chunk=30, scale=1.7)[:, 1:] - dense).abs().max() < 1e-5
+    assert (sparse.lsh(qk, v, n_hashes=2, block_size=30, scale=1.7)[:, 1:] - dense).abs().max() < 1e-5
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -64,8 +66,8 @@ def test_what_is_not_said_has_its_stated_value():
         near = masks.window(n, 3)
         for form in (sparse.window, sparse.big_bird):
             assert (form(q, k, v, 3) - attention(q, k, v, mask=near)).abs().max() < 1e-5
-        some = near | masks.random_keys(n, 1, seed=0, block=64)
-        assert (sparse.big_bird(q, k, v, 3, count=1) - attention(q, k, v, mask=some)).abs().max() < 1e-5
+        some = near | masks.random_keys(n, 1, seed=0, block_size=64)
+        assert (sparse.big_bird(q, k, v, 3, n_random=1) - attention(q, k, v, mask=some)).abs().max() < 1e-5
 
 
 @pytest.mark.parametrize(("before", "after"), [(300, 0), (200, 90), (1100, 0)])
@@ -81,6 +83,6 @@ def test_a_window_wider_than_a_tile(before, after):
 def test_the_seed_of_hashing_is_used():
     torch.manual_seed(0)
     qk, v = torch.randn(2, 60, 4), torch.randn(2, 60, 3)
-    given = sparse.lsh(qk, v, n_hashes=2, chunk=8, buckets=sparse.lsh_buckets(qk, 2, 8, seed=3))
-    assert torch.equal(sparse.lsh(qk, v, n_hashes=2, chunk=8, seed=3), given)
-    assert not torch.allclose(sparse.lsh(qk, v, n_hashes=2, chunk=8, seed=0), given)
+    given = sparse.lsh(qk, v, n_hashes=2, block_size=8, buckets=sparse.lsh_buckets(qk, 2, 8, seed=3))
+    assert torch.equal(sparse.lsh(qk, v, n_hashes=2, block_size=8, seed=3), given)
+    assert not torch.allclose(sparse.lsh(qk, v, n_hashes=2, block_size=8, seed=0), given)

@@ -5,6 +5,7 @@ import torch
 
 from attnlab import masks, sparse
 from attnlab.dot_product import attention
+from attnlab.patterns import Causal, GlobalTokens, RandomBlocks, Strided, Window
 from attnlab.sparse import flex
 
 pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile:UserWarning")
@@ -12,10 +13,15 @@ pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without to
 FORMS = {
     "window": lambda *x, **o: sparse.window(*x, 20, 3, **o),
     "causal window": lambda *x, **o: sparse.window(*x, 20, 0, **o),
-    "big_bird": lambda *x, **o: sparse.big_bird(*x, 9, 4, tokens=[0, 77], count=2, block=16, **o),
-    "causal big_bird": lambda *x, **o: sparse.big_bird(
-        *x, 9, tokens=[3], count=1, block=8, seed=4, is_causal=True, **o
+    "big_bird": lambda *x, **o: sparse.big_bird(
+        *x, 9, 4, global_tokens=[0, 77], n_random=2, block_size=16, **o
     ),
+    "causal big_bird": lambda *x, **o: sparse.big_bird(
+        *x, 9, global_tokens=[3], n_random=1, block_size=8, seed=4, is_causal=True, **o
+    ),
+    "strided": lambda *x, **o: sparse.strided(*x, 7, **o),
+    "fixed": lambda *x, **o: sparse.fixed(*x, 8, 2, is_causal=False, **o),
+    "tiled": lambda *x, **o: sparse.tiled(*x, is_causal=True, **o),
 }
 
 
@@ -51,19 +57,26 @@ def test_any_leading_dimensions_and_a_scale():
 class OnGpu:
     """What the choice looks at, of a tensor that this machine may not be able to hold."""
 
-    def __init__(self, d, dtype=torch.float16):
-        self.is_cuda, self.shape, self.dtype = True, (2, 4, 1024, d), dtype
+    def __init__(self, d, dtype=torch.float16, n=1024):
+        self.is_cuda, self.shape, self.dtype, self.device = True, (2, 4, n, d), dtype, "cpu"
 
 
 def test_the_engine_is_chosen_by_device_width_and_dtype():
-    cpu = torch.zeros(1, 64)
-    assert not flex.picks_flex("auto", cpu, cpu)
-    assert flex.picks_flex("flex", cpu, cpu)
-    assert flex.picks_flex("auto", OnGpu(64), OnGpu(64))
-    assert flex.picks_flex("auto", OnGpu(16, torch.float32), OnGpu(64))
-    assert not flex.picks_flex("tiles", OnGpu(64), OnGpu(64))
-    assert not flex.picks_flex("auto", OnGpu(8), OnGpu(64))
-    assert not flex.picks_flex("auto", OnGpu(64), OnGpu(8))
-    assert not flex.picks_flex("auto", OnGpu(64, torch.float64), OnGpu(64))
+    cpu, near = torch.zeros(1, 64), Window(128, 0)
+    assert not flex.picks_flex("auto", cpu, cpu, near)
+    assert flex.picks_flex("flex", cpu, cpu, near)
+    assert flex.picks_flex("auto", OnGpu(64), OnGpu(64), near)
+    assert flex.picks_flex("auto", OnGpu(16, torch.float32), OnGpu(64), near)
+    assert not flex.picks_flex("tiles", OnGpu(64), OnGpu(64), near)
+    assert not flex.picks_flex("auto", OnGpu(8), OnGpu(64), near)
+    assert not flex.picks_flex("auto", OnGpu(64), OnGpu(8), near)
+    assert not flex.picks_flex("auto", OnGpu(64, torch.float64), OnGpu(64), near)
     with pytest.raises(ValueError, match="engine must be auto, tiles, flex; got 'triton'"):
         sparse.window(cpu, cpu, cpu, 1, engine="triton")
+
+
+def test_flex_attention_is_left_alone_where_it_could_skip_little():
+    wide = OnGpu(64, n=8192)
+    for pattern in (Window(128, 0), Window(96) | GlobalTokens([0]) | RandomBlocks(3), Causal()):
+        assert flex.picks_flex("auto", wide, wide, pattern)
+    assert not flex.picks_flex("auto", wide, wide, Strided(90) & Causal())  # touches every block

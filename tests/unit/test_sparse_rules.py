@@ -1,8 +1,9 @@
-"""What training does around the sparse forms: mixed precision, odd buckets, batches that are empty."""
+"""What is done around the sparse forms: mixed precision, odd buckets, empty batches, transforms."""
 
 import pytest
 import torch
 import torch.nn.functional as F
+from torch._subclasses import FakeTensorMode
 
 from attnlab import sparse
 
@@ -10,9 +11,11 @@ FORMS = {
     "window": lambda q, k, v, **o: sparse.window(q, k, v, 30, 2, **o),
     "strided": lambda q, k, v, **o: sparse.strided(q, k, v, 9, **o),
     "fixed": lambda q, k, v, **o: sparse.fixed(q, k, v, 13, 2, **o),
-    "big_bird": lambda q, k, v, **o: sparse.big_bird(q, k, v, 9, tokens=[0], count=1, block=8, **o),
-    "lsh": lambda q, k, v, **o: sparse.lsh(q, v, chunk=16, **o),
-    "tiled": lambda q, k, v, **o: sparse.tiled(q, k, v, tile=32, **o),
+    "big_bird": lambda q, k, v, **o: sparse.big_bird(
+        q, k, v, 9, global_tokens=[0], n_random=1, block_size=8, **o
+    ),
+    "lsh": lambda q, k, v, **o: sparse.lsh(q, v, block_size=16, **o),
+    "tiled": lambda q, k, v, **o: sparse.tiled(q, k, v, block_size=32, **o),
 }
 every_form = pytest.mark.parametrize("name", FORMS)
 
@@ -53,16 +56,85 @@ def test_only_the_order_of_buckets_counts(shown):
     torch.manual_seed(0)
     x, v = torch.randn(2, 3, 40, 4), torch.randn(2, 3, 40, 4)
     few = torch.randint(0, 5, (2, 3, 2, 40))
-    wanted = sparse.lsh(x, v, chunk=8, buckets=few, key_mask=shown)
+    wanted = sparse.lsh(x, v, block_size=8, buckets=few, key_mask=shown)
     for same in (few - 2, few * 10**12 - 2**40, (few + 123).to(torch.uint8), (few + 123).to(torch.int8)):
-        assert torch.equal(sparse.lsh(x, v, chunk=8, buckets=same, key_mask=shown), wanted)
+        assert torch.equal(sparse.lsh(x, v, block_size=8, buckets=same, key_mask=shown), wanted)
 
 
 @every_form
-@pytest.mark.parametrize("batch", [(0,), (0, 3), (2, 0), (0, 0, 1)])
-def test_nothing_in_a_batch_is_nothing_forward_and_backward(name, batch):
-    leaves = [torch.randn(*batch, 20, 4).requires_grad_() for _ in range(3)]
-    out = FORMS[name](*leaves)
-    assert out.shape == (*batch, 20, 4)
+@pytest.mark.parametrize("shape", [(0, 20), (0, 3, 20), (2, 0, 20), (0, 0, 1, 20), (2, 3, 0), (0, 0)])
+def test_what_is_empty_stays_empty_forward_and_backward(name, shape):
+    leaves = [torch.randn(*shape, 4).requires_grad_() for _ in range(3)]
+    shown = torch.ones(shape[0], shape[-1], dtype=torch.bool) if len(shape) > 1 else None
+    out = FORMS[name](*leaves, key_mask=shown)
+    assert out.shape == (*shape, 4)
     grads = torch.autograd.grad(out.sum(), leaves, allow_unused=True)
-    assert all(g.shape == (*batch, 20, 4) for g in grads if g is not None)
+    assert all(g.shape == (*shape, 4) for g in grads if g is not None)
+
+
+def batch(seed=0, n=77):
+    torch.manual_seed(seed)
+    return [torch.randn(2, 3, n, 8).requires_grad_() for _ in range(3)]
+
+
+def slopes(form, q, k, v):
+    return torch.autograd.grad(form(q, k, v).square().sum(), (q, v))
+
+
+@every_form
+def test_fake_tensors_pass_and_leave_nothing_behind(name):
+    n = 79  # a length that no other test has put into the cache
+    with FakeTensorMode():
+        leaves = [torch.empty(2, 3, n, 8).requires_grad_() for _ in range(3)]
+        out = FORMS[name](*leaves)
+        assert out.shape == (2, 3, n, 8)
+        assert torch.autograd.grad(out.sum(), leaves[2])[0].shape == (2, 3, n, 8)
+    q, k, v = batch(n=n)
+    assert FORMS[name](q, k, v).isfinite().all()
+
+
+@every_form
+def test_what_inference_makes_serves_training_too(name):
+    q, k, v = batch(n=83)
+    with torch.inference_mode():
+        want = FORMS[name](q, k, v).clone()
+    out = FORMS[name](q, k, v)
+    assert torch.equal(out.detach(), want)
+    out.sum().backward()
+
+
+@every_form
+def test_functional_derivatives_and_vmap(name):
+    form, leaves = FORMS[name], batch()
+    q, k, v = (x.detach() for x in leaves)
+    want, wanted = form(q, k, v), slopes(form, *leaves)
+    slope = torch.func.grad(lambda q, v: form(q, k, v).square().sum(), argnums=(0, 1))
+    for got, by_hand in zip(slope(q, v), wanted, strict=True):
+        assert (got - by_hand).abs().max() < 1e-5
+    assert (torch.func.vmap(form)(q, k, v) - want).abs().max() < 1e-6
+    turned = torch.func.vmap(form, in_dims=(1, 1, 1), out_dims=1)(q, k, v)
+    assert (turned - want).abs().max() < 1e-6
+    one = torch.func.vmap(form, in_dims=(None, None, 0))(q[0], k[0], v)
+    assert (one[1] - form(q[0], k[0], v[1])).abs().max() < 1e-6
+    mapped = torch.func.vmap(torch.func.grad(lambda q, k, v: form(q, k, v).square().sum()))(q, k, v)
+    assert (mapped - wanted[0]).abs().max() < 1e-5
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf:UserWarning")
+@pytest.mark.parametrize("name", ["big_bird", "lsh"])
+def test_under_compile_the_tiles_run_as_they_are(name):
+    leaves = batch()
+    compiled = torch.compile(lambda *x: 2 * FORMS[name](*x), backend="eager")
+    assert torch.equal(compiled(*leaves), 2 * FORMS[name](*leaves))
+    for got, want in zip(slopes(compiled, *leaves), slopes(FORMS[name], *leaves), strict=True):
+        assert torch.equal(got, 4 * want)
+
+
+def test_a_key_mask_can_be_mapped_over():
+    q, k, v = (x.detach() for x in batch())
+    shown = torch.arange(77) < torch.tensor([40, 77])[:, None]
+    mapped = torch.func.vmap(
+        lambda q, k, v, m: sparse.window(q[None], k[None], v[None], 9, key_mask=m[None])[0]
+    )
+    want = sparse.window(q, k, v, 9, key_mask=shown)
+    assert (mapped(q, k, v, shown) - want).abs().max() < 1e-6

@@ -1,14 +1,11 @@
 """Dense attention by tiles: what only shows when a row has several tiles, and small ones."""
 
-import sys
-
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from attnlab import attention, sparse
-from attnlab.sparse.tiled import _layers
 
 
 def leaves(n, d=3, d_v=2):
@@ -29,7 +26,7 @@ def assert_agree(ours, dense, inputs, tolerance=1e-5):
 def test_small_tiles(tile, is_causal):
     for n in (1, 2, 7, 16):
         q, k, v = leaves(n)
-        ours = sparse.tiled(q, k, v, tile=tile, is_causal=is_causal)
+        ours = sparse.tiled(q, k, v, block_size=tile, is_causal=is_causal)
         assert_agree(ours, attention(q, k, v, is_causal=is_causal), (q, k, v))
 
 
@@ -43,7 +40,7 @@ def test_scores_of_ten_thousand_in_every_order_of_the_tiles(tile, order):
     q, v = torch.ones(1, 20, 1).requires_grad_(), torch.randn(1, 20, 2).requires_grad_()
     k = size[None, :, None].clone().requires_grad_()
     dense = attention(q.double(), k.double(), v.double())
-    ours = sparse.tiled(q, k, v, tile=tile)
+    ours = sparse.tiled(q, k, v, block_size=tile)
     assert ours.isfinite().all()
     assert (ours - dense).abs().max() < 1e-5
     got, want = (torch.autograd.grad(out.sum(), (k, v)) for out in (ours, dense))
@@ -53,7 +50,7 @@ def test_scores_of_ten_thousand_in_every_order_of_the_tiles(tile, order):
 
 def test_the_scale_that_is_given_is_used_and_nothing_is_hidden_unless_asked():
     q, k, v = leaves(40)
-    assert_agree(sparse.tiled(q, k, v, tile=16, scale=0.1), attention(q, k, v, scale=0.1), (q, k, v))
+    assert_agree(sparse.tiled(q, k, v, block_size=16, scale=0.1), attention(q, k, v, scale=0.1), (q, k, v))
     assert_agree(sparse.tiled(q, k, v), attention(q, k, v), (q, k, v))
 
 
@@ -73,21 +70,10 @@ class Largest(TorchDispatchMode):
         return out
 
 
-@pytest.mark.parametrize(("n", "options"), [(256, {"tile": 16}), (512, {"tile": 64}), (1024, {})])
+@pytest.mark.parametrize(("n", "options"), [(256, {"block_size": 16}), (512, {"block_size": 64}), (1024, {})])
 def test_no_matrix_of_scores_is_ever_made_forward_or_backward(n, options):
     q, k, v = (x[:1] for x in leaves(n))
     q, k, v = (x.detach().clone().requires_grad_() for x in (q, k, v))
     with Largest() as seen:
         sparse.tiled(q, k, v, **options).sum().backward()
     assert seen.numbers < n * n / 4
-
-
-def test_tiles_are_kept_for_each_device_and_asked_for_where_the_queries_are(monkeypatch):
-    kept = {device: _layers(64, 16, True, device)[0].tiles[0].bias.device.type for device in ("cpu", "meta")}
-    assert kept == {"cpu": "cpu", "meta": "meta"}
-    asked = []
-    monkeypatch.setattr(sys.modules["attnlab.sparse.tiled"], "_layers", lambda *given: asked.append(given))
-    monkeypatch.setattr(sys.modules["attnlab.sparse.tiled"], "along", lambda *_, **__: [None])
-    x = torch.empty(1, 5, 2, device="meta")
-    sparse.tiled(x, x, x, tile=2, is_causal=True)
-    assert asked == [(5, 2, True, "meta")]

@@ -62,13 +62,21 @@ def form(
         phi = PositiveFeatures.draw(d, m, generator=draw)
     if name == "RFA, gate":  # each row of its matrix is two features, a sine and a cosine
         phi = FourierFeatures.draw(d, m // 2, sigma=0.5, generator=draw)
-    gated = name == "RFA, gate"
+    return _Kernel(phi, gated=name == "RFA, gate", is_causal=is_causal)
 
-    def linear(q: Tensor, k: Tensor, v: Tensor, rate: Tensor, mask: Tensor | None) -> Tensor:
-        gate = rate if gated else None
-        return linear_attention(q, k, v, features=phi, gate=gate, mask=mask, is_causal=is_causal)
 
-    return linear
+class _Kernel(nn.Module):
+    """Linear attention as a module, so that a layer that holds it saves its random features."""
+
+    def __init__(self, features: Callable[[Tensor], Tensor], *, gated: bool, is_causal: bool) -> None:
+        super().__init__()
+        self.features, self.gated, self.is_causal = features, gated, is_causal
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, rate: Tensor, mask: Tensor | None) -> Tensor:
+        gate = rate if self.gated else None
+        return linear_attention(
+            q, k, v, features=self.features, gate=gate, mask=mask, is_causal=self.is_causal
+        )
 
 
 def _unit(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:

@@ -13,7 +13,12 @@ time, and `chunked`, matrix products within a chunk and the recurrence between c
 
 Each causal function takes the state of the text before (`initial_state=`) and returns the one after it
 (`return_state=True`), the same that its step takes and returns: a text can be read in pieces and continued
-token by token. States and sums are kept in float32 at least, whatever the inputs; autocast changes nothing.
+token by token. States and sums are kept in float32 at least, whatever the inputs; autocast changes nothing
+(but Linformer's products, which are attention's).
+
+All forms take empty dimensions, fake tensors and the transformations of `torch.func`. `torch.compile` runs
+the chunked form outside its graph (so not with `fullgraph=True`), and takes all others whole. All but the
+chunked form have a second derivative, and that one has it within `torch.func`.
 
 >>> import torch
 >>> q, k, v = torch.randn(3, 2, 100, 8)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, scan, without_autocast
+from attnlab.linear.chunks import ChunkRule, scan
 from attnlab.linear.inputs import (
     check_form,
     hide,
@@ -18,6 +18,7 @@ from attnlab.linear.inputs import (
     token_by_token,
     working,
 )
+from attnlab.precision import without_autocast
 
 
 def delta_rule(
@@ -44,7 +45,8 @@ def delta_rule(
         beta: rates β (..., n, 1), from 0 to 1.
         mask: boolean, broadcastable to (..., 1, n), True = may be attended to. A hidden token leaves the
             state as it is.
-        form: "chunked", or "recurrent": one token at a time.
+        form: "chunked", which `torch.compile` leaves out of its graph, or "recurrent": one token at a time,
+            which it compiles, and which alone has a second derivative outside `torch.func`.
         block_size: tokens in a chunk. It changes the time, not the result.
         initial_state: the state (..., d_k, d_v) that an earlier call returned for the text before this one.
         return_state: return the state after the last token as well, for the next call or for `delta_step`.

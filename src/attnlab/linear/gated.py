@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, exact, fade, scan, without_autocast
+from attnlab.linear.chunks import ChunkRule, exact, fade, scan
 from attnlab.linear.inputs import (
     check_form,
     hide,
@@ -18,6 +18,7 @@ from attnlab.linear.inputs import (
     token_by_token,
     working,
 )
+from attnlab.precision import without_autocast
 
 LEAST = -1e4
 """Stands for any lower logarithm of a decay: exp(-10000) is 0 in every dtype, and infinity breaks sums."""
@@ -48,7 +49,8 @@ def gated_linear_attention(
         log_decay: log α (..., n, d_k) or (..., n, 1), at most 0.
         mask: boolean, broadcastable to (..., 1, n), True = may be attended to. A hidden token leaves the
             state as it is: it neither writes nor lets anything fade.
-        form: "chunked", or "recurrent": one token at a time.
+        form: "chunked", which `torch.compile` leaves out of its graph, or "recurrent": one token at a time,
+            which it compiles, and which alone has a second derivative outside `torch.func`.
         block_size: tokens in a chunk. It changes the time, not the result.
         initial_state: the state (..., d_k, d_v) that an earlier call returned for the text before this one.
         return_state: return the state after the last token as well, for the next call or for `gated_step`.

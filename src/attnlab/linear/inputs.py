@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnlab.arguments import check_mask, has_shape, is_boolean
 from attnlab.dot_product import _scores_shape
-from attnlab.linear.chunks import working_dtype
+from attnlab.precision import working_dtype
 
 
 def together(

@@ -19,17 +19,8 @@ from torch import Tensor
 from torch._subclasses import FakeTensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import (
-    ChunkRule,
-    Pieces,
-    State,
-    exact,
-    fade,
-    scan,
-    transformed,
-    without_autocast,
-    working_dtype,
-)
+from attnlab.linear.chunks import ChunkRule, Pieces, State, exact, fade, scan, transformed
+from attnlab.precision import without_autocast, working_dtype
 
 LOWEST = -1e30
 """Stands for log 0. Minus infinity would do, were its difference with itself not NaN."""

@@ -8,10 +8,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attnlab.linear.chunks import exact, fade, without_autocast, working_dtype
+from attnlab.linear.chunks import exact, fade
 from attnlab.linear.features import elu_plus_one
 from attnlab.linear.inputs import check_form, hide, per_token, together, token_by_token, working
 from attnlab.linear.kernel import LOWEST, LinearState, divisor, empty_state, fitting, kernel_scan, scaled
+from attnlab.precision import without_autocast, working_dtype
 
 Features = Callable[[Tensor], Tensor]
 
@@ -51,7 +52,8 @@ def linear_attention(
         is_causal: hide later keys from every query; needs n_q == n_k.
         form: "chunked" costs n steps in the length, forward and backward; "recurrent" (causal) is the same
             recurrence one token at a time; "parallel" makes the (n_q, n_k) weights, the definition to compare
-            with.
+            with. `torch.compile` leaves the chunked form out of its graph, and outside `torch.func` only the
+            other two have a second derivative.
         block_size: tokens in a chunk; 128 where causal, else 256, unless given. It changes the time, not the
             result.
         initial_state: the state that an earlier call returned for the text before this one; causal only.

@@ -1,12 +1,17 @@
-"""The one loop under all patterns: attention over a list of tiles, merged by their log-sum-exp.
+"""The one loop under all patterns: attention over a plan of tiles, merged by their log-sum-exp.
 
-A pattern is a list of tiles: rectangles of the score matrix. A query finds three things in a tile: the
-largest score m, the sum of exponentials l = sum exp(s - m), and the mean of the values o. Two finds merge:
+A plan is a list of tiles: rectangles of the score matrix. A query finds three things in a tile: the largest
+score `row_max`, the sum of the exponentials `row_sum` = sum exp(score - row_max), and the mean of the values.
+Two finds merge:
 
-    m = max(m1, m2),   l = l1 exp(m1 - m) + l2 exp(m2 - m),   o = (l1 exp(m1 - m) o1 + l2 exp(m2 - m) o2) / l
+    row_max = max(row_max1, row_max2)
+    share1, share2 = row_sum1 exp(row_max1 - row_max), row_sum2 exp(row_max2 - row_max)
+    row_sum = share1 + share2
+    mean = (share1 mean1 + share2 mean2) / row_sum
 
-so the tiles may come in any order, and no row of weights is ever whole. The backward pass keeps only o, m and
-l of each query, and computes each tile's weights again: memory stays linear in both directions.
+so the tiles may come in any order, and no row of weights is ever whole. The backward pass keeps only the mean
+and the two running numbers of each query, and computes each tile's weights again: memory stays linear in both
+directions. All running numbers are float32 at least, under autocast too.
 
 References: Milakov and Gimelshein 2018, section 3 (merging); Dao et al. 2022, algorithms 1 and 4 (backward).
 """
@@ -14,13 +19,16 @@ References: Milakov and Gimelshein 2018, section 3 (merging); Dao et al. 2022, a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 
-from attnlab.arguments import no_second_derivative
-from attnlab.sparse.tiles import HIDDEN, Layer, Step, portions
+from attnlab.patterns.plan import Plan
+from attnlab.patterns.tiles import HIDDEN, Tiles
+from attnlab.precision import without_autocast, working_dtype
+from attnlab.sparse.portions import Portion, shared_out
 
 LOG2E = math.log2(math.e)
 FUSED = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
@@ -28,151 +36,209 @@ LARGE = 128.0
 """A sum's logarithm beyond this is rounded to 1e-5 or worse, and the weights exp(score - log) with it."""
 
 
-def attend(
+def run(
     q: Tensor,
     k: Tensor,
     v: Tensor,
-    layers: list[Layer],
+    plan: Plan | None,
     *,
-    backward: list[Layer] | None = None,
     key_bias: Tensor | None = None,
+    orders: Tensor | None = None,
     scale: float | None = None,
-    fused: bool = True,
 ) -> tuple[Tensor, Tensor]:
-    """Attend along the tiles of all layers together.
+    """Attend along the tiles of a plan.
 
     Args:
-        q: queries (heads, n_q, d_k).
-        k: keys (heads, n_k, d_k).
-        v: values (heads, n_k, d_v).
-        layers: the first must hold every query exactly once, and so must any with an order. A pair that is
-            visible in two tiles counts twice.
-        backward: the same pairs in other tiles, for the backward pass. The first layer must hold every key
-            exactly once: then their gradients are stored and not added up.
-        key_bias: (heads, n_k), 0 for a key that may be attended to and `HIDDEN` for one that may not.
+        q: queries (heads, n, d_k).
+        k: keys (heads, n, d_k).
+        v: values (heads, n, d_v).
+        plan: a pair that is visible in two of its tiles counts twice. None for an empty sequence.
+        key_bias: (heads, n), 0 for a key that may be attended to and `HIDDEN` for one that may not.
+        orders: (heads, rounds, n), permutations of the tokens. The plan is run once for each round, on the
+            tokens in that order; a pair counts as often as it is seen. All tiles must then be fresh.
         scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
-        fused: on a CPU, let torch's fused kernel attend within the tiles of the forward pass, which is faster
-            than tensor code. It is not used where scores are so large that its answer has lost digits.
 
     Returns:
-        Output (heads, n_q, d_v), and which queries see no key, (heads, n_q, 1): their output is zeros. The
-        output can be differentiated once.
+        Output (heads, n, d_v), and which queries see no key, (heads, n, 1): their output is zeros. The output
+        can be differentiated once.
     """
+    if q.shape[:-1].numel() == 0:  # an empty output, whose gradients are empty too
+        out = v + 0 * (q.sum(-1, keepdim=True) + k.sum(-1, keepdim=True))
+        return out.to(v.dtype), torch.zeros(*q.shape[:-1], 1, dtype=torch.bool, device=q.device)
+    if isinstance(q, FakeTensor):
+        plan = plan.with_tensors(q.fake_mode.from_tensor)
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     key_bias = None if key_bias is None else key_bias[..., None]
+    mean, row_max, _ = _Run.apply(q, k, v, key_bias, orders, plan, scale)
+    return mean.to(v.dtype), row_max < HIDDEN / 2
+
+
+class _Run(torch.autograd.Function):
+    """Attention over a plan. Both directions are functions of their own, so that both can be mapped."""
+
+    @staticmethod
+    def forward(q, k, v, key_bias, orders, plan, scale):
+        with without_autocast(q):  # the dtypes are chosen here
+            some = q, k, v, key_bias, orders, plan, scale
+            mean, row_max, row_sum = _forward(*some, find := _way(q, k, v))
+            empty = row_max < HIDDEN / 2
+            if find is _find_fused and ((row_max.abs() > LARGE) & ~empty).any():
+                mean, row_max, row_sum = _forward(*some, _find)
+            if plan.may_be_empty or key_bias is not None:
+                # A query that saw hidden keys only holds a mean of what it may not see; nothing flows back.
+                mean.masked_fill_(empty, 0.0)
+                row_max.clamp_(min=HIDDEN)  # of a query in no tile it is lower
+                row_sum.masked_fill_(empty, math.inf)
+        return mean, row_max, row_sum
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        *tensors, ctx.plan, ctx.scale = inputs
+        ctx.mark_non_differentiable(*output[1:])
+        ctx.save_for_backward(*tensors, *output)
+
+    @staticmethod
+    def backward(ctx, grad, *_):
+        grads = _PullBack.apply(grad, *ctx.saved_tensors, ctx.plan, ctx.scale)
+        return *grads, None, None, None, None
+
+    @staticmethod
+    def vmap(info, in_dims, *inputs):
+        return _as_heads(_Run, info.batch_size, in_dims, inputs)
+
+
+class _PullBack(torch.autograd.Function):
+    """The gradients of `_Run`, which have no derivative."""
+
+    @staticmethod
+    def forward(grad, q, k, v, key_bias, orders, mean, row_max, row_sum, plan, scale):
+        with without_autocast(q):
+            return _backward(grad, q, k, v, key_bias, orders, mean, row_max, row_sum, plan, scale)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, *_):
+        raise RuntimeError(
+            "sparse attention has no second derivative; "
+            "attention(q, k, v, mask=pattern.dense(n), need_weights=True) has one"
+        )
+
+    @staticmethod
+    def vmap(info, in_dims, *inputs):
+        return _as_heads(_PullBack, info.batch_size, in_dims, inputs)
+
+
+def _as_heads(function, size: int, in_dims, inputs):
+    """Apply a function of (heads, ...) to a batch of inputs: what is mapped over becomes more heads."""
+
+    def folded(x, dim):
+        if not isinstance(x, Tensor):
+            return x
+        x = x.expand(size, *x.shape) if dim is None else x.movedim(dim, 0)
+        return x.flatten(0, 1)
+
+    out = function.apply(*(folded(x, dim) for x, dim in zip(inputs, in_dims, strict=True)))
+    return tuple(x.unflatten(0, (size, -1)) for x in out), (0,) * len(out)
+
+
+def _way(q: Tensor, k: Tensor, v: Tensor) -> Callable:
+    """Choose torch's fused kernel within tiles, where there is one that takes these inputs.
+
+    It is not trusted where scores are so large that its answer has lost digits.
+    """
     rows = all(x.stride(-1) == 1 for x in (q, k, v))  # the kernel reads numbers that lie side by side
-    fits = q.is_cpu and rows and q.dtype == exact_dtype(q) and q.shape[-1] == v.shape[-1]
-    find = _find_fused if fused and fits else _find
-    if q.shape[:-1].numel() == 0:  # nothing to attend: any shape that is empty, and gradients that are
-        nothing = v + 0 * (q.sum(-1, keepdim=True) + k.sum(-1, keepdim=True))
-        return nothing, nothing.new_zeros(*q.shape[:-1], 1, dtype=torch.bool)
-    return _Attend.apply(q, k, v, key_bias, layers, backward, scale, find)
+    alike = q.dtype == k.dtype == v.dtype == working_dtype(q.dtype) and q.shape[-1] == v.shape[-1]
+    return _find_fused if q.is_cpu and rows and alike and not isinstance(q, FakeTensor) else _find
 
 
-class _Attend(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, q, k, v, key_bias, layers, backward, scale, find):
-        with torch.autocast(q.device.type, enabled=False):  # the dtypes are chosen here
-            out, top, total = _forward(q, k, v, key_bias, layers, scale, find)
-            empty = top < HIDDEN / 2
-            if find is _find_fused and ((top.abs() > LARGE) & ~empty).any():
-                out, top, total = _forward(q, k, v, key_bias, layers, scale, _find)
-        # A query that saw hidden keys only holds a mean of what it may not see, and passes back nothing.
-        if empty.any():
-            out.masked_fill_(empty, 0.0)
-            total.masked_fill_(empty, math.inf)
-        ctx.mark_non_differentiable(empty)
-        ctx.save_for_backward(q, k, v, out, top, total, key_bias)
-        ctx.layers, ctx.stored, ctx.scale = backward or layers, backward is not None, scale
-        return out.to(v.dtype), empty
-
-    @staticmethod
-    def backward(ctx, grad, _):
-        no_second_derivative("sparse attention", "attention(q, k, v, mask=..., need_weights=True)")
-        with torch.autocast(grad.device.type, enabled=False):
-            return _Attend.pull_back(ctx, grad)
-
-    @staticmethod
-    def pull_back(ctx, grad):
-        q, k, v, out, top, total, key_bias = ctx.saved_tensors
-        exact, scale, layers = top.dtype, ctx.scale, ctx.layers
-        make = torch.empty_like if ctx.stored else torch.zeros_like
-        sums = torch.zeros_like(q, dtype=exact), make(k, dtype=exact), make(v, dtype=exact)
-        # dS = P * (dP - rowsum(dO * O)) is the Jacobian of the softmax, without its matrix. P is
-        # exp(S - top) / total; the division is done on dO where that is smaller.
-        inner = torch.stack([(g * o).sum(-1, keepdim=True) for g, o in zip(grad, out, strict=True)])
-        for layer in layers:
-            fresh = ctx.stored and layer is layers[0]
-            for some, steps in portions(layer, q.shape[0], _at_once(layer, q, _find)):
-                order = steps[0].order
-                given = (q, k, v, key_bias, grad, inner, top, total)
-                q_, k_, v_, hidden, *of_queries = (_arranged(x, some, order) for x in given)
-                dq, dk, dv = (x[some] if order is None else torch.zeros_like(x[some]) for x in sums)
-                for step in steps:
-                    rows, columns, first = step.tiles.queries, step.tiles.keys, step.first
-                    qs, g, row, most, parts = (step.queries(x).to(exact) for x in (q_, *of_queries))
-                    ks, vs = step.keys(k_).to(exact) * scale, step.keys(v_).to(exact)
-                    p = _scores(step, qs, ks, hidden).sub_(most).mul_(LOG2E).exp2_()
-                    if p.shape[2] < g.shape[2]:
-                        p.div_(parts)
-                    else:
-                        g, row = g / parts, row / parts
-                    columns.add(dv, torch.bmm(p.transpose(1, 2), g), first, 1.0, fresh)
-                    ds = torch.bmm(g, vs.transpose(1, 2)).sub_(row).mul_(p)
-                    rows.add(dq, torch.bmm(ds, ks), first, 1.0, False)
-                    columns.add(dk, torch.bmm(ds.transpose(1, 2), qs), first, scale, fresh)
-                if order is not None:
-                    for whole, part in zip(sums, (dq, dk, dv), strict=True):
-                        whole[some].add_(_restored(part, order))
-        dq, dk, dv = sums
-        return dq.to(q.dtype), dk.to(k.dtype), dv.to(v.dtype), None, None, None, None, None
-
-
-def _forward(q, k, v, key_bias, layers, scale, find) -> tuple[Tensor, Tensor, Tensor]:
-    """Return of each query: the mean of the values, the largest score m, and sum exp(score - m)."""
-    made = [torch.empty(*q.shape[:2], d, device=q.device, dtype=exact_dtype(q)) for d in (v.shape[2], 1, 1)]
-    for layer in layers:
-        for some, steps in portions(layer, q.shape[0], _at_once(layer, q, find)):
-            order, first = steps[0].order, layer is layers[0]
-            given = [_arranged(x, some, order) for x in (q, k, v, key_bias)]
-            places = [x[some] if order is None else torch.empty_like(x[some]) for x in made]
-            for step in steps:
-                rows = [step.tiles.queries.view(x, step.first, step.count) for x in places]
-                (_store if first or order is not None else _merge)(*find(step, *given, scale), *rows)
-            if order is not None:
-                mean, *norm = (_restored(x, order) for x in places)
-                (_store if first else _merge)(mean, *norm, *(x[some] for x in made))
+def _forward(q, k, v, key_bias, orders, plan, scale, find) -> tuple[Tensor, Tensor, Tensor]:
+    """Return of each query the mean of the values, the largest score and the sum of exponentials."""
+    like = {"device": q.device, "dtype": working_dtype(q.dtype)}
+    made = [torch.empty(*q.shape[:2], d, **like) for d in (v.shape[2], 1, 1)]
+    if plan.blank_queries:
+        for x, start in zip(made, (0.0, 4 * HIDDEN, 0.0), strict=True):
+            x.fill_(start)
+    for turn, order in enumerate([None] if orders is None else orders.unbind(1)):
+        for some, portions in shared_out(plan.forward, len(q), _at_once(plan.forward, q, find), order):
+            own = portions[0].order
+            given = [_arranged(x, some, own) for x in (q, k, v, key_bias)]
+            places = [x[some] if own is None else torch.empty_like(x[some]) for x in made]
+            for portion in portions:
+                tiles, which = portion.tiles, (portion.first, portion.count)
+                rows = [tiles.queries.view(x, *which) for x in places]
+                (_store if tiles.fresh else _merge)(*find(portion, *given, scale), *rows)
+                for x, part in zip(places, rows, strict=True):
+                    tiles.queries.put(x, part, *which)
+            if own is not None:
+                (_merge if turn else _store)(*(_restored(x, own) for x in places), *(x[some] for x in made))
     return tuple(made)
 
 
-def _at_once(layer: Layer, x: Tensor, find: Callable) -> int:
+def _backward(grad, q, k, v, key_bias, orders, mean, row_max, row_sum, plan, scale) -> tuple[Tensor, ...]:
+    """Return the gradients of q, k and v."""
+    exact, stored = row_max.dtype, orders is None and not plan.blank_keys
+    make = torch.empty_like if stored else torch.zeros_like
+    sums = torch.zeros_like(q, dtype=exact), make(k, dtype=exact), make(v, dtype=exact)
+    # dS = P * (dP - rowsum(dO * O)) is the Jacobian of the softmax, without its matrix. P is
+    # exp(S - row_max) / row_sum; the division is done on dO where that is smaller.
+    inner = torch.stack([(g * o).sum(-1, keepdim=True) for g, o in zip(grad, mean, strict=True)])
+    for order in [None] if orders is None else orders.unbind(1):
+        for some, portions in shared_out(plan.backward, len(q), _at_once(plan.backward, q, _find), order):
+            own = portions[0].order
+            given = (q, k, v, key_bias, grad, inner, row_max, row_sum)
+            q_, k_, v_, hidden, *of_queries = (_arranged(x, some, own) for x in given)
+            dq, dk, dv = (x[some] if own is None else torch.zeros_like(x[some]) for x in sums)
+            for portion in portions:
+                rows, columns, first = portion.tiles.queries, portion.tiles.keys, portion.first
+                fresh = portion.tiles.fresh and own is None
+                qs, g, row, most, parts = (portion.queries(x).to(exact) for x in (q_, *of_queries))
+                ks, vs = portion.keys(k_).to(exact) * scale, portion.keys(v_).to(exact)
+                p = _scores(portion, qs, ks, hidden).sub_(most).mul_(LOG2E).exp2_()
+                if p.shape[2] < g.shape[2]:
+                    p.div_(parts)
+                else:
+                    g, row = g / parts, row / parts
+                columns.add(dv, torch.bmm(p.transpose(1, 2), g), first, 1.0, fresh)
+                ds = torch.bmm(g, vs.transpose(1, 2)).sub_(row).mul_(p)
+                rows.add(dq, torch.bmm(ds, ks), first, 1.0, False)
+                columns.add(dk, torch.bmm(ds.transpose(1, 2), qs), first, scale, fresh)
+            if own is not None:
+                for whole, part in zip(sums, (dq, dk, dv), strict=True):
+                    whole[some].add_(_restored(part, own))
+    return tuple(d.to(x.dtype) for d, x in zip(sums, (q, k, v), strict=True))
+
+
+def _at_once(tiles: Sequence[Tiles], x: Tensor, find: Callable) -> int:
     """Say how many scores to compute at once: where they or their bias are written down, a cache's fill."""
     if x.is_cuda:
         return 2**26
-    written = find is _find or any(callable(kind.bias) for kind in layer.tiles)
+    written = find is _find or any(callable(one.bias) for one in tiles)
     return 2**18 if written else 2**22
 
 
-def _find(step, q, k, v, key_bias, scale) -> tuple[Tensor, Tensor, Tensor]:
+def _find(portion: Portion, q, k, v, key_bias, scale) -> tuple[Tensor, Tensor, Tensor]:
     """Attend within tiles in plain tensor code: mean of the values, largest score, sum of exponentials."""
-    exact = exact_dtype(q)
-    s = _scores(step, step.queries(q).to(exact) * scale, step.keys(k).to(exact), key_bias)
-    most = s.amax(-1, keepdim=True)
+    exact = working_dtype(q.dtype)
+    s = _scores(portion, portion.queries(q).to(exact) * scale, portion.keys(k).to(exact), key_bias)
+    row_max = s.amax(-1, keepdim=True)
     # exp2 after a factor, because exp takes twenty times as long on hidden scores.
-    weights = s.sub_(most).mul_(LOG2E).exp2_()
-    parts = weights.sum(-1, keepdim=True)
-    mean = torch.bmm(weights, step.keys(v).to(exact)).div_(parts)
-    return tuple(x.unflatten(0, (-1, step.count)) for x in (mean, most, parts))
+    weights = s.sub_(row_max).mul_(LOG2E).exp2_()
+    row_sum = weights.sum(-1, keepdim=True)
+    mean = torch.bmm(weights, portion.keys(v).to(exact)).div_(row_sum)
+    return tuple(x.unflatten(0, (-1, portion.count)) for x in (mean, row_max, row_sum))
 
 
-def _find_fused(step, q, k, v, key_bias, scale) -> tuple[Tensor, Tensor, Tensor]:
+def _find_fused(portion: Portion, q, k, v, key_bias, scale) -> tuple[Tensor, Tensor, Tensor]:
     """Attend within tiles by the kernel under `F.scaled_dot_product_attention`, which writes no scores down.
 
-    Of a query's scores it returns the log of the sum of their exponentials, which is m + log l in one.
+    Of a query's scores it returns the log of the sum of their exponentials, row_max + log row_sum in one.
     """
-    tiles, some = step.tiles, (step.first, step.count)
+    tiles, some = portion.tiles, (portion.first, portion.count)
     q, k, v = tiles.queries.view(q, *some), tiles.keys.view(k, *some), tiles.keys.view(v, *some)
-    bias = step.bias()
+    bias = portion.bias()
     if key_bias is not None:
         hidden = tiles.keys.view(key_bias, *some).transpose(2, 3)
         bias = hidden if bias is None else bias + hidden
@@ -182,40 +248,35 @@ def _find_fused(step, q, k, v, key_bias, scale) -> tuple[Tensor, Tensor, Tensor]
     return mean, norm[..., None], torch.ones_like(norm)[..., None]
 
 
-def exact_dtype(x: Tensor) -> torch.dtype:
-    """Name the type to compute in: half precision is too coarse to add up many tiles."""
-    return torch.float64 if x.dtype == torch.float64 else torch.float32
-
-
-def _scores(step: Step, q: Tensor, k: Tensor, key_bias: Tensor | None) -> Tensor:
+def _scores(portion: Portion, q: Tensor, k: Tensor, key_bias: Tensor | None) -> Tensor:
     """Return biased scores (heads * count, rows, columns)."""
     s = torch.bmm(q, k.transpose(1, 2))
-    bias = step.bias()
+    bias = portion.bias()
     if bias is not None:  # added in place: baddbmm would spread it out first
-        s.unflatten(0, (-1, step.count)).add_(bias)
+        s.unflatten(0, (-1, portion.count)).add_(bias)
     if key_bias is not None:
-        s += step.keys(key_bias).transpose(1, 2)
+        s += portion.keys(key_bias).transpose(1, 2)
     return s
 
 
-def _store(found: Tensor, most: Tensor, parts: Tensor, out: Tensor, top: Tensor, total: Tensor) -> None:
+def _store(mean, row_max, row_sum, mean_before, max_before, sum_before) -> None:
     """Write down what a tile found: the first that its queries see."""
-    out.copy_(found)
-    top.copy_(most)
-    total.copy_(parts)
+    mean_before.copy_(mean)
+    max_before.copy_(row_max)
+    sum_before.copy_(row_sum)
 
 
-def _merge(found: Tensor, most: Tensor, parts: Tensor, out: Tensor, top: Tensor, total: Tensor) -> None:
+def _merge(mean, row_max, row_sum, mean_before, max_before, sum_before) -> None:
     """Join what a tile found with what its queries found before: the online softmax."""
-    highest = torch.maximum(top, most)
-    before, now = total * (top - highest).exp_(), parts * (most - highest).exp_()
-    torch.add(before, now, out=total)
-    out.mul_(before.div_(total)).addcmul_(found, now.div_(total))
-    top.copy_(highest)
+    highest = torch.maximum(max_before, row_max)
+    before, now = sum_before * (max_before - highest).exp_(), row_sum * (row_max - highest).exp_()
+    torch.add(before, now, out=sum_before)
+    mean_before.mul_(before.div_(sum_before)).addcmul_(mean, now.div_(sum_before))
+    max_before.copy_(highest)
 
 
 def _arranged(x: Tensor | None, some: slice, order: Tensor | None) -> Tensor | None:
-    """Return some heads of x (heads, n, d), their tokens in the layer's order."""
+    """Return some heads of x (heads, n, d), their tokens in this order."""
     if x is None or order is None:
         return None if x is None else x[some]
     if order.shape[0] == 1:

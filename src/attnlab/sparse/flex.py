@@ -1,7 +1,7 @@
-"""The patterns of near blocks on FlexAttention: torch compiles a mask, given as a function, into one kernel.
+"""Patterns on FlexAttention: torch compiles a mask, given as a function, into one kernel.
 
-The kernel skips the blocks of 128 by 128 pairs that a mask leaves empty, and works on a GPU, where the many
-small products of the tiles leave most of the processors idle. On a CPU it has no backward pass.
+The kernel skips the blocks of 128 by 128 pairs that a pattern leaves empty, and works on a GPU, where the
+many small products of the tiles leave most of the processors idle. On a CPU it has no backward pass.
 
 References: Dong et al. 2024, sections 3 and 4.
 """
@@ -14,69 +14,77 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor
-from torch.nn.attention.flex_attention import BlockMask, and_masks, create_block_mask, flex_attention
 
-from attnlab.sparse.inputs import check_key_mask
+from attnlab.patterns import Pattern
+from attnlab.patterns.block_masks import SIDE
+from attnlab.sparse.inputs import of_keys
 
 Engine = Literal["auto", "tiles", "flex"]
-Visible = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 NARROWEST = 16
 """The kernel wants heads at least so wide."""
+WASTE = 16
+"""FlexAttention is chosen if its blocks hold at most so many times the pairs of the tiles."""
 
 
-def picks_flex(engine: Engine, q: Tensor, v: Tensor) -> bool:
+def picks_flex(engine: Engine, q: Tensor, v: Tensor, pattern: Pattern) -> bool:
     """Choose the engine: FlexAttention on a CUDA GPU where its kernel takes the inputs, otherwise the tiles.
+
+    Of a pattern that touches most blocks, as single far tokens do, the kernel would skip little: that is left
+    to the tiles too.
 
     Raises:
         ValueError: the engine has another name.
 
-    >>> picks_flex("auto", torch.zeros(8, 64), torch.zeros(8, 64))
+    >>> picks_flex("auto", torch.zeros(8, 64), torch.zeros(8, 64), Pattern())
     False
     """
-    if engine not in get_args(Engine):
-        raise ValueError(f"engine must be {', '.join(get_args(Engine))}; got {engine!r}")
+    check_engine(engine)
     wide = min(q.shape[-1], v.shape[-1]) >= NARROWEST
-    return engine == "flex" or (engine == "auto" and q.is_cuda and wide and q.dtype != torch.float64)
+    if engine != "auto" or not (q.is_cuda and wide and q.dtype != torch.float64):
+        return engine == "flex"
+    n = q.shape[-2]
+    blocks = pattern.block_mask(n, device=q.device)
+    touched = sum(int(x.sum()) for x in (blocks.kv_num_blocks, blocks.full_kv_num_blocks))
+    return touched * SIDE**2 <= WASTE * sum(one.pairs for one in pattern.tiles(n, device=q.device))
 
 
-def flex(
-    q: Tensor, k: Tensor, v: Tensor, pattern: Callable[..., Visible], options: tuple, key_mask: Tensor | None,
-    scale: float | None,
-) -> Tensor:  # fmt: skip
-    """Attend where `pattern(*options, device)` says that a query sees a key; nothing is (n, n).
+def check_engine(engine: Engine, among: tuple[str, ...] = get_args(Engine)) -> None:
+    """Say what is wrong with the name of an engine, if something is."""
+    if engine not in among:
+        raise ValueError(f"engine must be {', '.join(among)}; got {engine!r}")
+
+
+def along_blocks(
+    q: Tensor, k: Tensor, v: Tensor, pattern: Pattern, key_mask: Tensor | None, scale: float | None
+) -> Tensor:
+    """Attend where a pattern sees, on FlexAttention; its blocks are found from the tiles.
 
     Args:
         q: queries (..., n, d_k).
         k: keys (..., n, d_k).
         v: values (..., n, d_v).
-        pattern: makes the function of (batch, head, query, key) that is True for a visible pair.
-        options: its arguments before the device; hashable, because the blocks of a mask are found once.
+        pattern: which pairs are seen.
         key_mask: (batch, n) or (batch, 1, n), True = may be attended to.
         scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
 
     Returns:
         Output (..., n, d_v); zeros for a query that sees no key.
     """
-    n, device = q.shape[-2], str(q.device)
-    if key_mask is None:
-        blocks = _blocks(pattern, options, n, device)
-        shape = (1, -1)
-    else:
-        check_key_mask(q, key_mask)
-        kept = key_mask.reshape(-1, n)
-        visible = and_masks(pattern(*options, device), lambda batch, head, i, j: kept[batch, j])
-        blocks = create_block_mask(visible, len(kept), None, n, n, device=device)
-        shape = (len(kept), -1)
-    run = _compiled() if q.is_cuda else flex_attention
+    n = q.shape[-2]
+    kept = None if key_mask is None else of_keys(q, key_mask).reshape(-1, n)
+    blocks = pattern.block_mask(n, key_mask=kept, device=q.device)
+    shape = (1 if kept is None else len(kept), -1)
+    run = _compiled() if q.is_cuda else _flex_attention()
     out = run(*(x.reshape(*shape, *x.shape[-2:]) for x in (q, k, v)), block_mask=blocks, scale=scale)
     return out.reshape(*q.shape[:-1], v.shape[-1])
 
 
-@lru_cache(maxsize=16)
-def _blocks(pattern: Callable[..., Visible], options: tuple, n: int, device: str) -> BlockMask:
-    return create_block_mask(pattern(*options, device), None, None, n, n, device=device)
+def _flex_attention() -> Callable:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    return flex_attention
 
 
 @lru_cache(maxsize=1)
 def _compiled() -> Callable:
-    return torch.compile(flex_attention)
+    return torch.compile(_flex_attention())

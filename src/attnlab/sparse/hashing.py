@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import at_least
-from attnlab.sparse.inputs import along, check, check_key_mask
-from attnlab.sparse.tiles import HIDDEN, Layer, Rows, Step, Tiles
+from attnlab.patterns.plan import Plan
+from attnlab.patterns.tiles import HIDDEN, Rows, Tiles
+from attnlab.precision import without_autocast
+from attnlab.sparse.flex import Engine, check_engine
+from attnlab.sparse.inputs import along, check, of_keys, outside_graphs
+from attnlab.sparse.portions import Portion
 
 
+@outside_graphs
 def lsh(
     qk: Tensor,
     v: Tensor,
     *,
     n_hashes: int = 4,
-    chunk: int = 64,
+    block_size: int = 64,
     seed: int = 0,
     buckets: Tensor | None = None,
     is_causal: bool = True,
     key_mask: Tensor | None = None,
     scale: float | None = None,
+    engine: Engine = "auto",
 ) -> Tensor:
     """Attend to the tokens whose vectors hash alike, found by sorting: n log n instead of n².
 
     Queries are the vectors qk, keys the same vectors at length one. In each round of hashing the tokens are
-    sorted by bucket (by position within a bucket, tokens hidden by `key_mask` last), the sorted row is cut
-    into chunks, and every token sees its chunk and the chunk before. What this is, exactly: let N_ij be the
-    number of rounds in which i sees j. Token i gets the mean of the values with weights proportional to
+    sorted by bucket, by position within a bucket; those that `key_mask` hides come last, by position too. The
+    sorted row is cut into blocks, and every token sees its block and the block before. What this is, exactly:
+    let N_ij be the number of rounds in which i sees j. Token i gets the mean of the values with weights
+    proportional to
 
         N_ij exp(scale · q_i · k_j)    over j < i when causal, over j ≠ i otherwise,
 
@@ -39,46 +48,46 @@ def lsh(
         qk: queries and keys (..., n, d_k).
         v: values (..., n, d_v).
         n_hashes: rounds; more find more of the large weights.
-        chunk: tokens a chunk.
+        block_size: tokens a block.
         seed: number that fixes the random directions.
         buckets: (..., n_hashes, n) whole numbers to use in place of `lsh_buckets`.
         is_causal: hide later tokens.
         key_mask: (batch, n) or (batch, 1, n), True = may be attended to, as `masks.padding` makes it.
         scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
+        engine: "tiles" or "auto", which are the same here: the pairs are not known before the vectors are.
 
     Returns:
         Output (..., n, d_v); zeros for a query that sees no key.
 
     Raises:
         TypeError: key_mask is not boolean, or buckets are no whole numbers.
-        ValueError: shapes do not fit, or n_hashes or chunk is smaller than 1.
+        ValueError: shapes do not fit, or n_hashes or block_size is smaller than 1.
 
     References:
         Kitaev et al. 2020, section 2.
 
     >>> qk = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 0.1], [0.1, 2.0]])
-    >>> lsh(qk, torch.eye(4), chunk=2, buckets=torch.tensor([[0, 1, 0, 1]]))[2].tolist()
+    >>> lsh(qk, torch.eye(4), block_size=2, buckets=torch.tensor([[0, 1, 0, 1]]))[2].tolist()
     [1.0, 0.0, 0.0, 0.0]
     """
     n = check(qk, qk, v)
-    at_least(1, n_hashes=n_hashes, chunk=chunk)
+    check_engine(engine, ("auto", "tiles"))
+    at_least(1, n_hashes=n_hashes, block_size=block_size)
     if buckets is None:
-        buckets = lsh_buckets(qk, n_hashes, -(-n // chunk), seed=seed)
+        buckets = lsh_buckets(qk, n_hashes, -(-n // block_size), seed=seed)
     if buckets.shape[:-2] != qk.shape[:-2] or buckets.shape[-1] != n:
         raise ValueError(f"buckets must have shape (..., n_hashes, n) beside qk {tuple(qk.shape)}, "
                          f"got {tuple(buckets.shape)}")  # fmt: skip
     if buckets.is_floating_point() or buckets.is_complex() or buckets.dtype == torch.bool:
         raise TypeError(f"buckets must be whole numbers, got dtype {buckets.dtype}")
-    if key_mask is not None:
-        check_key_mask(qk, key_mask)
-        hidden = ~key_mask.reshape(qk.shape[0], *(1 for _ in qk.shape[1:-1]), n)
-        buckets = buckets.long().masked_fill(hidden, torch.iinfo(torch.long).max)
-    order = buckets.sort(stable=True, dim=-1).indices  # ties in the order of the sequence
-    order = order.reshape(qk.shape[:-2].numel(), *buckets.shape[-2:])  # (heads, n_hashes, n)
-    tiles = _chunks(n, min(chunk, n), _causal if is_causal else _both_ways)
-    layers = [Layer(tiles, order[:, turn].contiguous()) for turn in range(order.shape[1])]
-    out, empty = along(layers, qk, F.normalize(qk, dim=-1), v, key_mask, scale)
-    alone = empty if key_mask is None else empty & ~hidden[..., 0, :, None]
+    shown = None if key_mask is None else of_keys(qk, key_mask)  # (batch, 1, ..., n)
+    if shown is not None:
+        buckets = buckets.long().masked_fill(~shown[..., None, :], torch.iinfo(torch.long).max)
+    orders = buckets.sort(stable=True, dim=-1).indices  # ties in the order of the sequence
+    orders = orders.reshape(qk.shape[:-2].numel(), *buckets.shape[-2:])  # (heads, n_hashes, n)
+    plan = _plan(n, min(block_size, n), _causal if is_causal else _both_ways) if n else None
+    out, empty = along(plan, qk, F.normalize(qk, dim=-1), v, key_mask, scale, orders)
+    alone = empty if shown is None else empty & shown[..., None]
     return torch.where(alone, v, out)
 
 
@@ -108,8 +117,10 @@ def lsh_buckets(x: Tensor, n_hashes: int, n_buckets: int, *, seed: int) -> Tenso
     """
     half = max(1, round(n_buckets**0.5 / 2))
     generator = torch.Generator().manual_seed(seed)
-    directions = torch.randn(2, n_hashes * half, x.shape[-1], generator=generator).to(x.device)
-    with torch.autocast(x.device.type, enabled=False):  # `_most` reads the bits of single precision
+    with torch._C._DisableFuncTorch():  # drawn with a seed: `vmap` need not fear for it
+        directions = torch.randn(2, n_hashes * half, x.shape[-1], generator=generator)
+    directions = directions.to(x.device)
+    with without_autocast(x):  # `_most` reads the bits of single precision
         first, second = (_most(x, side, n_hashes, half) for side in directions)
     return first * (2 * half) + second
 
@@ -128,31 +139,32 @@ def _most(x: Tensor, directions: Tensor, n_hashes: int, half: int) -> Tensor:
     return ((size | names * 2) + (product < 0)).amax(-2) & ((1 << bits) - 1)
 
 
-def _chunks(n: int, chunk: int, bias) -> tuple[Tiles, ...]:
-    """Let each chunk of the sorted row see itself and the one before."""
-    whole, rest = divmod(n, chunk)
-    tiles = [Tiles(Rows(0, chunk), Rows(0, chunk), 1, bias)]
+def _plan(n: int, size: int, bias: Callable) -> Plan:
+    """Let each block of the sorted row see itself and the one before."""
+    whole, remainder = divmod(n, size)
+    tiles = [Tiles(Rows(0, size), Rows(0, size), 1, bias, fresh=True)]
     if whole > 1:
-        tiles.append(Tiles(Rows(chunk, chunk, chunk), Rows(0, 2 * chunk, chunk), whole - 1, bias))
-    if rest:
-        start = whole * chunk
-        tiles.append(Tiles(Rows(start, rest), Rows(start - chunk, chunk + rest), 1, bias))
-    return tuple(tiles)
+        tiles.append(Tiles(Rows(size, size, size), Rows(0, 2 * size, size), whole - 1, bias, fresh=True))
+    if remainder:
+        start = whole * size
+        keys = Rows(start - size, size + remainder)
+        tiles.append(Tiles(Rows(start, remainder), keys, 1, bias, fresh=True))
+    return Plan(tuple(tiles), tuple(tiles), blank_queries=False, blank_keys=True, may_be_empty=True)
 
 
-def _distance(step: Step) -> Tensor:
+def _distance(portion: Portion) -> Tensor:
     """Return how far each key lies behind each query in the sequence, (heads, count, rows, columns)."""
-    place = step.order[..., None].float()  # exact up to 2^24 tokens
-    queries = step.tiles.queries.view(place, step.first, step.count)
-    keys = step.tiles.keys.view(place, step.first, step.count)
+    place = portion.order[..., None].float()  # exact up to 2^24 tokens
+    queries = portion.tiles.queries.view(place, portion.first, portion.count)
+    keys = portion.tiles.keys.view(place, portion.first, portion.count)
     return queries - keys.transpose(2, 3)
 
 
-def _causal(step: Step) -> Tensor:
+def _causal(portion: Portion) -> Tensor:
     """Hide the token itself and the future: the distance is below 1, and the bias HIDDEN or lower."""
-    return _distance(step).sub_(1).clamp_(max=0).mul_(-HIDDEN)
+    return _distance(portion).sub_(1).clamp_(max=0).mul_(-HIDDEN)
 
 
-def _both_ways(step: Step) -> Tensor:
+def _both_ways(portion: Portion) -> Tensor:
     """Hide the token itself."""
-    return _distance(step).abs_().sub_(1).clamp_(max=0).mul_(-HIDDEN)
+    return _distance(portion).abs_().sub_(1).clamp_(max=0).mul_(-HIDDEN)

@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 import torch
 from torch import Tensor
 
-from attnlab.sparse.engine import attend, exact_dtype
-from attnlab.sparse.tiles import HIDDEN, Layer
+from attnlab.arguments import row_of_keys
+from attnlab.patterns.plan import Plan
+from attnlab.patterns.tiles import HIDDEN
+from attnlab.precision import working_dtype
+from attnlab.sparse.engine import run
+
+
+def outside_graphs(function: Callable) -> Callable:
+    """Let a function run as it is under `torch.compile`, which would take its many small steps one by one."""
+
+    @wraps(function)
+    def call(*given, **options):
+        run = torch.compiler.disable(function) if torch.compiler.is_compiling() else function
+        return run(*given, **options)
+
+    return call
 
 
 def along(
-    layers: list[Layer],
+    plan: Plan | None,
     q: Tensor,
     k: Tensor,
     v: Tensor,
     key_mask: Tensor | None,
     scale: float | None,
-    backward: list[Layer] | None = None,
-    *,
-    fused: bool = True,
+    orders: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Run `attend` on tensors with any leading dimensions."""
+    """Run a plan on tensors with any leading dimensions."""
     key_bias = None
     if key_mask is not None:
-        check_key_mask(q, key_mask)
-        key_mask = key_mask.reshape(key_mask.shape[0], *(1 for _ in q.shape[1:-2]), q.shape[-2])
-        key_mask = key_mask.expand(q.shape[:-1]).reshape(q.shape[:-2].numel(), q.shape[-2])
-        key_bias = torch.zeros(key_mask.shape, device=q.device, dtype=exact_dtype(q))
-        key_bias.masked_fill_(~key_mask, HIDDEN)
+        kept = of_keys(q, key_mask).expand(q.shape[:-1]).reshape(q.shape[:-2].numel(), q.shape[-2])
+        zeros = torch.zeros(kept.shape, device=q.device, dtype=working_dtype(q.dtype))
+        key_bias = zeros.masked_fill(~kept, HIDDEN)
     flat = (x.reshape(x.shape[:-2].numel(), *x.shape[-2:]) for x in (q, k, v))
-    out, empty = attend(*flat, layers, backward=backward, key_bias=key_bias, scale=scale, fused=fused)
+    out, empty = run(*flat, plan, key_bias=key_bias, orders=orders, scale=scale)
     return out.view(*q.shape[:-1], v.shape[-1]), empty.view(*q.shape[:-1], 1)
 
 
@@ -40,19 +53,10 @@ def check(q: Tensor, k: Tensor, v: Tensor) -> int:
         raise ValueError(f"q and k must have the same shape (..., n, d_k), {got}")
     if v.shape[:-1] != q.shape[:-1]:
         raise ValueError(f"v must have shape (..., n, d_v) with the leading dimensions of q, {got}")
-    if q.shape[-2] < 1:
-        raise ValueError(f"a sequence must hold one token at least, {got}")
     return q.shape[-2]
 
 
-def check_key_mask(q: Tensor, key_mask: Tensor) -> None:
-    """Say what is wrong with a mask of the keys, if something is."""
-    if not isinstance(key_mask, Tensor) or key_mask.dtype != torch.bool:
-        got = f"dtype {key_mask.dtype}" if isinstance(key_mask, Tensor) else type(key_mask).__name__
-        raise TypeError(f"key_mask must be a boolean tensor (True = may be attended to), got {got}")
-    shapes = ((q.shape[0], q.shape[-2]), (q.shape[0], 1, q.shape[-2]))
-    if q.dim() < 3 or tuple(key_mask.shape) not in shapes:
-        raise ValueError(
-            f"key_mask must have shape (batch, n) or (batch, 1, n) beside q (batch, ..., n, d_k), "
-            f"got {tuple(key_mask.shape)} beside {tuple(q.shape)}"
-        )
+def of_keys(q: Tensor, key_mask: Tensor) -> Tensor:
+    """Return a mask of the keys as (batch, 1, ..., n) beside q (batch, ..., n, d), or say what is wrong."""
+    n, lead = q.shape[-2], q.shape[:-2][:1]
+    return row_of_keys(key_mask, lead, n).reshape(*lead, *(1 for _ in q.shape[1:-2]), n)

@@ -15,7 +15,8 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from attnlab.tagging import grammar
-from attnlab.tagging.taggers import MostFrequentTag, Sentence, Tagger
+from attnlab.tagging.grammar import Sentence
+from attnlab.tagging.taggers import MostFrequentTag, Tagger
 
 NO_TAG = -100
 """The number that `F.cross_entropy` passes over."""
@@ -167,9 +168,10 @@ def predict(
         return [tagger.tag(words) for words in sentences]
     was_training, device = tagger.training, next(tagger.parameters()).device
     tagger.eval()
-    found: dict[int, tuple[str, ...]] = {}
+    found: dict[int, tuple[str, ...]] = {at: () for at, words in enumerate(sentences) if not words}
     names = tagger.vocabulary.tags
-    encoded = [(tagger.vocabulary.encode(words), torch.tensor([at])) for at, words in enumerate(sentences)]
+    asked = (at for at in range(len(sentences)) if at not in found)
+    encoded = [(tagger.vocabulary.encode(sentences[at]), torch.tensor([at])) for at in asked]
     for ids, places in _batches(encoded, batch_tokens):
         chosen = tagger(ids.to(device)).argmax(-1).tolist()
         for row, at in zip(chosen, places[:, 0].tolist(), strict=True):

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import conllu
 
-Sentence = tuple[tuple[str, ...], tuple[str, ...]]
-"""The words of a sentence, and their tags."""
+from attnlab.tagging.grammar import Sentence
 
 TAGS = tuple(
     "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()  # noqa: SIM905

@@ -1,8 +1,11 @@
 """The Transformer: layers, stacks, a language model, and writing with it."""
 
 from attnlab.transformer.copies import from_torch
-from attnlab.transformer.language import LanguageModel, generate
+from attnlab.transformer.generation import beam_search, generate
+from attnlab.transformer.language import LanguageModel
 from attnlab.transformer.layers import DecoderLayer, EncoderLayer, FeedForward, make_norm
+from attnlab.transformer.samplers import distribution, draw, min_p, temper, top_k, top_p
+from attnlab.transformer.speculative import Speculation, accept_or_resample, speculate
 from attnlab.transformer.stacks import Decoder, Encoder
 
 __all__ = [
@@ -12,7 +15,17 @@ __all__ = [
     "EncoderLayer",
     "FeedForward",
     "LanguageModel",
+    "Speculation",
+    "accept_or_resample",
+    "beam_search",
+    "distribution",
+    "draw",
     "from_torch",
     "generate",
     "make_norm",
+    "min_p",
+    "speculate",
+    "temper",
+    "top_k",
+    "top_p",
 ]

@@ -1,8 +1,9 @@
-"""A language model: numbers of words in, a score for every next word out; and what it writes by itself."""
+"""A language model: numbers of words in, a score for every next word out."""
 
 from __future__ import annotations
 
-import torch
+import copy
+
 from torch import Tensor, nn
 
 from attnlab.arguments import at_least
@@ -29,6 +30,7 @@ class LanguageModel(nn.Module):
     References:
         Radford et al. 2018, section 3.1; Press and Wolf 2017 (tied).
 
+    >>> import torch
     >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2)
     >>> model(torch.tensor([[3, 1, 4]])).shape
     torch.Size([1, 3, 10])
@@ -62,6 +64,7 @@ class LanguageModel(nn.Module):
         mask: Tensor | None = None,
         key_mask: Tensor | None = None,
         cache: list[KVCache] | None = None,
+        places: Tensor | None = None,
         last: bool = False,
     ) -> Tensor:
         """Score every next word at every place.
@@ -71,6 +74,7 @@ class LanguageModel(nn.Module):
             mask: boolean, True = may attend; on top of the causal mask, shapes as in `Encoder`.
             key_mask: boolean (batch, n_k): which keys exist.
             cache: the words before, as from `new_cache`.
+            places: as in `Encoder`: where the words stand, if prompts are padded on the left.
             last: score at the last place only.
 
         Returns:
@@ -81,63 +85,35 @@ class LanguageModel(nn.Module):
         """
         if ids.dim() != 2:
             raise ValueError(f"ids must have shape (batch, n), got {tuple(ids.shape)}")
-        x = self.stack(self.embedding(ids), mask=mask, key_mask=key_mask, is_causal=True, cache=cache)
+        how = {"mask": mask, "key_mask": key_mask, "cache": cache, "places": places}
+        x = self.stack(self.embedding(ids), is_causal=True, **how)
         return self.out_proj(x[:, -1:] if last else x)
 
-    def new_cache(self, batch: int, capacity: int) -> list[KVCache]:
-        """Set aside room for a decoding of `capacity` tokens."""
-        return self.stack.new_cache(batch, capacity)
+    def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> list[KVCache]:
+        """Set aside room for a decoding, as `Encoder.new_cache`."""
+        return self.stack.new_cache(batch, capacity, rolling=rolling)
 
+    def grouped(self, n_kv_heads: int) -> LanguageModel:
+        """Make a copy in which groups of query heads share one key-value head: the mean of their own.
 
-@torch.no_grad()
-def generate(
-    model: LanguageModel,
-    ids: Tensor,
-    n_new: int,
-    *,
-    temperature: float = 0.0,
-    generator: torch.Generator | None = None,
-    use_cache: bool = True,
-) -> Tensor:
-    """Write on: one word at a time, each chosen by the scores that the model gives it.
+        Args:
+            n_kv_heads: key-value heads that are left in each layer, a divisor of their number now.
 
-    Args:
-        model: the model; it is used as if in `eval` mode.
-        ids: the prompts (batch, n), n at least 1.
-        n_new: words to be written.
-        temperature: the scores are divided by it before a word is drawn; with 0 the best is taken.
-        generator: where the draws come from.
-        use_cache: keep keys and values from step to step. Without, each step reads all words again; the
-            words are the same.
+        Returns:
+            A new model, to be trained a little further.
 
-    Returns:
-        Prompts and what follows (batch, n + n_new).
+        Raises:
+            ValueError: n_kv_heads does not divide the number of key-value heads.
 
-    Raises:
-        ValueError: a prompt is empty, or n_new or the temperature is negative.
+        References:
+            Ainslie et al. 2023, section 2.1.
 
-    >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2)
-    >>> generate(model, torch.tensor([[3, 1, 4]]), 5).shape
-    torch.Size([1, 8])
-    """
-    at_least(0, n_new=n_new)
-    if temperature < 0:
-        raise ValueError(f"temperature must be at least 0, got {temperature}")
-    if ids.dim() != 2 or not ids.shape[1]:
-        raise ValueError(f"ids must have shape (batch, n) with n at least 1, got {tuple(ids.shape)}")
-    was_training = model.training
-    model.eval()
-    try:
-        cache = model.new_cache(ids.shape[0], ids.shape[1] + n_new) if use_cache else None
-        unread = ids
-        for _ in range(n_new):
-            scores = model(unread, cache=cache, last=True)[:, 0]  # (batch, n_words)
-            if temperature:
-                new = torch.multinomial((scores / temperature).softmax(-1), 1, generator=generator)
-            else:
-                new = scores.argmax(-1, keepdim=True)
-            ids = torch.cat((ids, new), 1)
-            unread = new if use_cache else ids
-    finally:
-        model.train(was_training)
-    return ids
+        >>> import torch
+        >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2).grouped(1)
+        >>> model.new_cache(batch=1, capacity=5)[0].append(*torch.zeros(2, 1, 1, 3, 4))[0].shape
+        torch.Size([1, 1, 3, 4])
+        """
+        pooled = copy.deepcopy(self)
+        for layer in pooled.stack.layers:
+            layer.attention = layer.attention.grouped(n_kv_heads)
+        return pooled

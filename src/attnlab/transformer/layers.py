@@ -211,9 +211,9 @@ class EncoderLayer(nn.Module):
         x = self._each(x)
         return (x, weights) if need_weights else x
 
-    def new_cache(self, batch: int, capacity: int) -> KVCache:
-        """Set aside room for the keys and values of a decoding of `capacity` tokens."""
-        return self.attention.new_cache(batch, capacity)
+    def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> KVCache:
+        """Set aside room for the keys and values of a decoding, as `MultiHeadAttention.new_cache`."""
+        return self.attention.new_cache(batch, capacity, rolling=rolling)
 
     def _attend(self, x: Tensor, need_weights: bool, **options) -> tuple[Tensor, Tensor | None]:
         found = self.attention(self._before(x, self.attention_norm), need_weights=need_weights, **options)

@@ -94,6 +94,7 @@ class Encoder(nn.Module):
         need_weights: bool = False,
         head_weights: Tensor | None = None,
         cache: list[KVCache] | None = None,
+        places: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, list[Tensor]]:
         """Send tokens through all layers.
 
@@ -106,6 +107,8 @@ class Encoder(nn.Module):
             head_weights: (n_layers, n_heads) factor on the output of each head; 0 removes one.
             cache: the tokens before x, as from `new_cache`; n_k counts them too, and `is_causal` goes without
                 saying.
+            places: where the tokens stand (batch, n), for positions that are added to them; counted from the
+                first token of the cache unless given. Prompts that are padded on the left need it.
 
         Returns:
             Tokens (batch, n, d_model), with `need_weights` also a list with the weights of each layer.
@@ -121,22 +124,34 @@ class Encoder(nn.Module):
                 f"head_weights must have shape (n_layers, n_heads) = ({len(self.layers)}, {self.n_heads}), "
                 f"got {tuple(head_weights.shape)}"
             )
-        return self._through(x, need_weights, cache, [{**common, "head_weights": row} for row in rows])
+        each = [{**common, "head_weights": row} for row in rows]
+        return self._through(x, need_weights, cache, each, places)
 
-    def new_cache(self, batch: int, capacity: int) -> list[KVCache]:
+    def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> list[KVCache]:
         """Set aside room for a decoding.
 
         Args:
             batch: sequences side by side.
             capacity: tokens there is room for.
+            rolling: let new tokens take the places of the oldest.
 
         Returns:
             An empty cache for each layer.
+
+        Raises:
+            ValueError: a cache that rolls does not keep the order that "relative" and "alibi" need.
         """
-        return [layer.new_cache(batch, capacity) for layer in self.layers]
+        if rolling and self.positions in ("relative", "alibi"):
+            raise ValueError(f"a rolling cache keeps no order, which positions = {self.positions!r} need")
+        return [layer.new_cache(batch, capacity, rolling=rolling) for layer in self.layers]
 
     def _through(
-        self, x: Tensor, need_weights: bool, cache: list[KVCache] | None, options: list[dict]
+        self,
+        x: Tensor,
+        need_weights: bool,
+        cache: list[KVCache] | None,
+        options: list[dict],
+        places: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, list]:
         has_width("x", x, self.d_model)
         if cache is not None and len(cache) != len(self.layers):
@@ -144,7 +159,7 @@ class Encoder(nn.Module):
         before = cache[0].length if cache else 0
         n = x.shape[-2]
         bias = self._bias(n, before + n, x)
-        x = self.dropout(self._placed(x, before))
+        x = self.dropout(self._placed(x, before, places))
         weights = []
         for at, layer in enumerate(self.layers):
             own = cache[at] if cache else None
@@ -156,16 +171,17 @@ class Encoder(nn.Module):
             x = self.final_norm(x)
         return (x, weights) if need_weights else x
 
-    def _placed(self, x: Tensor, before: int) -> Tensor:
+    def _placed(self, x: Tensor, before: int, places: Tensor | None) -> Tensor:
         """Add to each token the vector of its place."""
         end = before + x.shape[-2]
+        at = slice(before, end) if places is None else places
         if self.learned is not None:
             rows = self.learned.weight
             if end > len(rows):
                 raise ValueError(f"x must end within the {len(rows)} positions learned, it ends at {end}")
-            x = x + rows[before:end]
+            x = x + rows[at]
         elif self.positions == "sinusoidal":
-            x = x + sinusoidal(end, self.d_model, device=x.device, dtype=x.dtype)[before:]
+            x = x + sinusoidal(end, self.d_model, device=x.device, dtype=x.dtype)[at]
         return x if self.input_norm is None else self.input_norm(x)
 
     def _bias(self, n_q: int, n_k: int, x: Tensor) -> Tensor | None:
