@@ -2,8 +2,8 @@
 
     python benchmarks/ship_alignment.py
 
-They read one date each, with states of 25; weights are stored in 8 bits with a scale for each row. The numbers
-in the file's card are measured after the rounding.
+They read one date each, with states of 25; weights are stored in 8 bits with a scale for each row. The
+numbers in the file's card are measured after the rounding.
 """
 
 from __future__ import annotations
