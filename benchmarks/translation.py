@@ -12,6 +12,7 @@ import random
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 from attnlab import results
 from attnlab.experiments import Translation, around, dates, sweep, translation
@@ -55,7 +56,9 @@ def counts(model: Translator, n: int) -> dict:
     wrong = next((at for at, good in enumerate(right) if not good), None)
     example = {}
     if wrong is not None:
-        example = {"text": pairs[wrong].text, "wanted": pairs[wrong].iso, "written": written[wrong]}
+        pair = pairs[wrong]
+        example = {"text": pair.text, "wanted": pair.iso, "written": written[wrong]}
+        example["received"] = [round(x, 1) for x in received(weights[wrong], pair, n)]
 
     def mean(values: list[float], keep: bool) -> float | None:
         kept = [x for x, good in zip(values, right, strict=True) if good == keep]
@@ -71,6 +74,13 @@ def counts(model: Translator, n: int) -> dict:
         "penalty, wrong": mean(covered, False),
         "example": example,
     }
+
+
+def received(weights: Tensor, pair: dates.Dates, n: int) -> list[float]:
+    """Return how much weight the characters of each date of a text got, over all steps."""
+    got = weights.sum(0).tolist()
+    places = [{i for made in pair.made[11 * k : 11 * k + 10] for i in made} for k in range(n)]
+    return [sum(got[min(of) : max(of) + 1]) for of in places]
 
 
 def main() -> None:
