@@ -172,6 +172,11 @@ def test_windows_that_meet_are_narrow():
     assert sum(one.pairs for one in (Causal() & Window(0, 4096)).tiles(4096)) == 4096 * 32
 
 
+def test_where_patterns_meet_the_tiles_of_the_smaller_are_taken():
+    for pattern in (Every(2) & Blocks(8), Blocks(8) & Every(2), Blocks(8) & Everything()):
+        assert sum(one.pairs for one in pattern.tiles(512)) == 512 * 8
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -12,11 +12,12 @@ from attnlab.linear.chunks import ChunkRule, scan
 from attnlab.linear.inputs import (
     check_form,
     hide,
+    lifted,
     matrix_state,
     per_token,
+    state_shape,
     together,
     token_by_token,
-    working,
 )
 from attnlab.precision import without_autocast
 
@@ -111,12 +112,12 @@ def delta_step(
     """
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v, beta, state = working(q, *hide(key_mask, k, v, beta), state)
-        shape = torch.broadcast_shapes(k[..., None].shape, v[..., None, :].shape)  # (..., d_k, d_v)
+        q, k, v, beta, state = lifted(q, *hide(key_mask, k, v, beta), state)
+        shape = state_shape(k, v)
         state = k.new_zeros(shape) if state is None else state
         has_shape("state", state, shape, "(..., d_k, d_v)")
         held = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
-        state = state + k[..., :, None] * (beta * (v - held))[..., None, :]
+        state = torch.addcmul(state, k[..., :, None], (beta * (v - held))[..., None, :])
         return (q[..., None, :] @ state).squeeze(-2).to(dtype), state
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -12,11 +13,11 @@ from attnlab.linear.chunks import ChunkRule, exact, fade, scan
 from attnlab.linear.inputs import (
     check_form,
     hide,
+    lifted,
     matrix_state,
     per_token,
     together,
     token_by_token,
-    working,
 )
 from attnlab.precision import without_autocast
 
@@ -66,7 +67,6 @@ def gated_linear_attention(
     References:
         Yang et al. 2024 (gated linear attention), sections 4.1 to 4.3.
 
-    >>> import torch
     >>> x, half = torch.ones(3, 1), torch.full((3, 1), 0.5)
     >>> gated_linear_attention(x, x, x, half.log()).flatten().tolist()
     [1.0, 1.5, 1.75]
@@ -113,18 +113,17 @@ def gated_step(
         TypeError: the mask is not boolean.
         ValueError: the state has another shape.
 
-    >>> import torch
     >>> one = torch.ones(1)
     >>> gated_step(one, one, one, one.log(), state=torch.ones(1, 1))
     (tensor([2.]), tensor([[2.]]))
     """
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v, log_decay, state = working(q, *hide(key_mask, k, v, log_decay), state)
+        q, k, v, log_decay, state = lifted(q, *hide(key_mask, k, v, log_decay), state)
         new = k[..., :, None] * v[..., None, :]  # (..., d_k, d_v)
         if state is not None:
             has_shape("state", state, new.shape, "(..., d_k, d_v)")
-            new = log_decay.exp()[..., None] * state + new
+            new = torch.addcmul(new, log_decay.exp()[..., None], state)
         return (q[..., None, :] @ new).squeeze(-2).to(dtype), new
 
 

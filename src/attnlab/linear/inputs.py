@@ -9,7 +9,7 @@ from torch import Tensor
 
 from attnlab.arguments import check_mask, has_shape, is_boolean
 from attnlab.dot_product import _scores_shape
-from attnlab.precision import working_dtype
+from attnlab.precision import working, working_dtype
 
 
 def together(
@@ -60,9 +60,9 @@ def hide(key_mask: Tensor | None, *tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(x.masked_fill(~key_mask, 0.0) for x in tensors)
 
 
-def working(*tensors: Tensor | None) -> list[Tensor | None]:
-    """Return tensors in the dtype that sums over a sequence are kept in."""
-    return [None if x is None else x.to(working_dtype(x.dtype)) for x in tensors]
+def lifted(*tensors: Tensor | None) -> list[Tensor | None]:
+    """Return tensors in the dtype that sums over a sequence are kept in, and None for None."""
+    return [None if x is None else working(x) for x in tensors]
 
 
 def matrix_state(state: Tensor | None, q: Tensor, v: Tensor) -> Tensor:
@@ -83,7 +83,7 @@ def matrix_state(state: Tensor | None, q: Tensor, v: Tensor) -> Tensor:
     if state is None:
         state = torch.zeros(shape, dtype=working_dtype(q.dtype), device=q.device)
     has_shape("initial_state", state, shape, "(..., d_k, d_v)")
-    return state.to(working_dtype(state.dtype)).reshape(-1 if state.numel() else 0, *shape[-2:])
+    return working(state).reshape(-1 if state.numel() else 0, *shape[-2:])
 
 
 def per_token(name: str, x: Tensor, shape: tuple[int, ...] | torch.Size) -> Tensor:
@@ -111,6 +111,14 @@ def per_token(name: str, x: Tensor, shape: tuple[int, ...] | torch.Size) -> Tens
         return x.expand(shape)
     except RuntimeError:
         raise ValueError(f"{name} of shape {tuple(x.shape)} does not broadcast to {tuple(shape)}") from None
+
+
+def state_shape(k: Tensor, v: Tensor) -> tuple[int, ...]:
+    """Return the shape (..., d_k, d_v) of the state of one token's key (..., d_k) and value (..., d_v)."""
+    lead = k.shape[:-1]
+    if v.shape[:-1] != lead:
+        lead = torch.broadcast_shapes(lead, v.shape[:-1])
+    return (*lead, k.shape[-1], v.shape[-1])
 
 
 def check_form(form: str, forms: tuple[str, ...]) -> None:

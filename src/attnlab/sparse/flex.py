@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.nn.attention.flex_attention import flex_attention
 
 from attnlab.patterns import Pattern
 from attnlab.patterns.block_masks import SIDE
@@ -74,17 +75,11 @@ def along_blocks(
     kept = None if key_mask is None else of_keys(q, key_mask).reshape(-1, n)
     blocks = pattern.block_mask(n, key_mask=kept, device=q.device)
     shape = (1 if kept is None else len(kept), -1)
-    run = _compiled() if q.is_cuda else _flex_attention()
+    run = _compiled() if q.is_cuda else flex_attention
     out = run(*(x.reshape(*shape, *x.shape[-2:]) for x in (q, k, v)), block_mask=blocks, scale=scale)
     return out.reshape(*q.shape[:-1], v.shape[-1])
 
 
-def _flex_attention() -> Callable:
-    from torch.nn.attention.flex_attention import flex_attention
-
-    return flex_attention
-
-
 @lru_cache(maxsize=1)
 def _compiled() -> Callable:
-    return torch.compile(_flex_attention())
+    return torch.compile(flex_attention)
