@@ -48,6 +48,14 @@ EQUAL: dict[str, dict[str, str]] = {
     "sparse-strided": {
         "return (back >= 0) & ((back < stride) | (back % stride == 0))": "The token stride places back is a multiple of the stride, too.",
     },
+    "transformer-block": {
+        "y = norm(x, w_o.shape[-1:])": "Attention gives back what is as wide as a token.",
+        "y = norm(x, w_out.shape[-1:])": "The network gives back what is as wide as a token.",
+        "scores = y @ w_q @ (y @ w_k).mT / w_k.shape[1] ** 0.5": "Queries and keys are equally wide.",
+    },
+    "transformer-norm-backward": {
+        "centred = x.mean(-1, keepdim=True) - x": "The normed token stands in the result twice, and its sign falls out.",
+    },
     "heads-split": {
         "return x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)": "transpose exchanges two axes; their order in the call says nothing.",
     },
@@ -135,6 +143,8 @@ LEADING: dict[str, dict[int, int]] = {
     "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},
     "scaling-unit-scores": {0: 2},
+    "transformer-block": {0: 2},
+    "transformer-norm-backward": {0: 2, 1: 2},
     "why-bag": {0: 2},
     "why-mixture": {0: 2, 1: 2},
 }

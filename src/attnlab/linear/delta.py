@@ -8,16 +8,15 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, scan
+from attnlab.linear.chunks import ChunkRule
 from attnlab.linear.inputs import (
     check_form,
     hide,
+    in_form,
     lifted,
-    matrix_state,
     per_token,
     state_shape,
     together,
-    token_by_token,
 )
 from attnlab.precision import without_autocast
 
@@ -71,12 +70,8 @@ def delta_rule(
     check_form(form, ("chunked", "recurrent"))
     q, k, v, key_mask = together(q, k, v, mask, is_causal=True)
     (beta,) = hide(key_mask, per_token("beta", beta, (*q.shape[:-1], 1)))
-    state = matrix_state(initial_state, q, v)
-    if form == "recurrent" and q.shape[-2]:
-        out, state = token_by_token(delta_step, state.view(*q.shape[:-2], *state.shape[1:]), q, k, v, beta)
-    else:
-        out, (state,) = scan(_DeltaRule(), (state,), [q, k, v, beta], block_size)
-    return (out, state.view(*q.shape[:-2], *state.shape[-2:])) if return_state else out
+    sequences = [q, k, v, beta]
+    return in_form(form, _DeltaRule(), delta_step, sequences, initial_state, block_size, return_state)
 
 
 def delta_step(

@@ -9,15 +9,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, exact, fade, scan
+from attnlab.linear.chunks import ChunkRule, exact, fade
 from attnlab.linear.inputs import (
     check_form,
     hide,
+    in_form,
     lifted,
-    matrix_state,
     per_token,
     together,
-    token_by_token,
 )
 from attnlab.precision import without_autocast
 
@@ -76,13 +75,8 @@ def gated_linear_attention(
     width = log_decay.shape[-1] if log_decay.dim() > 1 and log_decay.shape[-1] == 1 else q.shape[-1]
     log_decay = per_token("log_decay", log_decay, (*q.shape[:-1], width)).clamp(min=LEAST)
     (log_decay,) = hide(key_mask, log_decay)
-    state = matrix_state(initial_state, q, v)
-    if form == "recurrent" and q.shape[-2]:
-        state = state.view(*q.shape[:-2], *state.shape[1:])
-        out, state = token_by_token(gated_step, state, q, k, v, log_decay)
-    else:
-        out, (state,) = scan(_GatedRule(), (state,), [q, k, v, log_decay], block_size)
-    return (out, state.view(*q.shape[:-2], *state.shape[-2:])) if return_state else out
+    sequences = [q, k, v, log_decay]
+    return in_form(form, _GatedRule(), gated_step, sequences, initial_state, block_size, return_state)
 
 
 def gated_step(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 
 import torch
 from torch import Tensor
@@ -51,10 +52,9 @@ def from_tiles(
 
 def where_kept(blocks: BlockMask, key_mask: Tensor) -> BlockMask:
     """Return the blocks with a rule that hides keys too; they must have been made with `full=False`."""
-    rule = and_masks(blocks.mask_mod, lambda batch, head, i, j: key_mask[batch, j])
-    batch = len(key_mask)
-    lists = (x.expand(batch, *x.shape[1:]) for x in (blocks.kv_num_blocks, blocks.kv_indices))
-    return BlockMask.from_kv_blocks(*lists, BLOCK_SIZE=SIDE, mask_mod=rule, seq_lengths=blocks.seq_lengths)
+    out = copy(blocks)  # one list of blocks serves the whole batch
+    out.mask_mod = and_masks(blocks.mask_mod, lambda batch, head, i, j: key_mask[batch, j])
+    return out
 
 
 def _portions(one: Tiles):

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
+from attnlab.arguments import no_second_derivative
 from attnlab.patterns.plan import Plan
 from attnlab.patterns.tiles import HIDDEN, Tiles
 from attnlab.precision import without_autocast, working_dtype
@@ -121,10 +122,10 @@ class _PullBack(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *_):
-        raise RuntimeError(
-            "sparse attention has no second derivative; "
-            "attention(q, k, v, mask=pattern.dense(n), need_weights=True) has one"
-        )
+        with torch.enable_grad():  # only a second derivative comes here
+            no_second_derivative(
+                "sparse attention", "attention(q, k, v, mask=pattern.dense(n), need_weights=True)"
+            )
 
     @staticmethod
     def vmap(info, in_dims, *inputs):

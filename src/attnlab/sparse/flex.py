@@ -43,10 +43,14 @@ def picks_flex(engine: Engine, q: Tensor, v: Tensor, pattern: Pattern) -> bool:
     wide = min(q.shape[-1], v.shape[-1]) >= NARROWEST
     if engine != "auto" or not (q.is_cuda and wide and q.dtype != torch.float64):
         return engine == "flex"
-    n = q.shape[-2]
-    blocks = pattern.block_mask(n, device=q.device)
+    return _leaves_much_out(pattern, q.shape[-2], str(q.device))
+
+
+@lru_cache(maxsize=64)
+def _leaves_much_out(pattern: Pattern, n: int, device: str) -> bool:
+    blocks = pattern.block_mask(n, device=device)
     touched = sum(int(x.sum()) for x in (blocks.kv_num_blocks, blocks.full_kv_num_blocks))
-    return touched * SIDE**2 <= WASTE * sum(one.pairs for one in pattern.tiles(n, device=q.device))
+    return touched * SIDE**2 <= WASTE * sum(one.pairs for one in pattern.tiles(n, device=device))
 
 
 def check_engine(engine: Engine, among: tuple[str, ...] = get_args(Engine)) -> None:

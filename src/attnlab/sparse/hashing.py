@@ -44,6 +44,8 @@ def lsh(
     which is dense attention with the bias log N_ij. A token sees itself only if it sees no other. A key found
     in several rounds counts that often; the paper also describes dividing by N_ij.
 
+    Runs under `torch.compile`, `torch.func.grad` and `torch.func.vmap` as `attend` does.
+
     Args:
         qk: queries and keys (..., n, d_k).
         v: values (..., n, d_v).
