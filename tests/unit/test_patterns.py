@@ -107,6 +107,17 @@ def test_attention_under_any_pattern_is_dense_attention_under_its_mask(pattern, 
         assert (got - want).abs().max() < 1e-12
 
 
+def test_a_query_whose_first_tile_is_hidden_twice_finds_its_key_later():
+    # Token 1 meets even keys, which neither the pattern nor the mask lets it see, before it meets key 7.
+    pattern = (SeesAll([0, 1, 2]) & SeenByAll([0, 2, 4, 6]) & Every(2)) | SeenByAll([7])
+    assert pattern.plan(40).blank_queries
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 1, 40, 4)
+    kept = torch.arange(40)[None] > 6
+    dense = attention(q, k, v, mask=pattern.dense(40) & kept)
+    assert (sparse.attend(q, k, v, pattern, key_mask=kept) - dense).abs().max() < 1e-6
+
+
 @given(joined, joined)
 @settings(max_examples=30, deadline=None)
 def test_joined_patterns_are_joined_masks(one, other):
