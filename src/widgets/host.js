@@ -3,6 +3,7 @@ import alignment from "./alignment.js";
 import block from "./block.js";
 import calculator from "./calculator.js";
 import heads from "./heads.js";
+import inside from "./inside.js";
 import linear from "./linear.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
@@ -18,6 +19,7 @@ const FIGURES = Object.fromEntries(
     block,
     calculator,
     heads,
+    inside,
     linear,
     lookup,
     masks,

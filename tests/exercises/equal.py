@@ -14,6 +14,10 @@ EQUAL: dict[str, dict[str, str]] = {
         "largest, powers, total = (torch.tensor(-torch.inf), 0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
         "largest, powers, total = (torch.tensor(-torch.inf), 1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
     },
+    "inside-induction": {
+        "return torch.zeros_like(weights[:, 0, -1])": "Zeros of that shape hold nothing of the weights.",
+        "return torch.zeros_like(weights[:, -1, 0])": "Zeros of that shape hold nothing of the weights.",
+    },
     "linear-running-state": {
         "for i in range(q.shape[-2]):": "There are as many queries as keys.",
         "for i in range(v.shape[-2]):": "There are as many values as keys.",

@@ -179,7 +179,7 @@ MUTANTS = (
     Mutant("leaks overlooks what is faint", "masks.py", "100 * torch.finfo", "1e5 * torch.finfo",
            "unit/test_masks.py"),
     Mutant("leaks sees nothing under no_grad", "masks.py",
-           "with torch.inference_mode(False), torch.enable_grad():", "with torch.inference_mode(False):",
+           "with torch.inference_mode(False), torch.enable_grad():", "if True:",
            "unit/test_masks.py"),
     Mutant("pooled heads are made anew", "multihead.py", "pooled = copy.deepcopy(self)",
            "pooled = MultiHeadAttention(self.d_model, self.n_heads, d_head=self.d_head)",

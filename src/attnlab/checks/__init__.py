@@ -14,6 +14,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     costs,
     costs_online,
     heads,
+    inside,
     linear,
     linear_state,
     masking,

@@ -12,6 +12,7 @@ from attnlab.widgets.block import Block
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
+from attnlab.widgets.inside import HeadsViewer
 from attnlab.widgets.linear import LinearAgainstSoftmax
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
@@ -26,6 +27,7 @@ __all__ = [
     "Calculator",
     "DateAlignment",
     "Figure",
+    "HeadsViewer",
     "HeadsWorkshop",
     "LinearAgainstSoftmax",
     "MaskPainter",
