@@ -51,6 +51,7 @@ __all__ = [
     "linear",
     "masks",
     "positions",
+    "recurrent",
     "scores",
     "sparse",
     "transformer",

@@ -1,4 +1,5 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
+import alignment from "./alignment.js";
 import block from "./block.js";
 import calculator from "./calculator.js";
 import heads from "./heads.js";
@@ -14,6 +15,7 @@ import tag from "./tag.js";
 
 const FIGURES = Object.fromEntries(
   [
+    alignment,
     block,
     calculator,
     heads,

@@ -23,6 +23,12 @@ EQUAL: dict[str, dict[str, str]] = {
         "for i in range(v.shape[-2]):": "There are as many values as keys.",
         "for i in range(gate.shape[-2]):": "There are as many gates as keys.",
     },
+    "recurrent-local-window": {
+        "away = p - torch.arange(1, scores.shape[-1] + 1)": "Only the size of the distance is used, and its square.",
+    },
+    "recurrent-look-back": {
+        "return (weights[..., None, :] @ h)[..., -1, :]": "That axis has one entry, the first and the last.",
+    },
     "sparse-block-window": {
         "real = torch.arange(k.shape[-3])[:, None, None] * w + column >= w": "There are as many blocks of keys as of queries.",
         "real = torch.arange(v.shape[-3])[:, None, None] * w + column >= w": "There are as many blocks of values as of queries.",
@@ -135,6 +141,8 @@ LEADING: dict[str, dict[int, int]] = {
     "positions-rope": {0: 2, 1: 2, 2: 2},
     "positions-sinusoids": {0: 2},
     "queries-self-attention": {0: 2},
+    "recurrent-local-window": {0: 1, 1: 1},
+    "recurrent-look-back": {0: 1, 1: 2},
     "saturation-backward": {0: 1, 1: 1},
     "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from attnlab.experiments.book_text import Letters, NextLetter, counting, prose
-from attnlab.experiments.depth import NextWords, contrasts, gradient_norms, toy_text, without
+from attnlab.experiments.depth import NextWords, by_counting, contrasts, gradient_norms, toy_text, without
 from attnlab.experiments.next_word import SKIP
 
 TEXT = toy_text({(("a", "b"), ()): 0.5, (("b",), ()): 0.25, (("a", "a", "b"), ()): 0.25})
@@ -46,6 +46,15 @@ def test_the_exact_loss_is_the_mean_over_all_sentences():
     assert task.excess(model) == pytest.approx(total / guesses - task.floor, abs=1e-5)
     entropy = -sum(p * math.log(p) for p in TEXT.probabilities.values())
     assert task.floor == pytest.approx(entropy / guesses)
+
+
+def test_what_counting_pays_by_hand():
+    text = toy_text({(("a",), ()): 0.5, (("b", "a"), ()): 0.5})  # guesses: a <end>, b a <end>
+    third = math.log(5) - 0.8 * math.log(2)  # shares 2/5, 2/5 and 1/5
+    least = math.log(2) / 2.5
+    found = by_counting(text)
+    assert found["frequencies"] == pytest.approx(third - least)
+    assert found["the word before"] == pytest.approx(0, abs=1e-12)  # after b comes a, after a the end
 
 
 def test_training_comes_down_to_the_floor_and_not_below():

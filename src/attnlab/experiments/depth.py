@@ -144,6 +144,33 @@ class NextWords:
         return total / float((chances * (guess != SKIP).sum(-1)).sum()) - self.floor
 
 
+def by_counting(text: Text) -> dict[str, float]:
+    """Return what those pay who know less than the sentence so far, in nats a guess above the floor, exactly.
+
+    Args:
+        text: the sentences.
+
+    Returns:
+        "frequencies": by who knows only how often each word occurs; "the word before": by who sees one word.
+
+    >>> by_counting(Text({("a", "b"): 0.5, ("b", "a"): 0.5}))["frequencies"] > 0.5
+    True
+    """
+    pairs: dict[tuple[str, str], float] = {}
+    for words, p in text.probabilities.items():
+        for pair in zip(("<start>", *words), (*words, "<end>"), strict=True):
+            pairs[pair] = pairs.get(pair, 0.0) + p
+    total, least = math.fsum(pairs.values()), floor(text.probabilities)
+    before: dict[str, float] = {}
+    after: dict[str, float] = {}
+    for (first, second), p in pairs.items():
+        before[first] = before.get(first, 0.0) + p
+        after[second] = after.get(second, 0.0) + p
+    frequencies = -math.fsum(p * math.log(p / total) for p in after.values()) / total
+    one = -math.fsum(p * math.log(p / before[first]) for (first, _), p in pairs.items()) / total
+    return {"frequencies": frequencies - least, "the word before": one - least}
+
+
 def gradient_norms(model: LanguageModel, read: Tensor, guess: Tensor) -> list[float]:
     """Return how large the gradient of the loss is at the input of each layer, beside that of the last one.
 

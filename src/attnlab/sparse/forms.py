@@ -56,7 +56,7 @@ def attend(
         Output (..., n, d_v); zeros for a query that sees no key.
 
     Raises:
-        TypeError: key_mask is not boolean.
+        TypeError: key_mask is not boolean, or the pattern is a mask or something else.
         ValueError: shapes do not fit, the pattern does not fit the length, block_size is smaller than 1, or
             the engine has another name.
 

@@ -63,7 +63,7 @@ def lsh(
 
     Raises:
         TypeError: key_mask is not boolean, or buckets are no whole numbers.
-        ValueError: shapes do not fit, or n_hashes or block_size is smaller than 1.
+        ValueError: shapes do not fit, n_hashes or block_size is smaller than 1, or the engine is another.
 
     References:
         Kitaev et al. 2020, section 2.
