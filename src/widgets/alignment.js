@@ -151,7 +151,7 @@ export default figure({
       const y = (/** @type {number} */ j) => 8 + (high + 8) * Math.floor(j / perRow);
       const count = Math.max(written.length, 10) + 1;
       const state = (/** @type {number} */ t) => ((t + 0.5) * wide) / count;
-      const r = Math.min(15, wide / count / 2 - 1);
+      const r = Math.min(15, wide / count / 2 - 3);
       const low = y((rows - 1) * perRow) + high + 78 + r;
       const foot = low + 56;
       const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
@@ -171,8 +171,8 @@ export default figure({
       const chain = Array.from({ length: count - 1 }, (_, t) => arrow([state(t) + r, low, state(t + 1) - r, low], before && at === t + 1));
       const name = (/** @type {number} */ t) => `${before ? "s" : "h"}${small(t)}`;
       const states = Array.from({ length: count }, (_, t) => [
-        s("circle", { cx: state(t), cy: low, r, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks ? "query" : "line"})`, "stroke-width": t === asks ? 3.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
-        text(name(t), { x: state(t), y: low + r / 3, "font-size": Math.max(r, 11), fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
+        s("circle", { cx: state(t), cy: low, r, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks ? "query" : before && at && t === at ? "output" : "line"})`, "stroke-width": t === asks ? 3.5 : before && at && t === at ? 2.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
+        text(name(t), { x: state(t), y: low + r / 3, "font-size": Math.max(r, 10), fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
       ]);
       const answers = written.slice(0, at).flatMap((one, i) => [
         arrow([state(before ? i : i + 1), low + r, state(i + 1), foot - 4], i === at - 1),
