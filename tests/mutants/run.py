@@ -300,7 +300,7 @@ MUTANTS = (
     Mutant("what an earlier term sees counts again", "patterns/plan.py", "sees(i, j) & ~other(i, j)",
            "sees(i, j)", "unit/test_patterns.py"),
     Mutant("any tiles will do", "patterns/plan.py", "tiles = min(choices, key=", "tiles = max(choices, key=",
-           "unit/test_patterns.py"),
+           "unit/test_sparse_cost.py"),
     Mutant("windows that meet keep the wider one", "patterns/algebra.py",
            "Term(min(a.before, b.before), min(a.after, b.after)",
            "Term(max(a.before, b.before), min(a.after, b.after)", "unit/test_patterns.py"),
