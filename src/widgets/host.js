@@ -1,4 +1,5 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
+import block from "./block.js";
 import calculator from "./calculator.js";
 import heads from "./heads.js";
 import linear from "./linear.js";
@@ -12,6 +13,7 @@ import tag from "./tag.js";
 
 const FIGURES = Object.fromEntries(
   [
+    block,
     calculator,
     heads,
     linear,

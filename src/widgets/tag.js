@@ -6,40 +6,20 @@ import { labelled } from "./ui/controls.js";
 import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
-import { chosen, readModel, tagTokens } from "./math/tagger.js";
+import { loadTagger } from "./ui/shipped.js";
+import { chosen, tagTokens } from "./math/tagger.js";
 import { split } from "./math/words.js";
 
 /** Longer texts are cut here, and the figure says so: past this, a page of chips helps nobody. */
 export const MOST_TOKENS = 128;
 const EXAMPLES = ["I saw a saw", "What do you do?", "There were many hotels there.", "Can you open the can?"];
 
-/**
- * The model comes as bytes from a live kernel, or from a script beside the page's own.
- * @param {any} model
- * @param {string | undefined} base
- */
-async function load(model, base) {
-  const given = model.get("model");
-  if (given?.byteLength) return readModel(new Uint8Array(given.buffer ?? given, given.byteOffset ?? 0, given.byteLength));
-  const store = () => /** @type {any} */ (globalThis).attnlabModels?.tagger;
-  if (!store()) {
-    await new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = new URL("models/tagger-model.js", base ?? document.baseURI).href;
-      script.onload = resolve;
-      script.onerror = () => reject(new Error("its weights (models/tagger-model.js) did not load. Reload the page."));
-      document.head.append(script);
-    });
-  }
-  return readModel(Uint8Array.from(atob(store()), (c) => c.charCodeAt(0)));
-}
-
 export default figure({
   name: "tag",
   title: "Tag a sentence",
   keys: ["sentence", "word", "head"],
   async setup({ model, body, say, set, signal, place }) {
-    const tagger = await load(model, place.base);
+    const tagger = await loadTagger(model, place.base);
     const { card } = tagger;
     /** @type {ReturnType<typeof tagTokens>} */
     let result;

@@ -258,7 +258,7 @@ def test_the_relative_bias_learns_at_its_own_rate():
 
     slow, alike, fast = trained(), trained(bias_lr=1e-3), trained(bias_lr=1e-1)
     # Adam's steps are about the rate: its numbers can't leave zero by more than the rates of all steps.
-    steps = sum(1 for _ in training._batches(training._encode(slow, SENTENCES), 1024))
+    steps = sum(1 for _ in training.batches(training._encode(slow, SENTENCES), 1024))
     assert slow.relative.weight.abs().max() <= 1.2e-3 * steps
     assert torch.allclose(slow.relative.weight, alike.relative.weight, atol=1e-5)
     assert fast.relative.weight.abs().max() > 20 * slow.relative.weight.abs().max()

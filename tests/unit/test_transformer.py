@@ -327,7 +327,7 @@ def test_a_model_can_be_saved_moved_and_copied():
             lambda: Encoder(8, 2, 1, positions="learned", longest=2)(torch.zeros(1, 3, 8)),
             "the 2 positions learned, it ends at 3",
         ),
-        (lambda: Encoder(8, 2, 1)(torch.zeros(1, 3, 8), key_mask=torch.ones(3).bool()), "key_mask must"),
+        (lambda: Encoder(8, 2, 1)(torch.zeros(1, 3, 8), key_mask=torch.ones(2, 3).bool()), "key_mask"),
         (lambda: LanguageModel(0, 8, 2, 1), "n_words must be at least 1"),
         (lambda: LanguageModel(5, 8, 2, 1)(torch.zeros(3).long()), r"ids must have shape \(batch, n\)"),
         (lambda: generate(LanguageModel(5, 8, 2, 1), torch.zeros(1, 0).long(), 1), "n at least 1"),
@@ -341,3 +341,58 @@ def test_a_model_can_be_saved_moved_and_copied():
 def test_errors_say_what_was_wrong(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_dropout_falls_where_torchs_falls():
+    """Both drop with the same draws: attention weights, what each part adds, the network's middle."""
+    torch.manual_seed(0)
+    other = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.4, norm_first=True, batch_first=True).double()
+    ours, x = from_torch(other), torch.randn(64, 6, 8).double()
+    assert ours.attention.dropout == 0.4
+    spreads = []
+    for layer in (ours, other):
+        torch.manual_seed(1)
+        draws = torch.stack([layer(x[:1]) for _ in range(4000)])
+        spreads.append((draws.mean(0), draws.std(0)))
+    (mean, deviation), (wanted, spread) = spreads
+    assert ((mean - wanted).abs() < 5 * spread / 4000**0.5 * 2**0.5).all()
+    assert torch.allclose(deviation, spread, rtol=0.1)
+
+
+def test_rotary_positions_of_another_base_and_layout_and_a_dtype_of_ones_own():
+    torch.manual_seed(0)
+    turn = positions.RotaryPositions(base=100.0, layout="halves")
+    model = LanguageModel(9, 8, 2, 2, positions=turn, dtype=torch.float64)
+    assert model.out_proj.weight.dtype == torch.float64
+    assert model.out_proj.weight is model.embedding.weight
+    ids = torch.randint(9, (2, 6))
+    usual = LanguageModel(9, 8, 2, 2, dtype=torch.float64)
+    usual.load_state_dict(model.state_dict())
+    assert not torch.allclose(model(ids), usual(ids))
+    with torch.no_grad():
+        cache = model.new_cache(2, 6)
+        steps = [model(ids[:, i : i + 1], cache=cache) for i in range(6)]
+    assert torch.allclose(torch.cat(steps, 1), model(ids), atol=1e-12)
+    decoder = Decoder(8, 2, 1, dtype=torch.float64, device="cpu", dropout=0.3).eval()
+    assert decoder.layers[0].cross.dropout == decoder.layers[0].ffn.dropout.p == 0.3
+    quiet = Decoder(8, 2, 1, dropout=0.3, attention_dropout=0.0).layers[0]
+    assert (quiet.cross.dropout, quiet.attention.dropout, quiet.dropout.p) == (0.0, 0.0, 0.3)
+    assert decoder(torch.zeros(1, 2, 8).double(), torch.zeros(1, 3, 8).double()).dtype == torch.float64
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 8), (2, 0, 8)])
+def test_an_empty_batch_and_an_empty_text_go_through_and_back(shape):
+    for stack in (Encoder(8, 2, 2, positions="rotary"), Encoder(8, 2, 2)):
+        x = torch.randn(shape, requires_grad=True)
+        stack(x).sum().backward()
+        assert x.grad.shape == x.shape
+
+
+def test_a_refused_call_leaves_the_caches_as_they_were():
+    model = LanguageModel(9, 8, 2, 2)
+    cache = model.new_cache(1, 4)
+    with torch.no_grad():
+        model(torch.zeros(1, 3, dtype=torch.long), cache=cache)
+        with pytest.raises(ValueError, match="capacity"):
+            model(torch.zeros(1, 2, dtype=torch.long), cache=cache)
+    assert [part.length for part in cache] == [3, 3]

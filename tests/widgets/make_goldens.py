@@ -29,6 +29,7 @@ from attnlab.widgets import (
 )
 from attnlab.widgets import linear as linear_figure
 from attnlab.widgets import saturation as saturating
+from attnlab.widgets.block import follow
 
 FOLDER = Path(__file__).parent / "goldens"
 SENTENCES = (
@@ -327,6 +328,33 @@ def tagger() -> list[dict]:
     return cases
 
 
+def block() -> list[dict]:
+    """Follow all words through the shipped tagger in double precision, with parts switched off."""
+    double = shipped.ShippedTagger(shipped.FILE)
+    double.model.double()
+    cases = []
+    for sentence, off in (
+        ("I saw a saw", []),
+        ("I saw a saw", ["attention 1"]),
+        ("What do you do?", ["head 1.1", "head 2.3", "network 2"]),
+        ("There were many hotels there.", ["norm"]),
+        ("Can you open the can?", ["residual"]),
+        ("work", ["norm", "residual", "attention 2", "network 1"]),
+    ):
+        stages = follow(double, double.tag(sentence).tokens, off)
+        cases.append(
+            {
+                "sentence": sentence,
+                "off": off,
+                "parts": [stage.part for stage in stages],
+                "on": [stage.on for stage in stages],
+                "added": [stage.added.tolist() for stage in stages],
+                "probabilities": [stage.probabilities.tolist() for stage in stages],
+            }
+        )
+    return cases
+
+
 def text_rules() -> list[dict]:
     """Cut, describe and hash texts: written by hand, and thrown together from difficult characters."""
     draw = random.Random(7)
@@ -341,6 +369,7 @@ def text_rules() -> list[dict]:
 
 
 GOLDENS = {
+    "block": block,
     "calculator": calculator,
     "heads": heads,
     "linear": linear,

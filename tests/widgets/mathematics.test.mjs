@@ -5,7 +5,7 @@ import test from "node:test";
 import { golden, near } from "./compare.mjs";
 import { attend, softmax } from "../../src/widgets/math/attention.js";
 import { hull, inside, mix, score, weigh } from "../../src/widgets/math/lookup.js";
-import { readModel, tagText } from "../../src/widgets/math/tagger.js";
+import { parts, readModel, tagText, tagTokens } from "../../src/widgets/math/tagger.js";
 import { bucket, features, split } from "../../src/widgets/math/words.js";
 
 const here = new URL(".", import.meta.url);
@@ -71,6 +71,17 @@ test("the tagger to 1e-12 in double precision, and to 1e-5 of what Python prints
     near(got.weights, weights, 1e-12, `${sentence} weights`);
     near(got.probabilities.map((row) => Math.max(...row)), single, 1e-5, `${sentence} single`);
   }
+});
+
+test("the tagger part by part, to 1e-12, whatever is switched off", () => {
+  for (const { sentence, off, parts: names, on, added, probabilities } of golden("block")) {
+    const { stages } = tagTokens(model, split(sentence), new Set(off));
+    assert.deepEqual(stages.map(({ part }) => part), names);
+    assert.deepEqual(stages.map((stage) => stage.on), on);
+    near(stages.map((stage) => stage.added), added, 1e-12, `${sentence} ${off} added`);
+    near(stages.map((stage) => stage.probabilities), probabilities, 1e-12, `${sentence} ${off} probabilities`);
+  }
+  assert.equal(parts(model.card.form).length, 2 + model.card.form.n_layers * (2 + model.card.form.n_heads));
 });
 
 test("I saw a saw", () => {

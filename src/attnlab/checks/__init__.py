@@ -28,6 +28,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     scaling_moments,
     sparse,
     sparse_window,
+    transformer,
     why,
 )
 from attnlab.checks.engine import judge

@@ -18,12 +18,13 @@ def fit(
     steps: int,
     every: int,
     decay: bool = True,
+    warm: int = 20,
     until: float | None = None,
     clip: float | None = None,
 ) -> list[float]:
     """Train with AdamW and return the curve of what is watched.
 
-    The rate rises over the first 20 steps, then stays, or falls along a cosine to zero.
+    The rate rises over the first steps, then stays, or falls along a cosine to zero.
 
     Args:
         model: what is trained, in place.
@@ -33,6 +34,7 @@ def fit(
         steps: how many updates at most.
         every: steps between two points of the curve.
         decay: let the rate fall.
+        warm: steps in which it rises.
         until: stop once three points in a row have reached this.
         clip: the longest gradient; a longer one is shortened to it. Recurrent networks need it.
 
@@ -50,7 +52,7 @@ def fit(
     (4, 2.0)
     """
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.0)
-    warm = min(20, steps)
+    warm = min(warm, steps)
 
     def height(step: int) -> float:
         if step < warm:

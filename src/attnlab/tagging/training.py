@@ -103,27 +103,19 @@ def train(
     torch.manual_seed(seed)
     shuffle = random.Random(seed)
     encoded = _encode(tagger, train)
-    steps = epochs * sum(1 for _ in _batches(encoded, batch_tokens, random.Random(seed)))
+    steps = epochs * sum(1 for _ in batches(encoded, batch_tokens, random.Random(seed)))
     # Most numbers stand in the table of features; one fused pass over it takes a quarter of the time.
     apart = set() if bias_lr is None else set(tagger.relative.parameters())
     groups: list[dict] = [{"params": [p for p in tagger.parameters() if p not in apart]}]
     if apart:
         groups.append({"params": list(apart), "lr": bias_lr, "weight_decay": 0.0})
     optimizer = torch.optim.AdamW(groups, lr=lr, weight_decay=weight_decay, fused=True)
-    warmup = max(steps // 20, 1)
-    schedule = torch.optim.lr_scheduler.SequentialLR(
-        optimizer,
-        [
-            torch.optim.lr_scheduler.LinearLR(optimizer, 1 / warmup, total_iters=warmup),
-            torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(steps - warmup, 1)),
-        ],
-        [warmup],
-    )
+    schedule = warm_cosine(optimizer, steps)
     history, best, start = History(), None, time.process_time()
     with tqdm(total=steps, disable=not progress, unit="batch") as bar:
         for epoch in range(1, epochs + 1):
             tagger.train()
-            for ids, tags in _batches(encoded, batch_tokens, shuffle):
+            for ids, tags in batches(encoded, batch_tokens, shuffle):
                 loss = F.cross_entropy(
                     tagger(ids.to(device)).flatten(0, 1), tags.to(device).flatten(), ignore_index=NO_TAG
                 )
@@ -171,7 +163,7 @@ def predict(
     names = tagger.vocabulary.tags
     asked = (at for at in range(len(sentences)) if at not in found)
     encoded = [(tagger.vocabulary.encode(sentences[at]), torch.tensor([at])) for at in asked]
-    for ids, places in _batches(encoded, batch_tokens):
+    for ids, places in batches(encoded, batch_tokens):
         chosen = tagger(ids.to(device)).argmax(-1).tolist()
         for row, at in zip(chosen, places[:, 0].tolist(), strict=True):
             found[at] = tuple(names[tag] for tag in row[: len(sentences[at])])
@@ -236,6 +228,27 @@ def expected_accuracy(tagger: Tagger | MostFrequentTag) -> float:
     return right / total
 
 
+def warm_cosine(optimizer: torch.optim.Optimizer, steps: int) -> torch.optim.lr_scheduler.LRScheduler:
+    """Make the schedule of all trainings here: up in the first twentieth of the steps, then down a cosine.
+
+    Args:
+        optimizer: its rates are those at the height.
+        steps: of the whole training.
+
+    Returns:
+        The schedule, to be stepped after every step but the last.
+    """
+    warmup = max(steps // 20, 1)
+    return torch.optim.lr_scheduler.SequentialLR(
+        optimizer,
+        [
+            torch.optim.lr_scheduler.LinearLR(optimizer, 1 / warmup, total_iters=warmup),
+            torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(steps - warmup, 1)),
+        ],
+        [warmup],
+    )
+
+
 def _encode(tagger: Tagger, sentences: Sequence[Sentence]) -> list[tuple[Tensor, Tensor]]:
     number = {tag: at for at, tag in enumerate(tagger.vocabulary.tags)}
     return [
@@ -245,10 +258,19 @@ def _encode(tagger: Tagger, sentences: Sequence[Sentence]) -> list[tuple[Tensor,
     ]
 
 
-def _batches(
+def batches(
     encoded: list[tuple[Tensor, Tensor]], batch_tokens: int, shuffle: random.Random | None = None
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield batches of sentences of about the same length, so that little of a batch is padding."""
+    """Yield batches of sentences of about the same length, so that little of a batch is padding.
+
+    Args:
+        encoded: for each sentence its numbers (n, ...) and its labels (n, ...).
+        batch_tokens: about how many tokens make a batch.
+        shuffle: draws the order; the shortest first unless given.
+
+    Yields:
+        Numbers, padded with 0, and labels, padded with `NO_TAG`.
+    """
     order = sorted(range(len(encoded)), key=lambda at: len(encoded[at][0]))
     if shuffle:
         jitter = [shuffle.random() for _ in encoded]

@@ -10,7 +10,7 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -123,7 +123,7 @@ def cache_folder() -> Path:
 
 
 def read(file: Path, checksum: str | None = None) -> list[Sentence]:
-    """Read one CoNLL-U file.
+    """Read the words and tags of one CoNLL-U file.
 
     Args:
         file: the file.
@@ -135,14 +135,31 @@ def read(file: Path, checksum: str | None = None) -> list[Sentence]:
     Raises:
         TreebankError: the file has another checksum.
     """
+    return [
+        (tuple(token["form"] for token in tokens), tuple(token["upos"] for token in tokens))
+        for tokens in read_tokens(file, checksum)
+    ]
+
+
+def read_tokens(file: Path, checksum: str | None = None) -> Iterator[list[conllu.models.Token]]:
+    """Read one CoNLL-U file with all its columns.
+
+    Args:
+        file: the file.
+        checksum: the SHA-256 it must have; not checked if None.
+
+    Yields:
+        The words of each sentence, with what the file says of them: "form", "upos", "xpos", "feats", "head",
+        "deprel".
+
+    Raises:
+        TreebankError: the file has another checksum.
+    """
     content = file.read_bytes()
     if checksum:
         _verify(content, checksum, str(file))
-    sentences = []
     for tokens in conllu.parse_incr(io.StringIO(content.decode("utf-8"))):
-        words = [(token["form"], token["upos"]) for token in tokens if isinstance(token["id"], int)]
-        sentences.append((tuple(w for w, _ in words), tuple(t for _, t in words)))
-    return sentences
+        yield [token for token in tokens if isinstance(token["id"], int)]
 
 
 @dataclass(frozen=True)

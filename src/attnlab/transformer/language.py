@@ -6,8 +6,9 @@ import copy
 
 from torch import Tensor, nn
 
-from attnlab.arguments import at_least
+from attnlab.arguments import Device, at_least
 from attnlab.cache import KVCache
+from attnlab.multihead import Rotation
 from attnlab.transformer.stacks import Encoder, Positions
 
 
@@ -22,6 +23,8 @@ class LanguageModel(nn.Module):
         positions: how the layers know the order, as in `Encoder`.
         tied: guess with the table that reads: one vector a word.
         std: spread of the words' vectors at the start.
+        device: where the parameters are kept.
+        dtype: dtype of the parameters.
         options: all others of `Encoder`.
 
     Raises:
@@ -43,9 +46,11 @@ class LanguageModel(nn.Module):
         n_heads: int,
         n_layers: int,
         *,
-        positions: Positions = "rotary",
+        positions: Positions | Rotation = "rotary",
         tied: bool = True,
         std: float = 0.02,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
         **options,
     ) -> None:
         super().__init__()
@@ -56,6 +61,7 @@ class LanguageModel(nn.Module):
         self.out_proj = nn.Linear(d_model, n_words, bias=False)
         if tied:
             self.out_proj.weight = self.embedding.weight
+        self.to(device=device, dtype=dtype)
 
     def forward(
         self,

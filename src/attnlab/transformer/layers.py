@@ -6,13 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlab.arguments import at_least
+from attnlab.arguments import Device, at_least, row_of_keys
 from attnlab.cache import KVCache
 from attnlab.dot_product import grouped_attention
-from attnlab.multihead import MultiHeadAttention
+from attnlab.multihead import MultiHeadAttention, Rotation
 
 Norm = Literal["layer", "rms", "none"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"] | Callable[[Tensor], Tensor]
@@ -127,13 +128,15 @@ class EncoderLayer(nn.Module):
         norm_first: pre-norm, or post-norm.
         norm: "layer", "rms" or "none".
         activation: of the feed-forward network, see `FeedForward`.
-        dropout: share of what each part adds, of attention weights and of the network's middle, dropped in
-            training.
+        dropout: share of what each part adds and of the network's middle that is dropped in training.
+        attention_dropout: share of the weights of attention; as much unless given.
         bias: whether projections and norms have a bias.
         n_kv_heads: key-value heads, if they are fewer.
         d_head: width of a head, if it is not d_model / n_heads.
-        rotary: turn queries and keys by their positions, as in `MultiHeadAttention`.
+        rotary: turn queries and keys by their positions: True, or what turns them (`MultiHeadAttention`).
         eps: of the norms.
+        device: where the parameters are kept.
+        dtype: dtype of the parameters.
 
     Raises:
         ValueError: a width does not fit or a name is unknown.
@@ -156,15 +159,19 @@ class EncoderLayer(nn.Module):
         norm: Norm = "layer",
         activation: Activation = "relu",
         dropout: float = 0.0,
+        attention_dropout: float | None = None,
         bias: bool = True,
         n_kv_heads: int | None = None,
         d_head: int | None = None,
-        rotary: bool = False,
+        rotary: bool | Rotation = False,
         eps: float = 1e-5,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
         shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, "bias": bias}
+        shared["dropout"] = dropout if attention_dropout is None else attention_dropout
         self.attention_norm = make_norm(norm, d_model, eps=eps, bias=bias)
         self.attention = MultiHeadAttention(d_model, n_heads, rotary=rotary, **shared)
         d_ff = 4 * d_model if d_ff is None else d_ff
@@ -173,6 +180,7 @@ class EncoderLayer(nn.Module):
             self.ffn_norm = make_norm(norm, d_model, eps=eps, bias=bias)
             self.ffn = FeedForward(d_model, d_ff, activation=activation, bias=bias, dropout=dropout)
         self.dropout = nn.Dropout(dropout)
+        self.to(device=device, dtype=dtype)
 
     def forward(
         self,
@@ -205,7 +213,7 @@ class EncoderLayer(nn.Module):
             TypeError: a mask is not boolean.
             ValueError: a shape does not fit, or the cache is full.
         """
-        options = {"mask": with_keys(mask, key_mask), "bias": bias, "is_causal": is_causal}
+        options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
         options |= {"head_weights": head_weights, "cache": cache}
         x, weights = self._attend(x, need_weights, **options)
         x = self._each(x)
@@ -244,6 +252,8 @@ class DecoderLayer(EncoderLayer):
         n_kv_heads: likewise, of both attentions.
         d_head: likewise.
         eps: likewise.
+        device: likewise.
+        dtype: likewise.
         options: all others of `EncoderLayer`.
 
     Raises:
@@ -268,12 +278,15 @@ class DecoderLayer(EncoderLayer):
         n_kv_heads: int | None = None,
         d_head: int | None = None,
         eps: float = 1e-5,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
         **options,
     ) -> None:
         shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, "bias": bias}
         super().__init__(d_model, n_heads, norm=norm, eps=eps, **shared, **options)
         self.cross_norm = make_norm(norm, d_model, eps=eps, bias=bias)
-        self.cross = MultiHeadAttention(d_model, n_heads, **shared)
+        self.cross = MultiHeadAttention(d_model, n_heads, dropout=self.attention.dropout, **shared)
+        self.to(device=device, dtype=dtype)
 
     def forward(
         self,
@@ -309,10 +322,10 @@ class DecoderLayer(EncoderLayer):
             TypeError: a mask is not boolean.
             ValueError: a shape does not fit, or the cache is full.
         """
-        options = {"mask": with_keys(mask, key_mask), "bias": bias, "is_causal": is_causal}
+        options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
         x, weights = self._attend(x, need_weights, cache=cache, **options)
         asked = self._before(x, self.cross_norm)
-        heard, cross = self._read(asked, memory, with_keys(None, memory_mask), need_weights)
+        heard, cross = self._read(asked, memory, memory_mask, need_weights)
         x = self._each(self._add(x, heard, self.cross_norm))
         return (x, (weights, cross)) if need_weights else x
 
@@ -332,23 +345,16 @@ class DecoderLayer(EncoderLayer):
         )
 
     def _read(
-        self, x: Tensor, memory: Tensor | tuple[Tensor, Tensor], mask: Tensor | None, need_weights: bool
+        self, x: Tensor, memory: Tensor | tuple[Tensor, Tensor], key_mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """Attend from x to the memory."""
         if isinstance(memory, Tensor):
-            found = self.cross(x, memory, mask=mask, need_weights=need_weights)
+            found = self.cross(x, memory, key_mask=key_mask, need_weights=need_weights)
             return found if need_weights else (found, None)
+        keys, values = memory
         q = self.cross.q_proj(x).unflatten(-1, (-1, self.cross.d_head)).transpose(1, 2)
-        found = grouped_attention(q, *memory, mask=mask, need_weights=need_weights)
+        if key_mask is not None:
+            key_mask = row_of_keys(key_mask, (len(x),), keys.shape[2])[:, None]  # (batch, 1, 1, n_memory)
+        found = grouped_attention(q, keys, values, mask=key_mask, need_weights=need_weights)
         heads, weights = found if need_weights else (found, None)
         return self.cross.out_proj(heads.transpose(1, 2).flatten(-2)), weights
-
-
-def with_keys(mask: Tensor | None, key_mask: Tensor | None) -> Tensor | None:
-    """Join a mask (n_q, n_k) or (batch, n_heads, n_q, n_k) with one of the keys that exist (batch, n_k)."""
-    if key_mask is None:
-        return mask
-    if key_mask.dim() != 2:
-        raise ValueError(f"key_mask must have shape (batch, n_k), got {tuple(key_mask.shape)}")
-    keys = key_mask[:, None, None]  # (batch, 1, 1, n_k)
-    return keys if mask is None else mask & keys

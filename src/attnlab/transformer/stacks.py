@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import at_least, has_width
+from attnlab.arguments import Device, at_least, has_width
 from attnlab.cache import KVCache
+from attnlab.multihead import Rotation
 from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal
 from attnlab.transformer.layers import DecoderLayer, EncoderLayer, Norm, make_norm
 
@@ -25,7 +27,8 @@ class Encoder(nn.Module):
         d_model: width of a token.
         n_heads: heads of each layer.
         n_layers: layers, at least 0.
-        positions: how the layers know the order; "none", as `torch.nn.TransformerEncoder`, unless given.
+        positions: how the layers know the order; "none", as `torch.nn.TransformerEncoder`, unless given. For
+            "rotary" with another base or layout, a `positions.RotaryPositions`.
         longest: rows of the table of "learned" positions.
         reach: the largest distance to which "relative" gives a number of its own.
         input_norm: norm the tokens, positions added, before the first layer, as BERT does.
@@ -35,6 +38,8 @@ class Encoder(nn.Module):
         dropout: likewise, and share of the tokens' numbers that is dropped before the first layer.
         bias: likewise.
         eps: likewise.
+        device: likewise.
+        dtype: likewise.
         options: all others of `EncoderLayer`.
 
     Raises:
@@ -57,7 +62,7 @@ class Encoder(nn.Module):
         n_heads: int,
         n_layers: int,
         *,
-        positions: Positions = "none",
+        positions: Positions | Rotation = "none",
         longest: int = 512,
         reach: int = 16,
         input_norm: bool = False,
@@ -67,22 +72,25 @@ class Encoder(nn.Module):
         dropout: float = 0.0,
         bias: bool = True,
         eps: float = 1e-5,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
         **options,
     ) -> None:
         super().__init__()
         at_least(0, n_layers=n_layers)
-        if positions not in get_args(Positions):
+        if not callable(positions) and positions not in get_args(Positions):
             raise ValueError(f"positions must be {', '.join(get_args(Positions))}; got {positions!r}")
         self.d_model, self.n_heads, self.positions = d_model, n_heads, positions
         self.learned = LearnedPositions(longest, d_model) if positions == "learned" else None
         self.relative = RelativeBias(n_heads, reach) if positions == "relative" else None
         self.input_norm = make_norm(norm, d_model, eps=eps, bias=bias) if input_norm else None
         options |= {"norm_first": norm_first, "norm": norm, "dropout": dropout, "bias": bias, "eps": eps}
-        options["rotary"] = positions == "rotary"
+        options["rotary"] = positions if callable(positions) else positions == "rotary"
         self.layers = nn.ModuleList(self.layer(d_model, n_heads, **options) for _ in range(n_layers))
         final_norm = norm_first if final_norm is None else final_norm
         self.final_norm = make_norm(norm, d_model, eps=eps, bias=bias) if final_norm else None
         self.dropout = nn.Dropout(dropout)
+        self.to(device=device, dtype=dtype)
 
     def forward(
         self,

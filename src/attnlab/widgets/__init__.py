@@ -7,6 +7,7 @@ without scripts, in print and for screen readers the table still tells the truth
 """
 
 from attnlab import book  # noqa: F401  (says what is missing)
+from attnlab.widgets.block import Block
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
@@ -20,6 +21,7 @@ from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
 __all__ = [
+    "Block",
     "Calculator",
     "Figure",
     "HeadsWorkshop",

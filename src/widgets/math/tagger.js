@@ -79,13 +79,34 @@ export function tagText(model, text) {
 }
 
 /**
+ * What can be switched off, by name.
+ * @param {Form} form
+ */
+export function parts({ n_layers, n_heads }) {
+  const layers = Array.from({ length: n_layers }, (_, l) => [
+    `attention ${l + 1}`,
+    ...Array.from({ length: n_heads }, (_, h) => `head ${l + 1}.${h + 1}`),
+    `network ${l + 1}`,
+  ]);
+  return ["norm", "residual", ...layers.flat()];
+}
+
+/**
+ * The stream of every token behind a part: how large what the part added is beside it, and the tags if it were
+ * read out there.
+ * @typedef {{ part: string, on: boolean, added: number[], probabilities: number[][] }} Stage
+ */
+
+/**
  * Tag tokens.
  * @param {Model} model
  * @param {string[]} tokens
- * @returns {{ tokens: string[], tags: string[], probabilities: number[][], weights: number[][][][] }}
+ * @param {Set<string>} [off] parts that add nothing; without "norm" parts read the stream as it is, without
+ *   "residual" they replace it
+ * @returns {{ tokens: string[], tags: string[], probabilities: number[][], weights: number[][][][], stages: Stage[] }}
  *   weights by layer, head, query, key
  */
-export function tagTokens({ card, tensors }, tokens) {
+export function tagTokens({ card, tensors }, tokens, off = new Set()) {
   const { n_buckets, d_model, n_heads, n_layers, seeds } = card.form;
   const table = tensors["table.weight"].data;
   let x = tokens.map((token) => {
@@ -108,10 +129,21 @@ export function tagTokens({ card, tensors }, tokens) {
   };
   const norm = (/** @type {number[]} */ row, /** @type {string} */ name) =>
     layerNorm(row, tensors[`${name}.weight`].data, tensors[`${name}.bias`].data);
+  const before = (/** @type {number[]} */ row, /** @type {string} */ name) => (off.has("norm") ? row : norm(row, name));
+  const read = () => x.map((row) => softmax(linear(norm(row, "norm"), "out")));
+  /** @type {Stage[]} */
+  const stages = [{ part: "words", on: true, added: x.map(() => 0), probabilities: read() }];
+  const put = (/** @type {string} */ part, /** @type {(row: number[], i: number) => number[]} */ work) => {
+    const on = !off.has(part);
+    const found = on ? x.map(work) : [];
+    const added = x.map((row, i) => (on ? size(found[i]) / size(row) : 0));
+    if (on) x = off.has("residual") ? found : x.map((row, i) => add(row, found[i]));
+    stages.push({ part, on, added, probabilities: read() });
+  };
   const weights = [];
   for (let l = 0; l < n_layers; l++) {
     const layer = `layers.${l}`;
-    const normed = x.map((row) => norm(row, `${layer}.norm`));
+    const normed = x.map((row) => before(row, `${layer}.norm`));
     const [q, k, v] = ["q", "k", "v"].map((which) =>
       normed.map((row) => linear(row, `${layer}.attention.${which}_proj`)),
     );
@@ -125,20 +157,21 @@ export function tagTokens({ card, tensors }, tokens) {
         softmax(turned[1].map((key) => query.reduce((s, a, d) => s + a * key[d], 0) / Math.sqrt(width))),
       );
       seen.push(head);
+      const on = off.has(`head ${l + 1}.${h + 1}`) ? 0 : 1;
       head.forEach((row, i) => {
-        for (let d = 0; d < width; d++) mixed[i].push(row.reduce((s, w, j) => s + w * v[j][h * width + d], 0));
+        for (let d = 0; d < width; d++) mixed[i].push(on * row.reduce((s, w, j) => s + w * v[j][h * width + d], 0));
       });
     }
     weights.push(seen);
-    x = x.map((row, i) => add(row, linear(mixed[i], `${layer}.attention.out_proj`)));
-    x = x.map((row) => {
-      const up = linear(norm(row, `${layer}.norm2`), `${layer}.up`).map((a) => Math.max(a, 0));
-      return add(row, linear(up, `${layer}.down`));
+    put(`attention ${l + 1}`, (_, i) => linear(mixed[i], `${layer}.attention.out_proj`));
+    put(`network ${l + 1}`, (row) => {
+      const up = linear(before(row, `${layer}.norm2`), `${layer}.up`).map((a) => Math.max(a, 0));
+      return linear(up, `${layer}.down`);
     });
   }
-  const probabilities = x.map((row) => softmax(linear(norm(row, "norm"), "out")));
+  const { probabilities } = stages[stages.length - 1];
   const tags = probabilities.map((row) => card.tags[row.indexOf(Math.max(...row))]);
-  return { tokens, tags, probabilities, weights };
+  return { tokens, tags, probabilities, weights, stages };
 }
 
 /**
@@ -146,6 +179,9 @@ export function tagTokens({ card, tensors }, tokens) {
  * @param {number[]} b
  */
 const add = (a, b) => a.map((value, i) => value + b[i]);
+
+/** @param {number[]} row */
+const size = (row) => Math.sqrt(row.reduce((sum, a) => sum + a * a, 0));
 
 /**
  * Average the weights of all heads of all layers, or pick one head.

@@ -1,0 +1,137 @@
+"""A Transformer with and without its parts, and two language models.
+
+    python benchmarks/transformer.py [depth] [toy] [text]
+
+Writes results/transformer-depth.json, transformer-toy.json and transformer-text.json.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from pathlib import Path
+
+import torch
+
+from attnlab import results
+from attnlab.experiments import Text, around, sweep
+from attnlab.experiments.book_text import Letters, NextLetter, counting, prose
+from attnlab.experiments.depth import NextWords, gradient_norms, toy_text
+from attnlab.tagging import grammar
+from attnlab.transformer import generate
+
+ROOT = Path(__file__).parents[1]
+CACHE = ROOT / ".cache/runs"
+COMMAND = "python benchmarks/transformer.py"
+SEEDS = range(3)
+PAIR = range(2)
+DEPTHS = (1, 12)
+ROWS = {
+    "pre-norm": {},
+    "post-norm": {"norm_first": False},
+    "post-norm, rate warmed up": {"norm_first": False, "warm": 60},
+    "no norm": {"part": "norm"},
+    "no feed-forward": {"part": "feed-forward"},
+    "no attention": {"part": "attention"},
+    "no residual": {"part": "residual"},
+}
+WANTED = {  # not every row at every depth: these are the questions
+    "pre-norm": DEPTHS,
+    "post-norm": DEPTHS,
+    "post-norm, rate warmed up": (12,),
+    "no norm": (12,),
+    "no feed-forward": (12,),
+    "no residual": DEPTHS,
+    "no attention": (1,),
+}
+PROMPT = "attention "
+
+
+@cache
+def text() -> Text:
+    """Return the sentences of the toy grammar with their probabilities."""
+    return toy_text(grammar.sentences())
+
+
+def depth() -> None:
+    """Leave out a part, in stacks of 1, 6 and 12 layers; and follow the gradient down before training."""
+    made = {
+        f"{name}, {n} layer{'s' * (n > 1)}": NextWords(text(), n, **ROWS[name])
+        for name, depths in WANTED.items()
+        for n in depths
+    }
+    found = sweep(
+        made,
+        rates=around(4e-3, n=3),
+        seeds=PAIR,
+        scout=1,
+        goal="low",
+        flat=0.01,
+        may_end_at_edge=[name for name in made if "residual" in name or "attention" in name],
+        measure="nats above the floor",
+        budget="AdamW on a cosine, 150 steps of 32 sentences, width 32; one seed tries the rates",
+        cache=CACHE / "transformer-depth.json",
+        settings={"version": 1},
+        progress=False,
+    )
+    print(found.as_table(digits=3), flush=True)
+    some = torch.multinomial(text().chances, 64, True, generator=torch.Generator().manual_seed(0))
+    batch = text().read[some], text().guess[some]
+    norms = {
+        name: [gradient_norms(NextWords(text(), 12, **ROWS[name]).model(seed), *batch) for seed in PAIR]
+        for name in ("pre-norm", "post-norm", "no norm", "no residual")
+    }
+    numbers = {"sweeps": {"parts": found}, "gradients at the start": norms}
+    results.store("transformer-depth", numbers, command=COMMAND, seeds=PAIR)
+
+
+def toy() -> None:
+    """Train a language model on the toy grammar until it knows what can be known."""
+    model = NextWords(text(), 2, d_model=64, steps=1200, warm=50, batch=128, exact=True, every=50)
+    found = sweep(
+        {"two layers of width 64": model},
+        rates=around(4e-3, n=3),
+        seeds=SEEDS,
+        scout=1,
+        goal="low",
+        flat=0.001,
+        measure="nats above the floor, new sentences",
+        budget="AdamW on a cosine, 1,200 steps of 128 sentences; one seed tries the rates",
+        cache=CACHE / "transformer-toy.json",
+        settings={"version": 1},
+        progress=False,
+    ).pick({"above the floor": "exactly, over all sentences"})
+    print(found.as_table(digits=4), flush=True)
+    numbers = {"floor": model.floor, "sweeps": {"toy grammar": found}}
+    results.store("transformer-toy", numbers, command=COMMAND, seeds=SEEDS)
+
+
+def letters() -> None:
+    """Train a language model on the book's own words, letter by letter: one run, at one rate."""
+    book = Letters(prose(ROOT / "chapters"))
+    task, rate = NextLetter(book), 4e-3
+    model, curve = task.train(rate, seed=0)
+    start = book.encode(PROMPT)[None]
+    drawn = [
+        book.read(generate(model, start, 200, temperature=t, generator=torch.Generator().manual_seed(0))[0])
+        for t in (0.5, 1.0)
+    ]
+    numbers = {
+        "text": {"letters": len(book.text), "alphabet": len(book.alphabet), "sha256": book.sha256},
+        "model": {"layers": task.n_layers, "width": task.d_model, "context": task.context, "rate": rate},
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "steps": task.steps,
+        "every": task.every,
+        "held back": curve,
+        "tables of counts": [counting(book, order) for order in range(7)],
+        "written": dict(zip(("0.5", "1.0"), drawn, strict=True)),
+    }
+    print(curve[-1], min(numbers["tables of counts"]), *drawn, sep="\n", flush=True)
+    results.store("transformer-text", numbers, command=COMMAND, seeds=[0])
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    parts = {"depth": depth, "toy": toy, "text": letters}
+    for name in sys.argv[1:] or parts:
+        parts[name]()

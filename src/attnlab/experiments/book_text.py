@@ -1,0 +1,200 @@
+"""The book's own words, letter by letter: a text to learn from that is always there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnlab.experiments.fitting import fit
+from attnlab.experiments.runs import Run
+from attnlab.transformer import LanguageModel
+
+
+def prose(folder: Path) -> str:
+    """Join the prose of the book's numbered chapters: no code, no formulas, no exercises.
+
+    Args:
+        folder: the folder of the notebooks.
+
+    Returns:
+        Paragraphs of plain text in lower case, a line each; links, citations and emphasis reduced to words.
+
+    Raises:
+        FileNotFoundError: there are no chapters.
+    """
+    files = sorted(folder.glob("[0-9][0-9]_*.ipynb"))
+    if not files:
+        raise FileNotFoundError(f"no chapters in {folder}: they are in the folder chapters of the book")
+    paragraphs = []
+    for file in files:
+        cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+        texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+        for text in texts:
+            if text.startswith("## Exercises"):
+                break
+            paragraphs += [_plain(part) for part in re.split(r"\n\s*\n", text) if part[:1].isalpha()]
+    return "\n".join(part for part in paragraphs if len(part) > 40 and "\\" not in part) + "\n"
+
+
+def _plain(paragraph: str) -> str:
+    text = re.sub(r"\$[^$]*\$", "x", paragraph)  # a formula is a word that cannot be read aloud
+    text = re.sub(r"\{[a-z:-]+\}`([^`]*)`", r"\1", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = text.lower().replace("’", "'").replace("“", '"').replace("”", '"')
+    return re.sub(r"[^a-z0-9 .,;:?!'\"()%-]", "", re.sub(r"\s+", " ", text)).strip()
+
+
+@dataclass(frozen=True)
+class Letters:
+    """A text as numbers of its letters; the last tenth is held back.
+
+    Args:
+        text: the text.
+
+    >>> letters = Letters("abcabcabca" * 10)
+    >>> letters.alphabet, len(letters.train), len(letters.held_back)
+    ('abc', 90, 10)
+    >>> letters.read(letters.encode("cab"))
+    'cab'
+    """
+
+    text: str = field(repr=False)
+
+    @cached_property
+    def alphabet(self) -> str:
+        """All letters, sorted."""
+        return "".join(sorted(set(self.text)))
+
+    @property
+    def train(self) -> Tensor:
+        """The numbers of the first nine tenths."""
+        return self.encode(self.text[: self._cut])
+
+    @property
+    def held_back(self) -> Tensor:
+        """The numbers of the last tenth."""
+        return self.encode(self.text[self._cut :])
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def encode(self, text: str) -> Tensor:
+        """Turn letters into numbers (n,)."""
+        return torch.tensor([self.alphabet.index(letter) for letter in text], dtype=torch.long)
+
+    def read(self, ids: Tensor) -> str:
+        """Turn numbers (n,) into letters."""
+        return "".join(self.alphabet[at] for at in ids.tolist())
+
+    @property
+    def _cut(self) -> int:
+        return len(self.text) * 9 // 10
+
+
+def counting(letters: Letters, order: int) -> float:
+    """Return what a table of counts pays for each letter of what is held back, in nats.
+
+    The table looks at the last `order` letters. What it has not seen it leaves to the table of one letter
+    less, in the share in which new letters came before (Witten and Bell's method).
+
+    Args:
+        letters: the text.
+        order: letters before, at least 0.
+
+    References:
+        Witten and Bell 1991, method C.
+
+    >>> counting(Letters("ab" * 50), 1) < 0.1 < counting(Letters("ab" * 50), 0)
+    True
+    """
+    seen: list[defaultdict[tuple, Counter]] = [defaultdict(Counter) for _ in range(order + 1)]
+    train, held = letters.train.tolist(), letters.train.tolist()[-order or None :]
+    held = (held if order else []) + letters.held_back.tolist()
+    for at, letter in enumerate(train):
+        for k in range(min(order, at) + 1):
+            seen[k][tuple(train[at - k : at])][letter] += 1
+    total = 0.0
+    for at in range(order, len(held)):
+        p = 1 / len(letters.alphabet)
+        for k in range(order + 1):
+            counts = seen[k].get(tuple(held[at - k : at]))
+            if counts:
+                kinds, all_ = len(counts), counts.total()
+                p = (counts[held[at]] + kinds * p) / (all_ + kinds)
+        total -= math.log(p)
+    return total / (len(held) - order)
+
+
+@dataclass(frozen=True)
+class NextLetter:
+    """Train a Transformer to guess the next letter of a text; a candidate of `sweep`.
+
+    The curve is the loss on the part that is held back, in nats a letter.
+
+    Args:
+        letters: the text.
+        n_layers: layers.
+        d_model: width.
+        context: letters in a window of training.
+        batch: windows in each step.
+        steps: of AdamW.
+        every: steps between two points of the curve.
+        dropout: share dropped in training.
+    """
+
+    letters: Letters = field(repr=False)
+    n_layers: int = 3
+    d_model: int = 96
+    context: int = 64
+    batch: int = 16
+    steps: int = 700
+    every: int = 100
+    dropout: float = 0.1
+
+    def __call__(self, rate: float, seed: int) -> Run:
+        """Train once."""
+        return Run(self.train(rate, seed)[1], self.every)
+
+    def train(self, rate: float, seed: int) -> tuple[LanguageModel, list[float]]:
+        """Return the trained model and its curve."""
+        torch.manual_seed(seed)
+        model = LanguageModel(
+            len(self.letters.alphabet), self.d_model, 4, self.n_layers, dropout=self.dropout
+        )
+        text, draw = self.letters.train, torch.Generator().manual_seed(seed)
+        place = torch.arange(self.context + 1)
+
+        def loss() -> Tensor:
+            model.train()
+            start = torch.randint(len(text) - self.context, (self.batch, 1), generator=draw)
+            return self.surprise(model, text[start + place])
+
+        how = {"rate": rate, "steps": self.steps, "every": self.every, "warm": 50}
+        curve = fit(model, loss, lambda: self.held_back(model), **how)
+        return model.eval(), curve
+
+    @torch.no_grad()
+    def held_back(self, model: LanguageModel) -> float:
+        """Return the loss on the part held back, read in windows whose first half is not counted."""
+        model.eval()
+        text, half = self.letters.held_back, self.context // 2
+        windows = text.unfold(0, self.context + 1, half)  # (windows, context + 1)
+        scores = model(windows[:, :-1])[:, half:]
+        return float(F.cross_entropy(scores.flatten(0, 1), windows[:, 1 + half :].flatten()))
+
+    @staticmethod
+    def surprise(model: LanguageModel, windows: Tensor) -> Tensor:
+        """Return the mean loss over windows (batch, n + 1): each letter is guessed from those before."""
+        return F.cross_entropy(model(windows[:, :-1]).flatten(0, 1), windows[:, 1:].flatten())

@@ -1,0 +1,184 @@
+"""Guess the next word with a Transformer, deep or shallow, whole or with a part left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnlab.experiments.fitting import fit
+from attnlab.experiments.next_word import SKIP, Text, floor
+from attnlab.experiments.runs import Run
+from attnlab.transformer import EncoderLayer, LanguageModel
+
+Part = Literal["", "residual", "norm", "feed-forward", "attention"]
+
+
+class Bare(EncoderLayer):
+    """A layer whose parts replace the stream instead of adding to it."""
+
+    def _add(self, x, part, norm):
+        return part if self.norm_first else norm(part)
+
+
+class Deaf(EncoderLayer):
+    """A layer whose tokens do not hear one another."""
+
+    def _attend(self, x, need_weights, **options):
+        return x, None
+
+
+def without(part: Part, **options: Any) -> LanguageModel:
+    """Build a language model with a part left out of every layer.
+
+    Args:
+        part: "residual", "norm", "feed-forward" or "attention"; "" for a whole one.
+        options: of `LanguageModel`.
+
+    Raises:
+        ValueError: there is no such part.
+
+    >>> model = without("feed-forward", n_words=9, d_model=8, n_heads=2, n_layers=3)
+    >>> model.stack.layers[0].ffn is None
+    True
+    """
+    if part not in ("", "residual", "norm", "feed-forward", "attention"):
+        raise ValueError(f"part must be residual, norm, feed-forward or attention, got {part!r}")
+    changes = {"norm": {"norm": "none"}, "feed-forward": {"d_ff": 0}}.get(part, {})
+    model = LanguageModel(**options, **changes)
+    kind = {"residual": Bare, "attention": Deaf}.get(part, EncoderLayer)
+    for layer in model.stack.layers:
+        layer.__class__ = kind  # the same weights, another way through them
+    return model
+
+
+@dataclass(frozen=True)
+class NextWords:
+    """Train a Transformer on sentences whose probabilities are known; a candidate of `sweep`.
+
+    The curve is the mean loss on sentences that are new at that step, in nats a guess, above the least that
+    any honest model can pay. Where `exact`, an extra has it over all sentences, with their probabilities.
+
+    Args:
+        text: the sentences.
+        n_layers: layers.
+        part: what is left out, see `without`.
+        norm_first: pre-norm, or post-norm.
+        d_model: width.
+        steps: of AdamW, with the rate falling along a cosine.
+        warm: of these, the first, in which the rate rises.
+        batch: sentences in each step.
+        exact: compute the loss over all sentences at the end.
+    """
+
+    text: Text = field(repr=False)
+    n_layers: int
+    part: Part = ""
+    norm_first: bool = True
+    d_model: int = 32
+    steps: int = 150
+    warm: int = 1
+    batch: int = 32
+    exact: bool = False
+    every: int = 10
+
+    def __call__(self, rate: float, seed: int) -> Run:
+        """Train once."""
+        model, curve = self.train(rate, seed)
+        return Run(curve, self.every, extras={"above the floor": self.excess(model)} if self.exact else {})
+
+    def model(self, seed: int) -> LanguageModel:
+        """Build the model, untrained."""
+        torch.manual_seed(seed)
+        return without(
+            self.part,
+            n_words=len(self.text.words),
+            d_model=self.d_model,
+            n_heads=4,
+            n_layers=self.n_layers,
+            norm_first=self.norm_first,
+            tied=False,
+            std=1.0,
+        )
+
+    def train(self, rate: float, seed: int) -> tuple[LanguageModel, list[float]]:
+        """Return the trained model and its curve."""
+        model, draw = self.model(seed), torch.Generator().manual_seed(seed)
+        seen: list[float] = []
+
+        def loss() -> Tensor:
+            some = torch.multinomial(self.text.chances, self.batch, True, generator=draw)
+            found = F.cross_entropy(
+                model(self.text.read[some]).flatten(0, 1), self.text.guess[some].flatten(), ignore_index=SKIP
+            )
+            # Before the step, so these sentences are new. What they cost the grammar itself is taken away.
+            guesses = (self.text.guess[some] != SKIP).sum()
+            seen.append(found.item() + float(self.text.chances[some].log().sum() / guesses))
+            return found
+
+        def watch() -> float:
+            return math.fsum(seen[-self.every :]) / self.every
+
+        how = {"rate": rate, "steps": self.steps, "every": self.every, "warm": self.warm}
+        return model, fit(model, loss, watch, **how)
+
+    @cached_property
+    def floor(self) -> float:
+        """The least mean loss, in nats a guess."""
+        return floor(self.text.probabilities)
+
+    @torch.no_grad()
+    def excess(self, model: LanguageModel) -> float:
+        """Return the exact mean loss of a model above the floor, over all sentences."""
+        read, guess, chances = self.text.read, self.text.guess, self.text.chances
+        total = 0.0
+        for r, g, p in zip(read.split(4096), guess.split(4096), chances.split(4096), strict=True):
+            surprise = F.cross_entropy(model(r).movedim(-1, 1), g, reduction="none", ignore_index=SKIP)
+            total += float((p * surprise.double().sum(-1)).sum())
+        return total / float((chances * (guess != SKIP).sum(-1)).sum()) - self.floor
+
+
+def gradient_norms(model: LanguageModel, read: Tensor, guess: Tensor) -> list[float]:
+    """Return how large the gradient of the loss is at the input of each layer, at the last of them first 1.
+
+    Args:
+        model: the model; its weights' gradients are left alone.
+        read: numbers of words (batch, n).
+        guess: what is to be guessed there.
+
+    Returns:
+        For each layer the norm of the gradient at its input, divided by that at the input of the last layer.
+    """
+    inputs: list[Tensor] = []
+    hooks = [
+        layer.register_forward_pre_hook(lambda _, arguments: inputs.append(arguments[0]))
+        for layer in model.stack.layers
+    ]
+    try:
+        loss = F.cross_entropy(model(read).flatten(0, 1), guess.flatten(), ignore_index=SKIP)
+        sizes = [float(grad.norm()) for grad in torch.autograd.grad(loss, inputs)]
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return [size / sizes[-1] for size in sizes]
+
+
+def toy_text(sentences: Mapping[tuple, Any]) -> Text:
+    """Return the sentences of a tagged grammar without their tags.
+
+    Args:
+        sentences: (words, tags) -> probability; what can be tagged in two ways is one sentence.
+
+    >>> toy_text({(("a",), ("DET",)): 0.5, (("a",), ("NOUN",)): 0.5}).probabilities
+    {('a',): 1.0}
+    """
+    found: dict[tuple, float] = {}
+    for (words, _), probability in sentences.items():
+        found[words] = found.get(words, 0.0) + float(probability)
+    return Text(found)

@@ -1,0 +1,101 @@
+"""The Transformer's experiments: parts that are really left out, losses that are really above the floor."""
+
+import json
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from attnlab.experiments.book_text import Letters, NextLetter, counting, prose
+from attnlab.experiments.depth import NextWords, gradient_norms, toy_text, without
+from attnlab.experiments.next_word import SKIP
+
+TEXT = toy_text({(("a", "b"), ()): 0.5, (("b",), ()): 0.25, (("a", "a", "b"), ()): 0.25})
+SIZES = {"n_words": 4, "d_model": 8, "n_heads": 2, "n_layers": 2}
+
+
+def test_each_part_is_left_out_and_the_weights_are_the_same():
+    ids = torch.tensor([[0, 2, 3]])
+    made = {}
+    for part in ("", "residual", "attention"):
+        torch.manual_seed(0)
+        made[part] = without(part, **SIZES)
+    state = made[""].state_dict()
+    assert all(torch.equal(a, state[k]) for m in made.values() for k, a in m.state_dict().items())
+    layer, x = made["residual"].stack.layers[0], torch.randn(1, 3, 8)
+    heard = layer.attention(layer.attention_norm(x), is_causal=True)
+    assert torch.allclose(layer(x, is_causal=True), layer.ffn(layer.ffn_norm(heard)), atol=1e-6)
+    deaf = made["attention"]
+    assert torch.allclose(deaf(ids)[:, 1:2], deaf(ids[:, 1:2]), atol=1e-6)
+    assert without("feed-forward", **SIZES).stack.layers[1].ffn is None
+    assert isinstance(without("norm", **SIZES).stack.layers[1].attention_norm, torch.nn.Identity)
+    with pytest.raises(ValueError, match="part must be residual"):
+        without("head", **SIZES)
+
+
+def test_the_exact_loss_is_the_mean_over_all_sentences():
+    task = NextWords(TEXT, 1, d_model=8)
+    model = task.model(0)
+    total = guesses = 0.0
+    for words, p in TEXT.probabilities.items():
+        ids = [0, *(TEXT.words.index(word) for word in words), 1]
+        logits = model(torch.tensor([ids[:-1]]))[0]
+        total += p * F.cross_entropy(logits, torch.tensor(ids[1:]), reduction="sum").item()
+        guesses += p * (len(words) + 1)
+    assert task.excess(model) == pytest.approx(total / guesses - task.floor, abs=1e-5)
+    entropy = -sum(p * math.log(p) for p in TEXT.probabilities.values())
+    assert task.floor == pytest.approx(entropy / guesses)
+
+
+def test_training_comes_down_to_the_floor_and_not_below():
+    task = NextWords(TEXT, 1, d_model=16, steps=300, batch=64, exact=True)
+    run = task(0.01, 0)
+    assert 0 < run.extras["above the floor"] < 0.01
+    assert len(run.curve) == 30
+    assert run.curve[-1] < 0.1 * run.curve[0]
+
+
+def test_gradient_norms_are_those_of_autograd():
+    model = without("", **SIZES)
+    read, guess = TEXT.read, TEXT.guess
+    x = model.embedding(read).detach().requires_grad_()
+    middle = model.stack.layers[0](x, is_causal=True)
+    middle.retain_grad()
+    logits = model.out_proj(model.stack.final_norm(model.stack.layers[1](middle, is_causal=True)))
+    F.cross_entropy(logits.flatten(0, 1), guess.flatten(), ignore_index=SKIP).backward()
+    want = (x.grad.norm() / middle.grad.norm()).item()
+    assert gradient_norms(model, read, guess) == pytest.approx([want, 1.0], rel=1e-4)
+
+
+def test_prose_has_no_code_no_formulas_and_no_exercises(tmp_path):
+    cells = [
+        ("markdown", "# Title\n\nA sentence with $x^2$ in it and {term}`attention`, long enough to be kept."),
+        ("code", "print('a line of code that is long enough to be kept')"),
+        ("markdown", ":::{admonition} Box\nnot this\n:::"),
+        ("markdown", "## Exercises\n\nAn exercise that is long enough to be kept, but is not."),
+        ("markdown", "And nothing that comes after the exercises is kept either, however long."),
+    ]
+    made = [{"cell_type": kind, "source": [text]} for kind, text in cells]
+    (tmp_path / "01_one.ipynb").write_text(json.dumps({"cells": made}))
+    assert prose(tmp_path) == "a sentence with x in it and attention, long enough to be kept.\n"
+    with pytest.raises(FileNotFoundError, match="no chapters"):
+        prose(tmp_path / "elsewhere")
+
+
+def test_a_table_of_counts_is_witten_and_bell_by_hand():
+    letters = Letters("aab" * 6 + "ab")  # 18 letters to learn from, "ab" held back
+    assert (len(letters.train), letters.read(letters.held_back)) == (18, "ab")
+    base = {"a": (12 + 2 * 0.5) / 20, "b": (6 + 2 * 0.5) / 20}
+    assert counting(letters, 0) == pytest.approx(-(math.log(base["a"]) + math.log(base["b"])) / 2)
+    after_b = (5 + base["a"]) / 6  # b was always followed by a
+    after_a = (6 + 2 * base["b"]) / 14
+    assert counting(letters, 1) == pytest.approx(-(math.log(after_b) + math.log(after_a)) / 2)
+
+
+def test_letters_are_learned():
+    letters = Letters("abcd" * 200)
+    task = NextLetter(letters, n_layers=1, d_model=16, context=8, batch=8, steps=100, every=50, dropout=0.0)
+    model, curve = task.train(0.01, 0)
+    assert curve[-1] < 0.1
+    assert not model.training
