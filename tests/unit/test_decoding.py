@@ -179,6 +179,25 @@ def test_speculation_changes_no_probability(monkeypatch, how, rule, n_draft):
     same(every_run(monkeypatch, run), by_definition(model, start, 3, rule))
 
 
+def test_speculation_ends_where_a_text_ends(monkeypatch):
+    model, draft, start = small(), small(seed=1), torch.tensor([[3, 1]])
+    for n_draft in (1, 3):
+        want = every_run(
+            monkeypatch,
+            lambda: tuple(generate(model, start, 4, temperature=1.0, top_k=3, end=2)[0].tolist()),
+        )
+        found = every_run(
+            monkeypatch,
+            lambda n_draft=n_draft: tuple(
+                speculate(model, draft, start, 4, n_draft=n_draft, temperature=1.0, top_k=3, end=2)
+                .ids[0]
+                .tolist()
+            ),
+        )
+        assert any(2 in text for text in want)
+        same(found, want)
+
+
 def test_accept_or_resample_has_the_wanted_probabilities_for_any_draft(monkeypatch):
     rows = [0.5, 0.3, 0.2, 0.0], [0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.25, 0.25]
     p = torch.tensor(rows, dtype=torch.float64)
