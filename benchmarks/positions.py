@@ -26,7 +26,8 @@ import torch
 from attnlab import results
 from attnlab.experiments import Comparison, Row, Run, around, letters, sweep
 from attnlab.tagging import grammar, train
-from attnlab.tagging.taggers import Sentence, Tagger, Vocabulary
+from attnlab.tagging.grammar import Sentence
+from attnlab.tagging.taggers import Tagger, Vocabulary
 
 KEPT = Path(__file__).parents[1] / "_build/runs"
 SEEDS = (0, 1, 2, 3, 4)

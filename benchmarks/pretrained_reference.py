@@ -2,7 +2,7 @@
 
 It needs an environment of its own, with torch, transformers, gguf and accelerate beside this package:
     python benchmarks/pretrained_reference.py
-writes tests/unit/goldens/pretrained.safetensors (numbers) with the texts and versions in its header.
+writes results/real-model-reference.safetensors (numbers) with the texts and versions in its header.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def main() -> None:
         "question": QUESTION,
         "ids": ids,
     }
-    place = ROOT / "tests/unit/goldens/pretrained.safetensors"
+    place = ROOT / "benchmarks/results/real-model-reference.safetensors"
     save_file(
         {name: value.contiguous() for name, value in numbers.items()}, place, {"card": json.dumps(said)}
     )

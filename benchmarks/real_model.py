@@ -1,14 +1,16 @@
 """Measure the two real models: what heads do, what is lost without them, and what explains an answer.
 
-    python benchmarks/real_model.py --data FOLDER [tour] [ablation] [explanation] [induction] [speed]
+    python benchmarks/real_model.py --data FOLDER [tour] [ablation] [explanation] [induction] [zero] [speed]
 
 Writes results/real-model-PART.json for each part named, all unless given. FOLDER holds the treebank, whose
-dev set lends its sentences. A few minutes on one thread.
+dev set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights
+that the figure shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import random
 import time
@@ -23,6 +25,7 @@ from attnlab.pretrained import definitions, load_minilm, load_smollm2, sentence_
 from attnlab.pretrained.inside import means, replaced
 from attnlab.tagging import load_treebank
 from attnlab.transformer import generate
+from attnlab.widgets.inside import STORED, pack
 
 COMMAND = "python benchmarks/real_model.py --data FOLDER"
 PACKAGES = ("tokenizers", "gguf", "safetensors")
@@ -355,7 +358,7 @@ def measure_induction(folder: Path) -> dict:
     heads = [divmod(at, 9) for at in order]
     behind = [divmod(at, 9) for at in back[:8].mean(0).flatten().argsort(descending=True)[:4].tolist()]
     texts = again[8:]
-    prose = [model.tokens(text) for text in of_treebank(folder, (0, 40))]
+    prose = [model.tokens(text) for text in of_treebank(folder, (0, 32))]
     mean = means(model, [(ids, None) for ids in (again[:8], other[:8], *prose[:20])])
 
     def losses(fill: dict) -> dict:
@@ -419,19 +422,43 @@ def measure_induction(folder: Path) -> dict:
     }
 
 
+@torch.no_grad()
+def measure_zero(_: Path) -> dict:
+    """Remove each head of two early layers of the decoder, by zero and by its mean: do both say the same?"""
+    model = load_smollm2()
+    again, other = rounds(16, seed=0)
+    mean = means(model, [(again[:8], None), (other[:8], None)])
+    texts = again[8:12]
+
+    def loss() -> Tensor:
+        guess = model(texts)[:, PERIOD:-1].log_softmax(-1)
+        return -guess.gather(-1, texts[:, PERIOD + 1 :, None])[..., 0].mean(1)
+
+    whole = loss()
+    lost: dict[str, dict] = {}
+    for layer in (1, 2):
+        for head in range(9):
+            row = {}
+            for how in ("zero", "mean"):
+                with replaced(model, {(layer, head): 0.0 if how == "zero" else mean[layer, head]}):
+                    row[how] = spread(loss() - whole)
+            lost[tour.names([(layer, head)])] = row
+    return {"model": "SmolLM2-135M-Instruct", "texts": len(texts), "loss": spread(whole), "lost": lost}
+
+
 def measure_speed(_: Path) -> dict:
-    """Time greedy writing, with the cache and without; the text is the same."""
+    """Time greedy writing with the cache and without, in seconds of one processor; the text is the same."""
     model = load_smollm2()
     ids = model.tokens("The capital of France is")
     out = {}
-    for n_new in (32, 128):
+    for n_new in (16, 48):
         seconds: dict[bool, list[float]] = {True: [], False: []}
         texts = {}
         for _ in range(3):  # taking turns
             for use_cache, times in seconds.items():
-                start = time.perf_counter()
+                start = time.process_time()
                 texts[use_cache] = generate(model, ids, n_new, use_cache=use_cache)
-                times.append(time.perf_counter() - start)
+                times.append(time.process_time() - start)
         assert (texts[True] == texts[False]).all()
         out[str(n_new)] = {
             "with": round(n_new / sorted(seconds[True])[1], 2),
@@ -440,11 +467,31 @@ def measure_speed(_: Path) -> dict:
     return {"model": "SmolLM2-135M-Instruct", "prompt": ids.shape[1], "pieces a second": out}
 
 
+FIGURE = (
+    "I saw a saw.",
+    "The dog ate the bone because it was hungry.",
+    "The dog ate the bone because it was tasty.",
+    "I like sushi because it makes me happy.",
+    "The river is wide, and the bridge over the river is old.",
+)
+COPIES = " lamp river king bread train" * 3
+
+
+@torch.no_grad()
+def write_figure() -> None:
+    """Write the weights that the figure of the chapter shows."""
+    reader, writer = load_minilm(), load_smollm2()
+    texts = [*(pack(reader, text) for text in FIGURE), pack(writer, COPIES)]
+    STORED.write_text(json.dumps(texts, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(STORED.stat().st_size, "bytes")
+
+
 PARTS: dict[str, Callable[[Path], dict]] = {
     "tour": measure_tour,
     "ablation": measure_ablation,
     "explanation": measure_explanation,
     "induction": measure_induction,
+    "zero": measure_zero,
     "speed": measure_speed,
 }
 
@@ -458,6 +505,9 @@ def main() -> None:
     torch.set_num_threads(1)
     for part in given.parts:
         start = time.time()
+        if part == "figure":
+            write_figure()
+            continue
         results.store(f"real-model-{part}", PARTS[part](given.data), command=COMMAND, packages=PACKAGES)
         print(part, f"{time.time() - start:.0f} s", flush=True)
 

@@ -1,10 +1,10 @@
 """Train the tagger with all it has on the treebank, leave out one thing at a time, and vary its size.
 
-    python benchmarks/tagging_joint.py [all] [without] [size] [--data FOLDER]
+    python benchmarks/tagging_joint.py [all] [without] [size] [--seeds 0 1 2] [--data FOLDER]
 
-Writes results/tagging-joint.json with what is finished. The dev set chose the settings and chooses the epoch; the
-test set is only read. Every finished run is kept in .cache/runs/tagging-joint.json, so an interruption costs
-one run. The learning rate is the same in every row and was not swept.
+Writes results/tagging-joint.json with what is finished. The dev set chose the settings and chooses the epoch;
+the test set is only read. Every finished run is kept in .cache/runs/tagging-joint.json, so an interruption
+costs one run. The learning rate is the same in every row and was not swept.
 """
 
 from __future__ import annotations
@@ -52,12 +52,13 @@ def main() -> None:
     """Read the command line and train what is missing."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("parts", nargs="*", default=["all", "without", "size"])
+    arguments.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="of the first part")
     arguments.add_argument("--data", help="folder of the treebank; else ATTNLAB_DATA or the cache")
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
     wanted: list[tuple[str, dict, dict, float, int]] = []
     if "all" in chosen.parts:
-        wanted += [(ALL, {}, {}, 1.0, seed) for seed in SEEDS]
+        wanted += [(ALL, {}, {}, 1.0, seed) for seed in chosen.seeds]
     if "without" in chosen.parts:
         wanted += [(name, *changes, 1.0, 0) for name, changes in WITHOUT.items()]
     if "size" in chosen.parts:

@@ -133,6 +133,19 @@ def test_no_function_or_class_hides_a_module_of_its_name(name):
         assert found is import_module(module.name), f"{found!r} hides the module {module.name}"
 
 
+def test_one_word_for_one_thing():
+    # A length that is a matter of speed is a block_size; what hides keys is a mask or a key_mask.
+    other = {"chunk", "chunk_size", "block", "tile", "keep", "attn_mask"}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if FLOORS.get(place, 0) > FLOORS["sparse"]:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                names = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+                assert not names & other, f"{path.name}: {node.name} has {names & other}"
+
+
 def test_every_exported_name_is_there_and_the_slow_ones_wait_until_they_are_asked_for():
     code = (
         "import sys, attnlab; slow = {'attnlab.sparse', 'attnlab.linear', 'numpy.f2py', 'matplotlib'};"

@@ -28,7 +28,7 @@ MATHJAX_FOLDERS = ("output/chtml/fonts/woff-v2", "input/tex/extensions")
 
 
 def copy(app: Sphinx) -> None:
-    """Put MathJax, the tagger's weights and the book's own script below `_static` of the built book."""
+    """Put MathJax, the weights of models and the book's own script below `_static` of the built book."""
     if app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
@@ -39,8 +39,7 @@ def copy(app: Sphinx) -> None:
         shutil.copytree(source / name, static / "mathjax" / name, dirs_exist_ok=True)
     # Loaded by the figure that needs it, so it must not lie in the source _static: Jupyter Book would load
     # every script it finds there on every page.
-    model = Path(app.srcdir, "src/attnlab/static/tagger-model.js")
-    if model.exists():
+    for model in Path(app.srcdir, "src/attnlab/static").glob("*-model.js"):
         _copy(model, static / "models" / model.name)
     icons.write(static / "fonts")
     _copy(Path(__file__).with_name("book.js"), static / "book.js")

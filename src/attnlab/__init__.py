@@ -13,7 +13,7 @@ Conventions, the same in every function, chapter and figure:
 
 Floors of the package, each importing only from floors below it (a test reads them here):
 
-- `arguments`, `book`
+- `arguments`, `book`, `downloads`, `precision`
 - `patterns`
 - `masks`, `positions`, `scores`, `cache`
 - `dot_product`, `rolling`
@@ -51,6 +51,7 @@ __all__ = [
     "linear",
     "masks",
     "positions",
+    "recurrent",
     "scores",
     "sparse",
     "transformer",

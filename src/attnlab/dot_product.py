@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
 from typing import Literal, overload
 
 import torch
@@ -11,9 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import check_mask, fits_scores
+from attnlab.precision import without_autocast, working
 from attnlab.scores import scaled_dot
-
-HALVES = (torch.float16, torch.bfloat16)
 
 
 @overload
@@ -211,8 +209,8 @@ def _opened(mask: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor]:
 
 def _weights(q: Tensor, k: Tensor, allowed: Tensor | None, scale: float | None, is_causal: bool) -> Tensor:
     dtype = q.dtype
-    q, k = (x.float() if x.dtype in HALVES else x for x in (q, k))  # as within the fused kernels
-    with _full_precision(q):
+    q, k = (working(x) for x in (q, k))  # as within the fused kernels
+    with without_autocast(q):
         scores = scaled_dot(q, k, scale)  # (..., n_q, n_k)
         if allowed is not None:
             # Added, not filled in, as the kernels do it: NaN + -inf is NaN on both roads.
@@ -230,14 +228,6 @@ def _past(q: Tensor) -> Tensor:
     """Return the causal mask (n, n) for queries (..., n, d). There may be none of them."""
     n = q.shape[-2]
     return torch.ones(n, n, dtype=torch.bool, device=q.device).tril()
-
-
-def _full_precision(x: Tensor) -> AbstractContextManager:
-    """Keep autocast from rounding scores: they are added up in float32, as the fused kernels do."""
-    device = x.device.type
-    if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device):
-        return torch.autocast(device, enabled=False)
-    return nullcontext()
 
 
 def _scores_shape(q: Tensor, k: Tensor, v: Tensor) -> torch.Size:

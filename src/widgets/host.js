@@ -1,7 +1,9 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
+import alignment from "./alignment.js";
 import block from "./block.js";
 import calculator from "./calculator.js";
 import heads from "./heads.js";
+import inside from "./inside.js";
 import linear from "./linear.js";
 import lookup from "./lookup.js";
 import masks from "./masks.js";
@@ -13,9 +15,11 @@ import tag from "./tag.js";
 
 const FIGURES = Object.fromEntries(
   [
+    alignment,
     block,
     calculator,
     heads,
+    inside,
     linear,
     lookup,
     masks,

@@ -4,7 +4,7 @@ import pytest
 
 from attnlab.widgets import Block
 
-from .reader import SIDEWAYS, copied, figure, run_copied, says, table, violations
+from .reader import assert_fits_a_thumb, copied, figure, run_copied, saved, says, table, violations
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_every_switch_alone_and_some_together(part):
     flip(part, "attention 1")
     assert_shows(part, off=["attention 1", "attention 2"])
     part.locator('[data-part="reset"]').click()
-    assert_shows(part)
+    assert [row[1] for row in table(part)] == ["on"] * 5
 
 
 def test_words_by_key_and_another_sentence(part):
@@ -73,8 +73,13 @@ def test_a_link_brings_back_what_is_off(part):
 
 def test_copied_code_prints_the_same_tags(part):
     flip(part, "attention 1")
-    shown = run_copied(part)
-    assert [line.split()[-2] for line in shown] == [row[2] for row in table(part)]
+    shown, _ = run_copied(part)
+    assert [line.split()[-2] for line in shown.splitlines()] == [row[2] for row in table(part)]
+
+
+def test_the_saved_drawing_says_what_is_off(part):
+    flip(part, "attention 2")
+    assert "attention 2 (off)" in saved(part)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -86,4 +91,4 @@ def test_axe_finds_nothing(site, page_file, theme):
 
 def test_a_phone_does_not_scroll_sideways(site, page_file):
     page = site.figures(page_file, width=320, height=640)
-    assert not page.evaluate(SIDEWAYS)
+    assert_fits_a_thumb(figure(page, "block"))

@@ -81,10 +81,11 @@ def test_pages_load_nothing_from_elsewhere(book):
         assert "@import url(http" not in sheet.read_text(encoding="utf-8"), sheet
 
 
-def test_the_model_is_where_the_figure_looks_for_it(book):
+def test_models_are_where_their_figures_look_for_them(book):
     """Copied when the book is built; in the source _static every page would load it."""
-    source = ROOT / "src/attnlab/static/tagger-model.js"
-    assert (book / "_static/models/tagger-model.js").read_bytes() == source.read_bytes()
+    for name in ("tagger-model.js", "alignment-model.js"):
+        source = ROOT / "src/attnlab/static" / name
+        assert (book / "_static/models" / name).read_bytes() == source.read_bytes()
     assert not (ROOT / "_static/models").exists()
 
 

@@ -14,10 +14,20 @@ EQUAL: dict[str, dict[str, str]] = {
         "largest, powers, total = (torch.tensor(-torch.inf), 0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
         "largest, powers, total = (torch.tensor(-torch.inf), 1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
     },
+    "inside-induction": {
+        "return torch.zeros_like(weights[:, 0, -1])": "Zeros of that shape hold nothing of the weights.",
+        "return torch.zeros_like(weights[:, -1, 0])": "Zeros of that shape hold nothing of the weights.",
+    },
     "linear-running-state": {
         "for i in range(q.shape[-2]):": "There are as many queries as keys.",
         "for i in range(v.shape[-2]):": "There are as many values as keys.",
         "for i in range(gate.shape[-2]):": "There are as many gates as keys.",
+    },
+    "recurrent-local-window": {
+        "away = p - torch.arange(1, scores.shape[-1] + 1)": "Only the size of the distance is used, and its square.",
+    },
+    "recurrent-look-back": {
+        "return (weights[..., None, :] @ h)[..., -1, :]": "That axis has one entry, the first and the last.",
     },
     "sparse-block-window": {
         "real = torch.arange(k.shape[-3])[:, None, None] * w + column >= w": "There are as many blocks of keys as of queries.",
@@ -41,6 +51,14 @@ EQUAL: dict[str, dict[str, str]] = {
     },
     "sparse-strided": {
         "return (back >= 0) & ((back < stride) | (back % stride == 0))": "The token stride places back is a multiple of the stride, too.",
+    },
+    "transformer-block": {
+        "y = norm(x, w_o.shape[-1:])": "Attention gives back what is as wide as a token.",
+        "y = norm(x, w_out.shape[-1:])": "The network gives back what is as wide as a token.",
+        "scores = y @ w_q @ (y @ w_k).mT / w_k.shape[1] ** 0.5": "Queries and keys are equally wide.",
+    },
+    "transformer-norm-backward": {
+        "centred = x.mean(-1, keepdim=True) - x": "The normed token stands in the result twice, and its sign falls out.",
     },
     "heads-split": {
         "return x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)": "transpose exchanges two axes; their order in the call says nothing.",
@@ -123,10 +141,14 @@ LEADING: dict[str, dict[int, int]] = {
     "positions-rope": {0: 2, 1: 2, 2: 2},
     "positions-sinusoids": {0: 2},
     "queries-self-attention": {0: 2},
+    "recurrent-local-window": {0: 1, 1: 1},
+    "recurrent-look-back": {0: 1, 1: 2},
     "saturation-backward": {0: 1, 1: 1},
     "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},
     "scaling-unit-scores": {0: 2},
+    "transformer-block": {0: 2},
+    "transformer-norm-backward": {0: 2, 1: 2},
     "why-bag": {0: 2},
     "why-mixture": {0: 2, 1: 2},
 }

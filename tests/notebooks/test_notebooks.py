@@ -14,6 +14,8 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from notebook_form import WIDGET_VIEW, normalise, of_toc, text
 
+from attnlab.pretrained.files import MODELS, WeightsError, fetch
+
 NOTEBOOKS = of_toc()
 
 
@@ -40,6 +42,12 @@ def test_every_notebook_is_in_the_table_of_contents():
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
 def test_a_cold_run_gives_the_stored_outputs(path):
+    if "pretrained.load_" in path.read_text(encoding="utf-8"):
+        # Without the weights its cells say so and show less: nothing to compare with what is stored.
+        try:
+            [fetch(name) for name in MODELS]
+        except WeightsError as error:
+            pytest.skip(str(error))
     done = nbval(path)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert re.search(r"\d+ passed", done.stdout)

@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 
 from attnlab.experiments.book_text import Letters, NextLetter, counting, prose
-from attnlab.experiments.depth import NextWords, gradient_norms, toy_text, without
+from attnlab.experiments.depth import NextWords, by_counting, contrasts, gradient_norms, toy_text, without
 from attnlab.experiments.next_word import SKIP
 
 TEXT = toy_text({(("a", "b"), ()): 0.5, (("b",), ()): 0.25, (("a", "a", "b"), ()): 0.25})
@@ -30,7 +30,7 @@ def test_each_part_is_left_out_and_the_weights_are_the_same():
     assert torch.allclose(deaf(ids)[:, 1:2], deaf(ids[:, 1:2]), atol=1e-6)
     assert without("feed-forward", **SIZES).stack.layers[1].ffn is None
     assert isinstance(without("norm", **SIZES).stack.layers[1].attention_norm, torch.nn.Identity)
-    with pytest.raises(ValueError, match="part must be residual"):
+    with pytest.raises(ValueError, match="part must be residual, norm"):
         without("head", **SIZES)
 
 
@@ -46,6 +46,15 @@ def test_the_exact_loss_is_the_mean_over_all_sentences():
     assert task.excess(model) == pytest.approx(total / guesses - task.floor, abs=1e-5)
     entropy = -sum(p * math.log(p) for p in TEXT.probabilities.values())
     assert task.floor == pytest.approx(entropy / guesses)
+
+
+def test_what_counting_pays_by_hand():
+    text = toy_text({(("a",), ()): 0.5, (("b", "a"), ()): 0.5})  # guesses: a <end>, b a <end>
+    third = math.log(5) - 0.8 * math.log(2)  # shares 2/5, 2/5 and 1/5
+    least = math.log(2) / 2.5
+    found = by_counting(text)
+    assert found["frequencies"] == pytest.approx(third - least)
+    assert found["the word before"] == pytest.approx(0, abs=1e-12)  # after b comes a, after a the end
 
 
 def test_training_comes_down_to_the_floor_and_not_below():
@@ -66,6 +75,18 @@ def test_gradient_norms_are_those_of_autograd():
     F.cross_entropy(logits.flatten(0, 1), guess.flatten(), ignore_index=SKIP).backward()
     want = (x.grad.norm() / middle.grad.norm()).item()
     assert gradient_norms(model, read, guess) == pytest.approx([want, 1.0], rel=1e-4)
+
+
+def test_tokens_that_are_alike_have_no_contrast():
+    model = without("", **SIZES)
+    assert contrasts(model, torch.tensor([[2, 2, 2]])) == pytest.approx([0, 0], abs=1e-3)
+    x = model.embedding(torch.tensor([[2, 3]])).detach()
+    want = (x - x.mean(1, keepdim=True)).norm() / x.norm()
+    assert contrasts(model, torch.tensor([[2, 3]]))[0] == pytest.approx(want.item(), rel=1e-5)
+    bare = without("residual and norm", **SIZES).stack.layers[0]
+    assert isinstance(bare.ffn_norm, torch.nn.Identity)
+    y = torch.randn(1, 3, 8)
+    assert torch.allclose(bare(y), bare.ffn(bare.attention(y)), atol=1e-6)
 
 
 def test_prose_has_no_code_no_formulas_and_no_exercises(tmp_path):

@@ -71,6 +71,18 @@ def test_a_hidden_key_of_great_weight_does_not_drown_the_others(is_causal):
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
+def test_a_hidden_key_does_not_drown_others_of_little_weight(is_causal):
+    """The weights of these long keys are about exp(-200); that of the hidden one is not."""
+    q, k, v = draw(17, (6, 4), (6, 4), (6, 2), dtype=torch.float32)
+    k = 30 * F.normalize(k, dim=-1)
+    seen = torch.arange(6) != 1
+    how = {"features": FAVOR, "is_causal": is_causal, "block_size": 4}
+    got = linear_attention(q, k, v, mask=seen[None], **how)
+    torch.testing.assert_close(got[seen], linear_attention(q[seen], k[seen], v[seen], **how))
+    assert (got[seen] != 0).all()
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
 def test_a_projection_that_learns_gets_a_finite_gradient_from_huge_keys(is_causal):
     q, k, v = draw(2, (9, 4), (9, 4), (9, 2), dtype=torch.float32)
     projection = FAVOR.projection.clone().requires_grad_()

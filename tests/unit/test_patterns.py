@@ -107,6 +107,17 @@ def test_attention_under_any_pattern_is_dense_attention_under_its_mask(pattern, 
         assert (got - want).abs().max() < 1e-12
 
 
+def test_a_query_whose_first_tile_is_hidden_twice_finds_its_key_later():
+    # Token 1 meets even keys, which neither the pattern nor the mask lets it see, before it meets key 7.
+    pattern = (SeesAll([0, 1, 2]) & SeenByAll([0, 2, 4, 6]) & Every(2)) | SeenByAll([7])
+    assert pattern.plan(40).blank_queries
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, 1, 40, 4)
+    kept = torch.arange(40)[None] > 6
+    dense = attention(q, k, v, mask=pattern.dense(40) & kept)
+    assert (sparse.attend(q, k, v, pattern, key_mask=kept) - dense).abs().max() < 1e-6
+
+
 @given(joined, joined)
 @settings(max_examples=30, deadline=None)
 def test_joined_patterns_are_joined_masks(one, other):
@@ -139,7 +150,7 @@ def test_a_key_mask_asks_the_rule_in_every_block():
     assert blocks.full_kv_num_blocks is None
     plain = (Window(200, 0) | GlobalTokens([0])).block_mask(300)
     whole = plain.kv_num_blocks + plain.full_kv_num_blocks
-    assert torch.equal(blocks.kv_num_blocks, whole.expand(2, -1, -1))
+    assert torch.equal(blocks.kv_num_blocks, whole)
     i, j = torch.arange(300)[:, None], torch.arange(300)
     dense = (Window(200, 0) | GlobalTokens([0])).dense(300)
     for batch in (0, 1):
@@ -170,6 +181,11 @@ def test_what_is_written_twice_costs_once():
 def test_windows_that_meet_are_narrow():
     # Each of the two is half of the square; what both see is the diagonal.
     assert sum(one.pairs for one in (Causal() & Window(0, 4096)).tiles(4096)) == 4096 * 32
+
+
+def test_where_patterns_meet_the_tiles_of_the_smaller_are_taken():
+    for pattern in (Every(2) & Blocks(8), Blocks(8) & Every(2), Blocks(8) & Everything()):
+        assert sum(one.pairs for one in pattern.tiles(512)) == 512 * 8
 
 
 @pytest.mark.parametrize(

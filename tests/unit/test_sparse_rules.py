@@ -138,3 +138,13 @@ def test_a_key_mask_can_be_mapped_over():
     )
     want = sparse.window(q, k, v, 9, key_mask=shown)
     assert (mapped(q, k, v, shown) - want).abs().max() < 1e-6
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
+def test_forward_mode_and_second_derivatives_are_refused():
+    q, k, v = (x.detach() for x in batch())
+    with pytest.raises(NotImplementedError, match="jvp"):
+        torch.func.jvp(lambda q: sparse.window(q, k, v, 5), (q,), (q,))
+    slope = torch.func.grad(lambda q: sparse.window(q, k, v, 5).square().sum())
+    with pytest.raises(RuntimeError, match=r"sparse attention has no second derivative .* has one"):
+        torch.func.grad(lambda q: slope(q).sum())(q)

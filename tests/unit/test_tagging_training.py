@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import math
+import random
 import statistics
 from itertools import product
 from pathlib import Path
@@ -170,6 +172,35 @@ def test_the_best_epoch_is_kept_and_patience_ends_training():
     assert not tagger.training
 
 
+def test_each_step_decays_by_the_rate_of_the_schedule(monkeypatch):
+    # The vector of unknown words gets no gradient here: only weight decay moves it, by a factor of
+    # 1 - rate · decay a step. The rate climbs for a twentieth of the steps, then falls like half a cosine.
+    scores = iter(range(100))
+    monkeypatch.setattr(training, "evaluate", lambda *_: Score(next(scores), math.nan, 1, 0))
+    tagger, epochs, lr, decay = small(), 5, 0.01, 2.0
+    before = tagger.embedding.weight[1].detach().clone()
+    train(tagger, SENTENCES, SENTENCES[:9], epochs=epochs, seed=0, lr=lr, weight_decay=decay, progress=False,
+          batch_tokens=64)  # fmt: skip
+    batches = training._batches(training._encode(tagger, SENTENCES), 64, random.Random(0))
+    steps = epochs * sum(1 for _ in batches)
+    warm = steps // 20
+    assert warm > 2
+    rates = [lr * (1 + at * (warm - 1) / warm) / warm for at in range(warm)]
+    rates += [lr * (1 + math.cos(math.pi * at / (steps - warm))) / 2 for at in range(steps - warm)]
+    want = before * math.prod(1 - rate * decay for rate in rates)
+    torch.testing.assert_close(tagger.embedding.weight[1].detach(), want, rtol=1e-3, atol=1e-6)
+
+
+def test_hiding_words_is_for_training_alone():
+    tagger = small(word_dropout=0.9).train()
+    sentences = [words for words, _ in SENTENCES[:100]]
+    assert predict(tagger, sentences) == predict(tagger, sentences)
+    assert tagger.training
+    ids = tagger.vocabulary.encode(sentences[0])[None]
+    assert not torch.equal(tagger(ids), tagger(ids))
+    assert torch.equal(tagger.eval()(ids), tagger(ids))
+
+
 def test_the_seconds_are_those_between_two_readings_of_the_clock(monkeypatch):
     readings = iter([100.0, 107.0])
     monkeypatch.setattr(training, "time", SimpleNamespace(process_time=lambda: next(readings)))
@@ -312,11 +343,16 @@ def test_an_empty_list_and_an_empty_sentence():
 def test_unknown_words_and_guesses():
     lookup = MostFrequentTag([(("dog", "Paris"), ("NOUN", "PROPN"))])
     assert lookup.tag(("Dog", "Rome", "7", "?", "cat")) == ("NOUN", "PROPN", "NUM", "PUNCT", "NOUN")
+    # A word as it is written counts for itself; the lower case is for words that are new as they are written.
+    month = MostFrequentTag([(("May", "May", "may", "May"), ("PROPN", "PROPN", "AUX", "PROPN"))])
+    assert month.tag(("may", "May", "MAY")) == ("AUX", "PROPN", "AUX")
     vocabulary = Vocabulary([(("dog",), ("NOUN",))])
     assert vocabulary.encode(("Dog", "cat")).tolist() == vocabulary.encode(("dog", "cow")).tolist()
     score = evaluate(lookup, [(("Dog", "Rome", "cow"), ("NOUN", "PROPN", "VERB"))], known=["dog", "paris"])
     assert (score.unknown, score.unknown_tokens) == (50.0, 2)
     assert evaluate(lookup, [(("Dog",), ("NOUN",))]).unknown_tokens == 0
+    score = evaluate(lookup, [(("Dog", "DOG", "Rome"), ("NOUN", "VERB", "PROPN"))], strong=["dog"])
+    assert (score.strong, score.strong_tokens) == (50.0, 2)  # capitals do not hide a strong word
 
 
 @pytest.mark.parametrize(

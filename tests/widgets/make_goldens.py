@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 import random
@@ -16,6 +17,7 @@ import torch
 from torch.nn.attention.flex_attention import create_mask
 
 from attnlab import attention, masks
+from attnlab.experiments import dates, translation
 from attnlab.tagging import shipped, words
 from attnlab.widgets import (
     HeadsWorkshop,
@@ -27,6 +29,7 @@ from attnlab.widgets import (
     SoftLookup,
     SparsePatterns,
 )
+from attnlab.widgets import alignment as alignment_figure
 from attnlab.widgets import linear as linear_figure
 from attnlab.widgets import saturation as saturating
 from attnlab.widgets.block import follow
@@ -41,6 +44,16 @@ SENTENCES = (
     "👩‍👩‍👧 saw <script>alert('x')</script> שלום!",
     "saw",
     " ".join(["the old man the boat and"] * 4),
+)
+DATES = (
+    "3 may 1984",
+    "5/3/84",
+    "the twenty-first of october, 1999",
+    "mon, 29 feb 2016",
+    "7",
+    "",
+    "i saw a saw",
+    "3.5.84 and 1/1/2000; 2049, dec 31 to x",
 )
 TEXTS = (
     "",
@@ -65,6 +78,32 @@ def main() -> None:
     for name, make in GOLDENS.items():
         content = json.dumps(make(), ensure_ascii=True, indent=0, separators=(",", ":"))
         (FOLDER / f"{name}.json").write_text(content + "\n")
+
+
+def alignment() -> list[dict]:
+    """Let each of the four small models write dates, and things that are none, in double precision."""
+    cases = []
+    for score, single in alignment_figure.models().items():
+        model = copy.deepcopy(single).double()
+        for text in DATES:
+            if not text:
+                cases.append({"score": score, "text": text, "answer": "", "probabilities": [], "weights": []})
+                continue
+            (answer,), (weights,) = translation.write(model, [text], max_tokens=24)
+            target = dates.answers([answer])
+            with torch.no_grad():
+                chances = model(dates.encode([text]), target[:, :-1]).softmax(-1)[0]
+            chosen = chances.gather(-1, target[0, 1:, None])[: len(answer), 0]
+            cases.append(
+                {
+                    "score": score,
+                    "text": text,
+                    "answer": answer,
+                    "probabilities": chosen.tolist(),
+                    "weights": weights.tolist(),
+                }
+            )
+    return cases
 
 
 def calculator() -> list[dict]:
@@ -369,6 +408,7 @@ def text_rules() -> list[dict]:
 
 
 GOLDENS = {
+    "alignment": alignment,
     "block": block,
     "calculator": calculator,
     "heads": heads,

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions, without
 
 
 def _norm(x: Tensor) -> Tensor:
@@ -212,7 +212,10 @@ exercise(
         case("tokens near zero", "eps is as large as the variance there.", x=0.003 * torch.linspace(-1, 1, 10).reshape(2, 5),
              g=torch.linspace(0, 1, 10).reshape(2, 5).square()),
     ],
-    promises=[precisions("float64")],
+    promises=[
+        precisions("float64"),
+        without("Here a few means do it, without autograd.", torch.autograd.grad, torch.autograd.backward),
+    ],
     mistakes=[
         mistake("It divides by σ and stops there. μ and σ depend on x too, and carry gradient back.", lambda x, g: _backward(x, g, mean=False, radial=False)),
         mistake("The mean depends on x too: its share of the gradient is missing.", lambda x, g: _backward(x, g, mean=False)),

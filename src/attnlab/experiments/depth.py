@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +17,7 @@ from attnlab.experiments.next_word import SKIP, Text, floor
 from attnlab.experiments.runs import Run
 from attnlab.transformer import EncoderLayer, LanguageModel
 
-Part = Literal["", "residual", "norm", "feed-forward", "attention"]
+Part = Literal["", "residual", "norm", "feed-forward", "attention", "residual and norm"]
 
 
 class Bare(EncoderLayer):
@@ -38,7 +38,7 @@ def without(part: Part, **options: Any) -> LanguageModel:
     """Build a language model with a part left out of every layer.
 
     Args:
-        part: "residual", "norm", "feed-forward" or "attention"; "" for a whole one.
+        part: "residual", "norm", "feed-forward", "attention" or "residual and norm"; "" for a whole one.
         options: of `LanguageModel`.
 
     Raises:
@@ -48,11 +48,11 @@ def without(part: Part, **options: Any) -> LanguageModel:
     >>> model.stack.layers[0].ffn is None
     True
     """
-    if part not in ("", "residual", "norm", "feed-forward", "attention"):
-        raise ValueError(f"part must be residual, norm, feed-forward or attention, got {part!r}")
-    changes = {"norm": {"norm": "none"}, "feed-forward": {"d_ff": 0}}.get(part, {})
+    if part not in get_args(Part):
+        raise ValueError(f"part must be {', '.join(get_args(Part)[1:])}; got {part!r}")
+    changes = {"feed-forward": {"d_ff": 0}}.get(part, {"norm": "none"} if "norm" in part else {})
     model = LanguageModel(**options, **changes)
-    kind = {"residual": Bare, "attention": Deaf}.get(part, EncoderLayer)
+    kind = Bare if "residual" in part else Deaf if part == "attention" else EncoderLayer
     for layer in model.stack.layers:
         layer.__class__ = kind  # the same weights, another way through them
     return model
@@ -146,8 +146,35 @@ class NextWords:
         return total / float((chances * (guess != SKIP).sum(-1)).sum()) - self.floor
 
 
+def by_counting(text: Text) -> dict[str, float]:
+    """Return what those pay who know less than the sentence so far, in nats a guess above the floor, exactly.
+
+    Args:
+        text: the sentences.
+
+    Returns:
+        "frequencies": by who knows only how often each word occurs; "the word before": by who sees one word.
+
+    >>> by_counting(Text({("a", "b"): 0.5, ("b", "a"): 0.5}))["frequencies"] > 0.5
+    True
+    """
+    pairs: dict[tuple[str, str], float] = {}
+    for words, p in text.probabilities.items():
+        for pair in zip(("<start>", *words), (*words, "<end>"), strict=True):
+            pairs[pair] = pairs.get(pair, 0.0) + p
+    total, least = math.fsum(pairs.values()), floor(text.probabilities)
+    before: dict[str, float] = {}
+    after: dict[str, float] = {}
+    for (first, second), p in pairs.items():
+        before[first] = before.get(first, 0.0) + p
+        after[second] = after.get(second, 0.0) + p
+    frequencies = -math.fsum(p * math.log(p / total) for p in after.values()) / total
+    one = -math.fsum(p * math.log(p / before[first]) for (first, _), p in pairs.items()) / total
+    return {"frequencies": frequencies - least, "the word before": one - least}
+
+
 def gradient_norms(model: LanguageModel, read: Tensor, guess: Tensor) -> list[float]:
-    """Return how large the gradient of the loss is at the input of each layer, at the last of them first 1.
+    """Return how large the gradient of the loss is at the input of each layer, beside that of the last one.
 
     Args:
         model: the model; its weights' gradients are left alone.
@@ -157,18 +184,41 @@ def gradient_norms(model: LanguageModel, read: Tensor, guess: Tensor) -> list[fl
     Returns:
         For each layer the norm of the gradient at its input, divided by that at the input of the last layer.
     """
+    inputs, logits = _inputs(model, read)
+    loss = F.cross_entropy(logits.flatten(0, 1), guess.flatten(), ignore_index=SKIP)
+    sizes = [float(grad.norm()) for grad in torch.autograd.grad(loss, inputs)]
+    return [size / sizes[-1] for size in sizes]
+
+
+@torch.no_grad()
+def contrasts(model: LanguageModel, read: Tensor) -> list[float]:
+    """Return how much the tokens of a sentence differ at the input of each layer: 0 if they are all alike.
+
+    Args:
+        model: the model.
+        read: numbers of words (batch, n), none of them padding.
+
+    Returns:
+        For each layer the root mean square of what distinguishes tokens from the mean token of their
+        sentence, divided by that of the tokens themselves.
+    """
+    inputs, _ = _inputs(model, read)
+    apart = [x - x.mean(-2, keepdim=True) for x in inputs]
+    return [float(a.norm() / x.norm()) for a, x in zip(apart, inputs, strict=True)]
+
+
+def _inputs(model: LanguageModel, read: Tensor) -> tuple[list[Tensor], Tensor]:
+    """Return what goes into each layer, and the scores."""
     inputs: list[Tensor] = []
     hooks = [
         layer.register_forward_pre_hook(lambda _, arguments: inputs.append(arguments[0]))
         for layer in model.stack.layers
     ]
     try:
-        loss = F.cross_entropy(model(read).flatten(0, 1), guess.flatten(), ignore_index=SKIP)
-        sizes = [float(grad.norm()) for grad in torch.autograd.grad(loss, inputs)]
+        return inputs, model(read)
     finally:
         for hook in hooks:
             hook.remove()
-    return [size / sizes[-1] for size in sizes]
 
 
 def toy_text(sentences: Mapping[tuple, Any]) -> Text:

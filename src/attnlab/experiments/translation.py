@@ -53,11 +53,11 @@ class Translation:
 
     name: str
     options: dict[str, int | bool] = field(default_factory=dict)
-    train_on: tuple[int, ...] = (1, 2, 3, 4)
-    test_on: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
-    steps: int = 800
+    train_on: tuple[int, ...] = (1, 2, 3)
+    test_on: tuple[int, ...] = (1, 2, 3, 4, 5)
+    steps: int = 600
     batch: int = 32
-    every: int = 80
+    every: int = 60
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once and return what was watched."""
@@ -68,7 +68,7 @@ class Translation:
         torch.manual_seed(seed)
         model = MODELS[self.name](**self.options)
         source = random.Random(seed)
-        dev = [dates.draw(40, n, random.Random(-1)) for n in self.train_on]
+        dev = [dates.draw(30, n, random.Random(-1)) for n in self.train_on]
         step = 0
 
         def loss() -> Tensor:
@@ -87,7 +87,7 @@ class Translation:
         spent = time.process_time() - begun
         extras, looks = {}, []
         for n in self.test_on:
-            found = measure(model, dates.draw(200, n, random.Random(-2)))
+            found = measure(model, dates.draw(100, n, random.Random(-2)))
             extras[f"{n} date{'s' * (n > 1)}"] = found["right"]
             looks += [found["aligned"]] * (n in self.train_on)
         if self.name != "fixed" and looks:

@@ -12,7 +12,6 @@ and that chunk's output. `scan` runs it from left to right. What makes the loop 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 
 import torch
@@ -20,10 +19,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import at_least, no_second_derivative
+from attnlab.precision import without_autocast, working
 
 State = tuple[Tensor, ...]
 Pieces = list[Tensor]
-WORKING = (torch.float32, torch.float64)
 
 
 class ChunkRule:
@@ -89,19 +88,6 @@ def transformed() -> bool:
     return torch._C._are_functorch_transforms_active()
 
 
-def without_autocast(x: Tensor):
-    """Return a context in which the dtypes are those that the code chose, on the device of a tensor."""
-    kind = x.device.type
-    if torch.amp.is_autocast_available(kind):
-        return torch.autocast(kind, enabled=False)
-    return contextlib.nullcontext()
-
-
-def working_dtype(dtype: torch.dtype) -> torch.dtype:
-    """Return the dtype that sums over a sequence are kept in: float32 for the halves."""
-    return dtype if dtype in WORKING else torch.float32
-
-
 def exact(x: Tensor) -> Tensor:
     """Return the tensor in float64, where the device has it: a difference of long sums keeps its digits."""
     return x if x.device.type == "mps" else x.double()
@@ -120,7 +106,7 @@ def cut(sequences: Sequence[Tensor], block_size: int):
     """Yield, chunk by chunk, the pieces (batch, c, d) of every sequence, in the dtype of the work."""
     for pieces in zip(*(x.split(block_size, dim=-2) for x in sequences), strict=True):
         pieces = [x if x.dim() == 3 else x.reshape(x.shape[:-2].numel(), *x.shape[-2:]) for x in pieces]
-        yield [x if x.dtype in WORKING else x.to(torch.float32) for x in pieces]
+        yield [working(x) for x in pieces]
 
 
 def _walk(rule, state, sequences, block_size, states=None):

@@ -8,16 +8,17 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, scan, without_autocast
+from attnlab.linear.chunks import ChunkRule
 from attnlab.linear.inputs import (
     check_form,
     hide,
-    matrix_state,
+    in_form,
+    lifted,
     per_token,
+    state_shape,
     together,
-    token_by_token,
-    working,
 )
+from attnlab.precision import without_autocast
 
 
 def delta_rule(
@@ -69,12 +70,8 @@ def delta_rule(
     check_form(form, ("chunked", "recurrent"))
     q, k, v, key_mask = together(q, k, v, mask, is_causal=True)
     (beta,) = hide(key_mask, per_token("beta", beta, (*q.shape[:-1], 1)))
-    state = matrix_state(initial_state, q, v)
-    if form == "recurrent" and q.shape[-2]:
-        out, state = token_by_token(delta_step, state.view(*q.shape[:-2], *state.shape[1:]), q, k, v, beta)
-    else:
-        out, (state,) = scan(_DeltaRule(), (state,), [q, k, v, beta], block_size)
-    return (out, state.view(*q.shape[:-2], *state.shape[-2:])) if return_state else out
+    sequences = [q, k, v, beta]
+    return in_form(form, _DeltaRule(), delta_step, sequences, initial_state, block_size, return_state)
 
 
 def delta_step(
@@ -110,12 +107,12 @@ def delta_step(
     """
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v, beta, state = working(q, *hide(key_mask, k, v, beta), state)
-        shape = torch.broadcast_shapes(k[..., None].shape, v[..., None, :].shape)  # (..., d_k, d_v)
+        q, k, v, beta, state = lifted(q, *hide(key_mask, k, v, beta), state)
+        shape = state_shape(k, v)
         state = k.new_zeros(shape) if state is None else state
         has_shape("state", state, shape, "(..., d_k, d_v)")
         held = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
-        state = state + k[..., :, None] * (beta * (v - held))[..., None, :]
+        state = torch.addcmul(state, k[..., :, None], (beta * (v - held))[..., None, :])
         return (q[..., None, :] @ state).squeeze(-2).to(dtype), state
 
 

@@ -31,7 +31,7 @@ def elu_plus_one(x: Tensor) -> Tensor:
     if torch.is_grad_enabled() and x.requires_grad:
         return F.elu(x) + 1  # one pass in the backward pass
     above = x.relu()  # the same in other words, x - relu(x) being min(x, 0): exp is quicker than expm1
-    return (x - above).exp_() + above
+    return (x - above).exp_().add_(above)
 
 
 def orthogonal_gaussian(rows: int, d: int, *, generator: torch.Generator | None = None) -> Tensor:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, exact, fade, scan, without_autocast
+from attnlab.linear.chunks import ChunkRule, exact, fade
 from attnlab.linear.inputs import (
     check_form,
     hide,
-    matrix_state,
+    in_form,
+    lifted,
     per_token,
     together,
-    token_by_token,
-    working,
 )
+from attnlab.precision import without_autocast
 
 LEAST = -1e4
 """Stands for any lower logarithm of a decay: exp(-10000) is 0 in every dtype, and infinity breaks sums."""
@@ -65,7 +66,6 @@ def gated_linear_attention(
     References:
         Yang et al. 2024 (gated linear attention), sections 4.1 to 4.3.
 
-    >>> import torch
     >>> x, half = torch.ones(3, 1), torch.full((3, 1), 0.5)
     >>> gated_linear_attention(x, x, x, half.log()).flatten().tolist()
     [1.0, 1.5, 1.75]
@@ -75,13 +75,8 @@ def gated_linear_attention(
     width = log_decay.shape[-1] if log_decay.dim() > 1 and log_decay.shape[-1] == 1 else q.shape[-1]
     log_decay = per_token("log_decay", log_decay, (*q.shape[:-1], width)).clamp(min=LEAST)
     (log_decay,) = hide(key_mask, log_decay)
-    state = matrix_state(initial_state, q, v)
-    if form == "recurrent" and q.shape[-2]:
-        state = state.view(*q.shape[:-2], *state.shape[1:])
-        out, state = token_by_token(gated_step, state, q, k, v, log_decay)
-    else:
-        out, (state,) = scan(_GatedRule(), (state,), [q, k, v, log_decay], block_size)
-    return (out, state.view(*q.shape[:-2], *state.shape[-2:])) if return_state else out
+    sequences = [q, k, v, log_decay]
+    return in_form(form, _GatedRule(), gated_step, sequences, initial_state, block_size, return_state)
 
 
 def gated_step(
@@ -112,18 +107,17 @@ def gated_step(
         TypeError: the mask is not boolean.
         ValueError: the state has another shape.
 
-    >>> import torch
     >>> one = torch.ones(1)
     >>> gated_step(one, one, one, one.log(), state=torch.ones(1, 1))
     (tensor([2.]), tensor([[2.]]))
     """
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v, log_decay, state = working(q, *hide(key_mask, k, v, log_decay), state)
+        q, k, v, log_decay, state = lifted(q, *hide(key_mask, k, v, log_decay), state)
         new = k[..., :, None] * v[..., None, :]  # (..., d_k, d_v)
         if state is not None:
             has_shape("state", state, new.shape, "(..., d_k, d_v)")
-            new = log_decay.exp()[..., None] * state + new
+            new = torch.addcmul(new, log_decay.exp()[..., None], state)
         return (q[..., None, :] @ new).squeeze(-2).to(dtype), new
 
 

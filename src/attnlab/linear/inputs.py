@@ -9,7 +9,8 @@ from torch import Tensor
 
 from attnlab.arguments import check_mask, has_shape, is_boolean
 from attnlab.dot_product import _scores_shape
-from attnlab.linear.chunks import working_dtype
+from attnlab.linear.chunks import ChunkRule, scan
+from attnlab.precision import working, working_dtype
 
 
 def together(
@@ -60,30 +61,9 @@ def hide(key_mask: Tensor | None, *tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(x.masked_fill(~key_mask, 0.0) for x in tensors)
 
 
-def working(*tensors: Tensor | None) -> list[Tensor | None]:
-    """Return tensors in the dtype that sums over a sequence are kept in."""
-    return [None if x is None else x.to(working_dtype(x.dtype)) for x in tensors]
-
-
-def matrix_state(state: Tensor | None, q: Tensor, v: Tensor) -> Tensor:
-    """Check a state and flatten its leading dimensions; None is a state of zeros.
-
-    Args:
-        state: (..., d_k, d_v), or None.
-        q: queries (..., n, d_k).
-        v: values (..., n, d_v), with the same leading dimensions.
-
-    Returns:
-        The state (batch, d_k, d_v), in float32 at least.
-
-    Raises:
-        ValueError: the state has another shape.
-    """
-    shape = (*q.shape[:-2], q.shape[-1], v.shape[-1])
-    if state is None:
-        state = torch.zeros(shape, dtype=working_dtype(q.dtype), device=q.device)
-    has_shape("initial_state", state, shape, "(..., d_k, d_v)")
-    return state.to(working_dtype(state.dtype)).reshape(-1 if state.numel() else 0, *shape[-2:])
+def lifted(*tensors: Tensor | None) -> list[Tensor | None]:
+    """Return tensors in the dtype that sums over a sequence are kept in, and None for None."""
+    return [None if x is None else working(x) for x in tensors]
 
 
 def per_token(name: str, x: Tensor, shape: tuple[int, ...] | torch.Size) -> Tensor:
@@ -113,6 +93,14 @@ def per_token(name: str, x: Tensor, shape: tuple[int, ...] | torch.Size) -> Tens
         raise ValueError(f"{name} of shape {tuple(x.shape)} does not broadcast to {tuple(shape)}") from None
 
 
+def state_shape(k: Tensor, v: Tensor) -> tuple[int, ...]:
+    """Return the shape (..., d_k, d_v) of the state of one token's key (..., d_k) and value (..., d_v)."""
+    lead = k.shape[:-1]
+    if v.shape[:-1] != lead:
+        lead = torch.broadcast_shapes(lead, v.shape[:-1])
+    return (*lead, k.shape[-1], v.shape[-1])
+
+
 def check_form(form: str, forms: tuple[str, ...]) -> None:
     """Raise a ValueError unless the form is one of those there are."""
     if form not in forms:
@@ -136,3 +124,42 @@ def token_by_token(step, state, *sequences: Tensor | None) -> tuple[Tensor, obje
         out, state = step(*tokens, state)
         outs.append(out)
     return torch.stack(outs, dim=-2), state
+
+
+def in_form(
+    form: str,
+    rule: ChunkRule,
+    step,
+    sequences: list[Tensor],
+    state: Tensor | None,
+    block_size: int,
+    return_state: bool,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Run a recurrence whose state is one matrix, in chunks or token by token.
+
+    Args:
+        form: "chunked" or "recurrent".
+        rule: what happens in a chunk.
+        step: what happens to a token: `step(*tokens, state) -> (out, state)`.
+        sequences: q, k (..., n, d_k), v (..., n, d_v) and what else the rule and the step take.
+        state: the caller's `initial_state` (..., d_k, d_v), or None for zeros.
+        block_size: tokens in a chunk.
+        return_state: return the last state beside the output.
+
+    Returns:
+        The output (..., n, d_v) and, if asked for, the state, in float32 at least.
+
+    Raises:
+        ValueError: the state has another shape.
+    """
+    q, _, v = sequences[:3]
+    shape = (*q.shape[:-2], q.shape[-1], v.shape[-1])
+    if state is None:
+        state = torch.zeros(shape, dtype=working_dtype(q.dtype), device=q.device)
+    has_shape("initial_state", state, shape, "(..., d_k, d_v)")
+    if form == "recurrent" and q.shape[-2]:  # no tokens at all are one empty chunk
+        out, state = token_by_token(step, working(state), *sequences)
+    else:
+        flat = working(state).reshape(q.shape[:-2].numel(), *shape[-2:])
+        out, (state,) = scan(rule, (flat,), sequences, block_size)
+    return (out, state.view(shape)) if return_state else out

@@ -19,17 +19,8 @@ from torch import Tensor
 from torch._subclasses import FakeTensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import (
-    ChunkRule,
-    Pieces,
-    State,
-    exact,
-    fade,
-    scan,
-    transformed,
-    without_autocast,
-    working_dtype,
-)
+from attnlab.linear.chunks import ChunkRule, Pieces, State, exact, fade, scan, transformed
+from attnlab.precision import without_autocast, working
 
 LOWEST = -1e30
 """Stands for log 0. Minus infinity would do, were its difference with itself not NaN."""
@@ -263,17 +254,16 @@ def empty_state(shape, dtype: torch.dtype, device) -> LinearState:
     return LinearState(sums, sums.new_zeros(*shape[:-1], 1), least)
 
 
-def fitting(name: str, state: LinearState | None, empty: LinearState) -> LinearState:
-    """Return a state that has the shapes of an empty one, or that one for None.
+def fitting(name: str, state: LinearState, shape: tuple[int, ...]) -> LinearState:
+    """Return a state whose sums have a shape (..., m, d_v), with their total and scale.
 
     Raises:
         ValueError: one of its tensors has another shape.
     """
-    if state is None:
-        return empty
-    for field, got, want in zip(LinearState._fields, state, empty, strict=True):
-        has_shape(f"{name}.{field}", got, want.shape)
-    return LinearState(*state)
+    wanted = (shape, (*shape[:-1], 1), (*shape[:-2], 1, 1))
+    for field, got, want in zip(LinearState._fields, state, wanted, strict=True):
+        has_shape(f"{name}.{field}", got, want)
+    return state
 
 
 def _probe(features, k: Tensor) -> tuple[tuple[Tensor, Tensor | None], bool]:
@@ -289,10 +279,10 @@ def _probe(features, k: Tensor) -> tuple[tuple[Tensor, Tensor | None], bool]:
         generators = []
     before = [generator.get_state() for generator in generators]
     with torch.enable_grad(), without_autocast(k):
-        one = scaled(features, k[..., :1, :].detach().to(working_dtype(k.dtype)))
+        one = scaled(features, working(k[..., :1, :].detach()))
     drawn = False
     for generator, state in zip(generators, before, strict=True):
-        if generator.get_state().numpy().tobytes() != state.numpy().tobytes():
+        if not torch.equal(generator.get_state(), state):
             drawn = True
             generator.set_state(state)
     return one, one[0].requires_grad or drawn

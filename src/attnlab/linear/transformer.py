@@ -8,10 +8,19 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from attnlab.linear.chunks import exact, fade, without_autocast, working_dtype
+from attnlab.linear.chunks import exact, fade
 from attnlab.linear.features import elu_plus_one
-from attnlab.linear.inputs import check_form, hide, per_token, together, token_by_token, working
+from attnlab.linear.inputs import (
+    check_form,
+    hide,
+    lifted,
+    per_token,
+    state_shape,
+    together,
+    token_by_token,
+)
 from attnlab.linear.kernel import LOWEST, LinearState, divisor, empty_state, fitting, kernel_scan, scaled
+from attnlab.precision import without_autocast, working
 
 Features = Callable[[Tensor], Tensor]
 
@@ -43,7 +52,8 @@ def linear_attention(
         k: keys (..., n_k, d_k).
         v: values (..., n_k, d_v).
         features: the map φ, from (..., n, d_k) to (..., n, m): a function or a module, with a gradient or
-            without. One that learns or draws random numbers keeps more in memory for the backward pass.
+            without. It is called on pieces of the sequence, in float32 where the inputs are halves. One that
+            learns or draws random numbers keeps more in memory for the backward pass.
         gate: (..., n, 1), between 0 and 1, for every token; needs `is_causal`. Exactly 0 and 1 mean what they
             say, but get no gradient.
         mask: boolean, broadcastable to (..., 1, n_k), True = may be attended to. The state passes a hidden
@@ -84,7 +94,7 @@ def linear_attention(
         raise ValueError("form='parallel' has no state: it sees all tokens at once; take 'chunked'")
     q, k, v, key_mask = together(q, k, v, mask, is_causal=is_causal)
     if gate is not None:
-        gate = per_token("gate", gate, (*q.shape[:-1], 1)).to(working_dtype(gate.dtype))
+        gate = working(per_token("gate", gate, (*q.shape[:-1], 1)))
         if key_mask is not None:
             gate, key_mask = gate.masked_fill(~key_mask, 1.0), None  # it forgets nothing and writes nothing
     if form == "parallel":
@@ -145,39 +155,53 @@ def linear_step(
     """
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v, gate = working(q, *hide(key_mask, k, v), gate)
+        q, k, v, gate = lifted(q, *hide(key_mask, k, v), gate)
         fk, scale = scaled(features, k)  # (..., m), (..., 1)
-        scale = torch.zeros_like(fk[..., :1]) if scale is None else scale
-        new = fk[..., :, None] * v[..., None, :]  # (..., m, d_v)
-        sums, total, top = fitting("state", state, empty_state(new.shape, new.dtype, new.device))
-        if gate is not None:
-            tiny = torch.finfo(gate.dtype).tiny
-            gate = gate if key_mask is None else gate.masked_fill(~key_mask, 1.0)
-            top = top + gate.clamp(min=tiny).log()[..., None]
-            scale = scale + (1 - gate).clamp(min=tiny).log()
-            key_mask = gate < 1
-        scale = scale[..., None]  # (..., 1, 1)
-        if key_mask is not None:
-            scale = scale.masked_fill(~key_mask[..., None], LOWEST)
-        log_scale = torch.maximum(top, scale).detach()
-        kept, fresh = fade(top - log_scale, new), fade(scale - log_scale, new)
-        if key_mask is not None:
-            fresh = fresh * key_mask[..., None]  # where nothing came before, exp(LOWEST - LOWEST) is 1
-        sums = kept * sums + fresh * new
-        total = kept * total + fresh * fk[..., None]
+        shape = state_shape(fk, v)
+        if state is None:
+            sums, total, top = empty_state(shape, fk.dtype, fk.device)
+        else:
+            sums, total, top = fitting("state", state, shape)
+        if scale is None and gate is None:  # then every key counts 1, not exp(scale)
+            kept, log_scale = top.exp(), torch.zeros_like(top)
+            fk = fk if key_mask is None else fk * key_mask
+        else:
+            top, scale, fk = _counts(top, scale, fk, gate, key_mask)
+            log_scale = torch.maximum(top, scale).detach()
+            kept = fade(top - log_scale, fk)  # (..., 1, 1)
+            fk = fk * fade(scale - log_scale, fk)[..., 0]
+        sums = torch.addcmul(kept * sums, fk[..., None], v[..., None, :])
+        total = kept * total + fk[..., None]
         fq = scaled(features, q)[0][..., None, :]  # (..., 1, m)
         out = (fq @ sums / divisor(fq @ total)).squeeze(-2)
         return out.to(dtype), LinearState(sums, total, log_scale)
+
+
+def _counts(top, scale, fk, gate, key_mask) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the scales (..., 1, 1) of what was written before and of a key, and its features.
+
+    A gate g multiplies the one by g and the other by 1 - g; a gate of 1 writes nothing, like a hidden key.
+    """
+    if gate is not None:
+        tiny = torch.finfo(gate.dtype).tiny
+        gate = gate if key_mask is None else gate.masked_fill(~key_mask, 1.0)
+        top = top + gate.clamp(min=tiny).log()[..., None]
+        fresh = (1 - gate).clamp(min=tiny).log()
+        scale, key_mask = fresh if scale is None else scale + fresh, gate < 1
+    if key_mask is not None:
+        scale, fk = scale.masked_fill(~key_mask, LOWEST), fk * key_mask
+    return top, scale[..., None], fk
 
 
 def _parallel(features, q, k, v, key_mask, gate, is_causal) -> Tensor:
     """The definition, with its (n_q, n_k) weights."""
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v = working(q, k, v)
+        q, k, v = lifted(q, k, v)
         weights = features(q) @ features(k).mT
         if gate is not None:  # key j is written with 1 - g_j and forgotten by every later gate
-            log = exact(gate).clamp(min=torch.finfo(torch.float64).tiny).log()  # two gates of 0: no ∞ - ∞
+            exactly = exact(gate)
+            log = exactly.clamp(min=torch.finfo(exactly.dtype).tiny).log()  # two gates of 0: no ∞ - ∞
             passed = log.cumsum(-2)
             faded = (passed - passed.mT).clamp(max=0.0).exp() * (1 - gate.mT)
             weights = weights * faded.to(weights.dtype)

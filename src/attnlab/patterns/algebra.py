@@ -7,19 +7,16 @@ from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.nn.attention.flex_attention import BlockMask
 
 from attnlab.arguments import Device, at_least
 from attnlab.patterns.block_masks import from_tiles, where_kept
 from attnlab.patterns.plan import Plan, Sees, cut
 from attnlab.patterns.tiles import Tiles
-
-if TYPE_CHECKING:
-    from torch.nn.attention.flex_attention import BlockMask
 
 ALL = 2**62
 """A window so wide that no sequence is longer."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from copy import copy
 
 import torch
 from torch import Tensor
+from torch.nn.attention.flex_attention import BlockMask, and_masks
 
 from attnlab.patterns.plan import AT_ONCE
 from attnlab.patterns.tiles import Tiles
-
-if TYPE_CHECKING:
-    from torch.nn.attention.flex_attention import BlockMask
 
 SIDE = 128
 """Rows and columns of a block, FlexAttention's own choice."""
@@ -35,8 +33,6 @@ def from_tiles(
     Returns:
         A `BlockMask` whose tables have (n / 128)² entries, one for each block.
     """
-    from torch.nn.attention.flex_attention import BlockMask
-
     side = -(-n // SIDE)
     pairs = torch.zeros(side * side, dtype=torch.long, device=device)
     for one in tiles:
@@ -56,12 +52,9 @@ def from_tiles(
 
 def where_kept(blocks: BlockMask, key_mask: Tensor) -> BlockMask:
     """Return the blocks with a rule that hides keys too; they must have been made with `full=False`."""
-    from torch.nn.attention.flex_attention import BlockMask, and_masks
-
-    rule = and_masks(blocks.mask_mod, lambda batch, head, i, j: key_mask[batch, j])
-    batch = len(key_mask)
-    lists = (x.expand(batch, *x.shape[1:]) for x in (blocks.kv_num_blocks, blocks.kv_indices))
-    return BlockMask.from_kv_blocks(*lists, BLOCK_SIZE=SIDE, mask_mod=rule, seq_lengths=blocks.seq_lengths)
+    out = copy(blocks)  # one list of blocks serves the whole batch
+    out.mask_mod = and_masks(blocks.mask_mod, lambda batch, head, i, j: key_mask[batch, j])
+    return out
 
 
 def _portions(one: Tiles):

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.patterns.tiles import HIDDEN, Listed, Rows, Tiles
@@ -172,29 +173,21 @@ def _split(tiles: list[Tiles], block_size: int | None) -> list[Tiles]:
 
 def _shown(tiles: list[Tiles], sees: Sees, period: int | None, n: int, device) -> list[Tiles]:
     """Give tiles their bias; leave out the rows and columns at their edges in which all is hidden."""
-    same = period == 1 and all(isinstance(one.queries, Rows) and isinstance(one.keys, Rows) for one in tiles)
-    biases = _slices(tiles, sees, device) if same else (_bias(one, sees, period, n, device) for one in tiles)
+    if period == 1 and all(isinstance(one.queries, Rows) and isinstance(one.keys, Rows) for one in tiles):
+        return _slices(tiles, sees, device) if tiles else []
     out = []
-    for one, bias in zip(tiles, biases, strict=True):
-        seen = bias == 0
-        used = seen.any(0)
-        rows, columns = used.any(1).nonzero().flatten(), used.any(0).nonzero().flatten()
-        if len(rows) == 0:
-            continue
-        top, rows = int(rows[0]), int(rows[-1] - rows[0]) + 1
-        left, width = int(columns[0]), int(columns[-1] - columns[0]) + 1
-        queries, keys = one.queries.part(top, rows), one.keys.part(left, width)
-        if isinstance(keys, Listed):
-            keys = Listed(keys.table.clamp_max(n - 1))  # beyond the end: hidden
-        bias = bias[:, top : top + rows, left : left + width]
-        out.append(Tiles(queries, keys, one.count, None if (bias == 0).all() else bias))
+    for one in tiles:
+        bias = _bias(one, sees, period, n, device)
+        used = (bias == 0).any(0)
+        if used.any():
+            rows, columns = _between(used.any(1)), _between(used.any(0))
+            bias = bias[:, rows, columns]
+            out.append(_part(one, rows, columns, None if (bias == 0).all() else bias, n))
     return out
 
 
-def _slices(tiles: list[Tiles], sees: Sees, device) -> list[Tensor]:
-    """Make the biases, (1, rows, columns) each, where only the distance counts: as parts of one wide tile."""
-    if not tiles:
-        return []
+def _slices(tiles: list[Tiles], sees: Sees, device) -> list[Tiles]:
+    """Do it for tiles in which only the distance counts: their biases are parts of one wide bias."""
     spread = tiles[0].queries.spread
     shifts = [(one.keys.start - one.queries.start) // spread for one in tiles]
     sizes = [(one.queries.size, one.keys.size) for one in tiles]
@@ -209,21 +202,42 @@ def _slices(tiles: list[Tiles], sees: Sees, device) -> list[Tensor]:
     strips = short.split(max(1, AT_ONCE // columns))
     seen = [(sees(part, long) if wide else sees(long, part)).expand(len(part), columns) for part in strips]
     seen = torch.cat(seen)
-    places = [
-        (size[0], shift - low, shift - low + size[1]) for shift, size in zip(shifts, sizes, strict=True)
-    ]
-    parts = [seen[:rows, left:right] for rows, left, right in places]
-    mixed = [place for place, part in zip(places, parts, strict=True) if part.any() and not part.all()]
-    left = min((place[1] for place in mixed), default=0)  # a bias is kept for these alone
-    right = max((place[2] for place in mixed), default=0)
-    bias = _as_bias(seen[:, left:right] if wide else seen[:, left:right].T)
+    before = F.pad(seen.cumsum(1, dtype=torch.int32), (1, 0))  # how many are seen to the left, in each row
+    in_any = seen.any(0)
+    found = []
+    for one, shift, (high, width) in zip(tiles, shifts, sizes, strict=True):
+        left, right = shift - low, shift - low + width
+        in_row = before[:high, right] - before[:high, left]
+        if in_row.any():
+            top = _between(in_row > 0)
+            side = _between(in_any[left:right] if high == rows else seen[:high, left:right].any(0))
+            full = int(in_row.sum()) == (top.stop - top.start) * (side.stop - side.start)
+            found.append((one, top, side, None if full else slice(left + side.start, left + side.stop)))
+    mixed = [place for *_, place in found if place]
+    left = min((place.start for place in mixed), default=0)  # a bias is kept for these alone
+    seen = seen[:, left : max((place.stop for place in mixed), default=0)]
+    bias = _as_bias(seen if wide else seen.T)
     out = []
-    for place, part in zip(places, parts, strict=True):
-        some = slice(place[0]), slice(place[1] - left, place[2] - left)
-        shape = part.shape if wide else part.T.shape
-        own = bias[some if wide else some[::-1]] if place in mixed else _as_bias(part[:1, :1]).expand(shape)
-        out.append(own[None])
+    for one, top, side, place in found:
+        own = (top, slice(place.start - left, place.stop - left)) if place else ()
+        own, ends = (own, (top, side)) if wide else (own[::-1], (side, top))
+        out.append(_part(one, *ends, bias[own][None] if place else None, 0))
     return out
+
+
+def _between(used: Tensor) -> slice:
+    """Return what lies between the first and the last True, both included."""
+    places = used.nonzero()
+    return slice(int(places[0]), int(places[-1]) + 1)
+
+
+def _part(one: Tiles, rows: slice, columns: slice, bias: Tensor | None, n: int) -> Tiles:
+    """Return some rows and columns of tiles, with their bias."""
+    queries = one.queries.part(rows.start, rows.stop - rows.start)
+    keys = one.keys.part(columns.start, columns.stop - columns.start)
+    if isinstance(keys, Listed):
+        keys = Listed(keys.table.clamp_max(n - 1))  # beyond the end: hidden
+    return Tiles(queries, keys, one.count, bias)
 
 
 def _bias(one: Tiles, sees: Sees, period: int | None, n: int, device) -> Tensor:

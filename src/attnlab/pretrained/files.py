@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import http.client
 import os
@@ -12,10 +11,11 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from attnlab.downloads import written_whole
 
 HUB = "https://huggingface.co"
 
@@ -203,7 +203,7 @@ def _last_line(error: BaseException) -> str:
 def _keep(stream: IO[bytes], file: File, folder: Path) -> None:
     """Copy a stream to its place: beside it first, moved there in one step when it is whole and right."""
     digest = hashlib.sha256()
-    with _beside(folder / file.name) as out:
+    with written_whole(folder / file.name) as out:
         while block := stream.read(1 << 20):
             digest.update(block)
             out.write(block)
@@ -211,17 +211,3 @@ def _keep(stream: IO[bytes], file: File, folder: Path) -> None:
             raise WeightsError(
                 f"{file.name} has SHA-256 {digest.hexdigest()} there, it should be {file.sha256}"
             )
-
-
-@contextlib.contextmanager
-def _beside(target: Path) -> Iterator[IO[bytes]]:
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

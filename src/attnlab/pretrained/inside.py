@@ -61,7 +61,8 @@ def each_head(model: nn.Module, change: Callable[[int, Tensor], Tensor | None]) 
         yield
 
 
-def replaced(model: nn.Module, heads: Mapping[Place, Tensor | float]) -> contextlib.AbstractContextManager:
+@contextlib.contextmanager
+def replaced(model: nn.Module, heads: Mapping[Place, Tensor | float]) -> Iterator[None]:
     """Put something else in the place of what some heads give, for as long as a `with` block lasts.
 
     Args:
@@ -69,8 +70,8 @@ def replaced(model: nn.Module, heads: Mapping[Place, Tensor | float]) -> context
         heads: for each head what stands in its place at every token: 0 for an ablation by zero, its mean
             (d_head,) for one by the mean.
 
-    Returns:
-        The context manager.
+    Yields:
+        Nothing; the model is as it was when the block ends.
 
     Raises:
         ValueError: there is no such head.
@@ -102,7 +103,8 @@ def replaced(model: nn.Module, heads: Mapping[Place, Tensor | float]) -> context
             x[:, :, head] = value
         return x
 
-    return each_head(model, change)
+    with each_head(model, change):
+        yield
 
 
 @torch.no_grad()

@@ -45,12 +45,11 @@ class SmolLM2(LanguageModel):
     """
 
     def __init__(self, tokenizer: Any = None, **sizes: int) -> None:
-        form = {"positions": "rotary", "norm": "rms", "activation": "swiglu", "bias": False}
+        # The file keeps the two numbers that turn together side by side, as the paper does. (The files of
+        # the transformers library keep them half a head apart: other rows of W_q and W_k, the same model.)
+        turns = RotaryPositions(base=100_000.0, layout="interleaved")
+        form = {"positions": turns, "norm": "rms", "activation": "swiglu", "bias": False}
         super().__init__(**SIZES | sizes, **form)
-        for layer in self.stack.layers:
-            # The file keeps the two numbers that turn together side by side, as the paper does. (The files
-            # of the transformers library keep them half a head apart: other rows of W_q and W_k, same model.)
-            layer.attention.rotary = RotaryPositions(base=100_000.0, layout="interleaved")
         self.tokenizer = tokenizer
 
     def tokens(self, text: str) -> Tensor:

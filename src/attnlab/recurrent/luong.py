@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -11,8 +11,8 @@ from attnlab import scores
 from attnlab.arguments import at_least
 from attnlab.recurrent.translator import Memory, Step, Translator
 
-Score = Literal["dot", "general", "concat"]
-Where = Literal["global", "local-m", "local-p"]
+SCORES = ("dot", "general", "concat")
+PLACES = ("global", "local-m", "local-p")
 
 
 class LuongModel(Translator):
@@ -56,17 +56,17 @@ class LuongModel(Translator):
         d_embed: int = 32,
         d_hidden: int = 64,
         n_layers: int = 1,
-        score: Score = "general",
-        where: Where = "global",
+        score: Literal["dot", "general", "concat"] = "general",
+        where: Literal["global", "local-m", "local-p"] = "global",
         radius: int = 5,
         feed: bool = False,
     ) -> None:
         super().__init__(n_source, n_target)
         at_least(1, n_source=n_source, n_target=n_target, d_embed=d_embed, d_hidden=d_hidden)
         at_least(1, n_layers=n_layers, radius=radius)
-        for name, value, kinds in (("score", score, Score), ("where", where, Where)):
-            if value not in get_args(kinds):
-                raise ValueError(f"{name} must be one of {', '.join(get_args(kinds))}, got {value!r}")
+        for name, value, kinds in (("score", score, SCORES), ("where", where, PLACES)):
+            if value not in kinds:
+                raise ValueError(f"{name} must be one of {', '.join(kinds)}, got {value!r}")
         self.score, self.where, self.radius, self.feed = score, where, radius, feed
         self.embed_source = nn.Embedding(n_source, d_embed)
         self.embed_target = nn.Embedding(n_target, d_embed)

@@ -16,7 +16,7 @@ class Memory(NamedTuple):
     keys: Tensor
     """What the scores need of them, computed once, (batch, n_s, d_k)."""
     ends: Any
-    """Where the encoder ended: what the decoder starts from."""
+    """The last states of the encoder, from which the decoder starts."""
     mask: Tensor | None
     """Boolean (batch, 1, n_s), True = the token exists."""
 

@@ -110,8 +110,8 @@ class BidirectionalEncoder(nn.Module):
             key_mask: boolean (batch, n), True = the token exists; all exist unless given.
 
         Returns:
-            Annotations (batch, n, 2 · d_hidden); and where each direction ended, side by side: the last state
-            from the left, and from the right the state at the first token, (batch, 2 · d_hidden).
+            Annotations (batch, n, 2 · d_hidden), and where each direction ended, side by side,
+            (batch, 2 · d_hidden). The one from the right ends at the first token.
 
         Raises:
             ValueError: x has another width.

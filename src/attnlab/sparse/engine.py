@@ -25,8 +25,10 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
+from attnlab.arguments import no_second_derivative
 from attnlab.patterns.plan import Plan
 from attnlab.patterns.tiles import HIDDEN, Tiles
+from attnlab.precision import without_autocast, working_dtype
 from attnlab.sparse.portions import Portion, shared_out
 
 LOG2E = math.log2(math.e)
@@ -77,7 +79,7 @@ class _Run(torch.autograd.Function):
 
     @staticmethod
     def forward(q, k, v, key_bias, orders, plan, scale):
-        with torch.autocast(q.device.type, enabled=False):  # the dtypes are chosen here
+        with without_autocast(q):  # the dtypes are chosen here
             some = q, k, v, key_bias, orders, plan, scale
             mean, row_max, row_sum = _forward(*some, find := _way(q, k, v))
             empty = row_max < HIDDEN / 2
@@ -111,7 +113,7 @@ class _PullBack(torch.autograd.Function):
 
     @staticmethod
     def forward(grad, q, k, v, key_bias, orders, mean, row_max, row_sum, plan, scale):
-        with torch.autocast(q.device.type, enabled=False):
+        with without_autocast(q):
             return _backward(grad, q, k, v, key_bias, orders, mean, row_max, row_sum, plan, scale)
 
     @staticmethod
@@ -120,10 +122,10 @@ class _PullBack(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *_):
-        raise RuntimeError(
-            "sparse attention has no second derivative; "
-            "attention(q, k, v, mask=pattern.dense(n), need_weights=True) has one"
-        )
+        with torch.enable_grad():  # only a second derivative comes here
+            no_second_derivative(
+                "sparse attention", "attention(q, k, v, mask=pattern.dense(n), need_weights=True)"
+            )
 
     @staticmethod
     def vmap(info, in_dims, *inputs):
@@ -143,24 +145,20 @@ def _as_heads(function, size: int, in_dims, inputs):
     return tuple(x.unflatten(0, (size, -1)) for x in out), (0,) * len(out)
 
 
-def exact_dtype(x: Tensor) -> torch.dtype:
-    """Name the type to compute in: half precision is too coarse to add up many tiles."""
-    return torch.float64 if x.dtype == torch.float64 else torch.float32
-
-
 def _way(q: Tensor, k: Tensor, v: Tensor) -> Callable:
     """Choose torch's fused kernel within tiles, where there is one that takes these inputs.
 
     It is not trusted where scores are so large that its answer has lost digits.
     """
     rows = all(x.stride(-1) == 1 for x in (q, k, v))  # the kernel reads numbers that lie side by side
-    alike = q.dtype == k.dtype == v.dtype == exact_dtype(q) and q.shape[-1] == v.shape[-1]
+    alike = q.dtype == k.dtype == v.dtype == working_dtype(q.dtype) and q.shape[-1] == v.shape[-1]
     return _find_fused if q.is_cpu and rows and alike and not isinstance(q, FakeTensor) else _find
 
 
 def _forward(q, k, v, key_bias, orders, plan, scale, find) -> tuple[Tensor, Tensor, Tensor]:
     """Return of each query the mean of the values, the largest score and the sum of exponentials."""
-    made = [torch.empty(*q.shape[:2], d, device=q.device, dtype=exact_dtype(q)) for d in (v.shape[2], 1, 1)]
+    like = {"device": q.device, "dtype": working_dtype(q.dtype)}
+    made = [torch.empty(*q.shape[:2], d, **like) for d in (v.shape[2], 1, 1)]
     if plan.blank_queries:
         for x, start in zip(made, (0.0, 4 * HIDDEN, 0.0), strict=True):
             x.fill_(start)
@@ -224,7 +222,7 @@ def _at_once(tiles: Sequence[Tiles], x: Tensor, find: Callable) -> int:
 
 def _find(portion: Portion, q, k, v, key_bias, scale) -> tuple[Tensor, Tensor, Tensor]:
     """Attend within tiles in plain tensor code: mean of the values, largest score, sum of exponentials."""
-    exact = exact_dtype(q)
+    exact = working_dtype(q.dtype)
     s = _scores(portion, portion.queries(q).to(exact) * scale, portion.keys(k).to(exact), key_bias)
     row_max = s.amax(-1, keepdim=True)
     # exp2 after a factor, because exp takes twenty times as long on hidden scores.

@@ -14,6 +14,7 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.nn.attention.flex_attention import flex_attention
 
 from attnlab.patterns import Pattern
 from attnlab.patterns.block_masks import SIDE
@@ -42,10 +43,14 @@ def picks_flex(engine: Engine, q: Tensor, v: Tensor, pattern: Pattern) -> bool:
     wide = min(q.shape[-1], v.shape[-1]) >= NARROWEST
     if engine != "auto" or not (q.is_cuda and wide and q.dtype != torch.float64):
         return engine == "flex"
-    n = q.shape[-2]
-    blocks = pattern.block_mask(n, device=q.device)
+    return _leaves_much_out(pattern, q.shape[-2], str(q.device))
+
+
+@lru_cache(maxsize=64)
+def _leaves_much_out(pattern: Pattern, n: int, device: str) -> bool:
+    blocks = pattern.block_mask(n, device=device)
     touched = sum(int(x.sum()) for x in (blocks.kv_num_blocks, blocks.full_kv_num_blocks))
-    return touched * SIDE**2 <= WASTE * sum(one.pairs for one in pattern.tiles(n, device=q.device))
+    return touched * SIDE**2 <= WASTE * sum(one.pairs for one in pattern.tiles(n, device=device))
 
 
 def check_engine(engine: Engine, among: tuple[str, ...] = get_args(Engine)) -> None:
@@ -74,17 +79,11 @@ def along_blocks(
     kept = None if key_mask is None else of_keys(q, key_mask).reshape(-1, n)
     blocks = pattern.block_mask(n, key_mask=kept, device=q.device)
     shape = (1 if kept is None else len(kept), -1)
-    run = _compiled() if q.is_cuda else _flex_attention()
+    run = _compiled() if q.is_cuda else flex_attention
     out = run(*(x.reshape(*shape, *x.shape[-2:]) for x in (q, k, v)), block_mask=blocks, scale=scale)
     return out.reshape(*q.shape[:-1], v.shape[-1])
 
 
-def _flex_attention() -> Callable:
-    from torch.nn.attention.flex_attention import flex_attention
-
-    return flex_attention
-
-
 @lru_cache(maxsize=1)
 def _compiled() -> Callable:
-    return torch.compile(_flex_attention())
+    return torch.compile(flex_attention)

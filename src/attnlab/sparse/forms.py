@@ -36,8 +36,9 @@ def attend(
 
     Equal to `attention(q, k, v, mask=pattern.dense(n))`, forward and backward.
 
-    Under `torch.compile` the tiles run as they are, outside the compiled graph. `torch.func.grad` and
-    `torch.func.vmap` work on the tiles; forward-mode derivatives and second derivatives are refused.
+    Under `torch.compile` the tiles run as they are, between the compiled graphs; `fullgraph=True` is refused.
+    `torch.func.grad` and `torch.func.vmap` work on the tiles. Derivatives in forward mode and second
+    derivatives are refused. Under autocast the dtype of the inputs is kept, and sums are float32 at least.
 
     Args:
         q: queries (..., n, d_k).
@@ -55,7 +56,7 @@ def attend(
         Output (..., n, d_v); zeros for a query that sees no key.
 
     Raises:
-        TypeError: key_mask is not boolean.
+        TypeError: key_mask is not boolean, or the pattern is a mask or something else.
         ValueError: shapes do not fit, the pattern does not fit the length, block_size is smaller than 1, or
             the engine has another name.
 
@@ -98,6 +99,8 @@ def window(
     Equal to `attention(q, k, v, mask=masks.window(n, before, after))`. Time and memory grow linearly with n,
     forward and backward. Queries are cut into tiles. The keys that a tile can reach lie side by side, so they
     are read where they are, and neighbouring tiles read overlapping keys without a copy.
+
+    Runs under `torch.compile`, `torch.func.grad` and `torch.func.vmap` as `attend` does.
 
     Args:
         q: queries (..., n, d_k).
@@ -149,6 +152,8 @@ def big_bird(
     seed)`, and with `& Causal()` when causal. A pair that belongs to several of the three counts once. Cost:
     about n (before + after + globals + n_random · block_size) scores, and n for each global token. Without
     random blocks it is Longformer's pattern.
+
+    Runs under `torch.compile`, `torch.func.grad` and `torch.func.vmap` as `attend` does.
 
     Args:
         q: queries (..., n, d_k).
@@ -204,6 +209,8 @@ def strided(
     n sqrt(n) with the stride near sqrt(n). The far tokens of a query share its place modulo `stride`, so the
     tokens split into `stride` small sequences in which attention is dense.
 
+    Runs under `torch.compile`, `torch.func.grad` and `torch.func.vmap` as `attend` does.
+
     Args:
         q: queries (..., n, d_k).
         k: keys (..., n, d_k).
@@ -250,6 +257,8 @@ def fixed(
 
     Equal to `attention(q, k, v, mask=masks.fixed(n, stride, summary))`. About n (stride + summary n / stride)
     scores: n sqrt(n) with the stride near sqrt(n).
+
+    Runs under `torch.compile`, `torch.func.grad` and `torch.func.vmap` as `attend` does.
 
     Args:
         q: queries (..., n, d_k).
@@ -301,6 +310,8 @@ def tiled(
 
     `F.scaled_dot_product_attention` does the same in one fused kernel and is faster: use that. This form is
     here to be read, and runs on any device.
+
+    Runs under `torch.compile`, `torch.func.grad` and `torch.func.vmap` as `attend` does.
 
     Args:
         q: queries (..., n, d_k).

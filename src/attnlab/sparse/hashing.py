@@ -11,6 +11,7 @@ from torch import Tensor
 from attnlab.arguments import at_least
 from attnlab.patterns.plan import Plan
 from attnlab.patterns.tiles import HIDDEN, Rows, Tiles
+from attnlab.precision import without_autocast
 from attnlab.sparse.flex import Engine, check_engine
 from attnlab.sparse.inputs import along, check, of_keys, outside_graphs
 from attnlab.sparse.portions import Portion
@@ -43,6 +44,8 @@ def lsh(
     which is dense attention with the bias log N_ij. A token sees itself only if it sees no other. A key found
     in several rounds counts that often; the paper also describes dividing by N_ij.
 
+    Runs under `torch.compile`, `torch.func.grad` and `torch.func.vmap` as `attend` does.
+
     Args:
         qk: queries and keys (..., n, d_k).
         v: values (..., n, d_v).
@@ -60,7 +63,7 @@ def lsh(
 
     Raises:
         TypeError: key_mask is not boolean, or buckets are no whole numbers.
-        ValueError: shapes do not fit, or n_hashes or block_size is smaller than 1.
+        ValueError: shapes do not fit, n_hashes or block_size is smaller than 1, or the engine is another.
 
     References:
         Kitaev et al. 2020, section 2.
@@ -119,7 +122,7 @@ def lsh_buckets(x: Tensor, n_hashes: int, n_buckets: int, *, seed: int) -> Tenso
     with torch._C._DisableFuncTorch():  # drawn with a seed: `vmap` need not fear for it
         directions = torch.randn(2, n_hashes * half, x.shape[-1], generator=generator)
     directions = directions.to(x.device)
-    with torch.autocast(x.device.type, enabled=False):  # `_most` reads the bits of single precision
+    with without_autocast(x):  # `_most` reads the bits of single precision
         first, second = (_most(x, side, n_hashes, half) for side in directions)
     return first * (2 * half) + second
 

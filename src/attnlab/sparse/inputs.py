@@ -11,7 +11,8 @@ from torch import Tensor
 from attnlab.arguments import row_of_keys
 from attnlab.patterns.plan import Plan
 from attnlab.patterns.tiles import HIDDEN
-from attnlab.sparse.engine import exact_dtype, run
+from attnlab.precision import working_dtype
+from attnlab.sparse.engine import run
 
 
 def outside_graphs(function: Callable) -> Callable:
@@ -38,7 +39,8 @@ def along(
     key_bias = None
     if key_mask is not None:
         kept = of_keys(q, key_mask).expand(q.shape[:-1]).reshape(q.shape[:-2].numel(), q.shape[-2])
-        key_bias = torch.zeros(kept.shape, device=q.device, dtype=exact_dtype(q)).masked_fill(~kept, HIDDEN)
+        zeros = torch.zeros(kept.shape, device=q.device, dtype=working_dtype(q.dtype))
+        key_bias = zeros.masked_fill(~kept, HIDDEN)
     flat = (x.reshape(x.shape[:-2].numel(), *x.shape[-2:]) for x in (q, k, v))
     out, empty = run(*flat, plan, key_bias=key_bias, orders=orders, scale=scale)
     return out.view(*q.shape[:-1], v.shape[-1]), empty.view(*q.shape[:-1], 1)

@@ -17,6 +17,7 @@ from itertools import accumulate
 Words = tuple[str, ...]
 Tags = tuple[str, ...]
 Sentence = tuple[Words, Tags]
+"""The words of a sentence, and their tags."""
 
 # Symbol -> ((expansion, per cent), ...). A symbol that expands to words is a tag; PRONs and PRONo, subject
 # and object pronouns, are both tagged PRON.

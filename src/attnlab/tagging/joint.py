@@ -23,7 +23,7 @@ UNKNOWN = 1
 MOST_LETTERS = 16
 """Of a longer word, the first and the last eight letters are read."""
 BIAS_RATE = 10
-"""The relative bias learns so many times as fast: Adam moves a number by about the rate a step."""
+"""The relative bias learns so many times as fast, because Adam moves a number by about the rate a step."""
 
 
 class LetterVocabulary(Vocabulary):

@@ -14,9 +14,9 @@ from attnlab.masks import padding, window
 from attnlab.multihead import MultiHeadAttention
 from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal
 from attnlab.tagging.contexts import Mean, Recurrent, Window
+from attnlab.tagging.grammar import Sentence
 from attnlab.tagging.words import features
 
-Sentence = tuple[tuple[str, ...], tuple[str, ...]]
 Context = Literal["none", "alone", "mean", "window", "recurrent", "attention", "causal attention"]
 Positions = Literal["none", "learned", "sinusoidal", "relative", "alibi", "rotary"]
 LONGEST = 512

@@ -15,7 +15,8 @@ from torch import Tensor
 from tqdm.auto import tqdm
 
 from attnlab.tagging import grammar
-from attnlab.tagging.taggers import MostFrequentTag, Sentence, Tagger
+from attnlab.tagging.grammar import Sentence
+from attnlab.tagging.taggers import MostFrequentTag, Tagger
 
 NO_TAG = -100
 """The number that `F.cross_entropy` passes over."""

@@ -6,7 +6,6 @@ import hashlib
 import http.client
 import io
 import os
-import tempfile
 import urllib.error
 import urllib.request
 from collections import Counter, defaultdict
@@ -17,8 +16,8 @@ from pathlib import Path
 
 import conllu
 
-Sentence = tuple[tuple[str, ...], tuple[str, ...]]
-"""The words of a sentence, and their tags."""
+from attnlab.downloads import written_whole
+from attnlab.tagging.grammar import Sentence
 
 TAGS = tuple(
     "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()  # noqa: SIM905
@@ -284,18 +283,9 @@ def _download(name: str, folder: Path) -> None:
     _verify(content, CHECKSUMS[name], address)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Written beside its final place and moved there in one step: an interruption leaves no half file.
-        handle, temporary = tempfile.mkstemp(dir=folder, prefix=name, suffix=".part")
+        with written_whole(folder / name) as file:
+            file.write(content)
     except OSError as error:
         raise TreebankError(
             f"{folder} cannot be written ({error}). Set ATTNLAB_CACHE to a folder that can."
         ) from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, folder / name)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

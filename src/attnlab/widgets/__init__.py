@@ -7,10 +7,12 @@ without scripts, in print and for screen readers the table still tells the truth
 """
 
 from attnlab import book  # noqa: F401  (says what is missing)
+from attnlab.widgets.alignment import DateAlignment
 from attnlab.widgets.block import Block
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
+from attnlab.widgets.inside import HeadsViewer
 from attnlab.widgets.linear import LinearAgainstSoftmax
 from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
@@ -23,7 +25,9 @@ from attnlab.widgets.tag import TagSentence
 __all__ = [
     "Block",
     "Calculator",
+    "DateAlignment",
     "Figure",
+    "HeadsViewer",
     "HeadsWorkshop",
     "LinearAgainstSoftmax",
     "MaskPainter",

@@ -1,0 +1,230 @@
+"""Exercises on attention beside a recurrent network: looking back, a window, alignments and what they leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+
+import torch
+from torch import Tensor
+
+from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.experiments import dates
+
+
+def _normal(*shape: int, seed: int = 0, spread: float = 1.0) -> Tensor:
+    return spread * torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def _look(
+    hidden: Callable = torch.tanh,
+    weigh: Callable = lambda e: e.softmax(-1),
+    scale: Callable = lambda a: 1.0,
+    values: Callable = lambda h, keys: h,
+) -> Callable:
+    """Bahdanau's look back, with one thing wrong."""
+
+    def look_back(s, h, w_a, u_a, v):
+        keys = h @ u_a  # (..., n, a)
+        scores = hidden((s @ w_a)[..., None, :] + keys) @ v * scale(v.shape[0])  # (..., n)
+        return (weigh(scores)[..., None, :] @ values(h, keys))[..., 0, :]
+
+    return look_back
+
+
+_FAR = dict(s=_normal(3), h=_normal(6, 4, seed=1), w_a=_normal(3, 5, seed=2), u_a=_normal(4, 5, seed=3))
+
+exercise(
+    "recurrent-look-back",
+    "look_back",
+    reference=_look(),
+    cases=[
+        *draws(s="... d", h="... n m", w_a="d a", u_a="m a", v="a", lead=[(), (2,), (3,), (2, 4)], seeds=8),
+        case("scores of several hundreds", "Every exponential must stay finite.", **_FAR, v=_normal(5, seed=4, spread=300.0)),
+        case("one token in the text", "It gets all the weight.", **_FAR | {"h": _normal(1, 4, seed=6)}, v=_normal(5, seed=4)),
+        case("tokens that are all alike", "They share the weight; their mean is each of them.",
+             **_FAR | {"h": _normal(1, 4, seed=7).expand(5, 4).clone()}, v=_normal(5, seed=4)),
+    ],
+    promises=[gradient("s", "h", "w_a", "u_a", "v"), precisions("float64")],
+    mistakes=[
+        mistake("The tanh is missing. Without it what s adds is the same for every token, and falls out of the softmax: "
+                "it does not matter who asks.", _look(hidden=lambda x: x)),
+        mistake("Here a ReLU stands where the tanh should be.", _look(hidden=torch.relu)),
+        mistake("Here a sigmoid stands where the tanh should be.", _look(hidden=torch.sigmoid)),
+        mistake("The scores are used as weights. Let them go through a softmax over the tokens.", _look(weigh=lambda e: e)),
+        mistake("The weights are not divided by their sum. Use a softmax over the tokens.", _look(weigh=lambda e: e.exp())),
+        mistake("All of the weight goes to the best token. A softmax shares it out.",
+                _look(weigh=lambda e: torch.nn.functional.one_hot(e.argmax(-1), e.shape[-1]).to(e.dtype))),
+        mistake("Every token gets the same weight.", _look(weigh=lambda e: torch.full_like(e, 1 / e.shape[-1]))),
+        mistake("The scores are divided by the root of their width. That is the later, scaled dot product; this score has no divisor.",
+                _look(scale=lambda a: a**-0.5)),
+        mistake("What is averaged are the h U_a. They only serve the scores; the context is a mean of the h themselves.",
+                _look(values=lambda h, keys: keys)),
+        mistake("The tanh comes before the sum. Add s W_a and h U_a first, then take the tanh.",
+                lambda s, h, w_a, u_a, v: (((((s @ w_a).tanh()[..., None, :] + (h @ u_a).tanh()) @ v).softmax(-1))[..., None, :] @ h)[..., 0, :]),
+        mistake("The weights are returned. Return what they bring: the mean of the h, weighted by them.",
+                lambda s, h, w_a, u_a, v: (((s @ w_a)[..., None, :] + h @ u_a).tanh() @ v).softmax(-1)),
+        mistake("The scores are returned. Softmax them, and take the mean of the h, weighted by it.",
+                lambda s, h, w_a, u_a, v: ((s @ w_a)[..., None, :] + h @ u_a).tanh() @ v),
+    ],
+    praise="The state asks through a small network, softmax shares one look out over the tokens, and their mean comes back.",
+)  # fmt: skip
+
+
+def _window(
+    first: int = 1,
+    spread: Callable = lambda radius: radius / 2,
+    inside: bool = True,
+    bell: bool = True,
+    again: bool = False,
+    late: bool = False,
+    strict: bool = False,
+) -> Callable:
+    """Luong's window, with one thing wrong."""
+
+    def local_weights(scores, p, radius):
+        away = torch.arange(first, first + scores.shape[-1], dtype=scores.dtype) - p
+        near = (away.abs() < radius if strict else away.abs() <= radius) if inside else away.abs() >= 0
+        weights = (scores if late else scores.masked_fill(~near, float("-inf"))).softmax(-1) * near
+        if bell:
+            weights = weights * (-away.square() / (2 * spread(radius) ** 2)).exp()
+        return weights / weights.sum(-1, keepdim=True) if again else weights
+
+    return local_weights
+
+
+def _place(s, generator: torch.Generator) -> Tensor:
+    """A place that lies between two tokens, and not too near to either."""
+    whole = torch.randint(0, s.n, (*s.lead, 1), generator=generator)
+    return whole + 0.2 + 0.6 * torch.rand(*s.lead, 1, generator=generator)
+
+
+exercise(
+    "recurrent-local-window",
+    "local_weights",
+    reference=_window(),
+    cases=[
+        *draws(n=..., scores="... n", p=_place, radius=lambda s, _: (2, 1, 4, 3)[s.n % 4], lead=[(), (2,), (3,), (2, 4)], seeds=8),
+        case("a place on a token", "The first and the last token of the window count.",
+             scores=_normal(9), p=torch.tensor([4.0]), radius=2),
+        case("a place at the very end", scores=_normal(7, seed=1), p=torch.tensor([7.0]), radius=3),
+        case("a window wider than the text", "Then all tokens are in it, and the bell still bends their weights.",
+             scores=_normal(4, seed=2), p=torch.tensor([2.3]), radius=10),
+        case("equal scores", "Within the window softmax makes them alike; what then differs is the bell.",
+             scores=torch.zeros(8), p=torch.tensor([4.4]), radius=3),
+        case("scores of several hundreds", "Every exponential must stay finite.",
+             scores=_normal(9, seed=3, spread=300.0), p=torch.tensor([5.3]), radius=3),
+    ],
+    promises=[gradient("scores", "p"), precisions("float64")],
+    mistakes=[
+        mistake("The tokens are counted from 0. Here the first one stands at place 1.", _window(first=0)),
+        mistake("The bell is as wide as the window: σ should be half of the radius.", _window(spread=lambda r: r)),
+        mistake("The bell is too narrow: σ should be half of the radius, and it is divided by 2σ².", _window(spread=lambda r: r / 4)),
+        mistake("The bell lacks its 2: it divides by 2σ².", _window(spread=lambda r: r / 2 / 2**0.5)),
+        mistake("There is no window: tokens further away than the radius must get nothing.", _window(inside=False)),
+        mistake("There is no bell. Multiply by exp(−(place − p)² / (2σ²)).", _window(bell=False)),
+        mistake("The weights are divided by their sum after the bell. The paper doesn't do that: a window whose centre lies "
+                "between good tokens may say less.", _window(again=True)),
+        mistake("The softmax runs over the whole text, and the window cuts afterwards. Then tokens outside it have taken "
+                "weight away: mask first.", _window(late=True)),
+        mistake("The tokens at exactly the radius are left out. They belong to the window.", _window(strict=True)),
+        mistake("It is the bell alone: the scores are not used.",
+                lambda scores, p, radius: _window()(torch.zeros_like(scores), p, radius)),
+    ],
+    praise="Softmax within the window, the bell around its centre, and nothing outside.",
+)  # fmt: skip
+
+
+def share(weights, made, *, over: Callable = lambda found, made: len(found), only: bool = True):
+    """Return the mean over the characters that were made from something: the reference, and its slips."""
+    found = [row[list(places)].sum() for row, places in zip(weights, made, strict=True) if places or not only]
+    return sum(found) / over(found, made)
+
+
+def _rows(m: int, n: int, seed: int) -> Tensor:
+    return _normal(m, n, seed=seed, spread=2.0).softmax(-1)
+
+
+def _written(form: str, day: date, seed: int) -> dict:
+    pair = dates.write(day, form)
+    return {"weights": _rows(len(pair.iso), len(pair.text), seed), "made": pair.made}
+
+
+exercise(
+    "recurrent-alignment",
+    "alignment_share",
+    reference=lambda weights, made: float(share(weights, made)),
+    cases=[
+        case("the alignment of 3 may 1984", **_written("3 may 1984", date(1984, 5, 3), 1)),
+        case("the alignment of 10/21/2007", **_written("5/3/1984", date(2007, 10, 21), 2)),
+        case("the alignment of the twenty-first of october, 1999", **_written("the third of may, 1984", date(1999, 10, 21), 3)),
+        case("the alignment of 3.5.84", **_written("3.5.84", date(1984, 5, 3), 4)),
+        case("two characters that were made from nothing, and one that was made from two", "What was made from nothing does not count.",
+             weights=_rows(3, 5, 5), made=((), (1, 3), ())),
+        case("a character made from all of the text", "Whatever the weights are, all of them are right.", weights=_rows(2, 4, 6), made=((0, 1, 2, 3), ())),
+        case("weights that are all in the right place", weights=torch.eye(4)[[2, 0, 1]], made=((2,), (0,), (1, 3))),
+        case("weights that are all in the wrong place", weights=torch.eye(4)[[2, 0, 1]], made=((0, 1), (3,), ())),
+    ],
+    mistakes=[
+        mistake("What was made from nothing counts too. Leave the empty rows of `made` out of the mean.",
+                lambda weights, made: share(weights, made, only=False)),
+        mistake("It divides by all characters. Those that were made from nothing have no right place: divide by the others.",
+                lambda weights, made: share(weights, made, over=lambda _, all_of_them: len(all_of_them))),
+        mistake("It is a sum. Divide by the number of characters that were made from something.",
+                lambda weights, made: share(weights, made, over=lambda *_: 1)),
+        mistake("It is a sum over the number of places. A character that was made from two places is one character.",
+                lambda weights, made: share(weights, made, over=lambda _, m: sum(map(len, m)))),
+        mistake("It asks whether the largest weight is in the right place. Add up the weights that are.",
+                lambda weights, made: torch.tensor([float(row.argmax() in places) for row, places in zip(weights, made, strict=True) if places]).mean()),
+        mistake("Of several right places only the first counts. Add up the weights of all.",
+                lambda weights, made: share(weights, [places[:1] for places in made])),
+        mistake("Of several right places only the best counts. Add up the weights of all.",
+                lambda weights, made: sum(row[list(p)].max() for row, p in zip(weights, made, strict=True) if p) / sum(map(bool, made))),
+        mistake("The weights of several right places are averaged. Add them up.",
+                lambda weights, made: sum(row[list(p)].mean() for row, p in zip(weights, made, strict=True) if p) / sum(map(bool, made))),
+    ],
+    praise="Each character that was made from something counts once, by all the weight that lies where it was made.",
+)  # fmt: skip
+
+
+def _covered(cap: Callable = lambda c: c.clamp(max=1), log: Callable = torch.log, dim: int = -2, end: Callable = lambda x: x.sum()) -> Callable:  # fmt: skip
+    def coverage_penalty(weights):
+        return end(log(cap(weights.sum(dim))))
+
+    return coverage_penalty
+
+
+def _matrix(m: int, n: int, seed: int) -> Tensor:
+    return _rows(m, n, seed)
+
+
+_SKIPPED = torch.full((3, 4), 0.001)
+_SKIPPED[:, :3] = torch.eye(3) * 0.997 + 0.001
+
+exercise(
+    "recurrent-coverage",
+    "coverage_penalty",
+    reference=lambda weights: float(_covered()(weights)),
+    cases=[
+        *(case(f"{m} steps over {n} tokens", weights=_matrix(m, n, m)) for m, n in ((5, 3), (3, 7), (2, 9), (11, 4), (1, 6), (8, 5))),
+        case("every token covered exactly once", "Then nothing is left out: the penalty is 0.", weights=torch.eye(4)[[2, 0, 3, 1]]),
+        case("every token covered twice", "Looking twice is no better than once: the penalty is 0.", weights=torch.eye(3).repeat(2, 1)),
+        case("one token that nobody looked at much", weights=_SKIPPED),
+    ],
+    mistakes=[
+        mistake("There is no cap. A token that was looked at twice must not make up for one that was left out: at most 1 counts.",
+                _covered(cap=lambda c: c)),
+        mistake("The sums run over the tokens, where they are 1 by definition. Add up what each token got over all steps.", _covered(dim=-1)),
+        mistake("The sign is turned: the penalty is negative, and 0 at best.", _covered(end=lambda x: -x.sum())),
+        mistake("It is a mean. Add up over the tokens.", _covered(end=lambda x: x.mean())),
+        mistake("The logarithm is missing.", _covered(log=lambda x: x)),
+        mistake("It is the logarithm of the sum. Take the logarithm of each token's share first.",
+                lambda weights: weights.sum(-2).clamp(max=1).sum().log()),
+        mistake("Each weight has its logarithm taken. Add up over the steps first.", lambda weights: weights.log().sum()),
+        mistake("The logarithm has the base 2. Take the natural one.", _covered(log=torch.log2)),
+        mistake("Capped are the weights, none of which is above 1. Cap their sums over the steps.",
+                lambda weights: weights.clamp(max=1).sum(-2).log().sum()),
+        mistake("What is above 1 is cut to 0. Cut it to 1.", _covered(cap=lambda c: torch.where(c > 1, torch.zeros_like(c), c), log=lambda x: x)),
+    ],
+    praise="A token that is left out costs, and looking elsewhere twice does not make up for it.",
+)  # fmt: skip

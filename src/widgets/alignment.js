@@ -1,0 +1,195 @@
+// Alignment: type a date, step through the decoder, see which state asks and which characters answer.
+//
+// For tests (data-part): text (input), example (buttons), score (radio group), step (range input), next (button),
+// drawing (svg), numbers (table: character written, probability, one weight a character of the text), status.
+import { labelled, slider } from "./ui/controls.js";
+import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
+import { figure } from "./ui/frame.js";
+import { strip, table } from "./ui/tables.js";
+import { readable, write } from "./math/alignment.js";
+import { readModel } from "./math/tagger.js";
+
+/** Longer texts are cut here, and the figure says so. */
+const MOST = 40;
+const WIDE = 500;
+const EXAMPLES = ["3 may 1984", "5/3/84", "3.5.84", "the third of may, 1984", "may 3rd, 84"];
+const SCORES = [
+  ["bahdanau", "Bahdanau"],
+  ["dot", "Luong, dot"],
+  ["general", "Luong, general"],
+  ["concat", "Luong, concat"],
+];
+const visible = (/** @type {string} */ c) => (c === " " ? "␣" : c);
+const small = (/** @type {number} */ n) => [...String(n)].map((d) => "₀₁₂₃₄₅₆₇₈₉"[Number(d)]).join("");
+
+/**
+ * The models come as bytes from a live kernel, or from a script beside the page's own.
+ * @param {any} model
+ * @param {string | undefined} base
+ */
+async function load(model, base) {
+  const given = model.get("model");
+  if (given?.byteLength) return readModel(new Uint8Array(given.buffer ?? given, given.byteOffset ?? 0, given.byteLength));
+  const store = () => /** @type {any} */ (globalThis).attnlabModels?.alignment;
+  if (!store()) {
+    await new Promise((resolve, reject) => {
+      const script = document.createElement("script");
+      script.src = new URL("models/alignment-model.js", base ?? document.baseURI).href;
+      script.onload = resolve;
+      script.onerror = () => reject(new Error("its weights (models/alignment-model.js) did not load. Reload the page."));
+      document.head.append(script);
+    });
+  }
+  return readModel(Uint8Array.from(atob(store()), (c) => c.charCodeAt(0)));
+}
+
+export default figure({
+  name: "alignment",
+  title: "Alignment",
+  keys: ["text", "score", "step"],
+  async setup({ model, body, say, set, place }) {
+    const models = /** @type {any} */ (await load(model, place.base));
+    /** @type {import("./math/alignment.js").Written[]} */
+    let written = [];
+    let [shown, key, cut] = ["", "", 0];
+
+    const input = h("input", {
+      type: "text",
+      "aria-label": "A date to rewrite",
+      "data-part": "text",
+      autocomplete: "off",
+      spellcheck: "false",
+      style: "margin-top: .4rem",
+      on: { input: () => set({ text: input.value, step: 0 }) },
+    });
+    const examples = h("div", { class: "attnlab-choices" });
+    for (const text of EXAMPLES) examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => set({ text, step: 0 }) } }, text));
+    const tries = labelled("Try", examples);
+    tries.classList.add("attnlab-examples");
+    const scores = choices({
+      label: "Score",
+      part: "score",
+      value: "bahdanau",
+      options: SCORES.map(([value, text]) => ({ value, text })),
+      onChange: (score) => set({ score }),
+    });
+    const step = slider({ part: "step", label: "Step", limits: { min: 0, max: 10, step: 1 }, onInput: (at) => set({ step: at }) });
+    const next = h("button", { type: "button", "data-part": "next", on: { click: () => set({ step: now() < written.length ? now() + 1 : 0 }) } });
+    const drawing = s("svg", { role: "img", "data-part": "drawing", style: "width: 100%; max-width: 46rem; height: auto; display: block; margin: .4rem auto 0" });
+    const numbers = strip("Table of numbers");
+    body.append(
+      labelled("Score", scores),
+      drawing,
+      step.row,
+      labelled("", next),
+      input,
+      tries,
+      h("details", {}, h("summary", {}, "The weights as a table"), numbers),
+      h("p", { class: "attnlab-note", "data-part": "card" }, `Four small models, trained on dates from a grammar, run in this page. Of a thousand new dates they get right: ${SCORES.map(([name, text]) => `${text} ${models.card.models[name].right} %`).join(", ")}.`),
+    );
+
+    const now = () => Math.min(Math.max(Number(model.get("step")) || 0, 0), written.length);
+
+    function read() {
+      const [text, score] = [String(model.get("text") ?? ""), String(model.get("score"))];
+      if (!models.card.models[score]) throw new Error(`score must be one of ${SCORES.map(([name]) => name).join(", ")}, got ${score}.`);
+      if (`${score} ${text}` === key) return;
+      key = `${score} ${text}`;
+      const known = readable(models.card, text);
+      cut = Math.max(known.length - MOST, 0);
+      shown = known.slice(0, MOST);
+      written = write(models, score, shown);
+    }
+
+    function update() {
+      read();
+      const [text, score, at] = [String(model.get("text") ?? ""), String(model.get("score")), now()];
+      if (input.value !== text) input.value = text;
+      select(scores, score);
+      step.input.max = String(Math.max(written.length, 1));
+      step.show(at, `${at} of ${written.length}`);
+      next.textContent = at < written.length ? "Next character" : "Start again";
+      draw(at, score);
+      const head = ["written", "probability", ...[...shown].map(visible)];
+      const rows = written.slice(0, at).map((one) => [
+        visible(one.text),
+        one.probability.toFixed(4),
+        ...one.weights.map((w) => {
+          const td = h("td", {}, w.toFixed(4));
+          shade(td, w);
+          return td;
+        }),
+      ]);
+      numbers.replaceChildren(table("numbers", head, rows, { caption: "How much of each character was taken", bold: at - 1 }));
+      const dropped = text.length - shown.length - cut;
+      const warning = (cut ? ` Only the first ${MOST} characters are read.` : "") + (dropped > 0 ? " Characters that the models don't know are left out." : "");
+      if (!shown) say("Type a date: there is nothing to read yet.");
+      else if (!at) say(`Nothing is written yet. ${score === "bahdanau" ? "s₀ will ask first." : "The decoder will move to h₁, and h₁ will ask."}${warning}`);
+      else {
+        const { text: character, probability, weights } = written[at - 1];
+        const most = weights.indexOf(Math.max(...weights));
+        const asks = score === "bahdanau" ? `s${small(at - 1)}` : `h${small(at)}`;
+        say(`Step ${at}: ${asks} asks, most comes from “${visible(shown[most])}” (character ${most + 1}, ${fmt(100 * weights[most], 0)} %); “${visible(character)}” is written (${fmt(100 * probability, 0)} %).${warning}`);
+      }
+    }
+
+    /**
+     * The text above, the states of the decoder below, and lines from the state that asks to what answers.
+     * @param {number} at
+     * @param {string} score
+     */
+    function draw(at, score) {
+      const characters = [...shown];
+      const before = score === "bahdanau";
+      const asks = at ? at - (before ? 1 : 0) : -1;
+      const weights = at ? written[at - 1].weights : [];
+      const cell = Math.min(30, (WIDE - 8) / Math.max(characters.length, 1));
+      const from = (WIDE - cell * characters.length) / 2;
+      const x = (/** @type {number} */ j) => from + (j + 0.5) * cell;
+      const count = Math.max(written.length, 10) + 1;
+      const state = (/** @type {number} */ t) => ((t + 0.5) * WIDE) / count;
+      const [top, low, foot] = [8, 176, 232];
+      const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
+        s("text", { "font-size": 17, fill: "var(--fig-ink)", "text-anchor": "middle", ...where }, words);
+      const read = characters.flatMap((c, j) => [
+        s("rect", { x: x(j) - cell / 2 + 1, y: top, width: cell - 2, height: 34, rx: 4, fill: "var(--fig-value)", "fill-opacity": (0.52 * (weights[j] ?? 0)).toFixed(3), stroke: "var(--fig-line)", "data-weight": "" }),
+        text(visible(c), { x: x(j), y: top + 23, "font-size": Math.min(19, cell * 1.15) }),
+      ]);
+      const lines = weights.flatMap((w, j) =>
+        w < 0.01 ? [] : [s("path", { d: `M ${state(asks)} ${low - 15} C ${state(asks)} ${low - 70}, ${x(j)} ${top + 100}, ${x(j)} ${top + 36}`, fill: "none", stroke: "var(--fig-query)", "stroke-width": (1 + 9 * w).toFixed(2), "stroke-opacity": (0.2 + 0.7 * w).toFixed(2), "stroke-linecap": "round" })],
+      );
+      // What comes back goes where the next arrow points: into the next state and the guess, or into the guess alone.
+      const arrow = (/** @type {number[]} */ [x1, y1, x2, y2], on = false) =>
+        s("line", { x1, y1, x2, y2, stroke: `var(--fig-${on ? "output" : "line"})`, "stroke-width": on ? 3.5 : 1.5 });
+      const chain = Array.from({ length: count - 1 }, (_, t) => arrow([state(t) + 15, low, state(t + 1) - 15, low], before && at === t + 1));
+      const name = (/** @type {number} */ t) => `${before ? "s" : "h"}${small(t)}`;
+      const states = Array.from({ length: count }, (_, t) => [
+        s("circle", { cx: state(t), cy: low, r: 15, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks ? "query" : "line"})`, "stroke-width": t === asks ? 3.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
+        text(name(t), { x: state(t), y: low + 5, "font-size": 15, fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
+      ]);
+      const answers = written.slice(0, at).flatMap((one, i) => [
+        arrow([state(before ? i : i + 1), low + 15, state(i + 1), foot - 4], i === at - 1),
+        text(visible(one.text), { x: state(i + 1), y: foot + 14, "font-size": 20, "font-weight": i === at - 1 ? 700 : 400, "data-written": "" }),
+      ]);
+      const context = at ? [text(`c${small(at)}`, { x: state(at) - (before ? 10 : 16), y: low + 36, "font-size": 15, fill: "var(--fig-output)", "font-weight": 700 })] : [];
+      drawing.replaceChildren(...lines, ...read, ...chain, ...states.flat(), ...answers, ...context);
+      drawing.setAttribute("viewBox", `0 0 ${WIDE} ${foot + 24}`);
+      const said = written.slice(0, at).map((one) => one.text).join("");
+      drawing.setAttribute("aria-label", `The text ${shown}; written so far: ${said || "nothing"}. ${at ? `State ${name(asks)} asks.` : ""}`);
+    }
+
+    /** @returns {string} */
+    function pytorch() {
+      return `from attnlab.experiments import translation
+from attnlab.widgets import alignment
+
+model = alignment.models()[${JSON.stringify(model.get("score"))}]
+(answer,), (weights,) = translation.write(model, [${JSON.stringify(shown)}])
+print(answer)
+print(weights[:${now()}])  # a row for each character written, a column for each character of the text
+`;
+    }
+
+    return { update, pytorch, svg: () => standalone(drawing) };
+  },
+});

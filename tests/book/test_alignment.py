@@ -1,0 +1,125 @@
+"""The alignment figure in the page of its chapter: every step against what Python computes."""
+
+import re
+
+import pytest
+
+from attnlab.widgets import DateAlignment
+
+from .conftest import page_of
+from .reader import (
+    SIDEWAYS,
+    assert_fits_a_thumb,
+    choose,
+    copied,
+    figure,
+    press,
+    run_copied,
+    says,
+    table,
+    violations,
+)
+
+PAGE = page_of("before_transformers")
+
+
+@pytest.fixture(scope="module")
+def bench(figures_of):
+    return figures_of(PAGE)
+
+
+@pytest.fixture
+def part(site, bench):
+    return figure(site.figures(bench), "alignment")
+
+
+def assert_shows(part, text="5/3/84", score="bahdanau", step=0):
+    expected = DateAlignment(text, score, step=step)
+    got = table(part)
+    assert [row[0] for row in got] == [c.replace(" ", "␣") for c in expected.answer[:step]]
+    # The page computes in double precision, Python in single.
+    for row, chance, weights in zip(got, expected.probabilities, expected.weights.tolist(), strict=True):
+        assert [float(cell) for cell in row[1:]] == pytest.approx([chance, *weights], abs=1.1e-4)
+    drawing = part.locator('[data-part="drawing"]')
+    written = drawing.locator("[data-written]").all_text_contents()
+    assert written == [row[0] for row in got]
+    asks = drawing.locator("[data-asks]")
+    assert asks.count() == (step > 0)
+    if step:
+        state = step - 1 if score == "bahdanau" else step
+        assert asks.get_attribute("data-state") == str(state)
+        shades = drawing.locator("rect[data-weight]").evaluate_all(
+            "(cells) => cells.map((cell) => Number(cell.getAttribute('fill-opacity')))"
+        )
+        assert shades == pytest.approx([0.52 * w for w in expected.weights[-1].tolist()], abs=1e-3)
+    assert part.locator('[data-part="error"]').is_hidden()
+
+
+def test_it_starts_with_nothing_written(site, bench):
+    part = figure(site.open(bench), "alignment")
+    assert_shows(part)
+    assert "Nothing is written yet" in says(part)
+
+
+def test_step_by_step_to_the_end_and_round_again(part):
+    for step in range(1, 11):
+        part.locator('[data-part="next"]').click()
+        assert_shows(part, step=step)
+        assert f"Step {step}:" in says(part)
+    assert part.locator('[data-part="next"]').inner_text() == "Start again"
+    part.locator('[data-part="next"]').click()
+    assert_shows(part)
+
+
+def test_every_score_asks_with_its_own_state(part):
+    press(part, "step", "End")
+    for score in ("dot", "general", "concat", "bahdanau"):
+        choose(part, "score", score)
+        assert_shows(part, score=score, step=10)
+        assert ("s₉ asks" if score == "bahdanau" else "h₁₀ asks") in says(part)
+
+
+def test_a_date_of_ones_own(part):
+    field = part.locator('[data-part="text"]')
+    field.fill("The Third of May, 1984")
+    press(part, "step", "End")
+    assert_shows(part, text="The Third of May, 1984", step=10)
+    field.fill("!!")
+    assert "nothing to read" in says(part)
+    field.fill("3.5.84 " * 9)
+    assert "Only the first 40" in says(part)
+    part.locator('[data-part="example"]').nth(1).click()
+    assert_shows(part)
+
+
+def test_copied_code_prints_the_answer_and_the_weights(part):
+    press(part, "step", "ArrowRight", "ArrowRight")
+    shown = run_copied(part)[0]
+    assert shown.startswith("1984-05-03")
+    weights = DateAlignment("5/3/84", step=2).weights
+    found = [float(x) for x in re.findall(r"\d\.\d+(?:e-\d+)?", shown)]
+    assert found == pytest.approx(weights.flatten().tolist(), abs=1e-3)
+
+
+def test_a_link_brings_back_the_state_and_no_weights(part):
+    choose(part, "score", "general")
+    press(part, "step", "End")
+    address = copied(part, "link")
+    assert len(address) < 300
+    part.page.goto(address)
+    assert_shows(figure(part.page, "alignment"), score="general", step=10)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(site, bench, theme):
+    page = site.figures(bench, theme=theme)
+    press(figure(page, "alignment"), "step", "End")
+    assert violations(page) == []
+
+
+def test_a_phone_does_not_scroll_sideways(site, bench):
+    page = site.figures(bench, width=320, height=640)
+    part = figure(page, "alignment")
+    press(part, "step", "End")
+    assert page.evaluate(SIDEWAYS) == []
+    assert_fits_a_thumb(part)

@@ -1,0 +1,5 @@
+# expect: should
+def look_back(s, h, w_a, u_a, v):
+    scores = torch.tanh((s @ w_a)[..., None, :] + h @ u_a) @ v
+    weights = torch.softmax(scores, 0)
+    return (weights[..., None] * h).sum(-2)

@@ -1,0 +1,117 @@
+"""Answers to the exercises on the heads of a real model, as people may give them or to get by the checkers."""
+
+import numpy as np
+import pytest
+import torch
+
+
+def both(real):
+    return real[:, 1:] & real[:, :-1]
+
+
+def back(weights):
+    return weights.diagonal(-1, -2, -1)
+
+
+def previous(weights, real):
+    return (back(weights) * both(real)[:, None]).sum((0, 2)) / both(real).sum()
+
+
+def previous_in_loops(weights, real):
+    texts, heads, n, _ = weights.shape
+    places = [(t, i) for t in range(texts) for i in range(1, n) if real[t, i] and real[t, i - 1]]
+    return torch.stack([sum(weights[t, h, i, i - 1] for t, i in places) / len(places) for h in range(heads)])
+
+
+PREVIOUS = [
+    ("the first text alone", "wrong", "should be", lambda w, real: back(w)[0][:, both(real)[0]].mean(-1)),
+    ("the largest", "wrong", "should be", lambda w, real: (back(w) * both(real)[:, None]).amax((0, 2))),
+    ("a number for each text", "wrong", "should have shape", lambda w, real: (back(w) * both(real)[:, None]).sum(2)),
+    ("detached", "wrong", "no gradient reaches weights", lambda w, real: previous(w.detach(), real)),
+    ("in single precision", "wrong", "in float64", lambda w, real: previous(w.float(), real)),
+    ("padding divides too", "wrong", "should be", lambda w, real: (back(w) * both(real)[:, None]).mean((0, 2))),
+    ("two back", "wrong", "should be", lambda w, real: (w.diagonal(-2, -2, -1) * both(real)[:, None, 1:]).sum((0, 2)) / both(real).sum()),
+    ("nothing", "wrong", "`return`", lambda w, real: None),
+    ("loops", "right", "", previous_in_loops),
+    ("by a mask", "right", "", lambda w, real: back(w).movedim(1, -1)[both(real)].mean(0)),
+    ("by indices", "right", "", lambda w, real: (w[:, :, range(1, w.shape[2]), range(w.shape[2] - 1)] * both(real)[:, None]).sum((0, 2)) / both(real).sum()),
+]  # fmt: skip
+
+
+def is_head(x, head):
+    return (torch.arange(x.shape[2]) == head)[:, None]
+
+
+def without(x, others, head, w_o):
+    return torch.where(is_head(x, head), others.mean(0), x).flatten(-2) @ w_o
+
+
+ABLATIONS = [
+    ("the mean over both", "wrong", "should be", lambda x, o, h, w: without(x, torch.cat((o, x.flatten(0, 1))), h, w)),
+    ("detached", "wrong", "no gradient reaches x", lambda x, o, h, w: without(x.detach(), o, h, w)),
+    ("not mixed", "wrong", "should", lambda x, o, h, w: torch.where(is_head(x, h), o.mean(0), x).flatten(-2)),
+    ("always head 1", "wrong", "should be", lambda x, o, h, w: without(x, o, 1, w)),
+    ("the sum", "wrong", "should be", lambda x, o, h, w: without(x, o * len(o), h, w)),
+    ("half of it", "wrong", "should be", lambda x, o, h, w: (without(x, o, h, w) + x.flatten(-2) @ w) / 2),
+    ("tokens and heads mixed", "wrong", "should be", lambda x, o, h, w: torch.where(is_head(x, h), o.mean(0), x).transpose(1, 2).reshape(*x.shape[:2], -1) @ w),
+    ("torch.where", "right", "", without),
+    ("by the difference", "right", "", lambda x, o, h, w: x.flatten(-2) @ w + (o[:, h].mean(0) - x[:, :, h]) @ w.unflatten(0, (x.shape[2], -1))[h]),
+    ("head by head, added up", "right", "", lambda x, o, h, w: sum((o[:, h].mean(0).expand_as(x[:, :, i]) if i == h else x[:, :, i]) @ part for i, part in enumerate(w.unflatten(0, (x.shape[2], -1))))),
+]  # fmt: skip
+
+
+def found(weights, ids, some=lambda ids, i: True):
+    rows = [i for i in range(len(ids)) if ids[i] in ids[:i] and some(ids, i)]
+    return [weights[:, i, max(j for j in range(i) if ids[j] == ids[i]) + 1] for i in rows]
+
+
+def induction(weights, ids, empty=0.0, **more):
+    rows = found(weights, ids, **more)
+    return torch.stack(rows).mean(0) if rows else weights[:, 0, 0] * 0 + empty
+
+
+INDUCTION = [
+    ("NaN where nothing comes back", "wrong", "nothing comes back", lambda w, ids: induction(w, ids, float("nan"))),
+    ("not twice in a row", "wrong", "should be", lambda w, ids: induction(w, ids, some=lambda ids, i: ids[i - 1] != ids[i])),
+    ("half of the text is a round", "wrong", "should be", lambda w, ids: w.diagonal(1 - max(len(ids) // 2, 1), -2, -1)[:, 1:].mean(-1)),
+    ("each token once", "wrong", "should be", lambda w, ids: induction(w, ids, some=lambda ids, i: ids[i] not in ids[i + 1 :])),
+    ("the first head", "wrong", "should have shape", lambda w, ids: induction(w, ids)[:1]),
+    ("detached", "wrong", "no gradient reaches weights", lambda w, ids: induction(w.detach(), ids)),
+    ("a number", "wrong", "should be a tensor", lambda w, ids: 0),
+    ("a search backwards", "right", "", induction),
+    ("added up", "right", "", lambda w, ids: sum(found(w, ids), torch.zeros_like(w[:, 0, 0])) / max(len(found(w, ids)), 1)),
+]  # fmt: skip
+
+
+def drops(score, pieces):
+    return [score(list(pieces)) - score(pieces[:i] + pieces[i + 1 :]) for i in range(len(pieces))]
+
+
+LEFT_OUT = [
+    ("only falls", "wrong", "should be", lambda s, p: [max(0.0, x) for x in drops(s, p)]),
+    ("rounded", "wrong", "should be", lambda s, p: [round(x) for x in drops(s, p)]),
+    ("not the last", "wrong", "should have length", lambda s, p: drops(s, p)[:-1]),
+    ("by word", "wrong", "should be a list", lambda s, p: dict(zip(p, drops(s, p), strict=True))),
+    ("in another order", "wrong", "should be", lambda s, p: [s(list(p)) - s(p[i + 1 :] + p[:i]) for i in range(len(p))]),
+    ("its own list handed over", "wrong", "changed its argument pieces", lambda s, p: [s(p) - s(p[:i] + p[i + 1 :]) for i in range(len(p))]),
+    ("a tensor", "right", "", lambda s, p: torch.tensor(drops(s, p))),
+    ("an array", "right", "", lambda s, p: np.array(drops(s, p))),
+    ("a tuple", "right", "", lambda s, p: tuple(drops(s, p))),
+    ("by enumerate", "right", "", lambda s, p: [s(p.copy()) - s([q for j, q in enumerate(p) if j != i]) for i in range(len(p))]),
+]  # fmt: skip
+
+ATTACKS = [
+    pytest.param(name, *rest, id=f"{name}: {title}")
+    for name, attacks in (
+        ("inside-previous", PREVIOUS),
+        ("inside-mean-ablation", ABLATIONS),
+        ("inside-induction", INDUCTION),
+        ("inside-left-out", LEFT_OUT),
+    )
+    for title, *rest in attacks
+]
+
+
+@pytest.mark.parametrize(("name", "status", "piece", "answer"), ATTACKS)
+def test_an_attack_is_judged_rightly(judged, name, status, piece, answer):
+    judged(name, status, piece, answer)

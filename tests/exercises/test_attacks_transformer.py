@@ -1,0 +1,154 @@
+"""Answers to the exercises on the Transformer: by confused readers, by readers who game the checker, in other styles."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from attnlab import attention
+
+
+def norm(x):
+    return F.layer_norm(x, x.shape[-1:])
+
+
+def right_block(x, q, k, v, o, w_in, w_out):
+    y = norm(x)
+    x = x + attention(y @ q, y @ k, y @ v) @ o
+    return x + F.relu(norm(x) @ w_in) @ w_out
+
+
+def by_loops(x, q, k, v, o, w_in, w_out):
+    if x.dim() > 2:
+        return torch.stack([by_loops(one, q, k, v, o, w_in, w_out) for one in x])
+    y, rows = norm(x), []
+    for i in range(len(x)):
+        scores = torch.stack([(y[i] @ q) @ (y[j] @ k) for j in range(len(x))]) / math.sqrt(q.shape[1])
+        weights = scores.softmax(0)
+        row = x[i] + sum(w * (y[j] @ v) for j, w in enumerate(weights)) @ o
+        rows.append(row + (norm(row) @ w_in).clamp(min=0) @ w_out)
+    return torch.stack(rows)
+
+
+def norm_by_hand(x):
+    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
+
+
+BLOCKS = [
+    ("loops", "right", "", by_loops),
+    ("norm by hand", "right", "", lambda x, q, k, v, o, a, b: (
+        (y := x + attention(norm_by_hand(x) @ q, norm_by_hand(x) @ k, norm_by_hand(x) @ v) @ o)
+        + (norm_by_hand(y) @ a).relu() @ b)),
+    ("values and output in one matrix", "right", "", lambda x, q, k, v, o, a, b: (
+        (y := x + attention(norm(x) @ q, norm(x) @ k, norm(x) @ (v @ o))) + (norm(y) @ a).relu() @ b)),
+    ("a module of torch", "right", "", lambda x, q, k, v, o, a, b: (
+        (y := x + attention(*(nn.LayerNorm(x.shape[-1], dtype=x.dtype)(x) @ w for w in (q, k, v))) @ o)
+        + (norm(y) @ a).relu() @ b)),
+    ("detached", "wrong", "no gradient reaches", lambda *a: right_block(*(t.detach() for t in a))),
+    ("stream detached", "wrong", "gradient", lambda x, *w: right_block(x, *w) - x + x.detach()),
+    ("in single precision", "wrong", "in float64", lambda *a: right_block(*(t.float() for t in a)).to(a[0].dtype)),
+    ("first token only", "wrong", "should be", lambda x, *w: torch.cat((right_block(x, *w)[..., :1, :], x[..., 1:, :]), -2)),
+    ("GELU", "wrong", "should be", lambda x, q, k, v, o, a, b: (
+        (y := x + attention(norm(x) @ q, norm(x) @ k, norm(x) @ v) @ o) + F.gelu(norm(y) @ a) @ b)),
+    ("RMS norm", "wrong", "should be", lambda x, q, k, v, o, a, b: (
+        (y := x + attention(*(F.rms_norm(x, x.shape[-1:]) @ w for w in (q, k, v))) @ o)
+        + (F.rms_norm(y, y.shape[-1:]) @ a).relu() @ b)),
+    ("another eps", "wrong", "should be", lambda x, q, k, v, o, a, b: (
+        (y := x + attention(*(F.layer_norm(x, x.shape[-1:], eps=0.1) @ w for w in (q, k, v))) @ o) + (norm(y) @ a).relu() @ b)),
+    ("values not normed", "wrong", "should be", lambda x, q, k, v, o, a, b: (
+        (y := x + attention(norm(x) @ q, norm(x) @ k, x @ v) @ o) + (norm(y) @ a).relu() @ b)),
+    ("residual twice", "wrong", "should be", lambda x, *w: x + right_block(x, *w)),
+]  # fmt: skip
+
+
+def right_loss(scores, ids, real):
+    return F.cross_entropy(scores[:, :-1].transpose(1, 2), ids[:, 1:].masked_fill(~real[:, 1:], -100))
+
+
+def loss_by_loops(scores, ids, real):
+    found = []
+    for b in range(len(ids)):
+        for i in range(ids.shape[1] - 1):
+            if real[b, i + 1]:
+                found.append(torch.logsumexp(scores[b, i], 0) - scores[b, i, ids[b, i + 1]])
+    return sum(found) / len(found)
+
+
+LOSSES = [
+    ("ignored numbers", "right", "", right_loss),
+    ("loops", "right", "", loss_by_loops),
+    ("one-hot", "right", "", lambda s, i, r: -(
+        (s.log_softmax(-1)[:, :-1] * F.one_hot(i[:, 1:], s.shape[-1])).sum(-1) * r[:, 1:]).sum() / r[:, 1:].sum()),
+    ("detached", "wrong", "no gradient reaches scores", lambda s, i, r: right_loss(s.detach(), i, r)),
+    ("half of it", "wrong", "should be", lambda s, i, r: right_loss(s, i, r) / 2),
+    ("first sentence only", "wrong", "should be", lambda s, i, r: right_loss(s[:1], i[:1], r[:1])),
+    ("two words ahead", "wrong", "should be", lambda s, i, r: right_loss(s[:, :-1], torch.cat((i[:, :1], i[:, 2:]), 1), r[:, 1:])),
+    ("a mean of nothing", "wrong", "should be", lambda s, i, r: right_loss(s, i, r) * 0),
+    ("one guess missing", "wrong", "should be", lambda s, i, r: right_loss(s[:, 1:], i[:, 1:], r[:, 1:])),
+    ("p instead of its logarithm", "wrong", "should be", lambda s, i, r: -(
+        s.softmax(-1)[:, :-1].gather(-1, i[:, 1:, None])[..., 0] * r[:, 1:]).sum() / r[:, 1:].sum()),
+]  # fmt: skip
+
+
+def by_autograd(x, g):
+    x = x.detach().requires_grad_()
+    with torch.enable_grad():
+        return torch.autograd.grad(norm(x), x, g)[0]
+
+
+def by_jacobian(x, g):
+    d = x.shape[-1]
+    sigma = (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
+    z = (x - x.mean(-1, keepdim=True)) / sigma
+    jacobian = torch.eye(d, dtype=x.dtype) - 1 / d - z[..., :, None] * z[..., None, :] / d
+    return (jacobian @ g[..., None])[..., 0] / sigma
+
+
+BACKWARDS = [
+    ("the Jacobian", "right", "", by_jacobian),
+    ("autograd", "wrong", "without autograd", by_autograd),
+    ("signs turned", "wrong", "should be", lambda x, g: -by_jacobian(x, g)),
+    ("in single precision", "wrong", "float64", lambda x, g: by_jacobian(x.float(), g.float()).to(x.dtype)),
+    ("the first token for all", "wrong", "should be", lambda x, g: by_jacobian(x, g)[..., :1, :].expand_as(x)),
+    ("zero", "wrong", "should be", lambda x, g: torch.zeros_like(x)),
+    ("g itself", "wrong", "should be", lambda x, g: g),
+    ("eps of 1e-6", "wrong", "should be", lambda x, g: by_jacobian(x, g) * ((x.var(-1, keepdim=True, correction=0) + 1e-5)
+                                                                           / (x.var(-1, keepdim=True, correction=0) + 1e-6)).sqrt()),
+]  # fmt: skip
+
+
+def count(d, h, g, e, f, gated, layers, words, tied):
+    one = d * h * e + 2 * d * g * e + h * e * d + d * f + f * d + (d * f if gated else 0) + d + d
+    return layers * one + d + (words * d if tied else 2 * words * d)
+
+
+COUNTS = [
+    ("matrix by matrix", "right", "", count),
+    ("a float", "right", "", lambda *a: float(count(*a))),
+    ("a module that is counted", "right", "", lambda d, h, g, e, f, gated, layers, words, tied: layers * sum(
+        a * b for a, b in ((d, h * e), (d, g * e), (d, g * e), (h * e, d), (d, f), (f, d), (1, 2 * d), *([(d, f)] if gated else [])))
+        + d + (2 - tied) * words * d),
+    ("norms of two numbers", "wrong", "", lambda *a: count(*a) + 2),
+    ("in millions", "wrong", "should be", lambda *a: count(*a) / 1e6),
+    ("a layer too many", "wrong", "should be", lambda *a: count(*a[:6], a[6] + 1, *a[7:])),
+    ("the sizes of one model", "wrong", "should be", lambda *a: 134515008),
+]  # fmt: skip
+
+
+ATTACKS = [
+    pytest.param(f"transformer-{name}", status, piece, answer, id=f"{name}: {what}")
+    for name, rows in (
+        ("block", BLOCKS),
+        ("loss", LOSSES),
+        ("norm-backward", BACKWARDS),
+        ("parameters", COUNTS),
+    )
+    for what, status, piece, answer in rows
+]
+
+
+@pytest.mark.parametrize(("name", "status", "piece", "answer"), ATTACKS)
+def test_an_attack_is_judged_rightly(judged, name, status, piece, answer):
+    judged(name, status, piece, answer)
