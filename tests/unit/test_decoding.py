@@ -180,22 +180,14 @@ def test_speculation_changes_no_probability(monkeypatch, how, rule, n_draft):
 
 
 def test_speculation_ends_where_a_text_ends(monkeypatch):
-    model, draft, start = small(), small(seed=1), torch.tensor([[3, 1]])
-    for n_draft in (1, 3):
-        want = every_run(
-            monkeypatch,
-            lambda: tuple(generate(model, start, 4, temperature=1.0, top_k=3, end=2)[0].tolist()),
-        )
-        found = every_run(
-            monkeypatch,
-            lambda n_draft=n_draft: tuple(
-                speculate(model, draft, start, 4, n_draft=n_draft, temperature=1.0, top_k=3, end=2)
-                .ids[0]
-                .tolist()
-            ),
-        )
-        assert any(2 in text for text in want)
-        same(found, want)
+    model, draft, start = small(4), small(4, seed=1), torch.tensor([[3, 1]])
+    how = {"temperature": 1.0, "top_k": 2, "end": 2}
+    want = every_run(monkeypatch, lambda: tuple(generate(model, start, 3, **how)[0].tolist()))
+    found = every_run(
+        monkeypatch, lambda: tuple(speculate(model, draft, start, 3, n_draft=2, **how).ids[0].tolist())
+    )
+    assert any(2 in text[:-1] for text in want)
+    same(found, want)
 
 
 def test_accept_or_resample_has_the_wanted_probabilities_for_any_draft(monkeypatch):
