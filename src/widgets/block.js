@@ -35,7 +35,7 @@ export default figure({
     });
     const words = h("div", { class: "attnlab-choices", role: "radiogroup", "aria-label": "The word that is followed", on: { keydown: move } });
     const toggle = (/** @type {string} */ name, /** @type {string} */ text) =>
-      h("button", { type: "button", "data-part": "part", "data-name": name, "aria-pressed": "true", on: { click: () => flip(name) } }, text);
+      h("button", { type: "button", class: "attnlab-switch", "data-part": "part", "data-name": name, "aria-pressed": "true", on: { click: () => flip(name) } }, text);
     /** @type {Record<string, { bars: HTMLElement, added: HTMLElement }>} */
     const rows = {};
     const drawing = h("div", { class: "attnlab-stages" });
@@ -52,8 +52,8 @@ export default figure({
     for (let layer = 1; layer <= form.n_layers; layer++) {
       const heads = Array.from({ length: form.n_heads }, (_, at) => toggle(`head ${layer}.${at + 1}`, String(at + 1)));
       heads.forEach((button, at) => button.setAttribute("aria-label", `head ${at + 1} of layer ${layer}`));
-      row(`attention ${layer}`, toggle(`attention ${layer}`, `+ attention ${layer}`), h("span", {}, "heads"), ...heads);
-      row(`network ${layer}`, toggle(`network ${layer}`, `+ network ${layer}`));
+      row(`attention ${layer}`, toggle(`attention ${layer}`, `attention ${layer}`), h("span", { class: "attnlab-heads" }, "heads", ...heads));
+      row(`network ${layer}`, toggle(`network ${layer}`, `network ${layer}`));
     }
     const numbers = strip("Table of numbers");
     const everywhere = h("div", { class: "attnlab-choices" });
@@ -61,6 +61,7 @@ export default figure({
     body.append(
       input,
       labelled("Follow", words),
+      h("p", { class: "attnlab-note" }, "✓ on, ✗ off: press a part to switch it."),
       drawing,
       labelled("In all layers", everywhere),
       h("details", {}, h("summary", {}, "The numbers as a table"), numbers),

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -36,6 +37,10 @@ def norm_by_hand(x):
     return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
 
 
+def sample_norm(x):
+    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 1e-5).sqrt()
+
+
 BLOCKS = [
     ("loops", "right", "", by_loops),
     ("norm by hand", "right", "", lambda x, q, k, v, o, a, b: (
@@ -59,6 +64,19 @@ BLOCKS = [
         (y := x + attention(*(F.layer_norm(x, x.shape[-1:], eps=0.1) @ w for w in (q, k, v))) @ o) + (norm(y) @ a).relu() @ b)),
     ("values not normed", "wrong", "should be", lambda x, q, k, v, o, a, b: (
         (y := x + attention(norm(x) @ q, norm(x) @ k, x @ v) @ o) + (norm(y) @ a).relu() @ b)),
+    ("einsum", "right", "", lambda x, q, k, v, o, a, b: (
+        (y := x + torch.einsum("...ij,...jd,dv,ve->...ie", (torch.einsum("...id,de,...jf,fe->...ij", norm(x), q, norm(x), k)
+                                                           / math.sqrt(q.size(1))).softmax(-1), norm(x), v, o)) + (norm(y) @ a).relu() @ b)),
+    ("softmax over the queries", "wrong", "runs over the keys", lambda x, q, k, v, o, a, b: (
+        (y := x + ((norm(x) @ q) @ (norm(x) @ k).mT / q.shape[1] ** 0.5).softmax(-2) @ norm(x) @ v @ o) + (norm(y) @ a).relu() @ b)),
+    ("keys for queries", "wrong", "changed places", lambda x, q, k, *w: right_block(x, k, q, *w)),
+    ("scaled by the width of values", "wrong", "should be", lambda x, q, k, v, *w: right_block(x, q * (q.shape[1] / v.shape[1]) ** 0.5, k, v, *w)),
+    ("what the parts find is normed too", "wrong", "should be", lambda x, q, k, v, o, a, b: (
+        (y := x + norm(attention(norm(x) @ q, norm(x) @ k, norm(x) @ v) @ o)) + norm((norm(y) @ a).relu() @ b))),
+    ("divides by d - 1", "wrong", "d − 1", lambda x, q, k, v, o, a, b: (
+        (y := x + attention(*(sample_norm(x) @ w for w in (q, k, v))) @ o) + (sample_norm(y) @ a).relu() @ b)),
+    ("in NumPy", "wrong", "gradient", lambda *a: torch.from_numpy(right_block(*(t.detach() for t in a)).numpy())),
+    ("a tuple", "wrong", "tensor", lambda *a: (right_block(*a),)),
     ("residual twice", "wrong", "should be", lambda x, *w: x + right_block(x, *w)),
 ]  # fmt: skip
 
@@ -81,6 +99,19 @@ LOSSES = [
     ("loops", "right", "", loss_by_loops),
     ("one-hot", "right", "", lambda s, i, r: -(
         (s.log_softmax(-1)[:, :-1] * F.one_hot(i[:, 1:], s.shape[-1])).sum(-1) * r[:, 1:]).sum() / r[:, 1:].sum()),
+    ("by log-sum-exp", "right", "", lambda s, i, r: (
+        (s.logsumexp(-1)[:, :-1] - s[:, :-1].gather(-1, i[:, 1:, None])[..., 0]) * r[:, 1:]).sum() / r[:, 1:].sum()),
+    ("word 0 is padding", "wrong", "should be", lambda s, i, r: F.cross_entropy(
+        s[:, :-1].mT, (i * r)[:, 1:], ignore_index=0)),
+    ("logarithm of a softmax", "wrong", "several hundreds", lambda s, i, r: -(
+        s.softmax(-1).log()[:, :-1].gather(-1, i[:, 1:, None])[..., 0][r[:, 1:]]).mean()),
+    ("with a floor under p", "wrong", "several hundreds", lambda s, i, r: -(
+        (s.softmax(-1) + 1e-9).log()[:, :-1].gather(-1, i[:, 1:, None])[..., 0][r[:, 1:]]).mean()),
+    ("labels smoothed", "wrong", "should be", lambda s, i, r: F.cross_entropy(
+        s[:, :-1][r[:, 1:]], i[:, 1:][r[:, 1:]], label_smoothing=0.1)),
+    ("padding only", "wrong", "should be", lambda s, i, r: right_loss(s, i, ~r)),
+    ("not averaged", "wrong", "shape", lambda s, i, r: F.cross_entropy(s[:, :-1][r[:, 1:]], i[:, 1:][r[:, 1:]], reduction="none")),
+    ("a float", "wrong", "tensor", lambda s, i, r: right_loss(s, i, r).item()),
     ("detached", "wrong", "no gradient reaches scores", lambda s, i, r: right_loss(s.detach(), i, r)),
     ("half of it", "wrong", "should be", lambda s, i, r: right_loss(s, i, r) / 2),
     ("first sentence only", "wrong", "should be", lambda s, i, r: right_loss(s[:1], i[:1], r[:1])),
@@ -106,7 +137,51 @@ def by_jacobian(x, g):
     return (jacobian @ g[..., None])[..., 0] / sigma
 
 
+def by_chain_rule(x, g):
+    d, centred = x.shape[-1], x - x.mean(-1, keepdim=True)
+    variance = centred.square().mean(-1, keepdim=True) + 1e-5
+    back_variance = -0.5 * (g * centred).sum(-1, keepdim=True) * variance**-1.5
+    back_mean = -(g / variance.sqrt()).sum(-1, keepdim=True)
+    return g / variance.sqrt() + back_variance * 2 * centred / d + back_mean / d
+
+
+def backward_by_loops(x, g):
+    if x.dim() > 1:
+        return torch.stack([backward_by_loops(a, b) for a, b in zip(x, g, strict=True)])
+    d, mean = len(x), sum(x) / len(x)
+    sigma = (sum((one - mean) ** 2 for one in x) / d + 1e-5) ** 0.5
+    z = [(one - mean) / sigma for one in x]
+    along = sum(a * b for a, b in zip(g, z, strict=True)) / d
+    return torch.stack([(g[i] - sum(g) / d - z[i] * along) / sigma for i in range(d)])
+
+
+def by_projection(x, g):
+    """Take away what points along the unit vector of x: forgets that eps lets some of it through."""
+    centred = x - x.mean(-1, keepdim=True)
+    unit = F.normalize(centred, dim=-1)
+    g = g - g.mean(-1, keepdim=True)
+    return (g - unit * (g * unit).sum(-1, keepdim=True)) / (
+        centred.square().mean(-1, keepdim=True) + 1e-5
+    ).sqrt()
+
+
+def eps_outside(x, g):
+    centred = x - x.mean(-1, keepdim=True)
+    sigma = x.std(-1, keepdim=True, correction=0) + 1e-5
+    z = centred / sigma
+    return (g - g.mean(-1, keepdim=True) - z * (g * z).mean(-1, keepdim=True)) / sigma
+
+
 BACKWARDS = [
+    ("the chain rule, step by step", "right", "", by_chain_rule),
+    ("loops", "right", "", backward_by_loops),
+    ("a projection", "wrong", "should be", by_projection),
+    ("eps beside sigma", "wrong", "not added to σ", eps_outside),
+    ("x for g", "wrong", "changed places", lambda x, g: by_jacobian(g, x)),
+    ("in place", "wrong", "in place", lambda x, g: x.copy_(by_jacobian(x, g))),
+    ("torch.func", "wrong", "without autograd", lambda x, g: torch.func.vjp(norm, x)[1](g)[0]),
+    ("one mean for all tokens", "wrong", "should be", lambda x, g: by_jacobian(x, g - g.mean())[..., :] + 0.01),
+    ("the last entry lost", "wrong", "should be", lambda x, g: torch.cat((by_jacobian(x, g)[..., :-1], 0 * x[..., -1:]), -1)),
     ("the Jacobian", "right", "", by_jacobian),
     ("autograd", "wrong", "without autograd", by_autograd),
     ("signs turned", "wrong", "should be", lambda x, g: -by_jacobian(x, g)),
@@ -130,6 +205,12 @@ COUNTS = [
     ("a module that is counted", "right", "", lambda d, h, g, e, f, gated, layers, words, tied: layers * sum(
         a * b for a, b in ((d, h * e), (d, g * e), (d, g * e), (h * e, d), (d, f), (f, d), (1, 2 * d), *([(d, f)] if gated else [])))
         + d + (2 - tied) * words * d),
+    ("a NumPy integer", "right", "", lambda *a: np.int64(count(*a))),
+    ("tied turned round", "wrong", "mixed up", lambda *a: count(*a[:8], not a[8])),
+    ("four squares", "wrong", "squares", lambda d, h, g, e, *rest: count(d, d, d, 1, *rest)),
+    ("text", "wrong", "number", lambda *a: str(count(*a))),
+    ("in thousands", "wrong", "should be", lambda *a: round(count(*a), -3)),
+    ("32 bits", "wrong", "Llama", lambda *a: count(*a) % 2**31),
     ("norms of two numbers", "wrong", "", lambda *a: count(*a) + 2),
     ("in millions", "wrong", "should be", lambda *a: count(*a) / 1e6),
     ("a layer too many", "wrong", "should be", lambda *a: count(*a[:6], a[6] + 1, *a[7:])),

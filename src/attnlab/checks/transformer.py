@@ -13,12 +13,14 @@ def _norm(x: Tensor) -> Tensor:
     return F.layer_norm(x, x.shape[-1:])
 
 
-def _attend(x: Tensor, w_q, w_k, w_v, w_o, *, scale: float | None = None, masked: bool = False) -> Tensor:
+def _attend(
+    x: Tensor, w_q, w_k, w_v, w_o, *, scale: float | None = None, masked: bool = False, dim: int = -1
+) -> Tensor:
     q, k = x @ w_q, x @ w_k
     scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
     if masked:
         scores = scores.masked_fill(torch.ones_like(scores).triu(1).bool(), -torch.inf)
-    return scores.softmax(-1) @ (x @ w_v) @ w_o
+    return scores.softmax(dim) @ (x @ w_v) @ w_o
 
 
 def _think(x: Tensor, w_in: Tensor, w_out: Tensor) -> Tensor:
@@ -34,6 +36,10 @@ def _block(
 
 def _same(x: Tensor) -> Tensor:
     return x
+
+
+def _unbiased(x: Tensor) -> Tensor:
+    return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 1e-5).sqrt()
 
 
 def _post(x, w_q, w_k, w_v, w_o, w_in, w_out):
@@ -94,6 +100,11 @@ exercise(
                 lambda *a: _block(*a, attend=lambda *b: _attend(*b, scale=a[0].shape[-1] ** -0.5))),
         mistake("Later tokens are hidden. In this block every token sees all.",
                 lambda *a: _block(*a, attend=lambda *b: _attend(*b, masked=True))),
+        mistake("The softmax runs over the queries. Each query's weights sum to 1: it runs over the keys.",
+                lambda *a: _block(*a, attend=lambda *b: _attend(*b, dim=-2))),
+        mistake("Queries and keys have changed places.", lambda x, q, k, *rest: _block(x, k, q, *rest)),
+        mistake("The variance is divided by d − 1. Layer norm divides by d.",
+                lambda *a: _block(*a, first=_unbiased, second=_unbiased)),
         mistake("The network is linear: the ReLU between its two products is missing.",
                 lambda *a: _block(*a, think=lambda x, w_in, w_out: x @ w_in @ w_out)),
         mistake("The ReLU stands behind the second product. It stands between the two.",
@@ -187,10 +198,13 @@ exercise(
 )  # fmt: skip
 
 
-def _backward(x: Tensor, g: Tensor, *, mean=True, radial=True, unbiased=False, eps=1e-5, of=None) -> Tensor:
+def _backward(
+    x: Tensor, g: Tensor, *, mean=True, radial=True, unbiased=False, outside=False, eps=1e-5, of=None
+) -> Tensor:
     centred = x - x.mean(-1, keepdim=True)
     n = x.shape[-1] - unbiased
-    deviation = (centred.square().sum(-1, keepdim=True) / n + eps).sqrt()
+    variance = centred.square().sum(-1, keepdim=True) / n
+    deviation = variance.sqrt() + eps if outside else (variance + eps).sqrt()
     z = centred / deviation
     back = g
     if mean:
@@ -222,6 +236,9 @@ exercise(
         mistake("The standard deviation depends on x too: its share of the gradient is missing.", lambda x, g: _backward(x, g, radial=False)),
         mistake("The variance is divided by d − 1. LayerNorm divides by d.", lambda x, g: _backward(x, g, unbiased=True)),
         mistake("The eps under the root is missing, or another: it is 1e-5.", lambda x, g: _backward(x, g, eps=0.0)),
+        mistake("The eps stands under the root, beside the variance; it's not added to σ.",
+                lambda x, g: _backward(x, g, outside=True)),
+        mistake("x and g have changed places.", lambda x, g: _backward(g, x)),
         mistake("It is divided by the variance. One σ is enough.", lambda x, g: _backward(x, g) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()),
         mistake("It is multiplied by σ. Divide.", lambda x, g: _backward(x, g) * (x.var(-1, keepdim=True, correction=0) + 1e-5)),
         mistake("The last factor should be the normed token, not the token itself.", lambda x, g: _backward(x, g, of=lambda x, z: x)),
@@ -294,6 +311,9 @@ exercise(
         mistake("Each layer has weights of its own.", _parameters(n_layers=lambda g: 1)),
         mistake("Without tying, reading and guessing have a table each.", _parameters(tied=lambda g: True)),
         mistake("With tying, reading and guessing share one table.", _parameters(tied=lambda g: False)),
+        mistake("Tied and not tied are mixed up: tied is one table.", _parameters(tied=lambda g: not g["tied"])),
+        mistake("The projections are taken for squares. They lead to heads that are d_head wide, and only n_kv_heads of these have keys and values.",
+                _parameters(d_head=lambda g: 1, n_heads=lambda g: g["d_model"], n_kv_heads=lambda g: g["d_model"])),
         mistake("The tables of words are missing.", _parameters(n_words=lambda g: 0)),
         mistake("Projections have no bias here.", lambda *a: parameters(*a) + a[6] * (a[3] * (a[1] + 2 * a[2]) + 2 * a[0] + a[4] * (2 if a[5] else 1))),
     ],

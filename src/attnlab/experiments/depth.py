@@ -17,7 +17,9 @@ from attnlab.experiments.next_word import SKIP, Text, floor
 from attnlab.experiments.runs import Run
 from attnlab.transformer import EncoderLayer, LanguageModel
 
-Part = Literal["", "residual", "norm", "feed-forward", "attention", "residual and norm"]
+Part = Literal[
+    "", "residual", "norm", "feed-forward", "attention", "residual and norm", "residual and attention"
+]
 
 
 class Bare(EncoderLayer):
@@ -34,11 +36,16 @@ class Deaf(EncoderLayer):
         return x, None
 
 
+class BareDeaf(Bare, Deaf):
+    """A layer whose tokens do not hear one another, and whose network replaces the stream."""
+
+
 def without(part: Part, **options: Any) -> LanguageModel:
     """Build a language model with a part left out of every layer.
 
     Args:
-        part: "residual", "norm", "feed-forward", "attention" or "residual and norm"; "" for a whole one.
+        part: "residual", "norm", "feed-forward", "attention", "residual and norm", "residual and attention";
+            "" for a whole one.
         options: of `LanguageModel`.
 
     Raises:
@@ -52,7 +59,8 @@ def without(part: Part, **options: Any) -> LanguageModel:
         raise ValueError(f"part must be {', '.join(get_args(Part)[1:])}; got {part!r}")
     changes = {"feed-forward": {"d_ff": 0}}.get(part, {"norm": "none"} if "norm" in part else {})
     model = LanguageModel(**options, **changes)
-    kind = Bare if "residual" in part else Deaf if part == "attention" else EncoderLayer
+    kind = {"attention": Deaf, "residual and attention": BareDeaf}.get(part)
+    kind = kind or (Bare if "residual" in part else EncoderLayer)
     for layer in model.stack.layers:
         layer.__class__ = kind  # the same weights, another way through them
     return model
