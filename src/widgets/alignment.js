@@ -11,7 +11,8 @@ import { readModel } from "./math/tagger.js";
 
 /** Longer texts are cut here, and the figure says so. */
 const MOST = 40;
-const WIDE = 500;
+/** The drawing's own width, where there is room; on a phone it is drawn as narrow as its place, so that letters keep their size. */
+const [WIDE, NARROW] = [500, 240];
 const EXAMPLES = ["3 may 1984", "5/3/84", "3.5.84", "the third of may, 1984", "may 3rd, 84"];
 const SCORES = [
   ["bahdanau", "Bahdanau"],
@@ -47,7 +48,7 @@ export default figure({
   name: "alignment",
   title: "Alignment",
   keys: ["text", "score", "step"],
-  async setup({ model, body, say, set, place }) {
+  async setup({ model, body, say, set, signal, place }) {
     const models = /** @type {any} */ (await load(model, place.base));
     /** @type {import("./math/alignment.js").Written[]} */
     let written = [];
@@ -59,7 +60,6 @@ export default figure({
       "data-part": "text",
       autocomplete: "off",
       spellcheck: "false",
-      style: "margin-top: .4rem",
       on: { input: () => set({ text: input.value, step: 0 }) },
     });
     const examples = h("div", { class: "attnlab-choices" });
@@ -77,16 +77,14 @@ export default figure({
     const next = h("button", { type: "button", "data-part": "next", on: { click: () => set({ step: now() < written.length ? now() + 1 : 0 }) } });
     const drawing = s("svg", { role: "img", "data-part": "drawing", style: "width: 100%; max-width: 46rem; height: auto; display: block; margin: .4rem auto 0" });
     const numbers = strip("Table of numbers");
-    body.append(
-      labelled("Score", scores),
-      drawing,
-      step.row,
-      labelled("", next),
-      input,
-      tries,
-      h("details", {}, h("summary", {}, "The weights as a table"), numbers),
-      h("p", { class: "attnlab-note", "data-part": "card" }, `Four small models, trained on dates from a grammar, run in this page. Of a thousand new dates they get right: ${SCORES.map(([name, text]) => `${text} ${models.card.models[name].right} %`).join(", ")}.`),
-    );
+    const card = h("p", { class: "attnlab-note", "data-part": "card" }, `Four small models, trained on dates from a grammar, run in this page. Of a thousand new dates they get right: ${SCORES.map(([name, text]) => `${text} ${models.card.models[name].right} %`).join(", ")}.`);
+    const details = h("details", {}, h("summary", {}, "The weights as a table; the models"), numbers, card);
+    body.append(input, tries, labelled("Score", scores), step.row, labelled("", next), drawing, details);
+    let wide = WIDE;
+    const fit = () => Math.max(Math.min(Math.floor(body.clientWidth) || WIDE, WIDE), NARROW);
+    const resized = new ResizeObserver(() => fit() !== wide && written && update());
+    resized.observe(body);
+    signal.addEventListener("abort", () => resized.disconnect());
 
     const now = () => Math.min(Math.max(Number(model.get("step")) || 0, 0), written.length);
 
@@ -134,7 +132,7 @@ export default figure({
     }
 
     /**
-     * The text above, the states of the decoder below, and lines from the state that asks to what answers.
+     * The text above, in rows if it is long; the states of the decoder below; lines from the state that asks to what answers.
      * @param {number} at
      * @param {string} score
      */
@@ -143,37 +141,46 @@ export default figure({
       const before = score === "bahdanau";
       const asks = at ? at - (before ? 1 : 0) : -1;
       const weights = at ? written[at - 1].weights : [];
-      const cell = Math.min(30, (WIDE - 8) / Math.max(characters.length, 1));
-      const from = (WIDE - cell * characters.length) / 2;
-      const x = (/** @type {number} */ j) => from + (j + 0.5) * cell;
+      wide = fit();
+      const [most, high] = [Math.floor((wide - 8) / 19), 34];
+      const rows = Math.max(Math.ceil(characters.length / most), 1);
+      const perRow = Math.max(Math.ceil(characters.length / rows), 1);
+      const cell = Math.min(30, (wide - 8) / perRow);
+      const from = (wide - cell * perRow) / 2;
+      const x = (/** @type {number} */ j) => from + ((j % perRow) + 0.5) * cell;
+      const y = (/** @type {number} */ j) => 8 + (high + 8) * Math.floor(j / perRow);
       const count = Math.max(written.length, 10) + 1;
-      const state = (/** @type {number} */ t) => ((t + 0.5) * WIDE) / count;
-      const [top, low, foot] = [8, 176, 232];
+      const state = (/** @type {number} */ t) => ((t + 0.5) * wide) / count;
+      const r = Math.min(15, wide / count / 2 - 3);
+      const low = y((rows - 1) * perRow) + high + 78 + r;
+      const foot = low + 56;
       const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
         s("text", { "font-size": 17, fill: "var(--fig-ink)", "text-anchor": "middle", ...where }, words);
+      const box = (/** @type {number} */ j, /** @type {Record<string, any>} */ look) => s("rect", { x: x(j) - cell / 2 + 1, y: y(j), width: cell - 2, height: high, rx: 4, ...look });
       const read = characters.flatMap((c, j) => [
-        s("rect", { x: x(j) - cell / 2 + 1, y: top, width: cell - 2, height: 34, rx: 4, fill: "var(--fig-value)", "fill-opacity": (0.52 * (weights[j] ?? 0)).toFixed(3), stroke: "var(--fig-line)", "data-weight": "" }),
-        text(visible(c), { x: x(j), y: top + 23, "font-size": Math.min(19, cell * 1.15) }),
+        box(j, { fill: "var(--fig-paper)" }), // lines to the row above pass behind
+        box(j, { fill: "var(--fig-value)", "fill-opacity": (0.52 * (weights[j] ?? 0)).toFixed(3), stroke: "var(--fig-line)", "data-weight": "" }),
+        text(visible(c), { x: x(j), y: y(j) + 23, "font-size": Math.min(19, cell * 1.15) }),
       ]);
       const lines = weights.flatMap((w, j) =>
-        w < 0.01 ? [] : [s("path", { d: `M ${state(asks)} ${low - 15} C ${state(asks)} ${low - 70}, ${x(j)} ${top + 100}, ${x(j)} ${top + 36}`, fill: "none", stroke: "var(--fig-query)", "stroke-width": (1 + 9 * w).toFixed(2), "stroke-opacity": (0.2 + 0.7 * w).toFixed(2), "stroke-linecap": "round" })],
+        w < 0.01 ? [] : [s("path", { d: `M ${state(asks)} ${low - r} C ${state(asks)} ${low - r - 45}, ${x(j)} ${y(j) + high + 50}, ${x(j)} ${y(j) + high + 2}`, fill: "none", stroke: "var(--fig-query)", "stroke-width": (1 + 9 * w).toFixed(2), "stroke-opacity": (0.2 + 0.7 * w).toFixed(2), "stroke-linecap": "round" })],
       );
       // What comes back goes where the next arrow points: into the next state and the guess, or into the guess alone.
       const arrow = (/** @type {number[]} */ [x1, y1, x2, y2], on = false) =>
         s("line", { x1, y1, x2, y2, stroke: `var(--fig-${on ? "output" : "line"})`, "stroke-width": on ? 3.5 : 1.5 });
-      const chain = Array.from({ length: count - 1 }, (_, t) => arrow([state(t) + 15, low, state(t + 1) - 15, low], before && at === t + 1));
+      const chain = Array.from({ length: count - 1 }, (_, t) => arrow([state(t) + r, low, state(t + 1) - r, low], before && at === t + 1));
       const name = (/** @type {number} */ t) => `${before ? "s" : "h"}${small(t)}`;
       const states = Array.from({ length: count }, (_, t) => [
-        s("circle", { cx: state(t), cy: low, r: 15, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks ? "query" : "line"})`, "stroke-width": t === asks ? 3.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
-        text(name(t), { x: state(t), y: low + 5, "font-size": 15, fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
+        s("circle", { cx: state(t), cy: low, r, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks ? "query" : before && at && t === at ? "output" : "line"})`, "stroke-width": t === asks ? 3.5 : before && at && t === at ? 2.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
+        text(name(t), { x: state(t), y: low + r / 3, "font-size": Math.max(r, 10), fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
       ]);
       const answers = written.slice(0, at).flatMap((one, i) => [
-        arrow([state(before ? i : i + 1), low + 15, state(i + 1), foot - 4], i === at - 1),
+        arrow([state(before ? i : i + 1), low + r, state(i + 1), foot - 4], i === at - 1),
         text(visible(one.text), { x: state(i + 1), y: foot + 14, "font-size": 20, "font-weight": i === at - 1 ? 700 : 400, "data-written": "" }),
       ]);
-      const context = at ? [text(`c${small(at)}`, { x: state(at) - (before ? 10 : 16), y: low + 36, "font-size": 15, fill: "var(--fig-output)", "font-weight": 700 })] : [];
+      const context = at ? [text(`c${small(at)}`, { x: (state(asks) + state(at)) / 2 + (before ? 14 : -16), y: low + 36, "font-size": 15, fill: "var(--fig-output)", "font-weight": 700 })] : [];
       drawing.replaceChildren(...lines, ...read, ...chain, ...states.flat(), ...answers, ...context);
-      drawing.setAttribute("viewBox", `0 0 ${WIDE} ${foot + 24}`);
+      drawing.setAttribute("viewBox", `0 0 ${wide} ${foot + 24}`);
       const said = written.slice(0, at).map((one) => one.text).join("");
       drawing.setAttribute("aria-label", `The text ${shown}; written so far: ${said || "nothing"}. ${at ? `State ${name(asks)} asks.` : ""}`);
     }

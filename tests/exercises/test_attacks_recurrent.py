@@ -31,6 +31,25 @@ def with_the_package(s, h, w_a, u_a, v):
     return (scores.softmax(scores.additive(s[..., None, :], h, w_a, u_a, v)) @ h)[..., 0, :]
 
 
+def away(e, p):
+    return torch.arange(1, e.shape[-1] + 1) - p
+
+
+def filled(e, p, radius, low=-math.inf):
+    weights = e.masked_fill(away(e, p).abs() > radius, low).softmax(-1)
+    return weights * torch.exp(-2 * (away(e, p) / radius) ** 2)
+
+
+def window_in_logarithms(e, p, radius):
+    inside = e.masked_fill(away(e, p).abs() > radius, -math.inf)
+    return (inside - inside.logsumexp(-1, keepdim=True) - 2 * (away(e, p) / radius) ** 2).exp()
+
+
+def cut_and_divided(e, p, radius):
+    weights = e.softmax(-1) * (away(e, p).abs() <= radius)
+    return weights / weights.sum(-1, keepdim=True) * torch.exp(-2 * (away(e, p) / radius) ** 2)
+
+
 def place_by_place(e, p, radius):
     if e.dim() > 1:
         return torch.stack([place_by_place(a, b, radius) for a, b in zip(e, p, strict=True)])
@@ -92,6 +111,38 @@ LOOKS = [
         ),
     ),
     (
+        "a sharp corner for the tanh",
+        "wrong",
+        "should",
+        lambda s, h, w, u, v: (
+            (torch.nn.functional.hardtanh((s @ w)[..., None, :] + h @ u) @ v).softmax(-1)[..., None] * h
+        ).sum(-2),
+    ),
+    (
+        "scores cut at 80",
+        "wrong",
+        "several hundreds",
+        lambda s, h, w, u, v: (
+            (torch.tanh((s @ w)[..., None, :] + h @ u) @ v).clamp(-80, 80).softmax(-1)[..., None] * h
+        ).sum(-2),
+    ),
+    (
+        "weights detached",
+        "wrong",
+        "gradient",
+        lambda s, h, w, u, v: (
+            (torch.tanh((s @ w)[..., None, :] + h @ u) @ v).softmax(-1).detach()[..., None] * h
+        ).sum(-2),
+    ),
+    (
+        "softmax over the batch",
+        "wrong",
+        "should",
+        lambda s, h, w, u, v: ((torch.tanh((s @ w)[..., None, :] + h @ u) @ v).softmax(0)[..., None] * h).sum(
+            -2
+        ),
+    ),
+    (
         "one state for the whole batch",
         "wrong",
         "",
@@ -107,6 +158,30 @@ WINDOWS = [
     ("a full density", "wrong", "should", lambda e, p, r: window(e, p, r) / (r / 2 * math.sqrt(2 * math.pi))),
     ("radius always 2", "wrong", "should", lambda e, p, r: window(e, p, 2)),
     ("nothing near gets everything", "wrong", "should", lambda e, p, r: e.softmax(-1)),
+    ("in logarithms", "right", "", window_in_logarithms),
+    ("the lowest float outside", "right", "", lambda e, p, r: filled(e, p, r, torch.finfo(e.dtype).min)),
+    ("minus a hundred outside", "wrong", "outside", lambda e, p, r: filled(e, p, r, -100)),
+    ("cut after the softmax, then divided", "wrong", "outside", cut_and_divided),
+    (
+        "the bell before the softmax",
+        "wrong",
+        "should",
+        lambda e, p, r: filled(e - 2 * (away(e, p) / r) ** 2, p, r),
+    ),
+    ("the window of the rounded place", "wrong", "should", lambda e, p, r: filled(e, p.floor(), r)),
+    (
+        "a triangle for a bell",
+        "wrong",
+        "should",
+        lambda e, p, r: filled(e, p, r) * (1 - away(e, p).abs() / r),
+    ),
+    (
+        "one place for the whole batch",
+        "wrong",
+        "should",
+        lambda e, p, r: window(e, p.flatten()[0] + 0 * p, r),
+    ),
+    ("written into the scores", "wrong", "in place", lambda e, p, r: e.copy_(window(e, p, r))),
 ]
 
 
@@ -141,6 +216,20 @@ def with_a_matrix(weights, made):
         ("wrong", "should", lambda weights, made: with_a_matrix(weights, made) * 1.02),
         ("wrong", "should", lambda weights, made: with_a_matrix(weights[:-1], made[:-1])),
         ("wrong", "", lambda weights, made: 1 - with_a_matrix(weights, made)),
+        (
+            "right",
+            "",
+            lambda weights, made: np.mean(
+                [w[list(p)].sum() for w, p in zip(weights.numpy(), made, strict=True) if p]
+            ),
+        ),
+        ("wrong", "should", lambda weights, made: with_a_matrix(weights, made) * sum(map(bool, made)) / 8),
+        (
+            "wrong",
+            "should",
+            lambda weights, made: with_a_matrix(weights, [p and range(p[0], p[-1] + 1) for p in made]),
+        ),
+        ("wrong", "should", lambda weights, made: round(float(with_a_matrix(weights, made)), 2)),
     ],
 )
 def test_alignment(judged, status, piece, answer):
@@ -156,6 +245,14 @@ def test_alignment(judged, status, piece, answer):
         ("wrong", "should", lambda w: w.max(0).values.log().sum()),
         ("wrong", "should", lambda w: (w.sum(0).clamp(max=1) + 0.01).log().sum()),
         ("wrong", "should", lambda w: w[:-1].sum(0).clamp(max=1).log().sum()),
+        ("right", "", lambda w: w.sum(0).log().clamp(max=0).sum()),
+        ("right", "", lambda w: float(np.log(np.minimum(w.numpy().sum(0), 1)).sum())),
+        ("wrong", "next to nothing", lambda w: w.sum(0).clamp(1e-3, 1).log().sum()),
+        ("wrong", "60 tokens", lambda w: w.sum(0).clamp(max=1).prod().log()),
+        ("wrong", "should", lambda w: w.mean(0).clamp(max=1).log().sum()),
+        ("wrong", "should", lambda w: -(1 - w.sum(0)).clamp(min=0).sum()),
+        ("wrong", "should", lambda w: w.sum(0).clamp(max=1).log().min()),
+        ("wrong", "number", lambda w: w.sum(0).clamp(max=1).log()),
     ],
 )  # fmt: skip
 def test_coverage(judged, status, piece, answer):

@@ -114,6 +114,8 @@ exercise(
              scores=torch.zeros(8), p=torch.tensor([4.4]), radius=3),
         case("scores of several hundreds", "Every exponential must stay finite.",
              scores=_normal(9, seed=3, spread=300.0), p=torch.tensor([5.3]), radius=3),
+        case("by far the best scores outside the window", "What lies outside gets nothing, whatever its score, and takes nothing away.",
+             scores=torch.tensor([200.0, -301.0, -300.0, -299.0, -302.0, 200.0, 300.0]), p=torch.tensor([3.4]), radius=2),
     ],
     promises=[gradient("scores", "p"), precisions("float64")],
     mistakes=[
@@ -200,6 +202,7 @@ def _matrix(m: int, n: int, seed: int) -> Tensor:
 
 _SKIPPED = torch.full((3, 4), 0.001)
 _SKIPPED[:, :3] = torch.eye(3) * 0.997 + 0.001
+_NEXT_TO_NOTHING = torch.tensor([[0.5, 0.5 - 1e-7, 1e-7], [0.25, 0.75 - 1e-7, 1e-7]])
 
 exercise(
     "recurrent-coverage",
@@ -210,6 +213,8 @@ exercise(
         case("every token covered exactly once", "Then nothing is left out: the penalty is 0.", weights=torch.eye(4)[[2, 0, 3, 1]]),
         case("every token covered twice", "Looking twice is no better than once: the penalty is 0.", weights=torch.eye(3).repeat(2, 1)),
         case("one token that nobody looked at much", weights=_SKIPPED),
+        case("one token that got next to nothing", "Then the penalty is large: no smallest share is assumed.", weights=_NEXT_TO_NOTHING),
+        case("4 steps over 60 tokens", "A product of all shares is too small for a float; a sum of logarithms is not.", weights=_matrix(4, 60, 7)),
     ],
     mistakes=[
         mistake("There is no cap. A token that was looked at twice must not make up for one that was left out: at most 1 counts.",
