@@ -179,6 +179,17 @@ def test_speculation_changes_no_probability(monkeypatch, how, rule, n_draft):
     same(every_run(monkeypatch, run), by_definition(model, start, 3, rule))
 
 
+def test_speculation_ends_where_a_text_ends(monkeypatch):
+    model, draft, start = small(4), small(4, seed=1), torch.tensor([[3, 1]])
+    how = {"temperature": 1.0, "top_k": 2, "end": 2}
+    want = every_run(monkeypatch, lambda: tuple(generate(model, start, 3, **how)[0].tolist()))
+    found = every_run(
+        monkeypatch, lambda: tuple(speculate(model, draft, start, 3, n_draft=2, **how).ids[0].tolist())
+    )
+    assert any(2 in text[:-1] for text in want)
+    same(found, want)
+
+
 def test_accept_or_resample_has_the_wanted_probabilities_for_any_draft(monkeypatch):
     rows = [0.5, 0.3, 0.2, 0.0], [0.1, 0.2, 0.3, 0.4], [0.25, 0.25, 0.25, 0.25]
     p = torch.tensor(rows, dtype=torch.float64)

@@ -1,11 +1,11 @@
 """Fair comparisons of trained models: each candidate has its own learning rates, several seeds, and marks.
 
 >>> sorted(name for name in __all__ if name.islower())
-['again', 'around', 'dates', 'next_word', 'retrieval', 'sweep', 'translation', 'two_places']
+['again', 'around', 'dates', 'decoding', 'next_word', 'retrieval', 'sweep', 'translation', 'two_places']
 """
 
 from attnlab import book  # noqa: F401  (says what is missing)
-from attnlab.experiments import dates, next_word, retrieval, translation, two_places
+from attnlab.experiments import dates, decoding, next_word, retrieval, translation, two_places
 from attnlab.experiments.beside import Again, again
 from attnlab.experiments.comparison import Comparison
 from attnlab.experiments.next_word import NextWord, Text
@@ -30,6 +30,7 @@ __all__ = [
     "again",
     "around",
     "dates",
+    "decoding",
     "next_word",
     "retrieval",
     "sweep",

@@ -115,9 +115,11 @@ class NextWords:
             std=1.0,
         )
 
-    def train(self, rate: float, seed: int) -> tuple[LanguageModel, list[float]]:
-        """Return the trained model and its curve."""
-        model, draw = self.model(seed), torch.Generator().manual_seed(seed)
+    def train(
+        self, rate: float, seed: int, model: LanguageModel | None = None
+    ) -> tuple[LanguageModel, list[float]]:
+        """Return the trained model and its curve; a model that is given is trained further."""
+        model, draw = model or self.model(seed), torch.Generator().manual_seed(seed)
         seen: list[float] = []
 
         def loss() -> Tensor:

@@ -88,6 +88,7 @@ def speculate(
     top_k: int | None = None,
     top_p: float | None = None,
     min_p: float | None = None,
+    end: int | None = None,
     generator: torch.Generator | None = None,
 ) -> Speculation:
     """Write what `generate` writes, with fewer passes of the model.
@@ -106,6 +107,7 @@ def speculate(
         top_k: likewise.
         top_p: likewise.
         min_p: likewise.
+        end: the word that ends a text; after it nothing is computed, and the text is filled with it.
         generator: where the draws come from.
 
     Returns:
@@ -126,23 +128,29 @@ def speculate(
         raise ValueError(f"ids must have shape (1, n) with n at least 1, got {tuple(ids.shape)}")
     rules = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
     samplers.distribution(torch.zeros(1, 1), **rules)
-    end = ids.shape[1] + n_new
+    full = ids.shape[1] + n_new
     steps = drafted = accepted = 0
     with writing(model, draft):
-        own, theirs = model.new_cache(1, end), draft.new_cache(1, end)
-        while ids.shape[1] < end:
+        own, theirs = model.new_cache(1, full), draft.new_cache(1, full)
+        while ids.shape[1] < full and not (steps and ids[0, -1] == end):
             n = ids.shape[1]
             text, q = ids, []
-            for _ in range(min(n_draft, end - n - 1)):  # the model itself adds the last one
+            for _ in range(min(n_draft, full - n - 1)):  # the model itself adds the last one
                 scores = draft(text[:, theirs[0].length :], cache=theirs, last=True)[0]
                 q.append(samplers.distribution(scores, **rules))
                 text = torch.cat((text, samplers.draw(q[-1], generator)), 1)
+                if text[0, -1] == end:
+                    break
             scores = model(text[:, own[0].length :], cache=own)[0, n - 1 - text.shape[1] :]
             p = samplers.distribution(scores, **rules)  # (n_drafted + 1, n_words)
             q = torch.cat(q) if q else p[:0]
             new = accept_or_resample(text[0, n:], q, p, generator)
-            ids = torch.cat((ids, new[None]), 1)
             steps, drafted, accepted = steps + 1, drafted + len(q), accepted + len(new) - 1
+            if end is not None and end in new[:-1]:
+                new = new[:-1]  # a draft that ended was kept whole: nothing follows it
+            ids = torch.cat((ids, new[None]), 1)
             for layer in (*own, *theirs):  # forget what was not kept
                 layer.length = min(layer.length, ids.shape[1] - 1)
+    if ids.shape[1] < full:
+        ids = torch.cat((ids, ids.new_full((1, full - ids.shape[1]), end)), 1)
     return Speculation(ids, steps, drafted, accepted)

@@ -1,0 +1,198 @@
+"""Two small models of the toy grammar, what rules and shared heads make of them, and a step by batch size.
+
+    python benchmarks/decoding.py [models] [rules] [drafts] [sharing] [batch]
+
+`models` trains the two that the figure and the chapter write with, and stores them in 8 bits as
+src/attnlab/static/decoder-model.js. The others write results/decoding-*.json.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import torch
+from safetensors.torch import save
+
+from attnlab import benchmark, results
+from attnlab.experiments import Text, around, decoding, sweep
+from attnlab.experiments.depth import NextWords, toy_text
+from attnlab.tagging import grammar
+from attnlab.tagging.shipped import dequantize, quantize
+from attnlab.transformer import LanguageModel
+
+ROOT = Path(__file__).parents[1]
+CACHE = ROOT / ".cache/runs"
+COMMAND = "python benchmarks/decoding.py"
+PAGE_FILE = ROOT / "src/attnlab/static/decoder-model.js"
+SEEDS = range(3)
+RATE = 4e-3
+RULES = {
+    "nothing": {},
+    "temperature 0.7": {"temperature": 0.7},
+    "temperature 1.5": {"temperature": 1.5},
+    "top-k, 5": {"top_k": 5},
+    "top-p, 0.9": {"top_p": 0.9},
+    "min-p, 0.1": {"min_p": 0.1},
+    "top-k, 5, at temperature 1.5": {"temperature": 1.5, "top_k": 5},
+    "top-p, 0.9, at temperature 1.5": {"temperature": 1.5, "top_p": 0.9},
+    "min-p, 0.1, at temperature 1.5": {"temperature": 1.5, "min_p": 0.1},
+    "greedy": {"temperature": 0.0},
+}
+
+
+@cache
+def text() -> Text:
+    """Return the sentences of the toy grammar with their probabilities."""
+    return toy_text(grammar.sentences())
+
+
+def task() -> NextWords:
+    """The model: two layers of width 32."""
+    return NextWords(text(), 2, d_model=32, steps=2000, warm=50, batch=64, every=50)
+
+
+def draft_task() -> NextWords:
+    """The draft: one layer of width 8, trained for less long."""
+    return NextWords(text(), 1, d_model=8, steps=600, warm=50, batch=64, every=50)
+
+
+@cache
+def trained(seed: int, kind: str = "model") -> LanguageModel:
+    """Return a trained model; it is kept for the next time."""
+    how = {"model": task, "draft": draft_task}[kind]()
+    file = CACHE / f"decoding-{kind}-{seed}.pt"
+    model = how.model(seed)
+    if file.exists():
+        model.load_state_dict(torch.load(file))
+    else:
+        model, curve = how.train(RATE, seed)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(model.state_dict(), file)
+        print(kind, seed, [round(x, 4) for x in curve[::8]], curve[-1], flush=True)
+    return model.eval()
+
+
+@cache
+def rounded(kind: str) -> LanguageModel:
+    """Return a model as it ships, in 8 bits."""
+    model = {"model": task, "draft": draft_task}[kind]().model(0)
+    model.load_state_dict(dequantize(quantize(trained(0, kind).state_dict())))
+    return model.eval()
+
+
+def models() -> None:
+    """Train what ships, and write it."""
+    tensors, card = {}, {"words": text().words, "models": {}}
+    for kind, how in (("model", task()), ("draft", draft_task())):
+        tensors |= {
+            f"{kind}/{name}": value for name, value in quantize(trained(0, kind).state_dict()).items()
+        }
+        card["models"][kind] = {
+            "d_model": how.d_model,
+            "n_layers": how.n_layers,
+            "n_heads": 4,
+            "above the floor": round(how.excess(rounded(kind)), 4),
+            "before rounding": round(how.excess(trained(0, kind)), 4),
+        }
+    data = save(tensors, metadata={"card": json.dumps(card)})
+    page = base64.b64encode(data).decode()
+    PAGE_FILE.write_text(f'(globalThis.attnlabModels ??= {{}}).decoder = "{page}";\n')
+    print(card["models"], len(data), "bytes,", PAGE_FILE.stat().st_size, "in the page", flush=True)
+
+
+def rules() -> None:
+    """Say exactly what each rule lets through."""
+    scores = decoding.scores_of(rounded("model"), text())
+    found = {}
+    for name, rule in RULES.items():
+        found[name] = {"rules": rule} | decoding.measured(scores, text(), **rule)
+        print(name, found[name], flush=True)
+    numbers = {"rules": found, "floor": task().floor, "above the floor": task().excess(rounded("model"))}
+    results.store("decoding-rules", numbers, command=COMMAND, seeds=[0])
+
+
+def drafts() -> None:
+    """Measure how much of a draft is kept."""
+    model, draft = rounded("model"), rounded("draft")
+    own, theirs = (decoding.scores_of(one, text()) for one in (model, draft))
+    rate = {
+        name: decoding.acceptance(own, theirs, text(), **rule)
+        for name, rule in RULES.items()
+        if name in ("nothing", "temperature 0.7", "greedy")
+    }
+    rows = {}
+    for n_draft in (1, 2, 3, 4, 6):
+        found = [decoding.words_a_pass(model, draft, n_draft, sentences=300, seed=seed) for seed in SEEDS]
+        rows[n_draft] = {"expected": decoding.expected_words(rate["nothing"], n_draft), "measured": found}
+        print(n_draft, rows[n_draft], flush=True)
+    sizes = {kind: sum(p.numel() for p in rounded(kind).parameters()) for kind in ("model", "draft")}
+    numbers = {"kept": rate, "parameters": sizes, "words a pass": rows}
+    results.store("decoding-drafts", numbers, command=COMMAND, seeds=SEEDS)
+
+
+def sharing() -> None:
+    """Average keys and values of a trained model over groups of heads, and train a little further."""
+    base = {seed: trained(seed) for seed in SEEDS}
+    further = decoding.longer(task(), 200)
+    found = sweep(
+        {f"{n} of 4": decoding.Shared(further, base, n) for n in (4, 2, 1)},
+        rates=around(2e-3, n=3),
+        seeds=SEEDS,
+        scout=1,
+        goal="low",
+        flat=0.01,
+        measure="nats above the floor, new sentences",
+        budget="AdamW on a cosine, 200 steps of 64 sentences more; one seed tries the rates",
+        cache=CACHE / "decoding-sharing.json",
+        settings={"version": 1},
+        progress=False,
+        may_end_at_edge=["4 of 4", "2 of 4", "1 of 4"],
+    ).pick({"averaged": "only averaged", "trained further": "and trained further, exactly"})
+    print(found.as_table(digits=4), flush=True)
+    numbers = {
+        "floor": task().floor,
+        "before": [task().excess(base[seed]) for seed in SEEDS],
+        "sweeps": {"averaged, then trained further": found},
+    }
+    results.store("decoding-sharing", numbers, command=COMMAND, seeds=SEEDS)
+
+
+@torch.no_grad()
+def batch() -> None:
+    """Time a decoding step by batch size, and predict it from what this machine can do at best."""
+    shape = {"n_words": 4096, "d_model": 768, "n_heads": 12, "n_layers": 6}
+    model, n = LanguageModel(**shape).eval(), 128
+    weights = sum(p.numel() for p in model.parameters())
+    best = benchmark.ceilings(clock=time.process_time)
+    rows = {}
+    for size in (1, 2, 4, 8, 16, 32, 64):
+        cache = model.new_cache(size, n + 1)
+        model(torch.zeros(size, n, dtype=torch.long), cache=cache, last=True)
+        seconds = []
+        for _ in range(9):
+            for layer in cache:
+                layer.length = n
+            start = time.process_time()
+            model(torch.zeros(size, 1, dtype=torch.long), cache=cache, last=True)
+            seconds.append(time.process_time() - start)
+        kept = 2 * shape["n_layers"] * shape["d_model"] * n * size
+        rows[size] = {
+            "seconds": sorted(seconds),
+            "reading": 4 * (weights + kept) / best["copy bytes/s"],
+            "computing": (2 * weights * size + 2 * kept) / best["matmul FLOP/s"],
+        }
+        print(size, min(seconds), rows[size]["reading"], rows[size]["computing"], flush=True)
+    numbers = {"shape": shape | {"parameters": weights, "n": n}, "ceilings": best, "steps": rows}
+    results.store("decoding-batch", numbers, command=COMMAND, seeds=[])
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    parts = {"models": models, "rules": rules, "drafts": drafts, "sharing": sharing, "batch": batch}
+    for name in sys.argv[1:] or parts:
+        parts[name]()
