@@ -123,3 +123,20 @@ def test_a_phone_does_not_scroll_sideways(site, bench):
     press(part, "step", "End")
     assert page.evaluate(SIDEWAYS) == []
     assert_fits_a_thumb(part)
+
+
+def test_letters_keep_their_size_on_a_phone(site, bench):
+    page = site.figures(bench, width=320, height=640)
+    part = figure(page, "alignment")
+    part.locator('[data-part="text"]').fill("the twenty-first of december, 1984")
+    drawing = part.locator('[data-part="drawing"]')
+    boxes = drawing.locator("rect[data-weight]").evaluate_all(
+        "(cells) => cells.map((cell) => cell.getBoundingClientRect().toJSON())"
+    )
+    assert len(boxes) == 34
+    assert min(box["width"] for box in boxes) > 16
+    assert len({round(box["top"]) for box in boxes}) == 3  # rows
+    letters = drawing.locator("text").evaluate_all(
+        "(texts) => texts.map((text) => text.getBoundingClientRect().height)"
+    )
+    assert min(letters) > 10
