@@ -1,8 +1,8 @@
 """A Transformer with and without its parts, and two language models.
 
-    python benchmarks/transformer.py [depth] [toy] [text]
+    python benchmarks/transformer.py [depth] [warm] [toy] [text]
 
-Writes results/transformer-depth.json, transformer-toy.json and transformer-text.json.
+Writes results/transformer-depth.json, transformer-warm.json, transformer-toy.json and transformer-text.json.
 """
 
 from __future__ import annotations
@@ -85,6 +85,25 @@ def depth() -> None:
     results.store("transformer-depth", numbers, command=COMMAND, seeds=PAIR)
 
 
+def warm() -> None:
+    """Train twelve layers with and without a warm-up: one seed at one rate may mislead."""
+    ends = {
+        f"{norm}, {'warmed up' if steps > 1 else 'no warm-up'}": {
+            str(rate): [
+                NextWords(text(), 12, norm_first=norm == "pre-norm", warm=steps)(rate, seed).curve[-1]
+                for seed in SEEDS
+            ]
+            for rate in (4e-3, 8e-3)
+        }
+        for norm in ("pre-norm", "post-norm")
+        for steps in (1, 60)
+    }
+    slow = NextWords(text(), 12, part="residual", warm=60, steps=300)
+    ends["no residual, warmed up, 300 steps"] = {"0.0005": [slow(5e-4, seed).curve[-1] for seed in PAIR]}
+    print(ends, flush=True)
+    results.store("transformer-warm", {"above the floor": ends}, command=COMMAND, seeds=SEEDS)
+
+
 def toy() -> None:
     """Train a language model on the toy grammar until it knows what can be known."""
     model = NextWords(text(), 2, d_model=64, steps=1200, warm=50, batch=128, exact=True, every=50)
@@ -132,6 +151,6 @@ def letters() -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    parts = {"depth": depth, "toy": toy, "text": letters}
+    parts = {"depth": depth, "warm": warm, "toy": toy, "text": letters}
     for name in sys.argv[1:] or parts:
         parts[name]()

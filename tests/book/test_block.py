@@ -54,6 +54,18 @@ def test_every_switch_alone_and_some_together(part):
     assert [row[1] for row in table(part)] == ["on"] * 5
 
 
+def test_a_switch_shows_by_mark_and_border_whether_it_is_on(part):
+    switch = part.locator('[data-part="part"][data-name="norm"]')
+    look = "(it) => [getComputedStyle(it, '::before').content, getComputedStyle(it).borderTopStyle]"
+    mark, border = switch.evaluate(look)
+    assert "✓" in mark
+    assert border == "solid"
+    flip(part, "norm")
+    mark, border = switch.evaluate(look)
+    assert "✗" in mark
+    assert border == "dashed"
+
+
 def test_words_by_key_and_another_sentence(part):
     part.locator('[data-part="word"][aria-checked="true"]').focus()
     part.page.keyboard.press("ArrowLeft")
