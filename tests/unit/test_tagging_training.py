@@ -181,7 +181,7 @@ def test_each_step_decays_by_the_rate_of_the_schedule(monkeypatch):
     before = tagger.embedding.weight[1].detach().clone()
     train(tagger, SENTENCES, SENTENCES[:9], epochs=epochs, seed=0, lr=lr, weight_decay=decay, progress=False,
           batch_tokens=64)  # fmt: skip
-    batches = training._batches(training._encode(tagger, SENTENCES), 64, random.Random(0))
+    batches = training.batches(training._encode(tagger, SENTENCES), 64, random.Random(0))
     steps = epochs * sum(1 for _ in batches)
     warm = steps // 20
     assert warm > 2
