@@ -421,7 +421,7 @@ MUTANTS = (
            'gradient("q", "k", "v"),', "", "exercises/test_exercises.py"),
     Mutant("a running state that may forget its normaliser", "checks/linear_state.py",
            'and divide.", _walk(divide="nothing")', 'and divide.", _walk(divide="z")',
-           "exercises/test_exercises.py"),
+           WRONG_ANSWERS),
     Mutant("keys may be stored where a state should run", "checks/linear_state.py",
            "made=lambda q, k, v, gate: 3 *", "made=lambda q, k, v, gate: 3000 *",
            "exercises/test_attacks_linear.py"),
