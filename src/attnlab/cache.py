@@ -73,14 +73,14 @@ class KVCache:
             RuntimeError: a gradient is wanted. A cache keeps numbers, not how they came about.
         """
         kept = self.ahead(k, v)
-        self.length = kept[0].shape[2]
+        self.length += k.shape[-2]
         return kept
 
     def ahead(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Show what `append` would return, and remember nothing yet: `length` stays.
 
         A layer that finds later in its call that something does not fit has then changed nothing. When all
-        went well it sets `length` to the number of keys it was shown.
+        went well it adds the number of new tokens to `length`.
 
         Args:
             k: as in `append`.

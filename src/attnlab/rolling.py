@@ -38,8 +38,11 @@ class RollingCache(KVCache):
         t = self.length
         return [t - (t - slot) % self.capacity for slot in range(min(t + 1, self.capacity))]
 
-    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add the keys and values of the prompt, or of one new token.
+    def ahead(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Show what `append` returns, of the prompt or of one new token, and count nothing yet.
+
+        The slot that is written to belongs to a token that the new one may not see, so nothing is lost if the
+        call that asked is refused.
 
         Args:
             k: (batch, n_kv_heads, n_new, d_head).
@@ -51,26 +54,6 @@ class RollingCache(KVCache):
         Raises:
             ValueError: a shape does not fit, or several tokens come after others.
             RuntimeError: a gradient is wanted.
-        """
-        kept = self.ahead(k, v)
-        self.length += k.shape[-2]
-        return kept
-
-    def ahead(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Show what `append` would return, and count nothing yet.
-
-        The slot that is written to belongs to a token that the new one may not see, so nothing is lost if the
-        call that asked is refused.
-
-        Args:
-            k: as in `append`.
-            v: as in `append`.
-
-        Returns:
-            As `append`.
-
-        Raises:
-            ValueError, RuntimeError: as in `append`.
         """
         self._check(k, v)
         t, n = self.length, k.shape[-2]

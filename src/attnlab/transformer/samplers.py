@@ -59,7 +59,7 @@ def top_k(p: Tensor, k: int) -> Tensor:
     [0.625, 0.375, 0.0]
     """
     at_least(1, k=k)
-    return _keep(p, torch.arange(p.shape[-1], device=p.device) < k)
+    return _keep(p, lambda best: torch.arange(best.shape[-1], device=p.device) < k)
 
 
 def top_p(p: Tensor, share: float) -> Tensor:
@@ -84,9 +84,13 @@ def top_p(p: Tensor, share: float) -> Tensor:
     _is_share("share", share)
     if share == 1:
         return _normed(p)  # rounded sums may reach 1 before the last word
-    before = p.sort(dim=-1, descending=True, stable=True).values.cumsum(-1).roll(1, -1)
-    before[..., 0] = 0  # how much the better ones have together
-    return _keep(p, before < share)
+
+    def stays(best: Tensor) -> Tensor:
+        before = best.cumsum(-1).roll(1, -1)
+        before[..., 0] = 0  # how much the better ones have together
+        return before < share
+
+    return _keep(p, stays)
 
 
 def min_p(p: Tensor, share: float) -> Tensor:
@@ -160,10 +164,10 @@ def draw(p: Tensor, generator: torch.Generator | None = None) -> Tensor:
     return torch.multinomial(p, 1, generator=generator)
 
 
-def _keep(p: Tensor, ranks: Tensor) -> Tensor:
-    """Keep the words whose rank is kept, ranks (..., n_words) counted from the most probable."""
-    order = p.sort(dim=-1, descending=True, stable=True).indices
-    return _normed(p * torch.zeros_like(p, dtype=torch.bool).scatter(-1, order, ranks.expand_as(p)))
+def _keep(p: Tensor, which: Callable[[Tensor], Tensor]) -> Tensor:
+    """Keep the words for which `which` says so, asked of all probabilities from the largest down."""
+    best, order = p.sort(dim=-1, descending=True, stable=True)
+    return _normed(p * torch.zeros_like(p, dtype=torch.bool).scatter(-1, order, which(best).expand_as(p)))
 
 
 def _normed(p: Tensor) -> Tensor:
