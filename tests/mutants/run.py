@@ -226,7 +226,7 @@ MUTANTS = (
     Mutant("heads pooled out of order", "multihead.py",
            "(n_kv_heads, -1, self.d_head)).mean(1)", "(-1, n_kv_heads, self.d_head)).mean(0)",
            "unit/test_multihead.py"),
-    Mutant("a cache that forgets its end", "cache.py", "self.length = kept[0].shape[2]",
+    Mutant("a cache that forgets its end", "cache.py", "self.length += k.shape[-2]",
            "self.length = k.shape[2]", "unit/test_multihead.py"),
     Mutant("a ceiling that takes the smallest count", "tagging/grammar.py", "sum(max(counts.values())",
            "sum(min(counts.values())", "unit/test_tagging_grammar.py"),
