@@ -10,19 +10,21 @@ that the figure shows.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab import results
 from attnlab.pretrained import definitions, load_minilm, load_smollm2, sentence_vector, tour
-from attnlab.pretrained.inside import means, replaced
+from attnlab.pretrained.inside import each_head, layers_of, means, replaced
 from attnlab.tagging import load_treebank
 from attnlab.transformer import generate
 from attnlab.widgets.inside import STORED, pack
@@ -30,6 +32,7 @@ from attnlab.widgets.inside import STORED, pack
 COMMAND = "python benchmarks/real_model.py --data FOLDER"
 PACKAGES = ("tokenizers", "gguf", "safetensors")
 PERIOD = 24
+STEPS = 20
 
 
 def spread(x: Tensor) -> list[float]:
@@ -96,6 +99,10 @@ def measure_tour(folder: Path) -> dict:
         at = tuple(found[name]["head"])
         found[name]["shuffled"] = spread(scores[f"{name}, shuffled"][:, *at])
     everywhere = {name: round(scores[name].mean().item(), 4) for name in ("CLS", "SEP", "even")}
+    by_layer = {
+        name: [round(x, 4) for x in scores[name].mean((0, 2)).tolist()]
+        for name in ("previous", "next", "CLS")
+    }
     found["same word"] = same_word(model, of_treebank(folder, (400, None)))
     found["it"] = it_means(model)
     return {
@@ -103,33 +110,48 @@ def measure_tour(folder: Path) -> dict:
         "sentences": len(texts),
         "found": found,
         "everywhere": everywhere,
+        "by layer": by_layer,
         "sinks": sinks(model, texts[:100]),
     }
+
+
+@contextlib.contextmanager
+def hooked(modules: Sequence[torch.nn.Module], hook: Callable, *, before: bool = False) -> Iterator[None]:
+    """Hang a hook on some modules, for as long as a `with` block lasts."""
+    kind = "register_forward_pre_hook" if before else "register_forward_hook"
+    handles = [getattr(module, kind)(hook) for module in modules]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@torch.no_grad()
+def passed_on(model, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the weights (layers, heads, n, n), and weight times the length of what a token passes on."""
+    values: list[Tensor] = []
+    with hooked(
+        [layer.attention.v_proj for layer in model.stack.layers], lambda _, __, out: values.append(out)
+    ):
+        weights = tour.weights_of(model, ids)
+    sizes = []
+    for layer, value in zip(model.stack.layers, values, strict=True):
+        heads = layer.attention.n_heads
+        v = value[0].unflatten(-1, (heads, -1)).transpose(0, 1)  # (heads, n, d_head)
+        w_o = layer.attention.out_proj.weight.unflatten(1, (heads, -1)).permute(1, 2, 0)
+        sizes.append((v @ w_o).norm(dim=-1))  # (heads, n)
+    return weights, weights * torch.stack(sizes)[:, :, None]
 
 
 @torch.no_grad()
 def sinks(model, texts: Sequence[str]) -> dict:
     """Compare how much heads look at [CLS] with how much of what they give comes from there."""
     weight, share = [], []
-    values: list[Tensor] = []
-    hooks = [
-        layer.attention.v_proj.register_forward_hook(lambda _, __, out: values.append(out))
-        for layer in model.stack.layers
-    ]
     for text in texts:
-        values.clear()
-        weights = tour.weights_of(model, text)  # (layers, heads, n, n)
-        sizes = []
-        for layer, value in zip(model.stack.layers, values, strict=True):
-            heads = layer.attention.n_heads
-            v = value[0].unflatten(-1, (heads, -1)).transpose(0, 1)  # (heads, n, d_head)
-            w_o = layer.attention.out_proj.weight.unflatten(1, (heads, -1)).permute(1, 2, 0)
-            sizes.append((v @ w_o).norm(dim=-1))  # (heads, n): of what a token passes on
-        passed = weights * torch.stack(sizes)[:, :, None]
+        weights, passed = passed_on(model, model.tokens(text)[0])
         weight.append(weights[:, :, 1:-1, 0].mean(-1))
         share.append((passed[:, :, 1:-1, 0] / passed[:, :, 1:-1].sum(-1)).mean(-1))
-    for hook in hooks:
-        hook.remove()
     weight, share = torch.stack(weight).mean(0), torch.stack(share).mean(0)
     often = weight > 0.5
     return {
@@ -161,10 +183,10 @@ def same_word(model, texts: Sequence[str], items: int = 240) -> dict:
     return best(torch.stack(scores), torch.stack(control))
 
 
-def it_means(model) -> dict:
-    """Score the look from *it* to the noun that is meant, against the noun that is not."""
-    right, wrong, place = [], [], []
-    for question in tour.IT:
+def looks_from_it(model, questions: Sequence[tour.Question]) -> tuple[Tensor, Tensor]:
+    """Return the looks from *it* to the noun that is meant, and to the other: (questions, layers, heads)."""
+    right, wrong = [], []
+    for question in questions:
         looks = []
         for end in question.ends:
             text = f"{question.begin} {end}."
@@ -174,17 +196,43 @@ def it_means(model) -> dict:
         (a_when_a, b_when_a), (a_when_b, b_when_b) = looks
         right.append((a_when_a + b_when_b) / 2)
         wrong.append((b_when_a + a_when_b) / 2)
-        place.append(((a_when_a + a_when_b) - (b_when_a + b_when_b)) / 2)
-    found = best(torch.stack(right), torch.stack(wrong))
-    at = tuple(found["head"])
-    found["first noun rather than second"] = spread(torch.stack(place)[:, *at])
-    sushi = {}
-    for asks in ("it", "that", "rain"):
+    return torch.stack(right), torch.stack(wrong)
+
+
+def it_means(model) -> dict:
+    """Find the head that looks from *it* to the noun that is meant, and measure it on other sentences."""
+    right, wrong = looks_from_it(model, tour.IT)
+    at = divmod((right - wrong).mean(0).flatten().argmax().item(), right.shape[2])
+
+    def measured(questions: Sequence[tour.Question]) -> dict:
+        meant, other = looks_from_it(model, questions)
+        meant, other = meant[:, *at], other[:, *at]
+        return {"score": spread(meant), "control": spread(other), "gain": spread(meant - other)}
+
+    new = (*tour.FITS_ONE, *tour.FITS_BOTH)
+    words = {}
+    for asks in ("it", "that", "something", "rain"):
         text = f"I like sushi because {asks} makes me happy."
         row = tour.weights_of(model, text)[(*at, model.pieces(text).index(asks))]
-        sushi[asks] = round((row[3] + row[4]).item(), 4)  # su ##shi
-    found["sushi"] = sushi
-    return found
+        rows = []
+        for question in new:
+            for end in question.ends:
+                text = f"{question.begin} {end}.".replace(" it ", f" {asks} ")
+                pieces = model.pieces(text)
+                look = tour.weights_of(model, text)[(*at, pieces.index(asks))]
+                rows.append(sum(look[pieces.index(noun)] for noun in question.nouns))
+        both = torch.stack(rows).view(-1, 2).mean(1)
+        words[asks] = {"sushi": round((row[3] + row[4]).item(), 4), "both nouns": spread(both)}  # su ##shi
+    average = looks_from_it(model, new)[0].mean().item()
+    return {
+        "head": list(at),
+        **measured(new),
+        "average": round(average, 5),
+        "items": len(new),
+        "fits one": measured(tour.FITS_ONE),
+        "fits both": measured(tour.FITS_BOTH),
+        "words": words,
+    }
 
 
 def definition_losses(model) -> Tensor:
@@ -210,7 +258,8 @@ def measure_ablation(folder: Path) -> dict:
             rows.append(row)
     together = {}
     every = [(layer, head) for layer in range(6) for head in range(12)]
-    groups = {"all": every} | {f"layer {at + 1}": [p for p in every if p[0] == at] for at in range(6)}
+    groups = {f"layer {at + 1}": [p for p in every if p[0] == at] for at in range(6)}
+    groups |= {"layers 1 to 5": [p for p in every if p[0] < 5], "all": every}
     for title, places in groups.items():
         together[title] = {}
         for name in lost:
@@ -218,11 +267,20 @@ def measure_ablation(folder: Path) -> dict:
             with replaced(model, fill):
                 together[title][name] = spread(definition_losses(model) - whole)
     right = (model.embed(definitions.DEFINITIONS) @ model.embed(definitions.WORDS).mT).argmax(-1)
+    # No model at all: the mean of the word vectors that it begins with.
+    bags = [
+        F.normalize(
+            torch.stack([model.embedding(model.tokens(text)[0][0, 1:-1]).mean(0) for text in side]), dim=-1
+        )
+        for side in (definitions.WORDS, definitions.DEFINITIONS)
+    ]
+    bag = (bags[1] @ bags[0].mT).argmax(-1)
     return {
         "model": "all-MiniLM-L6-v2",
         "items": len(whole),
         "loss": spread(whole),
         "right": int((right == torch.arange(len(whole))).sum()),
+        "right, by a bag of word vectors": int((bag == torch.arange(len(whole))).sum()),
         "chance": round(math.log(len(whole)), 4),
         "lost": lost,
         "together": together,
@@ -252,12 +310,21 @@ def reasons(model, text: str, word: Tensor) -> dict[str, Tensor]:
     ids = model.tokens(text)[0]
     n = ids.shape[1]
     inner = range(1, n - 1)
-    vectors = model.embedding(ids).detach().requires_grad_()
-    near_it = sentence_vector(model.read(vectors), torch.ones_like(ids, dtype=torch.bool))[0] @ word
-    (slope,) = torch.autograd.grad(near_it, vectors)
+    vectors = model.embedding(ids).detach()
+
+    def slope_at(x: Tensor) -> Tensor:
+        x = x.detach().requires_grad_()
+        near_it = sentence_vector(model.read(x), torch.ones_like(ids, dtype=torch.bool))[0] @ word
+        return torch.autograd.grad(near_it, x)[0]
+
+    slope = slope_at(vectors)
+    # The slopes on the straight way from a text of nothing but [MASK] to this one.
+    empty = vectors.clone()
+    empty[0, 1:-1] = model.embedding.weight[model.tokenizer.token_to_id("[MASK]")].detach()
+    steps = [slope_at(empty + (k + 0.5) / STEPS * (vectors - empty)) for k in range(STEPS)]
     with torch.no_grad():
         whole = near(ids)
-        weights = tour.weights_of(model, ids)
+        weights, passed = passed_on(model, ids)
         flow = torch.eye(n)
         for layer in weights.mean(1):
             flow = (layer + torch.eye(n)) / 2 @ flow
@@ -275,9 +342,11 @@ def reasons(model, text: str, word: Tensor) -> dict[str, Tensor]:
         "replaced by [MASK]": torch.stack(masked),
         "nobody may look at it": torch.stack(unseen),
         "gradient · vector": (slope * vectors).sum(-1)[0, 1:-1].detach(),
+        "gradients, integrated": (sum(steps) / STEPS * (vectors - empty)).sum(-1)[0, 1:-1],
         "size of the gradient": slope.norm(dim=-1)[0, 1:-1],
         "weight, all layers": weights.mean((0, 1, 2))[1:-1],
         "weight, last layer": weights[-1].mean((0, 1))[1:-1],
+        "weight · value, last layer": passed[-1].mean((0, 1))[1:-1],
         "weight, rolled out": flow.mean(0)[1:-1],
         "how rare the piece is": ids[0, 1:-1].double(),
         "drawn at random": torch.rand(n - 2, generator=torch.Generator().manual_seed(int(ids.sum()))),
@@ -313,27 +382,33 @@ def measure_explanation(_: Path) -> dict:
 
 @torch.no_grad()
 def forbidden(model) -> dict:
-    """Say how far a text's vector moves if nobody may look at one token, beside how much it is looked at."""
-    rows: dict[str, list[tuple[float, float]]] = {"[CLS]": [], "[SEP]": [], "a word": []}
+    """Say how far a text's vector moves if nobody may look at one token, beside how much it is looked at.
+
+    And, to tell two causes apart, if all may look at it, but what it passes on is zero in every layer: its
+    weight then stays where it is.
+    """
+    rows: dict[str, list[tuple[float, float, float]]] = {"[CLS]": [], "[SEP]": [], "a word": []}
+    values = [layer.attention.v_proj for layer in model.stack.layers]
     for text in definitions.DEFINITIONS:
         ids = model.tokens(text)[0]
         n = ids.shape[1]
         real = torch.ones_like(ids, dtype=torch.bool)
         whole = sentence_vector(model(ids), real)[0]
         looked = tour.weights_of(model, ids).mean((0, 1, 2))
-        moved = []
+        moved, silent = [], []
         for i in range(n):
             seen = real.clone()
             seen[0, i] = False
             moved.append(1 - (sentence_vector(model(ids, key_mask=seen), real)[0] @ whole).item())
-        rows["[CLS]"].append((looked[0].item(), moved[0]))
-        rows["[SEP]"].append((looked[-1].item(), moved[-1]))
-        inner = looked[1:-1]
-        rows["a word"].append((inner.mean().item(), sum(moved[1:-1]) / (n - 2)))
+            with hooked(values, lambda _, __, out, i=i: out.index_fill(1, torch.tensor([i]), 0.0)):
+                silent.append(1 - (sentence_vector(model(ids), real)[0] @ whole).item())
+        for name, part in (("[CLS]", slice(1)), ("[SEP]", slice(n - 1, n)), ("a word", slice(1, n - 1))):
+            each = (looked[part].tolist(), moved[part], silent[part])
+            rows[name].append(tuple(sum(x) / len(x) for x in each))
     out = {}
-    for name, pairs in rows.items():
-        looked, moved = torch.tensor(pairs).T
-        out[name] = {"weight": spread(looked), "moved": spread(moved)}
+    for name, triples in rows.items():
+        looked, moved, silent = torch.tensor(triples).T
+        out[name] = {"weight": spread(looked), "moved": spread(moved), "moved, values zero": spread(silent)}
     return out
 
 
@@ -361,22 +436,30 @@ def measure_induction(folder: Path) -> dict:
     prose = [model.tokens(text) for text in of_treebank(folder, (0, 32))]
     mean = means(model, [(ids, None) for ids in (again[:8], other[:8], *prose[:20])])
 
-    def losses(fill: dict) -> dict:
+    def losses(fill: dict) -> dict[str, Tensor]:
         with replaced(model, fill):
             guess = model(texts)[:, :-1].log_softmax(-1)
             each = -guess.gather(-1, texts[:, 1:, None])[..., 0]
             real = []
             for ids in prose[20:]:
                 real.append(-model(ids)[0, :-1].log_softmax(-1).gather(-1, ids[0, 1:, None]).mean())
-        return {
-            "first round": spread(each[:, : PERIOD - 1].mean(1)),
-            "second round": spread(each[:, PERIOD:].mean(1)),
-            "prose": spread(torch.stack(real)),
-        }
+        rounds = {"first round": each[:, : PERIOD - 1].mean(1), "second round": each[:, PERIOD:].mean(1)}
+        return rounds | {"prose": torch.stack(real)}
 
     def scores() -> Tensor:
         rows = [tour.after_last_time(tour.weights_of(model, row[None]), PERIOD) for row in texts]
         return torch.stack(rows).mean(0)
+
+    def reads_without(kind: str, at: tuple[int, int]) -> Tensor:
+        """Score with a head missing from what the layers above make their queries, or keys, or values of."""
+        above = [layer.attention for layer in layers_of(model)[at[0] + 1 :]]
+        keep: list[Tensor] = []
+        said = [getattr(part, f"{kind}_proj") for part in above]
+        with replaced(model, {at: mean[at]}), hooked(said, lambda _, x: keep.append(x[0]), before=True):
+            scores()
+        stored = iter(keep)  # text by text, layer by layer: as they will be asked for again
+        with hooked(said, lambda _, x: (next(stored),), before=True):
+            return scores()
 
     groups = {"none": [], "the eight": heads, "the word before: " + tour.names(behind[:1]): behind[:1]}
     groups |= {"the word before: " + tour.names([at]): [at] for at in behind[1:]}
@@ -391,12 +474,17 @@ def measure_induction(folder: Path) -> dict:
         layer = behind[0][0]
         rest = [(layer, h) for h in range(9) if (layer, h) not in (*heads, *behind)]
         groups[f"one other, beside {tour.names(behind[:1])} ({at + 1})"] = [rest[at]]
-    removed = {}
+    removed: dict[str, dict] = {}
+    complete = losses({})
     for title, places in groups.items():
         removed[title] = {"heads": [list(at) for at in places]}
         for how in ("zero", "mean"):
-            removed[title][how] = losses({at: 0.0 if how == "zero" else mean[at] for at in places})
+            lost = losses({at: 0.0 if how == "zero" else mean[at] for at in places})
+            removed[title][how] = {name: spread(value) for name, value in lost.items()}
+            # Text by text: how hard a text is does not count.
+            removed[title][f"added by {how}"] = {name: spread(lost[name] - complete[name]) for name in lost}
     whole = scores()
+    read = {name: reads_without(name[0], behind[0]) for name in ("keys", "queries", "values")}
     without = {}
     for at in behind:
         with replaced(model, {at: mean[at]}):
@@ -412,6 +500,9 @@ def measure_induction(folder: Path) -> dict:
                 "score": spread(score[8:][:, *at]),
                 "control": spread(control[8:][:, *at]),
                 "without": {name: row[k] for name, row in without.items()},
+                f"{tour.names(behind[:1])} missing from": {
+                    name: round(value[at].item(), 3) for name, value in read.items()
+                },
                 "whole": round(whole[at].item(), 3),
             }
             for k, at in enumerate(heads)
@@ -424,26 +515,48 @@ def measure_induction(folder: Path) -> dict:
 
 @torch.no_grad()
 def measure_zero(_: Path) -> dict:
-    """Remove each head of two early layers of the decoder, by zero and by its mean: do both say the same?"""
+    """Remove early heads of the decoder, by zero and by the mean, at all places or at some: which place counts?"""
     model = load_smollm2()
     again, other = rounds(16, seed=0)
     mean = means(model, [(again[:8], None), (other[:8], None)])
-    texts = again[8:12]
 
-    def loss() -> Tensor:
-        guess = model(texts)[:, PERIOD:-1].log_softmax(-1)
+    def loss(texts: Tensor, layer: int, head: int, value: Tensor | float, where: slice) -> Tensor:
+        def change(at: int, x: Tensor) -> Tensor | None:
+            if at != layer:
+                return None
+            x = x.clone()
+            x[:, where, head] = value
+            return x
+
+        with each_head(model, change):
+            guess = model(texts)[:, PERIOD:-1].log_softmax(-1)
         return -guess.gather(-1, texts[:, PERIOD + 1 :, None])[..., 0].mean(1)
 
-    whole = loss()
+    nowhere, everywhere = slice(0), slice(None)
+    # The five that zeros hurt most on four texts; all that follows is measured on sixteen others.
+    seek, texts = again[:4], torch.cat((again[8:], rounds(8, seed=1)[0]))
+    places = [(layer, head) for layer in (1, 2) for head in range(9)]
+    hurt = [loss(seek, *at, 0.0, everywhere).mean().item() for at in places]
+    worst = sorted(places, key=lambda at: -hurt[places.index(at)])[:5]
+    whole = loss(texts, 1, 0, 0.0, nowhere)
     lost: dict[str, dict] = {}
-    for layer in (1, 2):
-        for head in range(9):
-            row = {}
-            for how in ("zero", "mean"):
-                with replaced(model, {(layer, head): 0.0 if how == "zero" else mean[layer, head]}):
-                    row[how] = spread(loss() - whole)
-            lost[tour.names([(layer, head)])] = row
-    return {"model": "SmolLM2-135M-Instruct", "texts": len(texts), "loss": spread(whole), "lost": lost}
+    for at in worst:
+        row = lost[tour.names([at])] = {}
+        for how, value in (("zero", 0.0), ("mean", mean[at])):
+            for name, where in (
+                ("", everywhere),
+                (", first place", slice(1)),
+                (", other places", slice(1, None)),
+            ):
+                row[how + name] = spread(loss(texts, *at, value, where) - whole)
+    weights = torch.stack([tour.weights_of(model, row[None])[:, :, 1:, 0].mean((1, 2)) for row in other[:8]])
+    return {
+        "model": "SmolLM2-135M-Instruct",
+        "texts": len(texts),
+        "loss": spread(whole),
+        "lost": lost,
+        "weight on the first place, by layer": [round(x, 3) for x in weights.mean(0).tolist()],
+    }
 
 
 def measure_speed(_: Path) -> dict:
