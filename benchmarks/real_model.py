@@ -515,7 +515,7 @@ def measure_induction(folder: Path) -> dict:
 
 @torch.no_grad()
 def measure_zero(_: Path) -> dict:
-    """Remove early heads of the decoder, by zero and by the mean, at all places or at some: which place counts?"""
+    """Remove early heads of the decoder, by zero and by the mean, at all places or at some of them."""
     model = load_smollm2()
     again, other = rounds(16, seed=0)
     mean = means(model, [(again[:8], None), (other[:8], None)])
