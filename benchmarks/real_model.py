@@ -305,44 +305,40 @@ def reasons(model, text: str, word: Tensor) -> dict[str, Tensor]:
 
     def near(ids: Tensor, key_mask: Tensor | None = None) -> Tensor:
         real = torch.ones_like(ids, dtype=torch.bool)
-        return sentence_vector(model(ids, key_mask=key_mask), real)[0] @ word
+        return sentence_vector(model(ids, key_mask=key_mask), real) @ word
 
     ids = model.tokens(text)[0]
     n = ids.shape[1]
-    inner = range(1, n - 1)
     vectors = model.embedding(ids).detach()
 
     def slope_at(x: Tensor) -> Tensor:
         x = x.detach().requires_grad_()
-        near_it = sentence_vector(model.read(x), torch.ones_like(ids, dtype=torch.bool))[0] @ word
-        return torch.autograd.grad(near_it, x)[0]
+        near_it = sentence_vector(model.read(x), torch.ones(x.shape[:2], dtype=torch.bool)) @ word
+        return torch.autograd.grad(near_it.sum(), x)[0]
 
     slope = slope_at(vectors)
     # The slopes on the straight way from a text of nothing but [MASK] to this one.
     empty = vectors.clone()
     empty[0, 1:-1] = model.embedding.weight[model.tokenizer.token_to_id("[MASK]")].detach()
-    steps = [slope_at(empty + (k + 0.5) / STEPS * (vectors - empty)) for k in range(STEPS)]
+    along = (torch.arange(STEPS)[:, None, None] + 0.5) / STEPS
+    steps = slope_at(empty + along * (vectors - empty))
     with torch.no_grad():
         whole = near(ids)
         weights, passed = passed_on(model, ids)
         flow = torch.eye(n)
         for layer in weights.mean(1):
             flow = (layer + torch.eye(n)) / 2 @ flow
-        masked, unseen = [], []
-        for i in inner:
-            other = ids.clone()
-            other[0, i] = model.tokenizer.token_to_id("[MASK]")
-            masked.append(whole - near(other))
-            seen = torch.ones_like(ids, dtype=torch.bool)
-            seen[0, i] = False
-            unseen.append(whole - near(ids, seen))
-        left_out = [whole - near(torch.cat((ids[:, :i], ids[:, i + 1 :]), 1)) for i in inner]
+        here = torch.eye(n, dtype=torch.bool)[1:-1]  # (pieces, n): a text for each piece
+        copies = ids.expand(n - 2, n)
+        masked = whole - near(copies.masked_fill(here, model.tokenizer.token_to_id("[MASK]")))
+        unseen = whole - near(copies, ~here)
+        left_out = whole - near(copies[~here].view(n - 2, n - 1))
     return {
-        "left out": torch.stack(left_out),
-        "replaced by [MASK]": torch.stack(masked),
-        "nobody may look at it": torch.stack(unseen),
+        "left out": left_out,
+        "replaced by [MASK]": masked,
+        "nobody may look at it": unseen,
         "gradient · vector": (slope * vectors).sum(-1)[0, 1:-1].detach(),
-        "gradients, integrated": (sum(steps) / STEPS * (vectors - empty)).sum(-1)[0, 1:-1],
+        "gradients, integrated": (steps.mean(0) * (vectors - empty)).sum(-1)[0, 1:-1],
         "size of the gradient": slope.norm(dim=-1)[0, 1:-1],
         "weight, all layers": weights.mean((0, 1, 2))[1:-1],
         "weight, last layer": weights[-1].mean((0, 1))[1:-1],
@@ -395,13 +391,11 @@ def forbidden(model) -> dict:
         real = torch.ones_like(ids, dtype=torch.bool)
         whole = sentence_vector(model(ids), real)[0]
         looked = tour.weights_of(model, ids).mean((0, 1, 2))
-        moved, silent = [], []
-        for i in range(n):
-            seen = real.clone()
-            seen[0, i] = False
-            moved.append(1 - (sentence_vector(model(ids, key_mask=seen), real)[0] @ whole).item())
-            with hooked(values, lambda _, __, out, i=i: out.index_fill(1, torch.tensor([i]), 0.0)):
-                silent.append(1 - (sentence_vector(model(ids), real)[0] @ whole).item())
+        here = torch.eye(n, dtype=torch.bool)  # a text for each token
+        copies, all_real = ids.expand(n, n), real.expand(n, n)
+        moved = (1 - sentence_vector(model(copies, key_mask=~here), all_real) @ whole).tolist()
+        with hooked(values, lambda _, __, out, at=here[..., None]: out.masked_fill(at, 0.0)):
+            silent = (1 - sentence_vector(model(copies), all_real) @ whole).tolist()
         for name, part in (("[CLS]", slice(1)), ("[SEP]", slice(n - 1, n)), ("a word", slice(1, n - 1))):
             each = (looked[part].tolist(), moved[part], silent[part])
             rows[name].append(tuple(sum(x) / len(x) for x in each))
@@ -478,11 +472,10 @@ def measure_induction(folder: Path) -> dict:
     complete = losses({})
     for title, places in groups.items():
         removed[title] = {"heads": [list(at) for at in places]}
-        for how in ("zero", "mean"):
-            lost = losses({at: 0.0 if how == "zero" else mean[at] for at in places})
-            removed[title][how] = {name: spread(value) for name, value in lost.items()}
-            # Text by text: how hard a text is does not count.
-            removed[title][f"added by {how}"] = {name: spread(lost[name] - complete[name]) for name in lost}
+        lost = losses({at: mean[at] for at in places})
+        removed[title]["mean"] = {name: spread(value) for name, value in lost.items()}
+        # Text by text: how hard a text is does not count.
+        removed[title]["added by mean"] = {name: spread(lost[name] - complete[name]) for name in lost}
     whole = scores()
     read = {name: reads_without(name[0], behind[0]) for name in ("keys", "queries", "values")}
     without = {}
@@ -542,13 +535,13 @@ def measure_zero(_: Path) -> dict:
     lost: dict[str, dict] = {}
     for at in worst:
         row = lost[tour.names([at])] = {}
-        for how, value in (("zero", 0.0), ("mean", mean[at])):
-            for name, where in (
-                ("", everywhere),
-                (", first place", slice(1)),
-                (", other places", slice(1, None)),
-            ):
-                row[how + name] = spread(loss(texts, *at, value, where) - whole)
+        for name, value, where in (
+            ("zero", 0.0, everywhere),
+            ("mean", mean[at], everywhere),
+            ("mean, first place", mean[at], slice(1)),
+            ("mean, other places", mean[at], slice(1, None)),
+        ):
+            row[name] = spread(loss(texts, *at, value, where) - whole)
     weights = torch.stack([tour.weights_of(model, row[None])[:, :, 1:, 0].mean((1, 2)) for row in other[:8]])
     return {
         "model": "SmolLM2-135M-Instruct",
