@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab import results
@@ -258,8 +257,7 @@ def measure_ablation(folder: Path) -> dict:
             rows.append(row)
     together = {}
     every = [(layer, head) for layer in range(6) for head in range(12)]
-    groups = {f"layer {at + 1}": [p for p in every if p[0] == at] for at in range(6)}
-    groups |= {"layers 1 to 5": [p for p in every if p[0] < 5], "all": every}
+    groups = {"all": every} | {f"layer {at + 1}": [p for p in every if p[0] == at] for at in range(6)}
     for title, places in groups.items():
         together[title] = {}
         for name in lost:
@@ -267,20 +265,11 @@ def measure_ablation(folder: Path) -> dict:
             with replaced(model, fill):
                 together[title][name] = spread(definition_losses(model) - whole)
     right = (model.embed(definitions.DEFINITIONS) @ model.embed(definitions.WORDS).mT).argmax(-1)
-    # No model at all: the mean of the word vectors that it begins with.
-    bags = [
-        F.normalize(
-            torch.stack([model.embedding(model.tokens(text)[0][0, 1:-1]).mean(0) for text in side]), dim=-1
-        )
-        for side in (definitions.WORDS, definitions.DEFINITIONS)
-    ]
-    bag = (bags[1] @ bags[0].mT).argmax(-1)
     return {
         "model": "all-MiniLM-L6-v2",
         "items": len(whole),
         "loss": spread(whole),
         "right": int((right == torch.arange(len(whole))).sum()),
-        "right, by a bag of word vectors": int((bag == torch.arange(len(whole))).sum()),
         "chance": round(math.log(len(whole)), 4),
         "lost": lost,
         "together": together,
