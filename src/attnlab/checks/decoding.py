@@ -237,7 +237,7 @@ exercise(
 
 
 def _verify(
-    drafted: Tensor, q: Tensor, p: Tensor, u: Tensor, *,
+    drafted: Tensor, p_draft: Tensor, p: Tensor, u: Tensor, *,
     keeps: Callable[[float, float, float], bool] = lambda u, p, q: u * q < p,
     left: Callable[[Tensor, Tensor], Tensor] = lambda p, q: _normed((p - q).clamp(min=0)),
     last: int = 0, ahead: int = 0,
@@ -245,17 +245,17 @@ def _verify(
     """How many words are kept, and of what the next is drawn; the options are what can go wrong."""
     n = len(drafted)
     for i, word in enumerate(drafted.tolist()):
-        if not keeps(u[i].item(), p[i, word].item(), q[i, word].item()):
-            return i, left(p[i + ahead], q[i])
+        if not keeps(u[i].item(), p[i, word].item(), p_draft[i, word].item()):
+            return i, left(p[i + ahead], p_draft[i])
     return n, p[max(n - last, 0)]
 
 
-def _counted(drafted, q, p, u):
+def _counted(drafted, p_draft, p, u):
     """Go on behind a word that was refused."""
     at = torch.arange(len(drafted))
-    keep = u * q[at, drafted] < p[at, drafted]
+    keep = u * p_draft[at, drafted] < p[at, drafted]
     kept, n = int(keep.sum()), len(drafted)
-    return (n, p[n]) if kept == n else (kept, _normed((p[kept] - q[kept]).clamp(min=0)))
+    return (n, p[n]) if kept == n else (kept, _normed((p[kept] - p_draft[kept]).clamp(min=0)))
 
 
 def _draft(n: int, words: int, seed: int) -> dict[str, Tensor]:
@@ -263,7 +263,7 @@ def _draft(n: int, words: int, seed: int) -> dict[str, Tensor]:
     base = torch.randn(n + 1, words, generator=generator)
     q = (base + 0.6 * torch.randn(n + 1, words, generator=generator)).softmax(-1)[:n]
     drafted = torch.multinomial(q, 1, generator=generator)[:, 0] if n else torch.zeros(0, dtype=torch.long)
-    return {"drafted": drafted, "q": q, "p": base.softmax(-1), "u": torch.rand(n, generator=generator)}
+    return {"drafted": drafted, "p_draft": q, "p": base.softmax(-1), "u": torch.rand(n, generator=generator)}
 
 
 _Q = torch.tensor([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]])
@@ -272,38 +272,38 @@ _P = torch.tensor([[0.25, 0.5, 0.25], [0.5, 0.0, 0.5], [0.125, 0.125, 0.75]])
 exercise(
     "decoding-verify",
     "verify",
-    reference=lambda drafted, q, p, u: _verify(drafted, q, p, u),
+    reference=lambda drafted, p_draft, p, u: _verify(drafted, p_draft, p, u),
     cases=[
         *(case(f"a draft of {n} words out of {words}", **_draft(n, words, seed)) for seed, (n, words) in enumerate(
             [(4, 6), (2, 5), (6, 9), (3, 4), (5, 7), (7, 11), (1, 3), (8, 5), (4, 12), (6, 3), (9, 8), (3, 10)])),
         case("no draft at all", "One word is drawn, as without a draft.", **_draft(0, 4, 1)),
-        case("a draft that is kept whole", "The next word is drawn from the last row of p.", drafted=torch.tensor([1, 0]), q=_Q, p=_P, u=torch.tensor([0.9, 0.9])),
-        case("a word that the model never says, and u = 0", "p is 0 there: it must be refused.", drafted=torch.tensor([2, 1]), q=_Q, p=_P, u=torch.zeros(2)),
-        case("a first word that is refused", "p/q is 1/2, and u is larger.", drafted=torch.tensor([0, 2]), q=_Q, p=_P, u=torch.tensor([0.75, 0.0])),
-        case("a draft of the model itself", "p/q is 1 everywhere.", drafted=torch.tensor([0, 2]), q=_P[:2], p=_P, u=torch.tensor([0.99, 0.99])),
+        case("a draft that is kept whole", "The next word is drawn from the last row of p.", drafted=torch.tensor([1, 0]), p_draft=_Q, p=_P, u=torch.tensor([0.9, 0.9])),
+        case("a word that the model never says, and u = 0", "p is 0 there: it must be refused.", drafted=torch.tensor([2, 1]), p_draft=_Q, p=_P, u=torch.zeros(2)),
+        case("a first word that is refused", "p is half of p_draft, and u is larger.", drafted=torch.tensor([0, 2]), p_draft=_Q, p=_P, u=torch.tensor([0.75, 0.0])),
+        case("a draft of the model itself", "Both probabilities are equal everywhere.", drafted=torch.tensor([0, 2]), p_draft=_P[:2], p=_P, u=torch.tensor([0.99, 0.99])),
     ],
     promises=[precisions("float64")],
     mistakes=[
-        mistake("A word is kept only if the model likes it at least as well as the draft. Keep it with probability p/q otherwise.",
+        mistake("A word is kept only if the model likes it at least as well as the draft. Keep it with probability p/p_draft otherwise.",
                 lambda *a: _verify(*a, keeps=lambda u, p, q: p >= q)),
-        mistake("A word is kept only if the model likes it better than the draft. Keep it with probability p/q otherwise.",
+        mistake("A word is kept only if the model likes it better than the draft. Keep it with probability p/p_draft otherwise.",
                 lambda *a: _verify(*a, keeps=lambda u, p, q: p > q)),
-        mistake("It is kept with probability p. Divide by what the draft gave it: p/q.", lambda *a: _verify(*a, keeps=lambda u, p, q: u < p)),
-        mistake("The ratio is upside down: keep a word with probability p/q.", lambda *a: _verify(*a, keeps=lambda u, p, q: u * p < q)),
-        mistake("A word is kept where it should be refused, and refused where it should be kept: keep it if u < p/q.",
+        mistake("It is kept with probability p. Divide by what the draft gave it: p/p_draft.", lambda *a: _verify(*a, keeps=lambda u, p, q: u < p)),
+        mistake("The ratio is upside down: keep a word with probability p/p_draft.", lambda *a: _verify(*a, keeps=lambda u, p, q: u * p < q)),
+        mistake("A word is kept where it should be refused, and refused where it should be kept: keep it if u < p/p_draft.",
                 lambda *a: _verify(*a, keeps=lambda u, p, q: u * q >= p)),
-        mistake("After a refusal the next word is drawn from p. What the draft already covers must come off: max(0, p − q).",
+        mistake("After a refusal the next word is drawn from p. What the draft already covers must come off: max(0, p − p_draft).",
                 lambda *a: _verify(*a, left=lambda p, q: p)),
-        mistake("max(0, p − q) does not sum to 1. Divide by its sum.", lambda *a: _verify(*a, left=lambda p, q: (p - q).clamp(min=0))),
-        mistake("That is |p − q|. Words of which the draft had too many get nothing: max(0, p − q).",
+        mistake("max(0, p − p_draft) does not sum to 1. Divide by its sum.", lambda *a: _verify(*a, left=lambda p, q: (p - q).clamp(min=0))),
+        mistake("That is |p − p_draft|. Words of which the draft had too many get nothing: max(0, p − p_draft).",
                 lambda *a: _verify(*a, left=lambda p, q: _normed((p - q).abs()))),
-        mistake("That is max(0, q − p): it draws what the draft had too many of.", lambda *a: _verify(*a, left=lambda p, q: _normed((q - p).clamp(min=0)))),
-        mistake("After a refusal the next word is drawn from the draft's q.", lambda *a: _verify(*a, left=lambda p, q: q)),
+        mistake("That is max(0, p_draft − p): it draws what the draft had too many of.", lambda *a: _verify(*a, left=lambda p, q: _normed((q - p).clamp(min=0)))),
+        mistake("After a refusal the next word is drawn from p_draft.", lambda *a: _verify(*a, left=lambda p, q: q)),
         mistake("After a refusal everything behind it is dropped, kept or not. Stop at the first.", _counted),
         mistake("The refused word's own place is drawn anew: p of that place, not of the next.", lambda *a: _verify(*a, ahead=1)),
         mistake("The draft was kept whole, so the next word is drawn from p's last row, not from the one before.", lambda *a: _verify(*a, last=1)),
         mistake("The word that is refused is counted as kept.",
                 lambda drafted, *a: (lambda kept, rest: (kept + (kept < len(drafted)), rest))(*_verify(drafted, *a))),
     ],
-    praise="Kept with probability p/q up to the first refusal; then what the draft gave too little to, or the last row.",
+    praise="Kept with probability p/p_draft up to the first refusal; then what the draft gave too little to, or the last row.",
 )  # fmt: skip
