@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -258,12 +259,19 @@ def _counted(drafted, p_draft, p, u):
     return (n, p[n]) if kept == n else (kept, _normed((p[kept] - p_draft[kept]).clamp(min=0)))
 
 
+def _whole(scores: Tensor) -> Tensor:
+    """Probabilities in steps of 1/4096: they sum to exactly 1 in every precision."""
+    p = (scores.softmax(-1) * 4096).round().clamp(min=1)
+    best = p.argmax(-1, keepdim=True)
+    return p.scatter_add(-1, best, 4096 - p.sum(-1, keepdim=True)) / 4096
+
+
 def _draft(n: int, words: int, seed: int) -> dict[str, Tensor]:
     generator = torch.Generator().manual_seed(seed)
     base = torch.randn(n + 1, words, generator=generator)
-    q = (base + 0.6 * torch.randn(n + 1, words, generator=generator)).softmax(-1)[:n]
+    q = _whole(base + 0.6 * torch.randn(n + 1, words, generator=generator))[:n]
     drafted = torch.multinomial(q, 1, generator=generator)[:, 0] if n else torch.zeros(0, dtype=torch.long)
-    return {"drafted": drafted, "p_draft": q, "p": base.softmax(-1), "u": torch.rand(n, generator=generator)}
+    return {"drafted": drafted, "p_draft": q, "p": _whole(base), "u": torch.rand(n, generator=generator)}
 
 
 _Q = torch.tensor([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]])
@@ -273,7 +281,7 @@ exercise(
     "decoding-verify",
     "verify",
     reference=lambda drafted, p_draft, p, u: _verify(drafted, p_draft, p, u),
-    cases=[
+    cases=[replace(one, exact=True) for one in (
         *(case(f"a draft of {n} words out of {words}", **_draft(n, words, seed)) for seed, (n, words) in enumerate(
             [(4, 6), (2, 5), (6, 9), (3, 4), (5, 7), (7, 11), (1, 3), (8, 5), (4, 12), (6, 3), (9, 8), (3, 10)])),
         case("no draft at all", "One word is drawn, as without a draft.", **_draft(0, 4, 1)),
@@ -281,7 +289,7 @@ exercise(
         case("a word that the model never says, and u = 0", "p is 0 there: it must be refused.", drafted=torch.tensor([2, 1]), p_draft=_Q, p=_P, u=torch.zeros(2)),
         case("a first word that is refused", "p is half of p_draft, and u is larger.", drafted=torch.tensor([0, 2]), p_draft=_Q, p=_P, u=torch.tensor([0.75, 0.0])),
         case("a draft of the model itself", "Both probabilities are equal everywhere.", drafted=torch.tensor([0, 2]), p_draft=_P[:2], p=_P, u=torch.tensor([0.99, 0.99])),
-    ],
+    )],
     promises=[precisions("float64")],
     mistakes=[
         mistake("A word is kept only if the model likes it at least as well as the draft. Keep it with probability p/p_draft otherwise.",
