@@ -44,7 +44,7 @@ class Shape:
 
     @property
     def read_each_step(self) -> int:
-        """Numbers of the model that a step reads: all but the input table, of which it needs a row a text."""
+        """Numbers that a step reads, which are all but the input table, of which it needs a row a text."""
         attention = 2 * self.d_model * self.d_head * (self.n_heads + self.n_kv_heads)
         layer = attention + 3 * self.d_model * self.d_ff + 2 * self.d_model
         return self.n_layers * layer + self.d_model + self.n_words * self.d_model
@@ -89,5 +89,5 @@ PUBLISHED = {
     "Llama 2 70B": Shape(32000, 8192, 80, 64, 8, 128, 28672),
     "Llama 3 405B": Shape(128256, 16384, 126, 128, 8, 128, 53248),
 }
-"""Published shapes. Sources: Ben Allal et al. 2025; Jiang et al. 2023, table 1; Touvron et al. 2023;
-Grattafiori et al. 2024, table 3; and the configurations that were published with the weights."""
+"""Shapes from Ben Allal et al. 2025; Jiang et al. 2023, table 1; Touvron et al. 2023; Grattafiori et al. 2024,
+table 3; and the configurations that were published with the weights."""
