@@ -89,5 +89,5 @@ PUBLISHED = {
     "Llama 2 70B": Shape(32000, 8192, 80, 64, 8, 128, 28672),
     "Llama 3 405B": Shape(128256, 16384, 126, 128, 8, 128, 53248),
 }
-"""Shapes from Ben Allal et al. 2025; Jiang et al. 2023, table 1; Touvron et al. 2023; Grattafiori et al. 2024,
-table 3; and the configurations that were published with the weights."""
+"""Shapes from Ben Allal et al. 2025; Jiang et al. 2023, table 1; Touvron et al. 2023; Grattafiori et al. 2024
+(table 3); and the configurations that were published with the weights."""
