@@ -1,6 +1,6 @@
 """Measure the two real models: what heads do, what is lost without them, and what explains an answer.
 
-    python benchmarks/real_model.py --data FOLDER [tour] [ablation] [explanation] [induction] [zero] [speed]
+    python benchmarks/real_model.py --data FOLDER [tour] [ablation] [explanation] [induction] [paths] [zero] [speed]
 
 Writes results/real-model-PART.json for each part named, all unless given. FOLDER holds the treebank, whose
 dev set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights
@@ -419,30 +419,22 @@ def measure_induction(folder: Path) -> dict:
     prose = [model.tokens(text) for text in of_treebank(folder, (0, 32))]
     mean = means(model, [(ids, None) for ids in (again[:8], other[:8], *prose[:20])])
 
-    def losses(fill: dict) -> dict[str, Tensor]:
+    def losses(fill: dict) -> dict:
         with replaced(model, fill):
             guess = model(texts)[:, :-1].log_softmax(-1)
             each = -guess.gather(-1, texts[:, 1:, None])[..., 0]
             real = []
             for ids in prose[20:]:
                 real.append(-model(ids)[0, :-1].log_softmax(-1).gather(-1, ids[0, 1:, None]).mean())
-        rounds = {"first round": each[:, : PERIOD - 1].mean(1), "second round": each[:, PERIOD:].mean(1)}
-        return rounds | {"prose": torch.stack(real)}
+        return {
+            "first round": spread(each[:, : PERIOD - 1].mean(1)),
+            "second round": spread(each[:, PERIOD:].mean(1)),
+            "prose": spread(torch.stack(real)),
+        }
 
     def scores() -> Tensor:
         rows = [tour.after_last_time(tour.weights_of(model, row[None]), PERIOD) for row in texts]
         return torch.stack(rows).mean(0)
-
-    def reads_without(kind: str, at: tuple[int, int]) -> Tensor:
-        """Score with a head missing from what the layers above make their queries, or keys, or values of."""
-        above = [layer.attention for layer in layers_of(model)[at[0] + 1 :]]
-        keep: list[Tensor] = []
-        said = [getattr(part, f"{kind}_proj") for part in above]
-        with replaced(model, {at: mean[at]}), hooked(said, lambda _, x: keep.append(x[0]), before=True):
-            scores()
-        stored = iter(keep)  # text by text, layer by layer: as they will be asked for again
-        with hooked(said, lambda _, x: (next(stored),), before=True):
-            return scores()
 
     groups = {"none": [], "the eight": heads, "the word before: " + tour.names(behind[:1]): behind[:1]}
     groups |= {"the word before: " + tour.names([at]): [at] for at in behind[1:]}
@@ -457,16 +449,12 @@ def measure_induction(folder: Path) -> dict:
         layer = behind[0][0]
         rest = [(layer, h) for h in range(9) if (layer, h) not in (*heads, *behind)]
         groups[f"one other, beside {tour.names(behind[:1])} ({at + 1})"] = [rest[at]]
-    removed: dict[str, dict] = {}
-    complete = losses({})
+    removed = {}
     for title, places in groups.items():
         removed[title] = {"heads": [list(at) for at in places]}
-        lost = losses({at: mean[at] for at in places})
-        removed[title]["mean"] = {name: spread(value) for name, value in lost.items()}
-        # Text by text: how hard a text is does not count.
-        removed[title]["added by mean"] = {name: spread(lost[name] - complete[name]) for name in lost}
+        for how in ("zero", "mean"):
+            removed[title][how] = losses({at: 0.0 if how == "zero" else mean[at] for at in places})
     whole = scores()
-    read = {name: reads_without(name[0], behind[0]) for name in ("keys", "queries", "values")}
     without = {}
     for at in behind:
         with replaced(model, {at: mean[at]}):
@@ -482,9 +470,6 @@ def measure_induction(folder: Path) -> dict:
                 "score": spread(score[8:][:, *at]),
                 "control": spread(control[8:][:, *at]),
                 "without": {name: row[k] for name, row in without.items()},
-                f"{tour.names(behind[:1])} missing from": {
-                    name: round(value[at].item(), 3) for name, value in read.items()
-                },
                 "whole": round(whole[at].item(), 3),
             }
             for k, at in enumerate(heads)
@@ -492,6 +477,41 @@ def measure_induction(folder: Path) -> dict:
         "average": round(score[8:].mean().item(), 4),
         "behind": [{"head": list(at), "score": spread(back[8:][:, *at])} for at in behind],
         "removed": removed,
+    }
+
+
+@torch.no_grad()
+def measure_paths(_: Path) -> dict:
+    """Hide the head that looks one back from the keys, the queries or the values above it, and nothing else."""
+    model = load_smollm2()
+    found = results.load("real-model-induction")
+    heads = [tuple(row["head"]) for row in found["heads"]]
+    at = tuple(found["behind"][0]["head"])
+    again, other = rounds(16, seed=0)
+    mean = means(model, [(again[:8], None), (other[:8], None)])[at]
+    above = [layer.attention for layer in layers_of(model)[at[0] + 1 :]]
+
+    def scores() -> Tensor:
+        rows = [tour.after_last_time(tour.weights_of(model, row[None]), PERIOD) for row in again[8:]]
+        return torch.stack(rows)
+
+    keep: dict[str, list[Tensor]] = {"keys": [], "queries": [], "values": []}
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(replaced(model, {at: mean}))
+        for name, said in keep.items():
+            parts = [getattr(part, f"{name[0]}_proj") for part in above]
+            stack.enter_context(hooked(parts, lambda _, x, said=said: said.append(x[0]), before=True))
+        out = {"everything": scores()}
+    for name, said in keep.items():
+        stored = iter(said)  # text by text, layer by layer: as they are asked for again
+        parts = [getattr(part, f"{name[0]}_proj") for part in above]
+        with hooked(parts, lambda _, x, stored=stored: (next(stored),), before=True):
+            out[name] = scores()
+    return {
+        "model": "SmolLM2-135M-Instruct",
+        "texts": 8,
+        "hidden": list(at),
+        "heads": [{"head": list(to)} | {name: spread(x[:, *to]) for name, x in out.items()} for to in heads],
     }
 
 
@@ -515,8 +535,8 @@ def measure_zero(_: Path) -> dict:
         return -guess.gather(-1, texts[:, PERIOD + 1 :, None])[..., 0].mean(1)
 
     nowhere, everywhere = slice(0), slice(None)
-    # The five that zeros hurt most on four texts; all that follows is measured on sixteen others.
-    seek, texts = again[:4], torch.cat((again[8:], rounds(8, seed=1)[0]))
+    # The five that zeros hurt most on two texts; all that follows is measured on eight others.
+    seek, texts = again[:2], again[8:]
     places = [(layer, head) for layer in (1, 2) for head in range(9)]
     hurt = [loss(seek, *at, 0.0, everywhere).mean().item() for at in places]
     worst = sorted(places, key=lambda at: -hurt[places.index(at)])[:5]
@@ -531,7 +551,7 @@ def measure_zero(_: Path) -> dict:
             ("mean, other places", mean[at], slice(1, None)),
         ):
             row[name] = spread(loss(texts, *at, value, where) - whole)
-    weights = torch.stack([tour.weights_of(model, row[None])[:, :, 1:, 0].mean((1, 2)) for row in other[:8]])
+    weights = torch.stack([tour.weights_of(model, row[None])[:, :, 1:, 0].mean((1, 2)) for row in other[:4]])
     return {
         "model": "SmolLM2-135M-Instruct",
         "texts": len(texts),
@@ -586,6 +606,7 @@ PARTS: dict[str, Callable[[Path], dict]] = {
     "ablation": measure_ablation,
     "explanation": measure_explanation,
     "induction": measure_induction,
+    "paths": measure_paths,
     "zero": measure_zero,
     "speed": measure_speed,
 }
