@@ -1,10 +1,11 @@
 """Measure the two real models: what heads do, what is lost without them, and what explains an answer.
 
-    python benchmarks/real_model.py --data FOLDER [tour] [ablation] [explanation] [induction] [paths] [zero] [speed]
+    python benchmarks/real_model.py --data FOLDER [PART ...]
 
-Writes results/real-model-PART.json for each part named, all unless given. FOLDER holds the treebank, whose
-dev set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights
-that the figure shows.
+The parts are tour, ablation, explanation, induction, paths, zero and speed, all unless some are named; each
+writes results/real-model-PART.json. `paths` reads what `induction` found. FOLDER holds the treebank, whose dev
+set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights that
+the figure shows.
 """
 
 from __future__ import annotations
@@ -482,7 +483,7 @@ def measure_induction(folder: Path) -> dict:
 
 @torch.no_grad()
 def measure_paths(_: Path) -> dict:
-    """Hide the head that looks one back from the keys, the queries or the values above it, and nothing else."""
+    """Hide the head that looks one back from the keys above it alone, or the queries, or the values."""
     model = load_smollm2()
     found = results.load("real-model-induction")
     heads = [tuple(row["head"]) for row in found["heads"]]
