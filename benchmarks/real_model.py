@@ -3,9 +3,9 @@
     python benchmarks/real_model.py --data FOLDER [PART ...]
 
 The parts are tour, ablation, explanation, induction, paths, zero and speed, all unless some are named; each
-writes results/real-model-PART.json. `paths` reads what `induction` found. FOLDER holds the treebank, whose dev
-set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights that
-the figure shows.
+writes results/real-model-PART.json. `paths` reads what `induction` found. FOLDER holds the treebank, whose
+dev set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights
+that the figure shows.
 """
 
 from __future__ import annotations
