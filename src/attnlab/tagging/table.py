@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,22 +61,62 @@ def joint(stored: Mapping[str, Any], names: Sequence[str] | None = None) -> tupl
         names: rows, in the order of the table; all unless given.
 
     Returns:
-        The head and the rows, for `results.show`: mean ± deviation where there are several seeds.
+        The head and the rows, for `results.show`: mean ± deviation where there are several runs. Where
+        taggers vote, a run is a group of them, and its seconds are those of all its members.
 
     Raises:
         KeyError: there is no such row.
 
-    >>> run = {"test": {"all": 95.0, "strong": 91.0, "unknown": 83.0}, "parameters": 2e6, "CPU s": 60.0}
+    >>> run = {"dev": 95.1, "test": {"all": 95.0, "strong": 91.0, "unknown": 83.0}}
+    >>> run |= {"parameters": 2e6, "CPU s": 60.0}
     >>> joint({"rows": {"small": {"seeds": [0], "runs": [run]}}})[1]
-    [['small', '95.0', '91.0', '83.0', '1', '2.00', '60']]
+    [['small', '95.10', '95.00', '91.0', '83.0', '1', '2.0', '60']]
     """
     rows = []
     for name in stored["rows"] if names is None else names:
         runs = stored["rows"][name]["runs"]
-        cells = []
-        for key in ("all", "strong", "unknown"):
-            mean, spread = spread_of([run["test"][key] for run in runs])
-            cells.append(f"{mean:.1f} ± {spread:.1f}" if len(runs) > 1 else f"{mean:.1f}")
+        columns = [([run["dev"] for run in runs], 2)]
+        for key, digits in (("all", 2), ("strong", 1), ("unknown", 1)):
+            columns.append(([run["test"][key] for run in runs], digits))
+        cells = [_mean(values, digits) for values, digits in columns]
         numbers, seconds = (spread_of([run[key] for run in runs])[0] for key in ("parameters", "CPU s"))
-        rows.append([name, *cells, str(len(runs)), f"{numbers / 1e6:.2f}", f"{seconds:.0f}"])
-    return ["test set, %", *ACCURACIES, "seeds", "million numbers", "CPU s"], rows
+        rows.append([name, *cells, str(len(runs)), f"{numbers / 1e6:.1f}", f"{seconds:.0f}"])
+    return ["%", "dev", *(f"test, {a}" for a in ACCURACIES), "runs", "million numbers", "CPU s"], rows
+
+
+def changes(stored: Mapping[str, Any], against: str = "all of it") -> tuple[list[str], list[list[str]]]:
+    """Lay out what it does to the joint tagger to leave out one thing.
+
+    Args:
+        stored: what `results.load("tagging-joint")` gives.
+        against: the row with all of it, of several seeds.
+
+    Returns:
+        The head and the rows, for `results.show`: differences on the dev set and the test set in points, and
+        beside that on the test set how many standard deviations of a single run's difference it is.
+
+    >>> runs = [{"dev": d, "test": {"all": d}, "CPU s": 60.0} for d in (94.0, 95.0, 96.0)]
+    >>> rows = {"all of it": {"runs": runs}, "without ears": {"runs": [dict(runs[0], dev=90.0)]}}
+    >>> changes({"rows": rows})[1]
+    [['without ears', '−5.00', '−1.00', '0.9', '60']]
+    """
+    whole = stored["rows"][against]["runs"]
+    dev, test = spread_of([run["dev"] for run in whole]), spread_of([run["test"]["all"] for run in whole])
+    rows = []
+    for name, row in stored["rows"].items():
+        if name.startswith(("without ", "RoPE ")):
+            runs = row["runs"]
+            on_dev, on_test = (
+                spread_of([run["dev"] for run in runs])[0] - dev[0],
+                spread_of([run["test"]["all"] for run in runs])[0] - test[0],
+            )
+            deviations = abs(on_test) / (test[1] * math.sqrt(1 / len(runs) + 1 / len(whole)))
+            seconds = spread_of([run["CPU s"] for run in runs])[0]
+            signed = [f"{value:+.2f}".replace("-", "−") for value in (on_dev, on_test)]
+            rows.append([name, *signed, f"{deviations:.1f}", f"{seconds:.0f}"])
+    return ["points", "dev", "test", "deviations", "CPU s"], rows
+
+
+def _mean(values: Sequence[float], digits: int) -> str:
+    mean, spread = spread_of(values)
+    return f"{mean:.{digits}f}" + (f" ± {spread:.{digits}f}" if len(values) > 1 else "")
