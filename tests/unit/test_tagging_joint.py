@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from attnlab import results
+from attnlab.experiments import Comparison
 from attnlab.tagging import grammar
 from attnlab.tagging.columns import COLUMNS, Annotated, Labels, load_columns
 from attnlab.tagging.joint import (
@@ -170,3 +172,17 @@ def test_without_a_treebank_it_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTNLAB_CACHE", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="load_treebank"):
         load_columns("dev")
+
+
+def test_the_stored_taggers_stand_on_top_of_the_ladder():
+    rows = results.load("tagging-joint")["rows"]
+    pairs = rows["two of them, averaged"]
+    members = [seed for pair in pairs["seeds"] for seed in pair]
+    assert len(set(members)) == len(members)  # nobody is in two pairs
+    assert set(members) <= set(rows["all of it"]["seeds"])
+    right = [run["test"]["all"] for run in pairs["runs"]]
+    assert sum(right) / len(right) > 95.7
+    taggers = Comparison.from_dict(results.load("tagging")["sweeps"]["ladder"])
+    assert max(row.extra("all words")[0] for row in taggers.rows.values()) < min(
+        run["test"]["all"] for run in rows["all of it"]["runs"]
+    )
