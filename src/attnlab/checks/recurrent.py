@@ -54,11 +54,11 @@ _FAR = dict(
 
 
 def _loud_padding() -> dict:
-    """One hidden unit is -1 for every token of the text and 1 for the padding, and counts 200."""
+    """One hidden unit is -1 for every token of the text and 1 for the padding, and counts 50."""
     h, real = _normal(6, 4, seed=8), torch.arange(6) < 4
     w_a, u_a, v = _normal(3, 5, seed=2), _normal(4, 5, seed=3), _normal(5, seed=4)
     h[:, 0] = torch.where(real, -1.0, 1.0)
-    w_a[:, 0], u_a[:, 0], v[0] = 0, torch.tensor([30.0, 0, 0, 0]), 200
+    w_a[:, 0], u_a[:, 0], v[0] = 0, torch.tensor([20.0, 0, 0, 0]), 50
     return {"s": _normal(3), "h": h, "real": real, "w_a": w_a, "u_a": u_a, "v": v}
 
 
