@@ -176,7 +176,6 @@ export default figure({
       output.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])}) rotate(${turn.toFixed(2)})`);
       output.setAttribute("data-off", String(off));
       output.replaceChildren(off ? arrow : dot);
-      outputName.textContent = off ? `output (${out.map((v) => v.toFixed(1)).join(", ")})` : "output";
       outputName.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])})`);
       keep(outputName, px(shown[0]));
       const sum = weights.reduce((a, b) => a + b, 0);
@@ -189,7 +188,8 @@ export default figure({
       );
       const where = inside(out, corners) ? "inside the convex hull of the values" : "outside the convex hull of the values";
       const most = weights.indexOf(Math.max(...weights));
-      say(`The weights sum to ${fmt(sum)}; the largest is ${fmt(weights[most])}, of ${names[most]}. The output is ${where}${off ? ", beyond the edge of the plane" : ""}.`);
+      const place = off ? `, at (${out.map(fmt).join(", ")}), beyond the edge of the plane` : "";
+      say(`The weights sum to ${fmt(sum)}; the largest is ${fmt(weights[most])}, of ${names[most]}. The output is ${where}${place}.`);
     }
 
     /** @returns {string} */
