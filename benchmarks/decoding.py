@@ -125,10 +125,14 @@ def drafts() -> None:
         for name, rule in RULES.items()
         if name in ("nothing", "temperature 0.7", "greedy")
     }
-    rows = {}
+    rows, lengths = {}, decoding.lengths_of(text())
     for n_draft in (1, 2, 3, 4, 6):
         found = [decoding.words_a_pass(model, draft, n_draft, sentences=300, seed=seed) for seed in SEEDS]
-        rows[n_draft] = {"expected": decoding.expected_words(rate["nothing"], n_draft), "measured": found}
+        rows[n_draft] = {
+            "expected": decoding.expected_words(rate["nothing"], n_draft),
+            "expected, with ends": decoding.expected_words(rate["nothing"], n_draft, lengths),
+            "measured": found,
+        }
         print(n_draft, rows[n_draft], flush=True)
     sizes = {kind: sum(p.numel() for p in rounded(kind).parameters()) for kind in ("model", "draft")}
     numbers = {"kept": rate, "parameters": sizes, "words a pass": rows}

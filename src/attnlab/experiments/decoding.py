@@ -86,20 +86,45 @@ def acceptance(model: Tensor, draft: Tensor, text: Text, **rules: float | None) 
     return total / places
 
 
-def expected_words(rate: float, n_draft: int) -> float:
+def expected_words(rate: float, n_draft: int, lengths: Mapping[int, float] | None = None) -> float:
     """Return the words that one pass of the model writes, if each draft is kept with the same chance.
 
     Args:
         rate: that chance.
         n_draft: words drafted for a pass.
+        lengths: words of a text, its end included -> how often. A pass writes nothing behind an end. Without,
+            texts have none.
 
     References:
-        Leviathan et al. 2023, equation 1.
+        Leviathan et al. 2023, equation 1, for texts without an end.
 
     >>> expected_words(0.5, 2), expected_words(1.0, 4)
     (1.75, 5.0)
+    >>> expected_words(1.0, 4, {7: 1.0})  # five words, then two
+    3.5
     """
-    return math.fsum(rate**k for k in range(n_draft + 1))
+    if lengths is None:
+        return math.fsum(rate**k for k in range(n_draft + 1))
+    passes = [0.0]  # passes[m]: so many for the last m words
+    for left in range(1, max(lengths) + 1):
+        drafted = min(n_draft, left)
+        refused = math.fsum(rate**k * (1 - rate) * passes[left - k - 1] for k in range(drafted))
+        whole = rate**drafted * passes[max(left - drafted - 1, 0)]
+        passes.append(1 + refused + whole)
+    words = math.fsum(chance * n for n, chance in lengths.items())
+    return words / math.fsum(chance * passes[n] for n, chance in lengths.items())
+
+
+def lengths_of(text: Text) -> dict[int, float]:
+    """Return how many words the sentences have, their end included, and how often.
+
+    >>> lengths_of(Text({("a", "b"): 0.75, ("b",): 0.25}))
+    {3: 0.75, 2: 0.25}
+    """
+    found: dict[int, float] = {}
+    for words, chance in text.probabilities.items():
+        found[len(words) + 1] = found.get(len(words) + 1, 0.0) + chance
+    return found
 
 
 def words_a_pass(
