@@ -188,7 +188,7 @@ export default figure({
       );
       const where = inside(out, corners) ? "inside the convex hull of the values" : "outside the convex hull of the values";
       const most = weights.indexOf(Math.max(...weights));
-      const place = off ? `, at (${out.map(fmt).join(", ")}), beyond the edge of the plane` : "";
+      const place = off ? `, at (${out.map((v) => fmt(v)).join(", ")}), beyond the edge of the plane` : "";
       say(`The weights sum to ${fmt(sum)}; the largest is ${fmt(weights[most])}, of ${names[most]}. The output is ${where}${place}.`);
     }
 
