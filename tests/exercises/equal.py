@@ -123,6 +123,15 @@ EQUAL: dict[str, dict[str, str]] = {
     "relevance-kernel": {
         "exponents = -(xs - at[:, None]).square() / (2 * width ** 2)": "a square does not know the sign",
     },
+    "relevance-temperature": {
+        "if torch.special.entr(p).sum().exp() <= heard:": "Equal happens once at most, at the end.",
+        "p = (s / math.exp(middle)).softmax(-0)": "There is one axis.",
+        "p = (s / math.exp2(middle)).softmax(-1)": "The search runs over temperatures all the same.",
+        "for _ in range(61):": "More than enough steps, either way.",
+        "for _ in range(59):": "More than enough steps, either way.",
+        "low, high = (-30.0, 33.0)": "A wider interval.",
+        "low, high = (-33.0, 30.0)": "A wider interval.",
+    },
     "relevance-sparsemax": {
         "stay = (ordered >= thresholds).sum(-1, keepdim=True)": "a score at its threshold leaves it where it is",
     },
@@ -140,9 +149,6 @@ EQUAL: dict[str, dict[str, str]] = {
     "scaling-unit-scores": {
         "s = x @ w_q @ (x @ w_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
         "d_model, d_k = w_k.shape": "Both projections have one shape.",
-    },
-    "relevance-lookup": {
-        "return (keys @ query).softmax(-1) @ values": "the scores of one query have one axis",
     },
 }
 
