@@ -31,7 +31,9 @@ WORDS = ["<start>", "<end>", *sorted({word for words, _ in grammar.sentences() f
 
 def small(n_words=7, seed=0, scheme="rotary", **options):
     torch.manual_seed(seed)
-    model = LanguageModel(n_words, 8, 2, 2, positions=scheme, std=1.0, **options).double().eval()
+    # Not tied: with one table for both, a model that has learned nothing repeats its last word for ever.
+    model = LanguageModel(n_words, 8, 2, 2, positions=scheme, tied=False, std=1.0, **options).double().eval()
+    torch.nn.init.normal_(model.out_proj.weight)
     if scheme == "relative":
         torch.nn.init.normal_(model.stack.relative.weight)
     return model
