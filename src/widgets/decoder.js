@@ -6,7 +6,7 @@
 import css from "./ui/decoder.css";
 import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
-import { drawCache, drawWords } from "./ui/decoding.js";
+import { drawCache, drawWords, sweep } from "./ui/decoding.js";
 import { figure } from "./ui/frame.js";
 import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
@@ -92,6 +92,7 @@ export default figure({
       const { text, passes, seed, step, ended } = read();
       if (ended) set({ text: "", passes: [], place: 0, seed: seed + 1 });
       else set({ text: [...text, ...step.words.map((i) => words[i])].join(" "), passes: [...passes, step.words.length], place: 0 });
+      sweep(cache);
     }
 
     function update() {

@@ -65,6 +65,7 @@ export function drawCache({ wide, names, rows, from, dropped, room, heads, share
   drawn.push(
     s("rect", { x: LABEL - 3, y: y(from) - 2.5, width: end - LABEL + 6, height: (rows.length - from) * PITCH, fill: "none", stroke: "var(--fig-output)", "stroke-width": 2.5, rx: 3 }),
     s("path", { d: `M${end + 7} ${y(0)}h4V${y(rows.length) - 4}h-4`, fill: "none", stroke: "var(--fig-query)", "stroke-width": 2 }),
+    s("rect", { x: LABEL, y: y(0) - 1, width: end - LABEL, height: rows.length * PITCH - 2, fill: "var(--fig-query)", "fill-opacity": 0, "data-sweep": "" }),
     text("read", 0, 0, { transform: `translate(${end + 16} ${(y(0) + y(rows.length) - 4) / 2}) rotate(90)`, "text-anchor": "middle", "font-size": 13, fill: "var(--fig-query)" }),
   );
   const total = KINDS.reduce((sum, [kind]) => sum + reads[kind], 0);
@@ -95,6 +96,21 @@ export function drawCache({ wide, names, rows, from, dropped, room, heads, share
     left += long;
   }
   return { drawn, high: top + 6, bytes: (2 * BYTES * layers * shared * numbers * (Math.min(dropped, rows.length))) };
+}
+
+/**
+ * Let a pass be seen to read: over all rows of the cache, and along the bar of bytes. Nothing moves for who asked for that.
+ * @param {SVGElement} cache
+ */
+export function sweep(cache) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const [narrow, wide] = ["scaleX(0)", "scaleX(1)"];
+  for (const el of cache.querySelectorAll("[data-sweep], [data-reads]")) {
+    const over = el.hasAttribute("data-sweep");
+    /** @type {SVGElement} */ (el).style.transformOrigin = over ? `${el.getAttribute("x")}px 0` : "0 0";
+    const ink = over ? { fillOpacity: 0.3 } : {};
+    el.animate([{ transform: narrow, ...ink }, { transform: wide, ...ink, offset: 0.8 }, { transform: wide }], { duration: 600, easing: "ease-out" });
+  }
 }
 
 /**
