@@ -42,7 +42,7 @@ EQUAL: dict[str, dict[str, str]] = {
         "away = p - torch.arange(1, scores.shape[-1] + 1)": "Only the size of the distance is used, and its square.",
     },
     "recurrent-look-back": {
-        "return (weights[..., None, :] @ h)[..., -1, :]": "That axis has one entry, the first and the last.",
+        "return (scores.softmax(-1)[..., None, :] @ h)[..., -1, :]": "That axis has one entry, the first and the last.",
     },
     "sparse-block-window": {
         "real = torch.arange(k.shape[-3])[:, None, None] * w + column >= w": "There are as many blocks of keys as of queries.",
@@ -164,7 +164,7 @@ LEADING: dict[str, dict[int, int]] = {
     "positions-sinusoids": {0: 2},
     "queries-self-attention": {0: 2},
     "recurrent-local-window": {0: 1, 1: 1},
-    "recurrent-look-back": {0: 1, 1: 2},
+    "recurrent-look-back": {0: 1, 1: 2, 2: 1},
     "saturation-backward": {0: 1, 1: 1},
     "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},
