@@ -352,7 +352,11 @@ def tagger() -> list[dict]:
     double = shipped.ShippedTagger(shipped.FILE)
     double.model.double()
     cases = []
-    for sentence, hidden in [*((text, []) for text in SENTENCES), ("I saw a saw", [2]), ("I saw it", [0, 1, 2])]:
+    for sentence, hidden in [
+        *((text, []) for text in SENTENCES),
+        ("I saw a saw", [2]),
+        ("I saw it", [0, 1, 2]),
+    ]:
         single, fine = ours.tag(sentence, hidden=hidden), double.tag(sentence, hidden=hidden)
         cases.append(
             {

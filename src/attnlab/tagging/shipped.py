@@ -156,7 +156,7 @@ class ShippedTagger:
         Args:
             sentence: text, which is cut into tokens first, or a sequence of tokens.
             head_weights: (layers, heads) factor on the output of each head; 0 removes one.
-            hidden: tokens, from 0, at which no token may look. They keep their places and get tags themselves.
+            hidden: tokens, from 0, at which no token may look; they keep their places and get tags.
 
         Returns:
             Tokens, tags, probabilities and attention weights; all empty for an empty sentence.

@@ -71,7 +71,7 @@ class TagSentence(Figure):
         return weights[layer - 1, head - 1]
 
     def table(self) -> str:
-        """Return tokens, tags, probabilities, how much the picked word looks at each, and which are hidden."""
+        """Return words, tags, probabilities, how much the picked word looks at each, and which are hidden."""
         tagged = self.tagged
         picked = 0 <= self.word < len(tagged.tokens)
         looks = [f"{w:.4f}" for w in self.weights[self.word].tolist()] if picked else None
