@@ -37,7 +37,6 @@ def main() -> None:
         ROWS,
         rates=around(8e-3, n=3),
         seeds=SEEDS,
-        scout=1,
         measure="right on *have*, %",
         flat=0.2,
         budget=f"{ROWS['attention'].epochs} epochs of {ROWS['attention'].sentences} sentences",
