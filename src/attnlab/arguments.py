@@ -221,6 +221,30 @@ def row_of_keys(key_mask: Tensor, lead: Sequence[int], n_k: int) -> Tensor:
     return key_mask
 
 
+def of_keys(key_mask: Tensor, lead: Sequence[int], n_k: int) -> Tensor:
+    """Turn a mask of the keys into one beside keys that may have more dimensions than the mask, as heads.
+
+    Args:
+        key_mask: boolean (batch, n_k), or (batch, 1, n_k) as `masks.padding` makes it; True = may be attended
+            to. Without dimensions in front (n_k,).
+        lead: the dimensions (batch, ...) of the keys.
+        n_k: number of keys.
+
+    Returns:
+        Boolean mask (batch, 1, ..., 1, n_k), with as many dimensions in front as the keys have.
+
+    Raises:
+        TypeError: key_mask is not boolean.
+        ValueError: it has another shape.
+
+    >>> import torch
+    >>> of_keys(torch.ones(2, 5, dtype=torch.bool), (2, 8), 5).shape
+    torch.Size([2, 1, 5])
+    """
+    row = row_of_keys(key_mask, lead[:1], n_k)
+    return row.reshape(*lead[:1], *(1 for _ in lead[1:]), n_k)
+
+
 def no_second_derivative(what: str, instead: str) -> None:
     """Refuse, within a backward pass written by hand, to be differentiated itself.
 

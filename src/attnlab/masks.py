@@ -8,7 +8,7 @@ tensors, so `&` (both must allow) and `|` (either may allow) combine them:
 
 A mask is (n_q, n_k), the same for all, or it has every dimension of the scores it is meant for. One for each
 sequence is (batch, n_q, n_k) beside tokens (batch, n, d); beside heads (batch, heads, n, d) write
-`mask[:, None]`. Layers also take `padding` alone, as `key_mask`.
+`mask[:, None]`. Layers, sparse and linear forms take `padding` alone, as `key_mask`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def padding(lengths: Tensor | Sequence[int], n: int | None = None, *, device: De
 
     Returns:
         Boolean mask (batch, 1, n), True in columns 0..length-1. It hides keys, not queries: the middle axis
-        broadcasts over the queries. Layers take it as `key_mask`.
+        broadcasts over the queries. Layers, sparse and linear forms take it as `key_mask`.
 
     Raises:
         ValueError: a length is negative or larger than n, or `lengths` is not one-dimensional.

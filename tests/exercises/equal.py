@@ -14,6 +14,21 @@ EQUAL: dict[str, dict[str, str]] = {
         "largest, powers, total = (torch.tensor(-torch.inf), 0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
         "largest, powers, total = (torch.tensor(-torch.inf), 1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
     },
+    "decoding-step": {
+        "return ((scores.softmax(-1) @ v)[:, -1], keys, values)": "That axis has one entry, the first and the last.",
+        "slot = t % values.shape[1]": "There are as many values as keys.",
+    },
+    "decoding-top-p": {
+        "kept = p.scatter(-1, order, kept)": "Every place is written to.",
+        "best, order = p.sort(descending=True, stable=True)": "The last axis is the one that is sorted unless another is named.",
+        "best, order = p.sort(dim=-1, descending=True)": "On the CPU torch keeps equals in their order, asked or not.",
+        "best, order = p.sort(dim=-1, descending=True, stable=False)": "On the CPU torch keeps equals in their order, asked or not.",
+    },
+    "decoding-verify": {
+        "return (len(p_draft), p[-1])": "There is a row for each drafted word.",
+        "return (len(u), p[-1])": "There is a number for each drafted word.",
+        "for i, word in enumerate(drafted):": "A number in a tensor finds the same entry.",
+    },
     "inside-induction": {
         "return torch.zeros_like(weights[:, 0, -1])": "Zeros of that shape hold nothing of the weights.",
         "return torch.zeros_like(weights[:, -1, 0])": "Zeros of that shape hold nothing of the weights.",
@@ -132,6 +147,7 @@ EQUAL: dict[str, dict[str, str]] = {
 }
 
 LEADING: dict[str, dict[int, int]] = {
+    "decoding-top-p": {0: 1},
     "linear-features": {0: 2},
     "linear-running-state": {0: 2, 1: 2, 2: 2, 3: 2},
     "sparse-block-window": {0: 2, 1: 2, 2: 2},

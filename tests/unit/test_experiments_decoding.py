@@ -6,7 +6,10 @@ import pytest
 import torch
 
 from attnlab.experiments import Text, decoding
+from attnlab.experiments.depth import NextWords, toy_text
+from attnlab.tagging import grammar
 from attnlab.transformer import LanguageModel, distribution
+from attnlab.widgets import decoder
 
 TEXT = Text({("a", "b"): 0.4, ("b",): 0.3, ("a",): 0.2, ("b", "b"): 0.1})
 
@@ -52,3 +55,36 @@ def test_words_a_pass_lie_between_one_and_all_that_was_drafted():
     assert [decoding.expected_words(rate, 3) for rate in (0.0, 1.0)] == [1, 4]
     for rate, n in itertools.product((0.3, 0.9), (1, 4)):
         assert decoding.expected_words(rate, n) == pytest.approx((1 - rate ** (n + 1)) / (1 - rate))
+
+
+def passes(left: int, n_draft: int, rate: float) -> float:
+    """Expected passes for the last words of a text: each way that its drafts can fall, one by one."""
+    if left <= 0:
+        return 0.0
+    total, drafted = 1.0, min(n_draft, left)
+    for kept in itertools.product((True, False), repeat=drafted):
+        chance = 1.0
+        for one in kept:
+            chance *= rate if one else 1 - rate
+        run = list(itertools.takewhile(bool, kept))
+        total += chance * passes(left - len(run) - 1, n_draft, rate)
+    return total
+
+
+def test_an_end_cuts_a_pass_short():
+    lengths = decoding.lengths_of(TEXT)
+    assert lengths == pytest.approx({3: 0.5, 2: 0.5})
+    for rate, n in itertools.product((0.0, 0.3, 0.9, 1.0), (0, 1, 2, 5)):
+        want = 2.5 / (0.5 * passes(3, n, rate) + 0.5 * passes(2, n, rate))
+        assert decoding.expected_words(rate, n, lengths) == pytest.approx(want)
+    own, few = decoding.expected_words(0.8, 4), decoding.expected_words(0.8, 4, {1000: 1.0})
+    assert few == pytest.approx(own, rel=0.01)  # where texts are long, ends are rare
+
+
+def test_the_models_that_ship_are_near_what_can_be_known():
+    text = toy_text(grammar.sentences())
+    assert decoder.words() == text.words
+    task = NextWords(text, 1)
+    excess = {name: task.excess(one) for name, one in decoder.models().items()}
+    assert 0 < excess["model"] < 0.005
+    assert 0.02 < excess["draft"] < 0.06

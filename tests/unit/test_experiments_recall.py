@@ -56,7 +56,7 @@ def test_an_unknown_form_is_named():
 def test_padding_changes_nothing_in_a_mixer(name):
     torch.manual_seed(0)
     mixer, x = Mixer(name, 8, causal=name != "Linformer"), torch.randn(2, 6, 8)
-    mask = torch.tensor([[[True] * 6], [[True] * 4 + [False] * 2]])
+    mask = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
     out = mixer(x, key_mask=mask)
     x[1, 4:] = 7
     assert torch.allclose(out[1, :4], mixer(x, key_mask=mask)[1, :4], atol=1e-5)

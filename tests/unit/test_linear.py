@@ -88,12 +88,12 @@ def test_parallel_recurrent_and_chunked_agree(name, seed, batch, n, chunk, gated
     inputs = qkv(seed, batch, n)
     if gated:
         inputs.append(rates(seed, batch, n).clamp(0.01, 0.99))
-    mask = torch.rand(*batch[:1], *[1] * len(batch[1:]), 1, n) < 0.7 if hidden else None
+    key_mask = torch.rand(*batch[:1], n) < 0.7 if hidden else None
 
     def run(form):
         def function(q, k, v, gate=None):
-            return linear_attention(q, k, v, features=MAPS[name], gate=gate, mask=mask, is_causal=True,
-                                    form=form, block_size=chunk)  # fmt: skip
+            return linear_attention(q, k, v, features=MAPS[name], gate=gate, key_mask=key_mask,
+                                    is_causal=True, form=form, block_size=chunk)  # fmt: skip
 
         return with_gradients(function, *inputs)
 
@@ -107,9 +107,9 @@ def test_parallel_recurrent_and_chunked_agree(name, seed, batch, n, chunk, gated
 def test_chunks_of_several_parts_agree_with_the_parallel_form(name, hidden):
     # With chunks of 192 the first two fall into three parts of 64 each; the last, of 16 tokens, stays whole.
     inputs = qkv(3, (2,), 400)
-    mask = torch.rand(2, 1, 400) < 0.7 if hidden else None
+    key_mask = torch.rand(2, 400) < 0.7 if hidden else None
     run = lambda form: with_gradients(  # noqa: E731
-        lambda *x: linear_attention(*x, features=MAPS[name], mask=mask, is_causal=True, form=form,
+        lambda *x: linear_attention(*x, features=MAPS[name], key_mask=key_mask, is_causal=True, form=form,
                                     block_size=192), *inputs)  # fmt: skip
     assert_same(run("chunked"), run("parallel"), 1e-7)
 
@@ -119,9 +119,10 @@ def test_chunks_of_several_parts_agree_with_the_parallel_form(name, hidden):
 @settings(max_examples=8, deadline=None)
 def test_without_causality_queries_and_keys_may_differ_in_number(name, seed, n_q, n_k, chunk):
     inputs = qkv(seed, (2,), n_q, n_k)
-    mask = masks.padding([n_k, n_k // 2], n_k)
+    key_mask = masks.padding([n_k, n_k // 2], n_k)
     run = lambda form: with_gradients(  # noqa: E731
-        lambda *x: linear_attention(*x, features=MAPS[name], mask=mask, form=form, block_size=chunk), *inputs
+        lambda *x: linear_attention(*x, features=MAPS[name], key_mask=key_mask, form=form, block_size=chunk),
+        *inputs,
     )
     assert_same(run("chunked"), run("parallel"), 1e-7)
 
@@ -180,9 +181,9 @@ def test_gates_and_the_delta_rule_are_their_matrix_recurrences(name, form):
 def test_gates_and_the_delta_rule_agree_in_both_forms(name, seed, batch, n, chunk, hidden):
     function = RULES[name][0]
     inputs = rule_inputs(name, seed, batch, n)
-    mask = torch.rand(*batch[:1], *[1] * len(batch[1:]), 1, n) < 0.7 if hidden else None
+    key_mask = torch.rand(*batch[:1], n) < 0.7 if hidden else None
     run = lambda form: with_gradients(  # noqa: E731
-        lambda *x: function(*x, mask=mask, form=form, block_size=chunk), *inputs
+        lambda *x: function(*x, key_mask=key_mask, form=form, block_size=chunk), *inputs
     )
     assert_same(run("chunked"), run("recurrent"), 1e-8)
 
@@ -282,25 +283,27 @@ def test_no_gradient_and_no_rounding_comes_from_the_future(name):
 def test_padding_equals_the_shorter_sequence(name):
     q, k, v = qkv(batch=(2,), n=11)
     short = [7, 11]
-    mask = masks.padding(short, 11)
+    key_mask = masks.padding(short, 11)
     (mix,) = draw(5, (4, 11))
     decay, beta = -k.square(), k[..., :1].sigmoid()
 
-    def run(q, k, v, mask=None, rows=slice(None)):
+    def run(q, k, v, key_mask=None, rows=slice(None)):
         unit = F.normalize(k, dim=-1)
         if name == "linformer":
-            return linear.linformer_attention(q, k, v, mix, mask=mask)
+            return linear.linformer_attention(q, k, v, mix, key_mask=key_mask)
         if name == "gated":
-            return linear.gated_linear_attention(q, k, v, decay[rows, : k.shape[1]], mask=mask, block_size=4)
+            return linear.gated_linear_attention(
+                q, k, v, decay[rows, : k.shape[1]], key_mask=key_mask, block_size=4
+            )
         if name == "delta":
-            return linear.delta_rule(q, unit, v, beta[rows, : k.shape[1]], mask=mask, block_size=4)
+            return linear.delta_rule(q, unit, v, beta[rows, : k.shape[1]], key_mask=key_mask, block_size=4)
         gate = beta[rows, : k.shape[1]] if name == "rfa, gated" else None
         features = MAPS[name.split(",")[0]]
         return linear_attention(
-            q, k, v, features=features, gate=gate, mask=mask, is_causal=True, block_size=4
+            q, k, v, features=features, gate=gate, key_mask=key_mask, is_causal=True, block_size=4
         )
 
-    out, *grads = with_gradients(lambda *x: run(*x, mask), q, k, v)
+    out, *grads = with_gradients(lambda *x: run(*x, key_mask), q, k, v)
     for i, n in enumerate(short):
         row = slice(i, i + 1)
         torch.testing.assert_close(out[row, :n], run(q[row, :n], k[row, :n], v[row, :n], rows=row))
@@ -311,18 +314,20 @@ def test_padding_equals_the_shorter_sequence(name):
 @pytest.mark.parametrize("name", [*MAPS, "gated", "delta", "linformer"])
 def test_nothing_to_attend_to_gives_zeros_and_no_gradient(name, dtype):
     q, k, v = qkv(batch=(2,), n=6, dtype=dtype)
-    mask = torch.ones(2, 1, 6, dtype=torch.bool)
-    mask[0, :, :3] = False
-    mask[1] = False
+    key_mask = torch.ones(2, 6, dtype=torch.bool)
+    key_mask[0, :3] = False
+    key_mask[1] = False
     rate = torch.full((6, 1), 0.5, dtype=dtype)
     function = {
-        "gated": lambda *x: linear.gated_linear_attention(*x, rate.log(), mask=mask, block_size=2),
-        "delta": lambda *x: linear.delta_rule(*x, rate, mask=mask, block_size=2),
-        "linformer": lambda *x: linear.linformer_attention(*x, torch.ones(2, 6, dtype=dtype), mask=mask),
+        "gated": lambda *x: linear.gated_linear_attention(*x, rate.log(), key_mask=key_mask, block_size=2),
+        "delta": lambda *x: linear.delta_rule(*x, rate, key_mask=key_mask, block_size=2),
+        "linformer": lambda *x: linear.linformer_attention(
+            *x, torch.ones(2, 6, dtype=dtype), key_mask=key_mask
+        ),
     }.get(name)
     if function is None:
         function = lambda *x: linear_attention(  # noqa: E731
-            *x, features=MAPS[name], mask=mask, is_causal=True, block_size=2
+            *x, features=MAPS[name], key_mask=key_mask, is_causal=True, block_size=2
         )
     out, *grads = with_gradients(function, q, k, v)
     assert out.dtype == dtype
@@ -559,10 +564,10 @@ def test_the_slope_would_show_a_square():
 
 def test_errors_name_the_argument_and_what_it_should_be():
     q, k, v = qkv(batch=(2,), n=5)
-    with pytest.raises(ValueError, match=r"mask must have shape \(\.\.\., 1, 5\).*got \(5, 5\)"):
-        linear_attention(q, k, v, mask=masks.causal(5))
-    with pytest.raises(TypeError, match="mask must be a boolean"):
-        linear_attention(q, k, v, mask=torch.ones(1, 5))
+    with pytest.raises(ValueError, match=r"key_mask must have shape .* = \(2, 5\), got \(5, 5\)"):
+        linear_attention(q, k, v, key_mask=masks.causal(5))
+    with pytest.raises(TypeError, match="key_mask must be a boolean"):
+        linear_attention(q, k, v, key_mask=torch.ones(2, 5))
     with pytest.raises(ValueError, match="n_q = 2 and n_k = 5"):
         linear_attention(q[:, :2], k, v, is_causal=True)
     with pytest.raises(ValueError, match="a gate needs is_causal"):

@@ -64,7 +64,7 @@ def test_a_hidden_key_of_great_weight_does_not_drown_the_others(is_causal):
     k[2] = features.projection[0] * d**0.25
     q, k = q / 10, torch.where(torch.arange(6)[:, None] == 2, k, k / 10)
     seen = torch.arange(6) != 2
-    got = linear_attention(q, k, v, features=features, mask=seen[None], is_causal=is_causal, block_size=4)
+    got = linear_attention(q, k, v, features=features, key_mask=seen, is_causal=is_causal, block_size=4)
     want = linear_attention(q[seen], k[seen], v[seen], features=features, is_causal=is_causal)
     torch.testing.assert_close(got[seen], want)
     assert (got[seen] != 0).all()
@@ -77,7 +77,7 @@ def test_a_hidden_key_does_not_drown_others_of_little_weight(is_causal):
     k = 30 * F.normalize(k, dim=-1)
     seen = torch.arange(6) != 1
     how = {"features": FAVOR, "is_causal": is_causal, "block_size": 4}
-    got = linear_attention(q, k, v, mask=seen[None], **how)
+    got = linear_attention(q, k, v, key_mask=seen, **how)
     torch.testing.assert_close(got[seen], linear_attention(q[seen], k[seen], v[seen], **how))
     assert (got[seen] != 0).all()
 
@@ -185,11 +185,11 @@ def test_only_inputs_and_output_are_kept_for_the_backward_pass(name):
 @pytest.mark.parametrize("n", [1, 31, 32, 33, 64, 65])
 def test_around_the_boundary_of_a_chunk_nothing_happens(name, n):
     inputs = draw(7, (2, n, 4), (2, n, 4), (2, n, 3))
-    mask = torch.rand(2, 1, n, generator=torch.Generator().manual_seed(n)) < 0.8
+    key_mask = torch.rand(2, n, generator=torch.Generator().manual_seed(n)) < 0.8
     results = []
     for form, size in (("chunked", 32), ("recurrent", 32)):
         leaves = [x.clone().requires_grad_() for x in inputs]
-        out = CAUSAL[name](*leaves, mask=mask, form=form, block_size=size)
+        out = CAUSAL[name](*leaves, key_mask=key_mask, form=form, block_size=size)
         loss = (out * torch.arange(out.numel(), dtype=out.dtype).cos().view(out.shape)).sum()
         results.append([out, *torch.autograd.grad(loss, leaves)])
     for a, b in zip(*results, strict=True):
@@ -201,8 +201,8 @@ def test_around_the_boundary_of_a_chunk_nothing_happens(name, n):
 def test_hidden_tokens_might_as_well_not_be_there(name, form):
     inputs = draw(14, (2, 13, 4), (2, 13, 4), (2, 13, 3))
     seen = torch.tensor([1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 0, 1, 1], dtype=torch.bool)  # a whole chunk is hidden
-    for mask in (seen[None], seen.expand(2, 1, 13)):
-        got = CAUSAL[name](*inputs, mask=mask, form=form, block_size=4)
+    for key_mask in (seen.expand(2, 13), seen.expand(2, 1, 13)):
+        got = CAUSAL[name](*inputs, key_mask=key_mask, form=form, block_size=4)
         want = CAUSAL[name](*(x[:, seen] for x in inputs), form="recurrent")
         torch.testing.assert_close(got[:, seen], want)
 
@@ -220,10 +220,10 @@ def test_nothing_is_left_behind_by_the_call_before(name):
 def test_the_gate_has_the_slope_of_its_definition():
     q, k, v, gate = draw(10, (2, 9, 4), (2, 9, 4), (2, 9, 3), (2, 9, 1))
     gate = gate.sigmoid().requires_grad_()
-    mask = torch.ones(2, 1, 9, dtype=torch.bool)
-    mask[0, 0, 3:5] = False  # in the chunk and over its end
+    key_mask = torch.ones(2, 9, dtype=torch.bool)
+    key_mask[0, 3:5] = False  # in the chunk and over its end
     assert torch.autograd.gradcheck(
-        lambda g: linear_attention(q, k, v, gate=g, mask=mask, is_causal=True, block_size=4),
+        lambda g: linear_attention(q, k, v, gate=g, key_mask=key_mask, is_causal=True, block_size=4),
         gate,
         check_undefined_grad=False,
     )
@@ -233,11 +233,13 @@ def test_gates_of_exactly_0_and_1_mean_the_same_in_every_form():
     inputs = draw(16, (13, 4), (13, 4), (13, 3))
     gate = torch.tensor([1, 1, 1, 0.5, 0, 0, 1, 0.3, 1, 0, 1, 1, 0.9], dtype=torch.float64)[:, None]
     seen = torch.arange(13) != 3
-    for mask, empty in ((None, 3), (seen[None], 4)):
+    for key_mask, empty in ((None, 3), (seen, 4)):
         results = []
         for form in ("recurrent", "parallel", "chunked"):
             leaves = [x.clone().requires_grad_() for x in inputs]
-            out = linear_attention(*leaves, gate=gate, mask=mask, is_causal=True, form=form, block_size=4)
+            out = linear_attention(
+                *leaves, gate=gate, key_mask=key_mask, is_causal=True, form=form, block_size=4
+            )
             assert (out[:empty] == 0).all()
             assert (out[empty:] != 0).all()
             results.append([out, *torch.autograd.grad(out.square().sum(), leaves)])
@@ -249,7 +251,7 @@ def test_gates_of_exactly_0_and_1_mean_the_same_in_every_form():
 def test_decoding_with_a_gate_and_hidden_tokens_continues_the_sequence():
     q, k, v, gate = draw(11, (2, 9, 4), (2, 9, 4), (2, 9, 3), (2, 9, 1))
     gate, keep = gate.sigmoid(), torch.arange(9) != 4
-    whole = linear_attention(q, k, v, gate=gate, mask=keep[None], is_causal=True)
+    whole = linear_attention(q, k, v, gate=gate, key_mask=keep.expand(2, 9), is_causal=True)
     fading, fixed = gated(q, k, v), delta(q, k, v)
     state = fade = held = None
     for t in range(9):
@@ -282,6 +284,6 @@ def test_random_fourier_features_have_the_width_and_the_size_they_promise(sigma)
 def test_linformer_uses_its_scale_its_own_values_and_no_hidden_key():
     q, k, v, e, f = draw(13, (2, 5, 4), (2, 7, 4), (2, 7, 3), (3, 9), (3, 9))
     seen = torch.arange(7) != 6
-    got = linear.linformer_attention(q, k, v, e, f, mask=seen[None], scale=2.0)
+    got = linear.linformer_attention(q, k, v, e, f, key_mask=seen.expand(2, 7), scale=2.0)
     keys, values = e[:, :6] @ k[:, :6], f[:, :6] @ v[:, :6]
     torch.testing.assert_close(got, torch.softmax(2.0 * q @ keys.mT, -1) @ values)

@@ -249,7 +249,7 @@ def test_what_is_in_a_hidden_token_reaches_nothing(name, how):
         leaves = [x.requires_grad_() for x in leaves]
         if name in ("rfa, gated", "gated", "delta"):  # what is made of the keys outside is the caller's
             leaves[1] = leaves[1].detach().masked_fill(~seen[:, None], 1.0).requires_grad_()
-        out = call(name, how)(*leaves, mask=seen[None])
+        out = call(name, how)(*leaves, key_mask=seen.expand(2, 9))
         results.append([out, *torch.autograd.grad(out.square().sum(), leaves)])
     for other in results[1:]:
         for a, b in zip(other, results[0], strict=True):

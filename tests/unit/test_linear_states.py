@@ -63,19 +63,19 @@ def text(seed, batch, n, dtype=torch.float64, size=1.0):
     return [x.to(dtype) for x in (size * q, size * k, v, (2 * rate).sigmoid())]
 
 
-def in_pieces(name, inputs, cuts, mask=None, state=None, block_size=4, forms=("chunked", "recurrent")):
+def in_pieces(name, inputs, cuts, key_mask=None, state=None, block_size=4, forms=("chunked", "recurrent")):
     """Read a text up to each cut by the function, and what is left token by token."""
     whole, step = FORMS[name]
     outs, start = [], 0
     for i, cut in enumerate(cuts):
         piece = [x[..., start:cut, :] for x in inputs]
-        seen = None if mask is None else mask[..., start:cut]
-        out, state = whole(*piece, mask=seen, initial_state=state, return_state=True,
+        seen = None if key_mask is None else key_mask[..., start:cut]
+        out, state = whole(*piece, key_mask=seen, initial_state=state, return_state=True,
                            form=forms[i % len(forms)], block_size=block_size)  # fmt: skip
         outs.append(out)
         start = cut
     for t in range(start, inputs[0].shape[-2]):
-        seen = None if mask is None else mask[..., 0, t : t + 1].expand(*inputs[0].shape[:-2], 1)
+        seen = None if key_mask is None else key_mask[..., t : t + 1]
         out, state = step(*(x[..., t, :] for x in inputs), state, key_mask=seen)
         outs.append(out[..., None, :])
     return torch.cat(outs, -2), state
@@ -106,12 +106,12 @@ def gradients(out, state, inputs):
 @settings(max_examples=15, deadline=None)
 def test_any_cut_and_then_token_by_token_is_one_pass(name, seed, batch, cuts, hidden):
     inputs = text(seed, batch, 14)
-    mask = None
+    key_mask = None
     if hidden:
-        mask = torch.rand(*batch, 1, 14, generator=torch.Generator().manual_seed(seed)) < 0.6
+        key_mask = torch.rand(*batch[:1], 14, generator=torch.Generator().manual_seed(seed)) < 0.6
     leaves = [[x.clone().requires_grad_() for x in inputs] for _ in range(2)]
-    want = FORMS[name][0](*leaves[0], mask=mask, return_state=True, block_size=5)
-    got = in_pieces(name, leaves[1], cuts, mask)
+    want = FORMS[name][0](*leaves[0], key_mask=key_mask, return_state=True, block_size=5)
+    got = in_pieces(name, leaves[1], cuts, key_mask)
     for a, b in zip(
         [got[0], *parts_of(got[1]), *gradients(*got, leaves[1])],
         [want[0], *parts_of(want[1]), *gradients(*want, leaves[0])],
@@ -229,11 +229,14 @@ def test_states_that_do_not_fit_are_refused_by_name():
         linear_attention(q, k, v, return_state=True)
     with pytest.raises(ValueError, match="form='parallel' has no state"):
         linear_attention(q, k, v, is_causal=True, form="parallel", initial_state=state)
-    now = [x[:, 0] for x in (q, k, v)]
+    now, rated = [x[:, 0] for x in (q, k, v)], [x[:, 0] for x in (q, k, v, rate)]
     with pytest.raises(ValueError, match=r"state\.sums must have shape \(2, 4, 3\), got \(1, 4, 3\)"):
         linear.linear_step(*now, LinearState(*(x[:1] for x in state)))
     for step in (linear.gated_step, linear.delta_step):
         with pytest.raises(ValueError, match=r"state must have shape .* = \(2, 4, 3\), got \(1, 4, 3\)"):
-            step(*now, rate[:, 0], bad[:1, :, :D_V])
+            step(*rated, bad[:1, :, :D_V])
     with pytest.raises(TypeError, match=r"key_mask must be a boolean tensor .* got dtype torch\.float64"):
-        linear.linear_step(q[:, 0], k[:, 0], v[:, 0], key_mask=torch.ones(2, 1, dtype=torch.float64))
+        linear.linear_step(*now, key_mask=torch.ones(2, 1, dtype=torch.float64))
+    for step, token in ((linear.linear_step, now), (linear.gated_step, rated), (linear.delta_step, rated)):
+        with pytest.raises(ValueError, match=r"key_mask must have shape .* = \(2, 1\), got \(2,\)"):
+            step(*token, key_mask=torch.ones(2, dtype=torch.bool))

@@ -36,8 +36,7 @@ class Form:
     """A form of attention as a function of q, k and v, (batch, heads, n, d) each.
 
     run: the function.
-    hides: how keys are hidden: by a "mask" (n_q, n_k); by a mask of one "row" (1, n_k), the same for all
-        queries; by a "key_mask" (batch, n_k); None if they are not.
+    hides: how keys are hidden: by a "mask" (n_q, n_k), by a "key_mask" (batch, n_k); None if they are not.
     crosses: whether there may be another number of queries than of keys.
     trains: whether gradients pass.
     any_heads: whether the number of heads is the caller's; a layer's is fixed.
@@ -176,22 +175,24 @@ FORMS = {
     ),
     "sparse.lsh": Form(lambda q, k, v, **o: sparse.lsh(q, v, block_size=4, **o), "key_mask"),
     "sparse.tiled": Form(lambda *a, **o: sparse.tiled(*a, block_size=8, is_causal=True, **o), "key_mask"),
-    "linear, elu": Form(linear_form(), "row", crosses=True),
-    "linear, elu, causal": Form(linear_form(is_causal=True, block_size=8), "row"),
-    "linear, elu, recurrent": Form(linear_form(is_causal=True, form="recurrent"), "row"),
-    "linear, elu, parallel": Form(linear_form(is_causal=True, form="parallel"), "row"),
-    "linear, FAVOR+": Form(linear_form(positive_features), "row", crosses=True),
-    "linear, FAVOR+, causal": Form(linear_form(positive_features, is_causal=True, block_size=8), "row"),
-    "linear, gate": Form(linear_form(fourier_features, gated=True, is_causal=True, block_size=8), "row"),
+    "linear, elu": Form(linear_form(), "key_mask", crosses=True),
+    "linear, elu, causal": Form(linear_form(is_causal=True, block_size=8), "key_mask"),
+    "linear, elu, recurrent": Form(linear_form(is_causal=True, form="recurrent"), "key_mask"),
+    "linear, elu, parallel": Form(linear_form(is_causal=True, form="parallel"), "key_mask"),
+    "linear, FAVOR+": Form(linear_form(positive_features), "key_mask", crosses=True),
+    "linear, FAVOR+, causal": Form(linear_form(positive_features, is_causal=True, block_size=8), "key_mask"),
+    "linear, gate": Form(linear_form(fourier_features, gated=True, is_causal=True, block_size=8), "key_mask"),
     "gated_linear_attention": Form(
-        lambda q, k, v, **o: linear.gated_linear_attention(q, k, v, fading(k), block_size=8, **o), "row"
+        lambda q, k, v, **o: linear.gated_linear_attention(q, k, v, fading(k), block_size=8, **o), "key_mask"
     ),
     "delta_rule": Form(
         lambda q, k, v, **o: linear.delta_rule(q, F.normalize(k, dim=-1), v, rate(k), block_size=8, **o),
-        "row",
+        "key_mask",
     ),
     "linformer_attention": Form(
-        lambda q, k, v, **o: linear.linformer_attention(q, k, v, MIX.to(q.dtype), **o), "row", crosses=True
+        lambda q, k, v, **o: linear.linformer_attention(q, k, v, MIX.to(q.dtype), **o),
+        "key_mask",
+        crosses=True,
     ),
     "linear_step": Form(stepped(linear.linear_step)),
     "gated_step": Form(stepped(linear.gated_step, fading)),
@@ -307,14 +308,14 @@ def test_any_dimension_may_be_empty(name, empty):
 
 
 MASKED = [name for name, form in FORMS.items() if form.hides == "mask" and name != "SelfAttention"]
-IN_ROWS = [name for name, form in FORMS.items() if form.hides == "row"]
+BY_KEY = [name for name, form in FORMS.items() if form.hides == "key_mask" or (is_layer(name) and form.hides)]
 
 
-@pytest.mark.parametrize("name", MASKED + IN_ROWS)
+@pytest.mark.parametrize("name", MASKED)
 @pytest.mark.parametrize("lead", [2, 1])
 def test_a_mask_of_three_dimensions_beside_four_is_refused_with_what_to_write(name, lead):
     # It could mean the batch or the heads.
-    mask = masks.window(24, 3).expand(lead, 24, 24)[:, -1 if name in IN_ROWS else 0 :]
+    mask = masks.window(24, 3).expand(lead, 24, 24)
     with pytest.raises(ValueError, match=r"mask.*mask\[:, None\]"):
         FORMS[name](*draw(), mask=mask)
 
@@ -325,6 +326,17 @@ def test_a_mask_is_for_all_or_has_every_dimension(name):
     want = form(*qkv, mask=mask)
     for same in (mask[None, None], mask.expand(2, 1, 24, 24), mask.expand(1, HEADS, 24, 24)):
         torch.testing.assert_close(form(*qkv, mask=same), want)
+
+
+@pytest.mark.parametrize("name", BY_KEY)
+def test_a_key_mask_is_the_batchs_or_is_refused_by_name(name):
+    form, qkv, there = FORMS[name], draw(), torch.arange(24) < torch.tensor([[24], [17]])
+    torch.testing.assert_close(form(*qkv, key_mask=there[:, None]), form(*qkv, key_mask=there))
+    for wrong in (there[0], there[:1], there[:, :-1], there.mT, masks.causal(24), there[:, None, None]):
+        with pytest.raises(ValueError, match=r"key_mask must have shape .* = \(2, 24\), got \("):
+            form(*qkv, key_mask=wrong)
+    with pytest.raises(TypeError, match=r"key_mask must be a boolean tensor .* got dtype torch\.float32"):
+        form(*qkv, key_mask=there.float())
 
 
 @pytest.mark.parametrize("name", [name for name, form in FORMS.items() if form.hides])

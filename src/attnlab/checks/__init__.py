@@ -12,6 +12,7 @@ from attnlab import book  # noqa: F401  (says what is missing)
 from attnlab.checks import (  # noqa: F401  (they register their exercises)
     costs,
     costs_online,
+    decoding,
     heads,
     inside,
     linear,

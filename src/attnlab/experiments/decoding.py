@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 from attnlab.experiments.depth import NextWords
 from attnlab.experiments.next_word import SKIP, Text
 from attnlab.experiments.runs import Run
-from attnlab.transformer import LanguageModel, distribution, speculate
+from attnlab.transformer import LanguageModel, distribution, samplers, speculate
 
 START, END = 0, 1
 
@@ -86,20 +86,85 @@ def acceptance(model: Tensor, draft: Tensor, text: Text, **rules: float | None) 
     return total / places
 
 
-def expected_words(rate: float, n_draft: int) -> float:
+def every_way(run: Callable[[], Hashable]) -> dict[Hashable, float]:
+    """Run once for each way in which the draws of words can fall.
+
+    Args:
+        run: writes something by `samplers.draw`, one row at a time, and by no other chance.
+
+    Returns:
+        What came out -> its probability, summed over all ways to it.
+
+    >>> every_way(lambda: int(samplers.draw(torch.tensor([[0.75, 0.0, 0.25]]))))
+    {0: 0.75, 2: 0.25}
+    """
+    found: dict[Hashable, float] = {}
+    todo: list[tuple[int, ...]] = [()]
+    honest = samplers.draw
+    try:
+        while todo:
+            planned, taken, chances = todo.pop(), [], []
+
+            def draw(
+                p: Tensor, generator: None = None, planned=planned, taken=taken, chances=chances
+            ) -> Tensor:
+                (row,) = p.tolist()
+                if len(taken) < len(planned):
+                    word = planned[len(taken)]
+                else:
+                    word, *others = [at for at, share in enumerate(row) if share > 0]
+                    todo.extend((*taken, other) for other in others)
+                taken.append(word)
+                chances.append(row[word])
+                return torch.tensor([[word]])
+
+            samplers.draw = draw
+            out = run()
+            found[out] = found.get(out, 0.0) + math.prod(chances)
+    finally:
+        samplers.draw = honest
+    return found
+
+
+def expected_words(rate: float, n_draft: int, lengths: Mapping[int, float] | None = None) -> float:
     """Return the words that one pass of the model writes, if each draft is kept with the same chance.
 
     Args:
         rate: that chance.
         n_draft: words drafted for a pass.
+        lengths: words of a text, its end included -> how often. A pass writes nothing behind an end. Without,
+            texts have none.
 
     References:
-        Leviathan et al. 2023, equation 1.
+        Leviathan et al. 2023, equation 1, for texts without an end.
 
     >>> expected_words(0.5, 2), expected_words(1.0, 4)
     (1.75, 5.0)
+    >>> expected_words(1.0, 4, {7: 1.0})  # five words, then two
+    3.5
     """
-    return math.fsum(rate**k for k in range(n_draft + 1))
+    if lengths is None:
+        return math.fsum(rate**k for k in range(n_draft + 1))
+    passes = [0.0]  # passes[m]: so many for the last m words
+    for left in range(1, max(lengths) + 1):
+        drafted = min(n_draft, left)
+        refused = math.fsum(rate**k * (1 - rate) * passes[left - k - 1] for k in range(drafted))
+        whole = rate**drafted * passes[max(left - drafted - 1, 0)]
+        passes.append(1 + refused + whole)
+    words = math.fsum(chance * n for n, chance in lengths.items())
+    return words / math.fsum(chance * passes[n] for n, chance in lengths.items())
+
+
+def lengths_of(text: Text) -> dict[int, float]:
+    """Return how many words the sentences have, their end included, and how often.
+
+    >>> lengths_of(Text({("a", "b"): 0.75, ("b",): 0.25}))
+    {3: 0.75, 2: 0.25}
+    """
+    found: dict[int, float] = {}
+    for words, chance in text.probabilities.items():
+        found[len(words) + 1] = found.get(len(words) + 1, 0.0) + chance
+    return found
 
 
 def words_a_pass(

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from attnlab.arguments import of_keys
 from attnlab.dot_product import attention
 from attnlab.linear import (
     FourierFeatures,
@@ -27,7 +28,7 @@ Form = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor | None], Tensor]
 def form(
     name: str, d: int, *, features: int | None = None, seed: int = 0, is_causal: bool = True
 ) -> Callable[..., Tensor]:
-    """Return one form as a function (q, k, v, rate, mask) -> output.
+    """Return one form as a function (q, k, v, rate, key_mask) -> output.
 
     Args:
         name: one of `FORMS`. The gated forms are causal.
@@ -39,7 +40,8 @@ def form(
 
     Returns:
         A function of q, k (..., n, d), v (..., n, d_v), a rate between 0 and 1 (..., n, 1), which is the
-        delta rule's β, the share that a gate keeps, and ignored by the others, and a boolean mask.
+        delta rule's β, the share that a gate keeps, and ignored by the others, and a boolean mask of the keys
+        (batch, n), or None.
 
     Raises:
         ValueError: there is no such form.
@@ -52,11 +54,13 @@ def form(
         raise ValueError(f"name must be one of {', '.join(map(repr, FORMS))}; got {name!r}")
     m, draw = features or d, torch.Generator().manual_seed(seed)
     if name == "softmax":
-        return lambda q, k, v, rate, mask: attention(q, k, v, mask=mask, is_causal=is_causal)
+        return lambda q, k, v, rate, key_mask: attention(q, k, v, mask=_row(q, key_mask), is_causal=is_causal)
     if name == "gate":  # no division: what fades cannot grow without bound
-        return lambda q, k, v, rate, mask: gated_linear_attention(*_unit(q, k), v, rate.log(), mask=mask)
+        return lambda q, k, v, rate, key_mask: gated_linear_attention(
+            *_unit(q, k), v, rate.log(), key_mask=key_mask
+        )
     if name == "delta rule":
-        return lambda q, k, v, rate, mask: delta_rule(*_unit(q, k), v, rate, mask=mask)
+        return lambda q, k, v, rate, key_mask: delta_rule(*_unit(q, k), v, rate, key_mask=key_mask)
     phi: Callable[[Tensor], Tensor] = elu_plus_one
     if name == "FAVOR+":
         phi = PositiveFeatures.draw(d, m, generator=draw)
@@ -72,11 +76,16 @@ class _Kernel(nn.Module):
         super().__init__()
         self.features, self.gated, self.is_causal = features, gated, is_causal
 
-    def forward(self, q: Tensor, k: Tensor, v: Tensor, rate: Tensor, mask: Tensor | None) -> Tensor:
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, rate: Tensor, key_mask: Tensor | None) -> Tensor:
         gate = rate if self.gated else None
         return linear_attention(
-            q, k, v, features=self.features, gate=gate, mask=mask, is_causal=self.is_causal
+            q, k, v, features=self.features, gate=gate, key_mask=key_mask, is_causal=self.is_causal
         )
+
+
+def _row(q: Tensor, key_mask: Tensor | None) -> Tensor | None:
+    """Turn a mask of the keys into one of the pairs, beside queries (batch, ..., n, d)."""
+    return None if key_mask is None else of_keys(key_mask, q.shape[:-2], q.shape[-2])[..., None, :]
 
 
 def _unit(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
@@ -112,13 +121,12 @@ class Mixer(nn.Module):
             self.form = form(name, d_model // 2, features=features, seed=seed, is_causal=causal)
 
     def forward(self, x: Tensor, *, key_mask: Tensor | None = None, **_: object) -> Tensor:
-        """Return what each token heard, (batch, n, d_model), under a mask (batch, 1, n) of the real ones."""
+        """Return what each token heard, (batch, n, d_model), under a mask (batch, n) of the real ones."""
         d = x.shape[-1]
         parts = self.parts(x).split((d, d, d, 2), -1)
         q, k, v, rate = (t.unflatten(-1, (2, -1)).transpose(1, 2) for t in parts)  # (batch, 2, n, d / 2)
-        mask = None if key_mask is None else key_mask[:, None]
         if self.mixtures is not None:
-            out = linformer_attention(q, k, v, self.mixtures, mask=mask)
+            out = linformer_attention(q, k, v, self.mixtures, key_mask=key_mask)
         else:
-            out = self.form(q, k, v, rate.sigmoid(), mask)
+            out = self.form(q, k, v, rate.sigmoid(), key_mask)
         return self.out(out.transpose(1, 2).flatten(-2))

@@ -72,7 +72,7 @@ def answers(
     v = F.pad(F.one_hot(numbers.flatten(1), values).to(x.dtype), (0, 0, 0, at.shape[-1]))
     written = torch.arange(x.shape[-2]) < times * pairs  # who asks only reads
     rate = torch.as_tensor(rate, dtype=x.dtype).expand(*x.shape[:-1], 1)
-    out = attend(x, x, v.expand(*x.shape[:-1], values), rate, written[None])
+    out = attend(x, x, v.expand(*x.shape[:-1], values), rate, written.expand(len(x), -1))
     return out[..., times * pairs :, :]
 
 

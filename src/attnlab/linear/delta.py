@@ -14,6 +14,7 @@ from attnlab.linear.inputs import (
     hide,
     in_form,
     lifted,
+    of_token,
     per_token,
     state_shape,
     together,
@@ -27,7 +28,7 @@ def delta_rule(
     v: Tensor,
     beta: Tensor,
     *,
-    mask: Tensor | None = None,
+    key_mask: Tensor | None = None,
     form: Literal["chunked", "recurrent"] = "chunked",
     block_size: int = 64,
     initial_state: Tensor | None = None,
@@ -43,8 +44,8 @@ def delta_rule(
         k: keys (..., n, d_k), of length 1: longer ones let the state grow without bound when β ‖k‖² > 2.
         v: values (..., n, d_v).
         beta: rates β (..., n, 1), from 0 to 1.
-        mask: boolean, broadcastable to (..., 1, n), True = may be attended to. A hidden token leaves the
-            state as it is.
+        key_mask: boolean (batch, n) or (batch, 1, n), True = may be attended to, as `masks.padding` makes it.
+            A hidden token leaves the state as it is.
         form: "chunked", which `torch.compile` leaves out of its graph, or "recurrent": one token at a time,
             which it compiles, and which alone has a second derivative outside `torch.func`.
         block_size: tokens in a chunk. It changes the time, not the result.
@@ -56,7 +57,7 @@ def delta_rule(
         (..., d_k, d_v), in float32 at least.
 
     Raises:
-        TypeError: the mask is not boolean.
+        TypeError: key_mask is not boolean.
         ValueError: shapes do not fit, or the form is unknown.
 
     References:
@@ -68,7 +69,7 @@ def delta_rule(
     [3.0, 5.0, 7.0]
     """
     check_form(form, ("chunked", "recurrent"))
-    q, k, v, key_mask = together(q, k, v, mask, is_causal=True)
+    q, k, v, key_mask = together(q, k, v, key_mask, is_causal=True)
     (beta,) = hide(key_mask, per_token("beta", beta, (*q.shape[:-1], 1)))
     sequences = [q, k, v, beta]
     return in_form(form, _DeltaRule(), delta_step, sequences, initial_state, block_size, return_state)
@@ -91,15 +92,15 @@ def delta_step(
         v: its value (..., d_v).
         beta: rate (..., 1).
         state: what the last call returned, or `delta_rule` with `return_state`; None before the first token.
-        key_mask: boolean (..., 1); a token with False leaves the state as it is.
+        key_mask: boolean (batch, 1), this token's column; one with False leaves the state as it is.
 
     Returns:
         Output (..., d_v) in the dtype of q, and the state (..., d_k, d_v), in float32 at least: in half
         precision a long sum would stop growing.
 
     Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the state has another shape.
+        TypeError: key_mask is not boolean.
+        ValueError: the state or key_mask has another shape.
 
     >>> one = torch.ones(1)
     >>> delta_step(one, one, 5 * one, one / 2, state=torch.tensor([[3.0]]))
@@ -107,7 +108,7 @@ def delta_step(
     """
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v, beta, state = lifted(q, *hide(key_mask, k, v, beta), state)
+        q, k, v, beta, state = lifted(q, *hide(of_token(key_mask, k, v), k, v, beta), state)
         shape = state_shape(k, v)
         state = k.new_zeros(shape) if state is None else state
         has_shape("state", state, shape, "(..., d_k, d_v)")

@@ -15,6 +15,7 @@ from attnlab.linear.inputs import (
     hide,
     in_form,
     lifted,
+    of_token,
     per_token,
     together,
 )
@@ -30,7 +31,7 @@ def gated_linear_attention(
     v: Tensor,
     log_decay: Tensor,
     *,
-    mask: Tensor | None = None,
+    key_mask: Tensor | None = None,
     form: Literal["chunked", "recurrent"] = "chunked",
     block_size: int = 64,
     initial_state: Tensor | None = None,
@@ -47,8 +48,8 @@ def gated_linear_attention(
         k: keys (..., n, d_k).
         v: values (..., n, d_v).
         log_decay: log α (..., n, d_k) or (..., n, 1), at most 0.
-        mask: boolean, broadcastable to (..., 1, n), True = may be attended to. A hidden token leaves the
-            state as it is: it neither writes nor lets anything fade.
+        key_mask: boolean (batch, n) or (batch, 1, n), True = may be attended to, as `masks.padding` makes it.
+            A hidden token leaves the state as it is: it neither writes nor lets anything fade.
         form: "chunked", which `torch.compile` leaves out of its graph, or "recurrent": one token at a time,
             which it compiles, and which alone has a second derivative outside `torch.func`.
         block_size: tokens in a chunk. It changes the time, not the result.
@@ -60,7 +61,7 @@ def gated_linear_attention(
         (..., d_k, d_v), in float32 at least.
 
     Raises:
-        TypeError: the mask is not boolean.
+        TypeError: key_mask is not boolean.
         ValueError: shapes do not fit, or the form is unknown.
 
     References:
@@ -71,7 +72,7 @@ def gated_linear_attention(
     [1.0, 1.5, 1.75]
     """
     check_form(form, ("chunked", "recurrent"))
-    q, k, v, key_mask = together(q, k, v, mask, is_causal=True)
+    q, k, v, key_mask = together(q, k, v, key_mask, is_causal=True)
     width = log_decay.shape[-1] if log_decay.dim() > 1 and log_decay.shape[-1] == 1 else q.shape[-1]
     log_decay = per_token("log_decay", log_decay, (*q.shape[:-1], width)).clamp(min=LEAST)
     (log_decay,) = hide(key_mask, log_decay)
@@ -97,15 +98,15 @@ def gated_step(
         log_decay: log α (..., d_k) or (..., 1).
         state: what the last call returned, or `gated_linear_attention` with `return_state`; None before the
             first token.
-        key_mask: boolean (..., 1); a token with False leaves the state as it is.
+        key_mask: boolean (batch, 1), this token's column; one with False leaves the state as it is.
 
     Returns:
         Output (..., d_v) in the dtype of q, and the state (..., d_k, d_v), in float32 at least: in half
         precision a long sum would stop growing.
 
     Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the state has another shape.
+        TypeError: key_mask is not boolean.
+        ValueError: the state or key_mask has another shape.
 
     >>> one = torch.ones(1)
     >>> gated_step(one, one, one, one.log(), state=torch.ones(1, 1))
@@ -113,7 +114,7 @@ def gated_step(
     """
     dtype = q.dtype
     with without_autocast(q):
-        q, k, v, log_decay, state = lifted(q, *hide(key_mask, k, v, log_decay), state)
+        q, k, v, log_decay, state = lifted(q, *hide(of_token(key_mask, k, v), k, v, log_decay), state)
         new = k[..., :, None] * v[..., None, :]  # (..., d_k, d_v)
         if state is not None:
             has_shape("state", state, new.shape, "(..., d_k, d_v)")

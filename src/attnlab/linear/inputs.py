@@ -7,14 +7,14 @@ import itertools
 import torch
 from torch import Tensor
 
-from attnlab.arguments import check_mask, has_shape, is_boolean
+from attnlab.arguments import has_shape, of_keys
 from attnlab.dot_product import _scores_shape
 from attnlab.linear.chunks import ChunkRule, scan
 from attnlab.precision import working, working_dtype
 
 
 def together(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, *, is_causal: bool
+    q: Tensor, k: Tensor, v: Tensor, key_mask: Tensor | None, *, is_causal: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
     """Check shapes and spread the leading dimensions of all over each other, without copying.
 
@@ -22,7 +22,7 @@ def together(
         q: queries (..., n_q, d_k).
         k: keys (..., n_k, d_k).
         v: values (..., n_k, d_v).
-        mask: boolean, broadcastable to (..., 1, n_k): one row, which hides the same keys from every query.
+        key_mask: boolean (batch, n_k) or (batch, 1, n_k): which keys exist, for all heads and queries alike.
         is_causal: whether n_q must equal n_k.
 
     Returns:
@@ -30,35 +30,33 @@ def together(
         nothing in them, NaN neither, can reach an output or a gradient.
 
     Raises:
-        TypeError: the mask is not boolean.
-        ValueError: shapes do not fit, or the mask differs from query to query.
+        TypeError: key_mask is not boolean.
+        ValueError: shapes do not fit.
     """
     *batch, n_q, n_k = _scores_shape(q, k, v)
     if is_causal and n_q != n_k:
         raise ValueError(f"is_causal needs as many queries as keys, got n_q = {n_q} and n_k = {n_k}")
-    key_mask = None
-    if mask is not None:
-        if mask.dim() > 1 and mask.shape[-2] != 1:
-            raise ValueError(
-                f"mask must have shape (..., 1, {n_k}), the same for all queries, got {tuple(mask.shape)}: "
-                "linear attention sums the keys before it has seen a query"
-            )
-        check_mask(mask, (*batch, 1, n_k))
-        key_mask = mask.expand(*batch, 1, n_k).mT
+    if key_mask is not None:
+        key_mask = of_keys(key_mask, batch, n_k)[..., None].expand(*batch, n_k, 1)
     q, k, v = (x.expand(*batch, *x.shape[-2:]) for x in (q, k, v))
     return q, *hide(key_mask, k, v), key_mask
 
 
 def hide(key_mask: Tensor | None, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """Return tensors (..., d) with zeros where the mask (..., 1) is False.
-
-    Raises:
-        TypeError: the mask is not boolean.
-    """
+    """Return tensors (..., d) with zeros where the mask (..., 1) is False."""
     if key_mask is None:
         return tensors
-    is_boolean("key_mask", key_mask)
     return tuple(x.masked_fill(~key_mask, 0.0) for x in tensors)
+
+
+def of_token(key_mask: Tensor | None, k: Tensor, v: Tensor) -> Tensor | None:
+    """Return a step's mask of its one key, (batch, 1), with as many dimensions as k and v (batch, ..., d).
+
+    Raises:
+        TypeError: key_mask is not boolean.
+        ValueError: it has another shape.
+    """
+    return None if key_mask is None else of_keys(key_mask, state_shape(k, v)[:-2], 1)
 
 
 def lifted(*tensors: Tensor | None) -> list[Tensor | None]:

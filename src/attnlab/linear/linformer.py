@@ -15,7 +15,7 @@ def linformer_attention(
     mix_keys: Tensor,
     mix_values: Tensor | None = None,
     *,
-    mask: Tensor | None = None,
+    key_mask: Tensor | None = None,
     scale: float | None = None,
 ) -> Tensor:
     """Attend to r mixtures of the keys and values: softmax(scale · q (E k)ᵀ) (F v).
@@ -29,15 +29,15 @@ def linformer_attention(
         v: values (..., n_k, d_v).
         mix_keys: E (..., r, n_max) with n_max ≥ n_k; a shorter sequence uses the first n_k columns.
         mix_values: F of the same form; E again unless given.
-        mask: boolean, broadcastable to (..., 1, n_k), True = may be attended to. A hidden token enters no
-            mixture.
+        key_mask: boolean (batch, n_k) or (batch, 1, n_k), True = may be attended to, as `masks.padding` makes
+            it. A hidden token enters no mixture.
         scale: factor on the scores; 1/sqrt(d_k) unless given.
 
     Returns:
         Output (..., n_q, d_v). With every key hidden all mixtures are zero, and so is the output.
 
     Raises:
-        TypeError: the mask is not boolean.
+        TypeError: key_mask is not boolean.
         ValueError: shapes do not fit, or the sequence is longer than n_max.
 
     References:
@@ -49,7 +49,7 @@ def linformer_attention(
     >>> linformer_attention(k[:1], k, v, halves).tolist()
     [[2.5]]
     """
-    q, k, v, _ = together(q, k, v, mask, is_causal=False)
+    q, k, v, _ = together(q, k, v, key_mask, is_causal=False)
     mix_values = mix_keys if mix_values is None else mix_values
     n = k.shape[-2]
     for name, mix in (("mix_keys", mix_keys), ("mix_values", mix_values)):

@@ -14,6 +14,7 @@ from attnlab.linear.inputs import (
     check_form,
     hide,
     lifted,
+    of_token,
     per_token,
     state_shape,
     together,
@@ -32,7 +33,7 @@ def linear_attention(
     *,
     features: Features = elu_plus_one,
     gate: Tensor | None = None,
-    mask: Tensor | None = None,
+    key_mask: Tensor | None = None,
     is_causal: bool = False,
     form: Literal["chunked", "parallel", "recurrent"] = "chunked",
     block_size: int | None = None,
@@ -56,8 +57,8 @@ def linear_attention(
             learns or draws random numbers keeps more in memory for the backward pass.
         gate: (..., n, 1), between 0 and 1, for every token; needs `is_causal`. Exactly 0 and 1 mean what they
             say, but get no gradient.
-        mask: boolean, broadcastable to (..., 1, n_k), True = may be attended to. The state passes a hidden
-            token by as if it were not there.
+        key_mask: boolean (batch, n_k) or (batch, 1, n_k), True = may be attended to, as `masks.padding` makes
+            it. The state passes a hidden token by as if it were not there.
         is_causal: hide later keys from every query; needs n_q == n_k.
         form: "chunked" costs n steps in the length, forward and backward; "recurrent" (causal) is the same
             recurrence one token at a time; "parallel" makes the (n_q, n_k) weights, the definition to compare
@@ -73,9 +74,8 @@ def linear_attention(
         gets zeros. With `return_state` also the state.
 
     Raises:
-        TypeError: the mask is not boolean.
-        ValueError: shapes do not fit, the mask differs from query to query, or the form needs `is_causal`, or
-            has no state.
+        TypeError: key_mask is not boolean.
+        ValueError: shapes do not fit, or the form needs `is_causal`, or has no state.
 
     References:
         Katharopoulos et al. 2020, section 3; Choromanski et al. 2021, section 2; Peng et al. 2021, sections
@@ -92,7 +92,7 @@ def linear_attention(
         raise ValueError(f"{what} needs is_causal=True: a recurrence goes through the tokens in order")
     if form == "parallel" and with_state:
         raise ValueError("form='parallel' has no state: it sees all tokens at once; take 'chunked'")
-    q, k, v, key_mask = together(q, k, v, mask, is_causal=is_causal)
+    q, k, v, key_mask = together(q, k, v, key_mask, is_causal=is_causal)
     if gate is not None:
         gate = working(per_token("gate", gate, (*q.shape[:-1], 1)))
         if key_mask is not None:
@@ -102,7 +102,7 @@ def linear_attention(
     if form == "recurrent" and q.shape[-2]:
 
         def step(q, k, v, gate, key_mask, state):
-            return linear_step(q, k, v, state, features=features, gate=gate, key_mask=key_mask)
+            return _step(q, k, v, state, features, gate, key_mask)
 
         out, state = token_by_token(step, initial_state, q, k, v, gate, key_mask)
     else:
@@ -134,15 +134,15 @@ def linear_step(
             token.
         features: the map φ.
         gate: (..., 1), between 0 and 1: how much of the state stays.
-        key_mask: boolean (..., 1); a token with False leaves the state as it is.
+        key_mask: boolean (batch, 1), this token's column; one with False leaves the state as it is.
 
     Returns:
         Output (..., d_v) in the dtype of q, and the state. Its size does not depend on how many tokens came
         before. It is in float32 at least: in half precision a long sum would stop growing.
 
     Raises:
-        TypeError: the mask is not boolean.
-        ValueError: the state has another shape.
+        TypeError: key_mask is not boolean.
+        ValueError: the state or key_mask has another shape.
 
     References:
         Katharopoulos et al. 2020, section 3.4.
@@ -153,6 +153,11 @@ def linear_step(
     >>> out.tolist(), state.sums.tolist(), state.total.tolist()
     ([4.0], [[16.0]], [[4.0]])
     """
+    return _step(q, k, v, state, features, gate, of_token(key_mask, k, v))
+
+
+def _step(q, k, v, state, features, gate, key_mask) -> tuple[Tensor, LinearState]:
+    """Decode one token; the mask (..., 1) has been checked."""
     dtype = q.dtype
     with without_autocast(q):
         q, k, v, gate = lifted(q, *hide(key_mask, k, v), gate)

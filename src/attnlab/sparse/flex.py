@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 from torch.nn.attention.flex_attention import flex_attention
 
+from attnlab.arguments import of_keys
 from attnlab.patterns import Pattern
 from attnlab.patterns.block_masks import SIDE
-from attnlab.sparse.inputs import of_keys
 
 Engine = Literal["auto", "tiles", "flex"]
 NARROWEST = 16
@@ -76,7 +76,7 @@ def along_blocks(
         Output (..., n, d_v); zeros for a query that sees no key.
     """
     n = q.shape[-2]
-    kept = None if key_mask is None else of_keys(q, key_mask).reshape(-1, n)
+    kept = None if key_mask is None else of_keys(key_mask, q.shape[:-2], n).reshape(-1, n)
     blocks = pattern.block_mask(n, key_mask=kept, device=q.device)
     shape = (1 if kept is None else len(kept), -1)
     run = _compiled() if q.is_cuda else flex_attention

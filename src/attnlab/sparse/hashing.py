@@ -8,12 +8,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.arguments import at_least
+from attnlab.arguments import at_least, of_keys
 from attnlab.patterns.plan import Plan
 from attnlab.patterns.tiles import HIDDEN, Rows, Tiles
 from attnlab.precision import without_autocast
 from attnlab.sparse.flex import Engine, check_engine
-from attnlab.sparse.inputs import along, check, of_keys, outside_graphs
+from attnlab.sparse.inputs import along, check, outside_graphs
 from attnlab.sparse.portions import Portion
 
 
@@ -82,7 +82,7 @@ def lsh(
                          f"got {tuple(buckets.shape)}")  # fmt: skip
     if buckets.is_floating_point() or buckets.is_complex() or buckets.dtype == torch.bool:
         raise TypeError(f"buckets must be whole numbers, got dtype {buckets.dtype}")
-    shown = None if key_mask is None else of_keys(qk, key_mask)  # (batch, 1, ..., n)
+    shown = None if key_mask is None else of_keys(key_mask, qk.shape[:-2], n)  # (batch, 1, ..., n)
     if shown is not None:
         buckets = buckets.long().masked_fill(~shown[..., None, :], torch.iinfo(torch.long).max)
     orders = buckets.sort(stable=True, dim=-1).indices  # ties in the order of the sequence

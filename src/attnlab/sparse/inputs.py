@@ -8,7 +8,7 @@ from functools import wraps
 import torch
 from torch import Tensor
 
-from attnlab.arguments import row_of_keys
+from attnlab.arguments import of_keys
 from attnlab.patterns.plan import Plan
 from attnlab.patterns.tiles import HIDDEN
 from attnlab.precision import working_dtype
@@ -38,7 +38,8 @@ def along(
     """Run a plan on tensors with any leading dimensions."""
     key_bias = None
     if key_mask is not None:
-        kept = of_keys(q, key_mask).expand(q.shape[:-1]).reshape(q.shape[:-2].numel(), q.shape[-2])
+        lead, n = q.shape[:-2], q.shape[-2]
+        kept = of_keys(key_mask, lead, n).expand(*lead, n).reshape(lead.numel(), n)
         zeros = torch.zeros(kept.shape, device=q.device, dtype=working_dtype(q.dtype))
         key_bias = zeros.masked_fill(~kept, HIDDEN)
     flat = (x.reshape(x.shape[:-2].numel(), *x.shape[-2:]) for x in (q, k, v))
@@ -54,9 +55,3 @@ def check(q: Tensor, k: Tensor, v: Tensor) -> int:
     if v.shape[:-1] != q.shape[:-1]:
         raise ValueError(f"v must have shape (..., n, d_v) with the leading dimensions of q, {got}")
     return q.shape[-2]
-
-
-def of_keys(q: Tensor, key_mask: Tensor) -> Tensor:
-    """Return a mask of the keys as (batch, 1, ..., n) beside q (batch, ..., n, d), or say what is wrong."""
-    n, lead = q.shape[-2], q.shape[:-2][:1]
-    return row_of_keys(key_mask, lead, n).reshape(*lead, *(1 for _ in q.shape[1:-2]), n)
