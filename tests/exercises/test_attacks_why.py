@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from attnlab.checks import judge
-from attnlab.tagging import shipped
 
 
 def by_dict(sentences, view):
@@ -67,30 +66,28 @@ def no_return(x):
 
 
 def needed(take, dim=-1):
-    def moved(words):
-        tag = shipped.load().tag
-        whole = tag(words).probabilities
-        columns = [take(tag(words, hidden=[j]).probabilities, whole) for j in range(len(words))]
-        return torch.stack(columns, dim)
+    def moved(tag, words):
+        whole = tag(words, [])
+        return torch.stack([take(tag(words, [j]), whole) for j in range(len(words))], dim)
 
     return moved
 
 
-def deleted(words):
+def deleted(tag, words):
     """Take the word out instead of hiding it: the others move to other places."""
-    tag, n = shipped.load().tag, len(words)
-    whole, out = tag(words).probabilities, torch.zeros(n, n)
+    n, whole = len(words), tag(words, [])
+    out = torch.zeros(n, n)
     for j in range(n):
         others = [i for i in range(n) if i != j]
-        out[others, j] = (tag([words[i] for i in others]).probabilities - whole[others]).abs().sum(-1)
+        if others:
+            out[others, j] = (tag([words[i] for i in others], []) - whole[others]).abs().sum(-1)
     return out
 
 
-def loops(words):
-    tag, out = shipped.load().tag, torch.zeros(len(words), len(words))
-    whole = tag(words).probabilities
+def loops(tag, words):
+    out, whole = torch.zeros(len(words), len(words)), tag(words, [])
     for j in range(len(words)):
-        without = tag(words, hidden=(j,)).probabilities
+        without = tag(words, (j,))
         for i in range(len(words)):
             out[i, j] = sum(abs(float(a - b)) for a, b in zip(without[i], whole[i], strict=True))
     return out
@@ -134,7 +131,10 @@ ATTACKS = [
     ("relative", "why-needed", "wrong", "should be", needed(lambda a, b: ((a - b).abs() / b).sum(-1))),
     ("one tag", "why-needed", "wrong", "one tag alone",
      needed(lambda a, b: (b - a).gather(-1, b.argmax(-1, keepdim=True))[:, 0])),
-    ("four words", "why-needed", "wrong", "should", lambda words: loops(words[:4])),
+    ("four words", "why-needed", "wrong", "should", lambda tag, words: loops(tag, words[:4])),
+    ("17 tags", "why-needed", "wrong", "should", needed(lambda a, b: 17 * (a - b).abs().mean(-1))),
+    ("no call without hiding", "why-needed", "wrong", "should",
+     lambda tag, words: torch.stack([(tag(words, [j]) - tag(words, [0])).abs().sum(-1) for j in range(len(words))], -1)),
 ]  # fmt: skip
 
 

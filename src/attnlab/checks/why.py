@@ -12,7 +12,6 @@ from torch import Tensor
 
 from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
 from attnlab.checks.values import Tolerance, difference
-from attnlab.tagging import shipped
 
 Words = tuple[str, ...]
 Language = dict[tuple[Words, Words], Fraction]
@@ -241,73 +240,84 @@ exercise(
     praise="The softmax of your scores gives back every share, zeros too, for any batch.",
 )
 
-SENTENCES = (
-    "I saw a saw",
-    "Can you open the can ?",
-    "There were many hotels there .",
-    "saw",
-)
+Tag = Callable[[Sequence[str], Sequence[int]], Tensor]
 
 
-def moved(words: Sequence[str]) -> Tensor:
+def tagger(seed: int, n_tags: int) -> Tag:
+    """Make a tagger that learned nothing: attention between random vectors, and words that can be hidden."""
+    generator = torch.Generator().manual_seed(seed)
+    words_at, places = torch.randn(2, 97, 6, generator=generator)
+    match, out = torch.randn(6, 6, generator=generator), torch.randn(6, n_tags, generator=generator)
+
+    def tag(words: Sequence[str], hidden: Sequence[int]) -> Tensor:
+        own = torch.stack([words_at[sum(map(ord, word)) % 97] for word in words])  # (n, 6)
+        x = own + places[: len(words)]
+        scores = x @ match @ x.T / 6  # (n, n)
+        scores[:, list(hidden)] = -torch.inf
+        return ((own + 2 * scores.softmax(-1).nan_to_num() @ x) @ out / 2).softmax(-1)  # (n, tags)
+
+    return tag
+
+
+def moved(tag: Tag, words: Sequence[str]) -> Tensor:
     """The reference."""
-    tagger = shipped.load()
-    whole = tagger.tag(words).probabilities  # (n, tags)
-    without = [tagger.tag(words, hidden=[j]).probabilities for j in range(len(words))]
-    return torch.stack([(p - whole).abs().sum(-1) for p in without], -1)
+    return _compared(tag, words, lambda change: change.abs().sum(-1))
 
 
-def _compared(words: Sequence[str], take: Callable[[Tensor], Tensor]) -> Tensor:
-    tagger = shipped.load()
-    whole = tagger.tag(words).probabilities
-    without = [tagger.tag(words, hidden=[j]).probabilities for j in range(len(words))]
-    return torch.stack([take(p - whole) for p in without], -1)
+def _compared(tag: Tag, words: Sequence[str], take: Callable[[Tensor], Tensor]) -> Tensor:
+    whole = tag(words, [])  # (n, tags)
+    return torch.stack([take(tag(words, [j]) - whole) for j in range(len(words))], -1)
 
 
-def _of_the_tag(words: Sequence[str]) -> Tensor:
-    best = shipped.load().tag(words).probabilities.argmax(-1, keepdim=True)
-    return _compared(words, lambda change: -change.gather(-1, best)[:, 0])
+def _of_the_tag(tag: Tag, words: Sequence[str]) -> Tensor:
+    best = tag(words, []).argmax(-1, keepdim=True)
+    return _compared(tag, words, lambda change: -change.gather(-1, best)[:, 0])
 
 
-def _alone(words: Sequence[str]) -> Tensor:
-    tagger, n = shipped.load(), len(words)
-    whole = tagger.tag(words).probabilities
-    others = [tagger.tag(words, hidden=[i for i in range(n) if i != j]).probabilities for j in range(n)]
+def _alone(tag: Tag, words: Sequence[str]) -> Tensor:
+    n, whole = len(words), tag(words, [])
+    others = [tag(words, [i for i in range(n) if i != j]) for j in range(n)]
     return torch.stack([(p - whole).abs().sum(-1) for p in others], -1)
 
-
-_HIDE = "Hide each word in turn, and compare the probabilities with those of the whole sentence."
 
 exercise(
     "why-needed",
     "moved",
     reference=moved,
-    cases=[case(f"“{sentence}”", words=sentence.split()) for sentence in SENTENCES],
+    cases=[
+        case("“I saw a saw”, 17 tags", tag=tagger(1, 17), words=["I", "saw", "a", "saw"]),
+        case("“can you open the can ?”, 5 tags", tag=tagger(2, 5), words=["can", "you", "open", "the", "can", "?"]),
+        case("three words, 8 tags", tag=tagger(3, 8), words=["you", "can", "fish"]),
+        case("one word, 4 tags", tag=tagger(4, 4), words=["saw"]),
+    ],
     mistakes=[
-        mistake(
-            f"Those are the attention weights. {_HIDE}",
-            lambda words: shipped.load().tag(words).weights.mean((0, 1)),
-        ),
-        mistake("Rows and columns have changed places: row i says what moves word i.", lambda words: moved(words).T),
+        mistake("Rows and columns have changed places: row i says what moves word i.", lambda tag, words: moved(tag, words).T),
         mistake(
             "It adds up the changes with their signs. Probabilities sum to one before and after: take absolute values.",
-            lambda words: _compared(words, lambda change: change.sum(-1)),
+            lambda tag, words: _compared(tag, words, lambda change: change.sum(-1)),
         ),
         mistake(
-            "It keeps the largest change alone. Add up the changes of all 17 tags.",
-            lambda words: _compared(words, lambda change: change.abs().amax(-1)),
+            "It keeps the largest change alone. Add up the changes of all tags.",
+            lambda tag, words: _compared(tag, words, lambda change: change.abs().amax(-1)),
         ),
         mistake(
-            "It averages over the tags. Add them up.", lambda words: _compared(words, lambda change: change.abs().mean(-1))
+            "It averages over the tags. Add them up.",
+            lambda tag, words: _compared(tag, words, lambda change: change.abs().mean(-1)),
         ),
         mistake(
-            "It adds up squares. Add up absolute values.", lambda words: _compared(words, lambda change: change.square().sum(-1))
+            "It adds up squares. Add up absolute values.",
+            lambda tag, words: _compared(tag, words, lambda change: change.square().sum(-1)),
         ),
-        mistake("It looks at the probability of one tag alone. Add up how far all 17 move.", _of_the_tag),
-        mistake(f"Everything but word j is hidden. {_HIDE}", _alone),
+        mistake("It looks at the probability of one tag alone. Add up how far all of them move.", _of_the_tag),
+        mistake("Everything but word j is hidden. Hide word j, and let all others be seen.", _alone),
         mistake(
-            "The diagonal is missing. A word can be hidden from itself too.", lambda words: moved(words).fill_diagonal_(0.0)
+            "The diagonal is missing. A word can be hidden from itself too.",
+            lambda tag, words: moved(tag, words).fill_diagonal_(0.0),
+        ),
+        mistake(
+            "Those are the probabilities while words are hidden. Take those of the whole sentence away.",
+            lambda tag, words: torch.stack([tag(words, [j]).sum(-1) for j in range(len(words))], -1),
         ),
     ],
-    praise="Row i says how far the tags of word i move when each word is hidden.",
+    praise="Row i says how far the tags of word i move when each word is hidden, for any tagger.",
 )  # fmt: skip

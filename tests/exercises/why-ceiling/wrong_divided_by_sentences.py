@@ -1,4 +1,4 @@
-# expect: the output should be 7/8
+# expect: the output should be
 from collections import Counter, defaultdict
 
 

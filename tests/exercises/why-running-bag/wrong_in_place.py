@@ -1,4 +1,4 @@
-# expect: changes its argument
+# expect: it changed its argument x in place
 import torch
 
 
