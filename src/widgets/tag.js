@@ -3,11 +3,12 @@
 // For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word),
 // heads (radio group), arcs (svg), alternatives, status, numbers (table: token, tag, probability, weight, hidden), reset,
 // link, pytorch, svg.
+import css from "./ui/tag.css";
 import { labelled } from "./ui/controls.js";
 import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
-import { loadTagger } from "./ui/shipped.js";
+import { shipped } from "./ui/shipped.js";
 import { chosen, tagTokens } from "./math/tagger.js";
 import { split } from "./math/words.js";
 
@@ -17,10 +18,11 @@ const EXAMPLES = ["I saw a saw", "What do you do?", "There were many hotels ther
 
 export default figure({
   name: "tag",
+  css,
   title: "Tag a sentence",
   keys: ["sentence", "word", "head", "hidden"],
   async setup({ model, body, say, set, signal, place }) {
-    const tagger = await loadTagger(model, place.base);
+    const tagger = await shipped("tagger", model, place.base);
     const { card } = tagger;
     /** @type {ReturnType<typeof tagTokens>} */
     let result;

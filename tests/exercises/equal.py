@@ -42,7 +42,7 @@ EQUAL: dict[str, dict[str, str]] = {
         "away = p - torch.arange(1, scores.shape[-1] + 1)": "Only the size of the distance is used, and its square.",
     },
     "recurrent-look-back": {
-        "return (weights[..., None, :] @ h)[..., -1, :]": "That axis has one entry, the first and the last.",
+        "return (scores.softmax(-1)[..., None, :] @ h)[..., -1, :]": "That axis has one entry, the first and the last.",
     },
     "sparse-block-window": {
         "real = torch.arange(k.shape[-3])[:, None, None] * w + column >= w": "There are as many blocks of keys as of queries.",
@@ -123,6 +123,15 @@ EQUAL: dict[str, dict[str, str]] = {
     "relevance-kernel": {
         "exponents = -(xs - at[:, None]).square() / (2 * width ** 2)": "a square does not know the sign",
     },
+    "relevance-temperature": {
+        "if torch.special.entr(p).sum().exp() <= heard:": "Equal happens once at most, at the end.",
+        "p = (s / math.exp(middle)).softmax(-0)": "There is one axis.",
+        "p = (s / math.exp2(middle)).softmax(-1)": "The search runs over temperatures all the same.",
+        "for _ in range(61):": "More than enough steps, either way.",
+        "for _ in range(59):": "More than enough steps, either way.",
+        "low, high = (-30.0, 33.0)": "A wider interval.",
+        "low, high = (-33.0, 30.0)": "A wider interval.",
+    },
     "relevance-sparsemax": {
         "stay = (ordered >= thresholds).sum(-1, keepdim=True)": "a score at its threshold leaves it where it is",
     },
@@ -141,9 +150,6 @@ EQUAL: dict[str, dict[str, str]] = {
         "s = x @ w_q @ (x @ w_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
         "d_model, d_k = w_k.shape": "Both projections have one shape.",
     },
-    "relevance-lookup": {
-        "return (keys @ query).softmax(-1) @ values": "the scores of one query have one axis",
-    },
 }
 
 LEADING: dict[str, dict[int, int]] = {
@@ -158,7 +164,7 @@ LEADING: dict[str, dict[int, int]] = {
     "positions-sinusoids": {0: 2},
     "queries-self-attention": {0: 2},
     "recurrent-local-window": {0: 1, 1: 1},
-    "recurrent-look-back": {0: 1, 1: 2},
+    "recurrent-look-back": {0: 1, 1: 2, 2: 1},
     "saturation-backward": {0: 1, 1: 1},
     "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},
