@@ -31,7 +31,7 @@ export default figure({
     const next = h("button", { type: "button", class: "attnlab-go", "data-part": "next", on: { click: go } });
     const again = h("button", { type: "button", "data-part": "again", on: { click: () => set({ seed: Number(model.get("seed")) + 1, place: 0 }) } }, "Draw again");
     const buttons = h("div", { class: "attnlab-row attnlab-examples" }, next, again);
-    const checked = h("div", { class: "attnlab-row", hidden: true });
+    const checked = h("div", { class: "attnlab-choices", style: "margin-bottom: .6rem; align-items: center", hidden: true });
     const [cache, chances] = ["cache", "words"].map((part) => s("svg", { role: "img", "data-part": part, style: "display: block; width: 100%; height: auto" }));
     const [left, right] = [h("div", {}, cache), h("div", {}, checked, chances)];
     const draft = choices({ label: "Words drafted for a pass", part: "draft", value: "0", options: from(["0", "1", "2", "3", "4"].map((n) => [n, n === "0" ? "none" : n])), onChange: (n) => set({ draft: Number(n), place: 0 }) });
