@@ -60,7 +60,7 @@ CURVES = {
     "heads": ("n_heads", (1, 2, 4, 8)),
     "layers": ("n_layers", (1, 2, 3, 4)),
     "width": ("d_model", (24, 48, 96, 192)),
-    "share of the training sentences": ("share", (1 / 8, 1 / 4, 1 / 2, 1)),
+    "share of sentences": ("share", (1 / 8, 1 / 4, 1 / 2, 1)),
 }
 
 
@@ -125,7 +125,7 @@ def data(folder: str | None) -> tuple:
 
 
 def build(folder: str | None, model: dict, share: float = 1.0) -> tuple[JointTagger, Labels, list]:
-    """Make a tagger for a share of the training sentences; they are returned too."""
+    """Make a tagger for a share of sentences; they are returned too."""
     sentences = data(folder)[0]
     sentences = sentences[: int(share * len(sentences))]
     tagged, labels = [s.tagged for s in sentences], Labels(sentences)
