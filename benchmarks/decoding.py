@@ -168,29 +168,47 @@ def sharing() -> None:
 
 @torch.no_grad()
 def batch() -> None:
-    """Time a decoding step by batch size, and predict it from what this machine can do at best."""
+    """Time a decoding step by batch size, and predict it from what this machine can do at best.
+
+    Beside the whole step its matrix products are timed by themselves, each with a matrix of the model.
+    """
     shape = {"n_words": 4096, "d_model": 768, "n_heads": 12, "n_layers": 6}
     model, n = LanguageModel(**shape).eval(), 128
     weights = sum(p.numel() for p in model.parameters())
+    matrices = [part.weight for part in model.modules() if isinstance(part, torch.nn.Linear)]
     best = benchmark.ceilings(clock=time.process_time)
     rows = {}
     for size in (1, 2, 4, 8, 16, 32, 64):
         cache = model.new_cache(size, n + 1)
-        model(torch.zeros(size, n, dtype=torch.long), cache=cache, last=True)
-        seconds = []
-        for _ in range(9):
+        prompt = torch.zeros(size, n, dtype=torch.long)
+        tokens = {matrix: torch.randn(size, matrix.shape[1]) for matrix in matrices}
+
+        def step(cache=cache, last=prompt[:, :1]) -> None:
             for layer in cache:
                 layer.length = n
-            start = time.process_time()
-            model(torch.zeros(size, 1, dtype=torch.long), cache=cache, last=True)
-            seconds.append(time.process_time() - start)
+            model(last, cache=cache, last=True)
+
+        def products(tokens=tokens) -> None:
+            for matrix, x in tokens.items():
+                torch.nn.functional.linear(x, matrix)
+
+        def prefill(cache=cache, prompt=prompt) -> None:
+            for layer in cache:
+                layer.length = 0
+            model(prompt, cache=cache, last=True)
+
+        found = benchmark.compare(
+            {"step": step, "products": products} | ({"prefill": prefill} if size == 1 else {}),
+            repeats=9,
+            clock=time.process_time,
+        )
         kept = 2 * shape["n_layers"] * shape["d_model"] * n * size
         rows[size] = {
-            "seconds": sorted(seconds),
+            "seconds": found.summary(),
             "reading": 4 * (weights + kept) / best["copy bytes/s"],
             "computing": (2 * weights * size + 2 * kept) / best["matmul FLOP/s"],
         }
-        print(size, min(seconds), rows[size]["reading"], rows[size]["computing"], flush=True)
+        print(size, rows[size], flush=True)
     numbers = {"shape": shape | {"parameters": weights, "n": n}, "ceilings": best, "steps": rows}
     results.store("decoding-batch", numbers, command=COMMAND, seeds=[])
 

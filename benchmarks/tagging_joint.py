@@ -1,38 +1,54 @@
 """Train the tagger with all it has on the treebank, leave out one thing at a time, and vary its size.
 
-    python benchmarks/tagging_joint.py [all] [without] [size] [--seeds 0 1 2] [--data FOLDER]
+    python benchmarks/tagging_joint.py [tried] [all] [without] [size] [--seeds 0 1 2 3 4 5] [--data FOLDER]
 
-Writes results/tagging-joint.json with what is finished. The dev set chose the settings and chooses the epoch;
-the test set is only read. Every finished run is kept in .cache/runs/tagging-joint.json, so an interruption
-costs one run. The learning rate is the same in every row and was not swept.
+Writes results/tagging-joint.json with what is finished. The dev set chose the settings (the part "tried":
+short trainings with one seed, the learning rate among them) and chooses the epoch; the test set is only read.
+Taggers of neighbouring seeds are averaged too, two and four at a time. Every finished run is kept in
+.cache/runs/tagging-joint, one file a run and its weights beside it: an interruption costs one run, and
+several processes can share the work, each with its own parts or seeds.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from attnlab import benchmark, results
 from attnlab.tagging.columns import Labels, load_columns
-from attnlab.tagging.joint import JointTagger, LetterVocabulary, train_jointly
+from attnlab.tagging.joint import JointTagger, LetterVocabulary, Together, train_jointly
 from attnlab.tagging.taggers import Vocabulary
 from attnlab.tagging.training import evaluate
 from attnlab.tagging.treebank import COMMIT, count_tags, strongly_ambiguous
 
-KEPT = Path(__file__).parents[1] / ".cache/runs/tagging-joint.json"
-SEEDS = (0, 1, 2)
+KEPT = Path(__file__).parents[1] / ".cache/runs/tagging-joint"
+SEEDS = (0, 1, 2, 3, 4, 5)
 MODEL = {"d_model": 192, "n_heads": 6, "n_layers": 2, "d_letters": 48, "positions": "relative"}
-TRAINING = {"epochs": 14, "rate": 2e-3, "others": 0.3, "hide": 0.1, "guess": 0.3, "average": 0.998}
-SMALL = {"d_model": 96, "d_letters": 0}, {"epochs": 5}
-"""For the curves: a smaller model and fewer epochs, the same for all points."""
+TRAINING = {"epochs": 10, "rate": 4e-3, "others": 0.3, "hide": 0.1, "guess": 0.3, "average": 0.998}
+SHORT = {"epochs": 5}
+"""For what was tried, and for the curves: fewer epochs, the same for all points."""
+SMALL = {"d_model": 96, "d_letters": 0}
+"""For the curves: a smaller model."""
 
 ALL = "all of it"
+TOGETHER = {2: "two of them, averaged", 4: "four of them, averaged"}
+TRIED = {
+    "rate 0.002": ({}, {"rate": 2e-3}),
+    "rate 0.004": ({}, {"rate": 4e-3}),
+    "rate 0.006, batches of 2048": ({}, {"rate": 6e-3, "batch_tokens": 2048}),
+    "rate 0.004, other columns 1.0": ({}, {"rate": 4e-3, "others": 1.0}),
+    "rate 0.004, three layers": ({"n_layers": 3}, {"rate": 4e-3}),
+    "rate 0.004, no letters, seven epochs": ({"d_letters": 0}, {"rate": 4e-3, "epochs": 7}),
+}
 WITHOUT = {
     "without the letters": ({"d_letters": 0}, {}),
     "without the other columns": ({}, {"others": 0.0}),
@@ -51,73 +67,133 @@ CURVES = {
 def main() -> None:
     """Read the command line and train what is missing."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("parts", nargs="*", default=["all", "without", "size"])
-    arguments.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="of the first part")
+    arguments.add_argument("parts", nargs="*", default=["tried", "all", "without", "size"])
+    arguments.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="of the second part")
     arguments.add_argument("--data", help="folder of the treebank; else ATTNLAB_DATA or the cache")
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
-    wanted: list[tuple[str, dict, dict, float, int]] = []
-    if "all" in chosen.parts:
-        wanted += [(ALL, {}, {}, 1.0, seed) for seed in chosen.seeds]
-    if "without" in chosen.parts:
-        wanted += [(name, *changes, 1.0, 0) for name, changes in WITHOUT.items()]
-    if "size" in chosen.parts:
-        small, few = SMALL
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for name, model, training, share, seed in wanted(chosen.parts, chosen.seeds):
+        if not kept(name, seed):
+            found = run(chosen.data, name, MODEL | model, TRAINING | training, share, seed)
+            benchmark.store(path(name, seed), {"name": name, "seed": seed} | found)
+            print(name, seed, found, flush=True)
+        if name == ALL:
+            average(chosen.data)
+        write()
+
+
+def wanted(parts: list[str], seeds: list[int]) -> Iterator[tuple[str, dict, dict, float, int]]:
+    """Yield name, changed model, changed training, share of the sentences and seed of each run asked for."""
+    if "tried" in parts:
+        for name, (model, training) in TRIED.items():
+            yield name, model, SHORT | training, 1.0, 0
+    if "all" in parts:
+        for seed in seeds:
+            yield ALL, {}, {}, 1.0, seed
+    if "without" in parts:
+        for name, changes in WITHOUT.items():
+            yield name, *changes, 1.0, 0
+    if "size" in parts:
         for name, (option, values) in CURVES.items():
             for value in values:
                 change = {} if option == "share" else {option: value}
-                model = small | {"n_heads": 4} | change
-                wanted.append((f"{name}: {value:g}", model, few, value if option == "share" else 1.0, 0))
-    for name, model, training, share, seed in wanted:
-        kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
-        key = f"{name} | seed {seed}"
-        if key not in kept:
-            kept[key] = run(chosen.data, MODEL | model, TRAINING | training, share, seed)
-            KEPT.parent.mkdir(parents=True, exist_ok=True)
-            benchmark.store(KEPT, kept)
-            print(key, kept[key], flush=True)
-        write(kept)
+                model = SMALL | {"n_heads": 4} | change
+                yield f"{name}: {value:g}", model, SHORT, value if option == "share" else 1.0, 0
+
+
+def path(name: str, seed: int | str, end: str = "json") -> Path:
+    """Return where a run is kept."""
+    return KEPT / f"{re.sub('[^a-z0-9.]+', '-', name.lower())}-{seed}.{end}"
+
+
+def kept(name: str, seed: int | str) -> dict | None:
+    """Return a finished run, or None."""
+    there = path(name, seed)
+    return json.loads(there.read_text()) if there.exists() else None
 
 
 @cache
-def data(path: str | None) -> tuple:
+def data(folder: str | None) -> tuple:
     """Read the three parts once."""
-    return tuple(load_columns(part, path) for part in ("train", "dev", "test"))
+    return tuple(load_columns(part, folder) for part in ("train", "dev", "test"))
 
 
-def run(path: str | None, model: dict, training: dict, share: float, seed: int) -> dict:
-    """Train once, and measure."""
-    train, dev, test = data(path)
-    train = train[: int(share * len(train))]
-    tagged, labels = [s.tagged for s in train], Labels(train)
+def build(folder: str | None, model: dict, share: float = 1.0) -> tuple[JointTagger, Labels, list]:
+    """Make a tagger for a share of the training sentences; they are returned too."""
+    sentences = data(folder)[0]
+    sentences = sentences[: int(share * len(sentences))]
+    tagged, labels = [s.tagged for s in sentences], Labels(sentences)
     letters = model["d_letters"]
     vocabulary = LetterVocabulary(tagged) if letters else Vocabulary(tagged, affixes=True, at_least=2)
+    return JointTagger(vocabulary, labels.names, **model), labels, sentences
+
+
+def run(folder: str | None, name: str, model: dict, training: dict, share: float, seed: int) -> dict:
+    """Train once, and measure; what was only tried is not measured on the test set."""
     torch.manual_seed(seed)
-    tagger = JointTagger(vocabulary, labels.names, **model)
-    history = train_jointly(tagger, labels, train, dev, seed=seed, **training)
+    tagger, labels, sentences = build(folder, model, share)
+    history = train_jointly(tagger, labels, sentences, data(folder)[1], seed=seed, **training)
+    found = {"dev": 100 * max(history.dev), "curve": [100 * value for value in history.dev]}
+    if name not in TRIED:
+        found["test"] = on_test(folder, tagger, sentences)
+    if name == ALL:
+        torch.save(tagger.state_dict(), path(name, seed, "pt"))
+    numbers = sum(p.numel() for p in tagger.parameters())
+    return found | {"parameters": numbers, "CPU s": history.seconds}
+
+
+def on_test(folder: str | None, tagger: nn.Module, sentences: list) -> dict:
+    """Measure on the test set; `sentences` are those of training, which say what is known and ambiguous."""
+    tagged = [s.tagged for s in sentences]
     known, strong = count_tags(tagged, lower=True), strongly_ambiguous(tagged)
-    return {
-        "dev": 100 * max(history.dev),
-        "curve": [100 * value for value in history.dev],
-        "test": asdict(evaluate(tagger, [s.tagged for s in test], strong, known)),
-        "parameters": sum(p.numel() for p in tagger.parameters()),
-        "CPU s": history.seconds,
-    }
+    return asdict(evaluate(tagger, [s.tagged for s in data(folder)[2]], strong, known))
 
 
-def write(kept: dict) -> None:
-    """Store what is finished: rows with their seeds, and the curves."""
-    rows: dict[str, dict] = {}
-    for key, found in kept.items():
-        name, _, seed = key.partition(" | seed ")
-        rows.setdefault(name, {"seeds": [], "runs": []})
-        rows[name]["seeds"].append(int(seed))
-        rows[name]["runs"].append(found)
+def average(folder: str | None) -> None:
+    """Let finished taggers vote, seeds 0 and 1, 2 and 3, and so on: no tagger is in two groups of a size."""
+    finished = {seed: found for seed in range(100) if (found := kept(ALL, seed))}
+    for size, name in TOGETHER.items():
+        for first in range(0, 100, size):
+            seeds = range(first, first + size)
+            which = "-".join(map(str, seeds))
+            if not all(seed in finished for seed in seeds) or kept(name, which):
+                continue
+            taggers = []
+            for seed in seeds:
+                tagger, _, sentences = build(folder, MODEL)
+                tagger.load_state_dict(torch.load(path(ALL, seed, "pt")))
+                taggers.append(tagger)
+            together = Together(taggers).eval()
+            found = {
+                "name": name,
+                "seed": list(seeds),
+                "dev": evaluate(together, [s.tagged for s in data(folder)[1]]).all,
+                "test": on_test(folder, together, sentences),
+                "parameters": sum(p.numel() for p in together.parameters()),
+                "CPU s": sum(finished[seed]["CPU s"] for seed in seeds),
+            }
+            benchmark.store(path(name, which), found)
+
+
+def write() -> None:
+    """Store what is finished: rows with their seeds."""
+    names = [ALL, *TOGETHER.values(), *WITHOUT]
+    names += [f"{name}: {value:g}" for name, (_, values) in CURVES.items() for value in values]
+    rows: dict[str, dict] = {name: {"seeds": [], "runs": []} for name in [*names, *TRIED]}
+    files = [json.loads(file.read_text()) for file in KEPT.glob("*.json")]
+    for found in sorted(files, key=lambda found: (str(type(found["seed"])), found["seed"])):
+        row = rows[found.pop("name")]
+        row["seeds"].append(found.pop("seed"))
+        row["runs"].append(found)
+    rows = {name: row for name, row in rows.items() if row["runs"]}
     for row in rows.values():
         row["dev"] = statistics.fmean(found["dev"] for found in row["runs"])
-    numbers = {"data": COMMIT, "model": MODEL, "training": TRAINING, "small": SMALL, "rows": rows}
-    seeds = sorted({seed for row in rows.values() for seed in row["seeds"]})
-    results.store("tagging-joint", numbers, command="python benchmarks/tagging_joint.py", seeds=seeds)
+    tried = {name: rows.pop(name) for name in TRIED if name in rows}
+    numbers = {"data": COMMIT, "model": MODEL, "training": TRAINING, "small": SMALL, "short": SHORT}
+    seeds = sorted({seed for row in rows.values() for seed in row["seeds"] if isinstance(seed, int)})
+    command = "python benchmarks/tagging_joint.py"
+    results.store("tagging-joint", numbers | {"tried": tried, "rows": rows}, command=command, seeds=seeds)
 
 
 if __name__ == "__main__":

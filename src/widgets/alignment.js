@@ -5,9 +5,9 @@
 import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
 import { readable, write } from "./math/alignment.js";
-import { readModel } from "./math/tagger.js";
 
 /** Longer texts are cut here, and the figure says so. */
 const MOST = 40;
@@ -23,33 +23,12 @@ const SCORES = [
 const visible = (/** @type {string} */ c) => (c === " " ? "␣" : c);
 const small = (/** @type {number} */ n) => [...String(n)].map((d) => "₀₁₂₃₄₅₆₇₈₉"[Number(d)]).join("");
 
-/**
- * The models come as bytes from a live kernel, or from a script beside the page's own.
- * @param {any} model
- * @param {string | undefined} base
- */
-async function load(model, base) {
-  const given = model.get("model");
-  if (given?.byteLength) return readModel(new Uint8Array(given.buffer ?? given, given.byteOffset ?? 0, given.byteLength));
-  const store = () => /** @type {any} */ (globalThis).attnlabModels?.alignment;
-  if (!store()) {
-    await new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = new URL("models/alignment-model.js", base ?? document.baseURI).href;
-      script.onload = resolve;
-      script.onerror = () => reject(new Error("its weights (models/alignment-model.js) did not load. Reload the page."));
-      document.head.append(script);
-    });
-  }
-  return readModel(Uint8Array.from(atob(store()), (c) => c.charCodeAt(0)));
-}
-
 export default figure({
   name: "alignment",
   title: "Alignment",
   keys: ["text", "score", "step"],
   async setup({ model, body, say, set, signal, place }) {
-    const models = /** @type {any} */ (await load(model, place.base));
+    const models = /** @type {any} */ (await shipped("alignment", model, place.base));
     /** @type {import("./math/alignment.js").Written[]} */
     let written = [];
     let [shown, key, cut] = ["", "", 0];

@@ -2,10 +2,11 @@
 //
 // For tests (data-part): sentence (input), word (buttons, role radio), part (buttons with aria-pressed and data-name),
 // bars (a span for each tag), numbers (table: after, switched, tag, probability, added / stream), status, reset, link, ...
+import css from "./ui/block.css";
 import { labelled } from "./ui/controls.js";
 import { fmt, h, s, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
-import { loadTagger } from "./ui/shipped.js";
+import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
 import { parts, tagTokens } from "./math/tagger.js";
 import { split } from "./math/words.js";
@@ -18,10 +19,11 @@ const TALL = 34;
 
 export default figure({
   name: "block",
+  css,
   title: "The block",
   keys: ["sentence", "word", "off"],
   async setup({ model, body, say, set, place }) {
-    const tagger = await loadTagger(model, place.base);
+    const tagger = await shipped("tagger", model, place.base);
     const { tags, form } = tagger.card;
     const known = parts(form);
     const input = h("input", {

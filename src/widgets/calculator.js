@@ -3,6 +3,7 @@
 // For tests (data-part): stages (radio group, values 1-6), previous, next, undo, causal (checkbox),
 // matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S, -scaled, -A, -O (tables of buttons; each
 // cell has data-row and data-column), formula, numbers (table: weights and output of every token), status.
+import css from "./ui/cells.css";
 import { choices, fmt, h, select, shade } from "./ui/dom.js";
 import { EDITABLE, explain, feeds } from "./ui/formulas.js";
 import { figure } from "./ui/frame.js";
@@ -33,6 +34,7 @@ const MOST = 1e6;
 
 export default figure({
   name: "calculator",
+  css,
   title: "Attention calculator",
   keys: ["X", "W_q", "W_k", "W_v", "tokens", "stage", "focus", "scale", "causal"],
   setup({ model, body, say, set }) {

@@ -2,6 +2,7 @@
 import alignment from "./alignment.js";
 import block from "./block.js";
 import calculator from "./calculator.js";
+import decoder from "./decoder.js";
 import heads from "./heads.js";
 import inside from "./inside.js";
 import linear from "./linear.js";
@@ -18,6 +19,7 @@ const FIGURES = Object.fromEntries(
     alignment,
     block,
     calculator,
+    decoder,
     heads,
     inside,
     linear,

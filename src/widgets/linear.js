@@ -3,6 +3,7 @@
 // For tests (data-part): map, order (radio groups), features, sharpness, length, query (range inputs), draw (button),
 // exact, approximate (tables: token, one weight a token), numbers (table: measure, softmax, linear, mean of all values),
 // cost (table: computed, multiplications), status.
+import css from "./ui/cells.css";
 import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -19,6 +20,7 @@ const big = (x) => x.toLocaleString("en");
 
 export default figure({
   name: "linear",
+  css,
   title: "Linear attention against softmax",
   keys: ["tokens", "map", "features", "sharpness", "seed", "order", "length", "query"],
   setup({ model, body, say, set }) {

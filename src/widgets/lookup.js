@@ -1,7 +1,8 @@
 // Soft lookup: drag a query and the keys; the output is a weighted mean, and stays among the values.
 //
 // For tests (data-part): plane (svg), handle (g, role slider; data-which "query" or 0..n-1), score, weigh (radio
-// groups), temperature (range input), output (svg circle), numbers (table: point, x, y, score, weight), status.
+// groups), temperature (range input), output (g; data-off "true" where it lies beyond the plane: then it is an arrow
+// at the edge, on the ray to it), numbers (table: point, x, y, score, weight), status.
 import { grip, labelled, temperatureSlider } from "./ui/controls.js";
 import { choices, draggable, fmt, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -55,7 +56,9 @@ export default figure({
     let handles = [];
     const area = s("polygon", { fill: "var(--fig-value)", "fill-opacity": 0.12, stroke: "var(--fig-value)", "stroke-opacity": 0.5 });
     const lines = s("g", {});
-    const output = s("circle", { r: 9, fill: "var(--fig-output)", "data-part": "output", "pointer-events": "none" });
+    const dot = s("circle", { r: 9, fill: "var(--fig-output)" });
+    const arrow = s("path", { d: "M -10 -9 L 14 0 L -10 9 Z", fill: "var(--fig-output)" });
+    const output = s("g", { "data-part": "output", "pointer-events": "none" });
     const outputName = s("text", { fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none" }, "output");
 
     /** @param {string | number} which */
@@ -165,9 +168,14 @@ export default figure({
           }),
         ),
       );
-      const shown = out.map((v) => Math.min(Math.max(v, -REACH), REACH));
-      output.setAttribute("cx", String(px(shown[0])));
-      output.setAttribute("cy", String(py(shown[1])));
+      // An output beyond the plane is an arrow at its edge that points along the ray to it.
+      const beyond = Math.max(Math.abs(out[0]), Math.abs(out[1])) / REACH;
+      const off = beyond > 1;
+      const shown = off ? out.map((v) => v / beyond) : out;
+      const turn = off ? (-180 / Math.PI) * Math.atan2(out[1], out[0]) : 0; // the page's y points down
+      output.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])}) rotate(${turn.toFixed(2)})`);
+      output.setAttribute("data-off", String(off));
+      output.replaceChildren(off ? arrow : dot);
       outputName.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])})`);
       keep(outputName, px(shown[0]));
       const sum = weights.reduce((a, b) => a + b, 0);
@@ -178,9 +186,10 @@ export default figure({
           ["output", ...out.map((x) => x.toFixed(4)), "", sum.toFixed(4)],
         ]),
       );
-      const where = inside(out, corners) ? "inside the hull of the values" : "outside the hull of the values";
+      const where = inside(out, corners) ? "inside the convex hull of the values" : "outside the convex hull of the values";
       const most = weights.indexOf(Math.max(...weights));
-      say(`The weights sum to ${fmt(sum)}; the largest is ${fmt(weights[most])}, of ${names[most]}. The output is ${where}.`);
+      const place = off ? `, at (${out.map((v) => fmt(v)).join(", ")}), beyond the edge of the plane` : "";
+      say(`The weights sum to ${fmt(sum)}; the largest is ${fmt(weights[most])}, of ${names[most]}. The output is ${where}${place}.`);
     }
 
     /** @returns {string} */

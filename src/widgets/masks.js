@@ -3,6 +3,7 @@
 // For tests (data-part): preset (buttons, data-value), how (radio group: "=", "&", "|"), smaller, larger, size,
 // invert, undo, late (checkbox), nudged (radio group, values -1..n-1), nudge (range), mask (table of buttons with
 // data-row and data-column), recipe, outputs (table), counters, numbers (table: weights, sum, outputs, moved), status.
+import css from "./ui/cells.css";
 import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -19,6 +20,7 @@ const cellText = (open, weight, late) => (open ? fmt(weight) : late ? "Ã—0" : "â
 
 export default figure({
   name: "masks",
+  css,
   title: "Mask painter",
   keys: ["mask", "x", "tokens", "late", "nudged", "nudge", "size"],
   setup({ model, body, say, set, signal }) {

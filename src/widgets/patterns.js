@@ -2,6 +2,7 @@
 //
 // For tests (data-part): kind, causal (radio groups), width, globals, random, depth, query (range inputs), plane (svg),
 // numbers (table: layers, tokens that reach the query, pairs, share), counters, status.
+import css from "./ui/cells.css";
 import { labelled, slider } from "./ui/controls.js";
 import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -16,6 +17,7 @@ const LABELS = { width: "Window or stride", globals: "Global tokens", random: "R
 
 export default figure({
   name: "patterns",
+  css,
   title: "Sparse patterns",
   keys: ["kind", "n", "width", "globals", "random", "causal", "depth", "query"],
   setup({ model, body, say, set, signal }) {

@@ -1,5 +1,8 @@
 """Soft lookup in the page of its chapter: drags, keys and choices against what Python computes."""
 
+import math
+import re
+
 import pytest
 
 from attnlab.widgets import SoftLookup
@@ -42,7 +45,7 @@ def assert_looked_up(part, expected):
 def test_it_starts_as_python_says(site, bench):
     part = figure(site.open(bench), "lookup")
     assert_looked_up(part, lookup())
-    assert "inside the hull" in says(part)
+    assert "inside the convex hull" in says(part)
 
 
 @pytest.mark.parametrize("weights", ["softmax", "sparsemax", "relu", "none"])
@@ -73,9 +76,22 @@ def test_a_drag_moves_the_query_and_none_leaves_the_hull(part):
     x, y = (number(cell) for cell in table(part)[0][1:3])
     assert (x, y) == pytest.approx((2.4, 2.4), abs=0.1)
     assert_looked_up(part, lookup(query=(x, y)))
-    assert "inside the hull" in says(part)
+    assert "inside the convex hull" in says(part)
     choose(part, "weigh", "none")
-    assert "outside the hull" in says(part)
+    assert "outside the convex hull" in says(part)
+
+
+def test_an_output_beyond_the_plane_is_an_arrow_on_the_ray_to_it(part):
+    mark = part.locator('[data-part="output"]')
+    assert mark.get_attribute("data-off") == "false"
+    choose(part, "weigh", "none")
+    assert mark.get_attribute("data-off") == "true"
+    assert "at (10.75, 4.00), beyond the edge of the plane" in says(part)
+    x, y = lookup(weights="none").output.tolist()  # (10.75, 4)
+    numbers = re.findall(r"-?[0-9.]+", mark.get_attribute("transform"))
+    across, down, turn = map(float, numbers)
+    assert (across, down) == pytest.approx((180 + 150, 180 - 150 * y / x), abs=0.01)
+    assert turn == pytest.approx(-math.degrees(math.atan2(y, x)), abs=0.01)
 
 
 def test_the_temperature_by_keyboard(part):

@@ -83,7 +83,7 @@ def test_pages_load_nothing_from_elsewhere(book):
 
 def test_models_are_where_their_figures_look_for_them(book):
     """Copied when the book is built; in the source _static every page would load it."""
-    for name in ("tagger-model.js", "alignment-model.js"):
+    for name in ("tagger-model.js", "alignment-model.js", "decoder-model.js"):
         source = ROOT / "src/attnlab/static" / name
         assert (book / "_static/models" / name).read_bytes() == source.read_bytes()
     assert not (ROOT / "_static/models").exists()

@@ -14,6 +14,21 @@ EQUAL: dict[str, dict[str, str]] = {
         "largest, powers, total = (torch.tensor(-torch.inf), 0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
         "largest, powers, total = (torch.tensor(-torch.inf), 1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
     },
+    "decoding-step": {
+        "return ((scores.softmax(-1) @ v)[:, -1], keys, values)": "That axis has one entry, the first and the last.",
+        "slot = t % values.shape[1]": "There are as many values as keys.",
+    },
+    "decoding-top-p": {
+        "kept = p.scatter(-1, order, kept)": "Every place is written to.",
+        "best, order = p.sort(descending=True, stable=True)": "The last axis is the one that is sorted unless another is named.",
+        "best, order = p.sort(dim=-1, descending=True)": "On the CPU torch keeps equals in their order, asked or not.",
+        "best, order = p.sort(dim=-1, descending=True, stable=False)": "On the CPU torch keeps equals in their order, asked or not.",
+    },
+    "decoding-verify": {
+        "return (len(p_draft), p[-1])": "There is a row for each drafted word.",
+        "return (len(u), p[-1])": "There is a number for each drafted word.",
+        "for i, word in enumerate(drafted):": "A number in a tensor finds the same entry.",
+    },
     "inside-induction": {
         "return torch.zeros_like(weights[:, 0, -1])": "Zeros of that shape hold nothing of the weights.",
         "return torch.zeros_like(weights[:, -1, 0])": "Zeros of that shape hold nothing of the weights.",
@@ -27,7 +42,7 @@ EQUAL: dict[str, dict[str, str]] = {
         "away = p - torch.arange(1, scores.shape[-1] + 1)": "Only the size of the distance is used, and its square.",
     },
     "recurrent-look-back": {
-        "return (weights[..., None, :] @ h)[..., -1, :]": "That axis has one entry, the first and the last.",
+        "return (scores.softmax(-1)[..., None, :] @ h)[..., -1, :]": "That axis has one entry, the first and the last.",
     },
     "sparse-block-window": {
         "real = torch.arange(k.shape[-3])[:, None, None] * w + column >= w": "There are as many blocks of keys as of queries.",
@@ -108,6 +123,15 @@ EQUAL: dict[str, dict[str, str]] = {
     "relevance-kernel": {
         "exponents = -(xs - at[:, None]).square() / (2 * width ** 2)": "a square does not know the sign",
     },
+    "relevance-temperature": {
+        "if torch.special.entr(p).sum().exp() <= heard:": "Equal happens once at most, at the end.",
+        "p = (s / math.exp(middle)).softmax(-0)": "There is one axis.",
+        "p = (s / math.exp2(middle)).softmax(-1)": "The search runs over temperatures all the same.",
+        "for _ in range(61):": "More than enough steps, either way.",
+        "for _ in range(59):": "More than enough steps, either way.",
+        "low, high = (-30.0, 33.0)": "A wider interval.",
+        "low, high = (-33.0, 30.0)": "A wider interval.",
+    },
     "relevance-sparsemax": {
         "stay = (ordered >= thresholds).sum(-1, keepdim=True)": "a score at its threshold leaves it where it is",
     },
@@ -126,12 +150,10 @@ EQUAL: dict[str, dict[str, str]] = {
         "s = x @ w_q @ (x @ w_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
         "d_model, d_k = w_k.shape": "Both projections have one shape.",
     },
-    "relevance-lookup": {
-        "return (keys @ query).softmax(-1) @ values": "the scores of one query have one axis",
-    },
 }
 
 LEADING: dict[str, dict[int, int]] = {
+    "decoding-top-p": {0: 1},
     "linear-features": {0: 2},
     "linear-running-state": {0: 2, 1: 2, 2: 2, 3: 2},
     "sparse-block-window": {0: 2, 1: 2, 2: 2},
@@ -142,15 +164,15 @@ LEADING: dict[str, dict[int, int]] = {
     "positions-sinusoids": {0: 2},
     "queries-self-attention": {0: 2},
     "recurrent-local-window": {0: 1, 1: 1},
-    "recurrent-look-back": {0: 1, 1: 2},
+    "recurrent-look-back": {0: 1, 1: 2, 2: 1},
     "saturation-backward": {0: 1, 1: 1},
     "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},
     "scaling-unit-scores": {0: 2},
     "transformer-block": {0: 2},
     "transformer-norm-backward": {0: 2, 1: 2},
-    "why-bag": {0: 2},
-    "why-mixture": {0: 2, 1: 2},
+    "why-running-bag": {0: 2},
+    "why-scores": {0: 2},
 }
 
 STYLES: dict[str, dict[str, str]] = {}

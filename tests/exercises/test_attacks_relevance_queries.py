@@ -74,6 +74,63 @@ def kernel(width=None, weigh=lambda e: e.softmax(-1)):
     return lambda at, xs, ys, w: weigh(-((at[:, None] - xs) ** 2) / (2 * (width or w) ** 2)) @ ys
 
 
+def temperature_sought(low=-30.0, high=30.0, steps=100):
+    def hear(s, heard):
+        cold, hot = low, high
+        for _ in range(steps):
+            middle = (cold + hot) / 2
+            p = ((s - s.max()) / math.exp(middle)).softmax(-1)
+            cold, hot = (middle, hot) if torch.special.entr(p).sum().exp() < heard else (cold, middle)
+        return p
+
+    return hear
+
+
+def best_of_a_grid(s, heard):
+    rows = [(s / t).softmax(-1) for t in torch.logspace(-8, 8, 2000).tolist()]
+    return min(rows, key=lambda p: (torch.special.entr(p).sum().exp() - heard).abs())
+
+
+def by_sharpness(s, heard):
+    z, low, high = (s - s.max()).double(), 1e-15, 1e15
+    for _ in range(400):
+        middle = math.sqrt(low * high)
+        p = (z * middle).softmax(-1)
+        if -(p[p > 0] * p[p > 0].log()).sum() > math.log(heard):
+            low = middle
+        else:
+            high = middle
+    return p.to(s)
+
+
+def by_log_softmax(s, heard):
+    z, log_t, step = s.double() - s.double().max(), 0.0, 32.0
+    while step > 1e-12:
+        log_p = (z / math.exp(log_t)).log_softmax(-1)
+        log_t += step if (-(log_p.exp() * log_p).sum()).exp() < heard else -step
+        step /= 2
+    return log_p.exp().to(s)
+
+
+def by_newton(s, heard):
+    numbers = np.asarray(s, dtype=np.float64)
+    numbers = (numbers - numbers.max()) / np.ptp(numbers)
+
+    def row(log_t):
+        e = np.exp(numbers / np.exp(log_t))
+        return e / e.sum()
+
+    def gap(log_t):
+        p = row(log_t)
+        return -(p * np.log(np.maximum(p, 1e-300))).sum() - math.log(heard)
+
+    cold, hot = -25.0, 25.0
+    for _ in range(200):  # false position, with a halving whenever it stalls
+        guess = (cold * gap(hot) - hot * gap(cold)) / (gap(hot) - gap(cold)) if _ % 2 else (cold + hot) / 2
+        cold, hot = (guess, hot) if gap(guess) < 0 else (cold, guess)
+    return torch.tensor(row((cold + hot) / 2), dtype=s.dtype)
+
+
 def half_filled(batch, n, d_model, d_k, d_v):
     return {
         "q": (batch, n, d_k),
@@ -105,18 +162,15 @@ ATTACKS = [
     ("detached", "relevance-sparsemax", "wrong", "gradient", lambda z: scores.sparsemax(z).detach()),
     ("pruned until done", "relevance-sparsemax", "right", "", pruned_until_done),
     ("sorted and shifted", "relevance-sparsemax", "right", "", lambda z: without_the_shift(z - z.amax(-1, True))),
-    ("overflow", "relevance-lookup", "wrong", "Large exponentials overflow",
-     lambda q, k, v: (e := (k @ q).exp()) @ v / e.sum()),
-    ("a softmax over one", "relevance-lookup", "wrong", "Every weight is 1",
-     lambda q, k, v: ((k @ q[:, None]).softmax(-1).mT @ v)[0]),
-    ("the first two keys", "relevance-lookup", "wrong", "should be", lambda q, k, v: (k[:2] @ q).softmax(0) @ v[:2]),
-    ("cosines", "relevance-lookup", "wrong", "should be",
-     lambda q, k, v: torch.cosine_similarity(k, q, dim=-1).softmax(0) @ v),
-    ("einsum", "relevance-lookup", "right", "",
-     lambda q, k, v: torch.einsum("n,nm->m", torch.einsum("nd,d->n", k, q).softmax(0), v)),
-    ("a loop", "relevance-lookup", "right", "",
-     lambda q, k, v: sum(w * x for w, x in zip(torch.stack([q @ one for one in k]).softmax(0), v, strict=True))),
-    ("fused", "relevance-lookup", "right", "", lambda q, k, v: attention(q[None], k, v, scale=1.0)[0]),
+    ("a few steps", "relevance-temperature", "wrong", "should be", temperature_sought(steps=8)),
+    ("a grid", "relevance-temperature", "wrong", "should be", best_of_a_grid),
+    ("only hot", "relevance-temperature", "wrong", "should be", temperature_sought(low=0.0)),
+    ("a half heard", "relevance-temperature", "wrong", "should be", lambda s, heard: temperature_sought()(s, 1 + (len(s) - 1) / 2)),
+    ("standard scores", "relevance-temperature", "wrong", "",
+     lambda s, heard: (e := (s / s.std()).exp()) / e.sum()),
+    ("false position in NumPy", "relevance-temperature", "right", "", by_newton),
+    ("sharpness", "relevance-temperature", "right", "", by_sharpness),
+    ("log softmax", "relevance-temperature", "right", "", by_log_softmax),
     ("the width 0.64", "relevance-kernel", "wrong", "should be", kernel(0.64)),
     ("far right only", "relevance-kernel", "wrong", "far from all points", far_right),
     ("plus epsilon", "relevance-kernel", "wrong", "far from all points",

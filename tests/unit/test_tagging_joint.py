@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from attnlab import results
+from attnlab.experiments import Comparison
 from attnlab.tagging import grammar
 from attnlab.tagging.columns import COLUMNS, Annotated, Labels, load_columns
 from attnlab.tagging.joint import (
@@ -11,10 +13,11 @@ from attnlab.tagging.joint import (
     JointTagger,
     Letters,
     LetterVocabulary,
+    Together,
     train_jointly,
 )
 from attnlab.tagging.taggers import Vocabulary
-from attnlab.tagging.training import NO_TAG, evaluate
+from attnlab.tagging.training import NO_TAG, evaluate, predict
 from attnlab.tagging.treebank import read
 
 
@@ -66,6 +69,41 @@ def test_a_word_is_read_alike_wherever_it_stands_and_padding_is_nothing():
     alone = letters(torch.tensor([[[2, 3]]]))
     assert torch.allclose(out[0, 0], alone[0, 0], atol=1e-6)
     assert not torch.allclose(letters(torch.tensor([[[3, 2]]])), alone, atol=1e-3)
+
+
+def test_words_of_any_length_are_read_as_each_by_itself():
+    torch.manual_seed(0)
+    letters = Letters(9, 8, 16).eval()
+    lengths = torch.tensor([0, 1, 4, 5, 7, 8, 15, 16, 2, 16])
+    words = torch.randint(1, 9, (10, MOST_LETTERS)) * (torch.arange(MOST_LETTERS) < lengths[:, None])
+    together = letters(words[None])[0]
+    for word, length, out in zip(words, lengths.tolist(), together, strict=True):
+        own = word[:length]
+        mean = letters.stack(letters.embedding(own)[None])[0].mean(0) if length else torch.zeros(8)
+        assert torch.allclose(out, letters.out_proj(mean), atol=1e-5)
+
+
+def test_taggers_together_give_the_mean_of_their_probabilities(sentences):
+    tagged, labels = [s.tagged for s in sentences], Labels(sentences)
+    vocabulary = Vocabulary(tagged, affixes=True)
+    few = [JointTagger(vocabulary, labels.names, d_model=8, n_heads=2) for _ in range(3)]
+    together = Together(few).eval()
+    ids = torch.nn.utils.rnn.pad_sequence([vocabulary.encode(words) for words, _ in tagged[:4]], True)
+    mean = sum(tagger(ids).softmax(-1) for tagger in few) / 3
+    assert torch.allclose(together(ids).exp(), mean, atol=1e-6)
+    own = [names for names in predict(together, [words for words, _ in tagged[:4]])]
+    best = [tuple(vocabulary.tags[at] for at in row) for row in mean.argmax(-1).tolist()]
+    assert own == [row[: len(words)] for row, (words, _) in zip(best, tagged, strict=False)]
+    assert evaluate(Together(few[:1]), tagged).all == evaluate(few[0], tagged).all
+
+
+def test_taggers_together_must_number_alike(sentences):
+    one, _ = make(sentences)
+    other, _ = make(sentences[:20])
+    with pytest.raises(ValueError, match=r"taggers\[1\] does not"):
+        Together([one, other])
+    with pytest.raises(ValueError, match="at least one tagger, got none"):
+        Together([])
 
 
 def test_of_a_hidden_word_only_its_place_is_seen(sentences):
@@ -134,3 +172,17 @@ def test_without_a_treebank_it_says_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("ATTNLAB_CACHE", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="load_treebank"):
         load_columns("dev")
+
+
+def test_the_stored_taggers_stand_on_top_of_the_ladder():
+    rows = results.load("tagging-joint")["rows"]
+    pairs = rows["two of them, averaged"]
+    members = [seed for pair in pairs["seeds"] for seed in pair]
+    assert len(set(members)) == len(members)  # nobody is in two pairs
+    assert set(members) <= set(rows["all of it"]["seeds"])
+    right = [run["test"]["all"] for run in pairs["runs"]]
+    assert sum(right) / len(right) > 95.7
+    taggers = Comparison.from_dict(results.load("tagging")["sweeps"]["ladder"])
+    assert max(row.extra("all words")[0] for row in taggers.rows.values()) < min(
+        run["test"]["all"] for run in rows["all of it"]["runs"]
+    )

@@ -19,7 +19,9 @@ from torch.nn.attention.flex_attention import create_mask
 from attnlab import attention, masks
 from attnlab.experiments import dates, translation
 from attnlab.tagging import shipped, words
+from attnlab.transformer import distribution
 from attnlab.widgets import (
+    Decoding,
     HeadsWorkshop,
     LinearAgainstSoftmax,
     MaskPainter,
@@ -30,6 +32,7 @@ from attnlab.widgets import (
     SparsePatterns,
 )
 from attnlab.widgets import alignment as alignment_figure
+from attnlab.widgets import decoder as decoder_figure
 from attnlab.widgets import linear as linear_figure
 from attnlab.widgets import saturation as saturating
 from attnlab.widgets.block import follow
@@ -134,6 +137,70 @@ def calculator() -> list[dict]:
             }
         )
     return cases
+
+
+def decoder() -> dict[str, list[dict]]:
+    """Read sentences with both models, alone and with shared heads; cut by every rule; draft and verify."""
+    known, reads = decoder_figure.words(), []
+    for (name, model), heads in itertools.product(decoder_figure.models().items(), (4, 2, 1)):
+        if name == "draft" and heads < 4:
+            continue
+        double = copy.deepcopy(model).double()
+        double = double if heads == 4 else double.grouped(heads)
+        for text in ("", "I saw a saw", "the old dog can watch them left will that fish"):
+            ids = torch.tensor([[0, *map(known.index, text.split())]])
+            with torch.no_grad():
+                scores = double(ids)[0]  # one full pass: the page reads word by word, with a cache
+                cache = double.new_cache(1, ids.shape[1])
+                double(ids, cache=cache)
+            kept = [
+                [part[0].transpose(0, 1).flatten(1).tolist() for part in (layer._keys, layer._values)]
+                for layer in cache
+            ]
+            reads.append(
+                {
+                    "name": name,
+                    "heads": heads,
+                    "ids": ids[0].tolist(),
+                    "scores": scores.tolist(),
+                    "kept": kept,
+                }
+            )
+    draw = torch.Generator().manual_seed(4)
+    cut = []
+    for scores in (*(3 * torch.randn(3, 19, generator=draw, dtype=torch.float64)), torch.zeros(7).double()):
+        for rules in (
+            {"temperature": 0.0},
+            {"temperature": 0.3},
+            {"temperature": 1.0, "top_k": 4},
+            {"temperature": 2.5, "top_p": 0.7},
+            {"temperature": 1.0, "top_p": 1.0},
+            {"temperature": 1.7, "min_p": 0.2},
+            {"temperature": 1.3, "top_k": 9, "top_p": 0.8, "min_p": 0.1},
+        ):
+            want = distribution(scores, **rules)
+            cut.append({"scores": scores.tolist(), "rules": rules, "want": want.tolist()})
+    passes = []
+    for text, rule, draft, heads, seed in itertools.product(
+        ("", "I saw", "that can can the old fish will saw a"),
+        ("all", "greedy", "min_p"),
+        (0, 1, 4),
+        (4, 1),
+        (0, 3, 8),
+    ):
+        figure = Decoding(text, rule=rule, temperature=1.4, min_p=0.3, draft=draft, heads=heads, seed=seed)
+        step = figure.step()
+        given = {"ids": [known.index(word) for word in text.split()], "rules": figure.rules}
+        want = {
+            "drafted": step.drafted,
+            "keep": step.keep,
+            "kept": step.kept,
+            "words": step.words,
+            "best": step.p.amax(-1).tolist(),
+            "reads": figure.reads,
+        }
+        passes.append({"given": given | {"draft": draft, "heads": heads, "seed": seed}, "want": want})
+    return {"reads": reads, "cut": cut, "passes": passes}
 
 
 def heads() -> list[dict]:
@@ -352,11 +419,16 @@ def tagger() -> list[dict]:
     double = shipped.ShippedTagger(shipped.FILE)
     double.model.double()
     cases = []
-    for sentence in SENTENCES:
-        single, fine = ours.tag(sentence), double.tag(sentence)
+    for sentence, hidden in [
+        *((text, []) for text in SENTENCES),
+        ("I saw a saw", [2]),
+        ("I saw it", [0, 1, 2]),
+    ]:
+        single, fine = ours.tag(sentence, hidden=hidden), double.tag(sentence, hidden=hidden)
         cases.append(
             {
                 "sentence": sentence,
+                "hidden": hidden,
                 "tokens": fine.tokens,
                 "tags": single.tags,
                 "probabilities": fine.probabilities.tolist(),
@@ -411,6 +483,7 @@ GOLDENS = {
     "alignment": alignment,
     "block": block,
     "calculator": calculator,
+    "decoder": decoder,
     "heads": heads,
     "linear": linear,
     "lookup": lookup,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from datetime import date
 
@@ -16,58 +17,96 @@ def _normal(*shape: int, seed: int = 0, spread: float = 1.0) -> Tensor:
     return spread * torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
+def _masked(e: Tensor, real: Tensor) -> Tensor:
+    return e.masked_fill(~real, float("-inf")).softmax(-1)
+
+
 def _look(
     hidden: Callable = torch.tanh,
-    weigh: Callable = lambda e: e.softmax(-1),
+    weigh: Callable = _masked,
     scale: Callable = lambda a: 1.0,
     values: Callable = lambda h, keys: h,
 ) -> Callable:
     """Bahdanau's look back, with one thing wrong."""
 
-    def look_back(s, h, w_a, u_a, v):
+    def look_back(s, h, real, w_a, u_a, v):
         keys = h @ u_a  # (..., n, a)
         scores = hidden((s @ w_a)[..., None, :] + keys) @ v * scale(v.shape[0])  # (..., n)
-        return (weigh(scores)[..., None, :] @ values(h, keys))[..., 0, :]
+        return (weigh(scores, real)[..., None, :] @ values(h, keys))[..., 0, :]
 
     return look_back
 
 
-_FAR = dict(s=_normal(3), h=_normal(6, 4, seed=1), w_a=_normal(3, 5, seed=2), u_a=_normal(4, 5, seed=3))
+def _real(s, generator: torch.Generator) -> Tensor:
+    """Texts of different lengths, padded at their ends; of four or more tokens none fills its row."""
+    longest = s.n - 1 if s.n > 3 else s.n
+    lengths = torch.randint(1, longest + 1, (*s.lead, 1), generator=generator)
+    return torch.arange(s.n) < lengths
+
+
+_FAR = dict(
+    s=_normal(3),
+    h=_normal(6, 4, seed=1),
+    real=torch.ones(6, dtype=torch.bool),
+    w_a=_normal(3, 5, seed=2),
+    u_a=_normal(4, 5, seed=3),
+)
+
+
+def _loud_padding() -> dict:
+    """One hidden unit is -1 for every token of the text and 1 for the padding, and counts 50."""
+    h, real = _normal(6, 4, seed=8), torch.arange(6) < 4
+    w_a, u_a, v = _normal(3, 5, seed=2), _normal(4, 5, seed=3), _normal(5, seed=4)
+    h[:, 0] = torch.where(real, -1.0, 1.0)
+    w_a[:, 0], u_a[:, 0], v[0] = 0, torch.tensor([20.0, 0, 0, 0]), 50
+    return {"s": _normal(3), "h": h, "real": real, "w_a": w_a, "u_a": u_a, "v": v}
+
 
 exercise(
     "recurrent-look-back",
     "look_back",
     reference=_look(),
     cases=[
-        *draws(s="... d", h="... n m", w_a="d a", u_a="m a", v="a", lead=[(), (2,), (3,), (2, 4)], seeds=8),
+        *draws(s="... d", h="... n m", real=_real, w_a="d a", u_a="m a", v="a", lead=[(), (2,), (3,), (2, 4)], seeds=8),
         case("scores of several hundreds", "Every exponential must stay finite.", **_FAR, v=_normal(5, seed=4, spread=300.0)),
-        case("one token in the text", "It gets all the weight.", **_FAR | {"h": _normal(1, 4, seed=6)}, v=_normal(5, seed=4)),
+        case("one token in the text", "It gets all the weight.",
+             **_FAR | {"h": _normal(1, 4, seed=6), "real": torch.tensor([True])}, v=_normal(5, seed=4)),
         case("tokens that are all alike", "They share the weight; their mean is each of them.",
-             **_FAR | {"h": _normal(1, 4, seed=7).expand(5, 4).clone()}, v=_normal(5, seed=4)),
+             **_FAR | {"h": _normal(1, 4, seed=7).expand(6, 4).clone()}, v=_normal(5, seed=4)),
+        case("a text that fills its row", **_FAR, v=_normal(5, seed=5)),
+        case("padding that would score far higher than the text", "What is padded gets nothing, whatever its score, and takes nothing away.",
+             **_loud_padding()),
     ],
     promises=[gradient("s", "h", "w_a", "u_a", "v"), precisions("float64")],
     mistakes=[
+        mistake("The padding is not left out. Where `real` is False, a token must get no weight.", _look(weigh=lambda e, real: e.softmax(-1))),
+        mistake("The padding is cut after the softmax. By then it has taken weight away from the tokens: give it a score of −∞ before.",
+                _look(weigh=lambda e, real: e.softmax(-1) * real)),
+        mistake("The padding gets a score of 0, and e⁰ = 1 is a weight like another. Give it −∞.",
+                _look(weigh=lambda e, real: (e * real).softmax(-1))),
+        mistake("The padding gets all the weight, and the text none: True in `real` means that the token exists.",
+                _look(weigh=lambda e, real: _masked(e, ~real))),
         mistake("The tanh is missing. Without it what s adds is the same for every token, and falls out of the softmax: "
                 "it does not matter who asks.", _look(hidden=lambda x: x)),
         mistake("Here a ReLU stands where the tanh should be.", _look(hidden=torch.relu)),
         mistake("Here a sigmoid stands where the tanh should be.", _look(hidden=torch.sigmoid)),
-        mistake("The scores are used as weights. Let them go through a softmax over the tokens.", _look(weigh=lambda e: e)),
-        mistake("The weights are not divided by their sum. Use a softmax over the tokens.", _look(weigh=lambda e: e.exp())),
+        mistake("The scores are used as weights. Let them go through a softmax over the tokens.", _look(weigh=lambda e, real: e * real)),
+        mistake("The weights are not divided by their sum. Use a softmax over the tokens.", _look(weigh=lambda e, real: e.exp() * real)),
         mistake("All of the weight goes to the best token. A softmax shares it out.",
-                _look(weigh=lambda e: torch.nn.functional.one_hot(e.argmax(-1), e.shape[-1]).to(e.dtype))),
-        mistake("Every token gets the same weight.", _look(weigh=lambda e: torch.full_like(e, 1 / e.shape[-1]))),
+                _look(weigh=lambda e, real: torch.nn.functional.one_hot(_masked(e, real).argmax(-1), e.shape[-1]).to(e.dtype))),
+        mistake("Every token gets the same weight.", _look(weigh=lambda e, real: _masked(torch.zeros_like(e), real))),
         mistake("The scores are divided by the root of their width. That is the later, scaled dot product; this score has no divisor.",
                 _look(scale=lambda a: a**-0.5)),
         mistake("What is averaged are the h U_a. They only serve the scores; the context is a mean of the h themselves.",
                 _look(values=lambda h, keys: keys)),
         mistake("The tanh comes before the sum. Add s W_a and h U_a first, then take the tanh.",
-                lambda s, h, w_a, u_a, v: (((((s @ w_a).tanh()[..., None, :] + (h @ u_a).tanh()) @ v).softmax(-1))[..., None, :] @ h)[..., 0, :]),
+                lambda s, h, real, w_a, u_a, v: (_masked(((s @ w_a).tanh()[..., None, :] + (h @ u_a).tanh()) @ v, real)[..., None, :] @ h)[..., 0, :]),
         mistake("The weights are returned. Return what they bring: the mean of the h, weighted by them.",
-                lambda s, h, w_a, u_a, v: (((s @ w_a)[..., None, :] + h @ u_a).tanh() @ v).softmax(-1)),
+                lambda s, h, real, w_a, u_a, v: _masked(((s @ w_a)[..., None, :] + h @ u_a).tanh() @ v, real)),
         mistake("The scores are returned. Softmax them, and take the mean of the h, weighted by it.",
-                lambda s, h, w_a, u_a, v: ((s @ w_a)[..., None, :] + h @ u_a).tanh() @ v),
+                lambda s, h, real, w_a, u_a, v: ((s @ w_a)[..., None, :] + h @ u_a).tanh() @ v),
     ],
-    praise="The state asks through a small network, softmax shares one look out over the tokens, and their mean comes back.",
+    praise="The state asks through a small network, softmax shares one look out over the tokens, none over the padding, and their mean comes back.",
 )  # fmt: skip
 
 
@@ -152,6 +191,8 @@ def _written(form: str, day: date, seed: int) -> dict:
     return {"weights": _rows(len(pair.iso), len(pair.text), seed), "made": pair.made}
 
 
+(_TWO,) = dates.draw(1, 2, random.Random(0))
+
 exercise(
     "recurrent-alignment",
     "alignment_share",
@@ -161,6 +202,7 @@ exercise(
         case("the alignment of 10/21/2007", **_written("5/3/1984", date(2007, 10, 21), 2)),
         case("the alignment of the twenty-first of october, 1999", **_written("the third of may, 1984", date(1999, 10, 21), 3)),
         case("the alignment of 3.5.84", **_written("3.5.84", date(1984, 5, 3), 4)),
+        case("the alignment of a text of two dates", weights=_rows(21, len(_TWO.text), 7), made=_TWO.made),
         case("two characters that were made from nothing, and one that was made from two", "What was made from nothing does not count.",
              weights=_rows(3, 5, 5), made=((), (1, 3), ())),
         case("a character made from all of the text", "Whatever the weights are, all of them are right.", weights=_rows(2, 4, 6), made=((0, 1, 2, 3), ())),
@@ -202,6 +244,8 @@ def _matrix(m: int, n: int, seed: int) -> Tensor:
 
 _SKIPPED = torch.full((3, 4), 0.001)
 _SKIPPED[:, :3] = torch.eye(3) * 0.997 + 0.001
+_LATE = torch.eye(4)[[0, 1, 2] * 4]
+_LATE[-1] = 0.25
 _NEXT_TO_NOTHING = torch.tensor([[0.5, 0.5 - 1e-7, 1e-7], [0.25, 0.75 - 1e-7, 1e-7]])
 
 exercise(
@@ -213,6 +257,7 @@ exercise(
         case("every token covered exactly once", "Then nothing is left out: the penalty is 0.", weights=torch.eye(4)[[2, 0, 3, 1]]),
         case("every token covered twice", "Looking twice is no better than once: the penalty is 0.", weights=torch.eye(3).repeat(2, 1)),
         case("one token that nobody looked at much", weights=_SKIPPED),
+        case("a token that only the last of 12 steps looked at", weights=_LATE),
         case("one token that got next to nothing", "Then the penalty is large: no smallest share is assumed.", weights=_NEXT_TO_NOTHING),
         case("4 steps over 60 tokens", "A product of all shares is too small for a float; a sum of logarithms is not.", weights=_matrix(4, 60, 7)),
     ],

@@ -1,13 +1,16 @@
-"""Exercises on relevance and averaging: the soft lookup, a kernel, sparsemax."""
+"""Exercises on relevance and averaging: a kernel, the right temperature, sparsemax."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import torch
 from torch import Tensor
 
 from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.checks.values import Tolerance
 from attnlab.scores import sparsemax
 
 
@@ -44,70 +47,6 @@ def _at_most_two(z: Tensor) -> Tensor:
 
 def _cut(z: Tensor) -> Tensor:
     return (z - z.amax(-1, keepdim=True) + 1).clamp_min(0)
-
-
-exercise(
-    "relevance-lookup",
-    "soft_lookup",
-    reference=lambda query, keys, values: (keys @ query).softmax(0) @ values,
-    cases=[
-        *draws(query="d", keys="n d", values="n m", seeds=8),
-        case(
-            "scores of several hundreds",
-            "Every exponential must stay finite: subtract the largest score first, or use torch.softmax.",
-            query=torch.tensor([10.0, -20.0]),
-            keys=torch.tensor([[9.0, -9.0], [8.9, -9.0], [1.0, 2.0]]),
-            values=torch.tensor([[1.0], [5.0], [-3.0]]),
-        ),
-        case(
-            "scores below -100",
-            "Every exponential is 0 there: subtract the largest score first, or use torch.softmax.",
-            query=torch.tensor([-20.0]),
-            keys=torch.tensor([[7.0], [7.1], [8.0]]),
-            values=torch.tensor([[1.0, 0.0], [5.0, 2.0], [-3.0, 4.0]]),
-        ),
-    ],
-    promises=[gradient("query", "keys", "values"), precisions("float64")],
-    mistakes=[
-        mistake(
-            "The scores are used as weights. They do not sum to 1: put a softmax between.",
-            lambda query, keys, values: keys @ query @ values,
-        ),
-        mistake(
-            "It divides the scores by their sum. Negative scores then give negative weights.",
-            lambda query, keys, values: (keys @ query) / (keys @ query).sum() @ values,
-        ),
-        mistake(
-            "Every value gets the same weight. The query should decide: compare it with the keys.",
-            lambda query, keys, values: values.mean(0),
-        ),
-        mistake(
-            "Every weight is 1: the softmax runs along an axis of length 1. It should run over the keys.",
-            lambda query, keys, values: ((keys @ query[:, None]).softmax(-1).mT @ values)[0],
-        ),
-        mistake(
-            "It returns the value of the best key alone. Soft means that each gives its share.",
-            lambda query, keys, values: values[(keys @ query).argmax()],
-        ),
-        mistake(
-            "The exponentials are not divided by their sum.",
-            lambda query, keys, values: (keys @ query).exp() @ values,
-        ),
-        mistake(
-            "The key that fits worst gets most. A larger dot product means more relevant.",
-            lambda query, keys, values: (-keys @ query).softmax(0) @ values,
-        ),
-        mistake(
-            "It scales the scores by the root of the width. That comes later; here use them as they are.",
-            lambda query, keys, values: (keys @ query / len(query) ** 0.5).softmax(0) @ values,
-        ),
-        mistake(
-            "Large exponentials overflow: subtract the largest score first, or use torch.softmax.",
-            lambda query, keys, values: (keys @ query).exp() / (keys @ query).exp().sum() @ values,
-        ),
-    ],
-    praise="Dot products, softmax, weighted sum: for any number of keys and scores of any size.",
-)
 
 
 def _width(sizes: SimpleNamespace, generator: torch.Generator) -> float:
@@ -180,6 +119,99 @@ exercise(
         ),
     ],
     praise="A weighted mean whose weights fall with distance, near and far, for any width.",
+)
+
+
+def _words_heard(p: Tensor) -> Tensor:
+    return torch.special.entr(p).sum().exp()
+
+
+def _hear(s: Tensor, heard: float, measure: Callable[[Tensor], Tensor] = _words_heard) -> Tensor:
+    """Close in on the temperature from both sides, in its logarithm."""
+    low, high = -40.0, 40.0
+    for _ in range(120):
+        middle = (low + high) / 2
+        p = (s / math.exp(middle)).softmax(-1)
+        low, high = (middle, high) if measure(p) < heard else (low, middle)
+    return p
+
+
+def _mixed(s: Tensor, heard: float) -> Tensor:
+    """Mix the best word with all words until enough are heard: right in number, not a softmax."""
+    best, low, high = _one_hot(s.argmax(), s), 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        p = (1 - middle) * best + middle / len(s)
+        low, high = (middle, high) if _words_heard(p) < heard else (low, middle)
+    return p
+
+
+def _best_few(s: Tensor, heard: float) -> Tensor:
+    few = s.topk(max(1, round(heard))).indices
+    return torch.zeros_like(s).index_fill(0, few, 1 / len(few))
+
+
+def _share(part: float) -> Callable[[SimpleNamespace, torch.Generator], float]:
+    return lambda sizes, generator: 1 + part * (sizes.n - 1)
+
+
+_LENGTHS = (2, 3, 5, 8, 13, 17)
+_TENTHS = torch.tensor([0.3, -0.2, 0.9, 0.1, 0.5])
+
+exercise(
+    "relevance-temperature",
+    "hear",
+    reference=_hear,
+    cases=[
+        *draws(s="n", heard=_share(0.5), n=_LENGTHS, seeds=4),
+        *draws(s="n", heard=_share(0.15), n=_LENGTHS, spread=5.0, seeds=4),
+        *draws(s="n", heard=_share(0.9), n=_LENGTHS, spread=0.2, seeds=4),
+        case("two words that share the largest score", s=torch.tensor([2.0, 2.0, 0.5, -1.0]), heard=2.5),
+        case("nearly one word", s=_TENTHS, heard=1.05),
+        case("nearly all words", s=_TENTHS, heard=4.99),
+        case("scores of millions", "Temperatures of millions are needed here.", s=_TENTHS * 1e7, heard=2.5),
+        case(
+            "scores of millionths", "Temperatures of millionths are needed here.", s=_TENTHS * 1e-6, heard=2.5
+        ),
+        case("300 added to every score", "Only differences count.", s=_TENTHS * 4 + 300, heard=3.0),
+        case("scores below -300", "Only differences count.", s=_TENTHS * 4 - 300, heard=3.0),
+    ],
+    within=Tolerance(2e-4, 2e-4),
+    mistakes=[
+        mistake(
+            "That is the softmax at temperature 1, whatever `heard` says.", lambda s, heard: s.softmax(-1)
+        ),
+        mistake(
+            "It takes `heard` for the temperature. Look for the temperature at which so many words are heard.",
+            lambda s, heard: (s / heard).softmax(-1),
+        ),
+        mistake(
+            "It gives the best `heard` words equal weights and the others none. Softmax leaves nobody out.",
+            _best_few,
+        ),
+        mistake(
+            "As many words are heard as should be, but it mixes the best word with all words: those are not the "
+            "weights of a softmax.",
+            _mixed,
+        ),
+        mistake(
+            "It counts words as 1/Σp². The measure asked for is the exponential of the entropy.",
+            lambda s, heard: _hear(s, heard, lambda p: 1 / p.square().sum()),
+        ),
+        mistake(
+            "It counts words as the power of 2 of an entropy in nats. With ln belongs exp.",
+            lambda s, heard: _hear(s, heard, lambda p: torch.special.entr(p).sum().exp2()),
+        ),
+        mistake(
+            "It compares the entropy itself with `heard`. The number of words is its exponential.",
+            lambda s, heard: _hear(s, heard, lambda p: torch.special.entr(p).sum()),
+        ),
+        mistake(
+            "The word that fits worst gets most: the sign of the scores is turned.",
+            lambda s, heard: _hear(-s, heard),
+        ),
+    ],
+    praise="As many words as asked for, at the one temperature that does it, for scores of any size.",
 )
 
 exercise(

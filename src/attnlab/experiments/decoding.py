@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 from attnlab.experiments.depth import NextWords
 from attnlab.experiments.next_word import SKIP, Text
 from attnlab.experiments.runs import Run
-from attnlab.transformer import LanguageModel, distribution, speculate
+from attnlab.transformer import LanguageModel, distribution, samplers, speculate
 
 START, END = 0, 1
 
@@ -84,6 +84,46 @@ def acceptance(model: Tensor, draft: Tensor, text: Text, **rules: float | None) 
         total += float((torch.minimum(p, q).sum(-1) * there).sum())
         places += float(there.sum())
     return total / places
+
+
+def every_way(run: Callable[[], Hashable]) -> dict[Hashable, float]:
+    """Run once for each way in which the draws of words can fall.
+
+    Args:
+        run: writes something by `samplers.draw`, one row at a time, and by no other chance.
+
+    Returns:
+        What came out -> its probability, summed over all ways to it.
+
+    >>> every_way(lambda: int(samplers.draw(torch.tensor([[0.75, 0.0, 0.25]]))))
+    {0: 0.75, 2: 0.25}
+    """
+    found: dict[Hashable, float] = {}
+    todo: list[tuple[int, ...]] = [()]
+    honest = samplers.draw
+    try:
+        while todo:
+            planned, taken, chances = todo.pop(), [], []
+
+            def draw(
+                p: Tensor, generator: None = None, planned=planned, taken=taken, chances=chances
+            ) -> Tensor:
+                (row,) = p.tolist()
+                if len(taken) < len(planned):
+                    word = planned[len(taken)]
+                else:
+                    word, *others = [at for at, share in enumerate(row) if share > 0]
+                    todo.extend((*taken, other) for other in others)
+                taken.append(word)
+                chances.append(row[word])
+                return torch.tensor([[word]])
+
+            samplers.draw = draw
+            out = run()
+            found[out] = found.get(out, 0.0) + math.prod(chances)
+    finally:
+        samplers.draw = honest
+    return found
 
 
 def expected_words(rate: float, n_draft: int, lengths: Mapping[int, float] | None = None) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from attnlab.experiments.rows import spread_of
 LOOKUP = "most frequent tag"
 """The row that nothing trains."""
 ACCURACIES = ("all words", "strongly ambiguous", "unknown")
+KEYS = ("all", "strong", "unknown")
+"""The same, as results name them."""
 
 
 def ladder(
@@ -38,7 +41,7 @@ def ladder(
     for name in [LOOKUP, *taggers.rows] if names is None else names:
         if name == LOOKUP:
             found = stored["lookup"]
-            cells = [f"{found[key]:.1f}" for key in ("all", "strong", "unknown")]
+            cells = [f"{found[key]:.1f}" for key in KEYS]
             rows.append([name, *cells, *(["0", "< 1"] if costs else []), ""])
             continue
         row = taggers[name]
@@ -60,22 +63,104 @@ def joint(stored: Mapping[str, Any], names: Sequence[str] | None = None) -> tupl
         names: rows, in the order of the table; all unless given.
 
     Returns:
-        The head and the rows, for `results.show`: mean ± deviation where there are several seeds.
+        The head and the rows, for `results.show`: mean ± deviation where there are several runs. Where
+        taggers vote, a run is a group of them, and its seconds are those of all its members.
 
     Raises:
         KeyError: there is no such row.
 
-    >>> run = {"test": {"all": 95.0, "strong": 91.0, "unknown": 83.0}, "parameters": 2e6, "CPU s": 60.0}
+    >>> run = {"dev": 95.1, "test": {"all": 95.0, "strong": 91.0, "unknown": 83.0}}
+    >>> run |= {"parameters": 2e6, "CPU s": 60.0}
     >>> joint({"rows": {"small": {"seeds": [0], "runs": [run]}}})[1]
-    [['small', '95.0', '91.0', '83.0', '1', '2.00', '60']]
+    [['small', '95.10', '95.00', '91.0', '83.0', '1', '2.0', '60']]
     """
     rows = []
     for name in stored["rows"] if names is None else names:
         runs = stored["rows"][name]["runs"]
-        cells = []
-        for key in ("all", "strong", "unknown"):
-            mean, spread = spread_of([run["test"][key] for run in runs])
-            cells.append(f"{mean:.1f} ± {spread:.1f}" if len(runs) > 1 else f"{mean:.1f}")
+        cells = [_mean([run["dev"] for run in runs], 2)]
+        for key, digits in zip(KEYS, (2, 1, 1), strict=True):
+            cells.append(_mean([run["test"][key] for run in runs], digits))
         numbers, seconds = (spread_of([run[key] for run in runs])[0] for key in ("parameters", "CPU s"))
-        rows.append([name, *cells, str(len(runs)), f"{numbers / 1e6:.2f}", f"{seconds:.0f}"])
-    return ["test set, %", *ACCURACIES, "seeds", "million numbers", "CPU s"], rows
+        rows.append([name, *cells, str(len(runs)), f"{numbers / 1e6:.1f}", f"{seconds:.0f}"])
+    return ["%", "dev", *(f"test, {a}" for a in ACCURACIES), "runs", "million numbers", "CPU s"], rows
+
+
+def errors(stored: Mapping[str, Any], name: str) -> dict[str, float]:
+    """Return the mean share of wrong tags of a row of the joint tagger on the test set, in per cent.
+
+    Args:
+        stored: what `results.load("tagging-joint")` gives.
+        name: a row.
+
+    Returns:
+        The share for each of `ACCURACIES`.
+
+    Raises:
+        KeyError: there is no such row.
+
+    >>> runs = [{"test": {"all": right, "strong": 91.0, "unknown": 83.0}} for right in (94.0, 96.0)]
+    >>> errors({"rows": {"small": {"runs": runs}}}, "small")
+    {'all words': 5.0, 'strongly ambiguous': 9.0, 'unknown': 17.0}
+    """
+    runs = stored["rows"][name]["runs"]
+    wrong = (100 - spread_of([run["test"][key] for run in runs])[0] for key in KEYS)
+    return dict(zip(ACCURACIES, wrong, strict=True))
+
+
+def curves(stored: Mapping[str, Any]) -> dict[str, dict[float, tuple[float, float]]]:
+    """Return how the size of the joint tagger, or of its training set, changes its accuracy on the test set.
+
+    Args:
+        stored: what `results.load("tagging-joint")` gives.
+
+    Returns:
+        For each thing that was varied, value -> (accuracy in per cent, processor seconds).
+
+    >>> run = {"test": {"all": 94.0}, "CPU s": 30.0}
+    >>> curves({"rows": {"heads: 2": {"runs": [run]}, "all of it": {"runs": [run]}}})
+    {'heads': {2.0: (94.0, 30.0)}}
+    """
+    found: dict[str, dict[float, tuple[float, float]]] = {}
+    for name, row in stored["rows"].items():
+        what, varied, value = name.partition(": ")
+        if varied:
+            accuracy = spread_of([run["test"]["all"] for run in row["runs"]])[0]
+            seconds = spread_of([run["CPU s"] for run in row["runs"]])[0]
+            found.setdefault(what, {})[float(value)] = (accuracy, seconds)
+    return found
+
+
+def changes(stored: Mapping[str, Any], against: str = "all of it") -> tuple[list[str], list[list[str]]]:
+    """Lay out what it does to the joint tagger to leave out one thing.
+
+    Args:
+        stored: what `results.load("tagging-joint")` gives.
+        against: the row with all of it, of several seeds.
+
+    Returns:
+        The head and the rows, for `results.show`: differences on the dev set and the test set in points, and
+        beside that on the test set how many standard deviations of a single run's difference it is.
+
+    >>> runs = [{"dev": d, "test": {"all": d}, "CPU s": 60.0} for d in (94.0, 95.0, 96.0)]
+    >>> rows = {"all of it": {"runs": runs}, "without ears": {"runs": [dict(runs[0], dev=90.0)]}}
+    >>> changes({"rows": rows})[1]
+    [['without ears', '−5.00', '−1.00', '0.9', '60']]
+    """
+    whole = stored["rows"][against]["runs"]
+    dev, test = spread_of([run["dev"] for run in whole]), spread_of([run["test"]["all"] for run in whole])
+    rows = []
+    for name, row in stored["rows"].items():
+        if name.startswith(("without ", "RoPE ")):
+            runs = row["runs"]
+            on_dev = spread_of([run["dev"] for run in runs])[0] - dev[0]
+            on_test = spread_of([run["test"]["all"] for run in runs])[0] - test[0]
+            deviations = abs(on_test) / (test[1] * math.sqrt(1 / len(runs) + 1 / len(whole)))
+            seconds = spread_of([run["CPU s"] for run in runs])[0]
+            signed = [f"{value:+.2f}".replace("-", "−") for value in (on_dev, on_test)]
+            rows.append([name, *signed, f"{deviations:.1f}", f"{seconds:.0f}"])
+    return ["points", "dev", "test", "deviations", "CPU s"], rows
+
+
+def _mean(values: Sequence[float], digits: int) -> str:
+    mean, spread = spread_of(values)
+    return f"{mean:.{digits}f}" + (f" ± {spread:.{digits}f}" if len(values) > 1 else "")

@@ -107,7 +107,7 @@ def min_p(p: Tensor, share: float) -> Tensor:
         ValueError: the share is out of its range.
 
     References:
-        Nguyen et al. 2024, section 3.
+        Nguyen et al. 2025, section 3.
 
     >>> min_p(torch.tensor([0.5, 0.3, 0.2]), 0.5).tolist()
     [0.625, 0.375, 0.0]

@@ -10,6 +10,7 @@ from attnlab import book  # noqa: F401  (says what is missing)
 from attnlab.widgets.alignment import DateAlignment
 from attnlab.widgets.block import Block
 from attnlab.widgets.calculator import Calculator
+from attnlab.widgets.decoder import Decoding
 from attnlab.widgets.figure import Figure, enable_in_colab
 from attnlab.widgets.heads import HeadsWorkshop
 from attnlab.widgets.inside import HeadsViewer
@@ -26,6 +27,7 @@ __all__ = [
     "Block",
     "Calculator",
     "DateAlignment",
+    "Decoding",
     "Figure",
     "HeadsViewer",
     "HeadsWorkshop",

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from functools import cache
 
 import torch
 import traitlets
-from safetensors.torch import load
 
 from attnlab.experiments import dates, translation
 from attnlab.recurrent import Translator
 from attnlab.tables import table_of
-from attnlab.tagging.shipped import dequantize
+from attnlab.widgets import stored
 from attnlab.widgets.figure import STATIC, Figure
 
-FILE = STATIC / "alignment-model.js"
 MOST = 40
-
-
-def file() -> bytes:
-    """Return the weights of the four models, as `benchmarks/ship_alignment.py` wrote them: safetensors."""
-    return base64.b64decode(FILE.read_text(encoding="ascii").split('"')[1])
 
 
 @cache
@@ -35,15 +26,11 @@ def models() -> dict[str, Translator]:
     >>> translation.write(models()["bahdanau"], ["the third of may, 1984"])[0]
     ['1984-05-03']
     """
-    data = file()
-    size = int.from_bytes(data[:8], "little")
-    card = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["card"])
-    tensors, found = load(data), {}
-    for name, options in card["models"].items():
+    states, found = stored.states("alignment"), {}
+    for name, options in stored.card("alignment")["models"].items():
         sizes = {key: value for key, value in options.items() if key != "right"}
         found[name] = translation.MODELS[name](**sizes)
-        own = {key.split("/")[1]: value for key, value in tensors.items() if key.startswith(f"{name}/")}
-        found[name].load_state_dict(dequantize(own))
+        found[name].load_state_dict(states[name])
         found[name].eval()
     return found
 
@@ -75,7 +62,7 @@ class DateAlignment(Figure):
     def __init__(self, text: str = "3 may 1984", score: str = "bahdanau", step: int = 0) -> None:
         if score not in models():
             raise ValueError(f"score must be one of {', '.join(models())}, got {score!r}")
-        super().__init__(text=text, score=score, step=0, model=file())
+        super().__init__(text=text, score=score, step=0, model=stored.file("alignment"))
         if not 0 <= step <= len(self.answer):
             raise ValueError(f"step must be from 0 to {len(self.answer)}, got {step}")
         self.step = step

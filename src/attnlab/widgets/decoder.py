@@ -1,23 +1,28 @@
-"""The two small language models that a decoding steps through, as they ship: the model and its draft."""
+"""Decoding: two small language models write, one word at a time or several checked in one pass."""
 
 from __future__ import annotations
 
-import base64
-import json
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from safetensors.torch import load
+import torch
+import traitlets
+from torch import Tensor
 
-from attnlab.tagging.shipped import dequantize
-from attnlab.transformer import LanguageModel
-from attnlab.widgets.figure import STATIC
+from attnlab.cache import kv_cache_bytes
+from attnlab.tables import table_of
+from attnlab.transformer import LanguageModel, distribution
+from attnlab.widgets import stored
+from attnlab.widgets.dice import uniforms
+from attnlab.widgets.figure import STATIC, Figure
 
-FILE = STATIC / "decoder-model.js"
-
-
-def file() -> bytes:
-    """Return the weights of both models, as `benchmarks/decoding.py` wrote them: safetensors."""
-    return base64.b64decode(FILE.read_text(encoding="ascii").split('"')[1])
+START, END = 0, 1
+MOST = 11
+"""Words that a text may have: with <start>, as many as the cache has room for."""
+RULES = ("all", "greedy", "top_k", "top_p", "min_p")
 
 
 @cache
@@ -27,7 +32,7 @@ def words() -> list[str]:
     >>> words()[:3]
     ['<start>', '<end>', 'I']
     """
-    return _card()["words"]
+    return stored.card("decoder")["words"]
 
 
 @cache
@@ -40,17 +45,236 @@ def models() -> dict[str, LanguageModel]:
     >>> [sum(p.numel() for p in one.parameters()) for one in models().values()]
     [26688, 1192]
     """
-    tensors, found = load(file()), {}
-    for name, shape in _card()["models"].items():
+    states, found = stored.states("decoder"), {}
+    for name, shape in stored.card("decoder")["models"].items():
         sizes = {key: shape[key] for key in ("d_model", "n_heads", "n_layers")}
-        one = LanguageModel(len(words()), **sizes, tied=False)
-        own = {key.split("/")[1]: value for key, value in tensors.items() if key.startswith(f"{name}/")}
-        one.load_state_dict(dequantize(own))
-        found[name] = one.eval()
+        found[name] = LanguageModel(len(words()), **sizes, tied=False)
+        found[name].load_state_dict(states[name])
+        found[name].eval()
     return found
 
 
-def _card() -> dict:
-    data = file()
-    size = int.from_bytes(data[:8], "little")
-    return json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["card"])
+@cache
+def _exact(name: str, heads: int = 4) -> LanguageModel:
+    """One of the models in double precision, as the page computes."""
+    model = copy.deepcopy(models()[name]).double()
+    return model if heads == model.stack.n_heads else model.grouped(heads)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass of the model: over the last word, and over those that the draft wrote behind it.
+
+    Args:
+        drafted: numbers of the drafted words (n,).
+        q: the draft's probabilities at their places, after the rules (n, n_words).
+        scores: the model's at these places and the next (n + 1, n_words).
+        p: its probabilities there, after the rules.
+        keep: with what chance each drafted word is kept (n,).
+        kept: how many were.
+        words: numbers of the words that the pass writes.
+    """
+
+    drafted: list[int]
+    q: Tensor
+    scores: Tensor
+    p: Tensor
+    keep: list[float]
+    kept: int
+    words: list[int]
+
+
+class Decoding(Figure):
+    """Write with a small language model: the cache fills, rules cut the tail, a draft saves passes.
+
+    What is drawn comes from `seed` and the word's place alone, here as in the page.
+
+    Args:
+        text: words that the model has read, from the toy grammar.
+        passes: how many of them each pass so far has written; those before are the prompt.
+        rule: what is kept of the probabilities: "all", "greedy", "top_k", "top_p", "min_p".
+        temperature: the scores are divided by it, unless the rule is "greedy".
+        top_k: words kept by "top_k".
+        top_p: share of the probability kept by "top_p".
+        min_p: share of the best word's probability needed under "min_p".
+        draft: words drafted for a pass of the model, 0 to 4.
+        heads: key-value heads, 4, 2 or 1: means of the trained four, not trained further.
+        place: the place of the pass whose probabilities are shown, from 0.
+        seed: of the draws.
+
+    Raises:
+        ValueError: a word is unknown, or a number is out of its range.
+
+    >>> figure = Decoding("I saw a", rule="top_k", top_k=3)
+    >>> figure.kept
+    ['can', 'fish', 'old']
+    >>> Decoding("I saw a saw", rule="greedy").written
+    ['<end>']
+    """
+
+    _esm = STATIC / "decoder.js"
+    name = "decoder"
+    state = (
+        "text", "passes", "rule", "temperature", "top_k", "top_p", "min_p", "draft", "heads", "place", "seed",
+    )  # fmt: skip
+    text = traitlets.Unicode().tag(sync=True)
+    passes = traitlets.List(traitlets.Int()).tag(sync=True)
+    rule = traitlets.Unicode().tag(sync=True)
+    temperature = traitlets.Float().tag(sync=True)
+    top_k = traitlets.Int().tag(sync=True)
+    top_p = traitlets.Float().tag(sync=True)
+    min_p = traitlets.Float().tag(sync=True)
+    draft = traitlets.Int().tag(sync=True)
+    heads = traitlets.Int().tag(sync=True)
+    place = traitlets.Int().tag(sync=True)
+    seed = traitlets.Int().tag(sync=True)
+    model = traitlets.Bytes().tag(sync=True)
+
+    def __init__(
+        self,
+        text: str = "",
+        passes: Sequence[int] = (),
+        *,
+        rule: str = "all",
+        temperature: float = 1.0,
+        top_k: int = 3,
+        top_p: float = 0.9,
+        min_p: float = 0.5,
+        draft: int = 0,
+        heads: int = 4,
+        place: int = 0,
+        seed: int = 0,
+    ) -> None:
+        unknown = [word for word in text.split() if word not in words()[2:]]
+        if unknown:
+            raise ValueError(f"text must be of {', '.join(words()[2:])}; got {unknown[0]!r}")
+        n = len(text.split())
+        if n > MOST:
+            raise ValueError(f"text must have at most {MOST} words, got {n}")
+        if sum(passes) > n or any(written < 1 for written in passes):
+            raise ValueError(f"passes must write 1 word or more each, {n} at most in all, got {list(passes)}")
+        if rule not in RULES:
+            raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
+        if not 0 <= draft <= 4:
+            raise ValueError(f"draft must be from 0 to 4, got {draft}")
+        if heads not in (1, 2, 4):
+            raise ValueError(f"heads must be 4, 2 or 1, got {heads}")
+        limits = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
+        distribution(torch.zeros(1, 1), **limits)  # refuses what is out of range
+        super().__init__(
+            text=text, passes=list(passes), rule=rule, **limits, draft=draft, heads=heads, seed=seed,
+            model=stored.file("decoder"),
+        )  # fmt: skip
+        last = len(self.step().words) - 1
+        if not 0 <= place <= last:
+            raise ValueError(f"place must be from 0 to {last}, got {place}")
+        self.place = place
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The rules in use, as `transformer.distribution` takes them."""
+        if self.rule == "greedy":
+            return {"temperature": 0.0}
+        limit = {} if self.rule == "all" else {self.rule: getattr(self, self.rule)}
+        return {"temperature": self.temperature, **limit}
+
+    @torch.no_grad()
+    def step(self) -> Pass:
+        """The pass that the figure shows, computed in Python; the draws are those of the page."""
+        text = [START, *map(words().index, self.text.split())]
+        n, (model, small) = len(text) - 1, (_exact("model", self.heads), _exact("draft"))
+        dice = uniforms(self.seed, 3 * (MOST + 5)).view(-1, 3)[n:]
+        drafted: list[int] = []
+        q = torch.zeros(0, len(words()), dtype=torch.float64)
+        while len(drafted) < min(self.draft, MOST - 1 - n) and END not in drafted:
+            scores = small(torch.tensor([text + drafted]))[:, -1]
+            q = torch.cat((q, distribution(scores, **self.rules)))
+            drafted.append(_falls(q[-1], dice[len(drafted), 1]))
+        scores = model(torch.tensor([text + drafted]))[0, n:]
+        p = distribution(scores, **self.rules)
+        keep = [min(float(p[i, word] / q[i, word]), 1.0) for i, word in enumerate(drafted)]
+        kept = next((i for i, chance in enumerate(keep) if dice[i, 2] >= chance), len(drafted))
+        new = drafted[:kept]
+        if END not in new:
+            rest = (p[kept] - q[kept]).clamp(min=0) if kept < len(drafted) else p[kept]
+            new = [*new, _falls(rest / rest.sum() if rest.any() else p[kept], dice[kept, 0])]
+        return Pass(drafted, q, scores, p, keep, kept, new)
+
+    @property
+    def written(self) -> list[str]:
+        """The words that this pass writes."""
+        return [words()[word] for word in self.step().words]
+
+    @property
+    def kept(self) -> list[str]:
+        """The words that the rules keep at the place shown, the most probable first."""
+        p = self.step().p[self.place]
+        return [words()[i] for i in p.argsort(descending=True, stable=True).tolist() if p[i] > 0]
+
+    @property
+    def reads(self) -> dict[str, int]:
+        """What this pass reads, at two bytes a number: weights, cache, and all that the draft reads.
+
+        Of the table of words only the rows of the words read are counted.
+        """
+        drafted = len(self.step().drafted)
+        rows = len(self.text.split()) + 1 + drafted
+        new = drafted + (1 if self.passes else rows - drafted)
+
+        def weights(model: LanguageModel, read: int) -> int:
+            table = model.embedding.weight
+            return 2 * (sum(w.numel() for w in model.parameters()) - table.numel() + read * table.shape[1])
+
+        def cached(model: LanguageModel, n: int) -> int:
+            attention = model.stack.layers[0].attention
+            return kv_cache_bytes(len(model.stack.layers), attention.n_kv_heads, attention.d_head, n)
+
+        own, small = _exact("model", self.heads), _exact("draft")
+        before = sum(weights(small, 1) + cached(small, rows - drafted + i) for i in range(drafted))
+        return {"weights": weights(own, new), "cache": cached(own, rows), "draft": before}
+
+    def table(self) -> str:
+        """Return the next words' probabilities, what became of the draft, and what was read."""
+        step, at = self.step(), self.place
+        before, after = step.scores[at].softmax(-1), step.p[at]
+        drafted = at < len(step.drafted)
+        rows = []
+        for i in before.argsort(descending=True, stable=True).tolist():
+            q = float(step.q[at, i]) if drafted else None
+            both = ["–", "–"] if q is None else [f"{q:.4f}", f"{min(q, float(after[i])):.4f}"]
+            mark = "✓" if step.words[at] == i else ""
+            rows.append([words()[i], f"{before[i]:.4f}", f"{after[i]:.4f}", *both, mark])
+        head = ["next word", "model", "after the rules", "draft", "in both", "written"]
+        tables = [table_of(head, rows)]
+        if step.drafted:
+            fate = ["kept"] * step.kept + ["dropped"] * (len(step.drafted) - step.kept)
+            if step.kept < len(step.drafted):
+                fate[step.kept] = f"{words()[step.words[-1]]} instead"
+            chances = zip(step.q.tolist(), step.p.tolist(), step.keep, step.drafted, fate, strict=False)
+            checked = [
+                [words()[word], f"{q[word]:.4f}", f"{p[word]:.4f}", f"{keep:.4f}", so]
+                for q, p, keep, word, so in chances
+            ]
+            tables.append(table_of(["drafted", "draft", "model", "kept with", "so"], checked))
+        read = {name: f"{value:,}" for name, value in self.reads.items()}
+        total, new = sum(self.reads.values()), len(step.words)
+        counts = [
+            *([f"{name}, bytes", value] for name, value in read.items()),
+            ["together, bytes", f"{total:,}"],
+            ["words written", str(new)],
+            ["bytes a word", f"{round(total / new):,}"],
+            ["passes so far", str(len(self.passes) + 1)],
+            ["words so far", str(sum(self.passes) + new)],
+        ]
+        return "".join([*tables, table_of(["this pass reads", ""], counts)])
+
+    def caption(self) -> str:
+        """Return one sentence that says what the figure is for."""
+        return "Decoding: write word by word, or draft and verify; see what each pass keeps, cuts and reads."
+
+
+def _falls(p: Tensor, u: Tensor) -> int:
+    """Return the word on which a number between 0 and 1 falls, if words lie side by side."""
+    reach = p.cumsum(-1)
+    inside = (u < reach).nonzero()
+    return int(inside[0] if len(inside) else p.nonzero()[-1])

@@ -105,4 +105,4 @@ class SoftLookup(Figure):
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
-        return "Soft lookup: drag the query and the keys; the output is their weighted mean."
+        return "Soft lookup: drag the query and the keys; the output is the keys' sum, each times its weight."

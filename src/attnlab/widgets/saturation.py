@@ -13,6 +13,7 @@ from torch import Tensor
 
 from attnlab import scores as score_functions
 from attnlab.tables import table_of
+from attnlab.widgets.dice import uniforms
 from attnlab.widgets.figure import STATIC, Figure, matrix_of
 
 ROWS, KEYS, WIDEST = 64, 8, 1024
@@ -246,7 +247,7 @@ def sampled(seed: int) -> Tensor:
 def normals(seed: int, count: int) -> Tensor:
     """Draw standard normal numbers from integer arithmetic that JavaScript has too.
 
-    A counter is mixed by the last step of MurmurHash3; pairs become normal by Box and Muller's formula.
+    Pairs of `dice.uniforms` become normal by Box and Muller's formula.
 
     Args:
         seed: 0 or larger.
@@ -259,16 +260,7 @@ def normals(seed: int, count: int) -> Tensor:
     >>> abs(draw.mean().item()) < 0.01, abs(draw.std().item() - 1) < 0.01
     (True, True)
     """
-    start = int(_mixed(torch.tensor(seed + 0x9E3779B9)))
-    uniform = (_mixed(torch.arange(count) + start).double() + 0.5) / 2**32
+    uniform = uniforms(seed, count)
     radius = (-2 * uniform[0::2].log()).sqrt()
     angle = 2 * math.pi * uniform[1::2]
     return torch.stack((radius * angle.cos(), radius * angle.sin()), -1).view(-1)
-
-
-def _mixed(x: Tensor) -> Tensor:
-    low = 0xFFFFFFFF  # only the low 32 bits count; int64 products wrap, and their low bits stay right
-    x = x & low
-    x = ((x ^ (x >> 16)) * 0x85EBCA6B) & low
-    x = ((x ^ (x >> 13)) * 0xC2B2AE35) & low
-    return x ^ (x >> 16)

@@ -1,5 +1,6 @@
 // Saturation: sampled scores q·k for any width, and what a softmax makes of a row of scores. No DOM.
 import { softmax } from "./attention.js";
+import { uniforms } from "./random.js";
 
 export const ROWS = 64; // sampled queries, each with keys of its own
 export const KEYS = 8;
@@ -7,23 +8,12 @@ export const WIDTHS = Array.from({ length: 11 }, (_, p) => 2 ** p); // 1, 2, 4 .
 const WIDEST = 1024;
 
 /**
- * Mix the bits of a 32-bit number (the last step of MurmurHash3).
- * @param {number} x
- */
-function mixed(x) {
-  x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
-  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
-  return (x ^ (x >>> 16)) >>> 0;
-}
-
-/**
  * Standard normal numbers that Python draws too: a mixed counter, then Box and Muller.
  * @param {number} seed
  * @param {number} count even
  */
 export function normals(seed, count) {
-  const start = mixed(seed + 0x9e3779b9);
-  const uniform = (/** @type {number} */ i) => (mixed((i + start) >>> 0) + 0.5) / 2 ** 32;
+  const uniform = uniforms(seed);
   const out = new Float64Array(count);
   for (let i = 0; i < count; i += 2) {
     const radius = Math.sqrt(-2 * Math.log(uniform(i)));

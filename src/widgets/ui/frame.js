@@ -11,7 +11,8 @@ import css from "./style.css";
  * @typedef {{ model: Model, body: HTMLElement, say: (words: string) => void, set: (changes: Record<string, any>) => void,
  *   signal: AbortSignal, place: Place }} Context
  * @typedef {{ update(): void, pytorch(): string, svg(): string }} Parts
- * @typedef {{ name: string, title: string, keys: string[], setup(context: Context): Parts | Promise<Parts> }} Definition
+ * @typedef {{ name: string, title: string, keys: string[], css?: string,
+ *   setup(context: Context): Parts | Promise<Parts> }} Definition `css`: what the figure needs beside what all have
  */
 
 /**
@@ -26,7 +27,7 @@ export function figure(definition) {
     async render({ model, el, signal, place = {} }) {
       const ended = new AbortController();
       signal?.addEventListener("abort", () => ended.abort());
-      style(el);
+      style(el, definition);
       const initial = Object.fromEntries(definition.keys.map((key) => [key, structuredClone(model.get(key))]));
       const body = h("div", { class: "attnlab-body" });
       const status = h("p", { class: "attnlab-status", role: "status", "data-part": "status" });
@@ -148,14 +149,19 @@ function leaveKeys(event) {
   /** @type {Element} */ (event.target).setAttribute("data-lm-suppress-shortcuts", "true");
 }
 
-/** @param {HTMLElement} el */
-function style(el) {
+/**
+ * @param {HTMLElement} el
+ * @param {Definition} definition
+ */
+function style(el, { name, css: own = "" }) {
   el.classList.add("attnlab-figure");
   const root = /** @type {Document | ShadowRoot} */ (el.getRootNode());
   const home = root instanceof Document ? root.head : root instanceof ShadowRoot ? root : el;
   // Once a root: several figures share it, and Lab's outputs each have their own document or shadow root.
-  if (home.querySelector?.("style[data-attnlab]")) return;
-  const sheet = h("style", { "data-attnlab": true });
-  sheet.textContent = css;
-  home.append(sheet);
+  for (const [key, text] of Object.entries({ all: css, [name]: own })) {
+    if (home.querySelector?.(`style[data-attnlab-style="${key}"]`)) continue;
+    const sheet = h("style", { "data-attnlab-style": key });
+    sheet.textContent = text;
+    home.append(sheet);
+  }
 }

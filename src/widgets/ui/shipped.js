@@ -1,21 +1,24 @@
-// The tagger that ships with the package: how a figure comes by its weights.
+// The models that ship with the package: how a figure comes by their weights.
 import { readModel } from "../math/tagger.js";
 
 /**
- * The model comes as bytes from a live kernel, or from a script beside the page's own.
- * @param {any} model
- * @param {string | undefined} base
+ * They come as bytes from a live kernel, or from a script beside the page's own.
+ * @param {string} name of the file: tagger, alignment or decoder
+ * @param {any} model the figure's
+ * @param {string | undefined} base where the page's scripts are
+ * @returns {Promise<any>} what `readModel` makes of them
  */
-export async function loadTagger(model, base) {
+export async function shipped(name, model, base) {
   const given = model.get("model");
   if (given?.byteLength) return readModel(new Uint8Array(given.buffer ?? given, given.byteOffset ?? 0, given.byteLength));
-  const store = () => /** @type {any} */ (globalThis).attnlabModels?.tagger;
+  const store = () => /** @type {any} */ (globalThis).attnlabModels?.[name];
   if (!store()) {
+    const file = `models/${name}-model.js`;
     await new Promise((resolve, reject) => {
       const script = document.createElement("script");
-      script.src = new URL("models/tagger-model.js", base ?? document.baseURI).href;
+      script.src = new URL(file, base ?? document.baseURI).href;
       script.onload = resolve;
-      script.onerror = () => reject(new Error("its weights (models/tagger-model.js) did not load. Reload the page."));
+      script.onerror = () => reject(new Error(`its weights (${file}) did not load. Reload the page.`));
       document.head.append(script);
     });
   }

@@ -1,5 +1,5 @@
 # expect: What is averaged are the h U_a
-def look_back(s, h, w_a, u_a, v):
+def look_back(s, h, real, w_a, u_a, v):
     keys = h @ u_a
-    weights = (torch.tanh((s @ w_a).unsqueeze(-2) + keys) @ v).softmax(-1)
-    return (weights.unsqueeze(-1) * keys).sum(-2)
+    e = (torch.tanh((s @ w_a).unsqueeze(-2) + keys) @ v).masked_fill(~real, -torch.inf)
+    return (e.softmax(-1).unsqueeze(-1) * keys).sum(-2)

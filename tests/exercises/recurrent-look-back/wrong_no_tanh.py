@@ -1,4 +1,4 @@
 # expect: The tanh is missing
-def look_back(s, h, w_a, u_a, v):
+def look_back(s, h, real, w_a, u_a, v):
     scores = ((s @ w_a).unsqueeze(-2) + h @ u_a) @ v
-    return (scores.softmax(-1).unsqueeze(-1) * h).sum(-2)
+    return (scores.masked_fill(~real, -torch.inf).softmax(-1).unsqueeze(-1) * h).sum(-2)

@@ -1,3 +1,4 @@
 # expect: The weights are returned
-def look_back(s, h, w_a, u_a, v):
-    return (torch.tanh((s @ w_a)[..., None, :] + h @ u_a) @ v).softmax(-1)
+def look_back(s, h, real, w_a, u_a, v):
+    scores = torch.tanh((s @ w_a)[..., None, :] + h @ u_a) @ v
+    return scores.masked_fill(~real, -torch.inf).softmax(-1)
