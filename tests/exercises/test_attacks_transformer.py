@@ -172,19 +172,6 @@ def eps_outside(x, g):
     return (g - g.mean(-1, keepdim=True) - z * (g * z).mean(-1, keepdim=True)) / sigma
 
 
-def by_the_kernel(x, g):
-    size = x.shape[-1:]
-    _, mean, slope = torch.native_layer_norm(x, size, None, None, 1e-5)
-    found = torch.ops.aten.native_layer_norm_backward(
-        g, x, size, mean, slope, None, None, [True, False, False]
-    )
-    return found[0]
-
-
-torch.func.vjp(
-    norm, torch.ones(1, 2)
-)  # the first call of torch.func loads for seconds: before the clock runs
-
 BACKWARDS = [
     ("the chain rule, step by step", "right", "", by_chain_rule),
     ("loops", "right", "", backward_by_loops),
@@ -198,7 +185,6 @@ BACKWARDS = [
     ("the Jacobian", "right", "", by_jacobian),
     ("autograd", "wrong", "without autograd", by_autograd),
     ("signs turned", "wrong", "should be", lambda x, g: -by_jacobian(x, g)),
-    ("torch's own kernel", "wrong", "without autograd", by_the_kernel),
     ("autograd's own product", "wrong", "without autograd", lambda x, g: torch.autograd.functional.vjp(norm, x, g)[1]),
     ("in single precision", "wrong", "float64", lambda x, g: by_jacobian(x.float(), g.float()).to(x.dtype)),
     ("the first token for all", "wrong", "should be", lambda x, g: by_jacobian(x, g)[..., :1, :].expand_as(x)),

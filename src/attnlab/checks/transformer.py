@@ -228,8 +228,7 @@ exercise(
     ],
     promises=[
         precisions("float64"),
-        without("Here a few means do it, without autograd.", torch.autograd.grad, torch.autograd.backward,
-                "native_layer_norm_backward"),
+        without("Here a few means do it, without autograd.", torch.autograd.grad, torch.autograd.backward),
     ],
     mistakes=[
         mistake("It divides by σ and stops there. μ and σ depend on x too, and carry gradient back.", lambda x, g: _backward(x, g, mean=False, radial=False)),
