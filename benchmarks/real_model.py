@@ -1,8 +1,9 @@
 """Measure the two real models: what heads do, what is lost without them, and what explains an answer.
 
-    python benchmarks/real_model.py --data FOLDER [tour] [ablation] [explanation] [induction] [zero] [speed]
+    python benchmarks/real_model.py --data FOLDER [PART ...]
 
-Writes results/real-model-PART.json for each part named, all unless given. FOLDER holds the treebank, whose
+The parts are tour, ablation, explanation, induction, paths, zero and speed, all unless some are named; each
+writes results/real-model-PART.json. `paths` reads what `induction` found. FOLDER holds the treebank, whose
 dev set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights
 that the figure shows.
 """
@@ -10,11 +11,12 @@ that the figure shows.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import math
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import torch
@@ -22,7 +24,7 @@ from torch import Tensor
 
 from attnlab import results
 from attnlab.pretrained import definitions, load_minilm, load_smollm2, sentence_vector, tour
-from attnlab.pretrained.inside import means, replaced
+from attnlab.pretrained.inside import each_head, layers_of, means, replaced
 from attnlab.tagging import load_treebank
 from attnlab.transformer import generate
 from attnlab.widgets.inside import STORED, pack
@@ -30,6 +32,7 @@ from attnlab.widgets.inside import STORED, pack
 COMMAND = "python benchmarks/real_model.py --data FOLDER"
 PACKAGES = ("tokenizers", "gguf", "safetensors")
 PERIOD = 24
+STEPS = 20
 
 
 def spread(x: Tensor) -> list[float]:
@@ -96,6 +99,10 @@ def measure_tour(folder: Path) -> dict:
         at = tuple(found[name]["head"])
         found[name]["shuffled"] = spread(scores[f"{name}, shuffled"][:, *at])
     everywhere = {name: round(scores[name].mean().item(), 4) for name in ("CLS", "SEP", "even")}
+    by_layer = {
+        name: [round(x, 4) for x in scores[name].mean((0, 2)).tolist()]
+        for name in ("previous", "next", "CLS")
+    }
     found["same word"] = same_word(model, of_treebank(folder, (400, None)))
     found["it"] = it_means(model)
     return {
@@ -103,33 +110,48 @@ def measure_tour(folder: Path) -> dict:
         "sentences": len(texts),
         "found": found,
         "everywhere": everywhere,
+        "by layer": by_layer,
         "sinks": sinks(model, texts[:100]),
     }
+
+
+@contextlib.contextmanager
+def hooked(modules: Sequence[torch.nn.Module], hook: Callable, *, before: bool = False) -> Iterator[None]:
+    """Hang a hook on some modules, for as long as a `with` block lasts."""
+    kind = "register_forward_pre_hook" if before else "register_forward_hook"
+    handles = [getattr(module, kind)(hook) for module in modules]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@torch.no_grad()
+def passed_on(model, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the weights (layers, heads, n, n), and weight times the length of what a token passes on."""
+    values: list[Tensor] = []
+    with hooked(
+        [layer.attention.v_proj for layer in model.stack.layers], lambda _, __, out: values.append(out)
+    ):
+        weights = tour.weights_of(model, ids)
+    sizes = []
+    for layer, value in zip(model.stack.layers, values, strict=True):
+        heads = layer.attention.n_heads
+        v = value[0].unflatten(-1, (heads, -1)).transpose(0, 1)  # (heads, n, d_head)
+        w_o = layer.attention.out_proj.weight.unflatten(1, (heads, -1)).permute(1, 2, 0)
+        sizes.append((v @ w_o).norm(dim=-1))  # (heads, n)
+    return weights, weights * torch.stack(sizes)[:, :, None]
 
 
 @torch.no_grad()
 def sinks(model, texts: Sequence[str]) -> dict:
     """Compare how much heads look at [CLS] with how much of what they give comes from there."""
     weight, share = [], []
-    values: list[Tensor] = []
-    hooks = [
-        layer.attention.v_proj.register_forward_hook(lambda _, __, out: values.append(out))
-        for layer in model.stack.layers
-    ]
     for text in texts:
-        values.clear()
-        weights = tour.weights_of(model, text)  # (layers, heads, n, n)
-        sizes = []
-        for layer, value in zip(model.stack.layers, values, strict=True):
-            heads = layer.attention.n_heads
-            v = value[0].unflatten(-1, (heads, -1)).transpose(0, 1)  # (heads, n, d_head)
-            w_o = layer.attention.out_proj.weight.unflatten(1, (heads, -1)).permute(1, 2, 0)
-            sizes.append((v @ w_o).norm(dim=-1))  # (heads, n): of what a token passes on
-        passed = weights * torch.stack(sizes)[:, :, None]
+        weights, passed = passed_on(model, model.tokens(text)[0])
         weight.append(weights[:, :, 1:-1, 0].mean(-1))
         share.append((passed[:, :, 1:-1, 0] / passed[:, :, 1:-1].sum(-1)).mean(-1))
-    for hook in hooks:
-        hook.remove()
     weight, share = torch.stack(weight).mean(0), torch.stack(share).mean(0)
     often = weight > 0.5
     return {
@@ -161,10 +183,10 @@ def same_word(model, texts: Sequence[str], items: int = 240) -> dict:
     return best(torch.stack(scores), torch.stack(control))
 
 
-def it_means(model) -> dict:
-    """Score the look from *it* to the noun that is meant, against the noun that is not."""
-    right, wrong, place = [], [], []
-    for question in tour.IT:
+def looks_from_it(model, questions: Sequence[tour.Question]) -> tuple[Tensor, Tensor]:
+    """Return the looks from *it* to the noun that is meant, and to the other: (questions, layers, heads)."""
+    right, wrong = [], []
+    for question in questions:
         looks = []
         for end in question.ends:
             text = f"{question.begin} {end}."
@@ -174,17 +196,43 @@ def it_means(model) -> dict:
         (a_when_a, b_when_a), (a_when_b, b_when_b) = looks
         right.append((a_when_a + b_when_b) / 2)
         wrong.append((b_when_a + a_when_b) / 2)
-        place.append(((a_when_a + a_when_b) - (b_when_a + b_when_b)) / 2)
-    found = best(torch.stack(right), torch.stack(wrong))
-    at = tuple(found["head"])
-    found["first noun rather than second"] = spread(torch.stack(place)[:, *at])
-    sushi = {}
-    for asks in ("it", "that", "rain"):
+    return torch.stack(right), torch.stack(wrong)
+
+
+def it_means(model) -> dict:
+    """Find the head that looks from *it* to the noun that is meant, and measure it on other sentences."""
+    right, wrong = looks_from_it(model, tour.IT)
+    at = divmod((right - wrong).mean(0).flatten().argmax().item(), right.shape[2])
+
+    def measured(questions: Sequence[tour.Question]) -> dict:
+        meant, other = looks_from_it(model, questions)
+        meant, other = meant[:, *at], other[:, *at]
+        return {"score": spread(meant), "control": spread(other), "gain": spread(meant - other)}
+
+    new = (*tour.FITS_ONE, *tour.FITS_BOTH)
+    words = {}
+    for asks in ("it", "that", "something", "rain"):
         text = f"I like sushi because {asks} makes me happy."
         row = tour.weights_of(model, text)[(*at, model.pieces(text).index(asks))]
-        sushi[asks] = round((row[3] + row[4]).item(), 4)  # su ##shi
-    found["sushi"] = sushi
-    return found
+        rows = []
+        for question in new:
+            for end in question.ends:
+                text = f"{question.begin} {end}.".replace(" it ", f" {asks} ")
+                pieces = model.pieces(text)
+                look = tour.weights_of(model, text)[(*at, pieces.index(asks))]
+                rows.append(sum(look[pieces.index(noun)] for noun in question.nouns))
+        both = torch.stack(rows).view(-1, 2).mean(1)
+        words[asks] = {"sushi": round((row[3] + row[4]).item(), 4), "both nouns": spread(both)}  # su ##shi
+    average = looks_from_it(model, new)[0].mean().item()
+    return {
+        "head": list(at),
+        **measured(new),
+        "average": round(average, 5),
+        "items": len(new),
+        "fits one": measured(tour.FITS_ONE),
+        "fits both": measured(tour.FITS_BOTH),
+        "words": words,
+    }
 
 
 def definition_losses(model) -> Tensor:
@@ -247,37 +295,44 @@ def reasons(model, text: str, word: Tensor) -> dict[str, Tensor]:
 
     def near(ids: Tensor, key_mask: Tensor | None = None) -> Tensor:
         real = torch.ones_like(ids, dtype=torch.bool)
-        return sentence_vector(model(ids, key_mask=key_mask), real)[0] @ word
+        return sentence_vector(model(ids, key_mask=key_mask), real) @ word
 
     ids = model.tokens(text)[0]
     n = ids.shape[1]
-    inner = range(1, n - 1)
-    vectors = model.embedding(ids).detach().requires_grad_()
-    near_it = sentence_vector(model.read(vectors), torch.ones_like(ids, dtype=torch.bool))[0] @ word
-    (slope,) = torch.autograd.grad(near_it, vectors)
+    vectors = model.embedding(ids).detach()
+
+    def slope_at(x: Tensor) -> Tensor:
+        x = x.detach().requires_grad_()
+        near_it = sentence_vector(model.read(x), torch.ones(x.shape[:2], dtype=torch.bool)) @ word
+        return torch.autograd.grad(near_it.sum(), x)[0]
+
+    slope = slope_at(vectors)
+    # The slopes on the straight way from a text of nothing but [MASK] to this one.
+    empty = vectors.clone()
+    empty[0, 1:-1] = model.embedding.weight[model.tokenizer.token_to_id("[MASK]")].detach()
+    along = (torch.arange(STEPS)[:, None, None] + 0.5) / STEPS
+    steps = slope_at(empty + along * (vectors - empty))
     with torch.no_grad():
         whole = near(ids)
-        weights = tour.weights_of(model, ids)
+        weights, passed = passed_on(model, ids)
         flow = torch.eye(n)
         for layer in weights.mean(1):
             flow = (layer + torch.eye(n)) / 2 @ flow
-        masked, unseen = [], []
-        for i in inner:
-            other = ids.clone()
-            other[0, i] = model.tokenizer.token_to_id("[MASK]")
-            masked.append(whole - near(other))
-            seen = torch.ones_like(ids, dtype=torch.bool)
-            seen[0, i] = False
-            unseen.append(whole - near(ids, seen))
-        left_out = [whole - near(torch.cat((ids[:, :i], ids[:, i + 1 :]), 1)) for i in inner]
+        here = torch.eye(n, dtype=torch.bool)[1:-1]  # (pieces, n): a text for each piece
+        copies = ids.expand(n - 2, n)
+        masked = whole - near(copies.masked_fill(here, model.tokenizer.token_to_id("[MASK]")))
+        unseen = whole - near(copies, ~here)
+        left_out = whole - near(copies[~here].view(n - 2, n - 1))
     return {
-        "left out": torch.stack(left_out),
-        "replaced by [MASK]": torch.stack(masked),
-        "nobody may look at it": torch.stack(unseen),
+        "left out": left_out,
+        "replaced by [MASK]": masked,
+        "nobody may look at it": unseen,
         "gradient · vector": (slope * vectors).sum(-1)[0, 1:-1].detach(),
+        "gradients, integrated": (steps.mean(0) * (vectors - empty)).sum(-1)[0, 1:-1],
         "size of the gradient": slope.norm(dim=-1)[0, 1:-1],
         "weight, all layers": weights.mean((0, 1, 2))[1:-1],
         "weight, last layer": weights[-1].mean((0, 1))[1:-1],
+        "weight · value, last layer": passed[-1].mean((0, 1))[1:-1],
         "weight, rolled out": flow.mean(0)[1:-1],
         "how rare the piece is": ids[0, 1:-1].double(),
         "drawn at random": torch.rand(n - 2, generator=torch.Generator().manual_seed(int(ids.sum()))),
@@ -313,27 +368,31 @@ def measure_explanation(_: Path) -> dict:
 
 @torch.no_grad()
 def forbidden(model) -> dict:
-    """Say how far a text's vector moves if nobody may look at one token, beside how much it is looked at."""
-    rows: dict[str, list[tuple[float, float]]] = {"[CLS]": [], "[SEP]": [], "a word": []}
+    """Say how far a text's vector moves if nobody may look at one token, beside how much it is looked at.
+
+    And, to tell two causes apart, if all may look at it, but what it passes on is zero in every layer: its
+    weight then stays where it is.
+    """
+    rows: dict[str, list[tuple[float, float, float]]] = {"[CLS]": [], "[SEP]": [], "a word": []}
+    values = [layer.attention.v_proj for layer in model.stack.layers]
     for text in definitions.DEFINITIONS:
         ids = model.tokens(text)[0]
         n = ids.shape[1]
         real = torch.ones_like(ids, dtype=torch.bool)
         whole = sentence_vector(model(ids), real)[0]
         looked = tour.weights_of(model, ids).mean((0, 1, 2))
-        moved = []
-        for i in range(n):
-            seen = real.clone()
-            seen[0, i] = False
-            moved.append(1 - (sentence_vector(model(ids, key_mask=seen), real)[0] @ whole).item())
-        rows["[CLS]"].append((looked[0].item(), moved[0]))
-        rows["[SEP]"].append((looked[-1].item(), moved[-1]))
-        inner = looked[1:-1]
-        rows["a word"].append((inner.mean().item(), sum(moved[1:-1]) / (n - 2)))
+        here = torch.eye(n, dtype=torch.bool)  # a text for each token
+        copies, all_real = ids.expand(n, n), real.expand(n, n)
+        moved = (1 - sentence_vector(model(copies, key_mask=~here), all_real) @ whole).tolist()
+        with hooked(values, lambda _, __, out, at=here[..., None]: out.masked_fill(at, 0.0)):
+            silent = (1 - sentence_vector(model(copies), all_real) @ whole).tolist()
+        for name, part in (("[CLS]", slice(1)), ("[SEP]", slice(n - 1, n)), ("a word", slice(1, n - 1))):
+            each = (looked[part].tolist(), moved[part], silent[part])
+            rows[name].append(tuple(sum(x) / len(x) for x in each))
     out = {}
-    for name, pairs in rows.items():
-        looked, moved = torch.tensor(pairs).T
-        out[name] = {"weight": spread(looked), "moved": spread(moved)}
+    for name, triples in rows.items():
+        looked, moved, silent = torch.tensor(triples).T
+        out[name] = {"weight": spread(looked), "moved": spread(moved), "moved, values zero": spread(silent)}
     return out
 
 
@@ -423,27 +482,84 @@ def measure_induction(folder: Path) -> dict:
 
 
 @torch.no_grad()
+def measure_paths(_: Path) -> dict:
+    """Hide the head that looks one back from the keys above it alone, or the queries, or the values."""
+    model = load_smollm2()
+    found = results.load("real-model-induction")
+    heads = [tuple(row["head"]) for row in found["heads"]]
+    at = tuple(found["behind"][0]["head"])
+    again, other = rounds(16, seed=0)
+    mean = means(model, [(again[:8], None), (other[:8], None)])[at]
+    above = [layer.attention for layer in layers_of(model)[at[0] + 1 :]]
+
+    def scores() -> Tensor:
+        rows = [tour.after_last_time(tour.weights_of(model, row[None]), PERIOD) for row in again[8:]]
+        return torch.stack(rows)
+
+    keep: dict[str, list[Tensor]] = {"keys": [], "queries": [], "values": []}
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(replaced(model, {at: mean}))
+        for name, said in keep.items():
+            parts = [getattr(part, f"{name[0]}_proj") for part in above]
+            stack.enter_context(hooked(parts, lambda _, x, said=said: said.append(x[0]), before=True))
+        out = {"everything": scores()}
+    for name, said in keep.items():
+        stored = iter(said)  # text by text, layer by layer: as they are asked for again
+        parts = [getattr(part, f"{name[0]}_proj") for part in above]
+        with hooked(parts, lambda _, x, stored=stored: (next(stored),), before=True):
+            out[name] = scores()
+    return {
+        "model": "SmolLM2-135M-Instruct",
+        "texts": 8,
+        "hidden": list(at),
+        "heads": [{"head": list(to)} | {name: spread(x[:, *to]) for name, x in out.items()} for to in heads],
+    }
+
+
+@torch.no_grad()
 def measure_zero(_: Path) -> dict:
-    """Remove each head of two early layers of the decoder, by zero and by its mean: do both say the same?"""
+    """Remove early heads of the decoder, by zero and by the mean, at all places or at some of them."""
     model = load_smollm2()
     again, other = rounds(16, seed=0)
     mean = means(model, [(again[:8], None), (other[:8], None)])
-    texts = again[8:12]
 
-    def loss() -> Tensor:
-        guess = model(texts)[:, PERIOD:-1].log_softmax(-1)
+    def loss(texts: Tensor, layer: int, head: int, value: Tensor | float, where: slice) -> Tensor:
+        def change(at: int, x: Tensor) -> Tensor | None:
+            if at != layer:
+                return None
+            x = x.clone()
+            x[:, where, head] = value
+            return x
+
+        with each_head(model, change):
+            guess = model(texts)[:, PERIOD:-1].log_softmax(-1)
         return -guess.gather(-1, texts[:, PERIOD + 1 :, None])[..., 0].mean(1)
 
-    whole = loss()
+    nowhere, everywhere = slice(0), slice(None)
+    # The five that zeros hurt most on two texts; all that follows is measured on eight others.
+    seek, texts = again[:2], again[8:]
+    places = [(layer, head) for layer in (1, 2) for head in range(9)]
+    hurt = [loss(seek, *at, 0.0, everywhere).mean().item() for at in places]
+    worst = sorted(places, key=lambda at: -hurt[places.index(at)])[:5]
+    whole = loss(texts, 1, 0, 0.0, nowhere)
     lost: dict[str, dict] = {}
-    for layer in (1, 2):
-        for head in range(9):
-            row = {}
-            for how in ("zero", "mean"):
-                with replaced(model, {(layer, head): 0.0 if how == "zero" else mean[layer, head]}):
-                    row[how] = spread(loss() - whole)
-            lost[tour.names([(layer, head)])] = row
-    return {"model": "SmolLM2-135M-Instruct", "texts": len(texts), "loss": spread(whole), "lost": lost}
+    for at in worst:
+        row = lost[tour.names([at])] = {}
+        for name, value, where in (
+            ("zero", 0.0, everywhere),
+            ("mean", mean[at], everywhere),
+            ("mean, first place", mean[at], slice(1)),
+            ("mean, other places", mean[at], slice(1, None)),
+        ):
+            row[name] = spread(loss(texts, *at, value, where) - whole)
+    weights = torch.stack([tour.weights_of(model, row[None])[:, :, 1:, 0].mean((1, 2)) for row in other[:4]])
+    return {
+        "model": "SmolLM2-135M-Instruct",
+        "texts": len(texts),
+        "loss": spread(whole),
+        "lost": lost,
+        "weight on the first place, by layer": [round(x, 3) for x in weights.mean(0).tolist()],
+    }
 
 
 def measure_speed(_: Path) -> dict:
@@ -491,6 +607,7 @@ PARTS: dict[str, Callable[[Path], dict]] = {
     "ablation": measure_ablation,
     "explanation": measure_explanation,
     "induction": measure_induction,
+    "paths": measure_paths,
     "zero": measure_zero,
     "speed": measure_speed,
 }

@@ -6,7 +6,7 @@
 import css from "./ui/decoder.css";
 import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
-import { drawCache, drawWords } from "./ui/decoding.js";
+import { drawCache, drawWords, sweep } from "./ui/decoding.js";
 import { figure } from "./ui/frame.js";
 import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
@@ -31,7 +31,7 @@ export default figure({
     const next = h("button", { type: "button", class: "attnlab-go", "data-part": "next", on: { click: go } });
     const again = h("button", { type: "button", "data-part": "again", on: { click: () => set({ seed: Number(model.get("seed")) + 1, place: 0 }) } }, "Draw again");
     const buttons = h("div", { class: "attnlab-row attnlab-examples" }, next, again);
-    const checked = h("div", { class: "attnlab-row", hidden: true });
+    const checked = h("div", { class: "attnlab-choices", style: "margin-bottom: .6rem; align-items: center", hidden: true });
     const [cache, chances] = ["cache", "words"].map((part) => s("svg", { role: "img", "data-part": part, style: "display: block; width: 100%; height: auto" }));
     const [left, right] = [h("div", {}, cache), h("div", {}, checked, chances)];
     const draft = choices({ label: "Words drafted for a pass", part: "draft", value: "0", options: from(["0", "1", "2", "3", "4"].map((n) => [n, n === "0" ? "none" : n])), onChange: (n) => set({ draft: Number(n), place: 0 }) });
@@ -92,6 +92,7 @@ export default figure({
       const { text, passes, seed, step, ended } = read();
       if (ended) set({ text: "", passes: [], place: 0, seed: seed + 1 });
       else set({ text: [...text, ...step.words.map((i) => words[i])].join(" "), passes: [...passes, step.words.length], place: 0 });
+      sweep(cache);
     }
 
     function update() {
@@ -114,18 +115,19 @@ export default figure({
       const p = step.scores.map((scores) => softmax(scores));
       const order = ranked(p[at]);
       const drafted = at < step.drafted.length;
+      const keeps = text.length + 1 + step.kept;
       chips(now);
       const sizes = widths();
       wide = sizes.join();
       const shape = models.card.models.model;
-      const box = drawCache({ wide: sizes[0], names: ["<start>", ...text, ...step.drafted.map((i) => words[i])], rows: step.rows, from: rows - fresh, dropped: text.length + 1 + step.kept, room: MOST + 1, heads: shape.n_heads, shared, reads, words: spoken.length });
+      const box = drawCache({ wide: sizes[0], names: ["<start>", ...text, ...step.drafted.map((i) => words[i])], rows: step.rows, from: rows - fresh, dropped: keeps, room: MOST + 1, heads: shape.n_heads, shared, reads, words: spoken.length });
       put(cache, sizes[0], box, `The cache: ${rows} rows, ${fresh} of them new, all read.`);
       const bars = drawWords({ wide: sizes[1], words, order, before: p[at], after: step.p[at], draft: drafted ? step.q[at] : null, written: step.words[at], how: drafted && at < step.kept ? "kept" : "drawn" });
       put(chances, sizes[1], bars, `The next word: ${order.slice(0, 5).map((i) => `${words[i]} ${fmt(100 * step.p[at][i], 0)} %`).join(", ")}; written: ${spoken[at]}.`);
       tables(now, p[at], order);
       const stay = step.p[at].filter((x) => x > 0).length;
       const total = passes.reduce((a, b) => a + b, 0) + spoken.length;
-      const so = `${passes.length + 1} ${passes.length ? "passes" : "pass"}, ${total} ${total > 1 ? "words" : "word"}; the cache holds ${box.bytes.toLocaleString("en")} bytes.`;
+      const so = `${passes.length + 1} ${passes.length ? "passes" : "pass"}, ${total} ${total > 1 ? "words" : "word"}; the cache holds ${((reads.cache * keeps) / rows).toLocaleString("en")} bytes.`;
       const one = `“${spoken[0]}” is drawn, ${fmt(100 * step.p[0][step.words[0]], 0)} %, from ${stay} of ${words.length} words.`;
       const several = `${step.drafted.length} drafted, ${step.kept} kept, ${spoken.length} written.`;
       const full = ended && !spoken.includes("<end>") ? " The cache is full." : "";
@@ -227,10 +229,14 @@ ${draft && draft.replace(/^/gm, "    ").trimEnd() + "\n"}`;
 
     /** Both drawings, one above the other. */
     function svg() {
-      const [a, b] = [cache, chances].map((one) => /** @type {any} */ (one.cloneNode(true)));
-      const [top, low] = [cache, chances].map((one) => /** @type {any} */ (one).viewBox.baseVal);
-      const group = (/** @type {any} */ one, /** @type {number} */ y) => s("g", { transform: `translate(0 ${y})` }, ...one.childNodes);
-      return standalone(s("svg", { viewBox: `0 0 ${Math.max(top.width, low.width)} ${top.height + low.height + 16}` }, group(a, 0), group(b, top.height + 16)));
+      let [wide, high] = [0, 0];
+      const parts = [cache, chances].map((/** @type {any} */ one) => {
+        const { width, height } = one.viewBox.baseVal;
+        const group = s("g", { transform: `translate(0 ${high})` }, ...one.cloneNode(true).childNodes);
+        [wide, high] = [Math.max(wide, width), high + height + 16];
+        return group;
+      });
+      return standalone(s("svg", { viewBox: `0 0 ${wide} ${high}` }, ...parts));
     }
 
     return { update, pytorch, svg };

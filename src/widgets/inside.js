@@ -12,7 +12,7 @@ import { unpack, weightsOf } from "./math/inside.js";
 
 const CELL = 28; // of the map: one head
 const ROW = 24;
-const WIDE = 420;
+const [WIDE, LEFT, RIGHT] = [340, 100, 200]; // of the lines: the drawing, and where they begin and end
 /** Shades of the map: a weight of at least this gets this much ink. */
 const SHADES = [[0.6, 1], [0.3, 0.6], [0.1, 0.28]];
 
@@ -30,9 +30,10 @@ export default figure({
     const overview = strip("All heads");
     overview.append(map);
     overview.style.margin = "0";
+    const legend = h("p", { "data-part": "legend", style: "margin: .2rem 0 0; font-size: .85rem; color: var(--fig-quiet)" });
     body.append(
       labelled("Text", picker),
-      h("div", { style: "display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: flex-start; margin: .5rem 0" }, overview, lines),
+      h("div", { style: "display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: flex-start; margin: .5rem 0" }, h("div", { style: "max-width: 100%" }, overview, legend), lines),
       layer.row,
       head.row,
       labelled("Look from", tokens),
@@ -146,23 +147,29 @@ export default figure({
         map.replaceChildren(...all, s("rect", { "data-chosen": "", width: CELL - 1, height: CELL - 1, fill: "none", stroke: "var(--fig-key)", "stroke-width": 3, rx: 3 }));
         map.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
         map.setAttribute("width", String(wide));
-        map.setAttribute("height", String(tall));
+        map.removeAttribute("height");
+        // Twelve columns shrink to fit a phone; thirty scroll, or no finger could meet one.
+        map.style.height = "auto";
+        map.style.maxWidth = across ? "none" : "100%";
+        legend.textContent = `A square is a head, a ${across ? "column" : "row"} of squares a layer.`;
       }
       const [x, y] = place(l, k);
       const chosen = /** @type {SVGElement} */ (map.querySelector("[data-chosen]"));
       chosen.setAttribute("x", String(x + 0.5));
       chosen.setAttribute("y", String(y + 0.5));
+      // By slider or key, the choice can leave a narrow strip: bring it back.
+      const scale = map.clientWidth / wide;
+      if (x * scale < overview.scrollLeft || (x + CELL) * scale > overview.scrollLeft + overview.clientWidth) overview.scrollLeft = (x + CELL / 2) * scale - overview.clientWidth / 2;
       map.setAttribute("aria-label", `${layers} layers of ${heads} heads, each a small square of its weights; head ${l + 1}.${k + 1} is chosen`);
     }
 
     /** @param {ReturnType<typeof read>} state */
     function drawLines({ text: { pieces }, token, weights }) {
-      const [left, right] = [130, WIDE - 130];
       const y = (/** @type {number} */ i) => ROW * i + 17;
       const short = (/** @type {string} */ name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
       const word = (/** @type {string} */ name, /** @type {number} */ i, /** @type {boolean} */ asks) =>
         s("text", {
-          x: asks ? left - 8 : right + 8, y: y(i), "text-anchor": asks ? "end" : "start", "font-size": 14, fill: "var(--fig-ink)",
+          x: asks ? LEFT - 8 : RIGHT + 8, y: y(i), "text-anchor": asks ? "end" : "start", "font-size": 14, fill: "var(--fig-ink)",
           "font-weight": asks && i === token ? 700 : 400,
         }, short(name));
       const rays = weights.flatMap((row, i) =>
@@ -170,7 +177,7 @@ export default figure({
           const on = i === token;
           if (w < (on ? 0.02 : 0.1)) return [];
           return [s("path", {
-            d: `M${left} ${y(i) - 5}C${(left + right) / 2} ${y(i) - 5} ${(left + right) / 2} ${y(j) - 5} ${right} ${y(j) - 5}`,
+            d: `M${LEFT} ${y(i) - 5}C${(LEFT + RIGHT) / 2} ${y(i) - 5} ${(LEFT + RIGHT) / 2} ${y(j) - 5} ${RIGHT} ${y(j) - 5}`,
             fill: "none", stroke: on ? "var(--fig-query)" : "var(--fig-quiet)",
             "stroke-width": (0.5 + 5 * w).toFixed(2), "stroke-opacity": (on ? 0.25 + 0.75 * w : 0.25 * w).toFixed(3),
             ...(on ? { "data-weight": w.toFixed(2) } : {}),

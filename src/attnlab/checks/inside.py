@@ -303,7 +303,7 @@ exercise(
                 lambda score, pieces: [score([piece]) for piece in pieces]),
         mistake("A word that comes twice loses both places. Leave out one place at a time.",
                 lambda score, pieces: _drop(score, pieces, lambda i: [x for x in pieces if x != pieces[i]])),
-        mistake("`remove` takes the first place of a word that comes twice. Leave out place i.",
+        mistake("A word that comes twice gets the drop of its first place each time (`remove` goes by the word). Leave out place i.",
                 lambda score, pieces: _drop(
                     score, pieces, lambda i: [x for j, x in enumerate(pieces) if j != pieces.index(pieces[i])])),
         mistake("What was left out is not put back: each text is the whole without one place.",

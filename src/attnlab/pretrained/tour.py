@@ -58,8 +58,47 @@ def _question(line: str) -> Question:
     return Question(begin, tuple(ends), tuple(nouns))
 
 
-IT = tuple(_question(line) for line in _QUESTIONS.strip().splitlines())
+# Written before they were tried, and not used to choose a head.
+_FITS_ONE = """
+The goat ate the leaf because it was/hungry/green
+The donkey drank the milk because it was/thirsty/fresh
+The bear opened the jar because it was/curious/sticky
+The pony dropped the bag because it was/tired/slippery
+The parrot learned the song because it was/clever/simple
+The spider left the corner because it was/frightened/dusty
+The snake crossed the road because it was/hungry/empty
+The squirrel hid the nut because it was/greedy/edible
+The frog avoided the pond because it was/afraid/polluted
+The sheep followed the path because it was/obedient/narrow
+The duck entered the kitchen because it was/curious/open
+The mule refused the hill because it was/stubborn/steep
+"""
+_FITS_BOTH = """
+The statue did not fit onto the shelf because it was too/wide/narrow
+The lamp did not fit under the table because it was too/tall/low
+The arrow went through the shield because it was/sharp/thin
+The branch broke the roof because it was/heavy/weak
+The box crushed the basket because it was/heavy/weak
+The train passed the truck because it was/fast/slow
+The boat hit the bridge because it was/tall/low
+The rock cracked the mirror because it was/hard/thin
+The blanket did not fit into the suitcase because it was too/thick/small
+The axe split the log because it was/sharp/soft
+The ship towed the boat because it was/strong/broken
+The sword cut the rope because it was/sharp/thin
+"""
+
+
+def _questions(text: str) -> tuple[Question, ...]:
+    return tuple(_question(line) for line in text.strip().splitlines())
+
+
+IT = _questions(_QUESTIONS)
 """Twenty-four such sentences, written for this book after those of Winograd (1972)."""
+FITS_ONE = _questions(_FITS_ONE)
+"""Twelve others, in which each last word can be said of one of the nouns only: a road is never hungry."""
+FITS_BOTH = _questions(_FITS_BOTH)
+"""Twelve others, in which each last word can be said of both: only what happened decides."""
 
 
 @torch.no_grad()

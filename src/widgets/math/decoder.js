@@ -20,7 +20,7 @@ export const END = 1;
 /** Words that a text may have: with <start>, as many as the cache has room for. */
 export const MOST = 11;
 /** Numbers are counted as 16 bits each. */
-export const BYTES = 2;
+const BYTES = 2;
 
 /**
  * One of the models, with a cache of its own: read words one after another, and get the scores of the next.

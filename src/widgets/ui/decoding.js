@@ -1,5 +1,4 @@
 // The drawings of the decoder: the cache with what a pass reads, and the next words with what is kept of them.
-import { BYTES } from "../math/decoder.js";
 import { fmt, s } from "./dom.js";
 
 /** @typedef {import("../math/decoder.js").Row} Row */
@@ -65,36 +64,50 @@ export function drawCache({ wide, names, rows, from, dropped, room, heads, share
   drawn.push(
     s("rect", { x: LABEL - 3, y: y(from) - 2.5, width: end - LABEL + 6, height: (rows.length - from) * PITCH, fill: "none", stroke: "var(--fig-output)", "stroke-width": 2.5, rx: 3 }),
     s("path", { d: `M${end + 7} ${y(0)}h4V${y(rows.length) - 4}h-4`, fill: "none", stroke: "var(--fig-query)", "stroke-width": 2 }),
+    s("rect", { x: LABEL, y: y(0) - 1, width: end - LABEL, height: rows.length * PITCH - 2, fill: "var(--fig-query)", "fill-opacity": 0, "data-sweep": "" }),
     text("read", 0, 0, { transform: `translate(${end + 16} ${(y(0) + y(rows.length) - 4) / 2}) rotate(90)`, "text-anchor": "middle", "font-size": 13, fill: "var(--fig-query)" }),
   );
   const total = KINDS.reduce((sum, [kind]) => sum + reads[kind], 0);
   let top = y(room) + 20;
-  const bar = (/** @type {number} */ share) => {
-    let left = 0;
-    for (const [kind, role] of KINDS) {
-      const width = (wide * reads[kind] * share) / FULL;
-      drawn.push(s("rect", { x: left.toFixed(2), y: top + 6, width: width.toFixed(2), height: 12, fill: `var(--fig-${role})`, "fill-opacity": kind === "weights" ? 0.45 : 0.9, "data-reads": share === 1 ? kind : "" }));
-      left += width;
+  const piece = (/** @type {readonly string[]} */ [kind, role], /** @type {Record<string, any>} */ place) =>
+    s("rect", { ...place, fill: `var(--fig-${role})`, "fill-opacity": kind === "weights" ? 0.45 : 0.9 });
+  for (const [label, among] of /** @type {[string, number][]} */ ([["A pass reads ", 1], ["For each word it writes ", words]])) {
+    drawn.push(s("text", { x: 0, y: top, "font-size": 14, fill: "var(--fig-ink)" }, label, s("tspan", { "font-weight": 700 }, `${kilo(total / among)} KB`)));
+    let x = 0;
+    for (const kind of KINDS) {
+      const width = (wide * reads[kind[0]]) / among / FULL;
+      drawn.push(piece(kind, { x: x.toFixed(2), y: top + 6, width: width.toFixed(2), height: 12, "data-reads": "" }));
+      x += width;
     }
     top += 40;
-  };
-  drawn.push(s("text", { x: 0, y: top, "font-size": 14, fill: "var(--fig-ink)" }, "A pass reads ", s("tspan", { "font-weight": 700 }, `${kilo(total)} KB`)));
-  bar(1);
-  drawn.push(s("text", { x: 0, y: top, "font-size": 14, fill: "var(--fig-ink)" }, "For each word it writes ", s("tspan", { "font-weight": 700 }, `${kilo(total / words)} KB`)));
-  bar(1 / words);
+  }
   let left = 0;
-  for (const [kind, role] of KINDS) {
-    if (!reads[kind]) continue;
+  for (const [kind, role] of KINDS.filter(([kind]) => reads[kind])) {
     const label = `${kind} ${kilo(reads[kind])}`;
     const long = 28 + 7 * label.length;
     if (left && left + long > wide + 8) [left, top] = [0, top + 18];
     drawn.push(
-      s("rect", { x: left, y: top - 10, width: 10, height: 10, fill: `var(--fig-${role})`, "fill-opacity": kind === "weights" ? 0.45 : 0.9 }),
+      piece([kind, role], { x: left, y: top - 10, width: 10, height: 10 }),
       text(label, left + 14, top, { "font-size": 13, fill: "var(--fig-quiet)" }),
     );
     left += long;
   }
-  return { drawn, high: top + 6, bytes: (2 * BYTES * layers * shared * numbers * (Math.min(dropped, rows.length))) };
+  return { drawn, high: top + 6 };
+}
+
+/**
+ * Let a pass be seen to read: over all rows of the cache, and along the bar of bytes. Nothing moves for who asked for that.
+ * @param {SVGElement} cache
+ */
+export function sweep(cache) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const [narrow, wide] = ["scaleX(0)", "scaleX(1)"];
+  for (const el of cache.querySelectorAll("[data-sweep], [data-reads]")) {
+    const over = el.hasAttribute("data-sweep");
+    /** @type {SVGElement} */ (el).style.transformOrigin = over ? `${el.getAttribute("x")}px 0` : "0 0";
+    const ink = over ? { fillOpacity: 0.3 } : {};
+    el.animate([{ transform: narrow, ...ink }, { transform: wide, ...ink, offset: 0.8 }, { transform: wide }], { duration: 600, easing: "ease-out" });
+  }
 }
 
 /**

@@ -159,8 +159,8 @@ function style(el, { name, css: own = "" }) {
   const home = root instanceof Document ? root.head : root instanceof ShadowRoot ? root : el;
   // Once a root: several figures share it, and Lab's outputs each have their own document or shadow root.
   for (const [key, text] of Object.entries({ all: css, [name]: own })) {
-    if (home.querySelector?.(`style[data-attnlab="${key}"]`)) continue;
-    const sheet = h("style", { "data-attnlab": key });
+    if (home.querySelector?.(`style[data-attnlab-style="${key}"]`)) continue;
+    const sheet = h("style", { "data-attnlab-style": key });
     sheet.textContent = text;
     home.append(sheet);
   }

@@ -1,4 +1,4 @@
-# expect: `remove` takes the first place
+# expect: drop of its first place
 def left_out(score, pieces):
     drops = []
     for piece in pieces:
