@@ -1,8 +1,8 @@
-"""A Transformer with and without its parts, and two language models.
+"""A Transformer with and without its parts, and a language model of letters.
 
-    python benchmarks/transformer.py [depth] [warm] [toy] [text]
+    python benchmarks/transformer.py [depth] [warm] [text]
 
-Writes results/transformer-depth.json, transformer-warm.json, transformer-toy.json and transformer-text.json.
+Writes results/transformer-depth.json, transformer-warm.json and transformer-text.json.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CACHE = ROOT / ".cache/runs"
 COMMAND = "python benchmarks/transformer.py"
 SEEDS = range(3)
 PAIR = range(2)
-DEPTHS = (1, 12)
+DEPTHS = (1, 6, 12)
 ROWS = {
     "pre-norm": {},
     "post-norm": {"norm_first": False},
@@ -104,27 +104,6 @@ def warm() -> None:
     results.store("transformer-warm", {"above the floor": ends}, command=COMMAND, seeds=SEEDS)
 
 
-def toy() -> None:
-    """Train a language model on the toy grammar until it knows what can be known."""
-    model = NextWords(text(), 2, d_model=64, steps=1200, warm=50, batch=128, exact=True, every=50)
-    found = sweep(
-        {"two layers of width 64": model},
-        rates=around(4e-3, n=3),
-        seeds=SEEDS,
-        scout=1,
-        goal="low",
-        flat=0.001,
-        measure="nats above the floor, new sentences",
-        budget="AdamW on a cosine, 1,200 steps of 128 sentences; one seed tries the rates",
-        cache=CACHE / "transformer-toy.json",
-        settings={"version": 1},
-        progress=False,
-    ).pick({"above the floor": "exactly, over all sentences"})
-    print(found.as_table(digits=4), flush=True)
-    numbers = {"floor": model.floor, "sweeps": {"toy grammar": found}}
-    results.store("transformer-toy", numbers, command=COMMAND, seeds=SEEDS)
-
-
 def letters() -> None:
     """Train a language model on the book's own words, letter by letter: one run, at one rate."""
     book = Letters(prose(ROOT / "chapters"))
@@ -151,6 +130,6 @@ def letters() -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    parts = {"depth": depth, "warm": warm, "toy": toy, "text": letters}
+    parts = {"depth": depth, "warm": warm, "text": letters}
     for name in sys.argv[1:] or parts:
         parts[name]()

@@ -3,7 +3,8 @@
     python benchmarks/translation.py
 
 Writes results/translation.json. Every model learns from the same texts, of one to three dates; all have
-embeddings of 24 and states of 64.
+embeddings of 24 and states of 64. Then Luong's windows, on texts of one date, with embeddings of 16 and
+states of 32; and what Bahdanau's model leaves out of texts that are longer than those it learned from.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import torch
 from torch import Tensor
 
 from attnlab import results
-from attnlab.experiments import Translation, around, dates, sweep, translation
+from attnlab.experiments import Comparison, Translation, around, dates, sweep, translation
 from attnlab.recurrent import Translator
 
-CACHE = Path(__file__).parents[1] / ".cache/runs/translation.json"
+CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, STEPS = range(3), 600
 SIZE = {"d_embed": 24, "d_hidden": 64}
 ROWS = {
@@ -29,6 +30,7 @@ ROWS = {
     "Luong, general, input feeding": ("general", SIZE | {"feed": True}, 1),
 }
 CONTROLS = {"fixed vector, three times the steps": ("fixed", SIZE, 3)}
+WINDOWS = ("local-m", "local-p", "general")
 MIDDLE = 0.012
 BUDGET = f"Adam, {STEPS} steps of 32 texts"
 
@@ -36,6 +38,25 @@ BUDGET = f"Adam, {STEPS} steps of 32 texts"
 def candidate(name: str, options: dict, times: int) -> Translation:
     """Return a candidate with `times` as many steps."""
     return Translation(name, options, steps=STEPS * times, every=STEPS * times // 10)
+
+
+def windows() -> Comparison:
+    """Let Luong's decoder look at a window around its own step, at one that it places, or at everything."""
+    how = {"train_on": (1,), "test_on": (1,), "steps": 400, "every": 40}
+    found = sweep(
+        {name: Translation(name, {"d_embed": 16, "d_hidden": 32}, **how) for name in WINDOWS},
+        rates=around(0.01, n=3),
+        seeds=SEEDS,
+        scout=1,
+        tie=0.01,
+        may_end_at_edge=WINDOWS,
+        measure="30 dates right",
+        budget="Adam, 400 steps of 32 texts of one date",
+        cache=CACHE / "translation_windows.json",
+        settings={"steps": 400, "version": 1},
+        progress=False,
+    )
+    return found.pick({"1 date": "100 others right", "aligned": "aligned"})
 
 
 def coverage() -> list[dict]:
@@ -96,13 +117,16 @@ def main() -> None:
         tie=0.01,
         measure="dates right",
         budget=BUDGET,
-        cache=CACHE,
+        cache=CACHE / "translation.json",
         settings={"steps": STEPS, "version": 2},
         may_end_at_edge=["fixed vector", *CONTROLS],
         progress=False,
     )
     print(found.as_table(), flush=True)
-    numbers = {"sweeps": {"by the number of dates": found}, "coverage": coverage()}
+    local = windows()
+    print(local.as_table(), flush=True)
+    sweeps = {"by the number of dates": found, "windows": local}
+    numbers = {"sweeps": sweeps, "coverage": coverage()}
     results.store("translation", numbers, command="python benchmarks/translation.py", seeds=SEEDS)
 
 

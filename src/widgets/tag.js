@@ -1,7 +1,8 @@
-// Tag a sentence: type, see the tags, pick a word, see how much of every word went into it.
+// Tag a sentence: type, see the tags, pick a word, see where it looked; hide a word, see who needed it.
 //
-// For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), heads (radio group),
-// arcs (svg), alternatives, status, numbers (table: token, tag, probability, weight), reset, link, pytorch, svg.
+// For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word),
+// heads (radio group), arcs (svg), alternatives, status, numbers (table: token, tag, probability, weight, hidden), reset,
+// link, pytorch, svg.
 import css from "./ui/tag.css";
 import { labelled } from "./ui/controls.js";
 import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
@@ -19,13 +20,16 @@ export default figure({
   name: "tag",
   css,
   title: "Tag a sentence",
-  keys: ["sentence", "word", "head"],
+  keys: ["sentence", "word", "head", "hidden"],
   async setup({ model, body, say, set, signal, place }) {
     const tagger = await shipped("tagger", model, place.base);
     const { card } = tagger;
     /** @type {ReturnType<typeof tagTokens>} */
     let result;
+    /** @type {ReturnType<typeof tagTokens>} what it is with nothing hidden */
+    let whole;
     let shown = "";
+    let out = "";
     let cut = 0;
 
     const input = h("input", {
@@ -35,11 +39,11 @@ export default figure({
       autocomplete: "off",
       spellcheck: "false",
       dir: "auto",
-      on: { input: () => set({ sentence: input.value, word: -1 }) },
+      on: { input: () => set({ sentence: input.value, word: -1, hidden: [] }) },
     });
     const examples = h("div", { class: "attnlab-choices" });
     for (const text of EXAMPLES) {
-      const pick = () => set({ sentence: text, word: text === EXAMPLES[0] ? 3 : -1 });
+      const pick = () => set({ sentence: text, word: -1, hidden: [] });
       examples.append(h("button", { type: "button", "data-part": "example", on: { click: pick } }, text));
     }
     const tries = labelled("Try", examples);
@@ -61,7 +65,7 @@ export default figure({
     const tokens = h("div", {
       class: "attnlab-tokens",
       role: "radiogroup",
-      "aria-label": "The words, each with its tag",
+      "aria-label": "The words, each with its tag; a word that is hidden is looked at by none",
       on: { keydown: move },
     });
     const alternatives = h("p", { "data-part": "alternatives" });
@@ -91,61 +95,100 @@ export default figure({
       const n = result.tokens.length;
       if (!step || !n) return;
       event.preventDefault();
-      set({ word: (Math.max(model.get("word"), 0) + step + n) % n });
-      /** @type {HTMLElement | null} */ (tokens.querySelector('[tabindex="0"]'))?.focus();
+      const hiders = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll('[data-part="hide"]')]);
+      const at = hiders.indexOf(/** @type {HTMLElement} */ (event.target));
+      if (at >= 0) hiders[(at + step + n) % n].focus();
+      else set({ word: (Math.max(model.get("word"), 0) + step + n) % n });
     }
 
     function read() {
       const text = String(model.get("sentence") ?? "");
-      if (result && text === shown) return;
-      shown = text;
-      const all = split(text);
-      cut = Math.max(all.length - MOST_TOKENS, 0);
-      result = tagTokens(tagger, all.slice(0, MOST_TOKENS));
+      if (!whole || text !== shown) {
+        shown = text;
+        const all = split(text);
+        cut = Math.max(all.length - MOST_TOKENS, 0);
+        whole = result = tagTokens(tagger, all.slice(0, MOST_TOKENS));
+        out = "";
+      }
+      const now = hidden();
+      if (String(now) === out) return;
+      out = String(now);
+      result = now.length ? tagTokens(tagger, whole.tokens, new Set(), new Set(now)) : whole;
     }
 
     /** @returns {number} the word picked, or -1 */
     const picked = () => {
       const word = Number(model.get("word") ?? -1);
-      return word >= 0 && word < result.tokens.length ? word : -1;
+      return word >= 0 && word < whole.tokens.length ? word : -1;
     };
+
+    /** @returns {number[]} the words hidden */
+    const hidden = () => (model.get("hidden") ?? []).filter((/** @type {number} */ at) => at >= 0 && at < whole.tokens.length);
+
+    /** @param {number} at */
+    const named = (at) => `“${result.tokens[at]}” (word ${at + 1})`;
+
+    /** @param {number} at */
+    function hide(at) {
+      const now = hidden();
+      const next = now.includes(at) ? now.filter((other) => other !== at) : [...now, at];
+      set({ hidden: next.sort((a, b) => a - b) });
+    }
 
     function update() {
       read();
       if (input.value !== shown) input.value = shown;
       select(heads, model.get("head"));
       const word = picked();
+      const off = new Set(hidden());
       const weights = word < 0 ? [] : chosen(result.weights, model.get("head"))[word];
-      const focused = tokens.matches(":focus-within");
-      tokens.replaceChildren(
-        ...result.tokens.map((token, i) => {
-          const sure = Math.max(...result.probabilities[i]);
-          const chip = h(
-            "button",
-            {
-              type: "button",
-              class: "attnlab-token",
-              role: "radio",
-              "aria-checked": i === word ? "true" : "false",
-              tabindex: i === Math.max(word, 0) ? 0 : -1,
-              "data-part": "token",
-              on: { click: () => set({ word: i }) },
-            },
-            h("b", { dir: "auto" }, token),
-            h("span", {}, result.tags[i]),
-            h("i", {}, word < 0 ? `${fmt(100 * sure, 0)} %` : `gives ${fmt(100 * weights[i], 0)} %`),
-          );
-          if (word >= 0) shade(chip, weights[i]);
-          return chip;
-        }),
-      );
-      if (focused) /** @type {HTMLElement | null} */ (tokens.querySelector('[tabindex="0"]'))?.focus();
+      const focus = /** @type {HTMLElement | null} */ (tokens.querySelector(":focus"));
+      const focused = focus?.dataset.part ?? "";
+      const place = focused === "hide" ? [...tokens.querySelectorAll('[data-part="hide"]')].indexOf(/** @type {Element} */ (focus)) : Math.max(word, 0);
+      tokens.replaceChildren(...result.tokens.map((_, i) => column(i, word, weights, off)));
+      if (focused) /** @type {HTMLElement | undefined} */ (tokens.querySelectorAll(`[data-part="${focused}"]`)[place])?.focus();
       const line = (/** @type {string} */ token, /** @type {number} */ i) => [
         token, result.tags[i], Math.max(...result.probabilities[i]).toFixed(4), word < 0 ? "–" : weights[i].toFixed(4),
+        off.has(i) ? "yes" : "no",
       ];
-      numbers.replaceChildren(table("numbers", ["word", "tag", "probability", "weight"], result.tokens.map(line), { caption: "Every number" }));
+      const head = ["word", "tag", "probability", "weight", "hidden"];
+      numbers.replaceChildren(table("numbers", head, result.tokens.map(line), { caption: "Every number" }));
       describe(word, weights);
       drawArcs();
+    }
+
+    /**
+     * A word with its tag, and under it what hides it.
+     * @param {number} i
+     * @param {number} word the one picked, or -1
+     * @param {number[]} weights
+     * @param {Set<number>} off
+     */
+    function column(i, word, weights, off) {
+      const token = result.tokens[i];
+      const open = !off.has(i);
+      const says = word < 0 ? `${fmt(100 * Math.max(...result.probabilities[i]), 0)} %` : `looks ${fmt(100 * weights[i], 0)} %`;
+      const tabindex = i === Math.max(word, 0) ? 0 : -1;
+      const chip = h(
+        "button",
+        {
+          type: "button",
+          class: open ? "attnlab-token" : "attnlab-token is-hidden",
+          role: "radio",
+          "aria-checked": i === word ? "true" : "false",
+          tabindex,
+          "data-part": "token",
+          on: { click: () => set({ word: i }) },
+        },
+        h("b", { dir: "auto" }, token),
+        h("span", {}, result.tags[i]),
+        h("i", {}, open ? says : "hidden"),
+      );
+      if (word >= 0) shade(chip, weights[i]);
+      const verb = open ? "hide" : "show";
+      const label = `${verb} “${token}”, word ${i + 1}`;
+      const hider = { type: "button", class: "attnlab-hide", tabindex, "aria-label": label, "data-part": "hide", on: { click: () => hide(i) } };
+      return h("div", { class: "attnlab-word" }, chip, h("button", hider, verb));
     }
 
     /**
@@ -158,23 +201,27 @@ export default figure({
         say("Type a sentence: there is nothing to tag yet.");
         return;
       }
+      const off = hidden();
+      const without = off.length ? ` Hidden: ${off.map(named).join(", ")}.` : "";
       const warning = cut ? ` Only the first ${MOST_TOKENS} of ${MOST_TOKENS + cut} words are shown.` : "";
       if (word < 0) {
-        alternatives.textContent = "Pick a word to see where the tagger looked.";
-        say(result.tokens.map((token, i) => `${token} ${result.tags[i]}`).join(", ") + "." + warning);
+        alternatives.textContent = "Pick a word to see where it looked. Hide one to see who needed it.";
+        say(result.tokens.map((token, i) => `${token} ${result.tags[i]}`).join(", ") + `.${without}${warning}`);
         return;
       }
-      const best = result.probabilities[word]
-        .map((p, t) => ({ p, tag: card.tags[t] }))
-        .sort((a, b) => b.p - a.p)
-        .slice(0, 3);
-      alternatives.textContent = best.map(({ p, tag }) => `${tag} ${fmt(100 * p, 1)} %`).join(" · ");
+      const before = whole.probabilities[word];
+      const all = result.probabilities[word].map((p, t) => ({ p, t }));
+      const best = [...all].sort((a, b) => b.p - a.p).slice(0, 3);
+      const usual = before.indexOf(Math.max(...before));
+      if (!best.some(({ t }) => t === usual)) best.push(all[usual]);
+      alternatives.textContent = best
+        .map(({ p, t }) => `${card.tags[t]} ${fmt(100 * p, 1)} %` + (off.length ? ` (${fmt(100 * before[t], 1)} % with nothing hidden)` : ""))
+        .join(" · ");
       const most = weights.indexOf(Math.max(...weights));
-      const whom = most === word ? "itself" : `“${result.tokens[most]}” (word ${most + 1})`;
-      say(
-        `“${result.tokens[word]}” (word ${word + 1}) is ${result.tags[word]}. It takes most from ${whom}: ` +
-          `${fmt(100 * weights[most], 0)} %.${warning}`,
-      );
+      const whom = most === word ? "itself" : named(most);
+      const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)} %.` : "It can look at nothing.";
+      const was = off.length ? ` With nothing hidden it is ${whole.tags[word]}.` : "";
+      say(`${named(word)} is ${result.tags[word]}. ${looks}${without}${was}${warning}`);
     }
 
     /** Arcs from the picked word to the others, where all words stand in one line. */
@@ -211,7 +258,11 @@ export default figure({
       tokens.prepend(svg);
     }
 
-    return { update, pytorch: () => pytorch(shown, picked(), model.get("head")), svg: () => drawing(result, picked(), model.get("head")) };
+    return {
+      update,
+      pytorch: () => pytorch(shown, picked(), model.get("head"), hidden()),
+      svg: () => drawing(result, picked(), model.get("head"), hidden()),
+    };
   },
 });
 
@@ -220,14 +271,15 @@ export default figure({
  * @param {string} sentence
  * @param {number} word
  * @param {string} head
+ * @param {number[]} hidden
  */
-function pytorch(sentence, word, head) {
+function pytorch(sentence, word, head, hidden) {
   const [layer, number] = head.split(".").map(Number);
   const weights = head === "mean" ? "tagged.weights.mean((0, 1))" : `tagged.weights[${layer - 1}, ${number - 1}]`;
-  const look = word < 0 ? "" : `weights = ${weights}[${word}]  # how much word ${word} takes of each word\n`;
+  const look = word < 0 ? "" : `weights = ${weights}[${word}]  # how much word ${word} looks at each word\n`;
   return `from attnlab.tagging import shipped
 
-tagged = shipped.load().tag(${JSON.stringify(sentence)})
+tagged = shipped.load().tag(${JSON.stringify(sentence)}${hidden.length ? `, hidden=${JSON.stringify(hidden)}` : ""})
 ${look}for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):
     print(token, tag, round(tagged.probabilities[i].max().item(), 4)${word < 0 ? "" : ", round(weights[i].item(), 4)"})
 `;
@@ -238,22 +290,25 @@ ${look}for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):
  * @param {ReturnType<typeof tagTokens>} result
  * @param {number} word
  * @param {string} head
+ * @param {number[]} hidden
  */
-function drawing(result, word, head) {
+function drawing(result, word, head, hidden) {
   const weights = word < 0 ? [] : chosen(result.weights, head)[word];
   const width = 110;
   const cells = result.tokens.flatMap((token, i) => {
     const [x, weight] = [10 + i * width, weights[i] ?? 0];
+    const out = hidden.includes(i);
     const text = (/** @type {number} */ y, /** @type {number} */ size, /** @type {string} */ words) =>
       s("text", { x: x + 51, y, "font-size": size, "text-anchor": "middle", fill: "var(--fig-ink)" }, words);
     return [
       s("rect", {
         x, y: 10, width: width - 8, height: 76, rx: 8, fill: "var(--fig-query)", "fill-opacity": (0.52 * weight).toFixed(3),
         stroke: `var(--fig-${i === word ? "query" : "line"})`, "stroke-width": 2,
+        ...(out ? { "stroke-dasharray": "5 4" } : {}),
       }),
       text(36, 18, token),
       text(57, 13, result.tags[i]),
-      text(76, 13, word < 0 ? "" : `${fmt(100 * weight, 0)} %`),
+      text(76, 13, out ? "hidden" : word < 0 ? "" : `${fmt(100 * weight, 0)} %`),
     ];
   });
   return standalone(s("svg", { viewBox: `0 0 ${12 + result.tokens.length * width} 96` }, ...cells));

@@ -63,6 +63,7 @@ def assert_tagged(part, expected: TagSentence):
     if 0 <= expected.word < len(rows):
         for row, weight in zip(rows, expected.weights[expected.word].tolist(), strict=True):
             assert float(row[3]) == pytest.approx(weight, abs=6e-5)
+    assert [row[4] == "yes" for row in rows] == [at in expected.hidden for at in range(len(rows))]
 
 
 def assert_attended(part, expected: Calculator):
@@ -109,6 +110,32 @@ def test_a_word_is_picked_with_the_keyboard_and_a_head_by_click(page):
     assert_tagged(tag, TagSentence("I saw a saw", word=1, head=value))
     tag.locator('[data-part="reset"]').click()
     assert_tagged(tag, TagSentence("I saw a saw", word=3))
+
+
+def test_a_word_is_hidden_and_shown_again_by_click_and_by_key(page):
+    tag = figure(page, "tag")
+    hide = tag.locator('[data-part="hide"]')
+    assert "hidden" not in says(tag).lower()
+    hide.nth(2).click()
+    without = TagSentence("I saw a saw", word=3, hidden=[2])
+    assert_tagged(tag, without)
+    assert without.tagged.tags[3] == "PROPN"
+    assert "Hidden: “a” (word 3). With nothing hidden it is NOUN." in says(tag)
+    assert "nothing hidden" in tag.locator('[data-part="alternatives"]').inner_text()
+    shown, _ = run_copied(tag)
+    assert "PROPN" in shown
+    assert ">hidden</text>" in saved(tag)
+    page.goto(copied(tag, "link"))
+    tag = figure(page, "tag")
+    assert_tagged(tag, without)
+    tag.locator('[data-part="hide"]').nth(3).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert_tagged(tag, TagSentence("I saw a saw", word=3, hidden=[0, 2]))
+    page.keyboard.press("Enter")
+    assert_tagged(tag, without)
+    tag.locator('[data-part="sentence"]').fill("I saw a watch")
+    assert_tagged(tag, TagSentence("I saw a watch"))
 
 
 def test_a_figure_whose_weights_do_not_load_says_so(site, bench):
@@ -226,6 +253,7 @@ def test_axe_finds_nothing_in_any_state(site, bench, theme):
     for details in page.locator("figure details:not([open]) > summary").all():
         details.click()
     figure(page, "tag").locator('[data-part="token"]').nth(1).click()
+    figure(page, "tag").locator('[data-part="hide"]').nth(2).click()
     for _ in range(5):
         figure(page, "calculator").locator('[data-part="next"]').click()
         assert violations(page) == []

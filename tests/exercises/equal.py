@@ -171,8 +171,8 @@ LEADING: dict[str, dict[int, int]] = {
     "scaling-unit-scores": {0: 2},
     "transformer-block": {0: 2},
     "transformer-norm-backward": {0: 2, 1: 2},
-    "why-bag": {0: 2},
-    "why-mixture": {0: 2, 1: 2},
+    "why-running-bag": {0: 2},
+    "why-scores": {0: 2},
 }
 
 STYLES: dict[str, dict[str, str]] = {}

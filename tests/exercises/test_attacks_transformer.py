@@ -185,6 +185,7 @@ BACKWARDS = [
     ("the Jacobian", "right", "", by_jacobian),
     ("autograd", "wrong", "without autograd", by_autograd),
     ("signs turned", "wrong", "should be", lambda x, g: -by_jacobian(x, g)),
+    ("autograd's own product", "wrong", "without autograd", lambda x, g: torch.autograd.functional.vjp(norm, x, g)[1]),
     ("in single precision", "wrong", "float64", lambda x, g: by_jacobian(x.float(), g.float()).to(x.dtype)),
     ("the first token for all", "wrong", "should be", lambda x, g: by_jacobian(x, g)[..., :1, :].expand_as(x)),
     ("zero", "wrong", "should be", lambda x, g: torch.zeros_like(x)),

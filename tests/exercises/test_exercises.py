@@ -152,6 +152,6 @@ def test_a_boolean_of_the_right_shape_is_a_verdict(name):
 
 
 def test_a_checker_needs_a_name_it_knows_and_a_function():
-    with pytest.raises(ValueError, match=r"name must be one of .*why-bag.* got 'no-such'"):
+    with pytest.raises(ValueError, match=r"name must be one of .*why-running-bag.* got 'no-such'"):
         judge("no-such", print)
-    assert "without brackets behind it; it got 3" in judge("why-mixture", 3).message
+    assert "without brackets behind it; it got 3" in judge("why-scores", 3).message

@@ -296,8 +296,8 @@ def test_a_source_is_read_once(make):
 def test_a_case_that_does_not_fit_is_the_authors_error():
     with pytest.raises(ValueError, match=r"must give \['x'\] in order"):
         exercise("test-bad", "f", reference=lambda x: x, cases=[case("", y=1)], praise="")
-    with pytest.raises(ValueError, match="there is already an exercise 'why-bag'"):
-        exercise("why-bag", "f", reference=lambda x: x, cases=[], praise="")
+    with pytest.raises(ValueError, match="there is already an exercise 'why-running-bag'"):
+        exercise("why-running-bag", "f", reference=lambda x: x, cases=[], praise="")
 
 
 @pytest.mark.parametrize(
@@ -404,19 +404,19 @@ def test_outcomes_carry_gradients():
 def test_the_report_keeps_what_was_solved(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(progress, "_SEEN", {})
     path = tmp_path / "kept.json"
-    check("why-bag", lambda x: x)
-    check("why-bag", lambda x: x.mean(-2, keepdim=True).expand_as(x))
-    check("why-bag", lambda x: x)
-    check("why-mixture", lambda x, scores: x)
+    check("why-running-bag", lambda x: x)
+    check("why-running-bag", lambda x: x.cumsum(-2) / torch.arange(1, x.shape[-2] + 1)[:, None])
+    check("why-running-bag", lambda x: x)
+    check("why-scores", lambda weights: weights)
     assert capsys.readouterr().out[0] == "✗"
     text = str(report(path))
-    assert "✓ why-bag                     2 tries" in text
-    assert "✗ why-mixture                 1 try" in text
+    assert "✓ why-running-bag             2 tries" in text
+    assert "✗ why-scores                  1 try" in text
     assert "1 of " in text
     assert "kept.json" in report(path)._repr_html_()
     monkeypatch.setattr(progress, "_SEEN", {})
     assert report(path).exercises == json.loads(path.read_text())["exercises"]
-    assert report(path).exercises["why-bag"] == {"solved": True, "tries": 2}
+    assert report(path).exercises["why-running-bag"] == {"solved": True, "tries": 2}
 
 
 def test_a_file_of_somebody_elses_is_left_alone(tmp_path):

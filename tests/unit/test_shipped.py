@@ -137,6 +137,32 @@ def test_features_and_hashes():
     assert words.bucket("foobar", 1, 2**32) != words.bucket("foobar", 0, 2**32)
 
 
+@pytest.mark.parametrize("at", [0, 2])
+def test_a_hidden_word_is_worth_as_much_as_any_other_to_the_rest(at):
+    tagger, words = shipped.load(), ["I", "saw", "a", "saw"]
+    other = [*words[:at], "elephants", *words[at + 1 :]]
+    got, want = tagger.tag(words, hidden=[at]), tagger.tag(other, hidden=[at])
+    rest = [i for i in range(4) if i != at]
+    assert torch.equal(got.probabilities[rest], want.probabilities[rest])
+    assert not torch.allclose(got.probabilities[rest], tagger.tag(words).probabilities[rest], atol=1e-3)
+    assert torch.equal(got.weights[..., at], torch.zeros(2, 4, 4))
+    assert torch.allclose(got.weights.sum(-1), torch.ones(2, 4, 4))
+
+
+def test_with_every_word_hidden_each_word_stands_alone():
+    tagger, words = shipped.load(), ["I", "saw", "a", "saw"]
+    tagged = tagger.tag(words, hidden=range(4))
+    assert torch.equal(tagged.probabilities[1], tagged.probabilities[3])
+    assert torch.equal(tagged.weights, torch.zeros(2, 4, 4, 4))
+    assert torch.allclose(tagged.probabilities[2], tagger.tag(["a"], hidden=[0]).probabilities[0])
+
+
+@pytest.mark.parametrize("at", [-1, 4])
+def test_a_word_that_is_not_there_cannot_be_hidden(at):
+    with pytest.raises(ValueError, match="hidden must be tokens from 0 to 3"):
+        shipped.load().tag("I saw a saw", hidden=[at])
+
+
 @pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 3)])
 def test_a_removed_head_passes_nothing_on(layer, head):
     tagger, changed = shipped.load(), shipped.ShippedTagger(shipped.FILE)

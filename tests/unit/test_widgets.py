@@ -88,7 +88,8 @@ def test_the_taggers_table_holds_the_packages_numbers():
         ["word", "tag"],
         *map(list, zip(tagged.tokens, tagged.tags, strict=True)),
     ]
-    got = torch.tensor([[float(cell) for cell in row[2:]] for row in rows[1:]])
+    assert [row[4] for row in rows] == ["hidden", "no", "no", "no", "no"]
+    got = torch.tensor([[float(cell) for cell in row[2:4]] for row in rows[1:]])
     want = torch.stack((tagged.probabilities.amax(-1), tagged.weights[1, 0, 3]), -1)
     assert torch.allclose(got, want, atol=5e-5)
     assert figure.tagged.tags == ("PRON", "VERB", "DET", "NOUN")
@@ -98,6 +99,17 @@ def test_the_mean_of_the_heads_is_shown_unless_one_is_named():
     weights = shipped.load().tag("I saw a saw").weights
     assert torch.equal(widgets.TagSentence().weights, weights.mean((0, 1)))
     assert torch.equal(widgets.TagSentence(head="1.4").weights, weights[0, 3])
+
+
+def test_a_word_hidden_in_the_figure_is_hidden_from_the_tagger():
+    figure = widgets.TagSentence("I saw a saw", word=3, hidden=[2, 2])
+    assert figure.hidden == [2]
+    assert figure.tagged.tags == ("PRON", "VERB", "DET", "PROPN")
+    assert torch.equal(figure.weights, shipped.load().tag("I saw a saw", hidden=[2]).weights.mean((0, 1)))
+    rows = Cells(figure._repr_html_()).rows
+    assert rows[3][3:] == ["0.0000", "yes"]
+    figure.hidden = []
+    assert figure.tagged.tags == ("PRON", "VERB", "DET", "NOUN")
 
 
 def test_what_is_typed_is_text_and_never_markup():
@@ -118,7 +130,9 @@ def test_names_of_tokens_are_text_and_never_markup():
 
 
 def test_an_empty_sentence_has_an_empty_table():
-    assert Cells(widgets.TagSentence("")._repr_html_()).rows == [["word", "tag", "probability", "weight"]]
+    assert Cells(widgets.TagSentence("")._repr_html_()).rows == [
+        ["word", "tag", "probability", "weight", "hidden"]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -126,6 +140,11 @@ def test_an_empty_sentence_has_an_empty_table():
     [
         (lambda: widgets.TagSentence(3), TypeError, "sentence must be a str, got int"),
         (lambda: widgets.TagSentence("I saw", word=2), ValueError, "word must be from 0 to 1, .* got 2"),
+        (
+            lambda: widgets.TagSentence("I saw", hidden=[2]),
+            ValueError,
+            r"hidden must be tokens from 0 to 1, got \[2\]",
+        ),
         (
             lambda: widgets.TagSentence("I saw", head="9"),
             ValueError,

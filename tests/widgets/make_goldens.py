@@ -419,11 +419,16 @@ def tagger() -> list[dict]:
     double = shipped.ShippedTagger(shipped.FILE)
     double.model.double()
     cases = []
-    for sentence in SENTENCES:
-        single, fine = ours.tag(sentence), double.tag(sentence)
+    for sentence, hidden in [
+        *((text, []) for text in SENTENCES),
+        ("I saw a saw", [2]),
+        ("I saw it", [0, 1, 2]),
+    ]:
+        single, fine = ours.tag(sentence, hidden=hidden), double.tag(sentence, hidden=hidden)
         cases.append(
             {
                 "sentence": sentence,
+                "hidden": hidden,
                 "tokens": fine.tokens,
                 "tags": single.tags,
                 "probabilities": fine.probabilities.tolist(),

@@ -1,12 +1,11 @@
 """Grade a reader's own code: honestly, and with a message that names the mistake.
 
-A chapter calls `check("why-mixture", mix)` after its exercise. An exercise is data (a reference, cases, mistakes
+A chapter calls `check("why-scores", scores_for)` after its exercise. An exercise is data (a reference, cases, mistakes
 and promises, in the modules named by topic); `engine` judges them all in one way. The tests attack each of them
 with wrong answers, with mutants of its solution, and with right answers in other styles.
 
->>> from fractions import Fraction
->>> check("why-ceiling", lambda counts: Fraction(7, 8))  # doctest: +ELLIPSIS
-✗ With a word that occurs twelve times beside two that occur four times: the output should be 17/20, it is 7/8. ...
+>>> check("why-scores", lambda weights: weights)  # doctest: +ELLIPSIS
+✗ It returns the shares themselves. Their softmax is flatter than they are: undo the exponential. With ...
 """
 
 from attnlab import book  # noqa: F401  (says what is missing)

@@ -1,96 +1,98 @@
-"""Exercises on why attention: counting tags, a bag of context, the first mixture."""
+"""Exercises on why attention: the best that a view allows, a bag that fills, scores for shares, who was needed."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.checks.values import Tolerance, difference
 
-Counts = dict[str, dict[str, int]]
-
-SAW = {"saw": {"NOUN": 2, "VERB": 5}, "Saw": {"PROPN": 1}, "a": {"DET": 4}}
-TIES = {"can": {"NOUN": 3, "AUX": 3}, "like": {"AUX": 3, "NOUN": 3}, "left": {"VERB": 1, "ADJ": 2, "ADV": 2}}
-UNEVEN = {"saw": {"VERB": 3, "NOUN": 1}, "a": {"DET": 12}, "can": {"AUX": 2, "NOUN": 1, "VERB": 1}}
+Words = tuple[str, ...]
+Language = dict[tuple[Words, Words], Fraction]
+View = Callable[[Words, int], Hashable]
 
 
-def best_tags(counts: Counts) -> dict[str, str]:
+def language(*sentences: tuple[str, str, str]) -> Language:
+    """Write a language down: for each sentence its words, its tags and its probability."""
+    return {(tuple(w.split()), tuple(t.split())): Fraction(p) for w, t, p in sentences}
+
+
+SAWS = language(
+    ("I saw", "PRON VERB", "1/2"),
+    ("the saw", "DET NOUN", "1/4"),
+    ("saw it", "VERB PRON", "1/8"),
+    ("the old saw left", "DET ADJ NOUN VERB", "1/8"),
+)
+THAT = language(
+    ("I saw that", "PRON VERB PRON", "3/10"),
+    ("I saw that saw", "PRON VERB DET NOUN", "1/2"),
+    ("that saw can saw", "DET NOUN AUX VERB", "1/10"),
+    ("can that can saw", "AUX DET NOUN VERB", "1/10"),
+)
+EVEN = language(("can", "NOUN", "1/3"), ("can", "VERB", "1/3"), ("can", "AUX", "1/3"))
+
+
+def see_word(words: Words, i: int) -> Hashable:
+    """See the word alone."""
+    return words[i]
+
+
+def see_previous(words: Words, i: int) -> Hashable:
+    """See the word and the one before."""
+    return words[max(i - 1, 0) : i + 1], i == 0
+
+
+def see_next(words: Words, i: int) -> Hashable:
+    """See the word and the one after."""
+    return words[i : i + 2]
+
+
+def see_place(words: Words, i: int) -> Hashable:
+    """See the place and no word."""
+    return i
+
+
+def ceiling(sentences: Language, view: View) -> Fraction:
     """The reference."""
-    return {word: max(sorted(tags), key=tags.__getitem__) for word, tags in counts.items()}
+    seen: defaultdict[Hashable, Counter] = defaultdict(Counter)
+    for (words, tags), probability in sentences.items():
+        for i, tag in enumerate(tags):
+            seen[view(words, i)][tag] += probability
+    return sum(max(t.values()) for t in seen.values()) / sum(t.total() for t in seen.values())
 
 
-def _total(counts: Counts) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for tags in counts.values():
-        for tag, count in tags.items():
-            total[tag] = total.get(tag, 0) + count
-    return total
+def _flat(sentences: Language) -> Language:
+    return dict.fromkeys(sentences, Fraction(1))
 
 
-exercise(
-    "why-best-tags",
-    "best_tags",
-    reference=best_tags,
-    cases=[
-        case("five VERB against two NOUN, and a word with a capital", counts=SAW),
-        case("ties", "Of equally frequent tags take the first in the alphabet, in whatever order they come.", counts=TIES),
-        case("a word with one tag", counts={"the": {"DET": 1}}),
-        case("no word", counts={}),
-    ],
-    mistakes=[
-        mistake(
-            "It chooses the least frequent tag.",
-            lambda counts: {word: min(sorted(tags), key=tags.__getitem__) for word, tags in counts.items()},
-        ),
-        mistake(
-            "It returns counts. The tagger needs the tag that has the largest count.",
-            lambda counts: {word: max(tags.values()) for word, tags in counts.items()},
-        ),
-        mistake(
-            "Every word gets one tag. Count for each word on its own, not over all words.",
-            lambda counts: {word: max(sorted(_total(counts)), key=_total(counts).__getitem__) for word in counts},
-        ),
-        mistake(
-            "Every word gets one tag. Count for each word on its own, not over all words.",
-            lambda counts: {word: max(_total(counts), key=_total(counts).__getitem__) for word in counts},
-        ),
-        mistake(
-            "The words are changed. Leave them as they are written, capitals too.",
-            lambda counts: {word.lower(): tag for word, tag in best_tags(counts).items()},
-        ),
-        mistake(
-            "Of equally frequent tags it takes the one that comes first in the counts. Take the first in the alphabet.",
-            lambda counts: {word: max(tags, key=tags.__getitem__) for word, tags in counts.items()},
-        ),
-        mistake(
-            "Of equally frequent tags it takes the last in the alphabet. Take the first.",
-            lambda counts: {word: max(sorted(tags)[::-1], key=tags.__getitem__) for word, tags in counts.items()},
-        ),
-        mistake(
-            "It returns all of the most frequent tags. Of equally frequent ones take the first in the alphabet.",
-            lambda counts: {word: [t for t in sorted(tags) if tags[t] == max(tags.values())] for word, tags in counts.items()},
-        ),
-        mistake(
-            "It takes the first tag in the alphabet. Take the most frequent one; only ties go by the alphabet.",
-            lambda counts: {word: min(tags) for word, tags in counts.items()},
-        ),
-    ],
-    praise="Every word has its most frequent tag, and ties go by the alphabet.",
-)  # fmt: skip
-
-
-def ceiling(counts: Counts) -> Fraction:
-    """The reference."""
-    return Fraction(
-        sum(max(tags.values()) for tags in counts.values()),
-        sum(map(sum, (t.values() for t in counts.values()))),
+def _by_sentence(sentences: Language, view: View) -> Fraction:
+    best = _best(sentences, view)
+    return sum(
+        p * Fraction(sum(best[view(words, i)] == tag for i, tag in enumerate(tags)), len(tags))
+        for (words, tags), p in sentences.items()
     )
 
 
-def _share(word: dict[str, int]) -> Fraction:
-    return Fraction(max(word.values()), sum(word.values()))
+def _best(sentences: Language, view: View) -> dict[Hashable, str]:
+    seen: defaultdict[Hashable, Counter] = defaultdict(Counter)
+    for (words, tags), probability in sentences.items():
+        for i, tag in enumerate(tags):
+            seen[view(words, i)][tag] += probability
+    return {look: max(tags, key=tags.__getitem__) for look, tags in seen.items()}
+
+
+def _by_view(sentences: Language, view: View) -> Fraction:
+    seen: defaultdict[Hashable, Counter] = defaultdict(Counter)
+    for (words, tags), probability in sentences.items():
+        for i, tag in enumerate(tags):
+            seen[view(words, i)][tag] += probability
+    return sum(max(t.values()) / t.total() for t in seen.values()) / len(seen)
 
 
 exercise(
@@ -98,138 +100,224 @@ exercise(
     "ceiling",
     reference=ceiling,
     cases=[
-        case("saw three times VERB and once NOUN, a four times DET", counts={"saw": {"VERB": 3, "NOUN": 1}, "a": {"DET": 4}}),
-        case("a word that occurs twelve times beside two that occur four times", counts=UNEVEN),
-        case("a word none of whose tags has a majority", counts={"can": {"AUX": 2, "NOUN": 2, "VERB": 1}, "a": {"DET": 3}}),
-        case("a word with one tag", counts={"the": {"DET": 7}}),
+        case("one word at a time", sentences=SAWS, view=see_word),
+        case("the word before is seen too", sentences=SAWS, view=see_previous),
+        case("the place is seen and no word", sentences=SAWS, view=see_place),
+        case("that, one word at a time", sentences=THAT, view=see_word),
+        case("that, with the word after it", sentences=THAT, view=see_next),
+        case("that, with the word before it", sentences=THAT, view=see_previous),
+        case("a word none of whose tags has a majority", sentences=EVEN, view=see_word),
     ],
     mistakes=[
-        mistake("It returned a float. The ceiling is exact: return a Fraction.", lambda counts: float(ceiling(counts))),
+        mistake("It returned a float. The ceiling is exact: return a Fraction.", lambda sentences, view: float(ceiling(sentences, view))),
         mistake(
-            "It counts only the ambiguous words. Words with one tag are right too, and their tokens count.",
-            lambda counts: ceiling({w: t for w, t in counts.items() if len(t) > 1} or counts),
+            "It looks at the word whatever the view shows. What the tagger goes by is view(words, i).",
+            lambda sentences, view: ceiling(sentences, see_word),
         ),
         mistake(
-            "That is the share of tokens that stay wrong. The ceiling is the share that comes out right.",
-            lambda counts: 1 - ceiling(counts),
+            "Every sentence counts alike. Each pair of look and tag has the sum of the probabilities of its sentences.",
+            lambda sentences, view: ceiling(_flat(sentences), view),
         ),
         mistake(
-            "It gives all words one tag. The tagger may choose a tag for each word.",
-            lambda counts: Fraction(max(_total(counts).values()), sum(_total(counts).values())),
+            "That is how many words come out right in a sentence. Divide by how many words a sentence has, both expected.",
+            lambda sentences, view: ceiling(sentences, view) * sum(p * len(w) for (w, _), p in sentences.items()),
         ),
         mistake(
-            "It averages over words. A word that occurs 12 times weighs 12 tokens.",
-            lambda counts: sum(map(_share, counts.values())) / Fraction(len(counts)),
+            "It averages over sentences. Count words: a sentence of four weighs as much as two of two.",
+            _by_sentence,
         ),
+        mistake("It averages over looks. A look that is common weighs more.", _by_view),
         mistake(
-            "It counts a word only if its best tag has at least half of its tokens. The best tag counts in any case.",
-            lambda counts: Fraction(
-                sum(max(t.values()) for t in counts.values() if _share(t) >= Fraction(1, 2)),
-                sum(_total(counts).values()),
-            ),
+            "That is the share of words that stay wrong. The ceiling is the share that comes out right.",
+            lambda sentences, view: 1 - ceiling(sentences, view),
         ),
     ],
-    praise="Every token counts once, and the ceiling is exact.",
+    praise="Exact, for one word at a time and for three other views.",
 )  # fmt: skip
 
+
+def _running(x: Tensor) -> Tensor:
+    return x.cumsum(-2) / torch.arange(1, x.shape[-2] + 1)[:, None]
+
+
 exercise(
-    "why-bag",
-    "bag_of_context",
-    reference=lambda x: x.mean(-2, keepdim=True).expand(x.shape),
+    "why-running-bag",
+    "running_bag",
+    reference=_running,
     cases=draws(x="... n d", lead=[(), (2,), (3,), (2, 4)], seeds=8),
     promises=[gradient("x"), precisions("float64")],
     mistakes=[
         mistake(
-            "As many tokens must come out as go in. Repeat the mean for every token.",
-            lambda x: x.mean(-2),
+            "Every row is the mean of the whole sentence. Row i may hear itself and what stands before it.",
+            lambda x: x.mean(-2, keepdim=True).expand(x.shape),
+        ),
+        mistake("It adds up and does not divide. Row i is a mean of i + 1 rows.", lambda x: x.cumsum(-2)),
+        mistake(
+            "It divides every row by the number of all tokens. Row i is a mean of i + 1 rows.",
+            lambda x: x.cumsum(-2) / x.shape[-2],
         ),
         mistake(
-            "Repeat the mean for every token: it should be a row for each.",
-            lambda x: x.mean(-2, keepdim=True),
+            "It runs over the features of one token. Run over the tokens: rows are tokens.",
+            lambda x: x.cumsum(-1) / torch.arange(1, x.shape[-1] + 1),
         ),
         mistake(
-            "It averages over the features of one token. Average over the tokens: rows are tokens.",
-            lambda x: x.mean(-1, keepdim=True).expand(x.shape),
+            "It hears what comes after, not what came before.",
+            lambda x: _running(x.flip(-2)).flip(-2),
         ),
         mistake(
-            "It adds the rows up. Divide by their number: a mean keeps the size of its inputs.",
-            lambda x: x.sum(-2, keepdim=True).expand(x.shape),
+            "Its own token is missing: row i hears itself too.",
+            lambda x: torch.cat((torch.zeros_like(x[..., :1, :]), _running(x)[..., :-1, :]), -2),
         ),
         mistake(
-            "Each row leaves itself out. Attention looks at its own token too, and so does the bag.",
-            lambda x: (x.sum(-2, keepdim=True) - x) / (x.shape[-2] - 1),
-        ),
-        mistake(
-            "With a batch, sentences run into each other. Average over axis -2, the tokens, alone.",
-            lambda x: x.mean(0, keepdim=True).expand(x.shape),
-        ),
-        mistake(
-            "It averages over everything, tokens and features. Average over axis -2, the tokens, alone.",
-            lambda x: x.mean().expand(x.shape),
+            "With a batch, sentences run into each other. Run over axis -2, the tokens, alone.",
+            lambda x: x.cumsum(0) / torch.arange(1, x.shape[0] + 1).reshape(-1, *[1] * (x.dim() - 1)),
         ),
     ],
-    praise="Every row is the mean of all rows of its own sentence, for any batch.",
+    praise="Every row is the mean of itself and of all before it, for any batch.",
 )
 
 
-def _scores(s, generator: torch.Generator) -> Tensor:
-    return torch.randn(*s.lead, s.n, s.n, generator=generator)
+def _shares(s: Any, generator: torch.Generator) -> Tensor:
+    return (2 * torch.randn(*s.lead, s.n, s.n, generator=generator)).softmax(-1)
+
+
+def _softmax(scores: Any) -> Any:
+    if isinstance(scores, Tensor) and scores.is_floating_point() and scores.dim():
+        return scores.softmax(-1)
+    return scores
+
+
+def _as_shares(got: Any, want: Tensor, weights: Tensor) -> Any:
+    eps = 64 * torch.finfo(weights.dtype).eps
+    return difference(got, want, Tolerance(eps, eps), "The softmax of your scores")
 
 
 exercise(
-    "why-mixture",
-    "mix",
-    reference=lambda x, scores: scores.softmax(-1) @ x,
+    "why-scores",
+    "scores_for",
+    reference=lambda weights: weights,
     cases=[
-        *draws(x="... n d", scores=_scores, lead=[(), (2,), (3,), (2, 4)], seeds=8),
+        *draws(n=..., weights=_shares, lead=[(), (2,), (3,), (2, 4)], seeds=8),
         case(
-            "200 added to all scores",
-            x=torch.eye(3, 2),
-            scores=torch.tensor([[200.0, 201.0, 199.0]]).expand(3, 3),
+            "shares of exactly zero",
+            "Which score makes its exponential zero?",
+            weights=torch.tensor([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.25, 0.0, 0.75]]),
         ),
         case(
-            "rows of scores near 0, near 300 and near -300",
-            "Take the largest score of each row from that row alone.",
-            x=torch.eye(3, 2),
-            scores=torch.tensor([[0.0, 1.0, 0.5], [300.0, 301.0, 299.0], [-300.0, -301.0, -299.0]]),
+            "one share of a millionth",
+            "The ratio of two shares is what the difference of their scores must give.",
+            weights=torch.tensor([[1e-6, 1 - 1e-6], [0.5, 0.5]]),
         ),
-        case(
-            "a row that spans from -200 to 200",
-            "Only the largest score of a row, taken away from it, keeps every exponential finite.",
-            x=torch.eye(2, 3),
-            scores=torch.tensor([[-200.0, 200.0], [200.0, -200.0]]),
-        ),
+        case("a sentence of one word", weights=torch.ones(1, 1)),
     ],
-    promises=[gradient("x", "scores"), precisions("float64")],
     mistakes=[
         mistake(
-            "The softmax runs down the columns. Each row of scores belongs to one query: use dim=-1.",
-            lambda x, scores: scores.softmax(-2) @ x,
+            "It returns the shares themselves. Their softmax is flatter than they are: undo the exponential.",
+            lambda weights: weights,
         ),
         mistake(
-            "The softmax runs along dimension 1, which is another one in a batch. Count from the end: dim=-1.",
-            lambda x, scores: scores.softmax(1) @ x,
+            "It takes exponentials. They come after the scores: undo them.", lambda weights: weights.exp()
         ),
         mistake(
-            "The scores are used as they are. Turn each row into weights with a softmax first.",
-            lambda x, scores: scores @ x,
+            "log p/(1 − p) undoes a sigmoid, which has two outcomes. Softmax divides by the sum of all.",
+            lambda weights: weights.logit(),
+        ),
+        mistake("The logarithm has another base. Softmax takes powers of e.", lambda weights: weights.log2()),
+        mistake(
+            "The logarithm has another base. Softmax takes powers of e.", lambda weights: weights.log10()
         ),
         mistake(
-            "The weights are transposed: row i says how much token i takes of every token.",
-            lambda x, scores: scores.softmax(-1).mT @ x,
+            "The sign is turned: the largest share needs the largest score.", lambda weights: -weights.log()
         ),
         mistake(
-            "It divides each row by its sum. Scores can be negative: take exponentials first.",
-            lambda x, scores: scores / scores.sum(-1, keepdim=True) @ x,
+            "Shares of zero come out larger than zero: what is added to every share stays in the result.",
+            lambda weights: (weights + 1e-3).log(),
+        ),
+        mistake("Rows and columns have changed places.", lambda weights: weights.mT.log()),
+    ],
+    read=_softmax,
+    compare=_as_shares,
+    praise="The softmax of your scores gives back every share, zeros too, for any batch.",
+)
+
+Tag = Callable[[Sequence[str], Sequence[int]], Tensor]
+
+
+def tagger(seed: int, n_tags: int) -> Tag:
+    """Make a tagger that learned nothing: attention between random vectors, and words that can be hidden."""
+    generator = torch.Generator().manual_seed(seed)
+    words_at, places = torch.randn(2, 97, 6, generator=generator)
+    match, out = torch.randn(6, 6, generator=generator), torch.randn(6, n_tags, generator=generator)
+
+    def tag(words: Sequence[str], hidden: Sequence[int]) -> Tensor:
+        own = torch.stack([words_at[sum(map(ord, word)) % 97] for word in words])  # (n, 6)
+        x = own + places[: len(words)]
+        scores = x @ match @ x.T / 6  # (n, n)
+        scores[:, list(hidden)] = -torch.inf
+        return ((own + 2 * scores.softmax(-1).nan_to_num() @ x) @ out / 2).softmax(-1)  # (n, tags)
+
+    return tag
+
+
+def moved(tag: Tag, words: Sequence[str]) -> Tensor:
+    """The reference."""
+    return _compared(tag, words, lambda change: change.abs().sum(-1))
+
+
+def _compared(tag: Tag, words: Sequence[str], take: Callable[[Tensor], Tensor]) -> Tensor:
+    whole = tag(words, [])  # (n, tags)
+    return torch.stack([take(tag(words, [j]) - whole) for j in range(len(words))], -1)
+
+
+def _of_the_tag(tag: Tag, words: Sequence[str]) -> Tensor:
+    best = tag(words, []).argmax(-1, keepdim=True)
+    return _compared(tag, words, lambda change: -change.gather(-1, best)[:, 0])
+
+
+def _alone(tag: Tag, words: Sequence[str]) -> Tensor:
+    n, whole = len(words), tag(words, [])
+    others = [tag(words, [i for i in range(n) if i != j]) for j in range(n)]
+    return torch.stack([(p - whole).abs().sum(-1) for p in others], -1)
+
+
+exercise(
+    "why-needed",
+    "moved",
+    reference=moved,
+    cases=[
+        case("“I saw a saw”, 17 tags", tag=tagger(1, 17), words=["I", "saw", "a", "saw"]),
+        case("“can you open the can ?”, 5 tags", tag=tagger(2, 5), words=["can", "you", "open", "the", "can", "?"]),
+        case("three words, 8 tags", tag=tagger(3, 8), words=["you", "can", "fish"]),
+        case("one word, 4 tags", tag=tagger(4, 4), words=["saw"]),
+    ],
+    mistakes=[
+        mistake("Rows and columns have changed places: row i says what moves word i.", lambda tag, words: moved(tag, words).T),
+        mistake(
+            "It adds up the changes with their signs. Probabilities sum to one before and after: take absolute values.",
+            lambda tag, words: _compared(tag, words, lambda change: change.sum(-1)),
         ),
         mistake(
-            "The exponentials are not divided by their sum: a row of weights must sum to one.",
-            lambda x, scores: scores.exp() @ x,
+            "It keeps the largest change alone. Add up the changes of all tags.",
+            lambda tag, words: _compared(tag, words, lambda change: change.abs().amax(-1)),
         ),
         mistake(
-            "Large exponentials overflow: subtract the largest score of each row first, or use torch.softmax.",
-            lambda x, scores: scores.exp() / scores.exp().sum(-1, keepdim=True) @ x,
+            "It averages over the tags. Add them up.",
+            lambda tag, words: _compared(tag, words, lambda change: change.abs().mean(-1)),
+        ),
+        mistake(
+            "It adds up squares. Add up absolute values.",
+            lambda tag, words: _compared(tag, words, lambda change: change.square().sum(-1)),
+        ),
+        mistake("It looks at the probability of one tag alone. Add up how far all of them move.", _of_the_tag),
+        mistake("Everything but word j is hidden. Hide word j, and let all others be seen.", _alone),
+        mistake(
+            "The diagonal is missing. A word can be hidden from itself too.",
+            lambda tag, words: moved(tag, words).fill_diagonal_(0.0),
+        ),
+        mistake(
+            "Those are the probabilities while words are hidden. Take those of the whole sentence away.",
+            lambda tag, words: torch.stack([tag(words, [j]).sum(-1) for j in range(len(words))], -1),
         ),
     ],
-    praise="Every output row is a weighted mean of the tokens, for any batch and any size of score.",
-)
+    praise="Row i says how far the tags of word i move when each word is hidden, for any tagger.",
+)  # fmt: skip

@@ -144,22 +144,31 @@ class ShippedTagger:
         return torch.tensor(rows, dtype=torch.long).reshape(len(tokens), -1)
 
     @torch.no_grad()
-    def tag(self, sentence: str | Sequence[str], *, head_weights: Tensor | None = None) -> Tagged:
+    def tag(
+        self,
+        sentence: str | Sequence[str],
+        *,
+        head_weights: Tensor | None = None,
+        hidden: Sequence[int] = (),
+    ) -> Tagged:
         """Tag a sentence of any length.
 
         Args:
             sentence: text, which is cut into tokens first, or a sequence of tokens.
             head_weights: (layers, heads) factor on the output of each head; 0 removes one.
+            hidden: tokens, from 0, at which no token may look; they keep their places and get tags.
 
         Returns:
             Tokens, tags, probabilities and attention weights; all empty for an empty sentence.
 
         Raises:
             TypeError: the sentence is neither text nor a sequence of strings.
-            ValueError: head_weights has another shape.
+            ValueError: head_weights has another shape, or there is no token to hide.
 
         >>> load().tag("I saw a saw").tags
         ('PRON', 'VERB', 'DET', 'NOUN')
+        >>> load().tag("I saw a saw", hidden=[2]).tags
+        ('PRON', 'VERB', 'DET', 'PROPN')
         """
         tokens = split(sentence) if isinstance(sentence, str) else sentence
         if not isinstance(tokens, Sequence) or not all(isinstance(token, str) for token in tokens):
@@ -168,10 +177,19 @@ class ShippedTagger:
         shape = (form["n_layers"], form["n_heads"])
         if head_weights is not None and head_weights.shape != shape:
             raise ValueError(f"head_weights must have shape {shape}, got {tuple(head_weights.shape)}")
+        if any(not 0 <= at < len(tokens) for at in hidden):
+            raise ValueError(f"hidden must be tokens from 0 to {len(tokens) - 1}, got {list(hidden)}")
         if not tokens:
             weights = torch.zeros(*shape, 0, 0)
             return Tagged((), (), torch.zeros(0, len(self.tags)), weights)
-        scores, weights = self.model(self.ids(tokens)[None], head_weights=head_weights, need_weights=True)
+        key_mask = torch.ones(1, len(tokens), dtype=torch.bool)  # (1, n)
+        key_mask[0, list(hidden)] = False
+        scores, weights = self.model(
+            self.ids(tokens)[None],
+            head_weights=head_weights,
+            key_mask=key_mask if hidden else None,
+            need_weights=True,
+        )
         probabilities = scores[0].softmax(-1)  # (n, tags)
         tags = tuple(self.tags[at] for at in probabilities.argmax(-1).tolist())
         return Tagged(tuple(tokens), tags, probabilities, weights[0])

@@ -103,10 +103,11 @@ export function parts({ n_layers, n_heads }) {
  * @param {string[]} tokens
  * @param {Set<string>} [off] parts that add nothing; without "norm" parts read the stream as it is, without
  *   "residual" they replace it
+ * @param {Set<number>} [hidden] tokens at which no token may look
  * @returns {{ tokens: string[], tags: string[], probabilities: number[][], weights: number[][][][], stages: Stage[] }}
  *   weights by layer, head, query, key
  */
-export function tagTokens({ card, tensors }, tokens, off = new Set()) {
+export function tagTokens({ card, tensors }, tokens, off = new Set(), hidden = new Set()) {
   const { n_buckets, d_model, n_heads, n_layers, seeds } = card.form;
   const table = tensors["table.weight"].data;
   let x = tokens.map((token) => {
@@ -154,7 +155,11 @@ export function tagTokens({ card, tensors }, tokens, off = new Set()) {
       const part = (/** @type {number[]} */ row) => row.slice(h * width, (h + 1) * width);
       const turned = [q, k].map((rows) => rows.map((row, at) => rotary(part(row), at)));
       const head = turned[0].map((query) =>
-        softmax(turned[1].map((key) => query.reduce((s, a, d) => s + a * key[d], 0) / Math.sqrt(width))),
+        softmax(
+          turned[1].map((key, at) =>
+            hidden.has(at) ? -Infinity : query.reduce((s, a, d) => s + a * key[d], 0) / Math.sqrt(width),
+          ),
+        ),
       );
       seen.push(head);
       const on = off.has(`head ${l + 1}.${h + 1}`) ? 0 : 1;

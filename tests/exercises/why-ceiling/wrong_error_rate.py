@@ -1,7 +1,11 @@
-# expect: share of tokens that stay wrong
-from fractions import Fraction
+# expect: the share of words that stay wrong
+from collections import Counter, defaultdict
 
 
-def ceiling(counts):
-    right = Fraction(sum(max(t.values()) for t in counts.values()), sum(sum(t.values()) for t in counts.values()))
-    return 1 - right
+def ceiling(sentences, view):
+    seen = defaultdict(Counter)
+    for (words, tags), probability in sentences.items():
+        for i, tag in enumerate(tags):
+            seen[view(words, i)][tag] += probability
+    right = sum(max(tags.values()) for tags in seen.values())
+    return 1 - right / sum(sum(tags.values()) for tags in seen.values())

@@ -1,0 +1,11 @@
+# expect: It adds up squares
+import torch
+
+
+def moved(tag, words):
+    whole = tag(words, [])
+    columns = []
+    for j in range(len(words)):
+        without = tag(words, [j])
+        columns.append(((without - whole) ** 2).sum(-1))
+    return torch.stack(columns, -1)

@@ -1,0 +1,3 @@
+# expect: The logarithm has another base
+def scores_for(weights):
+    return weights.log2()

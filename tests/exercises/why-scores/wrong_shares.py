@@ -1,0 +1,3 @@
+# expect: It returns the shares themselves
+def scores_for(weights):
+    return weights

@@ -1,0 +1,3 @@
+# expect: The sign is turned
+def scores_for(weights):
+    return -weights.log()
