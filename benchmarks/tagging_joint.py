@@ -60,7 +60,7 @@ CURVES = {
     "heads": ("n_heads", (1, 2, 4, 8)),
     "layers": ("n_layers", (1, 2, 3, 4)),
     "width": ("d_model", (24, 48, 96, 192)),
-    "share of the training sentences": ("share", (1 / 8, 1 / 4, 1 / 2, 1)),
+    "share of sentences": ("share", (1 / 8, 1 / 4, 1 / 2, 1)),
 }
 
 
@@ -73,11 +73,16 @@ def main() -> None:
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
     KEPT.mkdir(parents=True, exist_ok=True)
+    points: dict[str, dict] = {}  # the four curves meet in one point, which is trained once
     for name, model, training, share, seed in wanted(chosen.parts, chosen.seeds):
-        if not kept(name, seed):
+        settings = json.dumps([MODEL | model, TRAINING | training, share, seed])
+        found = kept(name, seed) or points.get(settings)
+        if found is None:
             found = run(chosen.data, name, MODEL | model, TRAINING | training, share, seed)
-            benchmark.store(path(name, seed), {"name": name, "seed": seed} | found)
             print(name, seed, found, flush=True)
+        if training == SHORT:
+            points[settings] = found
+        benchmark.store(path(name, seed), found | {"name": name, "seed": seed})
         if name == ALL:
             average(chosen.data)
         write()
@@ -120,7 +125,7 @@ def data(folder: str | None) -> tuple:
 
 
 def build(folder: str | None, model: dict, share: float = 1.0) -> tuple[JointTagger, Labels, list]:
-    """Make a tagger for a share of the training sentences; they are returned too."""
+    """Make a tagger for a share of sentences; they are returned too."""
     sentences = data(folder)[0]
     sentences = sentences[: int(share * len(sentences))]
     tagged, labels = [s.tagged for s in sentences], Labels(sentences)

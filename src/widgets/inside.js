@@ -25,7 +25,7 @@ export default figure({
     const layer = slider({ part: "layer", label: "Layer", limits: { min: 1, max: 6, step: 1 }, onInput: (x) => set({ layer: x }) });
     const head = slider({ part: "head", label: "Head", limits: { min: 1, max: 12, step: 1 }, onInput: (x) => set({ head: x }) });
     const map = s("svg", { role: "img", "data-part": "map", style: "display: block; cursor: pointer" });
-    const lines = s("svg", { role: "img", "data-part": "lines", style: "flex: 1 1 17rem; min-width: 0; max-width: 30rem; height: auto; cursor: pointer" });
+    const lines = s("svg", { role: "img", "data-part": "lines", style: "flex: 1 1 17rem; min-width: 0; max-width: 24rem; height: auto; cursor: pointer" });
     const numbers = strip("Where the piece looks");
     const overview = strip("All heads");
     overview.append(map);

@@ -114,14 +114,15 @@ def test_chunks_of_several_parts_agree_with_the_parallel_form(name, hidden):
     assert_same(run("chunked"), run("parallel"), 1e-7)
 
 
-@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("name", [*MAPS, "narrow"])
 @given(seed=st.integers(0, 999), n_q=st.integers(1, 9), n_k=st.integers(1, 20), chunk=st.integers(1, 24))
 @settings(max_examples=8, deadline=None)
 def test_without_causality_queries_and_keys_may_differ_in_number(name, seed, n_q, n_k, chunk):
     inputs = qkv(seed, (2,), n_q, n_k)
+    features = (MAPS | {"narrow": PositiveFeatures(MAPS["favor"].projection[:2])})[name]
     key_mask = masks.padding([n_k, n_k // 2], n_k)
     run = lambda form: with_gradients(  # noqa: E731
-        lambda *x: linear_attention(*x, features=MAPS[name], key_mask=key_mask, form=form, block_size=chunk),
+        lambda *x: linear_attention(*x, features=features, key_mask=key_mask, form=form, block_size=chunk),
         *inputs,
     )
     assert_same(run("chunked"), run("parallel"), 1e-7)

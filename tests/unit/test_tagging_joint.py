@@ -178,7 +178,7 @@ def test_the_stored_taggers_stand_on_top_of_the_ladder():
     rows = results.load("tagging-joint")["rows"]
     pairs = rows["two of them, averaged"]
     members = [seed for pair in pairs["seeds"] for seed in pair]
-    assert len(set(members)) == len(members)  # nobody is in two pairs
+    assert len(set(members)) == len(members) >= 6  # three pairs, and nobody is in two
     assert set(members) <= set(rows["all of it"]["seeds"])
     right = [run["test"]["all"] for run in pairs["runs"]]
     assert sum(right) / len(right) > 95.7

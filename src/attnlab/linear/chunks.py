@@ -28,12 +28,12 @@ Pieces = list[Tensor]
 class ChunkRule:
     """What happens in one chunk. Subclasses write `forward`; a hand-written `backward` only saves time."""
 
-    def forward(self, state: State, pieces: Pieces) -> tuple[State, Tensor | None]:
-        """Return the state after this chunk and the chunk's output (batch, c, d), or None without output."""
+    def forward(self, state: State, pieces: Pieces) -> tuple[State, Tensor]:
+        """Return the state after this chunk and the chunk's output (batch, c, d)."""
         raise NotImplementedError
 
     def backward(
-        self, state: State, pieces: Pieces, out: Tensor | None, d_out: Tensor | None, d_state: Sequence
+        self, state: State, pieces: Pieces, out: Tensor, d_out: Tensor | None, d_state: Sequence
     ) -> tuple[list, list]:
         """Return the gradients of the state before this chunk and of its pieces.
 
@@ -44,7 +44,7 @@ class ChunkRule:
             leaves = [x.detach().requires_grad_() for x in (*state, *pieces)]
             after, made = self.forward(tuple(leaves[: len(state)]), leaves[len(state) :])
         pairs = [(made, d_out), *zip(after, d_state, strict=True)]
-        pairs = [(x, d) for x, d in pairs if d is not None and x is not None and x.requires_grad]
+        pairs = [(x, d) for x, d in pairs if d is not None and x.requires_grad]
         if not pairs:
             return [None] * len(state), [None] * len(pieces)
         made, given = zip(*pairs, strict=True)
@@ -54,7 +54,7 @@ class ChunkRule:
 
 def scan(
     rule: ChunkRule, state: State, sequences: Sequence[Tensor], block_size: int, *, plain: bool = False
-) -> tuple[Tensor | None, State]:
+) -> tuple[Tensor, State]:
     """Run a rule over all chunks of some sequences of one length.
 
     Args:
@@ -68,8 +68,8 @@ def scan(
             A transformation of `torch.func` gets this form, whose second derivative it may want.
 
     Returns:
-        The outputs (..., n, d_out) side by side, or None if the rule has none, and the last state. Half
-        precision is computed in float32 and rounded at the end; autocast changes nothing.
+        The outputs (..., n, d_out) side by side, and the last state. Half precision is computed in float32
+        and rounded at the end; autocast changes nothing.
 
     Raises:
         ValueError: the block size is not positive.
@@ -116,8 +116,6 @@ def _walk(rule, state, sequences, block_size, states=None):
         if states is not None:
             states.append(state)
         state, out = rule.forward(state, pieces)
-        if out is None:
-            continue
         if torch.is_grad_enabled():
             outs.append(out)
             continue
@@ -126,7 +124,7 @@ def _walk(rule, state, sequences, block_size, states=None):
             places = iter(whole.split(block_size, dim=-2))
         next(places).copy_(out)
     whole = torch.cat(outs, dim=-2).to(dtype) if outs else whole
-    return whole if whole is None else whole.view(*sequences[0].shape[:-1], whole.shape[-1]), state
+    return whole.view(*sequences[0].shape[:-1], whole.shape[-1]), state
 
 
 class _Scan(torch.autograd.Function):
@@ -158,14 +156,13 @@ class _Scan(torch.autograd.Function):
             None if g is None else g.view(g.shape[:-2].numel(), *g.shape[-2:]).split(ctx.block_size, dim=-2)
             for g in grads
         ]
-        extra = [x for x in (out, d_out) if x is not None]
+        extra = [out] if d_out is None else [out, d_out]
         rows = list(zip(*(x.split(ctx.block_size, dim=-2) for x in (*sequences, *extra)), strict=True))
         with without_autocast(sequences[0]):  # the caller's backward may run under one
             for i in reversed(range(len(rows))):
                 (pieces,) = cut(rows[i], ctx.block_size)
-                own, pair = pieces[: len(sequences)], pieces[len(sequences) :]
-                o = pair[0] if out is not None else None
-                d_o = pair[-1] if d_out is not None else None
+                own, (o, *d_o) = pieces[: len(sequences)], pieces[len(sequences) :]
+                d_o = d_o[0] if d_o else None
                 d_state, d_pieces = ctx.rule.backward(ctx.states[i], own, o, d_o, d_state)
                 for view, d in zip(views, d_pieces, strict=True):
                     if view is not None:

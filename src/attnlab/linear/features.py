@@ -29,7 +29,7 @@ def elu_plus_one(x: Tensor) -> Tensor:
     [0.3678794503211975, 1.0, 3.0]
     """
     if torch.is_grad_enabled() and x.requires_grad:
-        return F.elu(x) + 1  # one pass in the backward pass
+        return F.elu(x).add_(1)  # one pass in the backward pass
     above = x.relu()  # the same in other words, x - relu(x) being min(x, 0): exp is quicker than expm1
     return (x - above).exp_().add_(above)
 

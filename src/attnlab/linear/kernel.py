@@ -44,10 +44,10 @@ class LinearState(NamedTuple):
 
 
 class KernelRule(ChunkRule):
-    """One chunk: `reads` answers queries from the state and, with `writes`, from the chunk's own past keys.
+    """One chunk: queries are answered from the state and from the chunk's own past keys, causally.
 
-    The pieces are, in this order and as far as they are there: q if it reads; k, v if it writes; then
-    `key_mask` (1 for a key that may be seen, else 0) and the logarithm of `gate`.
+    The pieces are q, k, v and, as far as they are there, `key_mask` (1 for a key that may be seen, else 0)
+    and the logarithm of `gate`.
 
     A feature map may return a logarithmic scale beside the features of a key, and a gate is one more: key j
     counts exp(scale_j) times. A running maximum M keeps every exponential at or below 1. M depends on the
@@ -55,26 +55,20 @@ class KernelRule(ChunkRule):
     zero.
     """
 
-    def __init__(self, features, *, reads: bool, writes: bool, key_mask: bool = False, gate: bool = False):
-        self.features, self.reads, self.writes = features, reads, writes
-        there = {"q": reads, "k": writes, "v": writes, "key_mask": key_mask, "gate": gate}
-        self.names = [name for name, is_there in there.items() if is_there]
+    def __init__(self, features, *, key_mask: bool = False, gate: bool = False):
+        self.features = features
+        self.names = ["q", "k", "v", *["key_mask"] * key_mask, *["gate"] * gate]
 
-    def forward(self, state: State, pieces: Pieces) -> tuple[State, Tensor | None]:
-        """Return the new state (S, z, M) and the chunk's output, or None if the rule does not read."""
+    def forward(self, state: State, pieces: Pieces) -> tuple[State, Tensor]:
+        """Return the new state (S, z, M) and the chunk's output."""
         sums, total, top = state  # (batch, m, d_v), (batch, m, 1), (batch, 1, 1)
         x = dict(zip(self.names, pieces, strict=True))
         fq, fk, scale, forgotten = self._features(x)
-        weights, out = _Weights(scale, forgotten, top), None
-        if self.reads:
-            above, below = (weights.at_query(torch.bmm(fq, s)) for s in (sums, total))  # (batch, c, d_v or 1)
-            if self.writes:
-                within = weights.between(torch.bmm(fq, fk.mT)).tril_()  # (batch, c, c)
-                above, below = above.baddbmm_(within, x["v"]), below + within.sum(-1, keepdim=True)
-            out = above / divisor(below)
-        if self.writes:
-            sums, total = self._written(sums, total, fk, x["v"], weights)
-        return weights.after(sums, total), out
+        weights = _Weights(scale, forgotten, top)
+        above, below = (weights.at_query(torch.bmm(fq, s)) for s in (sums, total))  # (batch, c, d_v or 1)
+        within = weights.between(torch.bmm(fq, fk.mT)).tril_()  # (batch, c, c)
+        above, below = above.baddbmm_(within, x["v"]), below + within.sum(-1, keepdim=True)
+        return weights.after(*self._written(sums, total, fk, x["v"], weights)), above / divisor(below)
 
     def backward(self, state, pieces, out, d_out, d_state):
         """Differentiate the products by hand: three quarters of autograd's, and none of its notes."""
@@ -88,32 +82,28 @@ class KernelRule(ChunkRule):
         d_sums, d_total = (
             torch.zeros_like(s) if d is None else d for s, d in zip(state[:2], d_state[:2], strict=True)
         )
-        d_fq = d_fk = d_v = d_scale = d_forgotten = None
-        if self.writes:
-            ones = torch.ones_like(fk[..., :1])  # (batch, c, 1)
-            d_fk = torch.bmm(weights.at_end(x["v"]), d_sums.mT).addcmul_(weights.at_end(ones), d_total.mT)
-            d_v = weights.at_end(torch.bmm(fk, d_sums))
-            if forgotten is not None:
-                after = self._written(sums, total, fk, x["v"], weights)
-                d_forgotten = sum(
-                    (d * s).sum((-2, -1), keepdim=True) for d, s in zip((d_sums, d_total), after, strict=True)
-                )
+        d_fq = d_scale = d_forgotten = None
+        ones = torch.ones_like(fk[..., :1])  # (batch, c, 1)
+        d_fk = torch.bmm(weights.at_end(x["v"]), d_sums.mT).addcmul_(weights.at_end(ones), d_total.mT)
+        d_v = weights.at_end(torch.bmm(fk, d_sums))
+        if forgotten is not None:
+            after = self._written(sums, total, fk, x["v"], weights)
+            d_forgotten = sum(
+                (d * s).sum((-2, -1), keepdim=True) for d, s in zip((d_sums, d_total), after, strict=True)
+            )
         d_sums, d_total = weights.kept(d_sums), weights.kept(d_total)
-        if self.reads and d_out is not None:
-            below = weights.at_query(torch.bmm(fq, total))  # (batch, c, 1)
-            if self.writes:
-                within = weights.between(torch.bmm(fq, fk.mT)).tril_()
-                below = below + within.sum(-1, keepdim=True)
+        if d_out is not None:
+            within = weights.between(torch.bmm(fq, fk.mT)).tril_()
+            below = weights.at_query(torch.bmm(fq, total)) + within.sum(-1, keepdim=True)  # (batch, c, 1)
             d_above = d_out / divisor(below)  # (batch, c, d_v)
             d_below = -(d_above * out).sum(-1, keepdim=True)
             read, asked = weights.at_query(d_above), weights.at_query(d_below)
             d_fq = torch.bmm(read, sums.mT).addcmul_(asked, total.mT)
             d_sums, d_total = torch.baddbmm(d_sums, fq.mT, read), torch.baddbmm(d_total, fq.mT, asked)
-            if self.writes:
-                d_within = weights.between(torch.bmm(d_above, x["v"].mT).add_(d_below)).tril_()
-                d_fq.baddbmm_(d_within, fk)
-                d_fk.baddbmm_(d_within.mT, fq)
-                d_v.baddbmm_(within.mT, d_above)
+            d_within = weights.between(torch.bmm(d_above, x["v"].mT).add_(d_below)).tril_()
+            d_fq.baddbmm_(d_within, fk)
+            d_fk.baddbmm_(d_within.mT, fq)
+            d_v.baddbmm_(within.mT, d_above)
         if scale is not None:
             d_scale = (d_fk * fk).sum(-1, keepdim=True)  # it multiplies all features of a key
         given = zip(made, (d_fq, d_fk, d_scale, d_forgotten), strict=True)
@@ -133,23 +123,17 @@ class KernelRule(ChunkRule):
 
     def _features(self, x: dict[str, Tensor]) -> tuple[Tensor | None, ...]:
         """Return features of queries and of visible keys, the keys' scale, and log of what is forgotten."""
-        fq = fk = scale = forgotten = None
-        if self.reads:
-            fq = scaled(self.features, x["q"])[0]  # a query's scale cancels between the sums
-        if self.writes:
-            fk, scale = scaled(self.features, x["k"])
-            key_mask = x.get("key_mask")
-            if "gate" in x:
-                gate = exact(x["gate"])
-                passed = gate.cumsum(-2)  # (batch, c, 1)
-                fresh = (-torch.expm1(gate)).clamp(min=torch.finfo(gate.dtype).tiny).log() - passed
-                scale = fresh if scale is None else scale + fresh
-                forgotten = gate.sum(-2, keepdim=True)
-                key_mask = gate < 0  # a gate of 1 keeps all that was and writes nothing
-            if key_mask is not None:
-                fk = fk * key_mask
-                scale = None if scale is None else scale.masked_fill(key_mask == 0, LOWEST)
-        return fq, fk, scale, forgotten
+        fq = scaled(self.features, x["q"])[0]  # a query's scale cancels between the sums
+        fk, scale = scaled(self.features, x["k"])
+        key_mask, forgotten = x.get("key_mask"), None
+        if "gate" in x:
+            gate = exact(x["gate"])
+            passed = gate.cumsum(-2)  # (batch, c, 1)
+            fresh = (-torch.expm1(gate)).clamp(min=torch.finfo(gate.dtype).tiny).log() - passed
+            scale = fresh if scale is None else scale + fresh
+            forgotten = gate.sum(-2, keepdim=True)
+            key_mask = gate < 0  # a gate of 1 keeps all that was and writes nothing
+        return fq, *visible(fk, scale, key_mask), forgotten
 
 
 class _Weights:
@@ -202,10 +186,17 @@ def scaled(features, x: Tensor) -> tuple[Tensor, Tensor | None]:
     return features.scaled(x) if hasattr(features, "scaled") else (features(x), None)
 
 
+def visible(fk: Tensor, scale: Tensor | None, key_mask: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Return features of keys and their scale: zero, and the logarithm of next to nothing, where hidden."""
+    if key_mask is None:
+        return fk, scale
+    return fk * key_mask, None if scale is None else scale.masked_fill(key_mask == 0, LOWEST)
+
+
 def kernel_scan(
-    features, q, k, v, key_mask, gate, state: LinearState | None, *, is_causal: bool, block_size: int
+    features, q, k, v, key_mask, gate, state: LinearState | None, *, block_size: int
 ) -> tuple[Tensor, LinearState]:
-    """Run kernel attention over tensors that share their leading dimensions.
+    """Run causal kernel attention over tensors that share their leading dimensions.
 
     Args:
         features: the map φ.
@@ -213,15 +204,14 @@ def kernel_scan(
         k: keys (..., n_k, d_k).
         v: values (..., n_k, d_v).
         key_mask: boolean (..., n_k, 1) or None.
-        gate: log gate (..., n_k, 1) or None; causal only. It is 0 at hidden keys.
+        gate: log gate (..., n_k, 1) or None. It is 0 at hidden keys.
         state: what was read before; None for nothing.
-        is_causal: hide later keys.
         block_size: tokens in a chunk.
 
     Returns:
         Output (..., n_q, d_v), and the state after the last key.
     """
-    (one, scale), plain = _probe(features, k)
+    (one, scale), plain = probe(features, k)
     lead, dtype = q.shape[:-2], one.dtype
     empty = empty_state((*lead, one.shape[-1], v.shape[-1]), dtype, q.device)
     state = empty if state is None else LinearState(*state)
@@ -234,15 +224,9 @@ def kernel_scan(
     if gate is None and scale is None:  # then every key counts 1, not exp(scale)
         sums, total, top = sums * top.exp(), total * top.exp(), torch.zeros_like(top)
     state = (sums.to(dtype), total.to(dtype), top)
-    parts = {"key_mask": key_mask is not None, "gate": gate is not None}
-    run = {"block_size": block_size, "plain": plain}
-    written = [x for x in (k, v, key_mask, gate) if x is not None]
-    if is_causal:
-        rule = KernelRule(features, reads=True, writes=True, **parts)
-        out, state = scan(rule, state, [q, *written], **run)
-    else:
-        _, state = scan(KernelRule(features, reads=False, writes=True, **parts), state, written, **run)
-        out, _ = scan(KernelRule(features, reads=True, writes=False), state, [q], **run)
+    rule = KernelRule(features, key_mask=key_mask is not None, gate=gate is not None)
+    sequences = [x for x in (q, k, v, key_mask, gate) if x is not None]
+    out, state = scan(rule, state, sequences, block_size, plain=plain)
     sums, total, top = (x.view(*lead, *x.shape[1:]) for x in state)
     return out, LinearState(sums, total, top.detach())
 
@@ -266,7 +250,7 @@ def fitting(name: str, state: LinearState, shape: tuple[int, ...]) -> LinearStat
     return state
 
 
-def _probe(features, k: Tensor) -> tuple[tuple[Tensor, Tensor | None], bool]:
+def probe(features, k: Tensor) -> tuple[tuple[Tensor, Tensor | None], bool]:
     """Return features of the first key with their scale, and whether autograd must record the map.
 
     It must where the map learns: only its own record reaches the map's parameters. And where the map draws

@@ -21,6 +21,7 @@ from attnlab.linear.inputs import (
     token_by_token,
 )
 from attnlab.linear.kernel import LOWEST, LinearState, divisor, empty_state, fitting, kernel_scan, scaled
+from attnlab.linear.whole import attend_to_all
 from attnlab.precision import without_autocast, working
 
 Features = Callable[[Tensor], Tensor]
@@ -36,7 +37,7 @@ def linear_attention(
     key_mask: Tensor | None = None,
     is_causal: bool = False,
     form: Literal["chunked", "parallel", "recurrent"] = "chunked",
-    block_size: int | None = None,
+    block_size: int = 128,
     initial_state: LinearState | None = None,
     return_state: bool = False,
 ) -> Tensor | tuple[Tensor, LinearState]:
@@ -53,8 +54,8 @@ def linear_attention(
         k: keys (..., n_k, d_k).
         v: values (..., n_k, d_v).
         features: the map φ, from (..., n, d_k) to (..., n, m): a function or a module, with a gradient or
-            without. It is called on pieces of the sequence, in float32 where the inputs are halves. One that
-            learns or draws random numbers keeps more in memory for the backward pass.
+            without. It is called on pieces of the sequence or on all of it, in float32 where the inputs are
+            halves. One that learns or draws random numbers keeps more in memory for the backward pass.
         gate: (..., n, 1), between 0 and 1, for every token; needs `is_causal`. Exactly 0 and 1 mean what they
             say, but get no gradient.
         key_mask: boolean (batch, n_k) or (batch, 1, n_k), True = may be attended to, as `masks.padding` makes
@@ -64,8 +65,7 @@ def linear_attention(
             recurrence one token at a time; "parallel" makes the (n_q, n_k) weights, the definition to compare
             with. `torch.compile` leaves the chunked form out of its graph, and outside `torch.func` only the
             other two have a second derivative.
-        block_size: tokens in a chunk; 128 where causal, else 256, unless given. It changes the time, not the
-            result.
+        block_size: tokens in a chunk. It changes the time, not the result.
         initial_state: the state that an earlier call returned for the text before this one; causal only.
         return_state: return the state after the last token as well, for the next call or for `linear_step`.
 
@@ -105,12 +105,11 @@ def linear_attention(
             return _step(q, k, v, state, features, gate, key_mask)
 
         out, state = token_by_token(step, initial_state, q, k, v, gate, key_mask)
-    else:
-        block_size = (128 if is_causal else 256) if block_size is None else block_size
+    elif is_causal:
         log = None if gate is None else gate.clamp(min=torch.finfo(gate.dtype).tiny).log()
-        out, state = kernel_scan(
-            features, q, k, v, key_mask, log, initial_state, is_causal=is_causal, block_size=block_size
-        )
+        out, state = kernel_scan(features, q, k, v, key_mask, log, initial_state, block_size=block_size)
+    else:
+        return attend_to_all(features, q, k, v, key_mask, block_size)
     return (out, state) if return_state else out
 
 
