@@ -216,7 +216,7 @@ exercise(
             lambda s, heard: _hear(-s, heard),
         ),
     ],
-    praise="As many words as asked for, at the one temperature that does it, for scores of any size.",
+    praise="As many words as asked for, at the one temperature that does it, for small scores and for large ones.",
 )
 
 exercise(
