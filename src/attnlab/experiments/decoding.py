@@ -74,7 +74,7 @@ def acceptance(model: Tensor, draft: Tensor, text: Text, **rules: float | None) 
         rules: of `transformer.distribution`.
 
     References:
-        Leviathan et al. 2023, theorem 3.5: it is the sum over words of min(p, q).
+        Leviathan et al. 2023, lemma 3.3 and theorem 3.5: it is the sum over words of min(p, q).
     """
     total = places = 0.0
     parts = (model, draft, text.guess, text.chances)

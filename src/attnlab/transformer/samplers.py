@@ -53,7 +53,7 @@ def top_k(p: Tensor, k: int) -> Tensor:
         ValueError: k is smaller than 1.
 
     References:
-        Fan et al. 2018, section 5.4.
+        Fan et al. 2018.
 
     >>> top_k(torch.tensor([0.5, 0.3, 0.2]), 2).tolist()
     [0.625, 0.375, 0.0]
@@ -107,7 +107,7 @@ def min_p(p: Tensor, share: float) -> Tensor:
         ValueError: the share is out of its range.
 
     References:
-        Nguyen et al. 2025, section 3.
+        Nguyen et al. 2025.
 
     >>> min_p(torch.tensor([0.5, 0.3, 0.2]), 0.5).tolist()
     [0.625, 0.375, 0.0]
