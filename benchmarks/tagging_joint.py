@@ -6,7 +6,8 @@ Writes results/tagging-joint.json with what is finished. The dev set chose the s
 short trainings with one seed, the learning rate among them) and chooses the epoch; the test set is only read.
 Taggers of neighbouring seeds are averaged too, two and four at a time. Every finished run is kept in
 .cache/runs/tagging-joint, one file a run and its weights beside it: an interruption costs one run, and
-several processes can share the work, each with its own parts or seeds.
+several processes can share the work, each with its own parts or seeds. With --continue the rows that the
+stored file has already are not trained again; only seeds with weights here can be averaged.
 """
 
 from __future__ import annotations
@@ -70,9 +71,12 @@ def main() -> None:
     arguments.add_argument("parts", nargs="*", default=["tried", "all", "without", "size"])
     arguments.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="of the second part")
     arguments.add_argument("--data", help="folder of the treebank; else ATTNLAB_DATA or the cache")
+    arguments.add_argument("--continue", action="store_true", dest="go_on", help="keep the rows stored")
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
     KEPT.mkdir(parents=True, exist_ok=True)
+    if chosen.go_on:
+        unpack(results.load("tagging-joint"))
     points: dict[str, dict] = {}  # the four curves meet in one point, which is trained once
     for name, model, training, share, seed in wanted(chosen.parts, chosen.seeds):
         settings = json.dumps([MODEL | model, TRAINING | training, share, seed])
@@ -118,6 +122,18 @@ def kept(name: str, seed: int | str) -> dict | None:
     return json.loads(there.read_text()) if there.exists() else None
 
 
+def unpack(stored: dict) -> None:
+    """Keep the runs of the stored file as if they had been trained here, if the settings are the same."""
+    same = {"model": MODEL, "training": TRAINING, "small": SMALL, "short": SHORT}
+    if other := [name for name, value in same.items() if stored[name] != value]:
+        raise SystemExit(f"the stored rows were trained with other settings: {', '.join(other)}")
+    for name, row in (stored["rows"] | stored["tried"]).items():
+        for seed, found in zip(row["seeds"], row["runs"], strict=True):
+            which = seed if isinstance(seed, int) else "-".join(map(str, seed))
+            if not kept(name, which):
+                benchmark.store(path(name, which), {"name": name, "seed": seed} | found)
+
+
 @cache
 def data(folder: str | None) -> tuple:
     """Read the three parts once."""
@@ -157,12 +173,12 @@ def on_test(folder: str | None, tagger: nn.Module, sentences: list) -> dict:
 
 def average(folder: str | None) -> None:
     """Let finished taggers vote, seeds 0 and 1, 2 and 3, and so on: no tagger is in two groups of a size."""
-    finished = {seed: found for seed in range(100) if (found := kept(ALL, seed))}
     for size, name in TOGETHER.items():
         for first in range(0, 100, size):
             seeds = range(first, first + size)
             which = "-".join(map(str, seeds))
-            if not all(seed in finished for seed in seeds) or kept(name, which):
+            there = (kept(ALL, seed) and path(ALL, seed, "pt").exists() for seed in seeds)
+            if kept(name, which) or not all(there):
                 continue
             taggers = []
             for seed in seeds:
@@ -176,7 +192,7 @@ def average(folder: str | None) -> None:
                 "dev": evaluate(together, [s.tagged for s in data(folder)[1]]).all,
                 "test": on_test(folder, together, sentences),
                 "parameters": sum(p.numel() for p in together.parameters()),
-                "CPU s": sum(finished[seed]["CPU s"] for seed in seeds),
+                "CPU s": sum(kept(ALL, seed)["CPU s"] for seed in seeds),
             }
             benchmark.store(path(name, which), found)
 

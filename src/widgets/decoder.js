@@ -2,7 +2,7 @@
 //
 // For tests (data-part): written (the text), next, again (buttons), place (radio group, while there is a draft), cache,
 // words (svg), draft, rule, heads (radio groups), temperature, top_k, top_p, min_p (range inputs), status, numbers (table:
-// next word, model, after the rules, draft, in both, written), checked (table of the draft), counts (table), reset, ...
+// next word, model, after the rules, with a draft: draft, in both; written), checked (table of the draft), counts (table), reset, ...
 import css from "./ui/decoder.css";
 import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
@@ -181,7 +181,7 @@ export default figure({
       const four = (/** @type {number} */ x) => x.toFixed(4);
       const q = step.q[at];
       const lines = order.map((i) => [
-        words[i], four(before[i]), four(step.p[at][i]), ...(q ? [four(q[i]), four(Math.min(q[i], step.p[at][i]))] : ["–", "–"]), step.words[at] === i ? "✓" : "",
+        words[i], four(before[i]), four(step.p[at][i]), ...(q ? [four(q[i]), four(Math.min(q[i], step.p[at][i]))] : []), step.words[at] === i ? "✓" : "",
       ]);
       const last = words[step.words[step.words.length - 1]];
       const fate = (/** @type {number} */ i) => (i < step.kept ? "kept" : i === step.kept ? `${last} instead` : "dropped");
@@ -199,7 +199,7 @@ export default figure({
         ["words so far", String(passes.reduce((a, b) => a + b, 0) + step.words.length)],
       ];
       numbers.replaceChildren(
-        table("numbers", ["next word", "model", "after the rules", "draft", "in both", "written"], lines, { caption: `The next word, at place ${at + 1} of this pass`, bold: order.indexOf(step.words[at]) }),
+        table("numbers", ["next word", "model", "after the rules", ...(q ? ["draft", "in both"] : []), "written"], lines, { caption: `The next word, at place ${at + 1} of this pass`, bold: order.indexOf(step.words[at]) }),
         ...(tried.length ? [table("checked", ["drafted", "draft", "model", "kept with", "so"], tried, { caption: "What became of the draft" })] : []),
         table("counts", ["this pass reads", ""], counts, { caption: "Numbers of two bytes each" }),
       );

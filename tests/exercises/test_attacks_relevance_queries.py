@@ -24,6 +24,23 @@ def pruned_until_done(z):  # Michelot's algorithm
         stay = stay & (z > threshold)
 
 
+def support_of_the_first_row(z):
+    ordered = z.sort(-1, descending=True).values
+    thresholds = (ordered.cumsum(-1) - 1) / torch.arange(1, z.shape[-1] + 1)
+    stay = int((ordered[0] > thresholds[0]).sum())
+    return (z - thresholds[:, stay - 1 : stay]).clamp_min(0)
+
+
+def halved(z):  # the right values, but the threshold is a constant to autograd
+    z = z - z.amax(-1, keepdim=True)
+    low, high = -torch.ones(len(z), 1), torch.zeros(len(z), 1)
+    for _ in range(60):
+        middle = (low + high) / 2
+        over = (z - middle).clamp_min(0).sum(-1, keepdim=True) > 1
+        low, high = torch.where(over, middle, low), torch.where(over, high, middle)
+    return (z - low).clamp_min(0)
+
+
 def near_the_leader(z):
     stay = z > z.amax(-1, keepdim=True) - 1
     return (z - ((z * stay).sum(-1, keepdim=True) - 1) / stay.sum(-1, keepdim=True)).clamp_min(0)
@@ -84,6 +101,34 @@ def temperature_sought(low=-30.0, high=30.0, steps=100):
         return p
 
     return hear
+
+
+def entropy_written_out(s, heard):
+    low, high = -30.0, 30.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        p = (s / math.exp(middle)).softmax(-1)
+        low, high = (middle, high) if (-(p * p.log()).sum()).exp() < heard else (low, middle)
+    return p
+
+
+def doubled_until_too_hot(s, heard):
+    def row(t):
+        return (s / t).softmax(-1)
+
+    def words(t):
+        return torch.special.entr(row(t)).sum().exp()
+
+    t = 1.0
+    while words(t) < heard:
+        t *= 2
+    while words(t) > heard:
+        t /= 2
+    low, high = t, 2 * t
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if words(middle) < heard else (low, middle)
+    return row(high)
 
 
 def best_of_a_grid(s, heard):
@@ -160,11 +205,15 @@ ATTACKS = [
     ("sums at 1e8", "relevance-sparsemax", "wrong", "With scores near a hundred million: it raised", without_the_shift),
     ("a boolean", "relevance-sparsemax", "wrong", "hold numbers", lambda z: z > 0),
     ("detached", "relevance-sparsemax", "wrong", "gradient", lambda z: scores.sparsemax(z).detach()),
+    ("the first row's support", "relevance-sparsemax", "wrong", "should be", support_of_the_first_row),
+    ("halved", "relevance-sparsemax", "wrong", "The values are right; the gradient is not", halved),
     ("pruned until done", "relevance-sparsemax", "right", "", pruned_until_done),
     ("sorted and shifted", "relevance-sparsemax", "right", "", lambda z: without_the_shift(z - z.amax(-1, True))),
     ("a few steps", "relevance-temperature", "wrong", "should be", temperature_sought(steps=8)),
     ("a grid", "relevance-temperature", "wrong", "should be", best_of_a_grid),
     ("only hot", "relevance-temperature", "wrong", "should be", temperature_sought(low=0.0)),
+    ("entropy written out", "relevance-temperature", "wrong", "0 · ln 0 is NaN", entropy_written_out),
+    ("doubled until too hot", "relevance-temperature", "right", "", doubled_until_too_hot),
     ("a half heard", "relevance-temperature", "wrong", "should be", lambda s, heard: temperature_sought()(s, 1 + (len(s) - 1) / 2)),
     ("standard scores", "relevance-temperature", "wrong", "",
      lambda s, heard: (e := (s / s.std()).exp()) / e.sum()),
@@ -175,6 +224,10 @@ ATTACKS = [
     ("far right only", "relevance-kernel", "wrong", "far from all points", far_right),
     ("plus epsilon", "relevance-kernel", "wrong", "far from all points",
      kernel(weigh=lambda e: e.exp() / (e.exp().sum(-1, keepdim=True) + 1e-9))),
+    ("as a dot product", "relevance-kernel", "right", "",
+     lambda at, xs, ys, w: ((at[:, None] * xs - xs**2 / 2) / w**2).softmax(-1) @ ys),
+    ("keys not of one length", "relevance-kernel", "wrong", "should be",
+     lambda at, xs, ys, w: (at[:, None] * xs / w**2).softmax(-1) @ ys),
     ("shifted by hand", "relevance-kernel", "right", "",
      kernel(weigh=lambda e: (w := (e - e.amax(-1, True)).exp()) / w.sum(-1, keepdim=True))),
     ("by distances", "relevance-kernel", "right", "",

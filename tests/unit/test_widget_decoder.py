@@ -33,7 +33,7 @@ def test_greedy_writes_what_generate_writes_with_a_draft_and_without():
 def test_the_table_holds_what_the_rules_leave_of_the_models_guesses():
     figure = Decoding("I saw", rule="top_p", top_p=0.6, temperature=1.5)
     head, *rows = Cells(figure._repr_html_()).rows
-    assert head == ["next word", "model", "after the rules", "draft", "in both", "written"]
+    assert head == ["next word", "model", "after the rules", "written"]
     with torch.no_grad():
         scores = models()["model"](numbered("I", "saw"))[0, -1]
     before, after = scores.softmax(-1), distribution(scores, 1.5, top_p=0.6)
@@ -42,8 +42,7 @@ def test_the_table_holds_what_the_rules_leave_of_the_models_guesses():
         assert [float(cell) for cell in row[1:3]] == pytest.approx(
             [float(before[i]), float(after[i])], abs=6e-5
         )
-        assert row[3:5] == ["–", "–"]
-    assert [row[0] for row in rows[:19] if row[5]] == figure.written
+    assert [row[0] for row in rows[:19] if row[3]] == figure.written
     assert figure.kept == [words()[i] for i in after.argsort(descending=True)[: int((after > 0).sum())]]
 
 

@@ -207,11 +207,16 @@ exercise(
             lambda s, heard: _hear(s, heard, lambda p: torch.special.entr(p).sum()),
         ),
         mistake(
+            "Where the temperature is low, some weights are 0, and 0 · ln 0 is NaN: no comparison with NaN is true. "
+            "torch.special.entr gives 0 there.",
+            lambda s, heard: _hear(s, heard, lambda p: (-(p * p.log()).sum()).exp()),
+        ),
+        mistake(
             "The word that fits worst gets most: the sign of the scores is turned.",
             lambda s, heard: _hear(-s, heard),
         ),
     ],
-    praise="As many words as asked for, at the one temperature that does it, for scores of any size.",
+    praise="As many words as asked for, at the one temperature that does it, for small scores and for large ones.",
 )
 
 exercise(

@@ -240,11 +240,17 @@ class Decoding(Figure):
         drafted = at < len(step.drafted)
         rows = []
         for i in before.argsort(descending=True, stable=True).tolist():
-            q = float(step.q[at, i]) if drafted else None
-            both = ["–", "–"] if q is None else [f"{q:.4f}", f"{min(q, float(after[i])):.4f}"]
+            q = float(step.q[at, i]) if drafted else 0.0
+            both = [f"{q:.4f}", f"{min(q, float(after[i])):.4f}"] if drafted else []
             mark = "✓" if step.words[at] == i else ""
             rows.append([words()[i], f"{before[i]:.4f}", f"{after[i]:.4f}", *both, mark])
-        head = ["next word", "model", "after the rules", "draft", "in both", "written"]
+        head = [
+            "next word",
+            "model",
+            "after the rules",
+            *(["draft", "in both"] if drafted else []),
+            "written",
+        ]
         tables = [table_of(head, rows)]
         if step.drafted:
             fate = ["kept"] * step.kept + ["dropped"] * (len(step.drafted) - step.kept)
