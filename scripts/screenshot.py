@@ -25,6 +25,7 @@ def main() -> int:
         )
         page = browser.new_page(viewport={"width": 1280, "height": 1060}, reduced_motion="reduce")
         page.goto(PAGE.as_uri())
+        page.locator('[data-part="token"]').nth(3).click()
         page.wait_for_selector('[data-part="arcs"]')
         page.wait_for_timeout(500)
         page.screenshot(path=TARGET)
