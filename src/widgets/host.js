@@ -1,47 +1,19 @@
 // The page's host: mounts every <figure data-attnlab="name"> once, with its settings, and no kernel.
-import alignment from "./alignment.js";
-import block from "./block.js";
-import calculator from "./calculator.js";
-import decoder from "./decoder.js";
-import heads from "./heads.js";
-import inside from "./inside.js";
-import linear from "./linear.js";
-import lookup from "./lookup.js";
-import masks from "./masks.js";
-import online from "./online.js";
-import patterns from "./patterns.js";
-import positions from "./positions.js";
-import saturation from "./saturation.js";
-import tag from "./tag.js";
+// A page loads the scripts of its own figures and of no others, so no page grows with the book.
+import { load } from "./ui/script.js";
 
-const FIGURES = Object.fromEntries(
-  [
-    alignment,
-    block,
-    calculator,
-    decoder,
-    heads,
-    inside,
-    linear,
-    lookup,
-    masks,
-    online,
-    patterns,
-    positions,
-    saturation,
-    tag,
-  ].map((figure) => [figure.name, figure]),
-);
 // Known only while this script runs: files that figures load later lie beside it.
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
 const base = new URL(".", script?.src || document.baseURI).href;
 
 /** @param {HTMLElement} mount */
-function start(mount) {
+async function start(mount) {
   const name = mount.dataset.attnlab ?? "";
-  const figure = FIGURES[name];
-  if (!figure || mount.dataset.mounted) return;
+  if (mount.dataset.mounted) return;
   mount.dataset.mounted = "true";
+  const figures = () => /** @type {any} */ (globalThis).attnlabFigures;
+  if (!figures()?.[name]) await load(`figures/${name}.js`, base);
+  const figure = figures()[name];
   const place = [...document.querySelectorAll(`figure[data-attnlab="${name}"]`)].indexOf(mount);
   const parameter = place ? `${name}-${place + 1}` : name;
   mount.id ||= `figure-${parameter}`;
@@ -84,6 +56,7 @@ function pageModel(values) {
   };
 }
 
-const startAll = () => document.querySelectorAll("figure[data-attnlab]").forEach((el) => start(/** @type {any} */ (el)));
+// What does not load leaves the figure as it is without scripts: its picture and its numbers.
+const startAll = () => document.querySelectorAll("figure[data-attnlab]").forEach((el) => start(/** @type {any} */ (el)).catch(console.error));
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", startAll);
 else startAll();

@@ -1,6 +1,7 @@
 """Every page in a real browser with the network blocked: errors, axe, 320 px, dark, print, no server."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 
@@ -124,7 +125,7 @@ def test_printing_shows_the_text_and_opens_what_is_folded(site):
     assert not page.evaluate("document.querySelector('#t').open")
 
 
-OWN = ("attnlab.js", "attnlab.css", "book.js", "models/", "mathjax/", "chapters/")
+OWN = ("attnlab.js", "attnlab.css", "book.js", "figures/", "models/", "mathjax/", "chapters/")
 """What a page loads because of this book; all else comes with Jupyter Book and its theme."""
 
 
@@ -138,6 +139,8 @@ def test_a_page_is_light(site):
         page.evaluate("window.MathJax.startup.promise")
         page.wait_for_load_state("networkidle")
         sizes = {url: size for response in responses for url, size in weight(response).items()}
+        mounts = page.locator("figure[data-attnlab]")
+        shown = set(mounts.evaluate_all("mounts => mounts.map(mount => mount.dataset.attnlab)"))
         context.close()
         own = sum(size for url, size in sizes.items() if any(part in url for part in OWN))
         total = sum(sizes.values())
@@ -146,6 +149,8 @@ def test_a_page_is_light(site):
         assert own < 420_000
         assert total < 580_000
         assert not any("searchindex" in url for url in sizes)  # it grows with the book
+        loaded = {Path(url).stem for url in sizes if "figures/" in url}
+        assert loaded == shown  # its own figures, and no others
 
 
 def weight(response) -> dict[str, int]:

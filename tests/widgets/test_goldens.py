@@ -49,12 +49,16 @@ def test_the_built_scripts_are_what_the_sources_give(tmp_path):
         assert (ROOT / path).read_bytes() == (tmp_path / path).read_bytes(), f"{path}: run `make widgets`"
 
 
-def test_every_module_is_small_and_the_page_gets_one_script():
+def test_every_module_is_small_and_a_page_gets_the_host_and_its_own_figures():
     modules = [p for p in (ROOT / "src/attnlab/static").glob("*.js") if not p.name.endswith("-model.js")]
     assert modules
     for path in modules:
         assert path.stat().st_size < 30_000, path.name
-    assert [path.name for path in (ROOT / "_static").rglob("*.js")] == ["attnlab.js"]
+    shown = sorted((ROOT / "_static/figures").glob("*.js"))
+    assert [path.name for path in shown] == sorted(path.name for path in modules)
+    assert all(path.stat().st_size < 30_000 for path in shown)
+    assert [path.name for path in (ROOT / "_static").glob("*.js")] == ["attnlab.js"]
+    assert (ROOT / "_static/attnlab.js").stat().st_size < 3_000  # no page grows with the number of figures
 
 
 def test_the_types_hold():

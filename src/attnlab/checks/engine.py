@@ -54,7 +54,7 @@ def judge(name: str, answer: Any) -> Verdict:
     Raises:
         ValueError: there is no exercise of that name.
 
-    >>> judge("why-mixture", lambda x, scores: x).status
+    >>> judge("relevance-sparsemax", lambda scores: scores).status
     'wrong'
     """
     if name not in EXERCISES:

@@ -27,7 +27,7 @@ def check(name: str, answer: Any) -> None:
     Raises:
         ValueError: there is no exercise of that name.
 
-    >>> check("why-bag", lambda x: x)  # doctest: +ELLIPSIS
+    >>> check("relevance-sparsemax", lambda scores: scores)  # doctest: +ELLIPSIS
     ✗ ...
     """
     verdict = judge(name, answer)

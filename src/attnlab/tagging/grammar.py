@@ -117,7 +117,7 @@ def right_by_word(view: str) -> dict[str, Fraction]:
 
     >>> right = right_by_word("word")
     >>> sum(right.values()) == ceiling("word"), round(float(right["saw"]), 4)
-    (True, 0.0577)
+    (True, 0.0696)
     """
     scale = 100**12  # whole numbers again, see `sentences`
     seen: defaultdict[Hashable, Counter[str]] = defaultdict(Counter)

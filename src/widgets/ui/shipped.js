@@ -1,5 +1,6 @@
 // The models that ship with the package: how a figure comes by their weights.
 import { readModel } from "../math/tagger.js";
+import { load } from "./script.js";
 
 /**
  * They come as bytes from a live kernel, or from a script beside the page's own.
@@ -12,15 +13,6 @@ export async function shipped(name, model, base) {
   const given = model.get("model");
   if (given?.byteLength) return readModel(new Uint8Array(given.buffer ?? given, given.byteOffset ?? 0, given.byteLength));
   const store = () => /** @type {any} */ (globalThis).attnlabModels?.[name];
-  if (!store()) {
-    const file = `models/${name}-model.js`;
-    await new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = new URL(file, base ?? document.baseURI).href;
-      script.onload = resolve;
-      script.onerror = () => reject(new Error(`its weights (${file}) did not load. Reload the page.`));
-      document.head.append(script);
-    });
-  }
+  if (!store()) await load(`models/${name}-model.js`, base);
   return readModel(Uint8Array.from(atob(store()), (c) => c.charCodeAt(0)));
 }

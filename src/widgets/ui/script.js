@@ -1,0 +1,15 @@
+// Classic scripts that a page loads when it needs them: from file:// browsers refuse modules and fetch.
+
+/**
+ * @param {string} file
+ * @param {string | undefined} base where the page's scripts are
+ * @returns {Promise<void>} rejected if it does not come
+ */
+export const load = (file, base) =>
+  new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = new URL(file, base ?? document.baseURI).href;
+    script.onload = () => resolve();
+    script.onerror = () => reject(new Error(`${file} did not load. Reload the page.`));
+    document.head.append(script);
+  });
