@@ -1,4 +1,4 @@
-// Build the figures: one ES module each for live kernels, one classic script each for the page, and the page's host.
+// Build the figures: one ES module each, for live kernels and for the book's pages, and one classic script, the pages' host.
 //   node scripts/build_widgets.mjs [OUT]     OUT: another root to write to (a test compares it with the committed files)
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -35,13 +35,6 @@ for (const file of figures) {
     format: "esm",
     outfile: join(out, "src/attnlab/static", basename(file)),
   });
-  // A classic script: browsers load it from file:// too, which they refuse for modules.
-  const register = `import figure from "./${file}"; (globalThis.attnlabFigures ??= {})[figure.name] = figure;`;
-  await build({
-    ...common,
-    stdin: { contents: register, resolveDir: source },
-    format: "iife",
-    outfile: join(out, "_static/figures", file),
-  });
 }
+// A classic script: browsers load it from file:// too, which they refuse for modules.
 await build({ ...common, entryPoints: [join(source, "host.js")], format: "iife", outfile: join(out, "_static/attnlab.js") });

@@ -5,6 +5,7 @@ Not on `html-page-context`: an incremental build writes only changed pages, and 
 
 from __future__ import annotations
 
+import re
 import shutil
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,10 +26,12 @@ MATHJAX_FILES = (
     "a11y/assistive-mml.js",
 )
 MATHJAX_FOLDERS = ("output/chtml/fonts/woff-v2", "input/tex/extensions")
+EXPORT = re.compile(r"export\{(?:[^}]*,)?([\w$]+) as default\};?\s*$")
+"""How a built module ends, with what it calls its figure."""
 
 
 def copy(app: Sphinx) -> None:
-    """Put MathJax, the weights of models and the book's own script below `_static` of the built book."""
+    """Put MathJax, figures, the weights of models and the book's script below `_static` of the built book."""
     if app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
@@ -37,10 +40,15 @@ def copy(app: Sphinx) -> None:
         _copy(source / name, static / "mathjax" / name)
     for name in MATHJAX_FOLDERS:
         shutil.copytree(source / name, static / "mathjax" / name, dirs_exist_ok=True)
-    # Loaded by the figure that needs it, so it must not lie in the source _static: Jupyter Book would load
+    # Loaded by the page that needs them, so they must not lie in the source _static: Jupyter Book would load
     # every script it finds there on every page.
-    for model in Path(app.srcdir, "src/attnlab/static").glob("*-model.js"):
-        _copy(model, static / "models" / model.name)
+    for script in Path(app.srcdir, "src/attnlab/static").glob("*.js"):
+        if script.stem.endswith("-model"):
+            _copy(script, static / "models" / script.name)
+        else:
+            target = static / "figures" / script.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(_classic(script.stem, script.read_text(encoding="utf-8")), encoding="utf-8")
     icons.write(static / "fonts")
     _copy(Path(__file__).with_name("book.js"), static / "book.js")
     app.add_js_file("book.js", loading_method="defer")
@@ -60,6 +68,18 @@ def mathjax_folder() -> Path:
     raise ExtensionError(
         "MathJax is not installed: pip install -r requirements.txt (its package is django-static-mathjax)"
     )
+
+
+def _classic(name: str, module: str) -> str:
+    """Make a script of a figure's module that puts the figure where the page's host looks for it.
+
+    From file:// browsers load scripts, and refuse modules.
+    """
+    found = EXPORT.search(module)
+    if not found:
+        raise ExtensionError(f"{name}.js must end with its default export; it ends with {module[-40:]!r}")
+    register = f"(globalThis.attnlabFigures ??= {{}})[{name!r}] = {found[1]};"
+    return f'(() => {{\n"use strict";\n{module[: found.start()]};\n{register}\n}})();\n'
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -83,9 +83,6 @@ def mend_context(
 def _unwanted(script: Any) -> bool:
     name = str(getattr(script, "filename", script) or "")
     body = str(getattr(script, "attributes", {}).get("body") or "")
-    # Jupyter Book puts every script below _static on every page; the host loads the figures of its page.
-    if "figures/" in name:
-        return True
     # sphinx-thebe names a script host and declares its constant twice, which is an error in the console.
     return "thebe" in name or "THEBE_JS_URL" in body or "require.js" in name or "://" in name
 
