@@ -61,10 +61,13 @@ def draft_task() -> NextWords:
     return NextWords(text(), 1, d_model=8, steps=600, warm=50, batch=64, every=50)
 
 
+TASKS = {"model": task, "draft": draft_task}
+
+
 @cache
 def trained(seed: int, kind: str = "model") -> LanguageModel:
     """Return a trained model; it is kept for the next time."""
-    how = {"model": task, "draft": draft_task}[kind]()
+    how = TASKS[kind]()
     file = CACHE / f"decoding-{kind}-{seed}.pt"
     model = how.model(seed)
     if file.exists():
@@ -80,7 +83,7 @@ def trained(seed: int, kind: str = "model") -> LanguageModel:
 @cache
 def rounded(kind: str) -> LanguageModel:
     """Return a model as it ships, in 8 bits."""
-    model = {"model": task, "draft": draft_task}[kind]().model(0)
+    model = TASKS[kind]().model(0)
     model.load_state_dict(dequantize(quantize(trained(0, kind).state_dict())))
     return model.eval()
 
@@ -88,7 +91,8 @@ def rounded(kind: str) -> LanguageModel:
 def models() -> None:
     """Train what ships, and write it."""
     tensors, card = {}, {"words": text().words, "models": {}}
-    for kind, how in (("model", task()), ("draft", draft_task())):
+    for kind in TASKS:
+        how = TASKS[kind]()
         tensors |= {
             f"{kind}/{name}": value for name, value in quantize(trained(0, kind).state_dict()).items()
         }
@@ -134,7 +138,7 @@ def drafts() -> None:
             "measured": found,
         }
         print(n_draft, rows[n_draft], flush=True)
-    sizes = {kind: sum(p.numel() for p in rounded(kind).parameters()) for kind in ("model", "draft")}
+    sizes = {kind: sum(p.numel() for p in rounded(kind).parameters()) for kind in TASKS}
     numbers = {"kept": rate, "parameters": sizes, "words a pass": rows}
     results.store("decoding-drafts", numbers, command=COMMAND, seeds=SEEDS)
 

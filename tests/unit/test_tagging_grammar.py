@@ -96,6 +96,8 @@ def test_counts_and_samples():
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match=r"view must be one of 'nothing', .* got 'tags'"):
         grammar.ceiling("tags")
+    with pytest.raises(ValueError, match=r"view must be one of 'nothing', .* got 'tags'"):
+        grammar.right_by_word("tags")
     with pytest.raises(ValueError, match="count must be at least 0, got -1"):
         grammar.sample(-1, seed=0)
 

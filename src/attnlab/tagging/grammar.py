@@ -100,8 +100,6 @@ def ceiling(view: str) -> Fraction:
     >>> ceiling("word"), round(100 * float(ceiling("word")), 3)
     (Fraction(5143, 6900), 74.536)
     """
-    if view not in VIEWS:
-        raise ValueError(f"view must be one of {', '.join(map(repr, VIEWS))}; got {view!r}")
     return sum(right_by_word(view).values())
 
 
@@ -115,10 +113,15 @@ def right_by_word(view: str) -> dict[str, Fraction]:
     Returns:
         word -> share of all words; together they are the ceiling.
 
+    Raises:
+        ValueError: there is no such view.
+
     >>> right = right_by_word("word")
     >>> sum(right.values()) == ceiling("word"), round(float(right["saw"]), 4)
     (True, 0.0696)
     """
+    if view not in VIEWS:
+        raise ValueError(f"view must be one of {', '.join(map(repr, VIEWS))}; got {view!r}")
     scale = 100**12  # whole numbers again, see `sentences`
     seen: defaultdict[Hashable, Counter[str]] = defaultdict(Counter)
     places: defaultdict[tuple[Hashable, str], Counter[str]] = defaultdict(Counter)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attnlab.experiments import Comparison
-from attnlab.experiments.rows import spread_of
+from attnlab.experiments.rows import spread_of, with_spread
 
 LOOKUP = "most frequent tag"
 """The row that nothing trains."""
@@ -77,9 +77,9 @@ def joint(stored: Mapping[str, Any], names: Sequence[str] | None = None) -> tupl
     rows = []
     for name in stored["rows"] if names is None else names:
         runs = stored["rows"][name]["runs"]
-        cells = [_mean([run["dev"] for run in runs], 2)]
+        cells = [with_spread(*spread_of([run["dev"] for run in runs]), 2)]
         for key, digits in zip(KEYS, (2, 1, 1), strict=True):
-            cells.append(_mean([run["test"][key] for run in runs], digits))
+            cells.append(with_spread(*spread_of([run["test"][key] for run in runs]), digits))
         numbers, seconds = (spread_of([run[key] for run in runs])[0] for key in ("parameters", "CPU s"))
         rows.append([name, *cells, str(len(runs)), f"{numbers / 1e6:.1f}", f"{seconds:.0f}"])
     return ["%", "dev", *(f"test, {a}" for a in ACCURACIES), "runs", "million numbers", "CPU s"], rows
@@ -159,8 +159,3 @@ def changes(stored: Mapping[str, Any], against: str = "all of it") -> tuple[list
             signed = [f"{value:+.2f}".replace("-", "−") for value in (on_dev, on_test)]
             rows.append([name, *signed, f"{deviations:.1f}", f"{seconds:.0f}"])
     return ["points", "dev", "test", "deviations", "CPU s"], rows
-
-
-def _mean(values: Sequence[float], digits: int) -> str:
-    mean, spread = spread_of(values)
-    return f"{mean:.{digits}f}" + (f" ± {spread:.{digits}f}" if len(values) > 1 else "")
