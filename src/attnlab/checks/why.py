@@ -109,7 +109,7 @@ exercise(
         case("a word none of whose tags has a majority", sentences=EVEN, view=see_word),
     ],
     mistakes=[
-        mistake("It returned a float. The ceiling is exact: return a Fraction.", lambda sentences, view: float(ceiling(sentences, view))),
+        mistake("It went through a float. The ceiling is exact: work with Fractions to the end.", lambda sentences, view: float(ceiling(sentences, view))),
         mistake(
             "It looks at the word whatever the view shows. What the tagger goes by is view(words, i).",
             lambda sentences, view: ceiling(sentences, see_word),
