@@ -277,12 +277,12 @@ def leaks(
     """Find the first output that depends on a token it may not see.
 
     A model that takes vectors is asked by its gradient: each output row is projected at random and
-    differentiated by the input. A model that takes the numbers of words has no such gradient and is asked by
-    trying: one word at a time is exchanged for another, and each output row that moves depends on it. Both are
-    done for three random inputs, within `torch.no_grad()` and `torch.inference_mode()` too. A leak found is a
-    fact; that three draws show none makes one unlikely, least so one that only a certain word shows. Gradients
-    and moves below 100 roundings of the row's largest number count as zero: a model in float64 shows fainter
-    leaks.
+    differentiated by the input. A model that takes the numbers of words has no such gradient and is asked
+    by trying: one word at a time is exchanged for another, and each output row that moves depends on it.
+    Both are done for three random inputs, within `torch.no_grad()` and `torch.inference_mode()` too. A leak
+    found is a fact; that three draws show none makes one unlikely, least so one that only a certain word
+    shows. Gradients and moves below 100 roundings of the row's largest number count as zero: a model in
+    float64 shows fainter leaks.
 
     Args:
         model: takes vectors (1, n, d_model), or numbers of words (1, n) where `n_words` is given; returns
