@@ -89,12 +89,18 @@ EQUAL: dict[str, dict[str, str]] = {
     "masking-softmax": {
         "scores = scores.masked_fill(~mask, float('-inf'))": "The NaN of an empty row is filled over after the softmax, and its gradient where the scores were filled.",
     },
+    "masking-pack": {
+        "places, guesses, owner = (words.clone(), words - 100, words - 2)": "Any number below 0 is nobody's.",
+    },
     "masking-leaks": {
-        "found += [(i, j) for j in range(n) if not mask[i, j] and size[j] >= 1e-06]": "No gradient is exactly the threshold.",
-        "found += [(i, j) for j in range(n) if not mask[i, j] and size[j] > 1.1e-06]": "Between rounding and the faintest leak there is room for many thresholds.",
-        "size = slope[-1].abs().amax(-1)": "The batch has one sentence.",
-        "probe = out[-1, i] @ torch.randn(d_model)": "The batch has one sentence.",
-        "probe = torch.randn(d_model) @ out[0, i]": "A product of two vectors may be taken in either order.",
+        "depends[:, j] = (moves >= 1e-05).any(-1).any(0)": "No move is exactly the threshold.",
+        "depends[:, j] = (moves > 1.1000000000000001e-05).any(-1).any(0)": "Between rounding and the faintest leak there is room for many thresholds.",
+        "moves = model(changed) - before": "Words are exchanged both ways: what falls in one sentence rises in another.",
+        "moves = (before - model(changed)).abs()": "Only the size of a move counts.",
+        "return (depends & ~mask).nonzero()": "A tensor of pairs is a list of pairs.",
+        "before, depends = (model(words), torch.ones(n, n, dtype=torch.bool))": "Every column is written anew.",
+        "words, other = torch.randint(n_words, (2, 201, n))": "One sentence more shows no less.",
+        "words, other = torch.randint(n_words, (2, 199, n))": "199 sentences are many, too.",
     },
     "positions-rope": {
         "scores = turned(q) @ turned(k).transpose(-1, -2) / d ** 0.5": "transpose exchanges two axes; their order in the call says nothing.",
