@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -11,7 +12,6 @@ from torch import Tensor
 from attnlab import masks
 from attnlab.checks.exercise import case, exercise, mistake
 from attnlab.checks.values import describe, number
-from attnlab.scores import softmax
 
 
 def leaking_pairs(model: Callable, n: int, n_words: int, mask: Tensor) -> list[tuple[int, int]]:
@@ -40,23 +40,24 @@ def _pairs(got: Any) -> list[tuple[int, int]]:
     return pairs
 
 
-def _vectors(words: Tensor, n_words: int, d: int) -> Tensor:
-    return torch.randn(n_words, d, generator=torch.Generator().manual_seed(n_words))[words]
+@lru_cache
+def _vectors(n_words: int, d: int) -> Tensor:
+    return torch.randn(n_words, d, generator=torch.Generator().manual_seed(n_words))
 
 
 def _attends(used: Tensor, n_words: int, d: int = 3) -> Callable[[Tensor], Tensor]:
     """A model that uses a mask."""
 
     def model(words: Tensor) -> Tensor:
-        x = _vectors(words, n_words, d)
-        return softmax(x @ x.mT / 2, used) @ x
+        x = _vectors(n_words, d)[words]
+        return (x @ x.mT / 2).masked_fill(~used, -torch.inf).softmax(-1) @ x
 
     return model
 
 
 def _late(n_words: int, d: int, again: bool) -> Callable[[Tensor], Tensor]:
     def model(words: Tensor) -> Tensor:
-        x = _vectors(words, n_words, d)
+        x = _vectors(n_words, d)[words]
         weights = (x @ x.mT / 2).softmax(-1) * masks.causal(words.shape[1])
         return (weights / weights.sum(-1, keepdim=True) if again else weights) @ x
 
@@ -156,7 +157,7 @@ exercise(
                "It is faint, and a hundred times as large as what counts.",
                _strays(2, (3, lambda w: 0.001 * w[8], [1])), 9, 2),
         _leaks("one word", "A single word that may see itself can't leak.", _attends(masks.causal(1), 6), 1, 6),
-        _leaks("a model that leaves every word as it is", "", lambda words: _vectors(words, 4, 2), 4, 4),
+        _leaks("a model that leaves every word as it is", "", lambda words: _vectors(4, 2)[words], 4, 4),
     ],
     mistakes=[
         mistake("Row and column have changed places: i is the output, j the word.",
