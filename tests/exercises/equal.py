@@ -146,6 +146,19 @@ EQUAL: dict[str, dict[str, str]] = {
         "return (math.log(info.tiny * info.eps), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
         "return (math.log(info.tiny * info.eps / 1), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
     },
+    "scaling-owed": {
+        "parts = (rows, columns, columns - (s - rows))": "A sign changes no variance.",
+    },
+    "scaling-qk-norm": {
+        "s = normed(q, gain_q) @ normed(k, gain_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "scaling-search": {
+        "while at(rate * 2) >= at(rate):": "On the way up no two neighbours are equal.",
+        "tried[rate] = -2.0 if math.isnan(share) else share": "Anything below every share will do.",
+        "tried[rate] = -1.1 if math.isnan(share) else share": "Anything below every share will do.",
+        "tried[rate] = -0.0 if math.isnan(share) else share": "No run in the cases is always wrong.",
+        "if train not in tried:": "Trains again each time, and finds the same.",
+    },
     "scaling-unit-scores": {
         "s = x @ w_q @ (x @ w_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
         "d_model, d_k = w_k.shape": "Both projections have one shape.",
@@ -168,6 +181,7 @@ LEADING: dict[str, dict[int, int]] = {
     "saturation-backward": {0: 1, 1: 1},
     "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},
+    "scaling-qk-norm": {0: 2, 1: 2},
     "scaling-unit-scores": {0: 2},
     "transformer-block": {0: 2},
     "transformer-norm-backward": {0: 2, 1: 2},
