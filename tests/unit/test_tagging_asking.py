@@ -39,7 +39,8 @@ def test_the_best_tagger_by_word_and_place_reaches_its_ceiling_exactly():
 def test_what_the_forms_share():
     x = asking.encode(asking.SAW)
     q, k, v = asking.Views(0, 0, 1)(x)
-    assert torch.equal(q, k) and not torch.equal(k, v)
+    assert torch.equal(q, k)
+    assert not torch.equal(k, v)
     counts = {name: sum(p.numel() for p in make().parameters()) for name, make in asking.FORMS.items()}
     assert counts["values are the keys"] == counts["queries are the keys"] < counts["queries, keys, values"]
     heard = asking.looks(asking.FORMS["compared as they are"](), asking.SAW)
