@@ -99,11 +99,18 @@ class Retrieval:
         return self.train(pairs)[0]
 
     def train(self, pairs: Sequence[tuple[float, int]]) -> tuple[list[Run], Tensor, list[Tensor]]:
-        """Train as `together` does, and keep the models.
+        """Train as `together` does, and return the layers too.
+
+        Args:
+            pairs: a rate and a seed for each model.
 
         Returns:
-            The runs; vectors of names and contents (models, 2, words, d_model); and the trained W_q, W_k, W_v
-            and W_out, each with a dimension of models in front.
+            The runs; the vectors of names and contents, (models, 2, words, d_model); W_q, W_k, W_v and W_out,
+            each with a dimension of models in front.
+
+        >>> _, vectors, (w_q, *_) = Retrieval(d_k=8, steps=5).train([(0.01, 0), (0.01, 1)])
+        >>> vectors.shape, w_q.shape
+        (torch.Size([2, 2, 16, 32]), torch.Size([2, 32, 8]))
         """
         seeds = list(dict.fromkeys(seed for _, seed in pairs))
         which = torch.tensor([seeds.index(seed) for _, seed in pairs])
