@@ -77,7 +77,7 @@ def replaced(model: nn.Module, heads: Mapping[Place, Tensor | float]) -> Iterato
         ValueError: there is no such head.
 
     References:
-        Michel et al. 2019, section 2.3 (by zero); Wang et al. 2023, section 2.1 (by the mean).
+        Michel et al. 2019, section 2.3 (by zero); Wang et al. 2023 (by the mean).
 
     >>> from attnlab.transformer import Encoder
     >>> encoder, x = Encoder(8, 2, 1), torch.randn(1, 3, 8)
