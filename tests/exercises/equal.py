@@ -114,11 +114,19 @@ EQUAL: dict[str, dict[str, str]] = {
         "orders = [torch.randperm(len(x)) for _ in range(11)]": "How many orders are drawn is the reader's choice.",
         "orders = [torch.randperm(len(x)) for _ in range(9)]": "How many orders are drawn is the reader's choice.",
     },
-    "queries-columns": {
-        "return v @ (k.T @ q / q.shape[0] ** 0.5).softmax(0)": "queries and keys have one width",
+    "queries-before": {
+        "keys = 101 * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
+        "keys = 99 * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
+        "angle = (2 + math.pi) * torch.arange(n) / n": "Most of a circle is enough.",
+        "angle = 2 * torch.arange(n) / n": "A third of a circle is enough.",
+        "angle = math.pi * torch.arange(n) / n": "Half a circle is enough.",
+        "angle = 1 * math.pi * torch.arange(n) / n": "Half a circle is enough.",
     },
-    "queries-self-attention": {
-        "scores = q @ k.transpose(-1, -2) / k.shape[-1] ** 0.5": "the same two axes change places",
+    "queries-layer": {
+        "s = q @ k.transpose(-1, -2) / math.sqrt(k.shape[-1])": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "queries-narrow": {
+        "d_model, d_k = w_k.shape": "Both matrices have one shape.",
     },
     "relevance-kernel": {
         "exponents = -(xs - at[:, None]).square() / (2 * width ** 2)": "a square does not know the sign",
@@ -162,7 +170,6 @@ LEADING: dict[str, dict[int, int]] = {
     "heads-split": {0: 2},
     "positions-rope": {0: 2, 1: 2, 2: 2},
     "positions-sinusoids": {0: 2},
-    "queries-self-attention": {0: 2},
     "recurrent-local-window": {0: 1, 1: 1},
     "recurrent-look-back": {0: 1, 1: 2, 2: 1},
     "saturation-backward": {0: 1, 1: 1},

@@ -22,6 +22,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     positions,
     positions_order,
     queries,
+    queries_layer,
     recurrent,
     relevance,
     saturation,
