@@ -120,11 +120,19 @@ EQUAL: dict[str, dict[str, str]] = {
         "orders = [torch.randperm(len(x)) for _ in range(11)]": "How many orders are drawn is the reader's choice.",
         "orders = [torch.randperm(len(x)) for _ in range(9)]": "How many orders are drawn is the reader's choice.",
     },
-    "queries-columns": {
-        "return v @ (k.T @ q / q.shape[0] ** 0.5).softmax(0)": "queries and keys have one width",
+    "queries-before": {
+        "keys = 101 * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
+        "keys = 99 * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
+        "angle = (2 + math.pi) * torch.arange(n) / n": "Most of a circle is enough.",
+        "angle = 2 * torch.arange(n) / n": "A third of a circle is enough.",
+        "angle = math.pi * torch.arange(n) / n": "Half a circle is enough.",
+        "angle = 1 * math.pi * torch.arange(n) / n": "Half a circle is enough.",
     },
-    "queries-self-attention": {
-        "scores = q @ k.transpose(-1, -2) / k.shape[-1] ** 0.5": "the same two axes change places",
+    "queries-layer": {
+        "s = q @ k.transpose(-1, -2) / math.sqrt(k.shape[-1])": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "queries-narrow": {
+        "d_model, d_k = w_k.shape": "Both matrices have one shape.",
     },
     "relevance-kernel": {
         "exponents = -(xs - at[:, None]).square() / (2 * width ** 2)": "a square does not know the sign",
@@ -152,6 +160,19 @@ EQUAL: dict[str, dict[str, str]] = {
         "return (math.log(info.tiny * info.eps), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
         "return (math.log(info.tiny * info.eps / 1), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
     },
+    "scaling-owed": {
+        "parts = (rows, columns, columns - (s - rows))": "A sign changes no variance.",
+    },
+    "scaling-qk-norm": {
+        "s = normed(q, gain_q) @ normed(k, gain_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "scaling-search": {
+        "while at(rate * 2) >= at(rate):": "On the way up no two neighbours are equal.",
+        "tried[rate] = -2.0 if math.isnan(share) else share": "Anything below every share will do.",
+        "tried[rate] = -1.1 if math.isnan(share) else share": "Anything below every share will do.",
+        "tried[rate] = -0.0 if math.isnan(share) else share": "No run in the cases is always wrong.",
+        "if train not in tried:": "Trains again each time, and finds the same.",
+    },
     "scaling-unit-scores": {
         "s = x @ w_q @ (x @ w_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
         "d_model, d_k = w_k.shape": "Both projections have one shape.",
@@ -168,12 +189,12 @@ LEADING: dict[str, dict[int, int]] = {
     "heads-split": {0: 2},
     "positions-rope": {0: 2, 1: 2, 2: 2},
     "positions-sinusoids": {0: 2},
-    "queries-self-attention": {0: 2},
     "recurrent-local-window": {0: 1, 1: 1},
     "recurrent-look-back": {0: 1, 1: 2, 2: 1},
     "saturation-backward": {0: 1, 1: 1},
     "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},
+    "scaling-qk-norm": {0: 2, 1: 2},
     "scaling-unit-scores": {0: 2},
     "transformer-block": {0: 2},
     "transformer-norm-backward": {0: 2, 1: 2},
