@@ -62,12 +62,17 @@ class Outcome:
 def unwritten(answer: Callable) -> bool:
     """Say whether a function is an untouched stub: its body is `...`, `pass` or `raise NotImplementedError`.
 
+    A class is one if all its methods are.
+
     >>> def stub(x):
     ...     "Its docstring does not count."
     ...     ...
     >>> unwritten(stub), unwritten(lambda x: None)
     (True, False)
     """
+    if isinstance(answer, type):
+        methods = [one for one in vars(answer).values() if inspect.isfunction(one)]
+        return bool(methods) and all(map(unwritten, methods))
     code = getattr(_inner(answer), "__code__", None)
     if not isinstance(code, CodeType) or code.co_name == "<lambda>":
         return False
