@@ -1,6 +1,6 @@
-"""Two small models of the toy grammar, what rules and shared heads make of them, and a step by batch size.
+"""Two small models of the toy grammar, what rules, drafts and shared heads make of them, and what passes cost.
 
-    python benchmarks/decoding.py [models] [rules] [drafts] [sharing] [batch]
+    python benchmarks/decoding.py [models] [rules] [drafts] [sharing] [batch] [speed]
 
 `models` trains the two that the figure and the chapter write with, and stores them in 8 bits as
 src/attnlab/static/decoder-model.js. The others write results/decoding-*.json.
@@ -14,6 +14,7 @@ import sys
 import time
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 from safetensors.torch import save
@@ -23,7 +24,9 @@ from attnlab.experiments import Text, around, decoding, sweep
 from attnlab.experiments.depth import NextWords, toy_text
 from attnlab.tagging import grammar
 from attnlab.tagging.shipped import dequantize, quantize
-from attnlab.transformer import LanguageModel
+from attnlab.transformer import LanguageModel, generate
+from attnlab.transformer.speculative import speculate
+from attnlab.widgets import decoder
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".cache/runs"
@@ -223,8 +226,76 @@ def batch() -> None:
     results.store("decoding-batch", numbers, command=COMMAND, seeds=[])
 
 
+@torch.no_grad()
+def speed() -> None:
+    """Time sentences written with the draft and without, beside what the cost of single passes predicts.
+
+    The model is a large one: a pass of the other two is mostly Python.
+    """
+    model, draft, longest, lengths = trained(0, "large"), decoder.models()["draft"], 12, decoding.lengths_of(text())
+    some = torch.multinomial(text().chances, 2000, True, generator=torch.Generator().manual_seed(0))
+    sample = SimpleNamespace(read=text().read[some], guess=text().guess[some], chances=torch.ones(len(some)))
+    kept = decoding.acceptance(*(decoding.scores_of(one, sample) for one in (model, draft)), sample)
+    start, drafts, sentences = torch.tensor([[decoding.START]]), (1, 2, 3, 4, 6), 60
+    counts: dict[int, dict[str, int]] = {}
+
+    def write(m: int) -> None:
+        how = {"temperature": 1.0, "end": decoding.END, "generator": torch.Generator().manual_seed(0)}
+        words = passes = 0
+        for _ in range(sentences):
+            if m:
+                found = speculate(model, draft, start, longest, n_draft=m, **how)
+                ids, passes = found.ids, passes + found.steps
+            else:
+                ids = generate(model, start, longest, **how)
+            words += min(longest, int((ids[0, 1:] != decoding.END).sum()) + 1)
+        counts[m] = {"words": words, "passes": passes if m else words}
+
+    def passing(one: LanguageModel, n: int) -> None:
+        cache, ids = one.new_cache(1, longest), torch.zeros(1, 5, dtype=torch.long)
+        one(ids[:, :4], cache=cache)
+        for _ in range(20):
+            for layer in cache:
+                layer.length = 4
+            one(ids[:, 4:].expand(1, n), cache=cache)
+
+    found = benchmark.compare(
+        {f"{m} drafted": lambda m=m: write(m) for m in (0, *drafts)}
+        | {f"pass over {m + 1}": lambda m=m: passing(model, m + 1) for m in (0, *drafts)}
+        | {"pass of the draft": lambda: passing(draft, 1)},
+        repeats=5,
+        clock=time.process_time,
+    )
+    share = found.ratio("pass of the draft", "pass over 1")
+    rows = {}
+    for m in drafts:
+        takes = found.ratio(f"pass over {m + 1}", "pass over 1") + m * share
+        words = decoding.expected_words(kept, m, lengths)
+        counted = counts[m]["words"] / counts[m]["passes"]
+        rows[m] = {
+            "words a pass": {"expected": words, "counted": counted},
+            "a pass takes": takes,
+            "times as fast": {
+                "if all passes cost alike": words / (1 + m * share),
+                "expected": words / takes,
+                "measured": found.ratio("0 drafted", f"{m} drafted") * counts[m]["words"] / counts[0]["words"],
+            },
+        }
+        print(m, rows[m], flush=True)
+    numbers = {
+        "parameters": {"model": sum(p.numel() for p in model.parameters())}
+        | {"draft": sum(p.numel() for p in draft.parameters())},
+        "kept": kept,
+        "the draft's share": share,
+        "sentences": sentences,
+        "seconds": found.summary(),
+        "drafted": rows,
+    }
+    results.store("decoding-speed", numbers, command=COMMAND, seeds=[0])
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    parts = {"models": models, "rules": rules, "drafts": drafts, "sharing": sharing, "batch": batch}
+    parts = {"models": models, "rules": rules, "drafts": drafts, "sharing": sharing, "batch": batch, "speed": speed}
     for name in sys.argv[1:] or parts:
         parts[name]()
