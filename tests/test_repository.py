@@ -48,9 +48,7 @@ def texts():
 
 
 def pages():
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
-    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
-    return [toc["root"], *chapters]
+    return chapters.pages(ROOT)
 
 
 def lines_of_code(text):
@@ -230,8 +228,8 @@ def test_lists_of_chapters_are_complete_and_in_order():
     ordered = sorted(BOOK, key=lambda chapter: pages().index(chapter.page))
     row = re.compile(r"^\| \{chapter-title\}`(\w+)` \|", re.MULTILINE)
     assert row.findall(page_text("chapters/index")) == [chapter.topic for chapter in ordered]
-    # For teachers: the minutes, then what to let a class predict.
-    assert row.findall(page_text("chapters/teachers")) == 2 * [chapter.topic for chapter in WRITTEN]
+    # For teachers: what to let a class predict.
+    assert row.findall(page_text("chapters/teachers")) == [chapter.topic for chapter in WRITTEN]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| \[(.+)\]\((chapters/\w+)\.ipynb\) \|", readme, re.MULTILINE)
     assert rows == [(chapter.title, chapter.page) for chapter in WRITTEN]

@@ -1,14 +1,16 @@
 """What Jupyter Book and its theme leave open: a book that loads nothing from outside and that axe accepts.
 
 `assets` copies the scripts that pages load; `pages` mends what is put into each page; `numbering` takes the
-numbers of chapters from their file names, which `chapters` reads.
+numbers of chapters from their file names, which `chapters` reads; `terms` ties chapters to the
+glossary, `names` to the package's reference;
+`counts` says what is in a chapter and how it is tested.
 """
 
 from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-from attnlab_book import assets, numbering, pages
+from attnlab_book import assets, counts, names, numbering, pages, terms
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -19,14 +21,26 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", pages.set_theme_options)
     app.connect("builder-inited", assets.copy)
     app.connect("builder-inited", numbering.read_chapters)
+    app.connect("builder-inited", terms.load)
+    app.add_transform(terms.LinkFirstUse)
+    app.add_node(names.NamesByChapter)
+    app.add_directive("names-by-chapter", names.NamesByChapterDirective)
+    app.add_directive("counted", counts.Counted)
+    app.add_role("counted", counts.package_role)
     # After Sphinx has given its own numbers.
     app.connect("env-get-updated", numbering.number_by_file_name, priority=900)
+    app.connect("env-get-updated", terms.rewrite_glossary)
     app.connect("doctree-resolved", numbering.link_mentions)
+    app.connect("doctree-resolved", terms.say_where_terms_are_used)
+    app.connect("doctree-resolved", terms.explain_links)
+    app.connect("doctree-resolved", names.link_mentions)
+    app.connect("doctree-resolved", names.fill_index)
     app.connect("doctree-resolved", pages.drop_thebe_nodes, priority=900)
     # Before napoleon reads the docstring.
     app.connect("autodoc-process-docstring", pages.guard_returns, priority=400)
     app.connect("autodoc-process-docstring", pages.keep_bars, priority=401)
     app.connect("html-page-context", numbering.name_part)
+    app.connect("html-page-context", names.link_cells)
     # After every other extension has put its scripts into the page.
     app.connect("html-page-context", pages.mend_context, priority=900)
     app.connect("build-finished", pages.write_root_page)

@@ -66,6 +66,13 @@ class Chapter:
         return "" if self.number is not None else "#chapter-" + self.topic.replace("_", "-")
 
 
+def pages(root: Path) -> list[str]:
+    """List the pages of _toc.yml in their order, without suffixes, from the root of the repository."""
+    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
+    entries = [entry for part in toc["parts"] for entry in part["chapters"]]
+    return [toc["root"], *(page["file"] for entry in entries for page in (entry, *entry.get("sections", ())))]
+
+
 def read(root: Path) -> list[Chapter]:
     """List the chapters of _toc.yml in their order, then the promised ones that have no file yet."""
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))

@@ -12,7 +12,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-import yaml
 from bs4 import BeautifulSoup
 from playwright.sync_api import sync_playwright
 
@@ -52,9 +51,7 @@ TOOLS = """() => [...document.querySelectorAll(
 
 def toc_pages() -> list[str]:
     """List the pages of _toc.yml, in order."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chapters = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
-    return [toc["root"], *chapters]
+    return chapters.pages(ROOT)
 
 
 def page_of(topic: str) -> str:

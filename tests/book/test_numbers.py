@@ -85,6 +85,9 @@ def test_exercises_and_equations_count_from_one_in_each_chapter(book, chapter):
 @pytest.mark.parametrize("page", toc_pages())
 def test_each_mention_of_a_chapter_is_a_link_that_says_its_number(book, page):
     article = copy(soup(book, page).find("article"))
+    # What the book counts has a test of its own.
+    for table in article.find_all(class_="attn-counted"):
+        table.decompose()
     links = [(words(link), link["href"]) for link in article.find_all("a", class_="attn-chapter")]
     expected = []
     for role, names in mentions(page):

@@ -132,7 +132,10 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
     if not faults:
         return Verdict("right", f"{task.praise} {_tested(task)}", task.name)
     trial, fault = faults[0]
-    named = [] if outcomes[-1][1].endless else _named(task, outcomes)
+    # Where the answer is wrong, most mistakes differ from it at once: those trials come first.
+    wrong = {id(trial) for trial, _ in faults}
+    telling = sorted(outcomes, key=lambda one: id(one[0]) not in wrong)
+    named = [] if outcomes[-1][1].endless else _named(task, telling)
     hint = trial.case.hint if not named else ""
     share = _share(outcomes, faults) if not named else ""
     text = fault.text[0].lower() + fault.text[1:]

@@ -223,7 +223,8 @@ def _surroundings(seed: int) -> Iterator[None]:
     states, default = (random.getstate(), np.random.get_state()), torch.get_default_dtype()  # noqa: NPY002
     with torch.random.fork_rng(devices=[]), torch.enable_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.manual_seed(seed)
+        # Not torch.manual_seed: for each kind of device it keeps a traceback, more work than most answers do.
+        torch.default_generator.manual_seed(seed)
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002
         try:

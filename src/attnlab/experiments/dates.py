@@ -38,7 +38,7 @@ FORMS = {
     "5/3/84": ["M", "/", "D", "/", "y"],
     "1984, may 3": ["Y", ", ", "N", " ", "D"],
 }
-"""An example of each form, and its parts: day, month, year, each in one of several spellings."""
+"""An example of each form, and its parts (day, month, year), each in one of several spellings."""
 JOINTS = (" and ", " to ", "; ", ", then ")
 SOURCE = "\0 ,-./;" + "0123456789" + "abcdefghijklmnopqrstuvwxyz"
 """The characters of the texts; number 0 is padding."""

@@ -118,7 +118,7 @@ class Relay:
 
     @property
     def n_tokens(self) -> int:
-        """The length of a message: nobody beyond the edge and the last token asked is needed."""
+        """The length of a message. Nobody beyond the edge and the last token asked is needed."""
         return max(self.edge, *self.asked) + 1
 
     def messages(self, count: int, draw: torch.Generator) -> Tensor:

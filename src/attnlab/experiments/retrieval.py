@@ -96,6 +96,22 @@ class Retrieval:
 
     def together(self, pairs: Sequence[tuple[float, int]]) -> list[Run]:
         """Train one model for each (rate, seed); its examples depend on the seed alone."""
+        return self.train(pairs)[0]
+
+    def train(self, pairs: Sequence[tuple[float, int]]) -> tuple[list[Run], Tensor, list[Tensor]]:
+        """Train as `together` does, and return the layers too.
+
+        Args:
+            pairs: a rate and a seed for each model.
+
+        Returns:
+            The runs; the vectors of names and contents, (models, 2, words, d_model); W_q, W_k, W_v and W_out,
+            each with a dimension of models in front.
+
+        >>> _, vectors, (w_q, *_) = Retrieval(d_k=8, steps=5).train([(0.01, 0), (0.01, 1)])
+        >>> vectors.shape, w_q.shape
+        (torch.Size([2, 2, 16, 32]), torch.Size([2, 32, 8]))
+        """
         seeds = list(dict.fromkeys(seed for _, seed in pairs))
         which = torch.tensor([seeds.index(seed) for _, seed in pairs])
         draws = [torch.Generator().manual_seed(seed) for seed in seeds]
@@ -114,7 +130,8 @@ class Retrieval:
 
         rates = torch.tensor([rate for rate, _ in pairs], dtype=DTYPE)
         how = {"steps": self.steps, "every": self.every, "optimizer": self.optimizer}
-        return descend(parameters, rates, measure, **how)
+        runs = descend(parameters, rates, measure, **how)
+        return runs, vectors, [p.detach() for p in parameters]
 
     def begin(self, draw: torch.Generator) -> tuple[Tensor, list[Tensor]]:
         """Draw the vectors of names and contents, (2, words, d_model), and W_q, W_k, W_v and W_out."""

@@ -12,7 +12,7 @@ from attnlab.experiments.runs import Run
 from attnlab.multihead import MultiHeadAttention
 
 QUESTIONS = torch.tensor([[1.0, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]])
-"""(left, left), (left, right), (right, left), (right, right): each place as two numbers."""
+"""The four questions, left-left, left-right, right-left and right-right, each place as two numbers."""
 
 
 def draw(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:

@@ -1,0 +1,189 @@
+"""Counts what the chapters hold and how they are tested, so that no page says it from memory.
+
+>>> minutes("About 40 minutes to read, and an hour and a quarter more with the exercises.")
+(40, 75)
+>>> reading([Cell("markdown", "one two *three* $x$"), Cell("code", "x = 1\\n\\ny = 2")])
+(4, 2, 0)
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+from attnlab.checks import EXERCISES
+from attnlab_book.chapters import Chapter
+
+SPOKEN = {"half an hour": 30, "an hour and a quarter": 75, "an hour and a half": 90, "an hour": 60}
+OPENING = re.compile(r"About (\d+) minutes to read, and ([\w ]+?) more")
+TASK = re.compile(r"Difficulty (\d) of 5, about (\d+) minutes")
+WORD = re.compile(r"[^\W\d_][\w'’-]*")
+UNCOMPARED = "nbval-ignore-output"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a notebook, as far as it is counted."""
+
+    kind: str
+    source: str
+    tags: tuple[str, ...] = ()
+    role: str = ""
+    exercise: str = ""
+    shows: bool = False
+    figure: bool = False
+
+
+@dataclass
+class Count:
+    """What one chapter holds."""
+
+    outputs: int = 0
+    uncompared: int = 0
+    exercises: list[str] = field(default_factory=list)
+    task_minutes: int = 0
+    mistakes: int = 0
+    wrong_answers: int = 0
+
+
+def cells_of(page: Path) -> list[Cell]:
+    """Read the cells of a chapter."""
+    cells = []
+    for cell in json.loads(page.with_suffix(".ipynb").read_text(encoding="utf-8"))["cells"]:
+        about, outputs = cell["metadata"], cell.get("outputs", [])
+        cells.append(
+            Cell(
+                cell["cell_type"],
+                "".join(cell["source"]),
+                tuple(about.get("tags", ())),
+                about.get("role", ""),
+                about.get("exercise", ""),
+                bool(outputs),
+                "attnlab-figure" in json.dumps(outputs),
+            )
+        )
+    return cells
+
+
+def minutes(text: str) -> tuple[int, int]:
+    """Read the minutes that a chapter promises: to read it, and more for its exercises.
+
+    Raises:
+        ValueError: the text promises none.
+    """
+    found = OPENING.search(text)
+    if found is None:
+        raise ValueError("the chapter does not say “About … minutes to read, and … more”")
+    more = found[2].removesuffix(" minutes")
+    return int(found[1]), SPOKEN[more] if more in SPOKEN else int(more)
+
+
+def reading(cells: list[Cell]) -> tuple[int, int, int]:
+    """Count words, visible lines of code and figures of a chapter without its exercises."""
+    words = lines = figures = 0
+    aside = False
+    for cell in cells:
+        if cell.kind == "markdown":
+            aside = (aside or "## Exercises" in cell.source) and "## Quiz" not in cell.source
+            text = re.sub(r"`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\{[^}]*\}", "w", cell.source, flags=re.DOTALL)
+            words += 0 if aside else len(WORD.findall(text))
+        elif not aside:
+            hidden = any(tag.startswith(("hide", "remove")) for tag in cell.tags)
+            lines += 0 if hidden else sum(bool(line.strip()) for line in cell.source.splitlines())
+            figures += cell.figure
+    return words, lines, figures
+
+
+def by_rule(cells: list[Cell]) -> float:
+    """Give the minutes that reading takes: 180 words a minute, 10 s a line of code, 2 minutes a figure."""
+    words, lines, figures = reading(cells)
+    return words / 180 + lines / 6 + 2 * figures
+
+
+def of_chapter(root: Path, chapter: Chapter) -> Count:
+    """Count a chapter's outputs and exercises, and the answers that its exercises are tried with."""
+    count = Count()
+    for cell in cells_of(root / chapter.page):
+        count.outputs += cell.shows
+        count.uncompared += cell.shows and UNCOMPARED in cell.tags
+        count.task_minutes += sum(int(found[2]) for found in TASK.finditer(cell.source))
+        if cell.role == "solution":
+            count.exercises.append(cell.exercise)
+            count.mistakes += len(EXERCISES[cell.exercise].mistakes)
+            count.wrong_answers += len(list((root / "tests/exercises" / cell.exercise).glob("wrong_*.py")))
+    return count
+
+
+def of_package(root: Path) -> dict[str, int]:
+    """Count the ways in which the tests break the package on purpose, and the functions that test."""
+    changes = ast.walk(ast.parse((root / "tests/mutants/run.py").read_text(encoding="utf-8")))
+    tests = [
+        node
+        for path in (root / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    broken = [node for node in changes if isinstance(node, ast.Call) and _name(node.func) == "Mutant"]
+    return {"mutants": len(broken), "tests": len(tests)}
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+class Counted(SphinxDirective):
+    """``{counted} tests`` and ``{counted} minutes``: a table with a row for each chapter."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Count now: the numbers stand in the page's source."""
+        root = Path(self.env.srcdir)
+        book = [chapter for chapter in self.env.attnlab_chapters if chapter.number is not None]
+        counts = [of_chapter(root, chapter) for chapter in book]
+        for chapter in book:
+            self.env.note_dependency(str(root / f"{chapter.page}.ipynb"))
+        if self.arguments[0] == "tests":
+            head = [
+                "chapter",
+                "outputs",
+                "not compared",
+                "exercises",
+                "mistakes with a name",
+                "wrong answers",
+            ]
+            rows = [
+                [one.outputs, one.uncompared, len(one.exercises), one.mistakes, one.wrong_answers]
+                for one in counts
+            ]
+        else:
+            head = ["chapter", "to read", "exercises", "minutes for these"]
+            rows = [
+                [minutes(" ".join(cell.source for cell in cells_of(root / chapter.page)))[0],
+                 len(one.exercises), one.task_minutes]
+                for chapter, one in zip(book, counts, strict=True)
+            ]  # fmt: skip
+        total: list[Any] = ["the book", *map(sum, zip(*rows, strict=True))]
+        titles = [f"{{chapter-title}}`{chapter.topic}`" for chapter in book]
+        lines = ["| " + " | ".join(map(str, row)) + " |" for row in [
+            head, ["---", *["---:"] * len(rows[0])],
+            *([title, *row] for title, row in zip(titles, rows, strict=True)), total,
+        ]]  # fmt: skip
+        found = self.parse_text_to_nodes("\n".join(lines))
+        found[0]["classes"].append("attn-counted")  # type: ignore[index]
+        return found
+
+
+def package_role(
+    name: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+    """Write a number of `of_package`: ``{counted}`mutants` ``."""
+    root = Path(inliner.document.settings.env.srcdir)
+    return [nodes.Text(f"{of_package(root)[text]:,}")], []

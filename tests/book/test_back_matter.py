@@ -1,0 +1,164 @@
+"""The pages that tie the book together, glossary, reference and counts, held against their sources."""
+
+import doctest
+import re
+from collections import Counter
+
+import nbformat
+import pytest
+from attnlab_book import counts, names, terms
+from bs4 import BeautifulSoup
+
+from .conftest import ROOT, chapters
+from .reader import parsed
+
+WRITTEN = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
+by_topic = pytest.mark.parametrize("chapter", WRITTEN, ids=lambda chapter: chapter.topic)
+
+
+def page(book, name) -> BeautifulSoup:
+    return parsed(book / f"{name}.html")
+
+
+def cells(chapter):
+    return nbformat.read(ROOT / f"{chapter.page}.ipynb", as_version=4).cells
+
+
+@pytest.mark.parametrize("module", [chapters, counts, names, terms], ids=lambda module: module.__name__)
+def test_the_examples_of_the_books_extension_run(module):
+    ran = doctest.testmod(module)
+    assert ran.attempted
+    assert not ran.failed
+
+
+@by_topic
+def test_a_term_is_linked_where_a_chapter_uses_it_first_and_nowhere_in_a_title(book, chapter):
+    article = page(book, chapter.page).find("article")
+    links = article.select("a[href*='glossary.html#term-']")
+    assert len(links) >= 5
+    assert not [link for link in links if link.find_parent(["h1", "h2", "h3", "code", "figure", "pre"])]
+    places = [link["href"] for link in links]
+    # What a chapter marks by hand may stand more than once; what is found in its text stands once.
+    marked = " ".join(re.findall(r"\{term\}`[^`]*`", " ".join(cell.source for cell in cells(chapter))))
+    again = [place for place, times in Counter(places).items() if times > 1]
+    assert not [
+        place
+        for place in again
+        if place.partition("#term-")[2].replace("-", " ").lower() not in marked.lower()
+    ]
+
+
+def test_links_to_the_glossary_say_what_the_term_means(book):
+    link = page(book, WRITTEN[1].page).select_one("article a[href$='#term-softmax']")
+    assert (
+        link["title"]
+        == "Exponentials divided by their sum: turns a row of scores into positive weights that sum to one"
+    )
+
+
+def test_the_glossary_lists_for_each_term_the_chapters_that_link_to_it(book):
+    wanted = {}
+    for chapter in WRITTEN:
+        for link in page(book, chapter.page).select("article a[href*='glossary.html#term-']"):
+            wanted.setdefault(link["href"].partition("#")[2], set()).add(chapter.label)
+    listed = {}
+    for term in page(book, "chapters/glossary").select("dl.glossary dt"):
+        line = term.find_next_sibling("dd").find(class_="attn-used")
+        if line:
+            assert line.get_text().startswith("chapter" if len(line.find_all("a")) == 1 else "chapters")
+            listed[term["id"]] = {link.get_text() for link in line.find_all("a")}
+    assert listed == wanted
+    assert len(listed) > 80
+
+
+def test_an_everyday_word_is_a_term_only_where_it_is_introduced():
+    assert {term for term in terms.read((ROOT / f"{terms.GLOSSARY}.md").read_text())} >= terms.ORDINARY
+    found = terms.mentions("Keys and state: GQA, multi-query attention.", {
+        "key": sorted(terms.forms("key")),
+        "grouped-query attention (GQA)": sorted(terms.forms("grouped-query attention (GQA)")),
+        "attention": ["attention"],
+        "multi-query attention (MQA)": sorted(terms.forms("multi-query attention (MQA)")),
+    })  # fmt: skip
+    assert list(terms.mentions("any text", {})) == []
+    assert [term for _, term in found] == [
+        "key",
+        "grouped-query attention (GQA)",
+        "multi-query attention (MQA)",
+    ]
+
+
+@by_topic
+def test_what_a_chapter_calls_of_the_package_stands_in_the_reference(book, chapter):
+    linked = {
+        link["href"].partition("#")[2]
+        for link in page(book, chapter.page).select("article .highlight a.attn-name")
+    }
+    documented = {
+        place["id"]
+        for path in (book / "chapters/api").glob("*.html")
+        for place in parsed(path).select("dl.py dt.sig[id]")
+    }
+    package = {"attnlab": __import__("attnlab")}
+    known = {names.find(name, package) for name in documented}
+    sources = [cell.source for cell in cells(chapter) if cell.cell_type == "code"]
+    called = names.used(sources)
+    modules = {
+        name for name in called if hasattr(package["attnlab"], name.split(".")[1]) and name.count(".") == 1
+    }
+    missing = set(called) - known - {name for name in called if _is_module(name)} - modules
+    assert missing == set()
+    assert linked <= documented
+    assert len(linked) >= 5
+
+
+def _is_module(name):
+    return (ROOT / "src" / (name.replace(".", "/") + ".py")).exists() or (
+        ROOT / "src" / name.replace(".", "/")
+    ).is_dir()
+
+
+def test_a_name_that_a_chapter_defines_itself_is_not_the_packages():
+    sources = ["from attnlab import attention, masks as m", "def attention(q, k, v):\n    return m.causal(3)"]
+    assert names.used(sources) == ["attnlab.masks", "attnlab.masks.causal"]
+    assert names.find("attention(q)", names.names_of(sources)) is None
+    assert names.find("m.causal(5) @ x", names.names_of(sources)) is None
+
+
+def test_the_index_by_chapter_has_a_line_for_each_and_links_that_name_what_they_lead_to(book):
+    entries = page(book, "chapters/api").select("article dl.simple > dt")
+    assert [entry.get_text() for entry in entries] == [f"{one.label} {one.title}" for one in WRITTEN]
+    for entry in entries:
+        links = entry.find_next_sibling("dd").find_all("a")
+        assert len(links) >= 5
+        assert all(link["href"].endswith(f".{link.get_text()}") for link in links)
+
+
+def rows(table):
+    return [[cell.get_text().strip() for cell in row.find_all(["td", "th"])] for row in table.find_all("tr")]
+
+
+def test_what_is_counted_is_what_there_is(book):
+    head, *body, total = rows(page(book, "chapters/how_we_test").select_one("article table"))
+    assert head == [
+        "chapter",
+        "outputs",
+        "not compared",
+        "exercises",
+        "mistakes with a name",
+        "wrong answers",
+    ]
+    assert [row[0] for row in body] == [f"{one.label} {one.title}" for one in WRITTEN]
+    links = page(book, "chapters/how_we_test").select("article .attn-counted a")
+    assert [link["href"] for link in links] == [f"{one.page.rpartition('/')[2]}.html" for one in WRITTEN]
+    for row, chapter in zip(body, WRITTEN, strict=True):
+        shown = [cell for cell in cells(chapter) if cell.cell_type == "code" and cell.outputs]
+        tagged = [cell for cell in shown if "nbval-ignore-output" in cell.metadata.get("tags", [])]
+        named = {cell.metadata["exercise"] for cell in cells(chapter) if "exercise" in cell.metadata}
+        wrong = [path for name in named for path in (ROOT / "tests/exercises" / name).glob("wrong_*.py")]
+        assert row[1:4] == [str(len(shown)), str(len(tagged)), str(len(named))]
+        assert row[5] == str(len(wrong))
+        assert int(row[4]) >= len(named)
+    assert total[1:] == [str(sum(int(row[at]) for row in body)) for at in range(1, 6)]
+    text = page(book, "chapters/how_we_test").find("article").get_text()
+    mutants = len(re.findall(r"^    Mutant\(", (ROOT / "tests/mutants/run.py").read_text(), re.MULTILINE))
+    assert f"It knows {mutants} such ways" in text
