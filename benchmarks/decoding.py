@@ -1,4 +1,4 @@
-"""Two small models of the toy grammar, what rules, drafts and shared heads make of them, and what passes cost.
+"""Models of the toy grammar: what rules, drafts and shared heads make of them, and what a pass costs.
 
     python benchmarks/decoding.py [models] [rules] [drafts] [sharing] [batch] [speed]
 
@@ -232,7 +232,7 @@ def speed() -> None:
 
     The model is a large one: a pass of the other two is mostly Python.
     """
-    model, draft, longest, lengths = trained(0, "large"), decoder.models()["draft"], 12, decoding.lengths_of(text())
+    model, draft, longest = trained(0, "large"), decoder.models()["draft"], 12
     some = torch.multinomial(text().chances, 2000, True, generator=torch.Generator().manual_seed(0))
     sample = SimpleNamespace(read=text().read[some], guess=text().guess[some], chances=torch.ones(len(some)))
     kept = decoding.acceptance(*(decoding.scores_of(one, sample) for one in (model, draft)), sample)
@@ -270,15 +270,16 @@ def speed() -> None:
     rows = {}
     for m in drafts:
         takes = found.ratio(f"pass over {m + 1}", "pass over 1") + m * share
-        words = decoding.expected_words(kept, m, lengths)
+        words = decoding.expected_words(kept, m, decoding.lengths_of(text()))
         counted = counts[m]["words"] / counts[m]["passes"]
+        more = counts[m]["words"] / counts[0]["words"]  # the texts are others, and not as long
         rows[m] = {
             "words a pass": {"expected": words, "counted": counted},
             "a pass takes": takes,
             "times as fast": {
                 "if all passes cost alike": words / (1 + m * share),
                 "expected": words / takes,
-                "measured": found.ratio("0 drafted", f"{m} drafted") * counts[m]["words"] / counts[0]["words"],
+                "measured": found.ratio("0 drafted", f"{m} drafted") * more,
             },
         }
         print(m, rows[m], flush=True)
@@ -296,6 +297,13 @@ def speed() -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    parts = {"models": models, "rules": rules, "drafts": drafts, "sharing": sharing, "batch": batch, "speed": speed}
+    parts = {
+        "models": models,
+        "rules": rules,
+        "drafts": drafts,
+        "sharing": sharing,
+        "batch": batch,
+        "speed": speed,
+    }
     for name in sys.argv[1:] or parts:
         parts[name]()

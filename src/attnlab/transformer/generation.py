@@ -48,8 +48,8 @@ def generate(
         min_p: see `samplers.min_p`.
         end: the word that ends a text; whatever comes after it is this word again.
         key_mask: boolean (batch, n): the words of the prompts that are no padding.
-        window: each word sees itself and those before it, so many in all, and the cache holds no more. (With a
-            draft it holds all: a word that is dropped must not have taken another's place.)
+        window: each word sees itself and those before it, so many in all, and the cache holds no more. With
+            a draft it holds all: a word that is dropped must not have taken another's place.
         use_cache: keep keys and values from step to step. Without, each step reads all words again; the
             words are the same.
         draft: a cheaper model with the same vocabulary, which writes ahead (see `speculative.speculate`).
