@@ -1,6 +1,7 @@
 """What must hold of the repository as a whole."""
 
 import ast
+import hashlib
 import json
 import pkgutil
 import re
@@ -316,6 +317,10 @@ def test_one_command_sets_the_address_everywhere(copy):
         text = (copy / name).read_text()
         assert "ada/attention-book" in text, name
         assert "OWNER/attnlab" not in text, name
+    for stored in (copy / FIRST, copy / FIRST.replace("chapters/", "notebooks/")):
+        cell = nbformat.read(stored, as_version=4).cells[0]
+        assert "ada/attention-book" in cell.source
+        assert cell.id == hashlib.sha256(f"code\n{cell.source}".encode()).hexdigest()[:8]
     assert set_address(copy, "OWNER/attnlab").returncode == 0
     assert (copy / FIRST).read_text() == before
 
