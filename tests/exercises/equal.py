@@ -89,12 +89,18 @@ EQUAL: dict[str, dict[str, str]] = {
     "masking-softmax": {
         "scores = scores.masked_fill(~mask, float('-inf'))": "The NaN of an empty row is filled over after the softmax, and its gradient where the scores were filled.",
     },
+    "masking-pack": {
+        "places, guesses, owner = (words.clone(), words - 100, words - 2)": "Any number below 0 is nobody's.",
+    },
     "masking-leaks": {
-        "found += [(i, j) for j in range(n) if not mask[i, j] and size[j] >= 1e-06]": "No gradient is exactly the threshold.",
-        "found += [(i, j) for j in range(n) if not mask[i, j] and size[j] > 1.1e-06]": "Between rounding and the faintest leak there is room for many thresholds.",
-        "size = slope[-1].abs().amax(-1)": "The batch has one sentence.",
-        "probe = out[-1, i] @ torch.randn(d_model)": "The batch has one sentence.",
-        "probe = torch.randn(d_model) @ out[0, i]": "A product of two vectors may be taken in either order.",
+        "depends[:, j] = (moves >= 1e-05).any(-1).any(0)": "No move is exactly the threshold.",
+        "depends[:, j] = (moves > 1.1000000000000001e-05).any(-1).any(0)": "Between rounding and the faintest leak there is room for many thresholds.",
+        "moves = model(changed) - before": "Words are exchanged both ways: what falls in one sentence rises in another.",
+        "moves = (before - model(changed)).abs()": "Only the size of a move counts.",
+        "return (depends & ~mask).nonzero()": "A tensor of pairs is a list of pairs.",
+        "before, depends = (model(words), torch.ones(n, n, dtype=torch.bool))": "Every column is written anew.",
+        "words, other = torch.randint(n_words, (2, 201, n))": "One sentence more shows no less.",
+        "words, other = torch.randint(n_words, (2, 199, n))": "199 sentences are many, too.",
     },
     "positions-rope": {
         "scores = turned(q) @ turned(k).transpose(-1, -2) / d ** 0.5": "transpose exchanges two axes; their order in the call says nothing.",
@@ -114,11 +120,19 @@ EQUAL: dict[str, dict[str, str]] = {
         "orders = [torch.randperm(len(x)) for _ in range(11)]": "How many orders are drawn is the reader's choice.",
         "orders = [torch.randperm(len(x)) for _ in range(9)]": "How many orders are drawn is the reader's choice.",
     },
-    "queries-columns": {
-        "return v @ (k.T @ q / q.shape[0] ** 0.5).softmax(0)": "queries and keys have one width",
+    "queries-before": {
+        "keys = 101 * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
+        "keys = 99 * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
+        "angle = (2 + math.pi) * torch.arange(n) / n": "Most of a circle is enough.",
+        "angle = 2 * torch.arange(n) / n": "A third of a circle is enough.",
+        "angle = math.pi * torch.arange(n) / n": "Half a circle is enough.",
+        "angle = 1 * math.pi * torch.arange(n) / n": "Half a circle is enough.",
     },
-    "queries-self-attention": {
-        "scores = q @ k.transpose(-1, -2) / k.shape[-1] ** 0.5": "the same two axes change places",
+    "queries-layer": {
+        "s = q @ k.transpose(-1, -2) / math.sqrt(k.shape[-1])": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "queries-narrow": {
+        "d_model, d_k = w_k.shape": "Both matrices have one shape.",
     },
     "relevance-kernel": {
         "exponents = -(xs - at[:, None]).square() / (2 * width ** 2)": "a square does not know the sign",
@@ -146,6 +160,19 @@ EQUAL: dict[str, dict[str, str]] = {
         "return (math.log(info.tiny * info.eps), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
         "return (math.log(info.tiny * info.eps / 1), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
     },
+    "scaling-owed": {
+        "parts = (rows, columns, columns - (s - rows))": "A sign changes no variance.",
+    },
+    "scaling-qk-norm": {
+        "s = normed(q, gain_q) @ normed(k, gain_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "scaling-search": {
+        "while at(rate * 2) >= at(rate):": "On the way up no two neighbours are equal.",
+        "tried[rate] = -2.0 if math.isnan(share) else share": "Anything below every share will do.",
+        "tried[rate] = -1.1 if math.isnan(share) else share": "Anything below every share will do.",
+        "tried[rate] = -0.0 if math.isnan(share) else share": "No run in the cases is always wrong.",
+        "if train not in tried:": "Trains again each time, and finds the same.",
+    },
     "scaling-unit-scores": {
         "s = x @ w_q @ (x @ w_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
         "d_model, d_k = w_k.shape": "Both projections have one shape.",
@@ -162,12 +189,12 @@ LEADING: dict[str, dict[int, int]] = {
     "heads-split": {0: 2},
     "positions-rope": {0: 2, 1: 2, 2: 2},
     "positions-sinusoids": {0: 2},
-    "queries-self-attention": {0: 2},
     "recurrent-local-window": {0: 1, 1: 1},
     "recurrent-look-back": {0: 1, 1: 2, 2: 1},
     "saturation-backward": {0: 1, 1: 1},
     "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},
+    "scaling-qk-norm": {0: 2, 1: 2},
     "scaling-unit-scores": {0: 2},
     "transformer-block": {0: 2},
     "transformer-norm-backward": {0: 2, 1: 2},

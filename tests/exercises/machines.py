@@ -145,8 +145,9 @@ def mutants(source: str) -> dict[str, str]:
     """
     tree = ast.parse(source)
     whole, found = ast.unparse(tree), {}
-    first = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
-    names = [one.arg for one in first.args.args]
+    first = next(node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef))
+    methods = [first] if isinstance(first, ast.FunctionDef) else first.body
+    names = list(dict.fromkeys(one.arg for method in methods for one in method.args.args))
     places = [(path, node) for path, node in _paths(tree) if not isinstance(node, ast.FormattedValue)]
     for path, node in places:
         if any(field in {"decorator_list", "annotation", "returns"} for field, _ in path):

@@ -60,27 +60,6 @@ def without_the_shift(z):
     return (z - thresholds.gather(-1, stay - 1)).clamp_min(0)
 
 
-def head(
-    scale=lambda x, w_q, w_v: w_q.shape[-1] ** -0.5, weigh=lambda s: s.softmax(-1), project=lambda x, w: x @ w
-):
-    def self_attention(x, w_q, w_k, w_v):
-        q, k, v = (project(x, w) for w in (w_q, w_k, w_v))
-        return weigh(q @ k.mT * scale(x, w_q, w_v)) @ v
-
-    return self_attention
-
-
-def rows_forgotten(x, w_q, w_k, w_v):
-    out = attention(x @ w_q, x @ w_k, x @ w_v)
-    return torch.cat((out[..., :-1, :], torch.zeros_like(out[..., -1:, :])), -2)
-
-
-def first_two_of_the_batch(x, w_q, w_k, w_v):
-    if x.dim() == 2:
-        return head()(x, w_q, w_k, w_v)
-    return torch.stack([head()(x[0], w_q, w_k, w_v), head()(x[1], w_q, w_k, w_v)])
-
-
 def far_right(at, xs, ys, width):
     return torch.where(
         at > 30, ys[xs.argmax()], (w := (-((at[:, None] - xs) ** 2) / 2 / width**2).exp()) @ ys / w.sum(-1)
@@ -176,26 +155,104 @@ def by_newton(s, heard):
     return torch.tensor(row((cold + hot) / 2), dtype=s.dtype)
 
 
-def half_filled(batch, n, d_model, d_k, d_v):
-    return {
-        "q": (batch, n, d_k),
-        "k": None,
-        "v": ...,
-        "scores": n * n,
-        "weights": (batch, n, n),
-        "out": (batch, n, d_v),
-    }
+def half_filled(batch, n_q, n_k, d_model, d_k, d_v):
+    sizes = {"q": (batch, n_q, d_k), "k": None, "v": ..., "scores": n_q * n_k}
+    return sizes | {"weights": (batch, n_q, n_k), "out": (batch, n_q, d_v)}
 
 
 def all_shapes(kind):
-    def shapes(batch, n, d_model, d_k, d_v):
-        sizes = {"q": (batch, n, d_k), "k": (batch, n, d_k), "v": (batch, n, d_v), "scores": (batch, n, n)}
-        return {
-            name: kind(shape)
-            for name, shape in (sizes | {"weights": (batch, n, n), "out": (batch, n, d_v)}).items()
-        }
+    def shapes(batch, n_q, n_k, d_model, d_k, d_v):
+        sizes = {"q": (batch, n_q, d_k), "k": (batch, n_k, d_k), "v": (batch, n_k, d_v)}
+        sizes |= {"scores": (batch, n_q, n_k), "weights": (batch, n_q, n_k), "out": (batch, n_q, d_v)}
+        return {name: kind(shape) for name, shape in sizes.items()}
 
     return shapes
+
+
+def circle(length, reach=2 * math.pi, turn=1):
+    def before(n):
+        arrows = torch.polar(torch.full((n,), length), reach * torch.arange(n) / n)
+        keys = torch.view_as_real(arrows)
+        return keys.roll(turn, 0), keys
+
+    return before
+
+
+def parabola(n):  # -(i - 1 - j)^2 is a product of two pairs, but for what all keys of a row share
+    place = torch.arange(n, dtype=torch.float64)
+    return 10 * torch.stack((2 * (place - 1), torch.ones(n)), -1), torch.stack((place, -(place**2)), -1)
+
+
+def only_eight(n):
+    return circle(100.0)(n) if n < 9 else (torch.zeros(n, 2), torch.zeros(n, 2))
+
+
+def by_svd(share):
+    def narrow(w_q, w_k):
+        u, s, vh = torch.linalg.svd(w_q @ w_k.T * math.sqrt(len(w_q) / w_q.shape[1]))
+        return u * s**share, vh.T * s ** (1 - share)
+
+    return narrow
+
+
+def by_qr(w_q, w_k):
+    turn, triangle = torch.linalg.qr(w_k.T)  # W_k = triangle.T @ turn.T
+    factor = (len(w_q) / w_q.shape[1]) ** 0.25
+    return factor * w_q @ turn, factor * triangle.T
+
+
+def root_of_sixteen(w_q, w_k):
+    return w_q @ w_k.T * math.sqrt(len(w_q)) / 4, torch.eye(len(w_q))
+
+
+def largest_direction_only(w_q, w_k):
+    u, s, vh = torch.linalg.svd(w_q @ w_k.T * math.sqrt(len(w_q) / w_q.shape[1]))
+    s[1:] = 0
+    return u * s, vh.T
+
+
+def layer(attend=attention, ask=lambda x, memory: (x, memory), sizes=lambda *given: given):
+    class Head(torch.nn.Module):
+        def __init__(self, d_model, d_memory, d_k, d_v):
+            super().__init__()
+            d_model, d_memory, d_k, d_v = sizes(d_model, d_memory, d_k, d_v)
+            self.v_proj = torch.nn.Linear(d_memory, d_v, bias=False)
+            self.k_proj = torch.nn.Linear(d_memory, d_k, bias=False)
+            self.q_proj = torch.nn.Linear(d_model, d_k, False)
+
+        def forward(self, x, memory=None):
+            asks, asked = ask(x, x if memory is None else memory)
+            return attend(self.q_proj(asks), self.k_proj(asked), self.v_proj(asked))
+
+    return Head
+
+
+def bilinear(q, k, v):
+    return torch.einsum(
+        "...qk,...kv->...qv", (torch.einsum("...qd,...kd->...qk", q, k) / q.shape[-1] ** 0.5).softmax(-1), v
+    )
+
+
+def in_loops(q, k, v):
+    if q.dim() > 2:
+        return torch.stack([in_loops(*one) for one in zip(q, k, v, strict=True)])
+    return torch.stack(
+        [sum(w * x for w, x in zip((k @ one / len(one) ** 0.5).softmax(0), v, strict=True)) for one in q]
+    )
+
+
+def last_row_forgotten(q, k, v):
+    out = attention(q, k, v)
+    return torch.cat((out[..., :-1, :], 0 * out[..., -1:, :]), -2)
+
+
+def overflowing(q, k, v):
+    e = (q @ k.mT / q.shape[-1] ** 0.5).exp()
+    return e / e.sum(-1, keepdim=True) @ v
+
+
+def causal(q, k, v):
+    return attention(q, k, v, mask=torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril())
 
 
 ATTACKS = [
@@ -203,7 +260,7 @@ ATTACKS = [
     ("within 1 of the leader", "relevance-sparsemax", "wrong", "keeps every score within 1", near_the_leader),
     ("two at most", "relevance-sparsemax", "wrong", "lets two scores stay", two_at_most),
     ("sums at 1e8", "relevance-sparsemax", "wrong", "With scores near a hundred million: it raised", without_the_shift),
-    ("a boolean", "relevance-sparsemax", "wrong", "hold numbers", lambda z: z > 0),
+    ("a boolean", "relevance-sparsemax", "wrong", "hold real numbers", lambda z: z > 0),
     ("detached", "relevance-sparsemax", "wrong", "gradient", lambda z: scores.sparsemax(z).detach()),
     ("the first row's support", "relevance-sparsemax", "wrong", "should be", support_of_the_first_row),
     ("halved", "relevance-sparsemax", "wrong", "The values are right; the gradient is not", halved),
@@ -233,26 +290,41 @@ ATTACKS = [
     ("by distances", "relevance-kernel", "right", "",
      lambda at, xs, ys, w: (-torch.cdist(at[:, None], xs[:, None]) ** 2 / 2 / w**2).softmax(-1) @ ys
      if not at.requires_grad else kernel()(at, xs, ys, w)),
-    ("the root of five", "queries-self-attention", "wrong", "should be", head(lambda x, w_q, w_v: 5**-0.5)),
-    ("the root of n + 1", "queries-self-attention", "wrong", "should be", head(lambda x, w_q, w_v: (x.shape[-2] + 1) ** -0.5)),
-    ("the root of a sum", "queries-self-attention", "wrong", "should be",
-     head(lambda x, w_q, w_v: (x.shape[-1] + w_v.shape[-1]) ** -0.5)),
-    ("two sentences", "queries-self-attention", "wrong", "should", first_two_of_the_batch),
-    ("the last row", "queries-self-attention", "wrong", "row 4 should be", rows_forgotten),
-    ("overflow", "queries-self-attention", "wrong", "Large exponentials overflow",
-     head(weigh=lambda s: s.exp() / s.exp().sum(-1, keepdim=True))),
-    ("detached", "queries-self-attention", "wrong", "no gradient reaches x", lambda *a: head()(*a).detach()),
-    ("dim 1", "queries-self-attention", "wrong", "The softmax runs along dimension 1", head(weigh=lambda s: s.softmax(1))),
-    ("linear layers", "queries-self-attention", "right", "",
-     head(project=lambda x, w: torch.nn.functional.linear(x, w.mT))),
-    ("fused", "queries-self-attention", "right", "",
-     lambda x, w_q, w_k, w_v: torch.nn.functional.scaled_dot_product_attention(x @ w_q, x @ w_k, x @ w_v)),
-    ("one product", "queries-self-attention", "right", "",
-     lambda x, w_q, w_k, w_v: (x @ (w_q @ w_k.mT) @ x.mT / math.sqrt(w_q.shape[-1])).softmax(-1) @ x @ w_v),
-    ("by rows", "queries-columns", "right", "", lambda q, k, v: attention(q.T, k.T, v.T).T),
-    ("the root of five", "queries-columns", "wrong", "should be", lambda q, k, v: v @ (k.T @ q / 5**0.5).softmax(0)),
-    ("the last column", "queries-columns", "wrong", "should be",
-     lambda q, k, v: torch.cat(((o := v @ (k.T @ q / len(q) ** 0.5).softmax(0))[:, :-1], 0 * o[:, -1:]), 1)),
+    ("half a circle", "queries-before", "right", "", circle(300.0, reach=math.pi)),
+    ("complex arrows", "queries-before", "right", "", circle(50.0)),
+    ("a parabola", "queries-before", "right", "", parabola),
+    ("lists", "queries-before", "right", "", lambda n: list(circle(80.0)(n))),
+    ("eight places", "queries-before", "wrong", "With n = 20", only_eight),
+    ("very long", "queries-before", "right", "", circle(1e6)),
+    ("endless arrows", "queries-before", "wrong", "not a number", circle(math.inf)),
+    ("two before", "queries-before", "wrong", "place 1 should give at least 0.9 to place 0", circle(100.0, turn=2)),
+    ("barely too short", "queries-before", "wrong", "With n = 50", circle(20.0)),
+    ("too narrow", "queries-before", "wrong", "a row for each place", lambda n: (torch.ones(n, 1), torch.ones(n, 1))),
+    ("NumPy", "queries-before", "wrong", "should be a tensor", lambda n: (np.ones((n, 2)), np.ones((n, 2)))),
+    ("SVD", "queries-narrow", "right", "", by_svd(1.0)),
+    ("SVD, shared", "queries-narrow", "right", "", by_svd(0.5)),
+    ("QR", "queries-narrow", "right", "", by_qr),
+    ("keys hold all", "queries-narrow", "right", "",
+     lambda w_q, w_k: (torch.eye(len(w_q)), w_k @ w_q.T * math.sqrt(len(w_q) / w_q.shape[1]))),
+    ("sixteen for all", "queries-narrow", "wrong", "should be", root_of_sixteen),
+    ("one direction", "queries-narrow", "wrong", "should be", largest_direction_only),
+    ("zeros", "queries-narrow", "wrong", "should be", lambda w_q, w_k: (0 * w_q @ w_k.T, torch.eye(len(w_q)))),
+    ("NaN", "queries-narrow", "wrong", "should be", lambda w_q, w_k: (w_q @ w_k.T * math.nan, torch.eye(len(w_q)))),
+    ("means of columns", "queries-narrow", "wrong", "should be",
+     lambda w_q, w_k: tuple(torch.nn.functional.adaptive_avg_pool1d(w, len(w_q)) for w in (w_q, w_k))),
+    ("one matrix", "queries-narrow", "wrong", "two matrices", lambda w_q, w_k: w_q @ w_k.T),
+    ("the package", "queries-layer", "right", "", layer()),
+    ("fused", "queries-layer", "right", "", layer(torch.nn.functional.scaled_dot_product_attention)),
+    ("einsum", "queries-layer", "right", "", layer(bilinear)),
+    ("loops", "queries-layer", "right", "", layer(in_loops)),
+    ("the last row", "queries-layer", "wrong", "row 4 of the entry", layer(last_row_forgotten)),
+    ("causal", "queries-layer", "wrong", "should be", layer(causal)),
+    ("asks the wrong way", "queries-layer", "wrong", "cannot be multiplied", layer(ask=lambda x, memory: (memory, x))),
+    ("sizes swapped", "queries-layer", "wrong", "'q_proj.weight'", layer(sizes=lambda a, b, c, d: (a, b, d, c))),
+    ("an instance", "queries-layer", "wrong", "it raised TypeError", layer()(2, 2, 2, 2)),
+    ("values averaged", "queries-layer", "wrong", "no gradient reaches x",
+     layer(lambda q, k, v: v.mean(-2, keepdim=True).expand(*q.shape[:-1], -1))),
+    ("a list", "queries-layer", "wrong", "should return a tensor", layer(lambda *qkv: attention(*qkv).tolist())),
     ("half filled", "queries-shapes", "wrong", "the entry 'k' is None", half_filled),
     ("sizes", "queries-shapes", "right", "", all_shapes(torch.Size)),
     ("lists", "queries-shapes", "right", "", all_shapes(list)),

@@ -1,199 +1,219 @@
-"""Exercises on queries, keys and values: self-attention, the other convention, every shape."""
+"""Exercises on queries, keys and values: every shape, a head of width two by hand, the same head in other matrices."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import Any
 
+import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.checks.exercise import case, draws, exercise, mistake, rows
+from attnlab.checks.values import Difference, difference
+
+Shape = tuple[int, ...]
 
 
-def _head(
-    scale: Callable[[Tensor, Tensor, Tensor, Tensor], float] = lambda x, w_q, w_k, w_v: w_q.shape[-1] ** -0.5,
-    weigh: Callable[[Tensor], Tensor] = lambda s: s.softmax(-1),
-    scores: Callable[[Tensor, Tensor], Tensor] = lambda q, k: q @ k.mT,
-) -> Callable[..., Tensor]:
-    """One head, with a part that can be exchanged."""
-
-    def self_attention(x: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor) -> Tensor:
-        return weigh(scores(x @ w_q, x @ w_k) * scale(x, w_q, w_k, w_v)) @ (x @ w_v)
-
-    return self_attention
-
-
-exercise(
-    "queries-self-attention",
-    "self_attention",
-    reference=_head(),
-    cases=[
-        *draws(x="... n m", w_q="m k", w_k="m k", w_v="m v", lead=[(), (2,), (3,), (2, 4)], seeds=8),
-        case(
-            "scores from -400 to 400",
-            "Every exponential must stay finite: subtract the largest score of each row first, or use torch.softmax.",
-            **{
-                name: 4.0 * value
-                for name, value in draws(x="n m", w_q="m k", w_k="m k", w_v="m v", seeds=1)[0].values.items()
-            },
-        ),
-    ],
-    promises=[gradient("x", "w_q", "w_k", "w_v"), precisions("float64")],
-    mistakes=[
-        mistake("The scores are not scaled. Divide them by the root of d_k.", _head(lambda *_: 1.0)),
-        mistake(
-            "It divides by d_k. Divide by its square root.", _head(lambda x, w_q, w_k, w_v: 1 / w_q.shape[-1])
-        ),
-        mistake(
-            "It divides by the root of d_model. The scores are sums over d_k products.",
-            _head(lambda x, w_q, w_k, w_v: x.shape[-1] ** -0.5),
-        ),
-        mistake(
-            "It divides by the root of d_v. The scores are sums over d_k products.",
-            _head(lambda x, w_q, w_k, w_v: w_v.shape[-1] ** -0.5),
-        ),
-        mistake(
-            "It divides by the root of the number of tokens. The scores are sums over d_k products.",
-            _head(lambda x, w_q, w_k, w_v: x.shape[-2] ** -0.5),
-        ),
-        mistake(
-            "It multiplies by the root of d_k. Divide.", _head(lambda x, w_q, w_k, w_v: w_q.shape[-1] ** 0.5)
-        ),
-        mistake(
-            "The scale comes after the softmax. Scale the scores, then take the softmax.",
-            lambda x, w_q, w_k, w_v: _head(lambda *_: 1.0)(x, w_q, w_k, w_v) / w_q.shape[-1] ** 0.5,
-        ),
-        mistake(
-            "The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
-            _head(weigh=lambda s: s.softmax(-2)),
-        ),
-        mistake(
-            "The softmax runs along dimension 1, which is another one in a batch. Count from the end: dim=-1.",
-            _head(weigh=lambda s: s.softmax(1)),
-        ),
-        mistake(
-            "The softmax runs along dimension 0, which is another one in a batch. Count from the end: dim=-1.",
-            _head(weigh=lambda s: s.softmax(-1 if s.dim() == 2 else 0)),
-        ),
-        mistake(
-            "Queries and keys have changed places: row i belongs to the query of token i.",
-            _head(scores=lambda q, k: k @ q.mT),
-        ),
-        mistake("There is no softmax between the scores and the sum.", _head(weigh=lambda s: s)),
-        mistake(
-            "With a batch the answer changes. Transpose the last two axes alone: k.transpose(-2, -1).",
-            _head(scores=lambda q, k: q @ k.permute(*range(k.dim())[::-1])),
-        ),
-        mistake(
-            "Large exponentials overflow: subtract the largest score of each row first, or use torch.softmax.",
-            _head(weigh=lambda s: s.exp() / s.exp().sum(-1, keepdim=True)),
-        ),
-    ],
-    praise="Three projections, scaled scores, softmax of each row, weighted sum: for any batch.",
-)
-
-
-def _columns(
-    scale: Callable[[Tensor, Tensor, Tensor], float] = lambda q, k, v: q.shape[0] ** -0.5, dim: int = 0
-) -> Callable[..., Tensor]:
-    return lambda q, k, v: v @ (k.mT @ q * scale(q, k, v)).softmax(dim)
-
-
-exercise(
-    "queries-columns",
-    "attention_columns",
-    reference=_columns(),
-    cases=draws(q="k n", k="k m", v="v m", seeds=8),
-    promises=[gradient("q", "k", "v"), precisions("float64")],
-    mistakes=[
-        mistake(
-            "The output has tokens as rows. In this convention they are columns: shape (d_v, n_q).",
-            lambda q, k, v: _columns()(q, k, v).mT,
-        ),
-        mistake(
-            "The softmax runs along the rows. Here each query is a column: its column must sum to 1.",
-            _columns(dim=1),
-        ),
-        mistake(
-            "The scores are not scaled. Divide them by the root of d_k, the number of rows of K.",
-            _columns(lambda q, k, v: 1.0),
-        ),
-        mistake(
-            "It divides by the root of the number of keys. d_k is the number of rows here.",
-            _columns(lambda q, k, v: k.shape[1] ** -0.5),
-        ),
-        mistake(
-            "It divides by the root of the number of queries. d_k is the number of rows here.",
-            _columns(lambda q, k, v: q.shape[1] ** -0.5),
-        ),
-        mistake(
-            "It divides by the root of d_v. The scores are sums over d_k products.",
-            _columns(lambda q, k, v: v.shape[0] ** -0.5),
-        ),
-        mistake("It divides by d_k. Divide by its square root.", _columns(lambda q, k, v: 1 / q.shape[0])),
-    ],
-    praise="Tokens as columns: the transpose of our convention, and nothing else.",
-)
-
-
-def _shapes(**changed: Callable[..., tuple[int, ...]]) -> Callable[..., dict[str, tuple[int, ...]]]:
-    def shapes(batch: int, n: int, d_model: int, d_k: int, d_v: int) -> dict[str, tuple[int, ...]]:
+def _shapes(**changed: Callable[..., Shape]) -> Callable[..., dict[str, Shape]]:
+    def shapes(batch: int, n_q: int, n_k: int, d_model: int, d_k: int, d_v: int) -> dict[str, Shape]:
         found = {
-            "q": (batch, n, d_k),
-            "k": (batch, n, d_k),
-            "v": (batch, n, d_v),
-            "scores": (batch, n, n),
-            "weights": (batch, n, n),
-            "out": (batch, n, d_v),
+            "q": (batch, n_q, d_k),
+            "k": (batch, n_k, d_k),
+            "v": (batch, n_k, d_v),
+            "scores": (batch, n_q, n_k),
+            "weights": (batch, n_q, n_k),
+            "out": (batch, n_q, d_v),
         }
-        return found | {name: change(batch, n, d_model, d_k, d_v) for name, change in changed.items()}
+        return found | {name: change(batch, n_q, n_k, d_model, d_k, d_v) for name, change in changed.items()}
 
     return shapes
 
+
+_TABLE = (
+    "Scores have a row for each token that asks and a column for each that is asked, whatever the widths."
+)
+_ASKED = "Values come from the tokens that are asked, as keys do: one row for each of these."
+_MEAN = "The output is a mean of values for each token that asks: as many rows as queries, as wide as values."
 
 exercise(
     "queries-shapes",
     "shapes",
     reference=_shapes(),
-    cases=[
-        case("", batch=batch, n=n, d_model=d_model, d_k=d_k, d_v=d_v)
-        for batch, n, d_model, d_k, d_v in ((50, 5, 3, 7, 4), (2, 3, 8, 1, 6), (1, 12, 5, 9, 2))
-    ],
+    cases=rows(
+        "batch n_q n_k d_model d_k d_v", (50, 5, 9, 3, 7, 4), (2, 7, 3, 8, 1, 6), (1, 12, 10, 5, 9, 2)
+    ),
     mistakes=[
-        mistake(
-            "Scores compare every token with every token: n by n, whatever the widths.",
-            _shapes(scores=lambda b, n, m, k, v: (b, n, k), weights=lambda b, n, m, k, v: (b, n, k)),
-        ),
         *(
-            mistake("Scores compare every token with every token: n by n, whatever the widths.", wrong)
+            mistake(_TABLE, wrong)
             for wrong in (
-                _shapes(scores=lambda b, n, m, k, v: (b, n, k)),
-                _shapes(scores=lambda b, n, m, k, v: (b, k, k), weights=lambda b, n, m, k, v: (b, k, k)),
+                _shapes(scores=lambda b, i, j, m, k, v: (b, i, k)),
+                _shapes(
+                    scores=lambda b, i, j, m, k, v: (b, i, k), weights=lambda b, i, j, m, k, v: (b, i, k)
+                ),
+                _shapes(
+                    scores=lambda b, i, j, m, k, v: (b, j, i), weights=lambda b, i, j, m, k, v: (b, j, i)
+                ),
+                _shapes(
+                    scores=lambda b, i, j, m, k, v: (b, i, i), weights=lambda b, i, j, m, k, v: (b, i, i)
+                ),
+                _shapes(
+                    scores=lambda b, i, j, m, k, v: (b, k, k), weights=lambda b, i, j, m, k, v: (b, k, k)
+                ),
             )
         ),
-        mistake("A softmax changes no shape.", _shapes(weights=lambda b, n, m, k, v: (n, n))),
-        mistake("A softmax changes no shape.", _shapes(weights=lambda b, n, m, k, v: (b, n))),
-        mistake("Queries have the width d_k, one row a token.", _shapes(q=lambda b, n, m, k, v: (b, n, m))),
+        mistake("A softmax changes no shape.", _shapes(weights=lambda b, i, j, m, k, v: (i, j))),
+        mistake("A softmax changes no shape.", _shapes(weights=lambda b, i, j, m, k, v: (b, i))),
+        mistake(
+            "Queries have the width d_k, one row a token.", _shapes(q=lambda b, i, j, m, k, v: (b, i, m))
+        ),
         mistake(
             "Keys have the width of the queries, or they could not be compared.",
-            _shapes(k=lambda b, n, m, k, v: (b, n, m)),
+            _shapes(k=lambda b, i, j, m, k, v: (b, j, m)),
         ),
         mistake(
-            "Keys have the shape of the queries; only the product turns them.",
-            _shapes(k=lambda b, n, m, k, v: (b, k, n)),
-        ),
-        mistake("Values have a width of their own, d_v.", _shapes(v=lambda b, n, m, k, v: (b, n, k))),
-        mistake(
-            "Values have a width of their own, d_v.",
-            _shapes(v=lambda b, n, m, k, v: (b, n, k), out=lambda b, n, m, k, v: (b, n, k)),
+            "Keys are stored with a row for each token, as queries are; only the product turns them.",
+            _shapes(k=lambda b, i, j, m, k, v: (b, k, j)),
         ),
         mistake(
-            "The output is a mean of values: it has their width, d_v.",
-            _shapes(out=lambda b, n, m, k, v: (b, n, m)),
+            "Keys come from the tokens that are asked.",
+            _shapes(k=lambda b, i, j, m, k, v: (b, i, k)),
         ),
+        mistake("Values have a width of their own, d_v.", _shapes(v=lambda b, i, j, m, k, v: (b, j, k))),
+        mistake(_ASKED, _shapes(v=lambda b, i, j, m, k, v: (b, i, v))),
+        mistake(_MEAN, _shapes(out=lambda b, i, j, m, k, v: (b, i, m))),
+        mistake(_MEAN, _shapes(out=lambda b, i, j, m, k, v: (b, i, k))),
+        mistake(_MEAN, _shapes(out=lambda b, i, j, m, k, v: (b, j, v))),
+    ],
+    praise="Every shape follows from six sizes; d_k leaves no trace in the output.",
+)
+
+
+def _what(got: Any) -> str:
+    return f"a tensor of shape {tuple(got.shape)}" if isinstance(got, Tensor) else f"a {type(got).__name__}"
+
+
+def _before(turn: int = 1, length: float = 100.0) -> Callable[[int], tuple[Tensor, Tensor]]:
+    """Places on a circle; the key of a place is where the query of the next one points."""
+
+    def before(n: int) -> tuple[Tensor, Tensor]:
+        angle = 2 * math.pi * torch.arange(n) / n
+        keys = length * torch.stack((angle.cos(), angle.sin()), -1)
+        return keys.roll(turn, 0), keys
+
+    return before
+
+
+def _hears(got: Any, want: tuple[Tensor, Tensor], n: int) -> Difference | str | None:
+    """Look whom each place hears."""
+    if not isinstance(got, list | tuple) or len(got) != 2:
+        return (
+            difference(got, want)
+            if got is None
+            else f"It should return two matrices; it returned {_what(got)}."
+        )
+    for name, one in zip(("W_q", "W_k"), got, strict=True):
+        if not isinstance(one, Tensor) or one.shape != (n, 2):
+            return f"{name} should be a tensor of shape ({n}, 2), a row for each place; it is {_what(one)}."
+    if any(one.is_complex() or one.dtype is torch.bool or one.device.type == "meta" for one in got):
+        return "W_q and W_k should hold real numbers."
+    w_q, w_k = (one.detach().to_dense().to("cpu", torch.float64) for one in got)
+    weights = (w_q @ w_k.T / 2**0.5).softmax(-1)
+    if weights.isnan().any():
+        return "A weight is not a number: the arrows are too long, or hold NaN."
+    for i in range(1, n):
+        if weights[i, i - 1] < 0.9:
+            most = int(weights[i].argmax())
+            whom = "to itself" if most == i else f"to place {most}"
+            least = f"{weights[i, i - 1]:.3f}" if weights[i, i - 1] >= 5e-4 else "nearly nothing"
+            text = f"Place {i} should give at least 0.9 to place {i - 1}; it gives {least}"
+            return text + ("." if most == i - 1 else f", and most, {weights[i, most]:.3f}, {whom}.")
+    return None
+
+
+exercise(
+    "queries-before",
+    "before",
+    reference=_before(),
+    cases=rows("n", (2,), (3,), (8,), (20,), (50,), (1,)),
+    compare=_hears,
+    mistakes=[
+        mistake("Every place hears the one after it. Turn the queries the other way.", _before(turn=-1)),
         mistake(
-            "The output is a mean of values: it has their width, d_v.",
-            _shapes(out=lambda b, n, m, k, v: (b, n, k)),
+            "Every place hears itself. The query of place i points to the key of i - 1.", _before(turn=0)
+        ),
+        mistake("The arrows are too short: the right place leads, but not by enough.", _before(length=1.0)),
+    ],
+    praise="A table of rank two lets every place pick the one before it, among up to fifty.",
+)
+
+
+def _narrow(factor: Callable[[int, int], float]) -> Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]:
+    def narrow(w_q: Tensor, w_k: Tensor) -> tuple[Tensor, Tensor]:
+        d_model, d_k = w_q.shape
+        return w_q @ w_k.T * factor(d_model, d_k), torch.eye(d_model, dtype=w_q.dtype)
+
+    return narrow
+
+
+def _same_head(got: Any, want: tuple[Tensor, Tensor], w_q: Tensor, w_k: Tensor) -> Difference | str | None:
+    """Compare what the scores of two heads depend on."""
+    if not isinstance(got, list | tuple) or len(got) != 2:
+        return (
+            difference(got, want)
+            if got is None
+            else f"It should return two matrices; it returned {_what(got)}."
+        )
+    d, d_k = w_q.shape
+    for name, one in zip(("W_q", "W_k"), got, strict=True):
+        if not isinstance(one, Tensor) or one.shape != (d, d):
+            return f"The new {name} should be a tensor of shape ({d}, {d}), it is {_what(one)}."
+    if any(one.is_complex() or one.dtype is torch.bool or one.device.type == "meta" for one in got):
+        return "The new matrices should hold real numbers."
+    a, b, w_q, w_k = (x.detach().to_dense().to("cpu", torch.float64) for x in (*got, w_q, w_k))
+    product, table = a @ b.T, w_q @ w_k.T
+    # In words first, where one factor explains all; the numbers say the rest.
+    for factor, text in (
+        (d_k**-0.5 * d**0.5, None),
+        (1.0, "The product is the same, the head is not: attention divides by the root of the width, and it shrank."),
+        ((d_k / d) ** 0.5, "The widths stand the wrong way round: the new scores are divided by a smaller root."),
+        (d / d_k, "It corrects by the ratio of the widths; the scores are divided by their roots."),
+        (d_k**-0.5, "The new head divides once more, by the root of its own width: give that back."),
+    ):  # fmt: skip
+        if torch.allclose(product, factor * table, rtol=1e-4, atol=1e-4 * float(table.abs().max() * factor)):
+            return text
+    if torch.allclose(product.T, (d / d_k) ** 0.5 * table, rtol=1e-4, atol=1e-4):
+        return "Queries and keys have changed places: the table is transposed."
+    found = difference(
+        product / d**0.5, table / d_k**0.5, place="The table W_q W_kᵀ over the root of its width"
+    )
+    return found or "The scores differ from those of the given head."
+
+
+exercise(
+    "queries-narrow",
+    "narrow",
+    reference=_narrow(lambda d, k: (d / k) ** 0.5),
+    cases=[
+        *draws(w_q="m k", w_k="m k", m=(2, 3, 4, 5, 6), k=(7, 8, 9, 12, 16), seeds=6),
+        case(
+            "d_model = 1",
+            w_q=torch.tensor([[2.0, -1.0, 0.5]]),
+            w_k=torch.tensor([[1.0, 3.0, -2.0]]),
+        ),
+        case(
+            "queries that use one direction only",
+            "An inverse of W_q does not exist here; none is needed.",
+            w_q=torch.tensor([[1.0, 2, 0, 1], [2, 4, 0, 2], [-1, -2, 0, -1]]),
+            w_k=torch.tensor([[0.5, 1, 3, -1], [1, 0, 0, 2], [0, -1, 1, 1]]),
         ),
     ],
-    praise="Every shape follows from five sizes; d_k leaves no trace in the output.",
+    compare=_same_head,
+    mistakes=[
+        mistake(
+            "The columns that were cut off counted in every score: a head is its product, not its first columns.",
+            lambda w_q, w_k: (w_q[:, : len(w_q)], w_k[:, : len(w_q)]),
+        ),
+    ],
+    praise="The same scores for every token, from matrices no wider than the tokens.",
 )

@@ -1,10 +1,10 @@
-# expect: A softmax changes no shape
-def shapes(batch, n, d_model, d_k, d_v):
+# expect: the entry 'q' should have length 3, it has 2
+def shapes(batch, n_q, n_k, d_model, d_k, d_v):
     return {
-        "q": (batch, n, d_k),
-        "k": (batch, n, d_k),
-        "v": (batch, n, d_v),
-        "scores": (batch, n, n),
-        "weights": (n, n),
-        "out": (batch, n, d_v),
+        "q": (n_q, d_k),
+        "k": (n_k, d_k),
+        "v": (n_k, d_v),
+        "scores": (n_q, n_k),
+        "weights": (n_q, n_k),
+        "out": (n_q, d_v),
     }

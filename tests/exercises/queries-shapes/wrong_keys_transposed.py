@@ -1,10 +1,10 @@
-# expect: Keys have the shape of the queries
-def shapes(batch, n, d_model, d_k, d_v):
+# expect: only the product turns them
+def shapes(batch, n_q, n_k, d_model, d_k, d_v):
     return {
-        "q": (batch, n, d_k),
-        "k": (batch, d_k, n),
-        "v": (batch, n, d_v),
-        "scores": (batch, n, n),
-        "weights": (batch, n, n),
-        "out": (batch, n, d_v),
+        "q": (batch, n_q, d_k),
+        "k": (batch, d_k, n_k),
+        "v": (batch, n_k, d_v),
+        "scores": (batch, n_q, n_k),
+        "weights": (batch, n_q, n_k),
+        "out": (batch, n_q, d_v),
     }

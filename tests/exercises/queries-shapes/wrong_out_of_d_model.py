@@ -1,10 +1,10 @@
 # expect: The output is a mean of values
-def shapes(batch, n, d_model, d_k, d_v):
+def shapes(batch, n_q, n_k, d_model, d_k, d_v):
     return {
-        "q": (batch, n, d_k),
-        "k": (batch, n, d_k),
-        "v": (batch, n, d_v),
-        "scores": (batch, n, n),
-        "weights": (batch, n, n),
-        "out": (batch, n, d_model),
+        "q": (batch, n_q, d_k),
+        "k": (batch, n_k, d_k),
+        "v": (batch, n_k, d_v),
+        "scores": (batch, n_q, n_k),
+        "weights": (batch, n_q, n_k),
+        "out": (batch, n_q, d_model),
     }

@@ -1,0 +1,42 @@
+"""Must a head have queries, keys and values apart? One head on the toy grammar, and three with less.
+
+    python benchmarks/asking.py
+
+Writes results/asking.json. Finished runs stay in .cache, so an interruption costs little.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+
+from attnlab import results
+from attnlab.experiments import around, sweep
+from attnlab.tagging.asking import FORMS, Asking
+
+CACHE = Path(__file__).parents[1] / ".cache/runs"
+SEEDS, STEPS = range(5), 600
+
+
+def main() -> None:
+    """Train and store."""
+    torch.set_num_threads(1)
+    found = sweep(
+        {name: Asking(make, steps=STEPS) for name, make in FORMS.items()},
+        rates=around(0.04),
+        seeds=SEEDS,
+        scout=2,
+        flat=0.5,
+        measure="right, %",
+        budget=f"Adam, {STEPS} steps of 128 new sentences; two seeds try the rates",
+        cache=CACHE / "asking.json",
+        settings={"steps": STEPS, "version": 1},
+        progress=False,
+    )
+    print(found.as_table(digits=1), flush=True)
+    results.store("asking", {"sweeps": {"asking": found}}, command="python benchmarks/asking.py", seeds=SEEDS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""The exercise in which a reader writes the layer: built, given numbers, and called in several ways."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnlab.checks import running
+from attnlab.checks.exercise import exercise, mistake, rows
+from attnlab.checks.values import Tolerance, describe
+
+PARTS = ("q_proj", "k_proj", "v_proj")
+LEADS: tuple[tuple[tuple[int, ...], int, int], ...] = (((), 5, 3), ((2, 3), 4, 7))
+"""For each call: the dimensions in front, how many tokens ask, how many are asked."""
+
+
+def _normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def use(head: Any) -> dict[str, Any]:
+    """Give a layer numbers, call it with and without a memory, and note what comes out.
+
+    Args:
+        head: what the reader's class made.
+
+    Returns:
+        Name -> value: the shapes of the matrices, outputs, and gradients.
+
+    Raises:
+        ValueError: a sentence about a layer that can't be used.
+    """
+    if not isinstance(head, nn.Module):
+        raise ValueError(f"Head(...) should make a torch.nn.Module, it made {describe(head)}.")
+    for name in PARTS:
+        part = getattr(head, name, None)
+        if not isinstance(part, nn.Linear):
+            what = "there is none" if part is None else f"it is a {type(part).__name__}"
+            raise ValueError(f"A head needs {name}, an nn.Linear; {what}.")
+    if any(getattr(head, name).bias is not None for name in PARTS):
+        raise ValueError("The three linear layers should have no bias.")
+    shapes = {name: tuple(value.shape) for name, value in head.named_parameters()}
+    with torch.no_grad():
+        for i, name in enumerate(PARTS):
+            weight = getattr(head, name).weight
+            weight.copy_(1.5 * _normal(*weight.shape, seed=i) / weight.shape[1] ** 0.5)
+    found: dict[str, Any] = {}
+    wide, other = head.q_proj.in_features, head.k_proj.in_features
+    for lead, n_q, n_k in LEADS:
+        name = f"head(x, memory) of {n_q} and {n_k} tokens" + (f", in a batch of {lead}" if lead else "")
+        given = {"x": _normal(*lead, n_q, wide, seed=3), "memory": _normal(*lead, n_k, other, seed=4)}
+        found |= _called(head, name, given)
+    if wide == other:
+        found |= _called(head, "head(x)", {"x": _normal(2, 6, wide, seed=5)})
+    return {"parameters": shapes, "calls": found}
+
+
+def _called(head: nn.Module, name: str, given: dict[str, Tensor]) -> dict[str, Any]:
+    """Call a layer as a reader's function is called: with limits, on copies; and pass gradients back."""
+
+    @functools.wraps(type(head).forward)
+    def call(*tensors: Tensor) -> Tensor:
+        return head(*tensors)
+
+    outcome = running.run(call, lambda: {k: x.clone() for k, x in given.items()}, leaves=tuple(given))
+    if outcome.trouble:
+        sizes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in given.items())
+        raise ValueError(f"{name}, {sizes}: {outcome.trouble[0].lower()}{outcome.trouble[1:]}")
+    out, slopes = outcome.value, dict(outcome.slopes)
+    if not isinstance(out, Tensor):
+        raise ValueError(f"{name} should return a tensor, it returned {describe(out)}.")
+    if out.requires_grad and out.is_floating_point():
+        weights = [getattr(head, part).weight for part in PARTS]
+        probe = _normal(*out.shape, seed=6).to(out.dtype)
+        slopes |= zip(PARTS, torch.autograd.grad(out, weights, probe, allow_unused=True), strict=True)
+    else:
+        slopes |= dict.fromkeys(PARTS)
+    missing = [part for part, slope in slopes.items() if slope is None]
+    if missing:
+        raise ValueError(f"{name}: no gradient reaches {missing[0]}. It is not used, or detached on the way.")
+    return {name: out.detach()} | {f"the gradient of {k} in {name}": slope for k, slope in slopes.items()}
+
+
+def _head(
+    scale: Callable[[int, int, int], float] = lambda m, k, v: k**-0.5,
+    weigh: Callable[[Tensor], Tensor] = lambda s: s.softmax(-1),
+) -> Callable[[int, int, int, int], nn.Module]:
+    """A layer with a part that can be exchanged."""
+
+    class Head(nn.Module):
+        def __init__(self, d_model: int, d_memory: int, d_k: int, d_v: int) -> None:
+            super().__init__()
+            self.factor = scale(d_model, d_k, d_v)
+            self.q_proj = nn.Linear(d_model, d_k, bias=False)
+            self.k_proj = nn.Linear(d_memory, d_k, bias=False)
+            self.v_proj = nn.Linear(d_memory, d_v, bias=False)
+
+        def forward(self, x: Tensor, memory: Tensor | None = None) -> Tensor:
+            memory = x if memory is None else memory
+            q, k, v = self.q_proj(x), self.k_proj(memory), self.v_proj(memory)
+            return weigh(q @ k.mT * self.factor) @ v
+
+    def make(d_model: int, d_memory: int, d_k: int, d_v: int) -> nn.Module:
+        return Head(d_model, d_memory, d_k, d_v)
+
+    return make
+
+
+def _reference(d_model: int, d_memory: int, d_k: int, d_v: int) -> dict[str, Any]:
+    return use(_head()(d_model, d_memory, d_k, d_v))
+
+
+exercise(
+    "queries-layer",
+    "Head",
+    reference=_reference,
+    read=use,
+    cases=rows("d_model d_memory d_k d_v", (5, 8, 3, 4), (6, 6, 4, 9), (7, 2, 16, 5), (3, 9, 1, 1)),
+    within=Tolerance(1e-5, 1e-4),
+    mistakes=[
+        mistake(
+            "The scores are not scaled. Divide them by the root of d_k.", _head(scale=lambda m, k, v: 1.0)
+        ),
+        mistake("It divides by d_k. Divide by its square root.", _head(scale=lambda m, k, v: 1 / k)),
+        mistake(
+            "It divides by the root of d_model. The scores are sums over d_k products.",
+            _head(scale=lambda m, k, v: m**-0.5),
+        ),
+        mistake(
+            "It divides by the root of d_v. The scores are sums over d_k products.",
+            _head(scale=lambda m, k, v: v**-0.5),
+        ),
+        mistake("It multiplies by the root of d_k. Divide.", _head(scale=lambda m, k, v: k**0.5)),
+        mistake(
+            "The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
+            _head(weigh=lambda s: s.softmax(-2)),
+        ),
+        mistake(
+            "The softmax runs along dimension 1, which is another one in a batch. Count from the end: dim=-1.",
+            _head(weigh=lambda s: s.softmax(1)),
+        ),
+        mistake("There is no softmax between the scores and the sum.", _head(weigh=lambda s: s)),
+    ],
+    praise="A layer with three matrices that asks itself, or another text of any length, in any batch.",
+)
