@@ -56,24 +56,13 @@ def test_the_encoder_cuts_texts_as_the_library_does(encoder, stored):
 def test_every_hidden_state_and_weight_of_the_encoder_is_the_librarys(encoder, stored):
     numbers, card = stored
     ids, key_mask = encoder.tokens(card["sentences"])
-    hidden = []
-    hooks = [
-        part.register_forward_hook(
-            lambda _, __, out: hidden.append(out[0] if isinstance(out, tuple) else out)
-        )
-        for part in (encoder.stack.input_norm, *encoder.stack.layers)
-    ]
-    with torch.no_grad():
-        _, weights = encoder(ids, key_mask=key_mask, need_weights=True)
-    for hook in hooks:
-        hook.remove()
-    hidden = torch.stack(hidden)
+    hidden = inside.hidden_states(encoder, ids, key_mask)
     assert hidden.shape == numbers["minilm.hidden"].shape == (7, *ids.shape, 384)
     assert (hidden - numbers["minilm.hidden"])[:, key_mask].abs().max() < 1e-5
-    assert (torch.stack(weights)[:, 0] - numbers["minilm.weights"]).abs().max() < 1e-5
     with torch.no_grad():
-        fused = encoder(ids, key_mask=key_mask)
-    assert (fused - numbers["minilm.hidden"][-1])[key_mask].abs().max() < 1e-5
+        last, weights = encoder(ids, key_mask=key_mask, need_weights=True)
+    assert (torch.stack(weights)[:, 0] - numbers["minilm.weights"]).abs().max() < 1e-5
+    assert (last - numbers["minilm.hidden"][-1])[key_mask].abs().max() < 1e-5
 
 
 def test_padding_changes_no_sentence_vector(encoder, stored):

@@ -28,6 +28,36 @@ def layers_of(model: nn.Module) -> Sequence[nn.Module]:
     return stack.layers
 
 
+@torch.no_grad()
+def hidden_states(model: nn.Module, ids: Tensor, key_mask: Tensor | None = None) -> Tensor:
+    """Return what enters the first layer of a model, and what each layer gives.
+
+    Args:
+        model: called as model(ids, key_mask=...), or model(ids) where the mask is None.
+        ids: numbers of pieces (batch, n).
+        key_mask: boolean (batch, n), False where a text is padded; or None.
+
+    Returns:
+        (n_layers + 1, batch, n, d_model).
+
+    >>> from attnlab.pretrained.minilm import MiniLM
+    >>> model = MiniLM(100, d_model=8, n_heads=2, n_layers=2, d_ff=16)
+    >>> states = hidden_states(model, ids := torch.tensor([[1, 2, 3]]))
+    >>> states.shape, torch.equal(states[-1], model(ids))
+    (torch.Size([3, 1, 3, 8]), True)
+    """
+    states: list[Tensor] = []
+    layers = layers_of(model)
+    with contextlib.ExitStack() as stack:
+        first = layers[0].register_forward_pre_hook(lambda _, inputs: states.append(inputs[0]))
+        stack.callback(first.remove)
+        for layer in layers:
+            handle = layer.register_forward_hook(lambda _, __, out: states.append(out))
+            stack.callback(handle.remove)
+        model(ids) if key_mask is None else model(ids, key_mask=key_mask)
+    return torch.stack(states)
+
+
 @contextlib.contextmanager
 def each_head(model: nn.Module, change: Callable[[int, Tensor], Tensor | None]) -> Iterator[None]:
     """Hand every layer's outputs of heads, before they are mixed, to a function that may change them.
@@ -77,7 +107,7 @@ def replaced(model: nn.Module, heads: Mapping[Place, Tensor | float]) -> Iterato
         ValueError: there is no such head.
 
     References:
-        Michel et al. 2019, section 2.3 (by zero); Wang et al. 2023, section 2.1 (by the mean).
+        Michel et al. 2019, section 2.3 (by zero); Wang et al. 2023 (by the mean).
 
     >>> from attnlab.transformer import Encoder
     >>> encoder, x = Encoder(8, 2, 1), torch.randn(1, 3, 8)
