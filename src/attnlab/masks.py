@@ -269,22 +269,29 @@ def packed(documents: Tensor | Sequence[int], *, device: Device = None) -> Tenso
 def leaks(
     model: Callable[[Tensor], Tensor],
     n: int,
-    d_model: int,
+    d_model: int | None = None,
     mask: Tensor | None = None,
+    *,
+    n_words: int | None = None,
 ) -> tuple[int, int] | None:
-    """Find the first output that depends on a token it may not see, by its gradient.
+    """Find the first output that depends on a token it may not see.
 
-    Each output row is projected at random and differentiated by the input, for three random inputs; within
-    `torch.no_grad()` and `torch.inference_mode()` too. A
-    gradient in a forbidden token proves a leak; that there is none in three draws makes one unlikely.
-    Gradients below 100 roundings of the row's largest count as zero: a model in float64 shows fainter leaks.
+    A model that takes vectors is asked by its gradient: each output row is projected at random and
+    differentiated by the input. A model that takes the numbers of words has no such gradient and is asked
+    by trying: one word at a time is exchanged for another, and each output row that moves depends on it.
+    Both are done for three random inputs, within `torch.no_grad()` and `torch.inference_mode()` too. A leak
+    found is a fact; that three draws show none makes one unlikely, least so one that only a certain word
+    shows. Gradients and moves below 100 roundings of the row's largest number count as zero: a model in
+    float64 shows fainter leaks.
 
     Args:
-        model: takes tokens (1, n, d_model), returns (1, n, ...). A module is asked on its own device and in
-            its own dtype; its parameters get no gradient.
+        model: takes vectors (1, n, d_model), or numbers of words (1, n) where `n_words` is given; returns
+            (1, n, ...). A module is asked on its own device and in its own dtype; its parameters get no
+            gradient.
         n: sequence length, at least 1.
-        d_model: width of a token, at least 1.
+        d_model: width of a vector, at least 1.
         mask: boolean (n, n), True where row i may depend on token j; causal unless given.
+        n_words: how many words there are, at least 2, in the place of `d_model`.
 
     Returns:
         (i, j), the first in reading order such that output i depends on token j and must not; None if there
@@ -292,14 +299,23 @@ def leaks(
 
     Raises:
         TypeError: the mask is not boolean.
-        ValueError: a shape does not fit, or the output or its gradient is NaN (an empty row?).
+        ValueError: a shape does not fit, not exactly one of `d_model` and `n_words` is given, the output or
+            its gradient is NaN (an empty row?), or the same words give two different outputs (dropout?).
 
     >>> leaks(lambda x: x.cumsum(1), 4, 2) is None
     True
     >>> leaks(lambda x: x.roll(-1, 1), 4, 2)
     (0, 1)
+    >>> leaks(nn.Embedding(9, 2), 4, n_words=9) is None
+    True
     """
-    at_least(1, n=n, d_model=d_model)
+    if (d_model is None) == (n_words is None):
+        raise ValueError(
+            "give d_model for a model that takes vectors, or n_words for one that takes numbers of words; "
+            f"got d_model = {d_model} and n_words = {n_words}"
+        )
+    at_least(1, n=n, d_model=1 if d_model is None else d_model)
+    at_least(2, n_words=2 if n_words is None else n_words)
     if mask is not None:
         is_boolean("mask", mask)
         has_shape("mask", mask, (n, n), "(n, n)")
@@ -311,8 +327,13 @@ def leaks(
     # Whoever asks within no_grad must not be told that nothing depends on anything.
     with torch.inference_mode(False), torch.enable_grad():
         for _ in range(3):
-            x = torch.randn(1, n, d_model, generator=draw, dtype=torch.float64).to(like).requires_grad_()
-            found = found | (_depends(model(x), x, draw) & ~allowed)
+            if n_words is None:
+                x = torch.randn(1, n, d_model, generator=draw, dtype=torch.float64).to(like).requires_grad_()
+                depends = _depends(model(x), x, draw)
+            else:
+                words = torch.randint(n_words, (1, n), generator=draw).to(like.device)
+                depends = _moves(model, words, n_words, draw)
+            found = found | (depends & ~allowed)
     first = found.nonzero()
     return (int(first[0, 0]), int(first[0, 1])) if len(first) else None
 
@@ -320,13 +341,9 @@ def leaks(
 def _depends(out: Tensor, x: Tensor, draw: torch.Generator) -> Tensor:
     """Say which rows of the output (1, n, ...) have a gradient in which tokens: boolean (n, n)."""
     n = x.shape[1]
-    if out.dim() < 2 or out.shape[:2] != (1, n):
-        raise ValueError(f"model must return shape (1, n = {n}, ...), it returned {tuple(out.shape)}")
+    _rows(out, n)
     if not out.requires_grad:
         return torch.zeros(n, n, dtype=torch.bool, device=x.device)
-    broken = out[0].detach().flatten(1).isnan().any(-1).nonzero()
-    if len(broken):
-        raise ValueError(f"row {int(broken[0, 0])} of the output is NaN: may it attend to anything?")
     rows = []
     for i in range(n):
         direction = torch.randn(out[0, i].shape, generator=draw, dtype=torch.float64).to(out)
@@ -335,5 +352,43 @@ def _depends(out: Tensor, x: Tensor, draw: torch.Generator) -> Tensor:
         if slope.isnan().any():
             raise ValueError(f"the gradient of row {i} of the output is NaN")
         size = slope[0].abs().amax(-1)  # (n,)
-        rows.append(size > 100 * torch.finfo(size.dtype).eps * size.max())
+        rows.append(_counts(size, size.max()))
     return torch.stack(rows)
+
+
+def _moves(model: Callable[[Tensor], Tensor], words: Tensor, n_words: int, draw: torch.Generator) -> Tensor:
+    """Exchange one word at a time, and say which rows of the output move with which: boolean (n, n)."""
+    n = words.shape[1]
+    before = _rows(model(words), n)
+    largest = before.abs().amax(-1)  # (n,)
+
+    def moved(other: Tensor) -> Tensor:
+        return _counts((_rows(model(other), n) - before).abs().amax(-1), largest)
+
+    if moved(words).any():
+        raise ValueError(
+            "model gave two different outputs for the same words: is dropout on? Call model.eval()"
+        )
+    columns = []
+    for j in range(n):
+        other = words.clone()
+        other[0, j] = (words[0, j] + torch.randint(1, n_words, (), generator=draw).to(words)) % n_words
+        columns.append(moved(other))
+    return torch.stack(columns, -1)
+
+
+def _rows(out: Tensor, n: int) -> Tensor:
+    """Check an output (1, n, ...) and return its rows, (n, ...) with all but the first axis as one."""
+    if out.dim() < 2 or out.shape[:2] != (1, n):
+        raise ValueError(f"model must return shape (1, n = {n}, ...), it returned {tuple(out.shape)}")
+    rows = out[0].detach().unsqueeze(-1).flatten(1)
+    rows = rows if rows.is_floating_point() else rows.double()
+    broken = rows.isnan().any(-1).nonzero()
+    if len(broken):
+        raise ValueError(f"row {int(broken[0, 0])} of the output is NaN: may it attend to anything?")
+    return rows
+
+
+def _counts(size: Tensor, largest: Tensor) -> Tensor:
+    """Say which numbers are more than roundings of the largest of their row."""
+    return size > 100 * torch.finfo(size.dtype).eps * largest

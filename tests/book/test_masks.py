@@ -16,7 +16,7 @@ CAUSAL = masks.causal(6)
 
 
 def painter(**changes):
-    return MaskPainter(X, NAMES, **({"nudged": 5} | changes))
+    return MaskPainter(X, NAMES, **changes)
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +60,21 @@ def assert_shows(part, expected):
     assert pressed == [x for row in expected.mask for x in row]
 
 
-def test_it_starts_causal_and_only_the_nudged_token_moves(site, bench):
+def test_it_starts_causal_and_only_a_nudged_token_moves(site, bench):
     part = figure(site.open(bench), "masks")
     assert_shows(part, painter())
     assert "No output depends on a token that its row hides. No output looks ahead." in says(part)
+    assert "moves" not in says(part)
+    choose(part, "nudged", 5)
+    assert_shows(part, painter(nudged=5))
     assert "Nudging token 6 (.) moves output 6." in says(part)
     assert "allowed 21 of 36 (58 %)" in part.locator('[data-part="counters"]').inner_text()
 
 
 def test_after_the_softmax_every_output_moves_and_the_first_leak_is_named(part):
+    choose(part, "nudged", 5)
     part.locator('[data-part="late"]').check()
-    expected = painter(late=True)
+    expected = painter(late=True, nudged=5)
     assert_shows(part, expected)
     assert expected.leak == (0, 1)
     assert "Leak: output 1 (I) depends on token 2 (saw)" in says(part)

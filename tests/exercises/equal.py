@@ -89,12 +89,18 @@ EQUAL: dict[str, dict[str, str]] = {
     "masking-softmax": {
         "scores = scores.masked_fill(~mask, float('-inf'))": "The NaN of an empty row is filled over after the softmax, and its gradient where the scores were filled.",
     },
+    "masking-pack": {
+        "places, guesses, owner = (words.clone(), words - 100, words - 2)": "Any number below 0 is nobody's.",
+    },
     "masking-leaks": {
-        "found += [(i, j) for j in range(n) if not mask[i, j] and size[j] >= 1e-06]": "No gradient is exactly the threshold.",
-        "found += [(i, j) for j in range(n) if not mask[i, j] and size[j] > 1.1e-06]": "Between rounding and the faintest leak there is room for many thresholds.",
-        "size = slope[-1].abs().amax(-1)": "The batch has one sentence.",
-        "probe = out[-1, i] @ torch.randn(d_model)": "The batch has one sentence.",
-        "probe = torch.randn(d_model) @ out[0, i]": "A product of two vectors may be taken in either order.",
+        "depends[:, j] = (moves >= 1e-05).any(-1).any(0)": "No move is exactly the threshold.",
+        "depends[:, j] = (moves > 1.1000000000000001e-05).any(-1).any(0)": "Between rounding and the faintest leak there is room for many thresholds.",
+        "moves = model(changed) - before": "Words are exchanged both ways: what falls in one sentence rises in another.",
+        "moves = (before - model(changed)).abs()": "Only the size of a move counts.",
+        "return (depends & ~mask).nonzero()": "A tensor of pairs is a list of pairs.",
+        "before, depends = (model(words), torch.ones(n, n, dtype=torch.bool))": "Every column is written anew.",
+        "words, other = torch.randint(n_words, (2, 201, n))": "One sentence more shows no less.",
+        "words, other = torch.randint(n_words, (2, 199, n))": "199 sentences are many, too.",
     },
     "positions-rope": {
         "scores = turned(q) @ turned(k).transpose(-1, -2) / d ** 0.5": "transpose exchanges two axes; their order in the call says nothing.",
@@ -143,16 +149,25 @@ EQUAL: dict[str, dict[str, str]] = {
     "relevance-sparsemax": {
         "stay = (ordered >= thresholds).sum(-1, keepdim=True)": "a score at its threshold leaves it where it is",
     },
-    "saturation-predict": {
-        "return max(math.log(n) - (spread / temperature) ** 2 / 2, 0.0)": "The larger of two numbers, in either order.",
+    "saturation-sharpness": {
+        "words = torch.arange(weights.shape[-2]) < lengths[:, None]": "The two last axes have one size.",
     },
     "saturation-stable-softmax": {
         "e = (scores - top.masked_fill(top == -torch.inf, 1)).exp()": "−inf less any finite number is −inf.",
         "e = (scores - top.masked_fill(top == -torch.inf, -1)).exp()": "−inf less any finite number is −inf.",
     },
-    "saturation-limits": {
-        "return (math.log(info.tiny * info.eps), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
-        "return (math.log(info.tiny * info.eps / 1), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
+    "scaling-owed": {
+        "parts = (rows, columns, columns - (s - rows))": "A sign changes no variance.",
+    },
+    "scaling-qk-norm": {
+        "s = normed(q, gain_q) @ normed(k, gain_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "scaling-search": {
+        "while at(rate * 2) >= at(rate):": "On the way up no two neighbours are equal.",
+        "tried[rate] = -2.0 if math.isnan(share) else share": "Anything below every share will do.",
+        "tried[rate] = -1.1 if math.isnan(share) else share": "Anything below every share will do.",
+        "tried[rate] = -0.0 if math.isnan(share) else share": "No run in the cases is always wrong.",
+        "if train not in tried:": "Trains again each time, and finds the same.",
     },
     "scaling-unit-scores": {
         "s = x @ w_q @ (x @ w_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",
@@ -172,9 +187,8 @@ LEADING: dict[str, dict[int, int]] = {
     "positions-sinusoids": {0: 2},
     "recurrent-local-window": {0: 1, 1: 1},
     "recurrent-look-back": {0: 1, 1: 2, 2: 1},
-    "saturation-backward": {0: 1, 1: 1},
-    "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},
+    "scaling-qk-norm": {0: 2, 1: 2},
     "scaling-unit-scores": {0: 2},
     "transformer-block": {0: 2},
     "transformer-norm-backward": {0: 2, 1: 2},

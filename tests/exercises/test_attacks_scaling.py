@@ -6,30 +6,42 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import rms_norm, scaled_dot_product_attention
 
 from attnlab.checks import judge
 
 
-def variance(d, a, s, b, t):
-    return d * ((s + a * a) * (t + b * b) - (a * b) ** 2)
+def parts(s):
+    rows, columns = s.mean(-1, keepdim=True), s.mean(-2, keepdim=True)
+    return rows, columns, s - rows - columns
 
 
-def estimate(n_q, n_k, d, a, s, b, t):
-    return d * a * b, math.sqrt(variance(d, a, s / n_q, b, t / n_k))
+def variances(parts):
+    return torch.stack([part.var((-2, -1), correction=0) for part in parts])
 
 
-def fourth(n_q, n_k, d, s, s4, t, t4, *, pairs=None, mean=None, row=None, column=None):
-    moment = d * s4 * t4 + (3 * d * (d - 1) * (s * t) ** 2 if pairs is None else pairs)
-    entry = moment - ((d * s * t) ** 2 if mean is None else mean)
-    row = d * t * t * (s4 - s * s) if row is None else row
-    column = d * s * s * (t4 - t * t) if column is None else column
-    return math.sqrt((entry + (n_k - 1) * row + (n_q - 1) * column) / (n_q * n_k))
+def split_in_loops(s):
+    if s.dim() > 2:
+        return torch.stack([split_in_loops(one) for one in s], 1)
+    n_q, n_k = s.shape
+    mean = sum(s[i, j] for i in range(n_q) for j in range(n_k)) / (n_q * n_k)
+    query = [sum(s[i, j] for j in range(n_k)) / n_k - mean for i in range(n_q)]
+    key = [sum(s[i, j] for i in range(n_q)) / n_q - mean for j in range(n_k)]
+    pair = sum((s[i, j] - query[i] - key[j] - mean) ** 2 for i in range(n_q) for j in range(n_k))
+    return torch.stack((sum(x**2 for x in query) / n_q, sum(x**2 for x in key) / n_k, pair / (n_q * n_k)))
 
 
-def single(answer, kind):
-    """The same, computed from numbers of another kind."""
-    return lambda *arguments: answer(*(x if isinstance(x, int) else kind(x) for x in arguments))
+def split_by_subtraction(s):
+    query, key = s.mean(-1).var(-1, correction=0), s.mean(-2).var(-1, correction=0)
+    return torch.stack((query, key, s.var((-2, -1), correction=0) - query - key))
+
+
+def rms(x, gain, eps=1e-6):
+    return x / (x.square().mean(-1, keepdim=True) + eps).sqrt() * gain
+
+
+def weights_of(q, k):
+    return (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(-1)
 
 
 def weights(x, w_q, w_k, divisor):
@@ -44,96 +56,60 @@ def weights_in_loops(x, w_q, w_k):
     return torch.stack([row.exp() / row.exp().sum() for row in (row - row.max() for row in rows)])
 
 
-def searched(train, d_k, rates, divisors=None, start=None):
-    """Compare in plain loops."""
-    best = {}
-    for name, divisor in (divisors or {"√d": math.sqrt(d_k), "d": d_k, "nothing": 1.0}).items():
-        top = None
-        for rate in rates if start is None else start:
-            share = train(divisor, rate)
-            if top is None or share > top[1]:
-                top = (rate, share)
-        best[name] = top
-    return best
+def tried(train, rates):
+    """The best of these rates, a diverged run below all others."""
+    shares = {rate: train(rate) for rate in rates}
+    return max(shares.items(), key=lambda pair: -1 if math.isnan(pair[1]) else pair[1])
 
 
-def until_it_falls(train, d_k, rates):
-    best = {}
-    for name, divisor in (("√d", d_k**0.5), ("d", d_k), ("nothing", 1)):
-        tried = []
-        for rate in rates:
-            tried.append((rate, train(divisor, rate)))
-            if len(tried) > 1 and tried[-1][1] < tried[-2][1]:
-                break
-        best[name] = max(tried, key=lambda pair: pair[1])
-    return best
+def walk(train, rate, diverged=-1.0, factor=2):
+    def at(rate):
+        share = train(rate)
+        return diverged if math.isnan(share) else share
+
+    while at(rate / factor) >= at(rate):
+        rate = rate / factor
+    while at(rate * factor) > at(rate):
+        rate = rate * factor
+    return rate, train(rate)
 
 
-def sorts_the_rates(train, d_k, rates):
-    rates.sort() if isinstance(rates, list) else None
-    return searched(train, d_k, rates)
+def by_recursion(train, rate):
+    best, share = tried(train, (rate / 2, rate, rate * 2))
+    if best == rate and not math.isnan(share):
+        return rate, share
+    return by_recursion(train, best if not math.isnan(share) else rate / 2)
+
+
+def until_finite_then_up(train, rate):
+    while math.isnan(train(rate)):
+        rate /= 2
+    while train(rate * 2) > train(rate):
+        rate *= 2
+    return rate, train(rate)
+
+
+def never_below_the_start(train, rate):
+    found = walk(train, rate)
+    return max(found, (rate, train(rate)))
 
 
 ATTACKS = [
-    ("taken off once", "scaling-variance", "wrong", "taken off once for the whole score",
-     lambda d, a, s, b, t: d * (s + a * a) * (t + b * b) - (d * a * b) ** 2),
-    ("off, not squared", "scaling-variance", "wrong", "the square of that mean", lambda d, a, s, b, t: d * ((s + a * a) * (t + b * b) - a * b)),
-    ("root of d", "scaling-variance", "wrong", "the root of d", lambda d, a, s, b, t: d**0.5 * variance(1, a, s, b, t)),
-    ("the standard deviation", "scaling-variance", "wrong", "That is the standard deviation", lambda *p: variance(*p) ** 0.5),
-    ("means without sign", "scaling-variance", "right", "", lambda d, a, s, b, t: variance(d, abs(a), s, abs(b), t)),
-    ("one mean for both", "scaling-variance", "wrong", "With d = 5", lambda d, a, s, b, t: variance(d, a, s, a, t)),
-    ("d of at least 2", "scaling-variance", "wrong", "With d = 1", lambda d, a, s, b, t: variance(max(d, 2), a, s, b, t)),
-    ("whole numbers", "scaling-variance", "wrong", "With d = 5", lambda d, a, s, b, t: int(variance(d, a, s, b, t))),
-    ("one variance for both", "scaling-variance", "wrong", "With d = 5", lambda d, a, s, b, t: variance(d, a, s, b, s)),
-    ("never above 64", "scaling-variance", "wrong", "With d = 300", lambda d, a, s, b, t: variance(min(d, 64), a, s, b, t)),
-    ("zero means are 1", "scaling-variance", "wrong", "With d = 64", lambda d, a, s, b, t: variance(d, a or 1, s, b or 1, t)),
-    ("text", "scaling-variance", "wrong", "should be a number, it is '2.1' (str)", lambda *p: "2.1"),
-    ("NumPy's numbers", "scaling-variance", "right", "", single(variance, np.float32)),
-    ("an array of one", "scaling-variance", "right", "", single(variance, np.array)),
-    ("a tensor of one", "scaling-variance", "right", "", single(variance, torch.tensor)),
-    ("a Fraction", "scaling-variance", "right", "", single(variance, Fraction)),
-    ("a sum of d", "scaling-variance", "right", "", lambda d, a, s, b, t: sum(s * t + a * a * t + b * b * s for _ in range(d))),
-    ("no width", "scaling-mean", "wrong", "The width is missing", lambda n, m, d, a, s, b, t: (d * a * b, estimate(n, m, 1, a, s, b, t)[1])),
-    ("no shared query", "scaling-mean", "wrong", "owe to their shared query is missing",
-     lambda n, m, d, a, s, b, t: (d * a * b, math.sqrt(d * (s * t / n / m + a * a * t / m)))),
-    ("outside the root", "scaling-mean", "wrong", "outside the root", lambda n, m, d, a, s, b, t: (d * a * b, variance(d, a, s, b, t) ** 0.5 / n / m)),
-    ("all of one product", "scaling-mean", "wrong", "Mean and standard error are those of one product",
-     lambda n, m, d, *p: estimate(n, m, 1, *p)),
-    ("one number", "scaling-mean", "wrong", "2 values (mean, standard error)", lambda *p: estimate(*p)[0]),
-    ("the error first", "scaling-mean", "wrong", "The pair is turned around", lambda *p: estimate(*p)[::-1]),
-    ("the mean without sign", "scaling-mean", "wrong", "the mean should be -2.4", lambda *p: (abs(estimate(*p)[0]), estimate(*p)[1])),
-    ("n - 1", "scaling-mean", "wrong", "the standard error should be", lambda n, m, *p: (p[0] * p[1] * p[3], estimate(max(n - 1, 1), max(m - 1, 1), *p)[1])),
-    ("one side for both", "scaling-mean", "wrong", "the standard error", lambda n, m, *p: estimate(n, n, *p)),
-    ("one query is none", "scaling-mean", "wrong", "the standard error should be", lambda n, m, d, a, s, b, t: (d * a * b, variance(d, a, s / (n - 1), b, t / (m - 1)) ** 0.5)),
-    ("the formula for many", "scaling-mean", "wrong", "the term of the two variances is missing",
-     lambda n, m, d, a, s, b, t: (d * a * b, math.sqrt(d * (a * a * t / m + b * b * s / n)))),
-    ("a list", "scaling-mean", "right", "", lambda *p: list(estimate(*p))),
-    ("a tensor for the pair", "scaling-mean", "right", "", lambda *p: torch.tensor(estimate(*p))),
-    ("an array for the pair", "scaling-mean", "right", "", lambda *p: np.array(estimate(*p), dtype=np.float32)),
-    ("by counting pairs", "scaling-mean", "right", "",
-     lambda n, m, d, a, s, b, t: (d * a * b, math.sqrt((variance(d, a, s, b, t) + (m - 1) * d * b * b * s + (n - 1) * d * a * a * t) / n / m))),
-    ("variances not squared", "scaling-fourth", "wrong", "Yours is not squared",
-     lambda n, m, d, s, s4, t, t4: fourth(n, m, d, s, s4, t, t4, pairs=3 * d * (d - 1) * s * t)),
-    ("d² off", "scaling-fourth", "wrong", "It takes away d²", lambda n, m, d, *p: fourth(n, m, d, *p, mean=d * d)),
-    ("kurtoses in R and C", "scaling-fourth", "wrong", "R and C are divided by the variances",
-     lambda n, m, d, s, s4, t, t4: fourth(n, m, d, s, s4, t, t4, row=d * (s4 / s**2 - 1), column=d * (t4 / t**2 - 1))),
-    ("kurtoses everywhere", "scaling-fourth", "wrong", "the moments over the variances alone",
-     lambda n, m, d, s, s4, t, t4: fourth(n, m, d, 1, s4 / s**2, 1, t4 / t**2)),
-    ("kurtoses, then the scale", "scaling-fourth", "right", "",
-     lambda n, m, d, s, s4, t, t4: s * t * fourth(n, m, d, 1, s4 / s**2, 1, t4 / t**2)),
-    ("kurtoses, scaled for one", "scaling-fourth", "wrong", "the output should be", lambda n, m, d, s, s4, t, t4: s * t * d * fourth(n, m, 1, 1, s4 / s**2, 1, t4 / t**2)),
-    ("one pairing", "scaling-fourth", "wrong", "in three ways", lambda n, m, d, s, s4, t, t4: fourth(n, m, d, s, s4, t, t4, pairs=d * (d - 1) * (s * t) ** 2)),
-    ("no pairs", "scaling-fourth", "wrong", "in three ways", lambda n, m, d, s, s4, t, t4: (fourth(n, m, d, s, s4, t, t4) ** 2 - 3 * d * (d - 1) * (s * t) ** 2 / n / m) ** 0.5),
-    ("no width", "scaling-fourth", "wrong", "The width is missing in R and C",
-     lambda n, m, d, s, s4, t, t4: fourth(n, m, d, s, s4, t, t4, row=t * t * (s4 - s * s), column=s * s * (t4 - t * t))),
-    ("the factor once", "scaling-fourth", "wrong", "the square of that factor",
-     lambda n, m, d, s, s4, t, t4: fourth(n, m, d, s, s4, t, t4, row=d * t * (s4 - s * s), column=d * s * (t4 - t * t))),
-    ("outside the root", "scaling-fourth", "wrong", "under the root, once", lambda n, m, *p: fourth(n, m, *p) / (n * m) ** 0.5),
-    ("the same for coins", "scaling-fourth", "wrong", "fourth_k = 1.0", lambda n, m, d, s, s4, t, t4: fourth(n, m, d, s, s4, t, t4) if s4 > s * s or t4 > t * t else 0),
-    ("queries alone", "scaling-fourth", "wrong", "should be", lambda n, m, d, s, s4, t, t4: fourth(n, m, d, s, s4, s, s4)),
-    ("a negative root", "scaling-fourth", "wrong", "it is (", lambda *p: (-fourth(*p)) ** 0.5),
-    ("NumPy's numbers", "scaling-fourth", "right", "", lambda *p: np.float32(fourth(*p))),
-    ("a tensor", "scaling-fourth", "right", "", lambda *p: torch.tensor(fourth(*p))),
+    ("sample variances", "scaling-owed", "wrong", "It divides by one less", lambda s: torch.stack([p.var((-2, -1)) for p in parts(s)])),
+    ("the key first", "scaling-owed", "wrong", "have changed places", lambda s: variances(parts(s))[[1, 0, 2]]),
+    ("two of three", "scaling-owed", "wrong", "should have shape (3,), it has (2,)", lambda s: variances(parts(s))[:2]),
+    ("a tuple", "scaling-owed", "wrong", "should be a tensor", lambda s: tuple(variances(parts(s)))),
+    ("stacked at the end", "scaling-owed", "wrong", "should have shape", lambda s: variances(parts(s)).movedim(0, -1)),
+    ("shares", "scaling-owed", "wrong", "These are shares", lambda s: variances(parts(s)) / s.var((-2, -1), correction=0)),
+    ("one matrix for all", "scaling-owed", "wrong", "should have shape (3, 2)", lambda s: torch.stack([p.var(correction=0) for p in parts(s)])),
+    ("the first matrix", "scaling-owed", "wrong", "shape", lambda s: variances(parts(s[(0,) * (s.dim() - 2)]))),
+    ("spread of rows", "scaling-owed", "wrong", "should be", lambda s: torch.stack((s.var(-1, correction=0).mean(-1), s.var(-2, correction=0).mean(-1), s.var((-2, -1), correction=0)))),
+    ("in single precision", "scaling-owed", "wrong", "float64", lambda s: variances(parts(s.float())).to(s.dtype)),
+    ("no gradient", "scaling-owed", "wrong", "gradient", lambda s: variances(parts(s.detach()))),
+    ("centred in place", "scaling-owed", "wrong", "changed its argument", lambda s: variances(parts(s.sub_(s.mean())))),
+    ("loops", "scaling-owed", "right", "", split_in_loops),
+    ("by subtraction", "scaling-owed", "right", "", split_by_subtraction),
+    ("by einsum", "scaling-owed", "right", "", lambda s: variances((torch.einsum("...ij->...i", s)[..., None] / s.shape[-1], *parts(s)[1:]))),
     ("6 and 3", "scaling-unit-scores", "wrong", "row 0 should be", lambda x, q, k: weights(x, q, k, 6 * 3**0.5)),
     ("2 for the root of d_model", "scaling-unit-scores", "wrong", "row 0 should be", lambda x, q, k: weights(x, q, k, 2 * q.shape[1] ** 1.5)),
     ("permute(0, 2, 1)", "scaling-unit-scores", "wrong", "It raised",
@@ -153,25 +129,39 @@ ATTACKS = [
     ("one matrix of both", "scaling-unit-scores", "right", "", lambda x, q, k: (torch.einsum("...im,mk,nk,...jn->...ij", x, q, k, x) / q.shape[0] / q.shape[1] ** 0.5).softmax(-1)),
     ("loops", "scaling-unit-scores", "right", "", weights_in_loops),
     ("torch's own attention", "scaling-unit-scores", "right", "", lambda x, q, k: scaled_dot_product_attention(x @ q, x @ k, torch.eye(x.shape[-2], dtype=x.dtype).expand(*x.shape[:-1], x.shape[-2]), scale=1 / q.shape[0] / q.shape[1] ** 0.5)),
-    ("a third", "scaling-fair", "wrong", "d_k = 64", lambda train, d, rates: searched(train, d, rates, {"√d": d / 3, "d": d, "nothing": 1})),
-    ("a whole root", "scaling-fair", "wrong", "A divisor need not be one", lambda train, d, rates: searched(train, d, rates, {"√d": int(d**0.5), "d": d, "nothing": 1})),
-    ("rates of its own", "scaling-fair", "wrong", "d_k = 64", lambda train, d, rates: searched(train, d, rates, start=(0.1, 0.3, 1.0))),
-    ("more rates", "scaling-fair", "wrong", "the rate should be", lambda train, d, rates: searched(train, d, rates, start=(*rates, 0.9, 0.05))),
-    ("until it falls", "scaling-fair", "wrong", "should be", until_it_falls),
-    ("not the last", "scaling-fair", "wrong", "should be", lambda train, d, rates: searched(train, d, rates, start=rates[:-1] or rates)),
-    ("upside down", "scaling-fair", "wrong", "It passes the scale", lambda train, d, rates: searched(train, d, rates, {"√d": d**-0.5, "d": 1 / d, "nothing": 1})),
-    ("by zero", "scaling-fair", "wrong", "divided by 1", lambda train, d, rates: searched(train, d, rates, {"√d": d**0.5, "d": d, "nothing": 0})),
-    ("rates first", "scaling-fair", "wrong", "the divisor first", lambda train, d, rates: searched(lambda c, r: train(r, c), d, rates)),
-    ("shares alone", "scaling-fair", "wrong", "2 values (rate, share)", lambda train, d, rates: {k: v[1] for k, v in searched(train, d, rates).items()}),
-    ("one key", "scaling-fair", "wrong", "lacks the key", lambda train, d, rates: {"d": (rates[0], train(d, rates[0]))}),
-    ("nothing tried", "scaling-fair", "wrong", "the rate should be", lambda train, d, rates: {c: (rates[0], 0) for c in ("√d", "d", "nothing")}),
-    ("pairs in a list", "scaling-fair", "wrong", "should be a dict", lambda train, d, rates: list(searched(train, d, rates).values())),
-    ("sorts the rates", "scaling-fair", "wrong", "it changed its argument rates in place", sorts_the_rates),
-    ("it breaks", "scaling-fair", "wrong", "it raised ZeroDivisionError", lambda train, d, rates: 1 / 0),
-    ("plain loops", "scaling-fair", "right", "", searched),
-    ("rates in single precision", "scaling-fair", "right", "", lambda train, d, rates: searched(train, d, torch.tensor(rates))),
-    ("rates in NumPy", "scaling-fair", "right", "", lambda train, d, rates: searched(train, np.float64(d), np.array(rates))),
-    ("pairs as arrays", "scaling-fair", "right", "", lambda train, d, rates: {k: np.array(v) for k, v in searched(train, d, rates).items()}),
+    ("lengths", "scaling-qk-norm", "wrong", "It divides by the length", lambda q, k, a, b: weights_of(*(x * (x.square().sum(-1, keepdim=True) + 1e-6).rsqrt() * g for x, g in ((q, a), (k, b))))),
+    ("gains exchanged", "scaling-qk-norm", "right", "", lambda q, k, a, b: weights_of(rms(q, b), rms(k, a))),
+    ("another ε", "scaling-qk-norm", "wrong", "should be", lambda q, k, a, b: weights_of(rms(q, a, 1e-5), rms(k, b, 1e-5))),
+    ("ε for zeros alone", "scaling-qk-norm", "wrong", "should be", lambda q, k, a, b: weights_of(*(g * x / x.square().mean(-1, keepdim=True).sqrt().clamp_min(1e-6) for x, g in ((q, a), (k, b))))),
+    ("zeros without NaN", "scaling-qk-norm", "wrong", "should be", lambda q, k, a, b: weights_of(*(g * (x / x.square().mean(-1, keepdim=True).sqrt()).nan_to_num() for x, g in ((q, a), (k, b))))),
+    ("one gain for both", "scaling-qk-norm", "wrong", "should be", lambda q, k, a, b: weights_of(rms(q, a), rms(k, a))),
+    ("the gain as one number", "scaling-qk-norm", "wrong", "should be", lambda q, k, a, b: weights_of(rms(q, a.mean()), rms(k, b.mean()))),
+    ("scaled twice", "scaling-qk-norm", "wrong", "cosines", lambda q, k, a, b: weights_of(rms(q, a), rms(k, b) / q.shape[-1] ** 0.5)),
+    ("the scores normed", "scaling-qk-norm", "wrong", "should be", lambda q, k, a, b: rms(q * a @ (k * b).mT, 1.0).softmax(-1)),
+    ("divisor without gradient", "scaling-qk-norm", "wrong", "gradient", lambda q, k, a, b: weights_of(q / (q.square().mean(-1, keepdim=True) + 1e-6).sqrt().detach() * a, rms(k, b))),
+    ("in single precision", "scaling-qk-norm", "wrong", "float64", lambda q, k, a, b: weights_of(rms(q.float(), a.float()), rms(k.float(), b.float())).to(q.dtype)),
+    ("without a batch", "scaling-qk-norm", "wrong", "It raised", lambda q, k, a, b: (rms(q, a).mm(rms(k, b).t()) / q.shape[-1] ** 0.5).softmax(-1)),
+    ("as many keys as queries", "scaling-qk-norm", "wrong", "It raised", lambda q, k, a, b: weights_of(rms(q, a), rms(k, b)) + 0 * (q - k).sum()),
+    ("torch's norm", "scaling-qk-norm", "right", "", lambda q, k, a, b: weights_of(rms_norm(q, a.shape, a, 1e-6), rms_norm(k, b.shape, b, 1e-6))),
+    ("the scale in the gain", "scaling-qk-norm", "right", "", lambda q, k, a, b: (rms(q, a / q.shape[-1] ** 0.5) @ rms(k, b).mT).softmax(-1)),
+    ("by lengths", "scaling-qk-norm", "right", "", lambda q, k, a, b: (torch.einsum("...id,...jd->...ij", *(x * g / (x.square().sum(-1, keepdim=True) + 1e-6 * x.shape[-1]).sqrt() for x, g in ((q, a), (k, b)))) * q.shape[-1] ** 0.5).softmax(-1)),
+    ("torch's own attention", "scaling-qk-norm", "right", "", lambda q, k, a, b: scaled_dot_product_attention(rms(q, a), rms(k, b), torch.eye(k.shape[-2], dtype=k.dtype).expand(*k.shape[:-1], k.shape[-2]))),
+    ("up alone", "scaling-search", "wrong", "far too large", until_finite_then_up),
+    ("NaN as it comes", "scaling-search", "wrong", "at which it diverges", lambda train, rate: walk(train, rate, math.nan)),
+    ("NaN for the best", "scaling-search", "wrong", "", lambda train, rate: walk(train, min(rate, 0.1), 2.0) if train(2 * rate) == train(2 * rate) else (rate, 2.0)),
+    ("a grid of seven", "scaling-search", "wrong", "should be", lambda train, rate: tried(train, [rate * 2.0**i for i in range(-3, 4)])),
+    ("rates of its own", "scaling-search", "wrong", "should be", lambda train, rate: walk(train, 0.1)),
+    ("by roots of 2", "scaling-search", "wrong", "should be", lambda train, rate: walk(train, rate, factor=2**0.5)),
+    ("by tens", "scaling-search", "wrong", "Use 2", lambda train, rate: walk(train, rate, factor=10)),
+    ("the share first", "scaling-search", "wrong", "The pair is turned around", lambda train, rate: walk(train, rate)[::-1]),
+    ("the rate alone", "scaling-search", "wrong", "2 values", lambda train, rate: walk(train, rate)[0]),
+    ("never below", "scaling-search", "wrong", "should be", never_below_the_start),
+    ("nothing tried", "scaling-search", "wrong", "It returns the first rate", lambda train, rate: (rate, train(rate))),
+    ("by recursion", "scaling-search", "right", "", by_recursion),
+    ("a long list", "scaling-search", "right", "", lambda train, rate: tried(train, [rate * 2.0**i for i in range(-20, 21)])),
+    ("minus infinity", "scaling-search", "right", "", lambda train, rate: walk(train, rate, -math.inf)),
+    ("Fractions", "scaling-search", "right", "", lambda train, rate: walk(train, Fraction(rate))),
+    ("NumPy's numbers", "scaling-search", "right", "", lambda train, rate: tuple(np.float32(x) for x in walk(train, rate))),
 ]  # fmt: skip
 
 

@@ -245,6 +245,16 @@ def test_what_is_held_counts_though_it_was_made_bit_by_bit():
     assert kept.made == let_go.made * 2  # ones and product, product alone
 
 
+def test_python_s_bytes_are_counted_only_where_asked():
+    with Work(python=False) as work:
+        made = (torch.ones(3) * 2, np.ones(100_000))
+    assert len(made) == 2
+    assert (work.calls["mul"], work.made, work.bytes) == (1, 6, 0)
+    with Work() as work:
+        made = np.ones(100_000)
+    assert work.bytes >= made.nbytes
+
+
 def numbers(got):
     if got is None:
         raise ValueError("It returned None; for no number return an empty list.")
@@ -356,6 +366,11 @@ class Pair(NamedTuple):
             torch.ones(2, dtype=torch.bool),
             "The output should hold True and False, it has dtype float32.",
         ),
+        (torch.tensor([0.0, 1.0]), torch.tensor([0, 1]), "should hold whole numbers, it has dtype float32."),
+        (torch.tensor([0, 1]), torch.tensor([0.0, 1.0]), None),
+        (torch.tensor([0, 1], dtype=torch.uint8), torch.tensor([0, 1]), None),
+        (torch.tensor([1j]), torch.tensor([0.0]), "should hold real numbers, it has dtype complex64."),
+        (torch.tensor([True]), torch.tensor([1]), "should hold whole numbers, it has dtype bool."),
         (
             torch.tensor([True, False]),
             torch.tensor([True, True]),

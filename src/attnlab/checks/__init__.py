@@ -28,7 +28,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     saturation,
     saturation_precision,
     scaling,
-    scaling_moments,
+    scaling_parts,
     sparse,
     sparse_window,
     transformer,

@@ -23,6 +23,7 @@ from attnlab.checks.exercise import (
     floats,
     label,
 )
+from attnlab.checks.instruments import Work
 from attnlab.checks.running import Outcome
 from attnlab.checks.values import Difference, Tolerance, describe, difference
 from attnlab.checks.verdict import Verdict
@@ -149,17 +150,15 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
 def _call(task: Exercise, trial: Trial, answer: Callable, *, measured: bool = True) -> Outcome:
     plain = trial.dtype is None and not trial.leaves
     patience = max(running.PATIENCE, 100 * _expected(task, trial).seconds)
-    watch = any(
-        (measured and isinstance(p, Limit)) or (isinstance(p, Without) and p.operations)
-        for p in task.promises
-    )
+    limits = measured and any(isinstance(p, Limit) for p in task.promises)
+    watch = plain and (limits or any(isinstance(p, Without) and p.operations for p in task.promises))
 
     def call() -> Outcome:
         return running.run(
             answer,
             lambda: trial.case.make(trial.dtype),
             leaves=trial.leaves,
-            watch=plain and watch,
+            work=Work(python=limits) if watch else None,
             listen=tuple(f for p in task.promises if plain and isinstance(p, Without) for f in p.functions),
             seconds=patience,
             seed=trial.seed,

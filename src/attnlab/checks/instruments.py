@@ -23,6 +23,9 @@ class Hoarding(Exception):
 class Work(TorchDispatchMode):
     """Counts what torch computes, and what Python and NumPy hold.
 
+    Args:
+        python: count the bytes of Python and NumPy objects, too. An import then takes five times as long.
+
     Attributes:
         largest: numbers of the largest tensor that was made.
         made: numbers of all tensors that were made, one after the other.
@@ -36,8 +39,9 @@ class Work(TorchDispatchMode):
     (16, 25)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, python: bool = True) -> None:
         super().__init__()
+        self._python = python
         self.largest = self.made = self.held = self.bytes = 0
         self.calls: Counter[str] = Counter()
         self._alive: dict[int, tuple[StorageWeakRef, int]] = {}  # by the storage's address
@@ -49,18 +53,20 @@ class Work(TorchDispatchMode):
         return False
 
     def __enter__(self) -> Work:
-        self._nested = tracemalloc.is_tracing()
-        if not self._nested:
-            tracemalloc.start()
-        tracemalloc.reset_peak()
-        self._before = tracemalloc.get_traced_memory()[0]
+        if self._python:
+            self._nested = tracemalloc.is_tracing()
+            if not self._nested:
+                tracemalloc.start()
+            tracemalloc.reset_peak()
+            self._before = tracemalloc.get_traced_memory()[0]
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
         super().__exit__(*error)
-        self.bytes = max(0, tracemalloc.get_traced_memory()[1] - self._before)
-        if not self._nested:
-            tracemalloc.stop()
+        if self._python:
+            self.bytes = max(0, tracemalloc.get_traced_memory()[1] - self._before)
+            if not self._nested:
+                tracemalloc.stop()
         self._alive.clear()
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -1,81 +1,131 @@
-"""Exercises on masks: two at once, before the softmax, painting."""
+"""Exercises on masks: packed documents, before the softmax, painting."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from attnlab import masks
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions, rows
+from attnlab.experiments.next_word import SKIP
 from attnlab.scores import softmax
 
 
-def mask_for(lengths: Tensor, n: int) -> Tensor:
+def _pack(
+    documents: list[list[int]],
+    n: int,
+    *,
+    places: Callable = lambda document: range(len(document)),
+    guesses: Callable = lambda document, row: [*document[1:], SKIP],
+    sees: Callable = lambda i, j, owner, row: j <= i and owner[i] == owner[j] >= 0,
+) -> tuple[Tensor, ...]:
+    """The reference, in plain loops, and what departs from it in one place."""
+    row = [word for document in documents for word in document]
+    empty = n - len(row)
+    owner = [at for at, document in enumerate(documents) for _ in document] + [-1] * empty
+    place = [at for document in documents for at in places(document)] + [0] * empty
+    guess = [word for document in documents for word in guesses(document, row)] + [SKIP] * empty
+    row += [0] * empty
+    mask = [[bool(sees(i, j, owner, row)) for j in range(n)] for i in range(n)]
+    return torch.tensor(row), torch.tensor(place), torch.tensor(guess), torch.tensor(mask)
+
+
+def _run_on(documents: list[list[int]], n: int) -> tuple[Tensor, ...]:
+    words, _, guesses, mask = _pack(documents, n)
+    length = sum(map(len, documents))
+    return words, torch.arange(n) * (torch.arange(n) < length), guesses, mask
+
+
+def pack(documents: list[list[int]], n: int) -> tuple[Tensor, ...]:
     """The reference."""
-    return masks.causal(n) & masks.padding(lengths, n)
+    return _pack(documents, n)
 
 
-def _batch(n: int, *lengths: int) -> dict[str, Any]:
-    return {"lengths": torch.tensor(lengths), "n": n}
+def _all_through(documents: list[list[int]], n: int, skip: int = SKIP) -> tuple[Tensor, ...]:
+    """Guesses shifted over the whole row at once, as for one text."""
+    words, places, _, mask = _pack(documents, n)
+    guesses = torch.full_like(words, skip)
+    guesses[:-1] = words[1:]
+    return words, places, guesses, mask
 
 
-def _longest(lengths: Tensor, n: int) -> Tensor:
-    return mask_for(lengths, max(int(lengths.max()), 1))
+def _across(documents: list[list[int]], n: int) -> tuple[Tensor, ...]:
+    """Guesses shifted over the whole row, but not into the padding."""
+    words, places, guesses, mask = _all_through(documents, n)
+    guesses[max(sum(map(len, documents)) - 1, 0) :] = SKIP
+    return words, places, guesses, mask
+
+
+def _whole(got: Any) -> Any:
+    """Refuse word numbers, positions or guesses that no embedding and no loss would take."""
+    if isinstance(got, tuple | list) and any(isinstance(x, Tensor) and x.is_floating_point() for x in got):
+        raise ValueError(
+            "Words, positions and guesses should be whole numbers: an embedding takes no others."
+        )
+    return got
 
 
 exercise(
-    "masking-both",
-    "mask_for",
-    reference=mask_for,
+    "masking-pack",
+    "pack",
+    reference=pack,
     cases=[
-        case("lengths [2, 5, 3] and n = 5", **_batch(5, 2, 5, 3)),
-        case("lengths [1, 4] and n = 6", "The batch may be padded beyond its longest sentence.", **_batch(6, 1, 4)),
-        case("an empty sentence among others, n = 4", "Nobody in it may see anything.", **_batch(4, 3, 0)),
-        case("one sentence, n = 3", "A batch of one is a batch.", **_batch(3, 2)),
-        case("n = 1", **_batch(1, 1, 0, 1)),
-        case("as many sentences as tokens, n = 4", **_batch(4, 4, 1, 3, 2)),
-        case("lengths [12, 7, 1, 9, 10] and n = 12", **_batch(12, 12, 7, 1, 9, 10)),
+        *rows("documents n", ([[5, 3, 8], [7, 2]], 7), ([[4, 9], [6, 1, 3, 2], [8]], 9)),
+        case("a row that is full", "Nothing is padded.", documents=[[3, 7], [5, 2, 9]], n=5),
+        case("a single document", documents=[[6, 2, 7, 3]], n=6),
+        case("documents of one word", "Such a word has nothing to guess.", documents=[[6], [2], [7]], n=4),
+        case("two documents alike", "They are two all the same: neither sees the other.",
+             documents=[[4, 8, 4], [4, 8, 4]], n=8),
+        case("documents that hold the number 0",
+             "It is a word there: padding is known by the lengths.", documents=[[0, 5, 0], [0, 6]], n=8),
+        case("a row of one place", documents=[[9]], n=1),
+        case("a longer row", documents=[[1, 2, 3, 4, 5, 6], [3, 2, 1], [9, 8, 7, 6]], n=15),
     ],
     mistakes=[
-        mistake("The batch is lost: each sentence has its own padding, so the shape is (batch, n, n).",
-                lambda lengths, n: mask_for(lengths, n).any(0)),
-        mistake("The batch is lost: each sentence has its own padding, so the shape is (batch, n, n).",
-                lambda lengths, n: mask_for(lengths, n).all(0)),
+        mistake("The last word of a document guesses the first of the next. It has nothing to guess: -100.", _across),
+        mistake("The guesses are shifted over the whole row: they cross from one document into the next, and into the padding. "
+                "Where a document ends there is nothing to guess: -100.", _all_through),
+        mistake("The guesses are shifted over the whole row: they cross from one document into the next, and into the padding. "
+                "Where a document ends there is nothing to guess: -100.",
+                lambda documents, n: _all_through(documents, n, skip=0)),
+        mistake("The guesses are not shifted: each word would guess itself, which it sees.",
+                lambda documents, n: _pack(documents, n, guesses=lambda document, row: document)),
+        mistake("The guesses are shifted the wrong way: each word would guess the one before it, which it sees.",
+                lambda documents, n: _pack(documents, n, guesses=lambda document, row: [SKIP, *document[:-1]])),
+        mistake("Where a document ends, 0 is no guess to skip but a word. -100 is what cross_entropy passes over.",
+                lambda documents, n: _pack(documents, n, guesses=lambda document, row: [*document[1:], 0])),
+        mistake("The places run on through the row. Each document counts its own from 0.",
+                _run_on),
+        mistake("The places are counted from 1. Each document counts its own from 0.",
+                lambda documents, n: _pack(documents, n, places=lambda document: range(1, len(document) + 1))),
+        mistake("The mask is causal alone: a document reads those before it.",
+                lambda documents, n: _pack(documents, n, sees=lambda i, j, owner, row: j <= i)),
+        mistake("The mask is causal alone: a document reads those before it.",
+                lambda documents, n: _pack(documents, n, sees=lambda i, j, owner, row: j <= i and owner[j] >= 0)),
+        mistake("The mask is causal alone: a document reads those before it.",
+                lambda documents, n: _pack(documents, n, sees=lambda i, j, owner, row: j <= i and min(owner[i], owner[j]) >= 0)),
+        mistake("Words see later ones of their document. The mask is causal as well: both must allow.",
+                lambda documents, n: _pack(documents, n, sees=lambda i, j, owner, row: owner[i] == owner[j] >= 0)),
+        mistake("Words see later ones of their document. The mask is causal as well: both must allow.",
+                lambda documents, n: _pack(documents, n, sees=lambda i, j, owner, row: owner[i] == owner[j])),
+        mistake("The padding sees itself, as if it were one more document. Here its rows and columns are all False.",
+                lambda documents, n: _pack(documents, n, sees=lambda i, j, owner, row: j <= i and owner[i] == owner[j])),
+        mistake("Words do not see themselves. They may: column <= row.",
+                lambda documents, n: _pack(documents, n, sees=lambda i, j, owner, row: j < i and owner[i] == owner[j] >= 0)),
         mistake("It is inverted: True must mean may attend. Here True stands where it may not.",
-                lambda lengths, n: ~mask_for(lengths, n)),
-        mistake("It shows padding and hides the real tokens: real is where the place is smaller than the length.",
-                lambda lengths, n: masks.causal(n) & ~masks.padding(lengths, n)),
-        mistake("It looks the wrong way: a token may see what came before it, column <= row.",
-                lambda lengths, n: masks.causal(n).T & masks.padding(lengths, n)),
-        mistake("It is off by one: a token may see itself, and here the diagonal is closed.",
-                lambda lengths, n: masks.causal(n).tril(-1) & masks.padding(lengths, n)),
-        mistake("It is off by one: each token may see the next one.",
-                lambda lengths, n: masks.window(n, n, 1) & masks.padding(lengths, n)),
-        mistake("It hides the rows of padding tokens, which leaves rows with nothing to see. Hide only their columns: "
-                "nobody may see them, what they see does no harm.",
-                lambda lengths, n: masks.causal(n) & masks.padding(lengths, n).mT),
-        mistake("It allows where either mask does. Both must: use &.",
-                lambda lengths, n: masks.causal(n) | masks.padding(lengths, n)),
-        mistake("It is causal, but padding can be seen.", lambda lengths, n: masks.causal(n).expand(len(lengths), n, n)
-        ),
-        mistake("It hides padding, but later tokens can be seen.",
-                lambda lengths, n: masks.padding(lengths, n).expand(-1, n, -1)),
-        mistake("One padding token is still seen: counted from 0, the first padding stands at place `length`.",
-                lambda lengths, n: masks.causal(n) & masks.padding(lengths + 1, n + 1)[..., :n]),
-        mistake("The last real token is hidden: counted from 0, it stands at place `length` - 1.",
-                lambda lengths, n: masks.causal(n) & masks.padding((lengths - 1).clamp_min(0), n)),
-        mistake("An empty sentence gets a token. With length 0 all of it is padding.",
-                lambda lengths, n: mask_for(lengths.clamp_min(1), n)),
-        mistake("It is as wide as the longest sentence. The batch is padded to n, which may be more.", _longest
-        ),
-        mistake("The padding stands in front of the sentence. It comes at the end: real is where the place is smaller than "
-                "the length.",
-                lambda lengths, n: masks.causal(n) & masks.padding(lengths, n).flip(-1)),
+                lambda documents, n: _pack(documents, n, sees=lambda i, j, owner, row: not (j <= i and owner[i] == owner[j] >= 0))),
+        mistake("Rows and columns have changed places: each word sees itself and what comes after.",
+                lambda documents, n: _pack(documents, n, sees=lambda i, j, owner, row: j >= i and owner[i] == owner[j] >= 0)),
+        mistake("A document may hold the number of the padding as a word. Know the padding by the lengths.",
+                lambda documents, n: _pack(documents, n,
+                                           sees=lambda i, j, owner, row: j <= i and owner[i] == owner[j] and row[i] and row[j])),
     ],
-    praise="Causal and padding: columns are hidden, each sentence has its own mask, True = may attend.",
+    read=_whole,
+    praise="Each document keeps its places, its guesses and its view to itself, and nobody sees padding.",
 )  # fmt: skip
 
 
@@ -126,7 +176,7 @@ exercise(
     "masked_softmax",
     reference=lambda scores, mask: softmax(scores, mask),
     cases=[
-        *draws(scores="... q k", mask=_visible, lead=[(2,), (3,), (), (2, 4), (5,)], seeds=8, spread=1.5),
+        *draws(scores="... q k", mask=_visible, lead=[(2,), (3,), (), (2, 4), (5,)], seeds=5, spread=1.5),
         case("one row of a mask for all queries, shape (2, 1, 4)",
              "A mask that broadcasts must serve every row.",
              scores=_normal(2, 3, 4),

@@ -107,7 +107,7 @@ def run(
     make: Callable[[], dict[str, Any]],
     *,
     leaves: tuple[str, ...] = (),
-    watch: bool = False,
+    work: Work | None = None,
     listen: tuple[Callable, ...] = (),
     seconds: float = PATIENCE,
     seed: int = 0,
@@ -118,7 +118,7 @@ def run(
         answer: the reader's function.
         make: makes the arguments by name, in order, anew at each call and each time the same.
         leaves: the arguments whose gradients are wanted.
-        watch: whether to note what is computed.
+        work: notes what is computed.
         listen: functions whose calls are noted.
         seconds: computing time after which it is stopped.
         seed: of all random generators, so that an answer that draws gives one verdict.
@@ -133,7 +133,7 @@ def run(
         given[name] = (
             roots[name] * 1.0
         )  # not a leaf: work in place is reported as such, not as autograd's error
-    outcome = Outcome(work=Work() if watch else None)
+    outcome = Outcome(work=work)
     calls = Calls(listen) if listen else contextlib.nullcontext()
     started = time.process_time()
     try:

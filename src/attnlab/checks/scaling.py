@@ -1,16 +1,15 @@
-"""Exercises on scaling: the divisor that careless weights need, and a fair comparison of divisors."""
+"""Exercises on scaling: the divisor that careless weights need, and norms on queries and keys."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
+import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
 from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
-from attnlab.checks.scaling_moments import ROUNDED
 
 
 def _scores(x: Tensor, w_q: Tensor, w_k: Tensor) -> Tensor:
@@ -44,7 +43,7 @@ exercise(
     "unit_weights",
     reference=_over(lambda m, k: m * k**0.5),
     cases=[
-        *draws(x="... n m", w_q="m k", w_k="m k", lead=[(), (2,), (3,), (2, 4)], seeds=8),
+        *draws(x="... n m", w_q="m k", w_k="m k", lead=[(), (2,), (3,), (2, 4)]),
         *draws(x="... n m", w_q="m k", w_k="m k", lead=[(), (1,)], seeds=2, spread=0.4, n=(6, 9)),
     ],
     promises=[gradient("x", "w_q", "w_k"), precisions("float64")],
@@ -86,91 +85,75 @@ exercise(
 )  # fmt: skip
 
 
-class Best(NamedTuple):
-    """What `compare` returns for each divisor."""
-
-    rate: float
-    share: float
+Norm = Callable[[Tensor, Tensor], Tensor]
+EPS = 1e-6
 
 
-Train = Callable[[float, float], float]
+def _rms(x: Tensor, gain: Tensor) -> Tensor:
+    return x * (x.square().mean(-1, keepdim=True) + EPS).rsqrt() * gain
 
 
-def train(divisor: float, rate: float) -> float:
-    """Return a share that follows no pattern, so that a best rate is found by trying them all."""
-    return round(0.5 + 0.49 * math.sin(1000 * (round(float(divisor), 3) + 3.7 * round(float(rate), 4))), 4)
+def _weights(q: Tensor, k: Tensor) -> Tensor:
+    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1)
 
 
-def _divisors(d_k: int) -> dict[str, float]:
-    return {"√d": d_k**0.5, "d": d_k, "nothing": 1}
+def _normed(norm: Norm = _rms, norm_k: Norm | None = None, weights: Callable = _weights) -> Callable:
+    """Make a `normed_weights`, with one norm for both sides unless two are given."""
+    return lambda q, k, gain_q, gain_k: weights(norm(q, gain_q), (norm_k or norm)(k, gain_k))
 
 
-def _best(tried: list[tuple[float, float]]) -> tuple[float, float]:
-    return max(tried, key=lambda pair: pair[1])
+def _length(x: Tensor, gain: Tensor) -> Tensor:
+    return x * (x.square().sum(-1, keepdim=True) + EPS).rsqrt() * gain
 
 
-def _compare(
-    choose: Callable[[list], tuple[float, float]] = _best, divisors: Callable[[int], dict] = _divisors
-) -> Callable:
-    """A `compare` that tries every rate with these divisors and chooses among the pairs (rate, share)."""
-    return lambda train, d_k, rates: {
-        name: Best(*choose([(rate, train(divisor, rate)) for rate in rates]))
-        for name, divisor in divisors(d_k).items()
-    }
+def _layer_norm(x: Tensor, gain: Tensor) -> Tensor:
+    return _rms(x - x.mean(-1, keepdim=True), gain)
 
 
-def _one_rate(choose: Callable[[Train, int, Sequence[float]], float]) -> Callable:
-    """A `compare` with one rate for all."""
-
-    def does(train, d_k, rates):
-        rate = choose(train, d_k, rates)
-        return {name: Best(rate, train(divisor, rate)) for name, divisor in _divisors(d_k).items()}
-
-    return does
-
-
-ONE_RATE = "One rate for all favours the divisor it suits. Try every rate with each divisor."
+GAINS = {"gain_q": "d", "gain_k": "d"}
+ROWS = {"q": torch.tensor([[0.0, 0, 0], [3e-4, -5e-4, 8e-4], [400, -900, 100]])}
+KEYS = torch.tensor([[1.0, 2, -1], [0.3, -0.2, 0.5]])
+ONES = {"gain_q": torch.ones(3), "gain_k": torch.ones(3)}
 
 exercise(
-    "scaling-fair",
-    "compare",
-    reference=_compare(),
+    "scaling-qk-norm",
+    "normed_weights",
+    reference=_normed(),
     cases=[
-        case(f"d_k = {d_k} and the rates {', '.join(map(str, rates))}", train=train, d_k=d_k, rates=rates)
-        for d_k, rates in (
-            (9, (0.1, 0.3, 1.0)),
-            (64, [1.0, 0.01, 0.1, 0.03, 0.3]),
-            (2, (0.5, 0.25)),
-            (50, [0.3, 2.0, 0.7, 0.002]),
-            (16, (0.2,)),
-            (100, tuple(round(0.01 * 2**step, 2) for step in range(9))),
-        )
+        *draws(q="... n d", k="... m d", lead=[(), (2,), (3, 2), (4,)], **GAINS),
+        case("a query of zeros, a tiny and a large one", **ROWS, k=KEYS, **ONES),
+        case("a key of zeros and a tiny one", q=KEYS, k=ROWS["q"], **ONES),
     ],
-    within=ROUNDED,
+    promises=[gradient("q", "k", "gain_q", "gain_k"), precisions("float64")],
     mistakes=[
-        *(
-            mistake(ONE_RATE, _one_rate(lambda train, d_k, rates, c=c: max(rates, key=lambda r: train(c(d_k), r))))
-            for c in (lambda d: d**0.5, lambda d: d, lambda d: 1)
-        ),
-        mistake(ONE_RATE, _one_rate(lambda train, d_k, rates: rates[0])),
-        mistake(ONE_RATE, _one_rate(lambda train, d_k, rates: rates[-1])),
-        mistake(ONE_RATE, _one_rate(lambda train, d_k, rates: max(rates, key=lambda rate: sum(train(c, rate) for c in _divisors(d_k).values())))),
-        mistake("It takes the largest rate. Take the rate with the largest share.", _compare(max)),
-        mistake("It takes the smallest rate. Take the rate with the largest share.", _compare(min)),
-        mistake("It reports the worst share. Take the best rate, not the worst.", _compare(lambda tried: min(tried, key=lambda pair: pair[1]))),
-        mistake("The largest rate and the largest share are put together. Report the rate that reached the share.",
-                _compare(lambda tried: (max(tried)[0], max(share for _, share in tried)))),
-        mistake("The pair is turned around: (rate, share).", _compare(lambda tried: _best(tried)[::-1])),
-        mistake("The divisors √d and d have changed places.", _compare(divisors=lambda d: {"d": d**0.5, "√d": d, "nothing": 1})),
-        *(
-            mistake("It passes the scale, such as 1/√d. train takes the divisor.",
-                    _compare(divisors=lambda d, none=none: {"√d": d**-0.5, "d": 1 / d, "nothing": none}))
-            for none in (1, 0)
-        ),
-        mistake("For nothing it divides by 0. Scores that nothing is done to are divided by 1.", _compare(divisors=lambda d: _divisors(d) | {"nothing": 0})),
-        mistake("It cuts √d to a whole number. A divisor need not be one.", _compare(divisors=lambda d: _divisors(d) | {"√d": int(d**0.5)})),
-        mistake("For √d it divides by 2. Take the root, not half.", _compare(divisors=lambda d: _divisors(d) | {"√d": d / 2})),
-        mistake("train takes the divisor first, then the rate.", lambda train, d_k, rates: _compare()(lambda divisor, rate: train(rate, divisor), d_k, rates)),
+        mistake("Nothing is normed: these are plain scaled scores.", lambda q, k, gain_q, gain_k: _weights(q, k)),
+        mistake("The keys are not normed.", _normed(norm_k=lambda x, gain: x * gain)),
+        mistake("The queries are not normed.", _normed(lambda x, gain: x * gain, _rms)),
+        mistake("The gains are missing.", _normed(lambda x, gain: _rms(x, 1.0))),
+        mistake("The gain comes before the norm, which takes most of it away again. Norm first.",
+                _normed(lambda x, gain: _rms(x * gain, 1.0))),
+        mistake("It divides by the length. The root mean square is smaller, by the root of d_k.", _normed(_length)),
+        mistake("It divides by the mean square. Take its root.", _normed(lambda x, gain: x / (x.square().mean(-1, keepdim=True) + EPS) * gain)),
+        mistake("It takes the mean of the entries off, as a layer norm does. Here nothing is subtracted.", _normed(_layer_norm)),
+        mistake("ε is missing: a vector of zeros is divided by 0.",
+                _normed(lambda x, gain: x / x.square().mean(-1, keepdim=True).sqrt() * gain)),
+        mistake("ε stands outside the root. It is added to the mean square.",
+                _normed(lambda x, gain: x / (x.square().mean(-1, keepdim=True).sqrt() + EPS) * gain)),
+        mistake("The mean runs over the tokens. It runs over the entries of one vector, the last axis.",
+                _normed(lambda x, gain: x * (x.square().mean(-2, keepdim=True) + EPS).rsqrt() * gain)),
+        mistake("The mean runs over all vectors. Each vector is divided by a number of its own.",
+                _normed(lambda x, gain: x * (x.square().mean((-2, -1), keepdim=True) + EPS).rsqrt() * gain)),
+        mistake("The scale is missing: after the norm each vector has the length of the root of d_k, and scores still need their 1/√d_k.",
+                _normed(weights=lambda q, k: (q @ k.mT).softmax(-1))),
+        mistake("It divides the scores by d_k, which makes them cosines. The exercise keeps the usual scale, the root of d_k.",
+                _normed(weights=lambda q, k: (q @ k.mT / q.shape[-1]).softmax(-1))),
+        mistake("The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
+                _normed(weights=lambda q, k: (q @ k.mT / q.shape[-1] ** 0.5).softmax(-2))),
+        mistake("With a batch, dim=1 is another axis. Count the axis from the end: dim=-1.",
+                _normed(weights=lambda q, k: (q @ k.mT / q.shape[-1] ** 0.5).softmax(1))),
+        mistake("The scale comes after the softmax. Scale the scores.",
+                _normed(weights=lambda q, k: (q @ k.mT).softmax(-1) / q.shape[-1] ** 0.5)),
+        mistake("There is no softmax: these are scores, not weights.", _normed(weights=lambda q, k: q @ k.mT / q.shape[-1] ** 0.5)),
     ],
-    praise="Three divisors, each at the rate that suits it best: a fair comparison.",
+    praise="Each query and each key over its root mean square, gains, scale, softmax; zeros and gradients too.",
 )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions, without
 
@@ -228,7 +229,10 @@ exercise(
     ],
     promises=[
         precisions("float64"),
-        without("Here a few means do it, without autograd.", torch.autograd.grad, torch.autograd.backward),
+        without("Here a few means do it, without autograd and without torch's own backward passes.",
+                torch.autograd.grad, torch.autograd.backward, torch.autograd.Variable._execution_engine.run_backward,
+                forward_ad.make_dual, torch._VF._make_dual,  # its Jacobian is symmetric, so forward mode answers too
+                *(f"{kernel}_backward" for kernel in ("native_layer_norm", "native_group_norm", "native_batch_norm"))),
     ],
     mistakes=[
         mistake("It divides by σ and stops there. μ and σ depend on x too, and carry gradient back.", lambda x, g: _backward(x, g, mean=False, radial=False)),

@@ -1,3 +1,0 @@
-# expect: It adds the two variances
-def score_variance(d, mean_q, var_q, mean_k, var_k):
-    return d * (var_q + var_k)
