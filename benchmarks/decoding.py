@@ -1,6 +1,6 @@
-"""Two small models of the toy grammar, what rules and shared heads make of them, and a step by batch size.
+"""Models of the toy grammar: what rules, drafts and shared heads make of them, and what a pass costs.
 
-    python benchmarks/decoding.py [models] [rules] [drafts] [sharing] [batch]
+    python benchmarks/decoding.py [models] [rules] [drafts] [sharing] [batch] [speed]
 
 `models` trains the two that the figure and the chapter write with, and stores them in 8 bits as
 src/attnlab/static/decoder-model.js. The others write results/decoding-*.json.
@@ -14,6 +14,7 @@ import sys
 import time
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 from safetensors.torch import save
@@ -23,14 +24,16 @@ from attnlab.experiments import Text, around, decoding, sweep
 from attnlab.experiments.depth import NextWords, toy_text
 from attnlab.tagging import grammar
 from attnlab.tagging.shipped import dequantize, quantize
-from attnlab.transformer import LanguageModel
+from attnlab.transformer import LanguageModel, generate
+from attnlab.transformer.speculative import speculate
+from attnlab.widgets import decoder
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".cache/runs"
 COMMAND = "python benchmarks/decoding.py"
 PAGE_FILE = ROOT / "src/attnlab/static/decoder-model.js"
 SEEDS = range(3)
-RATE = 4e-3
+RATES = {"model": 4e-3, "draft": 4e-3, "large": 5e-4}
 RULES = {
     "nothing": {},
     "temperature 0.7": {"temperature": 0.7},
@@ -61,7 +64,13 @@ def draft_task() -> NextWords:
     return NextWords(text(), 1, d_model=8, steps=600, warm=50, batch=64, every=50)
 
 
-TASKS = {"model": task, "draft": draft_task}
+def large_task() -> NextWords:
+    """A model whose weights are most of what a pass costs, on the same sentences: six layers of width 512."""
+    return NextWords(text(), 6, d_model=512, steps=200, warm=20, batch=32, every=20)
+
+
+SHIPPED = {"model": task, "draft": draft_task}
+TASKS = SHIPPED | {"large": large_task}
 
 
 @cache
@@ -73,7 +82,7 @@ def trained(seed: int, kind: str = "model") -> LanguageModel:
     if file.exists():
         model.load_state_dict(torch.load(file))
     else:
-        model, curve = how.train(RATE, seed)
+        model, curve = how.train(RATES[kind], seed)
         file.parent.mkdir(parents=True, exist_ok=True)
         torch.save(model.state_dict(), file)
         print(kind, seed, [round(x, 4) for x in curve[::8]], curve[-1], flush=True)
@@ -91,8 +100,8 @@ def rounded(kind: str) -> LanguageModel:
 def models() -> None:
     """Train what ships, and write it."""
     tensors, card = {}, {"words": text().words, "models": {}}
-    for kind in TASKS:
-        how = TASKS[kind]()
+    for kind in SHIPPED:
+        how = SHIPPED[kind]()
         tensors |= {
             f"{kind}/{name}": value for name, value in quantize(trained(0, kind).state_dict()).items()
         }
@@ -138,7 +147,7 @@ def drafts() -> None:
             "measured": found,
         }
         print(n_draft, rows[n_draft], flush=True)
-    sizes = {kind: sum(p.numel() for p in rounded(kind).parameters()) for kind in TASKS}
+    sizes = {kind: sum(p.numel() for p in rounded(kind).parameters()) for kind in SHIPPED}
     numbers = {"kept": rate, "parameters": sizes, "words a pass": rows}
     results.store("decoding-drafts", numbers, command=COMMAND, seeds=SEEDS)
 
@@ -217,8 +226,84 @@ def batch() -> None:
     results.store("decoding-batch", numbers, command=COMMAND, seeds=[])
 
 
+@torch.no_grad()
+def speed() -> None:
+    """Time sentences written with the draft and without, beside what the cost of single passes predicts.
+
+    The model is a large one: a pass of the other two is mostly Python.
+    """
+    model, draft, longest = trained(0, "large"), decoder.models()["draft"], 12
+    some = torch.multinomial(text().chances, 2000, True, generator=torch.Generator().manual_seed(0))
+    sample = SimpleNamespace(read=text().read[some], guess=text().guess[some], chances=torch.ones(len(some)))
+    kept = decoding.acceptance(*(decoding.scores_of(one, sample) for one in (model, draft)), sample)
+    start, drafts, sentences = torch.tensor([[decoding.START]]), (1, 2, 3, 4, 6), 60
+    counts: dict[int, dict[str, int]] = {}
+
+    def write(m: int) -> None:
+        how = {"temperature": 1.0, "end": decoding.END, "generator": torch.Generator().manual_seed(0)}
+        words = passes = 0
+        for _ in range(sentences):
+            if m:
+                found = speculate(model, draft, start, longest, n_draft=m, **how)
+                ids, passes = found.ids, passes + found.steps
+            else:
+                ids = generate(model, start, longest, **how)
+            words += min(longest, int((ids[0, 1:] != decoding.END).sum()) + 1)
+        counts[m] = {"words": words, "passes": passes if m else words}
+
+    def passing(one: LanguageModel, n: int) -> None:
+        cache, ids = one.new_cache(1, longest), torch.zeros(1, 5, dtype=torch.long)
+        one(ids[:, :4], cache=cache)
+        for _ in range(20):
+            for layer in cache:
+                layer.length = 4
+            one(ids[:, 4:].expand(1, n), cache=cache)
+
+    found = benchmark.compare(
+        {f"{m} drafted": lambda m=m: write(m) for m in (0, *drafts)}
+        | {f"pass over {m + 1}": lambda m=m: passing(model, m + 1) for m in (0, *drafts)}
+        | {"pass of the draft": lambda: passing(draft, 1)},
+        repeats=5,
+        clock=time.process_time,
+    )
+    share = found.ratio("pass of the draft", "pass over 1")
+    rows = {}
+    for m in drafts:
+        takes = found.ratio(f"pass over {m + 1}", "pass over 1") + m * share
+        words = decoding.expected_words(kept, m, decoding.lengths_of(text()))
+        counted = counts[m]["words"] / counts[m]["passes"]
+        more = counts[m]["words"] / counts[0]["words"]  # the texts are others, and not as long
+        rows[m] = {
+            "words a pass": {"expected": words, "counted": counted},
+            "a pass takes": takes,
+            "times as fast": {
+                "if all passes cost alike": words / (1 + m * share),
+                "expected": words / takes,
+                "measured": found.ratio("0 drafted", f"{m} drafted") * more,
+            },
+        }
+        print(m, rows[m], flush=True)
+    numbers = {
+        "parameters": {"model": sum(p.numel() for p in model.parameters())}
+        | {"draft": sum(p.numel() for p in draft.parameters())},
+        "kept": kept,
+        "the draft's share": share,
+        "sentences": sentences,
+        "seconds": found.summary(),
+        "drafted": rows,
+    }
+    results.store("decoding-speed", numbers, command=COMMAND, seeds=[0])
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    parts = {"models": models, "rules": rules, "drafts": drafts, "sharing": sharing, "batch": batch}
+    parts = {
+        "models": models,
+        "rules": rules,
+        "drafts": drafts,
+        "sharing": sharing,
+        "batch": batch,
+        "speed": speed,
+    }
     for name in sys.argv[1:] or parts:
         parts[name]()

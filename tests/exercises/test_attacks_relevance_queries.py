@@ -260,7 +260,7 @@ ATTACKS = [
     ("within 1 of the leader", "relevance-sparsemax", "wrong", "keeps every score within 1", near_the_leader),
     ("two at most", "relevance-sparsemax", "wrong", "lets two scores stay", two_at_most),
     ("sums at 1e8", "relevance-sparsemax", "wrong", "With scores near a hundred million: it raised", without_the_shift),
-    ("a boolean", "relevance-sparsemax", "wrong", "hold numbers", lambda z: z > 0),
+    ("a boolean", "relevance-sparsemax", "wrong", "hold real numbers", lambda z: z > 0),
     ("detached", "relevance-sparsemax", "wrong", "gradient", lambda z: scores.sparsemax(z).detach()),
     ("the first row's support", "relevance-sparsemax", "wrong", "should be", support_of_the_first_row),
     ("halved", "relevance-sparsemax", "wrong", "The values are right; the gradient is not", halved),

@@ -19,11 +19,11 @@ from attnlab.transformer import (
     generate,
     min_p,
     samplers,
-    speculate,
     temper,
     top_k,
     top_p,
 )
+from attnlab.transformer.speculative import speculate
 
 SCHEMES = ("none", "learned", "sinusoidal", "relative", "alibi", "rotary")
 WORDS = ["<start>", "<end>", *sorted({word for words, _ in grammar.sentences() for word in words})]
@@ -55,6 +55,13 @@ def same(found, want):
     assert abs(sum(found.values()) - 1) < 1e-9
     assert found.keys() == want.keys()
     assert max(abs(found[text] - want[text]) for text in want) < 1e-10
+
+
+def padded(prompts):
+    """Return prompts as rows, padded on the left, and where their words are."""
+    n = max(map(len, prompts))
+    ids = torch.tensor([[0] * (n - len(prompt)) + prompt for prompt in prompts])
+    return ids, torch.arange(n) >= torch.tensor([[n - len(prompt)] for prompt in prompts])
 
 
 # The rules, each against its definition.
@@ -142,25 +149,64 @@ def test_generate_writes_with_the_probabilities_of_its_rule(how, rule):
 
 @pytest.mark.parametrize("n_draft", [0, 1, 2, 5])
 @pytest.mark.parametrize(("how", "rule"), RULES)
-def test_speculation_changes_no_probability(how, rule, n_draft):
+def test_a_draft_changes_no_probability(how, rule, n_draft):
     model, draft = small(len(WORDS)), small(len(WORDS), seed=1)
     start = [0, WORDS.index("saw")]
-
-    def run():
-        return tuple(
-            speculate(model, draft, torch.tensor([start]), 3, n_draft=n_draft, **how).ids[0].tolist()
-        )
-
-    same(every_way(run), by_definition(model, start, 3, rule))
+    how = how | {"draft": draft, "n_draft": n_draft}
+    found = every_way(lambda: tuple(generate(model, torch.tensor([start]), 3, **how)[0].tolist()))
+    same(found, by_definition(model, start, 3, rule))
 
 
-def test_speculation_ends_where_a_text_ends():
-    model, draft, start = small(4), small(4, seed=1), torch.tensor([[3, 1]])
-    how = {"temperature": 1.0, "top_k": 2, "end": 2}
+@pytest.mark.parametrize(
+    "other", [{}, {"use_cache": False}, {"window": 2}, {"window": 2, "use_cache": False}, {"end": 2}]
+)
+def test_whatever_else_is_asked_a_draft_changes_no_probability(other):
+    model, draft, start = small(4), small(4, seed=1), torch.tensor([[3, 1, 0]])
+    how = {"temperature": 1.0, "top_k": 2} | other
     want = every_way(lambda: tuple(generate(model, start, 3, **how)[0].tolist()))
-    found = every_way(lambda: tuple(speculate(model, draft, start, 3, n_draft=2, **how).ids[0].tolist()))
-    assert any(2 in text[:-1] for text in want)
+    found = every_way(lambda: tuple(generate(model, start, 3, draft=draft, n_draft=2, **how)[0].tolist()))
+    assert any(2 in text[3:-1] for text in want)
     same(found, want)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_padded_batch_with_a_draft_writes_what_each_prompt_writes_alone(scheme):
+    model, draft = small(scheme=scheme), small(seed=1, scheme=scheme)
+    ids, real = padded([[3], [5, 1, 6, 2], [4, 4]])
+    want = generate(model, ids, 6, key_mask=real)
+    assert torch.equal(generate(model, ids, 6, key_mask=real, draft=draft, n_draft=2), want)
+    assert generate(model, ids[:0], 6, draft=draft).shape == (0, 10)
+    assert generate(model, ids, 0, draft=draft).equal(ids)
+
+
+def test_texts_of_a_batch_are_drawn_one_by_one_and_a_seed_says_how():
+    model, draft = small(), small(seed=1)
+    ids = torch.tensor([[3, 1], [3, 1], [5, 2]])
+
+    def written(seed, prompts=ids):
+        draw = torch.Generator().manual_seed(seed)
+        return generate(model, prompts, 8, temperature=1.0, draft=draft, generator=draw)
+
+    texts = written(0)
+    assert torch.equal(written(0), texts)
+    assert not torch.equal(written(1), texts)
+    assert not torch.equal(texts[0], texts[1])
+    assert torch.equal(written(0, ids[:1]), texts[:1])
+    model.train()
+    written(0)
+    assert model.training
+    assert not draft.training
+
+
+def test_where_a_text_has_ended_nothing_is_read_any_more():
+    model, draft, calls = small(), small(seed=1), []
+    model.register_forward_hook(lambda *_: calls.append("model"))
+    ids = torch.tensor([[3, 2], [5, 2]])  # both have ended
+    for how in ({}, {"draft": draft}):
+        assert generate(model, ids, 4, end=2, **how).tolist() == [[3, 2, 2, 2, 2, 2], [5, 2, 2, 2, 2, 2]]
+    assert not calls
+    generate(model, torch.tensor([[3, 2], [5, 0]]), 4, end=2)
+    assert calls
 
 
 def test_accept_or_resample_has_the_wanted_probabilities_for_any_draft():
@@ -202,10 +248,7 @@ def test_a_draft_of_its_own_is_always_kept_and_a_greedy_one_is_checked_word_by_w
 def test_a_padded_batch_writes_what_each_prompt_writes_alone(scheme, use_cache):
     model = small(scheme=scheme)
     prompts = [[3], [5, 1, 6, 2], [4, 4]]
-    ids = torch.zeros(3, 4, dtype=torch.long)
-    real = torch.zeros(3, 4, dtype=torch.bool)
-    for row, prompt in enumerate(prompts):
-        ids[row, -len(prompt) :], real[row, -len(prompt) :] = torch.tensor(prompt), True
+    ids, real = padded(prompts)
     written = generate(model, ids, 6, key_mask=real, use_cache=use_cache)
     for row, prompt in enumerate(prompts):
         assert torch.equal(written[row, 4:], generate(model, torch.tensor([prompt]), 6)[0, len(prompt) :])
@@ -356,7 +399,13 @@ def test_a_model_with_shared_heads_starts_from_the_mean_of_its_own():
         (lambda m, ids: beam_search(m, ids, 1, 2), "one prompt at a time"),
         (lambda m, ids: beam_search(m, ids[:1], 1, 0), "beams must be at least 1, got 0"),
         (lambda m, ids: speculate(m, m, ids, 1), r"ids must have shape \(1, n\)"),
-        (lambda m, ids: speculate(m, m, ids[:1], 1, n_draft=-1), "n_draft must be at least 0"),
+        (lambda m, ids: speculate(m, m, ids[:1], 1, window=0), "window must be at least 1, got 0"),
+        (lambda m, ids: generate(m, ids, 1, draft=m, n_draft=-1), "n_draft must be at least 0, got -1"),
+        (lambda m, ids: generate(m, ids, 1, draft=small(5)), "the model's 7 words and no others, it knows 5"),
+        (
+            lambda m, ids: generate(m, ids, 1, draft=m, key_mask=torch.tensor([[True, False]] * 2)),
+            "padded on the left",
+        ),
         (
             lambda m, ids: accept_or_resample(ids[0], torch.ones(2, 3), torch.ones(2, 3)),
             "for 2 words drafted",

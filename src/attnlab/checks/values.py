@@ -52,7 +52,8 @@ def difference(
     """Find the first difference between an answer's result and the reference's.
 
     Numbers of any numeric type, tensors of any layout, and lists, tuples or arrays for sequences are taken as
-    they come; what matters is what they say.
+    they come; what matters is what they say. Only a tensor of whole numbers, as places, must hold whole numbers:
+    floats can't be looked up with.
 
     Args:
         got: what the answer returned.
@@ -123,11 +124,9 @@ def _tensors(got: Any, want: Tensor, within: Tolerance, place: str) -> Differenc
     got = got.to_dense() if got.layout is not torch.strided or got.is_mkldnn else got
     if got.shape != want.shape:
         return Difference(f"{place} should have shape {tuple(want.shape)}, it has {tuple(got.shape)}.")
-    if (want.dtype is torch.bool) != (got.dtype is torch.bool):
-        kind = "True and False" if want.dtype is torch.bool else "numbers"
-        return Difference(f"{place} should hold {kind}, it has dtype {describe(got.dtype)}.")
-    if got.is_complex():
-        return Difference(f"{place} should hold real numbers, it has dtype {describe(got.dtype)}.")
+    # Whole numbers do for real ones, not the other way round.
+    if _kind(got) != _kind(want) and (_kind(got), _kind(want)) != ("whole numbers", "real numbers"):
+        return Difference(f"{place} should hold {_kind(want)}, it has dtype {describe(got.dtype)}.")
     a, b = got.to("cpu", torch.float64), want.detach().to("cpu", torch.float64)
     near = b.isfinite() & ((a - b).abs() <= within.absolute + within.relative * b.abs())
     off = ~(near | (a == b) | (a.isnan() & b.isnan()))
@@ -135,6 +134,15 @@ def _tensors(got: Any, want: Tensor, within: Tolerance, place: str) -> Differenc
         return None
     where = tuple(off.nonzero()[0].tolist())
     return _line(a, b, off, where, place, whole=want.dtype is torch.bool)
+
+
+def _kind(x: Tensor) -> str:
+    """Say what a tensor holds, by its dtype."""
+    if x.dtype is torch.bool:
+        return "True and False"
+    if x.is_complex():
+        return "complex numbers"
+    return "real numbers" if x.is_floating_point() else "whole numbers"
 
 
 def _line(a: Tensor, b: Tensor, off: Tensor, where: tuple[int, ...], place: str, whole: bool) -> Difference:

@@ -12,7 +12,8 @@ from torch import Tensor
 from attnlab.experiments.depth import NextWords
 from attnlab.experiments.next_word import SKIP, Text
 from attnlab.experiments.runs import Run
-from attnlab.transformer import LanguageModel, distribution, samplers, speculate
+from attnlab.transformer import LanguageModel, distribution, samplers
+from attnlab.transformer.speculative import speculate
 
 START, END = 0, 1
 

@@ -5,7 +5,7 @@ from attnlab.transformer.generation import beam_search, generate
 from attnlab.transformer.language import LanguageModel
 from attnlab.transformer.layers import DecoderLayer, EncoderLayer, FeedForward, make_norm
 from attnlab.transformer.samplers import distribution, draw, min_p, temper, top_k, top_p
-from attnlab.transformer.speculative import Speculation, accept_or_resample, speculate
+from attnlab.transformer.speculative import accept_or_resample
 from attnlab.transformer.stacks import Decoder, Encoder
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "EncoderLayer",
     "FeedForward",
     "LanguageModel",
-    "Speculation",
     "accept_or_resample",
     "beam_search",
     "distribution",
@@ -24,7 +23,6 @@ __all__ = [
     "generate",
     "make_norm",
     "min_p",
-    "speculate",
     "temper",
     "top_k",
     "top_p",

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import torch
-from torch import Tensor, nn
+import torch.nn.functional as F
+from torch import Tensor
 
 from attnlab import masks
 from attnlab.arguments import at_least
 from attnlab.rolling import RollingCache
 from attnlab.transformer import samplers
 from attnlab.transformer.language import LanguageModel
+from attnlab.transformer.prompts import check_padding, check_prompts, ended, filled, writing
+from attnlab.transformer.speculative import speculate
 
 
 @torch.no_grad()
@@ -29,9 +29,14 @@ def generate(
     key_mask: Tensor | None = None,
     window: int | None = None,
     use_cache: bool = True,
+    draft: LanguageModel | None = None,
+    n_draft: int = 4,
     generator: torch.Generator | None = None,
 ) -> Tensor:
     """Write on: one word at a time, each drawn from what the scores of the model make probable.
+
+    With a `draft` a pass of the model may write several words. Each text has the probability that it has
+    without; only what a seed draws is another text.
 
     Args:
         model: the model; it is used as if in `eval` mode.
@@ -43,9 +48,13 @@ def generate(
         min_p: see `samplers.min_p`.
         end: the word that ends a text; whatever comes after it is this word again.
         key_mask: boolean (batch, n): the words of the prompts that are no padding.
-        window: each word sees itself and those before it, so many in all, and the cache holds no more.
+        window: each word sees itself and those before it, so many in all, and the cache holds no more. With
+            a draft it holds all: a word that is dropped must not have taken another's place.
         use_cache: keep keys and values from step to step. Without, each step reads all words again; the
             words are the same.
+        draft: a cheaper model with the same vocabulary, which writes ahead (see `speculative.speculate`).
+            The texts of a batch are then written one after another, as each keeps another number of words.
+        n_draft: words drafted for each pass.
         generator: where the draws come from.
 
     Returns:
@@ -53,35 +62,49 @@ def generate(
 
     Raises:
         TypeError: key_mask is not boolean.
-        ValueError: a prompt is empty or padded on the right, or a number is out of its range.
+        ValueError: a prompt is empty or padded on the right, a number is out of its range, or the draft has
+            another vocabulary.
 
     >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2)
     >>> generate(model, torch.tensor([[3, 1, 4]]), 5).shape
     torch.Size([1, 8])
+    >>> best = generate(model, torch.tensor([[3, 1, 4]]), 5)  # greedy, so there is one text
+    >>> draft = LanguageModel(n_words=10, d_model=8, n_heads=2, n_layers=1)
+    >>> torch.equal(generate(model, torch.tensor([[3, 1, 4]]), 5, draft=draft), best)
+    True
     """
-    _check(ids, n_new)
-    if window is not None:
-        at_least(1, window=window)
+    check_prompts(ids, n_new, window=window)
     batch, n = ids.shape
-    limits = {"top_k": top_k, "top_p": top_p, "min_p": min_p}
-    samplers.distribution(torch.zeros(1, 1), temperature, **limits)  # refuse what is wrong before any work
-    real = None if key_mask is None else _real(key_mask, ids, n_new)
+    rules = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
+    samplers.distribution(torch.zeros(1, 1), **rules)  # refuse what is wrong before any work
+    if key_mask is not None:
+        check_padding(key_mask, ids)
+    if draft is not None:
+        how = {"n_draft": n_draft, "end": end, "window": window, "use_cache": use_cache}
+        new = [ids.new_empty(0, n_new)]
+        for row in range(batch):
+            prompt = ids[row : row + 1] if key_mask is None else ids[row, key_mask[row]][None]
+            found = speculate(model, draft, prompt, n_new, **how, **rules, generator=generator)
+            new.append(found.ids[:, prompt.shape[1] :])
+        return torch.cat((ids, torch.cat(new)), 1)
+    # Which words are no padding (batch, n + n_new), the new ones among them.
+    real = None if key_mask is None else F.pad(key_mask, (0, n_new), value=True)
     with writing(model):
         cache = None
         if use_cache:
             rolling = window is not None
             cache = model.new_cache(batch, window if rolling else n + n_new, rolling=rolling)
         unread = ids
-        for _ in range(n_new):
+        while ids.shape[1] < n + n_new and not ended(ids, end):
             # The first pass reads the prompt (prefill), every other one the word just written (decode).
-            how = _what_is_seen(ids.shape[1], unread.shape[1], real, window, cache)
+            how = _what_is_seen(ids, unread.shape[1], real, window, cache)
             scores = model(unread, cache=cache, last=True, **how)[:, 0]  # (batch, n_words)
-            new = samplers.draw(samplers.distribution(scores, temperature, **limits), generator)
+            new = samplers.draw(samplers.distribution(scores, **rules), generator)
             if end is not None:
                 new = new.where(ids[:, -1:] != end, end)
             ids = torch.cat((ids, new), 1)
             unread = new if use_cache else ids
-    return ids
+    return filled(ids, n + n_new, end)
 
 
 @torch.no_grad()
@@ -115,10 +138,8 @@ def beam_search(
     >>> texts.shape, logarithms.shape
     (torch.Size([4, 8]), torch.Size([4]))
     """
-    _check(ids, n_new)
+    check_prompts(ids, n_new, single=True)
     at_least(1, beams=beams)
-    if len(ids) != 1:
-        raise ValueError(f"ids must have shape (1, n): one prompt at a time, got {tuple(ids.shape)}")
     with writing(model):
         cache, unread = model.new_cache(1, ids.shape[1] + n_new), ids
         total = torch.zeros(1, device=ids.device)
@@ -140,43 +161,13 @@ def beam_search(
     return ids, total
 
 
-@contextmanager
-def writing(*models: nn.Module) -> Iterator[None]:
-    """Put models into `eval` mode, and back."""
-    before = [model.training for model in models]
-    for model in models:
-        model.eval()
-    try:
-        yield
-    finally:
-        for model, was_training in zip(models, before, strict=True):
-            model.train(was_training)
-
-
-def _check(ids: Tensor, n_new: int) -> None:
-    at_least(0, n_new=n_new)
-    if ids.dim() != 2 or not ids.shape[1]:
-        raise ValueError(f"ids must have shape (batch, n) with n at least 1, got {tuple(ids.shape)}")
-
-
-def _real(key_mask: Tensor, ids: Tensor, n_new: int) -> Tensor:
-    """Return which words are no padding (batch, n + n_new), the new ones among them."""
-    if key_mask.dtype != torch.bool:
-        raise TypeError(f"key_mask must be boolean, True = a word, got {key_mask.dtype}")
-    if key_mask.shape != ids.shape:
-        raise ValueError(
-            f"key_mask must have the shape of ids {tuple(ids.shape)}, got {tuple(key_mask.shape)}"
-        )
-    if not key_mask[:, -1].all() or (key_mask[:, :-1] & ~key_mask[:, 1:]).any():
-        raise ValueError("key_mask must be False, then True in each row: prompts are padded on the left")
-    return torch.cat((key_mask, key_mask.new_ones(len(ids), n_new)), 1)
-
-
-def _what_is_seen(n: int, n_q: int, real: Tensor | None, window: int | None, cache: list | None) -> dict:
-    """Return masks and places for the last n_q of n words."""
-    how = {}
+def _what_is_seen(
+    ids: Tensor, n_q: int, real: Tensor | None, window: int | None, cache: list | None
+) -> dict[str, Tensor]:
+    """Return masks and places for the last n_q words of all texts."""
+    n, how = ids.shape[1], {}
     if window is not None and n_q > 1:
-        how["mask"] = masks.window(n, window - 1, 0)
+        how["mask"] = masks.window(n, window - 1, 0, device=ids.device)
     if real is not None:
         keys = real[:, :n]
         how["places"] = (keys.cumsum(-1) - 1).clamp(min=0)[:, n - n_q :]

@@ -114,7 +114,7 @@ class LanguageModel(nn.Module):
         References:
             Ainslie et al. 2023, section 2.1.
 
-            >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2).grouped(1)
+        >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2).grouped(1)
         >>> model.new_cache(batch=1, capacity=5)[0].append(*torch.zeros(2, 1, 1, 3, 4))[0].shape
         torch.Size([1, 1, 3, 4])
         """

@@ -76,7 +76,7 @@ def top_p(p: Tensor, share: float) -> Tensor:
         ValueError: the share is out of its range.
 
     References:
-        Holtzman et al. 2020, section 3.1 (nucleus sampling).
+        Holtzman et al. 2020 (nucleus sampling).
 
     >>> top_p(torch.tensor([0.5, 0.3, 0.2]), 0.6).tolist()
     [0.625, 0.375, 0.0]

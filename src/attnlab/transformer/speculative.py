@@ -12,8 +12,8 @@ from torch import Tensor
 
 from attnlab.arguments import at_least
 from attnlab.transformer import samplers
-from attnlab.transformer.generation import writing
 from attnlab.transformer.language import LanguageModel
+from attnlab.transformer.prompts import check_prompts, ended, filled, writing
 
 
 class Speculation(NamedTuple):
@@ -89,9 +89,11 @@ def speculate(
     top_p: float | None = None,
     min_p: float | None = None,
     end: int | None = None,
+    window: int | None = None,
+    use_cache: bool = True,
     generator: torch.Generator | None = None,
 ) -> Speculation:
-    """Write what `generate` writes, with fewer passes of the model.
+    """Write a text as `generate` with a draft does, which calls this for each, and count the passes.
 
     The draft writes `n_draft` words by itself. The model reads all of them in one pass, which gives its own
     probabilities at each of these places, and `accept_or_resample` keeps what may be kept. Every pass of the
@@ -103,12 +105,7 @@ def speculate(
         ids: one prompt (1, n).
         n_new: words to be written.
         n_draft: words drafted for each pass.
-        temperature: as in `generate`, of both models, and so are the other rules.
-        top_k: likewise.
-        top_p: likewise.
-        min_p: likewise.
-        end: the word that ends a text; after it nothing is computed, and the text is filled with it.
-        generator: where the draws come from.
+        temperature: as in `generate`, of both models, and so are all others.
 
     Returns:
         What was written, and the counts.
@@ -123,34 +120,55 @@ def speculate(
     >>> speculate(model, model, torch.tensor([[3, 1, 4]]), 10).steps  # drafts of its own are all kept
     2
     """
-    at_least(0, n_new=n_new, n_draft=n_draft)
-    if ids.dim() != 2 or ids.shape[0] != 1 or not ids.shape[1]:
-        raise ValueError(f"ids must have shape (1, n) with n at least 1, got {tuple(ids.shape)}")
+    check_prompts(ids, n_new, window=window, single=True)
+    at_least(0, n_draft=n_draft)
+    sizes = [one.out_proj.out_features for one in (model, draft)]
+    if sizes[0] != sizes[1]:
+        raise ValueError(f"draft must know the model's {sizes[0]} words and no others, it knows {sizes[1]}")
     rules = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
     samplers.distribution(torch.zeros(1, 1), **rules)
     full = ids.shape[1] + n_new
+    own, theirs = (_Reader(one, full if use_cache else None, window, rules) for one in (model, draft))
     steps = drafted = accepted = 0
     with writing(model, draft):
-        own, theirs = model.new_cache(1, full), draft.new_cache(1, full)
-        while ids.shape[1] < full and not (steps and ids[0, -1] == end):
+        while ids.shape[1] < full and not ended(ids, end):
             n = ids.shape[1]
             text, q = ids, []
-            for _ in range(min(n_draft, full - n - 1)):  # the model itself adds the last one
-                scores = draft(text[:, theirs[0].length :], cache=theirs, last=True)[0]
-                q.append(samplers.distribution(scores, **rules))
+            while text.shape[1] < min(n + n_draft, full - 1):  # the model itself adds the last one
+                q.append(theirs(text))
                 text = torch.cat((text, samplers.draw(q[-1], generator)), 1)
-                if text[0, -1] == end:
+                if ended(text, end):
                     break
-            scores = model(text[:, own[0].length :], cache=own)[0, n - 1 - text.shape[1] :]
-            p = samplers.distribution(scores, **rules)  # (n_drafted + 1, n_words)
-            q = torch.cat(q) if q else p[:0]
-            new = accept_or_resample(text[0, n:], q, p, generator)
+            p = own(text, len(q) + 1)  # (n_drafted + 1, n_words)
+            new = accept_or_resample(text[0, n:], torch.cat(q) if q else p[:0], p, generator)
             steps, drafted, accepted = steps + 1, drafted + len(q), accepted + len(new) - 1
             if end is not None and end in new[:-1]:
                 new = new[:-1]  # a draft that ended was kept whole: nothing follows it
             ids = torch.cat((ids, new[None]), 1)
-            for layer in (*own, *theirs):  # forget what was not kept
-                layer.length = min(layer.length, ids.shape[1] - 1)
-    if ids.shape[1] < full:
-        ids = torch.cat((ids, ids.new_full((1, full - ids.shape[1]), end)), 1)
-    return Speculation(ids, steps, drafted, accepted)
+            for reader in (own, theirs):  # the last word is not read yet; what was dropped must be read anew
+                reader.forget_from(ids.shape[1] - 1)
+    return Speculation(filled(ids, full, end), steps, drafted, accepted)
+
+
+class _Reader:
+    """A model that goes on where it stopped reading, and gives the probabilities of what comes next."""
+
+    def __init__(
+        self, model: LanguageModel, capacity: int | None, window: int | None, rules: dict[str, float | None]
+    ) -> None:
+        self.model, self.window, self.rules = model, window, rules
+        self.cache = None if capacity is None else model.new_cache(1, capacity)
+
+    def __call__(self, text: Tensor, n_last: int = 1) -> Tensor:
+        """Read a text (1, n) and return the probabilities after its last words (n_last, n_words)."""
+        read, mask = self.cache[0].length if self.cache else 0, None
+        if self.window is not None:
+            at = torch.arange(text.shape[1], device=text.device)
+            mask = at > at[read:, None] - self.window
+        scores = self.model(text[:, read:], mask=mask, cache=self.cache, last=n_last == 1)
+        return samplers.distribution(scores[0, -n_last:], **self.rules)
+
+    def forget_from(self, n: int) -> None:
+        """Forget all words but the first n."""
+        for layer in self.cache or ():
+            layer.length = min(layer.length, n)

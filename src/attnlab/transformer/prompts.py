@@ -1,0 +1,92 @@
+"""What all ways of writing share: prompts that are fit to be continued, and models that are ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attnlab.arguments import at_least
+
+
+def check_prompts(ids: Tensor, n_new: int, *, window: int | None = None, single: bool = False) -> None:
+    """Refuse what cannot be continued.
+
+    Args:
+        ids: the prompts (batch, n), n at least 1.
+        n_new: words to be written.
+        window: words that a word sees, if not all.
+        single: whether there may be one prompt only.
+
+    Raises:
+        ValueError: the shape is another one, n_new is negative, or the window is empty.
+
+    >>> check_prompts(torch.zeros(2, 0), 3)
+    Traceback (most recent call last):
+    ValueError: ids must have shape (batch, n) with n at least 1, got (2, 0)
+    """
+    at_least(0, n_new=n_new)
+    if window is not None:
+        at_least(1, window=window)
+    if ids.dim() != 2 or not ids.shape[1] or (single and len(ids) != 1):
+        shape = "(1, n): one prompt at a time," if single else "(batch, n)"
+        raise ValueError(f"ids must have shape {shape} with n at least 1, got {tuple(ids.shape)}")
+
+
+def check_padding(key_mask: Tensor, ids: Tensor) -> None:
+    """Refuse a mask of prompts that are not padded on the left.
+
+    Args:
+        key_mask: boolean (batch, n): the words that are no padding.
+        ids: the prompts (batch, n).
+
+    Raises:
+        TypeError: the mask is not boolean.
+        ValueError: its shape is another one, or there is padding behind a word.
+
+    >>> check_padding(torch.tensor([[True, False]]), torch.tensor([[3, 1]]))
+    Traceback (most recent call last):
+    ValueError: key_mask must be False, then True in each row: prompts are padded on the left
+    """
+    if key_mask.dtype != torch.bool:
+        raise TypeError(f"key_mask must be boolean, True = a word, got {key_mask.dtype}")
+    if key_mask.shape != ids.shape:
+        raise ValueError(
+            f"key_mask must have the shape of ids {tuple(ids.shape)}, got {tuple(key_mask.shape)}"
+        )
+    if not key_mask[:, -1].all() or (key_mask[:, :-1] & ~key_mask[:, 1:]).any():
+        raise ValueError("key_mask must be False, then True in each row: prompts are padded on the left")
+
+
+def ended(ids: Tensor, end: int | None) -> bool:
+    """Return whether all texts (batch, n) have ended.
+
+    >>> ended(torch.tensor([[3, 1], [4, 1]]), end=1), ended(torch.tensor([[3, 1], [4, 5]]), end=1)
+    (True, False)
+    """
+    return end is not None and bool((ids[:, -1] == end).all())
+
+
+def filled(ids: Tensor, n: int, end: int | None) -> Tensor:
+    """Fill texts that have ended up to n words with the word that ends them.
+
+    >>> filled(torch.tensor([[3, 1]]), 4, end=1).tolist()
+    [[3, 1, 1, 1]]
+    """
+    return ids if ids.shape[1] == n else F.pad(ids, (0, n - ids.shape[1]), value=end)
+
+
+@contextmanager
+def writing(*models: nn.Module) -> Iterator[None]:
+    """Put models into `eval` mode, and back."""
+    before = [model.training for model in models]
+    for model in models:
+        model.eval()
+    try:
+        yield
+    finally:
+        for model, was_training in zip(models, before, strict=True):
+            model.train(was_training)
