@@ -1,4 +1,4 @@
-"""Must a head have queries, keys and values apart? One head on the toy grammar, and three with less.
+"""Must queries, keys and values be apart? One head on the toy grammar, three with less, two controls.
 
     python benchmarks/asking.py
 

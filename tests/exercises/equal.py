@@ -149,16 +149,12 @@ EQUAL: dict[str, dict[str, str]] = {
     "relevance-sparsemax": {
         "stay = (ordered >= thresholds).sum(-1, keepdim=True)": "a score at its threshold leaves it where it is",
     },
-    "saturation-predict": {
-        "return max(math.log(n) - (spread / temperature) ** 2 / 2, 0.0)": "The larger of two numbers, in either order.",
+    "saturation-sharpness": {
+        "words = torch.arange(weights.shape[-2]) < lengths[:, None]": "The two last axes have one size.",
     },
     "saturation-stable-softmax": {
         "e = (scores - top.masked_fill(top == -torch.inf, 1)).exp()": "−inf less any finite number is −inf.",
         "e = (scores - top.masked_fill(top == -torch.inf, -1)).exp()": "−inf less any finite number is −inf.",
-    },
-    "saturation-limits": {
-        "return (math.log(info.tiny * info.eps), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
-        "return (math.log(info.tiny * info.eps / 1), math.log(info.max))": "Asked for a few tenths: the smallest number, or half of it.",
     },
     "scaling-owed": {
         "parts = (rows, columns, columns - (s - rows))": "A sign changes no variance.",
@@ -191,8 +187,6 @@ LEADING: dict[str, dict[int, int]] = {
     "positions-sinusoids": {0: 2},
     "recurrent-local-window": {0: 1, 1: 1},
     "recurrent-look-back": {0: 1, 1: 2, 2: 1},
-    "saturation-backward": {0: 1, 1: 1},
-    "saturation-jacobian": {0: 1},
     "saturation-stable-softmax": {0: 1},
     "scaling-qk-norm": {0: 2, 1: 2},
     "scaling-unit-scores": {0: 2},

@@ -180,6 +180,13 @@ def swapped(words, j):
     return other
 
 
+def first_word(words, j):
+    """Whatever depends on a word differs from what it is at word 0 for some word."""
+    other = words.clone()
+    other[:, j] = 0
+    return other
+
+
 def shuffled_sentences(words, j):
     other = words.clone()
     other[:, j] = words[torch.randperm(len(words)), j]
@@ -211,6 +218,8 @@ LEAKS = [
     ("the last number", "wrong", "one number of each output", lambda *a: listed(*a, seen=lambda out: out[..., -1:])),
     ("the length of an output", "wrong", "", lambda *a: listed(*a, seen=lambda out: out.sign())),
     ("the sum of an output", "wrong", "may cancel", lambda *a: listed(*a, seen=lambda out: out.sum(-1, keepdim=True))),
+    ("probabilities", "wrong", "The softmax of an output does not notice", lambda *a: listed(*a, seen=lambda out: out.log_softmax(-1))),
+    ("always for the first word", "right", "", lambda *a: listed(*a, change=first_word, sentences=200)),
     ("a gradient", "wrong", "it raised", lambda model, n, n_words, mask: torch.func.jacrev(model)(torch.zeros(1, n).long())),
     ("without the diagonal", "wrong", "It leaves out i = j", lambda *a: [p for p in listed(*a) if p[0] != p[1]]),
     ("five words", "wrong", "Missing: [(5, 0), (5, 1)]",

@@ -1,7 +1,6 @@
 """Answers to the exercises on saturation that readers tried, or that fooled an earlier checker."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -12,78 +11,80 @@ from attnlab.checks import judge
 INF = math.inf
 
 
-def jacobian_in_loops(p):
-    if p.dim() > 1:
-        return torch.stack([jacobian_in_loops(row) for row in p])
-    n = len(p)
-    out = torch.zeros(n, n, dtype=p.dtype)
-    for i in range(n):
-        for j in range(n):
-            out[i, j] = p[i] * (float(i == j) - p[j])
-    return out
+def both(
+    s, t, g, through=lambda p, g: p * (g - (p * g).sum(-1, keepdim=True)), weights=lambda z: z.softmax(-1)
+):
+    j = through(weights(s / t), g)
+    return j / t, -(j * s).sum() / t**2
 
 
-def from_row_sums(p):
-    out = -p[..., :, None] * p[..., None, :]
-    i = torch.arange(p.shape[-1])
-    out[..., i, i] = 0
-    out[..., i, i] = -out.sum(-1)
-    return out
+def by_numpy_matrix(s, t, g):
+    def through(p, g):
+        a, b = p.numpy(), g.numpy()
+        rows = [
+            (np.diag(x) - np.outer(x, x)) @ y
+            for x, y in zip(a.reshape(-1, a.shape[-1]), b.reshape(-1, a.shape[-1]), strict=True)
+        ]
+        return torch.from_numpy(np.stack(rows).reshape(a.shape))
+
+    return both(s, t, g, through)
 
 
-def by_autograd(p):
-    if p.dim() > 1:
-        return torch.stack([by_autograd(row) for row in p])
-    return torch.autograd.functional.jacobian(lambda s: s.softmax(-1), p.log())
+def by_backward(s, t, g):
+    s, t = s.clone().requires_grad_(), torch.tensor(t, dtype=s.dtype, requires_grad=True)
+    (s / t).softmax(-1).backward(g)
+    return s.grad, t.grad
 
 
-def three_dimensions(p):
-    return torch.diag_embed(p) - torch.einsum("bti,btj->btij", p, p)
+def in_lists(s, t, g):
+    if s.dim() > 1:
+        parts = [in_lists(x, t, y) for x, y in zip(s, g, strict=True)]
+        return torch.stack([part for part, _ in parts]), sum(part for _, part in parts)
+    p, a, b = (s / t).softmax(-1).tolist(), s.tolist(), g.tolist()
+    mean = math.fsum(x * y for x, y in zip(p, b, strict=True))
+    j = [x * (y - mean) for x, y in zip(p, b, strict=True)]
+    slope = -math.fsum(x * y for x, y in zip(j, a, strict=True)) / t**2
+    return torch.tensor([x / t for x in j], dtype=s.dtype), slope
 
 
-def numpy_matrix(p, g):
-    a, b = p.numpy(), g.numpy()
-    rows = [
-        (np.diag(x) - np.outer(x, x)) @ y
-        for x, y in zip(a.reshape(-1, a.shape[-1]), b.reshape(-1, a.shape[-1]), strict=True)
+def by_rows(s, t, g):
+    flat = [
+        both(x, t, y) for x, y in zip(s.reshape(-1, s.shape[-1]), g.reshape(-1, s.shape[-1]), strict=True)
     ]
-    return torch.from_numpy(np.stack(rows).reshape(a.shape))
+    return torch.stack([x for x, _ in flat]).reshape(s.shape), torch.stack([x for _, x in flat]).sum()
 
 
-def matrix_of_each_row(p, g):
-    if p.dim() > 1:
-        return torch.stack([matrix_of_each_row(x, y) for x, y in zip(p, g, strict=True)])
-    return (torch.diag(p) - torch.outer(p, p)) @ g
+def formula(n, spread, weight, temperature):
+    return temperature * math.log((n - 1) * weight / (1 - weight)) + spread**2 / (2 * temperature)
 
 
-def in_lists(p, g):
-    if p.dim() > 1:
-        return torch.stack([in_lists(x, y) for x, y in zip(p, g, strict=True)])
-    a, b = p.tolist(), g.tolist()
-    mean = math.fsum(x * y for x, y in zip(a, b, strict=True))
-    return torch.tensor([x * (y - mean) for x, y in zip(a, b, strict=True)], dtype=p.dtype)
+def by_halving(n, spread, weight, temperature):
+    others = (spread / temperature * torch.randn(300, n - 1)).logsumexp(-1)
+    low, high = -100.0, 100.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        less = (middle / temperature - others).sigmoid().mean() < weight
+        low, high = (middle, high) if less else (low, middle)
+    return middle
 
 
-def a_row_at_a_time(p, g):
-    out = torch.empty_like(p)
-    for j in range(p.shape[-1]):
-        row = -p[..., j, None] * p
-        row[..., j] += p[..., j]
-        out[..., j] = (row * g).sum(-1)
-    return out
+def in_loops(p, lengths, entropies=torch.special.entr):
+    found = []
+    for head in range(p.shape[1]):
+        rows = [
+            entropies(p[b, head, i]).sum() / math.log(n)
+            for b, n in enumerate(lengths.tolist())
+            for i in range(n)
+            if n > 1
+        ]
+        found.append(torch.stack(rows).mean())
+    return torch.stack(found)
 
 
-def simulate(rows, kind):
-    def entropy(n, spread, temperature):
-        z = torch.randn(rows, n) * spread / temperature
-        p = z.softmax(-1)
-        return kind(torch.special.entr(p).sum(-1).mean())
-
-    return entropy
-
-
-def formula(n, spread, temperature):
-    return math.log(n) - (spread / temperature) ** 2 / 2
+def rows_picked(p, lengths):
+    words = (torch.arange(p.shape[-1]) < lengths[:, None]) & (lengths[:, None] > 1)
+    entropy = torch.special.entr(p).sum(-1) / lengths.clamp_min(2).to(p.dtype).log()[:, None, None]
+    return entropy.movedim(1, -1)[words].mean(0)
 
 
 def shifted(s):
@@ -147,119 +148,53 @@ class OnceOwn:
         )
 
 
-def halved(dtype, low, high, vanishes):
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (
-            (middle, high)
-            if vanishes(torch.tensor(middle, dtype=torch.float64).to(dtype).exp())
-            else (low, middle)
-        )
-    return high
-
-
-def bisected(dtype):
-    return halved(dtype, -200.0, 0.0, lambda x: x == 0), halved(dtype, 0.0, 200.0, lambda x: x.isfinite())
-
-
-def bisected_for_ever(dtype):
-    low, high = torch.tensor(0.0, dtype=dtype), torch.tensor(200.0, dtype=dtype)
-    while high - low > 0.1:
-        middle = (low + high) / 2
-        low, high = (middle, high) if middle.exp().isfinite() else (low, middle)
-    return -low, low
-
-
-def scanned(dtype):
-    x = torch.arange(-120.0, 100.0, 0.01, dtype=torch.float64).to(dtype)
-    y = x.exp()
-    return [x[y > 0].min(), x[y.isfinite()].max()]
-
-
-def steps(losses, below):
-    return next((step for step, loss in enumerate(losses, 1) if loss < below), len(losses))
-
-
-def slowdown(scale=lambda d: d**-0.5, count=steps, kind=list):
-    return lambda train, d, seeds, below: kind(
-        [count(train(d, 1.0, seed), below) / count(train(d, scale(d), seed), below) for seed in seeds]
-    )
-
-
-def by_numpy(losses, below):
-    hits = np.flatnonzero(np.array(losses) < below)
-    return hits[0] + 1 if len(hits) else len(losses)
-
-
-def by_tensor(losses, below):
-    hit = torch.tensor(losses) < below
-    return hit.int().argmax() + 1 if hit.any() else torch.tensor(len(losses))
-
-
-def in_a_loop(losses, below):
-    for step in range(len(losses)):
-        if losses[step] < below:
-            return step + 1
-    return len(losses)
-
-
-def pops(losses, below):
-    count = 1
-    while losses and losses.pop(0) >= below:
-        count += 1
-    return count
-
-
 ATTACKS = [
-    ("ones on the diagonal", "saturation-jacobian", "wrong", "not ones: diag(p)", lambda p: torch.eye(p.shape[-1]) - p[..., None] * p[..., None, :]),
-    ("of the logarithm", "saturation-jacobian", "wrong", "ln p", lambda p: torch.eye(p.shape[-1]) - p[..., None, :].expand(*p.shape, p.shape[-1])),
-    ("the square of one", "saturation-jacobian", "wrong", "the square of one", lambda p: p[..., None] * (torch.eye(p.shape[-1]) - p[..., None])),
-    ("three dimensions alone", "saturation-jacobian", "wrong", "it raised", three_dimensions),
-    ("half precision inside", "saturation-jacobian", "wrong", "row 0", lambda p: (torch.diag_embed(p.half()) - p.half()[..., :, None] * p.half()[..., None, :]).to(p.dtype)),
-    ("single precision inside", "saturation-jacobian", "wrong", "should be", lambda p: jacobian_in_loops(p.float()).to(p.dtype)),
-    ("the mean of the batch", "saturation-jacobian", "wrong", "should have shape", lambda p: torch.diag(p.reshape(-1, p.shape[-1]).mean(0)) - torch.outer(p.reshape(-1, p.shape[-1]).mean(0), p.reshape(-1, p.shape[-1]).mean(0))),
-    ("one batch axis", "saturation-jacobian", "wrong", "it raised", lambda p: torch.diag_embed(p) - (torch.einsum("bi,bj->bij", p, p) if p.dim() > 1 else torch.outer(p, p))),
-    ("an axis too early", "saturation-jacobian", "wrong", "should", lambda p: torch.diag_embed(p) - (p.unsqueeze(1) * p.unsqueeze(-1) if p.dim() > 1 else torch.outer(p, p))),
-    ("rows of a triangle", "saturation-jacobian", "wrong", "row 0", lambda p: (torch.diag_embed(p) - p[..., :, None] * p[..., None, :]).tril()),
-    ("loops", "saturation-jacobian", "right", "", jacobian_in_loops),
-    ("rows that sum to zero", "saturation-jacobian", "right", "", from_row_sums),
-    ("autograd", "saturation-jacobian", "right", "", by_autograd),
-    ("a product with the identity", "saturation-jacobian", "right", "", lambda p: p[..., None] * (torch.eye(p.shape[-1]) - p[..., None, :])),
-    ("sparse", "saturation-jacobian", "right", "", lambda p: (torch.diag_embed(p) - p[..., :, None] * p[..., None, :]).to_sparse()),
-    ("a matrix in NumPy", "saturation-backward", "wrong", "it builds a matrix", numpy_matrix),
-    ("a matrix for each row", "saturation-backward", "wrong", "it builds a matrix", matrix_of_each_row),
-    ("einsum with a matrix", "saturation-backward", "wrong", "it builds a matrix", lambda p, g: torch.einsum("...ij,...j->...i", torch.diag_embed(p) - torch.einsum("...i,...j->...ij", p, p), g)),
-    ("all differences", "saturation-backward", "wrong", "it builds a matrix", lambda p, g: p * ((g[..., :, None] - g[..., None, :]) * p[..., None, :]).sum(-1)),
-    ("no factor", "saturation-backward", "wrong", "without its factor p", lambda p, g: p * g - (p * g).sum(-1, keepdim=True)),
-    ("averaged again", "saturation-backward", "wrong", "once more", lambda p, g: p * (g - (p * g).mean(-1, keepdim=True))),
-    ("down the columns", "saturation-backward", "wrong", "the mean runs", lambda p, g: p * (g - (p * g).sum(0, keepdim=True))),
-    ("p.dot(g)", "saturation-backward", "wrong", "One row is right, a batch is not", lambda p, g: p * (g - p.dot(g))),
-    ("no keepdim", "saturation-backward", "wrong", "in 4 of 9 cases it is right", lambda p, g: p * (g - (p * g).sum(-1))),
-    ("the square of p", "saturation-backward", "wrong", "should be", lambda p, g: p * g - p * p * g.sum(-1, keepdim=True)),
-    ("single precision inside", "saturation-backward", "wrong", "should be", lambda p, g: in_lists(p.float(), g.float()).to(p.dtype)),
+    ("sums in place of vectors", "saturation-backward", "wrong", "in place", lambda s, t, g: (g.mul_(2), 0.0)),
+    ("a matrix in NumPy", "saturation-backward", "wrong", "it builds a matrix", by_numpy_matrix),
+    ("all differences", "saturation-backward", "wrong", "it builds a matrix", lambda s, t, g: both(s, t, g, lambda p, g: p * ((g[..., :, None] - g[..., None, :]) * p[..., None, :]).sum(-1))),
+    ("no keepdim", "saturation-backward", "wrong", "in", lambda s, t, g: both(s, t, g, lambda p, g: p * (g - (p * g).sum(-1)))),
+    ("the first row's temperature", "saturation-backward", "wrong", "gradient of the temperature", lambda s, t, g: (both(s, t, g)[0], both(s.reshape(-1, s.shape[-1])[:1], t, g.reshape(-1, s.shape[-1])[:1])[1])),
+    ("the last row forgotten", "saturation-backward", "wrong", "should be", lambda s, t, g: (both(s, t, g)[0], both(s[:-1], t, g[:-1])[1] if s.dim() > 1 else both(s, t, g)[1])),
+    ("the temperature alone", "saturation-backward", "wrong", "2 values", lambda s, t, g: both(s, t, g)[1]),
+    ("the other way round", "saturation-backward", "wrong", "", lambda s, t, g: both(s, t, g)[::-1]),
+    ("a row of temperatures", "saturation-backward", "wrong", "All rows share one temperature", lambda s, t, g: (both(s, t, g)[0], -(both(s, t, g)[0] * s).sum(-1) / t)),
+    ("single precision inside", "saturation-backward", "wrong", "should be", lambda s, t, g: both(s.float(), t, g.float())),
+    ("naive exponentials", "saturation-backward", "wrong", "one score far ahead", lambda s, t, g: both(s, t, g, weights=lambda z: z.exp() / z.exp().sum(-1, keepdim=True))),
+    ("autograd's backward", "saturation-backward", "wrong", "leaves the work to autograd", by_backward),
     ("lists", "saturation-backward", "right", "", in_lists),
-    ("a row of the matrix at a time", "saturation-backward", "right", "", a_row_at_a_time),
-    ("NumPy", "saturation-backward", "right", "", lambda p, g: torch.from_numpy(p.numpy() * (g.numpy() - (p.numpy() * g.numpy()).sum(-1, keepdims=True)))),
-    ("einsum", "saturation-backward", "right", "", lambda p, g: p * (g - torch.einsum("...i,...i->...", p, g)[..., None])),
-    ("a product of matrices", "saturation-backward", "right", "", lambda p, g: p * (g - (p.unsqueeze(-2) @ g.unsqueeze(-1)).squeeze(-1))),
-    ("zero from 2 on", "saturation-predict", "wrong", "sampled rows have", lambda n, s, t: 0 if s / t >= 2 else max(0.0, formula(n, s, t))),
-    ("without its sign", "saturation-predict", "wrong", "Return 0 there", lambda n, s, t: abs(formula(n, s, t))),
-    ("never below zero?", "saturation-predict", "wrong", "stop at 0", formula),
-    ("a share", "saturation-predict", "wrong", "a share of ln n", lambda n, s, t: max(0.0, formula(n, s, t) / math.log(n)) if n > 1 else 0 / 0),
-    ("temperature over spread", "saturation-predict", "wrong", "It divides the temperature by the spread", lambda n, s, t: max(0.0, formula(n, t, s))),
-    ("always a thousand keys", "saturation-predict", "wrong", "sampled rows have", lambda n, s, t: max(0.0, formula(1000, s, t))),
-    ("a little below zero", "saturation-predict", "wrong", "No entropy is below zero", lambda n, s, t: max(-0.05, formula(n, s, t))),
-    ("equal weights where frozen", "saturation-predict", "wrong", "sampled rows have", lambda n, s, t: formula(n, s, t) if formula(n, s, t) > 0 else math.log(n)),
-    ("one nat where frozen", "saturation-predict", "wrong", "sampled rows have", lambda n, s, t: max(1.0, formula(n, s, t))),
-    ("text", "saturation-predict", "wrong", "should be a number", lambda n, s, t: f"{formula(n, s, t):.2f}"),
-    ("NaN where frozen", "saturation-predict", "wrong", "nan", lambda n, s, t: formula(n, s, t) if formula(n, s, t) >= 0 else math.nan),
-    ("a simulation", "saturation-predict", "right", "", simulate(1000, float)),
-    ("a short simulation", "saturation-predict", "right", "", simulate(200, lambda x: x)),
-    ("a simulation in NumPy", "saturation-predict", "right", "", simulate(500, lambda x: x.numpy())),
-    ("almost zero", "saturation-predict", "right", "", lambda n, s, t: max(1e-12, formula(n, s, t))),
-    ("NumPy's numbers", "saturation-predict", "right", "", lambda n, s, t: np.maximum(np.float32(0), np.float32(formula(n, s, t)))),
-    ("a tensor", "saturation-predict", "right", "", lambda n, s, t: torch.tensor(formula(n, s, t)).clamp_min(0)),
-    ("a Fraction", "saturation-predict", "right", "", lambda n, s, t: Fraction(max(0.0, formula(n, s, t)))),
+    ("a tensor of one number", "saturation-backward", "right", "", lambda s, t, g: (both(s, t, g)[0], torch.tensor([both(s, t, g)[1]]))),
+    ("a list of two", "saturation-backward", "right", "", lambda s, t, g: list(both(s, t, g))),
+    ("through z", "saturation-backward", "right", "", lambda s, t, g: (j := both(s / t, 1.0, g)[0]) is not None and (j / t, -(j * (s / t)).sum() / t)),
+    ("a loop over rows", "saturation-backward", "right", "", by_rows),
+    ("always 6.9", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: 6.9),
+    ("a thousand keys", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: formula(1000, s, w, t)),
+    ("text", "saturation-ahead", "wrong", "should be a number", lambda n, s, w, t: f"{formula(n, s, w, t):.2f}"),
+    ("NaN", "saturation-ahead", "wrong", "nan", lambda n, s, w, t: math.nan),
+    ("infinite", "saturation-ahead", "wrong", "inf", lambda n, s, w, t: math.inf),
+    ("never behind", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: max(0.0, formula(n, s, w, t))),
+    ("the weight, not its odds", "saturation-ahead", "wrong", "It takes ln w", lambda n, s, w, t: t * (math.log(n - 1) + math.log(w)) + s**2 / (2 * t)),
+    ("temperature on the inside alone", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: math.log((n - 1) * w / (1 - w)) + s**2 / (2 * t * t)),
+    ("spread over temperature", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: t * math.log((n - 1) * w / (1 - w)) + s / t),
+    ("half a nat too far", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: formula(n, s, w, t) + 0.5 * t),
+    ("halving in samples", "saturation-ahead", "right", "", by_halving),
+    ("NumPy's numbers", "saturation-ahead", "right", "", lambda n, s, w, t: np.float32(formula(n, s, w, t))),
+    ("a tensor", "saturation-ahead", "right", "", lambda n, s, w, t: torch.tensor(formula(n, s, w, t))),
+    ("another order", "saturation-ahead", "right", "", lambda n, s, w, t: t * (math.log(w) - math.log1p(-w) + math.log(n - 1) + (s / t) ** 2 / 2)),
+    ("the plain mean of all rows", "saturation-sharpness", "wrong", "should", lambda p, n: torch.special.entr(p).sum(-1).mean((0, 2))),
+    ("padding weighed", "saturation-sharpness", "wrong", "Rows of padding are counted", lambda p, n: (torch.special.entr(p).sum(-1) / n.log()[:, None, None])[n > 1].mean((0, 2))),
+    ("the first sentence alone", "saturation-sharpness", "wrong", "should be", lambda p, n: in_loops(p[:1], n[:1])),
+    ("the last row forgotten", "saturation-sharpness", "wrong", "should be", lambda p, n: in_loops(p, (n - 1).clamp_min(1)) if (n > 2).any() else torch.zeros(p.shape[1])),
+    ("one head", "saturation-sharpness", "wrong", "should have shape", lambda p, n: in_loops(p, n)[:1]),
+    ("bits", "saturation-sharpness", "wrong", "Use one base", lambda p, n: in_loops(p, n) / math.log(2)),
+    ("the mean of the heads", "saturation-sharpness", "wrong", "one number for each head", lambda p, n: in_loops(p, n).mean()),
+    ("a little added", "saturation-sharpness", "wrong", "", lambda p, n: in_loops(p, n, lambda p: -(p * (p + 1e-3).log()))),
+    ("NaN taken for 0", "saturation-sharpness", "wrong", "", lambda p, n: torch.where(torch.arange(p.shape[-1]) < n[:, None, None], torch.special.entr(p).sum(-1) / n.log()[:, None, None], 0).nan_to_num().sum((0, 2)) / n.sum()),
+    ("the columns", "saturation-sharpness", "wrong", "down the columns", lambda p, n: in_loops(p.transpose(-2, -1), n)),
+    ("half precision inside", "saturation-sharpness", "wrong", "should be", lambda p, n: in_loops(p.half(), n).to(p.dtype)),
+    ("loops", "saturation-sharpness", "right", "", in_loops),
+    ("rows picked out", "saturation-sharpness", "right", "", rows_picked),
+    ("a product of logarithms", "saturation-sharpness", "right", "", lambda p, n: in_loops(p, n, lambda p: -torch.xlogy(p, p))),
+    ("NumPy inside", "saturation-sharpness", "right", "", lambda p, n: torch.tensor(in_loops(p, n).numpy())),
     ("plus 1e-9", "saturation-stable-softmax", "wrong", "1e-9 is 0 in fp16", over(lambda total: total + 1e-9)),
     ("at least 1e-9", "saturation-stable-softmax", "wrong", "1e-9 is 0 in fp16", over(lambda total: total.clamp_min(1e-9))),
     ("single precision inside", "saturation-stable-softmax", "wrong", "single precision", lambda s: over(lambda total: total.clamp_min(1))(s.float()).to(s.dtype)),
@@ -286,39 +221,6 @@ ATTACKS = [
     ("where before the division", "saturation-stable-softmax", "right", "", over(lambda total: torch.where(total == 0, torch.ones_like(total), total))),
     ("the maximum detached", "saturation-stable-softmax", "right", "", lambda s: (e := (s - s.detach().amax(-1, True).clamp_min(torch.finfo(s.dtype).min)).exp()) / e.sum(-1, True).clamp_min(1)),
     ("loops", "saturation-stable-softmax", "right", "", softmax_in_loops),
-    ("low first", "saturation-limits", "wrong", "low comes first", lambda dtype: scanned(dtype)[::-1]),
-    ("low without its sign", "saturation-limits", "wrong", "should be", lambda dtype: (-scanned(dtype)[0], scanned(dtype)[1])),
-    ("the most negative", "saturation-limits", "wrong", "low should be", lambda dtype: (torch.finfo(dtype).min, scanned(dtype)[1])),
-    ("text", "saturation-limits", "wrong", "the low should be a number", lambda dtype: ("low", "high")),
-    ("one number", "saturation-limits", "wrong", "2 values (low, high)", lambda dtype: 88.7),
-    ("numbers and not their logarithms", "saturation-limits", "wrong", "their logarithms", lambda dtype: (torch.finfo(dtype).tiny, torch.finfo(dtype).max)),
-    ("bf16 as fp16", "saturation-limits", "wrong", "with bfloat16", lambda dtype: scanned(torch.float16 if dtype == torch.bfloat16 else dtype)),
-    ("halved for ever in bf16", "saturation-limits", "wrong", "", bisected_for_ever),
-    ("the logarithm of zero", "saturation-limits", "wrong", "it raised", lambda dtype: (math.log(0), math.log(torch.finfo(dtype).max))),
-    ("of eps", "saturation-limits", "wrong", "how fine numbers are near 1", lambda dtype: (math.log(torch.finfo(dtype).eps), math.log(torch.finfo(dtype).max))),
-    ("halved", "saturation-limits", "right", "", bisected),
-    ("scanned, in tensors", "saturation-limits", "right", "", scanned),
-    ("the smallest subnormal", "saturation-limits", "right", "", lambda dtype: np.log(np.array([torch.finfo(dtype).tiny * torch.finfo(dtype).eps, torch.finfo(dtype).max]))),
-    ("a table", "saturation-limits", "right", "", {torch.float32: (-103.97, 88.72), torch.float16: (-17.3, 11.1), torch.bfloat16: (-92.9, 88.7)}.get),
-    ("turned around", "saturation-slower", "wrong", "in the order of the seeds", slowdown(kind=lambda r: r[::-1])),
-    ("losses above the mark", "saturation-slower", "wrong", "Count up to the first", slowdown(count=lambda losses, below: min(len(losses), sum(x >= below for x in losses) + 1))),
-    ("a quarter", "saturation-slower", "wrong", "d_k = 64", slowdown(scale=lambda d: 0.25)),
-    ("4 over d_k", "saturation-slower", "wrong", "d_k = 64", slowdown(scale=lambda d: 4 / d)),
-    ("1 over log2", "saturation-slower", "wrong", "d_k = 64", slowdown(scale=lambda d: 1 / math.log2(d))),
-    ("a mark of 1", "saturation-slower", "wrong", "below = 1.5", lambda train, d, seeds, below: slowdown()(train, d, seeds, 1.0)),
-    ("20 steps", "saturation-slower", "wrong", "should be", slowdown(count=lambda losses, below: steps(losses[:20], below) if steps(losses[:20], below) < len(losses[:20]) else 20)),
-    ("never is one step", "saturation-slower", "wrong", "counts as one step", slowdown(count=lambda losses, below: next((i for i, x in enumerate(losses, 1) if x < below), 1))),
-    ("never is no step", "saturation-slower", "wrong", "", slowdown(count=lambda losses, below: next((i for i, x in enumerate(losses, 1) if x < below), 0))),
-    ("it takes d_k", "saturation-slower", "wrong", "It takes d_k", slowdown(scale=lambda d: d)),
-    ("each run by itself", "saturation-slower", "wrong", "length", lambda train, d, seeds, below: [train(d, c, s)[0] for s in seeds for c in (1, d**-0.5)]),
-    ("the first seed alone", "saturation-slower", "wrong", "should be", lambda train, d, seeds, below: [slowdown()(train, d, seeds, below)[0]] * len(seeds)),
-    ("a median", "saturation-slower", "wrong", "a list of 3", lambda train, d, seeds, below: float(np.median(slowdown()(train, d, seeds, below)))),
-    ("in a loop", "saturation-slower", "right", "", slowdown(count=in_a_loop)),
-    ("NumPy", "saturation-slower", "right", "", slowdown(count=by_numpy, kind=np.array)),
-    ("tensors", "saturation-slower", "right", "", slowdown(count=by_tensor)),
-    ("a Fraction", "saturation-slower", "right", "", slowdown(count=lambda losses, below: Fraction(steps(losses, below)), kind=tuple)),
-    ("a scale in single precision", "saturation-slower", "right", "", slowdown(scale=lambda d: torch.tensor(float(d)).rsqrt())),
-    ("one step more if never", "saturation-slower", "wrong", "one more", slowdown(count=pops)),
 ]  # fmt: skip
 
 

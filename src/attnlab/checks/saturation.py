@@ -1,262 +1,264 @@
-"""Exercises on saturation: the softmax's Jacobian and entropy, and how much slower a saturated one learns."""
+"""Exercises on saturation: back through a softmax and its temperature, length, and how sharp a model's heads are."""
 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import at_most, case, draws, exercise, mistake, precisions, rows
+from attnlab.checks.exercise import at_most, case, draws, exercise, mistake, precisions, rows, without
 from attnlab.checks.values import Difference, difference, number
 
 LEADS = ((), (2,), (3,), (2, 4), (1,), (4, 3))
 
 
-def _weights(s, generator: torch.Generator) -> Tensor:
-    """Rows of weights in double precision, so that they sum to one in that and, rounded, in single precision."""
-    return torch.randn(*s.lead, s.n, generator=generator, dtype=torch.float64).softmax(-1)
+class Slopes(NamedTuple):
+    """What `backward` returns."""
+
+    gradient_of_the_scores: Tensor
+    gradient_of_the_temperature: float
 
 
-def jacobian(weights: Tensor) -> Tensor:
+def backward(scores: Tensor, temperature: float, gradient: Tensor) -> Slopes:
     """The reference."""
-    return torch.diag_embed(weights) - _outer(weights)
+    through = _through((scores / temperature).softmax(-1), gradient)
+    return _slopes(through / temperature, -(through * scores).sum() / temperature**2)
 
 
-def _outer(p: Tensor) -> Tensor:
-    return p[..., :, None] * p[..., None, :]
+def _through(p: Tensor, g: Tensor) -> Tensor:
+    return p * (g - (p * g).sum(-1, keepdim=True))
 
 
-def _eye(p: Tensor) -> Tensor:
-    return torch.eye(p.shape[-1], dtype=p.dtype)
+def _slopes(scores: Tensor, temperature: Tensor) -> Slopes:
+    return Slopes(scores, temperature.item() if temperature.numel() == 1 else temperature)
 
 
-def _mixed(p: Tensor) -> Tensor:
-    flat = p.reshape(-1, p.shape[-1])
-    return torch.diag_embed(p) - flat.T @ flat / len(flat)
+def _backward(
+    through: Callable[[Tensor, Tensor], Tensor] = _through,
+    of_scores: Callable[[Tensor, float], Tensor] = lambda j, t: j / t,
+    of_temperature: Callable[..., Tensor] = lambda j, s, t, g: -(j * s).sum() / t**2,
+    weights: Callable[[Tensor, float], Tensor] = lambda s, t: (s / t).softmax(-1),
+) -> Callable:
+    """A `backward` with another step through the softmax, or another last step."""
+
+    def does(s: Tensor, t: float, g: Tensor) -> Slopes:
+        j = through(weights(s, t), g)
+        return _slopes(of_scores(j, t), of_temperature(j, s, t, g))
+
+    return does
 
 
-exercise(
-    "saturation-jacobian",
-    "jacobian",
-    reference=jacobian,
-    cases=[
-        *draws(weights=_weights, n=(5, 11, 7, 9), lead=LEADS, seeds=6),
-        case("a single key", "Nothing can be shifted there.", weights=torch.ones(1)),
-        case("a row with all the weight on one key", "Nothing can be shifted there.", weights=torch.tensor([[0.0, 1.0, 0.0]])),
-    ],
-    promises=[precisions("float32")],
-    mistakes=[
-        mistake("Only diag(p) is there. Every score also changes the sum that all weights are divided by.", torch.diag_embed),
-        mistake("Only −p pᵀ is there. A score also raises its own exponential: add diag(p).", lambda p: -_outer(p)),
-        mistake("The entries beside the diagonal are missing: a higher score takes weight from the others.", lambda p: torch.diag_embed(p * (1 - p))),
-        mistake("The sign is turned around: a higher score raises its own weight, so the diagonal is positive.", lambda p: -jacobian(p)),
-        mistake("A higher score takes weight from the others: subtract the outer product.", lambda p: torch.diag_embed(p) + _outer(p)),
-        mistake("On the diagonal of the first matrix stand the weights, not ones: diag(p).", lambda p: _eye(p) - _outer(p)),
-        mistake("The weights on the diagonal are squared: it is diag(p), so that p(1 − p) is left there.", lambda p: torch.diag_embed(p * p) - _outer(p)),
-        mistake("The outer product is subtracted twice.", lambda p: torch.diag_embed(p) - 2 * _outer(p)),
-        mistake("Beside the diagonal stands −p_i p_j, with the weights of two keys. Yours has the square of one: turn one of the two into a row.",
-                lambda p: p[..., None] * (_eye(p) - p[..., None])),
-        mistake("Beside the diagonal stands −p_i p_j, with the weights of two keys. Yours has the square of one: turn one of the two into a column.",
-                lambda p: p[..., None, :] * (_eye(p) - p[..., None, :])),
-        mistake("The factor p_i before each row is missing: these are derivatives of ln p.", lambda p: _eye(p) - p[..., None, :]),
-        mistake("It takes the softmax again. The argument holds the weights already.", lambda p: jacobian(p.softmax(-1))),
-        mistake("One row is right, a batch of rows is not: diag and outer know one row alone. Each row has a Jacobian of its own.",
-                lambda p: torch.diag(p) - torch.outer(p, p)),
-        mistake("One row is right, a batch of rows is not. Each row has a Jacobian of its own.", _mixed),
-    ],
-    praise="diag(p) − p pᵀ, one for each row, whatever stands before the last axis.",
-)  # fmt: skip
-
-
-def backward(weights: Tensor, gradient: Tensor) -> Tensor:
-    """The reference."""
-    return weights * (gradient - (weights * gradient).sum(-1, keepdim=True))
-
-
-def _slopes(s, generator: torch.Generator) -> Tensor:
-    return torch.randn(*s.lead, s.n, generator=generator, dtype=torch.float64)
+def _normal(spread: float) -> Callable:
+    return lambda s, generator: spread * torch.randn(*s.lead, s.n, generator=generator, dtype=torch.float64)
 
 
 NO_MATRIX = "It builds a matrix. Multiply out (diag(p) − p pᵀ) g: none is needed."
+OWN_MEAN = "The mean runs over more than one row. Every row has a mean of its own: sum over the last axis."
 
 exercise(
     "saturation-backward",
     "backward",
     reference=backward,
     cases=[
-        *draws(weights=_weights, gradient=_slopes, n=(5, 11, 7, 9), lead=LEADS, seeds=6),
-        *draws(weights=_weights, gradient=_slopes, n=(200,), lead=[(2,), ()], seeds=2),
-        case("a single key", "Its gradient is the mean itself: nothing is left.", weights=torch.ones(3, 1), gradient=torch.tensor([[2.0], [-1.0], [0.5]])),
+        *draws(scores=_normal(1.5), temperature=lambda s, generator: round(0.4 + 2 * torch.rand((), generator=generator).item(), 2),
+               gradient=_normal(1.0), n=(5, 11, 7, 9), lead=LEADS, seeds=6),
+        *draws(scores=_normal(3.0), temperature=lambda s, generator: 1.5, gradient=_normal(1.0), n=(200,), lead=[(2,), ()], seeds=2),
+        case("one score far ahead", "Its exponential overflows, unless the largest is subtracted first; torch's softmax does it.",
+             scores=torch.tensor([[400.0, 0.0, 1.0]], dtype=torch.float64), temperature=0.5, gradient=torch.tensor([[1.0, -2.0, 0.5]], dtype=torch.float64)),
+        case("a single key", "Its gradient is the mean itself: nothing is left.",
+             scores=torch.tensor([[2.0], [-1.0]], dtype=torch.float64), temperature=0.7, gradient=torch.tensor([[2.0], [0.5]], dtype=torch.float64)),
     ],
     promises=[
         precisions("float32"),
-        at_most(NO_MATRIX, largest=lambda weights, gradient: 4 * weights.numel()),
-        at_most(NO_MATRIX, bytes=lambda weights, gradient: 60_000 + 150 * weights.numel()),
+        at_most(NO_MATRIX, largest=lambda scores, temperature, gradient: 4 * scores.numel()),
+        at_most(NO_MATRIX, bytes=lambda scores, temperature, gradient: 60_000 + 250 * scores.numel()),
+        without("It leaves the work to autograd. Write the backward pass itself.", "_softmax_backward_data"),
     ],
     mistakes=[
-        mistake("The weighted mean of the gradient is not subtracted: the result should sum to zero in each row.", lambda p, g: p * g),
-        mistake("It subtracts the plain mean of the gradient. The mean has the weights p.", lambda p, g: p * (g - g.mean(-1, keepdim=True))),
-        mistake("It subtracts the sum of the gradient, without the weights p.", lambda p, g: p * (g - g.sum(-1, keepdim=True))),
-        mistake("That is the diagonal alone. The other entries of a row are −p_i p_j.", lambda p, g: p * (1 - p) * g),
-        mistake("The mean runs over the whole batch. Every row has a mean of its own: sum over the last axis.", lambda p, g: p * (g - (p * g).sum())),
-        mistake("The factor p before the bracket is missing.", lambda p, g: g - (p * g).sum(-1, keepdim=True)),
-        mistake("The sign is turned around.", lambda p, g: -backward(p, g)),
-        mistake("The mean is added. Subtract it.", lambda p, g: p * (g + (p * g).sum(-1, keepdim=True))),
-        mistake("The mean is subtracted without its factor p: multiply the whole bracket by the weights.", lambda p, g: p * g - (p * g).sum(-1, keepdim=True)),
-        mistake("It averages p g over the keys once more. The p are weights already: take the sum.", lambda p, g: p * (g - (p * g).mean(-1, keepdim=True))),
-        mistake("In a batch the mean runs down the columns. Every row has a mean of its own: sum over the last axis.",
-                lambda p, g: p * (g - (p * g).sum(0, keepdim=True))),
-        mistake("The mean runs down the columns. Every row has a mean of its own: sum over the last axis.", lambda p, g: p * (g - (p * g).sum(-2, keepdim=True))),
-        mistake("It takes the softmax again. The argument holds the weights already.", lambda p, g: backward(p.softmax(-1), g)),
-        mistake("One row is right, a batch is not: every row has a mean of its own. Sum over the last axis, with keepdim=True.", lambda p, g: p * (g - p.dot(g))),
+        mistake("The weighted mean of the gradient is not subtracted: what reaches the scores of a row sums to zero.", _backward(lambda p, g: p * g)),
+        mistake("It subtracts the plain mean of the gradient. The mean has the weights p.", _backward(lambda p, g: p * (g - g.mean(-1, keepdim=True)))),
+        mistake("It averages p g over the keys once more. The p are weights already: take the sum.", _backward(lambda p, g: p * (g - (p * g).mean(-1, keepdim=True)))),
+        mistake("That is the diagonal of the Jacobian alone. The other entries of a row are −p_i p_j.", _backward(lambda p, g: p * (1 - p) * g)),
+        mistake("The factor p before the bracket is missing.", _backward(lambda p, g: g - (p * g).sum(-1, keepdim=True))),
+        mistake("The mean is added. Subtract it.", _backward(lambda p, g: p * (g + (p * g).sum(-1, keepdim=True)))),
+        mistake(OWN_MEAN, _backward(lambda p, g: p * (g - (p * g).sum()))),
+        mistake(OWN_MEAN, _backward(lambda p, g: p * (g - (p * g).sum(0, keepdim=True)))),
+        mistake("The weights are those at temperature 1. Divide the scores first.", _backward(weights=lambda s, t: s.softmax(-1))),
+        mistake("The scores are multiplied by the temperature. They are divided by it.", _backward(weights=lambda s, t: (s * t).softmax(-1))),
+        mistake("That is the gradient of s/T, what the softmax gets. One more step leads to the scores: divide by T.", _backward(of_scores=lambda j, t: j)),
+        mistake("What reaches s/T is multiplied by T on its way to the scores. The derivative of s/T by s is 1/T.", _backward(of_scores=lambda j, t: j * t)),
+        mistake("The sign of the temperature's gradient: a higher temperature makes s/T smaller, so its derivative is −s/T².",
+                _backward(of_temperature=lambda j, s, t, g: (j * s).sum() / t**2)),
+        mistake("The derivative of s/T by T is −s/T²; the temperature's gradient has one T too few.", _backward(of_temperature=lambda j, s, t, g: -(j * s).sum() / t)),
+        mistake("The derivative of s/T by T is −s/T²; the temperature's gradient has one T too many.", _backward(of_temperature=lambda j, s, t, g: -(j * s).sum() / t**3)),
+        mistake("The derivative of s/T by T is −s/T². The division by T² is missing.", _backward(of_temperature=lambda j, s, t, g: -(j * s).sum())),
+        mistake("The factor s of the temperature's gradient is missing: the derivative of s/T by T is −s/T².", _backward(of_temperature=lambda j, s, t, g: -j.sum() / t**2)),
+        mistake("The temperature's gradient is taken before the softmax. What reaches s/T is p(g − ḡ), not g.", _backward(of_temperature=lambda j, s, t, g: -(g * s).sum() / t**2)),
+        mistake("All rows share one temperature, so its gradient is one number: add up those of the rows.",
+                _backward(of_temperature=lambda j, s, t, g: -(j * s).sum(-1) / t**2)),
+        mistake("All rows share one temperature, and its gradient is the sum over all of them, not the mean.",
+                _backward(of_temperature=lambda j, s, t, g: -(j * s).sum(-1).mean() / t**2)),
     ],
-    praise="p times the gradient less its weighted mean, and no matrix built.",
+    praise="Both gradients, one by a row and one for all rows together, and no matrix built.",
 )  # fmt: skip
+
+
+def ahead(n: int, spread: float, weight: float, temperature: float) -> float:
+    """The reference."""
+    return temperature * (_log(n - 1) + _log(weight / (1 - weight))) + spread**2 / (2 * temperature)
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0 else -math.inf
 
 
 @lru_cache(maxsize=64)
-def sampled_entropy(n: int, spread: float, temperature: float) -> float:
-    """The reference: the mean entropy of 500 rows of n normal scores."""
-    scores = spread / temperature * torch.randn(500, n, generator=torch.Generator().manual_seed(n))
-    return torch.special.entr(scores.softmax(-1)).sum(-1).mean().item()
+def _others(n: int, spread: float, temperature: float) -> Tensor:
+    """The logarithm of the sum of the other keys' exponentials, in 400 sampled rows."""
+    scores = torch.randn(400, n - 1, generator=torch.Generator().manual_seed(n), dtype=torch.float64)
+    return (spread / temperature * scores).logsumexp(-1)
 
 
-def _near_a_tenth(
-    got: Any, want: float, n: int, spread: float, temperature: float
-) -> Difference | str | None:
-    """Between the formula, which stops at zero, and sampled rows; a tenth of a nat off either way."""
+def _near_the_weight(
+    got: Any, want: float, n: int, spread: float, weight: float, temperature: float
+) -> Difference | None:
+    """Let a key have the score that is said, and see what weight it gets: a tenth off in the log odds will do."""
     said = number(got)
-    if said is None:
+    if said is None or not math.isfinite(said):
         return difference(got, want)
-    shown = (f"{want:.2f}",), (f"{float(said):.4g}",), (True,)
-    if said < 0:
-        return Difference(f"It says {said:.4g} nats. No entropy is below zero: stop there.", *shown)
-    formula = max(0.0, math.log(n) - (spread / temperature) ** 2 / 2)
-    if min(formula, want) - 0.1 <= said <= max(formula, want) + 0.1:
+    reached = (float(said) / temperature - _others(n, spread, temperature)).sigmoid().mean().item()
+    off = abs(_log(reached) - _log(1 - reached) - math.log(weight / (1 - weight)))
+    if off <= 0.1:
         return None
-    return Difference(f"Sampled rows have {want:.2f} nats on average; it says {said:.4g}.", *shown)
-
-
-def _clipped(formula: Callable[[int, float, float], float]) -> Callable:
-    return lambda n, spread, temperature: max(0.0, formula(n, spread, temperature))
-
-
-def _lost(n: int, spread: float, temperature: float) -> float:
-    return math.log(n) - (spread / temperature) ** 2 / 2
+    text = f"With a score of {float(said):.4g} it gets {reached:.2g} of the weight, the mean of 400 sampled rows; {weight:g} was asked."
+    return Difference(text, (f"{weight:g}",), (f"{reached:.2g}",), (True,))
 
 
 exercise(
-    "saturation-predict",
-    "predict_entropy",
-    reference=sampled_entropy,
+    "saturation-ahead",
+    "ahead",
+    reference=ahead,
     cases=[
-        *rows("n spread temperature", (1000, 1.2, 1.5), (1000, 1.0, 1.0), (64, 0.5, 0.8), (5000, 3.0, 1.5),
-              (2000, 0.9, 0.5), (300, 3.0, 2.0), (128, 0.0, 0.7)),
-        case("n = 64, spread 16 and temperature 1", "One row is nearly one-hot there: 0 is as good an answer as what a few leaders keep.",
-             n=64, spread=16.0, temperature=1.0),
-        case("a single key, spread 2 and temperature 1", "It has all the weight: 0 nats.", n=1, spread=2.0, temperature=1.0),
+        *rows("n spread weight temperature", (1000, 1.0, 0.5, 1.0), (64, 0.0, 0.9, 1.0), (4000, 1.5, 0.9, 1.5),
+              (300, 0.6, 0.25, 0.5), (2000, 0.9, 0.02, 0.75), (9000, 3.0, 0.5, 2.5)),
+        case("two keys, the other one at 0", "There is one other key, not two.", n=2, spread=0.0, weight=0.2, temperature=3.0),
+        case("less than an equal share", "Equal scores give 1/400: it has to stay behind.", n=400, spread=0.0, weight=0.0005, temperature=2.0),
     ],
-    compare=_near_a_tenth,
+    compare=_near_the_weight,
     mistakes=[
-        mistake("Beyond the freezing point the formula falls below zero. No entropy does: stop at 0.", _lost),
-        mistake("Beyond the freezing point the formula falls below zero, and it takes the sign away. Return 0 there.",
-                lambda n, spread, temperature: abs(_lost(n, spread, temperature))),
-        *(
-            mistake(message, does) for message, formula in (
-                ("The entropy is in bits. Use the natural logarithm.", lambda n, s, t: _lost(n, s, t) / math.log(2)),
-                ("ln n is the natural logarithm, not the one to base 2.", lambda n, s, t: math.log2(n) - (s / t) ** 2 / 2),
-                ("ln n is the natural logarithm, not the one to base 10.", lambda n, s, t: math.log10(n) - (s / t) ** 2 / 2),
-                ("Half the variance is lost, not all of it.", lambda n, s, t: math.log(n) - (s / t) ** 2),
-                ("Half the variance is lost, not a quarter of it.", lambda n, s, t: math.log(n) - (s / t) ** 2 / 4),
-                ("It takes the spread. What counts is its square, the variance.", lambda n, s, t: math.log(n) - s / t / 2),
-                ("It multiplies by the temperature. Scores are divided by it.", lambda n, s, t: math.log(n) - (s * t) ** 2 / 2),
-                ("The temperature divides the scores, so the variance is divided by its square.", lambda n, s, t: math.log(n) - s**2 / 2 / t),
-                ("The temperature is forgotten.", lambda n, s, t: math.log(n) - s**2 / 2),
-                ("That is the entropy of equal weights. Half the variance of the scores is lost.", lambda n, s, t: math.log(n)),
-                ("It divides the temperature by the spread. Scores are divided by the temperature.", lambda n, s, t: math.log(n) - (t / s) ** 2 / 2),
-                ("That is the entropy as a share of ln n. The exercise asks for nats.", lambda n, s, t: _lost(n, s, t) / math.log(n)),
-                ("That is the exponential of the entropy, a number of keys. The exercise asks for nats.", lambda n, s, t: math.exp(max(0.0, _lost(n, s, t)))),
-                ("That is the logarithm of the sum, ln n + variance/2. Entropy falls as the spread grows.", lambda n, s, t: math.log(n) + (s / t) ** 2 / 2),
-            ) for does in (formula, _clipped(formula))
-        ),
+        mistake("The other keys' exponentials have the mean e^(σ²/2T²), not 1: the spread of their scores counts.",
+                lambda n, s, w, t: t * (math.log(n - 1) + math.log(w / (1 - w)))),
+        mistake("The variance comes in whole. The mean of e^x is e^(variance/2).", lambda n, s, w, t: ahead(n, s * 2**0.5, w, t)),
+        mistake("It takes the spread where the variance belongs: the mean of e^x is e^(variance/2).",
+                lambda n, s, w, t: t * (math.log(n - 1) + math.log(w / (1 - w))) + s / (2 * t)),
+        mistake("The weight's odds are missing: against n − 1 others with this score it gets one half, whatever was asked.", lambda n, s, w, t: ahead(n, s, 0.5, t)),
+        mistake("It takes ln w. What the scores fix is a ratio, the weight against the remainder: w/(1 − w).",
+                lambda n, s, w, t: t * (math.log(n - 1) + math.log(w)) + s**2 / (2 * t)),
+        mistake("The odds are upside down: a larger weight needs a larger score.", lambda n, s, w, t: ahead(n, s, 1 - w, t)),
+        mistake("It counts n other keys. There are n − 1.", lambda n, s, w, t: ahead(n + 1, s, w, t)),
+        mistake("The number of keys is missing: each of the others has its exponential in the sum.", lambda n, s, w, t: ahead(2, s, w, t)),
+        mistake("The temperature is forgotten.", lambda n, s, w, t: ahead(n, s, w, 1.0)),
+        mistake("That is s/T, what the softmax gets. The score is T times as large.", lambda n, s, w, t: ahead(n, s, w, t) / t),
+        mistake("The temperature multiplies all of it. The others' spread is divided by it, too: their variance is σ²/T².",
+                lambda n, s, w, t: t * ahead(n, s, w, 1.0)),
+        mistake("The others' variance is σ²/T², and T times that is left in the score: one T below, not two.",
+                lambda n, s, w, t: t * (math.log(n - 1) + math.log(w / (1 - w))) + s**2 / (2 * t**2)),
+        mistake("It divides by the temperature. Scores are divided by it, so the lead must be T times as large.", lambda n, s, w, t: ahead(n, s, w, 1 / t)),
+        mistake("The softmax has base e: take natural logarithms.", lambda n, s, w, t: t * (math.log2(n - 1) + math.log2(w / (1 - w))) + s**2 / (2 * t)),
+        mistake("The softmax has base e: take natural logarithms.", lambda n, s, w, t: t * (math.log10(n - 1) + math.log10(w / (1 - w))) + s**2 / (2 * t)),
     ],
-    praise="ln n less half the variance of what the softmax gets, as long as that is above zero, and never below it.",
+    praise="With this score a key gets the weight that was asked, among two keys and among thousands, above an equal share and below it.",
 )  # fmt: skip
 
 
-def train(d_k: int, scale: float, seed: int) -> list[float]:
-    """Return losses in quarters that wander down and jump back, from one seed for each call."""
-    draw = random.Random(f"{int(d_k)} {float(scale):.4f} {int(seed)}")
-    steps = draw.randint(12, 30)
-    fall = draw.uniform(0.04, 0.2)
-    return [max(0.25, round(4 * (2.5 - fall * step + draw.uniform(-0.6, 0.6))) / 4) for step in range(steps)]
+def sharpness(weights: Tensor, lengths: Tensor) -> Tensor:
+    """The reference, and the frame of its mistakes."""
+    return _sharpness()(weights, lengths)
 
 
-Steps = Callable[[Sequence[float], float], float]
+def _share(p: Tensor, lengths: Tensor) -> Tensor:
+    return torch.special.entr(p).sum(-1) / lengths.to(p.dtype).log()[:, None, None]
 
 
-def _first(losses: Sequence[float], below: float, never: int = 0) -> int:
-    return next((step for step, loss in enumerate(losses, 1) if loss < below), len(losses) + never)
+def _real(p: Tensor, lengths: Tensor) -> Tensor:
+    return torch.arange(p.shape[-1]) < lengths[:, None]  # (batch, n)
 
 
-def _slowdown(
-    steps: Steps = _first,
-    scale: Callable[[float], float] = lambda d: d**-0.5,
-    ratio: Callable[[float, float], float] = lambda plain, scaled: plain / scaled,
-    other: int = 0,
-) -> Callable:
-    """A `slowdown` with another way to count, another scale, another ratio or another seed for the scaled run."""
-    return lambda train, d_k, seeds, below: [
-        ratio(steps(train(d_k, 1.0, seed), below), steps(train(d_k, scale(d_k), seed + other), below))
-        for seed in seeds
-    ]
+def _asked(p: Tensor, lengths: Tensor) -> Tensor:
+    return _real(p, lengths) & (lengths > 1)[:, None]
 
 
-def _other_width(train: Callable, d_k: int, seeds: Sequence[int], below: float) -> list[float]:
-    return [_first(train(1, 1.0, seed), below) / _first(train(d_k, d_k**-0.5, seed), below) for seed in seeds]
+def _sharpness(share: Callable = _share, asked: Callable = _asked) -> Callable:
+    """A `sharpness` with another number for a row, or with other rows."""
+
+    def does(p: Tensor, lengths: Tensor) -> Tensor:
+        rows = asked(p, lengths)  # (batch, n)
+        return torch.where(rows[:, None], share(p, lengths), 0.0).sum((0, 2)) / rows.sum()
+
+    return does
+
+
+def _by_sentence(p: Tensor, lengths: Tensor) -> Tensor:
+    means = [sharpness(p[at : at + 1], lengths[at : at + 1]) for at in range(len(p)) if lengths[at] > 1]
+    return torch.stack(means).mean(0)
+
+
+def _batch(
+    lengths: Sequence[int], heads: int, n: int, spread: float = 2.0, seed: int = 0
+) -> dict[str, Tensor]:
+    """Weights of a padded batch, as a layer makes them: a padded query looks at the real keys too."""
+    lengths = torch.tensor(lengths)
+    scores = spread * torch.randn(len(lengths), heads, n, n, generator=torch.Generator().manual_seed(seed))
+    scores = (
+        scores * torch.arange(1, heads + 1)[:, None, None] / heads
+    )  # each head has a sharpness of its own
+    scores = scores.masked_fill(torch.arange(n) >= lengths[:, None, None, None], -torch.inf)
+    return {"weights": scores.softmax(-1), "lengths": lengths}
 
 
 exercise(
-    "saturation-slower",
-    "slowdown",
-    reference=_slowdown(),
+    "saturation-sharpness",
+    "sharpness",
+    reference=sharpness,
     cases=[
-        case(f"d_k = {d_k}, the seeds {', '.join(map(str, seeds))} and below = {below}", train=train, d_k=d_k, seeds=seeds, below=below)
-        for d_k, seeds, below in ((16, [3, 5, 8], 1.0), (64, [0, 1, 2, 3, 4], 1.5), (2, (7, 4), 0.75), (512, [9], 2.0), (50, range(10, 22), 1.25), (9, [6, 2, 11, 1], 0.5))
+        case("sentences of 5, 2 and 4 words", "", **_batch((5, 2, 4), 2, 5)),
+        case("sentences of 3, 7, 2 and 6 words", "", **_batch((3, 7, 2, 6), 5, 7, seed=1)),
+        case("a sentence by itself, of 9 words", "", **_batch((9,), 4, 9, seed=2)),
+        case("a sentence of one word among others", "Its only key has all the weight, and ln 1 is 0: such a row has nothing to choose, and does not count.",
+             **_batch((6, 1, 3), 4, 6, seed=3)),
+        case("more padding than words", "", **_batch((2, 3), 3, 8, seed=4)),
+        case("weights of exactly 0 and 1", "0 times ln 0 counts as 0: torch.special.entr knows that.", **_batch((4, 2, 3), 2, 4, spread=2000.0, seed=5)),
+        case("equal weights", "Each head is at 1 there.", **_batch((4, 3), 3, 4, spread=0.0, seed=6)),
     ],
     mistakes=[
-        mistake("It multiplies the scores by √d_k. The scale is 1/√d_k.", _slowdown(scale=lambda d: d**0.5)),
-        mistake("It scales by 1/d_k. The scale is 1/√d_k.", _slowdown(scale=lambda d: 1 / d)),
-        mistake("It takes d_k for the scale. The scale is 1/√d_k.", _slowdown(scale=lambda d: d)),
-        mistake("It scales by d_k^(-1/4). That is the share of each of query and key; the scores get 1/√d_k.", _slowdown(scale=lambda d: d**-0.25)),
-        mistake("Both runs go without the scale. One of the two gets 1/√d_k.", _slowdown(scale=lambda d: 1.0)),
-        mistake("The ratios are upside down: steps without the scale go on top.", _slowdown(ratio=lambda plain, scaled: scaled / plain)),
-        mistake("Those are differences. Divide.", _slowdown(ratio=lambda plain, scaled: plain - scaled)),
-        mistake("It divides whole numbers without a remainder: // cuts the ratio.", _slowdown(ratio=lambda plain, scaled: plain // scaled)),
-        *(mistake("Steps are counted from 0. Count from 1.", _slowdown(lambda losses, below, late=late: _first(losses, below, late) - (late == 0 or _first(losses, below, 1) <= len(losses)))) for late in (0, 1)),
-        mistake("Steps are counted from 0. Count from 1.", _slowdown(lambda losses, below: next((i for i, loss in enumerate(losses) if loss < below), len(losses)))),
-        mistake("A run that never gets there counts its steps and one more. It counts all its steps.", _slowdown(lambda losses, below: _first(losses, below, 1))),
-        mistake("A run that never gets there counts as one step. It counts all its steps.",
-                _slowdown(lambda losses, below: _first(losses, below) if min(losses) < below else 1)),
-        mistake("A loss equal to the mark is not below it.", _slowdown(lambda losses, below: next((i for i, loss in enumerate(losses, 1) if loss <= below), len(losses)))),
-        *(mistake("It counts all losses above the mark, also those after the first below it. Count up to the first.",
-                  _slowdown(lambda losses, below, more=more: min(len(losses), sum(loss >= below for loss in losses) + more))) for more in (0, 1)),
-        mistake("It counts up to the last loss above the mark. Count up to the first one below it.",
-                _slowdown(lambda losses, below: min(len(losses), max((i for i, loss in enumerate(losses, 1) if loss >= below), default=0) + 1))),
-        mistake("It compares losses. Compare the numbers of steps.", _slowdown(lambda losses, below: losses[-1])),
-        mistake("It compares losses. Compare the numbers of steps.", _slowdown(lambda losses, below: losses[0])),
-        mistake("It compares losses. Compare the numbers of steps.", _slowdown(lambda losses, below: min(losses))),
-        mistake("It counts all steps of each run. Count up to the first loss below the mark.", _slowdown(lambda losses, below: len(losses))),
-        mistake("The two runs of a pair start from different seeds. Both start from the same one.", _slowdown(other=1)),
-        mistake("The width differs between the two runs. Only the scale does.", _other_width),
-        mistake("The ratios come in another order. Return them in the order of the seeds.", lambda *a: _slowdown()(*a)[::-1]),
-        mistake("The ratios are sorted. Return them in the order of the seeds.", lambda *a: sorted(_slowdown()(*a))),
-        mistake("It returns the mean of the ratios. Return one ratio for each seed.", lambda *a: sum(_slowdown()(*a)) / len(_slowdown()(*a))),
+        mistake("Rows of padding are counted. Only the first `lengths` queries of a sentence are words.", _sharpness(asked=lambda p, length: (length > 1)[:, None].expand(len(length), p.shape[-1]))),
+        mistake("Rows of padding add to the sum, but not to the number of rows that it is divided by.",
+                lambda p, length: torch.where((length > 1)[:, None, None], _share(p, length), 0.0).sum((0, 2)) / _asked(p, length).sum()),
+        mistake("Padding is taken out of the sum, but counted in the number of rows.",
+                lambda p, length: torch.where(_asked(p, length)[:, None], _share(p, length), 0.0).sum((0, 2)) / (len(length) * p.shape[-1])),
+        mistake("It divides by the logarithm of the padded length. The most a row can have is ln of its own sentence's length.",
+                _sharpness(lambda p, length: torch.special.entr(p).sum(-1) / math.log(max(p.shape[-1], 2)))),
+        mistake("Those are nats. Divide each row by the most that it can have, ln of the sentence's length.", _sharpness(lambda p, length: torch.special.entr(p).sum(-1))),
+        mistake("It divides by the length. The most entropy that a row can have is its logarithm.", _sharpness(lambda p, length: torch.special.entr(p).sum(-1) / length[:, None, None])),
+        mistake("The entropy is in bits and the logarithm natural. Use one base for both.", _sharpness(lambda p, length: _share(p, length) / math.log(2))),
+        mistake("The sign is turned around: p ln p is negative, and entropy is not.", _sharpness(lambda p, length: -_share(p, length))),
+        mistake("That is one minus the share. Equal weights should give 1, one-hot ones 0.", _sharpness(lambda p, length: 1 - _share(p, length))),
+        mistake("That is the largest weight. The exercise asks for the entropy.", _sharpness(lambda p, length: p.amax(-1))),
+        mistake("That is the number of keys heard, e^H. The exercise asks for H as a share of ln of the length.", _sharpness(lambda p, length: torch.special.entr(p).sum(-1).exp())),
+        mistake("A sentence of one word gives 0/0. It has no choice to make: leave its row out.", _sharpness(asked=_real)),
+        mistake("The row of a sentence of one word counts as 0. It has no choice to make: leave it out.",
+                _sharpness(lambda p, length: torch.where((length > 1)[:, None, None], _share(p, length), 0.0), _real)),
+        mistake("0 · ln 0 is NaN in arithmetic. It counts as 0: use torch.special.entr.", _sharpness(lambda p, length: -(p * p.log()).sum(-1) / length.to(p.dtype).log()[:, None, None])),
+        mistake("It averages over sentences. Every row counts the same, so a long sentence counts for more.", _by_sentence),
+        mistake("It averages over the heads too. Return one number for each head.", lambda p, length: sharpness(p, length).mean()),
+        mistake("It returns one number for each sentence. Return one for each head.",
+                lambda p, length: (torch.where(_asked(p, length)[:, None], _share(p, length), 0.0).sum(-1).mean(1) / _asked(p, length).sum(-1).clamp_min(1))),
+        mistake("The sums run down the columns. A query's weights are a row: sum over the last axis.",
+                lambda p, length: sharpness(p.transpose(-2, -1), length)),
     ],
-    praise="One ratio for each seed, from runs that differ in nothing but the scale.",
+    praise="One number for each head, over the rows of real words that have a choice.",
 )  # fmt: skip

@@ -1,16 +1,15 @@
-"""Exercises on the arithmetic of a saturated softmax: one that holds in every precision, and where exp ends."""
+"""The exercise on the arithmetic of a saturated softmax: one that holds in every precision."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions, without
-from attnlab.checks.values import Difference, Tolerance, difference
 
 
 def softmax(scores: Tensor) -> Tensor:
@@ -133,62 +132,4 @@ exercise(
         mistake("The values are right, but no gradient comes back: a model could not learn through it.", lambda s: softmax(s).detach()),
     ],
     praise="Right for every row tried, from the largest to the most negative number of each precision, with −inf, and with nothing allowed at all.",
-)  # fmt: skip
-
-
-def _least(info: Any) -> float:
-    return math.log(info.tiny * info.eps / 2)
-
-
-class Limits(NamedTuple):
-    """What `limits` returns."""
-
-    low: float
-    high: float
-
-
-def limits(dtype: torch.dtype) -> Limits:
-    """The reference."""
-    info = torch.finfo(dtype)
-    return Limits(_least(info), math.log(info.max))
-
-
-def _few_tenths(got: Any, want: Limits, dtype: torch.dtype) -> Difference | None:
-    """Low may be where exp falls below the smallest number, or below half of it, which rounds to zero."""
-    within = Tolerance(0.35, 0.0)
-    other = difference(got, Limits(want.low + math.log(2), want.high), within)
-    return other and difference(got, want, within)
-
-
-def _limits(
-    low: Callable[[Any], float], high: Callable[[Any], float] = lambda info: math.log(info.max)
-) -> Callable:
-    return lambda dtype: Limits(low(torch.finfo(dtype)), high(torch.finfo(dtype)))
-
-
-exercise(
-    "saturation-limits",
-    "limits",
-    reference=limits,
-    cases=[case(str(dtype).removeprefix("torch."), dtype=dtype) for dtype in (torch.float32, torch.float16, torch.bfloat16)],
-    within=Tolerance(0.7, 1e-6),
-    compare=_few_tenths,
-    mistakes=[
-        mistake("Those are exponents to base 2. exp has base e: take the natural logarithm.",
-                _limits(lambda info: math.log2(info.tiny * info.eps) - 0.5, lambda info: math.log2(info.max))),
-        mistake("Those are exponents to base 10. exp has base e: take the natural logarithm.",
-                _limits(lambda info: math.log10(info.tiny * info.eps), lambda info: math.log10(info.max))),
-        mistake("high is the largest number itself. The largest score is its logarithm.", _limits(_least, lambda info: info.max)),
-        mistake("Those are the smallest and the largest number themselves. The scores are their logarithms.", _limits(lambda info: info.min, lambda info: info.max)),
-        mistake("Those are the smallest and the largest number themselves. The scores are their logarithms.", _limits(lambda info: info.tiny, lambda info: info.max)),
-        mistake("The two have changed places: low comes first.", lambda dtype: limits(dtype)[::-1]),
-        mistake("low is a negative score: exp(0) is 1, and only far below does exp vanish.", _limits(lambda info: -_least(info))),
-        mistake("The two sides are not mirror images: below the smallest normal number come the subnormal ones.", _limits(lambda info: -math.log(info.max))),
-        mistake("Below the smallest normal number come the subnormal ones: down to tiny · eps.", _limits(lambda info: math.log(info.tiny))),
-        mistake("low is the most negative number itself, not a score whose exponential vanishes.", _limits(lambda info: info.min)),
-        mistake("low is an exponent to base 2. exp has base e: take the natural logarithm.", _limits(lambda info: math.log2(info.tiny * info.eps) - 0.5)),
-        mistake("eps says how fine numbers are near 1. How small can they get?", _limits(lambda info: math.log(info.eps))),
-        mistake("Every dtype gets the limits of fp32. Each has its own: ask torch.finfo(dtype).", lambda dtype: limits(torch.float32)),
-    ],
-    praise="Both ends in all three precisions: fp16 ends at 11, bf16 goes as far as fp32.",
 )  # fmt: skip

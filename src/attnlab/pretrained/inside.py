@@ -49,11 +49,10 @@ def hidden_states(model: nn.Module, ids: Tensor, key_mask: Tensor | None = None)
     states: list[Tensor] = []
     layers = layers_of(model)
     with contextlib.ExitStack() as stack:
-        first = layers[0].register_forward_pre_hook(lambda _, inputs: states.append(inputs[0]))
-        stack.callback(first.remove)
-        for layer in layers:
-            handle = layer.register_forward_hook(lambda _, __, out: states.append(out))
-            stack.callback(handle.remove)
+        hooks = [layers[0].register_forward_pre_hook(lambda _, inputs: states.append(inputs[0]))]
+        hooks += [layer.register_forward_hook(lambda _, __, out: states.append(out)) for layer in layers]
+        for hook in hooks:
+            stack.callback(hook.remove)
         model(ids) if key_mask is None else model(ids, key_mask=key_mask)
     return torch.stack(states)
 

@@ -140,20 +140,22 @@ class OneHead(nn.Module):
 
     Args:
         views: makes queries, keys and values of tokens.
+        itself: whether a token may hear itself.
 
     >>> OneHead(Views(0, 1, 2))(encode(["I", "saw", "a", "saw"])).shape
     torch.Size([1, 8, 6])
     """
 
-    def __init__(self, views: Views | AsTheyAre) -> None:
+    def __init__(self, views: Views | AsTheyAre, *, itself: bool = True) -> None:
         super().__init__()
-        self.views = views
+        self.views, self.itself = views, itself
         self.tag = nn.Linear(WIDTH + views.width, len(grammar.TAGS))
 
     def forward(self, x: Tensor, need_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
         """Return logits (..., PLACES, tags); with `need_weights` also whom each token heard."""
         real = (x.sum(-1) > 0)[..., None, :].expand(*x.shape[:-1], x.shape[-2])  # no padding
-        heard, weights = attention(*self.views(x), mask=real, need_weights=True)
+        mask = real if self.itself else real & ~torch.eye(x.shape[-2], dtype=torch.bool)
+        heard, weights = attention(*self.views(x), mask=mask, need_weights=True)
         logits = self.tag(torch.cat((x, heard), -1))
         return (logits, weights) if need_weights else logits
 
@@ -163,6 +165,8 @@ FORMS = {
     "values are the keys": lambda: OneHead(Views(0, 1, 1)),
     "queries are the keys": lambda: OneHead(Views(0, 0, 1)),
     "compared as they are": lambda: OneHead(AsTheyAre()),
+    "all three, never itself": lambda: OneHead(Views(0, 1, 2), itself=False),
+    "queries are the keys, never itself": lambda: OneHead(Views(0, 0, 1), itself=False),
 }
 """What makes the taggers that are compared."""
 

@@ -1,4 +1,5 @@
-# expect: it changed its argument gradient in place
-def backward(weights, gradient):
-    gradient -= (weights * gradient).sum(-1, keepdim=True)
-    return weights * gradient
+# expect: in place
+def backward(scores, temperature, gradient):
+    p = scores.div_(temperature).softmax(-1)
+    through = p * (gradient - (p * gradient).sum(-1, keepdim=True))
+    return through / temperature, -(through * scores).sum() / temperature

@@ -1,8 +1,0 @@
-# expect: A loss equal to the mark is not below it
-def steps(losses, below):
-    return next((step for step, loss in enumerate(losses, 1) if loss <= below), len(losses))
-
-
-def slowdown(train, d_k, seeds, below):
-    pairs = [(train(d_k, 1.0, seed), train(d_k, d_k**-0.5, seed)) for seed in seeds]
-    return [steps(plain, below) / steps(scaled, below) for plain, scaled in pairs]
