@@ -116,7 +116,7 @@ def main() -> int:
         "notebooks": lambda: in_environment("scripts/notebooks.py", *rest),
         "treebank": lambda: in_environment("benchmarks/tagging.py", *rest),
         "widgets": widgets,
-        "lab": lambda: in_environment("-m", "jupyterlab", "--notebook-dir", "chapters", *rest),
+        "lab": lambda: in_environment("-m", "jupyterlab", "--notebook-dir", "notebooks", *rest),
         "address": lambda: in_environment("scripts/set_address.py", *rest),
         "bench": lambda: bench(rest),
         "mutants": lambda: in_environment("tests/mutants/run.py", *rest),

@@ -27,7 +27,7 @@ LANGUAGE = {
     "mimetype": "text/x-python",
     "pygments_lexer": "ipython3",
 }
-OWN_METADATA = ("tags", "exercise", "role", "mystnb", "jupyter", "slideshow")
+OWN_METADATA = ("tags", "exercise", "role", "mystnb", "jupyter", "slideshow", "cellView")
 
 
 def of_toc() -> list[Path]:

@@ -7,7 +7,7 @@
     notebooks.py --to-md FILE.ipynb write the notebook as MyST text (beside --out, or to the screen)
     notebooks.py --from-md FILE.md  write chapters/FILE.ipynb from MyST text; unchanged cells keep outputs
 
-A notebook that fails leaves its stored file as it was.
+A notebook that fails leaves its stored file as it was. Whatever is stored, the readers' edition follows it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+import readers
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat import NotebookNode
@@ -156,7 +157,7 @@ def main() -> int:
         return 0
     if arguments.from_md:
         from_md(arguments.from_md, arguments.out or ROOT / "chapters" / f"{arguments.from_md.stem}.ipynb")
-        return 0
+        return readers.main([])
     names = arguments.names
     paths = [path for path in of_toc() if not names or any(name in path.name for name in names)]
     if names and not paths:
@@ -165,8 +166,9 @@ def main() -> int:
     if arguments.normalise:
         for path in paths:
             write(path, text(normalise(nbformat.read(path, as_version=4))))
-        return 0
-    return run_all(paths, arguments.check)
+        return readers.main([])
+    failed = run_all(paths, arguments.check)
+    return failed if arguments.check else failed or readers.main([])
 
 
 if __name__ == "__main__":

@@ -12,6 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
+import readers
+from notebook_form import normalise, text, write
+
 ROOT = Path(__file__).resolve().parent.parent
 FORM = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 SETTING = re.compile(r"^repository:\n  url: https://github\.com/(\S+)$", re.MULTILINE)
@@ -79,6 +83,12 @@ def change(root: Path, new: str) -> list[Path]:
         if after != before:
             path.write_text(after, encoding="utf-8")
             changed.append(path)
+    for path in changed:
+        if path.parent == root / "chapters" and path.suffix == ".ipynb":
+            # A cell's id comes from its text.
+            write(path, text(normalise(nbformat.read(path, as_version=4))))
+    if changed:
+        readers.write_all(root)
     return changed
 
 
@@ -88,12 +98,12 @@ def disagreements(root: Path) -> list[str]:
     shown = re.compile(SHOWN.format(name=re.escape(address.split("/")[1])))
     found = []
     for path in files(root):
-        text = path.read_text(encoding="utf-8")
+        content = path.read_text(encoding="utf-8")
         name = path.relative_to(root).as_posix()
-        found += [f"{name} shows {other}" for other in sorted(set(shown.findall(text)) - {address})]
-        if name in PLACES and address not in text:
+        found += [f"{name} shows {other}" for other in sorted(set(shown.findall(content)) - {address})]
+        if name in PLACES and address not in content:
             found.append(f"{name} does not show {address}")
-        if path.suffix == ".ipynb" and f"github.com/{address}" not in text:
+        if path.suffix == ".ipynb" and f"github.com/{address}" not in content:
             found.append(f"{name} has no set-up cell for Colab that installs from {address}")
     return found
 
@@ -119,7 +129,7 @@ def main() -> int:
         parser.error("which address? make address REPO=owner/name")
     try:
         changed = change(ROOT, arguments.address)
-    except ValueError as error:
+    except (ValueError, readers.ChangedError) as error:
         print(error, file=sys.stderr)
         return 1
     for path in changed:

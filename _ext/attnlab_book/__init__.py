@@ -3,14 +3,14 @@
 `assets` copies the scripts that pages load; `pages` mends what is put into each page; `numbering` takes the
 numbers of chapters from their file names, which `chapters` reads; `terms` ties chapters to the
 glossary, `names` to the package's reference;
-`counts` says what is in a chapter and how it is tested.
+`counts` says what is in a chapter and how it is tested; `readers` hands out its plain notebook.
 """
 
 from __future__ import annotations
 
 from sphinx.application import Sphinx
 
-from attnlab_book import assets, counts, names, numbering, pages, terms
+from attnlab_book import assets, counts, names, numbering, pages, readers, terms
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -43,5 +43,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", names.link_cells)
     # After every other extension has put its scripts into the page.
     app.connect("html-page-context", pages.mend_context, priority=900)
+    app.connect("html-page-context", readers.launch_edition, priority=900)
     app.connect("build-finished", pages.write_root_page)
+    app.connect("build-finished", readers.offer_edition)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,6 +6,7 @@ from collections import Counter
 
 import nbformat
 import pytest
+import readers
 from attnlab_book import counts, names, terms
 from bs4 import BeautifulSoup
 
@@ -162,3 +163,31 @@ def test_what_is_counted_is_what_there_is(book):
     text = page(book, "chapters/how_we_test").find("article").get_text()
     mutants = len(re.findall(r"^    Mutant\(", (ROOT / "tests/mutants/run.py").read_text(), re.MULTILINE))
     assert f"It knows {mutants} such ways" in text
+
+
+@by_topic
+def test_the_readers_edition_numbers_equations_and_exercises_as_the_book_does(book, chapter):
+    article = page(book, chapter.page).find("article")
+    numbers = readers.numbers_of(cells(chapter), chapter.number)
+    shown = [re.search(r"\d+\.\d+", place.get_text())[0] for place in article.select("span.eqno")]
+    assert shown == [number for label, number in numbers.items() if label.startswith("eq-")]
+    titles = [title.get_text() for title in article.select("div.exercise > p.admonition-title")]
+    assert [re.search(r"\d+\.\d+", title)[0] for title in titles] == [
+        number for label, number in numbers.items() if label.startswith("ex-")
+    ]
+
+
+@by_topic
+def test_who_opens_or_downloads_a_notebook_gets_the_readers_edition(book, chapter):
+    name = chapter.page.rpartition("/")[2]
+    places = [
+        link["href"] for link in page(book, chapter.page).select("header a[href], .article-header-buttons a")
+    ]
+    launched = [place for place in places if "colab" in place or "mybinder" in place]
+    assert len(launched) == 2
+    assert all(place.endswith(f"/notebooks/{name}.ipynb") for place in launched)
+    (offered,) = {place for place in places if "_sources" in place}
+    held = (book / "chapters" / offered).resolve()
+    assert held.read_bytes() == (ROOT / f"notebooks/{name}.ipynb").read_bytes()
+    # Whoever looks at the source or mends it wants the book's.
+    assert not [place for place in places if "//github.com/" in place and "/notebooks/" in place]

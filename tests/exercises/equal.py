@@ -164,10 +164,9 @@ EQUAL: dict[str, dict[str, str]] = {
     },
     "scaling-search": {
         "while at(rate * 2) >= at(rate):": "On the way up no two neighbours are equal.",
-        "tried[rate] = -2.0 if math.isnan(share) else share": "Anything below every share will do.",
-        "tried[rate] = -1.1 if math.isnan(share) else share": "Anything below every share will do.",
-        "tried[rate] = -0.0 if math.isnan(share) else share": "No run in the cases is always wrong.",
-        "if train not in tried:": "Trains again each time, and finds the same.",
+        "return -2.0 if math.isnan(share) else share": "Anything below every share will do.",
+        "return -1.1 if math.isnan(share) else share": "Anything below every share will do.",
+        "return -0.0 if math.isnan(share) else share": "No run in the cases is always wrong.",
     },
     "scaling-unit-scores": {
         "s = x @ w_q @ (x @ w_k).transpose(-1, -2)": "transpose exchanges two axes; their order in the call says nothing.",

@@ -157,6 +157,7 @@ ATTACKS = [
     ("the rate alone", "scaling-search", "wrong", "2 values", lambda train, rate: walk(train, rate)[0]),
     ("never below", "scaling-search", "wrong", "should be", never_below_the_start),
     ("nothing tried", "scaling-search", "wrong", "It returns the first rate", lambda train, rate: (rate, train(rate))),
+    ("for ever", "scaling-search", "wrong", "the search has not ended", lambda train, rate: next(r for r in iter(lambda: rate, None) if train(r) > 1)),
     ("by recursion", "scaling-search", "right", "", by_recursion),
     ("a long list", "scaling-search", "right", "", lambda train, rate: tried(train, [rate * 2.0**i for i in range(-20, 21)])),
     ("minus infinity", "scaling-search", "right", "", lambda train, rate: walk(train, rate, -math.inf)),

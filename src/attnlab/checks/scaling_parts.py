@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.checks.exercise import case, draws, exercise, fresh, gradient, mistake, precisions
 from attnlab.checks.values import Tolerance
 
 
@@ -91,10 +92,19 @@ class Best(NamedTuple):
 Train = Callable[[float], float]
 
 
+MOST = 200
+"""Runs after which a search has lost its way; so one that would never end is told so at once."""
+
+
 def _peak(best: float, limit: float) -> Train:
     """A `train` that is best near 2**best and diverges above 2**limit; no two rates do equally well."""
+    runs = 0
 
     def train(rate: float) -> float:
+        nonlocal runs
+        runs += 1
+        if runs > MOST:
+            raise RuntimeError(f"{MOST} runs, and the search has not ended")
         x = math.log2(float(rate))
         return math.nan if x > limit else round(0.9 * 0.8 ** abs(x - best), 6)
 
@@ -142,7 +152,7 @@ exercise(
     "search",
     reference=_search(),
     cases=[
-        case(f"the first rate {rate}{said}", train=_peak(best, limit), rate=rate)
+        case(f"the first rate {rate}{said}", train=fresh(partial(_peak, best, limit), "train"), rate=rate)
         for rate, best, limit, said in (
             (0.01, math.log2(0.01) + 5.2, 9.0, ", far too small"),
             (0.7, math.log2(0.7) - 4.3, 9.0, ", far too large"),

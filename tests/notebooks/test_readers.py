@@ -1,0 +1,173 @@
+"""The readers' edition: plain Markdown, nothing given away, nothing of the reader's lost."""
+
+import ast
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "_ext")]
+
+import readers
+from attnlab_book import chapters
+from notebook_form import of_toc
+
+PAIRS = [(path, ROOT / "notebooks" / path.name) for path in of_toc()]
+each = pytest.mark.parametrize(("source", "made"), PAIRS, ids=[path.stem for path, _ in PAIRS])
+
+
+def cells(path, kind=None):
+    found = nbformat.read(path, as_version=4).cells
+    return [cell for cell in found if kind in (None, cell.cell_type)]
+
+
+def test_the_edition_is_what_the_chapters_give():
+    assert readers.write_all(ROOT, check=True) == [], "run scripts/readers.py"
+
+
+@each
+def test_no_markup_is_left_that_only_the_book_knows(source, made):
+    for cell in cells(made, "markdown"):
+        words = re.sub(r"^```.*?^```$|`[^`\n]+`|\$\$.*?\$\$|\$[^$]+\$", "", cell.source, flags=re.MULTILINE | re.DOTALL)
+        assert ":::" not in words
+        assert not re.search(r"\{[\w:-]+\}", words), words
+        assert not re.search(r"\((?:eq|ex)-", words), words
+        assert cell.source.count("<details") == cell.source.count("</details>")
+        assert cell.source.count("$$") % 2 == 0
+
+
+@each
+def test_solutions_are_folded_text_and_the_readers_own_code_is_the_only_code(source, made):
+    inside, outside, solving = [], [], False
+    for cell in cells(source):
+        if cell.cell_type == "markdown":
+            words = cell.source
+            for edge in re.findall(r"^:::\{solution-(start|end)\}", words, re.MULTILINE):
+                solving = edge == "start"
+        else:
+            (inside if solving else outside).append(cell)
+    assert not [cell for cell in outside if cell.metadata.get("role") == "solution"]
+    folded = [cell.source for cell in cells(made, "markdown") if cell.source.startswith(readers.FROM)]
+    assert [code for fold in folded for code in re.findall(r"^```python\n(.*?)\n```$", fold, re.M | re.S)] == [
+        cell.source for cell in inside
+    ]
+    assert all(fold.endswith("</details>") for fold in folded)
+    code = cells(made, "code")
+    assert not [cell for cell in code if cell.outputs or cell.execution_count]
+    for mine, theirs in zip(code, outside, strict=True):
+        assert mine.metadata.get("exercise") == theirs.metadata.get("exercise")
+        assert mine.metadata.get("role") == theirs.metadata.get("role")
+        aside = any(tag.startswith(("hide", "remove")) for tag in theirs.metadata.get("tags", []))
+        assert mine.metadata.get("jupyter", {}).get("source_hidden", False) == aside
+        assert mine.metadata.get("cellView") == ("form" if aside else None)
+
+
+@each
+def test_running_all_needs_nothing_that_the_reader_has_yet_to_write(source, made):
+    asked = set()
+    for cell in cells(made, "code"):
+        if cell.source.lstrip().startswith("# In Colab"):
+            continue
+        tree = ast.parse(cell.source)
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        if cell.metadata.get("role") == "stub":
+            asked |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        elif cell.metadata.get("role") != "check":
+            assert not names & asked, cell.source
+
+
+@each
+def test_each_figure_has_the_name_that_its_cell_speaks_of(source, made):
+    shown = [cell for cell in cells(source, "code") if "attnlab-figure" in str(cell.outputs)]
+    named = [cell.source for cell in cells(made, "code") if cell.source.endswith("\nfigure")]
+    assert (
+        len(named) == len([cell for cell in shown if re.search(r"\b[A-Z]\w+\(", cell.source)]) > 0
+        or not shown
+    )
+    for code in named:
+        (comment,) = re.findall(r"(?:^#.*\n)+", code, re.MULTILINE)[-1:] or [""]
+        for name in re.findall(r"figure\.(\w+)", comment):
+            assert name.isidentifier()
+
+
+def test_a_figures_comment_names_what_it_holds():
+    code = readers._named_figure('x = 1\nwidgets.SoftLookup(\n    [[1.0, 0.0]], ["I"]\n)')
+    assert code.split("\n")[-4:] == ["figure = widgets.SoftLookup(", '    [[1.0, 0.0]], ["I"]', ")", "figure"]
+    assert "figure.query, figure.values" in " ".join(code.split("\n# "))
+    assert (
+        readers._named_figure("figure = widgets.SoftLookup(1)\nfigure")
+        == "figure = widgets.SoftLookup(1)\nfigure"
+    )
+    assert readers._named_figure("x.softmax(-1)") == "x.softmax(-1)"
+    assert readers._named_figure("%pip install x") == "%pip install x"
+
+
+@pytest.fixture
+def names():
+    book = [chapters.Chapter("masking", "Masking", "chapters/06_sound", 6)]
+    sources = {
+        "one": ("Ada", "1843", "Ada. Notes."),
+        "many": ("Ada et al.", "1844", "Ada and others. More."),
+    }
+    return readers.Names(book, {"eq-a": "6.2", "ex-a": "6.1"}, sources)
+
+
+@pytest.mark.parametrize(
+    ("markup", "wanted"),
+    [
+        ("see {eq}`eq-a`", "see (6.2)"),
+        ("{Chapter}`masking` says", "[Chapter\xa006](06_sound.ipynb) says"),
+        ("{term}`weights` and {term}`heads <head>`", "weights and heads"),
+        ("{cite:t}`one` says, others too {cite:p}`one,many`", "Ada (1843) says, others too (Ada, 1843; Ada et al., 1844)"),
+        ("$$\na = b\n$$ (eq-a)", "$$\na = b\n\\tag{6.2}\n$$"),
+        ("`{eq}` is code", "`{eq}` is code"),
+        ("```\n$$ (eq-a)\n```", "```\n$$ (eq-a)\n```"),
+        (":::{exercise} Do\n:label: ex-a\n\nThis.\n:::", "### Exercise 6.1: Do\n\nThis."),
+        (":::{admonition} \"So\"\n:class: dropdown\n\nThus.\n:::", "<details><summary>\"So\"</summary>\n\nThus.\n\n</details>"),
+        ("::::{grid} 1\n:gutter: 3\n\n:::{grid-item-card} On\nIt.\n:::\n::::", "**On.** It."),
+        ("the [glossary](glossary.md)", "the [glossary](../chapters/glossary.md)"),
+    ],
+)  # fmt: skip
+def test_markup_becomes_plain(names, markup, wanted):
+    assert readers.plain(markup, names) == wanted
+
+
+@pytest.mark.parametrize("markup", [":::{video} x\n:::", "{ref}`x`", ":::{admonition} never closed"])
+def test_markup_without_a_plain_form_stops_the_edition(names, markup):
+    with pytest.raises(readers.UnknownMarkupError):
+        readers.plain(markup, names)
+
+
+@pytest.fixture
+def copied(tmp_path):
+    (tmp_path / "chapters").mkdir()
+    for name in ("_toc.yml", "chapters/references.bib", *(f"chapters/{path.name}" for path, _ in PAIRS)):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for page in chapters.pages(ROOT):
+        if (ROOT / f"{page}.md").exists():
+            (tmp_path / page).parent.mkdir(exist_ok=True)
+            shutil.copy(ROOT / f"{page}.md", tmp_path / f"{page}.md")
+    return tmp_path
+
+
+def test_what_a_reader_wrote_is_never_overwritten(copied):
+    assert len(readers.write_all(copied)) == len(PAIRS)
+    assert readers.write_all(copied) == []
+    path = copied / "notebooks" / PAIRS[1][1].name
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells[-1].source += "\n\nmine"
+    nbformat.write(notebook, path)
+    with pytest.raises(readers.ChangedError, match=f"notebooks/{path.name} was changed by a reader"):
+        readers.write_all(copied)
+    assert "mine" in path.read_text()
+    path.rename(path.with_name("my_copy.txt"))
+    assert readers.write_all(copied) == [path.name]
+    # One that was only run is nobody's work: its cells are as they were.
+    notebook = nbformat.read(path, as_version=4)
+    next(cell for cell in notebook.cells if cell.cell_type == "code").execution_count = 7
+    nbformat.write(notebook, path)
+    assert readers.write_all(copied) == [path.name]
