@@ -105,6 +105,8 @@ def test_a_word_is_picked_with_the_keyboard_and_a_head_by_click(page):
     page.keyboard.press("ArrowRight")
     assert_tagged(tag, TagSentence("I saw a saw", word=1))
     head = tag.locator('[data-part="heads"] [role="radio"], [data-part="heads"] input').nth(2)
+    assert not head.is_visible()  # who meets the figure first knows of no heads
+    tag.locator('[data-part="each"] > summary').click()
     value = head.get_attribute("data-value") or head.get_attribute("value")
     head.click()
     assert_tagged(tag, TagSentence("I saw a saw", word=1, head=value))

@@ -106,6 +106,16 @@ def test_a_mistake_is_named_only_if_it_fits_every_trial(make):
     assert "It triples" not in message
 
 
+def test_an_answer_that_raises_wherever_it_is_wrong_made_no_mistake_with_a_name(make):
+    make(
+        reference=lambda x: x.cumsum(-1),
+        cases=[case("many", x=torch.randn(5)), case("one", x=torch.ones(1))],
+        mistakes=[mistake("It does not add up.", lambda x: x)],
+    )
+    message = judge("test-double", lambda x: x if len(x) == 1 else x @ x[:1]).message
+    assert message.startswith("With many: it raised RuntimeError")
+
+
 def test_two_mistakes_that_fit_are_both_said(make):
     make(
         reference=lambda x: 2 * x,

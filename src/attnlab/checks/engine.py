@@ -136,7 +136,9 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
     # Where the answer is wrong, most mistakes differ from it at once: those trials come first.
     wrong = {id(trial) for trial, _ in faults}
     telling = sorted(outcomes, key=lambda one: id(one[0]) not in wrong)
-    named = [] if outcomes[-1][1].endless else _named(task, telling)
+    # An answer that gives nothing wherever it is wrong fits every mistake that is right elsewhere.
+    shown = any(id(one) in wrong and not got.failed for one, got in outcomes)
+    named = _named(task, telling) if shown and not outcomes[-1][1].endless else []
     hint = trial.case.hint if not named else ""
     share = _share(outcomes, faults) if not named else ""
     text = fault.text[0].lower() + fault.text[1:]
