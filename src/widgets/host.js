@@ -19,7 +19,6 @@ async function start(mount) {
   mount.id ||= `figure-${parameter}`;
   const settings = JSON.parse(mount.dataset.settings ?? "{}");
   const shared = new URLSearchParams(location.search).get(parameter);
-  if (shared) Object.assign(settings, known(shared, figure.keys));
   const caption = mount.querySelector("figcaption");
   const el = document.createElement("div");
   mount.replaceChildren(el, ...(caption ? [caption] : []));
@@ -29,21 +28,7 @@ async function start(mount) {
     address.hash = mount.id;
     return address.href;
   };
-  figure.render({ model: pageModel(settings), el, place: { base, link } });
-}
-
-/**
- * Read the state in a link; what cannot be read is left out, a broken link still shows the figure.
- * @param {string} text
- * @param {string[]} keys
- */
-function known(text, keys) {
-  try {
-    const state = JSON.parse(text);
-    return Object.fromEntries(Object.entries(state).filter(([key]) => keys.includes(key)));
-  } catch {
-    return {};
-  }
+  figure.render({ model: pageModel(settings), el, place: { base, link, shared } });
 }
 
 /** @param {Record<string, any>} values */

@@ -48,7 +48,7 @@ export default figure({
       role: "group",
       "aria-label": "The plane of keys and values; each point can be dragged, or moved with the arrow keys",
       "data-part": "plane",
-      style: "width: 100%; max-width: 26rem; height: auto; touch-action: none; display: block; margin: .8rem auto 0",
+      style: "width: 100%; max-width: 26rem; height: auto; display: block; margin: .8rem auto 0",
     });
     const numbers = strip("Table of numbers");
     body.append(labelled("Score by", kinds), labelled("Weights by", ways), heat.row, plane, numbers);

@@ -45,8 +45,8 @@ export default figure({
       const row = Math.floor((spot(plane, event)[1] - 1) / CELL);
       set({ query: Math.min(Math.max(row, 0), model.get("n") - 1) });
     };
-    plane.addEventListener("pointerdown", (event) => pick(/** @type {PointerEvent} */ (event)), { signal });
-    draggable(plane, signal, pick);
+    plane.addEventListener("click", (event) => pick(/** @type {PointerEvent} */ (event)), { signal });
+    draggable(plane, signal, pick, { area: true });
     const numbers = strip("Reach after each number of layers");
     const counters = h("div", { class: "attnlab-counters", "data-part": "counters", style: "margin: .6rem 0" });
     body.append(

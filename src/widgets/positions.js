@@ -37,7 +37,7 @@ export default figure({
       role: "group",
       "aria-label": "A line of positions with a query and a key to shift, and the score as a curve over their distance",
       "data-part": "line",
-      style: "flex: 1 1 18rem; min-width: 0; max-width: 25rem; height: auto; touch-action: pan-y; display: block",
+      style: "flex: 1 1 18rem; min-width: 0; max-width: 25rem; height: auto; display: block",
     });
     const plane = s("svg", {
       viewBox: `0 0 ${PLANE} ${PLANE}`,
@@ -96,7 +96,7 @@ export default figure({
         both: () => s("rect", { y: -15, height: 30, rx: 9, fill: "var(--fig-tint)", stroke: "var(--fig-quiet)" }),
       }[which];
       const g = grip(
-        { which, limits: [0, LAST], style: "cursor: grab; touch-action: none" },
+        { which, limits: [0, LAST], style: "cursor: grab" },
         which === "both" ? "" : s("circle", { r: 19, fill: "transparent" }), // room for a thumb
         /** @type {any} */ (shape)(),
         s("text", { y: { query: -16, key: 25, both: 5 }[which], "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)" }),

@@ -9,10 +9,11 @@ import { softmax } from "./attention.js";
  * @param {Point[]} keys
  * @param {string} kind "dot" or "distance"
  */
-export const score = (query, keys, kind) =>
-  keys.map(([x, y]) =>
-    kind === "dot" ? query[0] * x + query[1] * y : -((query[0] - x) ** 2 + (query[1] - y) ** 2) / 2,
-  );
+export function score(query, keys, kind) {
+  if (kind === "dot") return keys.map(([x, y]) => query[0] * x + query[1] * y);
+  if (kind === "distance") return keys.map(([x, y]) => -((query[0] - x) ** 2 + (query[1] - y) ** 2) / 2);
+  throw new Error(`score must be dot or distance, got “${kind}”.`);
+}
 
 /**
  * Turn scores into weights.

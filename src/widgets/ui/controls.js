@@ -74,7 +74,7 @@ export function stem({ plane, signal, which, label, x, wide, zero, unit, limit, 
   const high = limit * unit + 10;
   const [line, dot] = [s("line", { y1: zero, stroke: "var(--fig-key)", "stroke-width": 3 }), s("circle", { r: 8, fill: "var(--fig-key)" })];
   const room = s("rect", { x: -wide / 2, y: zero - high, width: wide, height: 2 * high, fill: "transparent" });
-  const g = grip({ which, limits: [-limit, limit], style: "cursor: ns-resize; touch-action: none" }, room, line, dot, ...texts);
+  const g = grip({ which, limits: [-limit, limit], style: "cursor: ns-resize" }, room, line, dot, ...texts);
   for (const [key, value] of Object.entries({ transform: `translate(${x} 0)`, "aria-label": label, "aria-orientation": "vertical" })) g.setAttribute(key, value);
   const within = (/** @type {number} */ value) => Math.round(Math.min(Math.max(value, -limit), limit) * 100) / 100;
   const to = (/** @type {number} */ value) => move(within(value));

@@ -135,16 +135,23 @@ export function spot(svg, event) {
 
 /**
  * Call back while the pointer that went down on an element moves, wherever it goes.
+ *
+ * A finger that goes down on a handle moves the handle. On a large area it scrolls the page, as everywhere else.
  * @param {Element} el
  * @param {AbortSignal} signal ends it all
  * @param {(event: PointerEvent) => void} onDrag
+ * @param {{ area?: boolean }} [given] `area`: fingers pass
  */
-export function draggable(el, signal, onDrag) {
+export function draggable(el, signal, onDrag, { area = false } = {}) {
+  // Only this keeps a browser from scrolling: `touch-action` has no effect on parts of a drawing.
+  if (!area) el.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false, signal });
   el.addEventListener(
     "pointerdown",
-    (down) => {
+    (event) => {
+      const down = /** @type {PointerEvent} */ (event);
+      if (down.button !== 0 || (area && down.pointerType === "touch")) return;
       const ended = new AbortController();
-      el.setPointerCapture(/** @type {PointerEvent} */ (down).pointerId);
+      el.setPointerCapture(down.pointerId);
       el.addEventListener("pointermove", (event) => onDrag(/** @type {PointerEvent} */ (event)), {
         signal: AbortSignal.any([signal, ended.signal]),
       });

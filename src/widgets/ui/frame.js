@@ -6,8 +6,8 @@ import css from "./style.css";
  * A figure's model: an anywidget model in a live kernel, plain values in the page.
  * @typedef {{ get(key: string): any, set(key: string, value: any): void, save_changes(): void,
  *   on(event: string, callback: () => void): void, off?(event: string, callback: () => void): void }} Model
- * @typedef {{ base?: string, link?: (state: Record<string, any>) => string }} Place where the figure stands; only
- *   the page has an address to link to and files to load
+ * @typedef {{ base?: string, link?: (state: Record<string, any>) => string, shared?: string | null }} Place where the
+ *   figure stands; only the page has an address to link to, files to load, and a state that came with its own address
  * @typedef {{ model: Model, body: HTMLElement, say: (words: string) => void, set: (changes: Record<string, any>) => void,
  *   signal: AbortSignal, place: Place }} Context
  * @typedef {{ update(): void, pytorch(): string, svg(): string }} Parts
@@ -28,7 +28,9 @@ export function figure(definition) {
       const ended = new AbortController();
       signal?.addEventListener("abort", () => ended.abort());
       style(el, definition);
-      const initial = Object.fromEntries(definition.keys.map((key) => [key, structuredClone(model.get(key))]));
+      const current = () => Object.fromEntries(definition.keys.map((key) => [key, model.get(key)]));
+      // What the page or the cell says, whatever a link makes of it: Reset leads back here.
+      const initial = structuredClone(current());
       const body = h("div", { class: "attnlab-body" });
       const status = h("p", { class: "attnlab-status", role: "status", "data-part": "status" });
       const problem = h("p", { class: "attnlab-error", role: "alert", "data-part": "error", hidden: true });
@@ -52,7 +54,7 @@ export function figure(definition) {
           problem.hidden = true;
         } catch (error) {
           console.warn("attnlab figure:", error);
-          problem.textContent = `This figure could not be drawn: ${error instanceof Error ? error.message : error}`;
+          problem.textContent = `This figure could not be drawn: ${words(error)}`;
           problem.hidden = false;
         }
       };
@@ -65,15 +67,38 @@ export function figure(definition) {
       const say = (/** @type {string} */ words) => {
         if (status.textContent !== words) status.textContent = words;
       };
-      try {
+      const put = (/** @type {Record<string, any>} */ state) => Object.entries(state).forEach(([key, value]) => model.set(key, value));
+      const begin = async () => {
+        body.replaceChildren();
         parts = await definition.setup({ model, body, say, set, signal: ended.signal, place });
+        parts.update();
+      };
+      let refused;
+      try {
+        if (place.shared) put(shared(place.shared, initial));
+        await begin();
       } catch (error) {
+        refused = error;
+      }
+      if (refused && place.shared) {
+        const why = refused;
+        try {
+          put(structuredClone(initial));
+          await begin();
+          refused = undefined;
+          console.warn("attnlab figure:", why);
+          problem.textContent = `The link asks for something else than this figure can show: ${words(why)} It stands here as the page has it.`;
+          problem.hidden = false;
+        } catch (error) {
+          refused = error;
+        }
+      }
+      if (refused) {
         guarded(() => {
-          throw error;
+          throw refused;
         });
         return () => ended.abort();
       }
-      const current = () => Object.fromEntries(definition.keys.map((key) => [key, model.get(key)]));
       bar.append(
         button("Reset", "reset", () => {
           set(structuredClone(initial));
@@ -83,7 +108,6 @@ export function figure(definition) {
         button("Copy as PyTorch", "pytorch", () => copy(/** @type {Parts} */ (parts).pytorch())),
         button("Save SVG", "svg", () => save(/** @type {Parts} */ (parts).svg(), `attnlab-${definition.name}.svg`)),
       );
-      update();
       for (const key of definition.keys) {
         model.on(`change:${key}`, update);
         ended.signal.addEventListener("abort", () => model.off?.(`change:${key}`, update));
@@ -101,7 +125,7 @@ export function figure(definition) {
           try {
             say(await action());
           } catch (error) {
-            say(`That did not work: ${error instanceof Error ? error.message : error}`);
+            say(`That did not work: ${words(error)}`);
           }
         });
         return el;
@@ -131,6 +155,33 @@ export function figure(definition) {
       }
     },
   };
+}
+
+/** @param {unknown} error */
+const words = (error) => (error instanceof Error ? error.message : String(error));
+
+/** What a value is, in words. @param {any} value */
+const kind = (value) => (Array.isArray(value) ? "a list" : typeof value === "object" ? "an object" : `a ${typeof value}`);
+
+/**
+ * Read the state that came with a link. What another edition of the figure knew and this one doesn't is passed over.
+ * @param {string} text
+ * @param {Record<string, any>} initial the figure's own state
+ */
+function shared(text, initial) {
+  let state;
+  try {
+    state = JSON.parse(text);
+  } catch {
+    throw new Error("its state can't be read.");
+  }
+  if (state === null || kind(state) !== "an object") throw new Error("its state can't be read.");
+  const known = Object.entries(state).filter(([key]) => key in initial);
+  for (const [key, value] of known) {
+    // Where nothing may stand, the figure itself says what else may.
+    if (value !== null && initial[key] !== null && kind(value) !== kind(initial[key])) throw new Error(`${key} should be ${kind(initial[key])}, and is ${kind(value)}.`);
+  }
+  return Object.fromEntries(known);
 }
 
 /**

@@ -17,9 +17,10 @@ export function toggles({ names, caption, part, signal, value, begin, paint }) {
       "data-column": j,
       tabindex: i || j ? -1 : 0,
       on: {
-        // A click without a pointer comes from a key or an assistive tool; a pointer paints when it goes down.
+        // A click without a pointer comes from a key or an assistive tool. A mouse paints when it goes down, and
+        // a finger where it taps: what it may do next is scroll.
         click: (/** @type {MouseEvent} */ event) => {
-          if (event.detail !== 0) return;
+          if (event.detail !== 0 && !finger) return;
           begin();
           paint(i, j, 1 - value(i, j));
         },
@@ -34,9 +35,10 @@ export function toggles({ names, caption, part, signal, value, begin, paint }) {
     h("thead", {}, h("tr", {}, h("td", { style: "border: 0" }), ...names.map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, ...names.map(row)),
   );
+  let finger = false;
   let brush = 1;
   let [x, y] = [0, 0];
-  draggable(table, signal, (event) => {
+  const paintAlong = (/** @type {PointerEvent} */ event) => {
     // A fast pointer jumps over cells: look at the points between.
     const steps = Math.max(1, Math.ceil(Math.hypot(event.clientX - x, event.clientY - y) / 8));
     for (let k = 1; k <= steps; k++) {
@@ -44,13 +46,15 @@ export function toggles({ names, caption, part, signal, value, begin, paint }) {
       if (under) paint(...under, brush);
     }
     [x, y] = [event.clientX, event.clientY];
-  });
+  };
+  draggable(table, signal, paintAlong, { area: true });
   return table;
 
   /** The first cell sets the brush: what was closed opens, and so does all that the drag passes. @param {PointerEvent} event */
   function start(event) {
+    finger = event.pointerType === "touch";
     const under = at(event.clientX, event.clientY);
-    if (!under || event.button) return;
+    if (!under || event.button || finger) return;
     begin();
     brush = 1 - value(...under);
     [x, y] = [event.clientX, event.clientY];
