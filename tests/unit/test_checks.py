@@ -378,6 +378,7 @@ class Pair(NamedTuple):
         ),
         (torch.tensor([0.0, 1.0]), torch.tensor([0, 1]), "should hold whole numbers, it has dtype float32."),
         (torch.tensor([0, 1]), torch.tensor([0.0, 1.0]), None),
+        (torch.tensor([0, 2]), torch.tensor([0, 1]), "The output should be [0, 1], it is [0, 2]."),
         (torch.tensor([0, 1], dtype=torch.uint8), torch.tensor([0, 1]), None),
         (torch.tensor([1j]), torch.tensor([0.0]), "should hold real numbers, it has dtype complex64."),
         (torch.tensor([True]), torch.tensor([1]), "should hold whole numbers, it has dtype bool."),
