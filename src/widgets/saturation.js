@@ -12,7 +12,7 @@ import { KEYS, ROWS, WIDTHS, deviation, histogram, measure, median, sample } fro
 /** @typedef {ReturnType<typeof measure>} Measured */
 
 const LIMIT = 4; // scaled scores can be dragged from -4 to 4
-const CLOSED = 0.01;
+const CLOSED = 0.01; // of at most 8 keys, one then has more than 0.98; a hundred equal weights are no row of this figure
 const CERTAIN = 0.99; // where slopes are left out
 const WIDE = 300;
 const LEFT = 6;
@@ -182,7 +182,7 @@ export default figure({
         ...ours.weights.flatMap((p, i) => [
           s("rect", { x: centre(i) - (slopes ? wide : wide / 2), y: FLOOR - HIGH * p, width: wide, height: HIGH * p, fill: "var(--fig-query)" }),
           // The number belongs to the weight: beside a slope it ends where the weight's bar does.
-          text({ x: centre(i), y: FLOOR - HIGH * p - 5, "text-anchor": slopes ? "end" : "middle" }, fmt(p)),
+          text({ x: centre(i) - (slopes ? 1 : 0), y: FLOOR - HIGH * p - 4, "text-anchor": slopes ? "end" : "middle" }, fmt(p)),
         ]),
       );
       if (!slopes) return;
