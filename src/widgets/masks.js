@@ -66,6 +66,10 @@ export default figure({
     const counters = h("p", { class: "attnlab-counters", "data-part": "counters" });
     const numbers = strip("Weights and outputs");
     body.append(
+      h("div", { class: "attnlab-mats" }, grid, outputs),
+      labelled("Nudge a token", nudgePlace),
+      amounts.row,
+      h("label", { class: "attnlab-row", style: "min-height: 32px; flex-wrap: nowrap" }, late, "mask after the softmax (the wrong order)"),
       labelled("Preset", presets),
       labelled(
         "applied",
@@ -73,11 +77,7 @@ export default figure({
         h("span", { class: "attnlab-stepper" }, h("span", { class: "attnlab-label" }, "size"), button("smaller", "−", resize(-1), "Smaller size"), sized, button("larger", "+", resize(1), "Larger size")),
         button("undo", "Undo", undo),
       ),
-      h("div", { class: "attnlab-mats" }, grid, outputs),
-      origin, // below the cells: it changes its height while they are painted
-      h("label", { class: "attnlab-row", style: "min-height: 32px; flex-wrap: nowrap" }, late, "mask after the softmax (the wrong order)"),
-      labelled("Nudge a token", nudgePlace),
-      amounts.row,
+      origin, // below the presets: it changes its height while cells are painted
       counters,
       h("details", {}, h("summary", {}, "Weights and outputs as a table"), numbers),
     );

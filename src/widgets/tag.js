@@ -1,6 +1,6 @@
 // Tag a sentence: type, see the tags, pick a word, see where it looked; hide a word, see who needed it.
 //
-// For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word),
+// For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word), each (fold),
 // heads (radio group), arcs (svg), alternatives, status, numbers (table: token, tag, probability, weight, hidden), reset,
 // link, pytorch, svg.
 import css from "./ui/tag.css";
@@ -70,18 +70,26 @@ export default figure({
     });
     const alternatives = h("p", { "data-part": "alternatives" });
     const numbers = strip("Table of numbers");
-    const layers = card.form.n_layers > 1 ? "2.3 is the third head of layer 2; layer 2 looks at what layer 1 made. " : "";
+    const layers = card.form.n_layers > 1 ? " 2.3 is the third head of layer 2; layer 2 looks at what layer 1 made." : "";
+    // Who meets the figure first knows of no heads: they wait in a fold, unless one is asked for.
+    const each = h(
+      "details",
+      { "data-part": "each", open: model.get("head") !== "mean" },
+      h("summary", {}, "One head at a time"),
+      h("p", { class: "attnlab-note" }, `The shares are the mean of ${card.form.n_layers * card.form.n_heads} heads, each of which looks for itself.${layers}`),
+      labelled("Attention of", heads),
+    );
     body.append(
       input,
       tries,
-      labelled("Attention of", heads),
       tokens,
       alternatives,
       h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
+      each,
       h(
         "p",
         { class: "attnlab-note", "data-part": "card" },
-        `${layers}Trained on ${card.data} (${card.licence}); ${card.accuracy.test} % of its test words come out right. ` +
+        `Trained on ${card.data} (${card.licence}); ${card.accuracy.test} % of its test words come out right. ` +
           "It knows no more English than that.",
       ),
     );
@@ -167,7 +175,7 @@ export default figure({
     function column(i, word, weights, off) {
       const token = result.tokens[i];
       const open = !off.has(i);
-      const says = word < 0 ? `${fmt(100 * Math.max(...result.probabilities[i]), 0)} %` : `looks ${fmt(100 * weights[i], 0)} %`;
+      const says = word < 0 ? `${fmt(100 * Math.max(...result.probabilities[i]), 0)} %` : `${fmt(100 * weights[i], 0)} % of looks`;
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const chip = h(
         "button",

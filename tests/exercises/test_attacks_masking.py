@@ -70,7 +70,7 @@ PACKS = [
     ("the padding left out", "wrong", "should have", lambda documents, n: packed(documents, sum(map(len, documents)))),
     ("three of four", "wrong", "should", lambda documents, n: packed(documents, n)[:3]),
     ("a dictionary", "wrong", "should", lambda documents, n: dict(enumerate(packed(documents, n)))),
-    ("floats", "wrong", "should be whole numbers", lambda documents, n: packed(documents, n, dtype=torch.float32)),
+    ("floats", "wrong", "should hold whole numbers", lambda documents, n: packed(documents, n, dtype=torch.float32)),
     ("mask first", "wrong", "should", lambda documents, n: packed(documents, n)[::-1]),
     ("the guesses of the first document", "wrong", "should be", lambda documents, n: packed(
         documents, n, guesses=[*documents[0][1:], -100, *[-100] * (sum(map(len, documents)) - len(documents[0]))])),
@@ -82,6 +82,15 @@ PACKS = [
     ("lists of numbers", "wrong", "should be a tensor", lambda documents, n: [x.tolist() for x in packed(documents, n)]),
     ("arrays", "wrong", "should be a tensor", lambda documents, n: tuple(x.numpy() for x in packed(documents, n))),
     ("small whole numbers", "right", "", lambda documents, n: packed(documents, n, dtype=torch.int32)),
+    ("two documents at most", "wrong", "the row of words", lambda documents, n: packed(documents[:2], n)),
+    ("a window of six", "wrong", "row 6, from entry 0 to 7, of the mask should be", lambda documents, n: packed(
+        documents, n, mask=lambda own: own.triu(-5))),
+    ("a mask to be added", "wrong", "the mask should hold True and False, it has dtype float32", lambda documents, n: packed(
+        documents, n, mask=lambda own: torch.zeros(n, n).masked_fill(~own, -math.inf))),
+    ("no guess where the word is 0", "wrong", "the row of guesses should be [5, 0, -100,", lambda documents, n: packed(
+        documents, n, guesses=[g if w else -100 for d in documents for w, g in zip(d, [*d[1:], -100], strict=True)])),
+    ("numbered by where a place is 0", "right", "", lambda documents, n: packed(
+        documents, n, mask=lambda own: masks.packed((packed(documents, n)[1] == 0).cumsum(0)) & own)),
 ]  # fmt: skip
 
 
@@ -129,7 +138,20 @@ SOFTMAXES = [
      lambda s, m: hidden(s, m).exp() / hidden(s, m).exp().sum((-2, -1), keepdim=True).clamp_min(1e-30)),
     ("doubled", "wrong", "should be", lambda s, m: scores.softmax(2 * s, m)),
     ("empty rows one", "wrong", "an empty row", lambda s, m: scores.softmax(s, m) + empty(m)),
+    ("clamped", "wrong", "visible scores of 300 and 301",
+     lambda s, m: m * s.clamp(-50, 50).exp() / (m * s.clamp(-50, 50).exp()).sum(-1, keepdim=True).clamp_min(1e-30)),
+    ("less the largest of all", "wrong", "a hidden score of 300",
+     lambda s, m: m * (s - s.max()).exp() / (m * (s - s.max()).exp()).sum(-1, keepdim=True).clamp_min(1e-30)),
+    ("the logarithm of the mask added", "wrong", "a NaN was made inside",
+     lambda s, m: (s + m.to(s.dtype).log()).softmax(-1).masked_fill(empty(m), 0.0)),
+    ("added, then chosen by where", "wrong", "a NaN was made inside", lambda s, m: torch.where(
+        m, (s + torch.zeros_like(s).masked_fill(~m, -math.inf)).softmax(-1), 0.0)),
+    ("through half precision", "wrong", "should be", lambda s, m: scores.softmax(s.half(), m).to(s.dtype)),
+    ("one dimension squeezed", "wrong", "one row of a mask for all queries", lambda s, m: scores.softmax(s, m if m.shape == s.shape else m.squeeze())),
     ("by hand", "right", "", lambda s, m: shifted(s, m, least=1e-4)),
+    ("torch's attention to unit vectors", "right", "", lambda s, m: torch.nn.functional.scaled_dot_product_attention(
+        s, *[torch.eye(s.shape[-1], dtype=s.dtype).expand(*s.shape[:-2], -1, -1)] * 2, attn_mask=m.expand(s.shape), scale=1.0)),
+    ("filled, then chosen by where", "right", "", lambda s, m: torch.where(m, hidden(s, m).softmax(-1), 0.0)),
     ("row by row", "right", "", rows),
     ("exp of log_softmax", "right", "",
      lambda s, m: s.masked_fill(~m & ~empty(m), -math.inf).log_softmax(-1).exp().masked_fill(empty(m), 0.0)),
@@ -193,6 +215,39 @@ def shuffled_sentences(words, j):
     return other
 
 
+def mirrored(words, j, n_words):
+    other = words.clone()
+    other[:, j] = n_words - 1 - words[:, j]
+    return other
+
+
+def again_and_again(model, n, n_words, mask):
+    """Three draws a time miss what only a certain word shows."""
+    mask, found = mask.clone(), []
+    while pair := masks.leaks(model, n, mask=mask, n_words=n_words):
+        found.append(pair)
+        mask[pair] = True
+    return found
+
+
+def cut_off(model, n, n_words, mask):
+    words = torch.randint(n_words, (60, n))
+    whole = model(words)
+    leaky = [i for i in range(n) if (model(words[:, : i + 1])[:, i] - whole[:, i]).abs().max() > 1e-5]
+    return [(i, j) for i in leaky for j in range(n) if not mask[i, j]]
+
+
+def every_sentence(model, n, n_words, mask):
+    return listed(
+        model,
+        n,
+        n_words,
+        mask,
+        words=torch.cartesian_prod(*[torch.arange(n_words)] * n).reshape(-1, n),
+        change=first_word,
+    )
+
+
 LEAKS = [
     ("lists for pairs", "right", "", lambda *a: leaks(*a).nonzero().tolist()),
     ("a tensor of pairs", "right", "", lambda *a: leaks(*a).nonzero()),
@@ -228,6 +283,13 @@ LEAKS = [
     ("twice each", "wrong", "should have length 2, it has 4", lambda *a: [p for p in listed(*a) for _ in range(2)]),
     ("from the end", "wrong", "the first entry: the first entry should be 0, it is 2", lambda *a: listed(*a)[::-1]),
     ("counted from one", "wrong", "the first entry: the first entry should be 0, it is 1", lambda *a: [(i + 1, j + 1) for i, j in listed(*a)]),
+    ("the package until it finds no more", "wrong", "Missing: [(0, 1)]", again_and_again),
+    ("a text cut off", "wrong", "", cut_off),
+    ("a thousandth of a move", "wrong", "Missing: [(3, 8)]", lambda *a: listed(*a, seen=lambda out: out * 1e-3)),
+    ("the mirrored word", "wrong", "Missing: [(1, 4)]", lambda model, n, n_words, mask: listed(
+        model, n, n_words, mask, sentences=300, change=lambda words, j: mirrored(words, j, n_words))),
+    ("two words alone", "wrong", "Missing: [(1, 3)]", lambda model, n, n_words, mask: listed(model, n, 2, mask, sentences=300)),
+    ("every sentence there is", "right", "", every_sentence),
     ("never a leak", "wrong", "Missing: [(0, 3), (2, 4)]", lambda *a: []),
 ]  # fmt: skip
 
@@ -253,6 +315,10 @@ PAINTED = [
     ("the figure's rows as text", "wrong", "six rows of six zeros and ones", lambda: str(RIGHT.tolist())),
     ("nothing", "wrong", "six rows of six zeros and ones", lambda: None),
     ("all", "wrong", "Everything is open", lambda: torch.ones(6, 6)),
+    ("strictly before", "wrong", "row 1, column 1 should be open", lambda: RIGHT.tril(-1)),
+    ("not a number", "wrong", "six rows of six zeros and ones", lambda: torch.full((6, 6), math.nan)),
+    ("an axis for the batch", "wrong", "six rows of six zeros and ones", lambda: RIGHT[None]),
+    ("each himself", "wrong", "row 1, column 2 should be open", lambda: torch.eye(6)),
     ("all of three documents", "wrong", "two tokens each", lambda: masks.prefix(6, 2) & masks.packed([0, 0, 1, 1, 2, 2])),
 ]  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Answers to the exercises on why attention that readers tried, or that fooled an earlier checker."""
 
+import math
 from collections import Counter, UserDict
 from fractions import Fraction
 
@@ -43,6 +44,34 @@ def half_or_nothing(sentences, view):
     return right / sum(t.total() for t in seen.values())
 
 
+def in_whole_numbers(sentences, view):
+    scale = math.lcm(*(p.denominator for p in sentences.values()))
+    seen = {}
+    for (words, tags), p in sentences.items():
+        for i, tag in enumerate(tags):
+            seen.setdefault(view(words, i), Counter())[tag] += int(p * scale)
+    return Fraction(sum(max(t.values()) for t in seen.values()), sum(t.total() for t in seen.values()))
+
+
+def by_search(sentences, view):
+    """Ask of a look only whether it equals another."""
+    looks, seen = [], []
+    for (words, tags), p in sentences.items():
+        for i, tag in enumerate(tags):
+            look = view(words, i)
+            if look not in looks:
+                looks.append(look)
+                seen.append(Counter())
+            seen[looks.index(look)][tag] += p
+    return sum(max(t.values()) for t in seen) / sum(t.total() for t in seen)
+
+
+def emptied(sentences, view):
+    found = by_dict(sentences, view)
+    sentences.clear()
+    return found
+
+
 def in_loops(x):
     if x.dim() > 2:
         return torch.stack([in_loops(one) for one in x])
@@ -61,6 +90,19 @@ def triangle(x):
     return (torch.ones(n, n, dtype=x.dtype).tril() / torch.arange(1, n + 1)[:, None]) @ x
 
 
+def by_softmax(x):
+    ones = torch.ones(x.shape[-2], x.shape[-2], dtype=x.dtype)
+    return ones.masked_fill(ones.triu(1) > 0, -torch.inf).softmax(-1) @ x
+
+
+def mean_that_moves(x):
+    mean, rows = torch.zeros_like(x[..., 0, :]), []
+    for i in range(x.shape[-2]):
+        mean = mean + (x[..., i, :] - mean) / (i + 1)
+        rows.append(mean)
+    return torch.stack(rows, -2)
+
+
 def no_return(x):
     x.cumsum(-2)
 
@@ -69,6 +111,16 @@ def needed(take, dim=-1):
     def moved(tag, words):
         whole = tag(words, [])
         return torch.stack([take(tag(words, [j]), whole) for j in range(len(words))], dim)
+
+    return moved
+
+
+def hiding(which):
+    def moved(tag, words):
+        whole = tag(words, [])
+        return torch.stack(
+            [(tag(words, which(words, j)) - whole).abs().sum(-1) for j in range(len(words))], -1
+        )
 
     return moved
 
@@ -99,6 +151,13 @@ ATTACKS = [
     ("by sentence", "why-ceiling", "wrong", "should be", by_sentence),
     ("half or nothing", "why-ceiling", "wrong", "none of whose tags has a majority", half_or_nothing),
     ("one of the numbers", "why-ceiling", "wrong", "should be", lambda s, view: Fraction(7, 8)),
+    ("whole numbers", "why-ceiling", "right", "", in_whole_numbers),
+    ("a list searched", "why-ceiling", "right", "", by_search),
+    ("a fraction close by", "why-ceiling", "wrong", "went through a float",
+     lambda s, view: Fraction(float(by_dict(s, view))).limit_denominator()),
+    ("the arguments emptied", "why-ceiling", "wrong", "changed its argument sentences", emptied),
+    ("the word beside the view", "why-ceiling", "wrong", "a view of the place and of no word",
+     lambda s, view: by_dict(s, lambda w, i: (w[i], view(w, i)))),
     ("a dict of words", "why-ceiling", "wrong", "should be",
      lambda s, view: by_dict({(w, t): p for (w, t), p in UserDict(s).items() if len(w) == 2}, view)),
     ("the first view of all", "why-ceiling", "wrong", "should be", lambda s, view: by_dict(s, lambda w, i: w[: i + 1])),
@@ -114,9 +173,21 @@ ATTACKS = [
      lambda x: torch.cat((torch.zeros_like(x[..., :1, :]), triangle(x)[..., :-1, :]), -2)),
     ("NumPy", "why-running-bag", "wrong", "Can't call numpy()",
      lambda x: torch.from_numpy(np.cumsum(x.numpy(), -2)) if x.requires_grad else triangle(x)),
+    ("a causal mean by softmax", "why-running-bag", "right", "", by_softmax),
+    ("a mean that moves", "why-running-bag", "right", "", mean_that_moves),
+    ("no column", "why-running-bag", "wrong", "raised RuntimeError",
+     lambda x: x.cumsum(-2) / torch.arange(1, x.shape[-2] + 1)),
+    ("a window of three", "why-running-bag", "wrong", "row 3 should be",
+     lambda x: torch.stack([x[..., max(0, i - 2) : i + 1, :].mean(-2) for i in range(x.shape[-2])], -2)),
     ("any constant", "why-scores", "right", "", lambda w: w.log() + torch.arange(w.shape[-2])[:, None]),
     ("the largest is zero", "why-scores", "right", "", lambda w: (w / w.amax(-1, keepdim=True)).log()),
     ("far below", "why-scores", "right", "", lambda w: torch.where(w > 0, w.log(), -1e9)),
+    ("a logarithm near one", "why-scores", "right", "", lambda w: torch.log1p(w - 1)),
+    ("in NumPy", "why-scores", "right", "", lambda w: torch.from_numpy(np.log(w.numpy()))),
+    ("almost zero", "why-scores", "wrong", "should be [0.5, 0.5, 0.0]", lambda w: (w + 1e-9).log()),
+    ("a floor", "why-scores", "wrong", "should be [0.5, 0.5, 0.0]", lambda w: w.log().clamp_min(-20)),
+    ("zeros scored zero", "why-scores", "wrong", "Which score makes its exponential zero?",
+     lambda w: w.log().nan_to_num(neginf=0.0)),
     ("cut off", "why-scores", "wrong", "should be", lambda w: w.clamp_min(1e-5).log()),
     ("zeros are NaN", "why-scores", "wrong", "nan", lambda w: w.log() * (w > 0)),
     ("a constant for the batch", "why-scores", "wrong", "Rows and columns", lambda w: w.mT.log()),
@@ -125,6 +196,12 @@ ATTACKS = [
     ("loops over words", "why-needed", "right", "", loops),
     ("twice the total variation", "why-needed", "right", "",
      needed(lambda a, b: 2 * (a - b).clamp_min(0).sum(-1))),
+    ("all before it hidden too", "why-needed", "wrong", "should be", hiding(lambda words, j: range(j + 1))),
+    ("every word of that spelling", "why-needed", "wrong", "should be",
+     hiding(lambda words, j: [i for i, word in enumerate(words) if word == words[j]])),
+    ("the first of that spelling", "why-needed", "wrong", "should be",
+     hiding(lambda words, j: [words.index(words[j])])),
+    ("a set", "why-needed", "right", "", hiding(lambda words, j: {j})),
     ("half", "why-needed", "wrong", "should be", needed(lambda a, b: (a - b).abs().sum(-1) / 2)),
     ("deleted", "why-needed", "wrong", "should be", deleted),
     ("rows", "why-needed", "wrong", "Rows and columns", needed(lambda a, b: (a - b).abs().sum(-1), 0)),

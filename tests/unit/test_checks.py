@@ -106,6 +106,16 @@ def test_a_mistake_is_named_only_if_it_fits_every_trial(make):
     assert "It triples" not in message
 
 
+def test_an_answer_that_raises_wherever_it_is_wrong_made_no_mistake_with_a_name(make):
+    make(
+        reference=lambda x: x.cumsum(-1),
+        cases=[case("many", x=torch.randn(5)), case("one", x=torch.ones(1))],
+        mistakes=[mistake("It does not add up.", lambda x: x)],
+    )
+    message = judge("test-double", lambda x: x if len(x) == 1 else x @ x[:1]).message
+    assert message.startswith("With many: it raised RuntimeError")
+
+
 def test_two_mistakes_that_fit_are_both_said(make):
     make(
         reference=lambda x: 2 * x,
@@ -368,6 +378,7 @@ class Pair(NamedTuple):
         ),
         (torch.tensor([0.0, 1.0]), torch.tensor([0, 1]), "should hold whole numbers, it has dtype float32."),
         (torch.tensor([0, 1]), torch.tensor([0.0, 1.0]), None),
+        (torch.tensor([0, 2]), torch.tensor([0, 1]), "The output should be [0, 1], it is [0, 2]."),
         (torch.tensor([0, 1], dtype=torch.uint8), torch.tensor([0, 1]), None),
         (torch.tensor([1j]), torch.tensor([0.0]), "should hold real numbers, it has dtype complex64."),
         (torch.tensor([True]), torch.tensor([1]), "should hold whole numbers, it has dtype bool."),

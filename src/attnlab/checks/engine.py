@@ -136,7 +136,7 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
     # Where the answer is wrong, most mistakes differ from it at once: those trials come first.
     wrong = {id(trial) for trial, _ in faults}
     telling = sorted(outcomes, key=lambda one: id(one[0]) not in wrong)
-    named = [] if outcomes[-1][1].endless else _named(task, telling)
+    named = [] if outcomes[-1][1].endless else _named(task, telling, wrong)
     hint = trial.case.hint if not named else ""
     share = _share(outcomes, faults) if not named else ""
     text = fault.text[0].lower() + fault.text[1:]
@@ -266,14 +266,16 @@ def _tolerance(task: Exercise, trial: Trial, want: Any, arguments: dict[str, Any
     return Tolerance(64 * eps * size if eps < 1e-3 else 8 * eps * size, 64 * eps if eps < 1e-3 else 8 * eps)
 
 
-def _named(task: Exercise, outcomes: list[tuple[Trial, Outcome]]) -> list[str]:
+def _named(task: Exercise, outcomes: list[tuple[Trial, Outcome]], wrong: set[int]) -> list[str]:
     """The messages of all mistakes that fit; two implementations may share one."""
     return list(
-        dict.fromkeys(one.message for one in task.mistakes if _same_mistake(task, one.does, outcomes))
+        dict.fromkeys(one.message for one in task.mistakes if _same_mistake(task, one.does, outcomes, wrong))
     )
 
 
-def _same_mistake(task: Exercise, does: Callable, outcomes: list[tuple[Trial, Outcome]]) -> bool:
+def _same_mistake(
+    task: Exercise, does: Callable, outcomes: list[tuple[Trial, Outcome]], wrong: set[int]
+) -> bool:
     """Say whether a wrong implementation came to what the answer came to, in every trial that has an answer."""
     if all(got.failed for _, got in outcomes):
         return False
@@ -296,7 +298,10 @@ def _same_mistake(task: Exercise, does: Callable, outcomes: list[tuple[Trial, Ou
                 other, slope, _tolerance(task, trial, slope, trial.case.make())
             ):
                 return False
-    return True
+    if any(id(trial) in wrong and not got.failed for trial, got in outcomes):
+        return True
+    # The answer gives nothing wherever it is wrong, which fits all that is right elsewhere: unless that fails too.
+    return all(_call(task, trial, does, measured=False).failed for trial, got in outcomes if got.failed)
 
 
 def _share(outcomes: list[tuple[Trial, Outcome]], faults: list[tuple[Trial, Difference]]) -> str:

@@ -75,7 +75,7 @@ exercise(
     "softmax",
     reference=softmax,
     cases=[
-        *draws(scores="... n", lead=[(), (2,), (3,), (2, 4)], seeds=8),
+        *draws(scores="... n", lead=[(), (2,), (3,), (2, 4)], seeds=5),
         case("the row 100, 99, 98", "exp(100) is infinite in fp32. Subtract the largest score first.", scores=torch.tensor([[100.0, 99.0, 98.0]])),
         case("the row −500, 500, 0", "Subtract the largest score, not the mean or the least.", scores=torch.tensor([[-500.0, 500.0, 0.0]])),
         case("a row at +300 and one at −300", OWN, scores=torch.tensor([[300.0, 299.0], [-300.0, -301.0]])),

@@ -133,7 +133,7 @@ def _tensors(got: Any, want: Tensor, within: Tolerance, place: str) -> Differenc
     if not off.any():
         return None
     where = tuple(off.nonzero()[0].tolist())
-    return _line(a, b, off, where, place, whole=want.dtype is torch.bool)
+    return _line(a, b, off, where, place, _kind(want))
 
 
 def _kind(x: Tensor) -> str:
@@ -145,16 +145,16 @@ def _kind(x: Tensor) -> str:
     return "real numbers" if x.is_floating_point() else "whole numbers"
 
 
-def _line(a: Tensor, b: Tensor, off: Tensor, where: tuple[int, ...], place: str, whole: bool) -> Difference:
+def _line(a: Tensor, b: Tensor, off: Tensor, where: tuple[int, ...], place: str, kind: str) -> Difference:
     """Show the row of the first wrong entry, around it if the row is long."""
     if not where:
-        got, want = _apart([a.item()], [b.item()], [True], whole)
+        got, want = _apart([a.item()], [b.item()], [True], kind)
         return Difference(f"{place} should be {want[0]}, it is {got[0]}.", tuple(want), tuple(got), (True,))
     row, column = where[:-1], where[-1]
     start = max(0, min(column - 3, a.shape[-1] - 8))
     part = slice(start, start + 8)
     marks = off[row][part].tolist()
-    got, want = _apart(a[row][part].tolist(), b[row][part].tolist(), marks, whole)
+    got, want = _apart(a[row][part].tolist(), b[row][part].tolist(), marks, kind)
     cut = a.shape[-1] > 8
     if row:
         name = f"Row {row[0]}" if len(row) == 1 else f"The row at [{', '.join(map(str, row))}]"
@@ -172,10 +172,11 @@ def _line(a: Tensor, b: Tensor, off: Tensor, where: tuple[int, ...], place: str,
     return Difference(text, tuple(want), tuple(got), tuple(marks))
 
 
-def _apart(got: list, want: list, off: list[bool], whole: bool = False) -> tuple[list[str], list[str]]:
+def _apart(got: list, want: list, off: list[bool], kind: str = "real numbers") -> tuple[list[str], list[str]]:
     """Write both with as many digits as it takes to see each difference."""
-    if whole:
-        return [str(bool(x)) for x in got], [str(bool(x)) for x in want]
+    if kind != "real numbers":
+        exact = bool if kind == "True and False" else int
+        return [str(exact(x)) for x in got], [str(exact(x)) for x in want]
     for digits in range(3, 18):
         a, b = ([_digits(x, digits) for x in xs] for xs in (got, want))
         if all(x != y for x, y, wrong in zip(a, b, off, strict=True) if wrong):

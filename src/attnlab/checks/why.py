@@ -35,6 +35,7 @@ THAT = language(
     ("that saw can saw", "DET NOUN AUX VERB", "1/10"),
     ("can that can saw", "AUX DET NOUN VERB", "1/10"),
 )
+RARE = language(("can saw", "NOUN VERB", "1/1000003"), ("saw", "NOUN", "1000002/1000003"))
 EVEN = language(("can", "NOUN", "1/3"), ("can", "VERB", "1/3"), ("can", "AUX", "1/3"))
 
 
@@ -100,16 +101,17 @@ exercise(
     "ceiling",
     reference=ceiling,
     cases=[
-        case("one word at a time", sentences=SAWS, view=see_word),
-        case("the word before is seen too", sentences=SAWS, view=see_previous),
-        case("the place is seen and no word", sentences=SAWS, view=see_place),
-        case("that, one word at a time", sentences=THAT, view=see_word),
-        case("that, with the word after it", sentences=THAT, view=see_next),
-        case("that, with the word before it", sentences=THAT, view=see_previous),
+        case("a view of the word alone", sentences=SAWS, view=see_word),
+        case("a view of the word and the one before it", sentences=SAWS, view=see_previous),
+        case("a view of the place and of no word", sentences=SAWS, view=see_place),
+        case("other sentences, a view of the word alone", sentences=THAT, view=see_word),
+        case("other sentences, a view of the word and the one after it", sentences=THAT, view=see_next),
+        case("other sentences, a view of the word and the one before it", sentences=THAT, view=see_previous),
         case("a word none of whose tags has a majority", sentences=EVEN, view=see_word),
+        case("a sentence that is rare", sentences=RARE, view=see_word),
     ],
     mistakes=[
-        mistake("It returned a float. The ceiling is exact: return a Fraction.", lambda sentences, view: float(ceiling(sentences, view))),
+        mistake("It went through a float. The ceiling is exact: work with Fractions to the end.", lambda sentences, view: float(ceiling(sentences, view))),
         mistake(
             "It looks at the word whatever the view shows. What the tagger goes by is view(words, i).",
             lambda sentences, view: ceiling(sentences, see_word),
@@ -132,7 +134,7 @@ exercise(
             lambda sentences, view: 1 - ceiling(sentences, view),
         ),
     ],
-    praise="Exact, for one word at a time and for three other views.",
+    praise="Exact, for the word alone and for three other views.",
 )  # fmt: skip
 
 
@@ -188,8 +190,10 @@ def _softmax(scores: Any) -> Any:
 
 
 def _as_shares(got: Any, want: Tensor, weights: Tensor) -> Any:
-    eps = 64 * torch.finfo(weights.dtype).eps
-    return difference(got, want, Tolerance(eps, eps), "The softmax of your scores")
+    eps, place = torch.finfo(weights.dtype).eps, "The softmax of your scores"
+    found = difference(got, want, Tolerance(eps, 64 * eps), place)
+    # A share of zero is nothing at all.
+    return found or difference(torch.where(want == 0, got, want), want, Tolerance(0, 0), place)
 
 
 exercise(

@@ -22,7 +22,7 @@ WORDS = tuple(word for word in sorted({word for words in grammar.LEXICON.values(
 PLACES = 8
 """Words of the longest sentence."""
 WIDTH = len(WORDS) + PLACES
-"""Of a token: its word and its place, both one-hot, side by side."""
+"""How wide a token is, which is its word and its place, both one-hot, side by side."""
 
 SAW = ("I", "saw", "a", "saw")
 

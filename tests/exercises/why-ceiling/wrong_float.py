@@ -1,4 +1,4 @@
-# expect: return a Fraction
+# expect: It went through a float
 from collections import Counter, defaultdict
 
 

@@ -1,0 +1,100 @@
+"""The readers' edition in a real JupyterLab with a real kernel: what a reader sees, runs and keeps."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+
+import nbformat
+import pytest
+
+from .conftest import PATIENCE, ROOT, chapters
+
+PAGE = chapters.find(chapters.read(ROOT), "relevance").page.rpartition("/")[2]
+
+ANSWERED = """([cell, before]) => {
+  const said = cell.querySelector(".jp-OutputArea-output")?.innerText.trim();
+  return said?.startsWith("query") && said !== before; }"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """Start JupyterLab in a folder with one notebook: the figure and the first exercise of a chapter."""
+    folder = tmp_path_factory.mktemp("lab")
+    notebook = nbformat.read(ROOT / f"notebooks/{PAGE}.ipynb", as_version=4)
+    first = next(cell.metadata["exercise"] for cell in notebook.cells if "exercise" in cell.metadata)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    # Its own measurements take the kernel some seconds and are run elsewhere.
+    kept = [*code[:2], *(cell for cell in code if cell.source.endswith("\nfigure"))]
+    kept += [cell for cell in code if cell.metadata.get("exercise") == first]
+    notebook.cells = [cell for cell in notebook.cells if cell.cell_type == "markdown" or cell in kept]
+    notebook.cells.append(nbformat.v4.new_code_cell('print("query", figure.query)', id="asks"))
+    nbformat.write(notebook, folder / "page.ipynb")
+    # All cells stand in the page, not only those in sight.
+    settings = folder / "settings/@jupyterlab/notebook-extension"
+    settings.mkdir(parents=True)
+    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')
+    own = {"JUPYTER_CONFIG_DIR": str(folder / "config"), "JUPYTER_DATA_DIR": str(folder / "data")}
+    own["JUPYTERLAB_SETTINGS_DIR"] = str(folder / "settings")
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--port=0", "--allow-root"]
+    command += [f"--notebook-dir={folder}", "--IdentityProvider.token="]
+    command += ["--KernelManager.transport=ipc", f"--KernelManager.ip={folder / 'kernel'}"]
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen(
+            command, cwd=folder, env=os.environ | own, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        yield f"{_address(folder, server)}/lab/tree/page.ipynb"
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(30)
+
+
+def _address(folder, server):
+    until = time.monotonic() + PATIENCE / 1000
+    while time.monotonic() < until and server.poll() is None:
+        found = re.search(r"http://127\.0\.0\.1:\d+", (folder / "log").read_text())
+        if found:
+            urllib.request.urlopen(f"{found[0]}/api", timeout=PATIENCE / 1000).close()
+            return found[0]
+        time.sleep(0.2)
+    raise RuntimeError("JupyterLab did not start:\n" + (folder / "log").read_text()[-2000:])
+
+
+def test_a_reader_opens_runs_and_uses_a_notebook(lab, browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(PATIENCE)
+    page.goto(lab)
+    page.wait_for_selector(".jp-Notebook h1")
+    page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
+
+    # What is read: rendered, without markup of the book's own, and nothing of the solution.
+    shown = page.locator(".jp-Notebook").inner_text()
+    assert not re.search(r":::|\{[\w:-]+\}`|solution-start", shown)
+    assert "your code here" in shown
+    solution = page.locator("details", has_text="Solution").first
+    assert solution.get_attribute("open") is None
+    assert not solution.locator("pre").is_visible()
+    solution.locator("summary").click()
+    assert "def " in solution.locator("pre").first.inner_text()
+
+    # Run all: the figure talks to the kernel, and the exercise is still the reader's to write.
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    figure = page.locator(".attnlab-root").first
+    figure.wait_for()
+    page.get_by_text("is not written yet").wait_for()
+    asked = page.locator(".jp-Notebook .jp-CodeCell").last
+    asked.locator(".jp-OutputArea-output").wait_for()
+    before = asked.locator(".jp-OutputArea-output").inner_text()
+    assert re.fullmatch(r"query \[1\.0, 0\.5\]\s*", before)
+
+    # What the reader moves, the next cell knows by the name that the figure's cell gives it.
+    figure.get_by_role("slider", name=re.compile("query", re.IGNORECASE)).first.press("ArrowRight")
+    asked.locator(".cm-content").click()
+    page.keyboard.press("Control+Enter")
+    page.wait_for_function(ANSWERED, arg=[asked.element_handle(), before.strip()])
+    page.close()
