@@ -12,7 +12,7 @@ import { KEYS, ROWS, WIDTHS, deviation, histogram, measure, median, sample } fro
 /** @typedef {ReturnType<typeof measure>} Measured */
 
 const LIMIT = 4; // scaled scores can be dragged from -4 to 4
-const CLOSED = 0.01;
+const CLOSED = 0.01; // of at most 8 keys, one then has more than 0.98; a hundred equal weights are no row of this figure
 const WIDE = 300;
 const LEFT = 6;
 const BINS = 32;
@@ -181,7 +181,7 @@ export default figure({
         ...ours.weights.flatMap((p, i) => [
           s("rect", { x: centre(i) - wide, y: FLOOR - HIGH * p, width: wide, height: HIGH * p, fill: "var(--fig-query)" }),
           s("rect", { x: centre(i) + 1, y: FLOOR - HIGH * 4 * ours.slopes[i], width: wide - 1, height: HIGH * 4 * ours.slopes[i], fill: "none", stroke: "var(--fig-ink)", "stroke-width": ours.slopes[i] < 0.002 ? 0 : 1.4 }),
-          text({ x: centre(i), y: FLOOR - HIGH * Math.max(p, 4 * ours.slopes[i]) - 5, "text-anchor": "middle" }, fmt(p)),
+          text({ x: centre(i) - 1, y: FLOOR - HIGH * p - 4, "text-anchor": "end" }, fmt(p)), // over its own bar
         ]),
       );
     }

@@ -75,11 +75,16 @@ EQUAL: dict[str, dict[str, str]] = {
     "transformer-norm-backward": {
         "centred = x.mean(-1, keepdim=True) - x": "The normed token stands in the result twice, and its sign falls out.",
     },
-    "heads-split": {
-        "return x.unflatten(-1, (n_heads, -1)).transpose(-2, -3)": "transpose exchanges two axes; their order in the call says nothing.",
+    "heads-route": {
+        "w_q = 110.00000000000001 * torch.eye(2 * m)": "Any large number makes weights of 0 and 1.",
     },
-    "heads-merge": {
-        "return x.transpose(-2, -3).flatten(-2)": "transpose exchanges two axes; their order in the call says nothing.",
+    "heads-mean": {
+        "return heads.transpose(2, 1).flatten(2) @ w_o": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "heads-layer": {
+        "return self.out_proj(heads.transpose(-2, -3).flatten(-2))": "transpose exchanges two axes; their order in the call says nothing.",
+        "scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5": "transpose exchanges two axes; their order in the call says nothing.",
+        "return x.unflatten(-1, (self.n_heads, -1)).transpose(-2, -3)": "transpose exchanges two axes; their order in the call says nothing.",
     },
     "heads-grouped-query": {
         "return (q @ k.transpose(-2, -1) / k.shape[-1] ** 0.5).softmax(-1) @ v": "Queries and keys are equally wide.",
@@ -180,8 +185,6 @@ LEADING: dict[str, dict[int, int]] = {
     "linear-running-state": {0: 2, 1: 2, 2: 2, 3: 2},
     "sparse-block-window": {0: 2, 1: 2, 2: 2},
     "heads-grouped-query": {0: 3, 1: 3, 2: 3},
-    "heads-merge": {0: 3},
-    "heads-split": {0: 2},
     "positions-rope": {0: 2, 1: 2, 2: 2},
     "positions-sinusoids": {0: 2},
     "recurrent-local-window": {0: 1, 1: 1},

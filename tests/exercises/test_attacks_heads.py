@@ -1,72 +1,227 @@
 """Answers to the exercises on heads that readers tried, or that fooled an earlier checker."""
 
-import functools
 import math
-from fractions import Fraction
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
-from attnlab import attention
+from attnlab import MultiHeadAttention, attention
 from attnlab.dot_product import grouped_attention
 
 
-def split(x, n_heads):
-    return x.unflatten(-1, (n_heads, -1)).transpose(-3, -2)
+def route(m, *, scale=100.0, dtype=torch.float32, w_o=None):
+    place = torch.eye(m, dtype=dtype)
+    w_k = torch.cat((torch.zeros(1, 2 * m, dtype=dtype), torch.cat((place, place), 1)))
+    w_v = torch.cat((torch.ones(1, 2, dtype=dtype), torch.zeros(m, 2, dtype=dtype)))
+    return scale * torch.eye(2 * m, dtype=dtype), w_k, w_v, torch.eye(2, dtype=dtype) if w_o is None else w_o
 
 
-def merge(x):
-    return x.transpose(-3, -2).flatten(-2)
+def by_hand(m):
+    """Keys on a circle: two columns are enough for any number of places."""
+    angle = torch.arange(m) * 2 * math.pi / m
+    circle = torch.stack((angle.cos(), angle.sin()), -1)  # the nearest neighbour is 1 - cos(2π/m) below
+    w_q = torch.block_diag(circle, circle) * 100 / (1 - math.cos(2 * math.pi / m))
+    w_k = torch.cat((torch.zeros(1, 4), torch.cat((circle, circle), 1)))
+    w_v = torch.zeros(1 + m, 2)
+    w_v[0] = 1
+    return w_q, w_k, w_v, torch.eye(2)
 
 
-def column_by_column(x, n_heads):
-    width = x.shape[-1] // n_heads
-    return torch.stack([x[..., i * width : (i + 1) * width] for i in range(n_heads)], -3)
+def wide_values(m):
+    """The whole token as value, and an output matrix that reads the number."""
+    w_q, w_k, _, _ = route(m)
+    w_v = torch.eye(1 + m).repeat(1, 2)
+    w_o = torch.zeros(2 * (1 + m), 2)
+    w_o[0, 0] = w_o[1 + m, 1] = 1
+    return w_q, w_k, w_v, w_o
 
 
-def number_by_number(x):
-    if x.dim() > 3:
-        return torch.stack([number_by_number(one) for one in x])
-    heads, n, d = x.shape
-    return torch.stack([torch.stack([x[c // d, t, c % d] for c in range(heads * d)]) for t in range(n)])
+def large_in_the_keys(m):
+    w_q, w_k, w_v, w_o = route(m)
+    return w_q / 100, w_k * 100, w_v, w_o
 
 
-SPLITS = [
-    ("detached", "wrong", "no gradient reaches x", lambda x, h: split(x.detach(), h)),
-    ("made anew", "wrong", "no gradient reaches x", lambda x, h: torch.tensor(split(x, h).tolist()).to(x.dtype)),
-    ("in single precision", "wrong", "in float64", lambda x, h: split(x.float(), h).to(x.dtype)),
-    ("heads of two", "wrong", "should", lambda x, h: x.unflatten(-1, (-1, 2)).transpose(-3, -2)),
-    ("four heads", "wrong", "should have shape", lambda x, h: split(x, 4)),
-    ("tokens for heads", "wrong", "should have shape", lambda x, h: x.unflatten(-2, (-1, 1)).transpose(-3, -2)),
-    ("each head turned around", "wrong", "should be", lambda x, h: split(x, h).flip(-1)),
-    ("tokens turned around", "wrong", "should be", lambda x, h: split(x, h).flip(-2)),
-    ("head axis last", "wrong", "should have shape", lambda x, h: x.unflatten(-1, (h, -1)).movedim(-2, -1)),
-    ("scaled by the root of d_head", "wrong", "should be", lambda x, h: split(x, h) / (x.shape[-1] / h) ** 0.5),
-    ("slices", "right", "", column_by_column),
-    ("view and permute", "right", "",
-     lambda x, h: x.reshape(-1, x.shape[-2], h, x.shape[-1] // h).permute(0, 2, 1, 3).reshape(*x.shape[:-2], h, x.shape[-2], -1)),
-    ("a list, stacked", "right", "", lambda x, h: torch.stack(torch.split(x, x.shape[-1] // h, -1)).movedim(0, -3)),
-    ("with identity matrices", "right", "",
-     lambda x, h: torch.einsum("...nw,hwd->...hnd", x, torch.eye(x.shape[-1], dtype=x.dtype).view(x.shape[-1], h, -1).transpose(0, 1))),
+def heads_exchanged(m):
+    """Head 1 answers the second question and writes into the second number."""
+    w_q, w_k, w_v, w_o = route(m)
+    return w_q.roll(m, 0), w_k, w_v, w_o.flip(0)
+
+
+def with_constant(m):
+    """Something added to all scores of a row changes no weight."""
+    w_q, w_k, w_v, w_o = route(m)
+    return w_q, w_k + torch.cat((torch.zeros(1, 2 * m), torch.ones(m, 2 * m))), w_v, w_o
+
+
+ROUTES = [
+    ("nothing", "wrong", "should return four matrices", lambda m: None),
+    ("three matrices", "wrong", "should return four matrices", lambda m: route(m)[:3]),
+    ("lists", "wrong", "should be a matrix of floating numbers", lambda m: tuple(w.tolist() for w in route(m))),
+    ("whole numbers", "wrong", "should be a matrix of floating numbers", lambda m: tuple(w.long() for w in route(m))),
+    ("one head for both", "wrong", "w_o should have two columns", lambda m: tuple(w[..., :1] for w in route(m))),
+    ("places up to five", "wrong", "the rows of w_k without the first", lambda m: route(min(m, 5))),
+    ("always the left one", "wrong", "should be", lambda m: (*route(m, scale=0.0)[:2], *route(m)[2:])),
+    ("nearly sharp", "wrong", "should be", lambda m: route(m, scale=3.0 * m**0.5)),
+    ("the mean of both", "wrong", "should be", lambda m: route(m, w_o=torch.full((2, 2), 0.5))),
+    ("w_o upright", "wrong", "w_o should have two columns", lambda m: route(m, w_o=torch.ones(2, 3))),
+    ("w_q upright", "wrong", "w_q should have a row for each number of a query", lambda m: (route(m)[0][:-1], *route(m)[1:])),
+    ("not finite", "wrong", "should be", lambda m: (route(m)[0] * math.inf, *route(m)[1:])),
+    ("values see the place", "wrong", "should be", lambda m: (*route(m)[:2], torch.ones(1 + m, 2), torch.eye(2))),
+    ("keys on a circle", "right", "", by_hand),
+    ("the whole token as value", "right", "", wide_values),
+    ("large in the keys", "right", "", large_in_the_keys),
+    ("heads exchanged", "right", "", heads_exchanged),
+    ("a constant in the scores", "right", "", with_constant),
+    ("double precision", "right", "", lambda m: route(m, dtype=torch.float64)),
+    ("a list of matrices", "right", "", lambda m: list(route(m))),
 ]  # fmt: skip
 
-MERGES = [
-    ("detached", "wrong", "no gradient reaches x", lambda x: merge(x.detach())),
-    ("two heads", "wrong", "should", lambda x: torch.cat((x[..., 0, :, :], x[..., -1, :, :]), -1)),
-    ("heads below each other", "wrong", "Join the heads with their columns", lambda x: x.flatten(-3, -2)),
-    ("turned around", "wrong", "The heads come in the reverse order", lambda x: torch.cat(x.unbind(-3)[::-1], -1)),
-    ("for one batch axis", "wrong", "In 7 of 10 cases it is right",
-     lambda x: x.permute(0, 2, 1, 3).flatten(2) if x.dim() == 4 else x.flatten(-2)),
-    ("in half precision", "wrong", "should be", lambda x: merge(x.half()).to(x.dtype)),
-    ("the largest head", "wrong", "should have shape", lambda x: x.amax(-3)),
-    ("a head too many", "wrong", "should have shape", lambda x: torch.cat((merge(x), x[..., 0, :, :]), -1)),
-    ("with an axis left", "wrong", "should have shape", lambda x: merge(x)[None]),
-    ("side by side", "right", "", lambda x: torch.cat(list(x.unbind(-3)), -1)),
-    ("number by number", "right", "", number_by_number),
-    ("pairwise", "right", "", lambda x: functools.reduce(lambda a, b: torch.cat((a, b), -1), x.unbind(-3))),
-    ("reshaped", "right", "", lambda x: x.movedim(-3, -2).reshape(*x.shape[:-3], x.shape[-2], -1)),
+
+def layer(
+    ask=None, *, sizes=lambda m, k, h, d: (m, k, h, d), mask_of=lambda mask: mask, base=torch.nn.Module
+):
+    """A layer whose attention is done by `ask(q, k, v, mask)`, q of shape (..., n_heads, n_q, d_head)."""
+
+    class Heads(base):
+        def __init__(self, d_model, d_memory, n_heads, d_head):
+            super().__init__()
+            d_model, d_memory, n_heads, d_head = sizes(d_model, d_memory, n_heads, d_head)
+            self.n_heads = n_heads
+            for name, wide in (("q_proj", d_model), ("k_proj", d_memory), ("v_proj", d_memory)):
+                setattr(self, name, torch.nn.Linear(wide, n_heads * d_head, bias=False))
+            self.out_proj = torch.nn.Linear(n_heads * d_head, d_model, bias=False)
+
+        def forward(self, x, memory=None, mask=None):
+            memory = x if memory is None else memory
+            q, k, v = (
+                t.unflatten(-1, (self.n_heads, -1)).transpose(-3, -2)
+                for t in (self.q_proj(x), self.k_proj(memory), self.v_proj(memory))
+            )
+            do = ask or (lambda q, k, v, mask: attention(q, k, v, mask=mask))
+            return self.out_proj(do(q, k, v, mask_of(mask)).transpose(-3, -2).flatten(-2))
+
+    return Heads
+
+
+class AsASum(layer()):
+    """A loop over slices of the matrices; what each head says is added up."""
+
+    def forward(self, x, memory=None, mask=None):
+        memory, out = x if memory is None else memory, 0
+        parts = [p.weight.T.chunk(self.n_heads, -1) for p in (self.q_proj, self.k_proj, self.v_proj)]
+        for i, (q, k, v, o) in enumerate(
+            zip(*parts, self.out_proj.weight.T.chunk(self.n_heads, 0), strict=True)
+        ):
+            s = (x @ q) @ (memory @ k).mT / q.shape[-1] ** 0.5
+            if mask is not None:
+                s = s.masked_fill(~(mask if mask.dim() == 2 else mask[..., i, :, :]), -math.inf)
+            out = out + s.softmax(-1) @ (memory @ v) @ o
+        return out
+
+
+def first_head_for_all(q, k, v, mask):
+    return attention(q[..., :1, :, :], k, v, mask=mask)
+
+
+def same_mask_for_all(mask):
+    return mask if mask is None or mask.dim() == 2 else mask[..., :1, :, :]
+
+
+def with_zeros(q, k, v, mask):
+    s = (q @ k.mT / q.shape[-1] ** 0.5).exp()
+    s = s if mask is None else s * mask
+    return s / s.sum(-1, keepdim=True) @ v
+
+
+def additive(q, k, v, mask):
+    bias = 0.0 if mask is None else torch.where(mask, 0.0, -1e30)
+    return (q @ k.mT / q.shape[-1] ** 0.5 + bias).softmax(-1) @ v
+
+
+LAYERS = [
+    ("a tensor", "wrong", "should make a torch.nn.Module", lambda d_model, d_memory, n_heads, d_head: torch.zeros(2)),
+    ("sizes exchanged", "wrong", "'q_proj.weight'", layer(sizes=lambda m, k, h, d: (k, m, h, d))),
+    ("heads exchanged with their width", "wrong", "With d_model", layer(sizes=lambda m, k, h, d: (m, k, d, h))),
+    ("one head", "wrong", "With d_model", layer(sizes=lambda m, k, h, d: (m, k, 1, h * d))),
+    ("the first head's queries", "wrong", "should", layer(first_head_for_all)),
+    ("the first head's mask", "wrong", "should be", layer(mask_of=same_mask_for_all)),
+    ("the mask turned", "wrong", "it raised", layer(mask_of=lambda mask: None if mask is None else mask.mT)),
+    ("always causal", "wrong", "should be",
+     layer(lambda q, k, v, m: attention(q, k, v, mask=torch.ones(q.shape[-2], k.shape[-2]).tril().bool()))),
+    ("detached", "wrong", "no gradient reaches", layer(lambda q, k, v, mask: attention(q, k, v, mask=mask).detach())),
+    ("values detached", "wrong", "no gradient reaches", layer(lambda q, k, v, mask: attention(q, k, v.detach(), mask=mask))),
+    ("in NumPy", "wrong", "it raised", layer(lambda q, k, v, mask: torch.from_numpy(attention(q, k, v, mask=mask).numpy()))),
+    ("the last row forgotten", "wrong", "should be",
+     layer(lambda q, k, v, mask: torch.cat((attention(q, k, v, mask=mask)[..., :-1, :], 0 * q[..., -1:, :]), -2))),
+    ("torch's own inside", "wrong", "a ready-made layer does the work",
+     lambda m, k, h, d: torch.nn.MultiheadAttention(h * d, h, bias=False, batch_first=True)),
+    ("the package's own", "wrong", "a ready-made layer does the work", lambda m, k, h, d: MultiHeadAttention(m, h, d_head=d)),
+    ("with attention", "right", "", layer()),
+    ("a sum", "right", "", AsASum),
+    ("zeros and a division", "right", "", layer(with_zeros)),
+    ("a bias", "right", "", layer(additive)),
+    ("fused", "right", "", layer(lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask))),
+]  # fmt: skip
+
+
+def rows_of(w_o, i, d):
+    return w_o[i * d : (i + 1) * d]
+
+
+def as_a_sum(heads, w_o, i, real):
+    out, d = 0, heads.shape[-1]
+    for j in range(heads.shape[1]):
+        said = heads[:, j]
+        if j == i:
+            said = (said * real[..., None]).sum((0, 1)) / real.sum()
+            said = said.expand(heads.shape[0], heads.shape[2], d)
+        out = out + said @ rows_of(w_o, j, d)
+    return out
+
+
+def looped(heads, w_o, i, real):
+    kept = [heads[b, i, t] for b in range(len(real)) for t in range(real.shape[1]) if real[b, t]]
+    parts = list(heads.unbind(1))
+    parts[i] = torch.stack(kept).mean(0).expand_as(parts[i])
+    return torch.cat(parts, -1) @ w_o
+
+
+def with_where(heads, w_o, i, real):
+    mean = torch.einsum("bnd,bn->d", heads[:, i], real.to(heads.dtype)) / real.sum()
+    own = (torch.arange(heads.shape[1]) == i)[:, None, None]
+    return torch.einsum(
+        "bhnd,hdm->bnm", torch.where(own, mean, heads), w_o.unflatten(0, (heads.shape[1], -1))
+    )
+
+
+def mean_of(heads, w_o, i, real, mean):
+    heads = heads.clone()
+    heads[:, i] = mean(heads, i, real)
+    return heads.transpose(1, 2).flatten(2) @ w_o
+
+
+MEANS = [
+    ("the first sentence's", "wrong", "should be", lambda *a: mean_of(*a, lambda h, i, real: h[0, i][real[0]].mean(0))),
+    ("the first token's", "wrong", "should be", lambda *a: mean_of(*a, lambda h, i, real: h[0, i, 0])),
+    ("the median", "wrong", "should be", lambda *a: mean_of(*a, lambda h, i, real: h[:, i][real].median(0).values)),
+    ("place by place", "wrong", "should be", lambda *a: mean_of(*a, lambda h, i, real: h[:, i].mean(0))),
+    ("detached mean", "wrong", "the gradient is not", lambda *a: mean_of(*a, lambda h, i, real: h[:, i][real].mean(0).detach())),
+    ("padding only", "wrong", "should be", lambda *a: mean_of(*a, lambda h, i, real: h[:, i][~real].mean(0))),
+    ("real turned", "wrong", "should be", lambda *a: mean_of(*a, lambda h, i, real: h[:, i][real.flip(1)].mean(0))),
+    ("columns interleaved", "wrong", "should be",
+     lambda h, w_o, i, real: mean_of(h, torch.eye(h.shape[1] * h.shape[-1], dtype=h.dtype), i, real,
+                                     lambda h, i, real: h[:, i][real].mean(0)).unflatten(-1, (h.shape[1], -1)).mT.flatten(-2) @ w_o),
+    ("not mixed", "wrong", "should have shape",
+     lambda h, w_o, i, real: mean_of(h, torch.eye(h.shape[1] * h.shape[-1], dtype=h.dtype), i, real, lambda h, i, real: h[:, i][real].mean(0))),
+    ("head 1 always", "wrong", "should be", lambda h, w_o, i, real: mean_of(h, w_o, 1, real, lambda h, i, real: h[:, i][real].mean(0))),
+    ("in single precision", "wrong", "in float64",
+     lambda h, w_o, i, real: mean_of(h.float(), w_o.float(), i, real, lambda h, i, real: h[:, i][real].mean(0)).to(h.dtype)),
+    ("a sum over heads", "right", "", as_a_sum),
+    ("loops", "right", "", looped),
+    ("where and einsum", "right", "", with_where),
+    ("nanmean", "right", "", lambda *a: mean_of(
+        *a, lambda h, i, real: h[:, i].masked_fill(~real[..., None], math.nan).flatten(0, 1).nanmean(0))),
 ]  # fmt: skip
 
 
@@ -137,37 +292,13 @@ GROUPS = [
 ]  # fmt: skip
 
 
-def cache(layers, heads, kv_heads, d_head, n, batch, size):
-    return 2 * layers * kv_heads * d_head * n * batch * size
-
-
-CACHES = [
-    ("two bytes always", "wrong", "It takes two bytes for every number", lambda *a: cache(*a[:6], 2)),
-    ("four bytes always", "wrong", "should be", lambda *a: cache(*a[:6], 4)),
-    ("keys with positions of their own", "wrong", "should be", lambda *a: cache(*a) + a[4]),
-    ("a number of kilobytes", "wrong", "should be", lambda *a: cache(*a) / 1024),
-    ("the share", "wrong", "n_heads / n_kv_heads says how many", lambda *a: cache(*a) // a[2] * (a[1] // a[2])),
-    ("32 bits", "wrong", "should be", lambda *a: int(np.int64(cache(*a)).astype(np.int32))),
-    ("values as wide as the model", "wrong", "should be", lambda *a: cache(*a) // 2 * (1 + a[1])),
-    ("a text", "wrong", "should be a number", lambda *a: str(cache(*a))),
-    ("one token more", "wrong", "should be", lambda *a: cache(*a[:4], a[4] + 1, *a[5:])),
-    ("the logarithm", "wrong", "should be", lambda *a: math.log2(cache(*a))),
-    ("two numbers", "wrong", "should be a number", lambda *a: (cache(*a) // 2, cache(*a) // 2)),
-    ("np.prod", "right", "", lambda layers, heads, *rest: np.prod([2, layers, *rest])),
-    ("a tensor of one number", "right", "", lambda layers, heads, *rest: torch.tensor([2, layers, *rest]).prod()),
-    ("a Fraction", "right", "", lambda *a: Fraction(cache(*a))),
-    ("a float", "right", "", lambda *a: float(cache(*a))),
-    ("math.prod", "right", "", lambda layers, heads, *rest: math.prod((2, layers, *rest))),
-    ("added up, layer by layer", "right", "", lambda layers, *rest: sum(cache(1, *rest) for _ in range(layers))),
-]  # fmt: skip
-
 ATTACKS = [
     pytest.param(name, *rest, id=f"{name}: {title}")
     for name, attacks in (
-        ("heads-split", SPLITS),
-        ("heads-merge", MERGES),
+        ("heads-route", ROUTES),
+        ("heads-layer", LAYERS),
+        ("heads-mean", MEANS),
         ("heads-grouped-query", GROUPS),
-        ("heads-cache-bytes", CACHES),
     )
     for title, *rest in attacks
 ]

@@ -14,6 +14,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     costs_online,
     decoding,
     heads,
+    heads_layer,
     inside,
     linear,
     linear_state,

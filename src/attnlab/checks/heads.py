@@ -1,12 +1,15 @@
-"""Exercises on heads: cutting the width, putting it back, sharing keys and values, the size of the cache."""
+"""Exercises on heads: two that route, one at its mean, and key-value heads that are shared."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions, without
+from attnlab.checks.values import Tolerance, describe
 from attnlab.dot_product import attention, grouped_attention
 
 
@@ -14,76 +17,203 @@ def _normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def _width(s, generator: torch.Generator) -> Tensor:
-    """Tokens as wide as h heads of width d."""
-    return torch.randn(*s.lead, s.n, s.h * s.d, generator=generator)
+ROWS, ANSWERS = "the rows of w_k without the first", "what the two heads answer"
+
+
+def _run(matrices: Any) -> dict[str, Any]:
+    """Put the matrices of two heads to work on numbers drawn anew: every question about every pair of places.
+
+    Args:
+        matrices: what the reader's function returned.
+
+    Returns:
+        How many places w_k is made for, and what is answered, (draws, questions, 2).
+
+    Raises:
+        ValueError: a sentence about matrices that don't fit.
+    """
+    if not isinstance(matrices, tuple | list) or len(matrices) != 4:
+        raise ValueError(f"route should return four matrices, it returned {describe(matrices)}.")
+    names = ("w_q", "w_k", "w_v", "w_o")
+    for name, matrix in zip(names, matrices, strict=True):
+        if not isinstance(matrix, Tensor) or matrix.dim() != 2 or not matrix.is_floating_point():
+            raise ValueError(f"{name} should be a matrix of floating numbers, it is {describe(matrix)}.")
+    w_q, w_k, w_v, w_o = (matrix.double() for matrix in matrices)
+    m = w_k.shape[0] - 1
+    wanted = {"w_q": w_q.shape[0] == 2 * m, "w_v": w_v.shape[0] == 1 + m, "w_o": w_o.shape[1] == 2}
+    for name, fits in wanted.items():
+        if not fits:
+            what = {"w_q": "a row for each number of a query", "w_v": "a row for each number of a token, as w_k",
+                    "w_o": "two columns"}[name]  # fmt: skip
+            raise ValueError(
+                f"{name} should have {what}; the shapes are {', '.join(map(describe, matrices))}."
+            )
+    if w_q.shape[1] % 2 or w_v.shape[1] % 2:
+        raise ValueError("Two heads share the columns of w_q, w_k and w_v, so their number should be even.")
+    if w_q.shape[1] != w_k.shape[1] or w_v.shape[1] != w_o.shape[0]:
+        raise ValueError(
+            f"w_q and w_k should be equally wide, and w_o should have a row for each column of w_v; the shapes "
+            f"are {', '.join(map(describe, matrices))}."
+        )
+    questions, tokens, _ = _asked(m)
+    q, k, v = ((t @ w).unflatten(-1, (2, -1)).transpose(-3, -2) for t, w in
+               ((questions, w_q), (tokens, w_k), (tokens, w_v)))  # fmt: skip
+    return {ROWS: m, ANSWERS: attention(q, k, v).transpose(-3, -2).flatten(-2) @ w_o}
+
+
+def _asked(m: int) -> tuple[Tensor, Tensor, Tensor]:
+    """All m² questions, eight draws of tokens, and what is right for each."""
+    places = torch.eye(m, dtype=torch.float64)
+    first, second = torch.cartesian_prod(torch.arange(m), torch.arange(m)).T
+    u = 6 * torch.rand(8, m, generator=torch.Generator().manual_seed(m), dtype=torch.float64) - 3
+    tokens = torch.cat((u[..., None], places.expand(8, m, m)), -1)
+    return (
+        torch.cat((places[first], places[second]), -1),
+        tokens,
+        torch.stack((u[:, first], u[:, second]), -1),
+    )
+
+
+def _matrices(m, *, scale=100.0, look=(0, 1), write=(0, 1), content=0.0):
+    """Two heads, head i looking where the query's half look[i] says and writing into number write[i]."""
+    place, w_q = torch.eye(m), torch.zeros(2 * m, 2 * m)
+    for head, half in enumerate(look):
+        w_q[half * m : (half + 1) * m, head * m : (head + 1) * m] = scale * place
+    w_k = torch.cat((torch.full((1, 2 * m), content), torch.cat((place, place), -1)))
+    w_v = torch.cat((torch.ones(1, 2), torch.zeros(m, 2)))
+    w_o = torch.zeros(2, 2)
+    for head, number in enumerate(write):
+        w_o[head, number] = 1
+    return w_q, w_k, w_v, w_o
 
 
 exercise(
-    "heads-split",
-    "split_heads",
-    reference=lambda x, n_heads: torch.stack(x.chunk(n_heads, -1), -3),
+    "heads-route",
+    "route",
+    reference=lambda m: {ROWS: m, ANSWERS: _asked(m)[2]},
+    read=_run,
     cases=[
-        *draws(n=..., h=(2, 3, 4, 6), d=(2, 3, 4, 5, 6, 8), x=_width, n_heads=lambda s, _: s.h,
-               lead=[(2,), (3,), (), (2, 4), (5,)], seeds=8),
-        case("one head", x=_normal(2, 5, 4), n_heads=1),
-        case("heads of width 1", x=_normal(2, 5, 4), n_heads=4),
+        case("two places", "The scores are divided by the root of d_head, and the weights should be 0 and 1 to a thousandth.", m=2),
+        case("three places", m=3),
+        case("five places", m=5),
+        case("nine places", m=9),
     ],
-    promises=[gradient("x"), precisions("float64")],
+    within=Tolerance(0.01, 0.0),
     mistakes=[
-        mistake("The heads are cut but not moved: swap the axes of tokens and heads.",
-                lambda x, n_heads: x.unflatten(-1, (n_heads, -1))),
-        mistake("The shape is right, the numbers are not: a reshape straight to (heads, n, d_head) mixes tokens and heads. "
-                "Cut the last axis first, then swap two axes.",
-                lambda x, n_heads: x.reshape(*x.shape[:-2], n_heads, x.shape[-2], -1)),
-        mistake("It transposes before it cuts. Cut the width while it is the last axis, then swap two axes.",
-                lambda x, n_heads: x.mT.reshape(*x.shape[:-2], n_heads, x.shape[-2], -1)),
-        mistake("A head should hold neighbouring columns; here it got columns that lie n_heads apart. Unflatten to "
-                "(heads, d_head), in this order.",
-                lambda x, n_heads: x.unflatten(-1, (-1, n_heads)).movedim(-1, -3)),
-        mistake("The batch is lost: all sentences run into one.",
-                lambda x, n_heads: x.reshape(-1, n_heads, x.shape[-1] // n_heads).transpose(0, 1)),
-        mistake("It counts the axes from the front, which is right for one leading axis only. Count from the end: -1, -2, -3.",
-                lambda x, n_heads: x.unflatten(-1, (n_heads, -1)).transpose(1, 2)),
-        mistake("The heads come in the reverse order: head 1 holds the first columns.",
-                lambda x, n_heads: torch.stack(x.chunk(n_heads, -1)[::-1], -3)),
-        mistake("Each head should be width / n_heads wide; here every head is n_heads wide.",
-                lambda x, n_heads: x.unflatten(-1, (-1, n_heads)).transpose(-3, -2)),
-        mistake("Each head should be width / n_heads wide, not always 2.",
-                lambda x, n_heads: x.unflatten(-1, (-1, 2)).transpose(-3, -2)),
+        mistake("Both heads look at the place that is asked for first. Head 2 should read the second half of the query.",
+                lambda m: _matrices(m, look=(0, 0))),
+        mistake("Both heads look at the place that is asked for second. Head 1 should read the first half of the query.",
+                lambda m: _matrices(m, look=(1, 1))),
+        mistake("The two numbers are exchanged: the one that is asked for first comes first.",
+                lambda m: _matrices(m, write=(1, 0))),
+        mistake("Both heads write into the first number. Each row of w_o belongs to one head.",
+                lambda m: _matrices(m, write=(0, 0))),
+        mistake("The queries are a bare identity: scores of 1 and 0 make weights that are nearly alike. Make the scores large.",
+                lambda m: _matrices(m, scale=1.0)),
+        mistake("The queries are too small: the weights are not 0 and 1. Make the scores larger.",
+                lambda m: _matrices(m, scale=10.0)),
+        mistake("The heads look away from the place that is asked for: the scores have the wrong sign.",
+                lambda m: _matrices(m, scale=-100.0)),
+        mistake("Every token gets the same weight, whatever is asked.", lambda m: _matrices(m, scale=0.0)),
+        mistake("Each number is halved.", lambda m: (*_matrices(m)[:3], 0.5 * torch.eye(2))),
+        mistake("The numbers that the tokens hold enter the scores. Let the keys see the places only.",
+                lambda m: _matrices(m, content=1.0)),
     ],
-    praise="Every head holds its own columns of every token, whatever stands in front of them.",
+    praise="Two heads that route: whatever is asked, in whatever order, each puts its number where it belongs.",
 )  # fmt: skip
 
+
+def _mean(heads, w_o, i, real, *, mean=None, keep=None):
+    """The reference, with parts that can be exchanged."""
+    d = heads.shape[-1]
+    rows = w_o[i * d : (i + 1) * d]
+    side_by_side = heads.transpose(1, 2).flatten(2)
+    value = heads[:, i][real].mean(0) if mean is None else mean(heads, i, real)
+    change = value - heads[:, i]
+    if keep is not None:
+        change = change * keep(real)[..., None]
+    return side_by_side @ w_o + change @ rows
+
+
+def _by_sentence(heads, i, real):
+    counted = real[..., None].to(heads.dtype)
+    return (heads[:, i] * counted).sum(1, keepdim=True) / counted.sum(1, keepdim=True)
+
+
+def _outputs(s, generator: torch.Generator) -> Tensor:
+    return torch.randn(s.b, s.h, s.n, s.d, generator=generator)
+
+
+def _real(s, generator: torch.Generator) -> Tensor:
+    """Sentences of several lengths: at least one token each."""
+    lengths = torch.randint(1, s.n + 1, (s.b, 1), generator=generator)
+    return torch.arange(s.n) < lengths
+
+
+def _bench(real: list[list[int]], h: int = 3, d: int = 2, i: int = 1) -> dict[str, Any]:
+    b, n = len(real), len(real[0])
+    return {
+        "heads": _normal(b, h, n, d),
+        "w_o": _normal(h * d, 5, seed=1),
+        "i": i,
+        "real": torch.tensor(real).bool(),
+    }
+
+
 exercise(
-    "heads-merge",
-    "merge_heads",
-    reference=lambda x: torch.cat(x.unbind(-3), -1),
+    "heads-mean",
+    "at_its_mean",
+    reference=lambda heads, w_o, i, real: _mean(heads, w_o, i, real),
     cases=[
-        *draws(x="... h n d", lead=[(2,), (3,), (), (2, 4), (5,)], seeds=8),
-        case("one head", x=_normal(2, 1, 5, 4)),
-        case("heads of width 1", x=_normal(2, 4, 5, 1)),
+        *draws(n=..., b=(2, 3, 4), h=(2, 3, 4, 6), d=(2, 3, 4, 5, 7), heads=_outputs,
+               w_o=lambda s, g: torch.randn(s.h * s.d, 9, generator=g), i=lambda s, g: int(torch.randint(s.h, (1,), generator=g)),
+               real=_real, seeds=8),
+        case("three sentences, the first the shortest", **_bench([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]])),
+        case("padding on the left", **_bench([[0, 0, 1, 1, 1], [0, 1, 1, 1, 1]], i=2)),
+        case("nothing is padding", **_bench([[1, 1, 1], [1, 1, 1]], i=0)),
+        case("one token in all", **_bench([[1, 0]])),
+        case("one sentence is empty", **_bench([[0, 0, 0], [1, 1, 0]])),
+        case("one head", **_bench([[1, 1, 0], [1, 1, 1]], h=1, d=4, i=0)),
     ],
-    promises=[gradient("x"), precisions("float64")],
+    promises=[gradient("heads", "w_o"), precisions("float64")],
     mistakes=[
-        mistake("It reshapes without moving the heads back: a row now mixes several tokens. Swap the axes of heads and "
-                "tokens first.",
-                lambda x: x.reshape(*x.shape[:-3], x.shape[-2], -1)),
-        mistake("The heads are interleaved, one number of each in turn. All of head 1 comes first, then all of head 2.",
-                lambda x: x.movedim(-3, -1).flatten(-2)),
-        mistake("The heads come in the reverse order.", lambda x: torch.cat(x.unbind(-3)[::-1], -1)),
-        mistake("The heads are averaged. Set them side by side: width heads · d_head.", lambda x: x.mean(-3)),
-        mistake("The heads are added up. Set them side by side: width heads · d_head.", lambda x: x.sum(-3)),
-        mistake("Only the first head is left. Set all side by side: width heads · d_head.", lambda x: x[..., 0, :, :]),
-        mistake("It counts the axes from the front, which is right for one leading axis only. Count from the end: -1, -2, -3.",
-                lambda x: x.transpose(1, 2).flatten(-2)),
-        mistake("The axes are swapped but not joined: the heads should stand side by side in one axis.",
-                lambda x: x.transpose(-3, -2)),
-        mistake("Heads and tokens are joined into one axis. Join the heads with their columns.",
-                lambda x: x.flatten(-3, -2)),
+        mistake("Head i is set to zero. Put its mean there.",
+                lambda heads, w_o, i, real: _mean(heads, w_o, i, real, mean=lambda heads, i, real: 0.0)),
+        mistake("Nothing is changed: head i still says what it said.",
+                lambda heads, w_o, i, real: heads.transpose(1, 2).flatten(2) @ w_o),
+        mistake("Padding is counted in the mean. Take the rows where real is True.",
+                lambda heads, w_o, i, real: _mean(heads, w_o, i, real, mean=lambda heads, i, _: heads[:, i].mean((0, 1)))),
+        mistake("The sum is divided by all rows, padding included. Divide by the number of real tokens.",
+                lambda heads, w_o, i, real: _mean(heads, w_o, i, real, mean=lambda heads, i, real: heads[:, i][real].sum(0) / real.numel())),
+        mistake("Each sentence has its own mean. There is one mean, over all real tokens of all sentences.",
+                lambda heads, w_o, i, real: _mean(heads, w_o, i, real, mean=_by_sentence)),
+        mistake("It takes the mean of the sentences' means. All tokens count alike, so long sentences count more.",
+                lambda heads, w_o, i, real: _mean(heads, w_o, i, real, mean=lambda *a: _by_sentence(*a).mean(0, keepdim=True))),
+        mistake("The mean runs over the columns too. It is a vector: one number for each column of the head.",
+                lambda heads, w_o, i, real: _mean(heads, w_o, i, real, mean=lambda heads, i, real: heads[:, i][real].mean())),
+        mistake("The mean is that of all heads. Take head i's own.",
+                lambda heads, w_o, i, real: _mean(heads, w_o, i, real, mean=lambda heads, i, real: heads.mean(1)[real].mean(0))),
+        mistake("Another head is taken out. Heads are counted from 0.",
+                lambda heads, w_o, i, real: _mean(heads, w_o, i - 1 if i else heads.shape[1] - 1, real)),
+        mistake("All other heads are at their means. Only head i should be.",
+                lambda heads, w_o, i, real: _others(heads, w_o, i, real)),
+        mistake("Only what head i says is left. The other heads still speak.",
+                lambda heads, w_o, i, real: (heads[:, i][real].mean(0) @ w_o[i * heads.shape[-1] : (i + 1) * heads.shape[-1]]).expand(
+                    heads.shape[0], heads.shape[2], -1)),
+        mistake("Rows of padding keep what head i said. It gives its mean everywhere.",
+                lambda heads, w_o, i, real: _mean(heads, w_o, i, real, keep=lambda real: real)),
+        mistake("The heads are joined without moving them back: a row mixes several tokens. Swap the axes of heads and tokens first.",
+                lambda heads, w_o, i, real: (heads + (torch.arange(heads.shape[1]) == i)[:, None, None] * (
+                    heads[:, i][real].mean(0) - heads)).reshape(heads.shape[0], heads.shape[2], -1) @ w_o),
     ],
-    praise="The heads stand side by side again, whatever stands in front of them: it undoes the split exactly.",
+    praise="The head says the same everywhere, and all the others say what they said.",
 )  # fmt: skip
+
+
+def _others(heads: Tensor, w_o: Tensor, i: int, real: Tensor) -> Tensor:
+    means = torch.stack([one[real].mean(0) for one in heads.unbind(1)])  # (n_heads, d_head)
+    own = (torch.arange(heads.shape[1]) == i)[:, None, None]
+    return torch.where(own, heads, means[:, None]).transpose(1, 2).flatten(2) @ w_o
 
 
 def _groups(s, generator: torch.Generator) -> Tensor:
@@ -169,52 +299,4 @@ exercise(
                 lambda q, k, v: _attend(q, k, v, dim=1)),
     ],
     praise="Neighbouring query heads share a key-value head: from one for each of them down to one for all.",
-)  # fmt: skip
-
-
-def cache_bytes(n_layers, n_heads, n_kv_heads, d_head, n, batch, bytes_per_number):
-    """The reference."""
-    return 2 * n_layers * n_kv_heads * d_head * n * batch * bytes_per_number
-
-
-_SIZES = dict(n_layers=5, n_heads=12, n_kv_heads=3, d_head=7, n=11, batch=13, bytes_per_number=4)
-_LLAMA = dict(n_layers=80, n_heads=64, n_kv_heads=8, d_head=128, n=131072, batch=16, bytes_per_number=2)
-
-exercise(
-    "heads-cache-bytes",
-    "cache_bytes",
-    reference=cache_bytes,
-    cases=[
-        case("5 layers, 12 heads that share 3, d_head 7, 11 tokens, 13 texts, 4 bytes a number", **_SIZES),
-        case("keys and values of their own for 4 heads, 2 bytes a number", **_SIZES | dict(n_heads=4, n_kv_heads=4, n=17, bytes_per_number=2)),
-        case("one key-value head for 6 heads, one text, 8 bytes a number", **_SIZES | dict(n_heads=6, n_kv_heads=1, d_head=9, batch=1, bytes_per_number=8)),
-        case("one layer and one token, one byte a number", **_SIZES | dict(n_layers=1, n_kv_heads=2, n=1, bytes_per_number=1)),
-        case("Llama 3 70B, 16 texts of 131,072 tokens", **_LLAMA),
-    ],
-    mistakes=[
-        mistake("Keys *and* values are kept: a factor of two is missing.", lambda *a: cache_bytes(*a) / 2),
-        mistake("Query heads keep nothing; count the key-value heads.", lambda t, h, g, *a: cache_bytes(t, h, h, *a)),
-        mistake("The width of one head is d_head already; query heads play no part.",
-                lambda t, h, g, *a: cache_bytes(t, h, g, *a) * h),
-        mistake("Every layer has keys and values of its own.", lambda t, *a: cache_bytes(1, *a)),
-        mistake("Every text in the batch has a cache of its own.", lambda *a: cache_bytes(*a[:5], 1, a[6])),
-        mistake("These are numbers, not bytes.", lambda *a: cache_bytes(*a[:6], 1)),
-        mistake("It takes two bytes for every number. How many a number has is given.", lambda *a: cache_bytes(*a[:6], 2)
-        ),
-        mistake("Every token leaves a key and a value.", lambda *a: cache_bytes(*a[:4], 1, *a[5:])),
-        mistake("A key is a vector: d_head numbers.", lambda *a: cache_bytes(*a[:3], 1, *a[4:])),
-        mistake("Every key-value head keeps keys and values of its own.", lambda *a: cache_bytes(*a[:2], 1, *a[3:])
-        ),
-        mistake("These are bits. A byte has eight of them.", lambda *a: cache_bytes(*a) * 8),
-        mistake("Queries are not kept: each is used once, in its own step.",
-                lambda t, h, g, *a: cache_bytes(t, h, g, *a) + cache_bytes(t, h, h, *a) // 2),
-        mistake("Queries are not kept: each is used once, in its own step.", lambda *a: cache_bytes(*a) * 3 // 2),
-        mistake("The cache holds one row for each token, not one for each pair of tokens.",
-                lambda *a: cache_bytes(*a) * a[4]),
-        mistake("The cache holds keys and values, not scores.",
-                lambda t, h, g, d, n, *a: cache_bytes(t, h, g, 1, n * n, *a)),
-        mistake("n_heads / n_kv_heads says how many query heads share. What is kept are the n_kv_heads that they share.",
-                lambda t, h, g, *a: cache_bytes(t, h, h // g, *a)),
-    ],
-    praise="Two times layers, key-value heads, width, tokens, texts, bytes: and no query heads.",
 )  # fmt: skip

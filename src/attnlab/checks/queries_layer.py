@@ -14,12 +14,43 @@ from attnlab.checks.exercise import exercise, mistake, rows
 from attnlab.checks.values import Tolerance, describe
 
 PARTS = ("q_proj", "k_proj", "v_proj")
-LEADS: tuple[tuple[tuple[int, ...], int, int], ...] = (((), 5, 3), ((2, 3), 4, 7))
-"""For each call: the dimensions in front, how many tokens ask, how many are asked."""
+LONG = 8
+"""How much longer the tokens of one call are: its scores lie in the hundreds."""
 
 
 def _normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def fill(layer: Any, parts: tuple[str, ...], called_so: str) -> dict[str, tuple[int, ...]]:
+    """Give the matrices of a layer numbers, each its own.
+
+    Args:
+        layer: what the reader's class made.
+        parts: the names of its linear layers.
+        called_so: the name of the class, for messages.
+
+    Returns:
+        The shapes of all its parameters, by name, in the order of the names.
+
+    Raises:
+        ValueError: a sentence about what is not there, or has a bias.
+    """
+    if not isinstance(layer, nn.Module):
+        raise ValueError(f"{called_so}(...) should make a torch.nn.Module, it made {describe(layer)}.")
+    for name in parts:
+        part = getattr(layer, name, None)
+        if not isinstance(part, nn.Linear):
+            what = "there is none" if part is None else f"it is a {type(part).__name__}"
+            raise ValueError(f"A {called_so.lower().removesuffix('s')} needs {name}, an nn.Linear; {what}.")
+    if any(getattr(layer, name).bias is not None for name in parts):
+        raise ValueError(f"The {({3: 'three', 4: 'four'})[len(parts)]} linear layers should have no bias.")
+    shapes = {name: tuple(value.shape) for name, value in layer.named_parameters()}
+    with torch.no_grad():
+        for i, name in enumerate(parts):
+            weight = getattr(layer, name).weight
+            weight.copy_(1.5 * _normal(*weight.shape, seed=i) / weight.shape[1] ** 0.5)
+    return shapes
 
 
 def use(head: Any) -> dict[str, Any]:
@@ -34,39 +65,54 @@ def use(head: Any) -> dict[str, Any]:
     Raises:
         ValueError: a sentence about a layer that can't be used.
     """
-    if not isinstance(head, nn.Module):
-        raise ValueError(f"Head(...) should make a torch.nn.Module, it made {describe(head)}.")
-    for name in PARTS:
-        part = getattr(head, name, None)
-        if not isinstance(part, nn.Linear):
-            what = "there is none" if part is None else f"it is a {type(part).__name__}"
-            raise ValueError(f"A head needs {name}, an nn.Linear; {what}.")
-    if any(getattr(head, name).bias is not None for name in PARTS):
-        raise ValueError("The three linear layers should have no bias.")
-    shapes = {name: tuple(value.shape) for name, value in head.named_parameters()}
-    with torch.no_grad():
-        for i, name in enumerate(PARTS):
-            weight = getattr(head, name).weight
-            weight.copy_(1.5 * _normal(*weight.shape, seed=i) / weight.shape[1] ** 0.5)
+    shapes = fill(head, PARTS, "Head")
     found: dict[str, Any] = {}
     wide, other = head.q_proj.in_features, head.k_proj.in_features
-    for lead, n_q, n_k in LEADS:
+    for lead, n_q, n_k in (((), 5, 3), ((wide % 4 + 1, 3), 4, 7)):
         name = f"head(x, memory) of {n_q} and {n_k} tokens" + (f", in a batch of {lead}" if lead else "")
         given = {"x": _normal(*lead, n_q, wide, seed=3), "memory": _normal(*lead, n_k, other, seed=4)}
-        found |= _called(head, name, given)
+        found |= called(head, name, given)
+    loud = head(LONG * _normal(5, wide, seed=3), LONG * _normal(3, other, seed=4))
+    if loud.isnan().any():
+        raise ValueError(
+            "With scores in the hundreds the output is not a number: exp overflows. "
+            "Tensor.softmax takes the largest score off first."
+        )
     if wide == other:
-        found |= _called(head, "head(x)", {"x": _normal(2, 6, wide, seed=5)})
+        found |= called(head, "head(x)", {"x": _normal(2, 6, wide, seed=5)})
     return {"parameters": shapes, "calls": found}
 
 
-def _called(head: nn.Module, name: str, given: dict[str, Tensor]) -> dict[str, Any]:
-    """Call a layer as a reader's function is called: with limits, on copies; and pass gradients back."""
+def called(
+    head: nn.Module, name: str, given: dict[str, Tensor], parts: tuple[str, ...] = PARTS
+) -> dict[str, Any]:
+    """Call a layer as a reader's function is called: with limits, on copies; and pass gradients back.
+
+    Args:
+        head: the layer.
+        name: what a message calls the call.
+        given: its arguments by name; gradients are asked of those that are floating.
+        parts: the linear layers whose gradients are asked.
+
+    Returns:
+        The output and the gradients, by name.
+
+    Raises:
+        ValueError: a sentence about what went wrong.
+    """
 
     @functools.wraps(type(head).forward)
     def call(*tensors: Tensor) -> Tensor:
-        return head(*tensors)
+        named = dict(zip(given, tensors, strict=True))
+        return head(
+            *(x for k, x in named.items() if k != "mask"), **{k: x for k, x in named.items() if k == "mask"}
+        )
 
-    outcome = running.run(call, lambda: {k: x.clone() for k, x in given.items()}, leaves=tuple(given))
+    outcome = running.run(
+        call,
+        lambda: {k: x.clone() for k, x in given.items()},
+        leaves=tuple(k for k, x in given.items() if x.is_floating_point()),
+    )
     if outcome.trouble:
         sizes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in given.items())
         raise ValueError(f"{name}, {sizes}: {outcome.trouble[0].lower()}{outcome.trouble[1:]}")
@@ -74,11 +120,11 @@ def _called(head: nn.Module, name: str, given: dict[str, Tensor]) -> dict[str, A
     if not isinstance(out, Tensor):
         raise ValueError(f"{name} should return a tensor, it returned {describe(out)}.")
     if out.requires_grad and out.is_floating_point():
-        weights = [getattr(head, part).weight for part in PARTS]
+        weights = [getattr(head, part).weight for part in parts]
         probe = _normal(*out.shape, seed=6).to(out.dtype)
-        slopes |= zip(PARTS, torch.autograd.grad(out, weights, probe, allow_unused=True), strict=True)
+        slopes |= zip(parts, torch.autograd.grad(out, weights, probe, allow_unused=True), strict=True)
     else:
-        slopes |= dict.fromkeys(PARTS)
+        slopes |= dict.fromkeys(parts)
     missing = [part for part, slope in slopes.items() if slope is None]
     if missing:
         raise ValueError(f"{name}: no gradient reaches {missing[0]}. It is not used, or detached on the way.")

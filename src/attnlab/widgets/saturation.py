@@ -20,7 +20,7 @@ ROWS, KEYS, WIDEST = 64, 8, 1024
 WIDTHS = tuple(2**p for p in range(11))
 LIMIT = 4.0
 CLOSED = 0.01
-"""A row whose largest slope is below this counts as saturated."""
+"""A row whose largest slope is below this is saturated: of at most 8 keys, one then has more than 0.98."""
 
 
 class Measures(NamedTuple):

@@ -1,3 +1,0 @@
-# expect: These are numbers, not bytes
-def cache_bytes(n_layers, n_heads, n_kv_heads, d_head, n, batch, bytes_per_number):
-    return 2 * n_layers * n_kv_heads * d_head * n * batch
