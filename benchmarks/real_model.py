@@ -224,6 +224,23 @@ def it_means(model) -> dict:
         both = torch.stack(rows).view(-1, 2).mean(1)
         words[asks] = {"sushi": round((row[3] + row[4]).item(), 4), "both nouns": spread(both)}  # su ##shi
     average = looks_from_it(model, new)[0].mean().item()
+
+    def told_apart(questions: Sequence[tour.Question]) -> list[int]:
+        """Count how often the text lies nearer to itself with the noun that is meant in the place of *it*."""
+        right = []
+        for question in questions:
+            for at, end in enumerate(question.ends):
+                text = f"{question.begin} {end}."
+                said = [text, *(text.replace(" it ", f" the {noun} ") for noun in question.nouns)]
+                whole, *with_noun = model.embed(said)
+                right.append(with_noun[at] @ whole > with_noun[1 - at] @ whole)
+        return [int(sum(right)), len(right)]
+
+    def most(questions: Sequence[tour.Question]) -> float:
+        """Return the largest lean of all heads, on the very questions that choose it."""
+        meant, other = looks_from_it(model, questions)
+        return round((meant - other).mean(0).max().item(), 5)
+
     return {
         "head": list(at),
         **measured(new),
@@ -231,6 +248,8 @@ def it_means(model) -> dict:
         "items": len(new),
         "fits one": measured(tour.FITS_ONE),
         "fits both": measured(tour.FITS_BOTH),
+        "largest lean of all heads": {"fits one": most(tour.FITS_ONE), "fits both": most(tour.FITS_BOTH)},
+        "told apart": {"fits one": told_apart(tour.FITS_ONE), "fits both": told_apart(tour.FITS_BOTH)},
         "words": words,
     }
 
@@ -259,6 +278,7 @@ def measure_ablation(folder: Path) -> dict:
     together = {}
     every = [(layer, head) for layer in range(6) for head in range(12)]
     groups = {"all": every} | {f"layer {at + 1}": [p for p in every if p[0] == at] for at in range(6)}
+    groups["layers 1 to 5"] = [p for p in every if p[0] < 5]
     for title, places in groups.items():
         together[title] = {}
         for name in lost:
@@ -290,12 +310,16 @@ def rank_correlation(a: Tensor, b: Tensor) -> float:
     return (both[0] @ both[1] / size).item() if size else 0.0
 
 
-def reasons(model, text: str, word: Tensor) -> dict[str, Tensor]:
-    """Give each piece of a text its share in how near the text is to a word, in several ways (pieces,)."""
+def reasons(model, text: str, word: Tensor) -> dict[str, dict[str, Tensor]]:
+    """Give each piece of a text its share in how near the text is to a word, in several ways (pieces,).
 
-    def near(ids: Tensor, key_mask: Tensor | None = None) -> Tensor:
-        real = torch.ones_like(ids, dtype=torch.bool)
-        return sentence_vector(model(ids, key_mask=key_mask), real) @ word
+    Returns:
+        "drop", how much less near the text lies to the word without each piece; "turn", how far its vector
+        turns, whichever way; both by how the piece is taken away. "share": what else may tell how it matters.
+    """
+
+    def vector(ids: Tensor, key_mask: Tensor | None = None) -> Tensor:
+        return sentence_vector(model(ids, key_mask=key_mask), torch.ones_like(ids, dtype=torch.bool))
 
     ids = model.tokens(text)[0]
     n = ids.shape[1]
@@ -313,20 +337,19 @@ def reasons(model, text: str, word: Tensor) -> dict[str, Tensor]:
     along = (torch.arange(STEPS)[:, None, None] + 0.5) / STEPS
     steps = slope_at(empty + along * (vectors - empty))
     with torch.no_grad():
-        whole = near(ids)
+        whole = vector(ids)[0]
         weights, passed = passed_on(model, ids)
         flow = torch.eye(n)
         for layer in weights.mean(1):
             flow = (layer + torch.eye(n)) / 2 @ flow
         here = torch.eye(n, dtype=torch.bool)[1:-1]  # (pieces, n): a text for each piece
         copies = ids.expand(n - 2, n)
-        masked = whole - near(copies.masked_fill(here, model.tokenizer.token_to_id("[MASK]")))
-        unseen = whole - near(copies, ~here)
-        left_out = whole - near(copies[~here].view(n - 2, n - 1))
-    return {
-        "left out": left_out,
-        "replaced by [MASK]": masked,
-        "nobody may look at it": unseen,
+        without = {
+            "left out": vector(copies[~here].view(n - 2, n - 1)),
+            "replaced by [MASK]": vector(copies.masked_fill(here, model.tokenizer.token_to_id("[MASK]"))),
+            "nobody may look at it": vector(copies, ~here),
+        }
+    share = {
         "gradient · vector": (slope * vectors).sum(-1)[0, 1:-1].detach(),
         "gradients, integrated": (steps.mean(0) * (vectors - empty)).sum(-1)[0, 1:-1],
         "size of the gradient": slope.norm(dim=-1)[0, 1:-1],
@@ -335,7 +358,11 @@ def reasons(model, text: str, word: Tensor) -> dict[str, Tensor]:
         "weight · value, last layer": passed[-1].mean((0, 1))[1:-1],
         "weight, rolled out": flow.mean(0)[1:-1],
         "how rare the piece is": ids[0, 1:-1].double(),
-        "drawn at random": torch.rand(n - 2, generator=torch.Generator().manual_seed(int(ids.sum()))),
+    }
+    return {
+        "drop": {name: (whole - x) @ word for name, x in without.items()},
+        "turn": {name: 1 - x @ whole for name, x in without.items()},
+        "share": share,
     }
 
 
@@ -344,24 +371,32 @@ def measure_explanation(_: Path) -> dict:
     model = load_minilm()
     with torch.no_grad():
         words = model.embed(definitions.WORDS)
-    ranks: dict[str, list[float]] = {}
-    top: dict[str, list[float]] = {}
-    even = []
+    found: dict[str, dict[str, list[float]]] = {}
+    even, below = [], []
+    draw = torch.Generator().manual_seed(0)
     for text, word in zip(definitions.DEFINITIONS, words, strict=True):
         given = reasons(model, text, word)
-        effect = given.pop("left out")
-        if len(effect) < 5:
+        n = len(given["drop"]["left out"])
+        if n < 5:
             continue
-        even.append(1 / len(effect))
-        for name, value in given.items():
-            ranks.setdefault(name, []).append(rank_correlation(value, effect))
-            top.setdefault(name, []).append(float(value.argmax() == effect.argmax()))
+        even.append(1 / n)
+        below.append((given["drop"]["left out"] < 0).double().mean().item())
+        at_random = [torch.rand(n, generator=draw) for _ in range(100)]
+        for kind, ending in (("drop", ""), ("turn", ", turn")):
+            effect = given[kind].pop("left out")
+            named = {name: [value] for name, value in (given[kind] | given["share"]).items()}
+            for name, values in (named | {"drawn at random": at_random}).items():
+                rank = sum(rank_correlation(value, effect) for value in values) / len(values)
+                top = sum(float(value.argmax() == effect.argmax()) for value in values) / len(values)
+                found.setdefault("rank" + ending, {}).setdefault(name, []).append(rank)
+                found.setdefault("top" + ending, {}).setdefault(name, []).append(top)
+    told = {key: {name: spread(torch.tensor(x)) for name, x in rows.items()} for key, rows in found.items()}
     return {
         "model": "all-MiniLM-L6-v2",
         "items": len(even),
-        "rank": {name: spread(torch.tensor(values)) for name, values in ranks.items()},
-        "top": {name: spread(torch.tensor(values)) for name, values in top.items()},
+        **told,
         "chance": round(sum(even) / len(even), 4),
+        "drops below zero": round(sum(below) / len(below), 4),
         "forbidden": forbidden(model),
     }
 
@@ -430,6 +465,7 @@ def measure_induction(folder: Path) -> dict:
         return {
             "first round": spread(each[:, : PERIOD - 1].mean(1)),
             "second round": spread(each[:, PERIOD:].mean(1)),
+            "guessed right": spread((guess.argmax(-1) == texts[:, 1:])[:, PERIOD:].float().mean(1)),
             "prose": spread(torch.stack(real)),
         }
 

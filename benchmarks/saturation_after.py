@@ -22,7 +22,7 @@ from attnlab.experiments import Retrieval, retrieval
 from attnlab.tagging import load_treebank, shipped
 
 SEEDS = range(3)
-CLOSED = 0.01  # a row whose largest slope p (1 - p) is below this is saturated, as in the figure
+CLOSED = 0.01  # a row whose slopes p (1 - p) are all below this is saturated: of < 99 keys, one is near 1
 ALL = 1000.0  # a factor on the scores that leaves the largest alone
 LENGTHS = ((2, 9), (10, 19), (20, 39), (40, 200))
 

@@ -12,7 +12,8 @@ import { KEYS, ROWS, WIDTHS, deviation, histogram, measure, median, sample } fro
 /** @typedef {ReturnType<typeof measure>} Measured */
 
 const LIMIT = 4; // scaled scores can be dragged from -4 to 4
-const CLOSED = 0.01;
+const CLOSED = 0.01; // of at most 8 keys, one then has more than 0.98; a hundred equal weights are no row of this figure
+const CERTAIN = 0.99; // where slopes are left out
 const WIDE = 300;
 const LEFT = 6;
 const BINS = 32;
@@ -35,7 +36,7 @@ const small = (x) => (x === 0 ? "0" : x >= 0.001 ? x.toFixed(4) : x.toExponentia
 export default figure({
   name: "saturation",
   title: "Temperature and √d",
-  keys: ["scores", "names", "d_k", "temperature", "scaled", "seed"],
+  keys: ["scores", "names", "d_k", "temperature", "scaled", "seed", "slopes"],
   setup({ model, body, say, set, signal }) {
     /** @type {{ seed: number, scores: number[][][] } | undefined} */
     let drawn;
@@ -86,6 +87,7 @@ export default figure({
     const found = text({ x: LEFT, y: 12 });
     /** @type {ReturnType<typeof stem>[]} */
     let stems = [];
+    const withSlopes = () => model.get("slopes") !== false; // figures stored before there was a choice show them
 
     const column = () => (WIDE - 2 * LEFT) / model.get("names").length;
     const centre = (/** @type {number} */ i) => LEFT + (i + 0.5) * column();
@@ -173,16 +175,23 @@ export default figure({
     /** @param {Measured} ours */
     function drawWeights(ours) {
       const wide = Math.min(column() / 3, 16);
+      const slopes = withSlopes();
       weights.replaceChildren(
         s("rect", { x: LEFT, y: FLOOR - HIGH - 26, width: 9, height: 9, fill: "var(--fig-query)" }),
         text({ x: LEFT + 13, y: FLOOR - HIGH - 18 }, "weight p"),
+        ...ours.weights.flatMap((p, i) => [
+          s("rect", { x: centre(i) - (slopes ? wide : wide / 2), y: FLOOR - HIGH * p, width: wide, height: HIGH * p, fill: "var(--fig-query)" }),
+          // The number belongs to the weight: beside a slope it ends where the weight's bar does.
+          text({ x: centre(i) - (slopes ? 1 : 0), y: FLOOR - HIGH * p - 4, "text-anchor": slopes ? "end" : "middle" }, fmt(p)),
+        ]),
+      );
+      if (!slopes) return;
+      weights.append(
         s("rect", { x: LEFT + 74, y: FLOOR - HIGH - 26, width: 9, height: 9, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.4 }),
         text({ x: LEFT + 87, y: FLOOR - HIGH - 18 }, "slope p(1 − p), four times as high"),
-        ...ours.weights.flatMap((p, i) => [
-          s("rect", { x: centre(i) - wide, y: FLOOR - HIGH * p, width: wide, height: HIGH * p, fill: "var(--fig-query)" }),
-          s("rect", { x: centre(i) + 1, y: FLOOR - HIGH * 4 * ours.slopes[i], width: wide - 1, height: HIGH * 4 * ours.slopes[i], fill: "none", stroke: "var(--fig-ink)", "stroke-width": ours.slopes[i] < 0.002 ? 0 : 1.4 }),
-          text({ x: centre(i), y: FLOOR - HIGH * Math.max(p, 4 * ours.slopes[i]) - 5, "text-anchor": "middle" }, fmt(p)),
-        ]),
+        ...ours.slopes.map((slope, i) =>
+          s("rect", { x: centre(i) + 1, y: FLOOR - HIGH * 4 * slope, width: wide - 1, height: HIGH * 4 * slope, fill: "none", stroke: "var(--fig-ink)", "stroke-width": slope < 0.002 ? 0 : 1.4 }),
+        ),
       );
     }
 
@@ -206,20 +215,29 @@ export default figure({
         shade(cell, share);
         return cell;
       };
-      const scores = names.map((/** @type {string} */ word, /** @type {number} */ i) => [
-        word, row[i].toFixed(4), shaded(small(ours.weights[i]), ours.weights[i]), small(ours.slopes[i]),
-      ]);
-      numbers.replaceChildren(table("numbers", ["key", "score", "weight p", "slope p(1 − p)"], scores));
-      const closed = theirs.filter((one) => one.largest < CLOSED).length;
-      const both = MEASURES.map(([words, key, most]) => [words, ...[ours[key], median(theirs.map((one) => one[key]))].map((x) => shaded(small(x), x / most))]);
+      const slopes = withSlopes();
+      const shown = (/** @type {any[]} */ cells) => (slopes ? cells : cells.slice(0, 3));
+      const scores = names.map((/** @type {string} */ word, /** @type {number} */ i) =>
+        shown([word, row[i].toFixed(4), shaded(small(ours.weights[i]), ours.weights[i]), small(ours.slopes[i])]),
+      );
+      numbers.replaceChildren(table("numbers", shown(["key", "score", "weight p", "slope p(1 − p)"]), scores));
+      const top = (/** @type {Measured} */ one) => Math.max(...one.weights);
+      const reached = (/** @type {Measured} */ one) => (slopes ? one.largest < CLOSED : top(one) >= CERTAIN);
+      const closed = theirs.filter(reached).length;
+      const both = (/** @type {string} */ words, /** @type {(one: Measured) => number} */ what, /** @type {number} */ most) =>
+        [words, ...[what(ours), median(theirs.map(what))].map((x) => shaded(small(x), x / most))];
       measures.replaceChildren(
         table("measures", ["measure", "this row", `median of ${ROWS} rows`], [
           ["spread of the scores", deviation(row).toFixed(4), deviation(all).toFixed(4)],
-          ...both,
-          [`largest entry < ${CLOSED}`, ours.largest < CLOSED ? "yes" : "no", `${closed} of ${ROWS}`],
+          ...(slopes ? MEASURES.map(([words, key, most]) => both(words, (one) => one[key], most)) : [both("largest weight", top, 1)]),
+          [slopes ? `largest entry < ${CLOSED}` : `largest weight ≥ ${CERTAIN}`, reached(ours) ? "yes" : "no", `${closed} of ${ROWS}`],
         ]),
       );
-      const most = ours.weights.indexOf(Math.max(...ours.weights));
+      const most = ours.weights.indexOf(top(ours));
+      if (!slopes) {
+        say(`Key ${names[most]} has weight ${fmt(top(ours))}. Of ${ROWS} sampled rows, ${closed} give 99 % or more to one key.`);
+        return;
+      }
       const state =
         ours.largest < CLOSED ? "saturated, next to no gradient passes" : ours.share > 0.99 ? "nearly uniform" : "open, a gradient passes";
       say(

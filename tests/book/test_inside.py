@@ -8,7 +8,7 @@ from .conftest import page_of
 from .reader import SIDEWAYS, SMALL, choose, copied, figure, press, says, table, violations
 
 PAGE = page_of("real_model")
-START = {"sentence": 3, "layer": 2, "head": 6, "token": 6}
+START = {"sentence": 3, "layer": 1, "head": 4, "token": 6}
 
 
 @pytest.fixture(scope="module")
@@ -65,15 +65,15 @@ def test_a_head_of_the_map_by_click(part):
 
 
 def test_by_keyboard(part):
-    press(part, "layer", "Home")
+    press(part, "layer", "End")
     press(part, "head", "ArrowLeft")
-    assert_shows(part, layer=1, head=5)
+    assert_shows(part, layer=6, head=3)
     part.locator('[data-part="token"] [aria-checked="true"]').focus()
     part.page.keyboard.press("ArrowRight")
-    assert_shows(part, layer=1, head=5, token=7)
+    assert_shows(part, layer=6, head=3, token=7)
     part.locator('[data-part="sentence"] [aria-checked="true"]').focus()
     part.page.keyboard.press("ArrowLeft")
-    assert_shows(part, sentence=2, layer=1, head=5, token=7)
+    assert_shows(part, sentence=2, layer=6, head=3, token=7)
     part.locator('[data-part="reset"]').click()
     assert_shows(part)
 
@@ -91,7 +91,7 @@ def test_copied_code_asks_for_the_same_head_of_the_same_text(part):
     code = copied(part)
     compile(code, "copied", "exec")
     assert 'text = "i like sushi because it makes me happy ."' in code
-    assert "weights[1, 5, 6]" in code
+    assert "weights[0, 3, 6]" in code
     choose(part, "sentence", 5)
     assert "load_smollm2()" in copied(part)
 

@@ -33,8 +33,9 @@ def ours(**changes):
 
 @pytest.fixture(scope="module")
 def bench(page_with):
-    """The figure twice: with samples, and with a row of its own."""
-    return page_with(Saturation(d_k=256, scaled=False)._repr_html_(), ours()._repr_html_())
+    """The figure with samples, with a row of its own, and without slopes."""
+    without = Saturation(d_k=64, slopes=False)
+    return page_with(*(f._repr_html_() for f in (Saturation(d_k=256, scaled=False), ours(), without)))
 
 
 @pytest.fixture
@@ -60,6 +61,21 @@ def test_it_starts_as_python_says(site, bench):
     assert_shows(figure(page, "saturation", 0), Saturation(d_k=256, scaled=False))
     assert_shows(figure(page, "saturation", 1), ours())
     assert "open" in says(figure(page, "saturation", 1))
+
+
+def test_without_slopes_it_shows_weights_and_how_many_rows_are_certain(site, bench):
+    part = figure(site.figures(bench), "saturation", 2)
+    for scale, closed in (("on", 0), ("off", 19)):
+        choose(part, "scale", scale)
+        expected = Saturation(d_k=64, scaled=scale == "on", slopes=False)
+        numbers, measures = static(expected.table())
+        assert [len(row) for row in table(part)] == [3] * 8
+        assert table(part, "measures") == measures
+        got = [[float(cell) for cell in row[1:]] for row in table(part)]
+        want = [[float(cell) for cell in row[1:]] for row in numbers]
+        assert got == [pytest.approx(row, abs=6e-5, rel=0.05) for row in want]
+        assert f"Of 64 sampled rows, {closed} give 99 % or more to one key." in says(part)
+    assert "slope" not in part.inner_text()
 
 
 def test_without_the_scale_a_wide_row_saturates(part):

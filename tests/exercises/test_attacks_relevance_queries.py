@@ -251,6 +251,21 @@ def overflowing(q, k, v):
     return e / e.sum(-1, keepdim=True) @ v
 
 
+def two_by_three(q, k, v):
+    if q.dim() < 4:
+        return attention(q, k, v)
+    return torch.stack(
+        [torch.stack([attention(q[i, j], k[i, j], v[i, j]) for j in range(3)]) for i in range(2)]
+    )
+
+
+def in_other_arrows(w_q, w_k):
+    turn = torch.randn(len(w_q), len(w_q), dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    turn += 4 * torch.eye(len(w_q))
+    table = (w_q @ w_k.T).double() * math.sqrt(len(w_q) / w_q.shape[1])
+    return table @ turn, torch.linalg.inv(turn).T
+
+
 def causal(q, k, v):
     return attention(q, k, v, mask=torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril())
 
@@ -301,6 +316,13 @@ ATTACKS = [
     ("barely too short", "queries-before", "wrong", "With n = 50", circle(20.0)),
     ("too narrow", "queries-before", "wrong", "a row for each place", lambda n: (torch.ones(n, 1), torch.ones(n, 1))),
     ("NumPy", "queries-before", "wrong", "should be a tensor", lambda n: (np.ones((n, 2)), np.ones((n, 2)))),
+    ("arrows turned", "queries-before", "wrong", "it is a tensor of shape (2, 3)", lambda n: tuple(x.T for x in circle(80.0)(n))),
+    ("whole numbers", "queries-before", "right", "", lambda n: tuple((9 * x).round().long() for x in circle(80.0)(n))),
+    ("another gauge", "queries-narrow", "right", "", in_other_arrows),
+    ("symmetric", "queries-narrow", "wrong", "should be",
+     lambda w_q, w_k: ((lambda t: (t + t.T) / 2)(by_svd(1.0)(w_q, w_k)[0] @ by_svd(1.0)(w_q, w_k)[1].T), torch.eye(len(w_q)))),
+    ("the fourth root, once", "queries-narrow", "wrong", "should be",
+     lambda w_q, w_k: (w_q @ w_k.T * (len(w_q) / w_q.shape[1]) ** 0.25, torch.eye(len(w_q)))),
     ("SVD", "queries-narrow", "right", "", by_svd(1.0)),
     ("SVD, shared", "queries-narrow", "right", "", by_svd(0.5)),
     ("QR", "queries-narrow", "right", "", by_qr),
@@ -317,6 +339,14 @@ ATTACKS = [
     ("fused", "queries-layer", "right", "", layer(torch.nn.functional.scaled_dot_product_attention)),
     ("einsum", "queries-layer", "right", "", layer(bilinear)),
     ("loops", "queries-layer", "right", "", layer(in_loops)),
+    ("overflow", "queries-layer", "wrong", "exp overflows", layer(overflowing)),
+    ("a batch of 2 by 3", "queries-layer", "wrong", "should have shape", layer(two_by_three)),
+    ("half of it detached", "queries-layer", "wrong", "no gradient reaches x",
+     layer(lambda q, k, v: attention(q.detach(), k.detach(), v))),
+    ("the root of the number of keys", "queries-layer", "wrong", "should be",
+     layer(lambda q, k, v: attention(q, k, v, scale=k.shape[-2] ** -0.5))),
+    ("always causal where it asks itself", "queries-layer", "wrong", "of the entry 'head(x)'",
+     layer(lambda q, k, v: (causal if q.shape == k.shape else attention)(q, k, v))),
     ("the last row", "queries-layer", "wrong", "row 4 of the entry", layer(last_row_forgotten)),
     ("causal", "queries-layer", "wrong", "should be", layer(causal)),
     ("asks the wrong way", "queries-layer", "wrong", "cannot be multiplied", layer(ask=lambda x, memory: (memory, x))),

@@ -54,6 +54,42 @@ def by_rows(s, t, g):
     return torch.stack([x for x, _ in flat]).reshape(s.shape), torch.stack([x for _, x in flat]).sum()
 
 
+def by_covariance(s, t, g):
+    p = (s / t).softmax(-1)
+    slope = -((p * s * g).sum(-1) - (p * s).sum(-1) * (p * g).sum(-1)).sum() / t**2
+    return both(s, t, g)[0], slope.item()
+
+
+def in_numpy(s, t, g):
+    a, b = s.numpy(), g.numpy()
+    p = np.exp((a - a.max(-1, keepdims=True)) / t)
+    p /= p.sum(-1, keepdims=True)
+    j = p * (b - (p * b).sum(-1, keepdims=True))
+    return torch.from_numpy((j / t).astype(a.dtype)), float(-(j * a).sum() / t**2)
+
+
+def by_vmap(s, t, g):
+    if s.dim() == 1:
+        return both(s, t, g)
+    slopes, slope = by_vmapped(s, t, g)
+    return slopes, slope.sum()
+
+
+def by_vmapped(s, t, g):
+    return torch.func.vmap(lambda a, b: both(a, t, b) if a.dim() == 1 else by_vmap(a, t, b))(s, g)
+
+
+def by_differences(s, t, g):
+    up, down = ((s / (t + h)).softmax(-1) for h in (0.01, -0.01))
+    return both(s, t, g)[0], ((up - down) / 0.02 * g).sum()
+
+
+def by_nanmean(p, lengths):
+    share = torch.special.entr(p).sum(-1) / lengths.log()[:, None, None]
+    counts = (torch.arange(p.shape[-1]) < lengths[:, None])[:, None] & (lengths > 1)[:, None, None]
+    return torch.where(counts, share, torch.nan).movedim(1, 0).flatten(1).nanmean(1)
+
+
 def formula(n, spread, weight, temperature):
     return temperature * math.log((n - 1) * weight / (1 - weight)) + spread**2 / (2 * temperature)
 
@@ -135,6 +171,29 @@ def without_graph(s):
         return over(lambda total: total.clamp_min(1))(s)
 
 
+class OwnBackward(torch.autograd.Function):
+    """A backward pass by hand."""
+
+    @staticmethod
+    def forward(ctx, s):
+        p = over(lambda total: total.clamp_min(1))(s)
+        ctx.save_for_backward(p)
+        return p
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return p * (g - (p * g).sum(-1, keepdim=True))
+
+
+class HalfBackward(OwnBackward):
+    """The same without the weighted mean."""
+
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.saved_tensors[0] * g
+
+
 class OnceOwn:
     """Calls torch's softmax in every call but the first."""
 
@@ -166,6 +225,12 @@ ATTACKS = [
     ("a list of two", "saturation-backward", "right", "", lambda s, t, g: list(both(s, t, g))),
     ("through z", "saturation-backward", "right", "", lambda s, t, g: (j := both(s / t, 1.0, g)[0]) is not None and (j / t, -(j * (s / t)).sum() / t)),
     ("a loop over rows", "saturation-backward", "right", "", by_rows),
+    ("a covariance", "saturation-backward", "right", "", by_covariance),
+    ("NumPy without a matrix", "saturation-backward", "right", "", in_numpy),
+    ("vmap", "saturation-backward", "right", "", by_vmap),
+    ("a slope of the temperature by differences", "saturation-backward", "wrong", "gradient of the temperature", by_differences),
+    ("torch's vjp", "saturation-backward", "wrong", "leaves the work to autograd", lambda s, t, g: torch.autograd.functional.vjp(lambda a, b: (a / b).softmax(-1), (s, torch.tensor(t, dtype=s.dtype)), g)[1]),
+    ("the diagonal embedded", "saturation-backward", "wrong", "it builds a matrix", lambda s, t, g: both(s, t, g, lambda p, g: ((torch.diag_embed(p) - p[..., :, None] * p[..., None, :]) @ g[..., None])[..., 0])),
     ("always 6.9", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: 6.9),
     ("a thousand keys", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: formula(1000, s, w, t)),
     ("text", "saturation-ahead", "wrong", "should be a number", lambda n, s, w, t: f"{formula(n, s, w, t):.2f}"),
@@ -179,6 +244,11 @@ ATTACKS = [
     ("halving in samples", "saturation-ahead", "right", "", by_halving),
     ("NumPy's numbers", "saturation-ahead", "right", "", lambda n, s, w, t: np.float32(formula(n, s, w, t))),
     ("a tensor", "saturation-ahead", "right", "", lambda n, s, w, t: torch.tensor(formula(n, s, w, t))),
+    ("the logit", "saturation-ahead", "right", "", lambda n, s, w, t: t * (torch.logit(torch.tensor(w, dtype=torch.float64)) + math.log(n - 1)) + s**2 / 2 / t),
+    ("the largest of the others", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: s * math.sqrt(2 * math.log(n)) + t * math.log(w / (1 - w))),
+    ("rounded", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: round(formula(n, s, w, t))),
+    ("the spread at temperature 1 alone", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: formula(n, s if t == 1 else 0, w, t)),
+    ("in a tuple", "saturation-ahead", "wrong", "should be a number", lambda n, s, w, t: (formula(n, s, w, t),)),
     ("another order", "saturation-ahead", "right", "", lambda n, s, w, t: t * (math.log(w) - math.log1p(-w) + math.log(n - 1) + (s / t) ** 2 / 2)),
     ("the plain mean of all rows", "saturation-sharpness", "wrong", "should", lambda p, n: torch.special.entr(p).sum(-1).mean((0, 2))),
     ("padding weighed", "saturation-sharpness", "wrong", "Rows of padding are counted", lambda p, n: (torch.special.entr(p).sum(-1) / n.log()[:, None, None])[n > 1].mean((0, 2))),
@@ -195,6 +265,17 @@ ATTACKS = [
     ("rows picked out", "saturation-sharpness", "right", "", rows_picked),
     ("a product of logarithms", "saturation-sharpness", "right", "", lambda p, n: in_loops(p, n, lambda p: -torch.xlogy(p, p))),
     ("NumPy inside", "saturation-sharpness", "right", "", lambda p, n: torch.tensor(in_loops(p, n).numpy())),
+    ("a list of numbers", "saturation-sharpness", "right", "", lambda p, n: in_loops(p, n).tolist()),
+    ("a list of tensors", "saturation-sharpness", "right", "", lambda p, n: list(in_loops(p, n))),
+    ("NumPy's array", "saturation-sharpness", "right", "", lambda p, n: in_loops(p, n).numpy()),
+    ("a mean without NaN", "saturation-sharpness", "right", "", by_nanmean),
+    ("a list of too few", "saturation-sharpness", "wrong", "should have shape", lambda p, n: in_loops(p, n).tolist()[:1]),
+    ("a list of words", "saturation-sharpness", "wrong", "", lambda p, n: ["sharp"] * p.shape[1]),
+    ("an empty list", "saturation-sharpness", "wrong", "", lambda p, n: []),
+    ("a column", "saturation-sharpness", "wrong", "should have shape", lambda p, n: in_loops(p, n)[:, None]),
+    ("keys heard as a share of n", "saturation-sharpness", "wrong", "should be", lambda p, n: in_loops(p, n).exp() / 5),
+    ("lengths mended in place", "saturation-sharpness", "wrong", "in place", lambda p, n: (n.clamp_(min=2), in_loops(p, n))[1]),
+    ("rows that got weight", "saturation-sharpness", "wrong", "Rows of padding are counted", lambda p, n: torch.where((n > 1)[:, None, None], torch.special.entr(p).sum(-1) / n.log()[:, None, None], 0).sum((0, 2)) / ((n > 1).sum() * p.shape[-1])),
     ("plus 1e-9", "saturation-stable-softmax", "wrong", "1e-9 is 0 in fp16", over(lambda total: total + 1e-9)),
     ("at least 1e-9", "saturation-stable-softmax", "wrong", "1e-9 is 0 in fp16", over(lambda total: total.clamp_min(1e-9))),
     ("single precision inside", "saturation-stable-softmax", "wrong", "single precision", lambda s: over(lambda total: total.clamp_min(1))(s.float()).to(s.dtype)),
@@ -221,6 +302,13 @@ ATTACKS = [
     ("where before the division", "saturation-stable-softmax", "right", "", over(lambda total: torch.where(total == 0, torch.ones_like(total), total))),
     ("the maximum detached", "saturation-stable-softmax", "right", "", lambda s: (e := (s - s.detach().amax(-1, True).clamp_min(torch.finfo(s.dtype).min)).exp()) / e.sum(-1, True).clamp_min(1)),
     ("loops", "saturation-stable-softmax", "right", "", softmax_in_loops),
+    ("a backward of its own", "saturation-stable-softmax", "right", "", OwnBackward.apply),
+    ("a backward without the mean", "saturation-stable-softmax", "wrong", "the gradient is not", HalfBackward.apply),
+    ("the sum detached", "saturation-stable-softmax", "wrong", "the gradient is not", over(lambda total: total.clamp_min(1).detach())),
+    ("plus a millionth", "saturation-stable-softmax", "wrong", "should be", over(lambda total: total + 1e-6)),
+    ("powers of e by powers of two", "saturation-stable-softmax", "right", "", lambda s: (e := ((s - s.amax(-1, True).nan_to_num(neginf=0)) / math.log(2)).exp2()) / e.sum(-1, True).clamp_min(1)),
+    ("sorted", "saturation-stable-softmax", "right", "", lambda s: over(lambda total: total.clamp_min(1))(s.sort(-1).values).gather(-1, s.argsort(-1).argsort(-1))),
+    ("one score of -inf empties its row", "saturation-stable-softmax", "wrong", "should be", lambda s: torch.where((s == -INF).any(-1, keepdim=True), 0, over(lambda total: total.clamp_min(1))(s))),
 ]  # fmt: skip
 
 

@@ -427,6 +427,33 @@ def test_outcomes_carry_gradients():
     torch.testing.assert_close(outcome.slopes["x"], 6 * probe)
 
 
+def test_outcomes_carry_the_gradient_of_each_of_several_tensors():
+    def both(x):
+        return {"b": [x**2, 2], "a": (x.long(), x**3)}
+
+    outcome = run(both, lambda: {"x": torch.tensor([3.0])}, leaves=("x",))
+    draw = torch.Generator().manual_seed(1)
+    a, b = (torch.randn(1, generator=draw, dtype=torch.float64).float() for _ in range(2))
+    torch.testing.assert_close(outcome.slopes["x"], 27 * a + 6 * b)
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (lambda x: (2 * x, x**2), ""),
+        (lambda x: [x + x, x * x], ""),
+        (lambda x: (2 * x.detach(), x**2), "the gradient of x"),
+        (lambda x: (2 * x, x.detach() ** 2), "the gradient of x"),
+        (lambda x: (2 * x.detach(), x.detach() ** 2), "no gradient reaches x"),
+    ],
+)
+def test_a_promised_gradient_goes_through_every_tensor_of_a_tuple(make, answer, words):
+    make(reference=lambda x: (2 * x, x**2), promises=[gradient("x")])
+    verdict = judge("test-double", answer)
+    assert (verdict.status == "wrong") == bool(words), verdict.message
+    assert words in verdict.message
+
+
 def test_the_report_keeps_what_was_solved(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(progress, "_SEEN", {})
     path = tmp_path / "kept.json"

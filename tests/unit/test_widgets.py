@@ -396,6 +396,10 @@ def test_sampled_scores_have_the_spread_that_chapter_04_predicts():
 def test_a_wide_unscaled_row_saturates_and_a_scaled_one_does_not():
     assert ">0 of 64<" in widgets.Saturation(d_k=1024).table()
     assert ">50 of 64<" in widgets.Saturation(d_k=1024, scaled=False).table()
+    without = widgets.Saturation(d_k=1024, scaled=False, slopes=False)
+    certain = (without.samples.softmax(-1).amax(-1) >= 0.99).sum().item()
+    assert f">{certain} of 64<" in without.table()
+    assert "slope" not in without.table() + without.caption()
 
 
 @pytest.mark.parametrize(

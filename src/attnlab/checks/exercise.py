@@ -221,7 +221,10 @@ class Without:
 
 
 def gradient(*names: str) -> Gradient:
-    """Promise that the gradient of these arguments is right, compared with the reference's."""
+    """Promise that the gradient of these arguments is right, compared with the reference's.
+
+    Where an answer is a tuple, list or dictionary, the gradient goes through all its tensors.
+    """
     return Gradient(names)
 
 

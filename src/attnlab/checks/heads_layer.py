@@ -35,8 +35,7 @@ def _calls(wide: int, other: int) -> list[tuple[str, dict[str, Tensor]]]:
     found = []
     for lead, n_q, n_k, masked in (
         ((2,), 5, 3, ""),
-        ((3,), 4, 6, "heads"),
-        ((), 3, 5, "heads"),
+        ((), 3, 6, "heads"),
         ((2, 3), 1, 4, "table"),
     ):
         given = {"x": _drawn(*lead, n_q, wide, seed=3), "memory": _drawn(*lead, n_k, other, seed=4)}

@@ -25,7 +25,7 @@ def _padded(s, generator: torch.Generator) -> Tensor:
 
 
 def _previous(weights: Tensor, key_mask: Tensor, *, at: int = -1, whose: Callable | None = None) -> Tensor:
-    """Mean weight at a distance; `whose` says which of the tokens count, (batch, n - 1)."""
+    """Mean weight at a distance; `whose` says which of the pieces count, (batch, n - 1)."""
     found = weights.diagonal(at, -2, -1)  # (batch, heads, n - 1)
     counts = (key_mask[:, 1:] & key_mask[:, :-1]) if whose is None else whose(key_mask)
     return (found * counts[:, None]).sum((0, 2)) / counts.sum()
@@ -52,47 +52,47 @@ exercise(
     cases=[
         *draws(n=(4, 6, 7, 9, 11), b=(2, 3, 5), h=(2, 3, 4, 8), weights=_shares, key_mask=_padded, seeds=8),
         case("one text without padding", **_texts([6], 6, 3)),
-        case("two tokens", "One of them has a token before it.", **_texts([2], 2, 3)),
-        case("a long text beside a short one", "Every token counts once, whatever text it is of.",
+        case("two pieces", "One of them has a piece before it.", **_texts([2], 2, 3)),
+        case("a long text beside a short one", "Every piece counts once, whatever text it is of.",
              **_texts([12, 3], 12, 2)),
         case("texts that are padded at the left",
-             "The first real token has padding before it, and nothing to look back at.",
+             "The first real piece has padding before it, and nothing to look back at.",
              **_texts([5, 7, 3], 7, 3, left=True)),
-        case("a text of a single token beside another", "A single token has nothing before it: it doesn't count.",
+        case("a text of a single piece beside another", "A single piece has nothing before it: it doesn't count.",
              **_texts([5, 1], 5, 2)),
     ],
     promises=[gradient("weights"), precisions("float64")],
     mistakes=[
-        mistake("This is the token after, not the one before: rows ask, columns answer.",
+        mistake("This is the piece after, not the one before: rows ask, columns answer.",
                 lambda weights, key_mask: _previous(weights, key_mask, at=1)),
-        mistake("Padded tokens are counted too. key_mask says which are real.",
+        mistake("Padded pieces are counted too. key_mask says which are real.",
                 lambda weights, key_mask: _previous(weights, key_mask, whose=lambda real: torch.ones_like(real[:, 1:]))),
-        mistake("Padding may stand at the left: there the first real token has padding before it. Both must be real.",
+        mistake("Padding may stand at the left: there the first real piece has padding before it. Both must be real.",
                 lambda weights, key_mask: _previous(weights, key_mask, whose=lambda real: real[:, 1:])),
-        mistake("Padding may stand at the right: there padding has a real token before it. Both must be real.",
+        mistake("Padding may stand at the right: there padding has a real piece before it. Both must be real.",
                 lambda weights, key_mask: _previous(weights, key_mask, whose=lambda real: real[:, :-1])),
-        mistake("The mean is taken text by text, so a token of a short text counts more. Every token counts once.",
+        mistake("The mean is taken text by text, so a piece of a short text counts more. Every piece counts once.",
                 _by_text),
-        mistake("The first token of a text has none before it. Leave it out of the count.",
+        mistake("The first piece of a text has none before it. Leave it out of the count.",
                 lambda weights, key_mask: (
                     _previous(weights, key_mask) * (key_mask[:, 1:] & key_mask[:, :-1]).sum() / key_mask.sum()
                 )),
-        mistake("The sum is divided by all tokens, padding too.",
+        mistake("The sum is divided by all pieces, padding too.",
                 lambda weights, key_mask: (
                     _previous(weights, key_mask) * (key_mask[:, 1:] & key_mask[:, :-1]).sum() / key_mask.numel()
                 )),
-        mistake("This is a sum. Divide it by the number of tokens that have one before them.",
+        mistake("This is a sum. Divide it by the number of pieces that have one before them.",
                 lambda weights, key_mask: (
                     _previous(weights, key_mask) * (key_mask[:, 1:] & key_mask[:, :-1]).sum()
                 )),
         mistake("The heads are averaged. Each has a score of its own.",
                 lambda weights, key_mask: _previous(weights, key_mask).mean()),
-        mistake("This is how much tokens look at themselves.",
+        mistake("This is how much pieces look at themselves.",
                 lambda weights, key_mask: (
                     (weights.diagonal(0, -2, -1) * key_mask[:, None]).sum((0, 2)) / key_mask.sum()
                 )),
     ],
-    praise="One number a head: every real token counts once, wherever the padding stands.",
+    praise="One number a head: every real piece counts once, wherever the padding stands.",
 )  # fmt: skip
 
 
@@ -137,8 +137,8 @@ exercise(
                x="b n h d", others="m h d", head=lambda s, _: s.b % s.h, w_o=_w_o, seeds=8),
         case("the first head", **_ablated(2, 5, 4, 3, 9, 7, 0)),
         case("the last head", **_ablated(2, 5, 4, 3, 9, 7, 3)),
-        case("a layer with one head", "Every token then adds the same.", **_ablated(2, 5, 1, 3, 9, 7, 0)),
-        case("a single other token", "It is its own mean.", **_ablated(2, 5, 4, 3, 1, 7, 2)),
+        case("a layer with one head", "Every piece then adds the same.", **_ablated(2, 5, 1, 3, 9, 7, 0)),
+        case("a single other piece", "It is its own mean.", **_ablated(2, 5, 4, 3, 1, 7, 2)),
         case("others far from zero", "A mean that is large is what later layers are used to.",
              **_ablated(3, 4, 2, 5, 6, 8, 1, shift=5.0)),
     ],
@@ -155,7 +155,7 @@ exercise(
                 lambda *a: _without(*a, fill=lambda x, others, head: others.mean((0, 1)))),
         mistake("This is one number for the whole head. Its mean is a vector: one number for each of its columns.",
                 lambda *a: _without(*a, fill=lambda x, others, head: others[:, head].mean())),
-        mistake("One of the other tokens stands there, not their mean.",
+        mistake("One of the other pieces stands there, not their mean.",
                 lambda *a: _without(*a, fill=lambda x, others, head: others[0, head])),
         mistake("This is the median of the others, not their mean.",
                 lambda *a: _without(*a, fill=lambda x, others, head: others[:, head].median(0).values)),
@@ -188,7 +188,7 @@ def _earlier(ids: list[int], i: int) -> list[int]:
 def _induction(
     weights: Tensor, ids: list[int], pick: Callable = lambda places, i: [places[-1] + 1]
 ) -> Tensor:
-    """Mean weight on the places that `pick` makes of the earlier places of the same token."""
+    """Mean weight on the places that `pick` makes of the earlier places of the same piece."""
     rows = [i for i in range(len(ids)) if _earlier(ids, i)]
     if not rows:
         return torch.zeros_like(weights[:, 0, 0])
@@ -210,36 +210,38 @@ exercise(
         case("a text of two rounds", **_repeats(3, [5, 9, 2, 7, 5, 9, 2, 7])),
         case("a text of three rounds", "Of several earlier places, the latest counts.",
              **_repeats(2, [4, 8, 6, 4, 8, 6, 4, 8, 6], seed=1)),
-        case("tokens that come back after different distances", **_repeats(4, [1, 2, 3, 1, 4, 2, 5, 1, 6, 6, 2, 3], seed=2)),
-        case("a token that comes twice in a row", "What came after it last time is the token itself.",
+        case("pieces that come back after different distances", **_repeats(4, [1, 2, 3, 1, 4, 2, 5, 1, 6, 6, 2, 3], seed=2)),
+        case("a piece that comes twice in a row", "What came after it last time is the piece itself.",
              **_repeats(2, [7, 7, 3, 8], seed=3)),
-        case("one token comes back, the others don't", **_repeats(5, [3, 1, 4, 15, 9, 2, 6, 5, 35, 8, 4], seed=4)),
+        case("one piece comes back, the others don't", **_repeats(5, [3, 1, 4, 15, 9, 2, 6, 5, 35, 8, 4], seed=4)),
         case("nothing comes back", "Then there is nothing to look at: zeros.", **_repeats(3, [1, 2, 3, 4], seed=5)),
-        case("one token", "Nothing comes back: zeros.", **_repeats(2, [1], seed=6)),
+        case("one piece", "Nothing comes back: zeros.", **_repeats(2, [1], seed=6)),
         case("one head", **_repeats(1, [1, 2, 1, 2, 3, 1], seed=7)),
     ],
     promises=[gradient("weights"), precisions("float64")],
     mistakes=[
-        mistake("This is the weight on the earlier place of the same token. An induction head looks one place further, at what "
+        mistake("This is the weight on the earlier place of the same piece. An induction head looks one place further, at what "
                 "came *after* it.",
                 lambda weights, ids: _induction(weights, ids, lambda places, i: [places[-1]])),
-        mistake("This is the weight on what came *before* the token last time. Look at what came after it.",
+        mistake("This is the weight on what came *before* the piece last time. Look at what came after it.",
                 lambda weights, ids: _induction(weights, ids, lambda places, i: [max(places[-1] - 1, 0)])),
         mistake("Of several earlier places it takes the first. The latest counts.",
                 lambda weights, ids: _induction(weights, ids, lambda places, i: [places[0] + 1])),
         mistake("It adds up all earlier places. Only the latest counts.",
                 lambda weights, ids: _induction(weights, ids, lambda places, i: [j + 1 for j in places])),
-        mistake("This is a sum. Take the mean over the tokens that came before.",
+        mistake("This is a sum. Take the mean over the pieces that came before.",
                 lambda weights, ids: _induction(weights, ids) * sum(bool(_earlier(ids, i)) for i in range(len(ids)))),
-        mistake("It divides by all tokens. Count those that came before.",
+        mistake("It divides by all pieces. Count those that came before.",
                 lambda weights, ids: (
                     _induction(weights, ids) * sum(bool(_earlier(ids, i)) for i in range(len(ids))) / len(ids)
                 )),
         mistake("The heads are averaged. Each has a score of its own.",
                 lambda weights, ids: _induction(weights, ids).mean()),
-        mistake("Row and column have changed places: the later token asks, so it is the row.",
+        mistake("Nothing is found. Look a piece up *before* you note it as the latest: else it finds itself.",
+                lambda weights, ids: torch.zeros_like(weights[:, 0, 0])),
+        mistake("Row and column have changed places: the later piece asks, so it is the row.",
                 lambda weights, ids: _induction(weights.mT, ids)),
-        mistake("This is how much each token that came before looks at the token right before it.",
+        mistake("This is how much each piece that came before looks at the piece right before it.",
                 lambda weights, ids: _induction(weights, ids, lambda places, i: [i - 1])),
     ],
     praise="The latest earlier place, one step further; zeros where nothing comes back.",

@@ -135,7 +135,7 @@ exercise(
     "queries-before",
     "before",
     reference=_before(),
-    cases=rows("n", (2,), (3,), (8,), (20,), (50,), (1,)),
+    cases=rows("n", (3,), (8,), (20,), (50,), (2,), (1,)),
     compare=_hears,
     mistakes=[
         mistake("Every place hears the one after it. Turn the queries the other way.", _before(turn=-1)),

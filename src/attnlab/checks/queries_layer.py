@@ -14,8 +14,8 @@ from attnlab.checks.exercise import exercise, mistake, rows
 from attnlab.checks.values import Tolerance, describe
 
 PARTS = ("q_proj", "k_proj", "v_proj")
-LEADS: tuple[tuple[tuple[int, ...], int, int], ...] = (((), 5, 3), ((2, 3), 4, 7))
-"""For each call: the dimensions in front, how many tokens ask, how many are asked."""
+LONG = 8
+"""How much longer the tokens of one call are: its scores lie in the hundreds."""
 
 
 def _normal(*shape: int, seed: int = 0) -> Tensor:
@@ -68,10 +68,16 @@ def use(head: Any) -> dict[str, Any]:
     shapes = fill(head, PARTS, "Head")
     found: dict[str, Any] = {}
     wide, other = head.q_proj.in_features, head.k_proj.in_features
-    for lead, n_q, n_k in LEADS:
+    for lead, n_q, n_k in (((), 5, 3), ((wide % 4 + 1, 3), 4, 7)):
         name = f"head(x, memory) of {n_q} and {n_k} tokens" + (f", in a batch of {lead}" if lead else "")
         given = {"x": _normal(*lead, n_q, wide, seed=3), "memory": _normal(*lead, n_k, other, seed=4)}
         found |= called(head, name, given)
+    loud = head(LONG * _normal(5, wide, seed=3), LONG * _normal(3, other, seed=4))
+    if loud.isnan().any():
+        raise ValueError(
+            "With scores in the hundreds the output is not a number: exp overflows. "
+            "Tensor.softmax takes the largest score off first."
+        )
     if wide == other:
         found |= called(head, "head(x)", {"x": _normal(2, 6, wide, seed=5)})
     return {"parameters": shapes, "calls": found}

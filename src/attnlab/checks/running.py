@@ -165,16 +165,33 @@ def run(
 
 
 def _slope(outcome: Outcome, root: Tensor, seed: int) -> Tensor | None:
-    """The gradient of a random projection of the output, which sees every entry of it."""
-    out = outcome.value
-    if not isinstance(out, Tensor) or not out.requires_grad or not out.is_floating_point():
-        return None
-    probe = torch.randn(out.shape, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64)
+    """The gradient of a random projection of the output, which sees every entry of each of its tensors."""
+    draw = torch.Generator().manual_seed(seed + 1)
     try:
-        return torch.autograd.grad(out, root, probe.to(out.dtype), retain_graph=True, allow_unused=True)[0]
+        probed = [
+            (out, torch.randn(out.shape, generator=draw, dtype=torch.float64))
+            for out in _floats(outcome.value)
+        ]
+        probed = [(out, probe.to(out.dtype)) for out, probe in probed if out.requires_grad]
+        if not probed:
+            return None
+        outs, probes = zip(*probed, strict=True)
+        return torch.autograd.grad(outs, root, probes, retain_graph=True, allow_unused=True)[0]
     except RuntimeError as error:
         outcome.failed, outcome.trouble = True, f"The backward pass raised RuntimeError: {_first(error)}"
         return None
+
+
+def _floats(value: Any) -> Iterator[Tensor]:
+    """The tensors of an output that may have a gradient: it is one, or a tuple, list or dictionary of some."""
+    if isinstance(value, Tensor):
+        yield from [value] if value.is_floating_point() else []
+    elif isinstance(value, (tuple, list)):
+        for one in value:
+            yield from _floats(one)
+    elif isinstance(value, dict):
+        for key in sorted(value, key=str):
+            yield from _floats(value[key])
 
 
 def _touched(before: dict[str, Any], after: dict[str, Any]) -> str:

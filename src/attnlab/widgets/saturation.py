@@ -20,7 +20,9 @@ ROWS, KEYS, WIDEST = 64, 8, 1024
 WIDTHS = tuple(2**p for p in range(11))
 LIMIT = 4.0
 CLOSED = 0.01
-"""A row whose largest slope is below this counts as saturated."""
+"""A row whose largest slope is below this is saturated: of at most 8 keys, one then has more than 0.98."""
+CERTAIN = 0.99
+"""Where the figure leaves slopes out, it counts rows whose largest weight is not below this."""
 
 
 class Measures(NamedTuple):
@@ -49,6 +51,7 @@ class Saturation(Figure):
         scaled: whether q·k is divided by √d_k.
         seed: which samples are drawn, 0 or larger.
         names: the names of the keys; numbers unless given.
+        slopes: whether slopes and Jacobians are shown beside scores and weights.
 
     Raises:
         ValueError: an argument does not fit; the message names it.
@@ -62,13 +65,14 @@ class Saturation(Figure):
 
     _esm = STATIC / "saturation.js"
     name = "saturation"
-    state = ("scores", "names", "d_k", "temperature", "scaled", "seed")
+    state = ("scores", "names", "d_k", "temperature", "scaled", "seed", "slopes")
     scores = traitlets.List().tag(sync=True)
     names = traitlets.List(traitlets.Unicode()).tag(sync=True)
     d_k = traitlets.Int(64).tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
     scaled = traitlets.Bool(True).tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
+    slopes = traitlets.Bool(True).tag(sync=True)
 
     def __init__(
         self,
@@ -79,6 +83,7 @@ class Saturation(Figure):
         scaled: bool = True,
         seed: int = 0,
         names: Sequence[str] | None = None,
+        slopes: bool = True,
     ) -> None:
         row = [] if scores is None else matrix_of("scores", [list(scores)])[0].tolist()
         if row and (not 2 <= len(row) <= KEYS or max(map(abs, row)) > LIMIT):
@@ -96,7 +101,13 @@ class Saturation(Figure):
         if seed < 0:
             raise ValueError(f"seed must be 0 or larger, got {seed}")
         super().__init__(
-            scores=row, names=names, d_k=d_k, temperature=temperature, scaled=bool(scaled), seed=seed
+            scores=row,
+            names=names,
+            d_k=d_k,
+            temperature=temperature,
+            scaled=bool(scaled),
+            seed=seed,
+            slopes=bool(slopes),
         )
 
     @property
@@ -139,27 +150,30 @@ class Saturation(Figure):
         ours, theirs = (measure(x / self.temperature) for x in (row, samples[:, : len(row)]))
         columns = (row.tolist(), ours.weights.tolist(), ours.slopes.tolist())
         cells = [
-            [name, f"{score:.4f}", number(p), number(slope)]
+            [name, f"{score:.4f}", number(p), number(slope)][: None if self.slopes else 3]
             for name, score, p, slope in zip(self.names, *columns, strict=True)
         ]
-        head = ["key", "score", "weight p", "slope p(1 − p)"]
-        closed = int((theirs.largest < CLOSED).sum())
+        head = ["key", "score", "weight p", "slope p(1 − p)"][: None if self.slopes else 3]
         spread = [f"{x.std(correction=0).item():.4f}" for x in (row, samples)]
         measures = [["spread of the scores", *spread]]
-        measures += [
-            [text, number(getattr(ours, what).item()), number(getattr(theirs, what).quantile(0.5).item())]
-            for what, text in MEASURES.items()
-        ]
-        measures.append(
-            [f"largest entry < {CLOSED}", "yes" if ours.largest < CLOSED else "no", f"{closed} of {ROWS}"]
-        )
+        if self.slopes:
+            measures += [
+                [text, number(getattr(ours, what).item()), number(getattr(theirs, what).quantile(0.5).item())]
+                for what, text in MEASURES.items()
+            ]
+            reached = f"largest entry < {CLOSED}", ours.largest < CLOSED, theirs.largest < CLOSED
+        else:
+            tops = [x.weights.amax(-1) for x in (ours, theirs)]
+            measures.append(["largest weight", *(number(top.quantile(0.5).item()) for top in tops)])
+            reached = f"largest weight ≥ {CERTAIN}", *(top >= CERTAIN for top in tops)
+        measures.append([reached[0], "yes" if reached[1] else "no", f"{int(reached[2].sum())} of {ROWS}"])
         return table_of(head, cells) + table_of(["measure", "this row", f"median of {ROWS} rows"], measures)
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
         return (
             "Temperature and √d: set the width, the temperature and whether to divide by √d, drag the "
-            "scores, and watch the slopes."
+            f"scores, and watch the {'slopes' if self.slopes else 'weights'}."
         )
 
 

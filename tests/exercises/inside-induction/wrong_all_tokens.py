@@ -1,4 +1,4 @@
-# expect: It divides by all tokens
+# expect: It divides by all pieces
 import torch
 
 

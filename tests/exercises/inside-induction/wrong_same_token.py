@@ -1,4 +1,4 @@
-# expect: This is the weight on the earlier place of the same token
+# expect: This is the weight on the earlier place of the same piece
 import torch
 
 

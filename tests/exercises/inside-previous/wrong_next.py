@@ -1,4 +1,4 @@
-# expect: This is the token after
+# expect: This is the piece after
 def previous_score(weights, key_mask):
     ahead = weights.diagonal(1, -2, -1)
     both = key_mask[:, 1:] & key_mask[:, :-1]
