@@ -8,13 +8,17 @@ glossary, `names` to the package's reference;
 
 from __future__ import annotations
 
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING
 
-from attnlab_book import assets, counts, names, numbering, pages, readers, terms
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the parts to Sphinx's events."""
+    # Here, because scripts import `chapters` alone: the others load Sphinx, and the package with torch.
+    from attnlab_book import assets, counts, names, numbering, pages, readers, terms
+
     app.add_node(numbering.ChapterMention)
     for role in numbering.ROLES:
         app.add_role(role, numbering.mention_role)

@@ -8,6 +8,13 @@ from .conftest import PATIENCE
 
 NUMBERS = """(figure) => [...figure.querySelectorAll("td, [role=slider]")]
   .map((e) => e.getAttribute("aria-valuetext") ?? e.getAttribute("aria-label") ?? e.textContent).join()"""
+A_FRAME = "() => new Promise(requestAnimationFrame)"
+AT_REST = """async () => {
+  for (let still = 0, last = -1; still < 6; last = scrollY) {
+    await new Promise(requestAnimationFrame);
+    still = scrollY === last ? still + 1 : 0;
+  } }"""
+"""Waits until the page has not scrolled for some frames: a swipe may end later than the finger."""
 X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.5, 0.5]]
 
 
@@ -36,9 +43,9 @@ def phone(browser, address, page_with):
         touch("touchStart", [{"x": x, "y": y}])
         for step in range(1, 11):
             touch("touchMove", [{"x": x + dx * step / 10, "y": y + dy * step / 10}])
-            page.wait_for_timeout(16)
+            page.evaluate(A_FRAME)
         touch("touchEnd", [])
-        page.wait_for_timeout(150)
+        page.evaluate(AT_REST)
 
     yield page, swipe
     context.close()
@@ -48,7 +55,7 @@ def bring(page, figure, part):
     """Scroll until a part of a figure stands in the middle; return its middle."""
     at = page.locator(f'[data-figure="{figure}"] {part}').first
     at.evaluate("(e) => e.scrollIntoView({block: 'center'})")
-    page.wait_for_timeout(100)
+    page.evaluate(AT_REST)
     box = at.bounding_box()
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
@@ -105,7 +112,7 @@ def test_a_tap_paints_a_cell_of_the_mask_and_picks_a_row_of_the_pattern(phone):
         x, y = bring(page, figure, part)
         numbers, scrolled = state(page, figure)
         page.touchscreen.tap(x, y)
-        page.wait_for_timeout(100)
+        page.evaluate(AT_REST)
         after, still = state(page, figure)
         assert after != numbers, figure
         assert still == scrolled
