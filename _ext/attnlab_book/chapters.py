@@ -66,6 +66,41 @@ class Chapter:
         return "" if self.number is not None else "#chapter-" + self.topic.replace("_", "-")
 
 
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a notebook, as far as it is counted."""
+
+    kind: str
+    source: str
+    tags: tuple[str, ...] = ()
+    role: str = ""
+    exercise: str = ""
+    shows: bool = False
+    figure: bool = False
+
+
+def cells_of(page: Path) -> list[Cell]:
+    """Read the cells of a page, named without a suffix; one that is no notebook has none."""
+    notebook = page.with_suffix(".ipynb")
+    if not notebook.exists():
+        return []
+    cells = []
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        about, outputs = cell["metadata"], cell.get("outputs", [])
+        cells.append(
+            Cell(
+                cell["cell_type"],
+                "".join(cell["source"]),
+                tuple(about.get("tags", ())),
+                about.get("role", ""),
+                about.get("exercise", ""),
+                bool(outputs),
+                "attnlab-figure" in json.dumps(outputs),
+            )
+        )
+    return cells
+
+
 def pages(root: Path) -> list[str]:
     """List the pages of _toc.yml in their order, without suffixes, from the root of the repository."""
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
@@ -149,10 +184,8 @@ def _listed(named: list[Chapter]) -> list[Piece]:
 
 
 def _title(path: Path) -> str:
-    if path.with_suffix(".ipynb").exists():
-        notebook = json.loads(path.with_suffix(".ipynb").read_text(encoding="utf-8"))
-        cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
-    else:
+    cells = [cell.source for cell in cells_of(path) if cell.kind == "markdown"]
+    if not cells:
         cells = [path.with_suffix(".md").read_text(encoding="utf-8")]
     heading = re.search(r"^# (.+)$", "\n".join(cells), re.MULTILINE)
     return heading[1].strip() if heading else path.name

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,26 +18,13 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from attnlab.checks import EXERCISES
-from attnlab_book.chapters import Chapter
+from attnlab_book.chapters import Cell, Chapter, cells_of
 
 SPOKEN = {"half an hour": 30, "an hour and a quarter": 75, "an hour and a half": 90, "an hour": 60}
 OPENING = re.compile(r"About (\d+) minutes to read, and ([\w ]+?) more")
 TASK = re.compile(r"Difficulty (\d) of 5, about (\d+) minutes")
 WORD = re.compile(r"[^\W\d_][\w'’-]*")
 UNCOMPARED = "nbval-ignore-output"
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of a notebook, as far as it is counted."""
-
-    kind: str
-    source: str
-    tags: tuple[str, ...] = ()
-    role: str = ""
-    exercise: str = ""
-    shows: bool = False
-    figure: bool = False
 
 
 @dataclass
@@ -51,25 +37,6 @@ class Count:
     task_minutes: int = 0
     mistakes: int = 0
     wrong_answers: int = 0
-
-
-def cells_of(page: Path) -> list[Cell]:
-    """Read the cells of a chapter."""
-    cells = []
-    for cell in json.loads(page.with_suffix(".ipynb").read_text(encoding="utf-8"))["cells"]:
-        about, outputs = cell["metadata"], cell.get("outputs", [])
-        cells.append(
-            Cell(
-                cell["cell_type"],
-                "".join(cell["source"]),
-                tuple(about.get("tags", ())),
-                about.get("role", ""),
-                about.get("exercise", ""),
-                bool(outputs),
-                "attnlab-figure" in json.dumps(outputs),
-            )
-        )
-    return cells
 
 
 def minutes(text: str) -> tuple[int, int]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import json
 import re
 from collections.abc import Callable
 from html import escape
@@ -24,6 +23,8 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+from attnlab_book import chapters
 
 CELL = re.compile(r'<div class="highlight-ipython3 .*?</pre>', re.DOTALL)
 PATH = re.compile(r'<span class="n">\w+</span>(?:<span class="o">\.</span><span class="n">\w+</span>)*')
@@ -89,11 +90,7 @@ def _full_name(thing: Any) -> str | None:
 
 def code_cells(page: Path) -> list[str]:
     """Read the sources of a page's code cells; a page that is no notebook has none."""
-    notebook = page.with_suffix(".ipynb")
-    if not notebook.exists():
-        return []
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
-    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    return [cell.source for cell in chapters.cells_of(page) if cell.kind == "code"]
 
 
 def _nodes(cell: str) -> list[ast.AST]:

@@ -13,7 +13,7 @@ only where the chapter introduces them, which is where it sets them in italics o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from docutils import nodes
@@ -72,13 +72,17 @@ def mentions(text: str, wanted: dict[str, list[str]]) -> Iterator[tuple[re.Match
         text: any text.
         wanted: the terms, each with the forms that it may have.
     """
+    return _finder(wanted)(text)
+
+
+def _finder(wanted: dict[str, list[str]]) -> Callable[[str], Iterator[tuple[re.Match[str], str]]]:
+    """Make what `mentions` does, for many texts."""
     by_form = {form.lower(): term for term, ways in wanted.items() for form in ways}
     longest_first = sorted(by_form, key=len, reverse=True)
-    pattern = "|".join(re.escape(form) for form in longest_first)
-    if not wanted:
-        return
-    for found in re.finditer(rf"(?<![\w-])(?:{pattern})(?![\w-])", text, re.IGNORECASE):
-        yield found, by_form[found[0].lower()]
+    # Without a term nothing fits.
+    forms_of_all = "|".join(re.escape(form) for form in longest_first) or "(?!)"
+    pattern = re.compile(rf"(?<![\w-])(?:{forms_of_all})(?![\w-])", re.IGNORECASE)
+    return lambda text: ((found, by_form[found[0].lower()]) for found in pattern.finditer(text))
 
 
 def load(app: Sphinx) -> None:
@@ -102,7 +106,7 @@ class LinkFirstUse(SphinxTransform):
         }:
             return
         env.note_dependency(str(Path(env.srcdir, f"{GLOSSARY}.md")))
-        terms: dict[str, list[str]] = env.attnlab_terms
+        find = _finder(env.attnlab_terms)
         linked = {link["reftarget"].lower() for link in _links(self.document)}
         for text in list(self.document.findall(nodes.Text)):
             if not _is_prose(text):
@@ -110,7 +114,7 @@ class LinkFirstUse(SphinxTransform):
             stressed = isinstance(text.parent, (nodes.emphasis, nodes.strong))
             pieces: list[nodes.Node] = []
             words, done = str(text), 0
-            for found, term in mentions(words, terms):
+            for found, term in find(words):
                 if term.lower() in linked or (term in ORDINARY and not stressed):
                     continue
                 linked.add(term.lower())
@@ -181,17 +185,18 @@ def say_where_terms_are_used(app: Sphinx, doctree: nodes.document, docname: str)
 
 def explain_links(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Give each link to the glossary the first sentence of the definition, shown on hovering."""
-    meanings = _meanings(app.env)
+    meanings = _meanings(app)
     for link in doctree.findall(nodes.reference):
         anchor = link.get("refuri", "").partition(f"{GLOSSARY.rpartition('/')[2]}.html#")[2]
         if anchor in meanings:
             link["reftitle"] = meanings[anchor]
 
 
-def _meanings(env: BuildEnvironment) -> dict[str, str]:
-    known = getattr(env, "attnlab_meanings", None)
+def _meanings(app: Sphinx) -> dict[str, str]:
+    env, known = app.env, getattr(app, "attnlab_meanings", None)
     if known is None:
-        known = env.attnlab_meanings = {}  # type: ignore[attr-defined]
+        # Not kept with the environment, which outlives a change of the glossary.
+        known = app.attnlab_meanings = {}  # type: ignore[attr-defined]
         if GLOSSARY not in env.found_docs:
             return known
         for item in env.get_doctree(GLOSSARY).findall(nodes.definition_list_item):
