@@ -72,7 +72,7 @@ def two_rates(name: str, head: Retrieval, guess: float) -> Row:
         best = choose_rate(found, goal="high", level=0.9, choose="steps")
         if best not in (factors[0], factors[-1]):
             row = one_rate(name, replace(head, faster=best))[name]
-            return replace(row, name=f"{name}; W_q, W_k at {best:g} times the rate")
+            return replace(row, name=f"{name}; W_q, W_k × {best:g}")
         factors.insert(0 if best == factors[0] else len(factors), best * (0.5 if best == factors[0] else 2))
 
 
