@@ -33,7 +33,7 @@ KEPT_FROM = 4.0
 """By parts, pairs that turn so often in a text of training keep their speed."""
 WORDS, D_MODEL, N_HEADS = 128, 64, 2
 BATCH, EVERY = 32, 20
-STEPS, TUNING = 600, 60
+STEPS, TUNING = 400, 40
 
 
 def stretched(
@@ -185,7 +185,7 @@ def draw(
 
 @torch.no_grad()
 def right(
-    model: Repeater, n: int, *, near: bool = False, seed: int = 0, texts: int = 100, **limits: int | None
+    model: Repeater, n: int, *, near: bool = False, seed: int = 0, texts: int = 60, **limits: int | None
 ) -> float:
     """Return the accuracy in per cent on texts of n words, the same for every model.
 
