@@ -147,7 +147,7 @@ ATTACKS = [
     ("weights over all stored keys", STATE, "wrong", "meets all keys before it again", stored_rows),
     ("all n × n weights", STATE, "wrong", "meets all keys before it again", all_weights),
     ("the last five", STATE, "wrong", "Only a few tokens back are seen", last_five),
-    ("anew every 50 tokens", STATE, "wrong", "200 tokens", lambda *a: walk(*a, since=50)),
+    ("anew every 50 tokens", STATE, "wrong", "120 tokens", lambda *a: walk(*a, since=50)),
     ("values where it is long", STATE, "wrong", "should be", lambda q, k, v, g: v if v.shape[-2] > 20 else walk(q, k, v, g)),
     ("division by products", STATE, "wrong", "the product of all gates so far", products),
     ("one state for the batch", STATE, "wrong", "should be", one_state),
