@@ -4,7 +4,8 @@
 
 Writes results/linear-forms.json. All linear forms have as many features as a key has numbers, and FAVOR+ once
 more four times as many, as there. A step is timed with a text of n tokens behind it: for softmax a cache of n
-keys and values, for the others a state. Lengths begin where softmax is ahead of every form, so that the crossing is seen.
+keys and values, for the others a state. Lengths begin where softmax is ahead of every form, so that the
+crossing is seen.
 """
 
 from __future__ import annotations
