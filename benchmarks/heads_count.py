@@ -8,7 +8,6 @@ every number of heads, so that only the cut differs.
 
 from __future__ import annotations
 
-import copy
 import sys
 from functools import cache
 from pathlib import Path
@@ -21,7 +20,7 @@ from attnlab.tagging import Tagger, Vocabulary, evaluate, grammar, train
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 COMMAND = "python benchmarks/heads_count.py"
-SEEDS, EPOCHS = range(5), 8
+SEEDS, EPOCHS, STEPS = range(5), 24, 3000
 SHAPE = {"context": "attention", "positions": "rotary", "d_model": 64}
 HOW = {"seeds": SEEDS, "scout": 2, "progress": False}
 FEWER = {"seeds": range(3), "scout": 1, "progress": False}
@@ -33,46 +32,20 @@ def sentences() -> tuple[list, list, list]:
     return tuple(grammar.sample(count, seed) for count, seed in ((3000, 1), (500, 2), (4000, 3)))
 
 
-def run_of(tagger: Tagger, history: list[float], extras: dict[str, float]) -> Run:
-    """Return a run whose value is the accuracy on the dev set, and which carries that on the test set."""
-    _, _, test = sentences()
-    return Run([100 * share for share in history], extras={"test": evaluate(tagger, test).all} | extras)
+def tagger(n_heads: int, kv_heads: int):
+    """Make a candidate that trains a tagger of one layer with so many heads and key-value heads.
 
-
-def tagger(n_heads: int, kv_heads: int, rate: float, seed: int) -> tuple[Tagger, list[float]]:
-    """Train a tagger of one layer from the start."""
-    lessons, dev, _ = sentences()
-    torch.manual_seed(seed)
-    made = Tagger(Vocabulary(lessons), n_heads=n_heads, **SHAPE)
-    if kv_heads < n_heads:
-        made.layers[0].mixer = made.layers[0].mixer.grouped(kv_heads)
-    history = train(made, lessons, dev, epochs=EPOCHS, lr=rate, seed=seed, progress=False)
-    return made, history.dev
-
-
-def from_the_start(n_heads: int, kv_heads: int):
-    """Make a candidate that trains with so many heads and key-value heads."""
-
-    def candidate(rate: float, seed: int) -> Run:
-        return run_of(*tagger(n_heads, kv_heads, rate, seed), {})
-
-    return candidate
-
-
-def averaged(kv_heads: int, rate_of_eight: float):
-    """Make a candidate that averages the keys and values of a trained tagger, and trains two epochs more."""
-
-    @cache
-    def full(seed: int) -> Tagger:
-        return tagger(8, 8, rate_of_eight, seed)[0]
+    Its value is the accuracy on the dev set, and it carries that on the test set.
+    """
 
     def candidate(rate: float, seed: int) -> Run:
         lessons, dev, test = sentences()
-        pooled = copy.deepcopy(full(seed))
-        pooled.layers[0].mixer = pooled.layers[0].mixer.grouped(kv_heads)
-        at_once = evaluate(pooled, test).all
-        history = train(pooled, lessons, dev, epochs=2, lr=rate, seed=seed, progress=False)
-        return run_of(pooled, history.dev, {"averaged only": at_once})
+        torch.manual_seed(seed)
+        made = Tagger(Vocabulary(lessons), n_heads=n_heads, **SHAPE)
+        if kv_heads < n_heads:
+            made.layers[0].mixer = made.layers[0].mixer.grouped(kv_heads)
+        history = train(made, lessons, dev, epochs=EPOCHS, lr=rate, seed=seed, progress=False)
+        return Run([100 * share for share in history.dev], extras={"test": evaluate(made, test).all})
 
     return candidate
 
@@ -99,27 +72,27 @@ def bound() -> None:
 def count() -> None:
     """Accuracy by the number of heads: four contents at once, and tags of the toy grammar."""
     retrieval = sweep(
-        {f"{h} heads" if h > 1 else "1 head": Retrieval(heads=h, asked=4, steps=600) for h in (1, 2, 4, 8)},
+        {f"{h} heads" if h > 1 else "1 head": Retrieval(heads=h, asked=4, steps=STEPS) for h in (1, 2, 4, 8)},
         rates=around(0.014, factor=2**0.5),
         tie=0.01,
         level=0.9,
         widen=6,
         measure="contents right",
-        budget="Adam, 600 steps of 64 questions for four contents each, width 64; two seeds try the rates",
+        budget=f"Adam, {STEPS:,} steps of 64 questions for four contents each, width 64; two seeds try the rates",
         cache=CACHE / "heads-retrieval.json",
-        settings={"version": 1},
+        settings={"version": 2},
         **HOW,
     )
     print(retrieval.as_table(), flush=True)
     tags = sweep(
-        {f"{h} heads" if h > 1 else "1 head": from_the_start(h, h) for h in (1, 2, 4, 8)},
+        {f"{h} heads" if h > 1 else "1 head": tagger(h, h) for h in (1, 2, 4, 8)},
         rates=around(0.005),
         measure="dev, %",
         flat=0.2,
-        budget=f"AdamW on a cosine, {EPOCHS} epochs of 3,000 sentences, width 64; two seeds try the rates",
+        budget=f"AdamW on a cosine, {EPOCHS} epochs of 3,000 sentences, width 64; one seed tries the rates",
         cache=CACHE / "heads-tagger.json",
-        settings={"version": 1},
-        **HOW,
+        settings={"version": 2},
+        **HOW | {"scout": 1},
     )
     print(tags.as_table(digits=1), flush=True)
     views = {view: 100 * float(grammar.ceiling(view)) for view in ("word", "whole sentence")}
@@ -128,28 +101,19 @@ def count() -> None:
 
 
 def sharing() -> None:
-    """Eight query heads that share key-value heads: from the start, or averaged and trained further."""
-    how = {"measure": "dev, %", "flat": 0.2, **FEWER}
-    born = sweep(
-        {f"{m} key-value heads" if m > 1 else "1 key-value head": from_the_start(8, m) for m in (8, 4, 2, 1)},
+    """Eight query heads that share key-value heads from the start."""
+    found = sweep(
+        {f"{m} key-value heads" if m > 1 else "1 key-value head": tagger(8, m) for m in (8, 4, 2, 1)},
         rates=around(0.005, n=3),
+        measure="dev, %",
+        flat=0.2,
         budget=f"AdamW on a cosine, {EPOCHS} epochs of 3,000 sentences; one seed tries the rates",
         cache=CACHE / "heads-shared.json",
-        **how,
+        settings={"version": 2},
+        **FEWER,
     )
-    print(born.as_table(digits=1), flush=True)
-    rate = born["8 key-value heads"].rate
-    pooled = sweep(
-        {f"{m} averaged": averaged(m, rate) for m in (4, 2, 1)},
-        rates=around(0.004, n=3),
-        budget="the eight heads of a trained tagger averaged, then two epochs; one seed tries the rates",
-        cache=CACHE / "heads-averaged.json",
-        settings={"rate of eight": rate},
-        **how,
-    )
-    print(pooled.as_table(digits=1), flush=True)
-    sweeps = {"shared from the start": born, "averaged, then trained further": pooled}
-    results.store("heads-sharing", {"sweeps": sweeps}, command=COMMAND, seeds=FEWER["seeds"])
+    print(found.as_table(digits=1), flush=True)
+    results.store("heads-sharing", {"sweeps": {"shared": found}}, command=COMMAND, seeds=FEWER["seeds"])
 
 
 if __name__ == "__main__":
