@@ -1,9 +1,9 @@
 """How many heads: for retrieval, for two places with an exact bound, in a tagger; and what sharing costs.
 
-    python benchmarks/heads_count.py [bound] [count] [sharing]
+    python benchmarks/heads_count.py [bound] [count] [longer] [sharing]
 
-Writes results/heads-count.json, heads-bound.json and heads-sharing.json. The width of a layer is the same for
-every number of heads, so that only the cut differs.
+Writes results/heads-bound.json, heads-count.json, heads-longer.json and heads-sharing.json.
+The width of a layer is the same for every number of heads, so that only the cut differs.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from attnlab.tagging import Tagger, Vocabulary, evaluate, grammar, train
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 COMMAND = "python benchmarks/heads_count.py"
-SEEDS, EPOCHS, STEPS = range(5), 24, 3000
+SEEDS, EPOCHS, STEPS = range(5), 8, 600
+LONGER = {"epochs": 24, "steps": 3000}
 SHAPE = {"context": "attention", "positions": "rotary", "d_model": 64}
+TITLES = ("four contents at once", "tags of the toy grammar")
 HOW = {"seeds": SEEDS, "scout": 2, "progress": False}
 FEWER = {"seeds": range(3), "scout": 1, "progress": False}
 
@@ -32,7 +34,7 @@ def sentences() -> tuple[list, list, list]:
     return tuple(grammar.sample(count, seed) for count, seed in ((3000, 1), (500, 2), (4000, 3)))
 
 
-def tagger(n_heads: int, kv_heads: int):
+def tagger(n_heads: int, kv_heads: int, epochs: int = EPOCHS):
     """Make a candidate that trains a tagger of one layer with so many heads and key-value heads.
 
     Its value is the accuracy on the dev set, and it carries that on the test set.
@@ -44,7 +46,7 @@ def tagger(n_heads: int, kv_heads: int):
         made = Tagger(Vocabulary(lessons), n_heads=n_heads, **SHAPE)
         if kv_heads < n_heads:
             made.layers[0].mixer = made.layers[0].mixer.grouped(kv_heads)
-        history = train(made, lessons, dev, epochs=EPOCHS, lr=rate, seed=seed, progress=False)
+        history = train(made, lessons, dev, epochs=epochs, lr=rate, seed=seed, progress=False)
         return Run([100 * share for share in history.dev], extras={"test": evaluate(made, test).all})
 
     return candidate
@@ -78,9 +80,9 @@ def count() -> None:
         level=0.9,
         widen=6,
         measure="contents right",
-        budget=f"Adam, {STEPS:,} steps of 64 questions for four contents each, width 64; two seeds try the rates",
+        budget=f"Adam, {STEPS} steps of 64 questions for four contents each; two seeds try the rates",
         cache=CACHE / "heads-retrieval.json",
-        settings={"version": 2},
+        settings={"version": 1},
         **HOW,
     )
     print(retrieval.as_table(), flush=True)
@@ -89,15 +91,45 @@ def count() -> None:
         rates=around(0.005),
         measure="dev, %",
         flat=0.2,
-        budget=f"AdamW on a cosine, {EPOCHS} epochs of 3,000 sentences, width 64; one seed tries the rates",
+        budget=f"AdamW on a cosine, {EPOCHS} epochs of 3,000 sentences, width 64; two seeds try the rates",
         cache=CACHE / "heads-tagger.json",
-        settings={"version": 2},
-        **HOW | {"scout": 1},
+        settings={"version": 1},
+        **HOW,
     )
     print(tags.as_table(digits=1), flush=True)
     views = {view: 100 * float(grammar.ceiling(view)) for view in ("word", "whole sentence")}
-    sweeps = {"four contents at once": retrieval, "tags of the toy grammar": tags}
+    sweeps = dict(zip(TITLES, (retrieval, tags), strict=True))
     results.store("heads-count", {"ceilings": views, "sweeps": sweeps}, command=COMMAND, seeds=SEEDS)
+
+
+def longer() -> None:
+    """Train the rows of `count` longer, at the rates that were best there: which were only slow?
+
+    Begun where it was left.
+    """
+    try:
+        done = results.load("heads-longer")["ends"]
+    except FileNotFoundError:
+        done = {title: {} for title in TITLES}
+    contents, tags = TITLES
+    for h, name in (1, "1 head"), (2, "2 heads"):  # those that had not answered all by then
+        if name not in done[contents]:
+            rate = results.sweep("heads-count", contents)[name].rate
+            runs = Retrieval(heads=h, asked=4, steps=LONGER["steps"]).together([(rate, s) for s in SEEDS])
+            done[contents][name] = [run.value for run in runs]
+            keep(done)
+    for seed in FEWER["seeds"]:
+        for name, row in results.sweep("heads-count", tags).rows.items():
+            h, ends = int(name.split()[0]), done[tags].setdefault(name, [])
+            if len(ends) == seed:
+                ends.append(tagger(h, h, LONGER["epochs"])(row.rate, seed).extras["test"])
+                keep(done)
+
+
+def keep(ends: dict[str, dict[str, list[float]]]) -> None:
+    """Store what `longer` has so far."""
+    print(ends, flush=True)
+    results.store("heads-longer", LONGER | {"ends": ends}, command=COMMAND, seeds=SEEDS)
 
 
 def sharing() -> None:
@@ -109,15 +141,16 @@ def sharing() -> None:
         flat=0.2,
         budget=f"AdamW on a cosine, {EPOCHS} epochs of 3,000 sentences; one seed tries the rates",
         cache=CACHE / "heads-shared.json",
-        settings={"version": 2},
         **FEWER,
     )
     print(found.as_table(digits=1), flush=True)
-    results.store("heads-sharing", {"sweeps": {"shared": found}}, command=COMMAND, seeds=FEWER["seeds"])
+    results.store(
+        "heads-sharing", {"sweeps": {"shared from the start": found}}, command=COMMAND, seeds=FEWER["seeds"]
+    )
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    parts = {"bound": bound, "count": count, "sharing": sharing}
+    parts = {"bound": bound, "count": count, "longer": longer, "sharing": sharing}
     for name in sys.argv[1:] or parts:
         parts[name]()

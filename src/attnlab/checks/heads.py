@@ -259,7 +259,6 @@ exercise(
     cases=[
         *draws(n=..., r=(2, 3, 4), g=(2, 3, 4, 5), q=_groups, k="... g m d", v="... g m w", lead=[(2,), (3,), (1,), (4,)],
                seeds=6),
-        case("eight heads that share four", **_shared(4, 2)),
         case("one key-value head for all five query heads (multi-query)", **_shared(1, 5)),
         case("a key-value head for each of four query heads", "Then nothing is shared.", **_shared(4, 1)),
         case("sixteen heads that share eight", **_shared(8, 2)),

@@ -35,10 +35,9 @@ def _calls(wide: int, other: int) -> list[tuple[str, dict[str, Tensor]]]:
     found = []
     for lead, n_q, n_k, masked in (
         ((2,), 5, 3, ""),
-        ((), 3, 6, "heads"),
-        ((2, 3), 1, 4, "table"),
+        ((), 4, 4, "heads"),
+        ((2, 3), 1, 6, "table"),
         ((2,), 4, 9, "heads"),
-        ((), 4, 4, ""),
     ):
         given = {"x": _drawn(*lead, n_q, wide, seed=3), "memory": _drawn(*lead, n_k, other, seed=4)}
         if masked:
