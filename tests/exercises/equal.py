@@ -51,21 +51,24 @@ EQUAL: dict[str, dict[str, str]] = {
         "n = k.shape[-2]": "There are as many keys as queries.",
         "n = v.shape[-2]": "There are as many values as queries.",
     },
-    "sparse-layers": {
-        "if torch.equal(reach, further):": "Equality does not know an order.",
-        "further = reach.float() @ step > 0": "A power of the mask commutes with the mask.",
+    "sparse-heard": {
+        "reach = torch.eye(masks.shape[-2])": "Masks are square.",
+    },
+    "sparse-routed": {
+        "chosen = torch.zeros_like(scores).scatter(-1, best, 1.1) > 0": "Any positive number says that a block is chosen.",
+        "best = scores.topk(min(blocks, top)).indices": "A minimum knows no order.",
+        "means = k.unflatten(-2, (blocks, size)).sum(-2)": "All blocks have one size: sums stand in the order of means.",
+        "n = k.shape[-2]": "There are as many keys as queries.",
+        "n = v.shape[-2]": "There are as many values as queries.",
     },
     "sparse-stride": {
         "return min(range(1, n + 2), key=pairs)": "A stride of n + 1 opens what a stride of n does, and comes later.",
         "return (i.clamp_max(s) + 1 + (i // s - 1).clamp_min(0)).sum()": "A tensor of one compares as its number.",
-        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 600.",
+        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 178.",
         "return int((i.clamp_max(s) - 1 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + 2 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + 0 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
-    },
-    "sparse-strided": {
-        "return (back >= 0) & ((back < stride) | (back % stride == 0))": "The token stride places back is a multiple of the stride, too.",
     },
     "transformer-block": {
         "y = norm(x, w_o.shape[-1:])": "Attention gives back what is as wide as a token.",
@@ -184,6 +187,7 @@ LEADING: dict[str, dict[int, int]] = {
     "linear-features": {0: 2},
     "linear-running-state": {0: 2, 1: 2, 2: 2, 3: 2},
     "sparse-block-window": {0: 2, 1: 2, 2: 2},
+    "sparse-routed": {0: 2, 1: 2, 2: 2},
     "heads-grouped-query": {0: 3, 1: 3, 2: 3},
     "positions-rope": {0: 2, 1: 2, 2: 2},
     "positions-sinusoids": {0: 2},

@@ -54,8 +54,8 @@ def test_chapters_are_read_from_file_names_and_promises_from_their_page(tmp_path
         "  - caption: Back\n    chapters: [{file: chapters/notes}]\n"
     )
     heading = [
-        {"cell_type": "code", "source": ["# no"]},
-        {"cell_type": "markdown", "source": ["# So", "und\n"]},
+        {"cell_type": "code", "metadata": {}, "outputs": [], "source": ["# no"]},
+        {"cell_type": "markdown", "metadata": {}, "source": ["# So", "und\n"]},
     ]
     (pages / "03_sound.ipynb").write_text(json.dumps({"cells": heading}))
     (pages / "the_machine.md").write_text(
