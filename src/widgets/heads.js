@@ -34,12 +34,11 @@ export default figure({
     const wires = s("svg", {
       role: "img",
       "data-part": "wires",
-      style: "width: 100%; max-width: 36rem; height: auto; display: block; margin: .4rem 0 0",
+      style: "width: 100%; max-width: 32rem; height: auto; display: block; margin: .4rem 0 0",
     });
     const [numbers, sums] = ["Where the heads look", "This layer and the same with nothing shared"].map(strip);
     body.append(
-      labelled("Query heads", heads),
-      labelled("Key-value heads", kv),
+      h("div", { style: "display: flex; flex-wrap: wrap; column-gap: 2rem" }, labelled("Query heads", heads), labelled("Key-value heads", kv)),
       labelled("Look from", pickerPlace),
       note,
       wires,
