@@ -186,6 +186,7 @@ LEADING: dict[str, dict[int, int]] = {
     "decoding-top-p": {0: 1},
     "linear-features": {0: 2},
     "linear-running-state": {0: 2, 1: 2, 2: 2, 3: 2},
+    "linear-taylor": {0: 2},
     "sparse-block-window": {0: 2, 1: 2, 2: 2},
     "sparse-routed": {0: 2, 1: 2, 2: 2},
     "heads-grouped-query": {0: 3, 1: 3, 2: 3},
