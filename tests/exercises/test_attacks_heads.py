@@ -344,7 +344,7 @@ GROUPS = [
          .softmax(-1)
          @ v.repeat_interleave(q.shape[1] // k.shape[1], 1)
      )),
-    ("exp overflows", "wrong", "There exp overflows",
+    ("exp overflows", "wrong", "exp overflows",
      lambda q, k, v: (
          (e := (q @ k.repeat_interleave(q.shape[1] // k.shape[1], 1).mT / q.shape[-1] ** 0.5).exp())
          / e.sum(-1, keepdim=True)
