@@ -71,7 +71,7 @@ def test_by_keyboard(part):
     for _ in range(2):
         part.page.keyboard.press("ArrowRight")
     assert_shows(part, token=4)
-    assert SENTENCE[4] in part.locator('[data-part="numbers"] caption').inner_text()
+    assert SENTENCE[4] in part.locator('[data-part="numbers"] caption').text_content()
     part.locator('[data-part="kv"] [aria-checked="true"]').focus()
     part.page.keyboard.press("ArrowLeft")
     assert_shows(part, token=4, kv_heads=4)
