@@ -6,13 +6,20 @@ STYLES: by exercise, the rewritings that do not apply, and why.
 """
 
 EQUAL: dict[str, dict[str, str]] = {
-    "costs-count": {
-        "d_head = d_model / n_heads": "Heads divide the width, and a whole float is a whole number.",
-    },
     "costs-online": {
         "new = torch.maximum(s.max(), largest)": "The larger of two numbers does not know their order.",
         "largest, powers, total = (torch.tensor(-torch.inf), 0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
         "largest, powers, total = (torch.tensor(-torch.inf), 1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
+    },
+    "costs-scan": {
+        "while step <= n:": "A step as long as the text reaches before the first token: zeros are added.",
+        "a = a * torch.cat((a[:step], a[:-step]))": "The first tokens take in nothing any more, whatever their gates.",
+        "n, step = (len(a), 1)": "There are as many gates as inputs.",
+    },
+    "costs-tiles": {
+        "new = torch.maximum(s.amax(-1, keepdim=True), largest)": "The larger of two numbers does not know their order.",
+        "powers, total = (1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
+        "powers, total = (0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
     },
     "decoding-step": {
         "return ((scores.softmax(-1) @ v)[:, -1], keys, values)": "That axis has one entry, the first and the last.",
@@ -64,7 +71,7 @@ EQUAL: dict[str, dict[str, str]] = {
     "sparse-stride": {
         "return min(range(1, n + 2), key=pairs)": "A stride of n + 1 opens what a stride of n does, and comes later.",
         "return (i.clamp_max(s) + 1 + (i // s - 1).clamp_min(0)).sum()": "A tensor of one compares as its number.",
-        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 178.",
+        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 172.",
         "return int((i.clamp_max(s) - 1 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + 2 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
