@@ -6,13 +6,20 @@ STYLES: by exercise, the rewritings that do not apply, and why.
 """
 
 EQUAL: dict[str, dict[str, str]] = {
-    "costs-count": {
-        "d_head = d_model / n_heads": "Heads divide the width, and a whole float is a whole number.",
-    },
     "costs-online": {
         "new = torch.maximum(s.max(), largest)": "The larger of two numbers does not know their order.",
         "largest, powers, total = (torch.tensor(-torch.inf), 0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
         "largest, powers, total = (torch.tensor(-torch.inf), 1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
+    },
+    "costs-scan": {
+        "while step <= n:": "A step as long as the text reaches before the first token: zeros are added.",
+        "a = a * torch.cat((a[:step], a[:-step]))": "The first tokens take in nothing any more, whatever their gates.",
+        "n, step = (len(a), 1)": "There are as many gates as inputs.",
+    },
+    "costs-tiles": {
+        "new = torch.maximum(s.amax(-1, keepdim=True), largest)": "The larger of two numbers does not know their order.",
+        "powers, total = (1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
+        "powers, total = (0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
     },
     "decoding-step": {
         "return ((scores.softmax(-1) @ v)[:, -1], keys, values)": "That axis has one entry, the first and the last.",
