@@ -174,7 +174,8 @@ export default figure({
     }
 
     function toggle() {
-      if (going) pause();
+      // Who is a step behind may catch up: both stop at the same one.
+      if (going) goal = Math.max(...runs.map((run) => run.model.steps));
       else go(Infinity);
     }
 
@@ -326,7 +327,7 @@ export default figure({
       const row = (/** @type {string} */ name, /** @type {(run: Run, i: number) => string} */ what) => [name, ...runs.map(what)];
       const named = NAMES.slice(0, runs.length);
       numbers.replaceChildren(
-        table("numbers", ["", ...named], [
+        table("numbers", ["run", ...named], [
           row("steps", ({ model: { steps } }) => String(steps)),
           row("right on a sample", (_, i) => (sampled[i] ? `${fmt(sampled[i].accuracy, 1)} ± ${fmt(sampled[i].error, 1)} %` : "–")),
           row("right, exactly", ({ exact }) => (exact ? `${fmt(exact.accuracy, 2)} %` : "when paused")),
@@ -368,7 +369,7 @@ export default figure({
       });
       const { best } = sentence;
       tags.replaceChildren(
-        table("tags", ["", ...words], [
+        table("tags", ["word", ...words], [
           ["best possible", ...words.map((_, i) => (best ? TAGS[top(best[i])] : "–"))],
           ...runs.map((_, r) => [`run ${NAMES[r]}`, ...passes[r].tags.map((tag, i) => TAGS[tag] + (best ? (tag === top(best[i]) ? " ✓" : " ✗") : ""))]),
         ], best ? {} : { caption: "The grammar never says this sentence: no tag is right or wrong." }),

@@ -31,9 +31,9 @@ def page_file(page_with):
 
 @pytest.fixture
 def part(site, page_file):
-    page = site.figures(page_file)
-    page.evaluate("localStorage.removeItem('attnlab-playground')")
-    return figure(page, "playground")
+    found = figure(site.figures(page_file), "playground")
+    found.locator('[data-part="forget"]').click()
+    return found
 
 
 def steps(part) -> list[int]:
@@ -135,7 +135,7 @@ def test_choices_that_act_inside_attention_wait_for_it(part):
 def test_a_rate_can_change_on_the_way_and_a_large_one_stops_it(part):
     choose(part, "d_model", "32")
     part.locator('[data-part="step"]').click()
-    counted(part)
+    part.locator('[data-part="progress"]').wait_for()
     choose(part, "rate", "1")
     assert steps(part) == [1]
     part.locator('[data-part="train"]').click()
@@ -170,7 +170,7 @@ def test_keys_are_enough(part):
 def test_what_was_found_is_ticked_off_and_kept(site, page_file, part):
     choose(part, "context", "own word")
     choose(part, "rate", "0.03")
-    train(part, 60)
+    train(part, 150)
     met = '[data-part="challenge"].is-met'
     assert part.locator(met).evaluate_all("(all) => all.map((one) => one.dataset.id)") == ["word"]
     assert "Found: Come within a point of 74.5 %" in says(part)

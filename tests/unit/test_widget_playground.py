@@ -50,7 +50,7 @@ def test_seeds_and_runs_that_are_not_there_are_refused():
 
 def test_its_table_has_the_choices_and_the_exact_ceilings():
     rows = Cells(Playground({"positions": "rotary"}, {"n_heads": 4})._repr_html_()).rows
-    assert rows[0] == ["", "A", "B"]
+    assert rows[0] == ["run", "A", "B"]
     assert [row[0] for row in rows[1:10]] == list(DEFAULTS)
     assert ["positions", "rotary", "none"] in rows
     assert ["n_heads", "2", "4"] in rows

@@ -115,6 +115,7 @@ test("each challenge is met by what it asks for, and by nothing less", () => {
   assert.deepEqual(found([paused({ context: "mean", residual: false, rate: 0.0003 }, 31)]), []);
   assert.deepEqual(found([paused({ context: "mean", residual: false }, 31, { rates: 2 })]), []);
   assert.deepEqual(found([paused({ divide: "nothing" }, 75, { gradient: 1e-9 })]), ["dead"]);
+  assert.deepEqual(found([paused({ context: "mean" }, 75, { gradient: 0 })]), [], "no queries, none to kill");
   assert.deepEqual(found([paused({ positions: "rotary" }, 97), paused({}, 84)]), ["apart"]);
   assert.deepEqual(found([paused({ positions: "rotary" }, 97), paused({ d_model: 8 }, 84)]), []);
   assert.deepEqual(found([paused({ positions: "rotary" }, 93), paused({}, 84)]), []);

@@ -125,7 +125,7 @@ class Playground(Figure):
             [view, f"{100 * float(grammar.ceiling(view)):.2f} %", f"{grammar.entropy(view):.3f}"]
             for view in VIEWS
         ]
-        return table_of(["", *"AB"[: len(runs)]], chosen) + table_of(
+        return table_of(["run", *"AB"[: len(runs)]], chosen) + table_of(
             ["what is seen", "right at best", "least loss, nats a word"], ceilings
         )
 
