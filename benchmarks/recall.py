@@ -1,10 +1,10 @@
 """Recall by each causal form of attention, and the tagger with each: what quality linear attention gives up.
 
-    python benchmarks/recall.py [--only PART ...]
+    python benchmarks/recall.py [--only PART ...] [--add PART/ROW ...]
 
-Writes results/linear-recall.json. Each form has learning rates of its own and three seeds. FAVOR+ and RFA are
-tried with as many features as a key has numbers, so that all states have one size, and with four times as
-many, the ratio at which benchmarks/linear.py times them. The tagger is measured on every sentence of the toy
+Writes results/linear-recall.json. Each form has learning rates of its own and three seeds. All states have
+one size; FAVOR+ is tried with four times as many features as well. benchmarks/linear_forms.py times the same
+rows. The tagger is measured on every sentence of the toy
 grammar, each with its probability, so no run can be lucky in its examples. Finished runs are kept in .cache.
 """
 
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from attnlab import results
 from attnlab.experiments import Comparison, Run, around, sweep
-from attnlab.experiments.forms import FORMS, Mixer
+from attnlab.experiments.forms import Mixer
 from attnlab.experiments.recall import Recall
 from attnlab.tagging import Tagger, Vocabulary, grammar, train
 
@@ -32,25 +32,28 @@ CENTRES = {
     "softmax": 0.01,
     "elu + 1": 0.16,
     "FAVOR+": 0.04,
-    "RFA, gate": 0.01,
     "gate": 0.08,
     "delta rule": 0.16,
+    "gate and delta": 0.16,
 }
-AS_DRAWN = ("softmax", "RFA, gate, 64 features")
-"""What they recall with keys as they were drawn training hardly betters: any small rate will do."""
-EPOCHS, TAGGER_RATE = 5, 0.006
+ROWS = tuple(CENTRES)
+AS_DRAWN = ("softmax",)
+"""It recalls with keys as they were drawn what can be recalled: any small rate will do."""
+STEPS, EPOCHS, TAGGER_RATE = 200, 5, 0.006
+SLOW = {("width 16", "FAVOR+, 64 features"): 600}
+"""What was still improving after STEPS is given more, until it is not."""
 
 
-def recalls(d: int, times: int) -> dict[str, Recall]:
-    """Return a candidate for each form, and the random features once more, four times as many."""
-    rows = {name: Recall.of(name, d=d, times=times, steps=200, **shape(times)) for name in FORMS}
-    more = {
-        f"{name}, {4 * d} features": Recall.of(
-            name, d=d, features=4 * d, times=times, steps=200, **shape(times)
+def recalls(part: str) -> dict[str, Recall]:
+    """Return a candidate for each form, and FAVOR+ once more with four times as many features."""
+    times = 2 if part == "newer value" else 1
+    rows = dict.fromkeys(ROWS) | {"FAVOR+, 64 features": 64}
+    return {
+        name: Recall.of(
+            of_form(name), features=m, times=times, steps=SLOW.get((part, name), STEPS), **shape(times)
         )
-        for name in ("FAVOR+", "RFA, gate")
+        for name, m in rows.items()
     }
-    return rows | more
 
 
 def shape(times: int) -> dict:
@@ -60,7 +63,7 @@ def shape(times: int) -> dict:
 
 def of_form(name: str) -> str:
     """Return the form that a row has: its name without the number of features."""
-    return next(form for form in FORMS if name.startswith(form))
+    return name.split(",")[0]
 
 
 @cache
@@ -119,15 +122,21 @@ def taggers(causal: bool) -> dict[str, Tagging]:
     """Return a candidate for each form."""
     if not causal:
         return {name: Tagging(name, False) for name in ("softmax", "elu + 1", "Linformer")}
-    more = {f"{name}, 64 features": Tagging(name, True, 64) for name in ("FAVOR+", "RFA, gate")}
-    return {name: Tagging(name, True) for name in FORMS} | more
+    more = {"FAVOR+, 64 features": Tagging("FAVOR+", True, 64)}
+    return {name: Tagging(name, True) for name in ROWS} | more
 
 
 def rows_of(part: str) -> dict[str, Recall] | dict[str, Tagging]:
     """Return the candidates of one part."""
     if part.startswith("tagger"):
         return taggers("causal" in part)
-    return recalls(8 if part == "width 8" else 16, times=2 if part == "newer value" else 1)
+    return recalls(part)
+
+
+def budget(part: str) -> str:
+    """Say what each run of a part was given."""
+    slow = "".join(f", {steps} for {name}" for (where, name), steps in SLOW.items() if where == part)
+    return f"{STEPS} steps of 16 texts{slow}"
 
 
 def found(part: str, only: str = "") -> Comparison:
@@ -136,9 +145,9 @@ def found(part: str, only: str = "") -> Comparison:
     for name in [only] if only else rows:
         common = {"seeds": SEEDS, "scout": 1, "cache": CACHE / f"recall-{part}-{name.replace('/', '')}.json"}
         if part.startswith("tagger"):
-            budget = f"{EPOCHS} epochs of 4,000 sentences"
             one = sweep(
-                {name: rows[name]}, rates=around(TAGGER_RATE, n=3), flat=0.3, measure="dev, %", budget=budget,
+                {name: rows[name]}, rates=around(TAGGER_RATE, n=3), flat=0.3, measure="dev, %",
+                budget=f"{EPOCHS} epochs of 4,000 sentences",
                 settings={"epochs": EPOCHS, "version": 1}, **common,
             )  # fmt: skip
         else:
@@ -147,8 +156,8 @@ def found(part: str, only: str = "") -> Comparison:
                 rates=around(CENTRES[of_form(name)], n=3),
                 may_end_at_edge=AS_DRAWN,
                 measure="recalled" if part != "newer value" else "newer value",
-                budget="200 steps of 16 texts",
-                settings={"version": 1},
+                budget=budget(part),
+                settings={"steps": SLOW.get((part, name), STEPS), "version": 2},
                 **common,
             )
         out = one if out is None else dataclasses.replace(out, rows={**out.rows, **one.rows})
@@ -161,13 +170,34 @@ def main() -> None:
     arguments.add_argument(
         "--only", nargs="+", metavar="PART", help="train these, and store nothing: PART or PART/ROW"
     )
+    arguments.add_argument(
+        "--add",
+        nargs="+",
+        metavar="PART/ROW",
+        help="train these rows, and put them with those that are stored",
+    )
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
-    sweeps = {part: found(*part.split("/")) for part in chosen.only or PARTS}
+    sweeps = {part: found(*part.split("/")) for part in chosen.only or chosen.add or PARTS}
     for part, comparison in sweeps.items():
         print(part, comparison.as_table(), sep="\n", flush=True)
+    if chosen.add:
+        sweeps = beside(sweeps)
     if not chosen.only:
         results.store("linear-recall", {"sweeps": sweeps}, command="python benchmarks/recall.py", seeds=SEEDS)
+
+
+def beside(added: dict[str, Comparison]) -> dict[str, Comparison]:
+    """Return what is stored with some rows new or made again, in the order of the script."""
+    sweeps = {part: results.sweep("linear-recall", part) for part in PARTS}
+    for place, one in added.items():
+        part = place.split("/")[0]
+        sweeps[part] = dataclasses.replace(one, rows={**sweeps[part].rows, **one.rows})
+    for part, sweep_of_part in sweeps.items():
+        rows = sweep_of_part.rows
+        kept = {name: rows[name] for name in rows_of(part) if name in rows}
+        sweeps[part] = dataclasses.replace(sweep_of_part, rows=kept)
+    return sweeps
 
 
 if __name__ == "__main__":
