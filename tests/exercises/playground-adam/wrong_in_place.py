@@ -1,4 +1,4 @@
-# expect: changes
+# expect: changed its argument p in place
 import torch
 
 

@@ -1,4 +1,4 @@
-# expect: The root is missing
+# expect: should be
 import torch
 
 
