@@ -40,7 +40,7 @@ ROWS = tuple(CENTRES)
 AS_DRAWN = ("softmax",)
 """It recalls with keys as they were drawn what can be recalled: any small rate will do."""
 STEPS, EPOCHS, TAGGER_RATE = 200, 5, 0.006
-SLOW = {("width 16", "FAVOR+, 64 features"): 600}
+SLOW = {("width 16", "FAVOR+, 64 features"): 2400}
 """What was still improving after STEPS is given more, until it is not."""
 
 
