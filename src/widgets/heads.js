@@ -214,7 +214,7 @@ export default figure({
         cells = Array.from({ length: n }, (_, i) => cell(i + 1));
         plane.replaceChildren(...cells.map(({ g }) => g), bars);
       }
-      const edge = wide < 560 ? 20 : 17;
+      const edge = 20;
       const at = (/** @type {number} */ i) => (tokens.length < 2 ? across / 2 : edge + (i * (across - 2 * edge)) / (tokens.length - 1));
       const fit = tokens.every((word, i) => !i || 3.6 * (short(word) + short(tokens[i - 1])).length < at(1) - at(0) - 1);
       cells.forEach(({ g }, i) => {
