@@ -3,7 +3,9 @@
 `assets` copies the scripts that pages load; `pages` mends what is put into each page; `numbering` takes the
 numbers of chapters from their file names, which `chapters` reads; `terms` ties chapters to the
 glossary, `names` to the package's reference;
-`counts` says what is in a chapter and how it is tested; `readers` hands out its plain notebook.
+`counts` says what is in a chapter and how it is tested; `readers` hands out its plain notebook; `cards` and
+`drawings` make the landing page's cards,
+and `share` says what a link to a page shows.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the parts to Sphinx's events."""
     # Here, because scripts import `chapters` alone: the others load Sphinx, and the package with torch.
-    from attnlab_book import assets, counts, names, numbering, pages, readers, terms
+    from attnlab_book import assets, cards, counts, names, numbering, pages, readers, share, terms
 
     app.add_node(numbering.ChapterMention)
     for role in numbering.ROLES:
@@ -29,6 +31,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_transform(terms.LinkFirstUse)
     app.add_node(names.NamesByChapter)
     app.add_directive("names-by-chapter", names.NamesByChapterDirective)
+    app.add_directive("chapter-cards", cards.ChapterCards)
+    app.add_directive("chapter-paths", cards.ChapterPaths)
+    app.add_directive("chapter-path", cards.ChapterPath)
+    app.add_directive("chapter-start", cards.ChapterStart)
     app.add_directive("counted", counts.Counted)
     app.add_role("counted", counts.package_role)
     # After Sphinx has given its own numbers.
@@ -47,6 +53,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", names.link_cells)
     # After every other extension has put its scripts into the page.
     app.connect("html-page-context", pages.mend_context, priority=900)
+    app.connect("html-page-context", share.add_tags)
     app.connect("html-page-context", readers.launch_edition, priority=900)
     app.connect("build-finished", pages.write_root_page)
     app.connect("build-finished", readers.offer_edition)

@@ -10,6 +10,8 @@ const base = new URL(".", script?.src || document.baseURI).href;
 async function start(mount) {
   const name = mount.dataset.attnlab ?? "";
   if (mount.dataset.mounted) return;
+  // Its place stays open until it stands: what is below must not jump.
+  mount.style.minHeight = `${mount.offsetHeight}px`;
   mount.dataset.mounted = "true";
   const figures = () => /** @type {any} */ (globalThis).attnlabFigures;
   if (!figures()?.[name]) await load(`figures/${name}.js`, base);
@@ -28,7 +30,8 @@ async function start(mount) {
     address.hash = mount.id;
     return address.href;
   };
-  figure.render({ model: pageModel(settings), el, place: { base, link, shared } });
+  await figure.render({ model: pageModel(settings), el, place: { base, link, shared } });
+  mount.style.minHeight = "";
 }
 
 /** @param {Record<string, any>} values */

@@ -146,7 +146,7 @@ def test_a_page_is_light(site):
         page, responses = context.new_page(), []
         page.on("requestfinished", lambda request, responses=responses: responses.append(request.response()))
         page.goto(f"{site.address}/{name}.html")
-        page.evaluate("window.MathJax.startup.promise")
+        page.evaluate("window.MathJax?.startup?.promise")
         page.wait_for_load_state("networkidle")
         sizes = {url: size for response in responses for url, size in weight(response).items()}
         mounts = page.locator("figure[data-attnlab]")
