@@ -9,10 +9,9 @@ const base = new URL(".", script?.src || document.baseURI).href;
 /** @param {HTMLElement} mount */
 async function start(mount) {
   const name = mount.dataset.attnlab ?? "";
-  if (mount.dataset.mounted) return;
+  if (mount.style.minHeight || mount.dataset.mounted) return;
   // Its place stays open until it stands: what is below must not jump.
   mount.style.minHeight = `${mount.offsetHeight}px`;
-  mount.dataset.mounted = "true";
   const figures = () => /** @type {any} */ (globalThis).attnlabFigures;
   if (!figures()?.[name]) await load(`figures/${name}.js`, base);
   const figure = figures()[name];
@@ -23,6 +22,7 @@ async function start(mount) {
   const shared = new URLSearchParams(location.search).get(parameter);
   const caption = mount.querySelector("figcaption");
   const el = document.createElement("div");
+  mount.dataset.mounted = "true";
   mount.replaceChildren(el, ...(caption ? [caption] : []));
   const link = (/** @type {Record<string, any>} */ state) => {
     const address = new URL(location.href);

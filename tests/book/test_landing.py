@@ -115,7 +115,7 @@ def test_the_menu_opens_closes_and_is_reached_by_keys(site):
     assert not link.is_visible()
     assert menu.evaluate("(menu) => menu.contains(document.activeElement)")
     menu.locator("summary").click()
-    page.locator("h1").click()
+    page.locator("article h1").click()
     assert not link.is_visible()
     assert copied(figure, "link").startswith("http")
     assert not link.is_visible()

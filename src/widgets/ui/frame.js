@@ -34,7 +34,7 @@ export function figure(definition) {
       const body = h("div", { class: "attnlab-body" });
       const status = h("p", { class: "attnlab-status", role: "status", "data-part": "status" });
       const problem = h("p", { class: "attnlab-error", role: "alert", "data-part": "error", hidden: true });
-      const bar = h("div", { class: "attnlab-bar", role: "group", "aria-label": `${definition.title}: actions` });
+      const bar = h("div", { class: "attnlab-bar", role: "group", "aria-label": `${definition.title}: actions`, hidden: true });
       const root = h(
         "div",
         // JupyterLab would take keys for its own (d twice deletes the cell) unless what has the focus says not to.
@@ -99,6 +99,7 @@ export function figure(definition) {
         });
         return () => ended.abort();
       }
+      bar.hidden = false;
       bar.append(
         button("Reset", "reset", () => {
           set(structuredClone(initial));
