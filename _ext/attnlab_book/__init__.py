@@ -5,7 +5,7 @@ numbers of chapters from their file names, which `chapters` reads; `terms` ties 
 glossary, `names` to the package's reference;
 `counts` says what is in a chapter and how it is tested; `readers` hands out its plain notebook; `cards` and
 `drawings` make the landing page's cards,
-and `share` says what a link to a page shows.
+`share` says what a link to a page shows, and `search` writes what the search looks through.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the parts to Sphinx's events."""
     # Here, because scripts import `chapters` alone: the others load Sphinx, and the package with torch.
-    from attnlab_book import assets, cards, counts, names, numbering, pages, readers, share, terms
+    from attnlab_book import assets, cards, counts, names, numbering, pages, readers, search, share, terms
 
     app.add_node(numbering.ChapterMention)
     for role in numbering.ROLES:
@@ -57,4 +57,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", readers.launch_edition, priority=900)
     app.connect("build-finished", pages.write_root_page)
     app.connect("build-finished", readers.offer_edition)
+    app.connect("build-finished", search.write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

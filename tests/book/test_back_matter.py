@@ -7,7 +7,7 @@ from collections import Counter
 import nbformat
 import pytest
 import readers
-from attnlab_book import cards, counts, drawings, names, terms
+from attnlab_book import cards, counts, drawings, names, search, terms
 from bs4 import BeautifulSoup
 
 from .conftest import ROOT, chapters
@@ -26,7 +26,7 @@ def cells(chapter):
 
 
 @pytest.mark.parametrize(
-    "module", [cards, chapters, counts, drawings, names, terms], ids=lambda module: module.__name__
+    "module", [cards, chapters, counts, drawings, names, search, terms], ids=lambda module: module.__name__
 )
 def test_the_examples_of_the_books_extension_run(module):
     ran = doctest.testmod(module)
