@@ -169,6 +169,38 @@ def multiplications(function: Callable[[], object]) -> int:
     return counter.get_total_flops() // 2
 
 
+def longest_chain(out: torch.Tensor) -> int:
+    """Count the calculations that had to wait for one another, as autograd recorded them.
+
+    A calculation on whole tensors is one link, and so is a sum. Another code for the same numbers may have a
+    shorter chain.
+
+    Args:
+        out: made from a tensor that asks for a gradient.
+
+    Returns:
+        Nodes on the longest way through the recorded graph, the inputs' own included.
+
+    Raises:
+        ValueError: nothing was recorded.
+
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> longest_chain(x * 2), longest_chain((x * 2).exp() + x)
+    (2, 4)
+    """
+    if out.grad_fn is None:
+        raise ValueError("out must come from a tensor that asks for a gradient: nothing was recorded")
+    depth: dict[object, int] = {}
+    waiting = [out.grad_fn]
+    while waiting:  # no recursion: a chain may be longer than Python's stack
+        before = [node for node, _ in waiting[-1].next_functions if node is not None]
+        missing = [node for node in before if node not in depth]
+        waiting.extend(missing)
+        if not missing:
+            depth[waiting.pop()] = 1 + max((depth[node] for node in before), default=0)
+    return depth[out.grad_fn]
+
+
 # The peak of the resident memory can be reset on Linux; elsewhere a difference of peaks is a lower bound.
 _WATCH = """
 import pathlib, sys

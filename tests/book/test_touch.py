@@ -23,7 +23,7 @@ def phone(browser, address, page_with):
     """Open figures on a phone; return the page, and a way to draw a finger over it."""
     name = page_with(
         SoftLookup([[2, 1], [-1, 2], [-2, -1]], ["I", "saw", "a"])._repr_html_(),
-        Saturation([1.5, 0.2, -0.5, 1.0], names=["I", "saw", "a", "duck"])._repr_html_(),
+        Saturation([1.5, 0.2, -0.5, 1.0], names=["I", "saw", "a", "duck"], scaled=False)._repr_html_(),
         PositionsLab("rotary", m=12, n=5)._repr_html_(),
         SparsePatterns("window", n=16, width=3)._repr_html_(),
         MaskPainter(X, ["I", "saw", "a", "duck"])._repr_html_(),
@@ -68,7 +68,7 @@ def state(page, figure):
     ("figure", "part", "dx", "dy"),
     [
         ("lookup", '[data-which="query"] path', 30, -50),
-        ("saturation", '[data-part="handle"] circle', 0, 40),
+        ("saturation", '[data-part="handle"] rect', -50, 0),
         ("positions", '[data-which="query"] path', 50, 0),
     ],
 )
@@ -92,6 +92,7 @@ def test_a_handle_follows_the_finger_and_the_page_stays(phone, figure, part, dx,
     [
         ("lookup", '[data-part="plane"]'),
         ("positions", "svg"),
+        ("saturation", '[data-part="cloud"]'),
         ("patterns", '[data-part="plane"]'),
         ("masks", "table.attnlab-paint"),
     ],

@@ -6,13 +6,20 @@ STYLES: by exercise, the rewritings that do not apply, and why.
 """
 
 EQUAL: dict[str, dict[str, str]] = {
-    "costs-count": {
-        "d_head = d_model / n_heads": "Heads divide the width, and a whole float is a whole number.",
-    },
     "costs-online": {
         "new = torch.maximum(s.max(), largest)": "The larger of two numbers does not know their order.",
         "largest, powers, total = (torch.tensor(-torch.inf), 0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
         "largest, powers, total = (torch.tensor(-torch.inf), 1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
+    },
+    "costs-scan": {
+        "while step <= n:": "A step as long as the text reaches before the first token: zeros are added.",
+        "a = a * torch.cat((a[:step], a[:-step]))": "The first tokens take in nothing any more, whatever their gates.",
+        "n, step = (len(a), 1)": "There are as many gates as inputs.",
+    },
+    "costs-tiles": {
+        "new = torch.maximum(s.amax(-1, keepdim=True), largest)": "The larger of two numbers does not know their order.",
+        "powers, total = (1.0, 0.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
+        "powers, total = (0.0, 1.0)": "The first correction is exp(−∞) = 0: what stood there is gone.",
     },
     "decoding-step": {
         "return ((scores.softmax(-1) @ v)[:, -1], keys, values)": "That axis has one entry, the first and the last.",
@@ -51,21 +58,24 @@ EQUAL: dict[str, dict[str, str]] = {
         "n = k.shape[-2]": "There are as many keys as queries.",
         "n = v.shape[-2]": "There are as many values as queries.",
     },
-    "sparse-layers": {
-        "if torch.equal(reach, further):": "Equality does not know an order.",
-        "further = reach.float() @ step > 0": "A power of the mask commutes with the mask.",
+    "sparse-heard": {
+        "reach = torch.eye(masks.shape[-2])": "Masks are square.",
+    },
+    "sparse-routed": {
+        "chosen = torch.zeros_like(scores).scatter(-1, best, 1.1) > 0": "Any positive number says that a block is chosen.",
+        "best = scores.topk(min(blocks, top)).indices": "A minimum knows no order.",
+        "means = k.unflatten(-2, (blocks, size)).sum(-2)": "All blocks have one size: sums stand in the order of means.",
+        "n = k.shape[-2]": "There are as many keys as queries.",
+        "n = v.shape[-2]": "There are as many values as queries.",
     },
     "sparse-stride": {
         "return min(range(1, n + 2), key=pairs)": "A stride of n + 1 opens what a stride of n does, and comes later.",
         "return (i.clamp_max(s) + 1 + (i // s - 1).clamp_min(0)).sum()": "A tensor of one compares as its number.",
-        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 600.",
+        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 178.",
         "return int((i.clamp_max(s) - 1 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + 2 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + 0 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
-    },
-    "sparse-strided": {
-        "return (back >= 0) & ((back < stride) | (back % stride == 0))": "The token stride places back is a multiple of the stride, too.",
     },
     "transformer-block": {
         "y = norm(x, w_o.shape[-1:])": "Attention gives back what is as wide as a token.",
@@ -183,7 +193,9 @@ LEADING: dict[str, dict[int, int]] = {
     "decoding-top-p": {0: 1},
     "linear-features": {0: 2},
     "linear-running-state": {0: 2, 1: 2, 2: 2, 3: 2},
+    "linear-taylor": {0: 2},
     "sparse-block-window": {0: 2, 1: 2, 2: 2},
+    "sparse-routed": {0: 2, 1: 2, 2: 2},
     "heads-grouped-query": {0: 3, 1: 3, 2: 3},
     "positions-rope": {0: 2, 1: 2, 2: 2},
     "positions-sinusoids": {0: 2},

@@ -2,8 +2,6 @@
 
 import itertools
 import math
-from decimal import Decimal
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -100,16 +98,88 @@ def endless(tiles):
         tile = (tile[0] * 1, tile[1])
 
 
-def exact(n, d, h):
-    return 4 * n * d * d + 2 * n * n * d
+def by_halves(a, x):
+    """The chain is short, but its pieces are computed one after the other: as many calls as tokens."""
+    if len(x) == 1:
+        return x
+    half = len(x) // 2
+    first, second = by_halves(a[:half], x[:half]), by_halves(a[half:], x[half:])
+    return torch.cat((first, second + a[half:].cumprod(0)[:, None] * first[-1]))
 
 
-def ratio(n, h, k, d, b):
-    return 2 * h / (k * b)
+def padded_recurrence(a, x):
+    n, a, step = len(x), a.unsqueeze(1), 1
+    while step < n:
+        zeros = (0, 0, step, 0)
+        x, a = x + a * torch.nn.functional.pad(x, zeros)[:n], a * torch.nn.functional.pad(a, zeros)[:n]
+        step += step
+    return x
 
 
-def win(n, batch, w, t):
-    return 1 + batch * n * t / w
+def up_to_sixteen(a, x):
+    a = a[:, None]
+    for step in (1, 2, 4, 8):
+        x = x + a * torch.cat((torch.zeros_like(x[:step]), x))[: len(x)]
+        a = a * torch.cat((torch.zeros_like(a[:step]), a))[: len(a)]
+    return x
+
+
+def one_call_each(a, x):
+    """Token by token, in one call each: too many steps all the same."""
+    h, states = torch.zeros_like(x[0]), []
+    for i in range(len(x)):
+        h = torch.addcmul(x[i], a[i], h)
+        states.append(h)
+    return torch.stack(states)
+
+
+def logarithms(a, x):
+    sums = a.clamp_min(1e-30).log().cumsum(0)[:, None]
+    return (sums.exp()) * (x * (-sums).exp()).cumsum(0)
+
+
+def tiles(read, n, size, *, hide=-math.inf, start=-math.inf, stop=lambda i, n, size: i + 1, times=1):
+    """Right; or with something changed."""
+    out = []
+    for i in range(0, n, size):
+        for _ in range(times):
+            q = read("queries", i, i + size)
+        m, z, t = torch.full((len(q), 1), start), 0.0, 0.0
+        for j in range(0, stop(i, n, size), size):
+            k, v = read("keys", j, j + size), read("values", j, j + size)
+            s = q @ k.mT / math.sqrt(q.shape[1])
+            if i == j:
+                s = s + torch.full(s.shape, hide).triu(1)
+            new = torch.maximum(m, s.amax(-1, keepdim=True))
+            e = (s - new).exp()
+            z, t, m = z * (m - new).exp() + e.sum(-1, keepdim=True), t * (m - new).exp() + e @ v, new
+        out.append(t / z)
+    return out
+
+
+def backwards(read, n, size):
+    """From the diagonal to the first tile, with a mean and the log of the sum: as right."""
+    for i in range(0, n, size):
+        q, log, mean = read("queries", i, i + size), torch.tensor(-math.inf), 0.0
+        for j in range(i, -1, -size):
+            s = torch.einsum("qd,kd->qk", q, read("keys", j, j + size)) * q.shape[-1] ** -0.5
+            if j == i:
+                s = torch.where(torch.ones_like(s).tril() > 0, s, -math.inf)
+            new = torch.logaddexp(log, s.logsumexp(-1, keepdim=True))
+            mean = mean * (log - new).exp() + (s - new).exp() @ read("values", j, j + size)
+            log = new
+        yield mean
+
+
+def kept_keys(read, n, size):
+    """Each key once in all: keys and values stay in fast memory."""
+    k = v = None
+    for i in range(0, n, size):
+        q, more, others = (read(name, i, i + size) for name in ("queries", "keys", "values"))
+        k, v = (more, others) if k is None else (torch.cat((k, more)), torch.cat((v, others)))
+        s = q @ k.mT / q.shape[-1] ** 0.5
+        s[:, i:] += torch.full((len(q), len(q)), -math.inf).triu(1)
+        yield s.softmax(-1) @ v
 
 
 ATTACKS = [
@@ -134,34 +204,28 @@ ATTACKS = [
     ("two keys at a time", "costs-online", "right", "", lambda t: online(t, pieces=lambda s, v: zip(s.split(2), v.split(2), strict=True))),
     ("the past as one more score", "costs-online", "right", "", lambda t: online(t, new=lambda m, s: torch.cat((m.view(1).to(s.dtype), s)).max())),
     ("filled up with −∞", "costs-online", "right", "", padded),
-    ("Fraction", "costs-count", "right", "", lambda *a: Fraction(exact(*a))),
-    ("Decimal", "costs-count", "right", "", lambda *a: Decimal(exact(*a))),
-    ("int64", "costs-count", "right", "", lambda *a: np.int64(exact(*a))),
-    ("an array of one", "costs-count", "right", "", lambda *a: np.array(exact(*a))),
-    ("a tensor", "costs-count", "right", "", lambda *a: torch.tensor(exact(*a))),
-    ("half of one more", "costs-count", "wrong", "13160.0, it is 13160.5", lambda *a: exact(*a) + 0.5),
-    ("NaN", "costs-count", "wrong", "it is nan", lambda *a: math.nan),
-    ("a pair", "costs-count", "wrong", "should be a number", lambda *a: (exact(*a), 0)),
-    ("a bias is added", "costs-count", "wrong", "A bias is added", lambda n, d, h: exact(n, d, h) + 4 * n * d),
-    ("scores of all heads in full width", "costs-count", "wrong", "only d_model / n_heads wide", lambda n, d, h: 4 * n * d * d + 2 * h * n * n * d),
-    ("causal", "costs-count", "wrong", "Nothing is hidden", lambda n, d, h: 4 * n * d * d + n * (n + 1) * d),
-    ("whole groups", "costs-intensity", "wrong", "n_heads // n_kv_heads drops", lambda n, h, k, d, b: 2 * (h // k) / b),
-    ("two digits", "costs-intensity", "wrong", "0.5625 bytes", lambda *a: round(ratio(*a), 2)),
-    ("two whole bytes", "costs-intensity", "wrong", "should be", lambda n, h, k, d, b: ratio(n, h, k, d, int(b) or 1)),
-    ("four bytes always", "costs-intensity", "wrong", "should be", lambda n, h, k, d, b: h / k / 2),
-    ("a Fraction", "costs-intensity", "right", "", lambda n, h, k, d, b: Fraction(2 * h, k) / Fraction(b)),
-    ("a Decimal", "costs-intensity", "right", "", lambda n, h, k, d, b: Decimal(2 * h) / (k * Decimal(b))),
-    ("float32", "costs-intensity", "right", "", lambda *a: np.float32(ratio(*a))),
-    ("a 0-d array", "costs-intensity", "right", "", lambda *a: np.array(ratio(*a))),
-    ("the long way", "costs-intensity", "right", "", lambda n, h, k, d, b: sum(4 * h * d for _ in range(n)) / (2 * n * k * d * b)),
-    ("a Fraction", "costs-win", "right", "", lambda n, batch, w, t: Fraction(w + batch * n * t, w)),
-    ("a tensor", "costs-win", "right", "", lambda *a: torch.tensor(win(*a), dtype=torch.float64)),
-    ("float32", "costs-win", "right", "", lambda *a: np.float32(win(*a))),
-    ("three digits", "costs-win", "wrong", "should be", lambda *a: round(win(*a), 3)),
-    ("weights for each", "costs-win", "wrong", "not once for each", lambda n, batch, w, t: batch + batch * n * t / w),
-    ("per cent", "costs-win", "wrong", "the share of the cache", lambda *a: 100 - 100 / win(*a)),
-    ("square of the length", "costs-win", "wrong", "not with n²", lambda n, batch, w, t: 1 + batch * n * n * t / w),
-    ("a text", "costs-win", "wrong", "should be a number", lambda *a: str(win(*a))),
+    ("by halves, one after the other", "costs-scan", "wrong", "too many steps", by_halves),
+    ("with pad", "costs-scan", "right", "", padded_recurrence),
+    ("token by token", "costs-scan", "wrong", "too many steps", one_call_each),
+    ("four rounds", "costs-scan", "wrong", "500 tokens", up_to_sixteen),
+    ("by logarithms", "costs-scan", "wrong", "should be", logarithms),
+    ("the arguments changed", "costs-scan", "wrong", "", lambda a, x: x.mul_(1) + 1),
+    ("the inputs", "costs-scan", "wrong", "should be", lambda a, x: x),
+    ("zeros", "costs-scan", "wrong", "should be", lambda a, x: torch.zeros_like(x)),
+    ("single precision", "costs-scan", "wrong", "in float64", lambda a, x: padded_recurrence(a.float(), x.float()).to(x.dtype)),
+    ("no gradient for the gates", "costs-scan", "wrong", "gradient", lambda a, x: padded_recurrence(a.detach(), x)),
+    ("a list of states", "costs-scan", "wrong", "should be a tensor", lambda a, x: list(padded_recurrence(a, x))),
+    ("a list", "costs-tiles", "right", "", tiles),
+    ("from the diagonal backwards", "costs-tiles", "right", "", backwards),
+    ("hidden by a large number", "costs-tiles", "right", "", lambda r, n, s: tiles(r, n, s, hide=-1e9)),
+    ("hidden by a small one", "costs-tiles", "wrong", "should be", lambda r, n, s: tiles(r, n, s, hide=-50.0)),
+    ("a start at 0", "costs-tiles", "wrong", "should be", lambda r, n, s: tiles(r, n, s, start=0.0)),
+    ("queries read twice", "costs-tiles", "wrong", "it reads more than", lambda r, n, s: tiles(r, n, s, times=2)),
+    ("tiles of half the size", "costs-tiles", "wrong", "it reads", lambda r, n, s: tiles(r, n, max(1, s // 2))),
+    ("tiles of twice the size", "costs-tiles", "wrong", "there is room for tiles of", lambda r, n, s: tiles(r, n, 2 * s)),
+    ("keys kept", "costs-tiles", "wrong", "what it holds in fast memory grows", kept_keys),
+    ("the first tile only", "costs-tiles", "wrong", "length 3, it has 1", lambda r, n, s: tiles(r, n, s)[:1]),
+    ("nothing", "costs-tiles", "wrong", "None", lambda r, n, s: None),
 ]  # fmt: skip
 
 

@@ -1,19 +1,37 @@
 """Answers to the exercises on linear attention that readers tried, or that fooled an earlier checker."""
 
 import math
-from decimal import Decimal
-from fractions import Fraction
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
-COSTS, FEATURES, STATE, DELTA = "linear-costs", "linear-features", "linear-running-state", "linear-delta"
+TAYLOR, FEATURES, STATE, DELTA = "linear-taylor", "linear-features", "linear-running-state", "linear-delta"
 
 
-def counts(n, m, d):
-    return n * n * (m + d), 2 * n * m * d
+def powers(x, *, constant=1.0, half=0.5**0.5):
+    squares = (x[..., :, None] * x[..., None, :]).flatten(-2)
+    return torch.cat((torch.full_like(x[..., :1], constant), x, half * squares), -1)
+
+
+def half_table(x):
+    """Each pair of entries once: what is off the diagonal counts twice."""
+    i, j = torch.triu_indices(x.shape[-1], x.shape[-1])
+    twice = torch.where(i == j, 2.0, 1.0).to(x.dtype).rsqrt()
+    return torch.cat((x[..., i] * x[..., j] * twice, x, torch.ones_like(x[..., :1])), -1)
+
+
+def by_token(x):
+    if x.dim() > 1:
+        return torch.stack([by_token(one) for one in x])
+    return torch.cat((torch.ones(1, dtype=x.dtype), x, torch.kron(x, x) / math.sqrt(2)))
+
+
+def of_the_table(x):
+    """Features made of all tokens of a text: right within it, and of no use beside another."""
+    s = x @ x.mT
+    values, vectors = torch.linalg.eigh(1 + s + s.square() / 2)
+    return vectors * values.clamp(min=0).sqrt()[..., None, :]
 
 
 def directions(x, w, *, divide=None, second=-1.0, join=torch.cat):
@@ -107,30 +125,37 @@ def one_state(q, k, v, gate):
     return torch.cat([walk(q[:1], k[:1], v[:1], gate[:1])] * len(q))
 
 
-def right(s, k, v, b):
+def right(s, k, v, b, g):
+    s = g * s
     return s + b * torch.outer(k, v - k @ s)
 
 
-def in_place(s, k, v, b):
+def in_place(s, k, v, b, g):
+    s *= g
     s += b * torch.outer(k, v - k @ s)
     return s
 
 
-def columns(s, k, v, b):
+def columns(s, k, v, b, g):
+    s = g * s
     return torch.stack([s[:, j] + b * (v[j] - k @ s[:, j]) * k for j in range(s.shape[1])], 1)
 
 
 ATTACKS = [
-    ("an array", COSTS, "right", "", lambda *a: np.array(counts(*a))),
-    ("a tensor", COSTS, "right", "", lambda *a: torch.tensor(counts(*a))),
-    ("floats", COSTS, "right", "", lambda *a: [float(x) for x in counts(*a)]),
-    ("Fractions and Decimals", COSTS, "right", "", lambda *a: (Fraction(counts(*a)[0]), Decimal(counts(*a)[1]))),
-    ("a generator", COSTS, "right", "", lambda *a: (x for x in counts(*a))),
-    ("operations", COSTS, "wrong", "Count multiplications", lambda *a: tuple(2 * x for x in counts(*a))),
-    ("one number", COSTS, "wrong", "2 values", lambda *a: counts(*a)[0]),
-    ("three numbers", COSTS, "wrong", "length 2", lambda *a: (*counts(*a), 0)),
-    ("swapped", COSTS, "wrong", "changed places", lambda *a: counts(*a)[::-1]),
-    ("two slips", COSTS, "wrong", "Values first counts one product only", lambda n, m, d: (n * n * m, n * m * d)),
+    ("half of the table", TAYLOR, "right", "", half_table),
+    ("token by token", TAYLOR, "right", "", by_token),
+    ("einsum", TAYLOR, "right", "", lambda x: torch.cat((x[..., :1] * 0 + 1, torch.einsum("...i,...j->...ij", x, x).flatten(-2) / 2**0.5, x), -1)),
+    ("turned round", TAYLOR, "right", "", lambda x: -powers(x).flip(-1)),
+    ("two halves of 1", TAYLOR, "right", "", lambda x: torch.cat((torch.full_like(x[..., :2], 0.5**0.5), powers(x)[..., 1:]), -1)),
+    ("no half", TAYLOR, "wrong", "The square is not halved", lambda x: powers(x, half=1.0)),
+    ("the 1 doubled", TAYLOR, "wrong", "should be", lambda x: powers(x, constant=2.0)),
+    ("made of the whole text", TAYLOR, "wrong", "should be", of_the_table),
+    ("weights", TAYLOR, "wrong", "Those are the weights", lambda x: 1 + x @ x.mT + (x @ x.mT) ** 2 / 2),
+    ("single precision", TAYLOR, "wrong", "in float64", lambda x: powers(x.float()).to(x.dtype)),
+    ("the first text alone", TAYLOR, "wrong", "should be", lambda x: powers(x[:1]).expand(*x.shape[:-1], -1) if x.dim() > 2 else powers(x)),
+    ("a list", TAYLOR, "wrong", "should be a tensor", lambda x: powers(x).tolist()),
+    ("the absolute value", TAYLOR, "wrong", "should be", lambda x: powers(x).abs()),
+    ("nothing random, but exp", TAYLOR, "wrong", "exponential of each entry", lambda x: x.exp()),
     ("the root of 12", FEATURES, "wrong", "should be", lambda x, w: directions(x, w, divide=12**0.5)),
     ("the root of 4d", FEATURES, "wrong", "a root of the width d", lambda x, w: directions(x, w, divide=(4 * w.shape[1]) ** 0.5)),
     ("the root of 2d", FEATURES, "wrong", "a root of the width d", lambda x, w: directions(x, w, divide=(2 * w.shape[1]) ** 0.5)),
@@ -147,7 +172,7 @@ ATTACKS = [
     ("weights over all stored keys", STATE, "wrong", "meets all keys before it again", stored_rows),
     ("all n × n weights", STATE, "wrong", "meets all keys before it again", all_weights),
     ("the last five", STATE, "wrong", "Only a few tokens back are seen", last_five),
-    ("anew every 50 tokens", STATE, "wrong", "200 tokens", lambda *a: walk(*a, since=50)),
+    ("anew every 50 tokens", STATE, "wrong", "120 tokens", lambda *a: walk(*a, since=50)),
     ("values where it is long", STATE, "wrong", "should be", lambda q, k, v, g: v if v.shape[-2] > 20 else walk(q, k, v, g)),
     ("division by products", STATE, "wrong", "the product of all gates so far", products),
     ("one state for the batch", STATE, "wrong", "should be", one_state),
@@ -160,20 +185,22 @@ ATTACKS = [
     ("a column of ones", STATE, "right", "", with_ones),
     ("chunks of 16", STATE, "right", "", chunks(16)),
     ("chunks of 64", STATE, "right", "", chunks(64)),
-    ("the absolute key", DELTA, "wrong", "A key points where it points", lambda s, k, v, b: right(s, k.abs(), v, b)),
-    ("the positive key", DELTA, "wrong", "A key points where it points", lambda s, k, v, b: right(s, k.relu(), v, b)),
-    ("half of beta", DELTA, "wrong", "should be", lambda s, k, v, b: right(s, k, v, 0.5)),
-    ("at least a half", DELTA, "wrong", "With a state of 4 by 4 and beta = 0.3", lambda s, k, v, b: right(s, k, v, max(b, 0.5))),
-    ("at most one", DELTA, "wrong", "Use it as it is given", lambda s, k, v, b: right(s, k, v, min(b, 1.0))),
-    ("the sign lost", DELTA, "wrong", "Wrong sign", lambda s, k, v, b: 2 * s - right(s, k, v, b)),
-    ("what it holds", DELTA, "wrong", "Return the state", lambda s, k, v, b: k @ right(s, k, v, b)),
+    ("the absolute key", DELTA, "wrong", "A key points where it points", lambda s, k, v, b, g: right(s, k.abs(), v, b, g)),
+    ("the positive key", DELTA, "wrong", "A key points where it points", lambda s, k, v, b, g: right(s, k.relu(), v, b, g)),
+    ("half of beta", DELTA, "wrong", "should be", lambda s, k, v, b, g: right(s, k, v, 0.5, g)),
+    ("at least a half", DELTA, "wrong", "With a state of 4 by 4, beta = 0.3 and gate = 0.9", lambda s, k, v, b, g: right(s, k, v, max(b, 0.5), g)),
+    ("at most one", DELTA, "wrong", "Use it as it is given", lambda s, k, v, b, g: right(s, k, v, min(b, 1.0), g)),
+    ("the sign lost", DELTA, "wrong", "Wrong sign", lambda s, k, v, b, g: 2 * g * s - right(s, k, v, b, g)),
+    ("what it holds", DELTA, "wrong", "Return the state", lambda s, k, v, b, g: k @ right(s, k, v, b, g)),
     ("in place", DELTA, "wrong", "it changed its argument state in place", in_place),
-    ("detached", DELTA, "wrong", "no gradient reaches", lambda s, k, v, b: right(s, k, v, b).detach()),
-    ("a projection", DELTA, "right", "", lambda s, k, v, b: (torch.eye(len(k), dtype=s.dtype) - b * torch.outer(k, k)) @ s + b * torch.outer(k, v)),
-    ("addr", DELTA, "right", "", lambda s, k, v, b: s.addr(k, v - s.T @ k, alpha=b)),
+    ("detached", DELTA, "wrong", "no gradient reaches", lambda s, k, v, b, g: right(s, k, v, b, g).detach()),
+    ("the gate as a logarithm", DELTA, "wrong", "should be", lambda s, k, v, b, g: right(s, k, v, b, 2.718281828**g)),
+    ("the gate only where it is not 0", DELTA, "wrong", "With gate = 0", lambda s, k, v, b, g: right(s, k, v, b, g or 1.0)),
+    ("a projection", DELTA, "right", "", lambda s, k, v, b, g: (torch.eye(len(k), dtype=s.dtype) - b * torch.outer(k, k)) @ (g * s) + b * torch.outer(k, v)),
+    ("addr", DELTA, "right", "", lambda s, k, v, b, g: (g * s).addr(k, v - g * s.T @ k, alpha=b)),
     ("by columns", DELTA, "right", "", columns),
-    ("einsum", DELTA, "right", "", lambda s, k, v, b: s + b * torch.einsum("m,d->md", k, v - torch.einsum("m,md->d", k, s))),
-    ("divided by the length", DELTA, "right", "", lambda s, k, v, b: right(s, k / k.norm(), v, b)),
+    ("einsum", DELTA, "right", "", lambda s, k, v, b, g: g * s + b * torch.einsum("m,d->md", k, v - g * torch.einsum("m,md->d", k, s))),
+    ("divided by the length", DELTA, "right", "", lambda s, k, v, b, g: right(s, k / k.norm(), v, b, g)),
 ]  # fmt: skip
 
 

@@ -9,26 +9,8 @@ import torch.nn.functional as F
 
 from attnlab import attention, masks, sparse
 
-STRIDED, WINDOW, LAYERS, STRIDE = "sparse-strided", "sparse-block-window", "sparse-layers", "sparse-stride"
-
-
-def strided(rule):
-    place = torch.arange(200)
-    return lambda n, s: rule((place[:n, None] - place[:n]), place[:n, None], place[:n], s)
-
-
-def by_distances(n, s):
-    return sum(torch.ones(n - d).diag(-d) for d in range(n) if d <= s or d % s == 0) > 0
-
-
-def by_loops(n, s):
-    return torch.tensor(
-        [[i - j >= 0 and (i - j <= s or (i - j) % s == 0) for j in range(n)] for i in range(n)]
-    )
-
-
-def sparse_layout(n, s):
-    return masks.strided(n, s).to_sparse()
+HEARD, ROUTED = "sparse-heard", "sparse-routed"
+WINDOW, STRIDE = "sparse-block-window", "sparse-stride"
 
 
 def softmax(s, mask):
@@ -96,82 +78,132 @@ def in_place(q, k, v, w):
     return blocks()(q.mul_(2), k, v, w)
 
 
-def layers(product=lambda mask, reach: mask.float() @ reach.float() > 0, most=10**6):
-    def layers_needed(mask):
-        reach, count = mask, 1
-        while count < most and not torch.equal(further := product(mask, reach), reach):
-            reach, count = further, count + 1
-        return count
+def in_turn(product, start=lambda n: torch.eye(n), end=lambda reach: reach > 0):
+    """Go through the layers; `product` takes a mask in numbers and what was heard."""
 
-    return layers_needed
+    def heard(masks):
+        reach = start(masks.shape[-1])
+        for mask in masks:
+            reach = product(mask.float(), reach)
+        return end(reach)
 
-
-def by_sparse(mask):
-    times, reach, count = mask.float().to_sparse(), mask, 1
-    while not torch.equal(further := torch.sparse.mm(times, reach.float()) > 0, reach):
-        reach, count = further, count + 1
-    return count
+    return heard
 
 
-def by_ways(dtype, more=lambda x: x > 0):
-    def layers_needed(mask):
-        now = times = mask.to(dtype)
-        count = 1
-        while not torch.equal(more(after := times @ now), more(now)):
-            now, count = after, count + 1
-        return count
-
-    return layers_needed
+def yes(x):
+    return (x > 0).float()
 
 
-def by_shares(mask):
-    now = times = mask / mask.sum(1, keepdim=True)
-    count = 1
-    while not torch.equal((after := times @ now) > 0, now > 0):
-        now, count = after, count + 1
-    return count
+def and_or(masks):
+    reach = torch.eye(masks.shape[-1], dtype=torch.bool)
+    for mask in masks:
+        reach = reach | (mask[:, :, None] & reach).any(1)
+    return reach
 
 
-def until_all(mask):
-    reach, count = mask, 1
-    while not reach.all():
-        reach, count = mask.float() @ reach.float() > 0, count + 1
-    return count
+def by_einsum(masks):
+    reach = torch.eye(masks.shape[-1], dtype=torch.bool)
+    for mask in masks.unbind():
+        reach = reach | (torch.einsum("ik,kj->ij", mask.int(), reach.int()) > 0)
+    return reach
 
 
-def forgetful(mask):
-    step = (mask & ~torch.eye(len(mask), dtype=torch.bool)).float()
-    reach, count = step > 0, 1
-    while (further := step @ reach.float() > 0).any():
-        reach, count = further, count + 1
-    return count
+def by_sets(masks):
+    of = [{i} for i in range(masks.shape[-1])]
+    for mask in masks.tolist():
+        of = [
+            mine.union(*(of[k] for k, sees in enumerate(row) if sees))
+            for row, mine in zip(mask, of, strict=True)
+        ]
+    return torch.tensor([[j in mine for j in range(len(of))] for mine in of])
 
 
-def breadth_first(mask):
-    sees = [row.nonzero().flatten().tolist() for row in mask]
-    most = 1
-    for start in range(len(mask)):
-        far, line = {start: 0}, [start]
-        for one in line:
-            for other in sees[one]:
-                if other not in far:
-                    far[other] = far[one] + 1
-                    line.append(other)
-        most = max(most, *far.values())
-    return most
+def by_numpy(masks):
+    reach = np.eye(masks.shape[-1], dtype=bool)
+    for mask in masks.numpy():
+        reach = reach | (mask.astype(float) @ reach > 0)
+    return torch.from_numpy(reach)
 
 
-def doubling(mask):
-    """Squares until nothing is added, then searches between the last two powers."""
-    powers = [mask]
-    while not torch.equal(after := powers[-1].float() @ powers[-1].float() > 0, powers[-1]):
-        powers.append(after)
-    reach, count = torch.eye(len(mask), dtype=torch.bool), 0
-    for i in reversed(range(len(powers))):
-        further = reach.float() @ powers[i].float() > 0
-        if not torch.equal(further, powers[-1]):
-            reach, count = further, count + 2**i
-    return count + 1
+def backward(masks):
+    """Ask from the last layer on, whom the answer can come from."""
+    n = masks.shape[-1]
+    wants = torch.eye(n)
+    for mask in masks.flip(0):
+        wants = yes(wants @ (mask.float() + torch.eye(n)))
+    return wants > 0
+
+
+def clamped(masks):
+    reach = torch.eye(masks.shape[-1])
+    for mask in masks:
+        reach = (mask.float() @ reach + reach).clamp(max=1)
+    return reach.bool()
+
+
+def five_layers(masks):
+    return in_turn(lambda mask, reach: yes(mask @ reach + reach))(masks[:5])
+
+
+def masks_in_place(masks):
+    masks |= torch.eye(masks.shape[-1], dtype=torch.bool)
+    return and_or(masks)
+
+
+def most(scores, top):
+    return scores.argsort(-1, descending=True).argsort(-1) < top
+
+
+def routed(judge=lambda q, k, size: q @ k.unflatten(-2, (-1, size)).mean(-2).mT, pick=most):
+    def answer(q, k, v, size, top):
+        n = q.shape[-2]
+        block = torch.arange(n) // size
+        scores = judge(q, k, size)
+        scores = scores.masked_fill(block[:, None] <= torch.arange(n // size), -math.inf)
+        chosen = pick(scores, top)[..., block] & (block[:, None] > block)
+        near = (block[:, None] == block) & torch.ones(n, n, dtype=torch.bool).tril()
+        return attention(q, k, v, mask=chosen | near)
+
+    return answer
+
+
+def above_the_last(scores, top):
+    """A threshold in place of indices."""
+    return scores >= scores.topk(min(top, scores.shape[-1])).values[..., -1:]
+
+
+def token_by_token(q, k, v, size, top):
+    """Gather the keys of each token, and attend to nothing else."""
+    if q.dim() > 2:
+        return torch.stack([token_by_token(*x, size, top) for x in zip(q, k, v, strict=True)])
+    rows = []
+    for i, query in enumerate(q):
+        earlier = i // size
+        means = k[: earlier * size].reshape(earlier, size, k.shape[-1]).mean(1)
+        best = (means @ query).topk(min(top, earlier)).indices
+        at = [*(b * size + j for b in best.tolist() for j in range(size)), *range(earlier * size, i + 1)]
+        w = (k[at] @ query / query.shape[-1] ** 0.5).softmax(-1)
+        rows.append(w @ v[at])
+    return torch.stack(rows)
+
+
+def no_batches(q, k, v, size, top):
+    return (
+        token_by_token(q, k, v, size, top)
+        if q.dim() == 2
+        else routed()(q[:1], k[:1], v[:1], size, top).expand_as(v)
+    )
+
+
+def late(q, k, v, size, top):
+    n = q.shape[-2]
+    block = torch.arange(n) // size
+    scores = (q @ k.unflatten(-2, (-1, size)).mean(-2).mT).masked_fill(
+        block[:, None] <= torch.arange(n // size), -math.inf
+    )
+    seen = most(scores, top)[..., block] & (block[:, None] > block)
+    seen = seen | (block[:, None] == block) & torch.ones(n, n, dtype=torch.bool).tril()
+    return ((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) * seen) @ v
 
 
 def stride(keys, pick=min):
@@ -216,25 +248,47 @@ def lists(n):
 KNOWN = {n: closed(n) for n in (1, 3, 4, 57, 60, 61, 79, 101, 105)}
 
 ATTACKS = [
-    ("far keys to five strides", STRIDED, "wrong", "should be", strided(lambda b, i, j, s: (b >= 0) & ((b <= s) | ((b % s == 0) & (b <= 5 * s))))),
-    ("the fixed pattern", STRIDED, "wrong", "That is the fixed pattern", masks.fixed),
-    ("a stride of 3 for all", STRIDED, "wrong", "With n = 17, stride = 5", strided(lambda b, i, j, s: (b >= 0) & ((b <= 3) | (b % 3 == 0)))),
-    ("numbers", STRIDED, "wrong", "A mask is boolean", lambda n, s: masks.strided(n, s).int()),
-    ("a longer one", STRIDED, "wrong", "should have shape (1, 1)", lambda n, s: masks.strided(max(n, s), s)),
-    ("on the device meta", STRIDED, "wrong", "without data", lambda n, s: masks.strided(n, s).to("meta")),
-    ("negative distances", STRIDED, "wrong", "It is not causal far away", strided(lambda b, i, j, s: ((b >= 0) & (b <= s)) | (b % s == 0))),
-    ("a list", STRIDED, "wrong", "should be a tensor", lambda n, s: masks.strided(n, s).tolist()),
-    ("a window without the stride-th", STRIDED, "right", "", strided(lambda b, i, j, s: (b >= 0) & ((b < s) | (b % s == 0)))),
-    ("by distances", STRIDED, "right", "", by_distances),
-    ("by loops", STRIDED, "right", "", by_loops),
-    ("a sparse tensor", STRIDED, "right", "", sparse_layout),
+    ("and, or", HEARD, "right", "", and_or),
+    ("einsum", HEARD, "right", "", by_einsum),
+    ("sets", HEARD, "right", "", by_sets),
+    ("NumPy", HEARD, "right", "", by_numpy),
+    ("from the last layer on", HEARD, "right", "", backward),
+    ("clamped", HEARD, "right", "", clamped),
+    ("ways in float64", HEARD, "wrong", "The ways are counted", in_turn(lambda m, r: m.double() @ r + r, lambda n: torch.eye(n).double())),
+    ("ways in whole numbers", HEARD, "wrong", "The ways are counted", in_turn(lambda m, r: m.long() @ r + r, lambda n: torch.eye(n).long())),
+    ("ways with the diagonal", HEARD, "wrong", "", in_turn(lambda m, r: yes(m + torch.eye(len(m))).double() @ r, lambda n: torch.eye(n).double())),
+    ("at least half a way", HEARD, "wrong", "", in_turn(lambda m, r: (m @ r + r) / (m.sum(1, keepdim=True) + 1))),
+    ("five layers at most", HEARD, "wrong", "", five_layers),
+    ("the other way round", HEARD, "wrong", "The layers stand in the wrong order", in_turn(lambda m, r: yes(r @ m + r))),
+    ("entry by entry", HEARD, "wrong", "", in_turn(lambda m, r: yes(m * r + r))),
+    ("the last layer alone", HEARD, "wrong", "", lambda masks: masks[-1]),
+    ("boolean @ boolean", HEARD, "wrong", "it raised RuntimeError", lambda masks: masks[0] @ masks[-1]),
+    ("all", HEARD, "wrong", "", lambda masks: torch.ones_like(masks[0])),
+    ("a list", HEARD, "wrong", "should be a tensor", lambda masks: and_or(masks).tolist()),
+    ("in place", HEARD, "wrong", "it changed its argument masks in place", masks_in_place),
+    ("ranks", ROUTED, "right", "", routed()),
+    ("a threshold", ROUTED, "right", "", routed(pick=above_the_last)),
+    ("sums for means", ROUTED, "right", "", routed(lambda q, k, size: q @ k.unflatten(-2, (-1, size)).sum(-2).mT)),
+    ("the mean of the scores", ROUTED, "right", "", routed(lambda q, k, size: (q @ k.mT).unflatten(-1, (-1, size)).mean(-1))),
+    ("token by token", ROUTED, "right", "", token_by_token),
+    ("the first of a batch", ROUTED, "wrong", "", no_batches),
+    ("keys without gradient", ROUTED, "wrong", "no gradient reaches k", lambda q, k, v, size, top: routed()(q, k.detach(), v, size, top)),
+    ("the best weight", ROUTED, "wrong", "It judges a block by its best key", routed(lambda q, k, size: (q @ k.mT).unflatten(-1, (-1, size)).amax(-1))),
+    ("the logsumexp", ROUTED, "wrong", "", routed(lambda q, k, size: (q @ k.mT).unflatten(-1, (-1, size)).logsumexp(-1))),
+    ("unit means", ROUTED, "wrong", "", routed(lambda q, k, size: q @ F.normalize(k.unflatten(-2, (-1, size)).mean(-2), dim=-1).mT)),
+    ("positive ones only", ROUTED, "wrong", "", routed(pick=lambda s, top: most(s, top) & (s > 0))),
+    ("every other token a block", ROUTED, "wrong", "", routed(lambda q, k, size: q @ k.unflatten(-2, (size, -1)).mean(-3).mT)),
+    ("two blocks always", ROUTED, "wrong", "", routed(pick=lambda s, top: most(s, 2))),
+    ("the weights cut off", ROUTED, "wrong", "The mask comes after the softmax", late),
+    ("causal", ROUTED, "wrong", "It sees everything before it", lambda q, k, v, size, top: attention(q, k, v, is_causal=True)),
+    ("single precision inside", ROUTED, "wrong", "in float64", lambda q, k, v, size, top: routed()(q.float(), k.float(), v.float(), size, top).to(q.dtype)),
     ("blocks of 8 always", WINDOW, "wrong", "w = 9", blocks(width=8)),
     ("blocks of 20 always", WINDOW, "wrong", "n² entries", blocks(width=300)),
-    ("a row of all scores at a time", WINDOW, "wrong", "With 300 tokens", dense_in_pieces(1)),
-    ("64 rows at a time", WINDOW, "wrong", "the work is not saved", dense_in_pieces(64)),
+    ("a row of all scores at a time", WINDOW, "wrong", "With 160 tokens", dense_in_pieces(1)),
+    ("32 rows at a time", WINDOW, "wrong", "the work is not saved", dense_in_pieces(32)),
     ("the dense mask", WINDOW, "wrong", "n² entries", lambda q, k, v, w: attention(q, k, v, mask=masks.window(q.shape[-2], w, 0))),
     ("dense where it is long", WINDOW, "wrong", "n² entries", lambda q, k, v, w: (dense_in_pieces(10**6) if q.shape[-2] > 100 else blocks())(q, k, v, w)),
-    ("the queries where it is long", WINDOW, "wrong", "300 tokens", lambda q, k, v, w: q[..., :2] if q.shape[-2] > 100 else blocks()(q, k, v, w)),
+    ("the queries where it is long", WINDOW, "wrong", "160 tokens", lambda q, k, v, w: q[..., :2] if q.shape[-2] > 100 else blocks()(q, k, v, w)),
     ("exponentials by hand", WINDOW, "wrong", "The exponentials overflow", blocks(lambda s, m: s.exp() * m / (s.exp() * m).sum(-1, keepdim=True))),
     ("hidden at −50", WINDOW, "wrong", "not small enough", blocks(lambda s, m: s.masked_fill(~m, -50).softmax(-1))),
     ("hidden at −10,000", WINDOW, "wrong", "not small enough", blocks(lambda s, m: s.masked_fill(~m, -1e4).softmax(-1))),
@@ -252,25 +306,6 @@ ATTACKS = [
     ("a softmax by hand", WINDOW, "right", "", blocks(lambda s, m: by_hand(s, m).nan_to_num())),
     ("the package's", WINDOW, "right", "", lambda q, k, v, w: sparse.window(q, k, v, w, 0)),
     ("double inside", WINDOW, "right", "", lambda q, k, v, w: blocks()(q.double(), k.double(), v.double(), w).to(q.dtype)),
-    ("and, or", LAYERS, "right", "", layers(lambda mask, reach: (mask[:, :, None] & reach[None]).any(1))),
-    ("mask @ reach", LAYERS, "right", "", layers(lambda mask, reach: (mask.int() @ reach.int()).bool())),
-    ("reach @ mask", LAYERS, "right", "", layers(lambda mask, reach: reach.float() @ mask.float() > 0)),
-    ("einsum", LAYERS, "right", "", layers(lambda mask, reach: torch.einsum("ik,kj->ij", mask.float(), reach.float()) > 0)),
-    ("a sparse mask", LAYERS, "right", "", by_sparse),
-    ("breadth first", LAYERS, "right", "", breadth_first),
-    ("doubling and a search", LAYERS, "right", "", doubling),
-    ("NumPy", LAYERS, "right", "", lambda mask: np.int64(layers()(mask))),
-    ("a tensor of one", LAYERS, "right", "", lambda mask: torch.tensor([layers()(mask)])),
-    ("a float", LAYERS, "right", "", lambda mask: float(layers()(mask))),
-    ("boolean @ boolean", LAYERS, "wrong", "it raised RuntimeError", layers(lambda mask, reach: mask @ reach)),
-    ("ways in float64", LAYERS, "wrong", "The ways are counted", by_ways(torch.double)),
-    ("ways in float32", LAYERS, "wrong", "The ways are counted", by_ways(torch.float)),
-    ("ways in half", LAYERS, "wrong", "", by_ways(torch.half)),
-    ("shares of ways", LAYERS, "wrong", "It averages over the ways", by_shares),
-    ("no more than 20", LAYERS, "wrong", "a chain of 171 tokens", layers(most=20)),
-    ("until all are reached", LAYERS, "wrong", "With a causal mask over 5 tokens: it does not stop. Its reach is complete at once", until_all),
-    ("it forgets itself", LAYERS, "wrong", "", forgetful),
-    ("a matrix", LAYERS, "wrong", "should be a number", lambda mask: mask),
     ("nine known sizes", STRIDE, "wrong", "", lambda n: KNOWN.get(n, round((n / 2) ** 0.5))),
     ("NumPy masks", STRIDE, "wrong", "tables of n × n numbers", numpy_masks),
     ("masks", STRIDE, "wrong", "tables of n × n numbers", lambda n: min(range(1, n + 1), key=lambda s: int(masks.strided(n, s).sum()))),

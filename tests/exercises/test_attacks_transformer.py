@@ -33,6 +33,10 @@ def by_loops(x, q, k, v, o, w_in, w_out):
     return torch.stack(rows)
 
 
+def mapped(x, *weights):
+    return right_block(x, *weights) if x.dim() == 2 else torch.func.vmap(lambda one: mapped(one, *weights))(x)
+
+
 def norm_by_hand(x):
     return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()
 
@@ -78,6 +82,14 @@ BLOCKS = [
     ("in NumPy", "wrong", "gradient", lambda *a: torch.from_numpy(right_block(*(t.detach() for t in a)).numpy())),
     ("a tuple", "wrong", "tensor", lambda *a: (right_block(*a),)),
     ("residual twice", "wrong", "should be", lambda x, *w: x + right_block(x, *w)),
+    ("a softmax that overflows", "wrong", "several hundreds", lambda x, q, k, v, o, a, b: (
+        (y := x + (e := ((norm(x) @ q) @ (norm(x) @ k).mT / q.shape[1] ** 0.5).exp()) / e.sum(-1, keepdim=True) @ norm(x) @ v @ o)
+        + (norm(y) @ a).relu() @ b)),
+    ("all sentences as one", "wrong", "should be", lambda x, *w: right_block(x.reshape(-1, x.shape[-1]), *w).reshape(x.shape)),
+    ("the stream written over", "wrong", "in place", lambda x, *w: x.copy_(right_block(x, *w))),
+    ("leaky", "wrong", "should be", lambda x, q, k, v, o, a, b: (
+        (y := x + attention(norm(x) @ q, norm(x) @ k, norm(x) @ v) @ o) + F.leaky_relu(norm(y) @ a) @ b)),
+    ("one sentence at a time, mapped", "right", "", mapped),
 ]  # fmt: skip
 
 
@@ -118,6 +130,14 @@ LOSSES = [
     ("two words ahead", "wrong", "should be", lambda s, i, r: right_loss(s[:, :-1], torch.cat((i[:, :1], i[:, 2:]), 1), r[:, 1:])),
     ("a mean of nothing", "wrong", "should be", lambda s, i, r: right_loss(s, i, r) * 0),
     ("one guess missing", "wrong", "should be", lambda s, i, r: right_loss(s[:, 1:], i[:, 1:], r[:, 1:])),
+    ("by place", "wrong", "should be", lambda s, i, r: (
+        (F.cross_entropy(s[:, :-1].mT, i[:, 1:], reduction="none") * r[:, 1:]).sum(0) / r[:, 1:].sum(0).clamp(min=1)).mean()),
+    ("log p never below -50", "wrong", "several hundreds", lambda s, i, r: -(
+        s.log_softmax(-1).clamp(min=-50)[:, :-1].gather(-1, i[:, 1:, None])[..., 0][r[:, 1:]]).mean()),
+    ("perplexity", "wrong", "should be", lambda s, i, r: right_loss(s, i, r).exp()),
+    ("one sentence at a time", "right", "", lambda s, i, r: torch.cat([
+        F.cross_entropy(s[b, : n - 1], i[b, 1:n], reduction="none") for b, n in enumerate(r.sum(1).tolist()) if n > 1]).mean()),
+    ("a distribution of torch", "right", "", lambda s, i, r: -torch.distributions.Categorical(logits=s[:, :-1]).log_prob(i[:, 1:])[r[:, 1:]].mean()),
     ("p instead of its logarithm", "wrong", "should be", lambda s, i, r: -(
         s.softmax(-1)[:, :-1].gather(-1, i[:, 1:, None])[..., 0] * r[:, 1:]).sum() / r[:, 1:].sum()),
 ]  # fmt: skip
@@ -194,6 +214,25 @@ def from_the_forward_kernel(x, g):
     return scale * (g - g.mean(-1, keepdim=True) - z * (g * z).mean(-1, keepdim=True))
 
 
+def in_numpy(x, g):
+    a, b = x.numpy(), g.numpy()
+    sigma = np.sqrt(a.var(-1, keepdims=True) + 1e-5)
+    z = (a - a.mean(-1, keepdims=True)) / sigma
+    return torch.from_numpy((b - b.mean(-1, keepdims=True) - z * (b * z).mean(-1, keepdims=True)) / sigma)
+
+
+def by_differences(x, g):
+    """Nudge each number up and down: the forward pass answers, though only to five digits or so."""
+    nudges = 1e-5 * torch.eye(x.shape[-1], dtype=torch.float64)
+    columns = [((norm(x.double() + e) - norm(x.double() - e)) * g.double()).sum(-1) / 2e-5 for e in nudges]
+    return torch.stack(columns, -1).to(x.dtype)
+
+
+def of_rms_norm(x, g):
+    size = (x.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+    return (g - x * (g * x).mean(-1, keepdim=True) / size**2) / size
+
+
 def eps_outside(x, g):
     centred = x - x.mean(-1, keepdim=True)
     sigma = x.std(-1, keepdim=True, correction=0) + 1e-5
@@ -224,6 +263,11 @@ BACKWARDS = [
     ("in single precision", "wrong", "float64", lambda x, g: by_jacobian(x.float(), g.float()).to(x.dtype)),
     ("the first token for all", "wrong", "should be", lambda x, g: by_jacobian(x, g)[..., :1, :].expand_as(x)),
     ("zero", "wrong", "should be", lambda x, g: torch.zeros_like(x)),
+    ("finite differences", "wrong", "float64", by_differences),
+    ("of RMSNorm", "wrong", "should be", of_rms_norm),
+    ("a sum for the second mean", "wrong", "should be", lambda x, g: by_jacobian(x, g) - (x.shape[-1] - 1) * (
+        norm(x) * (g * norm(x)).mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()),
+    ("in NumPy", "right", "", in_numpy),
     ("g itself", "wrong", "should be", lambda x, g: g),
     ("eps of 1e-6", "wrong", "should be", lambda x, g: by_jacobian(x, g) * ((x.var(-1, keepdim=True, correction=0) + 1e-5)
                                                                            / (x.var(-1, keepdim=True, correction=0) + 1e-6)).sqrt()),
@@ -250,6 +294,9 @@ COUNTS = [
     ("norms of two numbers", "wrong", "", lambda *a: count(*a) + 2),
     ("in millions", "wrong", "should be", lambda *a: count(*a) / 1e6),
     ("a layer too many", "wrong", "should be", lambda *a: count(*a[:6], a[6] + 1, *a[7:])),
+    ("keys and values counted once", "wrong", "should be", lambda d, h, g, e, *rest: count(d, h, g, e, *rest) - rest[2] * d * g * e),
+    ("a table of positions", "wrong", "should be", lambda *a: count(*a) + 2048 * a[0]),
+    ("a tensor", "right", "", lambda *a: torch.tensor(count(*a))),
     ("the sizes of one model", "wrong", "should be", lambda *a: 134515008),
 ]  # fmt: skip
 

@@ -27,6 +27,18 @@ def test_candidates_take_turns_and_another_one_starts_every_round():
     assert {name: len(values) for name, values in result.seconds.items()} == {"a": 4, "b": 4, "c": 4}
 
 
+def test_the_longest_chain_is_counted_on_forks_and_beyond_pythons_stack():
+    x = torch.ones(2, requires_grad=True)
+    short, long = x.exp(), x
+    for _ in range(3000):
+        long = long + 1
+    assert benchmark.longest_chain(long) == 3001  # one more for x itself
+    assert benchmark.longest_chain(short * long) == 3002
+    assert benchmark.longest_chain((x * x).sum()) == 3
+    with pytest.raises(ValueError, match="nothing was recorded"):
+        benchmark.longest_chain(torch.ones(2))
+
+
 def test_the_clock_given_is_the_one_that_is_read():
     ticks = itertools.accumulate(itertools.cycle([0.0, 2.0, 0.0, 5.0]))  # between two readings: 2 s, 5 s
     clock = iter(ticks)

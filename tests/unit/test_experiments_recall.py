@@ -31,6 +31,14 @@ def test_a_gate_that_stays_open_is_a_plain_sum_and_the_delta_rule_overwrites():
     same = k[:, :1].expand_as(k)
     out = form("delta rule", 6)(same, same, v, torch.ones(2, 7, 1), None)
     assert torch.allclose(out, v, atol=1e-5)
+    rates = torch.rand(2, 7, 2)  # the first is what stays, the second what is written
+    kept = torch.cat((torch.ones(2, 7, 1), rates[..., 1:]), -1)
+    assert torch.allclose(
+        form("gate and delta", 6)(q, k, v, kept, None), form("delta rule", 6)(q, k, v, rates[..., 1:], None)
+    )
+    alone = torch.cat((torch.zeros(2, 7, 1), torch.ones(2, 7, 1)), -1)  # nothing of the past stays
+    want = (unit[0] * unit[1]).sum(-1, keepdim=True) * v
+    assert torch.allclose(form("gate and delta", 6)(q, k, v, alone, None), want, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -54,6 +54,16 @@ def test_a_run_does_not_depend_on_what_trains_beside_it():
     assert torch.allclose(torch.tensor(alone.curve), torch.tensor(beside.curve), atol=0.02)
 
 
+@pytest.mark.parametrize(("optimizer", "rate", "faster"), [("SGD", 0.7, 4.0), ("Adam", 0.014, 2.0)])
+def test_a_scale_is_a_start_and_a_rate_of_queries_and_keys(optimizer, rate, faster):
+    how = {"d_k": 16, "steps": 20, "every": 1, "optimizer": optimizer}
+    root = Retrieval(**how).train([(rate, 0)])
+    by_d = Retrieval(scale=1 / 16, start=2.0, faster=faster, **how).train([(rate, 0)])
+    assert root[0][0].curve == pytest.approx(by_d[0][0].curve, abs=1e-6)
+    for ours, theirs, times in zip(root[2], by_d[2], (2.0, 2.0, 1.0, 1.0), strict=True):
+        assert torch.allclose(times * ours, theirs, atol=1e-4)
+
+
 def test_it_learns_and_one_head_cannot_report_two_contents():
     one = Retrieval(d_k=16, steps=400, every=10).together([(0.03, 0)])[0]
     assert one.value > 0.95
@@ -104,3 +114,5 @@ def test_what_does_not_fit_is_refused():
         Retrieval(heads=3)
     with pytest.raises(ValueError, match="'SGD' or 'Adam', got 'sgd'"):
         Descent([], torch.tensor([1.0]), "sgd")
+    with pytest.raises(ValueError, match=r"factors must be 0 numbers, one for each tensor, got \[2.0\]"):
+        Descent([], torch.tensor([1.0]), "SGD", [2.0])

@@ -139,26 +139,34 @@ def decay_by_matrices(q, k, v, log_decay):
 
 
 def correct_by_matrices(q, k, v, beta):
-    """The delta rule from S_t = (I - β k kᵀ) S_{t-1} + β k vᵀ, in numpy."""
+    """The delta rule from S_t = (I - β k kᵀ) α S_{t-1} + β k vᵀ, in numpy; α is 1 unless it is given too."""
     q, k, v, beta = (x.numpy() for x in (q, k, v, beta))
+    beta, stays = beta[:, :1], np.exp(beta[:, 1]) if beta.shape[1] > 1 else np.ones(len(q))
     state, outs = np.zeros((q.shape[1], v.shape[1])), []
     for t in range(len(q)):
-        state = (np.eye(q.shape[1]) - beta[t] * np.outer(k[t], k[t])) @ state + beta[t] * np.outer(k[t], v[t])
+        kept = (np.eye(q.shape[1]) - beta[t] * np.outer(k[t], k[t])) * stays[t]
+        state = kept @ state + beta[t] * np.outer(k[t], v[t])
         outs.append(state.T @ q[t])
     return torch.from_numpy(np.stack(outs))
+
+
+def delta_and_gate(q, k, v, beta, **how):
+    return linear.delta_rule(q, k, v, beta[..., :1], log_decay=beta[..., 1:], **how)
 
 
 RULES = {
     "gated": (linear.gated_linear_attention, decay_by_matrices, D),
     "gated, one decay for all rows": (linear.gated_linear_attention, decay_by_matrices, 1),
     "delta": (linear.delta_rule, correct_by_matrices, 1),
+    "delta, gated": (delta_and_gate, correct_by_matrices, 2),
 }
 
 
 def rule_inputs(name, seed, batch, n):
     q, k, v = qkv(seed, batch, n)
     fourth = rates(seed, batch, n, RULES[name][2])
-    return [q, F.normalize(k, dim=-1), v, fourth if name == "delta" else fourth.clamp(min=1e-3).log()]
+    logs, plain = fourth.clamp(min=1e-3).log(), {"delta": 1, "delta, gated": 1}.get(name, 0)
+    return [q, F.normalize(k, dim=-1), v, torch.cat((fourth[..., :plain], logs[..., plain:]), -1)]
 
 
 @pytest.mark.parametrize("name", RULES)

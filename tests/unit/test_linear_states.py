@@ -45,6 +45,14 @@ def delta_step(q, k, v, rate, state, **how):
     return linear.delta_step(q, F.normalize(k, dim=-1), v, rate, state, **how)
 
 
+def fading_delta(q, k, v, rate, **how):
+    return delta(q, k, v, rate, log_decay=rate.log() / 2, **how)
+
+
+def fading_delta_step(q, k, v, rate, state, **how):
+    return delta_step(q, k, v, rate, state, log_decay=rate.log() / 2, **how)
+
+
 FORMS = {
     "elu": kernel(elu_plus_one),
     "elu, gated": kernel(elu_plus_one, gated=True),
@@ -54,6 +62,7 @@ FORMS = {
     "another map": kernel(learned),
     "gated": (gated, gated_step),
     "delta": (delta, delta_step),
+    "delta, gated": (fading_delta, fading_delta_step),
 }
 
 

@@ -189,6 +189,12 @@ FORMS = {
         lambda q, k, v, **o: linear.delta_rule(q, F.normalize(k, dim=-1), v, rate(k), block_size=8, **o),
         "key_mask",
     ),
+    "delta_rule, gated": Form(
+        lambda q, k, v, **o: linear.delta_rule(
+            q, F.normalize(k, dim=-1), v, rate(k), log_decay=fading(k)[..., :1], block_size=8, **o
+        ),
+        "key_mask",
+    ),
     "linformer_attention": Form(
         lambda q, k, v, **o: linear.linformer_attention(q, k, v, MIX.to(q.dtype), **o),
         "key_mask",

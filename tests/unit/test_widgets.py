@@ -368,6 +368,8 @@ def test_saturation_holds_torchs_numbers():
     want = torch.stack((4 * torch.tensor(row), weights.float(), jacobian.diagonal().float()), -1)
     assert torch.allclose(got, want, atol=6e-5)
     measures = {row[0]: row[1:] for row in rows[6:]}
+    spread = figure.samples[:, :4].std(correction=0).item()  # as many keys as the row has
+    assert measures["spread of the scores"][1] == f"{spread:.4f}"
     assert float(measures["entropy (nats)"][0]) == pytest.approx(entropy, abs=6e-5)
     assert float(measures["entropy / ln n"][0]) == pytest.approx(entropy / math.log(4), abs=6e-5)
     assert float(measures["norm of the Jacobian"][0]) == pytest.approx(jacobian.norm().item(), abs=6e-5)
@@ -383,7 +385,7 @@ def test_what_saturation_says_is_left_of_a_gradient_is_left():
     assert float(cell) == pytest.approx(left, rel=0.02)
 
 
-def test_sampled_scores_have_the_spread_that_chapter_04_predicts():
+def test_sampled_scores_have_the_spread_that_the_chapter_on_scaling_predicts():
     for d_k in (1, 16, 1024):
         raw = widgets.Saturation(d_k=d_k, scaled=False).samples
         assert raw.shape == (64, 8)

@@ -31,6 +31,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     scaling,
     scaling_parts,
     sparse,
+    sparse_blocks,
     sparse_window,
     transformer,
     why,

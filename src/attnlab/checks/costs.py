@@ -1,208 +1,249 @@
-"""Exercises on what attention costs: multiplications, and the bytes of a step of decoding."""
+"""Exercises on steps and on traffic: a recurrence in few rounds, and attention between two memories."""
 
 from __future__ import annotations
 
-from attnlab.checks.exercise import case, exercise, mistake
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from attnlab.checks.exercise import Fresh, at_most, case, exercise, fresh, gradient, mistake, precisions
+from attnlab.checks.instruments import SlowMemory
+from attnlab.checks.values import Tolerance
 
 
-def multiplications(n: int, d_model: int, n_heads: int) -> int:
-    """The reference."""
-    return 4 * n * d_model**2 + 2 * n * n * d_model
+def _stepwise(gate: Callable = lambda a, i: a[i], add: Callable = lambda g, h, x: g * h + x) -> Callable:
+    """Make a recurrence token by token, with another gate or another sum."""
+
+    def recurrence(a: Tensor, x: Tensor) -> Tensor:
+        h, states = torch.zeros_like(x[0]), []
+        for i in range(len(x)):
+            h = add(gate(a, i), h, x[i])
+            states.append(h)
+        return torch.stack(states)
+
+    return recurrence
 
 
-def _layers(*sizes: tuple[int, int, int]) -> list:
-    return [
-        case(f"n = {n}, d_model = {d}, {h} {'head' if h == 1 else 'heads'}", n=n, d_model=d, n_heads=h)
-        for n, d, h in sizes
-    ]
+def _doubling(mistake: str) -> Callable[[Tensor, Tensor], Tensor]:
+    """Make the rounds with one mistake of the kind people make."""
+
+    def back(x: Tensor, step: int) -> Tensor:
+        return torch.cat((torch.zeros_like(x[:step]), x))[: len(x)]
+
+    def recurrence(a: Tensor, x: Tensor) -> Tensor:
+        a, step = a[:, None], 1
+        while step < len(x) - (mistake == "short") * (len(x) // 2):
+            joined = a * back(a, step)
+            if mistake == "new gate":
+                a, x = joined, x + joined * back(x, step)
+            elif mistake == "other gate":
+                a, x = joined, x + back(a, step) * back(x, step)
+            elif mistake == "old gates":
+                x = x + a * back(x, step)
+            elif mistake == "powers":
+                x = x + a**step * back(x, step)
+            elif mistake == "square":
+                a, x = a * a, x + a * back(x, step)
+            else:
+                a, x = joined, x + a * back(x, step)
+            step = step + 1 if mistake == "next" else 2 * step
+        return x
+
+    return recurrence
+
+
+def _gates(seed: int, n: int, d: int) -> dict[str, Tensor]:
+    draw = torch.Generator().manual_seed(seed)
+    return {"a": 2 * torch.rand(n, generator=draw) - 0.8, "x": torch.randn(n, d, generator=draw)}
+
+
+def _with_zeros(seed: int, n: int, d: int, *places: int) -> dict[str, Tensor]:
+    made = _gates(seed, n, d)
+    made["a"][list(places)] = 0.0
+    return made
 
 
 exercise(
-    "costs-count",
-    "multiplications",
-    reference=multiplications,
-    cases=_layers((7, 20, 5), (512, 64, 8), (3, 10, 5), (1, 12, 4), (9, 6, 1), (30, 8, 8), (100, 48, 16)),
-    mistakes=[
-        mistake("The attention itself is missing: scores, and the weighted sum of the values.", lambda n, d, h: 4 * n * d * d),
-        mistake("The four projections are missing, n · d_model² each.", lambda n, d, h: 2 * n * n * d),
-        mistake(
-            "Scores cost n² · d_model, and the weighted sum of the values as much again.",
-            lambda n, d, h: 4 * n * d * d + n * n * d,
+    "costs-scan",
+    "recurrence",
+    reference=_stepwise(),
+    cases=[
+        case("", **_gates(0, 5, 3)),
+        case("", **_gates(1, 11, 4)),
+        case("", **_gates(2, 16, 6)),
+        case("a single token", **_gates(3, 1, 2)),
+        case("two tokens", **_gates(4, 2, 5)),
+        case("gates of zero", "A gate of zero forgets: nothing may be divided by it.", **_with_zeros(5, 13, 3, 4, 9)),
+        case("gates of one", "It is a running sum then.", a=torch.ones(9), x=_gates(6, 9, 4)["x"]),
+        case("gates of a thousandth", "Their products vanish: nothing may be divided by them.",
+             a=torch.full((40,), 1e-3), x=_gates(7, 40, 3)["x"]),
+        case("500 tokens", **{**_gates(8, 500, 3), "a": 0.9 + 0.1 * _gates(8, 500, 3)["a"].abs().clamp_max(1.0)}),
+    ],
+    promises=[
+        precisions("float64"),
+        gradient("a", "x"),
+        at_most(
+            "It takes too many steps one after the other. Each round should double how far back a token has heard.",
+            steps=lambda a, x: 60 + 25 * math.ceil(math.log2(len(x))) if len(x) > 1 else 60,
         ),
-        mistake("There are four projections: the output has one too.", lambda n, d, h: 3 * n * d * d + 2 * n * n * d),
-        mistake(
-            "There are four projections: for queries, keys, values and the output.",
-            lambda n, d, h: n * d * d + 2 * n * n * d,
-        ),
-        mistake(
-            "Each head is only d_model / n_heads wide: all heads together cost n² · d_model.",
-            lambda n, d, h: 4 * n * d * d + 2 * n * n * d * h,
-        ),
-        mistake(
-            "That is the attention of one head: there are n_heads of them.",
-            lambda n, d, h: 4 * n * d * d + 2 * n * n * (d // h),
-        ),
-        mistake(
-            "Count multiplications. An addition goes with each, but is not asked for.",
-            lambda n, d, h: 8 * n * d * d + 4 * n * n * d,
-        ),
-        *(
-            mistake("Each projection maps d_model to d_model numbers, all heads together.", does)
-            for does in (
-                lambda n, d, h: 4 * n * (d // h) ** 2 + 2 * n * n * d,
-                lambda n, d, h: 4 * n * d * (d // h) + 2 * n * n * d,
-            )
-        ),
-        mistake(
-            "A projection makes the queries of all heads at once: it does not come once for each head.",
-            lambda n, d, h: 4 * n * d * d * h + 2 * n * n * d,
-        ),
-        mistake("Every token goes through the projections, n of them.", lambda n, d, h: 4 * d * d + 2 * n * n * d),
-        mistake("Every token asks every token: n² pairs, not n.", lambda n, d, h: 4 * n * d * d + 2 * n * d),
-        mistake(
-            "A pair of tokens costs a sum over the width, for its score and again for its value.",
-            lambda n, d, h: 4 * n * d * d + 2 * n * n,
-        ),
-        mistake(
-            "Nothing is hidden here: every token asks every token, later ones too.",
-            lambda n, d, h: 4 * n * d * d + n * (n + 1) * d,
-        ),
-        mistake(
-            "The feed-forward block is another layer: only attention and its projections are asked for.",
-            lambda n, d, h: 12 * n * d * d + 2 * n * n * d,
-        ),
-        mistake(
-            "The softmax is not asked for, nor the division by √d_head.",
-            lambda n, d, h: 4 * n * d * d + 2 * n * n * d + h * n * n,
-        ),
-        mistake(
-            "A bias is added, not multiplied.",
-            lambda n, d, h: 4 * n * (d * d + d) + 2 * n * n * d,
+        at_most(
+            "It makes a table of n × n numbers. Rounds on (n, d) are enough.",
+            largest=lambda a, x: 200 + 4 * x.numel(),
         ),
     ],
-    praise="4 n d² + 2 n² d, whatever the number of heads.",
+    mistakes=[
+        mistake("The gates are not joined: after a round, a token's gate has to be the product of its own and the one it took in.", _doubling("old gates")),
+        mistake("Each token has a gate of its own: the joined gate is a product of different gates, not a power of one.", _doubling("powers")),
+        mistake("The joined gate is the token's own times that of the one it took in, not its own squared.", _doubling("square")),
+        mistake("The input is brought up to date with the joined gate. It takes the gate as it was before the round.", _doubling("new gate")),
+        mistake("What comes from `step` places back is multiplied by the gate of the token it comes to, not by its own.", _doubling("other gate")),
+        mistake("It stops too early: rounds go on until a step reaches over the whole text.", _doubling("short")),
+        mistake("After a round the tokens stand for twice as many: double the step, do not add one.", _doubling("next")),
+        mistake("The gates are not used: that is a running sum.", lambda a, x: x.cumsum(0)),
+        mistake("The gate multiplies what was there before, not what comes in: a h + x, not a (h + x).", _stepwise(add=lambda g, h, x: g * (h + x))),
+        mistake("What comes in is not multiplied by 1 − a here: a h + x.", _stepwise(add=lambda g, h, x: g * h + (1 - g) * x)),
+        mistake("The gate of the token before is used: h_i takes its own gate a_i.", _stepwise(gate=lambda a, i: a[i - 1])),
+        mistake("All states are asked for, not the last.", lambda a, x: _stepwise()(a, x)[-1]),
+        mistake("One gate for all: each token has its own.", _stepwise(gate=lambda a, i: a[0])),
+        mistake("It runs from the last token to the first. A state hears what came before.", lambda a, x: _stepwise()(a.flip(0), x.flip(0)).flip(0)),
+        mistake("The inputs are multiplied by their gates, and nothing is carried on.", lambda a, x: a[:, None] * x),
+    ],
+    praise="All states after about log₂ n rounds, with gates of zero and of one, and with their gradients.",
 )  # fmt: skip
 
 
-def _intensity(n: int, n_heads: int, n_kv_heads: int, d_head: int, bytes_per_number: float) -> float:
-    """The reference."""
-    return (4 * n * n_heads * d_head) / (2 * n * n_kv_heads * d_head * bytes_per_number)
+def _memory(seed: int, n: int, d: int, size: int, spread: float = 1.0, shift: float = 0.0) -> dict:
+    draw = torch.Generator().manual_seed(seed)
+    q, k, v = (torch.randn(n, d, generator=draw) for _ in range(3))
+    # Rows of the queries have a common part, which one row of the keys answers: its scores are large.
+    q, k = spread * q + shift, spread * k
+    k[n // 2] += shift
+    return _lying((q, k, v), size)
 
 
-def _steps(*sizes: tuple[int, int, int, int, float]) -> list:
-    return [
-        case(
-            f"{n} {'token' if n == 1 else 'tokens'}, {h} query heads, {k} key-value heads, d_head = {d} and "
-            f"{b} bytes a number",
-            n=n,
-            n_heads=h,
-            n_kv_heads=k,
-            d_head=d,
-            bytes_per_number=b,
+def _lying(matrices: tuple[Tensor, Tensor, Tensor], size: int) -> dict:
+    n, d = matrices[0].shape
+    moved = n * d + sum(2 * d * min(start + size, n) for start in range(0, n, size))
+    named = dict(zip(("queries", "keys", "values"), matrices, strict=True))
+    read: Fresh = fresh(lambda: SlowMemory(size, moved, **named), f"memory of width {d}")
+    return {"read": read, "n": n, "size": size}
+
+
+def _loud(places: tuple[int, ...], n: int, size: int, score: float) -> dict:
+    """Scores that are about `score` for some keys and small for the others."""
+    draw = torch.Generator().manual_seed(n)
+    q, k, v = torch.ones(n, 4), 0.1 * torch.randn(n, 4, generator=draw), torch.randn(n, 4, generator=draw)
+    for place in places:
+        k[place] += score / 2
+    return _lying((q, k, v), size)
+
+
+def _tiles(mistake: str = "") -> Callable:
+    """Make the reference, or an answer with one mistake of the kind people make."""
+
+    def causal_tiles(read: SlowMemory, n: int, size: int) -> list[Tensor]:
+        stop = n // size * size if mistake == "last tile lost" and n > size else n
+        q = torch.cat([read("queries", i, i + size) for i in range(0, n, size)])
+        k, v = (
+            torch.cat([read(name, j, j + size) for j in range(0, n, size)]) for name in ("keys", "values")
         )
-        for n, h, k, d, b in sizes
-    ]
+        s = q @ k.mT
+        s = s if mistake == "unscaled" else s / (q.shape[-1] if mistake == "d" else q.shape[-1] ** 0.5)
+        i, j = torch.arange(n)[:, None], torch.arange(n)
+        hidden = {
+            "": j > i,
+            "all": j < 0,
+            "itself": j >= i + (i == 0),
+            "tiles": j // size > i // size,
+            "later tiles": j // size >= i // size + (i // size == 0),
+            "own tile": (j > i) | (j // size < i // size),
+            "ahead": j > i + 1,
+            "upside down": j < i,
+        }.get(mistake, j > i)
+        if mistake == "zeros":
+            weights = s.masked_fill(hidden, 0.0).softmax(-1)
+        elif mistake == "after":
+            weights = s.softmax(-1).masked_fill(hidden, 0.0)
+        else:
+            weights = s.masked_fill(hidden, -math.inf).softmax(-1)
+        return list((weights @ v)[:stop].split(size))
+
+    return causal_tiles
+
+
+def _running(mistake: str) -> Callable:
+    """Go through the tiles as asked, and forget a correction."""
+
+    def causal_tiles(read: SlowMemory, n: int, size: int) -> list[Tensor]:
+        out = []
+        for i in range(0, n, size):
+            q = read("queries", i, i + size)
+            largest, powers, total = torch.full((len(q), 1), -math.inf), 0.0, 0.0
+            for j in range(0, i + 1, size):
+                k, v = read("keys", j, j + size), read("values", j, j + size)
+                s = q @ k.mT / q.shape[-1] ** 0.5
+                if i == j:
+                    s = s.masked_fill(torch.ones(s.shape).triu(1).bool(), -math.inf)
+                top = s.amax() if mistake == "one maximum" else s.amax(-1, keepdim=True)
+                new = torch.zeros(()) if mistake == "raw" else torch.maximum(largest, top)
+                correction, e = (largest - new).exp(), (s - new).exp()
+                powers = powers * (1.0 if mistake in ("none", "raw") else correction) + e.sum(
+                    -1, keepdim=True
+                )
+                total = total * (1.0 if mistake in ("none", "raw", "powers") else correction) + e @ v
+                largest = new
+            out.append(total if mistake == "undivided" else total / powers)
+        return out
+
+    return causal_tiles
 
 
 exercise(
-    "costs-intensity",
-    "intensity",
-    reference=_intensity,
+    "costs-tiles",
+    "causal_tiles",
+    reference=_tiles(),
     cases=[
-        *_steps((1000, 15, 3, 64, 4), (4096, 32, 8, 128, 2), (50, 6, 1, 16, 4), (1, 12, 12, 32, 2)),
-        *_steps((300, 40, 8, 96, 0.5625), (77, 10, 4, 24, 1), (2048, 71, 1, 64, 8)),
+        case("12 tokens in tiles of 4", **_memory(0, 12, 3, 4)),
+        case("10 tokens in tiles of 3", "The last tile is shorter.", **_memory(1, 10, 5, 3)),
+        case("tiles of one token", **_memory(2, 7, 4, 1)),
+        case("one tile that holds the whole text", **_memory(3, 6, 2, 9)),
+        case("a single token", **_memory(4, 1, 8, 2)),
+        case("one key that all later ones attend to", "Running numbers made before it must be corrected, both sums.",
+             **_memory(5, 14, 6, 4, shift=2.0)),
+        case("scores up to some hundreds", "Subtract the largest score so far before exp.", **_memory(6, 9, 4, 2, spread=12.0)),
+        case("a score of 200 in the first tile and small ones after it", "The maximum so far must not shrink, and each query has its own.",
+             **_loud((0,), 11, 3, 200.0)),
+        case("a score of 200 in the last tile", "Running numbers made before it must be corrected.", **_loud((9,), 11, 4, 200.0)),
+        case("small scores only, about −200", "A maximum that starts at a number may never come down: start it at −∞.", **_loud(tuple(range(9)), 9, 2, -200.0)),
+        case("160 tokens in tiles of 8", **_memory(7, 160, 32, 8)),
+    ],
+    promises=[
+        at_most(
+            "It keeps more than its tiles and the outputs: what it holds in fast memory grows with the text.",
+            held=lambda read, n, size: 500 + 1.2 * n * read.width + 10 * size * (size + read.width),
+        ),
     ],
     mistakes=[
-        mistake("It is upside down: operations for each byte, not bytes for each operation.", lambda n, h, k, d, b: k * b / (2 * h)),
-        mistake("Each number of the cache is multiplied and added: that is two operations.", lambda n, h, k, d, b: h / (k * b)),
-        mistake(
-            "Keys and values are both read, and each takes part in one product: twice the work, twice the bytes.",
-            lambda n, h, k, d, b: 4 * h / (k * b),
-        ),
-        mistake(
-            "Only n_kv_heads keys and values are stored and read: query heads of a group share them.",
-            lambda n, h, k, d, b: 2 / b,
-        ),
-        mistake("Divide by bytes, not by numbers.", lambda n, h, k, d, b: 2 * h / k),
-        mistake("Divide by the bytes of a number: more of them mean fewer operations for each.", lambda n, h, k, d, b: 2 * h * b / k),
-        mistake("bytes_per_number is in bytes already, not in bits.", lambda n, h, k, d, b: h / (4 * k * b)),
-        mistake("The heads have changed places: queries do the work, keys and values are read.", lambda n, h, k, d, b: 2 * k / (h * b)),
-        mistake("n_kv_heads keys and values are read, not one.", lambda n, h, k, d, b: 2 * h / b),
-        mistake("Every query head works with what is read, n_heads of them.", lambda n, h, k, d, b: 2 / (k * b)),
-        mistake("There is one new token, so one query in each head, not n.", lambda n, h, k, d, b: 2 * n * h / (k * b)),
-        mistake("Those are the operations. Divide them by the bytes that are read.", lambda n, h, k, d, b: 4 * n * h * d),
-        mistake("Those are the bytes that are read. How many operations come for each?", lambda n, h, k, d, b: 2 * n * k * d * b),
-        mistake("// drops what is behind the point. Divide with /.", lambda n, h, k, d, b: 4 * n * h * d // (2 * n * k * d * b)),
-        mistake("n_heads // n_kv_heads drops what is behind the point. Divide with /.", lambda n, h, k, d, b: 2 * (h // k) / b),
-        mistake(
-            "The softmax is left out here: count the scores and the weighted sum.",
-            lambda n, h, k, d, b: (4 * n * h * d + 3 * n * h) / (2 * n * k * d * b),
-        ),
-        mistake(
-            "Only the cache is asked for, not the query and the output.",
-            lambda n, h, k, d, b: 4 * n * h * d / (2 * n * k * d * b + 2 * h * d * b),
-        ),
+        mistake("Nothing is hidden: a query may see its own token and those before it.", _tiles("all")),
+        mistake("Whole tiles are hidden, but on the diagonal a query still sees later tokens of its own tile.", _tiles("tiles")),
+        mistake("The tile on the diagonal is left out. A query sees the tokens before it in its own tile, and itself.", _tiles("later tiles")),
+        mistake("Each query sees its own tile only. The tiles before it have to stream past, too.", _tiles("own tile")),
+        mistake("A query may see itself.", _tiles("itself")),
+        mistake("A query sees one token too many: the next one.", _tiles("ahead")),
+        mistake("It hides the past and shows the future.", _tiles("upside down")),
+        mistake("Hidden scores are set to 0, which is a score like others. Minus infinity hides.", _tiles("zeros")),
+        mistake("It hides after the softmax: the weights that are left do not sum to 1.", _tiles("after")),
+        mistake("The scores are not divided by √d.", _tiles("unscaled")),
+        mistake("The scores are divided by d, not by √d.", _tiles("d")),
+        mistake("The last, shorter tile is missing.", _tiles("last tile lost")),
+        mistake("The old sums are not corrected when a larger score turns up. Multiply them by exp(old maximum − new maximum).", _running("none")),
+        mistake("The sum of powers is corrected, the weighted sum of the values is not. Both were made with the old maximum.", _running("powers")),
+        mistake("The weighted sum is not divided by the sum of powers at the end.", _running("undivided")),
+        mistake("Large exponentials overflow. Subtract the largest score so far before exp.", _running("raw")),
+        mistake("Each query has a maximum of its own: take it along the keys, not over the whole tile.", _running("one maximum")),
     ],
-    praise="2 n_heads / (n_kv_heads · bytes), at any length and width.",
-)  # fmt: skip
-
-
-def _caches(*sizes: tuple[int, int, int, int]) -> list:
-    return [
-        case(
-            f"{batch} {'sequence' if batch == 1 else 'sequences'} of {n} {'token' if n == 1 else 'tokens'}, "
-            f"{w:,} bytes of weights and {t:,} bytes a token",
-            n=n,
-            batch=batch,
-            weight_bytes=w,
-            token_bytes=t,
-        )
-        for n, batch, w, t in sizes
-    ]
-
-
-exercise(
-    "costs-win",
-    "most_to_win",
-    reference=lambda n, batch, weight_bytes, token_bytes: 1 + batch * n * token_bytes / weight_bytes,
-    cases=[
-        *_caches((1000, 4, 20_000_000, 1500), (8192, 16, 3_000_000_000, 131_072), (10, 1, 700, 350)),
-        *_caches((1, 3, 40, 7), (2000, 64, 1_000_000, 4096), (5, 2, 300_000, 11)),
-    ],
-    mistakes=[
-        mistake(
-            "The weights are read once for all sequences, but each sequence has a cache of its own.",
-            lambda n, batch, w, t: 1 + n * t / w,
-        ),
-        mistake("The weights are read once for all sequences, not once for each.", lambda n, batch, w, t: batch + batch * n * t / w),
-        mistake("Every token is in the cache, n of them in each sequence.", lambda n, batch, w, t: 1 + batch * t / w),
-        mistake("Each of batch sequences has n tokens: batch · n of them.", lambda n, batch, w, t: 1 + (batch + n) * t / w),
-        *(
-            mistake("That is the share of the cache. By what factor does a step become faster when it is gone?", does)
-            for does in (
-                lambda n, batch, w, t: batch * n * t / (w + batch * n * t),
-                lambda n, batch, w, t: 100 * batch * n * t / (w + batch * n * t),
-            )
-        ),
-        mistake(
-            "That is the share of the weights, which remains. The factor is all of it over what remains.",
-            lambda n, batch, w, t: w / (w + batch * n * t),
-        ),
-        mistake(
-            "The whole has the weights in it too: divide weights and caches by weights.",
-            lambda n, batch, w, t: batch * n * t / w,
-        ),
-        mistake(
-            "It is the cache that costs nothing, not the weights: divide by what remains.",
-            lambda n, batch, w, t: 1 + w / (batch * n * t),
-        ),
-        mistake(
-            "Those are the bytes of a step. Divide them by the bytes that remain without the cache.",
-            lambda n, batch, w, t: w + batch * n * t,
-        ),
-        mistake("token_bytes has the key and the value of a token already.", lambda n, batch, w, t: 1 + 2 * batch * n * t / w),
-        mistake("// drops what is behind the point. Divide with /.", lambda n, batch, w, t: 1 + batch * n * t // w),
-        mistake("One new token reads its cache once: bytes grow with n, not with n².", lambda n, batch, w, t: 1 + batch * n * n * t / w),
-    ],
-    praise="1 + caches / weights: little cache, little to win.",
+    within=Tolerance(2e-5, 2e-5),
+    praise="The outputs of causal attention, each query read once, keys and values once for each tile that sees them.",
 )  # fmt: skip

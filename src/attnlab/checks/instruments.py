@@ -32,6 +32,7 @@ class Work(TorchDispatchMode):
         held: numbers of all tensors that were alive at once, at the worst moment (to 5 % where they are many).
         bytes: the largest number of bytes that Python and NumPy objects took at once (torch's are not in it).
         calls: how often each of torch's operations ran, by the name that torch dispatches it by.
+        steps: how many of torch's operations ran, one after the other.
 
     >>> with Work() as work:
     ...     _ = (torch.ones(4, 1) * torch.ones(1, 4)).sum()
@@ -46,6 +47,11 @@ class Work(TorchDispatchMode):
         self.calls: Counter[str] = Counter()
         self._alive: dict[int, tuple[StorageWeakRef, int]] = {}  # by the storage's address
         self._sum = 0
+
+    @property
+    def steps(self) -> int:
+        """Count all calls."""
+        return self.calls.total()
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -128,6 +134,51 @@ class Calls:
         name = self._names.get(frame.f_code if event == "call" else called)
         if name and name not in self.seen:
             self.seen.append(name)
+
+
+class SlowMemory:
+    """Hands out rows of matrices, a tile at a time, and counts the numbers that move.
+
+    Args:
+        size: the most rows that may be read at once.
+        budget: the most numbers that may move in all.
+        matrices: name -> (n, d).
+
+    Attributes:
+        width: numbers of a row.
+
+    Raises:
+        Hoarding: more is read than there is room for, or than need be.
+
+    >>> read = SlowMemory(2, 4, keys=torch.arange(6.0).reshape(3, 2))
+    >>> read("keys", 2, 4)
+    tensor([[4., 5.]])
+    >>> read("keys", 0, 3)
+    Traceback (most recent call last):
+    attnlab.checks.instruments.Hoarding: It reads 3 rows at once; there is room for tiles of 2.
+    """
+
+    __name__ = "read"
+
+    def __init__(self, size: int, budget: int, **matrices: Tensor) -> None:
+        self._size, self._budget, self._moved = size, budget, 0
+        # As arrays: a view of a tensor would count as if all of it were in fast memory.
+        self._matrices = {name: matrix.numpy() for name, matrix in matrices.items()}
+        self.width = max(matrix.shape[1] for matrix in matrices.values())
+
+    def __call__(self, name: str, start: int, stop: int) -> Tensor:
+        """Bring rows `start` to `stop` - 1 into fast memory."""
+        if name not in self._matrices:
+            raise ValueError(f"name must be one of {', '.join(self._matrices)}, got {name!r}")
+        if start < 0 or stop < 0:
+            raise ValueError(f"rows are counted from the first one, got {start} to {stop}")
+        rows = self._matrices[name][start:stop]
+        if len(rows) > self._size:
+            raise Hoarding(f"It reads {len(rows)} rows at once; there is room for tiles of {self._size}.")
+        self._moved += rows.size
+        if self._moved > self._budget:
+            raise Hoarding(f"It reads more than the {self._budget:,} numbers that have to move.")
+        return torch.from_numpy(rows).clone()
 
 
 class once(Iterator):

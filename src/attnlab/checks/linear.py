@@ -1,10 +1,10 @@
-"""Exercises on linear attention: two orders of the brackets, and positive random features."""
+"""Exercises on linear attention: the first powers of softmax, and positive random features."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,62 +12,74 @@ from torch import Tensor
 from attnlab.checks.exercise import case, draws, exercise, mistake, precisions
 
 
-class Costs(NamedTuple):
-    """Multiplications in both orders; the names are those that a message uses."""
-
-    cost_of_weights_first: int
-    cost_of_values_first: int
-
-
-def multiplications(n: int, m: int, d: int) -> Costs:
+def taylor_features(x: Tensor) -> Tensor:
     """The reference."""
-    return Costs(n * n * (m + d), 2 * n * m * d)
+    return _taylor()(x)
 
 
-WEIGHTS_FIRST: list[tuple[str, Callable[[int, int, int], int]]] = [
-    ("", lambda n, m, d: n * n * (m + d)),
-    ("Weights first leaves out the values: n² · d more for weights times values.", lambda n, m, d: n * n * m),
-    ("Weights first leaves out the weights: n² · m more for queries times keys.", lambda n, m, d: n * n * d),
-    ("Weights first multiplies the two products. One comes after the other: add them.", lambda n, m, d: n * n * m * d),
-    ("A weight is a product of features: m multiplications each, not d.", lambda n, m, d: 2 * n * n * d),
-    ("Weights first counts the division too. That is not asked for: count the two matrix products.", lambda n, m, d: n * n * (m + d + 1)),
-    ("Every query sees every key here: nothing is causal.", lambda n, m, d: n * (n + 1) // 2 * (m + d)),
-]  # fmt: skip
-VALUES_FIRST: list[tuple[str, Callable[[int, int, int], int]]] = [
-    ("", lambda n, m, d: 2 * n * m * d),
-    ("Values first counts one product only. The sums are built once, then every query reads them.", lambda n, m, d: n * m * d),
-    ("Values first reads the sums once. Every one of the n queries reads them.", lambda n, m, d: n * m * d + m * d),
-    ("Values first reads the sums once. Every one of the n queries reads them.", lambda n, m, d: n * m * d + m),
-    ("Values first counts the division too. That is not asked for: count the two matrix products.", lambda n, m, d: 2 * n * m * d + n * m),
-    ("Values first counts the division too. That is not asked for: count the two matrix products.", lambda n, m, d: 2 * n * m * d + 2 * n * m),
-    ("Values first never makes n² weights. A query meets the (m, d) sums: m · d products.", lambda n, m, d: n * m * d + n * n * d),
-    ("The sums are m × d: a value has d numbers, not m.", lambda n, m, d: 2 * n * m * m),
-    ("The sums are m × d: a key has m features, not d.", lambda n, m, d: 2 * n * d * d),
-    ("Values first multiplies the two products. One comes after the other: add them.", lambda n, m, d: (n * m * d) ** 2),
-]  # fmt: skip
+def _taylor(
+    constant: float = 1.0, first: float = 1.0, second: float = 0.5**0.5, third: float = 0.0
+) -> Callable:
+    """Features whose products are the powers of x·y, each times the square of its factor."""
+
+    def features(x: Tensor) -> Tensor:
+        squares = (x[..., :, None] * x[..., None, :]).flatten(-2)  # (..., n, d²)
+        parts = [torch.full_like(x[..., :1], constant), first * x, second * squares]
+        if third:
+            parts.append(third * (squares[..., :, None] * x[..., None, :]).flatten(-2))
+        return torch.cat(parts, -1)
+
+    return features
+
+
+def _half_table(x: Tensor) -> Tensor:
+    """Each pair of entries once, and not counted twice."""
+    rows, columns = torch.triu_indices(x.shape[-1], x.shape[-1])
+    return torch.cat((torch.ones_like(x[..., :1]), x, x[..., rows] * x[..., columns] / math.sqrt(2)), -1)
+
+
+def _products(features: Any) -> Any:
+    """All products of the features of two tokens, of different texts too: they do not depend on an order."""
+    if not isinstance(features, Tensor) or features.dim() < 2 or not features.is_floating_point():
+        return features
+    rows = features.flatten(0, -2)
+    return rows @ rows.mT
+
 
 exercise(
-    "linear-costs",
-    "multiplications",
-    reference=multiplications,
+    "linear-taylor",
+    "taylor_features",
+    reference=lambda x: _products(taylor_features(x)),
+    read=_products,
     cases=[
-        case("", n=n, m=m, d=d)
-        for n, m, d in ((1000, 16, 64), (10, 64, 32), (7, 3, 5), (1, 8, 6), (50, 1, 9), (12, 20, 1))
+        *draws(x="... n d", lead=[(2,), (), (3, 2), (4,)], seeds=6),
+        case("two tokens at right angles", "Their product is 1.", x=torch.eye(2, 3)),
+        case("a token and its opposite", "The first power changes its sign, the second doesn't.", x=torch.tensor([[1.5, -0.5], [-1.5, 0.5]])),
+        case("a token of zeros", "Its product with any token is 1.", x=torch.tensor([[0.0, 0.0, 0.0, 0.0], [1.0, -2.0, 0.5, 3.0]])),
     ],
+    promises=[precisions("float64")],
     mistakes=[
-        mistake("The two have changed places: weights first comes first.", lambda n, m, d: multiplications(n, m, d)[::-1]),
-        mistake(
-            "Count multiplications. An addition goes with each, but is not asked for.",
-            lambda n, m, d: tuple(2 * x for x in multiplications(n, m, d)),
-        ),
+        mistake("The second power is missing.", _taylor(second=0.0)),
+        mistake("The 1 is missing: one feature is the same for every token.", _taylor(constant=0.0)),
+        mistake("The first power is missing: the entries themselves are features.", _taylor(first=0.0)),
+        mistake("The square is not halved. Each of the two factors takes the root of one half.", _taylor(second=1.0)),
+        mistake("The square is divided by 4: each of the two factors takes the *root* of one half.", _taylor(second=0.5)),
+        mistake("There is a third power too. Stop at the second.", _taylor(third=6**-0.5)),
         *(
-            mistake(" ".join(filter(None, (one, two))), lambda n, m, d, f=f, g=g: (f(n, m, d), g(n, m, d)))
-            for one, f in WEIGHTS_FIRST
-            for two, g in VALUES_FIRST
-            if one or two
+            mistake("The square of a sum has mixed terms: every entry times every other one is a feature, not the squares alone.", does)
+            for does in (
+                lambda x: torch.cat((torch.ones_like(x[..., :1]), x, x.square() / math.sqrt(2)), -1),
+                lambda x: torch.cat((torch.ones_like(x[..., :1]), x, x.square()), -1),
+            )
         ),
+        mistake("A pair of different entries comes twice in the square of the sum: it needs the root of two, or both places.", _half_table),
+        mistake("There are as many ones as entries, so their products sum to d. One is enough.", lambda x: torch.cat((torch.ones_like(x), _taylor()(x)[..., 1:]), -1)),
+        mistake("The scale is in x already: nothing is divided by a root of d.", lambda x: _taylor()(x / x.shape[-1] ** 0.25)),
+        mistake("The three parts are added. Put them side by side: their products then add up.", lambda x: 1 + x + x.square() / 2),
+        mistake("That is the exponential of each entry. Its products are sums of exponentials.", torch.exp),
+        mistake("Those are the weights. Return the features of each token alone.", lambda x: (lambda s: 1 + s + s.square() / 2)(x @ x.mT)),
     ],
-    praise="One grows with the square of the length, the other with the length.",
+    praise="1 + q·k + (q·k)²/2 without ever meeting a pair: positive, and with nothing random in it.",
 )  # fmt: skip
 
 

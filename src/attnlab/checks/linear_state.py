@@ -18,31 +18,27 @@ def _walk(stay: Callable = lambda g: g, enter: Callable = lambda g: 1 - g, stay_
     stay_sum, enter_sum = stay_sum or stay, enter_sum or enter
 
     def causal_linear(q: Tensor, k: Tensor, v: Tensor, gate: Tensor) -> Tensor:
-        state, total = torch.zeros_like(k[..., :1, :].mT * v[..., :1, :]), torch.zeros_like(k[..., 0, :])
-        out = []
-        for i in range(k.shape[-2]):
-            g, key, query = (
-                gate[..., i, :],
-                k[..., i, :],
-                q[..., i, :] if asked else torch.ones_like(q[..., i, :]),
-            )
-            written = (
-                stay(g)[..., None] * state + enter(g)[..., None] * key[..., None] * v[..., i, None, :],
-                stay_sum(g) * total + enter_sum(g) * key,
-            )
-            if late:
-                term, old = key[..., None] * v[..., i, None, :], total
-                written = g[..., None] * (state + (1 - g)[..., None] * term), g * (old + (1 - g) * key)
-            seen, sums = (state, total) if early else written
-            state, total = written
-            above = (
-                (query[..., None] * seen).sum(-2) if not transposed else (query[..., None, :] * seen).sum(-1)
-            )
-            below = (query * sums).sum(-1, keepdim=True) if divide == "q·z" else sums.sum(-1, keepdim=True)
-            below = {"tokens": i + 1, "nothing": 1.0}.get(divide, below)
-            out.append(above / (below + eps))
-        out = torch.stack(out, -2)
-        return out / (q * total[..., None, :]).sum(-1, keepdim=True) if divide == "end" else out
+        # The sum of keys is one more column of the state, beside a value of 1.
+        stays = torch.cat((stay(gate).expand(v.shape), stay_sum(gate)), -1)[..., None, :]
+        enters = torch.cat((enter(gate) * v, enter_sum(gate)), -1)[..., None, :]
+        terms = k[..., None] * enters  # (..., n, m, d + 1)
+        if late:
+            terms = stays * terms
+        state, states = torch.zeros_like(terms[..., 0, :, :]), []
+        for stays_now, term in zip(stays.unbind(-3), terms.unbind(-3), strict=True):
+            state = torch.addcmul(term, stays_now, state)
+            states.append(state)
+        states = torch.stack(states, -3)
+        if early:
+            states = torch.cat((torch.zeros_like(states[..., :1, :, :]), states[..., :-1, :, :]), -3)
+        query = q if asked else torch.ones_like(q)
+        seen, sums = states[..., :-1], states[..., -1]
+        above = (query[..., None] * seen).sum(-2) if not transposed else (query[..., None, :] * seen).sum(-1)
+        if divide == "end":
+            sums = sums[..., -1:, :]
+        below = (sums if divide == "z" else query * sums).sum(-1, keepdim=True)
+        tokens = torch.arange(1, k.shape[-2] + 1, dtype=v.dtype)[:, None]
+        return above / ({"tokens": tokens, "nothing": 1.0}.get(divide, below) + eps)
 
     return causal_linear
 
@@ -81,7 +77,7 @@ def _one(g: Tensor) -> Tensor:
     return torch.ones_like(g)
 
 
-LONG = 200
+LONG = 120
 """So many tokens that reading all stored keys for each of them dwarfs a state's work."""
 
 exercise(
@@ -97,7 +93,7 @@ exercise(
         _text((2,), 1, 5, 3, "a single token", "It reads what it has written itself: its own value comes out."),
         _text((), 40, 3, 2, "gates from 0.95 to 0.99", "What was written long ago still counts.", (0.95, 0.99)),
         _text((2,), 7, 3, 4, "gates from 0.001 to 0.01", "Hardly anything stays: nearly the token's own value comes out.", (0.001, 0.01)),
-        _text((), LONG, 2, 3, f"{LONG} tokens", "The product of so many gates is 0 for the machine; let a state fade step by step."),
+        _text((), LONG, 2, 3, f"{LONG} tokens", "The product of so many gates is 0 for the machine; let a state fade step by step.", (0.1, 0.6)),
     ],
     promises=[
         gradient("q", "k", "v", "gate"),
@@ -105,7 +101,7 @@ exercise(
         at_most(
             "The output is right, but every token meets all keys before it again: about n² numbers are made. Carry a state "
             "from token to token instead.",
-            made=lambda q, k, v, gate: 3 * q.shape[-2] ** 2 if q.shape[-2] >= LONG else math.inf,
+            made=lambda q, k, v, gate: 5 * q.shape[-2] ** 2 if q.shape[-2] >= LONG else math.inf,
         ),
     ],
     mistakes=[
@@ -156,8 +152,9 @@ exercise(
 )  # fmt: skip
 
 
-def write(state: Tensor, k: Tensor, v: Tensor, beta: float) -> Tensor:
+def write(state: Tensor, k: Tensor, v: Tensor, beta: float, gate: float) -> Tensor:
     """The reference."""
+    state = gate * state
     return state + beta * torch.outer(k, v - k @ state)
 
 
@@ -166,6 +163,7 @@ def _step(
     m: int,
     d: int,
     beta: float,
+    gate: float,
     name: str = "",
     hint: str = "",
     k: list[float] | None = None,
@@ -174,12 +172,17 @@ def _step(
     draw = torch.Generator().manual_seed(seed)
     state, v, key = (torch.randn(*shape, generator=draw, dtype=dtype) for shape in ((m, d), (d,), (m,)))
     key = key / key.norm() if k is None else torch.tensor(k, dtype=dtype)
-    return case(name, hint, state=state, k=key, v=v, beta=beta)  # fmt: skip
+    return case(name, hint, state=state, k=key, v=v, beta=beta, gate=gate)
 
 
 def _change(change: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Add a change to the state; it is made of the key, the value, the old answer, beta and the state."""
-    return lambda state, k, v, beta: state + change(k, v, k @ state, beta, state)
+    """Add a change to the faded state; it is made of the key, the value, the old answer, beta and that state."""
+
+    def written(state: Tensor, k: Tensor, v: Tensor, beta: float, gate: float) -> Tensor:
+        state = gate * state
+        return state + change(k, v, k @ state, beta, state)
+
+    return written
 
 
 exercise(
@@ -188,17 +191,18 @@ exercise(
     reference=write,
     cases=[
         # Square first: there a transposed state does not raise.
-        _step(9, 3, 3, 0.5, "a state of 3 by 3 and beta = 0.5"),
-        _step(10, 4, 4, 0.3, "a state of 4 by 4 and beta = 0.3"),
-        _step(11, 3, 2, 1.0, "beta = 1", "The key answers with the new value alone.", k=[-0.6, 0.0, 0.8]),
-        _step(12, 5, 7, 0.9),
-        _step(13, 8, 3, 0.05),
-        _step(14, 1, 6, 0.7, "a key of one number, −1", "A key may be negative.", k=[-1.0]),
-        _step(15, 4, 5, 0.6, "a key along one axis", "All rows but one stay: they belong to keys at right angles.", k=[0.0, 0.0, -1.0, 0.0]),
-        _step(16, 2, 9, 0.0, "beta = 0", "Nothing is written, and the state stays."),
-        _step(17, 6, 2, 1.5, "beta = 1.5", "Use beta as it is given."),
+        _step(9, 3, 3, 0.5, 0.8, "a state of 3 by 3, beta = 0.5 and gate = 0.8"),
+        _step(10, 4, 4, 0.3, 0.9, "a state of 4 by 4, beta = 0.3 and gate = 0.9"),
+        _step(11, 3, 2, 1.0, 1.0, "beta = 1 and gate = 1", "The key answers with the new value alone.", k=[-0.6, 0.0, 0.8]),
+        _step(12, 5, 7, 0.9, 0.35),
+        _step(13, 8, 3, 0.05, 0.6),
+        _step(14, 1, 6, 0.7, 0.75, "a key of one number, −1", "A key may be negative.", k=[-1.0]),
+        _step(15, 4, 5, 0.6, 1.0, "a key along one axis and gate = 1", "All rows but one stay: they belong to keys at right angles.", k=[0.0, 0.0, -1.0, 0.0]),
+        _step(16, 2, 9, 0.0, 0.45, "beta = 0", "Nothing is written, and the state fades."),
+        _step(17, 6, 2, 1.5, 0.7, "beta = 1.5", "Use beta as it is given."),
+        _step(19, 5, 2, 0.8, 0.0, "gate = 0", "Nothing stays of what was."),
         # A key of length 1 in double precision must be made there.
-        _step(18, 7, 4, 0.4, "a state of 7 by 4 in float64", dtype=torch.float64),
+        _step(18, 7, 4, 0.4, 0.55, "a state of 7 by 4 in float64", dtype=torch.float64),
     ],
     promises=[gradient("state", "v")],
     mistakes=[
@@ -206,26 +210,38 @@ exercise(
         mistake("Wrong sign: this moves the state away from the value.", _change(lambda k, v, held, beta, s: -beta * torch.outer(k, v - held))),
         mistake("The outer product is transposed: rows of the state belong to the key.", _change(lambda k, v, held, beta, s: beta * torch.outer(v - held, k))),
         mistake("What the key holds is k @ state, not state @ k: rows belong to the key.", _change(lambda k, v, held, beta, s: beta * torch.outer(k, v - s @ k))),
-        mistake("The whole state fades. Only what this key holds may change.", _change(lambda k, v, held, beta, s: beta * torch.outer(k, v) - beta * s)),
+        mistake("The whole state fades once more, with beta. Then only what this key holds may change.", _change(lambda k, v, held, beta, s: beta * torch.outer(k, v) - beta * s)),
         mistake("The rate is missing: beta says how much of the difference is written.", _change(lambda k, v, held, beta, s: torch.outer(k, v - held))),
         mistake("beta multiplies the value alone. It must multiply the whole difference.", _change(lambda k, v, held, beta, s: torch.outer(k, beta * v - held))),
         mistake("beta multiplies the old answer alone. It must multiply the whole difference.", _change(lambda k, v, held, beta, s: torch.outer(k, v - beta * held))),
         mistake("It takes the old answer away and writes nothing in its place.", _change(lambda k, v, held, beta, s: -beta * torch.outer(k, held))),
         mistake("The difference goes into every row. It is written under k: an outer product.", _change(lambda k, v, held, beta, s: beta * (v - held))),
         mistake("That is the change alone. Add it to the state.", _change(lambda k, v, held, beta, s: beta * torch.outer(k, v - held) - s)),
-        mistake("The whole state is replaced. Only what this key holds may change.", lambda state, k, v, beta: torch.outer(k, v)),
+        mistake("The whole state is replaced. Only what this key holds may change.", lambda state, k, v, beta, gate: torch.outer(k, v)),
         mistake("What the key holds is k @ state, not the sum of all rows.", _change(lambda k, v, held, beta, s: beta * torch.outer(k, v - s.sum(0)))),
         mistake("beta is used twice.", _change(lambda k, v, held, beta, s: beta * beta * torch.outer(k, v - held))),
-        mistake("That is what the key holds afterwards. Return the state.", lambda state, k, v, beta: k @ write(state, k, v, beta)),
+        mistake("That is what the key holds afterwards. Return the state.", lambda state, k, v, beta, gate: k @ write(state, k, v, beta, gate)),
         *(
             mistake("It takes the key's entries without their sign, or without the negative ones. A key points where it points.", does)
             for does in (
-                lambda state, k, v, beta: write(state, k.abs(), v, beta),
-                lambda state, k, v, beta: write(state, k.relu(), v, beta),
+                lambda state, k, v, beta, gate: write(state, k.abs(), v, beta, gate),
+                lambda state, k, v, beta, gate: write(state, k.relu(), v, beta, gate),
             )
         ),
-        mistake("beta is kept between 0 and 1. Use it as it is given.", lambda state, k, v, beta: write(state, k, v, min(max(beta, 0), 1))),
-        mistake("beta and 1 - beta have changed places.", lambda state, k, v, beta: write(state, k, v, 1 - beta)),
+        mistake("beta is kept between 0 and 1. Use it as it is given.", lambda state, k, v, beta, gate: write(state, k, v, min(max(beta, 0), 1), gate)),
+        mistake("beta and 1 - beta have changed places.", lambda state, k, v, beta, gate: write(state, k, v, 1 - beta, gate)),
+        mistake("The gate is not used: nothing fades.", lambda state, k, v, beta, gate: write(state, k, v, beta, 1)),
+        mistake("The difference is taken to what the state held before it faded. Let it fade first, then ask.",
+                lambda state, k, v, beta, gate: gate * state + beta * torch.outer(k, v - k @ state)),
+        mistake("What is written fades at once. Let the old state fade first, then write.",
+                lambda state, k, v, beta, gate: gate * write(state, k, v, beta, 1)),
+        mistake("The state fades in the difference alone. What is added to has to fade as well.",
+                lambda state, k, v, beta, gate: state + beta * torch.outer(k, v - gate * (k @ state))),
+        mistake("The gate fades what the key holds alone. The whole state fades.",
+                lambda state, k, v, beta, gate: write(state, k, v, beta, 1) - (1 - gate) * torch.outer(k, k @ state)),
+        mistake("gate and 1 - gate have changed places: the gate says how much stays.", lambda state, k, v, beta, gate: write(state, k, v, beta, 1 - gate)),
+        mistake("gate and beta have changed places.", lambda state, k, v, beta, gate: write(state, k, v, gate, beta)),
+        mistake("What is written enters with 1 - gate too. Here beta alone says how much.", lambda state, k, v, beta, gate: gate * state + (1 - gate) * beta * torch.outer(k, v - gate * (k @ state))),
     ],
-    praise="The old answer is taken away, the new one written; keys at right angles keep theirs.",
+    praise="All fades, the old answer is taken away, the new one written; what keys at right angles hold only fades.",
 )  # fmt: skip

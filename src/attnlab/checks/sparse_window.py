@@ -120,7 +120,7 @@ def _scaled(scale: Callable[[Tensor, Tensor, int], float]) -> Callable:
     return lambda q, k, v, w: _window(q, k, v, w, scale=scale(q, v, w))
 
 
-MANY = 300
+MANY = 160
 """So many tokens, and a table of their pairs dwarfs everything that a window needs."""
 
 exercise(

@@ -82,6 +82,9 @@ exercise(
         case("tokens far from zero", "Their mean and size should not matter to what the parts see.",
              **{name: 30 * value + 100 if name == "x" else value for name, value in draws(
                  d=(6,), x="n d", w_q="d k", w_k="d k", w_v="d v", w_o="v d", w_in="d f", w_out="f d", seeds=1)[0].values.items()}),
+        case("scores of several hundreds", "A softmax of large scores must stay finite: torch's takes the largest away first.",
+             **{name: 100 * value if name == "w_q" else value for name, value in draws(
+                 d=(6,), x="n d", w_q="d k", w_k="d k", w_v="d v", w_o="v d", w_in="d f", w_out="f d", seeds=1)[0].values.items()}),
     ],
     promises=[gradient("x", "w_q", "w_k", "w_v", "w_o", "w_in", "w_out"), precisions("float64")],
     mistakes=[
@@ -251,7 +254,7 @@ exercise(
         mistake("It runs over the tokens. Each token is normed by itself, over its own numbers.",
                 lambda x, g: _backward(x.mT, g.mT).mT),
     ],
-    praise="What comes back has no part along the mean and none along the token itself, whatever the size of the token.",
+    praise="What comes back has no part along the mean and, but for ε, none along the token itself.",
 )  # fmt: skip
 
 

@@ -24,9 +24,10 @@ class Descent:
         parameters: tensors whose first dimension counts the models.
         rates: (models,) learning rates.
         optimizer: "SGD" or "Adam", the latter with the usual moments of 0.9 and 0.999.
+        factors: what the rates are multiplied with, one number for each tensor; 1 for all unless given.
 
     Raises:
-        ValueError: the optimizer is neither.
+        ValueError: the optimizer is neither, or there are not as many factors as tensors.
 
     References:
         Kingma and Ba 2015, algorithm 1.
@@ -38,11 +39,25 @@ class Descent:
     [0.800000011920929, 0.0]
     """
 
-    def __init__(self, parameters: Sequence[Tensor], rates: Tensor, optimizer: Optimizer) -> None:
+    def __init__(
+        self,
+        parameters: Sequence[Tensor],
+        rates: Tensor,
+        optimizer: Optimizer,
+        factors: Sequence[float] | None = None,
+    ) -> None:
         if optimizer not in ("SGD", "Adam"):
             raise ValueError(f"optimizer must be 'SGD' or 'Adam', got {optimizer!r}")
         self.parameters, self.optimizer, self.count = list(parameters), optimizer, 0
-        self.rates = [rates.to(p).view(-1, *[1] * (p.ndim - 1)) for p in self.parameters]
+        factors = [1.0] * len(self.parameters) if factors is None else list(factors)
+        if len(factors) != len(self.parameters):
+            raise ValueError(
+                f"factors must be {len(self.parameters)} numbers, one for each tensor, got {factors}"
+            )
+        self.rates = [
+            factor * rates.to(p).view(-1, *[1] * (p.ndim - 1))
+            for factor, p in zip(factors, self.parameters, strict=True)
+        ]
         self.moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in self.parameters]
 
     @torch.no_grad()
@@ -68,6 +83,7 @@ def descend(
     steps: int,
     every: int,
     optimizer: Optimizer,
+    factors: Sequence[float] | None = None,
 ) -> list[Run]:
     """Train models side by side and watch each of them.
 
@@ -79,12 +95,13 @@ def descend(
         steps: how many steps.
         every: so many steps make a point of the curve, their mean.
         optimizer: "SGD" or "Adam".
+        factors: what the rates of each tensor are multiplied with, as in `Descent`.
 
     Returns:
         A run for each model. From the step at which its loss is not finite, or a thousand times that of the
         first step, its curve is NaN.
     """
-    descent, watched, alive, first = Descent(parameters, rates, optimizer), [], None, None
+    descent, watched, alive, first = Descent(parameters, rates, optimizer, factors), [], None, None
     for step in range(steps):
         loss, shown = measure(step)
         if first is None:

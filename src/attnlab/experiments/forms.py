@@ -20,7 +20,7 @@ from attnlab.linear import (
     linformer_attention,
 )
 
-FORMS = ("softmax", "elu + 1", "FAVOR+", "RFA, gate", "gate", "delta rule")
+FORMS = ("softmax", "elu + 1", "FAVOR+", "RFA, gate", "gate", "delta rule", "gate and delta")
 
 Form = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor | None], Tensor]
 
@@ -41,7 +41,7 @@ def form(
     Returns:
         A function of q, k (..., n, d), v (..., n, d_v), a rate between 0 and 1 (..., n, 1), which is the
         delta rule's β, the share that a gate keeps, and ignored by the others, and a boolean mask of the keys
-        (batch, n), or None.
+        (batch, n), or None. "gate and delta" takes two rates (..., n, 2): what is kept, and β.
 
     Raises:
         ValueError: there is no such form.
@@ -57,10 +57,14 @@ def form(
         return lambda q, k, v, rate, key_mask: attention(q, k, v, mask=_row(q, key_mask), is_causal=is_causal)
     if name == "gate":  # no division: what fades cannot grow without bound
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
-            *_unit(q, k), v, rate.log(), key_mask=key_mask
+            *_unit(q, k), v, rate[..., :1].log(), key_mask=key_mask
         )
     if name == "delta rule":
-        return lambda q, k, v, rate, key_mask: delta_rule(*_unit(q, k), v, rate, key_mask=key_mask)
+        return lambda q, k, v, rate, key_mask: delta_rule(*_unit(q, k), v, rate[..., :1], key_mask=key_mask)
+    if name == "gate and delta":
+        return lambda q, k, v, rate, key_mask: delta_rule(
+            *_unit(q, k), v, rate[..., -1:], log_decay=rate[..., :1].log(), key_mask=key_mask
+        )
     phi: Callable[[Tensor], Tensor] = elu_plus_one
     if name == "FAVOR+":
         phi = PositiveFeatures.draw(d, m, generator=draw)
@@ -77,7 +81,7 @@ class _Kernel(nn.Module):
         self.features, self.gated, self.is_causal = features, gated, is_causal
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor, rate: Tensor, key_mask: Tensor | None) -> Tensor:
-        gate = rate if self.gated else None
+        gate = rate[..., :1] if self.gated else None
         return linear_attention(
             q, k, v, features=self.features, gate=gate, key_mask=key_mask, is_causal=self.is_causal
         )
@@ -112,7 +116,8 @@ class Mixer(nn.Module):
         seed: int = 0, longest: int = 8,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.parts = nn.Linear(d_model, 3 * d_model + 2)  # q, k, v and a rate for each head
+        rates = 4 if name == "gate and delta" else 2
+        self.parts = nn.Linear(d_model, 3 * d_model + rates)  # q, k, v and a rate or two for each head
         self.out = nn.Linear(d_model, d_model)
         self.mixtures = None
         if name == "Linformer":
@@ -123,8 +128,8 @@ class Mixer(nn.Module):
     def forward(self, x: Tensor, *, key_mask: Tensor | None = None, **_: object) -> Tensor:
         """Return what each token heard, (batch, n, d_model), under a mask (batch, n) of the real ones."""
         d = x.shape[-1]
-        parts = self.parts(x).split((d, d, d, 2), -1)
-        q, k, v, rate = (t.unflatten(-1, (2, -1)).transpose(1, 2) for t in parts)  # (batch, 2, n, d / 2)
+        parts = self.parts(x).split((d, d, d, self.parts.out_features - 3 * d), -1)
+        q, k, v, rate = (t.unflatten(-1, (2, -1)).transpose(1, 2) for t in parts)  # (batch, 2, n, …)
         if self.mixtures is not None:
             out = linformer_attention(q, k, v, self.mixtures, key_mask=key_mask)
         else:

@@ -56,7 +56,7 @@ def answers(
         numbers: values (count, times, pairs), as numbers; they are written as one-hot vectors.
         at: places (count, asked) of the keys that are asked for.
         values: how many values there are.
-        rate: between 0 and 1, a number or (..., 1, 1, 1), for the forms that have one.
+        rate: between 0 and 1, a number or (..., 1, 1, r), r as many as a form has, for those that have any.
 
     Returns:
         (..., count, asked, values).
@@ -71,7 +71,8 @@ def answers(
     x = torch.cat((*[keys] * times, keys.gather(-2, index)), -2)  # (..., count, n, d)
     v = F.pad(F.one_hot(numbers.flatten(1), values).to(x.dtype), (0, 0, 0, at.shape[-1]))
     written = torch.arange(x.shape[-2]) < times * pairs  # who asks only reads
-    rate = torch.as_tensor(rate, dtype=x.dtype).expand(*x.shape[:-1], 1)
+    rate = torch.atleast_1d(torch.as_tensor(rate, dtype=x.dtype))
+    rate = rate.expand(*x.shape[:-1], rate.shape[-1])
     out = attend(x, x, v.expand(*x.shape[:-1], values), rate, written.expand(len(x), -1))
     return out[..., times * pairs :, :]
 
@@ -80,10 +81,10 @@ def answers(
 class Recall:
     """Train keys so that a way to attend recalls their values; a candidate of `sweep`.
 
-    What training may choose is a vector for each key, one rate, and how sharply the answer is read. The curve
-    is the share of right answers in texts that are new at each step. At the end the shares on other texts are
-    taken one by one for the numbers of pairs: their mean chooses the learning rate. "pairs kept" is the
-    largest number of pairs of which nine tenths are recalled.
+    What training may choose is a vector for each key, a rate or two, and how sharply the answer is read. The
+    curve is the share of right answers in texts that are new at each step. At the end the shares on other
+    texts are taken one by one for the numbers of pairs: their mean chooses the learning rate. "pairs kept" is
+    the largest number of pairs of which nine tenths are recalled.
 
     Args:
         attend: seed -> how the questions look back.
@@ -125,17 +126,18 @@ class Recall:
     def _train(self, rates: Sequence[float], seed: int) -> list[Run]:
         draw, attend, count = torch.Generator().manual_seed(seed), self.attend(seed), len(rates)
         keys = torch.randn(self.keys, self.d, generator=draw).repeat(count, 1, 1).requires_grad_()
-        sharpness, gate = (torch.full((count,), start, requires_grad=True) for start in (1.0, 3.0))
+        sharpness = torch.full((count,), 1.0, requires_grad=True)
+        gate = torch.full((count, 2), 3.0, requires_grad=True)  # most forms use the first, or none
 
         def right(texts: int, pairs: int, source: torch.Generator) -> tuple[Tensor, Tensor]:
             which, numbers, at = self._texts(texts, pairs, source)
-            rate = gate.sigmoid()[:, None, None, None]
+            rate = gate.sigmoid()[:, None, None]
             x = keys[:, which]  # (count, texts, pairs, d)
             got = answers(attend, x, numbers, at, values=self.values, rate=rate)
             got = sharpness.exp()[:, None, None, None] * got  # (count, texts, asked, values)
             wanted = numbers[:, -1].gather(1, at).expand(count, -1, -1)
             loss = F.cross_entropy(got.movedim(-1, 1), wanted, reduction="none").flatten(1).mean(-1)
-            loss = loss + 0 * gate  # a form without a rate has a gradient for it all the same
+            loss = loss + 0 * gate.sum(-1)  # a form without a rate has a gradient for it all the same
             return loss, (got.argmax(-1) == wanted).float().flatten(1).mean(-1)
 
         def measure(step: int) -> tuple[Tensor, Tensor]:

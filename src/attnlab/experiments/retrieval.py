@@ -62,6 +62,7 @@ class Retrieval:
         d_k: the width of the queries and keys of all heads together, and of their values.
         scale: what the scores are multiplied with; one over the root of the width of a head unless given.
         start: what the matrices of queries and keys are multiplied with before training.
+        faster: what the learning rate of these two matrices is multiplied with.
         heads: number of heads, a divisor of d_k.
         asked: how many names are asked for, in order.
         optimizer: "SGD" or "Adam".
@@ -80,6 +81,7 @@ class Retrieval:
     d_k: int = 64
     scale: float | None = None
     start: float = 1.0
+    faster: float = 1.0
     heads: int = 1
     asked: int = 1
     optimizer: Optimizer = "Adam"
@@ -130,6 +132,7 @@ class Retrieval:
 
         rates = torch.tensor([rate for rate, _ in pairs], dtype=DTYPE)
         how = {"steps": self.steps, "every": self.every, "optimizer": self.optimizer}
+        how["factors"] = [self.faster, self.faster, 1.0, 1.0]
         runs = descend(parameters, rates, measure, **how)
         return runs, vectors, [p.detach() for p in parameters]
 

@@ -1,4 +1,4 @@
-"""The delta rule: a matrix state that corrects what it holds under a key instead of adding to it."""
+"""The delta rule: a matrix state that corrects what it holds under a key, and fades where tokens say so."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule
+from attnlab.linear.chunks import ChunkRule, exact, fade
+from attnlab.linear.gated import LEAST
 from attnlab.linear.inputs import (
     check_form,
     hide,
@@ -28,6 +29,7 @@ def delta_rule(
     v: Tensor,
     beta: Tensor,
     *,
+    log_decay: Tensor | None = None,
     key_mask: Tensor | None = None,
     form: Literal["chunked", "recurrent"] = "chunked",
     block_size: int = 64,
@@ -37,13 +39,15 @@ def delta_rule(
     """Read, at every token, a state that was corrected towards each (key, value): an associative memory.
 
     S_t = S_{t-1} + β_t k_t (v_t - S_{t-1}ᵀ k_t)ᵀ, out_t = S_tᵀ q_t. With keys of length 1 and β = 1 the old
-    value under k_t is wiped out and v_t takes its place; β = 0 writes nothing. It is causal.
+    value under k_t is wiped out and v_t takes its place; β = 0 writes nothing. It is causal. With a decay α_t
+    the state fades first, S_{t-1} being α_t S_{t-1} in both places: the gated delta rule.
 
     Args:
         q: queries (..., n, d_k); the scale, if any, is the caller's.
         k: keys (..., n, d_k), of length 1: longer ones let the state grow without bound when β ‖k‖² > 2.
         v: values (..., n, d_v).
         beta: rates β (..., n, 1), from 0 to 1.
+        log_decay: log α (..., n, 1), at most 0; None for no fading.
         key_mask: boolean (batch, n) or (batch, 1, n), True = may be attended to, as `masks.padding` makes it.
             A hidden token leaves the state as it is.
         form: "chunked", which `torch.compile` leaves out of its graph, or "recurrent": one token at a time,
@@ -62,7 +66,7 @@ def delta_rule(
 
     References:
         Schlag et al. 2021, section 4.2; Yang et al. 2024 (delta rule over sequence length), sections 3.1 and
-        3.2.
+        3.2; with a decay: Yang, Kautz and Hatamizadeh 2025 (gated delta networks), section 3.
 
     >>> x = torch.ones(3, 1)
     >>> delta_rule(x, x, torch.tensor([[3.0], [5.0], [7.0]]), x).flatten().tolist()
@@ -71,8 +75,11 @@ def delta_rule(
     check_form(form, ("chunked", "recurrent"))
     q, k, v, key_mask = together(q, k, v, key_mask, is_causal=True)
     (beta,) = hide(key_mask, per_token("beta", beta, (*q.shape[:-1], 1)))
-    sequences = [q, k, v, beta]
-    return in_form(form, _DeltaRule(), delta_step, sequences, initial_state, block_size, return_state)
+    sequences, step = [q, k, v, beta], delta_step
+    if log_decay is not None:
+        log_decay = per_token("log_decay", log_decay, (*q.shape[:-1], 1)).clamp(min=LEAST)
+        sequences, step = [*sequences, *hide(key_mask, log_decay)], _fading_step
+    return in_form(form, _DeltaRule(), step, sequences, initial_state, block_size, return_state)
 
 
 def delta_step(
@@ -82,6 +89,7 @@ def delta_step(
     beta: Tensor,
     state: Tensor | None = None,
     *,
+    log_decay: Tensor | None = None,
     key_mask: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Decode one token: ask the state for the key's value, write the difference, read.
@@ -92,6 +100,7 @@ def delta_step(
         v: its value (..., d_v).
         beta: rate (..., 1).
         state: what the last call returned, or `delta_rule` with `return_state`; None before the first token.
+        log_decay: log α (..., 1), by which the state fades first; None for no fading.
         key_mask: boolean (batch, 1), this token's column; one with False leaves the state as it is.
 
     Returns:
@@ -112,9 +121,16 @@ def delta_step(
         shape = state_shape(k, v)
         state = k.new_zeros(shape) if state is None else state
         has_shape("state", state, shape, "(..., d_k, d_v)")
+        if log_decay is not None:
+            (log_decay,) = lifted(*hide(of_token(key_mask, k, v), log_decay))
+            state = log_decay.exp()[..., None] * state
         held = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
         state = torch.addcmul(state, k[..., :, None], (beta * (v - held))[..., None, :])
         return (q[..., None, :] @ state).squeeze(-2).to(dtype), state
+
+
+def _fading_step(q, k, v, beta, log_decay, state):
+    return delta_step(q, k, v, beta, state, log_decay=log_decay)
 
 
 class _DeltaRule(ChunkRule):
@@ -123,14 +139,23 @@ class _DeltaRule(ChunkRule):
     S_{t-1} is the state S before the chunk plus the corrections of the chunk's earlier tokens, so that
     u_t + β_t Σ_{s<t} (k_t·k_s) u_s = β_t (v_t - Sᵀ k_t). The matrix is 1 on the diagonal and 0 above it: one
     triangular solve gives all corrections of the chunk, and with them it is linear attention without
-    division.
+    division. Where the state fades, exp(b_t - b_s) lies between two tokens, b being the running sum of log α.
     """
 
     def forward(self, state, pieces):
         (memory,) = state  # (batch, d_k, d_v)
-        q, k, v, beta = pieces
-        wanted = beta * torch.baddbmm(v, k, memory, alpha=-1)  # (batch, c, d_v)
-        mixing = beta * (k @ k.mT)  # (batch, c, c); the solve reads what is below the diagonal
+        q, k, v, beta, *fading = pieces
+        asked, offered, mixing, within = q, k, beta * (k @ k.mT), q @ k.mT  # the last two (batch, c, c)
+        wanting, kept = k, memory
+        if fading:
+            b = exact(fading[0]).cumsum(-2)  # (batch, c, 1)
+            total = exact(fading[0]).sum(-2, keepdim=True)  # an empty chunk has one too
+            between = fade((b - b.mT).tril(), q)  # (batch, c, c)
+            mixing, within = mixing * between, within * between
+            asked, wanting, offered = q * fade(b, q), k * fade(b, q), k * fade(total - b, q)
+            kept = memory * fade(total, q)
+        wanted = beta * torch.baddbmm(v, wanting, memory, alpha=-1)  # (batch, c, d_v)
+        # The solve reads what is below the diagonal.
         u = torch.linalg.solve_triangular(mixing, wanted, upper=False, unitriangular=True)
-        out = torch.baddbmm(q @ memory, (q @ k.mT).tril_(), u)
-        return (torch.baddbmm(memory, k.mT, u),), out
+        out = torch.baddbmm(asked @ memory, within.tril(), u)
+        return (torch.baddbmm(kept, offered.mT, u),), out

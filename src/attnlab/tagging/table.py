@@ -56,15 +56,16 @@ def ladder(
 
 
 def joint(stored: Mapping[str, Any], names: Sequence[str] | None = None) -> tuple[list[str], list[list[str]]]:
-    """Lay out the runs of the joint tagger as a table of test accuracies and costs.
+    """Lay out the runs of the joint tagger as a table of accuracies and costs.
 
     Args:
         stored: what `results.load("tagging-joint")` gives.
         names: rows, in the order of the table; all unless given.
 
     Returns:
-        The head and the rows, for `results.show`: mean ± deviation where there are several runs. Where
-        taggers vote, a run is a group of them, and its seconds are those of all its members.
+        The head and the rows, for `results.show`: on the dev set, then of all, strongly ambiguous and unknown
+        words on the test set; mean ± deviation where there are several runs. Where taggers vote, a run is a
+        group of them, and its seconds are those of all its members.
 
     Raises:
         KeyError: there is no such row.
@@ -82,29 +83,7 @@ def joint(stored: Mapping[str, Any], names: Sequence[str] | None = None) -> tupl
             cells.append(with_spread(*spread_of([run["test"][key] for run in runs]), digits))
         numbers, seconds = (spread_of([run[key] for run in runs])[0] for key in ("parameters", "CPU s"))
         rows.append([name, *cells, str(len(runs)), f"{numbers / 1e6:.1f}", f"{seconds:.0f}"])
-    return ["%", "dev", *(f"test, {a}" for a in ACCURACIES), "runs", "million numbers", "CPU s"], rows
-
-
-def errors(stored: Mapping[str, Any], name: str) -> dict[str, float]:
-    """Return the mean share of wrong tags of a row of the joint tagger on the test set, in per cent.
-
-    Args:
-        stored: what `results.load("tagging-joint")` gives.
-        name: a row.
-
-    Returns:
-        The share for each of `ACCURACIES`.
-
-    Raises:
-        KeyError: there is no such row.
-
-    >>> runs = [{"test": {"all": right, "strong": 91.0, "unknown": 83.0}} for right in (94.0, 96.0)]
-    >>> errors({"rows": {"small": {"runs": runs}}}, "small")
-    {'all words': 5.0, 'strongly ambiguous': 9.0, 'unknown': 17.0}
-    """
-    runs = stored["rows"][name]["runs"]
-    wrong = (100 - spread_of([run["test"][key] for run in runs])[0] for key in KEYS)
-    return dict(zip(ACCURACIES, wrong, strict=True))
+    return ["%", "dev", "test", "ambiguous", "unknown", "runs", "million numbers", "CPU s"], rows
 
 
 def curves(stored: Mapping[str, Any]) -> dict[str, dict[float, tuple[float, float]]]:

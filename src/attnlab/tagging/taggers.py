@@ -137,6 +137,8 @@ class Tagger(nn.Module):
         position_std: spread of learned positions at the start. Beside words of 0.3, the usual 0.02 drowns.
         dropout: share of activations dropped in training.
         word_dropout: share of words that training hides, so that affixes and neighbours must do.
+        residual: whether the output of each part of a layer is added to its input, or takes its place.
+        longest: words that a sentence may have where positions are learned.
 
     Raises:
         ValueError: an option is unknown, or positions that act inside attention are asked for without it.
@@ -159,6 +161,8 @@ class Tagger(nn.Module):
         position_std: float = 0.3,
         dropout: float = 0.0,
         word_dropout: float = 0.0,
+        residual: bool = True,
+        longest: int = LONGEST,
     ) -> None:
         super().__init__()
         if context not in get_args(Context):
@@ -177,11 +181,11 @@ class Tagger(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.scheme, self.n_heads = positions, n_heads
         self.learned = (
-            LearnedPositions(LONGEST, d_model, std=position_std) if positions == "learned" else None
+            LearnedPositions(longest, d_model, std=position_std) if positions == "learned" else None
         )
         self.relative = RelativeBias(n_heads, REACH) if positions == "relative" else None
         self.layers = nn.ModuleList(
-            _Layer(self._mixer(d_model), d_model, dropout)
+            _Layer(self._mixer(d_model), d_model, dropout, residual)
             for _ in range(0 if context == "none" else n_layers)
         )
         self.norm = nn.LayerNorm(d_model)
@@ -239,10 +243,11 @@ class Tagger(nn.Module):
 
 
 class _Layer(nn.Module):
-    """Let words see one another, then work on each: two steps, each added to its input."""
+    """Let words see one another, then work on each: two steps, each added to its input if `residual`."""
 
-    def __init__(self, mixer: nn.Module | None, d_model: int, dropout: float) -> None:
+    def __init__(self, mixer: nn.Module | None, d_model: int, dropout: float, residual: bool) -> None:
         super().__init__()
+        self.residual = residual
         self.norm, self.mixer = nn.LayerNorm(d_model) if mixer else None, mixer
         self.each = nn.Sequential(
             nn.LayerNorm(d_model), nn.Linear(d_model, 2 * d_model), nn.ReLU(), nn.Linear(2 * d_model, d_model)
@@ -251,5 +256,8 @@ class _Layer(nn.Module):
 
     def forward(self, x: Tensor, **options: Tensor | bool | None) -> Tensor:
         if self.mixer is not None:
-            x = x + self.dropout(self.mixer(self.norm(x), **options))
-        return x + self.dropout(self.each(x))
+            x = self._join(x, self.dropout(self.mixer(self.norm(x), **options)))
+        return self._join(x, self.dropout(self.each(x)))
+
+    def _join(self, before: Tensor, after: Tensor) -> Tensor:
+        return before + after if self.residual else after

@@ -6,12 +6,13 @@ import torch
 from torch import Tensor
 
 
-def uniforms(seed: int, count: int) -> Tensor:
+def uniforms(seed: int, count: int, first: int = 0) -> Tensor:
     """Draw numbers between 0 and 1, each as likely as any other: a counter, mixed by MurmurHash3's last step.
 
     Args:
         seed: 0 or larger.
         count: how many.
+        first: the number of the first one.
 
     Returns:
         (count,), float64.
@@ -24,7 +25,7 @@ def uniforms(seed: int, count: int) -> Tensor:
     (True, True)
     """
     start = int(_mixed(torch.tensor(seed + 0x9E3779B9)))
-    return (_mixed(torch.arange(count) + start).double() + 0.5) / 2**32
+    return (_mixed(torch.arange(first, first + count) + start).double() + 0.5) / 2**32
 
 
 def _mixed(x: Tensor) -> Tensor:

@@ -41,8 +41,9 @@ class Saturation(Figure):
     """Set width, temperature and scale, drag a row of scores, and see what gradient the softmax lets through.
 
     The row holds *scaled* scores, q·k/√d_k: the chapter on scaling shows that their spread does not grow
-    with d_k. Without the scale the softmax gets them √d_k times as large. Beside the row stand 64 sampled
-    rows, from queries and keys whose entries are standard normal.
+    with d_k. Without the scale the softmax gets them √d_k times as large. Above the row stand 64 sampled
+    rows of as many keys, from queries and keys whose entries are standard normal. All scores lie on one axis,
+    which stays.
 
     Args:
         scores: a row of 2 to 8 scaled scores between -4 and 4; the first sampled row unless given.
@@ -154,7 +155,7 @@ class Saturation(Figure):
             for name, score, p, slope in zip(self.names, *columns, strict=True)
         ]
         head = ["key", "score", "weight p", "slope p(1 − p)"][: None if self.slopes else 3]
-        spread = [f"{x.std(correction=0).item():.4f}" for x in (row, samples)]
+        spread = [f"{x.std(correction=0).item():.4f}" for x in (row, samples[:, : len(row)])]
         measures = [["spread of the scores", *spread]]
         if self.slopes:
             measures += [
@@ -172,8 +173,8 @@ class Saturation(Figure):
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
         return (
-            "Temperature and √d: set the width, the temperature and whether to divide by √d, drag the "
-            f"scores, and watch the {'slopes' if self.slopes else 'weights'}."
+            "Temperature and √d: set the width, the temperature and whether to divide by √d, drag the scores "
+            f"of the one query, and watch the {'slopes' if self.slopes else 'weights'}."
         )
 
 

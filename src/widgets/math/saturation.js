@@ -89,18 +89,3 @@ export function deviation(numbers) {
   const mean = numbers.reduce((a, b) => a + b, 0) / numbers.length;
   return Math.sqrt(numbers.reduce((sum, x) => sum + (x - mean) ** 2, 0) / numbers.length);
 }
-
-/**
- * Count numbers in bins of equal width; what lies beyond the ends goes to the last bins.
- * @param {number[]} numbers
- * @param {number} reach the bins go from -reach to reach
- * @param {number} bins
- */
-export function histogram(numbers, reach, bins) {
-  const counts = new Array(bins).fill(0);
-  for (const x of numbers) {
-    const at = Math.floor(((x + reach) / (2 * reach)) * bins);
-    counts[Math.min(Math.max(at, 0), bins - 1)] += 1;
-  }
-  return counts;
-}

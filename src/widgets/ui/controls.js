@@ -62,8 +62,7 @@ export const grip = ({ which, limits: [low, high], style }, ...children) =>
   s("g", { tabindex: 0, role: "slider", "data-part": "handle", "data-which": which, "aria-valuemin": low, "aria-valuemax": high, style }, ...children);
 
 /**
- * A number on a stem, from -limit to limit: drag it up and down, or press arrows for a tenth, page keys for one, Home and
- * End for the limits.
+ * A number on a stem, from -limit to limit: drag it up and down, or press keys.
  * @param {{ plane: SVGElement, signal: AbortSignal, which: number, label: string, x: number, wide: number, zero: number,
  *   unit: number, limit: number, get: () => number, move: (to: number) => void }} given x: its middle; wide: of the
  *   column in which it can be gripped; zero and unit: where 0 lies, and how far 1 is from it
@@ -79,13 +78,7 @@ export function stem({ plane, signal, which, label, x, wide, zero, unit, limit, 
   const within = (/** @type {number} */ value) => Math.round(Math.min(Math.max(value, -limit), limit) * 100) / 100;
   const to = (/** @type {number} */ value) => move(within(value));
   draggable(g, signal, (event) => to((zero - spot(plane, event)[1]) / unit));
-  g.addEventListener("keydown", (event) => {
-    const { key } = /** @type {KeyboardEvent} */ (event);
-    const by = { ArrowUp: 0.1, ArrowRight: 0.1, ArrowDown: -0.1, ArrowLeft: -0.1, PageUp: 1, PageDown: -1, Home: -Infinity, End: Infinity }[key];
-    if (!by) return;
-    event.preventDefault();
-    to(get() + by);
-  });
+  keyed(g, (by) => to(get() + by));
   return {
     g,
     show(value, spoken) {
@@ -97,4 +90,19 @@ export function stem({ plane, signal, which, label, x, wide, zero, unit, limit, 
       return y;
     },
   };
+}
+
+/**
+ * Arrows move a number by a tenth, page keys by one, Home and End to its limits.
+ * @param {Element} el
+ * @param {(by: number) => void} move
+ */
+export function keyed(el, move) {
+  el.addEventListener("keydown", (event) => {
+    const { key } = /** @type {KeyboardEvent} */ (event);
+    const by = { ArrowUp: 0.1, ArrowRight: 0.1, ArrowDown: -0.1, ArrowLeft: -0.1, PageUp: 1, PageDown: -1, Home: -Infinity, End: Infinity }[key];
+    if (!by) return;
+    event.preventDefault();
+    move(by);
+  });
 }

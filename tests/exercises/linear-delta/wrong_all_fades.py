@@ -1,3 +1,4 @@
 # expect: The whole state fades
-def write(state, k, v, beta):
+def write(state, k, v, beta, gate):
+    state = gate * state
     return (1 - beta) * state + beta * torch.outer(k, v)

@@ -1,3 +1,4 @@
 # expect: The outer product is transposed
-def write(state, k, v, beta):
+def write(state, k, v, beta, gate):
+    state = gate * state
     return state + beta * torch.outer(v - k @ state, k)

@@ -1,0 +1,17 @@
+# expect: Later blocks take part in the choice
+import torch
+
+from attnlab import attention
+
+
+def routed(q, k, v, size, top):
+    n = q.shape[-2]
+    place = torch.arange(n)
+    block, blocks = place // size, n // size
+    means = k.unflatten(-2, (blocks, size)).mean(-2)
+    earlier = torch.arange(blocks) < block[:, None]
+    scores = q @ means.mT
+    best = scores.topk(min(top, blocks)).indices
+    chosen = torch.zeros_like(scores).scatter(-1, best, 1.0) > 0
+    near = (block[:, None] == block) & (place <= place[:, None])
+    return attention(q, k, v, mask=(chosen & earlier)[..., block] | near)

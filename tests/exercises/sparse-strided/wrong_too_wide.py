@@ -1,5 +1,0 @@
-# expect: the neighbourhood is a token too wide
-def strided_mask(n, stride):
-    place = torch.arange(n)
-    back = place[:, None] - place
-    return (back >= 0) & ((back <= stride + 1) | (back % stride == 0))
