@@ -78,9 +78,7 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter]) -> Iterator
 def _home(node: nodes.Node) -> nodes.Node | None:
     """Find the section that a node stands in; what is in a fold or an output stands in none."""
     while node is not None and not isinstance(node, nodes.section):
-        if isinstance(node, SILENT) or "cell_output" in getattr(node, "attributes", {}).get(
-            "classes", ()
-        ):
+        if isinstance(node, SILENT) or "cell_output" in getattr(node, "attributes", {}).get("classes", ()):
             return None
         node = node.parent
     return node
