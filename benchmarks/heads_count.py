@@ -1,14 +1,13 @@
 """How many heads: for retrieval, for two places with an exact bound, in a tagger; and what sharing costs.
 
-    python benchmarks/heads_count.py [bound] [count] [sharing]
+    python benchmarks/heads_count.py [bound] [count] [longer] [sharing]
 
-Writes results/heads-count.json, heads-bound.json and heads-sharing.json. The width of a layer is the same for
-every number of heads, so that only the cut differs.
+Writes results/heads-bound.json, heads-count.json, heads-longer.json and heads-sharing.json.
+The width of a layer is the same for every number of heads, so that only the cut differs.
 """
 
 from __future__ import annotations
 
-import copy
 import sys
 from functools import cache
 from pathlib import Path
@@ -21,8 +20,10 @@ from attnlab.tagging import Tagger, Vocabulary, evaluate, grammar, train
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 COMMAND = "python benchmarks/heads_count.py"
-SEEDS, EPOCHS = range(5), 8
+SEEDS, EPOCHS, STEPS = range(5), 8, 600
+LONGER = {"epochs": 24, "steps": 3000}
 SHAPE = {"context": "attention", "positions": "rotary", "d_model": 64}
+TITLES = ("four contents at once", "tags of the toy grammar")
 HOW = {"seeds": SEEDS, "scout": 2, "progress": False}
 FEWER = {"seeds": range(3), "scout": 1, "progress": False}
 
@@ -33,46 +34,20 @@ def sentences() -> tuple[list, list, list]:
     return tuple(grammar.sample(count, seed) for count, seed in ((3000, 1), (500, 2), (4000, 3)))
 
 
-def run_of(tagger: Tagger, history: list[float], extras: dict[str, float]) -> Run:
-    """Return a run whose value is the accuracy on the dev set, and which carries that on the test set."""
-    _, _, test = sentences()
-    return Run([100 * share for share in history], extras={"test": evaluate(tagger, test).all} | extras)
+def tagger(n_heads: int, kv_heads: int, epochs: int = EPOCHS):
+    """Make a candidate that trains a tagger of one layer with so many heads and key-value heads.
 
-
-def tagger(n_heads: int, kv_heads: int, rate: float, seed: int) -> tuple[Tagger, list[float]]:
-    """Train a tagger of one layer from the start."""
-    lessons, dev, _ = sentences()
-    torch.manual_seed(seed)
-    made = Tagger(Vocabulary(lessons), n_heads=n_heads, **SHAPE)
-    if kv_heads < n_heads:
-        made.layers[0].mixer = made.layers[0].mixer.grouped(kv_heads)
-    history = train(made, lessons, dev, epochs=EPOCHS, lr=rate, seed=seed, progress=False)
-    return made, history.dev
-
-
-def from_the_start(n_heads: int, kv_heads: int):
-    """Make a candidate that trains with so many heads and key-value heads."""
-
-    def candidate(rate: float, seed: int) -> Run:
-        return run_of(*tagger(n_heads, kv_heads, rate, seed), {})
-
-    return candidate
-
-
-def averaged(kv_heads: int, rate_of_eight: float):
-    """Make a candidate that averages the keys and values of a trained tagger, and trains two epochs more."""
-
-    @cache
-    def full(seed: int) -> Tagger:
-        return tagger(8, 8, rate_of_eight, seed)[0]
+    Its value is the accuracy on the dev set, and it carries that on the test set.
+    """
 
     def candidate(rate: float, seed: int) -> Run:
         lessons, dev, test = sentences()
-        pooled = copy.deepcopy(full(seed))
-        pooled.layers[0].mixer = pooled.layers[0].mixer.grouped(kv_heads)
-        at_once = evaluate(pooled, test).all
-        history = train(pooled, lessons, dev, epochs=2, lr=rate, seed=seed, progress=False)
-        return run_of(pooled, history.dev, {"averaged only": at_once})
+        torch.manual_seed(seed)
+        made = Tagger(Vocabulary(lessons), n_heads=n_heads, **SHAPE)
+        if kv_heads < n_heads:
+            made.layers[0].mixer = made.layers[0].mixer.grouped(kv_heads)
+        history = train(made, lessons, dev, epochs=epochs, lr=rate, seed=seed, progress=False)
+        return Run([100 * share for share in history.dev], extras={"test": evaluate(made, test).all})
 
     return candidate
 
@@ -99,20 +74,20 @@ def bound() -> None:
 def count() -> None:
     """Accuracy by the number of heads: four contents at once, and tags of the toy grammar."""
     retrieval = sweep(
-        {f"{h} heads" if h > 1 else "1 head": Retrieval(heads=h, asked=4, steps=600) for h in (1, 2, 4, 8)},
+        {f"{h} heads" if h > 1 else "1 head": Retrieval(heads=h, asked=4, steps=STEPS) for h in (1, 2, 4, 8)},
         rates=around(0.014, factor=2**0.5),
         tie=0.01,
         level=0.9,
         widen=6,
         measure="contents right",
-        budget="Adam, 600 steps of 64 questions for four contents each, width 64; two seeds try the rates",
+        budget=f"Adam, {STEPS} steps of 64 questions for four contents each; two seeds try the rates",
         cache=CACHE / "heads-retrieval.json",
         settings={"version": 1},
         **HOW,
     )
     print(retrieval.as_table(), flush=True)
     tags = sweep(
-        {f"{h} heads" if h > 1 else "1 head": from_the_start(h, h) for h in (1, 2, 4, 8)},
+        {f"{h} heads" if h > 1 else "1 head": tagger(h, h) for h in (1, 2, 4, 8)},
         rates=around(0.005),
         measure="dev, %",
         flat=0.2,
@@ -123,37 +98,59 @@ def count() -> None:
     )
     print(tags.as_table(digits=1), flush=True)
     views = {view: 100 * float(grammar.ceiling(view)) for view in ("word", "whole sentence")}
-    sweeps = {"four contents at once": retrieval, "tags of the toy grammar": tags}
+    sweeps = dict(zip(TITLES, (retrieval, tags), strict=True))
     results.store("heads-count", {"ceilings": views, "sweeps": sweeps}, command=COMMAND, seeds=SEEDS)
 
 
+def longer() -> None:
+    """Train the rows of `count` longer, at the rates that were best there: which were only slow?
+
+    Begun where it was left.
+    """
+    try:
+        done = results.load("heads-longer")["ends"]
+    except FileNotFoundError:
+        done = {title: {} for title in TITLES}
+    contents, tags = TITLES
+    for h, name in (1, "1 head"), (2, "2 heads"):  # those that had not answered all by then
+        if name not in done[contents]:
+            rate = results.sweep("heads-count", contents)[name].rate
+            runs = Retrieval(heads=h, asked=4, steps=LONGER["steps"]).together([(rate, s) for s in SEEDS])
+            done[contents][name] = [run.value for run in runs]
+            keep(done)
+    for seed in FEWER["seeds"]:
+        for name, row in results.sweep("heads-count", tags).rows.items():
+            h, ends = int(name.split()[0]), done[tags].setdefault(name, [])
+            if len(ends) == seed:
+                ends.append(tagger(h, h, LONGER["epochs"])(row.rate, seed).extras["test"])
+                keep(done)
+
+
+def keep(ends: dict[str, dict[str, list[float]]]) -> None:
+    """Store what `longer` has so far."""
+    print(ends, flush=True)
+    results.store("heads-longer", LONGER | {"ends": ends}, command=COMMAND, seeds=SEEDS)
+
+
 def sharing() -> None:
-    """Eight query heads that share key-value heads: from the start, or averaged and trained further."""
-    how = {"measure": "dev, %", "flat": 0.2, **FEWER}
-    born = sweep(
-        {f"{m} key-value heads" if m > 1 else "1 key-value head": from_the_start(8, m) for m in (8, 4, 2, 1)},
+    """Eight query heads that share key-value heads from the start."""
+    found = sweep(
+        {f"{m} key-value heads" if m > 1 else "1 key-value head": tagger(8, m) for m in (8, 4, 2, 1)},
         rates=around(0.005, n=3),
+        measure="dev, %",
+        flat=0.2,
         budget=f"AdamW on a cosine, {EPOCHS} epochs of 3,000 sentences; one seed tries the rates",
         cache=CACHE / "heads-shared.json",
-        **how,
+        **FEWER,
     )
-    print(born.as_table(digits=1), flush=True)
-    rate = born["8 key-value heads"].rate
-    pooled = sweep(
-        {f"{m} averaged": averaged(m, rate) for m in (4, 2, 1)},
-        rates=around(0.004, n=3),
-        budget="the eight heads of a trained tagger averaged, then two epochs; one seed tries the rates",
-        cache=CACHE / "heads-averaged.json",
-        settings={"rate of eight": rate},
-        **how,
+    print(found.as_table(digits=1), flush=True)
+    results.store(
+        "heads-sharing", {"sweeps": {"shared from the start": found}}, command=COMMAND, seeds=FEWER["seeds"]
     )
-    print(pooled.as_table(digits=1), flush=True)
-    sweeps = {"shared from the start": born, "averaged, then trained further": pooled}
-    results.store("heads-sharing", {"sweeps": sweeps}, command=COMMAND, seeds=FEWER["seeds"])
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    parts = {"bound": bound, "count": count, "sharing": sharing}
+    parts = {"bound": bound, "count": count, "longer": longer, "sharing": sharing}
     for name in sys.argv[1:] or parts:
         parts[name]()

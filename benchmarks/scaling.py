@@ -2,61 +2,99 @@
 
     python benchmarks/scaling.py
 
-Writes results/scaling-divisors.json. The controls separate the two things in which a divisor differs: the
-scores at the start, and how fast they move. Finished runs stay in .cache, so an interruption costs little.
+Writes results/scaling-divisors.json. A divisor changes the scores at the start, and how far a step moves
+them. The second is a matter of the rate of W_q and W_k alone, so each divisor is also tried with a rate of
+its own for these two: what then differs is the start. Finished runs stay in .cache.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from attnlab import results
-from attnlab.experiments import Retrieval, around, sweep
+from attnlab.experiments import Comparison, Retrieval, around, sweep
+from attnlab.experiments.rows import Row
+from attnlab.experiments.sweeps import choose_rate
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
-D, SEEDS, STEPS = 64, range(5), 300
+D, SEEDS, SCOUT, STEPS = 64, range(10), 5, 300
 CENTRES = {"SGD": 0.7, "Adam": 0.014}
+TO = {"SGD": 0.5, "Adam": 0.25}
+"""With the rate of W_q and W_k times d to this power, dividing by d moves scores as dividing by √d does."""
 
 
-def candidates(optimizer: str) -> tuple[dict[str, Retrieval], dict[str, Retrieval]]:
-    """Return the three divisors, and the controls."""
+def candidates(optimizer: str) -> dict[str, Retrieval]:
+    """Return the three divisors."""
     how = {"d_k": D, "optimizer": optimizer, "steps": STEPS}
-    root = D**0.25  # on queries and on keys, so √d on their product
-    rows = {
+    return {
         "√d": Retrieval(**how),
         "d": Retrieval(scale=1 / D, **how),
         "nothing": Retrieval(scale=1.0, **how),
     }
-    controls = {
-        "nothing, first scores as with √d": Retrieval(scale=1.0, start=1 / root, **how),
-        "d, first scores as with √d": Retrieval(scale=1 / D, start=root, **how),
-        "√d, first scores as with nothing": Retrieval(start=root, **how),
-    }
-    return rows, controls
+
+
+def one_rate(name: str, head: Retrieval) -> Comparison:
+    """Sweep the rate of one candidate; the first seeds choose it, and the others join at the best."""
+    return sweep(
+        {name: head},
+        rates=around(CENTRES[head.optimizer], factor=2**0.5, n=7),
+        seeds=SEEDS,
+        scout=SCOUT,
+        level=0.9,
+        tie=0.01,
+        widen=8,
+        measure="answered right",
+        budget=f"{head.optimizer}, {STEPS} steps of 64 questions",
+        cache=CACHE / f"scaling-{head.optimizer}-{name}-{head.faster:g}.json",
+        settings={"d": D, "steps": STEPS, "version": 2},
+    )
+
+
+def two_rates(name: str, head: Retrieval, guess: float) -> Row:
+    """Find by what W_q and W_k should go faster, a power of two with worse ones on both sides, then sweep."""
+    factors, found = around(guess, factor=2, n=3), {}
+    while True:
+        for faster in (f for f in factors if f not in found):
+            rough = sweep(
+                {name: replace(head, faster=faster, steps=STEPS // 2)},
+                rates=around(CENTRES[head.optimizer], factor=2, n=5),
+                seeds=SEEDS[:SCOUT],
+                level=0.9,
+                choose="steps",
+                cache=CACHE / f"scaling-{head.optimizer}-{name}-{faster:g}-rough.json",
+                settings={"d": D, "steps": STEPS // 2, "version": 2},
+            )
+            found[faster] = rough[name].runs
+            print(head.optimizer, name, f"× {faster:g}:", rough[name].rate, rough[name].steps(), flush=True)
+        best = choose_rate(found, goal="high", level=0.9, choose="steps")
+        if best not in (factors[0], factors[-1]):
+            row = one_rate(name, replace(head, faster=best))[name]
+            return replace(row, name=f"{name}; W_q, W_k × {best:g}")
+        factors.insert(0 if best == factors[0] else len(factors), best * (0.5 if best == factors[0] else 2))
+
+
+def train(optimizer: str) -> Comparison:
+    """Train the three divisors with one rate for all matrices, and with two."""
+    heads = candidates(optimizer)
+    found = {name: one_rate(name, head) for name, head in heads.items()}
+    rows = [comparison[name] for name, comparison in found.items()]
+    for name, power in (("√d", 0), ("d", 1), ("nothing", -1)):
+        rows.append(two_rates(name, heads[name], 2.0 ** round(6 * TO[optimizer] * power)))
+    for row in rows:
+        others = [run.steps_to(0.9, "high") for run in row.runs[SCOUT:]]
+        print(f"{row.name}: steps of the seeds that chose nothing: {others}", flush=True)
+    return replace(found["√d"], rows={row.name: row for row in rows})
 
 
 def main() -> None:
     """Train and store."""
     torch.set_num_threads(1)
-    sweeps = {}
-    for optimizer, centre in CENTRES.items():
-        rows, controls = candidates(optimizer)
-        sweeps[optimizer] = sweep(
-            rows,
-            controls=controls,
-            rates=around(centre, factor=2**0.5, n=7),
-            seeds=SEEDS,
-            level=0.9,
-            tie=0.01,
-            widen=8,
-            measure="answered right",
-            budget=f"{optimizer}, {STEPS} steps of 64 questions, one rate for all matrices",
-            cache=CACHE / f"scaling-{optimizer}.json",
-            settings={"d": D, "steps": STEPS, "version": 1},
-        )
-        print(optimizer, sweeps[optimizer].as_table(), sep="\n", flush=True)
+    sweeps = {optimizer: train(optimizer) for optimizer in CENTRES}
+    for optimizer, found in sweeps.items():
+        print(optimizer, found.as_table(), sep="\n", flush=True)
     results.store("scaling-divisors", {"sweeps": sweeps}, command="python benchmarks/scaling.py", seeds=SEEDS)
 
 

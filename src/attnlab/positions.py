@@ -53,7 +53,8 @@ def rotation(k: float, d_model: int, *, base: float = 10000.0, dtype: torch.dtyp
     """Return the matrix that moves every sinusoidal position by k: R PE(pos) = PE(pos + k).
 
     It turns each pair (sine, cosine) by k times its frequency, whatever pos is: one fixed linear map says "k
-    tokens further" anywhere in the sequence. With positions as rows, table[k:] = table[:-k] Rᵀ.
+    tokens further" anywhere in the sequence. The sine comes first, so the turn is clockwise. With positions
+    as rows, table[k:] = table[:-k] Rᵀ.
 
     Args:
         k: how far, in tokens; negative or fractional if need be.

@@ -1,15 +1,14 @@
-// Heads workshop: one layer cut into 1, 2, 4 or 8 heads, which share keys and values; what is lost, what is saved.
+// Heads workshop: one layer cut into 1, 2, 4 or 8 heads, which may share keys and values.
 //
-// For tests (data-part): heads, kv, token (radio groups), length (range input), wires (svg: a column of weights above
-// each query head, wires below), numbers (table: head, K/V
-// head, one weight a token, error), sums (table: this layer now, and with K/V of each head's own), caches (table of
-// published models), status.
-import { labelled, slider } from "./ui/controls.js";
+// For tests (data-part): heads, kv, token (radio groups), wires (svg: a column of weights above each query head, wires
+// below), numbers (table: head, K/V head, one weight a token, error), sums (table: this layer now, and with K/V of each
+// head's own), status.
+import { labelled } from "./ui/controls.js";
 import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { matrix } from "./math/attention.js";
-import { cacheBytes, shared } from "./math/heads.js";
+import { shared } from "./math/heads.js";
 
 /** @typedef {import("./math/heads.js").Matrix} Matrix */
 
@@ -21,7 +20,7 @@ const ROW = 24;
 export default figure({
   name: "heads",
   title: "Heads workshop",
-  keys: ["heads", "kv_heads", "token", "length"],
+  keys: ["heads", "kv_heads", "token"],
   setup({ model, body, say, set, signal }) {
     const counted = (/** @type {string} */ label, /** @type {string} */ part, /** @type {(n: number) => void} */ pick) =>
       choices({ label, part, value: "8", options: COUNTS.map((value) => ({ value, text: value })), onChange: (value) => pick(Number(value)) });
@@ -35,23 +34,18 @@ export default figure({
     const wires = s("svg", {
       role: "img",
       "data-part": "wires",
-      style: "width: 100%; max-width: 30rem; height: auto; display: block; margin: .4rem 0 0",
+      style: "width: 100%; max-width: 32rem; height: auto; display: block; margin: .4rem 0 0",
     });
-    const length = slider({ part: "length", label: "Tokens in cache", limits: { min: 10, max: 17, step: 1 }, onInput: (x) => set({ length: 2 ** x }) });
-    const [numbers, sums, caches] = ["Where the heads look", "What is lost and saved", "Caches of published models"].map(strip);
+    const [numbers, sums] = ["Where the heads look", "This layer and the same with nothing shared"].map(strip);
     body.append(
-      labelled("Query heads", heads),
-      labelled("Key-value heads", kv),
+      h("div", { style: "display: flex; flex-wrap: wrap; column-gap: 2rem" }, labelled("Query heads", heads), labelled("Key-value heads", kv)),
       labelled("Look from", pickerPlace),
       note,
       wires,
-      sums,
-      h("details", { open: true }, h("summary", {}, "Weights and errors as a table"), numbers),
-      length.row,
-      caches,
+      h("details", {}, h("summary", {}, "The numbers as tables"), numbers, sums),
     );
     // The matrices are no part of a link or a reset, but in a live kernel they can change.
-    for (const key of ["x", "w_q", "w_k", "w_v", "tokens", "models"]) {
+    for (const key of ["x", "w_q", "w_k", "w_v", "tokens"]) {
       const redraw = () => set({});
       model.on(`change:${key}`, redraw);
       signal.addEventListener("abort", () => model.off?.(`change:${key}`, redraw));
@@ -72,9 +66,7 @@ export default figure({
       }
       const token = Number(model.get("token"));
       if (!(token >= 0 && token < tokens.length)) throw new Error(`token must be from 0 to ${tokens.length - 1}, got ${token}.`);
-      const length = Number(model.get("length"));
-      if (!(length >= 1)) throw new Error(`length must be at least 1, got ${model.get("length")}.`);
-      return { n, m, tokens, token, length, width: wk[0].length, ...shared({ x, wq, wk, wv }, n, m) };
+      return { n, m, tokens, token, width: wk[0].length, ...shared({ x, wq, wk, wv }, n, m) };
     }
 
     function update() {
@@ -94,14 +86,12 @@ export default figure({
         pickerPlace.replaceChildren(picker);
       }
       select(picker, String(token));
-      length.show(Math.log2(state.length), state.length.toLocaleString("en"));
       note.textContent = `One column for each query head: how much it takes of every word, seen from “${tokens[token]}”.`;
       draw(state);
       fill(state);
       const kind = m === n ? (n === 1 ? "One head" : "Multi-head") : m === 1 ? "Multi-query" : "Grouped-query";
-      const kept = m === n ? "all of the cache" : `1/${n / m} of the cache`;
-      const lost = m === n ? "nothing is lost" : `the output is off by ${fmt(100 * state.error, 0)} %`;
-      say(`${kind}: ${n} query ${n === 1 ? "head" : "heads"}, ${m} of keys and values. It keeps ${kept}; ${lost}.`);
+      const off = m === n ? "" : ` The output is off by ${fmt(100 * state.error, 0)} % of that with nothing shared.`;
+      say(`${kind}: ${n} query ${n === 1 ? "head" : "heads"}, ${m} of keys and values.${off}`);
     }
 
     /**
@@ -150,7 +140,7 @@ export default figure({
     }
 
     /** @param {ReturnType<typeof read>} state */
-    function fill({ n, m, tokens, token, length, width, weights, errors, error, overlap, ownOverlap }) {
+    function fill({ n, m, tokens, token, width, weights, errors, error, overlap, ownOverlap }) {
       const looks = weights.map((rows, head) => {
         const cells = rows[token].map((w) => {
           const td = h("td", {}, w.toFixed(4));
@@ -160,7 +150,6 @@ export default figure({
         return [`head ${head + 1}`, String(Math.floor((head * m) / n) + 1), ...cells, errors[head].toFixed(4)];
       });
       numbers.replaceChildren(table("numbers", ["head", "K/V head", ...tokens, "error"], looks, { caption: `Where “${tokens[token]}” (word ${token + 1}) looks` }));
-      const kept = (2 * width * m) / n;
       sums.replaceChildren(
         table(
           "sums",
@@ -168,22 +157,11 @@ export default figure({
           [
             ["output error", error.toFixed(4), "0.0000"],
             ["heads look alike", overlap.toFixed(4), ownOverlap.toFixed(4)],
-            ["cached for a token", String(kept), String(2 * width)],
-            ["bytes at 16 bits", String(2 * kept), String(4 * width)],
+            ["keys, values a token", String((2 * width * m) / n), String(2 * width)],
           ],
-          { caption: "What is lost, and what is saved" },
+          { caption: "What sharing loses, and what it saves" },
         ),
       );
-      const rows = /** @type {[string, number, number, number, number][]} */ (model.get("models")).map(([name, layers, all, few, dHead]) => [
-        name,
-        ...[few, all].map((count) => (cacheBytes(layers, count, dHead, length) / 2 ** 30).toFixed(3)),
-        String(all),
-        String(few),
-        String(layers),
-        String(dHead),
-      ]);
-      const head = ["model", "GiB", "if all had their own", "heads", "K/V heads", "layers", "width"];
-      caches.replaceChildren(table("caches", head, rows, { caption: "Keys and values of one text, at 16 bits" }));
     }
 
     /** @returns {string} */

@@ -71,7 +71,7 @@ EQUAL: dict[str, dict[str, str]] = {
     "sparse-stride": {
         "return min(range(1, n + 2), key=pairs)": "A stride of n + 1 opens what a stride of n does, and comes later.",
         "return (i.clamp_max(s) + 1 + (i // s - 1).clamp_min(0)).sum()": "A tensor of one compares as its number.",
-        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 178.",
+        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 172.",
         "return int((i.clamp_max(s) - 1 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + 2 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
@@ -124,8 +124,10 @@ EQUAL: dict[str, dict[str, str]] = {
         "a, b = (t[..., ::2], t[..., 1::2])": "A slice starts at 0 anyway.",
         "n, d = k.shape[-2:]": "Queries and keys have one shape.",
     },
-    "positions-alibi": {
-        "return -slopes[:, None, None] * (place[:, None] - place).abs()": "The distance has no sign.",
+    "positions-buckets": {
+        "return torch.where(distance <= e, distance, far)": "Bucket e begins with distance e, whichever way it is found.",
+        "steps = e * (distance / e).log() / math.log(longest / e)": "What comes of small distances is not chosen, even of the logarithm of 0.",
+        "e = n_buckets / 2": "An even number has a half.",
     },
     "positions-equivariant": {
         "return all((torch.allclose(f(x[p]), f(x)[p]) for p in orders))": "A relative tolerance of 1e-5 is enough where no output is close to 0.",
@@ -198,7 +200,6 @@ LEADING: dict[str, dict[int, int]] = {
     "sparse-routed": {0: 2, 1: 2, 2: 2},
     "heads-grouped-query": {0: 3, 1: 3, 2: 3},
     "positions-rope": {0: 2, 1: 2, 2: 2},
-    "positions-sinusoids": {0: 2},
     "recurrent-local-window": {0: 1, 1: 1},
     "recurrent-look-back": {0: 1, 1: 2, 2: 1},
     "saturation-stable-softmax": {0: 1},

@@ -15,7 +15,7 @@ CHAPTERS = HERE.parents[1] / "chapters"
 def run(source: str, **names: object) -> dict:
     """Execute one answer as a notebook would, with what its chapter imports."""
     space: dict = {"check": lambda *_: None, **names}
-    exec("import math\nimport torch\nfrom fractions import Fraction\n", space)
+    exec("import math\nimport torch\nfrom fractions import Fraction\nfrom attnlab import positions\n", space)
     with contextlib.redirect_stdout(io.StringIO()):
         exec(source, space)
     return space

@@ -28,6 +28,14 @@ def by_hand(m):
     return w_q, w_k, w_v, torch.eye(2)
 
 
+def on_a_line(m):
+    """Place p as (p, p²): the score 2ap − p² is largest at p = a."""
+    p, w_q, w_k = torch.arange(m) + 0.0, torch.zeros(2 * m, 4), torch.zeros(1 + m, 4)
+    w_q[:m, :2] = w_q[m:, 2:] = 100 * torch.stack((2 * p, -torch.ones(m)), -1)
+    w_k[1:] = torch.stack((p, p * p, p, p * p), -1)
+    return w_q, w_k, *route(m)[2:]
+
+
 def wide_values(m):
     """The whole token as value, and an output matrix that reads the number."""
     w_q, w_k, _, _ = route(m)
@@ -68,6 +76,10 @@ ROUTES = [
     ("w_q upright", "wrong", "w_q should have a row for each number of a query", lambda m: (route(m)[0][:-1], *route(m)[1:])),
     ("not finite", "wrong", "should be", lambda m: (route(m)[0] * math.inf, *route(m)[1:])),
     ("values see the place", "wrong", "should be", lambda m: (*route(m)[:2], torch.ones(1 + m, 2), torch.eye(2))),
+    ("a table of four", "wrong", "With twelve places", lambda m: {k: route(k) for k in (2, 3, 5, 9)}.get(m)),
+    ("contents in the scores", "wrong", "should be",
+     lambda m: (route(m)[0], route(m)[1] + 0.2 * (torch.arange(1 + m) == 0)[:, None], *route(m)[2:])),
+    ("keys on a line", "right", "", on_a_line),
     ("keys on a circle", "right", "", by_hand),
     ("the whole token as value", "right", "", wide_values),
     ("large in the keys", "right", "", large_in_the_keys),
@@ -128,10 +140,56 @@ def same_mask_for_all(mask):
     return mask if mask is None or mask.dim() == 2 else mask[..., :1, :, :]
 
 
-def with_zeros(q, k, v, mask):
-    s = (q @ k.mT / q.shape[-1] ** 0.5).exp()
+def with_zeros(q, k, v, mask, off=lambda s: s.amax(-1, keepdim=True)):
+    s = q @ k.mT / q.shape[-1] ** 0.5
+    s = (s - off(s)).exp()
     s = s if mask is None else s * mask
     return s / s.sum(-1, keepdim=True) @ v
+
+
+def overflowing(q, k, v, mask):
+    return with_zeros(q, k, v, mask, off=lambda s: 0.0)
+
+
+def no_heads_in_a_batch(q, k, v, mask):
+    """A mask for each head, but of the first sentence."""
+    return attention(q, k, v, mask=mask if mask is None or mask.dim() < 4 else mask[:1].expand_as(mask))
+
+
+def six_tokens(q, k, v, mask):
+    return attention(q, k[..., :6, :], v[..., :6, :], mask=None if mask is None else mask[..., :6])
+
+
+class AloneIfAlike(layer()):
+    """Takes a memory of x's shape for x."""
+
+    def forward(self, x, memory=None, mask=None):
+        same = memory is not None and memory.shape == x.shape
+        return super().forward(x, x if same else memory, mask)
+
+
+class Stacked(layer()):
+    """Chunks, stacked in front."""
+
+    def forward(self, x, memory=None, mask=None):
+        memory = x if memory is None else memory
+        q, k, v = (
+            torch.stack(project(t).chunk(self.n_heads, -1), -3)
+            for project, t in ((self.q_proj, x), (self.k_proj, memory), (self.v_proj, memory))
+        )
+        return self.out_proj(torch.cat(attention(q, k, v, mask=mask).unbind(-3), -1))
+
+
+class Einsum(layer()):
+    def forward(self, x, memory=None, mask=None):
+        memory = x if memory is None else memory
+        w_q, w_k, w_v = (
+            p.weight.unflatten(0, (self.n_heads, -1)) for p in (self.q_proj, self.k_proj, self.v_proj)
+        )
+        s = torch.einsum("...qm,hdm,hdw,...kw->...hqk", x, w_q, w_k, memory) / w_q.shape[1] ** 0.5
+        s = s if mask is None else torch.where(mask, s, -math.inf)
+        w_o = self.out_proj.weight.unflatten(1, (self.n_heads, -1))
+        return torch.einsum("...hqk,...kw,hdw,mhd->...qm", s.softmax(-1), memory, w_v, w_o)
 
 
 def additive(q, k, v, mask):
@@ -159,7 +217,16 @@ LAYERS = [
     ("the package's own", "wrong", "a ready-made layer does the work", lambda m, k, h, d: MultiHeadAttention(m, h, d_head=d)),
     ("with attention", "right", "", layer()),
     ("a sum", "right", "", AsASum),
+    ("exp overflows", "wrong", "exp overflows", layer(overflowing)),
+    ("the first sentence's mask", "wrong", "should be", layer(no_heads_in_a_batch)),
+    ("six tokens at most", "wrong", "should be", layer(six_tokens)),
+    ("a memory of x's shape ignored", "wrong", "no gradient reaches memory", AloneIfAlike),
+    ("the mask inverted in place", "wrong", "it changed its argument mask in place",
+     layer(lambda q, k, v, mask: attention(q, k, v, mask=mask if mask is None else ~mask.logical_not_()))),
+    ("a residual", "wrong", "should be", type("Plus", (layer(),), {"forward": lambda self, x, memory=None, mask=None: x + layer().forward(self, x, memory, mask)})),
     ("zeros and a division", "right", "", layer(with_zeros)),
+    ("stacked chunks", "right", "", Stacked),
+    ("einsum", "right", "", Einsum),
     ("a bias", "right", "", layer(additive)),
     ("fused", "right", "", layer(lambda q, k, v, mask: F.scaled_dot_product_attention(q, k, v, mask))),
 ]  # fmt: skip
@@ -277,6 +344,22 @@ GROUPS = [
          .softmax(-1)
          @ v.repeat_interleave(q.shape[1] // k.shape[1], 1)
      )),
+    ("exp overflows", "wrong", "exp overflows",
+     lambda q, k, v: (
+         (e := (q @ k.repeat_interleave(q.shape[1] // k.shape[1], 1).mT / q.shape[-1] ** 0.5).exp())
+         / e.sum(-1, keepdim=True)
+         @ v.repeat_interleave(q.shape[1] // k.shape[1], 1)
+     )),
+    ("five groups at most", "wrong", "sixteen heads that share eight",
+     lambda q, k, v: grouped(q, k, v) if k.shape[1] <= 5 else grouped(q, k.flip(1), v)),
+    ("in half precision", "wrong", "should be",
+     lambda q, k, v: grouped(q.half(), k.half(), v.half()).to(q.dtype)),
+    ("values averaged", "wrong", "should be", lambda q, k, v: grouped(q, k, v.mean(1, keepdim=True).expand_as(v))),
+    ("exp(s - lse)", "right", "",
+     lambda q, k, v: (
+         (s := q @ k.repeat_interleave(q.shape[1] // k.shape[1], 1).mT / q.shape[-1] ** 0.5)
+         - s.logsumexp(-1, keepdim=True)
+     ).exp() @ v.repeat_interleave(q.shape[1] // k.shape[1], 1)),
     ("the last group for all", "wrong", "should be", lambda q, k, v: attend(q, k[:, -1:], v[:, -1:])),
     ("head by head", "right", "", head_by_head),
     ("queries as rows", "right", "", queries_as_rows),

@@ -42,6 +42,9 @@ PREVIOUS = [
     ("both directions", "wrong", "should be", lambda w, real: (previous(w, real) + previous(w.mT, real)) / 2),
     ("three heads", "wrong", "should have shape", lambda w, real: previous(w, real)[:3]),
     ("the first piece is no word", "wrong", "should be", lambda w, real: previous(w[:, :, 1:, 1:], real[:, 1:])),
+    ("the first looks at the last", "wrong", "should be", lambda w, real: (w.roll(1, -1).diagonal(0, -2, -1) * real[:, None]).sum((0, 2)) / real.sum()),
+    ("the median", "wrong", "should be", lambda w, real: back(w).movedim(1, -1)[both(real)].median(0).values),
+    ("in NumPy", "wrong", "no gradient reaches weights", lambda w, real: torch.from_numpy(previous(w.detach(), real).numpy())),
     ("nanmean", "right", "", lambda w, real: back(w).masked_fill(~both(real)[:, None], float("nan")).nanmean((0, 2))),
     ("loops", "right", "", previous_in_loops),
     ("counted by texts", "right", "", lambda w, real: (back(w) * both(real)[:, None]).sum((0, 2)) / (real.sum() - real.any(-1).sum())),
@@ -74,6 +77,9 @@ ABLATIONS = [
     ("its mean stretched", "wrong", "should be", lambda x, o, h, w: without(x, o * (x[:, :, h].norm() / o[:, h].mean(0).norm()), h, w)),
     ("the spread", "wrong", "should be", lambda x, o, h, w: without(x, o.std(0, correction=0, keepdim=True), h, w)),
     ("the last place is kept", "wrong", "should be", lambda x, o, h, w: torch.cat((without(x, o, h, w)[:, :-1], (x.flatten(-2) @ w)[:, -1:]), 1)),
+    ("divided by one fewer", "wrong", "should be", lambda x, o, h, w: without(x, o * len(o) / max(len(o) - 1, 1), h, w)),
+    ("counted from the end", "wrong", "should be", lambda x, o, h, w: without(x, o, x.shape[2] - 1 - h, w)),
+    ("all others' layer, averaged", "wrong", "should be", lambda x, o, h, w: (o.flatten(-2) @ w).mean(0).expand(*x.shape[:2], -1)),
     ("torch.where", "right", "", without),
     ("index_copy", "right", "", lambda x, o, h, w: x.index_copy(2, torch.tensor([h]), o[:, h].mean(0).expand(*x.shape[:2], 1, -1)).flatten(2) @ w),
     ("by the difference", "right", "", lambda x, o, h, w: x.flatten(-2) @ w + (o[:, h].mean(0) - x[:, :, h]) @ w.unflatten(0, (x.shape[2], -1))[h]),
@@ -91,7 +97,42 @@ def induction(weights, ids, empty=0.0, **more):
     return torch.stack(rows).mean(0) if rows else weights[:, 0, 0] * 0 + empty
 
 
+def by_a_matrix(weights, ids):
+    n = len(ids)
+    same = torch.tensor([[ids[j] == ids[i] and j < i for j in range(n)] for i in range(n)])
+    rows = same.any(1)
+    if not rows.any():
+        return weights.new_zeros(len(weights))
+    latest = torch.where(same, torch.arange(n), -1).amax(1)[rows]
+    return weights[:, rows.nonzero()[:, 0], latest + 1].mean(-1)
+
+
+def by_notes(weights, ids, is_there=lambda place: place is not None):
+    last, rows = {}, []
+    for i, piece in enumerate(ids):
+        if is_there(last.get(piece)):
+            rows.append(weights[:, i, last[piece] + 1])
+        last[piece] = i
+    return torch.stack(rows).mean(0) if rows else weights.new_zeros(len(weights))
+
+
+def popped_and_put_back(score, pieces):
+    whole, found = score(list(pieces)), []
+    for i in range(len(pieces)):
+        word = pieces.pop(i)
+        found.append(whole - score(list(pieces)))
+        pieces.insert(i, word)
+    return found
+
+
 INDUCTION = [
+    ("place 0 is none", "wrong", "0 is a place", lambda w, ids: by_notes(w, ids, bool)),
+    ("the first return sets the period", "wrong", "different distances", lambda w, ids: next(
+        (w.diagonal(1 - i + ids.index(x), -2, -1)[:, 1:].mean(-1) for i, x in enumerate(ids) if x in ids[:i]), w.new_zeros(len(w)))),
+    ("the last piece left out", "wrong", "should be", lambda w, ids: induction(w[:, :-1, :-1], ids[:-1]) if len(ids) > 1 else induction(w, ids)),
+    ("an empty list for none", "wrong", "should be a tensor", lambda w, ids: induction(w, ids) if len(set(ids)) < len(ids) else []),
+    ("notes", "right", "", by_notes),
+    ("a matrix of equal pieces", "right", "", by_a_matrix),
     ("NaN where nothing comes back", "wrong", "nothing comes back", lambda w, ids: induction(w, ids, float("nan"))),
     ("not twice in a row", "wrong", "should be", lambda w, ids: induction(w, ids, some=lambda ids, i: ids[i - 1] != ids[i])),
     ("half of the text is a round", "wrong", "should be", lambda w, ids: w.diagonal(1 - max(len(ids) // 2, 1), -2, -1)[:, 1:].mean(-1)),
@@ -129,6 +170,9 @@ LEFT_OUT = [
     ("what each adds", "wrong", "should be", lambda s, p: [s(p[: i + 1]) - s(p[:i]) for i in range(len(p))]),
     ("the last one first", "wrong", "should be", lambda s, p: [drops(s, p)[i] for i in range(-1, len(p) - 1)]),
     ("against the mean drop", "wrong", "should be", lambda s, p: [x - sum(drops(s, p)) / len(p) for x in drops(s, p)]),
+    ("a tuple handed over", "wrong", "AttributeError", lambda s, p: [s(tuple(p)) - s(tuple(p[:i] + p[i + 1 :])) for i in range(len(p))]),
+    ("a share of the text", "wrong", "should be", lambda s, p: [x / len(p) for x in drops(s, p)]),
+    ("popped and put back", "right", "", popped_and_put_back),
     ("a tensor", "right", "", lambda s, p: torch.tensor(drops(s, p))),
     ("an array", "right", "", lambda s, p: np.array(drops(s, p))),
     ("a tuple", "right", "", lambda s, p: tuple(drops(s, p))),

@@ -10,63 +10,48 @@ import torch
 from attnlab import positions
 
 
-def table(n, d, base=10000.0, speeds=None):
-    pair = torch.arange(d // 2)
-    angle = torch.arange(n)[:, None] * (base ** (-2 * pair / d) if speeds is None else speeds(pair, d))
-    return torch.stack((angle.sin(), angle.cos()), -1).flatten(-2)
-
-
-def five_rows(x, base=10000.0):
-    rows = table(5, x.shape[-1], base)
-    return x + torch.cat((rows, rows[-1:].expand(max(x.shape[1] - 5, 0), -1)))[: x.shape[1]]
-
-
-def another_default(x, base=10.0):
-    return x + table(*x.shape[1:], base)
-
-
-def entry_by_entry(x, base=10000.0):
-    out = x.clone()
-    for p, i in itertools.product(range(x.shape[1]), range(x.shape[2])):
-        angle = p / base ** ((i - i % 2) / x.shape[2])
-        out[:, p, i] = out[:, p, i] + (math.cos(angle) if i % 2 else math.sin(angle))
+def by_hand(distance, n_buckets, longest):
+    """Count the ranges that a distance has reached, one by one."""
+    half = n_buckets // 2
+    out = torch.zeros_like(distance)
+    for at, r in enumerate(distance.flatten().tolist()):
+        ends = [half * (longest / half) ** (j / half) for j in range(half)]
+        bucket = r if r < half else half + sum(r >= end for end in ends[1:])
+        out.view(-1)[at] = bucket
     return out
 
 
-def by_numpy(x, base=10000.0):
-    n, d = x.shape[1:]
-    angle = np.arange(n)[:, None] / np.power(base, np.arange(0, d, 2) / d)
-    return x + torch.from_numpy(np.stack((np.sin(angle), np.cos(angle)), -1).reshape(n, d))
+def thresholds(distance, n_buckets, longest):
+    half = n_buckets // 2
+    ends = [*range(1, half + 1), *(half * (longest / half) ** (j / half) for j in range(1, half))]
+    return torch.bucketize(distance.double(), torch.tensor(ends, dtype=torch.float64), right=True)
 
 
-def first_sentence(x, base=10000.0):
-    return torch.cat((x[:1] + table(*x.shape[1:], base), x[1:]))
+def bucket(distance, n_buckets, longest, exact=None, power=1.0):
+    half = n_buckets // 2 if exact is None else exact
+    share = (distance.clamp_min(half) / half).log() / math.log(longest / half)
+    far = (half + (n_buckets - half) * share**power).long().clamp_max(n_buckets - 1)
+    return torch.where(distance < half, distance, far)
 
 
-def last_row_left(x, base=10000.0):
-    return torch.cat(((x + table(*x.shape[1:], base))[:, :-1], x[:, -1:]), 1)
-
-
-SINUSOIDS = [
-    ("another default", "wrong", "the base left out", another_default),
-    ("five rows", "wrong", "should be", five_rows),
-    ("the first sentence alone", "wrong", "Only the first sentence of the batch", first_sentence),
-    ("its last token left", "wrong", "should be", last_row_left),
-    ("detached", "wrong", "no gradient reaches x", lambda x, base=10000.0: x.detach() + table(*x.shape[1:], base)),
-    ("the mean of both", "wrong", "should be", lambda x, base=10000.0: (x + table(*x.shape[1:], base)) / 2),
-    ("without a base", "wrong", "it is called with (x, base)", lambda x: x + table(*x.shape[1:])),
-    ("speeds by d - 2", "wrong", "should be", lambda x, base=10000.0: x + table(*x.shape[1:], speeds=lambda i, d: base ** (-2 * i / max(d - 2, 1)))),
-    ("positions from -1", "wrong", "should be", lambda x, base=10000.0: x + table(x.shape[1] + 1, x.shape[2], base).roll(1, 0)[:-1]),
-    ("in place", "wrong", "it changed its argument x in place", lambda x, base=10000.0: x.add_(table(*x.shape[1:], base))),
-    ("half as large", "wrong", "should be", lambda x, base=10000.0: x + 0.5 * table(*x.shape[1:], base)),
-    ("the package", "right", "", lambda x, base=10000.0: x + positions.sinusoidal(*x.shape[1:], base=base)),
-    ("entry by entry", "right", "", entry_by_entry),
-    ("NumPy inside", "right", "", by_numpy),
-    ("two assignments", "right", "",
-     lambda x, base=10000.0: x + torch.zeros(x.shape[1:]).index_copy(1, torch.arange(0, x.shape[2], 2), table(*x.shape[1:], base)[:, 0::2])
-     .index_copy(1, torch.arange(1, x.shape[2], 2), table(*x.shape[1:], base)[:, 1::2])),
-    ("exp of logarithms", "right", "",
-     lambda x, base=10000.0: x + table(*x.shape[1:], speeds=lambda i, d: torch.exp(-2 * i / d * math.log(base)))),
+BUCKETS = [
+    ("both directions", "wrong", "should be", lambda r, n, most: bucket(r, n // 2, most)),
+    ("32 buckets always", "wrong", "should be", lambda r, n, most: bucket(r, 32, most)),
+    ("128 always", "wrong", "should be", lambda r, n, most: bucket(r, n, 128)),
+    ("one exact too few", "wrong", "should be", lambda r, n, most: bucket(r, n, most, exact=max(n // 2 - 1, 1))),
+    ("roots in place of logarithms", "wrong", "should be", lambda r, n, most: bucket(r, n, most, power=0.5)),
+    ("counted from 1", "wrong", "should be", lambda r, n, most: bucket(r, n, most) + 1),
+    ("zero forgotten", "wrong", "should be", lambda r, n, most: bucket(r, n, most).clamp_min(1)),
+    ("the first row alone", "wrong", "should", lambda r, n, most: bucket(r[:1] if r.dim() else r, n, most)),
+    ("a list", "wrong", "should be a tensor", lambda r, n, most: bucket(r, n, most).tolist()),
+    ("flattened", "wrong", "should have shape", lambda r, n, most: bucket(r, n, most).flatten()),
+    ("ranges counted", "right", "", by_hand),
+    ("thresholds", "right", "", thresholds),
+    ("NumPy inside", "right", "",
+     lambda r, n, most: torch.from_numpy(np.where(r.numpy() < n // 2, r.numpy(), np.minimum(
+         n - 1, n // 2 + np.floor(np.log(np.maximum(r.numpy(), n // 2) / (n // 2)) / np.log(most / (n // 2)) * (n // 2)))).astype(int))),
+    ("logarithms of base 2", "right", "",
+     lambda r, n, most: torch.where(r < n // 2, r, (n // 2 * (1 + (r.clamp_min(1) * 2 / n).log2() / math.log2(most * 2 / n))).floor().long().clamp_max(n - 1))),
 ]  # fmt: skip
 
 
@@ -154,31 +139,55 @@ ROPES = [
 ]  # fmt: skip
 
 
-def price(n_heads, n, slope=lambda i, h: 2 ** (-8 * (i + 1) / h)):
-    return torch.tensor(
-        [[[-slope(i, n_heads) * abs(a - b) for b in range(n)] for a in range(n)] for i in range(n_heads)]
+def on_a_grid(x, rows, columns, base=10000.0, first=0):
+    half = x.shape[-1] // 2
+    return torch.cat(
+        (turned_at(x[..., :half], rows - first, base), turned_at(x[..., half:], columns - first, base)), -1
     )
 
 
-BIASES = [
-    ("steps rounded down", "wrong", "without rounding it down", lambda h, n: price(h, n, lambda i, h: 2.0 ** (-(8 // h) * (i + 1)))),
-    ("four heads", "wrong", "should", lambda h, n: price(h, n, lambda i, h: 2.0 ** (-2 * (i + 1)))),
-    ("slopes of 2 ** -(i + 1) from 16 on", "wrong", "16 heads", lambda h, n: price(h, n, lambda i, h: 2 ** (-8 * (i + 1) / min(h, 8)))),
-    ("a square matrix", "wrong", "should have shape (4, 5, 5)", lambda h, n: price(h, n)[0]),
-    ("a list", "wrong", "should be a tensor", lambda h, n: price(h, n).tolist()),
-    ("one row", "wrong", "should have shape", lambda h, n: price(h, n)[:, :1]),
-    ("capped at four", "wrong", "should be", lambda h, n: price(h, n).clamp_min(-4 * 2 ** (-8 / h))),
-    ("whole numbers", "wrong", "should be", lambda h, n: price(h, n).long()),
-    ("hidden later tokens", "wrong", "without a mask", lambda h, n: price(h, n) + torch.full((n, n), -math.inf).triu(1)),
-    ("slopes by e", "wrong", "should be", lambda h, n: price(h, n, lambda i, h: math.exp(-8 * (i + 1) / h))),
-    ("the heads last", "wrong", "should have shape", lambda h, n: price(h, n).movedim(0, -1)),
-    ("entry by entry", "right", "", price),
-    ("the package", "right", "", positions.alibi),
-    ("in double precision", "right", "", lambda h, n: price(h, n).double()),
-    ("cdist", "right", "",
-     lambda h, n: -(0.5 ** (8 / h * torch.arange(1.0, h + 1)))[:, None, None] * torch.cdist(*[torch.arange(float(n))[:, None]] * 2)),
-    ("a product of slopes", "right", "",
-     lambda h, n: -torch.full((h,), 2 ** (-8 / h)).cumprod(0)[:, None, None] * (torch.arange(n) - torch.arange(n)[:, None]).abs()),
+def turned_at(t, at, base):
+    d = t.shape[-1]
+    angle = at[:, None] * base ** (-2 * torch.arange(d // 2) / d)
+    a, b, c, s = t[..., 0::2], t[..., 1::2], angle.cos(), angle.sin()
+    return torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2)
+
+
+def as_one_row(x, rows, columns, base=10000.0):
+    at = rows * (int(columns.max()) + 1) + columns
+    return positions.rotary(x, at, base=base)
+
+
+def by_complex(x, rows, columns, base=10000.0):
+    d = x.shape[-1]
+    speed = base ** (-4 * torch.arange(d // 4) / d)
+    angle = torch.cat((rows[:, None] * speed, columns[:, None] * speed), -1)
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * torch.polar(torch.ones(()), angle)).flatten(-2)
+
+
+def token_by_token(x, rows, columns, base=10000.0):
+    one = [
+        on_a_grid(x[..., i : i + 1, :], rows[i : i + 1], columns[i : i + 1], base) for i in range(x.shape[-2])
+    ]
+    return torch.cat(one, -2)
+
+
+GRIDS = [
+    ("one long row", "wrong", "should be", as_one_row),
+    ("counted from 1", "wrong", "should be", lambda x, rows, columns, base=10000.0: on_a_grid(x, rows, columns, base, first=-1)),
+    ("half the distance", "wrong", "should be", lambda x, rows, columns, base=10000.0: on_a_grid(x, rows / 2, columns / 2, base)),
+    ("the sum and the difference", "wrong", "should be", lambda x, rows, columns, base=10000.0: on_a_grid(x, rows + columns, rows - columns, base)),
+    ("sinusoids added", "wrong", "should be", lambda x, rows, columns, base=10000.0: x + positions.sinusoidal(*x.shape[-2:], base=base)),
+    ("detached", "wrong", "no gradient reaches x", lambda x, rows, columns, base=10000.0: on_a_grid(x.detach(), rows, columns, base)),
+    ("both halves apart", "wrong", "should be a tensor", lambda x, rows, columns, base=10000.0: on_a_grid(x, rows, columns, base).chunk(2, -1)),
+    ("without a base", "wrong", "it is called with", lambda x, rows, columns: on_a_grid(x, rows, columns)),
+    ("another default", "wrong", "the base left out", lambda x, rows, columns, base=100.0: on_a_grid(x, rows, columns, base)),
+    ("turned by hand", "right", "", on_a_grid),
+    ("complex numbers", "right", "", by_complex),
+    ("token by token", "right", "", token_by_token),
+    ("a stack of two", "right", "",
+     lambda x, rows, columns, base=10000.0: torch.stack([positions.rotary(part, at, base=base) for part, at in zip(x.chunk(2, -1), (rows, columns), strict=True)], -2).flatten(-2)),
 ]  # fmt: skip
 
 
@@ -244,9 +253,9 @@ TESTS = [
 ATTACKS = [
     pytest.param(name, *rest, id=f"{name}: {title}")
     for name, attacks in (
-        ("positions-sinusoids", SINUSOIDS),
+        ("positions-buckets", BUCKETS),
         ("positions-rope", ROPES),
-        ("positions-alibi", BIASES),
+        ("positions-grid", GRIDS),
         ("positions-equivariant", TESTS),
     )
     for title, *rest in attacks

@@ -28,11 +28,13 @@ def of_tour():
     it = found["it"]
     later = [*layers["previous"][1:], layers["next"][0], *layers["next"][2:]]
     (right, of), lean = it["told apart"]["fits both"], it["fits both"]["gain"]
-    assert it["largest lean of all heads"]["fits both"] == lean[0]  # no other head leans more
+    most = it["largest lean of all heads"]["fits both"]
     yield f"*it* gives *sushi* {percent(it['words']['it']['sushi'])} of its weight"
     yield f"Head 4.2 gave *sushi* {it['words']['it']['sushi']:.2f}"
     yield f"2.9 gives the next piece {found['next']['shuffled'][0]:.2f}"
-    yield f"doesn't lean at all: {lean[0]:.2f} ± {lean[1]:.2f}"
+    yield f"in {it['items']} pairs of sentences that did not choose the head"
+    yield f"doesn't lean at all: {lean[0]:.2f} ± {lean[1]:.2f}".replace("-", "−")
+    yield f"chosen on these very pairs, leans by {most:.2f}"
     yield f"nearer in {right} sentences of {of}"
     yield f"{stored['sentences']} sentences the piece before gets {percent(layers['previous'][0])} in layer 1"
     yield f"the piece after {percent(layers['next'][1])} in layer 2"

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { golden, near } from "./compare.mjs";
-import { cacheBytes, overlap, pool, shared } from "../../src/widgets/math/heads.js";
+import { overlap, pool, shared } from "../../src/widgets/math/heads.js";
 
 test("every way to share keys and values, to 1e-12", () => {
   const cases = golden("heads");
@@ -25,9 +25,4 @@ test("heads that look alike overlap wholly, heads that look elsewhere not at all
   assert.equal(overlap([[[1, 0]], [[1, 0]]]), 1);
   assert.equal(overlap([[[1, 0]], [[0, 1]]]), 0);
   assert.equal(overlap([[[0.5, 0.5]]]), 1);
-});
-
-test("a cache in bytes: keys and values, two bytes each", () => {
-  assert.equal(cacheBytes(32, 32, 128, 4096), 2 * 2 ** 30);
-  assert.equal(cacheBytes(32, 8, 128, 1), 131072);
 });

@@ -97,6 +97,7 @@ exercise(
         case("three places", m=3),
         case("five places", m=5),
         case("nine places", m=9),
+        case("twelve places", m=12),
     ],
     within=Tolerance(0.01, 0.0),
     mistakes=[
@@ -229,11 +230,22 @@ def _in_turn(t: Tensor, share: int) -> Tensor:
     return torch.cat([t] * share, -3)
 
 
-def _attend(q, k, v, *, keys=_neighbours, values=_neighbours, scale=None, dim=-1):
+def _overflows(scores: Tensor) -> Tensor:
+    return scores.exp() / scores.exp().sum(-1, keepdim=True)
+
+
+def _attend(q, k, v, *, keys=_neighbours, values=_neighbours, scale=None, weigh=lambda s: s.softmax(-1)):
     """Attention of query heads to key-value heads that were repeated in some way."""
     share = q.shape[-3] // k.shape[-3]
     scale = q.shape[-1] ** -0.5 if scale is None else scale
-    return (q @ keys(k, share).mT * scale).softmax(dim) @ values(v, share)
+    return weigh(q @ keys(k, share).mT * scale) @ values(v, share)
+
+
+def _loud(kv_heads: int, share: int) -> dict[str, Tensor]:
+    """Scores that all lie about 120 higher: exp overflows in single precision, and the weights stay what they are."""
+    shared = _shared(kv_heads, share)
+    shared["q"][..., 0], shared["k"][..., 0] = 320.0, 1.0
+    return shared
 
 
 def _shared(kv_heads: int, share: int) -> dict[str, Tensor]:
@@ -248,10 +260,11 @@ exercise(
     cases=[
         *draws(n=..., r=(2, 3, 4), g=(2, 3, 4, 5), q=_groups, k="... g m d", v="... g m w", lead=[(2,), (3,), (1,), (4,)],
                seeds=6),
-        case("eight heads that share four", **_shared(4, 2)),
         case("one key-value head for all five query heads (multi-query)", **_shared(1, 5)),
         case("a key-value head for each of four query heads", "Then nothing is shared.", **_shared(4, 1)),
+        case("sixteen heads that share eight", **_shared(8, 2)),
         case("one head", **_shared(1, 1)),
+        case("scores about 120", "There exp overflows; Tensor.softmax takes the largest score of a row off first.", **_loud(2, 3)),
     ],
     promises=[
         gradient("q", "k", "v"),
@@ -294,9 +307,11 @@ exercise(
         mistake("It divides after the softmax, so rows no longer sum to 1. Divide the scores.",
                 lambda q, k, v: _attend(q, k, v, scale=1.0) / q.shape[-1] ** 0.5),
         mistake("The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
-                lambda q, k, v: _attend(q, k, v, dim=-2)),
+                lambda q, k, v: _attend(q, k, v, weigh=lambda s: s.softmax(-2))),
+        mistake("exp overflows where scores are large: the output is not a number. Tensor.softmax takes the largest score off first.",
+                lambda q, k, v: _attend(q, k, v, weigh=_overflows)),
         mistake("The softmax runs over the heads. Each row belongs to one query of one head: use dim=-1.",
-                lambda q, k, v: _attend(q, k, v, dim=1)),
+                lambda q, k, v: _attend(q, k, v, weigh=lambda s: s.softmax(1))),
     ],
     praise="Neighbouring query heads share a key-value head: from one for each of them down to one for all.",
 )  # fmt: skip

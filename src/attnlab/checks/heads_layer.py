@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.checks.exercise import exercise, mistake, rows
-from attnlab.checks.queries_layer import called, fill
+from attnlab.checks.queries_layer import called, fill, withstand
 from attnlab.checks.values import Tolerance
 from attnlab.multihead import MultiHeadAttention
 
@@ -35,8 +35,9 @@ def _calls(wide: int, other: int) -> list[tuple[str, dict[str, Tensor]]]:
     found = []
     for lead, n_q, n_k, masked in (
         ((2,), 5, 3, ""),
-        ((), 3, 6, "heads"),
-        ((2, 3), 1, 4, "table"),
+        ((), 4, 4, "heads"),
+        ((2, 3), 1, 6, "table"),
+        ((2,), 4, 9, "heads"),
     ):
         given = {"x": _drawn(*lead, n_q, wide, seed=3), "memory": _drawn(*lead, n_k, other, seed=4)}
         if masked:
@@ -70,6 +71,7 @@ def use(layer: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, given in _calls(wide, other):
         found |= called(layer, name, given, PARTS)
+    withstand(layer, wide, other)
     return {"parameters": shapes, "calls": found}
 
 

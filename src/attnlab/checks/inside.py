@@ -195,6 +195,17 @@ def _induction(
     return torch.stack([weights[:, i, pick(_earlier(ids, i), i)].sum(-1) for i in rows]).mean(0)
 
 
+def _nought_is_none(weights: Tensor, ids: list[int]) -> Tensor:
+    """Notes the latest places, and takes place 0 for no place at all."""
+    last: dict[int, int] = {}
+    found = []
+    for i, piece in enumerate(ids):
+        if last.get(piece):
+            found.append(weights[:, i, last[piece] + 1])
+        last[piece] = i
+    return torch.stack(found).mean(0) if found else torch.zeros_like(weights[:, 0, 0])
+
+
 def _repeats(heads: int, ids: list[int], seed: int = 0) -> dict[str, Any]:
     g = torch.Generator().manual_seed(seed)
     n = len(ids)
@@ -239,6 +250,8 @@ exercise(
                 lambda weights, ids: _induction(weights, ids).mean()),
         mistake("Nothing is found. Look a piece up *before* you note it as the latest: else it finds itself.",
                 lambda weights, ids: torch.zeros_like(weights[:, 0, 0])),
+        mistake("A piece that stood at place 0 is taken for new: 0 is a place, and `if last.get(...)` takes it for none.",
+                _nought_is_none),
         mistake("Row and column have changed places: the later piece asks, so it is the row.",
                 lambda weights, ids: _induction(weights.mT, ids)),
         mistake("This is how much each piece that came before looks at the piece right before it.",

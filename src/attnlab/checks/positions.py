@@ -1,7 +1,8 @@
-"""Exercises on positions: sinusoids, rotary attention, ALiBi's bias."""
+"""Exercises on positions: buckets of distances, rotary attention, places on a grid."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,83 +17,77 @@ EVEN_AND_SEVERAL = (6, 8, 10, 12, 14, 16)
 """Widths of three pairs and more: with two a wrong fall of the speeds may look right."""
 
 
-def _table(
-    n: int,
-    d: int,
-    base: float = 10000.0,
+def _buckets(
+    distance: Tensor,
+    n_buckets: int,
+    longest: int,
     *,
-    speeds: Callable[[Tensor, int, float], Tensor] = lambda pair, d, base: base ** (-2 * pair / d),
-    first: int = 0,
-    swap: bool = False,
-    halves: bool = False,
+    half: Callable[[int], int] = lambda n: n // 2,
+    share: Callable[[Tensor, int, int], Tensor] = lambda r, e, most: (r / e).log() / math.log(most / e),
+    whole: Callable[[Tensor], Tensor] = torch.floor,
+    last: int = 1,
 ) -> Tensor:
-    """The table of sinusoids, or one that is wrong in some way."""
-    angle = (first + torch.arange(n))[:, None] * speeds(torch.arange(d // 2), d, base)
-    parts = (angle.cos(), angle.sin()) if swap else (angle.sin(), angle.cos())
-    return torch.cat(parts, -1) if halves else torch.stack(parts, -1).flatten(-2)
+    """T5's buckets for distances into the past, or some that are wrong in some way."""
+    e = half(n_buckets)
+    far = e + whole(share(distance.double().clamp_min(e), e, longest) * (n_buckets - e)).long()
+    return torch.where(distance < e, distance, far.clamp_max(n_buckets - last))
 
 
-def _added(x: Tensor, base: float = 10000.0, **options: Any) -> Tensor:
-    return x + _table(*x.shape[-2:], base, **options)
+def _between(n: int, n_buckets: int, longest: int, *shape: int, most: int) -> Tensor:
+    """Draw distances from 0 to `most`, none of which rounding could put into another bucket."""
+    e, draw = n_buckets // 2, torch.Generator().manual_seed(n)
+    r = torch.arange(most + 1)
+    at = (r.double().clamp_min(1) / e).log() / math.log(longest / e) * e
+    clear = (r <= e) | (r >= longest) | ((at - at.round()).abs() > 1e-3)
+    r = r[clear]
+    return r[torch.randint(len(r), shape, generator=draw)]
 
 
-def _adds(**options: Any) -> Callable[..., Tensor]:
-    return lambda x, base=10000.0: _added(x, base, **options)
+def _wrong(**options: Any) -> Callable[[Tensor, int, int], Tensor]:
+    return lambda distance, n_buckets, longest: _buckets(distance, n_buckets, longest, **options)
 
-
-def _own_speeds(x: Tensor, base: float = 10000.0) -> Tensor:
-    n, d = x.shape[-2:]
-    angle = torch.arange(n)[:, None] * base ** (-torch.arange(d) / d)
-    return x + torch.stack((angle[:, 0::2].sin(), angle[:, 1::2].cos()), -1).flatten(-2)
-
-
-def _over_the_batch(x: Tensor, base: float = 10000.0) -> Tensor:
-    return x + _table(len(x), x.shape[-1], base)[:, None]
-
-
-_ROUND = 2 * torch.pi
 
 exercise(
-    "positions-sinusoids",
-    "add_sinusoids",
-    reference=lambda x, base=10000.0: x + positions.sinusoidal(*x.shape[-2:], base=base),
+    "positions-buckets",
+    "buckets",
+    reference=lambda distance, n_buckets, longest: _buckets(distance, n_buckets, longest),
     cases=[
-        *draws(x="b n d", d=EVEN_AND_SEVERAL, base=lambda s, _: (50.0, 10000.0, 200.0, 10.0)[s.b % 4], seeds=6),
-        case("the base left out", "Then it is 10000.", x=torch.zeros(2, 7, 8)),
-        case("one pair, base 50", x=torch.zeros(3, 5, 2), base=50.0),
-        case("one sentence of 40 tokens", x=torch.zeros(1, 40, 6), base=10000.0),
+        case("the distances 0 to 7, 8 buckets, longest 50", "The first half of the buckets hold a distance each.",
+             distance=torch.arange(8), n_buckets=8, longest=50),
+        case("T5's 32 buckets, longest 128", distance=_between(0, 32, 128, 6, 7, most=127), n_buckets=32, longest=128),
+        case("distances beyond the longest", "They all share the last bucket.",
+             distance=torch.tensor([[100, 101, 102], [150, 1000, 99999]]), n_buckets=12, longest=100),
+        case("two buckets", "Here, and all before.", distance=torch.tensor([0, 1, 5, 30]), n_buckets=2, longest=20),
+        case("10 buckets, longest 300", distance=_between(1, 10, 300, 40, most=400), n_buckets=10, longest=300),
+        case("20 buckets, longest 47, a batch of tables", distance=_between(2, 20, 47, 2, 3, 5, most=60), n_buckets=20, longest=47),
+        case("a single distance", distance=torch.tensor(33), n_buckets=6, longest=70),
     ],
-    promises=[gradient("x")],
     mistakes=[
-        mistake("It returns x as it was. Add the positions to it.", lambda x, base=10000.0: x),
-        mistake("It returns the positions alone. Add them to x.",
-                lambda x, base=10000.0: _added(torch.zeros_like(x), base)),
-        mistake("Sine and cosine have changed places: the even entries hold the sine.",
-                _adds(swap=True)),
-        mistake("All sines come first, then all cosines. They take turns: sine, cosine, sine, cosine.",
-                _adds(halves=True)),
-        mistake("The speeds fall too slowly: pair i has the speed base ** (-2i / d), with the 2.",
-                _adds(speeds=lambda i, d, base: base ** (-i / d))),
-        mistake("The speeds fall too fast: with i counting pairs, it is base ** (-2i / d), not 4i.",
-                _adds(speeds=lambda i, d, base: base ** (-4 * i / d))),
-        mistake("The sine and the cosine of a pair must share one speed, that of entry 2i.", _own_speeds),
-        mistake("The speeds grow from pair to pair. The power of the base divides, it does not multiply.",
-                _adds(speeds=lambda i, d, base: base ** (2 * i / d))),
-        mistake("All pairs turn at one speed. Pair i has the speed base ** (-2i / d).",
-                _adds(speeds=lambda i, d, base: torch.ones(len(i)))),
-        mistake("Positions count from 0: the first token has sines of 0 and cosines of 1.",
-                _adds(first=1)),
-        mistake("It counts positions over the batch: all tokens of a sentence get one vector. Tokens are axis -2.",
-                _over_the_batch),
-        mistake("It multiplies x by the root of d, as the paper does with its own embeddings. Here x is taken as it is.",
-                lambda x, base=10000.0: _added(x * x.shape[-1] ** 0.5, base)),
-        mistake("The speeds are 2π times too high: a hand of speed 1 needs 2π tokens for a round.",
-                _adds(speeds=lambda i, d, base: _ROUND * base ** (-2 * i / d))),
-        mistake("It ignores the base that it is given.", lambda x, base=10000.0: _added(x)),
-        mistake("Only the first sentence of the batch gets positions. Each has tokens of its own, counted from 0.",
-                lambda x, base=10000.0: torch.cat((_added(x[:1], base), x[1:]))),
+        mistake("It rounds to the nearest bucket. A distance belongs to the range that it has reached: round down.",
+                _wrong(whole=torch.round)),
+        mistake("It rounds up. A distance belongs to the range that it has reached: round down.", _wrong(whole=torch.ceil)),
+        mistake("The far ranges have one width. They grow by a factor: take logarithms.",
+                _wrong(share=lambda r, e, most: (r - e) / (most - e))),
+        mistake("The logarithms start at distance 1. The far ranges start where the exact ones end, at half the buckets.",
+                _wrong(share=lambda r, e, most: r.log() / math.log(most))),
+        mistake("Distances beyond the longest get buckets that do not exist. They share the last one, n_buckets - 1.",
+                _wrong(last=-10**6)),
+        mistake("The last bucket is one too many: they are counted from 0, so the last is n_buckets - 1.", _wrong(last=0)),
+        mistake("The last bucket stays empty. Distances from the longest on belong to n_buckets - 1.", _wrong(last=2)),
+        mistake("Every distance has a bucket of its own, up to the last. Only the first half do so.",
+                lambda distance, n_buckets, longest: distance.clamp_max(n_buckets - 1)),
+        mistake("A quarter of the buckets hold a distance each. It should be half of them.", _wrong(half=lambda n: max(n // 4, 1))),
+        mistake("The far ranges have all buckets to themselves. They have the second half, so half as many.",
+                lambda distance, n_buckets, longest: torch.where(
+                    distance < n_buckets // 2, distance,
+                    (n_buckets // 2 + (distance.clamp_min(1) / (n_buckets // 2)).log() / math.log(longest / (n_buckets // 2)) * n_buckets)
+                    .long().clamp_max(n_buckets - 1))),
+        mistake("Near distances are taken from the formula for far ones. Below half the buckets, the bucket is the distance.",
+                lambda distance, n_buckets, longest: (
+                    n_buckets // 2 + ((distance.double().clamp_min(1) / (n_buckets // 2)).log() / math.log(longest / (n_buckets // 2)) * (n_buckets // 2))
+                    .floor().long()).clamp(0, n_buckets - 1)),
     ],
-    praise="Sines and cosines in turn, one speed a pair, tokens counted within their own sentence.",
+    praise="Near distances one by one, far ones in ranges that widen by a factor, the farthest together.",
 )  # fmt: skip
 
 
@@ -203,7 +198,7 @@ exercise(
         mistake("It uses the base 10000 always: use the base that is given.",
                 lambda q, k, v, base=10000.0: _own_scores(q, k, v)),
         mistake("Positions are added to queries and keys. RoPE adds nothing, it turns.",
-                _with(lambda t, base: _added(t, base))),
+                _with(lambda t, base: t + positions.sinusoidal(*t.shape[-2:], base=base, dtype=t.dtype))),
         mistake("Later tokens are hidden. Nothing here asks for a mask: every token sees all.", _with(_turned, is_causal=True)
         ),
         mistake("The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
@@ -218,71 +213,68 @@ exercise(
 )  # fmt: skip
 
 
-def _price(
-    n_heads: int,
-    n: int,
-    *,
-    slopes: Callable[[Tensor, int], Tensor] = lambda i, h: 2 ** (-8 * (i + 1) / h),
-    gap: Callable[[Tensor], Tensor] = torch.abs,
+def _grid(
+    x: Tensor, rows: Tensor, columns: Tensor, base: float = 10000.0, *, turn: Callable = positions.rotary
 ) -> Tensor:
-    """Minus slope times distance; `gap` takes the place of the key less that of the query."""
-    place = torch.arange(n)
-    heads = torch.arange(n_heads)
-    return -slopes(heads, n_heads)[:, None, None] * gap(place - place[:, None])
+    """Turn the first half of the entries by the row, the second by the column."""
+    half = x.shape[-1] // 2
+    return torch.cat((turn(x[..., :half], rows, base=base), turn(x[..., half:], columns, base=base)), -1)
 
 
-def _sloped(slopes: Callable[[Tensor, int], Tensor]) -> Callable[[int, int], Tensor]:
-    return lambda n_heads, n: _price(n_heads, n, slopes=slopes)
+def _in_halves(t: Tensor, at: Tensor, base: float) -> Tensor:
+    return positions.rotary(t, at, base=base, layout="halves")
+
+
+def _one_row_of_speeds(x: Tensor, rows: Tensor, columns: Tensor, base: float = 10000.0) -> Tensor:
+    half = x.shape[-1] // 2
+    by_row, by_column = (positions.rotary(x, at, base=base) for at in (rows, columns))
+    return torch.cat((by_row[..., :half], by_column[..., half:]), -1)
+
+
+def _in_turns(x: Tensor, rows: Tensor, columns: Tensor, base: float = 10000.0) -> Tensor:
+    pairs = x.unflatten(-1, (-1, 2, 2))
+    parts = [
+        positions.rotary(pairs[..., i, :].flatten(-2), at, base=base) for i, at in enumerate((rows, columns))
+    ]
+    return torch.stack([part.unflatten(-1, (-1, 2)) for part in parts], -2).flatten(-3)
 
 
 exercise(
-    "positions-alibi",
-    "alibi",
-    reference=lambda n_heads, n: positions.alibi(n_heads, n),
+    "positions-grid",
+    "grid_rotary",
+    reference=lambda x, rows, columns, base=10000.0: _grid(x, rows, columns, base),
     cases=[
-        case("4 heads and 5 tokens", n_heads=4, n=5),
-        case("8 heads and 3 tokens", n_heads=8, n=3),
-        case("2 heads and 9 tokens", n_heads=2, n=9),
-        case("16 heads and 6 tokens", "Half of the exponents are not whole numbers.", n_heads=16, n=6),
-        case("one head", n_heads=1, n=4),
-        case("one token", n_heads=4, n=1),
-        case("32 heads and 20 tokens", n_heads=32, n=20),
+        *draws(x="... n d",
+               rows=lambda s, g: torch.randint(0, 9, (s.n,), generator=g),
+               columns=lambda s, g: torch.randint(0, 14, (s.n,), generator=g),
+               base=lambda s, _: (10000.0, 50.0, 100.0)[s.n % 3],
+               lead=[(2, 3), (), (3,), (4, 1)], d=(8, 12, 16, 20, 24), seeds=6),
+        case("four patches of a picture, the base left out", "Then it is 10000.",
+             x=torch.ones(1, 4, 8), rows=torch.tensor([0, 0, 1, 1]), columns=torch.tensor([0, 1, 0, 1])),
+        case("a pair for each", x=torch.ones(3, 4), rows=torch.tensor([0, 3, 1]), columns=torch.tensor([2, 0, 1]), base=10.0),
     ],
+    promises=[gradient("x")],
     mistakes=[
-        mistake("It rewards distance. The bias is negative away from the diagonal.",
-                lambda n_heads, n: -_price(n_heads, n)),
-        mistake("Keys after the query are rewarded: the distance is |m - n|, without a sign.",
-                lambda n_heads, n: _price(n_heads, n, gap=lambda g: -g)),
-        mistake("Keys before the query are rewarded: the distance is |m - n|, without a sign.",
-                lambda n_heads, n: _price(n_heads, n, gap=lambda g: g)),
-        mistake("The slopes start at 1. The first of h heads has the slope 2 ** (-8 / h).",
-                _sloped(lambda i, h: 2 ** (-8 * i / h))),
-        mistake("Those are the slopes of eight heads. With h heads, each is 2 ** (-8 / h) times the one before.",
-                _sloped(lambda i, h: 2.0 ** -(i + 1))),
-        mistake("The exponent of 16 heads steps by a half: 8 / h, without rounding it down.",
-                _sloped(lambda i, h: 2.0 ** (-(8 // h) * (i + 1)))),
-        mistake("All heads have one slope. They should differ, so that some see near and some see far.",
-                _sloped(lambda i, h: torch.full((h,), 2.0**-8))),
-        mistake("All heads have one slope. They should differ, so that some see near and some see far.",
-                _sloped(lambda i, h: torch.full((h,), 2.0 ** (-8 / h)))),
-        mistake("All heads have the slope 1. They should differ, so that some see near and some see far.",
-                _sloped(lambda i, h: torch.ones(h))),
-        mistake("The heads come in the reverse order: the first has the steepest slope, 2 ** (-8 / h).",
-                lambda n_heads, n: _price(n_heads, n).flip(0)),
-        mistake("Keys after the query cost nothing. Without a mask the price is the same on both sides: |m - n|.",
-                lambda n_heads, n: _price(n_heads, n, gap=lambda g: (-g).clamp_min(0))),
-        mistake("Keys before the query cost nothing. Without a mask the price is the same on both sides: |m - n|.",
-                lambda n_heads, n: _price(n_heads, n, gap=lambda g: g.clamp_min(0))),
-        mistake("It hides later tokens with -inf. The exercise asks for the bias alone, without a mask.",
-                lambda n_heads, n: _price(n_heads, n).masked_fill(torch.ones(n, n).triu(1).bool(), -torch.inf)),
-        mistake("A token pays for itself. The distance to itself is 0.",
-                lambda n_heads, n: _price(n_heads, n, gap=lambda g: g.abs() + 1)),
-        mistake("The 8 is missing: the slope of head i of h is 2 ** (-8 i / h).", _sloped(lambda i, h: 2 ** (-(i + 1) / h))
-        ),
-        mistake("The slopes fall evenly. They fall by a factor: head i of h has 2 ** (-8 i / h).",
-                _sloped(lambda i, h: (i + 1) / h)),
-        mistake("It squares the distance. Each step costs the same.",
-                lambda n_heads, n: _price(n_heads, n, gap=lambda g: g**2)),
+        mistake("It returns x as it was. Turn its pairs.", lambda x, rows, columns, base=10000.0: x),
+        mistake("Rows and columns have changed places: the first half is turned by the row.",
+                lambda x, rows, columns, base=10000.0: _grid(x, columns, rows, base)),
+        mistake("Only rows count. The second half of the entries is turned by the column.",
+                lambda x, rows, columns, base=10000.0: _grid(x, rows, rows, base)),
+        mistake("Only columns count. The first half of the entries is turned by the row.",
+                lambda x, rows, columns, base=10000.0: _grid(x, columns, columns, base)),
+        mistake("The second half is left as it is. Turn it by the column.",
+                lambda x, rows, columns, base=10000.0: _grid(x, rows, 0 * columns, base)),
+        mistake("Every pair is turned twice, so angles add up: one down looks like one to the right. Turn half of the entries by each.",
+                lambda x, rows, columns, base=10000.0: positions.rotary(positions.rotary(x, rows, base=base), columns, base=base)),
+        mistake("The two halves share one row of speeds, as if they were one RoPE. Each half is a RoPE of its own, with speeds from 1 down.",
+                _one_row_of_speeds),
+        mistake("Pairs take turns, one by the row, the next by the column. Here the first half of the entries is for rows.", _in_turns),
+        mistake("It pairs entry i with one half a width away. Neighbours make a pair.",
+                lambda x, rows, columns, base=10000.0: _grid(x, rows, columns, base, turn=_in_halves)),
+        mistake("It turns the wrong way round.", lambda x, rows, columns, base=10000.0: _grid(x, -rows, -columns, base)),
+        mistake("It ignores the base that it is given.", lambda x, rows, columns, base=10000.0: _grid(x, rows, columns)),
+        mistake("It counts the patches one after the other. The angles are those of rows and columns as given.",
+                lambda x, rows, columns, base=10000.0: positions.rotary(x, base=base)),
     ],
-    praise="Every head takes its own fixed price for each step of distance, in both directions, up to 32 heads.",
+    praise="Half of each vector tells the row and half the column, each with all its speeds.",
 )  # fmt: skip

@@ -42,7 +42,7 @@ def fill(layer: Any, parts: tuple[str, ...], called_so: str) -> dict[str, tuple[
         part = getattr(layer, name, None)
         if not isinstance(part, nn.Linear):
             what = "there is none" if part is None else f"it is a {type(part).__name__}"
-            raise ValueError(f"A {called_so.lower().removesuffix('s')} needs {name}, an nn.Linear; {what}.")
+            raise ValueError(f"{name} should be an nn.Linear; {what}.")
     if any(getattr(layer, name).bias is not None for name in parts):
         raise ValueError(f"The {({3: 'three', 4: 'four'})[len(parts)]} linear layers should have no bias.")
     shapes = {name: tuple(value.shape) for name, value in layer.named_parameters()}
@@ -72,15 +72,28 @@ def use(head: Any) -> dict[str, Any]:
         name = f"head(x, memory) of {n_q} and {n_k} tokens" + (f", in a batch of {lead}" if lead else "")
         given = {"x": _normal(*lead, n_q, wide, seed=3), "memory": _normal(*lead, n_k, other, seed=4)}
         found |= called(head, name, given)
-    loud = head(LONG * _normal(5, wide, seed=3), LONG * _normal(3, other, seed=4))
-    if loud.isnan().any():
+    withstand(head, wide, other)
+    if wide == other:
+        found |= called(head, "head(x)", {"x": _normal(2, 6, wide, seed=5)})
+    return {"parameters": shapes, "calls": found}
+
+
+def withstand(layer: nn.Module, wide: int, other: int) -> None:
+    """Call a layer once with scores in the hundreds.
+
+    Args:
+        layer: it asks tokens of width `other` with tokens of width `wide`.
+        wide: numbers of a token that asks.
+        other: numbers of a token that is asked.
+
+    Raises:
+        ValueError: a sentence about an output that is not a number.
+    """
+    if layer(LONG * _normal(5, wide, seed=3), LONG * _normal(3, other, seed=4)).isnan().any():
         raise ValueError(
             "With scores in the hundreds the output is not a number: exp overflows. "
             "Tensor.softmax takes the largest score off first."
         )
-    if wide == other:
-        found |= called(head, "head(x)", {"x": _normal(2, 6, wide, seed=5)})
-    return {"parameters": shapes, "calls": found}
 
 
 def called(

@@ -8,10 +8,7 @@ in a longer text.
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Callable
-from functools import cache
 from typing import Literal, get_args
 
 import torch
@@ -33,7 +30,7 @@ KEPT_FROM = 4.0
 """By parts, pairs that turn so often in a text of training keep their speed."""
 WORDS, D_MODEL, N_HEADS = 128, 64, 2
 BATCH, EVERY = 32, 20
-STEPS, TUNING = 400, 40
+STEPS = 400
 
 
 def stretched(
@@ -223,14 +220,6 @@ def learn(model: Repeater, n: int, rate: float, steps: int) -> list[float]:
     return torch.stack(shares).unflatten(0, (-1, EVERY)).mean(1).tolist()
 
 
-@cache
-def trained(rate: float, seed: int, steps: int = STEPS) -> tuple[Repeater, tuple[float, ...]]:
-    """Train a model on texts of 32 words; return it, and its curve. Copy it before it is changed."""
-    torch.manual_seed(seed)
-    model = Repeater()
-    return model, tuple(learn(model, TRAINED, rate, steps))
-
-
 def repeat(rate: float, seed: int) -> Run:
     """Train on 32 words; read texts of 32, 64 and 128 in every way (a candidate for `sweep`).
 
@@ -240,7 +229,9 @@ def repeat(rate: float, seed: int) -> Run:
         those of training; the same under "hidden" for keys out of the trained reach hidden, and under "cut"
         for their distances cut down to it.
     """
-    model, curve = trained(rate, seed)
+    torch.manual_seed(seed)
+    model = Repeater()
+    curve = learn(model, TRAINED, rate, STEPS)
     long, extras = FACTOR * TRAINED, {}
     for way in get_args(Way):
         model.stretch(way)
@@ -251,26 +242,3 @@ def repeat(rate: float, seed: int) -> Run:
         extras |= {f"{name}, {n}": right(model, n, **limit) for n in (TRAINED, long // 2, long)}
         extras[f"{name}, near"] = right(model, long, near=True, **limit)
     return Run(curve, EVERY, value=right(model, TRAINED, seed=1) / 100, extras=extras)
-
-
-def tune(way: Way, first_rate: float, *, steps: int = TUNING) -> Callable[[float, int], Run]:
-    """Make a candidate for `sweep`: stretch a trained model, then train it on texts of 128 words for a while.
-
-    Args:
-        way: how it is stretched.
-        first_rate: the rate of the training on 32 words.
-        steps: batches of 32 texts of 128 words; a multiple of 20.
-
-    Returns:
-        A function of learning rate and seed. Its run's value is the share of right words in other texts of
-        128; in the extras "32" and "128" are accuracies in per cent.
-    """
-
-    def train(rate: float, seed: int) -> Run:
-        model = copy.deepcopy(trained(first_rate, seed)[0]).stretch(way)
-        torch.manual_seed(1000 + seed)
-        curve = learn(model, FACTOR * TRAINED, rate, steps)
-        extras = {str(n): right(model, n) for n in (TRAINED, FACTOR * TRAINED)}
-        return Run(curve, EVERY, value=right(model, FACTOR * TRAINED, seed=1) / 100, extras=extras)
-
-    return train

@@ -72,6 +72,30 @@ The frog avoided the pond because it was/afraid/polluted
 The sheep followed the path because it was/obedient/narrow
 The duck entered the kitchen because it was/curious/open
 The mule refused the hill because it was/stubborn/steep
+The pigeon ate the bread because it was/hungry/stale
+The chicken left the barn because it was/frightened/flooded
+The turtle entered the river because it was/thirsty/shallow
+The camel drank the juice because it was/thirsty/sour
+The crow stole the ring because it was/cunning/golden
+The tiger avoided the village because it was/shy/populated
+The puppy chewed the shoe because it was/bored/worn
+The kitten climbed the curtain because it was/playful/woven
+The elephant crossed the valley because it was/thirsty/treeless
+The dragon guarded the treasure because it was/greedy/valuable
+The hen found the seed because it was/hungry/ripe
+The owl left the tower because it was/hungry/ruined
+The fox opened the gate because it was/cunning/unlocked
+The calf followed the road because it was/obedient/paved
+The bull broke the fence because it was/angry/wooden
+The rat ate the soup because it was/starving/salty
+The deer left the meadow because it was/frightened/flooded
+The swan crossed the canal because it was/hungry/narrow
+The lizard climbed the pole because it was/afraid/wooden
+The crab left the beach because it was/afraid/polluted
+The raven dropped the key because it was/tired/rusty
+The dolphin found the coin because it was/curious/golden
+The panda opened the bottle because it was/thirsty/unsealed
+The moth reached the candle because it was/restless/lit
 """
 _FITS_BOTH = """
 The statue did not fit onto the shelf because it was too/wide/narrow
@@ -86,6 +110,30 @@ The blanket did not fit into the suitcase because it was too/thick/small
 The axe split the log because it was/sharp/soft
 The ship towed the boat because it was/strong/broken
 The sword cut the rope because it was/sharp/thin
+The couch did not fit through the gate because it was too/wide/narrow
+The ladder did not fit under the bridge because it was too/tall/low
+The book did not fit into the pocket because it was too/big/small
+The rug did not fit into the trunk because it was too/thick/small
+The painting did not fit onto the wall because it was too/wide/narrow
+The coat did not fit into the drawer because it was too/big/small
+The spear went through the armor because it was/strong/weak
+The bullet went through the fence because it was/hard/soft
+The needle went through the cloth because it was/hard/soft
+The hail broke the roof because it was/hard/weak
+The nail cracked the board because it was/thick/thin
+The crate crushed the chair because it was/heavy/weak
+The piano crushed the bench because it was/heavy/weak
+The bicycle passed the tractor because it was/fast/slow
+The taxi passed the van because it was/fast/slow
+The plane passed the balloon because it was/fast/slow
+The mast hit the branch because it was/tall/low
+The tractor towed the wagon because it was/strong/broken
+The tug towed the barge because it was/strong/broken
+The engine pulled the train because it was/strong/broken
+The saw cut the plank because it was/hard/soft
+The blade cut the wire because it was/sharp/thin
+The drill pierced the panel because it was/hard/soft
+The wave sank the raft because it was/strong/weak
 """
 
 
@@ -96,9 +144,9 @@ def _questions(text: str) -> tuple[Question, ...]:
 IT = _questions(_QUESTIONS)
 """Twenty-four such sentences, written for this book after those of Winograd (1972)."""
 FITS_ONE = _questions(_FITS_ONE)
-"""Twelve others, in which each last word can be said of one of the nouns only: a road is never hungry."""
+"""Thirty-six others, in which each last word can be said of one of the nouns only: a road is never hungry."""
 FITS_BOTH = _questions(_FITS_BOTH)
-"""Twelve others, in which each last word can be said of both: only what happened decides."""
+"""Thirty-six others, in which each last word can be said of both: only what happened decides."""
 
 
 @torch.no_grad()

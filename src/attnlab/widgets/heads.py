@@ -1,4 +1,4 @@
-"""Heads workshop: cut a layer into heads, let them share keys and values, see what is lost and saved."""
+"""Heads workshop: cut a layer into heads, let them share keys and values, and see where they look."""
 
 from __future__ import annotations
 
@@ -16,17 +16,6 @@ from attnlab.widgets.figure import STATIC, Figure, matrix_of
 
 SENTENCE = ("they", "saw", "that", "I", "saw", "them")
 HEADS = (1, 2, 4, 8)
-MODELS = (
-    ("GPT-3 175B", 96, 96, 96, 128),
-    ("Llama 2 7B", 32, 32, 32, 128),
-    ("Llama 2 70B", 80, 64, 8, 128),
-    ("Llama 3 8B", 32, 32, 8, 128),
-    ("Llama 3 405B", 126, 128, 8, 128),
-    ("Mistral 7B", 32, 32, 8, 128),
-    ("Falcon 7B", 32, 71, 1, 64),
-    ("PaLM 540B", 118, 48, 1, 256),
-)
-"""Published shapes: name, layers, query and key-value heads, width of a head (sources: its chapter)."""
 
 
 def example() -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -100,7 +89,6 @@ class HeadsWorkshop(Figure):
         heads: query heads, 1, 2, 4 or 8.
         kv_heads: key-value heads, 1, 2, 4 or 8, at most `heads`.
         token: the token whose weights are shown, from 0.
-        length: tokens in the cache of the published models.
 
     Raises:
         ValueError: an argument does not fit; the message names it.
@@ -115,17 +103,15 @@ class HeadsWorkshop(Figure):
 
     _esm = STATIC / "heads.js"
     name = "heads"
-    state = ("heads", "kv_heads", "token", "length", "x", "w_q", "w_k", "w_v", "tokens", "models")
+    state = ("heads", "kv_heads", "token", "x", "w_q", "w_k", "w_v", "tokens")
     heads = traitlets.Int(8).tag(sync=True)
     kv_heads = traitlets.Int(8).tag(sync=True)
     token = traitlets.Int(0).tag(sync=True)
-    length = traitlets.Int(4096).tag(sync=True)
     x = traitlets.List().tag(sync=True)
     w_q = traitlets.List().tag(sync=True)
     w_k = traitlets.List().tag(sync=True)
     w_v = traitlets.List().tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    models = traitlets.List().tag(sync=True)
 
     def __init__(
         self,
@@ -138,7 +124,6 @@ class HeadsWorkshop(Figure):
         heads: int = 8,
         kv_heads: int = 8,
         token: int = 0,
-        length: int = 4096,
     ) -> None:
         names = ("x", "w_q", "w_k", "w_v")
         given = dict(zip(names, (x, w_q, w_k, w_v), strict=True))
@@ -161,16 +146,12 @@ class HeadsWorkshop(Figure):
             raise ValueError(f"kv_heads must be 1, 2, 4 or 8 and at most heads = {heads}, got {kv_heads}")
         if not 0 <= token < n:
             raise ValueError(f"token must be from 0 to {n - 1}, got {token}")
-        if length < 1:
-            raise ValueError(f"length must be at least 1, got {length}")
         super().__init__(
             **{name: matrix.tolist() for name, matrix in m.items()},
             tokens=list(tokens),
-            models=[list(model) for model in MODELS],
             heads=heads,
             kv_heads=kv_heads,
             token=token,
-            length=length,
         )
 
     def attend(self, kv_heads: int | None = None) -> tuple[Tensor, Tensor]:
@@ -217,7 +198,7 @@ class HeadsWorkshop(Figure):
         return _overlap(self.weights)
 
     def table(self) -> str:
-        """Return where the token looks, what is lost and saved, and the caches of the published models."""
+        """Return where the token looks, and what sharing loses and saves."""
         share = self.heads // self.kv_heads
         rows = [
             [f"head {at + 1}", str(at // share + 1), *(f"{w:.4f}" for w in row), f"{error:.4f}"]
@@ -237,24 +218,11 @@ class HeadsWorkshop(Figure):
                     f"{self.overlap:.4f}",
                     f"{own:.4f}",
                 ],
-                ["cached for a token", str(kept), str(2 * width)],
-                ["bytes at 16 bits", str(2 * kept), str(4 * width)],
+                ["keys, values a token", str(kept), str(2 * width)],
             ],
         )
-        return looks + sums + self._caches()
-
-    def _caches(self) -> str:
-        rows = []
-        for name, layers, heads, kv_heads, d_head in self.models:
-            each = 4 * layers * d_head * self.length  # keys and values, two bytes a number
-            # Halves go up, as in the page's script.
-            gib = [math.floor(1000 * each * count / 2**30 + 0.5) / 1000 for count in (kv_heads, heads)]
-            rows.append(
-                [name, *(f"{x:.3f}" for x in gib), str(heads), str(kv_heads), str(layers), str(d_head)]
-            )
-        head = ["model", "GiB", "if all had their own", "heads", "K/V heads", "layers", "width"]
-        return table_of(head, rows)
+        return looks + sums
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
-        return "Heads workshop: cut a layer into heads, let them share keys and values; see what that costs."
+        return "Heads workshop: cut a layer into heads, let them share keys and values; see where they look."

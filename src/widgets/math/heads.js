@@ -83,12 +83,3 @@ export function shared(layer, heads, kvHeads) {
     ownOverlap: overlap(own.weights),
   };
 }
-
-/**
- * Bytes of cached keys and values at two bytes a number.
- * @param {number} layers
- * @param {number} kvHeads
- * @param {number} dHead
- * @param {number} length
- */
-export const cacheBytes = (layers, kvHeads, dHead, length) => 4 * layers * kvHeads * dHead * length;

@@ -1,4 +1,4 @@
-# expect: a head needs k_proj, an nn.Linear; there is none
+# expect: k_proj should be an nn.Linear; there is none
 import torch
 
 class Head(torch.nn.Module):

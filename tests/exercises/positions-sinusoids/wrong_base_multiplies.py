@@ -1,5 +1,0 @@
-# expect: it does not multiply
-def add_sinusoids(x, base=10000.0):
-    n, d = x.shape[-2:]
-    angle = torch.arange(n)[:, None] * base ** (torch.arange(0, d, 2) / d)
-    return x + torch.stack((angle.sin(), angle.cos()), -1).flatten(-2)

@@ -1,5 +1,0 @@
-# expect: All sines come first
-def add_sinusoids(x, base=10000.0):
-    n, d = x.shape[-2:]
-    angle = torch.arange(n)[:, None] * base ** (-torch.arange(0, d, 2) / d)
-    return x + torch.cat((angle.sin(), angle.cos()), -1)
