@@ -1,6 +1,6 @@
 """Recall by each causal form of attention, and the tagger with each: what quality linear attention gives up.
 
-    python benchmarks/recall.py [--only PART ...]
+    python benchmarks/recall.py [--only PART ...] [--add PART/ROW ...]
 
 Writes results/linear-recall.json. Each form has learning rates of its own and three seeds. All states have
 one size; FAVOR+ is tried with four times as many features as well. benchmarks/linear_forms.py times the same
@@ -39,14 +39,20 @@ CENTRES = {
 ROWS = tuple(CENTRES)
 AS_DRAWN = ("softmax",)
 """It recalls with keys as they were drawn what can be recalled: any small rate will do."""
-STEPS, EPOCHS, TAGGER_RATE = 600, 10, 0.006
+STEPS, EPOCHS, TAGGER_RATE = 200, 5, 0.006
+SLOW = {("width 16", "FAVOR+, 64 features"): 600}
+"""What was still improving after STEPS is given more, until it is not."""
 
 
-def recalls(d: int, times: int) -> dict[str, Recall]:
+def recalls(part: str) -> dict[str, Recall]:
     """Return a candidate for each form, and FAVOR+ once more with four times as many features."""
-    how = {"d": d, "times": times, "steps": STEPS, **shape(times)}
-    return {name: Recall.of(name, **how) for name in ROWS} | {
-        f"FAVOR+, {4 * d} features": Recall.of("FAVOR+", features=4 * d, **how)
+    times = 2 if part == "newer value" else 1
+    rows = dict.fromkeys(ROWS) | {"FAVOR+, 64 features": 64}
+    return {
+        name: Recall.of(
+            of_form(name), features=m, times=times, steps=SLOW.get((part, name), STEPS), **shape(times)
+        )
+        for name, m in rows.items()
     }
 
 
@@ -124,19 +130,25 @@ def rows_of(part: str) -> dict[str, Recall] | dict[str, Tagging]:
     """Return the candidates of one part."""
     if part.startswith("tagger"):
         return taggers("causal" in part)
-    return recalls(8 if part == "width 8" else 16, times=2 if part == "newer value" else 1)
+    return recalls(part)
+
+
+def budget(part: str) -> str:
+    """Say what each run of a part was given."""
+    slow = "".join(f", {steps} for {name}" for (where, name), steps in SLOW.items() if where == part)
+    return f"{STEPS} steps of 16 texts{slow}"
 
 
 def found(part: str, only: str = "") -> Comparison:
     """Train one part, or one row of it, or read from the cache what is there."""
     rows, out = rows_of(part), None
     for name in [only] if only else rows:
-        common = {"seeds": SEEDS, "cache": CACHE / f"recall-{part}-{name.replace('/', '')}.json"}
+        common = {"seeds": SEEDS, "scout": 1, "cache": CACHE / f"recall-{part}-{name.replace('/', '')}.json"}
         if part.startswith("tagger"):
-            budget = f"{EPOCHS} epochs of 4,000 sentences"
             one = sweep(
-                {name: rows[name]}, rates=around(TAGGER_RATE, n=3), flat=0.3, measure="dev, %", budget=budget,
-                settings={"epochs": EPOCHS, "version": 2}, **common,
+                {name: rows[name]}, rates=around(TAGGER_RATE, n=3), flat=0.3, measure="dev, %",
+                budget=f"{EPOCHS} epochs of 4,000 sentences",
+                settings={"epochs": EPOCHS, "version": 1}, **common,
             )  # fmt: skip
         else:
             one = sweep(
@@ -144,8 +156,8 @@ def found(part: str, only: str = "") -> Comparison:
                 rates=around(CENTRES[of_form(name)], n=3),
                 may_end_at_edge=AS_DRAWN,
                 measure="recalled" if part != "newer value" else "newer value",
-                budget=f"{STEPS} steps of 16 texts",
-                settings={"steps": STEPS, "version": 2},
+                budget=budget(part),
+                settings={"steps": SLOW.get((part, name), STEPS), "version": 2},
                 **common,
             )
         out = one if out is None else dataclasses.replace(out, rows={**out.rows, **one.rows})
@@ -158,13 +170,34 @@ def main() -> None:
     arguments.add_argument(
         "--only", nargs="+", metavar="PART", help="train these, and store nothing: PART or PART/ROW"
     )
+    arguments.add_argument(
+        "--add",
+        nargs="+",
+        metavar="PART/ROW",
+        help="train these rows, and put them with those that are stored",
+    )
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
-    sweeps = {part: found(*part.split("/")) for part in chosen.only or PARTS}
+    sweeps = {part: found(*part.split("/")) for part in chosen.only or chosen.add or PARTS}
     for part, comparison in sweeps.items():
         print(part, comparison.as_table(), sep="\n", flush=True)
+    if chosen.add:
+        sweeps = beside(sweeps)
     if not chosen.only:
         results.store("linear-recall", {"sweeps": sweeps}, command="python benchmarks/recall.py", seeds=SEEDS)
+
+
+def beside(added: dict[str, Comparison]) -> dict[str, Comparison]:
+    """Return what is stored with some rows new or made again, in the order of the script."""
+    sweeps = {part: results.sweep("linear-recall", part) for part in PARTS}
+    for place, one in added.items():
+        part = place.split("/")[0]
+        sweeps[part] = dataclasses.replace(one, rows={**sweeps[part].rows, **one.rows})
+    for part, sweep_of_part in sweeps.items():
+        rows = sweep_of_part.rows
+        kept = {name: rows[name] for name in rows_of(part) if name in rows}
+        sweeps[part] = dataclasses.replace(sweep_of_part, rows=kept)
+    return sweeps
 
 
 if __name__ == "__main__":

@@ -474,7 +474,7 @@ MUTANTS = (
            'and divide.", _walk(divide="nothing")', 'and divide.", _walk(divide="z")',
            WRONG_ANSWERS),
     Mutant("keys may be stored where a state should run", "checks/linear_state.py",
-           "made=lambda q, k, v, gate: 5 *", "made=lambda q, k, v, gate: 5000 *",
+           "made=lambda q, k, v, gate: 6 *", "made=lambda q, k, v, gate: 6000 *",
            "exercises/test_attacks_linear.py"),
     Mutant("a delta rule that may read columns", "checks/linear_state.py", "torch.outer(k, v - s @ k)",
            "torch.outer(k, s @ k)", "exercises/test_exercises.py"),

@@ -217,7 +217,7 @@ exercise(
              **_loud((0,), 11, 3, 200.0)),
         case("a score of 200 in the last tile", "Running numbers made before it must be corrected.", **_loud((9,), 11, 4, 200.0)),
         case("small scores only, about −200", "A maximum that starts at a number may never come down: start it at −∞.", **_loud(tuple(range(9)), 9, 2, -200.0)),
-        case("160 tokens in tiles of 8", **_memory(7, 160, 32, 8)),
+        case("96 tokens in tiles of 8", **_memory(7, 96, 32, 8)),
     ],
     promises=[
         at_most(
