@@ -6,6 +6,8 @@ import MiniSearch from "minisearch";
 /** How much a page's kind counts: what teaches, before what lists. */
 const WEIGHT = { chapter: 2.2, page: 1, reference: 0.3 };
 const MOST = 20;
+/** No page takes more of the list than this. */
+const OF_ONE = 4;
 const PASSED_OVER = new Set("a an and are as at be by can do does for from has have how i in is it its of on or so that the this to what when where which who why with".split(" "));
 const WORD = /[\p{L}\p{N}]+/gu;
 
@@ -51,7 +53,9 @@ export function find(search, sections, question) {
   const all = new Set(search.search(question, { ...options, combineWith: "AND" }).map(({ id }) => id));
   const some = search.search(question, options).map(({ id, score }) => ({ id, score: all.has(id) ? 4 * score : score }));
   const found = some.sort((a, b) => b.score - a.score).map(({ id }) => /** @type {Section} */ (byPlace.get(id)));
-  return found.slice(0, MOST);
+  const times = new Map();
+  const fair = found.filter(({ page }) => times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
+  return fair.slice(0, MOST);
 }
 
 /**
