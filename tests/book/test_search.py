@@ -51,13 +51,11 @@ def test_excerpts_are_prose_with_the_words_marked(site):
     assert page.locator("#attn-search input").input_value() == "saturated"
     found = page.evaluate(PLACES)
     assert len(found) > 3
-    assert {word.lower() for word in found[0]["marked"]} <= {
-        "saturated",
-        "saturates",
-        "saturating",
-        "saturation",
-    }
-    assert found[0]["marked"]
+    marked = {word.lower() for place in found for word in place["marked"]}
+    assert "saturated" in marked
+    assert marked <= {"saturated", "saturates", "saturate", "saturating"}
+    pages = [place["page"] for place in found]
+    assert max(map(pages.count, pages)) <= 4 < len(pages)
     assert not any(sign in place["text"] for place in found for sign in ("\\", "$", "{", "Launch", "Colab"))
     page.locator("#attn-search input").fill("")
     assert page.evaluate(PLACES) == []
