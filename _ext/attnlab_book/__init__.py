@@ -4,8 +4,8 @@
 numbers of chapters from their file names, which `chapters` reads; `terms` ties chapters to the
 glossary, `names` to the package's reference;
 `counts` says what is in a chapter and how it is tested; `readers` hands out its plain notebook; `cards` and
-`drawings` make the landing page's cards,
-`share` says what a link to a page shows, and `search` writes what the search looks through.
+`drawings` make the landing page's cards, `share` says what a link to a page shows, `playground` links to the
+playground in a state, and `search` writes what the search looks through.
 """
 
 from __future__ import annotations
@@ -19,7 +19,19 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the parts to Sphinx's events."""
     # Here, because scripts import `chapters` alone: the others load Sphinx, and the package with torch.
-    from attnlab_book import assets, cards, counts, names, numbering, pages, readers, search, share, terms
+    from attnlab_book import (
+        assets,
+        cards,
+        counts,
+        names,
+        numbering,
+        pages,
+        playground,
+        readers,
+        search,
+        share,
+        terms,
+    )
 
     app.add_node(numbering.ChapterMention)
     for role in numbering.ROLES:
@@ -37,6 +49,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("chapter-start", cards.ChapterStart)
     app.add_directive("counted", counts.Counted)
     app.add_role("counted", counts.package_role)
+    app.add_role("playground", playground.role)
     # After Sphinx has given its own numbers.
     app.connect("env-get-updated", numbering.number_by_file_name, priority=900)
     app.connect("env-get-updated", terms.rewrite_glossary)

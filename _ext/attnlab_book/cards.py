@@ -108,8 +108,9 @@ class ChapterPath(_Counting):
 
 
 class ChapterStart(_Counting):
-    """``{chapter-start} topic``: the button that opens a chapter and says how long it takes to read."""
+    """``{chapter-start} topic``: the button that opens a chapter and says how long it takes; text beside it."""
 
+    has_content = True
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
@@ -118,7 +119,10 @@ class ChapterStart(_Counting):
         text = f"Start: {self.minutes([chapter.topic])} minutes"
         address = self.env.app.builder.get_relative_uri(self.env.docname, chapter.page)
         link = nodes.reference("", text, internal=True, refuri=address, classes=["attn-start"])
-        return [nodes.paragraph("", "", link)]
+        beside = [nodes.Text(" ")] if self.content else []
+        for node in self.parse_text_to_nodes("\n".join(self.content)):
+            beside += node.children
+        return [nodes.paragraph("", "", link, *beside)]
 
 
 def spoken(minutes: int) -> str:
