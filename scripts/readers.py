@@ -114,7 +114,7 @@ def _block(kind: str, title: str, options: dict[str, str], body: str, names: Nam
     if kind in ("grid", "chapter-cards", "chapter-paths"):
         return body
     if kind == "chapter-start":
-        return f"Start with {{chapter-title}}`{title}`. {body}".rstrip()
+        return f"Start with {{chapter-title}}`{title}`" + (f", {body}" if body else ".")
     if kind == "chapter-path":
         return f"**{title}.** {body}"
     if kind == "grid-item-card":

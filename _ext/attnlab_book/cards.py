@@ -108,7 +108,7 @@ class ChapterPath(_Counting):
 
 
 class ChapterStart(_Counting):
-    """``{chapter-start} topic``: the button that opens a chapter and says how long it takes; text beside it."""
+    """``{chapter-start} topic``: the button that opens a chapter, how long it takes, and text beside."""
 
     has_content = True
     required_arguments = 1
