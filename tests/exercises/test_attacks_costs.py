@@ -16,7 +16,7 @@ from attnlab.checks import running
 def _little_patience(monkeypatch, request):
     """Computing time, not time on the clock; the long ones among the right answers need more."""
     if "endless" in request.node.name:
-        monkeypatch.setattr(running, "PATIENCE", 0.5)
+        monkeypatch.setattr(running, "PATIENCE", 0.2)
 
 
 def online(tiles, start=-math.inf, new=lambda m, s: torch.maximum(m, s.max()), pieces=lambda s, v: ((s, v),)):
@@ -301,7 +301,7 @@ ATTACKS = [
     ("by logs", "costs-online", "right", "", by_logs),
     ("NumPy", "costs-online", "right", "", in_numpy),
     ("one key at a time", "costs-online", "right", "", in_plain_numbers),
-    ("two keys at a time", "costs-online", "right", "", lambda t: online(t, pieces=lambda s, v: zip(s.split(2), v.split(2), strict=True))),
+    ("sixteen keys at a time", "costs-online", "right", "", lambda t: online(t, pieces=lambda s, v: zip(s.split(16), v.split(16), strict=True))),
     ("the past as one more score", "costs-online", "right", "", lambda t: online(t, new=lambda m, s: torch.cat((m.view(1).to(s.dtype), s)).max())),
     ("filled up with −∞", "costs-online", "right", "", padded),
     ("two passes by a copy", "costs-online", "wrong", "what it holds grows with the row", from_a_copy),
