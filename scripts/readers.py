@@ -33,7 +33,7 @@ from notebook_form import ROOT, normalise, text, write
 
 sys.path.insert(0, str(ROOT / "_ext"))
 
-from attnlab_book import chapters
+from attnlab_book import chapters, playground
 from attnlab_book.chapters import Chapter
 
 FOLDER = "notebooks"
@@ -146,6 +146,8 @@ def _role(role: str, content: str, names: Names) -> str:
         if role == "cite:t":
             return " and ".join(f"{who} ({year})" for who, year, _ in known)
         return "(" + "; ".join(f"{who}, {year}" for who, year, _ in known) + ")"
+    if role == "playground":
+        return f"[{playground.split(content)[0]}]({playground.PAGE.rpartition('/')[2]}.ipynb)"
     if role.startswith("py:"):
         return f"`{content.removeprefix('~').rpartition('.')[2]}`"
     raise UnknownMarkupError(f"there is no plain form of the role {role!r} yet")
@@ -155,11 +157,11 @@ def _file(chapter: Chapter) -> str:
     return f"{chapter.page.rpartition('/')[2]}.ipynb"
 
 
-def numbers_of(cells: list[NotebookNode], number: int) -> dict[str, str]:
-    """Number a chapter's labelled equations and its exercises, each kind from one."""
+def numbers_of(cells: list[NotebookNode], number: int | None) -> dict[str, str]:
+    """Number a page's labelled equations and its exercises, each kind from one, behind a chapter's number."""
     source = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
     return {
-        label: f"{number}.{at}"
+        label: f"{at}" if number is None else f"{number}.{at}"
         for pattern in (LABEL, EXERCISE)
         for at, label in enumerate(pattern.findall(source), 1)
     }
@@ -191,7 +193,7 @@ def edition(path: Path, book: list[Chapter], sources: dict[str, tuple[str, str, 
     """
     stored = nbformat.read(path, as_version=4)
     number = next((one.number for one in book if one.page.endswith(f"/{path.stem}")), None)
-    names = Names(book, numbers_of(stored.cells, number or 0), sources)
+    names = Names(book, numbers_of(stored.cells, number), sources)
     cells: list[NotebookNode] = []
     folded: list[str] | None = None
     for cell in stored.cells:

@@ -3,7 +3,8 @@
 `assets` copies the scripts that pages load; `pages` mends what is put into each page; `numbering` takes the
 numbers of chapters from their file names, which `chapters` reads; `terms` ties chapters to the
 glossary, `names` to the package's reference;
-`counts` says what is in a chapter and how it is tested; `readers` hands out its plain notebook.
+`counts` says what is in a chapter and how it is tested; `readers` hands out its plain notebook;
+`playground` links to the playground in a state.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the parts to Sphinx's events."""
     # Here, because scripts import `chapters` alone: the others load Sphinx, and the package with torch.
-    from attnlab_book import assets, counts, names, numbering, pages, readers, terms
+    from attnlab_book import assets, counts, names, numbering, pages, playground, readers, terms
 
     app.add_node(numbering.ChapterMention)
     for role in numbering.ROLES:
@@ -31,6 +32,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("names-by-chapter", names.NamesByChapterDirective)
     app.add_directive("counted", counts.Counted)
     app.add_role("counted", counts.package_role)
+    app.add_role("playground", playground.role)
     # After Sphinx has given its own numbers.
     app.connect("env-get-updated", numbering.number_by_file_name, priority=900)
     app.connect("env-get-updated", terms.rewrite_glossary)

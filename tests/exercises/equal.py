@@ -117,6 +117,12 @@ EQUAL: dict[str, dict[str, str]] = {
         "words, other = torch.randint(n_words, (2, 201, n))": "One sentence more shows no less.",
         "words, other = torch.randint(n_words, (2, 199, n))": "199 sentences are many, too.",
     },
+    "playground-error": {
+        "distance = p * words - right": "The distances are squared.",
+    },
+    "playground-backward": {
+        "root = k.shape[-1] ** 0.5": "Queries and keys are equally wide.",
+    },
     "positions-rope": {
         "scores = turned(q) @ turned(k).transpose(-1, -2) / d ** 0.5": "transpose exchanges two axes; their order in the call says nothing.",
         "return torch.stack((a * c - b * s, a * s + b * c), -2).flatten(-2)": "Columns of queries and keys are reordered alike: their products do not notice.",

@@ -11,6 +11,7 @@ import torch
 
 from attnlab.tagging import grammar
 from attnlab.widgets import training
+from attnlab.widgets.playground import VIEWS
 
 HERE = Path(__file__).parent
 
@@ -60,6 +61,10 @@ def in_the_page(tmp_path_factory):
     assert dumped["grammar"] == json.loads(
         json.dumps({key: getattr(grammar, key) for key in dumped["grammar"]})
     )
+    assert set(dumped["ceilings"]) == set(VIEWS)
+    for view, known in dumped["ceilings"].items():
+        assert known["accuracy"] == pytest.approx(100 * float(grammar.ceiling(view)), abs=5e-5)
+        assert known["loss"] == pytest.approx(grammar.entropy(view), abs=5e-7)
     for given, about in zip(cases(), dumped["about"], strict=True):
         size = sum(math.prod(shape) for _, shape in about["shapes"])
         values, slopes, after = numbers[at : at + 3 * size].chunk(3)

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { draw, LEXICON, RULES, TAGS, WORDS } from "../../src/widgets/math/grammar.js";
+import { CEILINGS } from "../../src/widgets/math/playground.js";
 import { uniforms } from "../../src/widgets/math/random.js";
 import { adam, backward, build, forward, stream } from "../../src/widgets/math/train.js";
 
@@ -31,5 +32,5 @@ const about = JSON.parse(readFileSync(cases, "utf8")).map(({ choices, seed, batc
   numbers.push(model.values.slice());
   return { losses, batches, shapes: [...model.parameters].map(([name, { shape }]) => [name, shape]) };
 });
-writeFileSync(join(folder, "about.json"), JSON.stringify({ grammar: { RULES, LEXICON, TAGS }, about }));
+writeFileSync(join(folder, "about.json"), JSON.stringify({ grammar: { RULES, LEXICON, TAGS }, ceilings: CEILINGS, about }));
 writeFileSync(join(folder, "numbers.bin"), Buffer.concat(numbers.map((part) => Buffer.from(part.buffer))));

@@ -20,6 +20,7 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     linear_state,
     masking,
     masking_leaks,
+    playground,
     positions,
     positions_order,
     queries,

@@ -7,6 +7,7 @@ only part of the sentence can be computed exactly (`ceiling`) instead of estimat
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator
@@ -120,6 +121,44 @@ def right_by_word(view: str) -> dict[str, Fraction]:
     >>> sum(right.values()) == ceiling("word"), round(float(right["saw"]), 4)
     (True, 0.0696)
     """
+    seen, places = _looks(view)
+    best = {look: max(tags, key=tags.__getitem__) for look, tags in seen.items()}
+    right: Counter[str] = Counter()
+    for (look, word), tags in places.items():
+        right[word] += tags[best[look]]
+    everything = sum(tags.total() for tags in seen.values())
+    return {word: Fraction(count, everything) for word, count in sorted(right.items())}
+
+
+@cache
+def entropy(view: str) -> float:
+    """Compute the least cross-entropy of any tagger that sees the sentence through a view.
+
+    That is the entropy of a word's tag given what is seen, its mean over the words. Only the tagger that
+    knows every tag's probability reaches it.
+
+    Args:
+        view: as for `ceiling`.
+
+    Returns:
+        Nats per word.
+
+    Raises:
+        ValueError: there is no such view.
+
+    >>> round(entropy("word"), 4), round(entropy("whole sentence"), 4)
+    (0.4236, 0.0063)
+    """
+    seen, _ = _looks(view)
+    total = sum(tags.total() for tags in seen.values())
+    # Whole numbers this large are turned into floats as late as can be.
+    return sum(
+        count / total * -math.log(count / tags.total()) for tags in seen.values() for count in tags.values()
+    )
+
+
+def _looks(view: str) -> tuple[dict[Hashable, Counter[str]], dict[tuple[Hashable, str], Counter[str]]]:
+    """Count the tags of all places that look alike through a view, together and apart by word."""
     if view not in VIEWS:
         raise ValueError(f"view must be one of {', '.join(map(repr, VIEWS))}; got {view!r}")
     scale = 100**12  # whole numbers again, see `sentences`
@@ -131,12 +170,7 @@ def right_by_word(view: str) -> dict[str, Fraction]:
             look = VIEWS[view](words, i)
             seen[look][tag] += weight
             places[look, words[i]][tag] += weight
-    best = {look: max(tags, key=tags.__getitem__) for look, tags in seen.items()}
-    right: Counter[str] = Counter()
-    for (look, word), tags in places.items():
-        right[word] += tags[best[look]]
-    everything = sum(tags.total() for tags in seen.values())
-    return {word: Fraction(count, everything) for word, count in sorted(right.items())}
+    return seen, places
 
 
 def tag_counts() -> dict[str, dict[str, Fraction]]:

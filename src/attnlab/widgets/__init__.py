@@ -19,6 +19,7 @@ from attnlab.widgets.lookup import SoftLookup
 from attnlab.widgets.masks import MaskPainter
 from attnlab.widgets.online import OnlineSoftmax
 from attnlab.widgets.patterns import SparsePatterns
+from attnlab.widgets.playground import Playground
 from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
@@ -34,6 +35,7 @@ __all__ = [
     "LinearAgainstSoftmax",
     "MaskPainter",
     "OnlineSoftmax",
+    "Playground",
     "PositionsLab",
     "Saturation",
     "SoftLookup",

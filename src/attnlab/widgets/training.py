@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 from collections.abc import Iterator
 from functools import cache
@@ -106,6 +107,30 @@ def _beginning(name: str, shapes: dict[str, tuple[int, ...]], uniform: Tensor) -
     if len(weight) == 1:  # a layer norm
         return torch.full(shape, float(name.endswith("weight")), dtype=torch.float64)
     return ((2 * uniform - 1) / math.sqrt(weight[1])).view(shape)
+
+
+def load(tagger: Tagger, text: str) -> None:
+    """Give a tagger the weights that the page copied out.
+
+    Args:
+        tagger: what `build` made of the same choices.
+        text: its parameters one behind the other, single precision, in base 64.
+
+    Raises:
+        ValueError: these are not the weights of such a tagger.
+
+    >>> tagger = build(0, context="alone", d_model=8)
+    >>> load(tagger, "AAAA")
+    Traceback (most recent call last):
+    ValueError: text must hold 518 numbers of four bytes, for this tagger; got 3 bytes
+    """
+    packed, size = base64.b64decode(text), sum(value.numel() for value in tagger.parameters())
+    if len(packed) != 4 * size:
+        raise ValueError(
+            f"text must hold {size} numbers of four bytes, for this tagger; got {len(packed)} bytes"
+        )
+    values = torch.frombuffer(bytearray(packed), dtype=torch.float32).double()
+    torch.nn.utils.vector_to_parameters(values, tagger.parameters())
 
 
 def sentences(seed: int) -> Iterator[Sentence]:

@@ -85,3 +85,20 @@ function* everyShape(symbols, probability) {
   if (at < 0) yield { symbols, probability };
   else for (const way of rules[symbols[at]]) yield* everyShape([...symbols.slice(0, at), ...way.symbols, ...symbols.slice(at + 1)], (probability * way.share) / 100);
 }
+
+/**
+ * How probable each tag is for each word of a sentence, if the sentence is one of the grammar.
+ * @param {number[]} words
+ * @returns {number[][] | null} null if it is not
+ */
+export function posterior(words) {
+  const mass = words.map(() => TAGS.map(() => 0));
+  let total = 0;
+  for (const { symbols, probability } of everyShape(["S"], 1)) {
+    if (symbols.length !== words.length) continue;
+    const p = symbols.reduce((all, symbol, i) => all * (lexicon[symbol].find(([, word]) => word === words[i])?.[2] ?? 0), probability);
+    total += p;
+    symbols.forEach((symbol, i) => (mass[i][lexicon[symbol][0][0]] += p));
+  }
+  return total ? mass.map((row) => row.map((p) => p / total)) : null;
+}

@@ -1,0 +1,216 @@
+"""The playground in the page: train it, count it, compare it, copy it out, and give it nonsense."""
+
+import json
+import re
+
+import pytest
+
+from attnlab.widgets import Playground
+from attnlab.widgets.playground import DEFAULTS
+
+from .reader import (
+    assert_fits_a_thumb,
+    copied,
+    figure,
+    number,
+    press,
+    run_copied,
+    saved,
+    says,
+    table,
+    violations,
+)
+
+SMALL = {"d_model": 8, "n_heads": 1}
+
+
+@pytest.fixture(scope="module")
+def page_file(page_with):
+    return page_with(Playground(SMALL)._repr_html_())
+
+
+@pytest.fixture
+def part(site, page_file):
+    found = figure(site.figures(page_file), "playground")
+    found.locator('[data-part="forget"]').click()
+    return found
+
+
+def steps(part) -> list[int]:
+    return [int(cell) for cell in table(part)[0][1:]]
+
+
+def reading(part, name) -> list[str]:
+    (row,) = [row for row in table(part) if row[0] == name]
+    return row[1:]
+
+
+def train(part, least):
+    """Press Train, pause after some steps, and wait until all sentences are counted."""
+    part.locator('[data-part="train"]').click()
+    cells = 'figure [data-part="numbers"] tbody tr:first-child td'
+    part.page.wait_for_function(
+        "([all, n]) => [...document.querySelectorAll(all)].every((td) => Number(td.textContent) >= n)",
+        arg=[cells, least],
+    )
+    part.locator('[data-part="train"]').click()
+    counted(part)
+
+
+def counted(part):
+    part.page.wait_for_function(
+        """() => { const row = document.querySelectorAll('figure [data-part="numbers"] tbody tr')[2];
+          return row.textContent.includes("%") && document.querySelector('[data-part="progress"]').hidden }"""
+    )
+
+
+def choose(part, name, label, run="A"):
+    select = f'[data-part="choice"][data-run="{run}"][data-name="{name}"]'
+    part.locator(select).select_option(label=label)
+
+
+def chosen(part, run="A") -> dict[str, str]:
+    values = part.locator(f'[data-part="choice"][data-run="{run}"]').evaluate_all(
+        "(all) => all.map((one) => [one.dataset.name, one.selectedOptions[0].textContent])"
+    )
+    return dict(values)
+
+
+def test_it_starts_with_random_weights_and_trains_on_its_own(part):
+    assert steps(part) == [0]
+    assert "random weights" in says(part)
+    assert chosen(part)["positions"] == "none"
+    assert set(chosen(part)) == set(DEFAULTS)
+    train(part, 30)
+    assert part.locator('[data-part="train"]').inner_text() == "Train"
+    exact = number(reading(part, "right, exactly")[0].split()[0])
+    assert 50 < exact < 86.42
+    about, error = map(float, reading(part, "right on a sample")[0].rstrip(" %").split(" ± "))
+    assert 0 < error < 3
+    assert abs(about - exact) < 15  # some steps lie between them
+    assert f"{exact:.2f} % of all words right, exactly; its ceiling, bag of words, is 86.4 %" in says(part)
+    assert [row[0] for row in table(part, "confusion")][-2:] == ["that, DET", "that, PRON"]
+    shares = part.locator('[data-part="heads"] rect').evaluate_all(
+        "(all) => all.map((one) => Number(one.getAttribute('fill-opacity')))"
+    )
+    assert sum(shares) == pytest.approx(4, abs=0.01)  # four words look, each gives 1 away
+
+
+def test_what_is_copied_gives_the_same_accuracy_in_torch(part):
+    train(part, 20)
+    exact = reading(part, "right, exactly")[0]
+    shown, space = run_copied(part)
+    assert shown == f"run A, step {steps(part)[0]}: {exact} of all words right"
+    assert space["tagger"].context == "attention"
+
+
+def test_two_runs_of_one_seed_go_together_and_are_the_same_until_a_choice_parts_them(part):
+    part.locator('[data-part="beside"]').click()
+    assert chosen(part, "B") == chosen(part)
+    part.locator('[data-part="step"]').click()
+    counted(part)
+    assert steps(part) == [1, 1]
+    assert len(set(reading(part, "loss"))) == 1
+    choose(part, "context", "own word", "B")
+    assert steps(part) == [0, 0]
+    train(part, 5)
+    assert len(set(steps(part))) == 1
+    assert len(set(reading(part, "loss"))) == 2
+    assert reading(part, "its ceiling") == ["86.42 %", "74.54 %"]
+    # Two curves of accuracy, two of loss; the run that does not attend has no gradient at its queries.
+    assert part.locator("[data-curve]").count() == 5
+    drawing = saved(part)
+    assert "bag of words 86.4" in drawing
+    assert "word 74.5" in drawing
+
+
+def test_choices_that_act_inside_attention_wait_for_it(part):
+    choose(part, "positions", "RoPE")
+    choose(part, "context", "average")
+    assert chosen(part)["positions"] == "none"
+    assert part.locator('[data-part="choice"][data-name="divide"]').is_disabled()
+    assert part.locator('option:text-is("RoPE")').is_disabled()
+
+
+def test_a_rate_can_change_on_the_way_and_a_large_one_stops_it(part):
+    choose(part, "d_model", "32")
+    part.locator('[data-part="step"]').click()
+    part.locator('[data-part="progress"]').wait_for()
+    choose(part, "rate", "1")
+    assert steps(part) == [1]
+    part.locator('[data-part="train"]').click()
+    part.get_by_text("Run A diverged at step").wait_for()
+    assert re.search(r"step \d+: its loss is .* A learning rate of 1 is too large for it", says(part))
+
+
+def test_a_sentence_of_other_words_is_named(part):
+    sentence, unknown = (part.locator(f'[data-part="{name}"]') for name in ("sentence", "unknown"))
+    sentence.fill("I saw a zebra")
+    assert "no word “zebra”" in unknown.inner_text()
+    sentence.fill("that can can")
+    assert unknown.is_hidden()
+    assert table(part, "tags")[0] == ["best possible", "PRON", "AUX", "VERB"]
+    sentence.fill("a a")
+    assert "never says this sentence" in part.locator('[data-part="tags"]').inner_text()
+
+
+def test_keys_are_enough(part):
+    press(part, "step", "Enter")
+    counted(part)
+    assert steps(part) == [1]
+    press(part, "seed", "Space")
+    assert steps(part) == [0]
+    select = part.locator('[data-part="choice"][data-name="n_layers"]')
+    select.focus()
+    part.page.keyboard.press("ArrowDown")
+    assert chosen(part)["n_layers"] == "2"
+    assert select.evaluate("(one) => one === document.activeElement")
+
+
+def test_what_was_found_is_ticked_off_and_kept(site, page_file, part):
+    choose(part, "context", "own word")
+    choose(part, "rate", "0.03")
+    train(part, 150)
+    met = '[data-part="challenge"].is-met'
+    assert part.locator(met).evaluate_all("(all) => all.map((one) => one.dataset.id)") == ["word"]
+    assert "Found: Come within a point of 74.5 %" in says(part)
+    again = figure(site.open(page_file), "playground")
+    assert again.locator(met).count() == 1
+    again.locator('[data-part="forget"]').click()
+    assert again.locator(met).count() == 0
+
+
+def test_a_link_opens_the_same_choices_and_a_broken_one_says_why(site, page_file, part):
+    choose(part, "positions", "sinusoids")
+    part.locator('[data-part="beside"]').click()
+    choose(part, "residual", "off", "B")
+    part.page.goto(copied(part, "link"))
+    linked = figure(part.page, "playground")
+    assert chosen(linked)["positions"] == "sinusoids"
+    assert chosen(linked, "B")["residual"] == "off"
+    for state, why in (
+        ({"a": {"d_model": 7}}, "d_model of run A must be 8, 16, 32, 64; it is 7."),
+        ({"a": {"context": "mean", "positions": "rotary"}}, "which act inside attention"),
+        ({"a": 3}, "a should be an object, and is a number."),
+        ({"b": {"width": 8}}, "run B has no choice called width"),
+        ({"seed": -1}, "seed must be a whole number"),
+    ):
+        assert why in site.complaint(page_file, "playground", state), json.dumps(state)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(site, page_file, theme):
+    page = site.figures(page_file, theme=theme)
+    part = figure(page, "playground")
+    part.locator('[data-part="beside"]').click()
+    part.locator('[data-part="step"]').click()
+    counted(part)
+    part.get_by_text("as a table").click()
+    assert violations(page) == []
+
+
+def test_a_phone_does_not_scroll_sideways(site, page_file):
+    part = figure(site.figures(page_file, width=320, height=640), "playground")
+    part.locator('[data-part="beside"]').click()
+    part.locator('[data-part="sentence"]').fill("you can watch that old saw")
+    assert_fits_a_thumb(part)

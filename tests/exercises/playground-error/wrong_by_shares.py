@@ -1,0 +1,3 @@
+# expect: each counting alike
+def standard_error(right, words):
+    return (right / words).std() / len(words) ** 0.5

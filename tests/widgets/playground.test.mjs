@@ -1,0 +1,125 @@
+// The playground's runs: what they may be made of, how good they are found to be, and what there is to find out.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { near } from "./compare.mjs";
+import { CHALLENGES, met } from "../../src/widgets/math/challenges.js";
+import { everySentence, posterior, TAGS, WORDS } from "../../src/widgets/math/grammar.js";
+import { CEILINGS, checked, DEFAULTS, exactly, numbered, OFFERED, start, view } from "../../src/widgets/math/playground.js";
+
+const SMALL = { ...DEFAULTS, d_model: 8 };
+const train = (run, steps) => {
+  while (run.model.steps < steps && !run.work.next().done);
+  return run;
+};
+const count = (run) => {
+  const shares = [...exactly(run)];
+  assert.ok(shares.every((share, i) => share > (shares[i - 1] ?? 0) && share <= 1));
+  return run.exact;
+};
+
+test("the sample agrees with the whole grammar to within three of its standard errors", () => {
+  const runs = [{}, { positions: "rotary" }, { context: "alone" }, { context: "causal attention", positions: "learned" }].map((over) => start({ ...SMALL, ...over }, 1));
+  for (const run of runs) {
+    for (const steps of [1, 60]) {
+      train(run, steps);
+      while (run.curve.at(-1)?.step !== run.model.steps) run.work.next(); // until it looks, perhaps some steps later
+      const seen = run.curve.at(-1);
+      const exact = count(run);
+      assert.equal(exact.step, seen.step);
+      assert.ok(seen.error > 0.1 && seen.error < 2, `${seen.error}`);
+      assert.ok(Math.abs(seen.accuracy - exact.accuracy) < 3 * seen.error, `${seen.accuracy} ± ${seen.error}, exactly ${exact.accuracy}`);
+      assert.ok(exact.accuracy < CEILINGS[view(run.choices)].accuracy && exact.loss > CEILINGS[view(run.choices)].loss);
+    }
+  }
+});
+
+test("a tagger that knows the most frequent tags has the ceiling of a single word", () => {
+  const run = start({ ...SMALL, context: "alone", positions: "none" }, 0);
+  // Scores that are the words' tag counts, read through an embedding of no other use: the layers add nothing.
+  for (const { value } of run.model.parameters.values()) value.fill(0);
+  const counts = new Map();
+  for (const { words, tags, probability } of everySentence()) words.forEach((word, i) => counts.set(word, (counts.get(word) ?? TAGS.map(() => 0)).map((n, tag) => n + (tag === tags[i] ? probability : 0))));
+  run.model.parameters.get("norm.weight").value.fill(1);
+  for (const [word, row] of counts) run.model.parameters.get("embedding.weight").value[(word + 2) * 8 + row.indexOf(Math.max(...row))] = 1;
+  TAGS.forEach((_, tag) => (run.model.parameters.get("out.weight").value[tag * 8 + tag] = 1));
+  near(count(run).accuracy, CEILINGS.word.accuracy, 1e-6);
+  const [, right] = [...run.exact.guesses].find(([key]) => key === "saw/VERB");
+  assert.equal(right.indexOf(Math.max(...right)), TAGS.indexOf("VERB"));
+});
+
+test("two runs of one seed are the same, and go on from where they were", () => {
+  const [a, b] = [start(SMALL, 5), start(SMALL, 5)];
+  train(a, 20);
+  train(b, 7);
+  count(b); // counting between two pieces of work disturbs nothing
+  train(b, 20);
+  assert.deepEqual(a.model.values, b.model.values);
+  assert.notDeepEqual(train(start(SMALL, 6), 20).model.values, a.model.values);
+});
+
+test("a step in pieces is a step", () => {
+  const wide = { ...DEFAULTS, d_model: 64, n_layers: 2, batch: 32 };
+  const run = start(wide, 0);
+  let pieces = 0;
+  while (run.model.steps < 1) pieces += Number(!run.work.next().done);
+  assert.ok(pieces > 8, "several pieces");
+});
+
+test("a rate that is too large is said to be, and stops the run", () => {
+  const run = train(start({ ...DEFAULTS, rate: 1 }, 0), 500);
+  assert.match(run.diverged, /^diverged at step \d+: its loss is .* A learning rate of 1 is too large for it\.$/);
+  assert.ok(run.model.steps < 500);
+  assert.ok(run.work.next().done);
+});
+
+test("what can't be chosen is refused by name", () => {
+  assert.deepEqual(checked({ positions: "rotary" }, "A"), { ...DEFAULTS, positions: "rotary" });
+  for (const [given, message] of [
+    [{ d_model: 7 }, "d_model of run A must be 8, 16, 32, 64; it is 7."],
+    [{ heads: 2 }, "run A has no choice called heads;"],
+    [{ rate: 2 }, "rate of run A must be"],
+    [{ rate: "0.01" }, "rate of run A must be"],
+    [{ residual: 1 }, "residual of run A must be"],
+    [{ context: "mean", positions: "alibi" }, "positions of run A are alibi, which act inside attention; its context is mean."],
+  ]) {
+    assert.throws(() => checked(given, "A"), (error) => error.message.startsWith(message), JSON.stringify(given));
+  }
+  assert.equal(checked({ rate: 0.005 }, "A").rate, 0.005);
+  for (const [key, values] of Object.entries(OFFERED)) for (const value of values) if (!(key === "positions" && values.indexOf(value) > 2)) checked({ [key]: value }, "B");
+});
+
+test("sentences are read, and what the grammar lacks is named", () => {
+  assert.deepEqual(numbered(" i  SAW a saw ", 8).map((i) => WORDS[i]), ["I", "saw", "a", "saw"]);
+  assert.throws(() => numbered("I saw a zebra", 8), /no word “zebra”. It knows I, you,/);
+  assert.throws(() => numbered("  ", 8), /Type a sentence/);
+  assert.throws(() => numbered("a a a a a a a a a", 8), /at most 8 words; this has 9/);
+  const best = posterior(numbered("I saw a saw", 8)).map((row) => TAGS[row.indexOf(Math.max(...row))]);
+  assert.deepEqual(best, ["PRON", "VERB", "DET", "NOUN"]);
+  for (const row of posterior(numbered("that can can", 8))) near(row.reduce((a, b) => a + b), 1, 1e-12);
+  assert.equal(posterior(numbered("a a", 8)), null);
+});
+
+test("each challenge is met by what it asks for, and by nothing less", () => {
+  const paused = (choices, accuracy, more = {}) => ({ choices: { ...DEFAULTS, ...choices }, model: { steps: 500 }, exact: { step: 500, accuracy }, gradient: 0.1, rates: 1, ...more });
+  const found = (runs, wrong = []) => met(runs, wrong);
+  assert.equal(CHALLENGES.length, 8);
+  assert.deepEqual(found([paused({ context: "alone" }, 74.3)]), ["word"]);
+  assert.deepEqual(found([paused({ context: "alone" }, 73.3)]), []);
+  assert.deepEqual(found([paused({}, 86)]), ["bag"]);
+  assert.deepEqual(found([paused({ context: "mean" }, 86)]), ["bag"]);
+  assert.deepEqual(found([paused({ positions: "rotary" }, 86)]), []);
+  assert.deepEqual(found([paused({ context: "causal attention", positions: "rotary" }, 94.8)]), ["before"]);
+  assert.deepEqual(found([paused({ context: "causal attention" }, 94.8)]), []);
+  assert.deepEqual(found([paused({ positions: "rotary" }, 99.1)]), ["whole"]);
+  assert.deepEqual(found([paused({ context: "mean", residual: false }, 31)]), ["nothing"]);
+  assert.deepEqual(found([paused({ context: "mean", residual: false, rate: 0.0003 }, 31)]), []);
+  assert.deepEqual(found([paused({ context: "mean", residual: false }, 31, { rates: 2 })]), []);
+  assert.deepEqual(found([paused({ divide: "nothing" }, 75, { gradient: 1e-9 })]), ["dead"]);
+  assert.deepEqual(found([paused({ context: "mean" }, 75, { gradient: 0 })]), [], "no queries, none to kill");
+  assert.deepEqual(found([paused({ positions: "rotary" }, 97), paused({}, 84)]), ["apart"]);
+  assert.deepEqual(found([paused({ positions: "rotary" }, 97), paused({ d_model: 8 }, 84)]), []);
+  assert.deepEqual(found([paused({ positions: "rotary" }, 93), paused({}, 84)]), []);
+  assert.deepEqual(found([paused({ positions: "rotary" }, 98.5)], [true]), ["last"]);
+  assert.deepEqual(found([paused({ positions: "rotary" }, 98.5)], [false]), []);
+  assert.deepEqual(found([paused({}, 86, { exact: { step: 499, accuracy: 86 } })]), [], "counted before the last step");
+});
