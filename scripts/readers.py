@@ -44,6 +44,7 @@ ROLE = re.compile(r"\{([\w:-]+)\}`([^`]+)`")
 EXERCISE = re.compile(r"^:::\{exercise\}[^\n]*\n:label: (\S+)$", re.MULTILINE)
 FROM, UNTIL = "<details><summary>Solution</summary>", "<!-- end of the solution -->"
 LINK = re.compile(r"\]\((\w+)\.md\)")
+TARGET = re.compile(r"^\([\w-]+\)=\n+", re.MULTILINE)
 
 
 class UnknownMarkupError(ValueError):
@@ -127,7 +128,7 @@ def _roles(markdown: str, names: Names) -> str:
     pieces = re.split(r"(^```.*?^```$|(?<!\})`[^`\n]+`)", markdown, flags=re.MULTILINE | re.DOTALL)
     for at in range(0, len(pieces), 2):
         piece = LABEL.sub(lambda found: f"\\tag{{{names.numbers[found[1]]}}}\n$$", pieces[at])
-        pieces[at] = LINK.sub(r"](../chapters/\1.md)", piece)
+        pieces[at] = LINK.sub(r"](../chapters/\1.md)", TARGET.sub("", piece))
     return ROLE.sub(lambda found: _role(found[1], found[2], names), "".join(pieces))
 
 

@@ -17,6 +17,8 @@ from urllib.parse import quote
 from docutils import nodes
 
 PAGE = "chapters/playground"
+PLACE = "train-it"
+"""Where on the page it stands, with the question before it."""
 WRITTEN = re.compile(r"(.+?)\s*<(\{.*\})>", re.DOTALL)
 
 
@@ -43,5 +45,5 @@ def role(
         return [nodes.Text(text)], [problem]
     env = inliner.document.settings.env
     page = env.app.builder.get_relative_uri(env.docname, PAGE)
-    address = f"{page}?playground={quote(json.dumps(state, separators=(',', ':')))}#figure-playground"
+    address = f"{page}?playground={quote(json.dumps(state, separators=(',', ':')))}#{PLACE}"
     return [nodes.reference(rawtext, words, internal=False, refuri=address)], []

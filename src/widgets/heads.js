@@ -1,58 +1,98 @@
-// Heads workshop: one layer cut into 1, 2, 4 or 8 heads, which may share keys and values.
+// Heads workshop: where the heads of one layer look, each a small drawing of arcs that can be switched off, and below
+// them the layer's output, the sum of their parts. Its other view has fewer heads, or heads that share keys and values.
 //
-// For tests (data-part): heads, kv, token (radio groups), wires (svg: a column of weights above each query head, wires
-// below), numbers (table: head, K/V head, one weight a token, error), sums (table: this layer now, and with K/V of each
-// head's own), status.
+// For tests (data-part): token (radio group), plane (svg), numbers (table), status; in both views a path [data-weight] for
+// each word that a head can look at. Sum: head (g, role switch, data-head 1..n), piece (g: data-head, data-number,
+// data-amount), total (path, data-number, data-amount), parts (table: head, on or off, its part). Share: heads, kv (radio
+// groups), wire (paths), cache (g), sums (table: this layer now, and with K/V of each head's own).
+import css from "./ui/heads.css";
 import { labelled } from "./ui/controls.js";
 import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { matrix } from "./math/attention.js";
-import { shared } from "./math/heads.js";
+import { reach, shared, sum } from "./math/heads.js";
 
 /** @typedef {import("./math/heads.js").Matrix} Matrix */
+/** @typedef {[number, number]} Point */
 
 const COUNTS = ["1", "2", "4", "8"];
-const WIDE = 360;
-const LEFT = 52; // room for the words
-const ROW = 24;
+const MATRICES = ["x", "w_q", "w_k", "w_v", "w_o"];
+const [ROW, BAR] = [24, 16]; // of the sum
+const LOOK = 0.25; // who gets so much is named, even where there is no room for all
+const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
+  s("text", { "font-size": 12, fill: "var(--fig-ink)", "text-anchor": "middle", ...where }, words);
+const short = (/** @type {string} */ word) => (word.length > 7 ? `${word.slice(0, 6)}…` : word);
+const dashed = { fill: "none", stroke: "var(--fig-quiet)", "stroke-dasharray": "3 2" };
+const count = (/** @type {number} */ n, /** @type {string} */ kind) => `${n} ${kind}${n === 1 ? "" : "s"}`;
+const digits = (/** @type {number} */ x) => x.toFixed(4);
+
+/**
+ * The words of a head as dots on a line, with an arc from the one that looks to each, as wide as its weight; behind them,
+ * faintly, the arcs of all others.
+ * @param {Matrix} weights
+ * @param {number} token
+ * @param {{ at: (i: number) => number, tall: number, put: (u: number, v: number) => Point }} given place on the line, how
+ *   high an arc may rise, and where in the drawing (along, above) is
+ */
+function arcs(weights, token, { at, tall, put }) {
+  const n = weights.length;
+  const thick = Math.min(6, 1.5 + tall / 8);
+  const loop = n > 1 ? 0.65 * (at(1) - at(0)) : 12;
+  const point = (/** @type {number} */ u, /** @type {number} */ v) => put(u, v).map((x) => x.toFixed(1)).join(" ");
+  const arc = (/** @type {number} */ i, /** @type {number} */ j) => {
+    const high = i === j ? 0.9 * tall : (4 / 3) * tall * (Math.abs(i - j) / Math.max(n - 1, 1)) ** 0.75;
+    const [from, to] = i === j ? [at(i) - loop, at(i) + loop] : [at(i), at(j)];
+    return `M ${point(at(i), 0)} C ${point(from, high)}, ${point(to, high)}, ${point(at(j), 0)}`;
+  };
+  const faint = weights.flatMap((row, i) =>
+    row.flatMap((w, j) => (i === token || w < 0.1 ? [] : [s("path", { d: arc(i, j), fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.22, "stroke-width": (0.5 * thick * w).toFixed(2) })])),
+  );
+  const [ours, dots] = [/** @type {any[]} */ ([]), /** @type {any[]} */ ([])];
+  weights[token].forEach((w, j) => {
+    const [cx, cy] = put(at(j), 0);
+    ours.push(s("path", { d: arc(token, j), fill: "none", stroke: "var(--fig-query)", "stroke-linecap": "round", "stroke-opacity": (0.15 + 0.85 * w).toFixed(3), "stroke-width": (thick * w).toFixed(2), "data-weight": digits(w) }));
+    dots.push(s("circle", { cx, cy, r: (2 + 4 * w).toFixed(2), fill: "var(--fig-query)" }));
+    if (j === token) dots.push(s("circle", { cx, cy, r: 7, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5 }));
+  });
+  return [...faint, ...ours, ...dots];
+}
 
 export default figure({
   name: "heads",
   title: "Heads workshop",
-  keys: ["heads", "kv_heads", "token"],
+  css,
+  keys: ["heads", "kv_heads", "token", "off"],
   setup({ model, body, say, set, signal }) {
+    const sums = model.get("view") !== "share";
+    const kept = (/** @type {number} */ n) => /** @type {number[]} */ (model.get("off")).filter((head) => head <= n);
     const counted = (/** @type {string} */ label, /** @type {string} */ part, /** @type {(n: number) => void} */ pick) =>
       choices({ label, part, value: "8", options: COUNTS.map((value) => ({ value, text: value })), onChange: (value) => pick(Number(value)) });
     // Whichever is chosen, the other gives way: there are never more K/V heads than query heads.
-    const heads = counted("Query heads", "heads", (n) => set({ heads: n, kv_heads: Math.min(n, model.get("kv_heads")) }));
+    const heads = counted("Query heads", "heads", (n) => set({ heads: n, kv_heads: Math.min(n, model.get("kv_heads")), off: kept(n) }));
     const kv = counted("Key-value heads", "kv", (n) => set({ kv_heads: n, heads: Math.max(n, model.get("heads")) }));
+    for (const group of [heads, kv]) group.style.cssText = "flex-wrap: nowrap; max-width: none";
     /** @type {HTMLElement} */
     let picker;
     const pickerPlace = h("span");
-    const note = h("p", { class: "attnlab-label" });
-    const wires = s("svg", {
-      role: "img",
-      "data-part": "wires",
-      style: "width: 100%; max-width: 32rem; height: auto; display: block; margin: .4rem 0 0",
-    });
-    const [numbers, sums] = ["Where the heads look", "This layer and the same with nothing shared"].map(strip);
-    body.append(
-      h("div", { style: "display: flex; flex-wrap: wrap; column-gap: 2rem" }, labelled("Query heads", heads), labelled("Key-value heads", kv)),
-      labelled("Look from", pickerPlace),
-      note,
-      wires,
-      h("details", {}, h("summary", {}, "The numbers as tables"), numbers, sums),
-    );
+    const plane = s("svg", { role: sums ? "group" : "img", class: "attnlab-hplane", "data-part": "plane" });
+    const [numbers, more] = ["Where the heads look", sums ? "What each head adds" : "This layer and the same with nothing shared"].map(strip);
+    if (!sums) body.append(h("div", { style: "display: flex; flex-wrap: wrap; column-gap: 2rem" }, labelled("Query heads", heads), labelled("Key-value heads", kv)));
+    body.append(labelled("Look from", pickerPlace), plane, h("details", {}, h("summary", {}, "The numbers as tables"), numbers, more));
     // The matrices are no part of a link or a reset, but in a live kernel they can change.
-    for (const key of ["x", "w_q", "w_k", "w_v", "tokens"]) {
+    for (const key of [...MATRICES, "tokens"]) {
       const redraw = () => set({});
       model.on(`change:${key}`, redraw);
       signal.addEventListener("abort", () => model.off?.(`change:${key}`, redraw));
     }
+    const room = () => Math.max(Math.floor(body.clientWidth) || 700, 220);
+    let wide = 0;
+    const resized = new ResizeObserver(() => wide && wide !== room() && update());
+    resized.observe(body);
+    signal.addEventListener("abort", () => resized.disconnect());
 
     function read() {
-      const [x, wq, wk, wv] = ["x", "w_q", "w_k", "w_v"].map((key) => matrix(key, model.get(key)));
+      const [x, wq, wk, wv, wo] = MATRICES.map((key) => matrix(key, model.get(key)));
       const tokens = /** @type {string[]} */ (model.get("tokens"));
       const [n, m] = [Number(model.get("heads")), Number(model.get("kv_heads"))];
       if (!COUNTS.includes(String(n)) || !COUNTS.includes(String(m)) || m > n) {
@@ -64,14 +104,20 @@ export default figure({
           throw new Error(`${key} must have ${x[0].length} rows and a width that 8 divides, the same for all three.`);
         }
       }
+      if (wo.length !== wq[0].length) throw new Error(`w_o must have ${wq[0].length} rows, it has ${wo.length}.`);
       const token = Number(model.get("token"));
       if (!(token >= 0 && token < tokens.length)) throw new Error(`token must be from 0 to ${tokens.length - 1}, got ${token}.`);
-      return { n, m, tokens, token, width: wk[0].length, ...shared({ x, wq, wk, wv }, n, m) };
+      const off = /** @type {number[]} */ (model.get("off"));
+      if (!off.every((head) => Number.isInteger(head) && head > 0 && head <= n)) throw new Error(`off must name heads from 1 to ${n}, got ${off}.`);
+      return { n, m, tokens, token, off, width: wk[0].length, ...shared({ x, wq, wk, wv, wo }, n, m) };
     }
+
+    /** @typedef {ReturnType<typeof read>} State */
 
     function update() {
       const state = read();
-      const { n, m, tokens, token } = state;
+      const { n, m, tokens, token, off } = state;
+      wide = room();
       select(heads, String(n));
       select(kv, String(m));
       if (picker?.dataset.names !== JSON.stringify(tokens)) {
@@ -86,77 +132,242 @@ export default figure({
         pickerPlace.replaceChildren(picker);
       }
       select(picker, String(token));
-      note.textContent = `One column for each query head: how much it takes of every word, seen from “${tokens[token]}”.`;
-      draw(state);
-      fill(state);
-      const kind = m === n ? (n === 1 ? "One head" : "Multi-head") : m === 1 ? "Multi-query" : "Grouped-query";
-      const off = m === n ? "" : ` The output is off by ${fmt(100 * state.error, 0)} % of that with nothing shared.`;
-      say(`${kind}: ${n} query ${n === 1 ? "head" : "heads"}, ${m} of keys and values.${off}`);
+      if (sums) {
+        drawSum(state);
+        fillSum(state);
+        const without = off.length ? ` Switched off: ${off.length === 1 ? "head" : "heads"} ${[...off].sort((a, b) => a - b).join(", ")}.` : "";
+        say(`Seen from “${tokens[token]}” (word ${token + 1}).${without}`);
+      } else {
+        drawShare(state);
+        fillShare(state);
+        const kind = m === n ? (n === 1 ? "One head" : "Multi-head") : m === 1 ? "Multi-query" : "Grouped-query";
+        say(`${kind}: ${count(n, "query head")}, ${m} of keys and values, seen from “${tokens[token]}” (word ${token + 1}).`);
+      }
     }
+
+    let frame = 0;
+    signal.addEventListener("abort", () => cancelAnimationFrame(frame));
+    /** @type {number[]} */
+    let held = [];
+    /**
+     * Paint with numbers that travel from where they are to where they should be.
+     * @param {number[]} goal
+     * @param {(now: number[]) => void} paint
+     */
+    function glide(goal, paint) {
+      cancelAnimationFrame(frame);
+      const still = held.length !== goal.length || document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const from = still ? goal : held;
+      const began = performance.now();
+      const go = () => {
+        const left = Math.max(1 - (performance.now() - began) / 350, 0) ** 2;
+        held = goal.map((x, i) => x + (from[i] - x) * left);
+        paint(held);
+        if (left && from !== goal) frame = requestAnimationFrame(go);
+      };
+      go();
+    }
+
+    /** @param {number} height */
+    const sized = (height) => plane.setAttribute("viewBox", `0 0 ${wide} ${height}`);
+
+    /** @type {ReturnType<typeof cell>[]} */
+    let cells = [];
+    const bars = s("g", {});
+    const hot = (/** @type {number} */ head, /** @type {boolean} */ on) =>
+      bars.querySelectorAll(`[data-head="${head}"]`).forEach((piece) => piece.classList.toggle("is-hot", on));
+    const flip = (/** @type {number} */ head) => {
+      const off = /** @type {number[]} */ (model.get("off"));
+      set({ off: off.includes(head) ? off.filter((one) => one !== head) : [...off, head].sort((a, b) => a - b) });
+      hot(head, true);
+    };
+
+    /** The place of a head: a switch, one stop for the tab key in all. @param {number} head */
+    function cell(head) {
+      const g = s("g", { role: "switch", "data-part": "head", "data-head": head, tabindex: head === 1 ? 0 : -1 });
+      const keys = (/** @type {KeyboardEvent} */ event) => {
+        const columns = wide < 560 ? 2 : 4;
+        const step = { ArrowRight: 1, ArrowDown: columns, ArrowLeft: -1, ArrowUp: -columns }[event.key];
+        if (event.key === "Enter" || event.key === " ") flip(head);
+        else if (step) cells[head - 1 + step]?.g.focus();
+        else return;
+        event.preventDefault();
+      };
+      g.addEventListener("click", () => flip(head));
+      g.addEventListener("keydown", keys);
+      g.addEventListener("focus", () => {
+        for (const one of cells) one.g.setAttribute("tabindex", one.g === g ? "0" : "-1");
+        hot(head, true);
+      });
+      g.addEventListener("pointerenter", () => hot(head, true));
+      for (const end of ["blur", "pointerleave"]) g.addEventListener(end, () => hot(head, false));
+      return { g };
+    }
+
+    /** @param {State} state */
+    function drawSum({ n, tokens, token, off, weights, parts }) {
+      const columns = Math.min(n, wide < 560 ? 2 : 4);
+      const gap = wide < 560 ? 6 : 10;
+      const across = (wide - gap * (columns - 1)) / columns;
+      const tall = wide < 560 ? 74 : 80;
+      if (cells.length !== n) {
+        cells = Array.from({ length: n }, (_, i) => cell(i + 1));
+        plane.replaceChildren(...cells.map(({ g }) => g), bars);
+      }
+      const edge = 20;
+      const at = (/** @type {number} */ i) => (tokens.length < 2 ? across / 2 : edge + (i * (across - 2 * edge)) / (tokens.length - 1));
+      const fit = tokens.every((word, i) => !i || 3.6 * (short(word) + short(tokens[i - 1])).length < at(1) - at(0) - 1);
+      cells.forEach(({ g }, i) => {
+        const on = !off.includes(i + 1);
+        const row = weights[i][token];
+        const named = tokens.map((word, j) => ({ word: short(word), j })).filter(({ j }) => fit || row[j] >= LOOK);
+        g.setAttribute("transform", `translate(${(i % columns) * (across + gap)} ${Math.floor(i / columns) * (tall + gap)})`);
+        g.setAttribute("aria-checked", String(on));
+        g.setAttribute("aria-label", `head ${i + 1}, looks at ${tokens.map((word, j) => `${word} ${fmt(row[j])}`).join(", ")}`);
+        const faded = s("g", { opacity: on ? 1 : 0.22 });
+        faded.append(
+          ...arcs(weights[i], token, { at, tall: tall - 38, put: (u, v) => [u, tall - 24 - v] }),
+          ...named.map(({ word, j }) => text(word, { x: at(j), y: tall - 7, "font-weight": j === token ? 700 : 400, fill: j === token || row[j] >= LOOK ? "var(--fig-ink)" : "var(--fig-quiet)" })),
+        );
+        g.replaceChildren(
+          s("rect", { class: "attnlab-frame", x: 1, y: 1, width: across - 2, height: tall - 2, rx: 8, fill: `var(--fig-${on ? "paper" : "tint"})`, stroke: "var(--fig-line)", "stroke-width": 1.5, "stroke-dasharray": on ? "none" : "4 3" }),
+          faded,
+          text(String(i + 1), { x: 10, y: 18, "text-anchor": "start", "font-size": 14, "font-weight": 700, fill: on ? "var(--fig-ink)" : "var(--fig-quiet)" }),
+          s("rect", { x: across - 35, y: 7, width: 26, height: 14, rx: 7, fill: on ? "var(--fig-output)" : "var(--fig-paper)", stroke: on ? "var(--fig-output)" : "var(--fig-quiet)", "stroke-width": 1.5 }),
+          s("circle", { cx: across - (on ? 16 : 28), cy: 14, r: 4.5, fill: on ? "var(--fig-paper)" : "var(--fig-quiet)" }),
+        );
+      });
+      const top = Math.ceil(n / columns) * (tall + gap) + 14;
+      const numbers = parts[0][0].length;
+      sized(top + 8 + ROW * numbers);
+      plane.setAttribute("aria-label", `${count(n, "head")} and where each looks from “${tokens[token]}”, each a switch; below them the layer’s output, a bar of the heads’ parts for each of its ${numbers} numbers`);
+      // One scale for all words and all switches: nothing but the parts changes a bar.
+      const { above, below } = reach(parts);
+      const unit = (wide - 26 - 50) / (above + below || 1);
+      const zero = 26 + unit * below;
+      const whole = sum(parts, [])[token];
+      const sumOf = sum(parts, off)[token];
+      glide(cells.map((_, i) => Number(!off.includes(i + 1))), (level) => {
+        const lines = whole.flatMap((all, c) => {
+          const y = top + 10 + c * ROW;
+          const mine = parts.map((part) => part[token][c]);
+          const full = [-1, 1].map((sign) => mine.reduce((far, a) => far + (a * sign > 0 ? a : 0), 0));
+          const ends = [0, 0];
+          let now = 0;
+          const pieces = mine.map((a, i) => {
+            const side = a < 0 ? 0 : 1;
+            const size = a * level[i];
+            const from = zero + unit * (a < 0 ? ends[0] + size : ends[1]);
+            ends[side] += size;
+            now += size;
+            const across = Math.abs(size) * unit;
+            const piece = s(
+              "g",
+              { "data-part": "piece", "data-head": i + 1, "data-number": c, "data-amount": digits(off.includes(i + 1) ? 0 : a) },
+              s("rect", { x: from.toFixed(2), y, width: across.toFixed(2), height: BAR, fill: "var(--fig-output)", "fill-opacity": i % 2 ? 0.5 : 0.3, stroke: "var(--fig-paper)" }),
+            );
+            if (across > 11) piece.append(text(String(i + 1), { x: from + across / 2, y: y + 12.5 }));
+            return piece;
+          });
+          const tick = (/** @type {number} */ x, /** @type {any} */ props) => s("path", { d: `M ${(zero + unit * x).toFixed(2)} ${y - 4} v ${BAR + 8}`, fill: "none", ...props });
+          return [
+            // What it would be with every head on.
+            ...(off.length ? [s("rect", { x: zero + unit * full[0], y, width: unit * (full[1] - full[0]), height: BAR, ...dashed }), tick(all, dashed)] : []),
+            ...pieces,
+            tick(now, { stroke: "var(--fig-ink)", "stroke-width": 3.5, "data-part": "total", "data-number": c, "data-amount": digits(sumOf[c]) }),
+            s("text", { x: 0, y: y + 13, "font-size": 14, "font-style": "italic", fill: "var(--fig-ink)" }, "o", s("tspan", { "font-size": 10, dy: 3, "font-style": "normal" }, String(c + 1))),
+            text(fmt(now), { x: wide, y: y + 13, "text-anchor": "end", "font-size": 13, "font-weight": 600 }),
+          ];
+        });
+        bars.replaceChildren(
+          text(wide < 560 ? "Output: the sum of the heads’ parts" : `Output for “${tokens[token]}”: the sum (mark) of what each head adds, or, left of the line, takes away`, {
+            x: 0, y: top - 2, "text-anchor": "start", fill: "var(--fig-quiet)",
+          }),
+          ...lines,
+          s("path", { d: `M ${zero} ${top + 5} V ${top + 8 + ROW * numbers}`, stroke: "var(--fig-ink)" }),
+        );
+        const under = cells.find(({ g }) => g.matches(":hover, :focus"));
+        if (under) hot(Number(under.g.dataset.head), true);
+      });
+    }
+
+    /** @param {State} state */
+    function fillSum({ tokens, token, off, weights, parts }) {
+      fillLooks(["head", ...tokens], weights.map((rows, i) => [`head ${i + 1}`, ...shades(rows[token])]), tokens, token);
+      const lines = parts.map((part, i) => [`head ${i + 1}`, off.includes(i + 1) ? "off" : "on", ...part[token].map(digits)]);
+      const names = parts[0][0].map((_, c) => `o${c + 1}`);
+      more.replaceChildren(
+        table("parts", ["part of", "is", ...names], [...lines, ["sum of those on", "", ...sum(parts, off)[token].map(digits)]], { caption: "What each head adds to the output", bold: lines.length }),
+      );
+    }
+
+    const shades = (/** @type {number[]} */ row) =>
+      row.map((w) => {
+        const td = h("td", {}, digits(w));
+        shade(td, w);
+        return td;
+      });
+    const fillLooks = (/** @type {string[]} */ head, /** @type {any[][]} */ rows, /** @type {string[]} */ tokens, /** @type {number} */ token) =>
+      numbers.replaceChildren(table("numbers", head, rows, { caption: `Where “${tokens[token]}” (word ${token + 1}) looks` }));
 
     /**
-     * A column of weights for each query head, and below it the wire to the key-value head that it shares.
-     * @param {ReturnType<typeof read>} state
+     * Heads side by side, words from top to bottom, and below each head the wire to the keys and values that it uses.
+     * @param {State} state
      */
-    function draw({ n, m, tokens, token, weights }) {
-      const foot = ROW * tokens.length + 8; // where the weights end
-      const [top, low] = [foot + 16, foot + 76]; // of query heads, of keys and values
-      const at = (/** @type {number} */ i, /** @type {number} */ count) => LEFT + ((i + 0.5) * (WIDE - LEFT)) / count;
-      const cell = Math.min((WIDE - LEFT) / n, 76) - 2;
-      const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
-        s("text", { "font-size": 14, fill: "var(--fig-ink)", "text-anchor": "middle", ...where }, words);
-      const words = tokens.map((name, j) =>
-        text(name.length > 7 ? `${name.slice(0, 6)}…` : name, {
-          x: LEFT - 6, y: ROW * j + 17, "text-anchor": "end", "font-weight": j === token ? 700 : 400,
-        }),
-      );
-      const queries = weights.map((rows, i) => [
-        ...rows[token].flatMap((w, j) => [
-          s("rect", {
-            x: at(i, n) - cell / 2, y: ROW * j, width: cell, height: ROW - 2, rx: 3,
-            fill: "var(--fig-query)", "fill-opacity": (0.52 * w).toFixed(3), stroke: "var(--fig-line)", "data-weight": "",
-          }),
-          text(fmt(w), { x: at(i, n), y: ROW * j + 16 }),
-        ]),
-        s("line", { x1: at(i, n), y1: top + 12, x2: at(Math.floor((i * m) / n), m), y2: low, stroke: "var(--fig-ink)", "stroke-opacity": 0.45 }),
-        s("circle", { cx: at(i, n), cy: top, r: 12, fill: "var(--fig-paper)", stroke: "var(--fig-query)", "stroke-width": 2.5 }),
-        text(String(i + 1), { x: at(i, n), y: top + 5 }),
+    function drawShare({ n, m, tokens, token, weights }) {
+      const left = 14 + 8.5 * Math.max(...tokens.map((word) => short(word).length));
+      const across = (wide - left) / n;
+      const tall = wide < 560 ? 20 : 22;
+      const at = (/** @type {number} */ i) => 10 + i * tall;
+      const [top, low] = [tokens.length * tall + 20, tokens.length * tall + 82]; // of query heads, of keys and values
+      const bulge = Math.min(across - 16, 46);
+      const line = (/** @type {number} */ i) => left + (i + 0.5) * across - bulge / 2;
+      const middle = (/** @type {number} */ i) => left + (i + 0.5) * across;
+      const half = Math.min(16, across / 2 - 1);
+      sized(low + 40);
+      plane.setAttribute("aria-label", `${count(n, "query head")}, each with arcs from “${tokens[token]}” to every word, wired to ${count(m, "key and value head")}`);
+      const fixed = [
+        ...tokens.map((word, j) => text(short(word), { x: left - 10, y: at(j) + 4, "text-anchor": "end", "font-size": 13, "font-weight": j === token ? 700 : 400 })),
+        ...weights.flatMap((rows, i) => arcs(rows, token, { at, tall: bulge * 0.9, put: (u, v) => [line(i) + v, u] })),
+        ...[["Q", 10, top + 5, "query"], ["K", 6, low + 13, "key"], ["V", 20, low + 13, "value"]].map(([name, x, y, role]) =>
+          text(String(name), { x, y, "font-size": 14, fill: `var(--fig-${role})`, "font-weight": 700 }),
+        ),
+      ];
+      const queries = weights.flatMap((_, i) => [
+        s("circle", { cx: middle(i), cy: top, r: 11, fill: "var(--fig-paper)", stroke: "var(--fig-query)", "stroke-width": 2.5 }),
+        text(String(i + 1), { x: middle(i), y: top + 4.5 }),
       ]);
-      const caches = Array.from({ length: m }, (_, i) => [
-        s("rect", { x: at(i, m) - 16, y: low, width: 16, height: 16, fill: "var(--fig-key)", "data-cache": "" }),
-        s("rect", { x: at(i, m), y: low, width: 16, height: 16, fill: "var(--fig-value)", "data-cache": "" }),
-        text(String(i + 1), { x: at(i, m), y: low + 32 }),
-      ]);
-      const sides = [["Q", 18, top + 5, "query"], ["K", 12, low + 13, "key"], ["V", 26, low + 13, "value"]].map(([name, x, y, role]) =>
-        text(String(name), { x, y, fill: `var(--fig-${role})`, "font-weight": 700 }),
-      );
-      wires.replaceChildren(...words, ...queries.flat(), ...caches.flat(), ...sides);
-      wires.setAttribute("viewBox", `0 0 ${WIDE} ${low + 38}`);
-      const heads = (/** @type {number} */ count, /** @type {string} */ kind) => `${count} ${kind} ${count === 1 ? "head" : "heads"}`;
-      wires.setAttribute(
-        "aria-label",
-        `${heads(n, "query")}, each with its weights from “${tokens[token]}” to every word, wired to ${heads(m, "key and value")}`,
-      );
+      const goal = weights.map((_, i) => (Math.floor((i * m) / n) + 0.5) / m); // share of the way across
+      glide(goal, (now) => {
+        const x = now.map((share) => left + share * (wide - left));
+        plane.replaceChildren(
+          ...fixed,
+          ...x.map((to, i) => s("path", { d: `M ${middle(i)} ${top + 11} C ${middle(i)} ${low - 18}, ${to.toFixed(1)} ${top + 30}, ${to.toFixed(1)} ${low}`, fill: "none", stroke: "var(--fig-ink)", "stroke-opacity": 0.5, "stroke-width": 1.5, "data-part": "wire" })),
+          ...queries,
+          ...x.map((to, i) =>
+            s(
+              "g",
+              { "data-part": "cache", "data-which": Math.floor((i * m) / n) + 1 },
+              s("rect", { x: to - half, y: low, width: half, height: 16, fill: "var(--fig-key)" }),
+              s("rect", { x: to, y: low, width: half, height: 16, fill: "var(--fig-value)" }),
+            ),
+          ),
+          ...Array.from({ length: m }, (_, i) => text(String(i + 1), { x: left + ((i + 0.5) * (wide - left)) / m, y: low + 32 })),
+        );
+      });
     }
 
-    /** @param {ReturnType<typeof read>} state */
-    function fill({ n, m, tokens, token, width, weights, errors, error, overlap, ownOverlap }) {
-      const looks = weights.map((rows, head) => {
-        const cells = rows[token].map((w) => {
-          const td = h("td", {}, w.toFixed(4));
-          shade(td, w);
-          return td;
-        });
-        return [`head ${head + 1}`, String(Math.floor((head * m) / n) + 1), ...cells, errors[head].toFixed(4)];
-      });
-      numbers.replaceChildren(table("numbers", ["head", "K/V head", ...tokens, "error"], looks, { caption: `Where “${tokens[token]}” (word ${token + 1}) looks` }));
-      sums.replaceChildren(
+    /** @param {State} state */
+    function fillShare({ n, m, tokens, token, width, weights, errors, error, overlap, ownOverlap }) {
+      const looks = weights.map((rows, head) => [`head ${head + 1}`, String(Math.floor((head * m) / n) + 1), ...shades(rows[token]), digits(errors[head])]);
+      fillLooks(["head", "K/V head", ...tokens, "error"], looks, tokens, token);
+      more.replaceChildren(
         table(
           "sums",
           ["this layer", "now", "unshared"],
           [
-            ["output error", error.toFixed(4), "0.0000"],
-            ["heads look alike", overlap.toFixed(4), ownOverlap.toFixed(4)],
+            ["output error", digits(error), "0.0000"],
+            ["heads look alike", digits(overlap), digits(ownOverlap)],
             ["keys, values a token", String((2 * width * m) / n), String(2 * width)],
           ],
           { caption: "What sharing loses, and what it saves" },
@@ -166,8 +377,24 @@ export default figure({
 
     /** @returns {string} */
     function pytorch() {
+      const { n, m, token, off } = read();
       const t = (/** @type {string} */ key) => `torch.tensor(${JSON.stringify(model.get(key))}, dtype=torch.float64)`;
-      const [n, m] = [model.get("heads"), model.get("kv_heads")];
+      const shares = m === n ? "" : `
+
+def share(t):
+    return t.unflatten(0, (kv_heads, -1)).mean(1).repeat_interleave(heads // kv_heads, 0)
+
+`;
+      const ending = sums
+        ? `parts = outputs @ w_o.unflatten(0, (heads, -1))
+off = ${JSON.stringify(off)}  # numbered from 1
+print(weights[:, token])
+print("output", sum((part for at, part in enumerate(parts, 1) if at not in off), 0 * parts[0])[token].tolist())
+`
+        : `full = attention(q, k, v)
+print(weights[:, token])
+print("error", ((outputs - full).norm() / full.norm()).item())
+`;
       return `import torch
 
 from attnlab import attention
@@ -176,21 +403,13 @@ x = ${t("x")}  # ${model.get("tokens").join(", ")}
 w_q = ${t("w_q")}
 w_k = ${t("w_k")}
 w_v = ${t("w_v")}
-heads, kv_heads, token = ${n}, ${m}, ${model.get("token")}
+${sums ? `w_o = ${t("w_o")}\n` : ""}heads, kv_heads, token = ${n}, ${m}, ${token}
 q, k, v = ((x @ w).unflatten(-1, (heads, -1)).transpose(0, 1) for w in (w_q, w_k, w_v))
-
-
-def share(t):
-    return t.unflatten(0, (kv_heads, -1)).mean(1).repeat_interleave(heads // kv_heads, 0)
-
-
-full = attention(q, k, v)
-output, weights = attention(q, share(k), share(v), need_weights=True)
-print(weights[:, token])
-print("error", ((output - full).norm() / full.norm()).item())
-`;
+${shares}
+outputs, weights = attention(q, ${shares ? "share(k), share(v)" : "k, v"}, need_weights=True)
+${ending}`;
     }
 
-    return { update, pytorch, svg: () => standalone(wires) };
+    return { update, pytorch, svg: () => standalone(plane) };
   },
 });

@@ -1,12 +1,25 @@
 """The heads workshop in the page of its chapter: every choice against what Python computes."""
 
 import pytest
+import torch
 
 from attnlab.widgets import HeadsWorkshop
 from attnlab.widgets.heads import SENTENCE
 
 from .conftest import page_of
-from .reader import SIDEWAYS, choose, copied, figure, run_copied, says, table, violations
+from .reader import (
+    SIDEWAYS,
+    assert_fits_a_thumb,
+    choose,
+    copied,
+    figure,
+    number,
+    run_copied,
+    saved,
+    says,
+    table,
+    violations,
+)
 
 PAGE = page_of("multi_head")
 
@@ -17,91 +30,209 @@ def bench(figures_of):
 
 
 @pytest.fixture
-def part(site, bench):
+def sums(site, bench):
     return figure(site.figures(bench), "heads")
 
 
-def assert_shows(part, **state):
+@pytest.fixture
+def shares(site, bench):
+    return figure(site.figures(bench), "heads", 1)
+
+
+def head(part, which):
+    return part.locator(f'[data-part="head"][data-head="{which}"]')
+
+
+def read(part, name, *keys):
+    """Read what the drawing's parts of a name stand for."""
+    found = part.locator(f'[data-part="plane"] {name}')
+    return found.evaluate_all(
+        "(all, keys) => all.map((e) => keys.map((k) => Number(e.dataset[k])))", list(keys)
+    )
+
+
+def assert_drawn(part, expected):
+    """One arc for each head and word, as wide as its weight."""
+    wanted = expected.weights[:, expected.token].flatten()
+    assert [w for (w,) in read(part, "path[data-weight]", "weight")] == pytest.approx(
+        wanted.tolist(), abs=6e-5
+    )
+    widths = part.locator("path[data-weight]").evaluate_all(
+        "(all) => all.map((e) => +e.getAttribute('stroke-width'))"
+    )
+    assert widths == pytest.approx((max(widths) / wanted.max() * wanted).tolist(), abs=0.02)
+    assert part.locator('[data-part="error"]').is_hidden()
+
+
+def assert_sums(part, **state):
+    expected = HeadsWorkshop(**({"token": 2} | state))
+    assert_drawn(part, expected)
+    looks = [[float(cell) for cell in row[1:]] for row in table(part)]
+    assert torch.allclose(torch.tensor(looks).double(), expected.weights[:, expected.token], atol=6e-5)
+    *parts, total = table(part, "parts")
+    on = [at not in expected.off for at in range(1, 9)]
+    assert [row[1] == "on" for row in parts] == on
+    mine = expected.parts[:, expected.token]
+    assert torch.allclose(
+        torch.tensor([[number(x) for x in row[2:]] for row in parts]).double(), mine, atol=6e-5
+    )
+    output = expected.output[expected.token].tolist()
+    assert [number(cell) for cell in total[2:]] == pytest.approx(output, abs=6e-5)
+    switches = part.get_by_role("switch")
+    assert [one == "true" for one in switches.evaluate_all("(all) => all.map((e) => e.ariaChecked)")] == on
+    # The drawing: each head's piece of each bar, as long as its part or nothing, and the mark of their sum.
+    pieces = read(part, '[data-part="piece"]', "head", "number", "amount")
+    assert [(h, c) for h, c, _ in pieces] == [(h, c) for c in range(4) for h in range(1, 9)]
+    wanted = [mine[h - 1, c].item() * on[h - 1] for c in range(4) for h in range(1, 9)]
+    assert [amount for *_, amount in pieces] == pytest.approx(wanted, abs=6e-5)
+    widths = part.locator('[data-part="piece"] rect').evaluate_all(
+        "(all) => all.map((e) => +e.getAttribute('width'))"
+    )
+    if any(on):
+        unit = max(widths) / max(map(abs, wanted))
+        assert widths == pytest.approx([unit * abs(x) for x in wanted], abs=0.02)
+    marks = read(part, '[data-part="total"]', "number", "amount")
+    assert marks == [[c, pytest.approx(x, abs=6e-5)] for c, x in enumerate(output)]
+    return widths
+
+
+def assert_shares(part, **state):
     expected = HeadsWorkshop(**({"token": 2} | state))
     share = expected.heads // expected.kv_heads
+    assert_drawn(part, expected)
     got = table(part)
     assert len(got) == expected.heads
-    for head, row in enumerate(got):
-        assert row[:2] == [f"head {head + 1}", str(head // share + 1)]
-        want = [*expected.weights[head, expected.token].tolist(), expected.errors[head].item()]
+    for at, row in enumerate(got):
+        assert row[:2] == [f"head {at + 1}", str(at // share + 1)]
+        want = [*expected.weights[at, expected.token].tolist(), expected.errors[at].item()]
         assert [float(cell) for cell in row[2:]] == pytest.approx(want, abs=6e-5)
     sums = {name: now for name, now, _ in table(part, "sums")}
     assert float(sums["output error"]) == pytest.approx(expected.error, abs=6e-5)
     assert float(sums["heads look alike"]) == pytest.approx(expected.overlap, abs=6e-5)
     assert sums["keys, values a token"] == str(32 // share)
-    drawn = part.locator('[data-part="wires"] rect[data-weight]')
-    shades = drawn.evaluate_all("(cells) => cells.map((cell) => Number(cell.getAttribute('fill-opacity')))")
-    wanted = [0.52 * w for w in expected.weights[:, expected.token].flatten().tolist()]
-    assert shades == pytest.approx(wanted, abs=6e-4)
-    assert part.locator('[data-part="error"]').is_hidden()
+    label = part.locator('[data-part="plane"]').get_attribute("aria-label")
+    assert label.startswith(f"{expected.heads} query head")
+    assert f"{expected.kv_heads} key and value head" in label
+    # The wires end where as many boxes stand as there are key-value heads.
+    assert part.locator('[data-part="wire"]').count() == expected.heads
+    assert [at for (at,) in read(part, '[data-part="cache"]', "which")] == [
+        h // share + 1 for h in range(expected.heads)
+    ]
+    places = part.locator('[data-part="cache"] rect:first-child').evaluate_all(
+        "(all) => all.map((e) => e.getAttribute('x'))"
+    )
+    assert len(set(places)) == expected.kv_heads
 
 
-def test_it_starts_as_python_says(site, bench):
-    part = figure(site.open(bench), "heads")
-    assert_shows(part)
-    assert "Multi-head: 8 query heads" in says(part)
+def test_it_starts_as_python_says_and_gives_nothing_away(site, bench):
+    page = site.open(bench)
+    part = figure(page, "heads")
+    assert_sums(part)
+    assert says(part) == "Seen from “that” (word 3)."
+    assert_shares(figure(page, "heads", 1))
+    for nth in (0, 1):
+        assert page.locator(".attnlab-root").nth(nth).bounding_box()["height"] <= 520
 
 
-def test_every_way_to_share(part):
-    for heads, kv_heads in ((8, 4), (8, 2), (8, 1), (4, 4), (4, 2), (2, 1), (1, 1)):
-        choose(part, "heads", heads)
-        choose(part, "kv", kv_heads)
-        assert_shows(part, heads=heads, kv_heads=kv_heads)
-        label = part.locator('[data-part="wires"]').get_attribute("aria-label")
-        assert label.startswith(f"{heads} query head")
-        assert f"{kv_heads} key and value head" in label
-        assert part.locator('[data-part="wires"] circle').count() == heads
-        assert part.locator('[data-part="wires"] rect[data-cache]').count() == 2 * kv_heads
+def test_a_head_that_is_off_is_missing_from_the_bars_and_nothing_else_moves(sums):
+    whole = assert_sums(sums)
+    arcs = read(sums, "path[data-weight]", "weight")
+    head(sums, 1).click()
+    left = assert_sums(sums, off=[1])
+    assert read(sums, "path[data-weight]", "weight") == arcs
+    assert left == [0 if at % 8 == 0 else width for at, width in enumerate(whole)]  # one scale throughout
+    head(sums, 6).click()
+    assert_sums(sums, off=[1, 6])
+    assert says(sums) == "Seen from “that” (word 3). Switched off: heads 1, 6."
+    head(sums, 1).click()
+    choose(sums, "token", 5)
+    assert_sums(sums, off=[6], token=5)
+    for which in (1, 2, 3, 4, 5, 7, 8):
+        head(sums, which).click()
+    assert_sums(sums, off=range(1, 9), token=5)
+    assert run_copied(sums)[0].endswith("output [0.0, 0.0, 0.0, 0.0]")
 
 
-def test_there_are_never_more_kv_heads_than_query_heads(part):
-    choose(part, "heads", 2)
-    assert_shows(part, heads=2, kv_heads=2)
-    choose(part, "kv", 4)
-    assert_shows(part, heads=4, kv_heads=4)
-
-
-def test_by_keyboard(part):
-    part.locator('[data-part="token"] [aria-checked="true"]').focus()
+def test_by_keyboard(sums):
+    sums.locator('[data-part="token"] [aria-checked="true"]').focus()
+    keys = sums.page.keyboard
     for _ in range(2):
-        part.page.keyboard.press("ArrowRight")
-    assert_shows(part, token=4)
-    assert SENTENCE[4] in part.locator('[data-part="numbers"] caption').text_content()
-    part.locator('[data-part="kv"] [aria-checked="true"]').focus()
-    part.page.keyboard.press("ArrowLeft")
-    assert_shows(part, token=4, kv_heads=4)
-    part.locator('[data-part="reset"]').click()
-    assert_shows(part)
+        keys.press("ArrowRight")
+    assert_sums(sums, token=4)
+    assert SENTENCE[4] in sums.locator('[data-part="numbers"] caption').text_content()
+    head(sums, 1).focus()
+    for key in ("Enter", "ArrowRight", "ArrowDown", "Space"):
+        keys.press(key)
+    assert_sums(sums, token=4, off=[1, 6])
+    keys.press("Space")
+    assert_sums(sums, token=4, off=[1])
+    keys.press("Shift+Tab")
+    keys.press("Tab")  # back at the switch that was left
+    keys.press("Space")
+    assert_sums(sums, token=4, off=[1, 6])
+    sums.locator('[data-part="reset"]').click()
+    assert_sums(sums)
 
 
-def test_a_link_brings_back_the_state_and_nothing_large(part):
-    choose(part, "kv", 2)
-    address = copied(part, "link")
+def test_every_way_to_share(shares):
+    for heads, kv_heads in ((8, 4), (8, 2), (8, 1), (4, 4), (4, 2), (2, 1), (1, 1)):
+        choose(shares, "heads", heads)
+        choose(shares, "kv", kv_heads)
+        assert_shares(shares, heads=heads, kv_heads=kv_heads)
+    choose(shares, "kv", 4)  # there are never more of them than query heads
+    assert_shares(shares, heads=4, kv_heads=4)
+    choose(shares, "heads", 2)
+    assert_shares(shares, heads=2, kv_heads=2)
+
+
+def test_links_bring_back_the_state_and_nothing_large(sums):
+    head(sums, 3).click()
+    address = copied(sums, "link")
     assert len(address) < 300
-    part.page.goto(address)
-    assert_shows(figure(part.page, "heads"), kv_heads=2)
+    sums.page.goto(address)
+    assert_sums(figure(sums.page, "heads"), off=[3])
+    other = figure(sums.page, "heads", 1)
+    choose(other, "kv", 2)
+    other.page.goto(copied(other, "link"))
+    assert_shares(figure(other.page, "heads", 1), kv_heads=2)
 
 
-def test_copied_code_prints_the_same_numbers(part):
-    choose(part, "kv", 2)
-    shown = run_copied(part)[0]
+def test_a_link_with_a_head_that_is_not_there(site, bench):
+    assert "off must name heads from 1 to 8" in site.complaint(bench, "heads", {"off": [9]})
+
+
+def test_copied_code_prints_the_same_numbers(sums):
+    head(sums, 2).click()
+    shown = run_copied(sums)[0].partition("output ")[2]
+    printed = [float(cell) for cell in shown.strip("[]").split(",")]
+    assert printed == pytest.approx(HeadsWorkshop(off=[2]).output[2].tolist(), abs=1e-9)
+    shares = figure(sums.page, "heads", 1)
+    choose(shares, "kv", 2)
+    shown = run_copied(shares)[0]
     assert float(shown.split()[-1]) == pytest.approx(HeadsWorkshop(kv_heads=2).error, abs=1e-9)
+
+
+def test_the_saved_drawing_has_its_heads_and_bars(sums):
+    head(sums, 2).click()
+    text = saved(sums)
+    assert text.count('role="switch"') == 8
+    assert text.count("data-number") == 36  # eight pieces and a mark for each of four numbers
+    assert "stroke-dasharray" in text
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(site, bench, theme):
     page = site.figures(bench, theme=theme)
-    part = figure(page, "heads")
-    choose(part, "kv", 1)
+    head(figure(page, "heads"), 1).click()
+    choose(figure(page, "heads", 1), "kv", 1)
     assert violations(page) == []
 
 
 def test_a_phone_does_not_scroll_sideways(site, bench):
     page = site.figures(bench, width=320, height=640)
-    figure(page, "heads")
     assert page.evaluate(SIDEWAYS) == []
+    assert_fits_a_thumb(page.locator("figure"))
+    assert_sums(figure(page, "heads"))
+    for which in (1, 8):
+        box = head(figure(page, "heads"), which).bounding_box()
+        assert min(box["width"], box["height"]) >= 60

@@ -391,6 +391,8 @@ MUTANTS = (
     Mutant("heads that share are not neighbours", "widgets/heads.py",
            "t.unflatten(0, (kv_heads, share)).mean(1).repeat_interleave(share, 0)",
            "t.unflatten(0, (share, kv_heads)).mean(0).repeat(share, 1, 1)", "unit/test_widget_heads.py"),
+    Mutant("a head that is off is heard alone", "widgets/heads.py", "head + 1 not in self.off",
+           "head + 1 in self.off", "unit/test_widget_heads.py"),
     Mutant("a head overlaps with itself", "widgets/heads.py", "(common.sum() - n)", "common.sum()",
            "unit/test_widget_heads.py"),
     Mutant("the head of another layer is removed", "tagging/shipped.py", "else head_weights[at]\n",

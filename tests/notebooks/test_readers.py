@@ -126,6 +126,8 @@ def names():
         ("$$\na = b\n$$ (eq-a)", "$$\na = b\n\\tag{6.2}\n$$"),
         ("`{eq}` is code", "`{eq}` is code"),
         ("```\n$$ (eq-a)\n```", "```\n$$ (eq-a)\n```"),
+        ("(here)=\n\nWords.", "Words."),
+        ('{playground}`two runs <{"b": {}}>`.', "[two runs](playground.ipynb)."),
         (":::{exercise} Do\n:label: ex-a\n\nThis.\n:::", "### Exercise 6.1: Do\n\nThis."),
         (":::{admonition} \"So\"\n:class: dropdown\n\nThus.\n:::", "<details><summary>\"So\"</summary>\n\nThus.\n\n</details>"),
         ("::::{grid} 1\n:gutter: 3\n\n:::{grid-item-card} On\nIt.\n:::\n::::", "**On.** It."),

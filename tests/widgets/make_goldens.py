@@ -208,6 +208,7 @@ def heads() -> list[dict]:
     draw = torch.Generator().manual_seed(5)
     x = torch.randn(3, 4, generator=draw, dtype=torch.float64)
     drawn = [x, *(2 * torch.randn(4, 8, generator=draw, dtype=torch.float64) for _ in range(3))]
+    drawn.append(torch.randn(8, 3, generator=draw, dtype=torch.float64))
     cases = []
     for matrices, names in (([], None), (drawn, "abc")):
         for n in (1, 2, 4, 8):
@@ -217,10 +218,15 @@ def heads() -> list[dict]:
                 options = {"tokens": list(names)} if names else {}
                 figure = HeadsWorkshop(*matrices, **options, heads=n, kv_heads=m)
                 outputs, weights = figure.attend()
-                given = {key: getattr(figure, key) for key in ("x", "w_q", "w_k", "w_v", "heads", "kv_heads")}
+                off = [1, n] if n * m > 2 else []
+                figure.off = sorted(set(off))
+                keys = ("x", "w_q", "w_k", "w_v", "w_o", "heads", "kv_heads", "off")
+                given = {key: getattr(figure, key) for key in keys}
                 want = {
                     "weights": weights.tolist(),
                     "outputs": outputs.tolist(),
+                    "parts": figure.parts.tolist(),
+                    "output": figure.output.tolist(),
                     "errors": figure.errors.tolist(),
                     "error": figure.error,
                     "overlap": figure.overlap,

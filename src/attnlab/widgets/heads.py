@@ -1,4 +1,4 @@
-"""Heads workshop: cut a layer into heads, let them share keys and values, and see where they look."""
+"""Heads workshop: see where the heads of a layer look, and its output as the sum of their parts."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from attnlab.widgets.figure import STATIC, Figure, matrix_of
 
 SENTENCE = ("they", "saw", "that", "I", "saw", "them")
 HEADS = (1, 2, 4, 8)
+VIEWS = ("sum", "share")
 
 
-def example() -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def example() -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Make a layer of eight legible heads, each two wide, for the six words of `SENTENCE`.
 
     Heads 1 to 4 look one back, one ahead, two back and two ahead; head 5 looks for its own word, head 6 for
@@ -26,10 +27,11 @@ def example() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     angle of its own. That changes no score; but keys of several heads, once averaged, fit none of them.
 
     Returns:
-        Tokens x (6, 16) and the weights w_q, w_k, w_v (16, 16), float64, rounded to two decimals.
+        Tokens x (6, 16) and the weights w_q, w_k, w_v (16, 16) and w_o (16, 4), float64, rounded to two
+        decimals.
 
     >>> [tuple(matrix.shape) for matrix in example()]
-    [(6, 16), (16, 16), (16, 16), (16, 16)]
+    [(6, 16), (16, 16), (16, 16), (16, 16), (16, 4)]
     """
     step = math.pi / 4  # from one place to the next
     words = {"they": 0, "I": 30, "them": 60, "saw": 150, "that": 260}  # degrees: pronouns stand together
@@ -60,7 +62,13 @@ def example() -> tuple[Tensor, Tensor, Tensor, Tensor]:
         a * torch.cos(1 + row * (2.3 + column // w) + 2.1 * (column % 2) + w * (column // w))
         for a, w in parts
     )
-    return x.round(decimals=2), w_q.round(decimals=2), w_k.round(decimals=2), w_v.round(decimals=2)
+    # Heads write into all four numbers, some more into this one, some into that; most add, a few take away.
+    head, number = row.div(2, rounding_mode="floor"), column[:4]
+    strength = torch.where(row % 2 == 0, -0.25, 1.0) * torch.where(
+        head < 4, 0.25, torch.where(head < 6, 0.4, 0.8)
+    )
+    w_o = strength * (1 + torch.cos(1 + 2.1 * head + 1.7 * number))
+    return tuple(matrix.round(decimals=2) for matrix in (x, w_q, w_k, w_v, w_o))
 
 
 def _turn(angle: float) -> Tensor:
@@ -75,20 +83,24 @@ def _overlap(weights: Tensor) -> float:
 
 
 class HeadsWorkshop(Figure):
-    """Choose how many query heads a layer has and how many key-value heads they share.
+    """See where the heads of a layer look, and switch them off: its output is the sum of their parts.
 
     One layer of fixed width is cut into `heads` slices. Neighbouring slices of its keys and values are
-    averaged until `kv_heads` are left, and each serves heads / kv_heads query heads.
+    averaged until `kv_heads` are left, and each serves heads / kv_heads query heads. The view "sum" draws
+    what each head adds to the output, and "share" who shares keys and values.
 
     Args:
         x: tokens (n, d_model); those of `example()` unless given.
         w_q: query weights (d_model, width), the width divisible by 8; of `example()` unless given.
         w_k: key weights, as w_q.
         w_v: value weights, as w_q.
+        w_o: output weights (width, d_out); of `example()` unless given.
         tokens: the n names of the tokens.
         heads: query heads, 1, 2, 4 or 8.
         kv_heads: key-value heads, 1, 2, 4 or 8, at most `heads`.
         token: the token whose weights are shown, from 0.
+        off: the heads that are switched off, numbered from 1; they add nothing to the output.
+        view: "sum" or "share".
 
     Raises:
         ValueError: an argument does not fit; the message names it.
@@ -99,18 +111,24 @@ class HeadsWorkshop(Figure):
     >>> figure = HeadsWorkshop(heads=8, kv_heads=8)
     >>> figure.error, figure.weights.shape
     (0.0, torch.Size([8, 6, 6]))
+    >>> without = HeadsWorkshop(off=[1, 2])
+    >>> torch.allclose(without.output, figure.output - figure.parts[:2].sum(0))
+    True
     """
 
     _esm = STATIC / "heads.js"
     name = "heads"
-    state = ("heads", "kv_heads", "token", "x", "w_q", "w_k", "w_v", "tokens")
+    state = ("heads", "kv_heads", "token", "off", "view", "x", "w_q", "w_k", "w_v", "w_o", "tokens")
     heads = traitlets.Int(8).tag(sync=True)
     kv_heads = traitlets.Int(8).tag(sync=True)
     token = traitlets.Int(0).tag(sync=True)
+    off = traitlets.List(traitlets.Int()).tag(sync=True)
+    view = traitlets.Enum(VIEWS, "sum").tag(sync=True)
     x = traitlets.List().tag(sync=True)
     w_q = traitlets.List().tag(sync=True)
     w_k = traitlets.List().tag(sync=True)
     w_v = traitlets.List().tag(sync=True)
+    w_o = traitlets.List().tag(sync=True)
     tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __init__(
@@ -119,25 +137,32 @@ class HeadsWorkshop(Figure):
         w_q: Any = None,
         w_k: Any = None,
         w_v: Any = None,
+        w_o: Any = None,
         tokens: Sequence[str] = SENTENCE,
         *,
         heads: int = 8,
         kv_heads: int = 8,
         token: int = 0,
+        off: Sequence[int] = (),
+        view: str = "sum",
     ) -> None:
-        names = ("x", "w_q", "w_k", "w_v")
-        given = dict(zip(names, (x, w_q, w_k, w_v), strict=True))
+        names = ("x", "w_q", "w_k", "w_v", "w_o")
+        given = dict(zip(names, (x, w_q, w_k, w_v, w_o), strict=True))
         m = {
             name: matrix_of(name, shown if value is None else value)
             for (name, value), shown in zip(given.items(), example(), strict=True)
         }
         n, d_model = m["x"].shape
-        for name in names[1:]:
+        for name in names[1:4]:
             if m[name].shape[0] != d_model or m[name].shape[1] % 8 or m[name].shape != m["w_q"].shape:
                 raise ValueError(
                     f"{name} must have shape (d_model = {d_model}, width), with one width for all three, "
                     f"divisible by 8; got {tuple(m[name].shape)}"
                 )
+        if len(m["w_o"]) != len(m["w_q"][0]):
+            raise ValueError(
+                f"w_o must have shape (width = {len(m['w_q'][0])}, d_out), got {tuple(m['w_o'].shape)}"
+            )
         if len(tokens) != n:
             raise ValueError(f"tokens must name the {n} rows of x, got {len(tokens)} names")
         if heads not in HEADS:
@@ -146,12 +171,18 @@ class HeadsWorkshop(Figure):
             raise ValueError(f"kv_heads must be 1, 2, 4 or 8 and at most heads = {heads}, got {kv_heads}")
         if not 0 <= token < n:
             raise ValueError(f"token must be from 0 to {n - 1}, got {token}")
+        if not set(off) <= set(range(1, heads + 1)):
+            raise ValueError(f"off must name heads from 1 to {heads}, got {list(off)}")
+        if view not in VIEWS:
+            raise ValueError(f'view must be "sum" or "share", got {view!r}')
         super().__init__(
             **{name: matrix.tolist() for name, matrix in m.items()},
             tokens=list(tokens),
             heads=heads,
             kv_heads=kv_heads,
             token=token,
+            off=sorted(set(off)),
+            view=view,
         )
 
     def attend(self, kv_heads: int | None = None) -> tuple[Tensor, Tensor]:
@@ -176,9 +207,15 @@ class HeadsWorkshop(Figure):
         return self.attend()[1]
 
     @property
+    def parts(self) -> Tensor:
+        """What each head adds to the layer's output, off or not, (heads, n, d_out), float64."""
+        return self.attend()[0] @ matrix_of("w_o", self.w_o).unflatten(0, (self.heads, -1))
+
+    @property
     def output(self) -> Tensor:
-        """The heads' outputs side by side as the figure stands now, (n, width), float64."""
-        return self.attend()[0].transpose(0, 1).flatten(1)
+        """The layer's output, the sum of the parts of those heads that are on, (n, d_out), float64."""
+        on = torch.tensor([head + 1 not in self.off for head in range(self.heads)], dtype=torch.float64)
+        return torch.einsum("h,hnd->nd", on, self.parts)
 
     @property
     def errors(self) -> Tensor:
@@ -198,7 +235,23 @@ class HeadsWorkshop(Figure):
         return _overlap(self.weights)
 
     def table(self) -> str:
-        """Return where the token looks, and what sharing loses and saves."""
+        """Return where the token looks, and what each head adds or what sharing loses and saves."""
+        return self._sum_tables() if self.view == "sum" else self._share_tables()
+
+    def _sum_tables(self) -> str:
+        rows = [
+            [f"head {at}", *(f"{w:.4f}" for w in row)]
+            for at, row in enumerate(self.weights[:, self.token].tolist(), 1)
+        ]
+        names = [f"o{at}" for at in range(1, len(self.w_o[0]) + 1)]
+        parts = [
+            [f"head {at}", "off" if at in self.off else "on", *(f"{part:.4f}" for part in row)]
+            for at, row in enumerate(self.parts[:, self.token].tolist(), 1)
+        ]
+        whole = ["sum of those on", "", *(f"{part:.4f}" for part in self.output[self.token].tolist())]
+        return table_of(["head", *self.tokens], rows) + table_of(["part of", "is", *names], [*parts, whole])
+
+    def _share_tables(self) -> str:
         share = self.heads // self.kv_heads
         rows = [
             [f"head {at + 1}", str(at // share + 1), *(f"{w:.4f}" for w in row), f"{error:.4f}"]
@@ -225,4 +278,8 @@ class HeadsWorkshop(Figure):
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
-        return "Heads workshop: cut a layer into heads, let them share keys and values; see where they look."
+        return (
+            "Heads workshop: see where each head looks; switch heads off and see what the output loses."
+            if self.view == "sum"
+            else "Heads workshop: cut a layer into fewer heads, or let them share keys and values."
+        )

@@ -2,7 +2,7 @@
 import { matmul, softmax } from "./attention.js";
 
 /** @typedef {number[][]} Matrix */
-/** @typedef {{ x: Matrix, wq: Matrix, wk: Matrix, wv: Matrix }} Layer */
+/** @typedef {{ x: Matrix, wq: Matrix, wk: Matrix, wv: Matrix, wo: Matrix }} Layer */
 
 /**
  * Cut the columns of a matrix into equal slices.
@@ -64,7 +64,8 @@ export function overlap(weights) {
 }
 
 /**
- * Heads that share, and how far that is from the same heads with keys and values of their own.
+ * Heads that share, what each adds to the layer's output, and how far they are from the same heads with keys and
+ * values of their own.
  * @param {Layer} layer
  * @param {number} heads
  * @param {number} kvHeads
@@ -75,11 +76,39 @@ export function shared(layer, heads, kvHeads) {
   const gaps = got.outputs.map((m, head) => square(m.map((row, i) => row.map((a, d) => a - own.outputs[head][i][d]))));
   const sizes = own.outputs.map(square);
   const total = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0);
+  const rows = layer.wo.length / heads; // of the output projection, for each head
   return {
     ...got,
+    parts: got.outputs.map((m, head) => matmul(m, layer.wo.slice(head * rows, (head + 1) * rows))),
     errors: gaps.map((gap, head) => Math.sqrt(gap / sizes[head])),
     error: Math.sqrt(total(gaps) / total(sizes)),
     overlap: overlap(got.weights),
     ownOverlap: overlap(own.weights),
   };
+}
+
+/**
+ * The sum of the parts of those heads that are on.
+ * @param {Matrix[]} parts
+ * @param {number[]} off numbers of heads, from 1
+ * @returns {Matrix}
+ */
+export const sum = (parts, off) =>
+  parts[0].map((row, i) => row.map((_, c) => parts.reduce((all, part, head) => all + (off.includes(head + 1) ? 0 : part[i][c]), 0)));
+
+/**
+ * How far the parts reach above and below zero when like signs are laid end to end, for any token and number.
+ * @param {Matrix[]} parts
+ * @returns {{ above: number, below: number }}
+ */
+export function reach(parts) {
+  let [above, below] = [0, 0];
+  parts[0].forEach((row, i) =>
+    row.forEach((_, c) => {
+      const mine = parts.map((part) => part[i][c]);
+      above = Math.max(above, mine.reduce((all, a) => all + Math.max(a, 0), 0));
+      below = Math.max(below, mine.reduce((all, a) => all + Math.max(-a, 0), 0));
+    }),
+  );
+  return { above, below };
 }
