@@ -40,8 +40,8 @@ ROWS = tuple(CENTRES)
 AS_DRAWN = ("softmax",)
 """It recalls with keys as they were drawn what can be recalled: any small rate will do."""
 STEPS, EPOCHS, TAGGER_RATE = 200, 5, 0.006
-SLOW = {("width 16", "FAVOR+, 64 features"): 600}
-"""What was still improving after STEPS is given more, until it is not."""
+SLOW = {("width 16", name): 2400 for name in ("FAVOR+, 64 features", "elu + 1")}
+"""What was still improving after STEPS is given more, until it is not; and so is its neighbour in quality."""
 
 
 def recalls(part: str) -> dict[str, Recall]:

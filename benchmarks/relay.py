@@ -26,7 +26,7 @@ from attnlab.experiments.sweeps import choose_rate, train_pairs
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, LEVEL, BUDGET, TOKENS = range(3), 0.95, 2000, 20
 PARTS = ("every token asked", "one asked in each window", "only the farthest asked")
-LATE = {0.001: (12_000, (0,)), 0.002: (12_000, (0,)), 0.004: (BUDGET, SEEDS), 0.008: (BUDGET, (0,))}
+LATE = {0.001: (12_000, SEEDS), 0.002: (12_000, (0,)), 0.004: (BUDGET, SEEDS), 0.008: (BUDGET, (0,))}
 """For each rate the steps at most, and the seeds, of four layers of which the farthest alone is asked."""
 
 

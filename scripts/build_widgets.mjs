@@ -1,4 +1,5 @@
-// Build the figures: one ES module each, for live kernels and for the book's pages, and one classic script, the pages' host.
+// Build the figures: one ES module each, for live kernels and for the book's pages, and two classic scripts:
+// the pages' host, and the book's search.
 //   node scripts/build_widgets.mjs [OUT]     OUT: another root to write to (a test compares it with the committed files)
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -38,3 +39,12 @@ for (const file of figures) {
 }
 // A classic script: browsers load it from file:// too, which they refuse for modules.
 await build({ ...common, entryPoints: [join(source, "host.js")], format: "iife", outfile: join(out, "_static/attnlab.js") });
+// The book's search, with the library that it uses and that library's licence.
+const notice = readFileSync(join(root, "node_modules/minisearch/LICENSE.txt"), "utf8");
+await build({
+  ...common,
+  entryPoints: [join(root, "src/book/search.js")],
+  format: "iife",
+  banner: { js: `/* With MiniSearch:\n${notice.trim()}\n*/` },
+  outfile: join(out, "_ext/attnlab_book/search.js"),
+});

@@ -3,8 +3,9 @@
 `assets` copies the scripts that pages load; `pages` mends what is put into each page; `numbering` takes the
 numbers of chapters from their file names, which `chapters` reads; `terms` ties chapters to the
 glossary, `names` to the package's reference;
-`counts` says what is in a chapter and how it is tested; `readers` hands out its plain notebook;
-`playground` links to the playground in a state.
+`counts` says what is in a chapter and how it is tested; `readers` hands out its plain notebook; `cards` and
+`drawings` make the landing page's cards, `share` says what a link to a page shows, `playground` links to the
+playground in a state, and `search` writes what the search looks through.
 """
 
 from __future__ import annotations
@@ -18,7 +19,19 @@ if TYPE_CHECKING:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Connect the parts to Sphinx's events."""
     # Here, because scripts import `chapters` alone: the others load Sphinx, and the package with torch.
-    from attnlab_book import assets, counts, names, numbering, pages, playground, readers, terms
+    from attnlab_book import (
+        assets,
+        cards,
+        counts,
+        names,
+        numbering,
+        pages,
+        playground,
+        readers,
+        search,
+        share,
+        terms,
+    )
 
     app.add_node(numbering.ChapterMention)
     for role in numbering.ROLES:
@@ -30,6 +43,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_transform(terms.LinkFirstUse)
     app.add_node(names.NamesByChapter)
     app.add_directive("names-by-chapter", names.NamesByChapterDirective)
+    app.add_directive("chapter-cards", cards.ChapterCards)
+    app.add_directive("chapter-paths", cards.ChapterPaths)
+    app.add_directive("chapter-path", cards.ChapterPath)
+    app.add_directive("chapter-start", cards.ChapterStart)
     app.add_directive("counted", counts.Counted)
     app.add_role("counted", counts.package_role)
     app.add_role("playground", playground.role)
@@ -49,7 +66,9 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", names.link_cells)
     # After every other extension has put its scripts into the page.
     app.connect("html-page-context", pages.mend_context, priority=900)
+    app.connect("html-page-context", share.add_tags)
     app.connect("html-page-context", readers.launch_edition, priority=900)
     app.connect("build-finished", pages.write_root_page)
     app.connect("build-finished", readers.offer_edition)
+    app.connect("build-finished", search.write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,6 +17,10 @@ def set_theme_options(app: Sphinx, config: Config) -> None:
     `html_theme_options` below `sphinx: config:` would replace Jupyter Book's own and lose the Colab and
     Binder buttons.
     """
+    if not config.html_baseurl:
+        # Where the book is published, from the one setting that says where its repository is.
+        owner, name = config.html_theme_options["repository_url"].rstrip("/").split("/")[-2:]
+        config.html_baseurl = f"https://{owner.lower()}.github.io/{name}/"
     config.html_theme_options.update(
         {
             "search_bar_text": "Search this book",
@@ -65,10 +69,17 @@ def mend_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
     """Drop the scripts that a page must not load, and what browsers and screen readers would trip over."""
-    context["script_files"] = [script for script in context["script_files"] if not _unwanted(script)]
+    plain = 'class="math' not in context.get("body", "")
+    context["script_files"] = [
+        script
+        for script in context["script_files"]
+        if not (_unwanted(script) or (plain and _typesets(script)))
+    ]
     if pagename == app.config.root_doc:
         # Its title is the book's: once is enough.
         context["title"], context["docstitle"] = app.config.html_title, ""
+        # Its sections need no list beside them: the cards and the figure have the room.
+        context["meta"] = {**(context.get("meta") or {}), "html_theme.sidebar_secondary.remove": True}
     if "body" in context:
         body = context["body"]
         # A list whose children are no list items, entries with a role that ARIA has dropped.
@@ -85,6 +96,13 @@ def _unwanted(script: Any) -> bool:
     body = str(getattr(script, "attributes", {}).get("body") or "")
     # sphinx-thebe names a script host and declares its constant twice, which is an error in the console.
     return "thebe" in name or "THEBE_JS_URL" in body or "require.js" in name or "://" in name
+
+
+def _typesets(script: Any) -> bool:
+    # MyST-NB gives MathJax, half of a page's weight, to every notebook, with formulas or without.
+    name = str(getattr(script, "filename", script) or "")
+    body = str(getattr(script, "attributes", {}).get("body") or "")
+    return "mathjax" in name or "MathJax" in body
 
 
 def write_root_page(app: Sphinx, exception: Exception | None) -> None:

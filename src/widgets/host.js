@@ -9,8 +9,9 @@ const base = new URL(".", script?.src || document.baseURI).href;
 /** @param {HTMLElement} mount */
 async function start(mount) {
   const name = mount.dataset.attnlab ?? "";
-  if (mount.dataset.mounted) return;
-  mount.dataset.mounted = "true";
+  if (mount.style.minHeight || mount.dataset.mounted) return;
+  // Its place stays open until it stands: what is below must not jump.
+  mount.style.minHeight = `${mount.offsetHeight}px`;
   const figures = () => /** @type {any} */ (globalThis).attnlabFigures;
   if (!figures()?.[name]) await load(`figures/${name}.js`, base);
   const figure = figures()[name];
@@ -21,6 +22,7 @@ async function start(mount) {
   const shared = new URLSearchParams(location.search).get(parameter);
   const caption = mount.querySelector("figcaption");
   const el = document.createElement("div");
+  mount.dataset.mounted = "true";
   mount.replaceChildren(el, ...(caption ? [caption] : []));
   const link = (/** @type {Record<string, any>} */ state) => {
     const address = new URL(location.href);
@@ -28,7 +30,8 @@ async function start(mount) {
     address.hash = mount.id;
     return address.href;
   };
-  figure.render({ model: pageModel(settings), el, place: { base, link, shared } });
+  await figure.render({ model: pageModel(settings), el, place: { base, link, shared } });
+  mount.style.minHeight = "";
 }
 
 /** @param {Record<string, any>} values */

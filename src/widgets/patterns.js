@@ -123,7 +123,7 @@ export default figure({
       const one = pairs(found, 1);
       const enough = Array.from({ length: DEEPEST }, (_, i) => i + 1).find((layers) => pairs(found, layers) === all);
       counters.replaceChildren(
-        ...[`${one} scores in a layer`, `dense: ${all}`, `n√n = ${fmt(n * Math.sqrt(n), 0)}`].map((t) => h("span", {}, t)),
+        ...[`${one} scores in a layer`, `dense: ${all}`, `2n√n = ${fmt(2 * n * Math.sqrt(n), 0)}`].map((t) => h("span", {}, t)),
       );
       const could = isCausal ? query + 1 : n;
       plane.setAttribute("aria-label", `The pattern of ${n} queries and keys, ${KINDS[/** @type {keyof typeof KINDS} */ (kind)]}; solid: seen in one layer, pale: reached after ${depth}`);

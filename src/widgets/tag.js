@@ -31,6 +31,7 @@ export default figure({
     let shown = "";
     let out = "";
     let cut = 0;
+    let drawn = -1;
 
     const input = h("input", {
       type: "text",
@@ -81,9 +82,9 @@ export default figure({
     );
     body.append(
       input,
-      tries,
       tokens,
       alternatives,
+      tries,
       h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
       each,
       h(
@@ -175,7 +176,8 @@ export default figure({
     function column(i, word, weights, off) {
       const token = result.tokens[i];
       const open = !off.has(i);
-      const says = word < 0 ? `${fmt(100 * Math.max(...result.probabilities[i]), 0)} %` : `${fmt(100 * weights[i], 0)} % of looks`;
+      const says = word < 0 ? `${fmt(100 * Math.max(...result.probabilities[i]), 0)} %` : `${fmt(100 * weights[i], 0)} %`;
+      const whose = word < 0 || !open ? "" : h("small", {}, " of looks");
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const chip = h(
         "button",
@@ -190,7 +192,7 @@ export default figure({
         },
         h("b", { dir: "auto" }, token),
         h("span", {}, result.tags[i]),
-        h("i", {}, open ? says : "hidden"),
+        h("i", {}, open ? says : "hidden", whose),
       );
       if (word >= 0) shade(chip, weights[i]);
       const verb = open ? "hide" : "show";
@@ -232,37 +234,18 @@ export default figure({
       say(`${named(word)} is ${result.tags[word]}. ${looks}${without}${was}${warning}`);
     }
 
-    /** Arcs from the picked word to the others, where all words stand in one line. */
+    /** Arcs from the picked word to the others, over as many lines as the words take. */
     function drawArcs() {
       tokens.querySelector("svg")?.remove();
       const word = picked();
       const chips = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-token")]);
-      const oneLine = chips.length > 1 && chips.every((chip) => chip.offsetTop === chips[0].offsetTop);
-      const room = oneLine && tokens.clientWidth > 480;
-      tokens.classList.toggle("has-arcs", room); // picked or not: the words stay where they are
-      if (!room || word < 0) return;
-      const weights = chosen(result.weights, model.get("head"))[word];
-      const svg = s("svg", { class: "attnlab-arcs", "aria-hidden": "true", "data-part": "arcs" });
-      const middle = chips.map((chip) => chip.offsetLeft + chip.offsetWidth / 2);
-      chips.forEach((_, j) => {
-        if (weights[j] < 0.02) return;
-        const [from, to] = [middle[word], middle[j]];
-        const height = j === word ? 26 : Math.min(24 + Math.abs(to - from) * 0.16, 76);
-        const path =
-          j === word
-            ? `M ${from - 9} 82 C ${from - 22} ${82 - height * 1.4}, ${from + 22} ${82 - height * 1.4}, ${from + 9} 82`
-            : `M ${from} 82 C ${from} ${82 - height}, ${to} ${82 - height}, ${to} 82`;
-        svg.append(
-          s("path", {
-            d: path,
-            fill: "none",
-            stroke: "var(--fig-query)",
-            "stroke-width": (1 + 9 * weights[j]).toFixed(2),
-            "stroke-opacity": (0.25 + 0.7 * weights[j]).toFixed(2),
-            "stroke-linecap": "round",
-          }),
-        );
-      });
+      // Picked or not: the words stay where they are.
+      tokens.classList.toggle("is-long", chips.some((chip) => chip.offsetTop !== chips[0].offsetTop));
+      if (word < 0) return;
+      const tops = chips.map((chip) => ({ x: chip.offsetLeft + chip.offsetWidth / 2, y: chip.offsetTop - 2 }));
+      const svg = s("svg", { class: drawn === word ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
+      drawn = word;
+      svg.append(...arcs(tops, word, chosen(result.weights, model.get("head"))[word], tokens.classList.contains("is-long") ? 40 : 76));
       tokens.prepend(svg);
     }
 
@@ -273,6 +256,32 @@ export default figure({
     };
   },
 });
+
+/**
+ * An arc from one word to each that it looks at, the wider the more.
+ * @param {{ x: number, y: number }[]} tops the middle of each word's upper edge
+ * @param {number} word
+ * @param {number[]} weights
+ * @param {number} most how high an arc may rise
+ */
+function arcs(tops, word, weights, most) {
+  const from = tops[word];
+  return tops.flatMap((to, j) => {
+    if (weights[j] < 0.02) return [];
+    const [left, right] = j === word ? [-9, 9] : [0, 0]; // a word that looks at itself: a loop
+    const lean = j === word ? 13 : 0;
+    const rise = Math.min(24 + Math.abs(to.x - from.x) * 0.16, most) * (j === word ? 1.4 : 1);
+    return s("path", {
+      d: `M ${from.x + left} ${from.y} C ${from.x + left - lean} ${from.y - rise}, ${to.x + right + lean} ${to.y - rise}, ${to.x + right} ${to.y}`,
+      fill: "none",
+      stroke: "var(--fig-query)",
+      "stroke-width": (1 + 12 * weights[j]).toFixed(2),
+      "stroke-opacity": (0.25 + 0.7 * weights[j]).toFixed(2),
+      "stroke-linecap": "round",
+      pathLength: 1,
+    });
+  });
+}
 
 /**
  * The state as a snippet that runs.
@@ -303,14 +312,16 @@ ${look}for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):
 function drawing(result, word, head, hidden) {
   const weights = word < 0 ? [] : chosen(result.weights, head)[word];
   const width = 110;
+  const top = word < 0 ? 10 : 92; // room for the arcs
+  const tops = result.tokens.map((_, i) => ({ x: 61 + i * width, y: top - 2 }));
   const cells = result.tokens.flatMap((token, i) => {
     const [x, weight] = [10 + i * width, weights[i] ?? 0];
     const out = hidden.includes(i);
     const text = (/** @type {number} */ y, /** @type {number} */ size, /** @type {string} */ words) =>
-      s("text", { x: x + 51, y, "font-size": size, "text-anchor": "middle", fill: "var(--fig-ink)" }, words);
+      s("text", { x: x + 51, y: y + top - 10, "font-size": size, "text-anchor": "middle", fill: "var(--fig-ink)" }, words);
     return [
       s("rect", {
-        x, y: 10, width: width - 8, height: 76, rx: 8, fill: "var(--fig-query)", "fill-opacity": (0.52 * weight).toFixed(3),
+        x, y: top, width: width - 8, height: 76, rx: 8, fill: "var(--fig-query)", "fill-opacity": (0.52 * weight).toFixed(3),
         stroke: `var(--fig-${i === word ? "query" : "line"})`, "stroke-width": 2,
         ...(out ? { "stroke-dasharray": "5 4" } : {}),
       }),
@@ -319,5 +330,6 @@ function drawing(result, word, head, hidden) {
       text(76, 13, out ? "hidden" : word < 0 ? "" : `${fmt(100 * weight, 0)} %`),
     ];
   });
-  return standalone(s("svg", { viewBox: `0 0 ${12 + result.tokens.length * width} 96` }, ...cells));
+  const looks = word < 0 ? [] : arcs(tops, word, weights, 76);
+  return standalone(s("svg", { viewBox: `0 0 ${12 + result.tokens.length * width} ${top + 86}` }, ...looks, ...cells));
 }

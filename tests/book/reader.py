@@ -109,9 +109,15 @@ def middle(locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+def more(part, button):
+    """Press a button of the menu."""
+    part.locator('[data-part="menu"] > summary').click()
+    part.locator(f'[data-part="{button}"]').click()
+
+
 def copied(part, button="pytorch") -> str:
     """Press a button that copies, and read what it copied."""
-    part.locator(f'[data-part="{button}"]').click()
+    more(part, button)
     part.get_by_text("Copied.", exact=True).wait_for()
     return part.page.evaluate("navigator.clipboard.readText()")
 
@@ -128,7 +134,7 @@ def run_copied(part) -> tuple[str, dict]:
 def saved(part) -> str:
     """Save the drawing, and read the file: an SVG that stands alone."""
     with part.page.expect_download() as download:
-        part.locator('[data-part="svg"]').click()
+        more(part, "svg")
     text = download.value.path().read_text(encoding="utf-8")
     assert text.startswith("<svg")
     assert "http://www.w3.org/2000/svg" in text

@@ -7,7 +7,7 @@ from collections import Counter
 import nbformat
 import pytest
 import readers
-from attnlab_book import counts, names, terms
+from attnlab_book import cards, counts, drawings, names, search, terms
 from bs4 import BeautifulSoup
 
 from .conftest import ROOT, chapters
@@ -25,7 +25,9 @@ def cells(chapter):
     return nbformat.read(ROOT / f"{chapter.page}.ipynb", as_version=4).cells
 
 
-@pytest.mark.parametrize("module", [chapters, counts, names, terms], ids=lambda module: module.__name__)
+@pytest.mark.parametrize(
+    "module", [cards, chapters, counts, drawings, names, search, terms], ids=lambda module: module.__name__
+)
 def test_the_examples_of_the_books_extension_run(module):
     ran = doctest.testmod(module)
     assert ran.attempted

@@ -146,7 +146,7 @@ def test_a_page_is_light(site):
         page, responses = context.new_page(), []
         page.on("requestfinished", lambda request, responses=responses: responses.append(request.response()))
         page.goto(f"{site.address}/{name}.html")
-        page.evaluate("window.MathJax.startup.promise")
+        page.evaluate("window.MathJax?.startup?.promise")
         page.wait_for_load_state("networkidle")
         sizes = {url: size for response in responses for url, size in weight(response).items()}
         mounts = page.locator("figure[data-attnlab]")
@@ -177,11 +177,6 @@ def test_without_scripts_the_book_can_be_read(site):
     assert page.locator("article h1").is_visible()
     assert page.locator("figure.attnlab-figure table").first.is_visible()
     context.close()
-
-
-def test_search_finds_a_word(site):
-    page = site.open("search", query="?q=softmax")
-    page.wait_for_selector("#search-results li a")
 
 
 @pytest.mark.parametrize("elsewhere", ["http://example.org/x.png", "http://192.0.2.1/x.png"])

@@ -101,6 +101,24 @@ def with_ones(q, k, v, gate):
     return out[..., :-1] / out[..., -1:]
 
 
+def first_whole(q, k, v, gate):
+    """A state that starts with the first term, instead of with its share of it."""
+    return walk(q, k, v, torch.cat((torch.zeros_like(gate[..., :1, :]), gate[..., 1:, :]), -2))
+
+
+def doubling(q, k, v, gate):
+    """Neighbours joined, then pairs, then fours: all states at once, and nothing divided by products."""
+    terms = (k * (1 - gate))[..., None] * F.pad(v, (0, 1), value=1.0)[..., None, :]
+    stays, back = gate[..., None], 1
+    while back < k.shape[-2]:
+        later = terms[..., back:, :, :] + stays[..., back:, :, :] * terms[..., :-back, :, :]
+        terms = torch.cat((terms[..., :back, :, :], later), -3)
+        stays = torch.cat((stays[..., :back, :, :], stays[..., back:, :, :] * stays[..., :-back, :, :]), -3)
+        back *= 2
+    out = (q[..., None, :] @ terms).squeeze(-2)
+    return out[..., :-1] / out[..., -1:]
+
+
 def chunks(size):
     """A state from chunk to chunk, weights within."""
 
@@ -147,6 +165,9 @@ ATTACKS = [
     ("einsum", TAYLOR, "right", "", lambda x: torch.cat((x[..., :1] * 0 + 1, torch.einsum("...i,...j->...ij", x, x).flatten(-2) / 2**0.5, x), -1)),
     ("turned round", TAYLOR, "right", "", lambda x: -powers(x).flip(-1)),
     ("two halves of 1", TAYLOR, "right", "", lambda x: torch.cat((torch.full_like(x[..., :2], 0.5**0.5), powers(x)[..., 1:]), -1)),
+    ("the square of (1, x)", TAYLOR, "right", "", lambda x: (lambda y: torch.cat((torch.full_like(x[..., :1], 0.5**0.5), (y[..., :, None] * y[..., None, :]).flatten(-2) / 2**0.5), -1))(torch.cat((torch.ones_like(x[..., :1]), x), -1))),
+    ("zeros besides", TAYLOR, "right", "", lambda x: F.pad(powers(x), (0, 3))),
+    ("at most 30 features", TAYLOR, "wrong", "should be", lambda x: powers(x)[..., :30]),
     ("no half", TAYLOR, "wrong", "The square is not halved", lambda x: powers(x, half=1.0)),
     ("the 1 doubled", TAYLOR, "wrong", "should be", lambda x: powers(x, constant=2.0)),
     ("made of the whole text", TAYLOR, "wrong", "should be", of_the_table),
@@ -169,6 +190,9 @@ ATTACKS = [
     ("-w first", FEATURES, "right", "", lambda x, w: directions(x, -w)),
     ("in loops", FEATURES, "right", "", in_loops),
     ("squares of distances", FEATURES, "right", "", lambda x, w: (torch.cat((x @ w.mT, -(x @ w.mT)), -1) - x.norm(dim=-1, keepdim=True) ** 2 / 2).exp() * (2 * w.shape[0]) ** -0.5),
+    ("at most 5", FEATURES, "wrong", "a token of length 6", lambda x, w: directions(x, w).clamp(max=5)),
+    ("cosh and sinh", FEATURES, "wrong", "a sine can be negative", lambda x, w: torch.cat(((x @ w.mT).cosh(), (x @ w.mT).sinh()), -1) * (-x.square().sum(-1, keepdim=True) / 2).exp() / len(w) ** 0.5),
+    ("squares completed", FEATURES, "right", "", lambda x, w: torch.cat([((u.square().sum() - (x - u).square().sum(-1, keepdim=True)) / 2).exp() for u in (*w, *-w)], -1) / (2 * len(w)) ** 0.5),
     ("weights over all stored keys", STATE, "wrong", "meets all keys before it again", stored_rows),
     ("all n × n weights", STATE, "wrong", "meets all keys before it again", all_weights),
     ("the last five", STATE, "wrong", "Only a few tokens back are seen", last_five),
@@ -182,6 +206,9 @@ ATTACKS = [
     ("no gradient to the gate", STATE, "wrong", "no gradient reaches gate", lambda q, k, v, g: walk(q, k, v, g.detach())),
     ("in place", STATE, "wrong", "it changed its argument q in place", lambda q, k, v, g: walk(q.div_(2), k, v, g)),
     ("single precision", STATE, "wrong", "in float64", lambda q, k, v, g: walk(q.float(), k.float(), v.float(), g.float()).to(v.dtype)),
+    ("the first term whole", STATE, "wrong", "should be", first_whole),
+    ("gates kept from 0.05 to 0.95", STATE, "wrong", "gates from 0.95 to 0.99", lambda q, k, v, g: walk(q, k, v, g.clamp(0.05, 0.95))),
+    ("a parallel prefix", STATE, "right", "", doubling),
     ("a column of ones", STATE, "right", "", with_ones),
     ("chunks of 16", STATE, "right", "", chunks(16)),
     ("chunks of 64", STATE, "right", "", chunks(64)),
@@ -196,6 +223,8 @@ ATTACKS = [
     ("detached", DELTA, "wrong", "no gradient reaches", lambda s, k, v, b, g: right(s, k, v, b, g).detach()),
     ("the gate as a logarithm", DELTA, "wrong", "should be", lambda s, k, v, b, g: right(s, k, v, b, 2.718281828**g)),
     ("the gate only where it is not 0", DELTA, "wrong", "With gate = 0", lambda s, k, v, b, g: right(s, k, v, b, g or 1.0)),
+    ("square states alone", DELTA, "wrong", "With beta = 1 and gate = 1", lambda s, k, v, b, g: right(s, k, v, b, g) if len(k) == len(v) else g * s),
+    ("by rows", DELTA, "right", "", lambda s, k, v, b, g: torch.stack([g * row + b * x * (v - g * (k @ s)) for row, x in zip(s, k, strict=True)])),
     ("a projection", DELTA, "right", "", lambda s, k, v, b, g: (torch.eye(len(k), dtype=s.dtype) - b * torch.outer(k, k)) @ (g * s) + b * torch.outer(k, v)),
     ("addr", DELTA, "right", "", lambda s, k, v, b, g: (g * s).addr(k, v - g * s.T @ k, alpha=b)),
     ("by columns", DELTA, "right", "", columns),

@@ -74,6 +74,31 @@ def by_diagonals(q, k, v, w):
     return sum(p[..., None] * x for p, x in zip(s.softmax(-1).unbind(-1), values, strict=True))
 
 
+def by_a_view(q, k, v, w):
+    n = q.shape[-2]
+    k, v = (F.pad(x, (0, 0, w, 0)).unfold(-2, w + 1, 1) for x in (k, v))
+    s = torch.einsum("...nd,...ndj->...nj", q, k) / q.shape[-1] ** 0.5
+    real = torch.arange(n)[:, None] + torch.arange(w + 1) >= w
+    return torch.einsum("...nj,...ndj->...nd", s.masked_fill(~real, -math.inf).softmax(-1), v)
+
+
+def band_of_numpy(q, k, v, w):
+    """The rows are gathered, the mask is a table of all pairs, and torch never sees it."""
+    n = q.shape[-2]
+    back = np.subtract.outer(np.arange(n), np.arange(n))
+    mask = np.pad((back >= 0) & (back <= w), ((0, 0), (w, 0)))
+    band = torch.from_numpy(np.stack([mask[i, i : i + w + 1] for i in range(n)]))
+    k, v = (F.pad(x, (0, 0, w, 0)).unfold(-2, w + 1, 1) for x in (k, v))
+    s = (q[..., None] * k).sum(-2) / q.shape[-1] ** 0.5
+    return (s.masked_fill(~band, -math.inf).softmax(-1)[..., None, :] * v).sum(-1)
+
+
+def by_hand_and_a_bit(s, mask):
+    s = s.masked_fill(~mask, -math.inf)
+    e = (s - s.amax(-1, keepdim=True).clamp_min(-1e4)).exp()
+    return e / (e.sum(-1, keepdim=True) + 1e-9)
+
+
 def in_place(q, k, v, w):
     return blocks()(q.mul_(2), k, v, w)
 
@@ -145,6 +170,23 @@ def five_layers(masks):
     return in_turn(lambda mask, reach: yes(mask @ reach + reach))(masks[:5])
 
 
+def until_still(masks):
+    reach = torch.eye(masks.shape[-1])
+    for mask in masks:
+        further = yes(mask.float() @ reach + reach)
+        if further.equal(reach):
+            break
+        reach = further
+    return reach > 0
+
+
+def rows_gathered(masks):
+    reach = torch.eye(masks.shape[-1], dtype=torch.bool)
+    for mask in masks:
+        reach = torch.stack([mine | reach[sees].any(0) for mine, sees in zip(reach, mask, strict=True)])
+    return reach
+
+
 def masks_in_place(masks):
     masks |= torch.eye(masks.shape[-1], dtype=torch.bool)
     return and_or(masks)
@@ -206,6 +248,19 @@ def late(q, k, v, size, top):
     return ((q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) * seen) @ v
 
 
+def two_softmaxes(q, k, v, size, top):
+    """The mean of what the own block says, and of what the chosen ones say."""
+    n = q.shape[-2]
+    block = torch.arange(n) // size
+    scores = (q @ k.unflatten(-2, (-1, size)).mean(-2).mT).masked_fill(
+        block[:, None] <= torch.arange(n // size), -math.inf
+    )
+    far = most(scores, top)[..., block] & (block[:, None] > block)
+    near = (block[:, None] == block) & torch.ones(n, n, dtype=torch.bool).tril()
+    own = attention(q, k, v, mask=near)
+    return torch.where(far.any(-1, keepdim=True), (own + attention(q, k, v, mask=far | near)) / 2, own)
+
+
 def stride(keys, pick=min):
     return lambda n: pick(range(1, n + 1), key=lambda s: sum(keys(i, s) for i in range(n)))
 
@@ -223,6 +278,14 @@ def closed(n):
         return near + s * max(whole - 1, 0) * max(whole - 2, 0) // 2 + rest * max(whole - 1, 0)
 
     return min(range(1, n + 1), key=pairs)
+
+
+def downhill(n):
+    """The count falls to its minimum and never rises before: true for all n up to 700."""
+    s, of = 1, lambda s: sum(exact(i, s) for i in range(n))
+    while s < n and of(s + 1) < of(s):
+        s += 1
+    return s
 
 
 def in_numpy(n):
@@ -258,6 +321,10 @@ ATTACKS = [
     ("ways in whole numbers", HEARD, "wrong", "The ways are counted", in_turn(lambda m, r: m.long() @ r + r, lambda n: torch.eye(n).long())),
     ("ways with the diagonal", HEARD, "wrong", "", in_turn(lambda m, r: yes(m + torch.eye(len(m))).double() @ r, lambda n: torch.eye(n).double())),
     ("at least half a way", HEARD, "wrong", "", in_turn(lambda m, r: (m @ r + r) / (m.sum(1, keepdim=True) + 1))),
+    ("until nothing is new", HEARD, "wrong", "A layer that adds nothing says nothing of the next", until_still),
+    ("yes or no in eight bits", HEARD, "wrong", "256 ways are none in eight bits", in_turn(lambda m, r: yes(m.byte() @ r.byte()) + r)),
+    ("the diagonal at the end", HEARD, "wrong", "", in_turn(lambda m, r: yes(m @ r), end=lambda r: (r + torch.eye(len(r))) > 0)),
+    ("rows gathered", HEARD, "right", "", rows_gathered),
     ("five layers at most", HEARD, "wrong", "", five_layers),
     ("the other way round", HEARD, "wrong", "The layers stand in the wrong order", in_turn(lambda m, r: yes(r @ m + r))),
     ("entry by entry", HEARD, "wrong", "", in_turn(lambda m, r: yes(m * r + r))),
@@ -276,6 +343,10 @@ ATTACKS = [
     ("the best weight", ROUTED, "wrong", "It judges a block by its best key", routed(lambda q, k, size: (q @ k.mT).unflatten(-1, (-1, size)).amax(-1))),
     ("the logsumexp", ROUTED, "wrong", "", routed(lambda q, k, size: (q @ k.mT).unflatten(-1, (-1, size)).logsumexp(-1))),
     ("unit means", ROUTED, "wrong", "", routed(lambda q, k, size: q @ F.normalize(k.unflatten(-2, (-1, size)).mean(-2), dim=-1).mT)),
+    ("two softmaxes", ROUTED, "wrong", "", two_softmaxes),
+    ("a threshold that leaves itself out", ROUTED, "wrong", "It chooses one block too few", routed(pick=lambda s, top: s > s.topk(min(top, s.shape[-1])).values[..., -1:])),
+    ("the block before in any case", ROUTED, "wrong", "", routed(pick=lambda s, top: most(s, top) | (s.isfinite() & ~s.roll(-1, -1).isfinite()))),
+    ("one hot", ROUTED, "right", "", routed(pick=lambda s, top: F.one_hot(s.topk(min(top, s.shape[-1])).indices, s.shape[-1]).sum(-2) > 0)),
     ("positive ones only", ROUTED, "wrong", "", routed(pick=lambda s, top: most(s, top) & (s > 0))),
     ("every other token a block", ROUTED, "wrong", "", routed(lambda q, k, size: q @ k.unflatten(-2, (size, -1)).mean(-3).mT)),
     ("two blocks always", ROUTED, "wrong", "", routed(pick=lambda s, top: most(s, 2))),
@@ -284,7 +355,10 @@ ATTACKS = [
     ("single precision inside", ROUTED, "wrong", "in float64", lambda q, k, v, size, top: routed()(q.float(), k.float(), v.float(), size, top).to(q.dtype)),
     ("blocks of 8 always", WINDOW, "wrong", "w = 9", blocks(width=8)),
     ("blocks of 20 always", WINDOW, "wrong", "n² entries", blocks(width=300)),
-    ("a row of all scores at a time", WINDOW, "wrong", "With 160 tokens", dense_in_pieces(1)),
+    ("four rows of all scores at a time", WINDOW, "wrong", "With 160 tokens", dense_in_pieces(4)),
+    ("a mask of NumPy's", WINDOW, "wrong", "n² entries", band_of_numpy),
+    ("a constant added to the sum", WINDOW, "wrong", "scores around −20,000", blocks(by_hand_and_a_bit)),
+    ("without gradient where it is long", WINDOW, "wrong", "no gradient reaches q", lambda q, k, v, w: blocks()(q.detach() if q.shape[-2] > 100 else q, k, v, w)),
     ("32 rows at a time", WINDOW, "wrong", "the work is not saved", dense_in_pieces(32)),
     ("the dense mask", WINDOW, "wrong", "n² entries", lambda q, k, v, w: attention(q, k, v, mask=masks.window(q.shape[-2], w, 0))),
     ("dense where it is long", WINDOW, "wrong", "n² entries", lambda q, k, v, w: (dense_in_pieces(10**6) if q.shape[-2] > 100 else blocks())(q, k, v, w)),
@@ -304,6 +378,8 @@ ATTACKS = [
     ("gathered", WINDOW, "right", "", gathered),
     ("by diagonals", WINDOW, "right", "", by_diagonals),
     ("a softmax by hand", WINDOW, "right", "", blocks(lambda s, m: by_hand(s, m).nan_to_num())),
+    ("blocks wider by one", WINDOW, "right", "", lambda q, k, v, w: blocks(width=w + 1)(q, k, v, w)),
+    ("windows of a view", WINDOW, "right", "", by_a_view),
     ("the package's", WINDOW, "right", "", lambda q, k, v, w: sparse.window(q, k, v, w, 0)),
     ("double inside", WINDOW, "right", "", lambda q, k, v, w: blocks()(q.double(), k.double(), v.double(), w).to(q.dtype)),
     ("nine known sizes", STRIDE, "wrong", "", lambda n: KNOWN.get(n, round((n / 2) ** 0.5))),
@@ -315,6 +391,10 @@ ATTACKS = [
     ("√(n/2), up", STRIDE, "wrong", "√(n/2)", lambda n: math.ceil((n / 2) ** 0.5)),
     ("zero", STRIDE, "wrong", "should be", lambda n: closed(n) - 1),
     ("none for one token", STRIDE, "wrong", "it raised ValueError", lambda n: min(range(2, n + 1), key=lambda s: sum(exact(i, s) for i in range(n)))),
+    ("divisors of n", STRIDE, "wrong", "", lambda n: min((s for s in range(1, n + 1) if n % s == 0), key=lambda s: sum(exact(i, s) for i in range(n)))),
+    ("counted from zero", STRIDE, "wrong", "", lambda n: int(np.argmin([sum(exact(i, s) for i in range(n)) for s in range(1, n + 1)]))),
+    ("the fixed pattern", STRIDE, "wrong", "It returns √n", stride(lambda i, s: i % s + 1 + i // s)),
+    ("downhill from 1", STRIDE, "right", "", downhill),
     ("a loop", STRIDE, "right", "", stride(exact)),
     ("a loop that leaves a constant out", STRIDE, "right", "", stride(lambda i, s: exact(i, s) - 1)),
     ("sums of blocks", STRIDE, "right", "", closed),

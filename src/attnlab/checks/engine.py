@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -188,7 +189,9 @@ def _expected(task: Exercise, trial: Trial) -> Outcome:
             return values
         return {key: value.to(torch.float64) if floats(value) else value for key, value in values.items()}
 
+    started = time.process_time()
     outcome = running.run(task.reference, make, leaves=trial.leaves, seconds=600, seed=trial.seed)
+    outcome.seconds = time.process_time() - started
     if outcome.failed or outcome.trouble:
         raise RuntimeError(f"the reference of {task.name} fails with {trial}: {outcome.trouble}")
     return outcome
@@ -282,7 +285,7 @@ def _same_mistake(
     for trial, got in outcomes:
         if got.failed:
             continue  # where it gives no answer, there is nothing to compare
-        made = _call(task, trial, does, measured=False)
+        made = _mistaken(task, trial, does)
         if made.failed:
             return False
         if bool(made.trouble) != bool(got.trouble):
@@ -301,7 +304,13 @@ def _same_mistake(
     if any(id(trial) in wrong and not got.failed for trial, got in outcomes):
         return True
     # The answer gives nothing wherever it is wrong, which fits all that is right elsewhere: unless that fails too.
-    return all(_call(task, trial, does, measured=False).failed for trial, got in outcomes if got.failed)
+    return all(_mistaken(task, trial, does).failed for trial, got in outcomes if got.failed)
+
+
+@lru_cache(maxsize=4096)
+def _mistaken(task: Exercise, trial: Trial, does: Callable) -> Outcome:
+    """What a known mistake gives for a trial. The next answer is compared with it, too."""
+    return _call(task, trial, does, measured=False)
 
 
 def _share(outcomes: list[tuple[Trial, Outcome]], faults: list[tuple[Trial, Difference]]) -> str:

@@ -127,7 +127,7 @@ exercise(
             "a token of length 6 beside one of length 0.6",
             "Each token has a length of its own.",
             x=torch.tensor([[6.0, 0.0, 0.0], [0.0, -0.36, 0.48]]),
-            w=torch.tensor([[1.0, 0.5, -0.25], [-0.5, 1.5, 0.75], [0.25, -1.0, 2.0], [1.25, 0.0, 0.5]]),
+            w=torch.tensor([[4.0, 0.5, -0.25], [-0.5, 1.5, 0.75], [0.25, -1.0, 2.0], [1.25, 0.0, 0.5]]),
         ),
     ],
     promises=[precisions("float64")],
@@ -147,6 +147,10 @@ exercise(
             for divide in (lambda m: 1.0, lambda m: m**0.5, lambda m: (2 * m) ** 0.5)
         ),
         mistake("Some features are not positive. Take the exponential of each exponent.", lambda x, w: positive_features(x, w).log()),
+        mistake(
+            "Those are hyperbolic cosines and sines: their products are right, but a sine can be negative. Keep w and -w apart.",
+            lambda x, w: torch.cat(((x @ w.mT).cosh(), (x @ w.mT).sinh()), -1) * (-x.square().sum(-1, keepdim=True) / 2).exp() / math.sqrt(len(w)),
+        ),
         mistake("The half square is missing: exp(w·x) alone is exp(|x|²/2) too large on average.", _directions(half=0.0)),
         mistake("It takes away the whole square of the length. Half of it belongs to each factor.", _directions(half=1.0)),
         mistake("The half square has the wrong sign: it must be taken away.", _directions(half=-0.5)),

@@ -46,7 +46,7 @@ class Outcome:
         slopes: the gradient of each argument that has one, by name; None where no gradient arrived.
         work: what was computed on the way, where somebody asked.
         called: the names of the functions that were called, of those that somebody asked about.
-        seconds: computing time.
+        seconds: computing time, where somebody took it.
     """
 
     value: Any = None
@@ -120,7 +120,7 @@ def run(
         leaves: the arguments whose gradients are wanted.
         work: notes what is computed.
         listen: functions whose calls are noted.
-        seconds: computing time after which it is stopped.
+        seconds: computing time after which it is stopped, give or take a twentieth of a second.
         seed: of all random generators, so that an answer that draws gives one verdict.
 
     Returns:
@@ -135,7 +135,6 @@ def run(
         )  # not a leaf: work in place is reported as such, not as autograd's error
     outcome = Outcome(work=work)
     calls = Calls(listen) if listen else contextlib.nullcontext()
-    started = time.process_time()
     try:
         with (
             _surroundings(seed),
@@ -155,7 +154,6 @@ def run(
         outcome.failed, outcome.trouble = True, str(error)
     except BaseException as error:  # an answer may even exit
         outcome.failed, outcome.trouble = True, _said(error, answer)
-    outcome.seconds = time.process_time() - started
     outcome.called = tuple(calls.seen) if listen else ()
     if not outcome.failed:
         outcome.trouble = _touched(before, given)
@@ -257,12 +255,22 @@ def _surroundings(seed: int) -> Iterator[None]:
             torch.set_default_dtype(default)
 
 
+@dataclass
+class _Watched:
+    """A thread, the seconds that it may compute, and the time on the clock at which its patience ends anyway."""
+
+    thread: int
+    seconds: float
+    clock: float
+    started: float | None = None  # computing time so far, when the watchdog looked first
+
+
 class _Watchdog:
     """Throws `Endless` into a thread that has computed for too long. Works without signals, so on every system."""
 
     def __init__(self) -> None:
         self._lock, self._wake = threading.Lock(), threading.Event()
-        self._watched: tuple[int, float, float] | None = None
+        self._watched: _Watched | None = None
         self._thrown, self._thread = False, None
 
     @contextlib.contextmanager
@@ -272,7 +280,7 @@ class _Watchdog:
             self._thread = threading.Thread(target=self._guard, daemon=True)
             self._thread.start()
         self._thrown = False
-        self._watched = (threading.get_ident(), time.process_time() + seconds, time.monotonic() + LONGEST)
+        self._watched = _Watched(threading.get_ident(), seconds, time.monotonic() + LONGEST)
         self._wake.set()
         try:
             yield
@@ -292,12 +300,15 @@ class _Watchdog:
             with self._lock:
                 if self._watched is None:
                     continue
-                thread, computed, clock = self._watched
-                if time.process_time() > computed or time.monotonic() > clock:
+                one, computed = self._watched, time.process_time()
+                if one.started is None:
+                    # Read here and not where the call begins: most calls are over before, and the clock is slow.
+                    one.started = computed
+                if computed > one.started + one.seconds or time.monotonic() > one.clock:
                     self._thrown, self._watched = True, None
                     self._wake.clear()
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                        ctypes.c_ulong(thread), ctypes.py_object(Endless)
+                        ctypes.c_ulong(one.thread), ctypes.py_object(Endless)
                     )
 
 

@@ -45,6 +45,13 @@ def _crowd(layers: int, n: int) -> Tensor:
     return mask.expand(layers, n, n)
 
 
+def _relayed(ways: int) -> Tensor:
+    """Two layers: many see the first token, then the last token sees the many."""
+    masks = torch.zeros(2, ways + 2, ways + 2, dtype=torch.bool)
+    masks[0, 1:-1, 0] = masks[1, -1, 1:-1] = True
+    return masks
+
+
 def _in_turn(
     step: Callable, start: Callable = lambda n: torch.eye(n), then: Callable = lambda reach: reach > 0
 ) -> Callable:
@@ -99,6 +106,16 @@ exercise(
             "three layers in which each of 16 sees all others",
             "Ask whether there is a way, not how many there are: 256 of them are 0 in eight bits.",
             masks=~torch.eye(16, dtype=torch.bool).expand(3, 16, 16),
+        ),
+        case(
+            "three layers, of which the second opens nothing",
+            "A layer that adds nothing says nothing of the next.",
+            masks=masks.window(12, 2, 0) & torch.tensor([1, 0, 1]).bool()[:, None, None],
+        ),
+        case(
+            "258 tokens, of whom one sees 256 that have heard of the first",
+            "256 ways are none in eight bits. Numbers need more room, also between two questions of yes or no.",
+            masks=_relayed(256),
         ),
         case("9 layers of a window of 1 over 12 tokens", "Each layer adds a place.", masks=masks.window(12, 1, 0).expand(9, 12, 12)),
         case(

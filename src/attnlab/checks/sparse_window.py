@@ -157,8 +157,9 @@ exercise(
         gradient("q", "k", "v"),
         precisions("float64"),
         at_most(
-            "On the way stands a tensor with n² entries: none may be made, no mask either.",
+            "On the way stands a table with n² entries: none may be made, no mask either.",
             largest=lambda q, k, v, w: q.shape[-2] ** 2 / 4 if q.shape[-2] >= MANY else math.inf,
+            bytes=lambda q, k, v, w: 8 * q.shape[-2] ** 2 if q.shape[-2] >= MANY else math.inf,
         ),
         at_most(
             "The work is not saved: piece by piece, it still makes about n² numbers. A query needs w + 1 scores, a "

@@ -52,7 +52,7 @@ export function drawCurves({ wide, runs, names }) {
     const line = (/** @type {number} */ y, /** @type {Record<string, any>} */ look) => s("path", { d: `M${plot.x} ${y.toFixed(1)}h${plot.wide}`, fill: "none", stroke: "var(--fig-line)", ...look });
     const floors = /** @type {string[]} */ (runs.map(({ choices }) => view(choices)));
     return [
-      text(plot.title, plot.x, plot.y - (which ? 9 : 22), { fill: "var(--fig-ink)", "font-weight": 600 }),
+      text(plot.title, wide < 340 ? 0 : plot.x, plot.y - (which ? 9 : 22), { fill: "var(--fig-ink)", "font-weight": 600 }),
       ...plot.ticks.flatMap(([value, label]) => [line(on(value), { "stroke-opacity": 0.6 }), text(label, plot.x - 6, on(value) + 4, { "text-anchor": "end" })]),
       ...STEPS.map((step) => text(step >= 1000 ? `${step / 1000},000` : String(step), at(step), plot.y + plot.high + 15, { "text-anchor": "middle" })),
       ...(which === 0

@@ -34,7 +34,7 @@ export function figure(definition) {
       const body = h("div", { class: "attnlab-body" });
       const status = h("p", { class: "attnlab-status", role: "status", "data-part": "status" });
       const problem = h("p", { class: "attnlab-error", role: "alert", "data-part": "error", hidden: true });
-      const bar = h("div", { class: "attnlab-bar", role: "group", "aria-label": `${definition.title}: actions` });
+      const bar = h("div", { class: "attnlab-bar", role: "group", "aria-label": `${definition.title}: actions`, hidden: true });
       const root = h(
         "div",
         // JupyterLab would take keys for its own (d twice deletes the cell) unless what has the focus says not to.
@@ -99,14 +99,18 @@ export function figure(definition) {
         });
         return () => ended.abort();
       }
+      bar.hidden = false;
       bar.append(
         button("Reset", "reset", () => {
           set(structuredClone(initial));
           return "Reset.";
         }),
-        place.link ? button("Copy link", "link", () => copy(/** @type {any} */ (place.link)(current()))) : "",
-        button("Copy as PyTorch", "pytorch", () => copy(/** @type {Parts} */ (parts).pytorch())),
-        button("Save SVG", "svg", () => save(/** @type {Parts} */ (parts).svg(), `attnlab-${definition.name}.svg`)),
+        menu(
+          ended.signal,
+          place.link ? button("Copy link", "link", () => copy(/** @type {any} */ (place.link)(current()))) : "",
+          button("Copy as PyTorch", "pytorch", () => copy(/** @type {Parts} */ (parts).pytorch())),
+          button("Save SVG", "svg", () => save(/** @type {Parts} */ (parts).svg(), `attnlab-${definition.name}.svg`)),
+        ),
       );
       for (const key of definition.keys) {
         model.on(`change:${key}`, update);
@@ -182,6 +186,27 @@ function shared(text, initial) {
     if (value !== null && initial[key] !== null && kind(value) !== kind(initial[key])) throw new Error(`${key} should be ${kind(initial[key])}, and is ${kind(value)}.`);
   }
   return Object.fromEntries(known);
+}
+
+/**
+ * What one needs now and then, behind one button. It closes when its work is done, or when one turns elsewhere.
+ * @param {AbortSignal} signal
+ * @param {(Node | string)[]} entries
+ */
+function menu(signal, ...entries) {
+  const sign = h("summary", { "aria-label": "More: link, code, drawing", title: "More" }, "⋯");
+  const list = h("div", { class: "attnlab-menu-list" }, ...entries);
+  const fold = /** @type {HTMLDetailsElement} */ (h("details", { class: "attnlab-menu", "data-part": "menu" }, sign, list));
+  const close = () => (fold.open = false);
+  list.addEventListener("click", close);
+  fold.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !fold.open) return;
+    close();
+    sign.focus();
+  });
+  document.addEventListener("pointerdown", (event) => event.composedPath().includes(fold) || close(), { signal });
+  fold.addEventListener("focusout", ({ relatedTarget }) => relatedTarget && !fold.contains(/** @type {Node} */ (relatedTarget)) && close());
+  return fold;
 }
 
 /**

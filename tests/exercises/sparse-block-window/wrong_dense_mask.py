@@ -1,4 +1,4 @@
-# expect: stands a tensor with n² entries
+# expect: stands a table with n² entries
 from attnlab import attention, masks
 
 

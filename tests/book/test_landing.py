@@ -1,0 +1,194 @@
+"""The landing page and what a shared link shows: cards, ways through, first screens, pictures."""
+
+import re
+from urllib.parse import urlparse
+
+import pytest
+from attnlab_book import cards, counts, drawings, pages, share
+from PIL import Image
+
+from .conftest import ROOT, chapters, toc_pages
+from .reader import copied, more, parsed, saved
+
+HOME = toc_pages()[0]
+WRITTEN = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
+IN_VIEW = """(element) => {
+  const { top, bottom } = element.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
+}"""
+PLACES = """(words) => words.map(({ offsetLeft, offsetTop, offsetWidth }) =>
+  [offsetLeft + offsetWidth / 2, offsetTop - 2])"""
+WATCH = """window.shift = 0;
+new PerformanceObserver((seen) => {
+  for (const entry of seen.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
+}).observe({ type: "layout-shift", buffered: true });"""
+
+
+def opened(topic):
+    """The minutes that a chapter's opener promises: to read, and for its exercises."""
+    page = ROOT / chapters.find(WRITTEN, topic).page
+    return counts.minutes(" ".join(cell.source for cell in chapters.cells_of(page)))
+
+
+def test_every_chapter_has_a_card_with_its_picture_its_question_and_what_it_takes(book):
+    found = parsed(book / f"{HOME}.html").select("li.attn-card")
+    asked = share.questions(ROOT)
+    assert [card.select_one(".attn-card-title").get_text() for card in found] == [
+        f"{chapter.label} {chapter.title}" for chapter in WRITTEN
+    ]
+    for card, chapter in zip(found, WRITTEN, strict=True):
+        assert card.select_one(".attn-card-title a")["href"] == f"{chapter.page.rpartition('/')[2]}.html"
+        question = card.select_one(".attn-card-question").get_text()
+        assert question.replace("’", "'") == asked[chapter.topic]
+        facts = card.select_one(".attn-card-facts").get_text()
+        tasks = counts.of_chapter(ROOT, chapter).exercises
+        assert facts.startswith(f"{opened(chapter.topic)[0]} minutes · {len(tasks)} exercises")
+        # What to read before stands before.
+        assert all(
+            int(number) < chapter.number for number in re.findall(r"\d\d", facts.partition("after")[2])
+        )
+        assert len(card.select_one("svg[aria-hidden=true]").find_all(True)) > 2
+
+
+def test_the_ways_through_add_up(book):
+    ways = [way.get_text() for way in parsed(book / f"{HOME}.html").select(".attn-path > p:last-child")]
+    evening = sum(opened(chapter.topic)[0] for chapter in WRITTEN[:3])
+    week, course = (sum(sum(opened(one.topic)) for one in WRITTEN[:n]) for n in (10, len(WRITTEN)))
+    assert ways == [
+        f"3 chapters to read: {cards.spoken(evening)}.",
+        f"10 chapters with their exercises: {cards.spoken(week)}.",
+        f"{len(WRITTEN)} chapters with their exercises: {cards.spoken(course)}.",
+    ]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_first_screen_shows_where_to_start_and_the_figure_its_arcs(site, width, height):
+    page = site.open(HOME, width=width, height=height)
+    start = page.locator("a.attn-start")
+    assert start.inner_text() == f"Start: {opened('why_attention')[0]} minutes"
+    assert start.evaluate(IN_VIEW)
+    assert page.locator('[data-part="arcs"] path').count() >= 3
+    if width > 1000:
+        assert page.locator('[data-part="token"]').last.evaluate(IN_VIEW)
+    # Not the answer to the first question that the book asks: what the second *saw* looks at.
+    assert page.locator('[data-part="token"][aria-checked="true"]').inner_text().startswith("saw\nVERB")
+
+
+def test_arcs_reach_over_lines(site):
+    page = site.open(HOME, width=390)
+    figure = page.locator('[data-attnlab="tag"]')
+    figure.locator('[data-part="sentence"]').fill("There were many hotels there , and we saw a saw in one .")
+    assert figure.locator('[data-part="arcs"]').count() == 0
+    words = figure.locator('[data-part="token"]')
+    tops = words.evaluate_all(PLACES)
+    assert len({y for _, y in tops}) > 1
+    words.nth(8).click()
+    assert words.evaluate_all(PLACES) == tops
+    # Every arc starts at the word picked, and ends in the middle of another one's upper edge.
+    paths = figure.locator('[data-part="arcs"] path')
+    ends = [
+        [float(number) for number in re.findall(r"-?[\d.]+", path)]
+        for path in paths.evaluate_all("all => all.map((one) => one.getAttribute('d'))")
+    ]
+
+    def near(point):
+        return min(range(len(tops)), key=lambda i: abs(tops[i][0] - point[0]) + abs(tops[i][1] - point[1]))
+
+    assert {near(end[:2]) for end in ends} == {8}
+    reached = [near(end[-2:]) for end in ends]
+    assert len(set(reached)) == len(reached) > 3
+    assert len({round(tops[i][1]) for i in reached}) > 1
+    # The drawing that is saved has them too.
+    assert saved(figure).count("<path") == len(ends)
+
+
+def test_the_menu_opens_closes_and_is_reached_by_keys(site):
+    page = site.open(HOME)
+    figure = page.locator('[data-attnlab="tag"]')
+    menu, link = figure.locator('[data-part="menu"]'), figure.locator('[data-part="link"]')
+    assert not link.is_visible()
+    menu.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert link.is_visible()
+    page.keyboard.press("Tab")
+    assert link.evaluate("(button) => button === document.activeElement")
+    page.keyboard.press("Escape")
+    assert not link.is_visible()
+    assert menu.evaluate("(menu) => menu.contains(document.activeElement)")
+    menu.locator("summary").click()
+    page.locator("article h1").click()
+    assert not link.is_visible()
+    assert copied(figure, "link").startswith("http")
+    assert not link.is_visible()
+    menu.locator("summary").click()
+    page.keyboard.press("Shift+Tab")
+    assert not link.is_visible()
+    more(figure, "pytorch")
+
+
+@pytest.mark.parametrize("width", [1280, 768, 390])
+def test_nothing_jumps_while_a_page_loads(site, width):
+    for name in toc_pages()[:2]:
+        page = site.browser.new_page(viewport={"width": width, "height": 844})
+        page.add_init_script(WATCH)
+        page.goto(f"{site.address}/{name}.html")
+        page.wait_for_function("document.querySelectorAll('figure [data-part=reset]').length > 0")
+        page.wait_for_load_state("networkidle")
+        shift = page.evaluate("window.shift")
+        page.close()
+        assert shift < 0.05, name
+
+
+@pytest.mark.parametrize("name", toc_pages())
+def test_a_shared_link_says_what_it_leads_to_and_shows_it(book, name):
+    head = parsed(book / f"{name}.html").head
+    said = {tag["property"]: tag["content"] for tag in head.select("meta[property]")}
+    about = head.select("meta[name=description]")
+    assert len(about) == 1
+    assert about[0]["content"] == said["og:description"]
+    chapter = next((one for one in WRITTEN if one.page == name), None)
+    if chapter:
+        assert said["og:title"] == f"{chapter.label} {chapter.title}"
+        assert said["og:description"] == share.questions(ROOT)[chapter.topic]
+    assert said["og:url"].endswith(f"/{name}.html")
+    assert len(head.select("link[rel=canonical]")) == 1
+    picture = ROOT / share.FOLDER / urlparse(said["og:image"]).path.rpartition("/")[2]
+    assert (book / share.FOLDER / picture.name).read_bytes() == picture.read_bytes()
+    with Image.open(picture) as image:
+        assert image.size == share.SIZE == (int(said["og:image:width"]), int(said["og:image:height"]))
+
+
+def test_pictures_are_of_what_their_pages_say_now():
+    """`make screenshot` draws them again."""
+    wanted = share.pictures(ROOT)
+    stored = {path.stem: path for path in (ROOT / share.FOLDER).glob("*.png")}
+    assert stored.keys() == wanted.keys()
+    for name, path in stored.items():
+        with Image.open(path) as image:
+            assert image.text["Drawn-From"] == share.digest(wanted[name]), name
+        assert path.stat().st_size < 40_000
+    style = (ROOT / "_static/attnlab.css").read_text(encoding="utf-8").partition('html[data-theme="dark"]')[0]
+    assert all(f"--attn-{role}: {colour};" in style for role, colour in share.COLOURS.items())
+
+
+def test_every_chapter_has_a_drawing_of_its_own():
+    drawn = {topic: drawings.drawing(topic) for topic in drawings.DRAWINGS}
+    assert {chapter.topic for chapter in WRITTEN} <= drawn.keys()
+    assert len(set(drawn.values())) == len(drawn)
+    with pytest.raises(drawings.UndrawnError, match="'moonlight'"):
+        drawings.drawing("moonlight")
+
+
+def test_only_pages_with_formulas_load_what_sets_them(book):
+    for name in toc_pages():
+        text = (book / f"{name}.html").read_text(encoding="utf-8")
+        assert ("mathjax/startup.js" in text) == ('class="math' in text), name
+
+
+def test_the_address_of_the_pages_comes_from_the_one_setting():
+    class Config:
+        html_baseurl = ""
+        html_theme_options = {"repository_url": "https://github.com/Ada-L/notes.x/"}  # noqa: RUF012
+
+    pages.set_theme_options(None, Config)
+    assert Config.html_baseurl == "https://ada-l.github.io/notes.x/"
