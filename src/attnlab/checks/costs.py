@@ -79,7 +79,7 @@ exercise(
         case("gates of one", "It is a running sum then.", a=torch.ones(9), x=_gates(6, 9, 4)["x"]),
         case("gates of a thousandth", "Their products vanish: nothing may be divided by them.",
              a=torch.full((40,), 1e-3), x=_gates(7, 40, 3)["x"]),
-        case("500 tokens", **{**_gates(8, 500, 3), "a": 0.9 + 0.1 * _gates(8, 500, 3)["a"].abs().clamp_max(1.0)}),
+        case("300 tokens", **{**_gates(8, 300, 3), "a": 0.9 + 0.1 * _gates(8, 300, 3)["a"].abs().clamp_max(1.0)}),
     ],
     promises=[
         precisions("float64"),
@@ -89,7 +89,7 @@ exercise(
             steps=lambda a, x: 60 + 25 * math.ceil(math.log2(len(x))) if len(x) > 1 else 60,
         ),
         at_most(
-            "It makes a table of n × n numbers. Rounds on (n, d) are enough.",
+            "It makes a tensor far larger than x, such as a table of n × n numbers. Rounds on (n, d) are enough.",
             largest=lambda a, x: 200 + 4 * x.numel(),
         ),
     ],
@@ -110,7 +110,7 @@ exercise(
         mistake("It runs from the last token to the first. A state hears what came before.", lambda a, x: _stepwise()(a.flip(0), x.flip(0)).flip(0)),
         mistake("The inputs are multiplied by their gates, and nothing is carried on.", lambda a, x: a[:, None] * x),
     ],
-    praise="All states after about log₂ n rounds, with gates of zero and of one, and with their gradients.",
+    praise="All states in few steps one after the other, with gates of zero and of one, and with their gradients.",
 )  # fmt: skip
 
 
@@ -194,6 +194,8 @@ def _running(mistake: str) -> Callable:
                 )
                 total = total * (1.0 if mistake in ("none", "raw", "powers") else correction) + e @ v
                 largest = new
+                if mistake == "early" and j < i:
+                    out.append(total / powers)
             out.append(total if mistake == "undivided" else total / powers)
         return out
 
@@ -217,15 +219,19 @@ exercise(
              **_loud((0,), 11, 3, 200.0)),
         case("a score of 200 in the last tile", "Running numbers made before it must be corrected.", **_loud((9,), 11, 4, 200.0)),
         case("small scores only, about −200", "A maximum that starts at a number may never come down: start it at −∞.", **_loud(tuple(range(9)), 9, 2, -200.0)),
-        case("96 tokens in tiles of 8", **_memory(7, 96, 32, 8)),
+        case("28 tokens in tiles of 4", **_memory(7, 28, 1024, 4)),
     ],
     promises=[
         at_most(
             "It keeps more than its tiles and the outputs: what it holds in fast memory grows with the text.",
             held=lambda read, n, size: 500 + 1.2 * n * read.width + 10 * size * (size + read.width),
+            bytes=lambda read, n, size: 80_000 + 5 * n * read.width,  # the outputs, where NumPy made them
         ),
     ],
     mistakes=[
+        mistake("Hand over the outputs tile by tile, not joined to one tensor.", lambda read, n, size: torch.cat(_tiles()(read, n, size))),
+        mistake("Hand over the outputs tile by tile, not row by row.", lambda read, n, size: list(torch.cat(_tiles()(read, n, size)))),
+        mistake("A tile of outputs is handed over once, when all keys that it sees have gone by.", _running("early")),
         mistake("Nothing is hidden: a query may see its own token and those before it.", _tiles("all")),
         mistake("Whole tiles are hidden, but on the diagonal a query still sees later tokens of its own tile.", _tiles("tiles")),
         mistake("The tile on the diagonal is left out. A query sees the tokens before it in its own tile, and itself.", _tiles("later tiles")),

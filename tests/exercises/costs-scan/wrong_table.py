@@ -1,4 +1,4 @@
-# expect: it makes a table of n × n numbers
+# expect: such as a table of n × n numbers
 def recurrence(a, x):
     n = len(a)
     gates = a[:, None].expand(n, n).masked_fill(~torch.ones(n, n).tril(-1).bool(), 1.0)
