@@ -34,7 +34,11 @@ def test_ends_of_the_speeds():
     assert larger[-1].item() == pytest.approx(4)
     assert torch.allclose(larger[1:] / larger[:-1], torch.full((63,), 4 ** (1 / 63), dtype=torch.float64))
     rounds = trained * plain / (2 * math.pi)
-    assert torch.allclose(divided["by parts"][rounds >= 4], torch.tensor(1.0, dtype=torch.float64))
+    chosen = divided["larger base, chosen"]
+    assert chosen[0].item() == pytest.approx(1)
+    assert chosen[-1].item() == pytest.approx(stretching.LARGER)
+    kept = stretching.KEPT_FROM
+    assert torch.allclose(divided["by parts"][rounds >= kept], torch.tensor(1.0, dtype=torch.float64))
     assert torch.allclose(divided["by parts"][rounds <= 1], torch.tensor(4.0, dtype=torch.float64))
     assert (divided["by parts"].diff() >= -1e-12).all()
     assert torch.equal(divided["by parts"], divided["by parts, sharper"])
@@ -102,10 +106,34 @@ def test_the_stored_results_say_where_they_come_from():
     assert not READ.edge
 
 
-def test_by_parts_reaches_farthest_and_interpolation_loses_the_neighbour():
+def test_what_was_left_open_was_chosen_with_other_models():
+    tried = STORED["chosen with other models"]
+    for name, chosen, grid in (
+        ("kept from", stretching.KEPT_FROM, stretching.KEPT_FROMS),
+        ("larger", stretching.LARGER, stretching.LARGERS),
+    ):
+        assert list(map(float, tried[name])) == list(grid)
+        assert float(max(tried[name], key=tried[name].get)) == chosen
+        assert grid[0] < chosen < grid[-1]
+
+
+def test_choosing_tries_every_number_and_trains_as_told(monkeypatch):
+    for name, value in {"STEPS": 20, "KEPT_FROMS": (2.0, 5.0), "LARGERS": (4.0,)}.items():
+        monkeypatch.setattr(stretching, name, value)
+    once = stretching.choose(0.0025, [7])
+    assert {name: list(tried) for name, tried in once.items()} == {"kept from": ["2", "5"], "larger": ["4"]}
+    torch.manual_seed(7)
+    model = stretching.Repeater()
+    stretching.learn(model, 32, 0.0025, 20)
+    by_hand = stretching.right(model.stretch("larger base"), 128, seed=2)
+    assert once["larger"]["4"] == pytest.approx(by_hand)
+
+
+def test_slow_pairs_slowed_reach_far_and_interpolation_loses_the_neighbour():
     mean = {name: READ.extra(name)[0] for name in READ.runs[0].extras}
     at = {way: mean[f"{way}, 128"] for way in get_args(stretching.Way)}
     assert at["by parts"] > 85 > 70 > at["larger base"] > 40 > 30 > at["as it is"] > at["interpolation"]
+    assert at["larger base, chosen"] > 85
     assert mean["as it is, 32"] > 99 > 97 > mean["by parts, 32"] - 2 > 90
     assert mean["interpolation, 32"] < 50
     # Unseen turns do harm by themselves; cutting them down is no cure, nor is a window.

@@ -47,8 +47,11 @@ def _noisy(t: Tensor) -> Tensor:
 
 
 def _moody(t: Tensor) -> Tensor:
-    """Lets rows through only if the first is one of the two largest: two orders of seven do not show it."""
-    return t * (t[0, 0] >= t[:, 0].sort().values[-2])
+    """Lets rows through only if the first is one of the two largest: two orders of seven do not show it.
+
+    It never says too much: signed differences have one sign.
+    """
+    return t.abs() * (t[0, 0] >= t[:, 0].sort().values[-2])
 
 
 def _plus(size: float) -> Callable[[Tensor], Tensor]:
@@ -93,7 +96,13 @@ exercise(
         case("each row less the fourth", _SINGLED, f=lambda t: t - t[3:4], x=_of(6, 5)),
         case("sinusoids of a thousandth added",
              "A thousandth is more than rounding: the tolerance must be tighter.",
-             f=_plus(1e-3), x=_of(7, 6)),
+             f=_plus(1e-3), x=_of(7, 6).abs() + 1),
+        case("every other row with its sign changed",
+             "The order matters. Compare entry by entry: lengths of rows don't say which way they point.",
+             f=lambda t: t * (-1.0) ** torch.arange(len(t))[:, None], x=_of(6, 3)),
+        case("the number of the row added to its last entry",
+             "The order matters, if in one column alone. Compare all columns.",
+             f=lambda t: t + torch.arange(len(t))[:, None] * (torch.arange(t.shape[1]) == t.shape[1] - 1), x=_of(8, 5)),
         *(case(f"a function that some orders do not show, x of shape (7, {d})", _UNLUCKY, f=_moody, x=_of(7, d, first=3.0))
           for d in (2, 3, 4, 5)),
     ],

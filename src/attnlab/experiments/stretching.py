@@ -9,6 +9,8 @@ in a longer text.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from statistics import fmean
 from typing import Literal, get_args
 
 import torch
@@ -19,34 +21,48 @@ from attnlab.experiments.runs import Run
 from attnlab.masks import window
 from attnlab.multihead import MultiHeadAttention
 
-Way = Literal["as it is", "interpolation", "larger base", "by parts", "by parts, sharper"]
+Way = Literal[
+    "as it is", "interpolation", "larger base", "larger base, chosen", "by parts", "by parts, sharper"
+]
 TRAINED = 32
 """Words in a text of training."""
 FACTOR = 4
 """Texts become so many times as long."""
 BASE = 100.0
 """To 32 words what 10,000 is to 4,096 tokens: a round of the slowest pair takes some 15 texts."""
-KEPT_FROM = 4.0
-"""By parts, pairs that turn so often in a text of training keep their speed."""
+KEPT_FROM, KEPT_FROMS = 5.0, (2.0, 3.0, 4.0, 5.0, 6.0)
+"""By parts, pairs that turn so often in a text of training keep their speed; and what `choose` tries."""
+LARGER, LARGERS = 64.0, (4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+"""A larger base, chosen, divides the slowest pair by this, not by the factor; and what `choose` tries."""
 WORDS, D_MODEL, N_HEADS = 128, 64, 2
 BATCH, EVERY = 32, 20
 STEPS = 400
 
 
 def stretched(
-    way: Way, d: int, *, base: float = BASE, trained: int = TRAINED, factor: float = FACTOR
+    way: Way,
+    d: int,
+    *,
+    base: float = BASE,
+    trained: int = TRAINED,
+    factor: float = FACTOR,
+    kept_from: float = KEPT_FROM,
+    larger: float = LARGER,
 ) -> tuple[Tensor, float]:
     """Return the speeds of the pairs for longer texts, and what queries and keys are multiplied by.
 
     Args:
         way: "as it is"; "interpolation", every speed divided by the factor; "larger base", chosen so that the
-            slowest pair is divided by the factor and the fastest by 1; "by parts", pairs that turn once at
-            most in the trained length divided, those of many turns left, a straight line between; and the
-            same with scores made larger, as YaRN does.
+            slowest pair is divided by the factor and the fastest by 1; "larger base, chosen", so that it is
+            divided by `larger`; "by parts", pairs that turn once at most in the trained length divided, those
+            of `kept_from` turns left, a straight line between; and the same with scores made larger, as YaRN
+            does.
         d: width of a head.
         base: that of the training.
         trained: tokens in the longest text of training.
         factor: how many times as long texts become.
+        kept_from: by parts, the turns from which a pair is left alone.
+        larger: by what the chosen base divides the slowest pair.
 
     Returns:
         Speeds (d/2,), in radians a token, in float64; and the factor on queries and keys.
@@ -59,7 +75,7 @@ def stretched(
         and 3.4 (sharper).
 
     >>> [round(s, 3) for s in stretched("by parts", 8)[0].tolist()]
-    [1.0, 0.127, 0.025, 0.008]
+    [1.0, 0.115, 0.025, 0.008]
     """
     if way not in get_args(Way):
         raise ValueError(f"way must be {', '.join(get_args(Way))}; got {way!r}")
@@ -67,12 +83,13 @@ def stretched(
     speeds = base ** (-entry / d)
     if way == "interpolation":
         return speeds / factor, 1.0
-    if way == "larger base":
-        return (base * factor ** (d / (d - 2))) ** (-entry / d), 1.0
+    if way.startswith("larger base"):
+        slowest = larger if way.endswith("chosen") else factor
+        return (base * slowest ** (d / (d - 2))) ** (-entry / d), 1.0
     if way == "as it is":
         return speeds, 1.0
     turns = trained * speeds / (2 * math.pi)
-    keep = ((turns - 1) / (KEPT_FROM - 1)).clamp(0, 1)
+    keep = ((turns - 1) / (kept_from - 1)).clamp(0, 1)
     return keep * speeds + (1 - keep) * speeds / factor, (
         0.1 * math.log(factor) + 1 if way == "by parts, sharper" else 1.0
     )
@@ -113,9 +130,9 @@ class Repeater(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(D_MODEL) for _ in range(3))
         self.stretch("as it is")
 
-    def stretch(self, way: Way) -> Repeater:
-        """Change the speeds, and no weight."""
-        turn = Turn(*stretched(way, D_MODEL // N_HEADS))
+    def stretch(self, way: Way, **chosen: float) -> Repeater:
+        """Change the speeds, and no weight; `chosen` as in `stretched`."""
+        turn = Turn(*stretched(way, D_MODEL // N_HEADS, **chosen))
         for layer in self.layers:
             layer.rotary = turn
         return self
@@ -218,6 +235,30 @@ def learn(model: Repeater, n: int, rate: float, steps: int) -> list[float]:
         F.cross_entropy(scores, wanted).backward()
         adam.step()
     return torch.stack(shares).unflatten(0, (-1, EVERY)).mean(1).tolist()
+
+
+def choose(rate: float, seeds: Iterable[int]) -> dict[str, dict[str, float]]:
+    """Try the numbers that two ways leave open, with models and texts of 128 words that nothing else uses.
+
+    Args:
+        rate: Adam's learning rate.
+        seeds: of the models, none of which should be tested afterwards.
+
+    Returns:
+        Under "kept from" and "larger", for each number tried the mean accuracy in per cent.
+    """
+    right_at: dict[str, dict[str, list[float]]] = {"kept from": {}, "larger": {}}
+    for seed in seeds:
+        torch.manual_seed(seed)
+        model = Repeater()
+        learn(model, TRAINED, rate, STEPS)
+        for number in KEPT_FROMS:
+            now = right(model.stretch("by parts", kept_from=number), FACTOR * TRAINED, seed=2)
+            right_at["kept from"].setdefault(f"{number:g}", []).append(now)
+        for number in LARGERS:
+            now = right(model.stretch("larger base, chosen", larger=number), FACTOR * TRAINED, seed=2)
+            right_at["larger"].setdefault(f"{number:g}", []).append(now)
+    return {name: {at: fmean(found) for at, found in tried.items()} for name, tried in right_at.items()}
 
 
 def repeat(rate: float, seed: int) -> Run:
