@@ -65,6 +65,7 @@ export default figure({
     );
 
     let picked = -1;
+    const start = { m: model.get("m"), n: model.get("n") };
     /** @type {{ low: number, high: number } | undefined} */
     let scale;
     /** @type {Record<string, number[]>} */
@@ -187,10 +188,11 @@ export default figure({
       curve.replaceChildren(table("curve", ["key minus query", ...starts.map((at) => `query at ${at}`)], scores));
       const here = range(0, LAST).filter((at) => at + n - m >= 0 && at + n - m <= LAST).map((at) => ask(at, at + n - m));
       const [low, high] = [Math.min(...here), Math.max(...here)];
-      const shift = here.length < 2 ? "There is no room to shift both." : high - low < 1e-9 ? "Shift both, and it stays." : `Shift both, and it runs from ${fmt(low)} to ${fmt(high)}.`;
+      const shifted = m !== start.m && n !== start.n; // what a shift does is said after one: the page asks first
+      const shift = here.length < 2 ? " There is no room to shift both." : !shifted ? "" : high - low < 1e-9 ? " Shift both, and it stays." : ` Shift both, and it runs from ${fmt(low)} to ${fmt(high)}.`;
       const same = twins(names, now.tokens, order, output);
       const shuffle = order.every((t, p) => t === p) ? "" : Math.max(...moved) < 1e-9 ? " The new order changed no token's output." : ` The new order moved an output by up to ${fmt(Math.max(...moved))}.`;
-      say(`${names[asks]} at ${m} asks ${names[answers]} at ${n}, distance ${fmt(n - m, 0)}: score ${fmt(value)}. ${shift}${same}${shuffle}`);
+      say(`${names[asks]} at ${m} asks ${names[answers]} at ${n}, distance ${fmt(n - m, 0)}: score ${fmt(value)}.${shift}${same}${shuffle}`);
     }
 
     /** @param {number} p */
