@@ -14,8 +14,6 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from notebook_form import WIDGET_VIEW, normalise, of_toc, text
 
-from attnlab.pretrained.files import MODELS, WeightsError, fetch
-
 NOTEBOOKS = of_toc()
 
 
@@ -43,6 +41,9 @@ def test_every_notebook_is_in_the_table_of_contents():
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
 def test_a_cold_run_gives_the_stored_outputs(path):
     if "pretrained.load_" in path.read_text(encoding="utf-8"):
+        # Here: it loads torch, for which each of the other notebooks would wait.
+        from attnlab.pretrained.files import MODELS, WeightsError, fetch
+
         # Without the weights its cells say so and show less: nothing to compare with what is stored.
         try:
             [fetch(name) for name in MODELS]
