@@ -331,7 +331,7 @@ export default figure({
           row("steps", ({ model: { steps } }) => String(steps)),
           row("right on a sample", (_, i) => (sampled[i] ? `${fmt(sampled[i].accuracy, 1)} ± ${fmt(sampled[i].error, 1)} %` : "–")),
           row("right, exactly", ({ exact }) => (exact ? `${fmt(exact.accuracy, 2)} %` : "when paused")),
-          row("its ceiling", ({ choices }) => `${fmt(CEILINGS[view(choices)].accuracy, 2)} %`),
+          row("its ceiling", ({ choices, model: { steps } }) => (steps ? `${fmt(CEILINGS[view(choices)].accuracy, 2)} %` : "–")),
           row("loss", (_, i) => (readings[i] ? fmt(readings[i].loss, 3) : "–")),
           row("gradient at the queries", (run) => (run.model.steps && run.choices.context.endsWith("attention") ? run.gradient.toExponential(1) : "–")),
           row("numbers learned", ({ model: { values } }) => values.length.toLocaleString("en")),

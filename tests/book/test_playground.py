@@ -81,7 +81,12 @@ def test_it_starts_with_random_weights_and_trains_on_its_own(part):
     assert "random weights" in says(part)
     assert chosen(part)["positions"] == "none"
     assert set(chosen(part)) == set(DEFAULTS)
+    # Which line it will stop under is the question: nothing says it before it has trained.
+    own = part.locator('[data-ceiling][stroke-width="2"]')
+    assert reading(part, "its ceiling") == ["–"]
+    assert own.count() == 0
     train(part, 30)
+    assert own.evaluate_all("all => all.map((one) => one.dataset.ceiling)") == ["bag of words"]
     assert part.locator('[data-part="train"]').inner_text() == "Train"
     exact = number(reading(part, "right, exactly")[0].split()[0])
     assert 50 < exact < 86.42

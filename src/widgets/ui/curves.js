@@ -50,7 +50,9 @@ export function drawCurves({ wide, runs, names }) {
     };
     const at = (/** @type {number} */ step) => plot.x + (plot.wide * Math.log1p(step)) / Math.log1p(LAST);
     const line = (/** @type {number} */ y, /** @type {Record<string, any>} */ look) => s("path", { d: `M${plot.x} ${y.toFixed(1)}h${plot.wide}`, fill: "none", stroke: "var(--fig-line)", ...look });
-    const floors = /** @type {string[]} */ (runs.map(({ choices }) => view(choices)));
+    // Which line is a run's own is said when it has trained: before, the page asks.
+    const begun = runs.filter(({ curve }) => curve.some(({ step }) => step > 0));
+    const floors = /** @type {string[]} */ (begun.map(({ choices }) => view(choices)));
     return [
       text(plot.title, wide < 340 ? 0 : plot.x, plot.y - (which ? 9 : 22), { fill: "var(--fig-ink)", "font-weight": 600 }),
       ...plot.ticks.flatMap(([value, label]) => [line(on(value), { "stroke-opacity": 0.6 }), text(label, plot.x - 6, on(value) + 4, { "text-anchor": "end" })]),
