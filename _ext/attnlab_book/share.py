@@ -15,10 +15,11 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from attnlab_book import cards, chapters, drawings
+from attnlab_book import cards, chapters, drawings, playground
 
 BOOK = "I Saw a Saw"
 LINE = "Attention from first principles: figures to grab, notebooks that check your code, numbers computed."
+TRAIN = "Train attention in the page, and watch it stop at the ceiling that its eyes allow."
 FOLDER = "_static/share"
 SIZE = (1200, 630)
 COLOURS = {
@@ -50,7 +51,10 @@ def questions(root: Path) -> dict[str, str]:
 def pictures(root: Path) -> dict[str, str]:
     """Give the page to draw, as HTML, for each picture's name: a chapter's topic, or `book`."""
     asked = questions(root)
-    found = {"book": _picture("why_attention", BOOK, "Attention from first principles")}
+    found = {
+        "book": _picture("why_attention", BOOK, "Attention from first principles"),
+        "playground": _picture("playground", "Playground", TRAIN),
+    }
     for chapter in chapters.read(root):
         if chapter.number is not None:
             title = f"{chapter.label} {chapter.title}"
@@ -77,10 +81,12 @@ def add_tags(
     """Give every page a description, and what a shared link shows."""
     if not hasattr(app, "attnlab_questions"):
         app.attnlab_questions = questions(Path(app.srcdir))  # type: ignore[attr-defined]
-    topic = next((one.topic for one in app.env.attnlab_chapters if one.page == pagename), "book")  # type: ignore[attr-defined]
+    pages = {one.page: one.topic for one in app.env.attnlab_chapters} | {playground.PAGE: "playground"}  # type: ignore[attr-defined]
+    topic = pages.get(pagename, "book")
     home = pagename == app.config.root_doc
     title = BOOK if home else _text(context.get("title", BOOK))
-    about = app.attnlab_questions.get(topic, LINE)  # type: ignore[attr-defined]
+    lines = app.attnlab_questions | {"playground": TRAIN}  # type: ignore[attr-defined]
+    about = lines.get(topic, LINE)
     address = app.config.html_baseurl.rstrip("/")
     width, height = SIZE
     said = {
