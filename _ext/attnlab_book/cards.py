@@ -37,7 +37,7 @@ class _Counting(SphinxDirective):
         chapter = chapters.find(self.env.attnlab_chapters, topic)
         page = Path(self.env.srcdir, chapter.page)
         self.env.note_dependency(str(page.with_suffix(".ipynb")))
-        return counts.minutes(" ".join(cell.source for cell in chapters.cells_of(page)))
+        return counts.promised(page)
 
     def paragraph(self, text: str, name: str) -> list[nodes.Node]:
         """Parse a line into a paragraph with a class of its own."""

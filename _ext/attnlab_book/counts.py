@@ -52,6 +52,11 @@ def minutes(text: str) -> tuple[int, int]:
     return int(found[1]), SPOKEN[more] if more in SPOKEN else int(more)
 
 
+def promised(page: Path) -> tuple[int, int]:
+    """Read the minutes that a page, named without a suffix, promises; errors as of `minutes`."""
+    return minutes(" ".join(cell.source for cell in cells_of(page)))
+
+
 def reading(cells: list[Cell]) -> tuple[int, int, int]:
     """Count words, visible lines of code and figures of a chapter without its exercises."""
     words = lines = figures = 0
@@ -133,7 +138,7 @@ class Counted(SphinxDirective):
         else:
             head = ["chapter", "to read", "exercises", "minutes for these"]
             rows = [
-                [minutes(" ".join(cell.source for cell in cells_of(root / chapter.page)))[0],
+                [promised(root / chapter.page)[0],
                  len(one.exercises), one.task_minutes]
                 for chapter, one in zip(book, counts, strict=True)
             ]  # fmt: skip

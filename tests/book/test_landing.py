@@ -26,8 +26,7 @@ new PerformanceObserver((seen) => {
 
 def opened(topic):
     """The minutes that a chapter's opener promises: to read, and for its exercises."""
-    page = ROOT / chapters.find(WRITTEN, topic).page
-    return counts.minutes(" ".join(cell.source for cell in chapters.cells_of(page)))
+    return counts.promised(ROOT / chapters.find(WRITTEN, topic).page)
 
 
 def test_every_chapter_has_a_card_with_its_picture_its_question_and_what_it_takes(book):
