@@ -30,7 +30,7 @@ CENTRES = {
 }
 AT_CHANCE = ("softmax", "sum")
 """They can't know what is newer: one low level is reached at every rate."""
-STEPS = 600
+STEPS = 400
 
 
 def found() -> Comparison:
@@ -39,7 +39,7 @@ def found() -> Comparison:
     for name, centre in CENTRES.items():
         one = sweep(
             {name: Days(name, steps=STEPS)},
-            rates=around(centre),
+            rates=around(centre, n=3),
             seeds=SEEDS,
             scout=1,
             may_end_at_edge=AT_CHANCE,

@@ -1,4 +1,4 @@
-"""Orders that change, in days that end: a text in which one thing is overwritten and others are to be cleared."""
+"""Orders that change, in days that end: texts in which things are overwritten, and others to be cleared."""
 
 from __future__ import annotations
 
