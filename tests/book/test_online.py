@@ -1,4 +1,4 @@
-"""Online softmax in a page of the book: what plays, steps, is dragged and chosen, against what Python computes."""
+"""Online softmax in a page of the book: played, stepped and dragged, against what Python computes."""
 
 import itertools
 import json
@@ -152,7 +152,8 @@ def test_while_a_tile_comes_in_the_held_bars_shrink_before_its_own_part_is_added
     moments = page.evaluate(
         """async () => {
           const press = (name) => document.querySelector(`[data-part="${name}"]`).click();
-          const held = () => Number(document.querySelector('[data-part="kept"][data-of="sum"]').dataset.amount);
+          const left = '[data-part="kept"][data-of="sum"]';
+          const held = () => Number(document.querySelector(left).dataset.amount);
           const shares = () => document.querySelectorAll('[data-part="share"][data-of="sum"]').length;
           press("next");
           press("next");
@@ -205,7 +206,8 @@ def test_keys_and_a_drag_move_scores_and_reset_brings_them_back(part):
 
 
 def test_sums_below_zero_and_beyond_the_axis_stay_in_their_bars(site, bench):
-    state = {"scores": [4.0] * 8, "values": [-3.0, 2.0, -3.0, 2.0, -3.0, -3.0, -3.0, -3.0], "tile": 2, "step": 4}
+    values = [-3.0, 2.0, -3.0, 2.0, -3.0, -3.0, -3.0, -3.0]
+    state = {"scores": [4.0] * 8, "values": values, "tile": 2, "step": 4}
     page = site.open(bench, query=f"?online={json.dumps(state)}")
     part = figure(page, "online")
     assert_shows(part, ours(**state))

@@ -40,8 +40,8 @@ class OnlineSoftmax(Figure):
         rescale: whether the largest score so far is subtracted; without it the exponentials are taken in
             single precision as they are.
 
-    Every argument is a trait: `figure.scores` are the scores that a reader has dragged, `figure.step` counts the
-    tiles that came in.
+    Every argument is a trait: `figure.scores` are the scores as a reader has dragged them, `figure.step`
+    counts the tiles that came in.
 
     Raises:
         ValueError: an argument does not fit; the message names it.
@@ -121,7 +121,7 @@ class OnlineSoftmax(Figure):
         return (scores.softmax(-1) @ torch.tensor(self.values, dtype=torch.float64)).item()
 
     def table(self) -> str:
-        """Return what is held after each tile, and the output of all at once: where nothing plays, all of it."""
+        """Return what is held after each tile, and the output of all at once, whatever has been played."""
         rows = []
         for number, one in enumerate(self.steps(), start=1):
             kept = (_shown(one.largest), _shown(one.correction)) if self.rescale else ("not kept", "none")
