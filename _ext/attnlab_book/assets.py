@@ -31,7 +31,7 @@ EXPORT = re.compile(r"export\{(?:[^}]*,)?([\w$]+) as default\};?\s*$")
 
 
 def copy(app: Sphinx) -> None:
-    """Put MathJax, figures, the weights of models and the book's scripts below `_static` of the built book."""
+    """Put MathJax, figures, models' weights and the book's scripts below `_static` of the built book."""
     if app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")

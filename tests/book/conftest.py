@@ -67,7 +67,8 @@ class Tab:
         self.site, self.page = site, site.context.new_page()
         self.page.add_init_script(
             f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}');"
-            "localStorage.setItem('attnlab-covers', 'off')"  # figures are open, whatever was asked before them
+            # Figures are open, whatever was asked before them.
+            "localStorage.setItem('attnlab-covers', 'off')"
         )
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: site.errors.append(f"{self.name}: {error}"))

@@ -139,8 +139,9 @@ def test_a_link_to_a_state_shows_the_figure(page, site):
     assert page.locator(".attnlab-cover").count() == 0
 
 
-@pytest.mark.parametrize("kept", ["[]", "not json", '{"04_scaling": 3}', "null"])
+@pytest.mark.parametrize("kept", ["[]", "not json", "null", '{"PAGE": 3}', '{"PAGE": {"given": 3}}'])
 def test_what_a_browser_kept_wrongly_is_forgotten(page, site, kept):
+    kept = kept.replace("PAGE", page_of(CHAPTER).split("/")[-1])
     page.evaluate(f"localStorage.setItem('attnlab-answers', {json.dumps(kept)})")
     go(page, site)
     choose(page, ".predict", 2)
