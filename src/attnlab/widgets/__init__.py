@@ -21,6 +21,7 @@ from attnlab.widgets.online import OnlineSoftmax
 from attnlab.widgets.patterns import SparsePatterns
 from attnlab.widgets.playground import Playground
 from attnlab.widgets.positions import PositionsLab
+from attnlab.widgets.rope import RopeDial
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.state import StateFilling
 from attnlab.widgets.tag import TagSentence
@@ -38,6 +39,7 @@ __all__ = [
     "OnlineSoftmax",
     "Playground",
     "PositionsLab",
+    "RopeDial",
     "Saturation",
     "SoftLookup",
     "SparsePatterns",
