@@ -59,7 +59,7 @@ export default figure({
       slider({ part, label, limits, onInput: (value) => set(change(value)) });
     const features = range("features", "Features", { min: 0, max: FEATURES.length - 1, step: 1 }, (p) => ({ features: FEATURES[p] }));
     const sharpness = range("sharpness", "Size of q and k", { min: 0.1, max: SHARPEST, step: 0.1 }, (x) => ({ sharpness: Math.round(x * 10) / 10 }));
-    const plane = s("svg", { role: "group", "data-part": "plane", "aria-label": "Who of 64 tokens looks at whom, with softmax and with features, and the work as areas", style: "display: block; max-width: 100%; forced-color-adjust: none; background: var(--fig-paper)" });
+    const plane = s("svg", { role: "group", "data-part": "plane", "aria-label": "Who of 64 tokens looks at whom, with softmax and with features, and the work as areas", style: "display: block; max-width: 100%" });
     const [numbers, costs] = ["How sharp, and how far off", "Multiplications"].map(strip);
     const named = h("div", { class: "attnlab-row" }, maps, draw);
     maps.style.cssText = "flex-wrap: nowrap; max-width: none";

@@ -41,7 +41,7 @@ export default figure({
     const play = h("button", { type: "button", "data-part": "play", on: { click: () => (timer ? stop() : start()) } }, "Play");
     const plane = s("svg", {
       role: "group", "data-part": "plane", "aria-label": "The orders, and the state that they fill",
-      style: "display: block; max-width: 100%; forced-color-adjust: none; background: var(--fig-paper)",
+      style: "display: block; max-width: 100%",
     });
     const [numbers, orders] = ["The state, and what both answer", "The orders"].map(strip);
     // Few rows: what names itself has no label, and what is short stands beside another.
