@@ -168,7 +168,7 @@ export default figure({
       going = false;
       train.textContent = "Train";
       countNext();
-      draw();
+      draw(true);
     }
 
     function restart() {
@@ -210,7 +210,7 @@ export default figure({
         choices.show(wanted);
       }
       read();
-      draw();
+      draw(!going);
       if (!going && !counting) {
         if (runs.some(({ exact }) => exact)) settle();
         else speak([]);
@@ -243,7 +243,8 @@ export default figure({
       if (!LIVE.includes(name)) say(`Run ${NAMES[which]}: ${CALLED[name][0]} ${CALLED[name][1][String(value)] ?? value}. Random weights again: press Train.`);
     }
 
-    function draw() {
+    /** @param {boolean} [all] what is folded away, too */
+    function draw(all = !going && !counting) {
       if (!runs.length) return;
       drew = performance.now();
       const wide = (/** @type {Element | null | undefined} */ el) => Math.max(240, Math.round(el?.clientWidth || 640));
@@ -255,7 +256,7 @@ export default figure({
       const said = listen();
       drawLooks(said, wide(sight));
       below.show(String(model.get("panel") ?? ""), done);
-      below.draw(wide(body), runs, said, !going && !counting);
+      below.draw(wide(body), runs, said, all);
       if (going && performance.now() - spoken > SPEAK) speak([]);
     }
 

@@ -167,7 +167,7 @@ def test_choices_that_act_inside_attention_wait_for_it(part):
 def test_a_rate_can_change_on_the_way_and_a_large_one_stops_it(part):
     choose(part, "d_model", "32")
     part.locator('[data-part="step"]').click()
-    part.locator('[data-part="progress"]').wait_for()
+    counted(part)
     choose(part, "rate", "1")
     assert steps(part) == [1]
     part.locator('[data-part="train"]').click()

@@ -21,7 +21,7 @@ export function looks({ wide, words, layers, heads, role }) {
   // In one row, if the squares stay large enough to be seen.
   const across = Math.max(1, [panels, heads, 2, 1].find((many) => many <= panels && room(many) >= 5.5) ?? 1);
   const cell = Math.max(3, room(across));
-  const top = cell < NAMED ? 17 : 54;
+  const top = cell < NAMED ? 17 : 48;
   const [panel, high] = [n * cell + GAP, top + n * tall + 8];
   const rows = Math.ceil(panels / across);
   const end = label + (panels ? across * panel : 0);
