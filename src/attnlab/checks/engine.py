@@ -157,11 +157,10 @@ def _used(task: Exercise, answer: Callable) -> Verdict:
     if task.use is None:
         return Verdict("right", praise, task.name)
     outcome = running.run(task.use, lambda: {"answer": answer}, seconds=IN_USE)
-    if outcome.trouble:
-        return Verdict(
-            "wrong", f"In all cases it is right; put to work it is not. {outcome.trouble}", task.name
-        )
-    return Verdict("right", f"{praise} {outcome.value}", task.name)
+    well, said = (False, outcome.trouble) if outcome.trouble else outcome.value
+    if not well:
+        return Verdict("wrong", f"In all cases it is right; put to work it is not. {said}", task.name)
+    return Verdict("right", f"{praise} {said}", task.name)
 
 
 def _call(task: Exercise, trial: Trial, answer: Callable, *, measured: bool = True) -> Outcome:

@@ -19,6 +19,8 @@ Slope = Callable[[Tensor], Tensor]
 Backward = Callable[[Tensor, Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 STEPS = 200
 BATCH = 32
+ENOUGH = 95
+"""Per cent of all words. With attention that learns nothing it is 88, with Adam that does nothing 10."""
 HELD_BACK = 1000
 """Sentences on which it is measured, and never trained."""
 
@@ -56,27 +58,22 @@ def _right(tagger: nn.Module) -> float:
     return 100 * float((guessed == tags[-HELD_BACK:])[real].double().mean())
 
 
-def _reached(tagger: nn.Module, least: float, whose: str) -> str:
-    """Say that a tagger got over a number of per cent, or raise."""
+def _reached(tagger: nn.Module, whose: str) -> tuple[bool, str]:
+    """Say whether a tagger came over `ENOUGH` per cent."""
     right = _right(tagger)
-    if not right > least:
-        raise ValueError(
-            f"With {whose} a tagger has only {right:.1f} % of all words right, after {STEPS} steps."
-        )
-    return f"With {whose} a tagger of the grammar was trained for {STEPS} steps: over {least:.0f} % right."
+    if right > ENOUGH:
+        return True, f"With {whose} a tagger of the grammar came over {ENOUGH} % in {STEPS} steps."
+    return False, f"With {whose} a tagger has only {right:.1f} % of all words right after {STEPS} steps."
 
 
-def train_with_adam(adam: Callable[[Tensor, Slope, int, float], Tensor]) -> str:
+def train_with_adam(adam: Callable[[Tensor, Slope, int, float], Tensor]) -> tuple[bool, str]:
     """Train an attention tagger with an answer to the exercise on Adam.
 
     Args:
         adam: the answer.
 
     Returns:
-        How far it came, in a sentence.
-
-    Raises:
-        ValueError: it did not come as far as Adam does.
+        Whether it came as far as it should, and a sentence that says so.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -96,7 +93,7 @@ def train_with_adam(adam: Callable[[Tensor, Slope, int, float], Tensor]) -> str:
 
     trained = adam(parameters_to_vector(tagger.parameters()).detach(), slope, STEPS, 0.01)
     vector_to_parameters(trained.detach().clone(), tagger.parameters())
-    return _reached(tagger, 95, "your Adam")
+    return _reached(tagger, "your Adam")
 
 
 class _OneHead(nn.Module):
@@ -129,17 +126,14 @@ class _OneHead(nn.Module):
         return self.read(x)
 
 
-def train_with_backward(backward: Backward) -> str:
+def train_with_backward(backward: Backward) -> tuple[bool, str]:
     """Train a tagger whose attention finds its way back by an answer.
 
     Args:
         backward: the answer to the exercise on attention's backward pass.
 
     Returns:
-        How far it came, in a sentence.
-
-    Raises:
-        ValueError: it did not come as far as with autograd.
+        Whether it came as far as it should, and a sentence that says so.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -149,20 +143,17 @@ def train_with_backward(backward: Backward) -> str:
         optimizer.zero_grad()
         _loss(tagger, step).backward()
         optimizer.step()
-    return _reached(tagger, 95, "your gradients")
+    return _reached(tagger, "your gradients")
 
 
-def cover_with(standard_error: Callable[[Tensor, Tensor], Tensor]) -> str:
+def cover_with(standard_error: Callable[[Tensor, Tensor], Tensor]) -> tuple[bool, str]:
     """Measure a tagger on many samples, and count how often its true accuracy lies within two of their errors.
 
     Args:
         standard_error: the answer to the exercise on the error of an accuracy.
 
     Returns:
-        How often, in a sentence.
-
-    Raises:
-        ValueError: it is not about 95 times in a hundred.
+        Whether that is about 95 times in a hundred, and a sentence that says how often.
     """
     tagger, samples, size = MostFrequentTag(grammar.sample(20_000, seed=0)), 200, 100
     truth = float(grammar.ceiling("word"))  # whoever knows each word's most frequent tag has just that
@@ -177,8 +168,5 @@ def cover_with(standard_error: Callable[[Tensor, Tensor], Tensor]) -> str:
     within = 0
     for r, n in zip(rights, words, strict=True):
         within += int(abs(float(r.sum() / n.sum()) - truth) < 2 * float(standard_error(r, n)))
-    if not 0.9 * samples < within < samples:
-        raise ValueError(
-            f"The truth lies within two of your errors for {within} of {samples} samples: about 95 in 100 should."
-        )
-    return f"Of {samples} samples of {size} sentences, {within} have the true accuracy within two of your errors."
+    said = f"Of {samples} samples of {size} sentences, {within} have the true accuracy within two of your errors."
+    return 0.9 * samples < within < samples, said

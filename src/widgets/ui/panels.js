@@ -24,7 +24,7 @@ export function panels({ names, open, forget }) {
   const [confusion, numbers, tags, weights] = ["Words with more than one tag", "Numbers of the runs", "The tags of the sentence", "What each head looks at"].map(strip);
   const list = h("ul", { class: "attnlab-challenges" }, ...CHALLENGES.map(({ id, text }) => h("li", { "data-part": "challenge", "data-id": id }, text)));
   const inside = /** @type {Record<string, Node[]>} */ ({
-    challenges: [list, h("p", { class: "attnlab-note" }, "They are ticked off when you pause. What you have found is kept in this browser only. ", h("button", { type: "button", "data-part": "forget", on: { click: forget } }, "Forget it"))],
+    challenges: [list, h("p", { class: "attnlab-note" }, "They are ticked off when you pause. Where a curve shivers, lower the rate on the way. What you have found is kept in this browser only. ", h("button", { type: "button", "data-part": "forget", on: { click: forget } }, "Forget it"))],
     words: [confusion],
     gradient: [gradient.svg],
     numbers: [numbers, tags, weights],
