@@ -125,11 +125,11 @@ def gated_step(
 class _GatedRule(ChunkRule):
     """One chunk. Between tokens j ≤ i lies the decay exp(b_i - b_j), b being the running sum of log α.
 
-    With one decay a token that is a number, at most 1, and multiplies the weight of j for i. With one for each
-    row of the state it stands inside the product of q and k. Its factors exp(b_i) and exp(-b_j) could be multiplied into q and k, if exp(-b_j) did not overflow. With a
-    token r between them, exp(b_i - b_r) and exp(b_r - b_j) are both at most 1. So the chunk is halved: the
-    queries of its later half meet the keys of its earlier half with r in the middle, in one product; then the
-    halves are halved, down to single tokens.
+    With one decay a token that is a number, at most 1, which multiplies the weight of j for i. With one for
+    each row of the state it stands inside the product of q and k. Its factors exp(b_i) and exp(-b_j) could be
+    multiplied into q and k, if exp(-b_j) did not overflow. With a token r between them, exp(b_i - b_r) and
+    exp(b_r - b_j) are both at most 1. So the chunk is halved: the queries of its later half meet the keys of
+    its earlier half with r in the middle, in one product; then the halves are halved, down to single tokens.
     """
 
     def forward(self, state, pieces):
