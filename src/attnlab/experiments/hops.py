@@ -93,7 +93,7 @@ class Hops:
     d_model: int = 64
     names: int = 10
     farthest: int = 4
-    steps: int = 1500
+    steps: int = 1000
     every: int = 100
 
     def __call__(self, rate: float, seed: int) -> Run:
