@@ -48,7 +48,7 @@ def copy(app: Sphinx) -> None:
         else:
             target = static / "figures" / script.name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(_classic(script.stem, script.read_text(encoding="utf-8")), encoding="utf-8")
+            target.write_text(classic(script.stem, script.read_text(encoding="utf-8")), encoding="utf-8")
     icons.write(static / "fonts")
     _copy(Path(__file__).with_name("book.js"), static / "book.js")
     app.add_js_file("book.js", loading_method="defer")
@@ -70,7 +70,7 @@ def mathjax_folder() -> Path:
     )
 
 
-def _classic(name: str, module: str) -> str:
+def classic(name: str, module: str) -> str:
     """Make a script of a figure's module that puts the figure where the page's host looks for it.
 
     From file:// browsers load scripts, and refuse modules.
