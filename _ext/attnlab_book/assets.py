@@ -31,7 +31,7 @@ EXPORT = re.compile(r"export\{(?:[^}]*,)?([\w$]+) as default\};?\s*$")
 
 
 def copy(app: Sphinx) -> None:
-    """Put MathJax, figures, the weights of models and the book's script below `_static` of the built book."""
+    """Put MathJax, figures, models' weights and the book's scripts below `_static` of the built book."""
     if app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
@@ -50,8 +50,9 @@ def copy(app: Sphinx) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(classic(script.stem, script.read_text(encoding="utf-8")), encoding="utf-8")
     icons.write(static / "fonts")
-    _copy(Path(__file__).with_name("book.js"), static / "book.js")
-    app.add_js_file("book.js", loading_method="defer")
+    for name in ("book.js", "questions.js"):
+        _copy(Path(__file__).with_name(name), static / name)
+        app.add_js_file(name, loading_method="defer")
 
 
 def mathjax_folder() -> Path:

@@ -66,7 +66,9 @@ class Tab:
         self.name, self.shown, self.starts = "", None, {}
         self.site, self.page = site, site.context.new_page()
         self.page.add_init_script(
-            f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
+            f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}');"
+            # Figures are open, whatever was asked before them.
+            "localStorage.setItem('attnlab-covers', 'off')"
         )
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: site.errors.append(f"{self.name}: {error}"))

@@ -135,7 +135,7 @@ def test_printing_shows_the_text_and_opens_what_is_folded(site):
     assert not page.evaluate("document.querySelector('#t').open")
 
 
-OWN = ("attnlab.js", "attnlab.css", "book.js", "figures/", "models/", "mathjax/", "chapters/")
+OWN = ("attnlab.js", "attnlab.css", "book.js", "questions.js", "figures/", "models/", "mathjax/", "chapters/")
 """What a page loads because of this book; all else comes with Jupyter Book and its theme."""
 
 

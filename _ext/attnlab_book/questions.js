@@ -1,0 +1,217 @@
+// @ts-check
+// Questions that are answered before they are explained: a quiz's, and those that stand before a figure. Without
+// this script each answer is a fold. What was answered stays in this browser.
+(() => {
+  "use strict";
+
+  const KEPT = "attnlab-answers";
+  const COVERS = "attnlab-covers";
+
+  /** @typedef {{ total: number, given: Record<string, [choice: number, right: boolean]> }} Answers of one page */
+  /** @type {Record<string, Answers>} */
+  let kept = {};
+  try {
+    const pages = Object.entries(JSON.parse(localStorage.getItem(KEPT) ?? "{}") ?? {});
+    kept = Object.fromEntries(pages.filter(([, answers]) => typeof answers?.given === "object" && answers.given));
+  } catch {
+    // A browser that keeps nothing, or what is kept can't be read: begin anew.
+  }
+  const store = (/** @type {string} */ key, /** @type {string | null} */ value) => {
+    try {
+      if (value === null) localStorage.removeItem(key);
+      else localStorage.setItem(key, value);
+    } catch {
+      // Then it holds until the page is left.
+    }
+  };
+  const stored = (/** @type {string} */ key) => {
+    try {
+      return localStorage.getItem(key);
+    } catch {
+      return null;
+    }
+  };
+  const save = () => store(KEPT, Object.keys(kept).length ? JSON.stringify(kept) : null);
+
+  /** @param {string} address */
+  const nameOf = (address) => new URL(address, location.href).pathname.split("/").pop()?.replace(/\.html$/, "") ?? "";
+  const page = nameOf(location.href);
+  let total = 0;
+
+  /**
+   * @template {keyof HTMLElementTagNameMap} T
+   * @param {T} tag
+   * @param {Record<string, string>} attributes
+   * @param {(Node | string)[]} children
+   */
+  const make = (tag, attributes, ...children) => {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    element.append(...children);
+    return element;
+  };
+
+  /** A name that stays when other questions come or go. @param {string} text */
+  const short = (text) => {
+    let sum = 0;
+    for (const letter of text) sum = (Math.imul(sum, 31) + letter.charCodeAt(0)) | 0;
+    return (sum >>> 0).toString(36);
+  };
+
+  /** The answers that stand one below the other are those of one question. */
+  const questions = () => {
+    /** @type {HTMLDetailsElement[][]} */
+    const found = [];
+    for (const answer of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("article details.answer"))) {
+      const before = answer.previousElementSibling;
+      if (before?.matches("details.answer")) found.at(-1)?.push(answer);
+      else found.push([answer]);
+    }
+    return found.filter((answers) => answers.length > 1);
+  };
+
+  /** @param {HTMLDetailsElement[]} answers */
+  const ask = (answers) => {
+    const id = short(answers.map((answer) => answer.querySelector("summary")?.textContent).join("|"));
+    const box = answers[0].closest(".predict");
+    const figure = box && figureAfter(box);
+    const right = answers.findIndex((answer) => /^\s*Yes\b/.test(textBelow(answer)));
+    const said = make("p", { class: "answer-said", role: "status" });
+    const show = make("button", { type: "button", class: "answer-show" }, "Show the answer");
+    show.addEventListener("click", () => {
+      reveal(kept[page].given[id][0]);
+      for (const answer of answers) answer.open = answer.matches(".chosen, .right");
+    });
+    answers.at(-1)?.after(said);
+    const open = figure ? cover(figure) : () => {};
+
+    const reveal = (/** @type {number} */ choice) => {
+      answers.forEach((answer, i) => answer.classList.add(i === right ? "right" : "wrong"));
+      said.replaceChildren(choice === right ? "You were right." : "You chose another one than that with the ✓.");
+    };
+    const mark = (/** @type {number} */ choice) => {
+      answers[choice].classList.add("chosen");
+      for (const answer of answers) delete answer.dataset.open;
+      open();
+      // A prediction is compared with what one sees; only then it is explained.
+      if (box) said.replaceChildren(figure ? "Your answer is noted. Now look. " : "Your answer is noted. ", show);
+      else reveal(choice);
+    };
+
+    for (const [i, answer] of answers.entries()) {
+      answer.dataset.open = "";
+      answer.querySelector("summary")?.addEventListener("click", (event) => {
+        if (kept[page].given[id]) {
+          // To look below an answer is to ask for the answer.
+          reveal(kept[page].given[id][0]);
+          return;
+        }
+        event.preventDefault();
+        kept[page].given[id] = [i, i === right];
+        save();
+        mark(i);
+        answer.open = !box;
+        progress();
+      });
+    }
+    const before = kept[page].given[id];
+    if (before && answers[before[0]]) mark(before[0]);
+    return id;
+  };
+
+  /** @param {HTMLDetailsElement} answer */
+  const textBelow = (answer) => [...answer.children].slice(1).map((child) => child.textContent).join(" ");
+
+  /** The figure that a box speaks of, if it comes before anything else does. @param {Element} box */
+  const figureAfter = (box) => {
+    const all = [...document.querySelectorAll("article :is(h2, .predict, figure[data-attnlab])")];
+    const next = all[all.indexOf(box) + 1];
+    return next?.matches("figure") ? /** @type {HTMLElement} */ (next) : undefined;
+  };
+
+  /** @type {(() => void)[]} */
+  const covers = [];
+
+  /** Lay a sheet over a figure. @param {HTMLElement} figure @returns {() => void} what takes it away */
+  const cover = (figure) => {
+    const name = figure.dataset.attnlab ?? "";
+    const linked = [...new URLSearchParams(location.search).keys()].some((key) => key === name || key.startsWith(`${name}-`));
+    if (linked || stored(COVERS) === "off") return () => {};
+    const look = make("button", { type: "button" }, "Just show it");
+    const never = make("button", { type: "button", class: "quiet" }, "Never cover figures");
+    const sheet = make(
+      "div",
+      { class: "attnlab-cover" },
+      make("p", {}, make("strong", {}, "What do you expect?"), " Choose an answer above, and the figure opens."),
+      make("p", {}, look, never),
+    );
+    const place = make("div", { class: "attnlab-covered" });
+    figure.before(place);
+    place.append(figure, sheet);
+    figure.inert = true;
+    const open = () => {
+      figure.inert = false;
+      sheet.remove();
+    };
+    covers.push(open);
+    look.addEventListener("click", open);
+    never.addEventListener("click", () => {
+      store(COVERS, "off");
+      for (const each of covers) each();
+      progress();
+    });
+    return open;
+  };
+
+  /** What was answered, beside each chapter in the sidebar, and the one button that forgets it. */
+  const progress = () => {
+    const list = document.querySelector("nav.bd-links");
+    if (!list) return;
+    for (const old of list.querySelectorAll(".attnlab-progress")) old.remove();
+    for (const link of list.querySelectorAll("a.reference")) {
+      const answers = kept[nameOf(/** @type {HTMLAnchorElement} */ (link).href)];
+      const given = Object.values(answers?.given ?? {});
+      if (!given.length) continue;
+      const words = `${given.length} of ${answers.total} questions answered, ${given.filter(([, right]) => right).length} right`;
+      link.append(make("span", { class: "attnlab-progress", title: words }, make("span", { "aria-hidden": "true" }, `${given.length}/${answers.total}`), make("span", { class: "visually-hidden" }, `, ${words}`)));
+    }
+    let tools = list.querySelector(".attnlab-forget");
+    const anything = stored(COVERS) !== null || Object.values(kept).some(({ given }) => Object.keys(given).length);
+    if (!anything) return;
+    if (!tools) list.append((tools = make("p", { class: "attnlab-forget" })));
+    const forget = make("button", { type: "button" }, "Forget my answers");
+    forget.addEventListener("click", () => {
+      const [answers, covering] = [JSON.stringify(kept), stored(COVERS)];
+      kept = {};
+      save();
+      store(COVERS, null);
+      const undo = make("button", { type: "button" }, "Undo");
+      undo.addEventListener("click", () => {
+        store(KEPT, answers);
+        store(COVERS, covering);
+        location.reload();
+      });
+      const again = make("button", { type: "button" }, "Ask me again");
+      again.addEventListener("click", () => location.reload());
+      for (const old of list.querySelectorAll(".attnlab-progress")) old.remove();
+      tools?.replaceChildren(make("span", { role: "status" }, "Forgotten. "), again, undo);
+      kept[page] = { total, given: {} };
+      again.focus();
+    });
+    tools.replaceChildren(forget);
+  };
+
+  const start = () => {
+    kept[page] ??= { total, given: {} };
+    const asked = questions().map(ask);
+    total = asked.length;
+    if (total) {
+      // What is no longer asked does not count.
+      const given = Object.entries(kept[page].given).filter(([id]) => asked.includes(id));
+      kept[page] = { total, given: Object.fromEntries(given) };
+    } else delete kept[page];
+    progress();
+  };
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
+  else start();
+})();

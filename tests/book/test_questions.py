@@ -1,0 +1,159 @@
+"""Predictions and quizzes: one answers before anything is explained, and this browser remembers it."""
+
+import json
+
+import pytest
+
+from .conftest import page_of, toc_pages
+from .reader import parsed, violations
+
+CHAPTER = "scaling"
+KEPT = "JSON.parse(localStorage.getItem('attnlab-answers') ?? '{}')"
+
+
+def asked(article, kind):
+    """List the questions of a kind, each as its answers: what one chooses, and why or why not."""
+    found = []
+    for answer in article.select(f"{kind} details.answer"):
+        before = answer.find_previous_sibling()
+        if before is None or before.name != "details":
+            found.append([])
+        choice = answer.summary.get_text(" ", strip=True)
+        found[-1].append((choice, answer.get_text(" ", strip=True).removeprefix(choice).strip()))
+    return found
+
+
+@pytest.mark.parametrize("kind", [".predict", ".quiz"])
+def test_a_question_has_three_answers_and_one_is_right(book, kind):
+    for name in toc_pages():
+        article = parsed(book / f"{name}.html").article
+        boxes = (
+            len(article.select(".predict:has(details)"))
+            if kind == ".predict"
+            else 5 * len(article.select(".quiz"))
+        )
+        questions = asked(article, kind)
+        assert len(questions) == boxes, name
+        for answers in questions:
+            assert len({choice for choice, _ in answers}) == 3, (name, answers)
+            assert [why.startswith("Yes.") for _, why in answers].count(True) == 1, (name, answers)
+            assert all(len(why.split()) > 2 for _, why in answers), (name, answers)
+
+
+@pytest.fixture
+def page(site):
+    """A reader's browser that remembers nothing yet, on a chapter."""
+    context = site.browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    page = context.new_page()
+    page.on("pageerror", lambda error: site.errors.append(str(error)))
+    yield go(page, site)
+    context.close()
+
+
+def go(page, site, query=""):
+    page.goto(f"{site.address}/{page_of(CHAPTER)}.html{query}")
+    page.locator('figure [data-part="reset"]').first.wait_for(state="attached")
+    return page
+
+
+def choose(page, box, nth):
+    page.locator(box).first.locator("details.answer > summary").nth(nth).click()
+
+
+def opened(page, box):
+    return (
+        page.locator(box).first.locator("details.answer").evaluate_all("(all) => all.map((one) => one.open)")
+    )
+
+
+def test_a_figure_opens_when_one_has_said_what_one_expects(page, site):
+    figure = page.locator("figure.attnlab-figure").first
+    assert figure.evaluate("(figure) => figure.inert")
+    assert page.locator(".attnlab-cover").is_visible()
+    assert violations(page) == []
+
+    choose(page, ".predict", 0)
+    assert not figure.evaluate("(figure) => figure.inert")
+    assert page.locator(".attnlab-cover").count() == 0
+    # First one looks: nothing is explained until one asks.
+    assert opened(page, ".predict") == [False, False, False]
+    assert page.locator(".predict details.right, .predict details.wrong").count() == 0
+    page.get_by_role("button", name="Show the answer").click()
+    assert opened(page, ".predict") == [True, True, False]
+    assert page.locator(".predict details.right").count() == 1
+    assert page.locator(".predict .answer-said").inner_text() == "You chose another one than that with the ✓."
+    assert violations(page) == []
+
+
+def test_the_first_choice_stands_and_is_remembered(page, site):
+    page.locator(".predict details.answer > summary").nth(1).press("Enter")
+    choose(page, ".predict", 0)  # to look below another answer is not to choose it
+    name = page_of(CHAPTER).split("/")[-1]
+    (kept,) = page.evaluate(KEPT)[name]["given"].values()
+    assert kept == [1, True]
+    go(page, site)
+    assert page.locator(".attnlab-cover").count() == 0
+    assert page.locator("details.chosen > summary").inner_text().strip() == "About a third of them."
+
+
+def test_a_quiz_explains_what_was_chosen(page):
+    choose(page, ".quiz", 0)
+    assert opened(page, ".quiz")[:3] == [True, False, False]
+    said = page.locator(".quiz .answer-said").first
+    assert said.inner_text() == "You chose another one than that with the ✓."
+    choose(page, ".quiz", 1)
+    assert opened(page, ".quiz")[:3] == [True, True, False]
+    assert said.inner_text() == "You chose another one than that with the ✓."
+
+
+def test_the_sidebar_counts_and_one_button_forgets(page, site):
+    assert page.locator(".attnlab-progress, .attnlab-forget").count() == 0
+    choose(page, ".predict", 1)
+    choose(page, ".quiz", 0)
+    link = page.locator("nav.bd-links li.current a, nav.bd-links a.current").first
+    assert "2/6" in link.inner_text()
+    assert page.locator(".attnlab-progress").get_attribute("title") == "2 of 6 questions answered, 1 right"
+    page.get_by_role("button", name="Forget my answers").click()
+    assert page.evaluate("localStorage.getItem('attnlab-answers')") is None
+    page.get_by_role("button", name="Undo").click()
+    page.locator("details.chosen").nth(1).wait_for(state="attached")
+    assert "2/6" in link.inner_text()
+    page.get_by_role("button", name="Forget my answers").click()
+    page.get_by_role("button", name="Ask me again").click()
+    page.locator(".attnlab-cover").wait_for(state="attached")
+    assert page.locator("details.chosen, .attnlab-progress").count() == 0
+
+
+def test_nobody_has_to_answer(page, site):
+    page.get_by_role("button", name="Just show it").click()
+    assert page.locator(".attnlab-cover").count() == 0
+    go(page, site)
+    page.get_by_role("button", name="Never cover figures").click()
+    go(page, site)
+    assert page.locator(".attnlab-cover").count() == 0
+    assert page.locator("nav.bd-links").get_by_role("button", name="Forget my answers").is_visible()
+
+
+def test_a_link_to_a_state_shows_the_figure(page, site):
+    go(page, site, '?saturation={"d_k":16}')
+    assert page.locator(".attnlab-cover").count() == 0
+
+
+@pytest.mark.parametrize("kept", ["[]", "not json", "null", '{"PAGE": 3}', '{"PAGE": {"given": 3}}'])
+def test_what_a_browser_kept_wrongly_is_forgotten(page, site, kept):
+    kept = kept.replace("PAGE", page_of(CHAPTER).split("/")[-1])
+    page.evaluate(f"localStorage.setItem('attnlab-answers', {json.dumps(kept)})")
+    go(page, site)
+    choose(page, ".predict", 2)
+    assert page.locator(".predict details.chosen").count() == 1
+
+
+def test_without_a_script_answers_are_folds_and_on_paper_nothing_is_covered(page, site):
+    page.emulate_media(media="print")
+    assert page.locator(".attnlab-cover").is_hidden()
+    context = site.browser.new_context(java_script_enabled=False)
+    plain = context.new_page()
+    plain.goto(f"{site.address}/{page_of(CHAPTER)}.html")
+    plain.locator(".predict summary").nth(1).click()
+    assert plain.get_by_text("And at width 1024 most of them do.").is_visible()
+    context.close()
