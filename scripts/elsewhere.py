@@ -2,9 +2,9 @@
 
 elsewhere.py notebooks/NAME.ipynb ...    with the Python that calls this; needs torch, ipykernel, nbclient
 
-Each notebook runs in an empty folder of its own. The set-up cell of the first one fetches the repository from
-here, and not from its address, and installs it beside the torch that is there. Fails if a cell fails, if torch
-was replaced, or if a check says anything else than that nothing is written yet.
+Each notebook runs in an empty folder of its own. The set-up cell of the first one fetches the repository
+from here, and not from its address, and installs it beside the torch that is there. Fails if a cell fails, if
+torch was replaced, or if a check says anything else than that nothing is written yet.
 """
 
 from __future__ import annotations
