@@ -2,9 +2,10 @@
 
 elsewhere.py notebooks/NAME.ipynb ...    with the Python that calls this; needs torch, ipykernel, nbclient
 
-Each notebook runs in an empty folder of its own. The set-up cell of the first one fetches the repository
-from here, and not from its address, and installs it beside the torch that is there. Fails if a cell fails, if
-torch was replaced, or if a check says anything else than that nothing is written yet.
+The set-up cell of the first one fetches the repository into an empty folder, from here and not from its
+address, and installs it beside the torch that is there; the others run in that folder as in a session that was
+started again. Fails if a cell fails, if torch was replaced, or if a check says anything else than that nothing
+is written yet.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 import sys
 import tempfile
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
@@ -47,7 +49,7 @@ def said(cell: NotebookNode) -> str:
 
 
 def run(path: Path, folder: Path) -> str:
-    """Run one notebook in an empty folder; return what it used.
+    """Run one notebook in a folder; return what it used.
 
     Raises:
         AssertionError: torch was replaced, the package is not the one that was installed, or a check said
@@ -70,11 +72,14 @@ def run(path: Path, folder: Path) -> str:
 
 
 def main(names: list[str]) -> int:
-    """Run each notebook in a folder of its own."""
-    for name in names:
-        with tempfile.TemporaryDirectory() as folder:
+    """Run the notebooks, one after the other."""
+    if not names or find_spec("attnlab"):
+        print(__doc__ if not names else "attnlab is here already: try a Python that has never seen it")
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
             print(f"{Path(name).stem}: {run(Path(name), Path(folder))}", flush=True)
-    return 0 if names else 2
+    return 0
 
 
 if __name__ == "__main__":

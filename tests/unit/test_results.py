@@ -77,6 +77,13 @@ def test_a_number_that_is_none_keeps_the_old_file(clone):
     assert results.load("topic")["x"] == 1
 
 
+def test_results_are_found_from_the_folder_in_which_the_clone_lies(clone, monkeypatch):
+    """As in Colab, when a session is started again: the set-up cell has nothing to do, and stays there."""
+    results.store("topic", {"x": 1}, command="a")
+    monkeypatch.chdir(clone.parent)
+    assert results.load("topic")["x"] == 1
+
+
 def test_every_stored_file_says_how_it_was_made():
     for path in results.folder().glob("*.json"):
         stored = json.loads(path.read_text())
