@@ -3,9 +3,9 @@
 elsewhere.py notebooks/NAME.ipynb ...    with the Python that calls this; needs torch, ipykernel, nbclient
 
 The set-up cell of the first one fetches the repository into an empty folder, from here and not from its
-address, and installs it beside the torch that is there; the others run in that folder as in a session that was
-started again. Fails if a cell fails, if torch was replaced, or if a check says anything else than that nothing
-is written yet.
+address, and installs it beside the torch that is there. The others run in that folder, as in a session that
+was started again. Fails if a cell fails, if torch was replaced, or if a check says anything else than that
+nothing is written yet.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from attnlab.experiments import Comparison
 
 
 def folder() -> Path:
-    """Return the folder of stored results: of the clone one stands in, of one that lies here, or of attnlab's.
+    """Return the folder of stored results: of the clone one stands in or beside, or of attnlab's own.
 
     Raises:
         FileNotFoundError: there is none; the message says what to do.
@@ -29,14 +29,14 @@ def folder() -> Path:
     True
     """
     here = Path.cwd()
-    # In Colab a restarted session stands beside the clone: the set-up cell finds the package, and stays there.
+    # In Colab a session that was started again stands beside the clone, and the set-up cell leaves it there.
     beside = sorted(path.parent for path in here.glob("*/_toc.yml"))
     for place in (here, *here.parents, *beside, Path(__file__).resolve().parents[2]):
         if (place / "benchmarks/results").is_dir() and (place / "_toc.yml").is_file():
             return place / "benchmarks/results"
     raise FileNotFoundError(
-        f"no stored results in, at or above {here.name or here}: they are in the folder benchmarks/results of "
-        "the book's repository. Clone it, and start Jupyter there or in its folder chapters/"
+        f"no stored results in, at or above {here.name or here}: they are in the folder benchmarks/results "
+        "of the book's repository. Clone it, and start Jupyter there or in its folder chapters/"
     )
 
 

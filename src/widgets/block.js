@@ -188,7 +188,7 @@ const ranked = (probabilities, tags) => probabilities.map((p, t) => ({ p, tag: t
  * @param {{ p: number, tag: string }[]} chances
  */
 const shares = (chances) =>
-  chances.map(({ p, tag }) => h("span", { style: `width: ${100 * p}%`, "data-probability": p.toFixed(4) }, p < 0.3 ? "" : `${tag} ${fmt(100 * p, 0)} %`));
+  chances.map(({ p, tag }) => h("span", { class: "attnlab-mark", style: `width: ${100 * p}%`, "data-probability": p.toFixed(4) }, p < 0.3 ? "" : `${tag} ${fmt(100 * p, 0)} %`));
 
 /**
  * The same as a drawing: the tags side by side, as wide as they are likely, those with room for it named.

@@ -1,9 +1,11 @@
 // The mask painter: open and close the cells of a mask, choose the order of mask and softmax, nudge a token.
 //
-// For tests (data-part): preset (buttons, data-value), how (radio group: "=", "&", "|"), smaller, larger, size,
-// invert, undo, late (checkbox), nudged (radio group, values -1..n-1), nudge (range), mask (table of buttons with
-// data-row and data-column), recipe, outputs (table), counters, numbers (table: weights, sum, outputs, moved), status.
-import css from "./ui/cells.css";
+// For tests (data-part): nudged (radio group, values -1..n-1), nudge (range), late (radio group: before, after), presets
+// (fold of: preset, buttons with data-value; how, radio group "=", "&"; smaller, larger, size; recipe), mask (table of
+// buttons with data-row and data-column), outputs (table: what each row sums to, how far its output moved), figures (fold
+// of: counters, numbers (table: weights, sum, outputs, moved)), status.
+import cells from "./ui/cells.css";
+import own from "./ui/masks.css";
 import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -14,18 +16,22 @@ import * as math from "./math/masks.js";
 /** @typedef {import("./math/masks.js").Matrix} Matrix */
 
 const MOST = 12;
+const FAR = 1.5; // an output that moves so far, or farther, fills its gauge
 
 /** @param {boolean | number} open @param {number} weight @param {boolean} late */
 const cellText = (open, weight, late) => (open ? fmt(weight) : late ? "×0" : "−∞");
 
+/** A number as a length. @param {number} share of the whole @param {string} text @param {string} role @param {string} [kind] */
+const gauge = (share, text, role, kind = "") =>
+  h("span", { class: `attnlab-gauge ${kind}`, style: `--gauge: var(--fig-${role})` }, share > 0 ? h("i", { class: "attnlab-mark", style: `width: ${Math.min(100 * share, 100)}%` }) : null, h("b", {}, h("span", {}, text), kind === "is-leak" ? " leak" : null));
+
 export default figure({
   name: "masks",
-  css,
+  css: cells + own,
   title: "Mask painter",
+  undo: "steps",
   keys: ["mask", "x", "tokens", "late", "nudged", "nudge", "size"],
-  setup({ model, body, say, set, signal }) {
-    /** @type {Matrix[]} */
-    const history = [];
+  setup({ model, body, say, set, keep, signal }) {
     let how = "=";
     /** How the mask came about, as Python writes it, and the mask that it describes. */
     let recipe = { text: "", mask: "" };
@@ -42,71 +48,57 @@ export default figure({
       label: "How a preset is applied",
       part: "how",
       value: how,
-      options: [
-        { value: "=", text: "alone" },
-        { value: "&", text: "& both" },
-        { value: "|", text: "| either" },
-      ],
+      options: [{ value: "=", text: "alone" }, { value: "&", text: "& what is there" }],
       onChange: (value) => {
         how = value;
         select(ways, how);
       },
     });
     const sized = h("span", { "data-part": "size", style: "min-width: 1.2rem; text-align: center" });
-    const resize = (/** @type {number} */ by) => () => set({ size: Math.min(Math.max(size() + by, 1), n()) });
-    const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, /** @type {string} */ label = text) =>
-      h("button", { type: "button", "data-part": part, "aria-label": label === text ? null : label, on: { click } }, text);
-    presets.append(button("invert", "~ invert", () => change(math.invert(mask()), recipe.mask === JSON.stringify(mask()) ? `~(${recipe.text})` : "")));
-    const late = h("input", { type: "checkbox", "data-part": "late", on: { change: () => set({ late: late.checked }) } });
+    const step = (/** @type {string} */ part, /** @type {string} */ text, /** @type {number} */ by) =>
+      h("button", { type: "button", "data-part": part, "aria-label": `${by < 0 ? "Smaller" : "Larger"} size`, on: { click: () => set({ size: Math.min(Math.max(size() + by, 1), n()) }) } }, text);
+    const order = choices({
+      label: "Close cells before or after the softmax",
+      part: "late",
+      value: "before",
+      options: [{ value: "before", text: "before" }, { value: "after", text: "after" }],
+      onChange: (value) => set({ late: value === "after" }),
+    });
     const nudgePlace = h("span");
     const amounts = slider({ part: "nudge", label: "Nudge by", role: "value", limits: { min: -3, max: 3, step: 0.1 }, onInput: (nudge) => set({ nudge }) });
     const origin = h("p", { class: "attnlab-formula", "data-part": "recipe" });
     const grid = h("div", { class: "attnlab-scroll" });
-    const outputs = h("div", { class: "attnlab-scroll" });
+    const outputs = h("div");
     const counters = h("p", { class: "attnlab-counters", "data-part": "counters" });
     const numbers = strip("Weights and outputs");
     body.append(
-      h("div", { class: "attnlab-mats" }, grid, outputs),
-      labelled("Nudge a token", nudgePlace),
-      amounts.row,
-      h("label", { class: "attnlab-row", style: "min-height: 32px; flex-wrap: nowrap" }, late, "mask after the softmax (the wrong order)"),
-      labelled("Preset", presets),
-      labelled(
-        "applied",
-        ways,
-        h("span", { class: "attnlab-stepper" }, h("span", { class: "attnlab-label" }, "size"), button("smaller", "−", resize(-1), "Smaller size"), sized, button("larger", "+", resize(1), "Larger size")),
-        button("undo", "Undo", undo),
+      h(
+        "div",
+        { class: "attnlab-painting" },
+        h("div", { class: "attnlab-canvas" }, grid, outputs),
+        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), amounts.row, labelled("Close cells … the softmax", order)),
       ),
-      origin, // below the presets: it changes its height while cells are painted
-      counters,
-      h("details", {}, h("summary", {}, "Weights and outputs as a table"), numbers),
+      h("div", { class: "attnlab-folds" }, h(
+        "details",
+        { "data-part": "presets" },
+        h("summary", {}, "Presets"),
+        labelled("Mask", presets),
+        labelled("applied", ways, h("span", { class: "attnlab-stepper" }, h("span", { class: "attnlab-label" }, "size"), step("smaller", "−", -1), sized, step("larger", "+", 1))),
+        origin,
+      ),
+      h("details", { "data-part": "figures" }, h("summary", {}, "Numbers as a table"), counters, numbers)),
     );
     /** @type {HTMLElement} */
     let nudges;
-
-    /**
-     * Change the mask in a way that Undo takes back.
-     * @param {Matrix} to
-     * @param {string} [text] how it came about; nothing if it was painted
-     */
-    function change(to, text = "") {
-      history.push(mask());
-      recipe = { text, mask: JSON.stringify(to) };
-      set({ mask: to });
-    }
-
-    function undo() {
-      const last = history.pop();
-      if (last) set({ mask: last });
-      else say("There is nothing to undo.");
-    }
 
     /** @param {string} name */
     function apply(name) {
       const [fresh, code] = [math.preset(name, n(), size()), math.PRESETS[name].code(n(), size())];
       const known = recipeOf(mask());
-      if (how === "=") change(fresh, code);
-      else change(math.combine(mask(), fresh, how), known ? math.written(known, code, how) : "");
+      const to = how === "=" ? fresh : math.both(mask(), fresh);
+      keep(["mask"]);
+      recipe = { text: how === "=" ? code : known && `${known} & ${code}`, mask: JSON.stringify(to) };
+      set({ mask: to });
     }
 
     /** @param {Matrix} m */
@@ -139,11 +131,11 @@ export default figure({
       nudgePlace.replaceChildren(nudges);
       const cells = toggles({
         names: tokens,
-        caption: "Mask, with the weights that it leaves",
+        caption: "Rows ask, columns are asked",
         part: "mask",
         signal,
         value: (i, j) => mask()[i][j],
-        begin: () => history.push(mask()),
+        begin: () => keep(["mask"]),
         paint,
       });
       grid.replaceChildren(cells);
@@ -178,7 +170,7 @@ export default figure({
       }
       for (const el of presets.querySelectorAll("[data-value]")) el.textContent = math.PRESETS[/** @type {HTMLElement} */ (el).dataset.value ?? ""].label(size());
       sized.textContent = String(size());
-      late.checked = isLate;
+      select(order, isLate ? "after" : "before");
       select(nudges, String(which));
       amounts.input.disabled = which < 0;
       amounts.show(amount, which < 0 ? "" : `${amount < 0 ? "" : "+"}${fmt(amount, 1)}`);
@@ -201,26 +193,33 @@ export default figure({
     }
 
     /** @param {ReturnType<typeof read>} state */
-    function drawOutputs({ tokens, which, weights, output, moved }) {
-      const note = (/** @type {number} */ i) => {
-        if (!mask()[i].includes(1)) return "empty row";
-        if (moved[i] < 1e-9) return "";
-        const hidden = i !== which && !mask()[i][which];
-        return `${fmt(moved[i])}${hidden ? " leak" : i < which ? " ahead" : ""}`;
-      };
-      const rows = tokens.map((token, i) => {
+    function drawOutputs({ tokens, which, weights, moved }) {
+      const rows = tokens.map((_, i) => {
         const sum = weights[i].reduce((a, b) => a + b, 0);
-        const total = h("td", { style: Math.abs(sum - 1) > 1e-9 && "font-weight: 700" }, fmt(sum));
-        return [token, total, ...output[i].map((v) => fmt(v)), h("td", { class: note(i).endsWith("leak") && "is-leak" }, note(i))];
+        const far = moved[i] < 1e-9 ? 0 : moved[i];
+        const leak = far && i !== which && !mask()[i][which];
+        return h(
+          "tr",
+          {},
+          h("td", {}, gauge(sum, fmt(sum), "query", "is-sum")),
+          h("td", {}, gauge(far / FAR, far ? fmt(far) : "", leak ? "key" : "output", leak ? "is-leak" : "")),
+        );
       });
-      const made = table("outputs", ["token", "sum", ...output[0].map((_, d) => `out ${d + 1}`), "moved"], rows, { caption: "Outputs" });
-      made.classList.add("attnlab-paint");
-      made.caption?.classList.add("is-output");
+      const heads = ["sum", "moved"].map((text) => h("th", { scope: "col" }, text));
+      const made = h("table", { "data-part": "outputs", class: "attnlab-paint" }, h("caption", { class: "is-output" }, "Output"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
       outputs.replaceChildren(made);
     }
 
     /** @param {ReturnType<typeof read>} state */
-    function summarise({ tokens, weights, output, moved }) {
+    function summarise({ tokens, isLate, weights, output, moved }) {
+      const short = weights.filter((row) => Math.abs(row.reduce((a, b) => a + b, 0) - 1) > 1e-9).length;
+      const counted = [
+        `rows with nothing to see: ${math.emptyRows(mask()).length}`,
+        `rows not summing to 1: ${short}`,
+        `pairs that look ahead: ${math.ahead(mask(), isLate).length}`,
+        `leaking pairs: ${math.leaks(mask(), isLate).length}`,
+      ];
+      counters.replaceChildren(...counted.map((text) => h("span", {}, text)));
       const head = ["token", ...tokens.map((t) => `takes of ${t}`), "sum", ...output[0].map((_, d) => `output ${d + 1}`), "moved by"];
       const rows = tokens.map((token, i) => [
         token,
@@ -231,30 +230,11 @@ export default figure({
     }
 
     /** @param {ReturnType<typeof read>} state */
-    function tell({ tokens, which, isLate, weights, moved }) {
-      const [leaking, early, empty] = [math.leaks(mask(), isLate), math.ahead(mask(), isLate), math.emptyRows(mask())];
-      const open = math.allowed(mask());
-      const short = weights.filter((row) => Math.abs(row.reduce((a, b) => a + b, 0) - 1) > 1e-9).length;
-      const counted = [
-        `allowed ${open} of ${n() ** 2} (${Math.round((100 * open) / n() ** 2)} %)`,
-        `empty rows ${empty.length}`,
-        `rows not summing to 1: ${short}`,
-        `pairs that look ahead ${early.length}`,
-        `leaking pairs ${leaking.length}`,
-      ];
-      counters.replaceChildren(...counted.map((text) => h("span", {}, text)));
-      const name = (/** @type {number} */ i) => `${i + 1} (${tokens[i]})`;
-      const words = [];
-      if (leaking.length) {
-        const [i, j] = leaking[0];
-        words.push(`Leak: output ${name(i)} depends on token ${name(j)}, which its row hides.`);
-      } else words.push("No output depends on a token that its row hides.");
-      if (early.length) words.push(`The first to look ahead is output ${name(early[0][0])}, at token ${name(early[0][1])}.`);
-      else words.push("No output looks ahead.");
-      if (empty.length) words.push(`Empty: row ${empty.map(name).join(", ")}; the output is zeros.`);
+    function tell({ tokens, which, amount, isLate, moved }) {
+      const words = [`${math.allowed(mask())} of ${n() ** 2} cells open, the others closed ${isLate ? "after" : "before"} the softmax.`];
       if (which >= 0) {
-        const far = moved.flatMap((m, i) => (m > 1e-9 ? [i] : []));
-        words.push(`Nudging token ${name(which)} moves ${far.length ? `output${far.length > 1 ? "s" : ""} ${far.map((i) => i + 1).join(", ")}` : "no output"}.`);
+        const far = moved.flatMap((m, i) => (m > 1e-9 ? [i + 1] : []));
+        words.push(`Token ${which + 1} (${tokens[which]}) nudged by ${fmt(amount, 1)}: ${far.length ? `output${far.length > 1 ? "s" : ""} ${far.join(", ")}` : "no output"} moved.`);
       }
       say(words.join(" "));
     }

@@ -49,6 +49,7 @@ export default figure({
   css,
   title: "Playground",
   keys: ["a", "b", "seed", "text"],
+  undo: "nothing", // trained weights are no part of its state
   setup({ model, body, say, set, signal, place }) {
     /** @type {Run[]} */
     let runs = [];

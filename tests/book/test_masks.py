@@ -42,8 +42,20 @@ def click(part, name, value=None):
     part.locator(f'[data-part="{name}"]' + (f'[data-value="{value}"]' if value else "")).click()
 
 
+def unfold(part, name):
+    """Open a fold, unless it is open."""
+    fold = part.locator(f'details[data-part="{name}"]')
+    if fold.get_attribute("open") is None:
+        fold.locator("summary").click()
+
+
+def gauges(part):
+    """Read what stands beside each row: its sum, and how far its output moved."""
+    return table(part, "outputs")
+
+
 def assert_shows(part, expected):
-    """Compare the table of numbers, and what the cells say, with Python's."""
+    """Compare the table of numbers, what the cells say and what stands beside them with Python's."""
     weights, output, moved = expected.numbers()
     rows = table(part)
     assert [row[0] for row in rows] == NAMES
@@ -58,54 +70,102 @@ def assert_shows(part, expected):
         "cells => cells.map((c) => Number(c.getAttribute('aria-pressed') === 'true'))"
     )
     assert pressed == [x for row in expected.mask for x in row]
+    for (total, far), row, wanted in zip(gauges(part), weights, moved.tolist(), strict=True):
+        assert float(total) == pytest.approx(row.sum().item(), abs=6e-3)
+        assert float(far.removesuffix(" leak") or 0) == pytest.approx(wanted, abs=6e-3)
 
 
-def test_it_starts_causal_and_only_a_nudged_token_moves(site, bench):
+def test_it_starts_causal_and_says_what_is_and_not_what_follows(site, bench):
     part = figure(site.open(bench), "masks")
     assert_shows(part, painter())
-    assert "No output depends on a token that its row hides. No output looks ahead." in says(part)
-    assert "moves" not in says(part)
+    assert says(part) == "21 of 36 cells open, the others closed before the softmax."
+    # Which outputs a nudge moves is asked beside the figure.
+    assert all(far == "" for _, far in gauges(part))
+    assert "moved" not in says(part)
+    assert not part.locator('[data-part="numbers"], [data-part="preset"]').first.is_visible()
+
+
+def test_only_a_nudged_token_moves(part):
     choose(part, "nudged", 5)
     assert_shows(part, painter(nudged=5))
-    assert "Nudging token 6 (.) moves output 6." in says(part)
-    assert "allowed 21 of 36 (58 %)" in part.locator('[data-part="counters"]').inner_text()
+    assert says(part).endswith("Token 6 (.) nudged by 1.0: output 6 moved.")
 
 
-def test_after_the_softmax_every_output_moves_and_the_first_leak_is_named(part):
+def test_after_the_softmax_every_output_moves_and_each_leak_is_marked(part):
     choose(part, "nudged", 5)
-    part.locator('[data-part="late"]').check()
+    choose(part, "late", "after")
     expected = painter(late=True, nudged=5)
     assert_shows(part, expected)
-    assert expected.leak == (0, 1)
-    assert "Leak: output 1 (I) depends on token 2 (saw)" in says(part)
-    assert "moves outputs 1, 2, 3, 4, 5, 6." in says(part)
-    notes = part.locator('[data-part="outputs"] tbody tr td:last-child').all_inner_texts()
+    assert "closed after the softmax" in says(part)
+    assert says(part).endswith("outputs 1, 2, 3, 4, 5, 6 moved.")
     moved = expected.numbers()[2].tolist()
-    assert notes == [*(f"{far:.2f} leak" for far in moved[:5]), f"{moved[5]:.2f}"]
+    assert [far for _, far in gauges(part)] == [*(f"{far:.2f} leak" for far in moved[:5]), f"{moved[5]:.2f}"]
+    # A sum is drawn as long as it is.
+    drawn = part.locator('[data-part="outputs"] .is-sum').evaluate_all(
+        "all => all.map((e) => e.firstElementChild.offsetWidth / e.clientWidth)"
+    )
+    assert drawn == pytest.approx(expected.weights.sum(-1).tolist(), abs=0.03)
+    unfold(part, "figures")
+    counters = part.locator('[data-part="counters"]').inner_text()
+    assert "rows not summing to 1: 5" in counters
+    assert "leaking pairs: 15" in counters
 
 
-def test_presets_alone_and_both_and_either(part):
-    for name, want in {
-        "full": torch.ones(6, 6).bool(),
-        "causal": CAUSAL,
-        "padding": masks.padding([4], 6)[0].expand(6, 6),
-        "prefix": masks.prefix(6, 2),
-        "packed": masks.packed([0, 0, 1, 1, 2, 2]),
-        "window": masks.window(6, 2),
-    }.items():
+PRESETS = {
+    "causal": CAUSAL,
+    "padding": masks.padding([4], 6)[0].expand(6, 6),
+    "prefix": masks.prefix(6, 2),
+    "packed": masks.packed([0, 0, 1, 1, 2, 2]),
+}
+
+
+def test_presets_alone_and_with_what_is_there(part):
+    unfold(part, "presets")
+    values = "all => all.map((e) => e.dataset.value)"
+    assert part.locator('[data-part="preset"]').evaluate_all(values) == list(PRESETS)
+    for name, want in PRESETS.items():
         choose(part, "how", "=")
         click(part, "preset", name)
         assert_shows(part, painter(mask=want))
-        click(part, "preset", "causal")
-        for how, both in (("&", CAUSAL & want), ("|", CAUSAL | want)):
-            choose(part, "how", how)
-            click(part, "preset", name)
-            assert_shows(part, painter(mask=both))
-            click(part, "undo")
-            assert_shows(part, painter())
+        click(part, "preset", "packed")
+        choose(part, "how", "&")
+        click(part, "preset", name)
+        assert_shows(part, painter(mask=PRESETS["packed"] & want))
+
+
+def test_undo_goes_back_a_step_at_a_time_and_passes_over_what_changed_nothing(part):
+    undo = part.locator('[data-part="undo"]')
+    assert undo.is_hidden()
+    unfold(part, "presets")
+    choose(part, "how", "=")
+    for name in ("packed", "prefix", "prefix", "prefix"):
+        click(part, "preset", name)
+    undo.click()
+    assert_shows(part, painter(mask=PRESETS["packed"]))
+    undo.click()
+    assert_shows(part, painter())
+    assert undo.is_hidden()
+    assert part.locator('[data-part="reset"]').evaluate("e => e === document.activeElement")
+
+
+def test_undo_takes_back_a_reset_and_then_what_came_before_it(part):
+    cell(part, 0, 5).click()
+    choose(part, "nudged", 2)
+    choose(part, "late", "after")
+    mask = CAUSAL.clone()
+    mask[0, 5] = True
+    for _ in range(2):  # the second changes nothing, and is no step
+        click(part, "reset")
+    assert_shows(part, painter())
+    click(part, "undo")
+    assert_shows(part, painter(mask=mask, nudged=2, late=True))
+    click(part, "undo")
+    assert_shows(part, painter(nudged=2, late=True))
 
 
 def test_a_combination_is_written_as_python(part):
+    unfold(part, "presets")
+    choose(part, "how", "=")
     click(part, "larger")
     click(part, "preset", "packed")
     choose(part, "how", "&")
@@ -114,9 +174,6 @@ def test_a_combination_is_written_as_python(part):
     assert text == "mask = packed([0, 0, 0, 1, 1, 1]) & causal(6)"
     want = eval(text.removeprefix("mask = "), vars(masks))
     assert_shows(part, painter(mask=want))
-    click(part, "invert")
-    assert part.locator('[data-part="recipe"]').inner_text() == f"mask = ~({text.removeprefix('mask = ')})"
-    assert_shows(part, painter(mask=~want))
 
 
 def test_clicks_and_a_drag_paint_what_the_first_cell_became(part):
@@ -124,12 +181,12 @@ def test_clicks_and_a_drag_paint_what_the_first_cell_became(part):
     mask = CAUSAL.clone()
     mask[0, 5] = True
     assert_shows(part, painter(mask=mask))
-    assert "The first to look ahead is output 1 (I), at token 6 (.)." in says(part)
-    assert part.locator('[data-part="recipe"]').inner_text() == "mask: painted by hand"
+    assert "22 of 36 cells open" in says(part)
+    assert part.locator('[data-part="recipe"]').text_content() == "mask: painted by hand"
     paint(part, (3, 0), (3, 5))
     mask[3] = False
     assert_shows(part, painter(mask=mask))
-    assert "Empty: row 4 (they); the output is zeros." in says(part)
+    assert gauges(part)[3] == ["0.00", ""]
     click(part, "undo")
     mask[3, :4] = True
     assert_shows(part, painter(mask=mask))
@@ -159,7 +216,7 @@ def test_nudge_by_keyboard(part):
 
 @pytest.mark.parametrize("late", [False, True])
 def test_copied_code_prints_the_same_output(part, late):
-    part.locator('[data-part="late"]').set_checked(late)
+    choose(part, "late", "after" if late else "before")
     cell(part, 2, 4).click()
     space = run_copied(part)[1]
     mask = CAUSAL.clone()
@@ -182,6 +239,8 @@ def test_320_pixels_hold_the_whole_mask(site, bench):
     assert box["x"] + box["width"] <= 320
     assert min(box["width"], box["height"]) >= 24
     # The long recipe of a combination wraps here: what is painted must not move away under the finger.
+    unfold(part, "presets")
+    choose(part, "how", "=")
     click(part, "larger")
     click(part, "preset", "packed")
     choose(part, "how", "&")
@@ -197,6 +256,18 @@ def test_320_pixels_hold_the_whole_mask(site, bench):
 def test_axe_finds_nothing(site, bench, theme):
     page = site.figures(bench, theme=theme)
     part = figure(page, "masks")
-    part.locator('[data-part="late"]').check()
-    part.locator("details:not(.attnlab-menu) > summary").click()
+    choose(part, "late", "after")
+    choose(part, "nudged", 5)
     assert violations(page) == []
+    for fold in ("presets", "figures"):
+        unfold(part, fold)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 520), (320, 700)])
+def test_the_figure_fits_its_screen(site, bench, width, most):
+    part = figure(site.figures(bench, width=width), "masks")
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= most
+    choose(part, "late", "after")
+    choose(part, "nudged", 5)
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= most

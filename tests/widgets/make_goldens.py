@@ -286,12 +286,10 @@ def positions() -> list[dict]:
 def mask_painter() -> dict[str, list[dict]]:
     """Give the presets as FlexAttention makes them, and attention under masks, early, late and nudged."""
     rules = {
-        "full": lambda n, s: lambda b, h, i, j: i >= 0,
         "causal": lambda n, s: lambda b, h, i, j: i >= j,
         "padding": lambda n, s: lambda b, h, i, j: j < n - s,
         "prefix": lambda n, s: lambda b, h, i, j: (j < s) | (i >= j),
         "packed": lambda n, s: lambda b, h, i, j: i // s == j // s,
-        "window": lambda n, s: lambda b, h, i, j: (i - j).abs() <= s,
     }
     presets = [
         {

@@ -29,13 +29,9 @@ test("the first leak is the one that autograd finds", () => {
   }
 });
 
-test("masks combine entry by entry, and are written as Python reads them", () => {
-  const [causal, window] = [math.preset("causal", 3, 1), math.preset("window", 3, 1)];
-  assert.deepEqual(math.combine(causal, window, "&"), [[1, 0, 0], [1, 1, 0], [0, 1, 1]]);
-  assert.deepEqual(math.combine(causal, window, "|"), [[1, 1, 0], [1, 1, 1], [1, 1, 1]]);
-  assert.deepEqual(math.invert(causal), [[0, 1, 1], [0, 0, 1], [0, 0, 0]]);
-  assert.equal(math.written("a | b", "c", "&"), "(a | b) & c");
-  assert.equal(math.written("a & b", "c", "|"), "a & b | c");
+test("two masks allow what both allow", () => {
+  const [causal, packed] = [math.preset("causal", 3, 1), math.preset("packed", 3, 2)];
+  assert.deepEqual(math.both(causal, packed), [[1, 0, 0], [1, 1, 0], [0, 0, 1]]);
 });
 
 test("looks ahead, empty rows and the share of a mask, counted by hand", () => {

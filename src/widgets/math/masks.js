@@ -16,7 +16,6 @@ const make = (n, rule) => Array.from({ length: n }, (_, i) => Array.from({ lengt
  *   rule: (n: number, size: number) => (i: number, j: number) => boolean }>}
  */
 export const PRESETS = {
-  full: { label: () => "full", code: (n) => `window(${n}, ${n})`, rule: () => () => true },
   causal: { label: () => "causal", code: (n) => `causal(${n})`, rule: () => (i, j) => j <= i },
   padding: {
     label: (size) => `padding: last ${size}`,
@@ -33,11 +32,6 @@ export const PRESETS = {
     code: (n, size) => `packed([${Array.from({ length: n }, (_, i) => Math.floor(i / size)).join(", ")}])`,
     rule: (_, size) => (i, j) => Math.floor(i / size) === Math.floor(j / size),
   },
-  window: {
-    label: (size) => `window: ±${size}`,
-    code: (n, size) => `window(${n}, ${size})`,
-    rule: (_, size) => (i, j) => Math.abs(i - j) <= size,
-  },
 };
 
 /**
@@ -48,26 +42,11 @@ export const PRESETS = {
 export const preset = (name, n, size) => make(n, PRESETS[name].rule(n, size));
 
 /**
- * Combine two masks entry by entry.
+ * What both masks allow.
  * @param {Matrix} a
  * @param {Matrix} b
- * @param {string} how "&" if both must allow, "|" if either may
  */
-export const combine = (a, b, how) => a.map((row, i) => row.map((x, j) => (how === "&" ? x & b[i][j] : x | b[i][j])));
-
-/**
- * @param {Matrix} mask
- * @returns {Matrix} what was allowed is forbidden, and the other way round
- */
-export const invert = (mask) => mask.map((row) => row.map((x) => 1 - x));
-
-/**
- * Write a combination as Python does: & binds more tightly than |.
- * @param {string} a
- * @param {string} b
- * @param {string} how
- */
-export const written = (a, b, how) => (how === "&" && a.includes(" | ") ? `(${a}) & ${b}` : `${a} ${how} ${b}`);
+export const both = (a, b) => a.map((row, i) => row.map((x, j) => x & b[i][j]));
 
 /**
  * Attend from the tokens to themselves, under a mask that acts before the softmax or, wrongly, after it.

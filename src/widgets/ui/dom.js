@@ -134,6 +134,13 @@ export function spot(svg, event) {
 }
 
 /**
+ * Whether a pointer came down with the first button alone. What opens a menu moves nothing: a right button, and on
+ * some machines the first one with Control.
+ * @param {PointerEvent} event
+ */
+export const first = ({ button, ctrlKey }) => button === 0 && !ctrlKey;
+
+/**
  * Call back while the pointer that went down on an element moves, wherever it goes.
  *
  * A finger that goes down on a handle moves the handle. On a large area it scrolls the page, as everywhere else.
@@ -149,7 +156,7 @@ export function draggable(el, signal, onDrag, { area = false } = {}) {
     "pointerdown",
     (event) => {
       const down = /** @type {PointerEvent} */ (event);
-      if (down.button !== 0 || (area && down.pointerType === "touch")) return;
+      if (!first(down) || (area && down.pointerType === "touch")) return;
       const ended = new AbortController();
       el.setPointerCapture(down.pointerId);
       el.addEventListener("pointermove", (event) => onDrag(/** @type {PointerEvent} */ (event)), {

@@ -9,10 +9,13 @@ import css from "./style.css";
  * @typedef {{ base?: string, link?: (state: Record<string, any>) => string, shared?: string | null }} Place where the
  *   figure stands; only the page has an address to link to, files to load, and a state that came with its own address
  * @typedef {{ model: Model, body: HTMLElement, say: (words: string) => void, set: (changes: Record<string, any>) => void,
- *   signal: AbortSignal, place: Place }} Context
+ *   keep: (keys: string[]) => void, signal: AbortSignal, place: Place }} Context `keep` comes before a change: Undo brings
+ *   back what these keys hold now
  * @typedef {{ update(): void, pytorch(): string, svg(): string }} Parts
- * @typedef {{ name: string, title: string, keys: string[], css?: string,
- *   setup(context: Context): Parts | Promise<Parts> }} Definition `css`: what the figure needs beside what all have
+ * @typedef {{ name: string, title: string, keys: string[], css?: string, undo?: "steps" | "nothing",
+ *   setup(context: Context): Parts | Promise<Parts> }} Definition `css`: what the figure needs beside what all have;
+ *   `undo`: after a Reset any figure can be brought back until it is changed again; with "steps" it calls `keep`, and
+ *   Undo goes on from there; with "nothing" its state is not all there is to it
  */
 
 /**
@@ -60,17 +63,40 @@ export function figure(definition) {
       };
       const update = () => guarded(() => parts?.update());
       const set = (/** @type {Record<string, any>} */ changes) => {
-        for (const [key, value] of Object.entries(changes)) model.set(key, value);
+        put(changes);
         model.save_changes();
         update();
       };
+      /** @type {Record<string, any>[]} what Undo brings back, the last one first */
+      let past = [];
+      const now = () => JSON.stringify(current());
+      const keep = (/** @type {string[]} */ keys) => past.push(structuredClone(Object.fromEntries(keys.map((key) => [key, model.get(key)]))));
+      const offer = () => (undo.hidden = !past.length || definition.undo === "nothing");
+      const change = (/** @type {Record<string, any>} */ changes) => {
+        if (definition.undo !== "steps") past = [];
+        set(changes);
+        offer();
+      };
+      const undo = button("Undo", "undo", () => {
+        // A gesture may have changed nothing: then the step before it is meant.
+        for (const before = now(); past.length && now() === before; ) set(past.pop() ?? {});
+        if (offer()) reset.focus();
+        return status.textContent ?? "";
+      });
+      undo.hidden = true;
+      const reset = button("Reset", "reset", () => {
+        if (now() !== JSON.stringify(initial)) keep(definition.keys);
+        set(structuredClone(initial));
+        offer();
+        return "Reset.";
+      });
       const say = (/** @type {string} */ words) => {
         if (status.textContent !== words) status.textContent = words;
       };
       const put = (/** @type {Record<string, any>} */ state) => Object.entries(state).forEach(([key, value]) => model.set(key, value));
       const begin = async () => {
         body.replaceChildren();
-        parts = await definition.setup({ model, body, say, set, signal: ended.signal, place });
+        parts = await definition.setup({ model, body, say, set: change, keep, signal: ended.signal, place });
         parts.update();
       };
       let refused;
@@ -101,10 +127,8 @@ export function figure(definition) {
       }
       bar.hidden = false;
       bar.append(
-        button("Reset", "reset", () => {
-          set(structuredClone(initial));
-          return "Reset.";
-        }),
+        reset,
+        undo,
         menu(
           ended.signal,
           place.link ? button("Copy link", "link", () => copy(/** @type {any} */ (place.link)(current()))) : "",

@@ -1,5 +1,5 @@
 // A square of cells that are open or closed: painted by click, drag and keys.
-import { draggable, h } from "./dom.js";
+import { draggable, first, h } from "./dom.js";
 import { neighbour } from "./tables.js";
 
 /**
@@ -54,7 +54,7 @@ export function toggles({ names, caption, part, signal, value, begin, paint }) {
   function start(event) {
     finger = event.pointerType === "touch";
     const under = at(event.clientX, event.clientY);
-    if (!under || event.button || finger) return;
+    if (!under || !first(event) || finger) return;
     begin();
     brush = 1 - value(...under);
     [x, y] = [event.clientX, event.clientY];
