@@ -174,7 +174,7 @@ def weight(response) -> dict[str, int]:
 
 
 def test_a_link_to_a_figure_leads_to_it_in_its_state(site):
-    query = f"?calculator={quote(json.dumps({'stage': 4}))}#figure-calculator"
+    query = f"?calculator={quote(json.dumps({'stage': 5}))}#figure-calculator"
     page = site.open(page_of("why_attention"), height=800, query=query)
     figure = page.locator("#figure-calculator")
     # Below the first figure and many formulas: its top stands where a heading would.
