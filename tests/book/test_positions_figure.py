@@ -1,14 +1,16 @@
-"""The figure "positions" in its page: drags, keys and shuffles against what Python computes."""
+"""The figure "positions" in its page: words dragged to other places against what Python computes."""
+
+import re
 
 import pytest
 import torch
 
 from attnlab.widgets import PositionsLab
 
-from .conftest import page_of
 from .reader import (
     assert_fits_a_thumb,
     choose,
+    copied,
     drag,
     figure,
     handle,
@@ -21,141 +23,162 @@ from .reader import (
     violations,
 )
 
-PAGE = page_of("positional_encoding")
 SCHEMES = ["none", "sinusoidal", "learned", "rotary", "alibi", "relative"]
+NAMES = PositionsLab().names()
 
 
 @pytest.fixture(scope="module")
-def bench(figures_of):
-    return figures_of(PAGE)
+def bench(page_with):
+    return page_with(PositionsLab()._repr_html_())
 
 
 @pytest.fixture
 def part(site, bench):
-    """The first of the page's two figures of this kind, the one without positions."""
     return figure(site.figures(bench), "positions")
 
 
 def order(part):
     """Read which token stands at each place: the words are numbered where they stand twice."""
-    names = PositionsLab().names()
-    return [names.index(row[1]) for row in table(part)]
+    return [NAMES.index(row[1]) for row in table(part)]
 
 
 def assert_shown(part, expected):
     rows = table(part)
-    assert [row[1] for row in rows] == [expected.names()[token] for token in expected.order]
-    for row, wanted in zip(rows, expected.output.tolist(), strict=True):
-        assert [number(cell) for cell in row[2:]] == pytest.approx(wanted, abs=6e-5)
-    assert f"{expected.score:.2f}".replace("-", "−") in says(part)
-    curve = part.locator('[data-part="curve"] tbody tr').all()
-    scores = expected.scores(expected.asks, expected.answers)
-    assert len(curve) == 25
-    for row in (curve[2], curve[11], curve[12], curve[20]):
-        cells = row.locator("th, td").all_text_contents()
-        n = expected.m + int(number(cells[0]))
-        if 0 <= n <= 31:
-            assert number(cells[1]) == pytest.approx(float(scores[expected.m, n]), abs=6e-5)
-        else:
-            assert cells[1] == ""
+    assert [row[1] for row in rows] == [NAMES[token] for token in expected.order]
+    for row, out, change in zip(rows, expected.output.tolist(), expected.change.tolist(), strict=True):
+        assert [number(cell) for cell in row[2:]] == pytest.approx([*out, change], abs=6e-5)
+    for place, token in enumerate(expected.order):
+        grip = handle(part, token)
+        assert grip.get_attribute("aria-valuenow") == str(place)
+        assert grip.get_attribute("aria-label") == NAMES[token]
+    words = " ".join(NAMES[token] for token in expected.order) + "."
+    assert says(part).startswith((words, "Reset."))
 
 
-def test_it_starts_as_python_says_and_the_two_saws_are_one(site, bench):
-    part = figure(site.open(bench), "positions")
+def tips(part, kind):
+    """Read where each word's arrow ends, now or as written, from the middle of its ring."""
+    ways = part.locator(f'[data-part="{kind}"]').evaluate_all(
+        "all => all.map(e => [e.dataset.which, e.getAttribute('d')])"
+    )
+    return {
+        int(which): torch.tensor([float(x) for x in re.findall(r"-?[\d.]+", way)[2:4]]) for which, way in ways
+    }
+
+
+def test_it_starts_as_python_says_and_gives_nothing_away(site, bench):
+    page = site.open(bench)
+    part = figure(page, "positions")
     assert_shown(part, PositionsLab())
-    assert "saw₁ and saw₂ get the same output" in says(part)
+    assert says(part) == "I saw₁ a saw₂."
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= 530
 
 
-def test_keys_shift_one_token_and_both(part):
-    for scheme in SCHEMES:
-        choose(part, "scheme", scheme)
-        for which, key, times in (("query", "ArrowRight", 6), ("key", "ArrowLeft", 1), ("both", "PageUp", 2)):
-            handle(part, which).focus()
-            for _ in range(times):
-                part.page.keyboard.press(key)
-        assert_shown(part, PositionsLab(scheme, m=19, n=11))
-        assert ("Shift both, and it stays" in says(part)) == (scheme not in ("sinusoidal", "learned"))
-        handle(part, "both").focus()
-        part.page.keyboard.press("End")
-        assert_shown(part, PositionsLab(scheme, m=31, n=23))
-        part.locator('[data-part="reset"]').click()
-        handle(part, "both").focus()
-        part.page.keyboard.press("ArrowRight")
-        assert_shown(part, PositionsLab(m=4, n=3))
-        part.page.keyboard.press("ArrowLeft")
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_word_is_dragged_to_another_place_and_takes_its_output_along_or_not(part, scheme):
+    choose(part, "scheme", scheme)
+    before = tips(part, "before")
+    (x, y), (to, _) = middle(handle(part, 0)), middle(handle(part, 2))
+    drag(part.page, (x, y), (to + 6, y + 4), steps=6)
+    expected = PositionsLab(scheme, order=[1, 2, 0, 3])
+    assert_shown(part, expected)
+    assert f"Largest change of an output: {expected.change.max():.2f}." in says(part)
+    now, unit = tips(part, "arrow"), None
+    assert all(torch.equal(tip, before[token]) for token, tip in tips(part, "before").items())
+    for place, token in enumerate(expected.order):
+        out = expected.output[place].float() * torch.tensor([1.0, -1.0])
+        unit = unit or now[token].norm() / out.norm()
+        assert torch.allclose(now[token], out * unit, atol=0.8)
+        assert torch.allclose(now[token], before[token], atol=0.2) == (expected.change[place] < 0.02)
+    # Dropped between two places, it settles on its own: below its line's end.
+    box = handle(part, 0).locator("rect").bounding_box()
+    assert box["x"] + box["width"] / 2 == pytest.approx(to, abs=1.5)
 
 
-def test_a_drag_shifts_both_and_rope_does_not_mind(part):
-    choose(part, "scheme", "rotary")
-    before = says(part).split("score ")[1]
-    assert "Shift both" not in before  # the page asks what a shift does: the answer waits for one
-    width = part.locator('[data-part="line"]').bounding_box()["width"]
-    x, y = middle(handle(part, "both"))
-    drag(part.page, (x, y), (x + width / 2, y), steps=5)
-    m = int(handle(part, "query").get_attribute("aria-valuenow"))
-    n = int(handle(part, "key").get_attribute("aria-valuenow"))
-    assert m - n == 1
-    assert 19 <= m <= 23
-    assert says(part).split("score ")[1].replace(" Shift both, and it stays.", "") == before
-    assert "Shift both, and it stays." in says(part)
-    choose(part, "scheme", "sinusoidal")
-    assert_shown(part, PositionsLab("sinusoidal", m=m, n=n))
+def test_while_it_is_held_a_word_follows_the_pointer(part):
+    x, y = middle(handle(part, 3).locator("rect"))
+    page = part.page
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - 60, y, steps=3)
+    assert middle(handle(part, 3).locator("rect"))[0] == pytest.approx(x - 60, abs=1)
+    assert order(part) == [0, 1, 2, 3]
+    page.mouse.move(x - 110, y, steps=3)
+    assert order(part) == [0, 1, 3, 2]
+    page.mouse.up()
+    assert middle(handle(part, 2).locator("rect"))[0] == pytest.approx(x, abs=1)
 
 
-def test_a_drag_moves_the_query_alone(part):
-    choose(part, "scheme", "alibi")
-    query = handle(part, "query")
-    width = part.locator('[data-part="line"]').bounding_box()["width"]
-    x, y = middle(query)
-    drag(part.page, (x, y), (x + width * 10 * 260 / 300 / 31, y + 3))
-    m = int(query.get_attribute("aria-valuenow"))
-    assert abs(m - 13) <= 1
-    assert_shown(part, PositionsLab("alibi", m=m))
+def test_keys_move_a_word_and_keep_hold_of_it(part):
+    choose(part, "scheme", "relative")
+    handle(part, 3).focus()
+    for key, wanted in (
+        ("ArrowLeft", [0, 1, 3, 2]),
+        ("Home", [3, 0, 1, 2]),
+        ("ArrowLeft", [3, 0, 1, 2]),
+        ("ArrowRight", [0, 3, 1, 2]),
+        ("End", [0, 1, 2, 3]),
+        ("ArrowDown", [0, 1, 3, 2]),
+    ):
+        part.page.keyboard.press(key)
+        assert order(part) == wanted
+        assert handle(part, 3).evaluate("e => e === document.activeElement")
+    assert_shown(part, PositionsLab("relative", order=[0, 1, 3, 2]))
 
 
 @pytest.mark.parametrize("scheme", ["none", "rotary"])
-def test_a_shuffle_shuffles_the_outputs_and_with_positions_changes_them(part, scheme):
+def test_a_shuffle_is_another_order_and_can_be_taken_back(part, scheme):
     choose(part, "scheme", scheme)
     part.locator('[data-part="shuffle"]').click()
     now = order(part)
     assert now != [0, 1, 2, 3]
     assert_shown(part, PositionsLab(scheme, order=now))
-    assert ("changed no token's output" in says(part)) == (scheme == "none")
     part.locator('[data-part="restore"]').click()
-    assert order(part) == [0, 1, 2, 3]
-
-
-def test_two_words_swap_by_keyboard(part):
-    choose(part, "scheme", "relative")
-    tokens = part.locator('[data-part="token"]')
-    tokens.nth(0).focus()
-    part.page.keyboard.press("Enter")
-    assert tokens.nth(0).get_attribute("aria-pressed") == "true"
-    tokens.nth(3).focus()
-    part.page.keyboard.press("Space")
-    assert order(part) == [3, 1, 2, 0]
-    assert_shown(part, PositionsLab("relative", order=[3, 1, 2, 0]))
+    assert_shown(part, PositionsLab(scheme))
+    part.locator('[data-part="shuffle"]').click()
+    part.locator('[data-part="reset"]').click()
+    assert_shown(part, PositionsLab())
 
 
 def test_copied_code_prints_the_same_numbers(part):
-    handle(part, "both").focus()
-    part.page.keyboard.press("PageUp")
     part.locator('[data-part="shuffle"]').click()
     for scheme in SCHEMES:
         choose(part, "scheme", scheme)
-        now = PositionsLab(scheme, m=8, n=7, order=order(part))
-        shown, space = run_copied(part)
-        assert float(shown.splitlines()[0]) == pytest.approx(now.score, abs=6e-5)
-        got = space["attention"](*space["views"](space["sentence"]), bias=space["bias"](4))
-        torch.testing.assert_close(got, now.output)
+        now = PositionsLab(scheme, order=order(part))
+        _, space = run_copied(part)
+        torch.testing.assert_close(space["outputs"](space["order"]), now.output)
+
+
+def test_a_copied_link_opens_the_same_state(part):
+    choose(part, "scheme", "alibi")
+    part.locator('[data-part="shuffle"]').click()
+    now = order(part)
+    part.page.goto(copied(part, "link"))
+    assert_shown(figure(part.page, "positions"), PositionsLab("alibi", order=now))
 
 
 def test_the_saved_drawing_stands_alone(part):
-    assert "saw₁ = saw₂" in saved(part)
+    picture = saved(part)
+    assert picture.count(">saw₂</text>") == 2
 
 
 def test_a_broken_link_shows_an_error_and_no_blank(site, bench):
     assert "scheme must be one of none, sinusoidal" in site.complaint(bench, "positions", {"scheme": "clock"})
+    assert "order must hold each of 0 to 3 once" in site.complaint(
+        bench, "positions", {"order": [0, 0, 1, 2]}
+    )
+
+
+def test_one_word_and_eight_words_stand_too(site, page_with):
+    ones = PositionsLab("learned", tokens=["saw"])
+    eight = PositionsLab(
+        "sinusoidal", tokens=["I", "saw", "a", "saw", "a", "saw", "I", "saw"], order=[*range(1, 8), 0]
+    )
+    page = site.open(page_with(ones._repr_html_(), eight._repr_html_()), width=320)
+    for nth, expected in enumerate((ones, eight)):
+        rows = table(figure(page, "positions", nth))
+        got = [[number(cell) for cell in row[2:4]] for row in rows]
+        assert torch.allclose(torch.tensor(got).double(), expected.output, atol=6e-5)
+    assert_fits_a_thumb(page.locator("figure"))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -164,7 +187,7 @@ def test_axe_finds_nothing(site, bench, theme):
     part = figure(page, "positions")
     choose(part, "scheme", "sinusoidal")
     part.locator("details:not(.attnlab-menu) > summary").click()
-    part.locator('[data-part="token"]').nth(1).click()
+    handle(part, 2).press("ArrowLeft")
     assert violations(page) == []
 
 
@@ -173,4 +196,18 @@ def test_a_phone_shows_it_whole_with_room_for_a_thumb(site, bench):
     part = figure(page, "positions")
     for scheme in ("sinusoidal", "rotary"):
         choose(part, "scheme", scheme)
+        handle(part, 2).press("ArrowLeft")
         assert_fits_a_thumb(page.locator("#figure-positions"))
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= 700
+
+
+def test_with_forced_colours_arrows_and_words_keep_theirs(site, bench):
+    page = site.figures(bench)
+    page.emulate_media(forced_colors="active")
+    arrow = page.locator('[data-part="arrow"]').first
+    assert arrow.evaluate("e => getComputedStyle(e).stroke") == "rgb(160, 48, 122)"
+    assert (
+        page.locator('[data-part="plane"]').evaluate("e => getComputedStyle(e).backgroundColor")
+        == "rgb(255, 255, 255)"
+    )
+    page.emulate_media(forced_colors="none")

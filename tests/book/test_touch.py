@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnlab.widgets import MaskPainter, PositionsLab, Saturation, SoftLookup, SparsePatterns
+from attnlab.widgets import MaskPainter, PositionsLab, RopeDial, Saturation, SoftLookup, SparsePatterns
 
 from .conftest import PATIENCE
 
@@ -24,7 +24,8 @@ def phone(browser, address, page_with):
     name = page_with(
         SoftLookup([[2, 1], [-1, 2], [-2, -1]], ["I", "saw", "a"])._repr_html_(),
         Saturation([1.5, 0.2, -0.5, 1.0], names=["I", "saw", "a", "duck"], scaled=False)._repr_html_(),
-        PositionsLab("rotary", m=12, n=5)._repr_html_(),
+        PositionsLab()._repr_html_(),
+        RopeDial(m=12, n=5)._repr_html_(),
         SparsePatterns("window", n=16, width=3)._repr_html_(),
         MaskPainter(X, ["I", "saw", "a", "duck"])._repr_html_(),
         "<div style='height: 900px'></div>",
@@ -33,7 +34,7 @@ def phone(browser, address, page_with):
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(f"{address}/{name}.html")
-    page.wait_for_function("document.querySelectorAll('.attnlab-root [data-part=reset]').length === 5")
+    page.wait_for_function("document.querySelectorAll('.attnlab-root [data-part=reset]').length === 6")
     devtools = context.new_cdp_session(page)
 
     def swipe(x, y, dx, dy):
@@ -69,7 +70,8 @@ def state(page, figure):
     [
         ("lookup", '[data-which="query"] path', 30, -50),
         ("saturation", '[data-part="handle"] rect', -50, 0),
-        ("positions", '[data-which="query"] path', 50, 0),
+        ("positions", '[data-which="1"] rect', 80, 0),
+        ("rope", '[data-which="query"] path', 50, 0),
     ],
 )
 def test_a_handle_follows_the_finger_and_the_page_stays(phone, figure, part, dx, dy):
@@ -92,6 +94,7 @@ def test_a_handle_follows_the_finger_and_the_page_stays(phone, figure, part, dx,
     [
         ("lookup", '[data-part="plane"]'),
         ("positions", "svg"),
+        ("rope", "svg"),
         ("saturation", '[data-part="cloud"]'),
         ("patterns", '[data-part="plane"]'),
         ("masks", "table.attnlab-paint"),
@@ -101,7 +104,8 @@ def test_a_swipe_anywhere_else_scrolls_the_page_and_changes_nothing(phone, figur
     page, swipe = phone
     x, y = bring(page, figure, part)
     numbers, scrolled = state(page, figure)
-    swipe(x + (60 if figure == "lookup" else 0), y + 60, 0, -200)
+    # Not on a handle: beside the lookup's query, below the words of the order.
+    swipe(x + (60 if figure == "lookup" else 0), y + (100 if figure == "positions" else 60), 0, -200)
     after, moved = state(page, figure)
     assert after == numbers
     assert moved > scrolled + 120

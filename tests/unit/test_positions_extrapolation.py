@@ -68,6 +68,10 @@ def test_on_streams_a_relative_bias_at_its_own_rate_holds_like_alibi():
     by_rate = STORED["relative bias by the rate of all"]
     slow, fast = min(by_rate, key=float), max(by_rate, key=float)
     assert by_rate[slow][0] - by_rate[slow][-1] > 5 > 1 > abs(by_rate[fast][0] - by_rate[fast][-1])
+    # As the chapter says it: the slowest rate against the fastest, on the first stretch and on the last.
+    assert by_rate[fast][0] - by_rate[slow][0] == pytest.approx(0.5, abs=0.1)
+    assert by_rate[fast][-1] - by_rate[slow][-1] == pytest.approx(14, abs=0.5)
+    assert by_rate[fast][-1] == pytest.approx(95.3, abs=0.05)
     for scheme in ("learned", "sinusoids"):  # the first word past the table is already lost
         assert mean[scheme][1] < 80
     assert mean["RoPE"][0] - mean["RoPE"][-1] > 5

@@ -44,15 +44,6 @@ def by_hand(figure, asks, answers, m, n):
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_scores_are_what_loops_give(scheme):
-    figure = PositionsLab(scheme, m=17, n=20, asks=1, answers=0)
-    assert figure.score == pytest.approx(by_hand(figure, 1, 0, 17, 20), abs=1e-12)
-    scores = figure.scores(3, 2)
-    for m, n in ((0, 0), (0, 31), (31, 0), (5, 4)):
-        assert float(scores[m, n]) == pytest.approx(by_hand(figure, 3, 2, m, n), abs=1e-12)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
 def test_only_without_positions_do_the_twins_agree(scheme):
     figure = PositionsLab(scheme, order=[3, 0, 1, 2])
     out = figure.output
@@ -63,19 +54,28 @@ def test_only_without_positions_do_the_twins_agree(scheme):
     torch.testing.assert_close(figure.weights, torch.tensor(scores, dtype=torch.float64).softmax(-1))
 
 
-def test_the_table_holds_the_outputs_and_the_curve():
-    figure = PositionsLab("rotary", m=5, n=2, order=[2, 0, 1, 3])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_the_change_is_against_the_sentence_as_written(scheme):
+    figure, order = PositionsLab(scheme), [2, 0, 1, 3]
+    written = figure.output
+    assert torch.equal(figure.change, torch.zeros(4, dtype=torch.float64))
+    figure.order = order
+    by_hand = [
+        math.dist(figure.output[place].tolist(), written[token].tolist()) for place, token in enumerate(order)
+    ]
+    assert figure.change.tolist() == pytest.approx(by_hand, abs=1e-12)
+    assert (figure.change.max() > 0.1) == (scheme != "none")
+
+
+def test_the_table_holds_the_outputs_and_their_change():
+    figure = PositionsLab("rotary", order=[2, 0, 1, 3])
     cells = Cells(figure._repr_html_())
     assert json.loads(cells.figure["data-settings"]) == figure.settings()
-    assert cells.rows[0] == ["place", "token", "output 1", "output 2"]
-    assert [row[1] for row in cells.rows[1:5]] == ["a", "I", "saw₁", "saw₂"]
-    got = [[float(cell) for cell in row[2:]] for row in cells.rows[1:5]]
-    torch.testing.assert_close(torch.tensor(got), figure.output.float(), atol=6e-5, rtol=0)
-    assert cells.rows[5] == ["key minus query", *(f"query at {m}" for m in (5, 0, 10, 21, 31))]
-    curve = {int(row[0]): row[1:] for row in cells.rows[6:]}
-    assert sorted(curve) == list(range(-12, 13))
-    assert float(curve[-3][0]) == pytest.approx(figure.score, abs=6e-5)
-    assert curve[-6][0] == curve[-1][1] == curve[1][4] == ""
+    assert cells.rows[0] == ["place", "token", "output 1", "output 2", "change"]
+    assert [row[:2] for row in cells.rows[1:]] == [["0", "a"], ["1", "I"], ["2", "saw₁"], ["3", "saw₂"]]
+    got = torch.tensor([[float(cell) for cell in row[2:]] for row in cells.rows[1:]])
+    want = torch.cat((figure.output, figure.change[:, None]), -1).float()
+    torch.testing.assert_close(got, want, atol=6e-5, rtol=0)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,7 @@ def test_the_table_holds_the_outputs_and_the_curve():
         ({"tokens": ("I", "ran")}, r"x must be given for words other than I, saw, a; got \['ran'\]"),
         ({"x": [[1.0, 2.0]]}, r"x must have shape \(tokens, 4\) = \(4, 4\), got \(1, 2\)"),
         ({"order": [0, 1, 2, 2]}, "order must hold each of 0 to 3 once"),
-        ({"m": 32}, "m must be from 0 to 31, got 32"),
-        ({"n": -1}, "n must be from 0 to 31, got -1"),
-        ({"asks": 4}, "asks must be from 0 to 3, got 4"),
+        ({"tokens": ("a",) * 9}, "tokens must be 1 to 8 words, got 9"),
     ],
 )
 def test_bad_input_is_named(changes, message):

@@ -27,6 +27,7 @@ from attnlab.widgets import (
     MaskPainter,
     OnlineSoftmax,
     PositionsLab,
+    RopeDial,
     Saturation,
     SoftLookup,
     SparsePatterns,
@@ -264,22 +265,30 @@ def lookup() -> list[dict]:
 
 
 def positions() -> list[dict]:
-    """Score two words at many pairs of positions, and attend in two orders, under each scheme."""
+    """Attend to a sentence in several orders under each scheme."""
     draw = torch.Generator().manual_seed(5)
     cases = []
     for scheme in ("none", "sinusoidal", "learned", "rotary", "alibi", "relative"):
-        for asks, answers, order in ((3, 2, (0, 1, 2, 3)), (0, 4, (4, 1, 0, 3, 2))):
+        for order in ((0, 1, 2, 3), (3, 1, 0, 2), (4, 1, 0, 3, 2)):
             n = len(order)
             x = None if n == 4 else torch.randn(n, 4, generator=draw, dtype=torch.float64)
-            tokens = ("I", "saw", "a", "saw", "too")[:n]
-            figure = PositionsLab(scheme, tokens=tokens, x=x, asks=asks, answers=answers, order=order)
-            given = figure.settings()
-            want = {
-                "scores": figure.scores(asks, answers)[[0, 7, 31]].tolist(),
-                "weights": figure.weights.tolist(),
-                "output": figure.output.tolist(),
-            }
-            cases.append({"given": given, "want": want})
+            figure = PositionsLab(scheme, tokens=("I", "saw", "a", "saw", "too")[:n], x=x, order=order)
+            want = {key: getattr(figure, key).tolist() for key in ("weights", "output", "change")}
+            cases.append({"given": figure.settings(), "want": want})
+    return cases
+
+
+def rope() -> list[dict]:
+    """Place a query and a key, turned or added, and score their pairs: the figure's own and a wider one."""
+    draw = torch.Generator().manual_seed(8)
+    cases = []
+    for scheme in ("rotary", "sinusoidal"):
+        for m, n, d in ((12, 9, 8), (0, 31, 8), (7, 7, 8), (30, 4, 6)):
+            given = {} if d == 8 else dict(zip("qk", torch.randn(2, d, generator=draw).tolist(), strict=True))
+            figure = RopeDial(scheme, m=m, n=n, base=100.0 if d == 8 else 10000.0, **given)
+            want = {key: getattr(figure, key).tolist() for key in ("angles", "parts", "curve")}
+            want["placed"] = [figure.placed(v)[[0, 9, 31]].tolist() for v in (figure.q, figure.k)]
+            cases.append({"given": figure.settings(), "want": want | {"score": figure.score}})
     return cases
 
 
@@ -330,7 +339,7 @@ def online() -> list[dict]:
     """Go through rows by tiles, at every shift, with rescaling; the whole row is torch's own softmax."""
     draw = random.Random(7)
     cases = []
-    for n, tile, shift in itertools.product((2, 5, 12), (1, 3, 4, 12), (0, 80, 10000, -10000)):
+    for n, tile, shift in itertools.product((2, 5, 12), (1, 3, 4, 12), (0, 80, 1000, -1000)):
         scores = [round(draw.uniform(-4, 4), 2) for _ in range(n)]
         values = [round(draw.uniform(-9, 9), 1) for _ in range(n)]
         figure = OnlineSoftmax(scores, values, tile=tile, shift=shift)
@@ -495,6 +504,7 @@ GOLDENS = {
     "online": online,
     "patterns": patterns,
     "positions": positions,
+    "rope": rope,
     "saturation": saturation,
     "tagger": tagger,
     "words": text_rules,

@@ -21,6 +21,7 @@ from attnlab.widgets.online import OnlineSoftmax
 from attnlab.widgets.patterns import SparsePatterns
 from attnlab.widgets.playground import Playground
 from attnlab.widgets.positions import PositionsLab
+from attnlab.widgets.rope import RopeDial
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.tag import TagSentence
 
@@ -37,6 +38,7 @@ __all__ = [
     "OnlineSoftmax",
     "Playground",
     "PositionsLab",
+    "RopeDial",
     "Saturation",
     "SoftLookup",
     "SparsePatterns",

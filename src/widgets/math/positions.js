@@ -2,7 +2,7 @@
 import { matmul, rotary, softmax } from "./attention.js";
 
 /**
- * The head and its words; `learned` has a row a position, `relative` an entry for each distance from -reach to reach.
+ * The head and its words; `learned` has a row a place, `relative` an entry for each distance from -reach to reach.
  * @typedef {{ x: number[][], wq: number[][], wk: number[][], wv: number[][], scheme: string, learned: number[][],
  *   relative: number[], slope: number, base: number }} Head
  */
@@ -59,18 +59,7 @@ function views(head, word, position) {
  * @param {number[]} a
  * @param {number[]} b
  */
-const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
-
-/**
- * The score, scaled and with its bias, of one word at m asking another at n.
- * @param {Head} head
- * @param {number[]} asks embedding of the query's word
- * @param {number[]} answers embedding of the key's word
- * @param {number} m
- * @param {number} n
- */
-export const score = (head, asks, answers, m, n) =>
-  dot(views(head, asks, m).q, views(head, answers, n).k) / Math.sqrt(head.wq[0].length) + bias(head, m, n);
+export const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 
 /**
  * Attention over the words of a sentence, standing at 0, 1, 2 and so on.
@@ -83,6 +72,32 @@ export function attendInOrder(head, order) {
     softmax(seen.map(({ k }, n) => dot(q, k) / Math.sqrt(q.length) + bias(head, m, n))),
   );
   return { weights, output: matmul(weights, seen.map(({ v }) => v)) };
+}
+
+/**
+ * How far the outputs reach from zero in many orders of the words: in all of them, if there are four words or fewer.
+ * @param {Head} head
+ */
+export function farthest(head) {
+  const written = head.x.map((_, i) => i);
+  const orders = written.length < 5 ? permutations(written) : written.flatMap((i) => [[...written.slice(i), ...written.slice(0, i)], [...written.slice(0, i), ...written.slice(i)].reverse()]);
+  const outputs = orders.flatMap((order) => attendInOrder(head, order).output);
+  return Math.max(...outputs.map((output) => Math.hypot(...output)), 1e-6);
+}
+
+/** @param {number[]} items @returns {number[][]} */
+const permutations = (items) =>
+  items.length < 2 ? [items] : items.flatMap((item, i) => permutations([...items.slice(0, i), ...items.slice(i + 1)]).map((rest) => [item, ...rest]));
+
+/**
+ * The order with one word taken out and put in elsewhere.
+ * @param {number[]} order
+ * @param {number} token
+ * @param {number} place where it then stands
+ */
+export function moved(order, token, place) {
+  const others = order.filter((other) => other !== token);
+  return [...others.slice(0, place), token, ...others.slice(place)];
 }
 
 /**
@@ -124,10 +139,14 @@ def bias(n):
 ${bias}
 
 
-q, k = views(x[${get("asks")}].expand(32, 4))[0], views(x[${get("answers")}].expand(32, 4))[1]
-print(round((q @ k.T / 2 + bias(32))[${get("m")}, ${get("n")}].item(), 4))  # the score
-sentence = x[${JSON.stringify(get("order"))}]
-print(attention(*views(sentence), bias=bias(len(sentence))))
+def outputs(order):
+    return attention(*views(x[order]), bias=bias(len(order)))
+
+
+order = ${JSON.stringify(get("order"))}
+as_written = outputs(list(range(len(x))))
+print(outputs(order))
+print("change", (outputs(order) - as_written[order]).norm(dim=-1))
 `;
 }
 
