@@ -1,7 +1,7 @@
 """Runs every kind of test, as many steps at a time as there are cores, and ends with a table of what passed.
 
 Each step is one process that keeps one core busy, so that all cores have work to the end: the long steps
-start first, and each notebook is a step. A step's output is shown when it ends, so that two never mix.
+start first, and the notebooks are several. A step's output is shown when it ends, so that two never mix.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def steps() -> dict[str, list[str]]:
     pytest = [python, "-m", "pytest", "-q", "--durations=5", "--durations-min=3"]
     run = "tests/notebooks/test_notebooks.py::test_a_cold_run_gives_the_stored_outputs"
     notebooks = sorted(path.stem for path in ROOT.glob("chapters/*.ipynb"))
+    # A few at a time: starting pytest takes as long as many a cell.
+    together = [notebooks[at : at + 3] for at in range(0, len(notebooks), 3)]
     # node --test takes no folder on every version that we support.
     node_tests = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/widgets/**/*.test.mjs"))
     return {
@@ -47,7 +49,13 @@ def steps() -> dict[str, list[str]]:
         "book in a browser": [*pytest, "tests/book"],
         "exercises": [*pytest, "tests/exercises"],
         "unit and doctests": [*pytest, "tests/unit", "src/attnlab", "tests/widgets"],
-        **{f"notebook {name}": [*pytest, f"{run}[{name}]"] for name in notebooks},
+        **{
+            f"notebooks {', '.join(name.split('_')[0] for name in few)}": [
+                *pytest,
+                *(f"{run}[{name}]" for name in few),
+            ]
+            for few in together
+        },
         "mutants": [*pytest, "tests/mutants"],
         "notebooks as stored": [*pytest, "tests/notebooks", "-k", "not cold_run"],
         "repository": [*pytest, "tests/test_repository.py", "tests/test_clocks.py", "tests/test_wheel.py"],

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { golden, near } from "./compare.mjs";
-import { atOnce, byTiles, held } from "../../src/widgets/math/online.js";
+import { atOnce, between, byTiles } from "../../src/widgets/math/online.js";
 
 test("every running number after every tile, to 1e-12", () => {
   const cases = golden("online");
@@ -37,7 +37,23 @@ test("the last tile ends where the row ends", () => {
   assert.deepEqual(ends(12), [[0, 5]]);
 });
 
-test("tiles hold a row of three numbers a query and one tile, the whole matrix n squared", () => {
-  assert.deepEqual(held(4096, 4), { whole: 16777216, tiles: 28672 });
-  assert.deepEqual(held(10, 2), { whole: 100, tiles: 50 });
+test("on the way into a tile the sums shrink as the largest score rises, and their quotient stays until the tile's part comes", () => {
+  const [scores, values] = [[1.5, 0.5, 2, -1, 1, 3.5, 2.5, 3], [6, 3, 8, 1, 4, 2, 5, 7]];
+  const steps = byTiles(scores, values, 3, true);
+  steps.forEach((now, t) => {
+    const [before, mine] = [steps[t - 1], values.slice(now.from, now.to)];
+    const there = between(before, now, 1, 1, mine);
+    assert.deepEqual([there.max, there.factor, there.sum, there.total, there.output], [now.max, now.factor, now.sum, now.total, now.output]);
+    if (!before) return assert.deepEqual([there.kept, there.keptTotal], [0, 0]);
+    assert.deepEqual(between(before, now, 0, 0, mine), { max: before.max, factor: 1, kept: before.sum, keptTotal: before.total, sum: before.sum, total: before.total, output: before.output });
+    for (const risen of [0.25, 0.5, 1]) {
+      const on = between(before, now, risen, 0, mine);
+      const by = Math.exp(before.max - on.max);
+      assert.equal(on.max, before.max + risen * (now.max - before.max));
+      near([on.factor, on.sum, on.total, on.output], [by, by * before.sum, by * before.total, before.output], 1e-12);
+    }
+    near(there.kept + now.powers.reduce((a, b) => a + b), now.sum, 1e-12);
+  });
+  near(between(steps[0], steps[1], 1, 1, values.slice(3, 6)).factor, Math.exp(-1.5), 1e-15);
+  assert.equal(between(steps[1], steps[2], 0.5, 0, values.slice(6)).factor, 1);
 });

@@ -13,7 +13,7 @@ from attnlab.tables import table_of
 from attnlab.widgets.figure import STATIC, Figure, matrix_of
 
 TILES = (1, 2, 3, 4, 6, 12)
-SHIFTS = (0, 80, 1000, 10000, -10000)
+SHIFTS = (0, 80, 1000, -1000)
 LIMIT = 4.0
 
 
@@ -35,10 +35,13 @@ class OnlineSoftmax(Figure):
         scores: 2 to 12 scores between -4 and 4.
         values: a number for each score.
         tile: scores that are looked at together: 1, 2, 3, 4, 6 or 12.
-        step: tiles seen so far; all unless given.
-        shift: added to every score: 0, 80, 1000, 10000 or -10000.
+        step: tiles that have come in so far; none unless given.
+        shift: added to every score: 0, 80, 1000 or -1000.
         rescale: whether the largest score so far is subtracted; without it the exponentials are taken in
             single precision as they are.
+
+    Every argument is a trait: `figure.scores` are the scores as a reader has dragged them, `figure.step`
+    counts the tiles that came in.
 
     Raises:
         ValueError: an argument does not fit; the message names it.
@@ -64,7 +67,7 @@ class OnlineSoftmax(Figure):
         values: Sequence[float],
         *,
         tile: int = 4,
-        step: int | None = None,
+        step: int = 0,
         shift: int = 0,
         rescale: bool = True,
     ) -> None:
@@ -81,7 +84,6 @@ class OnlineSoftmax(Figure):
         for name, value, allowed in (("tile", tile, TILES), ("shift", shift, SHIFTS)):
             if value not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(map(str, allowed))}, got {value}")
-        step = math.ceil(n / tile) if step is None else step
         if step < 0:
             raise ValueError(f"step must be 0 or larger, got {step}")
         super().__init__(
@@ -119,9 +121,9 @@ class OnlineSoftmax(Figure):
         return (scores.softmax(-1) @ torch.tensor(self.values, dtype=torch.float64)).item()
 
     def table(self) -> str:
-        """Return what is held after each tile seen, and the output of all at once."""
+        """Return what is held after each tile, and the output of all at once, whatever has been played."""
         rows = []
-        for number, one in enumerate(self.steps()[: self.step], start=1):
+        for number, one in enumerate(self.steps(), start=1):
             kept = (_shown(one.largest), _shown(one.correction)) if self.rescale else ("not kept", "none")
             rows.append([str(number), one.keys, *kept, *map(_shown, (one.powers, one.total, one.output))])
         largest, keys = _shown(max(self.scores) + self.shift), f"1–{len(self.scores)}"
@@ -131,7 +133,7 @@ class OnlineSoftmax(Figure):
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
-        return "Online softmax: three running numbers reach the output of the whole row."
+        return "Online softmax: play the tiles, and watch what is held."
 
 
 def _shown(x: float) -> str:
