@@ -298,7 +298,7 @@ MUTANTS = (
     Mutant("the figure's penalty rewards distance", "widgets/positions.py", "return -self.slope",
            "return self.slope", "unit/test_widget_positions.py"),
     Mutant("the figure's sentence is never shuffled", "widgets/positions.py",
-           'matrix_of("x", self.x)[self.order]', 'matrix_of("x", self.x)', "unit/test_widget_positions.py"),
+           'matrix_of("x", self.x)[order]', 'matrix_of("x", self.x)', "unit/test_widget_positions.py"),
     Mutant("contractions stay whole", "tagging/words.py", "if low.endswith(ending)", "if False",
            "unit/test_shipped.py"),
     Mutant("a gradient that is promised and never compared", "checks/engine.py",
