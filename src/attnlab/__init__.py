@@ -20,8 +20,8 @@ Floors of the package, each importing only from floors below it (a test reads th
 - `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`
 - `transformer`, `recurrent`
 - `experiments`
-- `tagging`, `pretrained`, `results`, `checks`
-- `widgets`
+- `tagging`, `pretrained`, `results`
+- `widgets`, `checks`
 
 Attention needs torch alone. What draws, trains, grades and loads data needs `pip install "attnlab[book]"`,
 and says so. Every module is imported when it is first named: `attnlab.sparse`, `attnlab.plots`.

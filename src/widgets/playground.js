@@ -1,17 +1,19 @@
 // The playground: train attention on the toy grammar in the page, from random weights, against exact ceilings.
 //
-// For tests (data-part): choice (selects, data-run A or B, data-name), train, step, restart, seed, beside (buttons), progress,
-// curves (svg; data-curve, data-ceiling), sentence (input), unknown, example (buttons), heads (svg), tags (table), numbers (table),
-// confusion (table), weights (table), challenge (list items, data-id), forget (button), status, reset, link, pytorch, svg.
+// For tests (data-part): choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons), steps, progress,
+// curves (svg; data-curve, data-ceiling), sentence (input), unknown, examples (select), looks (svgs), opens (buttons, data-opens;
+// data-part panel), challenge (list items, data-id), forget (button), confusion, gradient, numbers, tags, weights (tables and svg),
+// status, reset, link, pytorch, svg.
 import css from "./ui/playground.css";
-import { labelled } from "./ui/controls.js";
-import { drawCurves, drawHeads, eachWeight, LOOKS } from "./ui/curves.js";
-import { fmt, h, s, standalone } from "./ui/dom.js";
+import { CALLED, chosen } from "./ui/chosen.js";
+import { curves, LOOKS } from "./ui/curves.js";
+import { fmt, h, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
-import { strip, table } from "./ui/tables.js";
+import { looks } from "./ui/looks.js";
+import { PANELS, panels } from "./ui/panels.js";
 import { CHALLENGES, met } from "./math/challenges.js";
 import { LONGEST, posterior, TAGS, WORDS } from "./math/grammar.js";
-import { checked, DEFAULTS, exactly, LAST, numbered, OFFERED, start, view, CEILINGS } from "./math/playground.js";
+import { CEILINGS, checked, exactly, LAST, numbered, start, view } from "./math/playground.js";
 import { forward } from "./math/train.js";
 
 /** @typedef {import("./math/playground.js").Run} Run */
@@ -25,30 +27,20 @@ const SLICE = 7;
 /** Milliseconds between two drawings, and between two sentences said to screen readers. */
 const [DRAW, CALM, SPEAK] = [100, 1000, 5000];
 const KEPT = "attnlab-playground";
-/** @type {Record<string, [string, Record<string, string>]>} what a choice is called, and its values where they have other names */
-const CALLED = {
-  context: ["context", { alone: "own word", mean: "average", attention: "attention", "causal attention": "causal attention" }],
-  positions: ["positions", { sinusoidal: "sinusoids", rotary: "RoPE", alibi: "ALiBi" }],
-  n_heads: ["heads", {}],
-  d_model: ["width", {}],
-  n_layers: ["layers", {}],
-  divide: ["divide q·k by", { root: "√d", width: "d", nothing: "nothing" }],
-  residual: ["residual", { true: "on", false: "off" }],
-  rate: ["learning rate", {}],
-  batch: ["batch", {}],
-};
-/** What is shown of the errors: words with more than one tag, and each of their tags. */
-const CONFUSED = ["can/AUX", "can/NOUN", "can/VERB", "saw/NOUN", "saw/VERB", "that/DET", "that/PRON"];
-/** These change nothing unless words attend. */
-const INSIDE = ["n_heads", "divide"];
+/** What a row of a run's drawing shows. */
+const HEARS = /** @type {Record<string, string>} */ ({
+  alone: "hears no other word", mean: "hears the mean of all words", attention: "a row: where its word looks", "causal attention": "a row: where its word looks",
+});
 /** These may change while a run goes on. */
 const LIVE = ["rate", "batch"];
+/** Up to here a step waits for a frame: the first hundred would be over before one has looked. */
+const GENTLE = 60;
 
 export default figure({
   name: "playground",
   css,
   title: "Playground",
-  keys: ["a", "b", "seed", "text"],
+  keys: ["a", "b", "seed", "text", "panel"],
   undo: "nothing", // trained weights are no part of its state
   setup({ model, body, say, set, signal, place }) {
     /** @type {Run[]} */
@@ -58,57 +50,39 @@ export default figure({
     let counting = null;
     /** @type {{ words: number[], best: number[][] | null, problem: string }} */
     let sentence = { words: [], best: null, problem: "" };
-    /** @type {{ shape: string, show: ((layers: Float64Array[]) => void)[] }} */
-    let heads = { shape: "", show: [] };
+    /** @type {{ shape: string, all: ReturnType<typeof looks>[] }} */
+    let heads = { shape: "", all: [] };
     let done = kept();
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
     const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, props = {}) => h("button", { type: "button", "data-part": part, ...props, on: { click } }, text);
-    const choices = h("tbody");
-    const head = h("tr");
+    const choices = chosen({ names: NAMES, choose, add: () => set({ b: { ...runs[0].choices } }), drop: () => set({ b: null }) });
     const train = button("train", "Train", toggle, { class: "attnlab-go" });
-    const beside = button("beside", "", () => set({ b: model.get("b") ? null : { ...runs[0].choices } }));
+    const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
     const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });
-    const curves = s("svg", { role: "img", "data-part": "curves", style: "display: block; width: 100%; height: auto" });
+    const drawing = curves("curves", ["accuracy", "loss"]);
     const input = h("input", { type: "text", "aria-label": "A sentence of the grammar’s words", "data-part": "sentence", autocomplete: "off", spellcheck: "false", on: { input: () => set({ text: input.value }) } });
     const unknown = h("p", { class: "attnlab-error", role: "status", "data-part": "unknown", hidden: true });
-    const examples = h("div", { class: "attnlab-choices" }, ...EXAMPLES.map((text) => button("example", text, () => set({ text }))));
-    const tries = labelled("Try", examples);
-    tries.classList.add("attnlab-examples");
-    const looks = h("div", { class: "attnlab-pair", "data-part": "heads" });
-    const [tags, numbers, confusion, weights] = ["The tags of the sentence", "Numbers of the runs", "Words with more than one tag", "What each head looks at"].map(strip);
-    const fold = h("details", {}, h("summary", {}, "What the heads look at, as a table"), weights);
-    const list = h("ul", { class: "attnlab-challenges" }, ...CHALLENGES.map(({ id, text }) => h("li", { "data-part": "challenge", "data-id": id }, text)));
-    const tally = h("summary");
+    const examples = h(
+      "select",
+      { "data-part": "examples", "aria-label": "Other sentences", on: { change: () => set({ text: EXAMPLES[examples.selectedIndex - 1] }) } },
+      ...["Others", ...EXAMPLES].map((text) => h("option", {}, text)),
+    );
+    const sight = h("div", { class: "attnlab-pair", "data-part": "looks" });
+    const below = panels({ names: NAMES, open: (name) => set({ panel: name === model.get("panel") ? "" : name }), forget });
     body.append(
+      h("div", { class: "attnlab-go-row" }, train, button("step", "Step", () => go(steps() + 1)), counter, progress),
       h(
         "div",
         { class: "attnlab-play" },
-        h(
-          "div",
-          {},
-          h("table", { class: "attnlab-set" }, h("thead", {}, head), choices),
-          h("div", { class: "attnlab-go-row" }, train, button("step", "Step", () => go(steps() + 1)), beside),
-          h(
-            "div",
-            { class: "attnlab-go-row" },
-            button("restart", "Restart", () => restart()),
-            button("seed", "Another seed", () => set({ seed: Number(model.get("seed")) + 1 })),
-          ),
-          progress,
-        ),
-        h("div", {}, curves),
+        h("div", {}, choices.el, h("div", { class: "attnlab-go-row" }, button("restart", "Restart", () => restart()), button("seed", "Another seed", () => set({ seed: Number(model.get("seed")) + 1 })))),
+        h("div", {}, drawing.svg),
       ),
-      h("div", { class: "attnlab-pair" }, numbers, confusion),
-      labelled("Sentence", input),
-      tries,
+      h("div", { class: "attnlab-said" }, h("span", { class: "attnlab-label" }, "Sentence"), input, examples),
       unknown,
-      tags,
-      looks,
-      fold,
-      h("details", { open: true }, tally, list, h("p", { class: "attnlab-note" }, "What you have found is kept in this browser only. ", button("forget", "Forget it", forget))),
+      sight,
+      below.el,
     );
-    fold.addEventListener("toggle", draw);
     const resized = new ResizeObserver(() => draw());
     resized.observe(body);
     const watcher = new IntersectionObserver(([entry]) => {
@@ -118,7 +92,7 @@ export default figure({
     watcher.observe(body);
     // Reset means random weights too, whatever the state was before.
     body.parentElement?.addEventListener("click", (event) => (fresh ||= Boolean(/** @type {Element} */ (event.target).closest('[data-part="reset"]'))), { capture: true, signal });
-    document.addEventListener("visibilitychange", wake, { signal });
+    document.addEventListener("visibilitychange", () => wake(), { signal });
     signal.addEventListener("abort", () => {
       resized.disconnect();
       watcher.disconnect();
@@ -130,22 +104,25 @@ export default figure({
     turns.port1.onmessage = work;
     let waiting = false;
 
-    /** Work in the next turn, as long as there is something to do and somebody to see it. */
-    function wake() {
+    /** Work in the next turn, as long as there is something to do and somebody to see it. @param {boolean} [paced] with the next frame */
+    function wake(paced) {
       if (waiting || !seen || document.hidden || !(going || counting)) return;
       waiting = true;
-      turns.port2.postMessage(0);
+      if (paced) requestAnimationFrame(work);
+      else turns.port2.postMessage(0);
     }
 
     function work() {
       waiting = false;
+      const began = steps();
+      const gentle = going && goal === Infinity && !calm.matches && began < GENTLE;
       const until = performance.now() + SLICE;
-      while ((going || counting) && performance.now() < until) {
+      while ((going || counting) && performance.now() < until && !(gentle && steps() > began)) {
         if (going) advance();
         else count();
       }
       if (performance.now() - drew > (calm.matches ? CALM : DRAW)) draw();
-      wake();
+      wake(gentle && steps() > began);
     }
 
     const steps = () => Math.min(...runs.map((run) => run.model.steps));
@@ -192,7 +169,7 @@ export default figure({
       going = false;
       train.textContent = "Train";
       countNext();
-      draw();
+      draw(true);
     }
 
     function restart() {
@@ -208,16 +185,10 @@ export default figure({
         model.set(`weights_${key}`, new DataView(run ? run.model.values.slice().buffer : new ArrayBuffer(0)));
       });
       model.save_changes();
-      const wrong = runs.map((run) => Boolean(sentence.best) && given(run).some((tag, i) => tag !== top(sentence.best?.[i] ?? [])));
+      const wrong = listen().passes.map(({ tags }) => tags.some((tag) => tag.endsWith("✗")));
       const found = met(runs, wrong).filter((id) => !done.includes(id));
       if (found.length) keep([...done, ...found]);
       speak(found);
-    }
-
-    /** What a run makes of the sentence. @param {Run} run */
-    function given(run) {
-      const { value, columns } = forward(run.model, [sentence.words]).scores;
-      return sentence.words.map((_, i) => top([...value.subarray(i * columns, (i + 1) * columns)]));
     }
 
     function update() {
@@ -225,20 +196,22 @@ export default figure({
       const number = Number(model.get("seed"));
       if (!Number.isInteger(number) || number < 0 || number > 1e6) throw new Error(`seed must be a whole number from 0 to 1,000,000, got ${model.get("seed")}.`);
       const kind = (/** @type {Choices[]} */ all) => JSON.stringify(all.map((one) => ({ ...one, rate: 0, batch: 0 })));
+      const panel = String(model.get("panel") ?? "");
+      if (panel && !(panel in PANELS)) throw new Error(`panel must be ${Object.keys(PANELS).join(", ")}, or nothing; it is ${JSON.stringify(panel)}.`);
       if (fresh || number !== seed || kind(wanted) !== kind(runs.map((run) => run.choices))) {
         [fresh, seed, going, counting, heads.shape] = [false, number, false, null, ""];
         train.textContent = "Train";
         runs = wanted.map((one) => start(one, seed));
-        offer();
+        choices.show(wanted);
       } else if (JSON.stringify(wanted) !== JSON.stringify(runs.map((run) => run.choices))) {
         runs.forEach((run, i) => {
           run.choices = wanted[i];
           run.rates += 1;
         });
-        offer();
+        choices.show(wanted);
       }
       read();
-      draw();
+      draw(!going);
       if (!going && !counting) {
         if (runs.some(({ exact }) => exact)) settle();
         else speak([]);
@@ -248,6 +221,7 @@ export default figure({
     function read() {
       const text = String(model.get("text") ?? "");
       if (input.value !== text) input.value = text;
+      examples.selectedIndex = EXAMPLES.indexOf(text) + 1;
       try {
         const words = numbered(text, LONGEST);
         sentence = { words, best: posterior(words), problem: "" };
@@ -256,40 +230,6 @@ export default figure({
       }
       unknown.hidden = !sentence.problem;
       if (unknown.textContent !== sentence.problem) unknown.textContent = sentence.problem;
-    }
-
-    /** The choices: a row each, a column a run. */
-    function offer() {
-      const focused = /** @type {HTMLElement | null} */ (choices.querySelector(":focus"))?.id;
-      beside.textContent = runs.length > 1 ? "Only run A" : "Add a second run";
-      head.replaceChildren(h("td"), ...runs.map((_, i) => h("th", { scope: "col", style: `color: var(--fig-${LOOKS[i].role}); font-weight: 700` }, `${NAMES[i]} ${i ? "┄" : "━"}`)));
-      choices.replaceChildren(
-        ...Object.entries(CALLED).map(([name, [title, called]]) =>
-          h(
-            "tr",
-            {},
-            h("th", { scope: "row" }, title),
-            ...runs.map((run, i) => {
-              const own = /** @type {any} */ (run.choices)[name];
-              const attends = run.choices.context.endsWith("attention");
-              const values = OFFERED[name].includes(own) ? OFFERED[name] : [...OFFERED[name], own];
-              const select = h(
-                "select",
-                {
-                  id: `attnlab-choice-${NAMES[i]}-${name}`, "data-part": "choice", "data-run": NAMES[i], "data-name": name, "aria-label": `${title}, run ${NAMES[i]}`,
-                  disabled: INSIDE.includes(name) && !attends,
-                  on: { change: () => choose(i, name, values[select.selectedIndex]) },
-                },
-                ...values.map((value) =>
-                  h("option", { selected: value === own, disabled: name === "positions" && ["rotary", "alibi"].includes(value) && !attends }, called[String(value)] ?? String(value)),
-                ),
-              );
-              return h("td", {}, select);
-            }),
-          ),
-        ),
-      );
-      if (focused) /** @type {HTMLElement | null} */ (choices.querySelector(`#${focused}`))?.focus();
     }
 
     /**
@@ -304,113 +244,58 @@ export default figure({
       if (!LIVE.includes(name)) say(`Run ${NAMES[which]}: ${CALLED[name][0]} ${CALLED[name][1][String(value)] ?? value}. Random weights again: press Train.`);
     }
 
-    function draw() {
+    /** @param {boolean} [all] what is folded away, too */
+    function draw(all = !going && !counting) {
       if (!runs.length) return;
       drew = performance.now();
-      const wide = Math.round(curves.parentElement?.clientWidth || 640);
-      const { drawn, high } = drawCurves({ wide: Math.max(wide, 250), runs, names: NAMES });
-      curves.setAttribute("viewBox", `0 0 ${Math.max(wide, 250)} ${high}`);
-      curves.replaceChildren(...drawn);
-      curves.setAttribute("aria-label", `Curves of training. ${runs.map(sentenceOf).join(" ")}`);
+      const wide = (/** @type {Element | null | undefined} */ el) => Math.max(240, Math.round(el?.clientWidth || 640));
+      drawing.show(wide(drawing.svg.parentElement), runs, NAMES);
+      drawing.svg.setAttribute("aria-label", `Curves of training. ${runs.map(sentenceOf).join(" ")}`);
+      counter.textContent = `step ${steps().toLocaleString("en")}`;
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;
-      drawTables();
-      drawSentence();
-      tally.textContent = `${CHALLENGES.length} things to find out: ${done.length} found`;
-      for (const item of list.children) item.classList.toggle("is-met", done.includes(/** @type {HTMLElement} */ (item).dataset.id ?? ""));
+      const said = listen();
+      drawLooks(said, wide(sight));
+      below.show(String(model.get("panel") ?? ""), done);
+      below.draw(wide(body), runs, said, all);
       if (going && performance.now() - spoken > SPEAK) speak([]);
     }
 
-    function drawTables() {
-      // Before training there is nothing to read: to measure is work too, and the first piece of it.
-      const sampled = runs.map(({ curve }) => curve.findLast(({ error }) => error > 0));
-      const readings = runs.map((run, i) => run.exact ?? sampled[i]);
-      const row = (/** @type {string} */ name, /** @type {(run: Run, i: number) => string} */ what) => [name, ...runs.map(what)];
-      const named = NAMES.slice(0, runs.length);
-      numbers.replaceChildren(
-        table("numbers", ["run", ...named], [
-          row("steps", ({ model: { steps } }) => String(steps)),
-          row("right on a sample", (_, i) => (sampled[i] ? `${fmt(sampled[i].accuracy, 1)} ± ${fmt(sampled[i].error, 1)} %` : "–")),
-          row("right, exactly", ({ exact }) => (exact ? `${fmt(exact.accuracy, 2)} %` : "when paused")),
-          row("its ceiling", ({ choices, model: { steps } }) => (steps ? `${fmt(CEILINGS[view(choices)].accuracy, 2)} %` : "–")),
-          row("loss", (_, i) => (readings[i] ? fmt(readings[i].loss, 3) : "–")),
-          row("gradient at the queries", (run) => (run.model.steps && run.choices.context.endsWith("attention") ? run.gradient.toExponential(1) : "–")),
-          row("numbers learned", ({ model: { values } }) => values.length.toLocaleString("en")),
-        ]),
-      );
-      confusion.replaceChildren(
-        table("confusion", ["the word, as", ...named], CONFUSED.map((key) => [
-          key.replace("/", ", "),
-          ...readings.map((reading) => {
-            const counts = reading?.guesses.get(key);
-            if (!counts) return "–";
-            const all = counts.reduce((a, b) => a + b, 0);
-            const right = TAGS.indexOf(key.split("/")[1]);
-            const others = counts.map((count, tag) => ({ tag, share: tag === right ? 0 : count / all })).sort((a, b) => b.share - a.share);
-            return `${fmt((100 * counts[right]) / all, 0)} %${others[0].share >= 0.005 ? ` (${TAGS[others[0].tag]} ${fmt(100 * others[0].share, 0)} %)` : ""}`;
-          }),
-        ]), { caption: "Right, and taken for what" }),
-      );
-    }
-
-    function drawSentence() {
+    /** What each run makes of the sentence. */
+    function listen() {
       const words = sentence.words.map((i) => WORDS[i]);
-      const attends = runs.filter((run) => run.choices.context.endsWith("attention"));
-      const wide = Math.round(looks.clientWidth || 640);
-      const shape = JSON.stringify([words, wide, runs.map(({ choices: { context, n_heads, n_layers } }) => [context, n_heads, n_layers])]);
-      if (!words.length) {
-        [tags, looks, weights].forEach((el) => el.replaceChildren());
-        heads.shape = "";
-        return;
-      }
+      const best = sentence.best?.map((row) => TAGS[top(row)]) ?? [];
       const passes = runs.map((run) => {
+        if (!words.length) return { weights: [], tags: [] };
         const pass = forward(run.model, [sentence.words]);
         const { value, columns } = pass.scores;
-        return { weights: pass.weights.map((one) => one.slice()), tags: words.map((_, i) => top([...value.subarray(i * columns, (i + 1) * columns)])) };
+        const tags = words.map((_, i) => TAGS[top([...value.subarray(i * columns, (i + 1) * columns)])]);
+        return { weights: pass.weights.map((one) => one.slice()), tags: tags.map((tag, i) => tag + (best.length ? (tag === best[i] ? " ✓" : " ✗") : "")) };
       });
-      const { best } = sentence;
-      tags.replaceChildren(
-        table("tags", ["word", ...words], [
-          ["best possible", ...words.map((_, i) => (best ? TAGS[top(best[i])] : "–"))],
-          ...runs.map((_, r) => [`run ${NAMES[r]}`, ...passes[r].tags.map((tag, i) => TAGS[tag] + (best ? (tag === top(best[i]) ? " ✓" : " ✗") : ""))]),
-        ], best ? {} : { caption: "The grammar never says this sentence: no tag is right or wrong." }),
-      );
+      return { words, best, passes };
+    }
+
+    /** @param {ReturnType<typeof listen>} said @param {number} wide */
+    function drawLooks({ words, passes }, wide) {
+      const room = runs.length > 1 && wide >= 560 ? (wide - 24) / 2 : wide;
+      const shape = JSON.stringify([words, room, runs.map(({ choices: { context, n_heads, n_layers } }) => [context, n_heads, n_layers])]);
       if (heads.shape !== shape) {
-        heads = { shape, show: [] };
-        looks.classList.toggle("is-one", attends.length < 2);
-        const room = wide > 760 && attends.length > 1 ? wide / 2 - 14 : wide;
-        looks.replaceChildren(
-          ...runs.flatMap((run, i) => {
-            if (!attends.includes(run)) return [];
-            const { svg, show } = drawHeads({ wide: room, words, layers: passes[i].weights, heads: run.choices.n_heads, role: LOOKS[i].role });
-            heads.show[i] = show;
-            svg.setAttribute("aria-label", `Run ${NAMES[i]}: what each head looks at; the numbers are in the table below`);
-            return [h("div", {}, runs.length > 1 ? h("p", { class: "attnlab-label" }, `Run ${NAMES[i]}: a row is the word that looks, a column what it looks at`) : h("p", { class: "attnlab-label" }, "A row is the word that looks, a column what it looks at"), svg)];
-          }),
-        );
+        heads = { shape, all: words.length ? runs.map((_, i) => looks({ wide: room, words, layers: passes[i].weights.length, heads: runs[i].choices.n_heads, role: LOOKS[i].role })) : [] };
+        sight.replaceChildren(...heads.all.map(({ svg }, i) => h("div", {}, h("p", { class: "attnlab-label" }, h("b", { style: `color: var(--fig-${LOOKS[i].role})` }, `Run ${NAMES[i]}`), ` ${HEARS[runs[i].choices.context]}`), svg)));
       }
-      passes.forEach((pass, i) => heads.show[i]?.(pass.weights));
-      if (!fold.open) return;
-      const rows = /** @type {string[][]} */ ([]);
-      passes.forEach((pass, r) =>
-        pass.weights.forEach((layer, l) => {
-          const n = words.length;
-          const of = runs[r].choices.n_heads;
-          const lines = Array.from({ length: of * n }, (_, at) => [`${NAMES[r]} ${l + 1}.${Math.floor(at / n) + 1} ${words[at % n]}`, ...words.map(() => "")]);
-          eachWeight(layer, n, of, (weight, i, head, j) => (lines[head * n + i][j + 1] = fmt(weight)));
-          rows.push(...lines);
-        }),
-      );
-      weights.replaceChildren(table("weights", ["run, layer.head, word", ...words], rows));
+      heads.all.forEach(({ svg, show }, i) => {
+        show(passes[i].weights, passes[i].tags);
+        svg.setAttribute("aria-label", `Run ${NAMES[i]}: ${words.map((word, j) => `${word} ${passes[i].tags[j]}`).join(", ")}. What each head looks at is in the table behind “Numbers”.`);
+      });
     }
 
     /** A run in words. @param {Run} run @param {number} i */
     function sentenceOf(run, i) {
       const now = run.exact ?? run.curve[run.curve.length - 1];
       if (!now) return `Run ${NAMES[i]}: random weights.`;
-      const ceiling = `its ceiling, ${view(run.choices)}, is ${fmt(CEILINGS[view(run.choices)].accuracy, 1)} %`;
       if (run.diverged) return `Run ${NAMES[i]} ${run.diverged}`;
-      return `Run ${NAMES[i]}, step ${run.model.steps}: ${run.exact ? `${fmt(now.accuracy, 2)} % of all words right, exactly` : `about ${fmt(now.accuracy, 1)} % right`}; ${ceiling}.`;
+      const seen = view(run.choices);
+      return `Run ${NAMES[i]}, step ${run.model.steps.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % of all words right${run.model.steps ? `; ceiling ${fmt(CEILINGS[seen].accuracy, 1)} % (${seen})` : ""}.`;
     }
 
     /** @param {string[]} found ids of challenges met just now */
@@ -465,7 +350,7 @@ from attnlab.widgets import training
 ${parts.join("\n")}`;
     }
 
-    return { update, pytorch, svg: () => standalone(curves) };
+    return { update, pytorch, svg: () => standalone(drawing.svg) };
   },
 });
 

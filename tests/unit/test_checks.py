@@ -79,6 +79,24 @@ def test_a_right_answer_hears_what_it_was_tried_on(make):
     )
 
 
+def test_a_right_answer_is_put_to_work_and_says_what_came_of_it(make):
+    def use(answer):
+        well = bool(answer(torch.ones(9))[-1] == 2)
+        return well, "It doubled nine ones." if well else "Nine ones are too many for it."
+
+    make(reference=lambda x: 2 * x, use=use)
+    assert judge("test-double", lambda x: x + x).message.endswith("(4 cases.) It doubled nine ones.")
+    verdict = judge("test-double", lambda x: x + x if x.shape != (9,) else x)
+    assert (verdict.status, verdict.message) == (
+        "wrong",
+        "In all cases it is right; put to work it is not. Nine ones are too many for it.",
+    )
+    fails = judge("test-double", lambda x: x + x if x.shape != (9,) else x.zebra)
+    assert "put to work it is not. It raised AttributeError" in fails.message
+    # An answer that is wrong is not tried any further.
+    assert "put to work" not in judge("test-double", lambda x: x).message
+
+
 def test_the_first_difference_is_shown_with_its_case(make):
     make(reference=lambda x: 2 * x)
 

@@ -42,6 +42,8 @@ def test_a_choice_that_does_not_fit_is_named(given, message):
 def test_seeds_and_runs_that_are_not_there_are_refused():
     with pytest.raises(ValueError, match="seed must be 0 or larger, got -1"):
         Playground(seed=-1)
+    with pytest.raises(ValueError, match="panel must be challenges, words, gradient, numbers, or empty"):
+        Playground(panel="secrets")
     with pytest.raises(ValueError, match="run must be 'a', or 'b' where there is a second one; got 'b'"):
         Playground().tagger("b")
     with pytest.raises(ValueError, match="divide must be root, width, nothing; got 'd'"):

@@ -29,6 +29,9 @@ from attnlab.checks.running import Outcome
 from attnlab.checks.values import Difference, Tolerance, describe, difference
 from attnlab.checks.verdict import Verdict
 
+IN_USE = 60.0
+"""Seconds of computing that an answer may take where it is put to work."""
+
 
 @dataclass(frozen=True, eq=False)
 class Trial:
@@ -132,7 +135,7 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
         if outcome.endless:
             break
     if not faults:
-        return Verdict("right", f"{task.praise} {_tested(task)}", task.name)
+        return _used(task, answer)
     trial, fault = faults[0]
     # Where the answer is wrong, most mistakes differ from it at once: those trials come first.
     wrong = {id(trial) for trial, _ in faults}
@@ -146,6 +149,18 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
         share, where = "", f"The values are right; the gradient is not. {where}"
     message = " ".join(filter(None, [*named, where + text, hint, share]))
     return Verdict("wrong", message, task.name, str(trial), fault.want, fault.got, fault.off)
+
+
+def _used(task: Exercise, answer: Callable) -> Verdict:
+    """Praise an answer that is right in all cases, once it has also done what it is there for."""
+    praise = f"{task.praise} {_tested(task)}"
+    if task.use is None:
+        return Verdict("right", praise, task.name)
+    outcome = running.run(task.use, lambda: {"answer": answer}, seconds=IN_USE)
+    well, said = (False, outcome.trouble) if outcome.trouble else outcome.value
+    if not well:
+        return Verdict("wrong", f"In all cases it is right; put to work it is not. {said}", task.name)
+    return Verdict("right", f"{praise} {said}", task.name)
 
 
 def _call(task: Exercise, trial: Trial, answer: Callable, *, measured: bool = True) -> Outcome:

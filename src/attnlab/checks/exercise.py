@@ -276,6 +276,7 @@ class Exercise:
     compare: Callable[..., Difference | str | None] | None = None
     read: Callable[[Any], Any] | None = None
     lift: bool = True
+    use: Callable[[Callable], tuple[bool, str]] | None = None
     parameters: list[str] = field(default_factory=list)
 
 
@@ -295,6 +296,7 @@ def exercise(
     compare: Callable[..., Difference | str | None] | None = None,
     read: Callable[[Any], Any] | None = None,
     lift: bool = True,
+    use: Callable[[Callable], tuple[bool, str]] | None = None,
 ) -> Exercise:
     """Register an exercise.
 
@@ -311,6 +313,8 @@ def exercise(
         read: takes a result in any of the forms that are welcome to the reference's form; a ValueError is a
             sentence about a form that is not.
         lift: whether the reference computes in float64; turn it off where an argument is a function that can't.
+        use: puts an answer that is right in all cases to work, as in a training of some seconds; returns
+            whether that went as it should, and a sentence of what came of it.
 
     Returns:
         The exercise.
@@ -342,6 +346,7 @@ def exercise(
         compare,
         read,
         lift,
+        use,
         parameters,
     )
     return EXERCISES[name]

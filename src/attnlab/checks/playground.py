@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from attnlab.checks.exercise import case, draws, exercise, mistake, precisions, without
+from attnlab.checks.playground_training import cover_with, train_with_adam, train_with_backward
 
 Slope = Callable[[Tensor], Tensor]
 
@@ -98,6 +99,7 @@ exercise(
         mistake("It takes one step, whatever is asked for.", lambda p, slope, steps, rate: _adam(p, slope, 1, rate)),
     ],
     praise="Your Adam trains a table of tags to the very numbers of the reference, over 1 to 100 steps.",
+    use=train_with_adam,
 )  # fmt: skip
 
 
@@ -153,6 +155,7 @@ exercise(
         mistake("That is the accuracy.", lambda right, words: right.sum() / words.sum()),
     ],
     praise="The error of an accuracy whose words come in sentences: that which stands behind the ± of the figure.",
+    use=cover_with,
 )  # fmt: skip
 
 
@@ -209,4 +212,5 @@ exercise(
                 lambda q, k, v, slope: (*_attend_back()(q, k, v, slope)[:2], (slope @ v.mT).mT @ slope)),
     ],
     praise="The backward pass of attention, with a batch and without: what the page computes at every step.",
+    use=train_with_backward,
 )  # fmt: skip

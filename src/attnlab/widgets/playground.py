@@ -36,6 +36,8 @@ OFFERED: dict[str, tuple] = {
     "residual": (True, False),
     "batch": (8, 16, 32, 64, 128),
 }
+PANELS = ("", "challenges", "words", "gradient", "numbers")
+"""What may be open below the curves."""
 VIEWS = (
     "word",
     "word and position",
@@ -59,6 +61,7 @@ class Playground(Figure):
         b: choices of a second run beside it; none unless given.
         seed: of the weights and the batches, 0 or larger.
         text: words of the grammar, whose attention is drawn.
+        panel: what is open below: "challenges", "words" (which go wrong), "gradient", "numbers", or nothing.
 
     Raises:
         ValueError: a choice is unknown or does not fit; the message names it.
@@ -72,11 +75,12 @@ class Playground(Figure):
 
     _esm = STATIC / "playground.js"
     name = "playground"
-    state = ("a", "b", "seed", "text")
+    state = ("a", "b", "seed", "text", "panel")
     a = traitlets.Dict().tag(sync=True)
     b = traitlets.Dict(allow_none=True).tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
     text = traitlets.Unicode().tag(sync=True)
+    panel = traitlets.Unicode("").tag(sync=True)
     steps_a = traitlets.Int(0).tag(sync=True)
     steps_b = traitlets.Int(0).tag(sync=True)
     weights_a = traitlets.Bytes().tag(sync=True)
@@ -89,11 +93,14 @@ class Playground(Figure):
         *,
         seed: int = 0,
         text: str = "I saw a saw",
+        panel: str = "",
     ) -> None:
         if seed < 0:
             raise ValueError(f"seed must be 0 or larger, got {seed}")
+        if panel not in PANELS:
+            raise ValueError(f"panel must be {', '.join(PANELS[1:])}, or empty; got {panel!r}")
         runs = {"a": checked(a or {}, "a"), "b": None if b is None else checked(b, "b")}
-        super().__init__(**runs, seed=seed, text=text)
+        super().__init__(**runs, seed=seed, text=text, panel=panel)
 
     def tagger(self, run: str = "a") -> Tagger:
         """Return a run's tagger with the weights it had when training was last paused.

@@ -6,13 +6,13 @@ import { CEILINGS, DEFAULTS, view } from "./playground.js";
  * @typedef {{ id: string, text: string, met: (run: Run, accuracy: number) => boolean }} Challenge
  */
 
-/** Stopped at a ceiling: at most a point below it. @param {string} name */
-const at = (name) => (/** @type {Run} */ { choices }, /** @type {number} */ accuracy) =>
-  view(choices) === name && accuracy > CEILINGS[name].accuracy - 1;
+/** Stopped at a ceiling: at most so many points below it. @param {string} name @param {number} [points] */
+const at = (name, points = 1) => (/** @type {Run} */ { choices }, /** @type {number} */ accuracy) =>
+  view(choices) === name && accuracy > CEILINGS[name].accuracy - points;
 
 /** @type {Challenge[]} */
 export const CHALLENGES = [
-  { id: "word", text: "Come within a point of 74.5 % and stay under it, however long you train.", met: at("word") },
+  { id: "word", text: "Come within two points of 74.5 % and stay under it, however long you train.", met: at("word", 2) },
   { id: "bag", text: "Come within a point of 86.4 % and stay under it.", met: at("bag of words") },
   { id: "before", text: "Come within a point of 95.2 % and stay under it, though it knows every place.", met: (run, accuracy) => run.choices.positions !== "none" && at("everything before")(run, accuracy) },
   { id: "whole", text: "Come over 99 %.", met: (_, accuracy) => accuracy > 99 },

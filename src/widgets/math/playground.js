@@ -36,8 +36,8 @@ const CONFUSED = ["saw", "that", "can"].map((word) => WORDS.indexOf(word));
 /** Here the axis ends, and training with it. */
 export const LAST = 20_000;
 const SAMPLE = 600;
-/** Products of numbers that one piece of work takes at most: about two milliseconds' worth. */
-const PIECE = 4e6;
+/** Products of numbers that one piece of work takes at most: about a millisecond’s worth. */
+const PIECE = 3e6;
 /** To know nothing costs ln 6 = 1.79 nats a word. A loss that stays so far above is no learning. */
 const LOST = 2 * Math.log(TAGS.length);
 
@@ -83,8 +83,15 @@ export function start(choices, seed) {
   return run;
 }
 
-/** How many sentences make a piece of work. @param {Run} run */
-const piece = ({ model }) => Math.max(2, Math.round(PIECE / (13 * model.values.length)));
+/**
+ * How many sentences make a piece of work, where so many are cut into equal ones.
+ * @param {Run} run
+ * @param {number} of
+ */
+function piece({ model }, of) {
+  const most = Math.max(2, PIECE / (13 * model.values.length));
+  return Math.ceil(of / Math.ceil(of / most));
+}
 
 /**
  * Train without end, piece by piece; the first piece measures the random weights.
@@ -105,7 +112,7 @@ function* work(run, seed) {
     const { rate, batch } = run.choices;
     const sentences = Array.from({ length: batch }, () => draw(() => uniform(drawn++)));
     const among = sentences.reduce((n, { words }) => n + words.length, 0);
-    const size = piece(run);
+    const size = piece(run, batch);
     let loss = 0;
     for (let from = 0; from < batch; from += size) {
       const part = sentences.slice(from, from + size);
@@ -159,7 +166,7 @@ let sample;
 function* look(run) {
   const chosen = (sample ??= yield* choose());
   const tally = empty();
-  const size = 2 * piece(run);
+  const size = piece(run, SAMPLE);
   for (let from = 0; from < SAMPLE; from += size) {
     score(run, chosen.slice(from, from + size), tally);
     yield;
@@ -174,7 +181,7 @@ function* look(run) {
  */
 export function* exactly(run) {
   const tally = empty();
-  const size = 2 * piece(run);
+  const size = piece(run, 61_242);
   let [part, done] = [/** @type {(Tagged & { probability: number })[]} */ ([]), 0];
   for (const sentence of everySentence()) {
     if (part.push(sentence) < size) continue;
