@@ -274,7 +274,8 @@ def test_the_pairs_of_a_product_light_up_one_after_the_other(site, bench):
           figure.querySelector('[data-part="stages"] [data-value="6"]').click();
           const seen = [];
           for (;;) {
-            const lit = [...figure.querySelectorAll(".attnlab-board .is-now")].map((e) => Number(e.dataset.term));
+            const bright = figure.querySelectorAll(".attnlab-board .is-now");
+            const lit = [...bright].map((e) => Number(e.dataset.term));
             const now = JSON.stringify([lit, figure.querySelectorAll(".is-later").length]);
             if (seen.at(-1) !== now) seen.push(now);
             if (!lit.length) return seen.map((one) => JSON.parse(one));
