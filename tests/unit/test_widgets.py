@@ -267,7 +267,11 @@ def test_online_softmax_names_bad_input(changes, message):
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("kind", ["window", "strided", "fixed", "mixed"])
 def test_sparse_patterns_count_what_paths_of_that_many_layers_reach(kind, causal):
-    figure = widgets.SparsePatterns(kind, n=14, width=3, globals=1, random=1, causal=causal, query=9)
+    given = {"n": 14, "width": 3, "globals": 1, "random": 1, "causal": causal, "query": 9}
+    assert (
+        len(Cells(widgets.SparsePatterns(kind, **given)._repr_html_()).rows) == 2
+    )  # no layer that is not shown
+    figure = widgets.SparsePatterns(kind, depth=8, **given)
     rows = Cells(figure._repr_html_()).rows
     assert len(rows) == 9
     sees = [{j for j in range(14) if figure.mask[i, j]} for i in range(14)]

@@ -104,7 +104,7 @@ class StateFilling(Figure):
 
     @property
     def held(self) -> Tensor:
-        """The state, (4, 3), float64: a row for each number of a key, a column for each drink."""
+        """The state (4, 3), float64, with a row for each number of a key and a column for each drink."""
         _, k, v = self._read()
         how = {"initial_state": torch.zeros(4, 3, dtype=torch.float64), "return_state": True}
         fades = self.gates.log()[:, None]
