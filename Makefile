@@ -11,7 +11,7 @@ endif
 DEV = $(PYTHON) scripts/dev.py
 
 .DEFAULT_GOAL := help
-.PHONY: help book html test notebooks treebank widgets lab address bench mutants screenshot clean
+.PHONY: help book html test notebooks treebank widgets lab teacher address bench mutants screenshot clean
 
 help:       ; @$(DEV) --help
 book:       ; @$(DEV) book
@@ -21,6 +21,7 @@ notebooks:  ; @$(DEV) notebooks $(ONLY)
 treebank:   ; @$(DEV) treebank
 widgets:    ; @$(DEV) widgets
 lab:        ; @$(DEV) lab
+teacher:    ; @$(DEV) teacher $(OPTIONS)
 address:    ; @$(DEV) address $(REPO)
 bench:      ; @$(DEV) bench
 mutants:    ; @$(DEV) mutants

@@ -7,6 +7,7 @@ python scripts/dev.py notebooks     run the notebooks again and store their outp
 python scripts/dev.py treebank      train the taggers on the treebank, store benchmarks/results/tagging.json
 python scripts/dev.py widgets       build the figures' scripts from src/widgets (needs Node)
 python scripts/dev.py lab           open the notebooks in JupyterLab
+python scripts/dev.py teacher       write teacher/: notebooks without solutions, slides, a marking sheet
 python scripts/dev.py address ME/X  set the repository's address everywhere it shows
 python scripts/dev.py bench         run the benchmarks that need no treebank (a name runs only that one)
 python scripts/dev.py mutants       break the package in many places; each time a test must fail
@@ -117,6 +118,7 @@ def main() -> int:
         "treebank": lambda: in_environment("benchmarks/tagging.py", *rest),
         "widgets": widgets,
         "lab": lambda: in_environment("-m", "jupyterlab", "--notebook-dir", "notebooks", *rest),
+        "teacher": lambda: in_environment("scripts/teacher.py", *rest),
         "address": lambda: in_environment("scripts/set_address.py", *rest),
         "bench": lambda: bench(rest),
         "mutants": lambda: in_environment("tests/mutants/run.py", *rest),

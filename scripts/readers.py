@@ -24,6 +24,7 @@ import hashlib
 import html
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,6 +45,8 @@ ROLE = re.compile(r"\{([\w:-]+)\}`([^`]+)`")
 EXERCISE = re.compile(r"^:::\{exercise\}[^\n]*\n:label: (\S+)$", re.MULTILINE)
 FROM, UNTIL = "<details><summary>Solution</summary>", "<!-- end of the solution -->"
 LINK = re.compile(r"\]\((\w+)\.md\)")
+Sources = dict[str, tuple[str, str, str]]
+Cut = Callable[[list[NotebookNode]], list[NotebookNode]]
 TARGET = re.compile(r"^\([\w-]+\)=\n+", re.MULTILINE)
 
 
@@ -67,7 +70,7 @@ class Names:
 
     book: list[Chapter]
     numbers: dict[str, str]
-    sources: dict[str, tuple[str, str, str]]
+    sources: Sources
     cited: dict[str, None] = field(default_factory=dict)
     """The keys that were used, in their order."""
 
@@ -172,7 +175,7 @@ def numbers_of(cells: list[NotebookNode], number: int | None) -> dict[str, str]:
     }
 
 
-def sources_of(path: Path) -> dict[str, tuple[str, str, str]]:
+def sources_of(path: Path) -> Sources:
     """Read a bibliography: authors as a text names them, year, and the whole entry as Markdown."""
     from pybtex.database import parse_file
     from pybtex.plugin import find_plugin
@@ -190,18 +193,31 @@ def sources_of(path: Path) -> dict[str, tuple[str, str, str]]:
     return found
 
 
-def edition(path: Path, book: list[Chapter], sources: dict[str, tuple[str, str, str]]) -> NotebookNode:
+def names_of(path: Path, cells: list[NotebookNode], book: list[Chapter], sources: Sources) -> Names:
+    """Say what mentions in a page stand for, given all its cells."""
+    number = next((one.number for one in book if one.page.endswith(f"/{path.stem}")), None)
+    return Names(book, numbers_of(cells, number), sources)
+
+
+def edition(
+    path: Path, book: list[Chapter], sources: Sources, cut: Cut = lambda cells: cells
+) -> NotebookNode:
     """Make the readers' edition of one chapter.
+
+    Args:
+        path: the chapter's notebook.
+        book: all chapters.
+        sources: the bibliography, as `sources_of` reads it.
+        cut: what takes cells out, or changes them, before anything is made of them. Numbers stay.
 
     Raises:
         UnknownMarkupError: the chapter uses markup that has no plain form yet.
     """
     stored = nbformat.read(path, as_version=4)
-    number = next((one.number for one in book if one.page.endswith(f"/{path.stem}")), None)
-    names = Names(book, numbers_of(stored.cells, number), sources)
+    names = names_of(path, stored.cells, book, sources)
     cells: list[NotebookNode] = []
     folded: list[str] | None = None
-    for cell in stored.cells:
+    for cell in cut(stored.cells):
         if cell.cell_type == "markdown":
             words = plain(cell.source, names)
             for part in re.split(f"^({FROM}|{UNTIL})$", words, flags=re.MULTILINE):

@@ -79,7 +79,7 @@ def change(root: Path, new: str) -> list[Path]:
             continue
         before = path.read_text(encoding="utf-8")
         after = re.sub(rf"(?<![\w-]){re.escape(old)}(?![\w-])", new, before)
-        after = after.replace(_pages(old), _pages(new))
+        after = after.replace(pages(old), pages(new))
         if after != before:
             path.write_text(after, encoding="utf-8")
             changed.append(path)
@@ -108,7 +108,8 @@ def disagreements(root: Path) -> list[str]:
     return found
 
 
-def _pages(address: str) -> str:
+def pages(address: str) -> str:
+    """Say where the book of a repository is published."""
     owner, name = address.split("/")
     return f"{owner.lower()}.github.io/{name}"
 

@@ -5,6 +5,7 @@ Not on `html-page-context`: an incremental build writes only changed pages, and 
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from importlib.util import find_spec
@@ -48,11 +49,21 @@ def copy(app: Sphinx) -> None:
         else:
             target = static / "figures" / script.name
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(_classic(script.stem, script.read_text(encoding="utf-8")), encoding="utf-8")
+            target.write_text(classic(script.stem, script.read_text(encoding="utf-8")), encoding="utf-8")
+    # Sphinx does so for the scripts that it names itself; these are named by a script.
+    app.add_js_file(None, body=f'globalThis.attnlabVersion = "?v={_version(app)}";')
     icons.write(static / "fonts")
     for name in ("book.js", "questions.js"):
         _copy(Path(__file__).with_name(name), static / name)
         app.add_js_file(name, loading_method="defer")
+
+
+def _version(app: Sphinx) -> str:
+    """Name what the figures' scripts and the models hold."""
+    held = hashlib.sha256()
+    for script in sorted(Path(app.srcdir, "src/attnlab/static").glob("*.js")):
+        held.update(script.read_bytes())
+    return held.hexdigest()[:8]
 
 
 def mathjax_folder() -> Path:
@@ -71,7 +82,7 @@ def mathjax_folder() -> Path:
     )
 
 
-def _classic(name: str, module: str) -> str:
+def classic(name: str, module: str) -> str:
     """Make a script of a figure's module that puts the figure where the page's host looks for it.
 
     From file:// browsers load scripts, and refuse modules.

@@ -20,7 +20,7 @@ from attnlab.experiments import Comparison
 
 
 def folder() -> Path:
-    """Return the folder of stored results: of the clone one stands in, or of the one that attnlab runs from.
+    """Return the folder of stored results: of the clone one stands in or beside, or of attnlab's own.
 
     Raises:
         FileNotFoundError: there is none; the message says what to do.
@@ -29,12 +29,14 @@ def folder() -> Path:
     True
     """
     here = Path.cwd()
-    for place in (here, *here.parents, Path(__file__).resolve().parents[2]):
+    # In Colab a session that was started again stands beside the clone, and the set-up cell leaves it there.
+    beside = sorted(path.parent for path in here.glob("*/_toc.yml"))
+    for place in (here, *here.parents, *beside, Path(__file__).resolve().parents[2]):
         if (place / "benchmarks/results").is_dir() and (place / "_toc.yml").is_file():
             return place / "benchmarks/results"
     raise FileNotFoundError(
-        f"no stored results at or above {here.name or here}: they are in the folder benchmarks/results of "
-        "the book's repository. Clone it, and start Jupyter there or in its folder chapters/"
+        f"no stored results in, at or above {here.name or here}: they are in the folder benchmarks/results "
+        "of the book's repository. Clone it, and start Jupyter there or in its folder chapters/"
     )
 
 

@@ -10,14 +10,12 @@ const base = new URL(".", script?.src || document.baseURI).href;
 async function start(mount) {
   const name = mount.dataset.attnlab ?? "";
   if (mount.style.minHeight || mount.dataset.mounted) return;
+  const parameter = named(mount);
   // Its place stays open until it stands: what is below must not jump.
   mount.style.minHeight = `${mount.offsetHeight}px`;
   const figures = () => /** @type {any} */ (globalThis).attnlabFigures;
   if (!figures()?.[name]) await load(`figures/${name}.js`, base);
   const figure = figures()[name];
-  const place = [...document.querySelectorAll(`figure[data-attnlab="${name}"]`)].indexOf(mount);
-  const parameter = place ? `${name}-${place + 1}` : name;
-  mount.id ||= `figure-${parameter}`;
   const settings = JSON.parse(mount.dataset.settings ?? "{}");
   const shared = new URLSearchParams(location.search).get(parameter);
   const caption = mount.querySelector("figcaption");
@@ -34,6 +32,35 @@ async function start(mount) {
   mount.style.minHeight = "";
 }
 
+/**
+ * What a link calls a figure, and its place in the page.
+ * @param {HTMLElement} mount
+ */
+function named(mount) {
+  const name = mount.dataset.attnlab ?? "";
+  const place = [...document.querySelectorAll(`figure[data-attnlab="${name}"]`)].indexOf(mount);
+  const parameter = place ? `${name}-${place + 1}` : name;
+  mount.id ||= `figure-${parameter}`;
+  return parameter;
+}
+
+/**
+ * Show the figure that a link leads to, wherever others and formulas push it, unless the reader goes elsewhere.
+ * @param {HTMLElement} mount
+ * @param {Promise<unknown>} standing
+ */
+async function lead(mount, standing) {
+  const gone = new AbortController();
+  for (const sign of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(sign, () => gone.abort(), { signal: gone.signal, passive: true });
+  const show = () => gone.signal.aborted || mount.scrollIntoView({ block: "start", behavior: "instant" });
+  await standing;
+  show();
+  if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded, { once: true }));
+  await /** @type {any} */ (globalThis).MathJax?.startup?.promise;
+  show();
+  gone.abort();
+}
+
 /** @param {Record<string, any>} values */
 function pageModel(values) {
   return {
@@ -44,7 +71,13 @@ function pageModel(values) {
   };
 }
 
-// What does not load leaves the figure as it is without scripts: its picture and its numbers.
-const startAll = () => document.querySelectorAll("figure[data-attnlab]").forEach((el) => start(/** @type {any} */ (el)).catch(console.error));
+function startAll() {
+  const mounts = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("figure[data-attnlab]")]);
+  mounts.forEach(named);
+  // What does not load leaves the figure as it is without scripts: its picture and its numbers.
+  const standing = Promise.all(mounts.map((mount) => start(mount).catch(console.error)));
+  const wanted = mounts.find(({ id }) => location.hash === `#${id}`);
+  if (wanted) lead(wanted, standing);
+}
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", startAll);
 else startAll();

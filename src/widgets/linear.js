@@ -1,155 +1,216 @@
-// Linear attention against softmax: two feature maps, two orders of brackets; what is blurred, and where the cost goes.
+// Linear attention against softmax: a line and a blur, and the work of both brackets as areas that one drags.
 //
-// For tests (data-part): map, order (radio groups), features, sharpness, length, query (range inputs), draw (button),
-// exact, approximate (tables: token, one weight a token), numbers (table: measure, softmax, linear, mean of all values),
-// cost (table: computed, multiplications), status.
-import css from "./ui/cells.css";
-import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, select, shade } from "./ui/dom.js";
+// For tests (data-part): map (radio group), features, sharpness (range inputs), draw (button), plane (svg),
+// exact, approximate (g: one path for each level of weight, data-level; its data holds x, y, run in cells),
+// square, strip (rects), handle (g, role slider), numbers (table: measure, softmax, linear, mean of all), cost (table:
+// computed, multiplications), status.
+import { grip, slider } from "./ui/controls.js";
+import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
-import { picture, strip, table } from "./ui/tables.js";
-import { WIDTH, compare, cost } from "./math/linear.js";
+import { strip, table } from "./ui/tables.js";
+import { TOKENS, WIDTH, compare, cost } from "./math/linear.js";
 
 const FEATURES = Array.from({ length: 10 }, (_, p) => 2 ** p);
-const LENGTHS = Array.from({ length: 11 }, (_, p) => 64 * 2 ** p);
+const [STEP, LONGEST] = [64, 2048];
 const SHARPEST = 3;
 const HEAD = 64; // the width of a head in the counts
+const LEVELS = 20; // of weight; the root of a weight is drawn, or nobody would see the difference of 1/64 and 1/32
+const TOP = 20; // room for a title
 
 /** @param {number} x */
 const big = (x) => x.toLocaleString("en");
+/** @param {number} x */
+const millions = (x) => `${fmt(x / 1e6, x < 1e7 ? 2 : 0)} million`;
+const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 12.5, fill: "var(--fig-ink)", ...props }, words);
+
+/**
+ * A table of weights as strokes, one path for each level: cells of one unit.
+ * @param {number[][]} weights
+ * @param {string} role
+ */
+function strokes(weights, role) {
+  const paths = Array.from({ length: LEVELS + 1 }, () => /** @type {string[]} */ ([]));
+  weights.forEach((row, i) => {
+    const levels = row.map((w) => Math.round(LEVELS * Math.sqrt(Math.min(w, 1))));
+    for (let j = 0; j < row.length; ) {
+      let run = 1;
+      while (levels[j + run] === levels[j]) run++;
+      paths[levels[j]].push(`M${j} ${i + 0.5}h${run}`);
+      j += run;
+    }
+  });
+  return paths.flatMap((parts, level) =>
+    level && parts.length ? [s("path", { d: parts.join(""), "data-level": level, stroke: `var(--fig-${role})`, "stroke-opacity": (level / LEVELS).toFixed(2), "shape-rendering": "crispEdges" })] : [],
+  );
+}
 
 export default figure({
   name: "linear",
-  css,
   title: "Linear attention against softmax",
-  keys: ["tokens", "map", "features", "sharpness", "seed", "order", "length", "query"],
-  setup({ model, body, say, set }) {
+  keys: ["map", "features", "sharpness", "seed", "length"],
+  setup({ model, body, say, set, signal }) {
     const maps = choices({
       label: "Feature map", part: "map", value: "elu",
-      options: [{ value: "elu", text: "elu + 1" }, { value: "random", text: "positive random" }],
+      options: [{ value: "elu", text: "elu + 1" }, { value: "random", text: "random" }],
       onChange: (map) => set({ map }),
     });
-    const orders = choices({
-      label: "Brackets", part: "order", value: "scores",
-      options: [{ value: "scores", text: "(φ(Q) φ(K)ᵀ) V" }, { value: "values", text: "φ(Q) (φ(K)ᵀ V)" }],
-      onChange: (order) => set({ order }),
-    });
-    const draw = h("button", { type: "button", "data-part": "draw", on: { click: () => set({ seed: model.get("seed") + 1 }) } }, "New features");
+    const draw = h("button", { type: "button", "data-part": "draw", "aria-label": "New features", on: { click: () => set({ seed: model.get("seed") + 1 }) } }, "New");
     const range = (/** @type {string} */ part, /** @type {string} */ label, /** @type {any} */ limits, /** @type {(value: number) => Record<string, any>} */ change) =>
       slider({ part, label, limits, onInput: (value) => set(change(value)) });
-    const features = range("features", "Random features", { min: 0, max: FEATURES.length - 1, step: 1 }, (p) => ({ features: FEATURES[p] }));
+    const features = range("features", "Features", { min: 0, max: FEATURES.length - 1, step: 1 }, (p) => ({ features: FEATURES[p] }));
     const sharpness = range("sharpness", "Size of q and k", { min: 0.1, max: SHARPEST, step: 0.1 }, (x) => ({ sharpness: Math.round(x * 10) / 10 }));
-    const length = range("length", "Tokens to count", { min: 0, max: LENGTHS.length - 1, step: 1 }, (p) => ({ length: LENGTHS[p] }));
-    const query = range("query", "Token that looks", { min: 0, max: 1, step: 1 }, (i) => ({ query: i }));
-    const [exact, approximate, numbers, costs] = ["softmax", "linear", "How sharp, and how far off", "Multiplications"].map(strip);
+    const plane = s("svg", { role: "group", "data-part": "plane", "aria-label": "Who of 64 tokens looks at whom, with softmax and with features, and the work as areas", style: "display: block; max-width: 100%" });
+    const [numbers, costs] = ["How sharp, and how far off", "Multiplications"].map(strip);
+    const named = h("div", { class: "attnlab-row" }, maps, draw);
+    maps.style.cssText = "flex-wrap: nowrap; max-width: none";
+    for (const { row } of [sharpness, features]) row.style.cssText = 'flex: 1 1 14rem; grid-template: "name input reading" / max-content 1fr auto';
+    const beside = (/** @type {Node[]} */ ...parts) => h("div", { style: "display: flex; flex-wrap: wrap; gap: 0 1.5rem" }, ...parts);
     body.append(
-      labelled("Feature map", maps, draw),
+      plane,
+      beside(sharpness.row, named),
       features.row,
-      sharpness.row,
-      query.row,
-      h("div", { class: "attnlab-mats" }, exact, approximate),
-      numbers,
-      labelled("Brackets", orders),
-      length.row,
-      costs,
+      h("details", {}, h("summary", {}, "The numbers as tables"), numbers, costs),
     );
+
+    const room = () => Math.max(Math.floor(body.clientWidth) || 640, 220);
+    /** @type {ReturnType<typeof plan> | undefined} */
+    let at;
+    const resized = new ResizeObserver(() => at && at.wide !== room() && update());
+    resized.observe(body);
+    signal.addEventListener("abort", () => resized.disconnect());
+
+    /** Where the two maps and the areas stand: side by side, or the areas below where there is little room. */
+    function plan() {
+      const wide = room();
+      const beside = wide >= 520;
+      const gap = beside ? 24 : 12;
+      const side = Math.min(Math.floor(beside ? (wide - 2 * gap) / 3 : (wide - gap) / 2), 290);
+      const work = beside ? { x: 2 * (side + gap), y: TOP, side } : { x: 0, y: 2 * TOP + side + 22, side: Math.min(wide - 90, 140) };
+      return { wide, beside, side, gap, work, height: beside ? TOP + side + 22 : work.y + work.side + 6 };
+    }
+
+    const [exact, approximate, areas] = [s("g", { "data-part": "exact", fill: "none" }), s("g", { "data-part": "approximate", fill: "none" }), s("g", {})];
+    const square = s("rect", { "data-part": "square", fill: "var(--fig-query)", "fill-opacity": 0.16, stroke: "var(--fig-query)", "stroke-width": 1.5 });
+    const band = s("rect", { "data-part": "strip", fill: "var(--fig-output)", "fill-opacity": 0.85 });
+    const knob = grip(
+      { which: "length", limits: [STEP, LONGEST], style: "cursor: nwse-resize" },
+      s("rect", { x: -14, y: -14, width: 28, height: 28, fill: "transparent" }),
+      s("circle", { r: 7, fill: "var(--fig-query)", stroke: "var(--fig-paper)", "stroke-width": 2 }),
+    );
+    knob.setAttribute("aria-label", "Tokens: the corner of the square");
+    const within = (/** @type {number} */ n) => Math.min(Math.max(Math.round(n / STEP) * STEP, STEP), LONGEST);
+    draggable(knob, signal, (event) => {
+      if (!at) return;
+      const [x, y] = spot(plane, event);
+      const { work } = at;
+      set({ length: within(((Math.max(x - work.x, y - work.y) / work.side) * LONGEST)) });
+    });
+    knob.addEventListener("keydown", (event) => {
+      const { key } = /** @type {KeyboardEvent} */ (event);
+      const by = { ArrowUp: STEP, ArrowRight: STEP, ArrowDown: -STEP, ArrowLeft: -STEP, PageUp: 4 * STEP, PageDown: -4 * STEP, Home: -LONGEST, End: LONGEST }[key];
+      if (!by) return;
+      event.preventDefault();
+      set({ length: within(model.get("length") + by) });
+    });
 
     function read() {
       /** @type {any} */
-      const state = Object.fromEntries(["tokens", "map", "features", "sharpness", "seed", "order", "length", "query"].map((key) => [key, model.get(key)]));
-      const n = state.tokens?.length;
-      if (!Array.isArray(state.tokens) || n < 2 || n > 8) throw new Error("tokens must be 2 to 8 words.");
+      const state = Object.fromEntries(["map", "features", "sharpness", "seed", "length"].map((key) => [key, model.get(key)]));
       if (!["elu", "random"].includes(state.map)) throw new Error(`map must be elu or random, got ${state.map}.`);
-      if (!["scores", "values"].includes(state.order)) throw new Error(`order must be scores or values, got ${state.order}.`);
       if (!FEATURES.includes(state.features)) throw new Error(`features must be a power of two from 1 to 512, got ${state.features}.`);
-      if (!LENGTHS.includes(state.length)) throw new Error(`length must be 64 times a power of two, up to 65536, got ${state.length}.`);
+      if (within(state.length) !== state.length) throw new Error(`length must be a multiple of ${STEP} from ${STEP} to ${LONGEST}, got ${state.length}.`);
       if (!(state.sharpness > 0 && state.sharpness <= SHARPEST)) throw new Error(`sharpness must be above 0 and at most ${SHARPEST}, got ${state.sharpness}.`);
       if (!Number.isInteger(state.seed) || state.seed < 0) throw new Error(`seed must be a whole number, 0 or larger, got ${state.seed}.`);
-      if (!Number.isInteger(state.query) || state.query < 0 || state.query >= n) throw new Error(`query must be a whole number from 0 to ${n - 1}, got ${state.query}.`);
-      return { ...state, n, got: compare({ ...state, n }) };
+      return state;
     }
 
-    /**
-     * A table of weights, the row of the chosen token marked.
-     * @param {string} part
-     * @param {string} caption
-     * @param {number[][]} weights
-     * @param {string[]} tokens
-     * @param {number} chosen
-     */
-    function weightTable(part, caption, weights, tokens, chosen) {
-      const cell = (/** @type {number} */ weight, /** @type {number} */ i) => {
-        const td = h("td", { style: i === chosen && "box-shadow: inset 0 2px 0 var(--fig-output), inset 0 -2px 0 var(--fig-output)" }, fmt(weight));
-        shade(td, weight);
-        return td;
-      };
-      const rows = weights.map((row, i) => [tokens[i], ...row.map((weight) => cell(weight, i))]);
-      return table(part, ["token", ...tokens], rows, { caption });
+    /** The last comparison: dragging the areas does not compare anew. @type {{ key: string, got: ReturnType<typeof compare> } | undefined} */
+    let last;
+    /** @param {any} state */
+    function compared({ map, features, sharpness, seed }) {
+      const key = JSON.stringify([map, features, sharpness, seed]);
+      if (last?.key !== key) last = { key, got: compare({ map, features, sharpness, seed }) };
+      return last.got;
     }
 
     function update() {
-      const { tokens, map, features: count, sharpness: size, order, length: many, query: chosen, n, got } = read();
+      const state = read();
+      const { map, features: count, sharpness: size, length: n } = state;
+      const got = compared(state);
       select(maps, map);
-      select(orders, order);
       features.show(FEATURES.indexOf(count), String(count));
       sharpness.show(size, fmt(size, 1));
-      length.show(LENGTHS.indexOf(many), big(many));
-      query.input.max = String(n - 1);
-      query.show(chosen, tokens[chosen]);
       features.row.hidden = draw.hidden = map === "elu";
-      const most = (/** @type {number[][]} */ weights) => Math.max(...weights[chosen]);
-      exact.replaceChildren(weightTable("exact", "softmax", got.exact, tokens, chosen));
-      approximate.replaceChildren(weightTable("approximate", map === "elu" ? "elu + 1" : `${count} random features`, got.weights, tokens, chosen));
-      const uniform = got.exact.map((/** @type {number[]} */ row) => row.map(() => 1 / n));
-      numbers.replaceChildren(
-        table(
-          "numbers",
-          ["measure", "softmax", "linear", "mean of all"],
-          [
-            [`largest weight of “${tokens[chosen]}”`, most(got.exact).toFixed(4), most(got.weights).toFixed(4), most(uniform).toFixed(4)],
-            ["error of the output", "0.0000", got.error.toFixed(4), got.errorOfMean.toFixed(4)],
-          ],
-          { caption: "How sharp, and how far off" },
-        ),
-      );
       const m = map === "elu" ? HEAD : count;
-      const counted = cost(many, m, HEAD);
-      const mark = (/** @type {string} */ which) => (order === which ? " ←" : "");
-      const dearest = Math.max(...Object.values(counted));
-      // Behind each number a bar of its size, from the left edge of a cell that takes all the room there is.
-      const bar = (/** @type {number} */ count) =>
-        h("td", { style: `width: 99%; background: linear-gradient(color-mix(in srgb, var(--fig-query) 30%, transparent) 0 0) 0 / ${((100 * count) / dearest).toFixed(2)}% 100% no-repeat` }, big(count));
-      const costTable = table(
-        "cost",
-        ["computed", "multiplications"],
-        [
-          ["softmax(Q Kᵀ) V", bar(counted.softmax)],
-          [`(φ(Q) φ(K)ᵀ) V${mark("scores")}`, bar(counted.scoresFirst)],
-          [`φ(Q) (φ(K)ᵀ V)${mark("values")}`, bar(counted.valuesFirst)],
-        ],
-        { caption: `Multiplications of one head of ${HEAD}, ${m} features, ${big(many)} tokens` },
+      const name = map === "elu" ? "elu + 1" : `${count} random feature${count > 1 ? "s" : ""}`;
+      const { wide, side, gap, work, height } = (at = plan());
+      for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${height}`, width: wide, height })) plane.setAttribute(key, String(value));
+      const place = (/** @type {any} */ g, /** @type {number} */ x, /** @type {Element[]} */ parts) => {
+        g.setAttribute("transform", `translate(${x} ${TOP}) scale(${side / TOKENS})`);
+        g.replaceChildren(...parts);
+      };
+      place(exact, 0, strokes(got.exact, "query"));
+      place(approximate, side + gap, strokes(got.weights, "output"));
+      const unit = work.side / LONGEST;
+      const box = { x: work.x, y: work.y, width: n * unit };
+      for (const [rect, tall] of /** @type {[Element, number][]} */ ([[square, n * unit], [band, Math.max(m * unit, 1)]])) {
+        for (const [key, value] of Object.entries({ ...box, height: tall })) rect.setAttribute(key, String(value));
+      }
+      knob.setAttribute("transform", `translate(${work.x + n * unit} ${work.y + n * unit})`);
+      knob.setAttribute("aria-valuenow", String(n));
+      knob.setAttribute("aria-valuetext", `${big(n)} tokens`);
+      const frame = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ of) => s("rect", { x, y, width: of, height: of, fill: "none", stroke: "var(--fig-line)" });
+      const quiet = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words) => text({ x, y, fill: "var(--fig-quiet)", "font-size": 11.5 }, words);
+      // The names of the areas: below the square where there is room, else beside it.
+      const legend = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ role, /** @type {number} */ opacity, /** @type {string} */ words) => [
+        s("rect", { x, y: y - 9, width: 10, height: 10, fill: `var(--fig-${role})`, "fill-opacity": opacity, stroke: `var(--fig-${role})` }),
+        quiet(x + 15, y, words),
+      ];
+      areas.replaceChildren(
+        text({ x: 0, y: 13, fill: "var(--fig-query)" }, "softmax"),
+        text({ x: side + gap, y: 13, fill: "var(--fig-output)" }, name),
+        text({ x: work.x, y: work.y - 7 }, "multiplications, as areas"),
+        ...[0, side + gap].map((x) => frame(x, TOP, side)),
+        frame(work.x, work.y, work.side),
+        quiet(0, TOP + side + 15, wide > 560 ? "row: who looks · column: at whom · darker: more" : "rows look at columns"),
+        ...(at.beside
+          ? [...legend(work.x, TOP + side + 15, "query", 0.16, "weights first"), ...legend(work.x + 98, TOP + side + 15, "output", 0.85, "values first")]
+          : [...legend(work.side + 10, work.y + 20, "query", 0.16, "weights"), ...legend(work.side + 10, work.y + 52, "output", 0.85, "values"), quiet(work.side + 25, work.y + 34, "first"), quiet(work.side + 25, work.y + 66, "first")]),
       );
-      costTable.style.width = "100%";
-      costs.replaceChildren(costTable);
-      const chosenCost = order === "scores" ? counted.scoresFirst : counted.valuesFirst;
-      const times = (/** @type {number} */ ratio) => big(Math.round(ratio * 10) / 10);
-      const saved = counted.softmax / chosenCost;
-      const against = saved === 1 ? "as many multiplications as" : saved > 1 ? `${times(saved)} times fewer multiplications than` : `${times(1 / saved)} times more multiplications than`;
+      if (!plane.contains(knob)) plane.replaceChildren(areas, exact, approximate, square, band, knob);
+      const counted = cost(n, m, HEAD);
+      const mean = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0) / TOKENS;
+      const largest = [got.exact, got.weights].map((w) => mean(w.map((row) => Math.max(...row))));
+      const own = [got.exact, got.weights].map((w) => mean(w.map((row, i) => row[i])));
+      const one = (1 / TOKENS).toFixed(4);
+      numbers.replaceChildren(
+        table("numbers", ["mean over the tokens", "softmax", "linear", "mean of all"], [
+          ["largest weight", ...largest.map((x) => x.toFixed(4)), one],
+          ["weight of the token itself", ...own.map((x) => x.toFixed(4)), one],
+          ["error of the output", "0.0000", got.error.toFixed(4), got.errorOfMean.toFixed(4)],
+        ]),
+      );
+      costs.replaceChildren(
+        table("cost", ["computed", "multiplications"], [
+          ["softmax(Q Kᵀ) V", big(counted.softmax)],
+          ["(φ(Q) φ(K)ᵀ) V", big(counted.scoresFirst)],
+          ["φ(Q) (φ(K)ᵀ V)", big(counted.valuesFirst)],
+        ]),
+      );
       say(
-        `Error ${fmt(got.error)} of the output${got.error >= got.errorOfMean ? ", no better than the mean of all values" : ` (the mean of all values: ${fmt(got.errorOfMean)})`}. ` +
-          `Both brackets agree to ${got.orders < 1e-12 ? "1e-12" : got.orders.toExponential(0)}. ` +
-          `The chosen one does ${against} softmax.`,
+        `Largest weight, on the mean: ${fmt(largest[0])} and ${fmt(largest[1])}. ` +
+          `Multiplications for ${big(n)} tokens: ${millions(counted.softmax)} and ${millions(counted.valuesFirst)}.`,
       );
     }
 
     /** @returns {string} */
     function pytorch() {
-      const { tokens, map, features: count, sharpness: size, seed, n } = read();
+      const { map, features: count, sharpness: size, seed } = read();
       return `import torch
 
 from attnlab.widgets.linear import drawn, phi
 
-q, k, v = drawn(${n}, ${size})  # ${tokens.join(", ")}
+q, k, v = drawn(${size})  # ${TOKENS} tokens; each looks for itself
 fq, fk = (phi(x, ${JSON.stringify(map)}, ${count}, ${seed}) for x in (q, k))
 softmax = (q @ k.T / ${WIDTH} ** 0.5).softmax(-1) @ v
 scores_first = fq @ fk.T
@@ -160,14 +221,6 @@ print("error", ((values_first - softmax).norm() / softmax.norm()).item())
 `;
     }
 
-    /** @returns {string} both tables of weights as a drawing */
-    function svg() {
-      const { tokens, got } = read();
-      const block = (/** @type {string} */ title, /** @type {number[][]} */ weights) =>
-        ({ title, names: tokens, cells: weights.map((row) => row.map((weight) => ({ text: fmt(weight), weight }))) });
-      return picture([block("softmax", got.exact), block("linear", got.weights)]);
-    }
-
-    return { update, pytorch, svg };
+    return { update, pytorch, svg: () => standalone(plane) };
   },
 });

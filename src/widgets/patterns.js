@@ -1,9 +1,11 @@
-// Sparse patterns: who sees whom in one layer, and whom a token hears of after several.
+// Sparse patterns: layer by layer, of whom a token hears.
 //
-// For tests (data-part): kind, causal (radio groups), width, globals, random, depth, query (range inputs), plane (svg),
-// numbers (table: layers, tokens that reach the query, pairs, share), counters, status.
-import css from "./ui/cells.css";
-import { labelled, slider } from "./ui/controls.js";
+// For tests (data-part): kind, causal (radio groups), width, globals, random (range inputs), back, next, play (buttons),
+// plane (svg; in it handle (g, role slider) and for each layer paths "new" and "old" with data-layer), figures (fold of:
+// mask (svg), counters, numbers (table: layers, tokens heard of, pairs, share)), status.
+import own from "./ui/patterns.css";
+import cells from "./ui/cells.css";
+import { grip, labelled, slider } from "./ui/controls.js";
 import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
@@ -11,13 +13,15 @@ import { allowed, layersToReach, pairs } from "./math/patterns.js";
 
 const KINDS = { window: "window", strided: "strided", fixed: "fixed", mixed: "window + global + random" };
 const DEEPEST = 8;
-const CELL = 9;
 const LIMITS = /** @type {const} */ ({ width: [1, 12], globals: [0, 4], random: [0, 4], depth: [1, DEEPEST] });
-const LABELS = { width: "Window or stride", globals: "Global tokens", random: "Random keys", depth: "Layers" };
+const LABELS = { width: "Window or stride", globals: "Global tokens", random: "Random keys" };
+const [TOP, GAP, LEFT] = [34, 20, 38]; // the row of the token that asks, a layer, room for its number
+const HIGH = TOP + DEEPEST * GAP + 26;
+const CELL = 9; // of the mask
 
 export default figure({
   name: "patterns",
-  css,
+  css: cells + own,
   title: "Sparse patterns",
   keys: ["kind", "n", "width", "globals", "random", "causal", "depth", "query"],
   setup({ model, body, say, set, signal }) {
@@ -32,34 +36,77 @@ export default figure({
       onChange: (on) => set({ causal: on === "yes" }),
     });
     const ranges = Object.fromEntries(
-      [...Object.entries(LABELS), ["query", "Token that looks"]].map(([part, label]) => [
-        part,
-        slider({ part, label, limits: { min: 0, max: 1, step: 1 }, onInput: (value) => set({ [part]: value }) }),
-      ]),
+      Object.entries(LABELS).map(([part, label]) => {
+        const [min, max] = LIMITS[/** @type {keyof typeof LABELS} */ (part)];
+        return [part, slider({ part, label, limits: { min, max, step: 1 }, onInput: (value) => set({ [part]: value }) })];
+      }),
     );
-    const plane = s("svg", {
-      role: "img", "data-part": "plane",
-      style: "flex: 1 1 18rem; min-width: 0; width: 100%; max-width: 26rem; height: auto; display: block; cursor: pointer",
-    });
-    const pick = (/** @type {PointerEvent} */ event) => {
-      const row = Math.floor((spot(plane, event)[1] - 1) / CELL);
-      set({ query: Math.min(Math.max(row, 0), model.get("n") - 1) });
-    };
-    plane.addEventListener("click", (event) => pick(/** @type {PointerEvent} */ (event)), { signal });
-    draggable(plane, signal, pick, { area: true });
+    const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click) =>
+      h("button", { type: "button", "data-part": part, on: { click } }, text);
+    const back = button("back", "Back", () => go(depth() - 1));
+    const next = button("next", "Next layer", () => go(depth() < DEEPEST ? depth() + 1 : 1));
+    const play = button("play", "Play", () => (timer ? stop() : run()));
+    const plane = s("svg", { role: "group", "data-part": "plane", class: "attnlab-reach" });
+    const asker = grip({ which: "query", limits: [1, 1], style: "" });
+    asker.setAttribute("aria-label", "Token that asks");
+    const drawn = s("g", {});
+    plane.append(drawn, asker);
+    const mask = s("svg", { role: "img", "data-part": "mask" });
     const numbers = strip("Reach after each number of layers");
-    const counters = h("div", { class: "attnlab-counters", "data-part": "counters", style: "margin: .6rem 0" });
+    const counters = h("p", { class: "attnlab-counters", "data-part": "counters" });
     body.append(
       labelled("Pattern", kinds),
-      labelled("Causal", causal),
-      ...Object.values(ranges).map(({ row }) => row),
-      h(
-        "div",
-        { style: "display: flex; flex-wrap: wrap; gap: .4rem 1.6rem; align-items: flex-start; margin-top: .8rem" },
-        plane,
-        h("div", { style: "flex: 1 1 17rem; min-width: 0" }, counters, numbers),
-      ),
+      h("div", { class: "attnlab-sliders" }, ...Object.values(ranges).map(({ row }) => row)),
+      h("div", { class: "attnlab-row attnlab-steps" }, h("div", {}, next, play, back), h("div", {}, h("span", { class: "attnlab-label" }, "Causal"), causal)),
+      plane,
+      h("details", { "data-part": "figures" }, h("summary", {}, "The mask, and the counts so far"), h("div", { class: "attnlab-masked" }, mask, h("div", {}, counters, numbers))),
     );
+
+    const depth = () => Number(model.get("depth"));
+    const go = (/** @type {number} */ to) => {
+      stop();
+      set({ depth: to });
+    };
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer;
+    function stop() {
+      clearTimeout(timer);
+      timer = undefined;
+      play.textContent = "Play";
+    }
+    /** A layer now, and one after the other until there is nobody left to hear of. */
+    function run() {
+      const done = () => {
+        const { n, query, found, causal: only, depth: deep } = read();
+        return deep === DEEPEST || found[query].filter((/** @type {number} */ layers) => layers && layers <= deep).length === (only ? query + 1 : n);
+      };
+      set({ depth: done() ? 1 : depth() + 1 });
+      if (done()) return stop();
+      timer = setTimeout(run, 900);
+      play.textContent = "Stop";
+    }
+    signal.addEventListener("abort", stop);
+
+    let wide = 0;
+    let shown = ""; // what stands: only a layer more of the same is seen to grow
+    const fit = () => Math.max(Math.floor(body.clientWidth) || 640, 240);
+    const resized = new ResizeObserver(() => fit() !== wide && wide && update());
+    resized.observe(body);
+    signal.addEventListener("abort", () => resized.disconnect());
+    const phone = () => wide < 420;
+    const edge = () => wide - (phone() ? 44 : 62); // right of it stand counts
+    const step = () => (edge() - LEFT) / model.get("n");
+    const pick = (/** @type {MouseEvent} */ event) => ask(Math.floor((spot(plane, event)[0] - LEFT) / step()));
+    const ask = (/** @type {number} */ token) => set({ query: Math.min(Math.max(token, 0), model.get("n") - 1) });
+    plane.addEventListener("click", (event) => pick(/** @type {PointerEvent} */ (event)), { signal });
+    draggable(plane, signal, pick, { area: true });
+    draggable(asker, signal, pick);
+    asker.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 4, PageDown: -4, Home: -99, End: 99 }[/** @type {KeyboardEvent} */ (event).key];
+      if (!by) return;
+      event.preventDefault();
+      ask(model.get("query") + by);
+    });
 
     function read() {
       /** @type {any} */
@@ -76,61 +123,110 @@ export default figure({
       return { ...state, causal, mask, found: layersToReach(mask, DEEPEST) };
     }
 
-    /**
-     * All cells of one kind as one path: thousands of elements would not answer within a frame.
-     * @param {number[][]} found
-     * @param {(layers: number) => boolean} which
-     * @param {Record<string, any>} props
-     */
-    const cells = (found, which, props) =>
-      s("path", {
-        d: found.flatMap((row, i) => row.flatMap((layers, j) => (which(layers) ? [`M${j * CELL + 0.5} ${(i + 1) * CELL + 0.5}h8v8h-8z`] : []))).join(""),
-        ...props,
-      });
+    const text = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words, /** @type {Record<string, any>} */ props = {}) =>
+      s("text", { x, y, "font-size": 13, fill: "var(--fig-quiet)", "text-anchor": "middle", ...props }, words);
 
-    function draw(/** @type {ReturnType<typeof read>} */ { n, found, depth, query }) {
-      const side = n * CELL;
-      plane.setAttribute("viewBox", `-1 ${CELL - 1} ${side + 2} ${side + 2}`);
-      plane.replaceChildren(
-        s("rect", { x: 0, y: CELL, width: side, height: side, fill: "none", stroke: "var(--fig-line)" }),
-        cells(found, (layers) => layers > 1 && layers <= depth, { fill: "var(--fig-query)", "fill-opacity": 0.25 }),
-        cells(found, (layers) => layers === 1, { fill: "var(--fig-query)" }),
-        s("rect", { x: -0.5, y: (query + 1) * CELL - 0.5, width: side + 1, height: CELL + 1, fill: "none", stroke: "var(--fig-output)", "stroke-width": 2 }),
+    /** The token that asks above; below it, a row a layer, whom it has heard of by then, and through whom. */
+    function drawReach(/** @type {ReturnType<typeof read>} */ { n, found, mask: sees, depth: deep, query, causal: only }) {
+      wide = fit();
+      const cell = step();
+      const side = Math.min(cell - 1, 12);
+      const middle = (/** @type {number} */ j) => LEFT + (j + 0.5) * cell;
+      const place = (/** @type {number} */ layer) => TOP + layer * GAP;
+      const one = (/** @type {number} */ j, /** @type {number} */ layer) => `M${(middle(j) - side / 2).toFixed(1)} ${place(layer) - side / 2}h${side.toFixed(1)}v${side.toFixed(1)}h${(-side).toFixed(1)}z`;
+      const all = Array.from({ length: n }, (_, j) => j);
+      const squares = (/** @type {number[]} */ tokens, /** @type {number} */ layer, /** @type {Record<string, any>} */ props) =>
+        s("path", { d: tokens.map((j) => one(j, layer)).join(""), ...props });
+      // The asker itself is known from the start, whatever its row of the mask says.
+      const by = (/** @type {number} */ layer) => all.filter((j) => j === query || (found[query][j] && found[query][j] <= layer));
+      const parts = [squares(all.filter((j) => j !== query), 0, { fill: "var(--fig-line)" })];
+      for (let layer = 1; layer <= deep; layer++) {
+        const [before, after] = [by(layer - 1), by(layer)];
+        const fresh = after.filter((j) => !before.includes(j));
+        const line = (/** @type {number} */ i, /** @type {number} */ j) => `M${middle(i).toFixed(1)} ${place(layer - 1)}L${middle(j).toFixed(1)} ${place(layer)}`;
+        const kept = before.map((j) => line(j, j)).join("");
+        const through = before.flatMap((i) => fresh.filter((j) => sees[i][j]).map((j) => line(i, j))).join("");
+        const grown = s(
+          "g",
+          { style: `transform-origin: 0 ${place(layer - 1)}px` },
+          s("path", { d: kept, fill: "none", stroke: "var(--fig-key)", "stroke-opacity": 0.3 }),
+          s("path", { d: through, fill: "none", stroke: "var(--fig-key)", "stroke-opacity": 0.6 }),
+          squares(all.filter((j) => !after.includes(j)), layer, { fill: "var(--fig-line)", "fill-opacity": 0.6 }),
+          squares(before, layer, { fill: "var(--fig-key)", "fill-opacity": 0.5, "data-part": "old", "data-layer": layer }),
+          squares(fresh, layer, { fill: "var(--fig-key)", "data-part": "new", "data-layer": layer }),
+        );
+        const heard = found[query].filter((/** @type {number} */ k) => k && k <= layer).length;
+        const counted = text(edge() + 6, place(layer) + 4, phone() ? `${heard}` : `${heard} of ${only ? query + 1 : n}`, { "text-anchor": "start", fill: "var(--fig-ink)" });
+        parts.push(grown, text(LEFT - 8, place(layer) + 4, String(layer), { "text-anchor": "end" }), counted);
+      }
+      plane.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
+      const floor = place(deep) + 22;
+      drawn.replaceChildren(
+        text(0, TOP + 4, "layer", { "text-anchor": "start" }),
+        text(edge() + 6, TOP + 4, phone() ? "heard" : "heard of", { "text-anchor": "start" }),
+        ...parts,
+        text(middle(0), floor, "1"),
+        text(middle(n - 1), floor, String(n)),
+        text(middle((n - 1) / 2), floor, phone() ? "tokens" : "tokens in the order of the text"),
+      );
+      const x = middle(query);
+      asker.replaceChildren(
+        s("rect", { x: x - 14, y: 0, width: 28, height: TOP + 8, fill: "transparent" }),
+        s("path", { d: `M${x - 6} ${TOP - 17}h12l-6 8z`, fill: "var(--fig-query)" }),
+        squares([query], 0, { fill: "var(--fig-query)" }),
+        text(Math.min(Math.max(x, LEFT + 12), wide - 50), 12, `token ${query + 1} asks`, { fill: "var(--fig-query)", "font-weight": 600 }),
+      );
+      const values = { "aria-valuemax": n, "aria-valuenow": query + 1, "aria-valuetext": `token ${query + 1}` };
+      for (const [key, value] of Object.entries(values)) asker.setAttribute(key, String(value));
+      const [was, now] = [shown, JSON.stringify([deep, sees, query])];
+      shown = now;
+      const last = /** @type {any} */ (drawn.querySelector(`[data-layer="${deep}"]`)?.parentNode);
+      if (was === JSON.stringify([deep - 1, sees, query]) && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+        last.animate([{ transform: "scaleY(0)", opacity: 0.2 }, { transform: "none", opacity: 1 }], { duration: 450, easing: "ease-out" });
+      }
+    }
+
+    function drawMask(/** @type {ReturnType<typeof read>} */ { n, mask: sees, query }) {
+      const [side, edge] = [n * CELL, 18];
+      const d = sees.flatMap((/** @type {boolean[]} */ row, /** @type {number} */ i) => row.flatMap((on, j) => (on ? [`M${edge + j * CELL + 0.5} ${edge + i * CELL + 0.5}h8v8h-8z`] : [])));
+      mask.setAttribute("viewBox", `0 0 ${edge + side + 2} ${edge + side + 2}`);
+      mask.replaceChildren(
+        text(edge + side / 2, 12, "keys"),
+        text(0, 0, "queries", { transform: `translate(12 ${edge + side / 2}) rotate(-90)` }),
+        s("rect", { x: edge, y: edge, width: side, height: side, fill: "none", stroke: "var(--fig-quiet)" }),
+        s("path", { d: d.join(""), fill: "var(--fig-key)" }),
+        s("rect", { x: edge - 0.5, y: edge + query * CELL - 0.5, width: side + 1, height: CELL + 1, fill: "none", stroke: "var(--fig-query)", "stroke-width": 2 }),
       );
     }
 
     function update() {
       const state = read();
-      const { kind, n, width, depth, query, found, causal: isCausal } = state;
+      const { kind, n, width, depth: deep, query, found, causal: isCausal } = state;
       select(kinds, kind);
       select(causal, isCausal ? "yes" : "no");
-      for (const [key, { row, input, show }] of Object.entries(ranges)) {
-        const [low, high] = key === "query" ? [0, n - 1] : LIMITS[/** @type {keyof typeof LIMITS} */ (key)];
-        input.min = String(low);
-        input.max = String(high);
-        show(state[key], String(key === "query" ? query + 1 : state[key]));
-        row.hidden = (key === "globals" || key === "random") && kind !== "mixed";
+      for (const [key, { row, show }] of Object.entries(ranges)) {
+        show(state[key], String(state[key]));
+        row.hidden = key !== "width" && kind !== "mixed";
       }
-      draw(state);
+      back.disabled = deep === 1;
+      next.textContent = deep < DEEPEST ? "Next layer" : "From the start";
+      drawReach(state);
+      drawMask(state);
       const all = isCausal ? (n * (n + 1)) / 2 : n * n;
       const hears = (/** @type {number} */ layers) => found[query].filter((/** @type {number} */ k) => k && k <= layers).length;
-      const row = (/** @type {number} */ layers) => {
-        const reached = pairs(found, layers);
-        return [String(layers), String(hears(layers)), String(reached), `${fmt((100 * reached) / all, 1)} %`];
-      };
-      const rows = Array.from({ length: DEEPEST }, (_, i) => row(i + 1));
-      numbers.replaceChildren(table("numbers", ["layers", "tokens reaching it", "pairs reached", "of all"], rows, { bold: depth - 1 }));
-      const one = pairs(found, 1);
-      const enough = Array.from({ length: DEEPEST }, (_, i) => i + 1).find((layers) => pairs(found, layers) === all);
-      counters.replaceChildren(
-        ...[`${one} scores in a layer`, `dense: ${all}`, `2n√n = ${fmt(2 * n * Math.sqrt(n), 0)}`].map((t) => h("span", {}, t)),
-      );
-      const could = isCausal ? query + 1 : n;
-      plane.setAttribute("aria-label", `The pattern of ${n} queries and keys, ${KINDS[/** @type {keyof typeof KINDS} */ (kind)]}; solid: seen in one layer, pale: reached after ${depth}`);
+      const rows = Array.from({ length: deep }, (_, i) => {
+        const reached = pairs(found, i + 1);
+        return [String(i + 1), String(hears(i + 1)), String(reached), `${fmt((100 * reached) / all, 1)} %`];
+      });
+      numbers.replaceChildren(table("numbers", ["layers", "tokens heard of", "pairs reached", "of all"], rows, { bold: deep - 1 }));
+      const made = pairs(found, 1);
+      counters.replaceChildren(...[`${made} scores in a layer`, `dense: ${all}`, `2n√n = ${fmt(2 * n * Math.sqrt(n), 0)}`].map((t) => h("span", {}, t)));
+      const named = KINDS[/** @type {keyof typeof KINDS} */ (kind)];
+      plane.setAttribute("aria-label", `${named}, ${width}: of whom token ${query + 1} of ${n} has heard after ${deep} ${deep === 1 ? "layer" : "layers"}`);
+      mask.setAttribute("aria-label", `The mask of ${n} queries and keys; the row of token ${query + 1} is framed`);
       say(
-        `One layer computes ${one} of ${all} scores (${fmt((100 * one) / all, 0)} %). After ${depth} ${depth === 1 ? "layer" : "layers"} token ${query + 1} ` +
-          `hears of ${hears(depth)} of the ${could} tokens it could. ` +
-          (enough ? `Everyone is reached after ${enough}.` : `Not everyone is reached after ${DEEPEST}.`),
+        `${made} of ${all} scores a layer. After ${deep} ${deep === 1 ? "layer" : "layers"} token ${query + 1} ` +
+          `has heard of ${hears(deep)} of ${isCausal ? query + 1 : n}.`,
       );
     }
 

@@ -57,7 +57,7 @@ export default figure({
       const plot = beside ? 96 : 84;
       const left = beside ? 2 * big + 46 : 26; // of the line
       const right = wide - 12;
-      const top = beside ? 0 : 2 * big + 22;
+      const top = beside ? 0 : 2 * big + 26;
       const small = beside ? 36 : Math.min(wide / pairs / 2 - 4, 28);
       const dials = top + LINE + plot + 28;
       const height = dials + (beside ? 2 * small + 4 : 2 * small + 34);
@@ -226,7 +226,7 @@ export default figure({
       chosen.setAttribute("transform", `translate(${beside ? big + 2 : wide / 2} ${big + 2})`);
       chosen.replaceChildren(
         ...arrows(now, pair, now.pair, big),
-        text(`angle ${fmt(Math.abs(pair.angle))} rad`, { "data-part": "angle", y: big + 17, "text-anchor": "middle", "font-size": 15, fill: "var(--fig-ink)" }),
+        text(`angle ${fmt(Math.abs(pair.angle))} rad`, { "data-part": "angle", y: big + 21, "text-anchor": "middle", "font-size": 15, fill: "var(--fig-ink)" }),
       );
     }
 

@@ -1,12 +1,15 @@
 """Every page in a real browser with the network blocked: errors, axe, 320 px, dark, print, no server."""
 
 import gzip
+import json
+import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
-from .conftest import toc_pages
-from .reader import SIDEWAYS, violations
+from .conftest import page_of, toc_pages
+from .reader import SIDEWAYS, says, violations
 
 PAGES = [*toc_pages(), "search", "genindex"]
 UNREACHABLE = """() => {
@@ -168,6 +171,22 @@ def weight(response) -> dict[str, int]:
     body = response.body()
     packed = response.url.rpartition(".")[2].partition("?")[0] in ("woff", "woff2", "png")
     return {response.url: len(body if packed else gzip.compress(body))}
+
+
+def test_a_link_to_a_figure_leads_to_it_in_its_state(site):
+    query = f"?calculator={quote(json.dumps({'stage': 5}))}#figure-calculator"
+    page = site.open(page_of("why_attention"), height=800, query=query)
+    figure = page.locator("#figure-calculator")
+    # Below the first figure and many formulas: its top stands where a heading would.
+    page.wait_for_function(
+        "(figure) => Math.abs(figure.getBoundingClientRect().top - 72) < 2", arg=figure.element_handle()
+    )
+    assert "Stage 5 of 6" in says(figure)
+    # What its scripts loaded is named by its content: no cache gives an older one.
+    loaded = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+    named = {re.search(r"\?v=(\w+)$", url)[1] for url in loaded if re.search("/(figures|models)/", url)}
+    assert len(named) == 1
+    assert len(named.pop()) == 8
 
 
 def test_without_scripts_the_book_can_be_read(site):

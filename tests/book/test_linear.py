@@ -1,19 +1,38 @@
 """Linear attention against softmax in a page of the book, against what Python computes."""
 
+import re
+
 import pytest
+import torch
 
 from attnlab.widgets import LinearAgainstSoftmax
 
-from .reader import SIDEWAYS, choose, figure, press, run_copied, says, static, table, violations
+from .reader import (
+    assert_fits_a_thumb,
+    choose,
+    drag,
+    figure,
+    handle,
+    middle,
+    press,
+    run_copied,
+    saved,
+    says,
+    static,
+    table,
+    violations,
+)
+
+LEVELS = 20
 
 
 def ours(**changes):
-    return LinearAgainstSoftmax(**({"map": "random", "features": 16} | changes))
+    return LinearAgainstSoftmax(**({"map": "random", "features": 16, "sharpness": 1.0} | changes))
 
 
 @pytest.fixture(scope="module")
 def bench(page_with):
-    return page_with(ours()._repr_html_())
+    return page_with(ours()._repr_html_(), LinearAgainstSoftmax()._repr_html_())
 
 
 @pytest.fixture
@@ -22,60 +41,107 @@ def part(site, bench):
 
 
 def assert_shows(part, expected):
-    """Hold every cell of the four tables to Python's own, which unit tests hold to the package."""
-    first, second, third = static(expected.table())
-    both = table(part, "exact") + table(part, "approximate")
-    assert [row[1:] for row in both] == [row[1:] for row in first]
-    assert table(part) == second
-    assert table(part, "cost") == third
+    """Hold every cell of both tables to Python's own, which unit tests hold to the package."""
+    numbers, counts = static(expected.table())
+    assert table(part) == numbers
+    assert table(part, "cost") == counts
     assert part.locator('[data-part="error"]').is_hidden()
 
 
+def levels(part, name):
+    """Read a map: for each cell the level with which it is painted."""
+    paths = part.locator(f'[data-part="{name}"] path').evaluate_all(
+        "(all) => all.map((e) => [Number(e.dataset.level), e.getAttribute('d')])"
+    )
+    cells = torch.zeros(64, 64)
+    for level, path in paths:
+        for x, y, run in re.findall(r"M(\d+) (\d+)\.5h(\d+)", path):
+            assert not cells[int(y), int(x) : int(x) + int(run)].any()
+            cells[int(y), int(x) : int(x) + int(run)] = level
+    return cells
+
+
+def assert_painted(part, expected):
+    """Every cell of both maps has the root of its weight, in twentieths."""
+    got = expected.compared()
+    for name, weights in (("exact", got.exact), ("approximate", got.weights)):
+        assert (levels(part, name) - LEVELS * weights.float().sqrt()).abs().max() < 0.501
+
+
+def areas(part):
+    """Read the areas as width and height, in tokens."""
+    boxes = [part.locator(f'[data-part="{name}"]') for name in ("square", "strip")]
+    sizes = [[float(box.get_attribute(key)) for key in ("width", "height")] for box in boxes]
+    frame = part.locator('[data-part="plane"] rect[fill="none"]').last
+    unit = float(frame.get_attribute("width")) / 2048
+    return [[size / unit for size in box] for box in sizes]
+
+
 def test_it_starts_as_python_says(site, bench):
-    part = figure(site.open(bench), "linear")
-    assert_shows(part, ours())
-    assert "Both brackets agree to 1e-12" in says(part)
+    page = site.open(bench)
+    for nth, expected in enumerate((ours(), LinearAgainstSoftmax())):
+        part = figure(page, "linear", nth)
+        assert_shows(part, expected)
+        assert_painted(part, expected)
+    heights = [part.bounding_box()["height"] for part in page.locator(".attnlab-root").all()]
+    assert max(heights) <= 550
 
 
-def test_maps_brackets_and_new_features(part):
+def test_maps_and_new_features(part):
     part.locator('[data-part="draw"]').click()
     assert_shows(part, ours(seed=1))
-    choose(part, "order", "scores")
-    assert_shows(part, ours(seed=1, order="scores"))
+    assert_painted(part, ours(seed=1))
     choose(part, "map", "elu")
-    assert_shows(part, ours(seed=1, order="scores", map="elu"))
+    assert_painted(part, ours(seed=1, map="elu"))
     assert part.locator('[data-part="features"]').is_hidden()
+    assert part.locator('[data-part="draw"]').is_hidden()
     part.locator('[data-part="reset"]').click()
     assert_shows(part, ours())
 
 
-def test_sliders_by_keyboard(part):
-    wanted = {"features": 512, "sharpness": 3.0, "length": 65536, "query": 5}
-    for name in wanted:
-        press(part, name, "End")
-    assert_shows(part, ours(**wanted))
-    assert "no better than the mean of all values" in says(part)
-    for name in wanted:
-        press(part, name, "Home")
-    assert_shows(part, ours(features=1, sharpness=0.1, length=64, query=0))
-
-
-def test_bars_are_as_long_as_the_counts_and_the_status_says_how_they_compare(part):
-    for length, order, words in (
-        ("Home", "values", "does 4 times fewer multiplications than softmax"),
-        ("End", "values", "does 4,096 times fewer multiplications than softmax"),
-        ("Home", "scores", "does 1.6 times fewer multiplications than softmax"),
-    ):
-        press(part, "length", length)
-        choose(part, "order", order)
-        assert words in says(part)
-        counts = [int(row[1].replace(",", "")) for row in table(part, "cost")]
-        bars = part.locator('[data-part="cost"] td').evaluate_all(
-            "cells => cells.map((cell) => parseFloat(getComputedStyle(cell).backgroundSize))"
-        )
-        assert bars == pytest.approx([100 * count / max(counts) for count in counts], abs=0.01)
+def test_with_size_softmax_draws_a_line_and_features_do_not_follow(part):
     choose(part, "map", "elu")
-    assert "does as many multiplications as softmax" in says(part)
+    press(part, "sharpness", "End")
+    assert_painted(part, ours(map="elu", sharpness=3.0))
+    exact, blurred = levels(part, "exact"), levels(part, "approximate")
+    assert exact.diagonal().min() == LEVELS
+    assert exact.sum() == exact.diagonal().sum() + exact[exact < 2].sum()  # nearly nothing beside the line
+    assert blurred.max() < 5
+    assert "Largest weight, on the mean: 1.00 and 0.03." in says(part)
+    press(part, "sharpness", "Home")
+    assert_shows(part, ours(map="elu", sharpness=0.1))
+
+
+def test_the_corner_is_dragged_and_moved_by_keys_and_the_strip_grows_one_way(part):
+    corner = handle(part, "length")
+    for key, length in (
+        ("End", 2048),
+        ("ArrowLeft", 1984),
+        ("PageDown", 1728),
+        ("Home", 64),
+        ("PageUp", 320),
+    ):
+        corner.focus()
+        part.page.keyboard.press(key)
+        assert_shows(part, ours(length=length))
+        square, strip = areas(part)
+        assert square == pytest.approx([length, length], rel=1e-3)
+        assert strip == pytest.approx([length, 16], abs=11)  # a pixel at least
+    press(part, "features", "End")
+    assert areas(part)[1] == pytest.approx([320, 512], rel=1e-3)  # more features than tokens do not pay
+    x, y = middle(corner)
+    unit = part.locator('[data-part="square"]').bounding_box()["width"] / 320
+    drag(part.page, (x, y), (x + 640 * unit, y + 640 * unit))
+    assert_shows(part, ours(features=512, length=960))
+
+
+def test_sliders_by_keyboard(part):
+    press(part, "features", "Home")
+    assert_shows(part, ours(features=1))
+    press(part, "features", "End")
+    press(part, "sharpness", "End")
+    assert_shows(part, ours(features=512, sharpness=3.0))
+    assert_painted(part, ours(features=512, sharpness=3.0))
 
 
 @pytest.mark.parametrize("mapped", ["elu", "random"])
@@ -91,6 +157,7 @@ def test_copied_code_prints_the_same_numbers(part, mapped):
     [
         ({"map": "relu"}, "map must be elu or random, got relu"),
         ({"features": 3}, "a power of two from 1 to 512"),
+        ({"length": 100}, "length must be a multiple of 64 from 64 to 2048, got 100"),
     ],
 )
 def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, message):
@@ -101,6 +168,14 @@ def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, mess
 def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
     page = site.figures(bench, theme=theme, width=320, height=700)
     part = figure(page, "linear")
-    choose(part, "order", "scores")
+    handle(part, "length").focus()
     assert violations(page) == []
-    assert page.evaluate(SIDEWAYS) == []
+    assert_fits_a_thumb(page.locator("figure"))
+    heights = [part.bounding_box()["height"] for part in page.locator(".attnlab-root").all()]
+    assert max(heights) <= 740
+
+
+def test_the_drawing_that_is_saved_stands_alone(part):
+    assert all(
+        f">{words}</text>" in saved(part) for words in ("softmax", "16 random features", "values first")
+    )

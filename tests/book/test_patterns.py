@@ -1,10 +1,28 @@
-"""Sparse patterns in a page of the book: choices, sliders and a click against what Python computes."""
+"""Sparse patterns in a page of the book: layer by layer, of whom a token hears, against Python."""
 
 import pytest
 
 from attnlab.widgets import SparsePatterns
 
-from .reader import SIDEWAYS, choose, figure, middle, press, run_copied, says, static, table, violations
+from .conftest import page_of
+from .reader import (
+    SIDEWAYS,
+    assert_fits_a_thumb,
+    choose,
+    figure,
+    handle,
+    middle,
+    press,
+    run_copied,
+    saved,
+    says,
+    static,
+    table,
+    violations,
+)
+
+DRAWN = """(paths) => paths.map((path) => [Number(path.dataset.layer), path.dataset.part,
+  path.getAttribute("d").split("M").length - 1])"""
 
 
 def ours(kind="strided", **changes):
@@ -21,26 +39,56 @@ def part(site, bench):
     return figure(site.figures(bench), "patterns")
 
 
+def click(part, name, times=1):
+    for _ in range(times):
+        part.locator(f'[data-part="{name}"]').click()
+
+
+def token(part):
+    return int(handle(part, "query").get_attribute("aria-valuenow")) - 1
+
+
+def column(part, j, n=25):
+    """The middle of a token of the drawing, in the row of the one that asks."""
+    box = part.locator('[data-part="plane"]').bounding_box()
+    return box["x"] + 38 + (box["width"] - 38 - 62) * (j + 0.5) / n, box["y"] + 34
+
+
 def assert_shows(part, expected):
-    """Hold every cell, and the number of drawn cells, to Python's mask and its powers."""
+    """Hold every drawn token, layer by layer, to Python's mask and its powers; no more is said than asked."""
     assert table(part) == static(expected.table())[0]
-    pale, solid = (
-        path.get_attribute("d").count("M") for path in part.locator("[data-part=plane] path").all()
-    )
-    one, deep = (int(expected.reach(depth).sum()) for depth in (1, expected.depth))
-    assert (solid, pale) == (one, deep - one)
-    assert f"{one} scores in a layer" in part.locator('[data-part="counters"]').inner_text()
+    assert len(table(part)) == expected.depth
+    drawn = part.locator('[data-part="plane"] path[data-layer]').evaluate_all(DRAWN)
+    before, want = 1, []  # from the start a token has heard of itself
+    for layer in range(1, expected.depth + 1):
+        after = int(expected.reach(layer)[expected.query].sum())
+        want += [[layer, "old", before], [layer, "new", after - before]]
+        before = after
+    assert drawn == want
+    of = expected.query + 1 if expected.causal else expected.n
+    assert f"token {expected.query + 1} has heard of {before} of {of}." in says(part)
+    assert says(part).startswith(f"{int(expected.mask.sum())} of ")
+    assert part.locator('[data-part="mask"] path').get_attribute("d").count("M") == int(expected.mask.sum())
     assert part.locator('[data-part="error"]').is_hidden()
 
 
-def test_it_starts_as_python_says(site, bench):
-    part = figure(site.open(bench), "patterns")
-    assert_shows(part, ours())
-    assert "Everyone is reached after 2" in says(part)
+def test_the_chapter_asks_before_it_shows(site, figures_of):
+    """The answer, seven layers, is nowhere on first view; step by step it comes."""
+    part = figure(site.open(figures_of(page_of("sparse_attention"))), "patterns")
+    shown = {"n": 29, "width": 4, "random": 0}
+    assert_shows(part, ours("window", **shown, depth=1))
+    assert not part.locator('[data-part="numbers"], [data-part="mask"]').first.is_visible()
+    words = part.inner_text() + (part.locator('[data-part="plane"]').get_attribute("aria-label") or "")
+    assert "7" not in words
+    for depth in range(2, 8):
+        assert "29 of 29" not in says(part)
+        click(part, "next")
+        assert_shows(part, ours("window", **shown, depth=depth))
+    assert "29 of 29" in says(part)
 
 
 @pytest.mark.parametrize("causal", [True, False])
-@pytest.mark.parametrize("kind", ["window", "fixed", "mixed"])
+@pytest.mark.parametrize("kind", ["window", "strided", "fixed", "mixed"])
 def test_every_pattern(part, kind, causal):
     choose(part, "kind", kind)
     choose(part, "causal", "yes" if causal else "no")
@@ -48,66 +96,94 @@ def test_every_pattern(part, kind, causal):
     assert part.locator('[data-part="globals"]').is_visible() == (kind == "mixed")
 
 
+def test_steps_and_their_end(part):
+    choose(part, "kind", "window")
+    click(part, "back")
+    assert_shows(part, ours("window", depth=1))
+    assert part.locator('[data-part="back"]').is_disabled()
+    click(part, "next", 7)
+    assert_shows(part, ours("window", depth=8))
+    click(part, "next")  # from the start
+    assert_shows(part, ours("window", depth=1))
+
+
+def test_play_goes_on_until_all_is_heard_and_starts_again(part):
+    choose(part, "kind", "window")
+    press(part, "width", "End")  # 12: two layers hear all
+    click(part, "back")
+    play = part.locator('[data-part="play"]')
+    play.click()
+    assert_shows(part, ours("window", width=12))
+    assert play.inner_text() == "Play"  # done
+    press(part, "width", *["ArrowLeft"] * 4)  # 8: three layers
+    click(part, "back")
+    play.click()
+    assert play.inner_text() == "Stop"
+    part.page.wait_for_function("(b) => b.textContent === 'Play'", arg=play.element_handle())
+    assert_shows(part, ours("window", width=8, depth=3))
+    play.click()
+    assert_shows(part, ours("window", width=8, depth=1))
+    play.click()
+    assert play.inner_text() == "Play"
+    assert_shows(part, ours("window", width=8, depth=1))
+
+
 def test_sliders_by_keyboard(part):
     choose(part, "kind", "mixed")
-    wanted = {"width": 6, "globals": 2, "random": 2, "depth": 3, "query": 23}
-    for name, key in (
-        ("width", "Right"),
-        ("globals", "Right"),
-        ("random", "Right"),
-        ("depth", "Right"),
-        ("query", "Left"),
-    ):
-        press(part, name, f"Arrow{key}")
-    assert_shows(part, ours("mixed", **wanted))
+    for name in ("width", "globals", "random"):
+        press(part, name, "ArrowRight")
+    assert_shows(part, ours("mixed", width=6, globals=2, random=2))
     part.locator('[data-part="reset"]').click()
-    assert_shows(part, ours())
+    assert table(part) == static(ours().table())[0]
+    part.locator('[data-part="undo"]').click()
+    assert_shows(part, ours("mixed", width=6, globals=2, random=2))
 
 
-def test_a_click_picks_the_token_of_its_row(part):
-    plane = part.locator('[data-part="plane"]')
-    middle(plane)  # in the window
-    box = plane.bounding_box()
-    for row in (0, 9, 23):  # near the top and near the bottom of a row
-        for within in (0.2, 0.8):
-            part.page.mouse.click(box["x"] + 20, box["y"] + box["height"] * (row + within) / 25)
-            assert_shows(part, ours(query=row))
+def test_the_token_that_asks_by_keyboard(part):
+    asker = handle(part, "query")
+    asker.focus()
+    for key, want in (("ArrowLeft", 23), ("PageDown", 19), ("Home", 0), ("ArrowUp", 1), ("End", 24)):
+        part.page.keyboard.press(key)
+        assert asker.get_attribute("aria-valuetext") == f"token {want + 1}"
+        assert_shows(part, ours(query=want))
 
 
-def test_the_token_follows_a_drag_and_stays_when_let_go(part):
-    plane = part.locator('[data-part="plane"]')
-    middle(plane)
-    box = plane.bounding_box()
-
-    def at(row):
-        return box["x"] + 20, box["y"] + box["height"] * row / 25
-
+def test_a_click_or_a_drag_chooses_who_asks(part):
+    middle(part.locator('[data-part="plane"]'))
     mouse = part.page.mouse
-    mouse.move(*at(3.5))
+    for j in (0, 9, 23):
+        mouse.click(*column(part, j))
+        assert_shows(part, ours(query=j))
+    mouse.move(*column(part, 23))
     mouse.down()
-    mouse.move(*at(17.5), steps=3)
-    assert_shows(part, ours(query=17))
-    mouse.move(*at(26))  # below the drawing: the last row
+    mouse.move(*column(part, 11), steps=3)
+    assert_shows(part, ours(query=11))
+    mouse.move(*column(part, 40))  # beside the drawing: the last token
     assert_shows(part, ours())
     mouse.up()
-    mouse.move(*at(5.5))
-    assert_shows(part, ours())
+    mouse.move(*column(part, 5))
+    assert token(part) == 24
 
 
-def test_the_row_of_the_chosen_depth_is_marked(part):
-    for depth in (2, 3):
-        current = part.locator('[data-part="numbers"] tr[aria-current="true"]')
-        assert [row.locator("th").inner_text() for row in current.all()] == [str(depth)]
-        assert current.locator("td").first.evaluate("el => getComputedStyle(el).fontWeight") == "700"
-        press(part, "depth", "ArrowRight")
+def test_axes_are_labelled_and_saved(part):
+    texts = part.locator('[data-part="plane"] text').all_text_contents()
+    assert {"layer", "heard of", "tokens in the order of the text", "token 25 asks", "1", "25"} <= set(texts)
+    assert part.locator('[data-part="mask"] text').all_text_contents() == ["keys", "queries"]
+    drawing = saved(part)
+    assert ">25 of 25</text>" in drawing
+    assert ">token 25 asks</text>" in drawing
 
 
-def test_on_a_phone_the_sliders_have_room_and_the_table_is_whole(site, bench):
-    part = figure(site.figures(bench, width=320, height=700), "patterns")
-    choose(part, "causal", "no")
-    for name in ("width", "depth", "query"):
-        assert part.locator(f'[data-part="{name}"]').bounding_box()["width"] > 120
-    assert part.locator(".attnlab-scroll").evaluate("el => el.scrollWidth - el.clientWidth") <= 0
+def test_a_new_layer_is_seen_to_grow_unless_motion_is_unwelcome(site, bench):
+    page = site.open(bench)
+    part = figure(page, "patterns")
+    moving = "document.getAnimations().filter((a) => a.effect.target.closest('[data-part=plane]')).length"
+    for wish, seen in (("reduce", 0), ("no-preference", 1)):
+        page.emulate_media(reduced_motion=wish)
+        part.locator('[data-part="reset"]').click()
+        assert page.evaluate(f"document.querySelector('[data-part=next]').click(), {moving}") == seen
+        assert page.evaluate(f"document.querySelector('[data-part=back]').click(), {moving}") == 0
+    page.emulate_media(reduced_motion="reduce")
 
 
 @pytest.mark.parametrize("kind", ["strided", "mixed"])
@@ -129,10 +205,19 @@ def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, mess
     assert message in site.complaint(bench, "patterns", state)
 
 
+@pytest.mark.parametrize(("width", "most"), [(1280, 520), (320, 700)])
+def test_the_figure_fits_its_screen(site, bench, width, most):
+    part = figure(site.figures(bench, width=width), "patterns")
+    click(part, "next", 6)
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= most
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
     page = site.figures(bench, theme=theme, width=320, height=700)
     part = figure(page, "patterns")
     choose(part, "kind", "mixed")
+    part.locator('details[data-part="figures"] > summary').click()
     assert violations(page) == []
     assert page.evaluate(SIDEWAYS) == []
+    assert_fits_a_thumb(page.locator("figure"))

@@ -77,6 +77,16 @@ def test_a_number_that_is_none_keeps_the_old_file(clone):
     assert results.load("topic")["x"] == 1
 
 
+def test_results_are_found_from_the_folder_in_which_the_clone_lies(tmp_path, monkeypatch):
+    """As in Colab, when a session is started again: the set-up cell has nothing to do, and stays there."""
+    (tmp_path / "attnlab/benchmarks/results").mkdir(parents=True)
+    (tmp_path / "attnlab/_toc.yml").touch()
+    monkeypatch.chdir(tmp_path)
+    results.store("topic", {"x": 1}, command="a")
+    assert (tmp_path / "attnlab/benchmarks/results/topic.json").exists()
+    assert results.load("topic")["x"] == 1
+
+
 def test_every_stored_file_says_how_it_was_made():
     for path in results.folder().glob("*.json"):
         stored = json.loads(path.read_text())

@@ -267,7 +267,11 @@ def test_online_softmax_names_bad_input(changes, message):
 @pytest.mark.parametrize("causal", [True, False])
 @pytest.mark.parametrize("kind", ["window", "strided", "fixed", "mixed"])
 def test_sparse_patterns_count_what_paths_of_that_many_layers_reach(kind, causal):
-    figure = widgets.SparsePatterns(kind, n=14, width=3, globals=1, random=1, causal=causal, query=9)
+    given = {"n": 14, "width": 3, "globals": 1, "random": 1, "causal": causal, "query": 9}
+    assert (
+        len(Cells(widgets.SparsePatterns(kind, **given)._repr_html_()).rows) == 2
+    )  # no layer that is not shown
+    figure = widgets.SparsePatterns(kind, depth=8, **given)
     rows = Cells(figure._repr_html_()).rows
     assert len(rows) == 9
     sees = [{j for j in range(14) if figure.mask[i, j]} for i in range(14)]
@@ -295,19 +299,21 @@ def test_sparse_patterns_name_bad_input(changes, message):
 
 @pytest.mark.parametrize("mapped", ["elu", "random"])
 def test_linear_against_softmax_holds_the_packages_numbers(mapped):
-    figure = widgets.LinearAgainstSoftmax(list("abcd"), map=mapped, features=32, sharpness=0.8, seed=2)
-    q, k, v = linear_figure.drawn(4, 0.8)
+    figure = widgets.LinearAgainstSoftmax(map=mapped, features=32, sharpness=1.4, seed=2)
+    q, k, v = linear_figure.drawn(1.4)
     rows = Cells(figure._repr_html_()).rows
     _, exact = attention(q, k, v, need_weights=True)
-    assert [[float(x) for x in row[1:]] for row in rows[1:5]] == [
-        [pytest.approx(w, abs=0.0051) for w in row] for row in exact.tolist()
-    ]
     directions = saturation.normals(2, 32 * 8).view(32, 8)
     features = linear.elu_plus_one if mapped == "elu" else linear.PositiveFeatures(directions)
-    out = linear.linear_attention(q, k, v, features=features)
-    want = ((out - exact @ v).norm() / (exact @ v).norm()).item()
+    eye = torch.eye(64, dtype=torch.float64)
+    weights = linear.linear_attention(q, k, eye, features=features)
+    assert torch.allclose(figure.compared().weights, weights, atol=1e-12)
+    for row, of in ((rows[1], lambda w: w.amax(-1)), (rows[2], lambda w: w.diagonal())):
+        want = [of(w).mean().item() for w in (exact, weights)]
+        assert [float(x) for x in row[1:3]] == pytest.approx(want, abs=5.1e-5)
+    want = ((weights @ v - exact @ v).norm() / (exact @ v).norm()).item()
     assert figure.compared().error == pytest.approx(want, abs=1e-9)
-    assert float(rows[11][2]) == pytest.approx(want, abs=5.1e-5)
+    assert float(rows[3][2]) == pytest.approx(want, abs=5.1e-5)
 
 
 def test_the_counts_of_linear_against_softmax_are_those_of_the_products():
@@ -324,11 +330,11 @@ def test_the_counts_of_linear_against_softmax_are_those_of_the_products():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"tokens": ["a"]}, r"tokens must be 2 to 8 words, got \['a'\]"),
+        ({"length": 100}, "length must be a multiple of 64 from 64 to 2048, got 100"),
         ({"map": "relu"}, "map must be one of elu, random; got 'relu'"),
         ({"features": 3}, "features must be one of 1, 2, 4, .*; got 3"),
         ({"sharpness": 0.0}, "sharpness must be above 0 and at most 3, got 0.0"),
-        ({"query": 6}, "query must be a whole number from 0 to 5, got 6"),
+        ({"seed": -1}, "seed must be a whole number from 0 to 2147483647, got -1"),
     ],
 )
 def test_linear_against_softmax_names_bad_input(changes, message):

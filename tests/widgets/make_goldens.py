@@ -31,6 +31,7 @@ from attnlab.widgets import (
     Saturation,
     SoftLookup,
     SparsePatterns,
+    StateFilling,
 )
 from attnlab.widgets import alignment as alignment_figure
 from attnlab.widgets import decoder as decoder_figure
@@ -352,30 +353,38 @@ def online() -> list[dict]:
 
 def linear() -> list[dict]:
     """Compare both feature maps with softmax; the outputs by the bracket that the page does not use first."""
-    cases = []
-    for n, (mapped, features), sharpness in itertools.product(
-        (2, 6), (("elu", 64), ("random", 1), ("random", 64)), (0.3, 1.0, 2.5)
+    cases, some = [], [0, 21, 63]
+    for (mapped, features), sharpness in itertools.product(
+        (("elu", 64), ("random", 1), ("random", 64)), (0.3, 1.0, 2.5)
     ):
-        figure = LinearAgainstSoftmax(
-            list("abcdefgh"[:n]),
-            map=mapped,
-            features=features,
-            sharpness=sharpness,
-            seed=5,
-        )
-        given = {key: getattr(figure, key) for key in ("map", "features", "sharpness", "seed")} | {"n": n}
+        figure = LinearAgainstSoftmax(map=mapped, features=features, sharpness=sharpness, seed=5)
+        given = {key: getattr(figure, key) for key in ("map", "features", "sharpness", "seed")}
         got = figure.compared()
-        q, k, v = linear_figure.drawn(n, sharpness)
+        q, k, v = linear_figure.drawn(sharpness)
         fq, fk = (linear_figure.phi(x, mapped, features, 5) for x in (q, k))
-        want = {
-            "exact": got.exact.tolist(),
-            "weights": got.weights.tolist(),
-            "valuesFirst": (fq @ (fk.T @ v) / (fq @ fk.sum(0))[:, None]).tolist(),
-            "scoresFirst": (got.weights @ v).tolist(),
-            "error": got.error,
-            "errorOfMean": got.error_of_mean,
+        rows = {
+            "exact": got.exact,
+            "weights": got.weights,
+            "valuesFirst": fq @ (fk.T @ v) / (fq @ fk.sum(0))[:, None],
+            "scoresFirst": got.weights @ v,
         }
-        cases.append({"given": given, "want": want})
+        want = {name: table[some].tolist() for name, table in rows.items()}
+        numbers = {"error": got.error, "errorOfMean": got.error_of_mean}
+        cases.append({"given": given, "rows": some, "want": want, "numbers": numbers})
+    return cases
+
+
+def state() -> list[dict]:
+    """Fill the state by every rule, with the package's own linear forms."""
+    cases = []
+    for rule, step, likeness in itertools.product(
+        ("sum", "gate", "delta", "both"), (0, 1, 5, 6, 8), (0.0, 0.6)
+    ):
+        for asked, stays in (("Ann", 0.5), ("Cy", 0.95)):
+            given = {"rule": rule, "step": step, "asked": asked, "likeness": likeness, "stays": stays}
+            figure = StateFilling(**given)
+            want = {name: getattr(figure, name).tolist() for name in ("held", "answer", "weights", "softmax")}
+            cases.append({"given": given, "want": want, "today": figure.today})
     return cases
 
 
@@ -506,6 +515,7 @@ GOLDENS = {
     "positions": positions,
     "rope": rope,
     "saturation": saturation,
+    "state": state,
     "tagger": tagger,
     "words": text_rules,
 }

@@ -23,6 +23,7 @@ from attnlab.widgets.playground import Playground
 from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.rope import RopeDial
 from attnlab.widgets.saturation import Saturation
+from attnlab.widgets.state import StateFilling
 from attnlab.widgets.tag import TagSentence
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Saturation",
     "SoftLookup",
     "SparsePatterns",
+    "StateFilling",
     "TagSentence",
     "enable_in_colab",
 ]

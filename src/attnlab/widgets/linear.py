@@ -1,10 +1,11 @@
-"""Linear attention against softmax: two feature maps, two orders of brackets."""
+"""Linear attention against softmax: a line and a blur over 64 tokens, and the work of both brackets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import NamedTuple
 
+import torch
 import traitlets
 from torch import Tensor
 
@@ -13,9 +14,12 @@ from attnlab.tables import table_of
 from attnlab.widgets.figure import STATIC, Figure
 from attnlab.widgets.saturation import normals
 
-WIDTH = 8
+TOKENS, WIDTH = 64, 8
+TURNS = (1, 3, 7, 13)
+"""How often each pair of a key's numbers turns round along the tokens."""
 FEATURES = tuple(2**p for p in range(10))
-LENGTHS = tuple(64 * 2**p for p in range(11))
+LENGTHS = tuple(range(64, 2049, 64))
+SHARPEST = 3.0
 HEAD = 64
 """The width of a head in the counts of multiplications."""
 
@@ -30,81 +34,59 @@ class Compared(NamedTuple):
 
 
 class LinearAgainstSoftmax(Figure):
-    """Choose a feature map, the size of queries and keys, and the order of the brackets.
+    """Choose a feature map and the size of queries and keys; drag the length for which work is drawn.
+
+    Each of 64 tokens looks for itself: its query is its key, which tells its place as sines and cosines do.
+    So softmax draws a line on the diagonal. The work of each order of the brackets is an area: a square
+    that grows with the length both ways, and a strip that grows one way.
 
     Args:
-        tokens: 2 to 8 words; their queries, keys and values of width 8 are drawn once and for all.
         map: "elu" for elu(x) + 1, "random" for positive random features.
         features: how many random features, a power of two from 1 to 512.
-        sharpness: factor on queries and keys, above 0 and at most 3.
+        sharpness: factor on queries and keys, above 0 and at most 3; at 1 their entries have mean square 1.
         seed: which random features, 0 or larger.
-        order: "scores" for (φ(Q) φ(K)ᵀ) V, "values" for φ(Q) (φ(K)ᵀ V): two costs, one output.
-        length: tokens for which multiplications are counted, 64 times a power of two, up to 65,536.
-        query: the token whose row is marked; the last unless given.
+        length: tokens for which the work is drawn, a multiple of 64 up to 2,048.
 
     Raises:
         ValueError: an argument does not fit; the message names it.
 
-    >>> figure = LinearAgainstSoftmax(["I", "saw", "a", "saw"], map="random", features=512, sharpness=0.5)
+    >>> figure = LinearAgainstSoftmax(map="random", features=512, sharpness=0.5)
     >>> figure.compared().error < figure.compared().error_of_mean
     True
     """
 
     _esm = STATIC / "linear.js"
     name = "linear"
-    state = ("tokens", "map", "features", "sharpness", "seed", "order", "length", "query")
-    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    state = ("map", "features", "sharpness", "seed", "length")
     map = traitlets.Unicode("elu").tag(sync=True)
     features = traitlets.Int(64).tag(sync=True)
-    sharpness = traitlets.Float(1.0).tag(sync=True)
+    sharpness = traitlets.Float(0.5).tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
-    order = traitlets.Unicode("values").tag(sync=True)
-    length = traitlets.Int(4096).tag(sync=True)
-    query = traitlets.Int(0).tag(sync=True)
+    length = traitlets.Int(512).tag(sync=True)
 
     def __init__(
         self,
-        tokens: Sequence[str] = ("I", "saw", "a", "man", "with", "it"),
         *,
         map: str = "elu",
         features: int = 64,
-        sharpness: float = 1.0,
+        sharpness: float = 0.5,
         seed: int = 0,
-        order: str = "values",
-        length: int = 4096,
-        query: int | None = None,
+        length: int = 512,
     ) -> None:
-        n = len(tokens)
-        query = n - 1 if query is None else query
-        if isinstance(tokens, str) or not 2 <= n <= 8:
-            raise ValueError(f"tokens must be 2 to 8 words, got {tokens!r}")
-        for what, value, allowed in (
-            ("map", map, ("elu", "random")),
-            ("order", order, ("scores", "values")),
-            ("features", features, FEATURES),
-            ("length", length, LENGTHS),
-        ):
+        for what, value, allowed in (("map", map, ("elu", "random")), ("features", features, FEATURES)):
             if value not in allowed:
                 raise ValueError(f"{what} must be one of {', '.join(str(x) for x in allowed)}; got {value!r}")
-        if not 0 < sharpness <= 3:
-            raise ValueError(f"sharpness must be above 0 and at most 3, got {sharpness}")
-        for what, value, end in (("seed", seed, 2**31), ("query", query, n)):
-            if not 0 <= value < end:
-                raise ValueError(f"{what} must be a whole number from 0 to {end - 1}, got {value}")
-        super().__init__(
-            tokens=list(tokens),
-            map=map,
-            features=features,
-            sharpness=float(sharpness),
-            seed=seed,
-            order=order,
-            length=length,
-            query=query,
-        )
+        if length not in LENGTHS:
+            raise ValueError(f"length must be a multiple of 64 from 64 to {LENGTHS[-1]}, got {length}")
+        if not 0 < sharpness <= SHARPEST:
+            raise ValueError(f"sharpness must be above 0 and at most {SHARPEST:g}, got {sharpness}")
+        if not 0 <= seed < 2**31:
+            raise ValueError(f"seed must be a whole number from 0 to {2**31 - 1}, got {seed}")
+        super().__init__(map=map, features=features, sharpness=float(sharpness), seed=seed, length=length)
 
     def compared(self) -> Compared:
-        """Return both tables of weights (n, n), float64, and the errors of the outputs, as shares."""
-        q, k, v = drawn(len(self.tokens), self.sharpness)
+        """Return both tables of weights (64, 64), float64, and the errors of the outputs, as shares."""
+        q, k, v = drawn(self.sharpness)
         exact = (q @ k.T / WIDTH**0.5).softmax(-1)
         products = phi(q, self.map, self.features, self.seed) @ phi(k, self.map, self.features, self.seed).T
         weights = products / products.sum(-1, keepdim=True)
@@ -122,45 +104,49 @@ class LinearAgainstSoftmax(Figure):
         return {"softmax": 2 * n * n * HEAD, "scores": n * n * (m + HEAD), "values": 2 * n * m * HEAD}
 
     def table(self) -> str:
-        """Return both tables of weights, the errors, and the counts."""
+        """Return how sharp both are, how far off the output is, and the counts."""
         got, counts = self.compared(), self.multiplications()
-        rows = [
-            [name, *(f"{w:.2f}" for w in row)]
-            for title, weights in (("softmax", got.exact), ("linear", got.weights))
-            for name, row in zip((f"{title}: {t}" for t in self.tokens), weights.tolist(), strict=True)
-        ]
-        n, largest = len(self.tokens), [w[self.query].max().item() for w in (got.exact, got.weights)]
-        sharp = [f"largest weight of “{self.tokens[self.query]}”", *(f"{x:.4f}" for x in (*largest, 1 / n))]
-        errors = ["error of the output", "0.0000", f"{got.error:.4f}", f"{got.error_of_mean:.4f}"]
-        marked = {key: " ←" if key == self.order else "" for key in counts}
-        names = {
-            "softmax": "softmax(Q Kᵀ) V",
-            "scores": "(φ(Q) φ(K)ᵀ) V" + marked["scores"],
-            "values": "φ(Q) (φ(K)ᵀ V)" + marked["values"],
-        }
-        return (
-            table_of(["token", *self.tokens], rows)
-            + table_of(["measure", "softmax", "linear", "mean of all"], [sharp, errors])
-            + table_of(["computed", "multiplications"], [[names[key], f"{counts[key]:,}"] for key in counts])
+        largest = [f"{w.amax(-1).mean().item():.4f}" for w in (got.exact, got.weights)]
+        own = [f"{w.diagonal().mean().item():.4f}" for w in (got.exact, got.weights)]
+        one = f"{1 / TOKENS:.4f}"
+        return table_of(
+            ["mean over the tokens", "softmax", "linear", "mean of all"],
+            [
+                ["largest weight", *largest, one],
+                ["weight of the token itself", *own, one],
+                ["error of the output", "0.0000", f"{got.error:.4f}", f"{got.error_of_mean:.4f}"],
+            ],
+        ) + table_of(
+            ["computed", "multiplications"],
+            [
+                ["softmax(Q Kᵀ) V", f"{counts['softmax']:,}"],
+                ["(φ(Q) φ(K)ᵀ) V", f"{counts['scores']:,}"],
+                ["φ(Q) (φ(K)ᵀ V)", f"{counts['values']:,}"],
+            ],
         )
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
-        return "Linear attention against softmax: what is blurred, and where the cost goes."
+        return "Softmax and features: who of 64 tokens looks at whom, and the work as areas."
 
 
-def drawn(n: int, sharpness: float) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw queries, keys and values of n tokens, (n, 8) each, float64, as the page does.
+def drawn(sharpness: float) -> tuple[Tensor, Tensor, Tensor]:
+    """Make queries, keys and values of the 64 tokens, (64, 8) each, float64, as the page does.
 
     Args:
-        n: tokens.
         sharpness: factor on queries and keys.
 
-    >>> [x.shape for x in drawn(3, 1.0)]
-    [torch.Size([3, 8]), torch.Size([3, 8]), torch.Size([3, 8])]
+    Returns:
+        Queries and keys, which are alike: pairs of cosine and sine of the place; and drawn values.
+
+    >>> q, k, v = drawn(1.0)
+    >>> torch.equal(q, k), round(q.square().mean().item(), 9), v.shape
+    (True, 1.0, torch.Size([64, 8]))
     """
-    q, k, v = normals(11, 3 * n * WIDTH).view(3, n, WIDTH)
-    return sharpness * q, sharpness * k, v
+    places = torch.arange(TOKENS, dtype=torch.float64)[:, None]
+    angles = 2 * math.pi * places * torch.tensor(TURNS, dtype=torch.float64) / TOKENS
+    k = sharpness * math.sqrt(2) * torch.stack((angles.cos(), angles.sin()), -1).flatten(-2)
+    return k, k, normals(11, TOKENS * WIDTH).view(TOKENS, WIDTH)
 
 
 def phi(x: Tensor, map: str, features: int, seed: int) -> Tensor:
@@ -175,8 +161,8 @@ def phi(x: Tensor, map: str, features: int, seed: int) -> Tensor:
     Returns:
         (n, 8) or (n, features).
 
-    >>> phi(drawn(2, 1.0)[0], "random", 4, 0).shape
-    torch.Size([2, 4])
+    >>> phi(drawn(1.0)[0], "random", 4, 0).shape
+    torch.Size([64, 4])
     """
     if map == "elu":
         return elu_plus_one(x)

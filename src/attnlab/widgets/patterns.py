@@ -1,4 +1,4 @@
-"""Sparse patterns: who sees whom in one layer, and whom a token hears of after several."""
+"""Sparse patterns: layer by layer, of whom a token hears."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LIMITS = {"n": (4, 48), "width": (1, 12), "globals": (0, 4), "random": (0, 4), "
 
 
 class SparsePatterns(Figure):
-    """Choose a pattern and a depth, and see how many scores a layer computes and how far a token hears.
+    """Choose a pattern, and see layer by layer of whom a token hears, and through whom.
 
     Args:
         kind: "window", "strided", "fixed", or "mixed" for window, global and random tokens together.
@@ -26,8 +26,8 @@ class SparsePatterns(Figure):
         globals: tokens at the start that all see and that see all, 0 to 4; "mixed" only.
         random: random keys of each query, 0 to 4; "mixed" only.
         causal: hide later tokens.
-        depth: layers, 1 to 8.
-        query: the token whose reach is shown, 0 to n - 1; the last unless given.
+        depth: layers shown, 1 to 8. No more is said of deeper ones than a reader has asked for.
+        query: the token that asks, 0 to n - 1; the last unless given.
 
     Raises:
         ValueError: an argument does not fit; the message names it.
@@ -95,16 +95,16 @@ class SparsePatterns(Figure):
         return reach
 
     def table(self) -> str:
-        """Return, for each number of layers, what the token hears of and how many pairs are reached."""
+        """Return, for each layer shown, what the token has heard of and how many pairs are reached."""
         possible = self.n * (self.n + 1) // 2 if self.causal else self.n**2
         rows = []
-        for depth in range(1, DEEPEST + 1):
+        for depth in range(1, self.depth + 1):
             reach = self.reach(depth)
             pairs = int(reach.sum())
             mine = int(reach[self.query].sum())
             rows.append([str(depth), str(mine), str(pairs), f"{100 * pairs / possible:.1f} %"])
-        return table_of(["layers", "tokens reaching it", "pairs reached", "of all"], rows)
+        return table_of(["layers", "tokens heard of", "pairs reached", "of all"], rows)
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
-        return "Sparse patterns: solid cells are computed, pale ones are reached with depth."
+        return "Sparse patterns: layer by layer, of whom a token hears, and through whom."

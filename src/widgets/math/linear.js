@@ -4,8 +4,9 @@ import { normals } from "./saturation.js";
 
 /** @typedef {number[][]} Matrix */
 
-export const WIDTH = 8;
-const DRAWN = 11; // the seed of queries, keys and values
+export const [TOKENS, WIDTH] = [64, 8];
+const TURNS = [1, 3, 7, 13]; // how often each pair of a key's numbers turns round along the tokens
+const DRAWN = 11; // the seed of the values
 
 /**
  * Cut a list into rows.
@@ -17,15 +18,13 @@ const DRAWN = 11; // the seed of queries, keys and values
 const rowsOf = (list, rows, width) => Array.from({ length: rows }, (_, i) => Array.from({ length: width }, (_, j) => list[i * width + j]));
 
 /**
- * Queries, keys and values of n tokens; queries and keys are `sharpness` times standard normal.
- * @param {number} n
- * @param {number} sharpness
+ * Queries, keys and values of the tokens. A token's query is its key: cosines and sines of its place.
+ * @param {number} sharpness factor on queries and keys
  */
-export function drawn(n, sharpness) {
-  const z = normals(DRAWN, 3 * n * WIDTH);
-  const part = (/** @type {number} */ i) => rowsOf(z.subarray(i * n * WIDTH, (i + 1) * n * WIDTH), n, WIDTH);
-  const scaled = (/** @type {Matrix} */ m) => m.map((row) => row.map((x) => sharpness * x));
-  return { q: scaled(part(0)), k: scaled(part(1)), v: part(2) };
+export function drawn(sharpness) {
+  const size = sharpness * Math.SQRT2;
+  const k = Array.from({ length: TOKENS }, (_, j) => TURNS.flatMap((turns) => [Math.cos, Math.sin].map((of) => size * of((2 * Math.PI * j * turns) / TOKENS))));
+  return { q: k, k, v: rowsOf(normals(DRAWN, TOKENS * WIDTH), TOKENS, WIDTH) };
 }
 
 /**
@@ -47,10 +46,10 @@ export function phi(x, map, features, seed) {
 
 /**
  * Both kinds of attention on the same tokens.
- * @param {{ n: number, sharpness: number, map: string, features: number, seed: number }} given
+ * @param {{ sharpness: number, map: string, features: number, seed: number }} given
  */
-export function compare({ n, sharpness, map, features, seed }) {
-  const { q, k, v } = drawn(n, sharpness);
+export function compare({ sharpness, map, features, seed }) {
+  const { q, k, v } = drawn(sharpness);
   const exact = matmul(q, transpose(k)).map((row) => softmax(row.map((x) => x / Math.sqrt(WIDTH))));
   const [fq, fk] = [phi(q, map, features, seed), phi(k, map, features, seed)];
   const weights = matmul(fq, transpose(fk)).map((row) => {
@@ -66,7 +65,7 @@ export function compare({ n, sharpness, map, features, seed }) {
     return row.map((x) => x / norm);
   });
   const softmaxOut = matmul(exact, v);
-  const mean = transpose(v).map((column) => column.reduce((a, b) => a + b, 0) / n);
+  const mean = transpose(v).map((column) => column.reduce((a, b) => a + b, 0) / TOKENS);
   return {
     exact, weights, softmaxOut, scoresFirst, valuesFirst,
     error: distance(scoresFirst, softmaxOut),

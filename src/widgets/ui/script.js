@@ -8,7 +8,8 @@
 export const load = (file, base) =>
   new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = new URL(file, base ?? document.baseURI).href;
+    // The page knows what its scripts hold: one that has changed is not taken from an old cache.
+    script.src = new URL(file + (/** @type {any} */ (globalThis).attnlabVersion ?? ""), base ?? document.baseURI).href;
     script.onload = () => resolve();
     script.onerror = () => reject(new Error(`${file} did not load. Reload the page.`));
     document.head.append(script);

@@ -1,0 +1,202 @@
+"""A state that fills, in a page of the book: steps, clicks and rules against what Python computes."""
+
+import ast
+
+import pytest
+
+from attnlab.widgets import StateFilling
+from attnlab.widgets.state import NEW_DAY, ORDERS, RULES
+
+from .conftest import PATIENCE
+from .reader import (
+    assert_fits_a_thumb,
+    choose,
+    drag,
+    figure,
+    middle,
+    press,
+    run_copied,
+    saved,
+    says,
+    static,
+    table,
+    violations,
+)
+
+
+@pytest.fixture(scope="module")
+def bench(page_with):
+    return page_with(
+        StateFilling()._repr_html_(), StateFilling(rule="gate", step=7, likeness=0.3)._repr_html_()
+    )
+
+
+@pytest.fixture
+def part(site, bench):
+    return figure(site.figures(bench), "state")
+
+
+def assert_shows(part, **state):
+    """Hold the tables and every square of the drawing to Python's numbers."""
+    expected = StateFilling(**state)
+    numbers, orders = static(expected.table())
+    assert table(part) == numbers
+    assert table(part, "orders") == orders
+    assert squares(part, "held") == pytest.approx(expected.held.flatten().tolist(), abs=6e-5)
+    assert squares(part, "answer") == pytest.approx(expected.answer.tolist(), abs=6e-5)
+    assert squares(part, "softmax") == pytest.approx(expected.softmax.tolist(), abs=6e-5)
+    weights = expected.weights.tolist() + [0] * (len(ORDERS) - expected.step)
+    assert squares(part, "weight", area=False) == pytest.approx(weights, abs=6e-5)
+    assert part.locator('[data-part="error"]').is_hidden()
+
+
+def squares(part, name, area=True):
+    """Read what squares stand for, and hold their areas to it: 2 fills a cell."""
+    found = part.locator(f'[data-part="plane"] [data-part="{name}"]').evaluate_all(
+        "(all) => all.map((e) => [Number(e.dataset.value), Number(e.getAttribute('width'))])"
+    )
+    if area:
+        full = 27.0  # cells of 30 pixels, less their frame
+        assert [width for _, width in found] == pytest.approx(
+            [full * (min(abs(x), 2) / 2) ** 0.5 for x, _ in found], abs=0.3
+        )
+    return [x for x, _ in found]
+
+
+def test_it_starts_empty_and_as_python_says(site, bench):
+    page = site.open(bench)
+    assert_shows(figure(page, "state"))
+    assert says(figure(page, "state")) == "No order has been read."
+    assert_shows(figure(page, "state", 1), rule="gate", step=7, likeness=0.3)
+    heights = [part.bounding_box()["height"] for part in page.locator(".attnlab-root").all()]
+    assert max(heights) <= 550
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_at_every_order(part, rule):
+    choose(part, "rule", rule)
+    assert part.locator('[data-part="stays"]').is_visible() == (rule in ("gate", "both"))
+    for step in range(1, 9):
+        press(part, "step", "ArrowRight")
+        assert_shows(part, rule=rule, step=step)
+    for who in ("Bob", "Cy", "Dee"):
+        choose(part, "asked", who)
+        assert_shows(part, rule=rule, step=8, asked=who)
+    press(part, "step", "Home")
+    assert_shows(part, rule=rule, asked="Dee")
+
+
+def test_sliders_by_keyboard_and_reset(part):
+    press(part, "step", "End")
+    press(part, "likeness", "End")
+    assert_shows(part, step=8, likeness=0.8)
+    choose(part, "rule", "both")
+    press(part, "stays", *["ArrowLeft"] * 4)
+    assert_shows(part, rule="both", step=8, likeness=0.8, stays=0.8)
+    choose(part, "rule", "gate")
+    assert_shows(part, rule="gate", step=8, likeness=0.8)
+    part.locator('[data-part="reset"]').click()
+    assert_shows(part)
+
+
+def test_a_click_reads_up_to_an_order_and_a_drag_goes_along(part):
+    order = part.locator('[data-part="order"]')
+    order.nth(2).click()
+    assert_shows(part, step=3)
+    assert says(part) == "For Ann: state tea 1.00, milk 1.00; softmax tea 0.50, milk 0.50."
+    drag(part.page, middle(order.nth(1)), middle(order.nth(6)), steps=12)
+    assert_shows(part, step=7)
+
+
+@pytest.fixture
+def timed(site, bench, request):
+    """The first figure in a page of its own, whose clock stands until a test lets it run."""
+    context = site.browser.new_context(reduced_motion=request.param)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    page.clock.install(time=0)
+    page.goto(f"{site.address}/{bench}.html")
+    part = figure(page, "state")
+    page.clock.pause_at(3600)
+    yield part
+    context.close()
+
+
+@pytest.mark.parametrize("timed", ["reduce"], indirect=True)
+def test_play_goes_to_the_end_and_a_hand_stops_it(timed):
+    play, clock = timed.locator('[data-part="play"]'), timed.page.clock
+    play.click()
+    clock.run_for(1000)
+    assert play.inner_text() == "Stop"
+    assert_shows(timed, step=2)
+    press(timed, "step", "ArrowRight")
+    clock.run_for(5000)
+    assert play.inner_text() == "Play"
+    assert_shows(timed, step=3)
+    play.click()
+    clock.run_for(8000)
+    assert play.inner_text() == "Play"
+    assert_shows(timed, step=8)
+    play.click()  # from the beginning
+    clock.run_for(250)
+    assert_shows(timed, step=1)
+
+
+@pytest.mark.parametrize("timed", ["no-preference"], indirect=True)
+def test_with_motion_an_order_fades_takes_out_and_writes(timed):
+    """Where the page may move, the drawing passes through what is between, and ends at the table."""
+    clock, order = timed.page.clock, timed.locator('[data-part="order"]')
+    choose(timed, "rule", "delta")
+    press(timed, "step", "ArrowRight", "ArrowRight")
+    clock.run_for(2000)
+    press(timed, "step", "ArrowRight")  # Ann: milk instead of tea
+    clock.run_for(200)
+    tea, milk = squares(timed, "held")[:2]
+    assert 0 < tea < 1
+    assert milk == 0
+    clock.run_for(450)
+    tea, milk = squares(timed, "held")[:2]
+    assert tea == 0
+    assert 0 < milk < 1
+    clock.run_for(1000)
+    assert_shows(timed, rule="delta", step=3)
+    assert order.count() == len(ORDERS)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_copied_code_prints_the_same_answer(part, rule):
+    choose(part, "rule", rule)
+    press(part, "step", "End")
+    press(part, "likeness", "ArrowRight", "ArrowRight")
+    (line,) = run_copied(part)[0].splitlines()
+    want = StateFilling(rule=rule, step=8, likeness=0.2).answer
+    assert ast.literal_eval(line.removeprefix("answer ")) == pytest.approx(want.tolist(), abs=1e-9)
+    assert 0 < NEW_DAY < len(ORDERS)
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"rule": "fade"}, "rule must be one of sum, gate, delta, both, got fade"),
+        ({"step": 9}, "step must be a whole number from 0 to 8, got 9"),
+        ({"likeness": 0.9}, "likeness must be from 0 to 0.8, got 0.9"),
+    ],
+)
+def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, message):
+    assert message in site.complaint(bench, "state", state)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
+    page = site.figures(bench, theme=theme, width=320, height=700)
+    part = figure(page, "state", 1)
+    part.locator('[data-part="order"]').nth(3).click()
+    assert violations(page) == []
+    assert_fits_a_thumb(page.locator("figure"))
+    heights = [part.bounding_box()["height"] for part in page.locator(".attnlab-root").all()]
+    assert max(heights) <= 740
+
+
+def test_the_drawing_that_is_saved_stands_alone(part):
+    press(part, "step", "End")
+    assert all(f">{word}</text>" in saved(part) for word in ("Ann", "juice", "query"))

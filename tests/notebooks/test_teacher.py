@@ -1,0 +1,255 @@
+"""What a class is given: notebooks that hold no solution, slides, and a sheet whose numbers are the book's."""
+
+import csv
+import json
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "_ext")]
+
+import readers
+import slides
+import teacher
+from attnlab_book import chapters, counts
+from notebook_form import of_toc
+
+from attnlab.checks import check
+
+PATHS = of_toc()
+each = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
+
+
+@pytest.fixture(scope="module")
+def made():
+    return teacher.make(ROOT)
+
+
+@pytest.fixture(scope="module")
+def solutions():
+    """What stands between the edges of solutions in all chapters: code, text and printed lines."""
+    code, words, printed, elsewhere = [], [], [], []
+    for path in PATHS:
+        solving = False
+        for cell in nbformat.read(path, as_version=4).cells:
+            if cell.cell_type == "code":
+                (code if solving else elsewhere).extend(map(str.strip, cell.source.splitlines()))
+                shown = "".join(output.get("text", "") for output in cell.outputs)
+                printed += map(str.strip, shown.splitlines()) if solving else []
+                continue
+            for at, piece in enumerate(teacher.EDGE.split(cell.source)):
+                if at % 2:
+                    solving = piece == "start"
+                elif solving:
+                    words += [line for line in piece.splitlines() if len(line) > 40]
+        assert not solving
+    return {line for line in code if len(line) > 12} - set(elsewhere), set(words), {x for x in printed if len(x) > 25}
+
+
+def offered(path):
+    """List the choices of each question of a page: those of its quiz, and those of its predictions."""
+    stored = nbformat.read(path, as_version=4).cells
+    text = "\n".join(cell.source for cell in stored if cell.cell_type == "markdown")
+    quiz = [slides.choices(found["choices"]) for found in slides.QUESTION.finditer(text)]
+    boxes = [found["inside"] for found in slides.BOX.finditer(text) if "class: predict" in found["options"]]
+    return quiz, [slides.choices(inside) for inside in boxes if slides.choices(inside)]
+
+
+def cells(content, kind=None):
+    found = nbformat.reads(content, as_version=4).cells
+    return [cell for cell in found if kind in (None, cell.cell_type)]
+
+
+@each
+def test_nothing_of_a_solution_is_left(path, made, solutions):
+    edition = cells(made[f"students/{path.name}"])
+    assert not [cell for cell in edition if cell.get("outputs") or cell.metadata.get("role") == "solution"]
+    text = "\n".join(cell.source for cell in edition)
+    assert "olution</summary>" not in text
+    assert "solution-" not in text
+    code, words, printed = solutions
+    assert min(map(len, solutions)) > 10
+    lines = set(map(str.strip, text.splitlines()))
+    assert lines & code == set()
+    assert lines & printed == set()
+    # Text is made plain on its way: the words of a line, without what stood around them.
+    plain = set(map(bare, text.splitlines()))
+    assert plain & set(map(bare, words)) == set()
+
+
+def bare(line):
+    return " ".join(re.findall(r"[^\W\d_]{3,}", re.sub(r"\{[\w:-]+\}`[^`]*`|\[[^\]]*\]\([^)]*\)", "", line)))
+
+
+@each
+def test_all_else_is_the_readers_own(path, made):
+    """The same code in the same order: what is tested of the readers' notebooks holds here too."""
+    mine, theirs = cells(made[f"students/{path.name}"], "code"), cells((ROOT / f"notebooks/{path.name}").read_text(), "code")
+    assert [(cell.source, cell.metadata) for cell in mine] == [(cell.source, cell.metadata) for cell in theirs]
+    text = "\n".join(cell.source for cell in cells(made[f"students/{path.name}"], "markdown"))
+    stored = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
+    assert text.count("<summary>Hint") == stored.count("<summary>Hint")
+    assert text.count("### Exercise ") == stored.count(":::{exercise}")
+    assert text.count("<details") == text.count("</details>")
+    assert "](../" not in text
+
+
+def test_every_check_says_that_nothing_is_written_yet(made, capsys):
+    for name, content in made.items():
+        space = {"check": check}
+        for cell in cells(content, "code") if name.endswith(".ipynb") else ():
+            if cell.metadata.get("role") == "stub":
+                exec("import math\nimport torch\nfrom torch import nn\n" + cell.source, space)
+            elif cell.metadata.get("role") == "check":
+                exec(cell.source, space)
+                assert re.fullmatch(r"○ \w+ is not written yet\.", capsys.readouterr().out.strip()), cell.source
+
+
+@each
+def test_quizzes_ask_and_do_not_tell(path, made):
+    text = "\n".join(cell.source for cell in cells(made[f"students/{path.name}"], "markdown"))
+    text = re.sub(r"^> ", "", text, flags=re.MULTILINE).replace("\\", "")
+    quiz, predictions = offered(path)
+    assert len(quiz) == (5 if path.stem[0].isdigit() else 0)
+    assert slides.SAW not in text
+    for question in quiz + predictions:
+        assert len(question) == 3
+        assert sum(choice.right for choice in question) == 1, question
+        for choice in question:
+            assert f"- {choice.title}" in text
+            assert f"<summary>{choice.title}</summary>" not in text
+            assert len(choice.why) < 25 or choice.why[:60] not in text
+
+
+def test_the_teacher_chooses_what_stays():
+    source = (
+        '<details class="hint"><summary>Hint 1</summary>\n\nSplit.\n\n</details>\n\n**1. Why?**\n\n'
+        '<details class="answer"><summary>A *.</summary>\n\nYes. So.\n\n</details>\n'
+        '<details class="answer"><summary>B.</summary>\n\nNo.\n\n</details>\n\n'
+        ":::{admonition} What you saw\n:class: dropdown\n\nAll.\n:::\n\nOn."
+    )
+    assert teacher.students_text(source, hints=False) == "**1. Why?**\n\n- A \\*.\n- B.\n\nOn."
+    assert teacher.students_text(source).startswith(source.partition("\n\n**")[0])
+    assert teacher.students_text(source, answers=True) == source
+
+
+def test_the_sheets_numbers_are_the_books(made):
+    rows = list(csv.DictReader(made["marking.csv"].lstrip("\N{BYTE ORDER MARK}").splitlines()))
+    tasks = [row for row in rows if row["minutes"]]
+    book = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
+    for chapter in book:
+        mine = [row for row in tasks if row["chapter"] == f"{chapter.label} {chapter.title}"]
+        counted = counts.of_chapter(ROOT, chapter)
+        assert sum(int(row["minutes"]) for row in mine) == counted.task_minutes
+        assert len(mine) == len(counted.exercises)
+        assert all(int(row["points"]) * teacher.MINUTES_A_POINT == int(row["minutes"]) for row in mine)
+        assert [row["number"] for row in mine] == [f"{chapter.number}.{at}" for at in range(1, len(mine) + 1)]
+    assert {row["given"] for row in rows} == {""}
+    project = [row for row in rows if not row["minutes"]]
+    assert sum(int(row["points"]) for row in project) == 100
+    page = (ROOT / "chapters/teachers.md").read_text()
+    assert all(f"| {row['points']} | {row['title'].split(': ', 1)[1]} |" in page for row in project)
+    assert all(row["title"].split(": ")[0] in made["marking.html"] for row in project)
+
+
+@each
+def test_a_deck_has_every_figure_prediction_and_question(path, made):
+    if f"slides/{path.stem}.html" not in made:
+        assert path.stem in ("index", "playground")
+        return
+    stored = nbformat.read(path, as_version=4).cells
+    prose = "\n".join(cell.source for cell in stored if cell.cell_type == "markdown")
+    deck = made[f"slides/{path.stem}.html"]
+    shown = re.findall(r'<section class="slide (\w+)".*?</section>', deck, re.DOTALL)
+    assert shown[0] == "title"
+    assert shown.count("predict") == len(re.findall(r"^:class: predict$", prose, re.MULTILINE))
+    assert shown.count("quiz") == 5
+    figures = sum('class=\\"attnlab-figure' in json.dumps(cell.get("outputs", "")) for cell in stored)
+    assert deck.count('<figure class="attnlab-figure') == figures
+    # Every right answer is there, and hidden until one asks for it.
+    seen = re.sub(r'<aside class="notes"[^>]* hidden>.*?</aside>', "", deck, flags=re.DOTALL)
+    assert deck.count('class="right"') >= 5
+    assert 'class="right"' not in seen
+    assert not re.search(r'(?:src|href)="(?!https://|#)', deck)
+    assert not re.search(r":::|\{[\w:-]+\}`", re.sub(r"<script>.*?</script>", "", deck, flags=re.DOTALL))
+
+
+PREDICT = """:::{admonition} Predict, then look
+:class: predict
+
+Will it {term}`grow`?
+
+<details class="answer"><summary>It grows.</summary>
+
+No. It shrinks.
+
+</details>
+<details class="answer"><summary>It shrinks.</summary>
+
+Yes. By $\\sqrt d$.
+
+</details>
+<details class="answer"><summary>It stays.</summary>
+
+No.
+
+</details>
+
+After that, drag.
+:::"""
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_box_with_choices_is_a_question_with_notes(answers):
+    figure = '<figure class="attnlab-figure" data-attnlab="tag"><table></table></figure>'
+    shows = nbformat.v4.new_code_cell("f")
+    shows.outputs = [nbformat.v4.new_output("execute_result", {"text/html": figure})]
+    told = '<details class="hint"><summary>What you saw</summary>\n\nIt shrank.\n\n</details>'
+    markdown = [nbformat.v4.new_markdown_cell(text) for text in (f"## Size\n\n{PREDICT}", told)]
+    names = readers.Names([], {}, {})
+    made = slides.of([markdown[0], shows, markdown[1]], names, title="One", question="?", exercises=[])
+    assert [slide.kind for slide in made] == ["title", "predict", "figure"]
+    assert made[1].body == (
+        '<div class="asked"><p>Will it grow?</p></div>'
+        '<ol class="choices"><li>It grows.</li><li>It shrinks.</li><li>It stays.</li></ol>'
+    )
+    for slide in made[1:]:
+        assert [re.sub(r"<[^>]+>", "", note) for note in slide.notes] == [
+            "A. No. It shrinks.", r"B. Yes. By \(\sqrt d\).", "C. No.", "After that, drag.", "What you saw. It shrank.",
+        ]  # fmt: skip
+    assert made[2].title == "Size"
+    assert made[2].body == figure
+    text = teacher.students_text(PREDICT, answers=answers)
+    assert ("shrinks.</summary>\n\nYes" in text) is answers
+    assert ("- It grows.\n- It shrinks.\n- It stays.\n\nAfter that, drag." in text) is not answers
+
+
+def test_what_somebody_changed_is_never_overwritten(tmp_path):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
+    notebook.metadata["attnlab"] = {"edition": readers._digest(notebook)}
+    files = {"students/a.ipynb": nbformat.writes(notebook), "marking.csv": "a", "slides/a.html": "b"}
+    assert teacher.write_all(tmp_path, files) == list(files)
+    assert teacher.write_all(tmp_path, files) == []
+    # A notebook that was only run is nobody's work; what is no more made goes.
+    notebook.cells[0].execution_count = 3
+    nbformat.write(notebook, tmp_path / "students/a.ipynb")
+    assert teacher.write_all(tmp_path, files | {"slides/b.html": "c"}) == ["students/a.ipynb", "slides/b.html"]
+    assert teacher.write_all(tmp_path, files) == []
+    assert not (tmp_path / "slides/b.html").exists()
+    (tmp_path / "marking.csv").write_text("mine")
+    with pytest.raises(teacher.ChangedError, match=r"marking\.csv was changed by hand"):
+        teacher.write_all(tmp_path, files | {"slides/a.html": "new"})
+    assert (tmp_path / "slides/a.html").read_text() == "b"
+    (tmp_path / "marking.csv").write_text("a")
+    (tmp_path / "theirs.csv").write_text("theirs")
+    with pytest.raises(teacher.ChangedError, match=r"theirs\.csv was changed by hand, or is not from here"):
+        teacher.write_all(tmp_path, files | {"theirs.csv": "ours"})
+    assert (tmp_path / "theirs.csv").read_text() == "theirs"
+
+
+def test_git_ignores_the_folder():
+    assert f"{teacher.FOLDER}/" in (ROOT / ".gitignore").read_text().splitlines()
