@@ -39,6 +39,7 @@ SHORT = {"epochs": 5}
 """For what was tried, and for the curves: fewer epochs, the same for all points."""
 SMALL = {"d_model": 96, "d_letters": 0}
 """For the curves: a smaller model."""
+OF_CURVES = SEEDS[:3]
 
 ALL = "all of it"
 TOGETHER = {2: "two of them, averaged", 4: "four of them, averaged"}
@@ -108,7 +109,8 @@ def wanted(parts: list[str], seeds: list[int]) -> Iterator[tuple[str, dict, dict
             for value in values:
                 change = {} if option == "share" else {option: value}
                 model = SMALL | {"n_heads": 4} | change
-                yield f"{name}: {value:g}", model, SHORT, value if option == "share" else 1.0, 0
+                share = value if option == "share" else 1.0
+                yield from ((f"{name}: {value:g}", model, SHORT, share, seed) for seed in OF_CURVES)
 
 
 def path(name: str, seed: int | str, end: str = "json") -> Path:

@@ -1,22 +1,27 @@
 """A Transformer with and without its parts, and a language model of letters.
 
-    python benchmarks/transformer.py [depth] [warm] [text]
+    python benchmarks/transformer.py [depth] [warm] [halves] [hops] [text]
 
-Writes results/transformer-depth.json, transformer-warm.json and transformer-text.json.
+Writes results/transformer-depth.json, -warm, -halves, -hops and -text.
 """
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 
-from attnlab import results
+from attnlab import benchmark, results
 from attnlab.experiments import Text, around, sweep
 from attnlab.experiments.book_text import Letters, NextLetter, counting, prose
 from attnlab.experiments.depth import NextWords, gradient_norms, toy_text
+from attnlab.experiments.hops import Hops
+from attnlab.experiments.next_word import SKIP
 from attnlab.tagging import grammar
 from attnlab.transformer import generate
 
@@ -25,6 +30,7 @@ CACHE = ROOT / ".cache/runs"
 COMMAND = "python benchmarks/transformer.py"
 SEEDS = range(3)
 PAIR = range(2)
+SIX = range(6)
 DEPTHS = (1, 6, 12)
 ROWS = {
     "pre-norm": {},
@@ -104,10 +110,60 @@ def warm() -> None:
     results.store("transformer-warm", {"above the floor": ends}, command=COMMAND, seeds=SEEDS)
 
 
+def halves() -> None:
+    """Let the rate rise for no layer of post-norm's twelve, for the lower six, the upper six, or for all.
+
+    Beside the ends stands the gradient of the last layer's weights before the first step, for each seed.
+    """
+    tasks = {"none": NextWords(text(), 12, norm_first=False)}
+    for which in ("lower half", "upper half", "all"):
+        tasks[which] = replace(tasks["none"], warm=60, slowly=which)
+    some = torch.multinomial(text().chances, 64, True, generator=torch.Generator().manual_seed(0))
+    kept, ends, first = CACHE / "transformer-halves.json", {}, []
+    known = json.loads(kept.read_text()) if kept.exists() else {}
+    for name, task in tasks.items():
+        ends[name] = known.get(name) or [task(4e-3, seed).curve[-1] for seed in SIX]
+        benchmark.store(kept, known | ends)
+        print(name, ends[name], flush=True)
+    for seed in SIX:
+        model = tasks["none"].model(seed)
+        logits = model(text().read[some]).flatten(0, 1)
+        F.cross_entropy(logits, text().guess[some].flatten(), ignore_index=SKIP).backward()
+        squares = [p.grad.square().sum() for p in model.stack.layers[-1].parameters()]
+        first.append(float(torch.stack(squares).sum().sqrt()))
+    numbers = {"rate": 4e-3, "above the floor": ends, "last layer's gradient at the start": first}
+    results.store("transformer-halves", numbers, command=COMMAND, seeds=SIX)
+
+
+def hops() -> None:
+    """Follow a ring for one to four hops, with one to four layers; and one layer with the numbers of four."""
+    made = {f"{n} layer{'s' * (n > 1)}": Hops(n) for n in range(1, 5)}
+    found = sweep(
+        made,
+        rates=around(2e-3, n=3),
+        seeds=SEEDS,
+        scout=1,
+        level=0.95,
+        tie=0.005,
+        controls={"1 layer, twice as wide": Hops(1, d_model=128)},
+        measure="right answers",
+        budget=f"AdamW on a cosine, {Hops(1).steps:,} steps of 320 questions; one seed tries the rates",
+        cache=CACHE / "transformer-hops.json",
+        settings={"version": 1},
+        progress=False,
+    )
+    print(found.as_table(), flush=True)
+    numbers = {"by guessing": 1 / (Hops(1).names - 1), "sweeps": {"hops": found}}
+    results.store("transformer-hops", numbers, command=COMMAND, seeds=SEEDS)
+
+
 def letters() -> None:
-    """Train a language model on the book's own words, letter by letter: one run, at one rate."""
+    """Train a language model on the book's own words, letter by letter: one run, at one rate.
+
+    The tables of counts learn from the same eight tenths; the ninth chooses among them, the last tests.
+    """
     book = Letters(prose(ROOT / "chapters"))
-    task, rate = NextLetter(book), 4e-3
+    task, rate = NextLetter(book, n_layers=2, d_model=64, steps=2400, dropout=0.0), 6e-3
     model, curve = task.train(rate, seed=0)
     start = book.encode(PROMPT)[None]
     drawn = [
@@ -120,16 +176,19 @@ def letters() -> None:
         "parameters": sum(p.numel() for p in model.parameters()),
         "steps": task.steps,
         "every": task.every,
-        "held back": curve,
-        "tables of counts": [counting(book, order) for order in range(7)],
+        "dev": curve,
+        "test": task.loss(model, "test"),
+        "tables of counts": {
+            part: [counting(book, order, part) for order in range(7)] for part in ("dev", "test")
+        },
         "written": dict(zip(("0.5", "1.0"), drawn, strict=True)),
     }
-    print(curve[-1], min(numbers["tables of counts"]), *drawn, sep="\n", flush=True)
+    print(curve, numbers["test"], numbers["tables of counts"], *drawn, sep="\n", flush=True)
     results.store("transformer-text", numbers, command=COMMAND, seeds=[0])
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    parts = {"depth": depth, "warm": warm, "text": letters}
+    parts = {"depth": depth, "warm": warm, "halves": halves, "hops": hops, "text": letters}
     for name in sys.argv[1:] or parts:
         parts[name]()

@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
-CLONED = re.compile(r"https://github\.com/[\w-]+/([\w.-]+)")
+CLONED = re.compile(r"https://github\.com/[\w-]+/[\w.-]+(?: attnlab)?")
 ASKS = """import importlib.metadata, attnlab
 print(importlib.metadata.version("torch"), attnlab.__file__)"""
 
@@ -34,7 +34,7 @@ def prepared(notebook: NotebookNode, source: str) -> NotebookNode:
         ValueError: the first cell of code fetches no repository.
     """
     first = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    first.source, found = CLONED.subn(lambda found: f"{source} {found[1]}", first.source)
+    first.source, found = CLONED.subn(f"{source} attnlab", first.source)
     if not found:
         raise ValueError("the first cell of code fetches no repository")
     notebook.cells.append(nbformat.v4.new_code_cell(ASKS))

@@ -293,8 +293,11 @@ def _wrapped(comment: str, width: int = 76) -> list[str]:
 
 
 def _digest(notebook: NotebookNode) -> str:
-    # Where the repository is may be changed by a command, which is no reader.
-    sources = [re.sub(r"github\.com/\S+", "", f"{cell.cell_type}\n{cell.source}") for cell in notebook.cells]
+    # Where the repository is, and so the folder it goes to, may be changed by a command, which is no reader.
+    sources = [
+        re.sub(r"github\.com/\S+(?: attnlab\b)?", "", f"{cell.cell_type}\n{cell.source}")
+        for cell in notebook.cells
+    ]
     return hashlib.sha256("\n\n".join(sources).encode()).hexdigest()[:16]
 
 

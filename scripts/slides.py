@@ -172,11 +172,13 @@ def _predict(name: str, inside: str, names: readers.Names) -> Slide:
 
 
 def _figure(cell: NotebookNode, *, plots: bool) -> str:
-    """Take the live figures of a cell, and its plots if they are asked for, as the book stores them."""
+    """Take the live figures of a cell, and its plot or table if one is asked for, as the book stores them."""
     wanted = "attnlab-figure|attnlab-plot" if plots else "attnlab-figure"
     shown = "".join(output.get("data", {}).get("text/html", "") for output in cell.outputs)
-    found = re.finditer(rf'<figure class="(?:{wanted})".*?</figure>', shown, re.DOTALL)
-    return "".join(figure[0] for figure in found)
+    found = re.findall(rf'<figure class="(?:{wanted})".*?</figure>', shown, re.DOTALL)
+    if plots and not found and "<table" in shown:
+        return f"<figure>{shown}</figure>"
+    return "".join(found)
 
 
 def deck(slides: list[Slide]) -> str:

@@ -43,6 +43,7 @@ body { font: 11pt/1.35 system-ui, sans-serif; max-width: 60rem; margin: 1rem aut
 table { border-collapse: collapse; width: 100%; margin-bottom: 1.2rem; break-inside: avoid; }
 caption { text-align: left; font-weight: 600; padding: 0.3rem 0; }
 th, td { border-bottom: 1px solid #999; padding: 0.2rem 0.5rem; text-align: left; vertical-align: top; }
+tr > :first-child { width: 3.5rem; }
 .n { text-align: right; width: 4.5rem; } .given { width: 6rem; }
 tfoot td { font-weight: 600; border-bottom: 0; }
 """

@@ -15,6 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src/attnlab"
@@ -276,6 +277,33 @@ def test_make_test_runs_every_test():
     assert sorted(run) == sorted(path.stem for path in ROOT.glob("chapters/*.ipynb"))
 
 
+def test_where_readers_run_it_has_a_python_that_the_package_allows():
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    name, version = (ROOT / ".binder/runtime.txt").read_text().strip().split("-")
+    assert name == "python"
+    assert version in SpecifierSet(wanted)
+    # What the link of the hub opens, and what the workflow runs.
+    link = re.search(r"git-pull\?(\S+)", (ROOT / "chapters/teachers.md").read_text())[1]
+    asks = dict(part.split("=", 1) for part in link.split("&"))
+    assert set(asks) == {"repo", "branch", "targetpath", "urlpath"}
+    assert (ROOT / asks["urlpath"].removeprefix(f"lab/tree/{asks['targetpath']}/")).is_file()
+    jobs = yaml.safe_load((ROOT / ".github/workflows/elsewhere.yml").read_text())["jobs"]
+    commands = " ".join(step.get("run", "") for job in jobs.values() for step in job["steps"])
+    files = re.findall(r"(?:scripts|notebooks)/\S+\.(?:py|ipynb)", commands)
+    assert len(files) == 4
+    assert all(len(list(ROOT.glob(name))) == 1 for name in files)
+
+
+def test_a_notebook_is_tried_elsewhere_with_the_repository_that_is_here():
+    import elsewhere
+
+    notebook = elsewhere.prepared(nbformat.read(ROOT / FIRST, as_version=4), "file:///book")
+    assert "git clone -q --depth 1 file:///book attnlab\n" in notebook.cells[0].source
+    assert "attnlab.__file__" in notebook.cells[-1].source
+    with pytest.raises(ValueError, match="fetches no repository"):
+        elsewhere.prepared(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), "file:///book")
+
+
 def test_the_readmes_snippet_runs(capsys):
     (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     exec(compile(snippet, "README.md", "exec"), {})
@@ -313,14 +341,19 @@ def test_one_command_sets_the_address_everywhere(copy):
     done = asked(copy, "ada/attention-book")
     assert done.returncode == 0, done.stderr
     assert asked(copy, "--check").returncode == 0
-    for name in ("_config.yml", "CITATION.cff", "pyproject.toml", FIRST):
+    for name in (*set_address.PLACES, FIRST):
         text = (copy / name).read_text()
         assert "ada/attention-book" in text, name
         assert "OWNER/attnlab" not in text, name
     for stored in (copy / FIRST, copy / FIRST.replace("chapters/", "notebooks/")):
         cell = nbformat.read(stored, as_version=4).cells[0]
-        assert "ada/attention-book" in cell.source
+        # It goes on in the folder attnlab, whatever the repository is called.
+        assert "github.com/ada/attention-book attnlab\n" in cell.source
+        assert "%cd attnlab/" in cell.source
         assert cell.id == hashlib.sha256(f"code\n{cell.source}".encode()).hexdigest()[:8]
+    assert "?repo=https://github.com/ada/attention-book&branch=main&targetpath=attnlab&" in (
+        (copy / "chapters/teachers.md").read_text()
+    )
     assert asked(copy, "OWNER/attnlab").returncode == 0
     assert (copy / FIRST).read_text() == before
 

@@ -7,8 +7,11 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from attnlab.experiments import depth
 from attnlab.experiments.book_text import Letters, NextLetter, counting, prose
 from attnlab.experiments.depth import NextWords, by_counting, contrasts, gradient_norms, toy_text, without
+from attnlab.experiments.fitting import fit
+from attnlab.experiments.hops import Follower, Hops, follow, rings
 from attnlab.experiments.next_word import SKIP
 
 TEXT = toy_text({(("a", "b"), ()): 0.5, (("b",), ()): 0.25, (("a", "a", "b"), ()): 0.25})
@@ -105,13 +108,18 @@ def test_prose_has_no_code_no_formulas_and_no_exercises(tmp_path):
 
 
 def test_a_table_of_counts_is_witten_and_bell_by_hand():
-    letters = Letters("aab" * 6 + "ab")  # 18 letters to learn from, "ab" held back
-    assert (len(letters.train), letters.read(letters.held_back)) == (18, "ab")
-    base = {"a": (12 + 2 * 0.5) / 20, "b": (6 + 2 * 0.5) / 20}
-    assert counting(letters, 0) == pytest.approx(-(math.log(base["a"]) + math.log(base["b"])) / 2)
-    after_b = (5 + base["a"]) / 6  # b was always followed by a
-    after_a = (6 + 2 * base["b"]) / 14
-    assert counting(letters, 1) == pytest.approx(-(math.log(after_b) + math.log(after_a)) / 2)
+    letters = Letters("aab" * 8 + "aba" + "bab")
+    assert [letters.read(letters.part(name)) for name in ("train", "dev", "test")] == [
+        "aab" * 8,
+        "aba",
+        "bab",
+    ]
+    base = {"a": (16 + 2 * 0.5) / 26, "b": (8 + 2 * 0.5) / 26}
+    assert counting(letters, 0) == pytest.approx(-(math.log(base["a"]) + 2 * math.log(base["b"])) / 3)
+    after_b = (7 + base["a"]) / 8  # b was always followed by a
+    after_a = (8 + 2 * base["b"]) / 18
+    assert counting(letters, 1) == pytest.approx(-(math.log(after_b) + 2 * math.log(after_a)) / 3)
+    assert counting(letters, 1, "dev") == pytest.approx(-(2 * math.log(after_b) + math.log(after_a)) / 3)
 
 
 def test_letters_are_learned():
@@ -120,3 +128,57 @@ def test_letters_are_learned():
     model, curve = task.train(0.01, 0)
     assert curve[-1] < 0.1
     assert not model.training
+
+
+def test_the_rate_rises_for_the_chosen_parameters_only():
+    model, seen = torch.nn.Linear(1, 1), []
+    torch.nn.init.zeros_(model.weight), torch.nn.init.zeros_(model.bias)
+    where = {"rate": 0.1, "steps": 20, "every": 1, "warm": 10}
+
+    def watch():
+        seen.append((model.weight.item(), model.bias.item()))
+        return 0.0
+
+    fit(model, lambda: (model(torch.ones(1, 1)) - 9).square().sum(), watch, slowly=[model.weight], **where)
+    assert seen[0] == pytest.approx((0.01, 0.1))  # Adam's first step is the rate
+
+
+@pytest.mark.parametrize(("half", "layers"), [("lower half", (0, 1)), ("upper half", (2, 3))])
+def test_half_of_the_layers_warm_up(monkeypatch, half, layers):
+    given = {}
+    monkeypatch.setattr(depth, "fit", lambda model, loss, watch, **how: given.update(how) or [])
+    model, _ = NextWords(TEXT, 4, d_model=8, warm=5, slowly=half).train(0.01, 0)
+    wanted = {id(p) for at in layers for p in model.stack.layers[at].parameters()}
+    assert {id(p) for p in given["slowly"]} == wanted
+
+
+def test_a_ring_passes_every_name_and_is_followed_step_by_step():
+    draw = torch.Generator().manual_seed(0)
+    found, start = rings(50, 5, draw), torch.arange(5).expand(50, 5)
+    hops = torch.randint(0, 5, (50, 5), generator=draw)
+    ends = follow(found, start, hops)
+    for ring, row, end in zip(found.tolist(), hops.tolist(), ends.tolist(), strict=True):
+        for at, (steps, there) in enumerate(zip(row, end, strict=True)):
+            road = [at]
+            for _ in range(5):
+                road.append(ring[road[-1]])
+            assert (len(set(road)), road[5], road[steps]) == (5, at, there)
+    assert len({tuple(ring) for ring in found.tolist()}) > 20  # of 24 rings
+
+
+def test_questions_are_answered_each_by_itself():
+    torch.manual_seed(0)
+    model, ring = Follower(5, 3, 16, 2, 2), rings(1, 5, torch.Generator().manual_seed(0))
+    start, hops = torch.tensor([[4, 2, 0]]), torch.tensor([[1, 3, 2]])
+    whole = model(ring, start, hops)
+    alone = [model(ring, start[:, at : at + 1], hops[:, at : at + 1]) for at in range(3)]
+    assert torch.allclose(whole, torch.cat(alone, 1), atol=1e-5)
+    assert (whole[0, 0] - whole[0, 1]).abs().max() > 1e-3
+
+
+def test_right_answers_are_counted_for_each_number_of_hops():
+    class Two(torch.nn.Module):
+        def forward(self, ring, start, hops):
+            return F.one_hot(follow(ring, start, torch.full_like(hops, 2)), ring.shape[1]).float()
+
+    assert Hops(1, names=5, farthest=3).right(Two(), 0) == [0.0, 1.0, 0.0]

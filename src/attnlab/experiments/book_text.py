@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +19,8 @@ from torch import Tensor
 from attnlab.experiments.fitting import fit
 from attnlab.experiments.runs import Run
 from attnlab.transformer import LanguageModel
+
+Part = Literal["train", "dev", "test"]
 
 
 def prose(folder: Path) -> str:
@@ -56,14 +59,14 @@ def _plain(paragraph: str) -> str:
 
 @dataclass(frozen=True)
 class Letters:
-    """A text as numbers of its letters; the last tenth is held back.
+    """A text as numbers of its letters: eight tenths to learn from, one to choose by, and the last to test.
 
     Args:
         text: the text.
 
     >>> letters = Letters("abcabcabca" * 10)
-    >>> letters.alphabet, len(letters.train), len(letters.held_back)
-    ('abc', 90, 10)
+    >>> letters.alphabet, *(len(letters.part(name)) for name in ("train", "dev", "test"))
+    ('abc', 80, 10, 10)
     >>> letters.read(letters.encode("cab"))
     'cab'
     """
@@ -75,15 +78,10 @@ class Letters:
         """All letters, sorted."""
         return "".join(sorted(set(self.text)))
 
-    @property
-    def train(self) -> Tensor:
-        """The numbers of the first nine tenths."""
-        return self.encode(self.text[: self._cut])
-
-    @property
-    def held_back(self) -> Tensor:
-        """The numbers of the last tenth."""
-        return self.encode(self.text[self._cut :])
+    def part(self, name: Part) -> Tensor:
+        """Return the numbers of a part, "train", "dev" or "test"."""
+        tenths = {"train": (0, 8), "dev": (8, 9), "test": (9, 10)}[name]
+        return self.encode(self.text[slice(*(len(self.text) * tenth // 10 for tenth in tenths))])
 
     @property
     def sha256(self) -> str:
@@ -98,13 +96,9 @@ class Letters:
         """Turn numbers (n,) into letters."""
         return "".join(self.alphabet[at] for at in ids.tolist())
 
-    @property
-    def _cut(self) -> int:
-        return len(self.text) * 9 // 10
 
-
-def counting(letters: Letters, order: int) -> float:
-    """Return what a table of counts pays for each letter of what is held back, in nats.
+def counting(letters: Letters, order: int, part: Part = "test") -> float:
+    """Return what a table of counts, made from the training part, pays for each letter of another, in nats.
 
     The table looks at the last `order` letters. What it has not seen it leaves to the table of one letter
     less, in the share in which new letters came before (Witten and Bell's method).
@@ -112,6 +106,7 @@ def counting(letters: Letters, order: int) -> float:
     Args:
         letters: the text.
         order: letters before, at least 0.
+        part: what is read; what stands before it is known.
 
     References:
         Witten and Bell 1991, method C.
@@ -120,8 +115,9 @@ def counting(letters: Letters, order: int) -> float:
     True
     """
     seen: list[defaultdict[tuple, Counter]] = [defaultdict(Counter) for _ in range(order + 1)]
-    train, held = letters.train.tolist(), letters.train.tolist()[-order or None :]
-    held = (held if order else []) + letters.held_back.tolist()
+    train, read = letters.part("train").tolist(), letters.part(part).tolist()
+    before = train + (letters.part("dev").tolist() if part == "test" else [])
+    held = before[len(before) - order :] + read
     for at, letter in enumerate(train):
         for k in range(min(order, at) + 1):
             seen[k][tuple(train[at - k : at])][letter] += 1
@@ -141,7 +137,7 @@ def counting(letters: Letters, order: int) -> float:
 class NextLetter:
     """Train a Transformer to guess the next letter of a text; a candidate of `sweep`.
 
-    The curve is the loss on the part that is held back, in nats a letter.
+    The curve is the loss on the part to choose by, in nats a letter; an extra has it on the test part.
 
     Args:
         letters: the text.
@@ -165,7 +161,8 @@ class NextLetter:
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once."""
-        return Run(self.train(rate, seed)[1], self.every)
+        model, curve = self.train(rate, seed)
+        return Run(curve, self.every, extras={"test": self.loss(model, "test")})
 
     def train(self, rate: float, seed: int) -> tuple[LanguageModel, list[float]]:
         """Return the trained model and its curve."""
@@ -173,7 +170,7 @@ class NextLetter:
         model = LanguageModel(
             len(self.letters.alphabet), self.d_model, 4, self.n_layers, dropout=self.dropout
         )
-        text, draw = self.letters.train, torch.Generator().manual_seed(seed)
+        text, draw = self.letters.part("train"), torch.Generator().manual_seed(seed)
         place = torch.arange(self.context + 1)
 
         def loss() -> Tensor:
@@ -182,14 +179,14 @@ class NextLetter:
             return self.surprise(model, text[start + place])
 
         how = {"rate": rate, "steps": self.steps, "every": self.every, "warm": 50}
-        curve = fit(model, loss, lambda: self.held_back(model), **how)
+        curve = fit(model, loss, lambda: self.loss(model, "dev"), **how)
         return model.eval(), curve
 
     @torch.no_grad()
-    def held_back(self, model: LanguageModel) -> float:
-        """Return the loss on the part held back, read in windows whose first half is not counted."""
+    def loss(self, model: LanguageModel, part: Part) -> float:
+        """Return the loss on a part, read in windows whose first half is not counted."""
         model.eval()
-        text, half = self.letters.held_back, self.context // 2
+        text, half = self.letters.part(part), self.context // 2
         windows = text.unfold(0, self.context + 1, half)  # (windows, context + 1)
         scores = model(windows[:, :-1])[:, half:]
         return float(F.cross_entropy(scores.flatten(0, 1), windows[:, 1 + half :].flatten()))

@@ -81,6 +81,7 @@ class NextWords:
         d_model: width.
         steps: of AdamW, with the rate falling along a cosine.
         warm: of these, the first, in which the rate rises.
+        slowly: for which layers it does; for all others, the tables of words too, it starts at its height.
         batch: sentences in each step.
         exact: compute the loss over all sentences at the end.
     """
@@ -92,6 +93,7 @@ class NextWords:
     d_model: int = 32
     steps: int = 150
     warm: int = 1
+    slowly: Literal["all", "lower half", "upper half"] = "all"
     batch: int = 32
     exact: bool = False
     every: int = 10
@@ -136,6 +138,10 @@ class NextWords:
             return math.fsum(seen[-self.every :]) / self.every
 
         how = {"rate": rate, "steps": self.steps, "every": self.every, "warm": self.warm}
+        if self.slowly != "all":
+            half = self.n_layers // 2
+            layers = model.stack.layers[:half] if self.slowly == "lower half" else model.stack.layers[half:]
+            how["slowly"] = list(layers.parameters())
         return model, fit(model, loss, watch, **how)
 
     @cached_property

@@ -86,26 +86,26 @@ def joint(stored: Mapping[str, Any], names: Sequence[str] | None = None) -> tupl
     return ["%", "dev", "test", "ambiguous", "unknown", "runs", "million numbers", "CPU s"], rows
 
 
-def curves(stored: Mapping[str, Any]) -> dict[str, dict[float, tuple[float, float]]]:
+def curves(stored: Mapping[str, Any]) -> dict[str, dict[float, tuple[list[float], float]]]:
     """Return how the size of the joint tagger, or of its training set, changes its accuracy on the test set.
 
     Args:
         stored: what `results.load("tagging-joint")` gives.
 
     Returns:
-        For each thing that was varied, value -> (accuracy in per cent, processor seconds).
+        For each thing that was varied, value -> (accuracy of each seed in per cent, mean processor seconds).
 
     >>> run = {"test": {"all": 94.0}, "CPU s": 30.0}
     >>> curves({"rows": {"heads: 2": {"runs": [run]}, "all of it": {"runs": [run]}}})
-    {'heads': {2.0: (94.0, 30.0)}}
+    {'heads': {2.0: ([94.0], 30.0)}}
     """
-    found: dict[str, dict[float, tuple[float, float]]] = {}
+    found: dict[str, dict[float, tuple[list[float], float]]] = {}
     for name, row in stored["rows"].items():
         what, varied, value = name.partition(": ")
         if varied:
-            accuracy = spread_of([run["test"]["all"] for run in row["runs"]])[0]
             seconds = spread_of([run["CPU s"] for run in row["runs"]])[0]
-            found.setdefault(what, {})[float(value)] = (accuracy, seconds)
+            points = [run["test"]["all"] for run in row["runs"]]
+            found.setdefault(what, {})[float(value)] = (points, seconds)
     return found
 
 
