@@ -15,7 +15,7 @@ from attnlab.experiments.forms import form
 from attnlab.experiments.runs import Run
 
 KINDS = ("once", "changed", "another day")
-"""Whom one asks for: who ordered once today; who changed the order today; who ordered, but not today."""
+"""One asks for people who ordered once today, changed the order today, or ordered, but not today."""
 
 
 def texts(
