@@ -65,7 +65,7 @@ export default figure({
     const unknown = h("p", { class: "attnlab-error", role: "status", "data-part": "unknown", hidden: true });
     const examples = h(
       "select",
-      { "data-part": "examples", "aria-label": "Other sentences", on: { change: () => set({ text: EXAMPLES[examples.selectedIndex - 1] }) } },
+      { "data-part": "examples", "aria-label": "Other sentences", on: { change: take } },
       ...["Others", ...EXAMPLES].map((text) => h("option", {}, text)),
     );
     const sight = h("div", { class: "attnlab-pair", "data-part": "looks" });
@@ -162,6 +162,7 @@ export default figure({
       if (runs.every((run) => run.diverged || run.model.steps >= LAST)) return say(runs[0].diverged ? `Run A ${runs[0].diverged} Restart it with a smaller one.` : "The axis ends here. Restart, or choose something else.");
       [going, goal, counting, spoken] = [true, to, null, performance.now()];
       train.textContent = "Pause";
+      say("Training. When you pause, every sentence is counted.");
       wake();
     }
 
@@ -170,6 +171,13 @@ export default figure({
       train.textContent = "Train";
       countNext();
       draw(true);
+    }
+
+    /** Take another sentence; what it is stands beside, so the list goes back to its name. */
+    function take() {
+      const text = EXAMPLES[examples.selectedIndex - 1];
+      examples.selectedIndex = 0;
+      if (text) set({ text });
     }
 
     function restart() {
@@ -221,7 +229,6 @@ export default figure({
     function read() {
       const text = String(model.get("text") ?? "");
       if (input.value !== text) input.value = text;
-      examples.selectedIndex = EXAMPLES.indexOf(text) + 1;
       try {
         const words = numbered(text, LONGEST);
         sentence = { words, best: posterior(words), problem: "" };

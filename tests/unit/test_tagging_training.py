@@ -381,3 +381,18 @@ def test_unknown_words_and_guesses():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("context", ["mean", "attention"])
+def test_without_residual_a_part_takes_the_place_of_its_input(context):
+    vocabulary = Vocabulary(SENTENCES)
+    ids = vocabulary.encode(("I", "saw", "a", "saw"))[None]
+    for residual in (True, False):
+        torch.manual_seed(0)
+        tagger = Tagger(vocabulary, context=context, d_model=8, n_heads=2, residual=residual)
+        with torch.no_grad():
+            for value in tagger.layers[0].mixer.parameters():
+                value.zero_()
+        scores = tagger(ids)[0]
+        # The mixer gives nothing: what is left of the words is what stood beside it.
+        assert torch.equal(scores[0], scores[2]) != residual

@@ -123,3 +123,15 @@ test("each challenge is met by what it asks for, and by nothing less", () => {
   assert.deepEqual(found([paused({ positions: "rotary" }, 98.5)], [false]), []);
   assert.deepEqual(found([paused({}, 86, { exact: { step: 499, accuracy: 86 } })]), [], "counted before the last step");
 });
+
+test("the quick challenges are met by runs that were trained", () => {
+  const trained = (choices, steps) => {
+    const run = train(start({ ...SMALL, ...choices }, 0), steps);
+    count(run);
+    return run;
+  };
+  assert.deepEqual(met([trained({ context: "alone", rate: 0.003 }, 150)], [false]), ["word"]);
+  assert.deepEqual(met([trained({ context: "mean", residual: false }, 300)], [false]), ["nothing"]);
+  const two = [{ positions: "rotary" }, {}].map((choices) => trained({ ...choices, d_model: 16 }, 150));
+  assert.ok(met(two, [false, false]).includes("apart"));
+});

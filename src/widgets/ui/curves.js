@@ -5,26 +5,27 @@ import { CEILINGS, LAST, view } from "../math/playground.js";
 /** @typedef {import("../math/playground.js").Run} Run */
 /** @typedef {import("../math/playground.js").Reading} Reading */
 /**
- * `low` and `top`: the numbers at the two ends of a logarithmic axis; `said`: how the newest reading is written beside its curve
- * @typedef {{ title: string, high: number, low: number, top: number, ticks: [number, string][], of: (reading: Reading) => number,
+ * `low` and `top`: the numbers at the two ends of a logarithmic axis; `more`: the rest of its title, where there is room; `said`: how the newest
+ * reading is written above
+ * @typedef {{ title: string, more: string, high: number, low: number, top: number, ticks: [number, string][], of: (reading: Reading) => number,
  *   said: (reading: Reading) => string }} Plot
  */
 
 /** Hue, dash and letter tell two runs apart. */
 export const LOOKS = [{ role: "query", dash: "none", sign: "━" }, { role: "output", dash: "7 4", sign: "┄" }];
-const [LEFT, RIGHT, HEAD, FOOT] = [44, 12, 24, 34];
+const [LEFT, RIGHT, HEAD, FOOT] = [44, 14, 24, 34];
 const STEPS = [0, 10, 100, 1000, 10000];
 
 /** @type {Record<string, Plot>} */
 const PLOTS = {
   accuracy: {
-    title: "Accuracy: words tagged right", high: 186, low: 80, top: 0.2,
+    title: "Accuracy", more: ": words tagged right", high: 186, low: 80, top: 0.2,
     // What is drawn is the share that is wrong: on this axis the last per cents are as far apart as the first tens.
     ticks: [50, 75, 90, 95, 99].map((p) => [100 - p, `${p} %`]), of: ({ accuracy }) => 100 - accuracy, said: ({ accuracy }) => `${fmt(accuracy, 1)} %`,
   },
-  loss: { title: "Loss, nats a word", high: 60, low: 0.004, top: 3, ticks: [[0.01, "0.01"], [0.1, "0.1"], [1, "1"]], of: ({ loss }) => loss, said: ({ loss }) => fmt(loss, 3) },
+  loss: { title: "Loss", more: ", nats a word", high: 60, low: 0.004, top: 3, ticks: [[0.01, "0.01"], [0.1, "0.1"], [1, "1"]], of: ({ loss }) => loss, said: ({ loss }) => fmt(loss, 3) },
   gradient: {
-    title: "Size of the gradient at the queries", high: 110, low: 1e-7, top: 10,
+    title: "Gradient", more: " at the queries, its size", high: 110, low: 1e-7, top: 10,
     ticks: [[1e-6, "10⁻⁶"], [1e-3, "10⁻³"], [1, "1"]], of: ({ gradient }) => gradient, said: ({ gradient }) => power(gradient),
   },
 };
@@ -95,11 +96,11 @@ function layout(wide, shown) {
  * @param {ReturnType<typeof layout>[0]} plot
  * @param {string[]} floors the ceilings of the runs
  */
-function axes({ name, title, y, high, across, bottom, last, ticks, on, at }, floors) {
+function axes({ name, title, more, y, high, across, bottom, last, ticks, on, at }, floors) {
   const flat = (/** @type {number} */ value, /** @type {Record<string, any>} */ look) => s("path", { d: `M${LEFT} ${on(value).toFixed(1)}h${across}`, fill: "none", stroke: "var(--fig-line)", ...look });
   const dotted = { stroke: "var(--fig-ink)", "stroke-dasharray": "2 3" };
   return [
-    text(title, 0, y - 9, { fill: "var(--fig-ink)", "font-weight": 600 }),
+    text(across < 300 ? title : title + more, 0, y - 9, { fill: "var(--fig-ink)", "font-weight": 600 }),
     ...ticks.flatMap(([value, label]) => [flat(value, { "stroke-opacity": 0.6 }), text(label, LEFT - 5, on(value) + 4, { "text-anchor": "end" })]),
     ...(last ? STEPS.map((step) => text(step >= 1000 ? `${step / 1000},000` : String(step), at(step), bottom + 15, { "text-anchor": "middle" })) : []),
     ...(name === "accuracy"
@@ -128,7 +129,7 @@ function axes({ name, title, y, high, across, bottom, last, ticks, on, at }, flo
  * @param {Run[]} runs
  * @param {string[]} names
  */
-function lines({ name, of, said, on, at, across }, runs, names) {
+function lines({ name, of, said, on, at, across, y: y0 }, runs, names) {
   const drawn = runs.flatMap((run, i) => {
     const points = run.curve.filter((reading) => Number.isFinite(of(reading)) && of(reading) > 0);
     if (!points.length || (name === "gradient" && !run.choices.context.endsWith("attention"))) return [];
@@ -142,16 +143,16 @@ function lines({ name, of, said, on, at, across }, runs, names) {
   if (lower) lower.label = lower.y + 4 + apart;
   return drawn.flatMap(({ i, last, points, x, y, label }) => {
     const { role, dash } = LOOKS[i];
-    const early = x < LEFT + across - 74;
+    const ink = { fill: `var(--fig-${role})`, "font-weight": 700 };
     return [
       s("path", {
         d: points.map((reading, j) => `${j ? "L" : "M"}${at(reading.step).toFixed(1)} ${on(of(reading)).toFixed(1)}`).join(""),
         fill: "none", stroke: `var(--fig-${role})`, "stroke-width": 2.5, "stroke-dasharray": dash, "stroke-linejoin": "round", "data-curve": names[i],
       }),
       s("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 4, fill: `var(--fig-${role})` }),
-      text(`${names[i]} ${said(last)}`, x + (early ? 9 : -9), label, {
-        fill: `var(--fig-${role})`, "font-weight": 700, "text-anchor": early ? "start" : "end", stroke: "var(--fig-paper)", "stroke-width": 5, "paint-order": "stroke",
-      }),
+      text(names[i], x + 7, label, { ...ink, stroke: "var(--fig-paper)", "stroke-width": 3, "paint-order": "stroke" }),
+      // Numbers stand still, above, one behind the other.
+      text(`${names[i]} ${said(last)}`, LEFT + across - (runs.length - 1 - i) * 78, y0 - 9, { ...ink, "text-anchor": "end" }),
     ];
   });
 }

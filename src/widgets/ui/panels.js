@@ -62,7 +62,7 @@ export function panels({ names, open, forget }) {
           const others = counts.map((count, tag) => ({ tag, share: tag === right ? 0 : count / all })).sort((a, b) => b.share - a.share);
           return `${fmt((100 * counts[right]) / all, 1)} %${others[0].share >= 0.0005 ? ` (${TAGS[others[0].tag]} ${fmt(100 * others[0].share, 1)} %)` : ""}`;
         }),
-      ]), { caption: "How often each is tagged right, and what it is most often taken for" }),
+      ]), { caption: "Tagged right (taken for)" }),
     );
   }
 
