@@ -30,7 +30,7 @@ CENTRES = {
 }
 AT_CHANCE = ("softmax", "sum")
 """They can't know what is newer: one low level is reached at every rate."""
-STEPS = 400
+STEPS = 300
 
 
 def found() -> Comparison:

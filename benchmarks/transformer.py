@@ -17,11 +17,12 @@ import torch
 import torch.nn.functional as F
 
 from attnlab import benchmark, results
-from attnlab.experiments import Text, around, sweep
+from attnlab.experiments import Comparison, Row, Run, Text, around, sweep
 from attnlab.experiments.book_text import Letters, NextLetter, counting, prose
 from attnlab.experiments.depth import NextWords, gradient_norms, toy_text
 from attnlab.experiments.hops import Hops
 from attnlab.experiments.next_word import SKIP
+from attnlab.experiments.sweeps import choose_rate
 from attnlab.tagging import grammar
 from attnlab.transformer import generate
 
@@ -136,22 +137,29 @@ def halves() -> None:
 
 
 def hops() -> None:
-    """Follow a ring for one to four hops, with one to four layers; and one layer with the numbers of four."""
+    """Follow a ring for one to four hops, with one to four layers; and one layer with the numbers of four.
+
+    Seed 0 chooses between two rates, and every finished run is kept.
+    """
     made = {f"{n} layer{'s' * (n > 1)}": Hops(n) for n in range(1, 5)}
-    found = sweep(
-        made,
-        rates=around(2e-3, n=3),
-        seeds=SEEDS,
-        scout=1,
-        level=0.95,
-        tie=0.005,
-        controls={"1 layer, twice as wide": Hops(1, d_model=128)},
-        measure="right answers",
-        budget=f"AdamW on a cosine, {Hops(1).steps:,} steps of 320 questions; one seed tries the rates",
-        cache=CACHE / "transformer-hops.json",
-        settings={"version": 1},
-        progress=False,
-    )
+    made[wide := "1 layer, twice as wide"] = Hops(1, d_model=128)
+    kept, rows = CACHE / "transformer-hops.json", {}
+    known = json.loads(kept.read_text())["runs"] if kept.exists() else {}
+
+    def train(name: str, rate: float, seed: int) -> Run:
+        if (key := f"{name} | rate {rate:g} | seed {seed}") not in known:
+            known[key] = made[name](rate, seed).as_dict(level=None, goal="high")
+            benchmark.store(kept, {"runs": known})
+        return Run.from_dict(known[key])
+
+    for name in made:
+        tried = {rate: [train(name, rate, 0)] for rate in (2e-3, 4e-3)}
+        best = choose_rate(tried, goal="high", level=None, choose="end")
+        tried[best] += [train(name, best, seed) for seed in SEEDS[1:]]
+        rows[name] = Row(name, best, tried, control=name == wide, edge=True)
+    budget = f"AdamW on a cosine, {Hops(1).steps:,} steps of 320 questions"
+    how = "the better one for the first seed"
+    found = Comparison(rows, measure="right answers", budget=budget, how=how, goal="high")
     print(found.as_table(), flush=True)
     numbers = {"by guessing": 1 / (Hops(1).names - 1), "sweeps": {"hops": found}}
     results.store("transformer-hops", numbers, command=COMMAND, seeds=SEEDS)

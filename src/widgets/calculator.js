@@ -1,16 +1,19 @@
 // The calculator: every number of single-head attention, six stages, one formula for the cell in focus.
 //
-// For tests (data-part): stages (radio group, values 1-6), previous, next, undo, causal (checkbox),
-// matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S, -scaled, -A, -O (tables of buttons; each
-// cell has data-row and data-column), formula, numbers (table: weights and output of every token), status.
-import css from "./ui/cells.css";
+// For tests (data-part): stages (radio group, values 1-6), previous, next, play (buttons), causal (checkbox),
+// product (radio group Q | K | V, at stage 2), matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S,
+// -scaled, -A, -O (tables of buttons; each cell has data-row and data-column, as it stands), formula, numbers (table:
+// weights and output of every token), status.
+import cells from "./ui/cells.css";
+import own from "./ui/calculator.css";
 import { choices, fmt, h, select, shade } from "./ui/dom.js";
-import { EDITABLE, explain, feeds } from "./ui/formulas.js";
+import { EDITABLE, explain, feeds, plain, typeset } from "./ui/formulas.js";
 import { figure } from "./ui/frame.js";
 import { neighbour, picture, strip, table } from "./ui/tables.js";
-import { attend, matrix } from "./math/attention.js";
+import { attend, matrix, transpose } from "./math/attention.js";
 
 /** @typedef {import("./math/attention.js").Matrix} Matrix */
+/** @typedef {import("./ui/formulas.js").Piece} Piece */
 
 const STAGES = ["Input", "Q, K, V", "Scores", "Scaled", "Weights", "Output"];
 const SAYS = [
@@ -21,30 +24,38 @@ const SAYS = [
   "each row becomes shares that sum to one.",
   "each row is a weighted mean of the values.",
 ];
-/** The matrix whose cells carry the formula, by stage. */
-const MAIN = ["X", "Q", "S", "scaled", "A", "O"];
-const NAMES = /** @type {Record<string, string>} */ ({
-  X: "X", Wq: "W_q", Wk: "W_k", Wv: "W_v", Q: "Q = X W_q", K: "K = X W_k", V: "V = X W_v",
-  S: "scores = Q Kᵀ", scaled: "scaled", A: "weights", O: "output = weights · V",
-});
+/** What stands where, by stage: what comes out, what lies to its left and what above it. */
+const BOARD = [["X"], [], ["S", "Q", "K"], ["scaled", "S"], ["A", "scaled"], ["O", "A", "V"]];
+/** @type {Record<string, Piece[]>} */
+const NAMES = {
+  X: [{ name: "X" }], Wq: [{ name: "W_q" }], Wk: [{ name: "W_k" }], Wv: [{ name: "W_v" }],
+  Q: [{ name: "Q" }, " = ", { name: "X" }, " ", { name: "W_q" }], K: [{ name: "K" }, " = ", { name: "X" }, " ", { name: "W_k" }],
+  V: [{ name: "V" }, " = ", { name: "X" }, " ", { name: "W_v" }], S: [{ name: "S" }, " = ", { name: "Q" }, " ", { name: "K" }, "ᵀ"],
+  A: [{ name: "A" }, " = softmax"], O: [{ name: "O" }, " = ", { name: "A" }, " ", { name: "V" }],
+};
 const ROLE = /** @type {Record<string, string>} */ ({
   Wq: "query", Q: "query", Wk: "key", K: "key", Wv: "value", V: "value", O: "output",
 });
+const PRODUCTS = ["Q", "K", "V"];
 const MOST = 1e6;
+const BEAT = 420; // milliseconds for a pair of numbers
 
 export default figure({
   name: "calculator",
-  css,
+  css: cells + own,
   title: "Attention calculator",
   keys: ["X", "W_q", "W_k", "W_v", "tokens", "stage", "focus", "scale", "causal"],
-  setup({ model, body, say, set }) {
-    /** @type {Record<string, any>[]} */
-    const history = [];
+  undo: "steps",
+  setup({ model, body, say, set, keep, signal }) {
     /** @type {ReturnType<typeof attend>} */
     let result;
-    let drawn = "";
+    let [drawn, walked, playing, timer] = ["", "", false, 0];
+    let product = "Q";
 
-    const go = (/** @type {number} */ stage) => set({ stage: Math.min(Math.max(stage, 1), 6), focus: [0, 0] });
+    const go = (/** @type {number} */ stage) => {
+      mode(false);
+      set({ stage: Math.min(Math.max(stage, 1), 6), focus: [0, 0] });
+    };
     const stages = choices({
       label: "Stage",
       part: "stages",
@@ -52,37 +63,52 @@ export default figure({
       options: STAGES.map((text, at) => ({ value: String(at + 1), text: `${at + 1} ${text}` })),
       onChange: (value) => go(Number(value)),
     });
-    const previous = h("button", { type: "button", "data-part": "previous", on: { click: () => go(model.get("stage") - 1) } }, "← Back");
-    const next = h("button", { type: "button", "data-part": "next", on: { click: () => go(model.get("stage") + 1) } }, "Next →");
-    const undo = h("button", { type: "button", "data-part": "undo", on: { click: takeBack } }, "Undo");
+    const arrow = (/** @type {string} */ part, /** @type {string} */ sign, /** @type {string} */ label, /** @type {number} */ by) =>
+      h("button", { type: "button", "data-part": part, "aria-label": label, on: { click: () => go(model.get("stage") + by) } }, sign);
+    const previous = arrow("previous", "←", "Stage before", -1);
+    const next = arrow("next", "→", "Next stage", 1);
+    const play = h("button", { type: "button", "data-part": "play", on: { click: () => mode(!playing) || step() } }, "Play");
     const causal = h("input", { type: "checkbox", "data-part": "causal", on: { change: () => change({ causal: causal.checked }) } });
+    const products = choices({
+      label: "Which of the three",
+      part: "product",
+      value: "Q",
+      options: PRODUCTS.map((text) => ({ value: text, text })),
+      onChange: (name) => set({ focus: [0, 0, name] }),
+    });
     const formula = h("p", { class: "attnlab-formula", "data-part": "formula", "aria-live": "polite" });
-    const mats = h("div", { class: "attnlab-mats" });
+    const corner = h("div", { class: "attnlab-corner" }, products, formula);
+    const board = h("div", { class: "attnlab-board" }, corner);
     const numbers = strip("Weights and output");
     body.append(
-      stages,
+      h("div", { class: "attnlab-steps" }, stages),
+      board,
       h(
         "div",
-        { class: "attnlab-row" },
+        { class: "attnlab-steps", style: "margin-top: .5rem" },
         previous,
         next,
-        undo,
+        play,
         h("label", { style: "display: inline-flex; gap: .4rem; align-items: center; min-height: 32px" }, causal, "hide later tokens"),
       ),
-      mats,
-      formula,
-      h("details", { open: true }, h("summary", {}, "Weights and output as a table"), numbers),
+      h("details", {}, h("summary", {}, "Weights and output as a table"), numbers),
     );
+    const resized = new ResizeObserver(() => fit());
+    resized.observe(body);
+    signal.addEventListener("abort", () => {
+      resized.disconnect();
+      clearTimeout(timer);
+    });
 
-    function takeBack() {
-      const last = history.pop();
-      if (last) set(last);
-      else say("There is nothing to undo.");
+    /** Tables that are too wide to stand around each other stand below one another. */
+    function fit() {
+      board.classList.remove("is-stacked");
+      board.classList.toggle("is-stacked", board.scrollWidth > board.clientWidth + 1);
     }
 
     /** @param {Record<string, any>} changes an edit that Undo can take back */
     function change(changes) {
-      history.push(Object.fromEntries(Object.keys(changes).map((key) => [key, structuredClone(model.get(key))])));
+      keep(Object.keys(changes));
       set(changes);
     }
 
@@ -107,34 +133,120 @@ export default figure({
       if (tokens.length !== all.X.length) {
         throw new Error(`tokens must name the ${all.X.length} rows of X, it names ${tokens.length}.`);
       }
+      const named = model.get("focus")[2];
+      if (named) product = PRODUCTS.find((one) => named === one || named === `W${one.toLowerCase()}`) ?? product;
+      else if (model.get("stage") === 2) product = "Q";
       select(stages, String(stage));
+      select(products, product);
+      products.hidden = stage !== 2;
       previous.disabled = stage <= 1;
       next.disabled = stage >= 6;
+      play.disabled = stage === 1;
       causal.checked = Boolean(model.get("causal"));
-      const shown = [["X"], ["X", "Wq", "Wk", "Wv", "Q", "K", "V"], ["Q", "K", "S"], ["S", "scaled"], ["scaled", "A"], ["A", "V", "O"]][stage - 1];
-      const main = MAIN[stage - 1];
-      const target = focusOf(all, main);
+      const [out, left, top] = stage === 2 ? [product, "X", `W${product.toLowerCase()}`] : BOARD[stage - 1];
+      const shown = [out, left, top].filter(Boolean);
+      const target = focusOf(all, out, shown);
       // Typing must not lose its place: the tables are made again when the stage or a shape changes, not else.
-      const layout = JSON.stringify([stage, tokens, shown.map((name) => [all[name].length, all[name][0].length])]);
+      const layout = JSON.stringify([stage, tokens, shown.map((name) => [name, all[name].length, all[name][0].length])]);
       if (layout !== drawn) {
         drawn = layout;
-        mats.replaceChildren(...shown.map((name) => cells(name, all[name], tokens)));
+        board.classList.toggle("is-product", Boolean(top));
+        board.replaceChildren(
+          corner,
+          ...[[top, "top"], [left, "left"], [out, "result"]].flatMap(([name, area]) => (name ? [cellsOf(name, area, all[name], tokens)] : [])),
+        );
+        fit();
       }
       const sources = feeds(target);
-      for (const name of shown) fill(name, all[name], target, sources);
-      formula.textContent = explain(all, target, tokens, model.get("scale"));
+      for (const name of shown) fill(name, all[name], target, sources, out);
+      const pieces = explain(all, target, tokens, model.get("scale"));
+      // Read as one line; seen as it is printed in books.
+      const [words, before] = [plain(pieces), formula.firstChild?.textContent];
+      if (words !== before) {
+        formula.replaceChildren(h("span", { class: "attnlab-aside" }, words), h("span", { "aria-hidden": "true" }, ...typeset(pieces)));
+      }
+      const place = JSON.stringify([layout, target]);
+      if (place !== walked) {
+        walked = place;
+        walk(shown, target, sources);
+      }
       const head = ["token", ...tokens.map((t) => `takes of ${t}`), ...all.O[0].map((_, j) => `output ${j + 1}`)];
       numbers.replaceChildren(table("numbers", head, tokens.map((token, i) => [token, ...[...all.A[i], ...all.O[i]].map((value) => value.toFixed(4))])));
       say(`Stage ${stage} of 6: ${SAYS[stage - 1]}`);
     }
 
+    /** Play or not. @param {boolean} on @returns {boolean} whether it now does not */
+    function mode(on) {
+      playing = on;
+      play.textContent = on ? "Pause" : "Play";
+      clearTimeout(timer);
+      if (!on) light(Infinity);
+      return !on;
+    }
+
+    /** Go on to the next number of what comes out; from the last one, to the first. */
+    function step() {
+      const all = /** @type {Record<string, Matrix>} */ (read());
+      const stage = Number(model.get("stage"));
+      const out = stage === 2 ? product : BOARD[stage - 1][0];
+      const { name, row, column } = focusOf(all, out, [out]);
+      const [rows, columns] = [all[out].length, all[out][0].length];
+      const at = name === out ? row * columns + column + 1 : 0;
+      const last = at >= rows * columns;
+      if (last) mode(false);
+      const to = last ? 0 : at;
+      set({ focus: [Math.floor(to / columns), to % columns, out] });
+    }
+
+    /** Show of the pairs that make a number those up to one; all of them if there are no more. @param {number} now */
+    function light(now) {
+      const later = (/** @type {Element} */ el) => Number(/** @type {HTMLElement} */ (el).dataset.term) > now;
+      board.classList.toggle("attnlab-walks", Number.isFinite(now));
+      for (const el of board.querySelectorAll("[data-term]")) {
+        el.classList.toggle("is-later", later(el));
+        el.classList.toggle("is-now", Number(/** @type {HTMLElement} */ (el).dataset.term) === now);
+      }
+    }
+
+    /**
+     * Go through the pairs of numbers that make the chosen one.
+     * @param {string[]} shown
+     * @param {{ name: string, row: number, column: number }} target
+     * @param {(name: string, row: number, column: number) => boolean} sources
+     */
+    function walk(shown, target, sources) {
+      clearTimeout(timer);
+      for (const td of board.querySelectorAll("td[data-term]")) {
+        td.removeAttribute("data-term");
+        td.classList.remove("is-now", "is-later");
+      }
+      let pairs = 0;
+      for (const name of shown) {
+        let along = 0;
+        for (const cell of board.querySelectorAll(`[data-part="matrix-${name}"] [data-row]`)) {
+          const [i, j] = placeOf(name, cell);
+          if (!sources(name, i, j) || name === target.name) continue;
+          /** @type {HTMLElement} */ (cell.parentElement).dataset.term = String(along++);
+        }
+        pairs = Math.max(pairs, along);
+      }
+      const still = document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const beat = (/** @type {number} */ now) => {
+        light(now < pairs && !still && pairs > 1 ? now : Infinity);
+        if (now < pairs && !still && pairs > 1) timer = setTimeout(() => beat(now + 1), BEAT);
+        else if (playing) timer = setTimeout(step, still ? 2 * BEAT : BEAT);
+      };
+      beat(0);
+    }
+
     /**
      * @param {Record<string, Matrix>} all
-     * @param {string} main
+     * @param {string} main what comes out
+     * @param {string[]} shown
      */
-    function focusOf(all, main) {
+    function focusOf(all, main, shown) {
       const given = model.get("focus");
-      const name = given.length > 2 && all[given[2]] ? given[2] : main;
+      const name = shown.includes(given[2]) ? given[2] : main;
       return {
         name,
         row: Math.min(Number(given[0]) || 0, all[name].length - 1),
@@ -142,35 +254,47 @@ export default figure({
       };
     }
 
+    /** Keys stand upright where scores are made: a cell's place on the board, and in its matrix. */
+    const turned = (/** @type {string} */ name) => name === "K" && Number(model.get("stage")) === 3;
+    const placeOf = (/** @type {string} */ name, /** @type {Element} */ cell) => {
+      const { row, column } = /** @type {HTMLElement} */ (cell).dataset;
+      return turned(name) ? [Number(column), Number(row)] : [Number(row), Number(column)];
+    };
+
     /**
      * @param {string} name
-     * @param {Matrix} values
+     * @param {string} area
+     * @param {Matrix} given
      * @param {string[]} tokens
      */
-    function cells(name, values, tokens) {
-      const byToken = !name.startsWith("W");
+    function cellsOf(name, area, given, tokens) {
+      const flip = turned(name);
+      const values = flip ? transpose(given) : given;
       const square = ["S", "scaled", "A"].includes(name);
+      const rows = !name.startsWith("W") && !flip ? tokens : values.map((_, i) => String(i + 1));
+      const columns = square || flip ? tokens : values[0].map((_, j) => String(j + 1));
       const body = values.map((row, i) =>
         h(
           "tr",
           {},
-          h("th", { scope: "row" }, byToken ? tokens[i] : String(i + 1)),
+          h("th", { scope: "row" }, rows[i]),
           ...row.map((_, j) => {
-            const at = { "data-row": i, "data-column": j, "aria-label": `${name} row ${i + 1} column ${j + 1}` };
-            const inside = name in EDITABLE ? editor(name, i, j, at) : reader(name, i, j, at);
-            return h("td", { class: "attnlab-cell" }, inside);
+            const [a, b] = flip ? [j, i] : [i, j];
+            const at = { "data-row": i, "data-column": j, "aria-label": `${name} row ${a + 1} column ${b + 1}` };
+            return h("td", { class: "attnlab-cell" }, name in EDITABLE ? editor(name, a, b, at) : reader(name, a, b, at));
           }),
         ),
       );
-      const heads = values[0].map((_, j) => h("th", { scope: "col" }, square ? tokens[j] : String(j + 1)));
+      /** @type {Piece[]} */
+      const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, ` × ${fmt(result.factor, 3)}`] : area === "result" || name === "scaled" ? NAMES[name] : [NAMES[name][0]];
       return h(
         "div",
-        { class: "attnlab-scroll" },
+        { class: "attnlab-scroll", "data-area": area, style: `grid-area: ${area}` },
         h(
           "table",
           { "data-part": `matrix-${name}`, on: { keydown: move } },
-          h("caption", { class: ROLE[name] ? `is-${ROLE[name]}` : "" }, NAMES[name] + (name === "scaled" ? ` = scores × ${fmt(result.factor, 3)}` : "")),
-          h("thead", {}, h("tr", {}, h("td", { style: "border: 0" }), ...heads)),
+          h("caption", { class: ROLE[name] ? `is-${ROLE[name]}` : "" }, ...typeset(caption)),
+          h("thead", {}, h("tr", {}, h("td", { style: "border: 0" }), ...columns.map((text) => h("th", { scope: "col" }, text)))),
           h("tbody", {}, ...body),
         ),
       );
@@ -185,7 +309,7 @@ export default figure({
     function editor(name, i, j, at) {
       const input = h("input", { ...at, type: "text", inputmode: "decimal" });
       const key = EDITABLE[/** @type {keyof typeof EDITABLE} */ (name)];
-      input.addEventListener("focus", () => set({ focus: [i, j, name] }));
+      input.addEventListener("focus", () => choose(i, j, name));
       input.addEventListener("change", () => {
         const value = number(input.value);
         input.setAttribute("aria-invalid", String(value === null));
@@ -208,7 +332,13 @@ export default figure({
      * @param {Record<string, any>} at
      */
     function reader(name, i, j, at) {
-      return h("button", { ...at, type: "button", on: { click: () => set({ focus: [i, j, name] }) } });
+      return h("button", { ...at, type: "button", on: { click: () => choose(i, j, name) } });
+    }
+
+    /** @param {number} i @param {number} j @param {string} name */
+    function choose(i, j, name) {
+      mode(false);
+      set({ focus: [i, j, name] });
     }
 
     /** Arrow keys go from cell to cell. @param {KeyboardEvent} event */
@@ -226,20 +356,24 @@ export default figure({
      * @param {Matrix} values
      * @param {{ name: string, row: number, column: number }} target
      * @param {(name: string, row: number, column: number) => boolean} sources
+     * @param {string} out
      */
-    function fill(name, values, target, sources) {
-      for (const el of mats.querySelectorAll(`[data-part="matrix-${name}"] [data-row]`)) {
+    function fill(name, values, target, sources, out) {
+      const product = board.classList.contains("is-product") && name === out && target.name === out;
+      for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] [data-row]`)) {
         const cell = /** @type {HTMLInputElement} */ (el);
-        const [i, j] = [Number(cell.dataset.row), Number(cell.dataset.column)];
+        const [i, j] = placeOf(name, cell);
         const value = values[i][j];
         if (cell.tagName !== "INPUT") {
-          cell.textContent = fmt(value, name === "A" ? 3 : 2);
+          cell.textContent = fmt(value, name === "A" && body.clientWidth > 420 ? 3 : 2);
           // The name replaces the text for a screen reader, so it has the number too.
           cell.setAttribute("aria-label", `${cell.textContent}, ${name} row ${i + 1} column ${j + 1}`);
         } else if (!cell.matches(":focus") || number(cell.value) !== null) cell.value = written(value);
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
         td.classList.toggle("is-source", sources(name, i, j));
+        // From the row and from the column to where they meet.
+        td.classList.toggle("is-band", product && ((i === target.row && j < target.column) || (j === target.column && i < target.row)));
         if (name === "A") shade(td, value);
       }
     }

@@ -172,7 +172,7 @@ export default figure({
         text({ x: work.x, y: work.y - 7 }, "multiplications, as areas"),
         ...[0, side + gap].map((x) => frame(x, TOP, side)),
         frame(work.x, work.y, work.side),
-        quiet(0, TOP + side + 15, wide > 560 ? "row: who looks · column: at whom · darker: more" : "rows look at columns"),
+        quiet(0, TOP + side + 15, wide > 560 ? "row: who looks · column: at whom" : "rows look at columns"),
         ...(at.beside
           ? [...legend(work.x, TOP + side + 15, "query", 0.16, "weights first"), ...legend(work.x + 98, TOP + side + 15, "output", 0.85, "values first")]
           : [...legend(work.side + 10, work.y + 20, "query", 0.16, "weights"), ...legend(work.side + 10, work.y + 52, "output", 0.85, "values"), quiet(work.side + 25, work.y + 34, "first"), quiet(work.side + 25, work.y + 66, "first")]),

@@ -208,6 +208,99 @@ def test_the_six_stages_show_their_matrices(page):
     assert part.locator('[data-part="next"]').is_disabled()
 
 
+def marked(part, matrix, kind="is-source") -> list[tuple[int, int]]:
+    """Read which cells of a matrix are marked, by row and column as they stand."""
+    cells = part.locator(f'[data-part="matrix-{matrix}"] td.{kind} > *')
+    return cells.evaluate_all("(all) => all.map((e) => [Number(e.dataset.row), Number(e.dataset.column)])")
+
+
+def test_a_number_marks_the_row_and_the_column_that_make_it(page):
+    part = figure(page, "calculator")
+    part.locator('[data-part="stages"] [data-value="3"]').click()
+    part.locator('[data-part="matrix-S"] button').nth(5).click()
+    assert marked(part, "S", "is-focus") == [[1, 2]]
+    assert marked(part, "Q") == [[1, 0], [1, 1]]
+    assert marked(part, "K") == [[0, 2], [1, 2]]  # keys stand upright: a column is a key
+    keys = part.locator('[data-part="matrix-K"] button').all_text_contents()
+    upright = (torch.tensor(X) @ torch.tensor(W_K)).T
+    assert [number(key) for key in keys] == pytest.approx(upright.flatten().tolist(), abs=5.1e-3)
+    # The row, the column and the number stand in line.
+    box = part.locator('[data-part="matrix-S"] td.is-focus').bounding_box()
+    left = part.locator('[data-part="matrix-Q"] td.is-source').first.bounding_box()
+    top = part.locator('[data-part="matrix-K"] td.is-source').first.bounding_box()
+    assert abs(left["y"] - box["y"]) <= 1
+    assert abs(top["x"] - box["x"]) <= 1
+    page.keyboard.press("ArrowUp")
+    assert marked(part, "S", "is-focus") == [[0, 2]]
+    assert marked(part, "Q") == [[0, 0], [0, 1]]
+    part.locator('[data-part="matrix-K"] button').nth(4).click()  # second row, second column: key 2, entry 2
+    assert part.locator('[data-part="formula"] .attnlab-aside').text_content().startswith("k[2, 2] = ")
+
+
+def test_the_three_views_come_one_at_a_time(page):
+    part = figure(page, "calculator")
+    part.locator('[data-part="next"]').click()
+    for name, w in (("K", W_K), ("V", W_V), ("Q", W_Q)):
+        part.locator(f'[data-part="product"] [data-value="{name}"]').click()
+        cells = part.locator(f'[data-part="matrix-{name}"] button').all_text_contents()
+        want = torch.tensor(X) @ torch.tensor(w)
+        assert [number(cell) for cell in cells] == pytest.approx(want.flatten().tolist(), abs=5.1e-3)
+        assert part.locator("table[data-part^=matrix]").count() == 3
+        part.locator(f'[data-part="matrix-W{name.lower()}"] input').first.focus()
+        assert part.locator(f'[data-part="matrix-{name}"]').count() == 1
+
+
+def test_the_calculator_plays_through_the_numbers_of_a_stage(page):
+    part = figure(page, "calculator")
+    assert part.locator('[data-part="play"]').is_disabled()  # the input comes from nothing
+    part.locator('[data-part="stages"] [data-value="6"]').click()
+    part.locator('[data-part="matrix-O"] button').nth(6).click()
+    play = part.locator('[data-part="play"]')
+    play.click()
+    assert play.inner_text() == "Pause"
+    assert marked(part, "O", "is-focus") == [[2, 1]]
+    part.locator('[data-part="matrix-O"] td.is-focus [data-row="2"][data-column="2"]').wait_for()
+    assert marked(part, "A") == [[2, 0], [2, 1], [2, 2]]
+    part.get_by_role("button", name="Play").wait_for()  # after the last number it is back at the first
+    assert marked(part, "O", "is-focus") == [[0, 0]]
+
+
+def test_the_pairs_of_a_product_light_up_one_after_the_other(site, bench):
+    page = site.open(bench)
+    page.emulate_media(reduced_motion="no-preference")
+    part = figure(page, "calculator")
+    seen = part.evaluate(
+        """async (figure) => {
+          figure.querySelector('[data-part="stages"] [data-value="6"]').click();
+          const seen = [];
+          for (;;) {
+            const bright = figure.querySelectorAll(".attnlab-board .is-now");
+            const lit = [...bright].map((e) => Number(e.dataset.term));
+            const now = JSON.stringify([lit, figure.querySelectorAll(".is-later").length]);
+            if (seen.at(-1) !== now) seen.push(now);
+            if (!lit.length) return seen.map((one) => JSON.parse(one));
+            await new Promise((frame) => requestAnimationFrame(frame));
+          }
+        }"""
+    )
+    page.emulate_media(reduced_motion="reduce")
+    # A number of the row, one of the column and their product at a time; then all stand as they are.
+    lit = [all for all, _ in seen]
+    assert lit[0] == [0, 0, 0]
+    assert lit[-1] == []
+    assert all(three == [three[0]] * 3 for three in lit[:-1])
+    assert seen[-1][1] == 0
+
+
+def test_undo_takes_back_an_edit(page):
+    part = figure(page, "calculator")
+    cell = part.locator('[data-part="matrix-X"] input').nth(3)
+    cell.fill("1.5")
+    cell.press("Enter")
+    part.locator('[data-part="undo"]').click()
+    assert_attended(part, calculator())
+
+
 @pytest.mark.parametrize("name", ["tag", "calculator"])
 def test_copied_code_runs(page, name):
     shown, space = run_copied(figure(page, name))

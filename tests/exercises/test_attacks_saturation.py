@@ -79,6 +79,21 @@ def by_vmapped(s, t, g):
     return torch.func.vmap(lambda a, b: both(a, t, b) if a.dim() == 1 else by_vmap(a, t, b))(s, g)
 
 
+def by_own_softmax(s, t, g):
+    s, t = s.clone().requires_grad_(), torch.tensor(t, dtype=s.dtype, requires_grad=True)
+    e = (s / t - (s / t).amax(-1, keepdim=True)).exp()
+    return torch.autograd.grad((e / e.sum(-1, keepdim=True) * g).sum(), (s, t))
+
+
+def by_entries(s, t, g):
+    p, through = (s / t).softmax(-1), torch.empty_like(s)
+    for i in range(s.shape[-1]):
+        row = -p[..., i : i + 1] * p
+        row[..., i] += p[..., i]
+        through[..., i] = (row * g).sum(-1)
+    return through / t, -(through * s).sum() / t**2
+
+
 def by_differences(s, t, g):
     up, down = ((s / (t + h)).softmax(-1) for h in (0.01, -0.01))
     return both(s, t, g)[0], ((up - down) / 0.02 * g).sum()
@@ -229,6 +244,9 @@ ATTACKS = [
     ("NumPy without a matrix", "saturation-backward", "right", "", in_numpy),
     ("vmap", "saturation-backward", "right", "", by_vmap),
     ("a slope of the temperature by differences", "saturation-backward", "wrong", "gradient of the temperature", by_differences),
+    ("autograd through exponentials", "saturation-backward", "wrong", "leaves the work to autograd", by_own_softmax),
+    ("one entry at a time", "saturation-backward", "right", "", by_entries),
+    ("the first axis summed", "saturation-backward", "wrong", "gradient of the temperature", lambda s, t, g: (both(s, t, g)[0], -(both(s, t, g)[0] * s).sum(0).mean() / t)),
     ("torch's vjp", "saturation-backward", "wrong", "leaves the work to autograd", lambda s, t, g: torch.autograd.functional.vjp(lambda a, b: (a / b).softmax(-1), (s, torch.tensor(t, dtype=s.dtype)), g)[1]),
     ("the diagonal embedded", "saturation-backward", "wrong", "it builds a matrix", lambda s, t, g: both(s, t, g, lambda p, g: ((torch.diag_embed(p) - p[..., :, None] * p[..., None, :]) @ g[..., None])[..., 0])),
     ("always 6.9", "saturation-ahead", "wrong", "of the weight", lambda n, s, w, t: 6.9),

@@ -468,6 +468,8 @@ MUTANTS = (
            "torch.zeros_like(scale)", "unit/test_linear.py"),
     Mutant("decays measured from the wrong end", "linear/gated.py", "b_earlier[..., -1:, :]",
            "b_earlier[..., :1, :]", "unit/test_linear.py"),
+    Mutant("one decay a token, and none of its own", "linear/gated.py", "(b - b.mT).tril()",
+           "(b - log_decay - b.mT).tril(-1)", "unit/test_linear.py"),
     Mutant("hidden tokens let the state fade", "linear/gated.py", "(log_decay,) = hide(key_mask, log_decay)",
            "pass", "unit/test_linear_edges.py"),
     Mutant("Linformer forgets its scale", "linear/linformer.py", "@ v, scale=scale)", "@ v)",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { attend } from "../../src/widgets/math/attention.js";
-import { explain, feeds } from "../../src/widgets/ui/formulas.js";
+import { explain, feeds, plain } from "../../src/widgets/ui/formulas.js";
 
 const given = { x: [[1, 0], [0, 2]], wq: [[1], [-1]], wk: [[1], [1]], wv: [[3], [0.5]] };
 const made = attend({ ...given, causal: true });
@@ -10,18 +10,18 @@ const all = {
   X: given.x, Wq: given.wq, Wk: given.wk, Wv: given.wv, Q: made.q, K: made.k, V: made.v,
   S: made.scores, scaled: made.scaled, A: made.weights, O: made.output,
 };
-const say = (name, row, column, scale) => explain(all, { name, row, column }, ["I", "saw"], scale);
+const say = (name, row, column, scale) => plain(explain(all, { name, row, column }, ["I", "saw"], scale));
 
 test("each kind of cell says how it came about", () => {
   assert.equal(say("X", 1, 1), "X[2, 2] = 2.00: the vector of “saw”. Type to change it.");
   assert.equal(say("Wq", 1, 0), "W_q[2, 1] = −1.00: what input 2 adds to entry 1. Type to change it.");
-  assert.equal(say("Q", 1, 0), "Q[2, 1] = 0.00 × 1.00 + 2.00 × (−1.00) = −2.00");
-  assert.equal(say("S", 1, 0), "score[2, 1]: query of “saw” · key of “I” = −2.00 × 1.00 = −2.00");
-  assert.equal(say("scaled", 1, 0), "scaled[2, 1] = −2.00 / √1 = −2.00");
-  assert.equal(say("scaled", 1, 0, 0.5), "scaled[2, 1] = −2.00 × 0.500 = −2.00");
-  assert.equal(say("scaled", 0, 1), "scaled[1, 2] = −∞: “saw” comes later and is hidden.");
-  assert.equal(say("A", 0, 0), "weight[1, 1] = e^1.00 / (e^1.00 + 0) = 1.000: “I” takes 100.0 % of “I”");
-  assert.equal(say("O", 0, 0), "output[1, 1] = 1.00 × 3.00 + 0.00 × 1.00 = 3.00");
+  assert.equal(say("Q", 1, 0), "q[2, 1] = 0.00 × 1.00 + 2.00 × (−1.00) = −2.00");
+  assert.equal(say("S", 1, 0), "s[2, 1] = −2.00 × 1.00 = −2.00: what “saw” asks, by what “I” offers");
+  assert.equal(say("scaled", 1, 0), "s′[2, 1] = −2.00 / √1 = −2.00");
+  assert.equal(say("scaled", 1, 0, 0.5), "s′[2, 1] = −2.00 × 0.500 = −2.00");
+  assert.equal(say("scaled", 0, 1), "s′[1, 2] = −∞: “saw” comes later and is hidden.");
+  assert.equal(say("A", 0, 0), "a[1, 1] = e^1.00 / (e^1.00 + 0) = 1.000: “I” takes 100.0 % of “I”");
+  assert.equal(say("O", 0, 0), "o[1, 1] = 1.00 × 3.00 + 0.00 × 1.00 = 3.00");
 });
 
 test("a row of the first matrix and a column of the second feed a cell", () => {
@@ -33,4 +33,12 @@ test("a row of the first matrix and a column of the second feed a cell", () => {
   assert.deepEqual(fed("scaled"), ["S10"]);
   assert.deepEqual(fed("A"), ["scaled10", "scaled11"]);
   assert.deepEqual(fed("O"), ["A10", "A11", "V00", "V10"]);
+});
+
+test("each term of a sum names the pair of numbers that it comes of", () => {
+  const terms = (name) => explain(all, { name, row: 1, column: 0 }, ["I", "saw"]).flatMap((piece) => (piece.under ?? [piece]).flatMap(({ term, of }) => (of ? [[term, plain(of)]] : [])));
+  assert.deepEqual(terms("Q"), [[0, "0.00 × 1.00"], [1, "2.00 × (−1.00)"]]);
+  assert.deepEqual(terms("S"), [[0, "−2.00 × 1.00"]]);
+  assert.deepEqual(terms("A"), [[0, "e^−2.00"], [1, "e^−4.00"]]);
+  assert.deepEqual(terms("scaled"), []);
 });

@@ -102,6 +102,13 @@ def misfit(answer: Callable, names: list[str], given: int) -> str:
     return ""
 
 
+@functools.lru_cache(maxsize=1)
+def _first_backward() -> None:
+    """Let torch import what a first backward pass needs (seconds, if calls are noted) while no answer waits."""
+    x = torch.ones(1, requires_grad=True)
+    torch.autograd.grad(x * 1.0, x, torch.ones(1))
+
+
 def run(
     answer: Callable,
     make: Callable[[], dict[str, Any]],
@@ -134,6 +141,8 @@ def run(
             roots[name] * 1.0
         )  # not a leaf: work in place is reported as such, not as autograd's error
     outcome = Outcome(work=work)
+    if listen:
+        _first_backward()
     calls = Calls(listen) if listen else contextlib.nullcontext()
     try:
         with (

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from attnlab.checks.exercise import at_most, case, draws, exercise, mistake, precisions, rows, without
 from attnlab.checks.values import Difference, difference, number
@@ -77,7 +78,9 @@ exercise(
         precisions("float32"),
         at_most(NO_MATRIX, largest=lambda scores, temperature, gradient: 4 * scores.numel()),
         at_most(NO_MATRIX, bytes=lambda scores, temperature, gradient: 60_000 + 250 * scores.numel()),
-        without("It leaves the work to autograd. Write the backward pass itself.", "_softmax_backward_data"),
+        without("It leaves the work to autograd. Write the backward pass itself.",
+                torch.autograd.grad, torch.autograd.backward, torch.autograd.Variable._execution_engine.run_backward,
+                forward_ad.make_dual, torch._VF._make_dual, "_softmax_backward_data"),
     ],
     mistakes=[
         mistake("The weighted mean of the gradient is not subtracted: what reaches the scores of a row sums to zero.", _backward(lambda p, g: p * g)),

@@ -15,7 +15,7 @@ from attnlab.experiments.forms import form
 from attnlab.experiments.runs import Run
 
 KINDS = ("once", "changed", "another day")
-"""Whom one asks for: who ordered once today; who changed the order today; who ordered, but not today."""
+"""One asks for people who ordered once today, changed the order today, or ordered, but not today."""
 
 
 def texts(
@@ -82,13 +82,13 @@ class Days:
     """
 
     name: str
-    d: int = 16
+    d: int = 8
     days: int = 3
-    orders: int = 48
-    guests: int = 12
-    customers: int = 24
+    orders: int = 24
+    guests: int = 6
+    customers: int = 12
     drinks: int = 16
-    steps: int = 600
+    steps: int = 300
     batch: int = 16
 
     def together(self, pairs: Sequence[tuple[float, int]]) -> list[Run]:

@@ -125,13 +125,16 @@ def gated_step(
 class _GatedRule(ChunkRule):
     """One chunk. Between tokens j ≤ i lies the decay exp(b_i - b_j), b being the running sum of log α.
 
-    Its factors exp(b_i) and exp(-b_j) could be multiplied into q and k, if exp(-b_j) did not overflow. With a
-    token r between them, exp(b_i - b_r) and exp(b_r - b_j) are both at most 1. So the chunk is halved: the
-    queries of its later half meet the keys of its earlier half with r in the middle, in one product; then the
-    halves are halved, down to single tokens.
+    With one decay a token that is a number, at most 1, which multiplies the weight of j for i. With one for
+    each row of the state it stands inside the product of q and k. Its factors exp(b_i) and exp(-b_j) could be
+    multiplied into q and k, if exp(-b_j) did not overflow. With a token r between them, exp(b_i - b_r) and
+    exp(b_r - b_j) are both at most 1. So the chunk is halved: the queries of its later half meet the keys of
+    its earlier half with r in the middle, in one product; then the halves are halved, down to single tokens.
     """
 
     def forward(self, state, pieces):
+        if pieces[3].shape[-1] == 1:
+            return self._by_token(state, pieces)
         (memory,) = state  # (batch, d_k, d_v)
         n = pieces[0].shape[-2]
         size = 1 << max(n - 1, 0).bit_length()
@@ -152,3 +155,13 @@ class _GatedRule(ChunkRule):
             span *= 2
         memory = fade(total.mT, q) * memory + (k * fade(total - b, q)).mT @ v
         return (memory,), out[:, :n]
+
+    def _by_token(self, state, pieces):
+        """One decay a token: a table of weights (batch, c, c), masked by what fades between two tokens."""
+        (memory,) = state
+        q, k, v, log_decay = pieces
+        b = exact(log_decay).cumsum(-2)  # (batch, c, 1)
+        total = exact(log_decay).sum(-2, keepdim=True)  # an empty chunk has one too
+        weights = (q @ k.mT) * fade((b - b.mT).tril(), q)
+        out = torch.baddbmm((q * fade(b, q)) @ memory, weights.tril(), v)
+        return (torch.baddbmm(fade(total, q) * memory, (k * fade(total - b, q)).mT, v),), out

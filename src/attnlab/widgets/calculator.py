@@ -27,6 +27,9 @@ class Calculator(Figure):
         scale: factor on the scores; 1/sqrt(d_k) if None.
         causal: hide later tokens.
 
+    Every argument is a trait: `figure.X` is the matrix as a reader has changed it. `figure.focus` is the
+    chosen cell: row and column counted from 0, and its matrix once one was picked.
+
     Raises:
         ValueError: shapes do not fit; the message names the argument, its shape and the shape it needs.
 

@@ -1,14 +1,23 @@
-// The formula of one cell of the calculator, with its numbers, and the cells that feed it.
-import { fmt } from "./dom.js";
+// The formula of one cell of the calculator, with its numbers: typeset, and as plain text; and the cells that feed it.
+import { fmt, h } from "./dom.js";
 
 /** @typedef {import("../math/attention.js").Matrix} Matrix */
 /** @typedef {{ name: string, row: number, column: number }} Cell */
+/**
+ * A piece of a formula: plain text, a matrix by its name, an entry of one, a power of e, a root, a fraction, or a term of
+ * a sum, which comes of the pair of numbers with its number.
+ * @typedef {string | { name: string } | { entry: string, at: string } | { power: string } | { root: string } |
+ *   { over: Piece[], under: Piece[] } | { term: number, of: Piece[] }} Piece
+ */
 
 /** What the state calls the four matrices that a reader may edit. */
 export const EDITABLE = /** @type {Record<string, string>} */ ({ X: "X", Wq: "W_q", Wk: "W_k", Wv: "W_v" });
 
 /** The two matrices that each is made of: of the first it takes a row, of the second a column. */
-const MADE_OF = /** @type {Record<string, string[]>} */ ({ Q: ["X", "Wq"], K: ["X", "Wk"], V: ["X", "Wv"], A: ["scaled"], O: ["A", "V"] });
+export const MADE_OF = /** @type {Record<string, string[]>} */ ({ Q: ["X", "Wq"], K: ["X", "Wk"], V: ["X", "Wv"], A: ["scaled"], O: ["A", "V"] });
+
+/** The small letters of entries. */
+const LETTER = /** @type {Record<string, string>} */ ({ Q: "q", K: "k", V: "v", S: "s", scaled: "s′", A: "a", O: "o" });
 
 /**
  * Tell which cells feed one.
@@ -25,8 +34,9 @@ export const feeds = ({ name, row, column }) => (n, i, j) => {
 /**
  * @param {number[]} a
  * @param {number[]} b
+ * @returns {Piece[]}
  */
-const sum = (a, b) => a.map((x, d) => `${fmt(x)} × ${b[d] < 0 ? `(${fmt(b[d])})` : fmt(b[d])}`).join(" + ");
+const sum = (a, b) => a.flatMap((x, d) => [...(d ? [" + "] : []), { term: d, of: [`${fmt(x)} × ${b[d] < 0 ? `(${fmt(b[d])})` : fmt(b[d])}`] }]);
 
 /**
  * The formula of a cell, with its numbers.
@@ -34,26 +44,68 @@ const sum = (a, b) => a.map((x, d) => `${fmt(x)} × ${b[d] < 0 ? `(${fmt(b[d])})
  * @param {Cell} cell
  * @param {string[]} tokens
  * @param {number | null} [scale] nothing for one over the root of the width
+ * @returns {Piece[]}
  */
 export function explain(all, { name, row, column }, tokens, scale) {
   const value = all[name][row][column];
   const down = (/** @type {Matrix} */ m) => m.map((line) => line[column]);
-  const at = `[${row + 1}, ${column + 1}]`;
+  const at = `${row + 1}, ${column + 1}`;
   const [asks, answers] = [`“${tokens[row]}”`, `“${tokens[column]}”`];
   if (name in EDITABLE) {
     const whose = name === "X" ? `the vector of ${asks}` : `what input ${row + 1} adds to entry ${column + 1}`;
-    return `${EDITABLE[name]}${at} = ${fmt(value)}: ${whose}. Type to change it.`;
+    return [{ name: EDITABLE[name] }, `[${at}] = ${fmt(value)}: ${whose}. Type to change it.`];
   }
-  if (name === "S") return `score${at}: query of ${asks} · key of ${answers} = ${sum(all.Q[row], all.K[column])} = ${fmt(value)}`;
+  const entry = { entry: LETTER[name], at };
+  if (name === "S") return [entry, " = ", ...sum(all.Q[row], all.K[column]), ` = ${fmt(value)}: what ${asks} asks, by what ${answers} offers`];
   if (name === "scaled") {
-    if (value === -Infinity) return `scaled${at} = −∞: ${answers} comes later and is hidden.`;
-    const by = scale === null || scale === undefined ? `/ √${all.Q[0].length}` : `× ${fmt(scale, 3)}`;
-    return `scaled${at} = ${fmt(all.S[row][column])} ${by} = ${fmt(value)}`;
+    if (value === -Infinity) return [entry, ` = −∞: ${answers} comes later and is hidden.`];
+    const score = fmt(all.S[row][column]);
+    return [entry, " = ", ...(scale === null || scale === undefined ? [{ over: [score], under: [{ root: String(all.Q[0].length) }] }] : [`${score} × ${fmt(scale, 3)}`]), ` = ${fmt(value)}`];
   }
   if (name === "A") {
-    const powers = all.scaled[row].map((x) => (x === -Infinity ? "0" : `e^${fmt(x)}`));
-    return `weight${at} = ${powers[column]} / (${powers.join(" + ")}) = ${fmt(value, 3)}: ${asks} takes ${fmt(100 * value, 1)} % of ${answers}`;
+    /** @type {Piece[]} */
+    const powers = all.scaled[row].map((x) => (x === -Infinity ? "0" : { power: fmt(x) }));
+    const under = powers.flatMap((power, j) => [...(j ? [" + "] : []), /** @type {Piece} */ ({ term: j, of: [power] })]);
+    return [entry, " = ", { over: [powers[column]], under }, ` = ${fmt(value, 3)}: ${asks} takes ${fmt(100 * value, 1)} % of ${answers}`];
   }
   const [left, right] = MADE_OF[name];
-  return `${name === "O" ? "output" : name}${at} = ${sum(all[left][row], down(all[right]))} = ${fmt(value)}`;
+  return [entry, " = ", ...sum(all[left][row], down(all[right])), ` = ${fmt(value)}`];
 }
+
+/**
+ * A formula as plain text.
+ * @param {Piece[]} pieces
+ * @returns {string}
+ */
+export const plain = (pieces) =>
+  pieces
+    .map((piece) => {
+      if (typeof piece === "string") return piece;
+      if ("name" in piece) return piece.name;
+      if ("entry" in piece) return `${piece.entry}[${piece.at}]`;
+      if ("power" in piece) return `e^${piece.power}`;
+      if ("root" in piece) return `√${piece.root}`;
+      if ("term" in piece) return plain(piece.of);
+      const under = plain(piece.under);
+      return `${plain(piece.over)} / ${piece.under.length > 1 ? `(${under})` : under}`;
+    })
+    .join("");
+
+/**
+ * A formula as it is printed in books.
+ * @param {Piece[]} pieces
+ * @returns {Node[]}
+ */
+export const typeset = (pieces) =>
+  pieces.map((piece) => {
+    if (typeof piece === "string") return document.createTextNode(piece);
+    if ("name" in piece) {
+      const [letter, index] = piece.name.split("_");
+      return h("span", {}, h("i", {}, letter), index ? h("sub", {}, index) : "");
+    }
+    if ("entry" in piece) return h("span", {}, h("i", {}, piece.entry), h("sub", {}, piece.at.replace(", ", ",")));
+    if ("power" in piece) return h("span", {}, h("i", {}, "e"), h("sup", {}, piece.power));
+    if ("root" in piece) return h("span", {}, "√", h("span", { style: "border-top: 1px solid" }, piece.root));
+    if ("term" in piece) return h("span", { class: "attnlab-term", "data-term": piece.term }, ...typeset(piece.of));
+    return h("span", { class: "attnlab-fraction" }, h("span", {}, ...typeset(piece.over)), h("span", {}, ...typeset(piece.under)));
+  });
