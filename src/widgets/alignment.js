@@ -41,10 +41,9 @@ export default figure({
       spellcheck: "false",
       on: { input: () => set({ text: input.value, step: 0 }) },
     });
-    const examples = h("div", { class: "attnlab-choices" });
+    const examples = h("div", { class: "attnlab-choices", role: "group", "aria-label": "Try" });
     for (const text of EXAMPLES) examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => set({ text, step: 0 }) } }, text));
-    const tries = labelled("Try", examples);
-    tries.classList.add("attnlab-examples");
+    const tries = h("div", { class: "attnlab-row attnlab-examples" }, examples);
     const scores = choices({
       label: "Score",
       part: "score",
@@ -53,12 +52,13 @@ export default figure({
       onChange: (score) => set({ score }),
     });
     const step = slider({ part: "step", label: "Step", limits: { min: 0, max: 10, step: 1 }, onInput: (at) => set({ step: at }) });
-    const next = h("button", { type: "button", "data-part": "next", on: { click: () => set({ step: now() < written.length ? now() + 1 : 0 }) } });
+    const next = h("button", { type: "button", "data-part": "next", style: "min-width: 9.5rem", on: { click: () => set({ step: now() < written.length ? now() + 1 : 0 }) } });
     const drawing = s("svg", { role: "img", "data-part": "drawing", style: "width: 100%; max-width: 46rem; height: auto; display: block; margin: .4rem auto 0" });
     const numbers = strip("Table of numbers");
     const card = h("p", { class: "attnlab-note", "data-part": "card" }, `Four small models, trained on dates from a grammar, run in this page. Of a thousand new dates they get right: ${SCORES.map(([name, text]) => `${text} ${models.card.models[name].right} %`).join(", ")}.`);
     const details = h("details", {}, h("summary", {}, "The weights as a table; the models"), numbers, card);
-    body.append(input, tries, labelled("Score", scores), step.row, labelled("", next), drawing, details);
+    step.row.style.cssText = "flex: 1 1 17rem; margin-top: 0";
+    body.append(input, tries, labelled("Score", scores), h("div", { class: "attnlab-row" }, next, step.row), drawing, details);
     let wide = WIDE;
     const fit = () => Math.max(Math.min(Math.floor(body.clientWidth) || WIDE, WIDE), NARROW);
     const resized = new ResizeObserver(() => fit() !== wide && written && update());

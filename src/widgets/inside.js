@@ -21,7 +21,7 @@ export default figure({
   title: "Heads of a real model",
   keys: ["sentence", "layer", "head", "token"],
   async setup({ model, body, say, set, signal }) {
-    const [picker, tokens] = [h("span"), h("span")];
+    const [picker, tokens] = [h("span", { style: "font-size: .875rem" }), h("span")];
     const layer = slider({ part: "layer", label: "Layer", limits: { min: 1, max: 6, step: 1 }, onInput: (x) => set({ layer: x }) });
     const head = slider({ part: "head", label: "Head", limits: { min: 1, max: 12, step: 1 }, onInput: (x) => set({ head: x }) });
     const map = s("svg", { role: "img", "data-part": "map", style: "display: block; cursor: pointer" });
@@ -31,11 +31,11 @@ export default figure({
     overview.append(map);
     overview.style.margin = "0";
     const legend = h("p", { "data-part": "legend", style: "margin: .2rem 0 0; font-size: .85rem; color: var(--fig-quiet)" });
+    for (const { row } of [layer, head]) row.style.flex = "1 1 17rem";
     body.append(
-      labelled("Text", picker),
+      h("div", { class: "attnlab-row" }, picker),
       h("div", { style: "display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: flex-start; margin: .5rem 0" }, h("div", { style: "max-width: 100%" }, overview, legend), lines),
-      layer.row,
-      head.row,
+      h("div", { style: "display: flex; flex-wrap: wrap; gap: 0 1.5rem" }, layer.row, head.row),
       labelled("Look from", tokens),
       h("details", {}, h("summary", {}, "Weights as a table"), numbers),
     );

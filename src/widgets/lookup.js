@@ -4,8 +4,9 @@
 // groups), temperature (range input), output (g; data-off "true" where it lies beyond the plane: then it is an arrow
 // at the edge, on the ray to it), numbers (table: point, x, y, score, weight), status.
 import { grip, labelled, temperatureSlider } from "./ui/controls.js";
-import { choices, draggable, fmt, s, select, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import css from "./ui/lookup.css";
 import { strip, table } from "./ui/tables.js";
 import { hull, inside, mix, score, weigh } from "./math/lookup.js";
 
@@ -24,6 +25,7 @@ export default figure({
   name: "lookup",
   title: "Soft lookup",
   keys: ["query", "values", "names", "score", "weights", "temperature"],
+  css,
   setup({ model, body, say, set, signal }) {
     const kinds = choices({
       label: "Score",
@@ -48,10 +50,13 @@ export default figure({
       role: "group",
       "aria-label": "The plane of keys and values; each point can be dragged, or moved with the arrow keys",
       "data-part": "plane",
-      style: "width: 100%; max-width: 26rem; height: auto; display: block; margin: .8rem auto 0",
     });
     const numbers = strip("Table of numbers");
-    body.append(labelled("Score by", kinds), labelled("Weights by", ways), heat.row, plane, numbers);
+    const settings = h("div", {}, labelled("Score by", kinds), labelled("Weights by", ways), heat.row);
+    body.append(
+      h("div", { class: "attnlab-lookup" }, settings, plane),
+      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
+    );
     /** @type {SVGElement[]} */
     let handles = [];
     const area = s("polygon", { fill: "var(--fig-value)", "fill-opacity": 0.12, stroke: "var(--fig-value)", "stroke-opacity": 0.5 });

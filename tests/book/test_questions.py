@@ -27,11 +27,7 @@ def asked(article, kind):
 def test_a_question_has_three_answers_and_one_is_right(book, kind):
     for name in toc_pages():
         article = parsed(book / f"{name}.html").article
-        boxes = (
-            len(article.select(".predict"))
-            if kind == ".predict"
-            else 5 * len(article.select(".quiz"))
-        )
+        boxes = len(article.select(".predict")) if kind == ".predict" else 5 * len(article.select(".quiz"))
         questions = asked(article, kind)
         assert len(questions) == boxes, name
         for answers in questions:

@@ -156,6 +156,17 @@ def no_heads_in_a_batch(q, k, v, mask):
     return attention(q, k, v, mask=mask if mask is None or mask.dim() < 4 else mask[:1].expand_as(mask))
 
 
+def filled(low):
+    return lambda q, k, v, mask: (
+        (
+            (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(
+                mask.logical_not() if mask is not None else torch.tensor(False), low
+            )
+        ).softmax(-1)
+        @ v
+    )
+
+
 def six_tokens(q, k, v, mask):
     return attention(q, k[..., :6, :], v[..., :6, :], mask=None if mask is None else mask[..., :6])
 
@@ -219,6 +230,9 @@ LAYERS = [
     ("a sum", "right", "", AsASum),
     ("exp overflows", "wrong", "exp overflows", layer(overflowing)),
     ("the first sentence's mask", "wrong", "should be", layer(no_heads_in_a_batch)),
+    ("a fill of -50", "wrong", "not low enough", layer(filled(-50.0))),
+    ("a fill of -1e9", "right", "", layer(filled(-1e9))),
+    ("the mask inverted", "wrong", "the wrong way round", layer(mask_of=lambda mask: None if mask is None else ~mask)),
     ("six tokens at most", "wrong", "should be", layer(six_tokens)),
     ("a memory of x's shape ignored", "wrong", "no gradient reaches memory", AloneIfAlike),
     ("the mask inverted in place", "wrong", "it changed its argument mask in place",

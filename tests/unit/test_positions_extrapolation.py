@@ -72,6 +72,7 @@ def test_on_streams_a_relative_bias_at_its_own_rate_holds_like_alibi():
     assert by_rate[fast][0] - by_rate[slow][0] == pytest.approx(0.5, abs=0.1)
     assert by_rate[fast][-1] - by_rate[slow][-1] == pytest.approx(14, abs=0.5)
     assert by_rate[fast][-1] == pytest.approx(95.3, abs=0.05)
+    assert mean["relative bias, rate of all else"][-1] == pytest.approx(94.6, abs=0.05)
     for scheme in ("learned", "sinusoids"):  # the first word past the table is already lost
         assert mean[scheme][1] < 80
     assert mean["RoPE"][0] - mean["RoPE"][-1] > 5

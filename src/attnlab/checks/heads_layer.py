@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.checks.exercise import exercise, mistake, rows
-from attnlab.checks.queries_layer import called, fill, withstand
+from attnlab.checks.queries_layer import LONG, called, fill, withstand
 from attnlab.checks.values import Tolerance
 from attnlab.multihead import MultiHeadAttention
 
@@ -72,7 +72,19 @@ def use(layer: Any) -> dict[str, Any]:
     for name, given in _calls(wide, other):
         found |= called(layer, name, given, PARTS)
     withstand(layer, wide, other)
+    found["outputs that move when what the mask hides changes, with scores in the hundreds"] = _moved(
+        layer, wide, other
+    )
     return {"parameters": shapes, "calls": found}
+
+
+def _moved(layer: nn.Module, wide: int, other: int) -> Tensor:
+    """Count the outputs that move when tokens behind the mask change, be the scores in view hundreds below 0."""
+    x, memory = LONG * _drawn(8, wide, seed=3), LONG * _drawn(3, other, seed=4)
+    mask = torch.tensor([True, False, False]).expand(8, 3)
+    before, after = (layer(x, m, mask=mask) for m in (memory, torch.cat((memory[:1], -memory[1:]))))
+    moved = ~torch.isclose(before, after, rtol=1e-3, atol=1e-3)
+    return (moved & (before + after).isfinite()).any(-1).sum()  # 0/0 is no leak
 
 
 def _heads(
@@ -112,6 +124,11 @@ def _after(s: Tensor, mask: Tensor | None) -> Tensor:
     return s.softmax(-1) if mask is None else s.softmax(-1) * mask
 
 
+def _inverted(s: Tensor, mask: Tensor | None) -> Tensor:
+    """A row that may look nowhere then looks nowhere."""
+    return s.softmax(-1) if mask is None else s.masked_fill(mask, -1e30).softmax(-1) * ~mask
+
+
 def _zeroed(s: Tensor, mask: Tensor | None) -> Tensor:
     return (s if mask is None else s.masked_fill(~mask, 0.0)).softmax(-1)
 
@@ -141,6 +158,17 @@ exercise(
             _heads(scale=lambda m, d, h: (d * h) ** -0.5),
         ),
         mistake("The mask is not used.", _heads(weigh=lambda s, mask: s.softmax(-1))),
+        *(
+            mistake(
+                "The mask is read the wrong way round. True is where a query may look.", _heads(weigh=weigh)
+            )
+            for weigh in (_inverted, lambda s, mask: _hidden(s, mask if mask is None else ~mask).softmax(-1))
+        ),
+        mistake(
+            "Hidden scores are filled with a number that is not low enough: where those in view lie hundreds below 0, what is "
+            "hidden still counts. Fill with −∞.",
+            _heads(weigh=lambda s, mask: (s if mask is None else s.masked_fill(~mask, -50.0)).softmax(-1)),
+        ),
         mistake(
             "The mask comes after the softmax, so rows no longer sum to 1. Fill the scores with −∞ before it.",
             _heads(weigh=_after),

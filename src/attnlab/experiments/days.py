@@ -121,7 +121,12 @@ class Days:
             return loss, hit.flatten(1).mean(-1)
 
         curves = descend(
-            parameters, torch.tensor(rates), measure, steps=self.steps, every=25, optimizer="Adam"
+            parameters,
+            torch.tensor(rates),
+            measure,
+            steps=self.steps,
+            every=min(25, self.steps),
+            optimizer="Adam",
         )
         with torch.no_grad():
             _, hit, kind = right(200, torch.Generator().manual_seed(1000))

@@ -117,7 +117,7 @@ export function sweep(cache) {
  *   here; `written`: the word that this pass writes here, and how it came
  */
 export function drawWords({ wide, words, order, before, after, draft, written, how }) {
-  const right = wide < 330 ? 62 : 116;
+  const [right, end] = wide < 330 ? [68, 48] : [116, 42]; // beside the bars, and where the share ends in it
   const long = wide - LABEL - right;
   const most = 10;
   const listed = order.slice(0, most);
@@ -150,9 +150,9 @@ export function drawWords({ wide, words, order, before, after, draft, written, h
       bar(0, both, { fill: "var(--fig-query)", "fill-opacity": 0.5 }),
       bar(both, full, { fill: "var(--fig-output)", "fill-opacity": 0.45 }),
       bar(0, was, { fill: "none", stroke: "var(--fig-ink)", "stroke-dasharray": draft ? "3 2" : "none", "stroke-opacity": draft ? 1 : 0.6 }),
-      text(share(full), wide - right + 42, at + 15, { "text-anchor": "end", ...(on ? { "font-weight": 700 } : cut ? { fill: "var(--fig-quiet)" } : {}) }),
+      text(share(full), wide - right + end, at + 15, { "text-anchor": "end", ...(on ? { "font-weight": 700 } : cut ? { fill: "var(--fig-quiet)" } : {}) }),
     );
-    if (on) drawn.push(text(right > 100 ? `◀ ${how}` : "◀", wide - right + 47, at + 15, { fill: "var(--fig-output)", "font-weight": 700, "data-drawn": words[written] }));
+    if (on) drawn.push(text(right > 100 ? `◀ ${how}` : "◀", wide - right + end + 5, at + 15, { fill: "var(--fig-output)", "font-weight": 700, "data-drawn": words[written] }));
   };
   listed.forEach((i, row) => line(words[i], [i], row));
   line("others", others, most);
