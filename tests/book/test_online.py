@@ -282,3 +282,14 @@ def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
     assert violations(page) == []
     assert page.evaluate(SIDEWAYS) == []
     assert_fits_a_thumb(page.locator("figure"))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_play_stays_readable_under_the_mouse(site, bench, theme):
+    """Its letters have the colour of paper: the ground must not take it, too."""
+    play = figure(site.figures(bench, theme=theme), "online").locator('[data-part="play"]')
+    colours = "(e) => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
+    before = play.evaluate(colours)
+    play.hover()
+    assert play.evaluate(colours) == before
+    assert before[0] != before[1]
