@@ -189,7 +189,7 @@ def test_a_run_that_diverged_says_so_and_holds_the_other_up_in_nothing(part):
     part.locator('[data-part="step"]').click()
     counted(part)
     assert steps(part) == [stopped, went_on + 1]
-    assert part.locator('[data-part="steps"]').inner_text() == f"step {went_on + 1}"
+    assert part.locator('[data-part="steps"]').inner_text() == f"step {went_on + 1:,}"
 
 
 def test_a_sentence_of_other_words_is_named(part):
