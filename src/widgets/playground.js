@@ -125,13 +125,19 @@ export default figure({
       wake(gentle && steps() > began);
     }
 
-    const steps = () => Math.min(...runs.map((run) => run.model.steps));
+    /** How far they are: who diverged stands still, and holds nobody up. */
+    function steps() {
+      const able = runs.filter(({ diverged }) => !diverged);
+      return Math.min(...(able.length ? able : runs).map((run) => run.model.steps));
+    }
 
     /** A piece of work for the run that is behind: two runs go step by step. */
     function advance() {
       const able = runs.filter((run) => !run.diverged && run.model.steps < Math.min(goal, LAST + 1));
       const run = able.reduce((a, b) => (b.model.steps < a.model.steps ? b : a), able[0]);
-      if (!run || run.work.next().done) if (!run || able.length < 2) pause();
+      if (run && !run.work.next().done) return;
+      if (!run || able.length < 2) pause();
+      else speak([]); // one has stopped, the other goes on
     }
 
     function count() {
@@ -171,6 +177,7 @@ export default figure({
       train.textContent = "Train";
       countNext();
       draw(true);
+      if (counting) speak([]);
     }
 
     /** Take another sentence; what it is stands beside, so the list goes back to its name. */

@@ -175,6 +175,23 @@ def test_a_rate_can_change_on_the_way_and_a_large_one_stops_it(part):
     assert re.search(r"step \d+: its loss is .* A learning rate of 1 is too large for it", says(part))
 
 
+def test_a_run_that_diverged_says_so_and_holds_the_other_up_in_nothing(part):
+    choose(part, "d_model", "32")
+    part.locator('[data-part="beside"]').click()
+    choose(part, "rate", "1")
+    part.locator('[data-part="train"]').click()
+    part.get_by_text("Run A diverged at step").wait_for()
+    reached(part, 30)
+    part.locator('[data-part="train"]').click()
+    counted(part)
+    stopped, went_on = steps(part)
+    assert stopped < 30 <= went_on
+    part.locator('[data-part="step"]').click()
+    counted(part)
+    assert steps(part) == [stopped, went_on + 1]
+    assert part.locator('[data-part="steps"]').inner_text() == f"step {went_on + 1:,}"
+
+
 def test_a_sentence_of_other_words_is_named(part):
     sentence, unknown = (part.locator(f'[data-part="{name}"]') for name in ("sentence", "unknown"))
     sentence.fill("I saw a zebra")

@@ -116,7 +116,7 @@ class _OneHead(nn.Module):
 
             @staticmethod
             def backward(ctx, slope: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-                return backward(*ctx.saved_tensors, slope)
+                return tuple(backward(*ctx.saved_tensors, slope))  # a list of them is right too
 
         self.attend = Attention.apply
 
