@@ -92,7 +92,9 @@ def test_a_figure_that_was_made_smaller_is_dragged_like_any_other(opened):
     assert page.locator("mjx-merror").count() == 0
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
+    page.set_viewport_size({"width": 1280, "height": 420})  # a low screen
     figure = page.locator("figure[data-attnlab]")
+    page.wait_for_function("document.querySelector('figure[data-attnlab]').style.zoom")
     assert float(figure.evaluate("(figure) => figure.style.zoom")) < 0.95
     wanted = [number(cell) for cell in table(figure)[2][1:3]]  # its second value
     drag(page, middle(handle(figure, "query")), middle(handle(figure, "1")))
