@@ -10,7 +10,7 @@ GRIPS = """(figure) => {
   const all = [...figure.querySelectorAll(
     '[data-part="handle"], svg[role], table.attnlab-paint td button, [role="switch"]')];
   return all.filter((e) => e.checkVisibility() && e.getBoundingClientRect().width > 0)
-    .filter((e, i, kept) => kept.length < 9 || i % Math.ceil(kept.length / 8) === 0)
+    .filter((e, i, kept) => kept.length < 5 || i % Math.ceil(kept.length / 4) === 0)
     .map((e) => { e.dataset.grip = ""; });
 }"""
 CHANGE = """(figure) => {
