@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.experiments.descent import descend
+from attnlab.experiments.descent import by_seed, descend
 from attnlab.experiments.forms import form
 from attnlab.experiments.runs import Run
 
@@ -93,11 +93,7 @@ class Days:
 
     def together(self, pairs: Sequence[tuple[float, int]]) -> list[Run]:
         """Train one model for each (rate, seed): those of one seed side by side, on the same texts."""
-        runs: dict[tuple[float, int], Run] = {}
-        for seed in dict.fromkeys(seed for _, seed in pairs):
-            rates = [rate for rate, other in pairs if other == seed]
-            runs |= zip([(rate, seed) for rate in rates], self._train(rates, seed), strict=True)
-        return [runs[pair] for pair in pairs]
+        return by_seed(self._train, pairs)
 
     def _train(self, rates: Sequence[float], seed: int) -> list[Run]:
         draw, count = torch.Generator().manual_seed(seed), len(rates)

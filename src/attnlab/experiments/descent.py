@@ -115,3 +115,26 @@ def descend(
         watched.append(shown.detach().where(alive, torch.nan))
     points = torch.stack(watched, -1)[:, : steps // every * every].unflatten(-1, (-1, every)).mean(-1)
     return [Run(curve.tolist(), every=every) for curve in points]
+
+
+def by_seed(
+    train: Callable[[Sequence[float], int], Sequence[Run]], pairs: Sequence[tuple[float, int]]
+) -> list[Run]:
+    """Train the rates of each seed side by side.
+
+    Args:
+        train: takes the rates and their seed, and returns a run for each rate.
+        pairs: a rate and a seed for each run.
+
+    Returns:
+        The runs in the order of `pairs`.
+
+    >>> runs = by_seed(lambda rates, seed: [Run(value=seed + rate) for rate in rates], [(0.5, 1), (0.25, 0)])
+    >>> [run.value for run in runs]
+    [1.5, 0.25]
+    """
+    runs: dict[tuple[float, int], Run] = {}
+    for seed in dict.fromkeys(seed for _, seed in pairs):
+        rates = [rate for rate, other in pairs if other == seed]
+        runs |= zip([(rate, seed) for rate in rates], train(rates, seed), strict=True)
+    return [runs[pair] for pair in pairs]
