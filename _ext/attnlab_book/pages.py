@@ -10,7 +10,6 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-
 SIDE_BY_SIDE = 50
 """Letters that a prediction's answers may have together, to stand in one line of a wide page."""
 
@@ -49,7 +48,9 @@ def drop_thebe_nodes(app: Sphinx, doctree: nodes.document, docname: str) -> None
 
 def mark_short_answers(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Mark a prediction whose answers find room side by side; a figure has the room that this saves."""
-    for box in doctree.findall(lambda node: "predict" in (getattr(node, "get", dict)("classes") or [])):
+    for box in doctree.findall(nodes.admonition):
+        if "predict" not in box["classes"]:
+            continue
         written = "".join(node.astext() for node in box.findall(nodes.raw))
         answers = re.findall(r"<summary>(.*?)</summary>", written, flags=re.DOTALL)
         if sum(len(re.sub(r"<[^>]*>", "", answer)) for answer in answers) <= SIDE_BY_SIDE:
