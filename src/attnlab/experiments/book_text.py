@@ -109,7 +109,8 @@ def counting(letters: Letters, order: int, part: Part = "test") -> Tensor:
         part: what is read; what stands before it is known.
 
     References:
-        Kneser and Ney 1995; the share, n1 / (n1 + 2 n2) of what was counted once and twice: Ney et al. 1994.
+        Kneser and Ney 1995; with all tables blended, as here: Chen and Goodman 1999. The share is
+        n1 / (n1 + 2 n2), from how many things were counted once and twice.
 
     >>> float(counting(Letters("ab" * 50), 1).mean()) < 0.1 < float(counting(Letters("ab" * 50), 0).mean())
     True
