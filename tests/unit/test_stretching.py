@@ -72,7 +72,7 @@ def test_a_cut_distance_is_taken_pair_by_pair(model):
         k = positions.rotary(heads[1][..., : m + 1, :], where, base=stretching.BASE)
         out[..., m : m + 1, :] = attention(q, k, heads[2][..., : m + 1, :])
     want = layer.out_proj(out.transpose(1, 2).flatten(-2))
-    assert torch.allclose(stretching._attend_cut(layer, x, 3), want, atol=1e-5)
+    assert torch.allclose(stretching.attend_cut(layer, x, 3), want, atol=1e-5)
 
 
 def test_hidden_keys_are_hidden(model):
