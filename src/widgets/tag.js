@@ -79,7 +79,7 @@ export default figure({
     const each = h(
       "details",
       { "data-part": "each", open: model.get("head") !== "mean" },
-      h("summary", {}, "One head at a time, and what they learned from"),
+      h("summary", {}, "The heads, and what trained them"),
       labelled("Attention of", heads),
       h("p", { class: "attnlab-note" }, `The shares are the mean of ${card.form.n_layers * card.form.n_heads} heads, each of which looks for itself.${layers}`),
       h(
@@ -221,7 +221,7 @@ export default figure({
       const usual = whole.probabilities[word].indexOf(Math.max(...whole.probabilities[word]));
       const order = result.probabilities[word].map((p, t) => ({ p, t })).sort((a, b) => b.p - a.p).map(({ t }) => t);
       const best = order.slice(0, 3).includes(usual) ? order.slice(0, 3) : [...order.slice(0, 2), usual];
-      const list = (/** @type {number[]} */ given) => best.map((t) => `${card.tags[t]} ${fmt(100 * given[t], 1)} %`).join(" · ");
+      const list = (/** @type {number[]} */ given) => best.map((t) => `${card.tags[t]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
       likeliest.textContent = list(result.probabilities[word]);
       if (off.length) beside.textContent = `With nothing hidden: ${list(whole.probabilities[word])}`;
       const most = weights.indexOf(Math.max(...weights));

@@ -140,6 +140,34 @@ def test_a_word_is_hidden_and_shown_again_by_click_and_by_key(page):
     assert_tagged(tag, TagSentence("I saw a watch"))
 
 
+@pytest.mark.parametrize(("width", "most"), [(1280, 500), (320, 700)])
+def test_nothing_moves_when_a_word_is_picked_or_hidden(site, bench, width, most):
+    page = site.figures(bench, width=width, height=800)
+    tag = figure(page, "tag")
+    heights = []
+
+    def look():
+        heights.append(tag.locator(".attnlab-root").evaluate("(root) => root.offsetHeight"))
+
+    look()
+    for word in (3, 1):
+        tag.locator('[data-part="token"]').nth(word).click()
+        look()
+    tag.locator('[data-part="hide"]').nth(2).click()
+    look()
+    tag.locator('[data-part="token"]').nth(3).click()
+    look()
+    # The tag that it has with nothing hidden is among those named, in both lines.
+    now, before = tag.locator('[data-part="alternatives"] span').all_inner_texts()
+    without = TagSentence("I saw a saw", hidden=[2]).tagged.probabilities[3]
+    whole = TagSentence("I saw a saw").tagged.probabilities[3]
+    at = int(whole.argmax())
+    assert f"NOUN {100 * without[at].item():.1f}" in now
+    assert f"NOUN {100 * whole[at].item():.1f}" in before
+    assert len(set(heights)) == 1, heights
+    assert heights[0] <= most
+
+
 def test_a_figure_whose_weights_do_not_load_says_so(site, bench):
     context = site.browser.new_context()
     context.set_default_timeout(PATIENCE)
