@@ -2,6 +2,7 @@
 
 import html
 import json
+from urllib.parse import quote
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from .conftest import PATIENCE
 from .reader import (
     SIDEWAYS,
     assert_fits_a_thumb,
+    choose,
     copied,
     figure,
     number,
@@ -263,6 +265,32 @@ def test_a_number_marks_the_row_and_the_column_that_make_it(page):
     assert marked(part, "Q") == [[0, 0], [0, 1]]
     part.locator('[data-part="matrix-K"] button').nth(4).click()  # second row, second column: key 2, entry 2
     assert part.locator('[data-part="formula"] .attnlab-aside').text_content().startswith("k[2, 2] = ")
+
+
+PLACE_OF_NEXT = """(figure) => figure.querySelector('[data-part="next"]').getBoundingClientRect().top -
+  figure.getBoundingClientRect().top"""
+HEIGHT = "(part) => part.getBoundingClientRect().height"
+
+
+def test_a_stage_moves_neither_what_is_below_the_calculator_nor_its_buttons(site, bench):
+    wide, high = [*X, [1.0, 1.0], [2.0, 0.0]], [[1.0], [0.0]]
+    for changes in ({}, {"X": wide, "tokens": list("abcde")}, {"W_q": high, "W_k": high}):
+        settings = json.dumps(calculator(**changes).settings())
+        page = site.open(bench, query=f"?calculator={quote(settings)}")
+        part = figure(page, "calculator")
+        heights = set()
+        for stage in range(1, 7):
+            choose(part, "stages", stage)
+            heights.add(part.locator(".attnlab-root").evaluate(HEIGHT))
+        assert len(heights) == 1
+    # On a phone a stage takes what it needs, and the buttons that lead through them stay where they are.
+    page = site.figures(bench, width=320, height=700)
+    part = figure(page, "calculator")
+    places = set()
+    for stage in range(1, 7):
+        choose(part, "stages", stage)
+        places.add(part.evaluate(PLACE_OF_NEXT))
+    assert len(places) == 1
 
 
 def test_the_three_views_come_one_at_a_time(page):

@@ -115,3 +115,23 @@ def test_axe_finds_nothing(site, bench, theme):
     part = figure(page, "lookup")
     choose(part, "weigh", "relu")
     assert violations(page) == []
+
+
+def test_names_stay_readable_over_lines(part):
+    """Paper lies around their letters, in the colour of the page's theme."""
+    for theme in ("light", "dark"):
+        page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        looks = (
+            figure(page, "lookup")
+            .locator('[data-part="plane"] text')
+            .evaluate_all(
+                """(names) => names.map((name) => {
+              const paper = getComputedStyle(name.closest(".attnlab-root")).backgroundColor;
+              const { paintOrder, stroke, strokeWidth } = getComputedStyle(name);
+              return [paintOrder.split(" ")[0], stroke === paper, parseFloat(strokeWidth) >= 3];
+            })"""
+            )
+        )
+        assert len(looks) > 3
+        assert all(look == ["stroke", True, True] for look in looks), looks
+    part.page.evaluate("document.documentElement.dataset.theme = 'light'")
