@@ -33,6 +33,22 @@ COLOURS = """() => {
 WIDTHS = """[...document.querySelectorAll("figure.attnlab-figure")].map((figure) => {
   const { fontSize, color } = getComputedStyle(figure);
   return [figure.clientWidth, fontSize, color]; })"""
+TOGETHER = """() => {
+  const all = [...document.querySelectorAll("article :is(h2, .predict, figure[data-attnlab])")];
+  return all.flatMap((box, i) => {
+    const root = box.matches(".predict") && all[i + 1]?.querySelector(".attnlab-root");
+    if (!root) return [];
+    return [[root.dataset.figure, root.getBoundingClientRect().bottom - box.getBoundingClientRect().top]];
+  });
+}"""
+TALLER = {
+    "alignment": 840,  # four lines of question: a date, its model, and what stands nowhere in it
+    "block": 970,  # every part of two layers, one below the other
+    "decoder": 980,  # the sentence, the cache, the draft and the next words are seen at once
+    "inside": 900,  # squares of all heads, and one of them large
+    "playground": 1110,  # two runs, their curves and their heads; text stands between box and figure
+}
+"""Figures that need more than a screen with their question: the most that they may take."""
 FONT_ERRORS = "document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status == 'error').length)"
 
 
@@ -66,6 +82,13 @@ def test_every_figure_mounts_once(site, name):
 @every_page_of_the_contents
 def test_no_formula_is_left_with_an_error(site, name):
     assert site.show(name).locator("mjx-merror").count() == 0
+
+
+@every_page_of_the_contents
+def test_a_prediction_and_its_figure_are_seen_together(site, name):
+    """What one expects and what one then sees: on one screen of 1280 by 800."""
+    for figure, height in site.show(name).evaluate(TOGETHER):
+        assert height <= TALLER.get(figure, 800), figure
 
 
 @every_page
