@@ -140,7 +140,7 @@ export default figure({
       numbers.replaceChildren(
         table("numbers", ["next word", "model", ...(q ? ["draft", "in both"] : []), "written"], lines, { caption: `The next word, at place ${at + 1} of this pass`, bold: order.indexOf(step.words[at]) }),
         ...(tried.length ? [table("checked", ["drafted", "draft", "model", "kept with", "so"], tried, { caption: "What became of the draft" })] : []),
-        table("counts", ["this pass reads", ""], counts, { caption: "Numbers of two bytes each" }),
+        table("counts", ["of this pass", "number"], counts, { caption: "Numbers of two bytes each" }),
       );
     }
 

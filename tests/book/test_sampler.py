@@ -21,7 +21,7 @@ from .reader import (
     violations,
 )
 
-SEED = 3
+SEED = 5
 BARS = """(bars) => bars.map((e) => [
   e.dataset.word, e.dataset.kept === "true", Number(e.getAttribute("height"))])"""
 PIECES = """(pieces) => pieces.map((e) => [e.dataset.word, Number(e.getAttribute("width"))])"""
@@ -124,7 +124,7 @@ def test_word_by_word_to_the_end_and_again(part):
             break
         text.append(drawn)
         part.locator('[data-part="next"]').click()
-    assert " ".join(text) == "I can watch the dog"
+    assert " ".join(text) == "I can saw the watch"
     assert part.locator('[data-part="next"]').inner_text() == "Start again"
     part.locator('[data-part="next"]').click()
     assert_shows(part, "", seed=SEED + 1)

@@ -40,7 +40,7 @@ def test_a_table_says_what_became_of_each_drafted_word():
     assert [row[4] for row in rows[at + 1 : at + 4]] == ["kept", "kept", "left instead"]
     for row, word, p, q in zip(rows[at + 1 :], step.drafted, step.p, step.q, strict=False):
         assert float(row[3]) == pytest.approx(min(1.0, float(p[word] / q[word])), abs=6e-5)
-    at = rows.index(["this pass reads", ""])
+    at = rows.index(["of this pass", "number"])
     counted = dict(rows[at + 1 :])
     total = sum(figure.reads.values())
     assert counted["together, bytes"] == f"{total:,}"

@@ -283,7 +283,7 @@ class Decoding(Figure):
             ["passes so far", str(len(self.passes) + 1)],
             ["words so far", str(sum(self.passes) + new)],
         ]
-        return "".join([*tables, table_of(["this pass reads", ""], counts)])
+        return "".join([*tables, table_of(["of this pass", "number"], counts)])
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
