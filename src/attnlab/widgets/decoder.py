@@ -242,7 +242,7 @@ class Decoding(Figure):
 
     @property
     def reads(self) -> dict[str, int]:
-        """What this pass reads, at two bytes a number: weights, cache, and all that the draft reads.
+        """The bytes that this pass reads, of weights and cache, and those that the draft read before.
 
         Of the table of words only the rows of the words read are counted.
         """
