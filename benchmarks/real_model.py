@@ -24,7 +24,7 @@ from torch import Tensor
 
 from attnlab import results
 from attnlab.pretrained import definitions, load_minilm, load_smollm2, sentence_vector, tour
-from attnlab.pretrained.inside import each_head, layers_of, means, replaced
+from attnlab.pretrained.inside import each_head, hidden_states, layers_of, means, replaced
 from attnlab.tagging import load_treebank
 from attnlab.transformer import generate
 from attnlab.widgets.inside import STORED, pack
@@ -220,21 +220,25 @@ def it_means(model) -> dict:
                 text = f"{question.begin} {end}.".replace(" it ", f" {asks} ")
                 pieces = model.pieces(text)
                 look = tour.weights_of(model, text)[(*at, pieces.index(asks))]
-                rows.append(sum(look[pieces.index(noun)] for noun in question.nouns))
-        both = torch.stack(rows).view(-1, 2).mean(1)
-        words[asks] = {"sushi": round((row[3] + row[4]).item(), 4), "both nouns": spread(both)}  # su ##shi
+                rows.append(torch.stack((sum(look[pieces.index(noun)] for noun in question.nouns), look[0])))
+        nouns, cls = torch.stack(rows).view(-1, 2, 2).mean(1).T
+        sushi = round((row[3] + row[4]).item(), 4)  # su ##shi
+        words[asks] = {"sushi": sushi, "both nouns": spread(nouns), "CLS": spread(cls)}
     average = looks_from_it(model, new)[0].mean().item()
 
-    def told_apart(questions: Sequence[tour.Question]) -> list[int]:
-        """Count how often the text lies nearer to itself with the noun that is meant in the place of *it*."""
-        right = []
+    def nearer(questions: Sequence[tour.Question]) -> list[list[float]]:
+        """Say, layer by layer, how much nearer *it* lies to the noun meant than to the other (cosine)."""
+        rows = []
         for question in questions:
-            for at, end in enumerate(question.ends):
+            near = []
+            for end in question.ends:
                 text = f"{question.begin} {end}."
-                said = [text, *(text.replace(" it ", f" the {noun} ") for noun in question.nouns)]
-                whole, *with_noun = model.embed(said)
-                right.append(with_noun[at] @ whole > with_noun[1 - at] @ whole)
-        return [int(sum(right)), len(right)]
+                pieces, states = model.pieces(text), hidden_states(model, model.tokens(text)[0])[:, 0]
+                nouns = states[:, [pieces.index(noun) for noun in question.nouns]]
+                near.append(torch.cosine_similarity(states[:, [pieces.index("it")]], nouns, dim=-1))
+            first, second = near
+            rows.append((first[:, 0] - first[:, 1] + second[:, 1] - second[:, 0]) / 2)
+        return [spread(layer) for layer in torch.stack(rows).T[1:]]
 
     def most(questions: Sequence[tour.Question]) -> float:
         """Return the largest lean of all heads, on the very questions that choose it."""
@@ -249,7 +253,10 @@ def it_means(model) -> dict:
         "fits one": measured(tour.FITS_ONE),
         "fits both": measured(tour.FITS_BOTH),
         "largest lean of all heads": {"fits one": most(tour.FITS_ONE), "fits both": most(tour.FITS_BOTH)},
-        "told apart": {"fits one": told_apart(tour.FITS_ONE), "fits both": told_apart(tour.FITS_BOTH)},
+        "it nearer to what it means, by layer": {
+            "fits one": nearer(tour.FITS_ONE),
+            "fits both": nearer(tour.FITS_BOTH),
+        },
         "words": words,
     }
 
@@ -382,6 +389,8 @@ def measure_explanation(_: Path) -> dict:
         even.append(1 / n)
         below.append((given["drop"]["left out"] < 0).double().mean().item())
         at_random = [torch.rand(n, generator=draw) for _ in range(100)]
+        # Known exactly, yet without a sign: what a share of how far can say at best.
+        given["drop"]["how far, known exactly"] = given["turn"]["left out"]
         for kind, ending in (("drop", ""), ("turn", ", turn")):
             effect = given[kind].pop("left out")
             named = {name: [value] for name, value in (given[kind] | given["share"]).items()}

@@ -24,7 +24,7 @@ from attnlab.experiments.hops import Hops
 from attnlab.experiments.next_word import SKIP
 from attnlab.experiments.sweeps import choose_rate
 from attnlab.tagging import grammar
-from attnlab.transformer import generate
+from attnlab.transformer import LanguageModel
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".cache/runs"
@@ -166,33 +166,72 @@ def hops() -> None:
 
 
 def letters() -> None:
-    """Train a language model on the book's own words, letter by letter: one run, at one rate.
+    """Train a language model on the book's own words, letter by letter, beside tables of counts.
 
-    The tables of counts learn from the same eight tenths; the ninth chooses among them, the last tests.
+    Both learn from the same eight tenths. The ninth chooses, for the model between three rates with seed 0,
+    and the last tests. Every finished run is kept, as long as the text stays the same.
     """
     book = Letters(prose(ROOT / "chapters"))
-    task, rate = NextLetter(book, n_layers=2, d_model=64, steps=2400, dropout=0.0), 6e-3
-    model, curve = task.train(rate, seed=0)
-    start = book.encode(PROMPT)[None]
-    drawn = [
-        book.read(generate(model, start, 200, temperature=t, generator=torch.Generator().manual_seed(0))[0])
-        for t in (0.5, 1.0)
-    ]
+    task = NextLetter(book, n_layers=2, d_model=64, steps=1600, dropout=0.0)
+    kept = CACHE / "transformer-text.json"
+    known = json.loads(kept.read_text()) if kept.exists() else {}
+
+    def train(rate: float, seed: int) -> dict:
+        if (key := f"{book.sha256[:8]} | rate {rate:g} | seed {seed}") not in known:
+            model, curve = task.train(rate, seed)
+            known[key] = {
+                "dev": curve,
+                "test": task.loss(model, "test"),
+                "both": both(task, model),
+                **reading_on(task, model),
+            }
+            benchmark.store(kept, known)
+            print(key, known[key], flush=True)
+        return known[key]
+
+    tried = {rate: train(rate, 0)["dev"][-1] for rate in around(3e-3, n=3)}
+    best = min(tried, key=tried.__getitem__)
+    runs = [train(best, seed) for seed in SEEDS]
     numbers = {
         "text": {"letters": len(book.text), "alphabet": len(book.alphabet), "sha256": book.sha256},
-        "model": {"layers": task.n_layers, "width": task.d_model, "context": task.context, "rate": rate},
-        "parameters": sum(p.numel() for p in model.parameters()),
+        "model": {"layers": task.n_layers, "width": task.d_model, "context": task.context, "rate": best},
+        "parameters": sum(p.numel() for p in task.model(0).parameters()),
         "steps": task.steps,
         "every": task.every,
-        "dev": curve,
-        "test": task.loss(model, "test"),
+        "rates tried on dev, seed 0": tried,
+        **{name: [run[name] for run in runs] for name in ("dev", "test", "both", "by place")},
         "tables of counts": {
-            part: [counting(book, order, part) for order in range(7)] for part in ("dev", "test")
+            part: [float(counting(book, order, part).mean()) for order in range(9)]
+            for part in ("dev", "test")
         },
-        "written": dict(zip(("0.5", "1.0"), drawn, strict=True)),
+        "written": runs[0]["written"],
     }
-    print(curve, numbers["test"], numbers["tables of counts"], *drawn, sep="\n", flush=True)
-    results.store("transformer-text", numbers, command=COMMAND, seeds=[0])
+    results.store("transformer-text", numbers, command=COMMAND, seeds=SEEDS)
+
+
+def both(task: NextLetter, model: LanguageModel) -> float:
+    """Return the loss on the test part of the mean of two probabilities: the model's and a table's."""
+    net, skipped = task.paid(model, "test"), task.context // 2 + 1
+    table = counting(task.letters, 6)[skipped : skipped + len(net)]
+    return float(-((-net).exp() + (-table).exp()).div(2).log().mean())
+
+
+@torch.no_grad()
+def reading_on(task: NextLetter, model: LanguageModel) -> dict:
+    """Read and write three times as far as a window of training: text, what it costs by place; and own words.
+
+    It writes from all that stands before, or from no more than a window of training.
+    """
+    n, start = task.context, task.letters.encode(PROMPT)[None]
+    costs = task.by_place(model, "test", 3 * n).unflatten(0, (-1, n // 2)).mean(1)
+    written = {}
+    for name, seen in (("all", 3 * n), ("a window", n)):
+        ids, draw = start, torch.Generator().manual_seed(0)
+        while ids.shape[1] < 3 * n:
+            p = (model(ids[:, -seen:])[:, -1] / 0.5).softmax(-1)
+            ids = torch.cat((ids, torch.multinomial(p, 1, generator=draw)), 1)
+        written[name] = task.letters.read(ids[0])
+    return {"by place": costs.tolist(), "written": written}
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
 
 The chapters are the book's source: they hold markup that only the book resolves, and solutions that run. A
 reader's notebook holds neither. Numbers and citations stand in its text, hints and solutions are folded
-HTML that runs nothing, no output is there before the reader has made it, and each figure has a name.
+HTML that runs nothing, no output is there before the reader has made it, and each figure has a name. Cells
+that only check what the text says, often the answer to a prediction, are the book's alone.
 
 A notebook in which a reader has written is never overwritten.
 
@@ -233,7 +234,7 @@ def edition(
                     cells.append(nbformat.v4.new_markdown_cell(part))
         elif folded is not None:
             folded.append(_as_text(cell))
-        else:
+        elif not _only_checks(cell):
             cells.append(_to_run(cell))
     if names.cited:
         entries = "\n".join(f"- {' '.join(sources[key][2].split())}" for key in names.cited)
@@ -248,6 +249,11 @@ def _as_text(cell: NotebookNode) -> str:
     printed = "".join(output.get("text", "") for output in cell.outputs if output.output_type == "stream")
     shown = f"```python\n{cell.source}\n```"
     return f"{shown}\n\nIt prints\n\n```text\n{printed.rstrip()}\n```" if printed.strip() else shown
+
+
+def _only_checks(cell: NotebookNode) -> bool:
+    """Tell whether a cell is there for the book's tests: no page shows it, and it asserts."""
+    return "remove-cell" in cell.metadata.get("tags", []) and "assert " in cell.source
 
 
 def _to_run(cell: NotebookNode) -> NotebookNode:

@@ -10,6 +10,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+SIDE_BY_SIDE = 50
+"""Letters that a prediction's answers may have together, to stand in one line of a wide page."""
+
 
 def set_theme_options(app: Sphinx, config: Config) -> None:
     """Set what Jupyter Book has no key for.
@@ -41,6 +44,17 @@ def drop_thebe_nodes(app: Sphinx, doctree: nodes.document, docname: str) -> None
     for node in list(doctree.findall(nodes.raw)):
         if "thebe" in node.astext() and "attnlab" not in node.astext():
             node.parent.remove(node)
+
+
+def mark_short_answers(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Mark a prediction whose answers find room side by side; a figure has the room that this saves."""
+    for box in doctree.findall(nodes.admonition):
+        if "predict" not in box["classes"]:
+            continue
+        written = "".join(node.astext() for node in box.findall(nodes.raw))
+        answers = re.findall(r"<summary>(.*?)</summary>", written, flags=re.DOTALL)
+        if sum(len(re.sub(r"<[^>]*>", "", answer)) for answer in answers) <= SIDE_BY_SIDE:
+            box["classes"].append("short")
 
 
 def guard_returns(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:

@@ -1,9 +1,9 @@
-// The block: follow one word through the layers of a trained tagger; switch parts off and see what becomes of it.
+// The block: one word's way through the layers of a trained tagger; switch a part off and see which tag the word becomes.
 //
-// For tests (data-part): sentence (input), word (buttons, role radio), part (buttons with aria-pressed and data-name),
-// bars (a span for each tag), numbers (table: after, switched, tag, probability, added / stream), status, reset, link, ...
+// For tests (data-part): sentence (input), word (buttons, role radio), switch (the four of the drawing, data-name), part
+// (each part alone, data-name), bars (a row for each tag, data-tag), stages (after each part, a span for each tag),
+// layers, stages (details), numbers (table: after, switched, tag, probability, added / stream), status, reset, ...
 import css from "./ui/block.css";
-import { labelled } from "./ui/controls.js";
 import { fmt, h, s, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { shipped } from "./ui/shipped.js";
@@ -14,8 +14,16 @@ import { split } from "./math/words.js";
 /** @typedef {import("./math/tagger.js").Stage} Stage */
 
 const MOST_TOKENS = 24;
-const WIDE = 600;
-const TALL = 34;
+const BARS = 5;
+/** The drawing: its size, where the stream runs, where the parts stand, and how wide they are. */
+const [WIDE, TALL, STREAM, MIDDLE, PART] = [254, 252, 56, 186, 126];
+/** In it: where each part's way leaves the stream and comes back, where its norm stands, and where it does. */
+const WAYS = [
+  { part: "attention", from: 50, norm: 57, at: 93, to: 131 },
+  { part: "network", from: 144, norm: 151, at: 183, to: 221 },
+];
+const RESIDUAL = 76;
+const FAINT = { "font-size": 13, fill: "var(--fig-quiet)" };
 
 export default figure({
   name: "block",
@@ -26,6 +34,15 @@ export default figure({
     const tagger = await shipped("tagger", model, place.base);
     const { tags, form } = tagger.card;
     const known = parts(form);
+    const layers = Array.from({ length: form.n_layers }, (_, l) => l + 1);
+    const heads = Array.from({ length: form.n_heads }, (_, at) => at + 1);
+    /** @type {Record<string, { all: string[], some: string[] }>} what a switch switches, and what of it can be off alone */
+    const switches = {
+      norm: { all: ["norm"], some: [] },
+      residual: { all: ["residual"], some: [] },
+      attention: { all: layers.map((l) => `attention ${l}`), some: layers.flatMap((l) => heads.map((at) => `head ${l}.${at}`)) },
+      network: { all: layers.map((l) => `network ${l}`), some: [] },
+    };
     const input = h("input", {
       type: "text",
       "aria-label": "A sentence",
@@ -36,46 +53,59 @@ export default figure({
       on: { input: () => set({ sentence: input.value, word: 0 }) },
     });
     const words = h("div", { class: "attnlab-choices", role: "radiogroup", "aria-label": "The word that is followed", on: { keydown: move } });
-    const toggle = (/** @type {string} */ name, /** @type {string} */ text) =>
-      h("button", { type: "button", class: "attnlab-switch", "data-part": "part", "data-name": name, "aria-pressed": "true", on: { click: () => flip(name) } }, text);
-    /** @type {Record<string, { bars: HTMLElement, added: HTMLElement }>} */
-    const rows = {};
-    const drawing = h("div", { class: "attnlab-stages" });
-    const row = (/** @type {string} */ name, /** @type {Node[]} */ ...controls) => {
-      rows[name] = {
-        bars: h("div", { class: "attnlab-shares", role: "img", "data-part": "bars" }),
-        added: h("span", { class: "attnlab-note" }),
-      };
-      const control = h("div", { class: "attnlab-choices attnlab-parts" });
-      control.append(...controls, rows[name].added);
-      drawing.append(control, rows[name].bars);
-    };
-    row("words", h("b", {}, "the word itself"));
-    for (let layer = 1; layer <= form.n_layers; layer++) {
-      const heads = Array.from({ length: form.n_heads }, (_, at) => toggle(`head ${layer}.${at + 1}`, String(at + 1)));
-      heads.forEach((button, at) => button.setAttribute("aria-label", `head ${at + 1} of layer ${layer}`));
-      row(`attention ${layer}`, toggle(`attention ${layer}`, `attention ${layer}`), h("span", { class: "attnlab-heads" }, "heads", ...heads));
-      row(`network ${layer}`, toggle(`network ${layer}`, `network ${layer}`));
-    }
+    const toggle = (/** @type {string} */ part, /** @type {string} */ name, /** @type {string} */ text, /** @type {Record<string, any>} */ props = {}) =>
+      h("button", { type: "button", class: "attnlab-switch", "data-part": part, "data-name": name, "aria-pressed": "true", ...props }, text);
+
+    const way = s("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, width: WIDE, height: TALL, "aria-hidden": "true" });
+    const on = (/** @type {string} */ name, /** @type {number} */ x, /** @type {number} */ y) =>
+      toggle("switch", name, name, { style: `left: ${x}px; top: ${y}px`, on: { click: () => flipAll(name) } });
+    const drawing = h("div", { class: "attnlab-way", role: "group", "aria-label": `The parts of each of ${form.n_layers} layers` }, way,
+      on("norm", MIDDLE, WAYS[0].norm), on("attention", MIDDLE, WAYS[0].at), on("residual", STREAM, RESIDUAL), on("network", MIDDLE, WAYS[1].at));
+    const asked = h("span");
+    const mark = h("span", { class: "attnlab-note attnlab-then" }, "with all on");
+    const bars = h("div", { class: "attnlab-odds", "data-part": "bars", role: "img" });
+    const rows = Array.from({ length: BARS + 1 }, () => {
+      const [name, bar, then, share] = [h("span"), h("span", { class: "attnlab-mark" }), h("i"), h("span")];
+      const row = h("div", {}, name, h("div", {}, bar, then), share);
+      bars.append(row);
+      return { row, name, bar, then, share };
+    });
+    const layered = h("details", { "data-part": "layers" }, h("summary", {}, "Heads and layers"), ...layers.map((l) => {
+      const one = (/** @type {string} */ name, /** @type {string} */ text, /** @type {string} */ label) =>
+        toggle("part", name, text, { "aria-label": label, on: { click: () => flip(name) } });
+      const many = heads.map((at) => one(`head ${l}.${at}`, String(at), `head ${at} of layer ${l}`));
+      return h("div", { class: "attnlab-row attnlab-layer" }, h("b", {}, `Layer ${l}`), ...["attention", "network"].flatMap((part) => [
+        one(`${part} ${l}`, part, `${part} of layer ${l}`),
+        part === "attention" && h("span", { class: "attnlab-row attnlab-layer" }, "heads", ...many),
+      ]).filter(Boolean));
+    }));
+    const passed = h("div", { class: "attnlab-stages" });
     const numbers = strip("Table of numbers");
-    const everywhere = h("div", { class: "attnlab-choices" });
-    everywhere.append(toggle("norm", "norms"), toggle("residual", "residual stream"));
     body.append(
-      input,
-      labelled("Follow", words),
-      h("p", { class: "attnlab-note" }, "✓ on, ✗ off: press a part to switch it."),
-      drawing,
-      labelled("In all layers", everywhere),
-      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
+      h("div", { class: "attnlab-row attnlab-asked" }, input, h("div", { class: "attnlab-follow" }, h("span", { class: "attnlab-label" }, "Follow"), words)),
+      h("div", { class: "attnlab-row attnlab-through" }, drawing, h("div", { class: "attnlab-tagged" }, h("p", {}, asked, mark), bars)),
+      h("div", { class: "attnlab-row attnlab-folds" }, layered,
+        h("details", { "data-part": "stages" }, h("summary", {}, "After each part"), passed),
+        h("details", {}, h("summary", {}, "Numbers"), numbers)),
     );
 
     const off = () => new Set(/** @type {string[]} */ (model.get("off")));
+    const put = (/** @type {Set<string>} */ now) => set({ off: known.filter((part) => now.has(part)) });
 
     /** @param {string} name */
     function flip(name) {
       const now = off();
       if (!now.delete(name)) now.add(name);
-      set({ off: known.filter((part) => now.has(part)) });
+      put(now);
+    }
+
+    /** In all layers at once. What is off within a part stays as it is. @param {string} name */
+    function flipAll(name) {
+      const now = off();
+      const { all } = switches[name];
+      const back = all.every((part) => now.has(part));
+      for (const part of all) back ? now.delete(part) : now.add(part);
+      put(now);
     }
 
     /** @param {KeyboardEvent} event */
@@ -94,6 +124,25 @@ export default figure({
       if (unknown) throw new Error(`off must name parts, of ${known.join(", ")}; got ${unknown}.`);
       const word = Math.min(Math.max(Number(model.get("word")) || 0, 0), Math.max(tokens.length - 1, 0));
       return { tokens, word, stages: tokens.length ? tagTokens(tagger, tokens, off()).stages : /** @type {Stage[]} */ ([]) };
+    }
+
+    let [weighed, whole, kept] = ["", /** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
+    /**
+     * The tags that have a row: those likeliest at the end with all parts on or with one of the four off. Rows stay when
+     * a part is switched; only a tag that leads and had none takes the last.
+     * @param {string[]} tokens
+     * @param {number} word
+     * @param {number[]} now
+     */
+    function chosen(tokens, word, now) {
+      const key = JSON.stringify([tokens, word]);
+      if (weighed !== key) {
+        const ends = [[], ...Object.values(switches).map(({ all }) => all)].map((gone) => last(tagTokens(tagger, tokens, new Set(gone)).stages).probabilities[word]);
+        const most = tags.map((/** @type {string} */ _, /** @type {number} */ t) => Math.max(...ends.map((end) => end[t])));
+        [weighed, whole, kept] = [key, ends[0], best(most).slice(0, BARS)];
+      }
+      const leads = best(now)[0];
+      return kept.includes(leads) ? kept : [...kept.slice(0, -1), leads];
     }
 
     function update() {
@@ -118,33 +167,107 @@ export default figure({
       );
       if (focused) /** @type {HTMLElement | null} */ (words.querySelector('[tabindex="0"]'))?.focus();
       const now = off();
-      for (const button of body.querySelectorAll('[data-part="part"]')) {
-        button.setAttribute("aria-pressed", String(!now.has(/** @type {HTMLElement} */ (button).dataset.name ?? "")));
+      for (const button of /** @type {NodeListOf<HTMLElement>} */ (body.querySelectorAll(".attnlab-switch"))) {
+        const { part, name = "" } = button.dataset;
+        button.setAttribute("aria-pressed", part === "part" ? String(!now.has(name)) : pressed(switches[name], now));
       }
-      for (const { bars, added } of Object.values(rows)) {
-        bars.replaceChildren();
-        added.textContent = "";
-      }
+      way.replaceChildren(...path(tokens[word] ?? "", now));
+      for (const part of [passed, numbers]) part.replaceChildren();
+      bars.hidden = mark.hidden = !tokens.length;
       if (!tokens.length) {
-        numbers.replaceChildren();
+        asked.textContent = "";
         say("Type a sentence: there is no word to follow yet.");
         return;
       }
-      for (const stage of stages) {
-        const chances = ranked(stage.probabilities[word], tags);
-        rows[stage.part].bars.replaceChildren(...shares(chances));
-        rows[stage.part].bars.setAttribute("aria-label", `after ${stage.part}: ${chances.slice(0, 3).map(({ tag, p }) => `${tag} ${fmt(100 * p, 0)} %`).join(", ")}`);
-        if (stage.part !== "words") rows[stage.part].added.textContent = stage.on ? `adds ${fmt(stage.added[word])} of the stream` : "off: adds nothing";
-      }
+      const end = last(stages).probabilities[word];
+      drawBars(chosen(tokens, word, end), end, now.size > 0);
+      asked.replaceChildren("“", h("b", {}, tokens[word]), "” is tagged");
+      passed.replaceChildren(...stages.flatMap(({ part, on, added, probabilities }) => {
+        const chances = ranked(probabilities[word], tags);
+        const said = chances.slice(0, 3).map(({ tag, p }) => `${tag} ${fmt(100 * p, 0)} %`).join(", ");
+        const note = part === "words" ? "" : on ? `adds ${fmt(added[word])} of the stream` : "off: adds nothing";
+        return [
+          h("div", {}, part === "words" ? "the word itself" : part, " ", h("span", { class: "attnlab-note" }, note)),
+          h("div", { class: "attnlab-shares", role: "img", "data-part": "shares", "aria-label": `after ${part}: ${said}` }, ...shares(chances)),
+        ];
+      }));
       const lines = stages.map(({ part, on, added, probabilities }) => {
         const [{ tag, p }] = ranked(probabilities[word], tags);
         return [part, on ? "on" : "off", tag, p.toFixed(4), part === "words" ? "–" : added[word].toFixed(4)];
       });
       const caption = `“${tokens[word]}” (word ${word + 1}), read out after each part`;
       numbers.replaceChildren(table("numbers", ["after", "switched", "tag", "probability", "added / stream"], lines, { caption }));
-      const [first, last] = [stages[0], stages[stages.length - 1]].map(({ probabilities }) => ranked(probabilities[word], tags)[0]);
-      const without = now.size ? ` Off: ${[...now].join(", ")}.` : "";
-      say(`“${tokens[word]}” (word ${word + 1}): by itself ${first.tag} ${fmt(100 * first.p, 0)} %, at the end ${last.tag} ${fmt(100 * last.p, 0)} %.${without}`);
+      const [{ tag, p }] = ranked(end, tags);
+      const without = Object.entries(switches).flatMap(([name, { all, some }]) =>
+        all.every((part) => now.has(part)) ? [name, ...some.filter((part) => now.has(part))] : [...all, ...some].filter((part) => now.has(part)));
+      say(`“${tokens[word]}” (word ${word + 1}): ${tag} ${fmt(100 * p, 0)} %.${without.length ? ` Off: ${without.join(", ")}.` : ""}`);
+    }
+
+    /**
+     * @param {number[]} shown tags, by number
+     * @param {number[]} end their probabilities
+     * @param {boolean} changed whether a part is off
+     */
+    function drawBars(shown, end, changed) {
+      const others = (/** @type {number[]} */ p) => Math.max(0, 1 - shown.reduce((sum, t) => sum + p[t], 0));
+      const [now, then] = [end, whole].map((p) => [...shown.map((t) => p[t]), others(p)]);
+      const names = [...shown.map((t) => tags[t]), `${tags.length - BARS} others`];
+      const lead = now.indexOf(Math.max(...now.slice(0, BARS)));
+      rows.forEach((row, at) => {
+        row.row.dataset.tag = names[at];
+        row.row.dataset.probability = now[at].toFixed(4);
+        row.row.classList.toggle("is-lead", at === lead);
+        row.name.textContent = names[at];
+        row.bar.style.width = `${100 * now[at]}%`;
+        row.then.style.left = `${100 * then[at]}%`;
+        row.then.hidden = !changed || then[at] < 0.005;
+        row.share.textContent = `${fmt(100 * now[at], 0)} %`;
+      });
+      mark.style.visibility = changed ? "visible" : "hidden";
+      bars.setAttribute("aria-label", names.map((name, at) => `${name} ${fmt(100 * now[at], 0)} %`).join(", "));
+    }
+
+    /**
+     * The way through a layer, with what is off broken.
+     * @param {string} word
+     * @param {Set<string>} now what is off
+     */
+    function path(word, now) {
+      const line = (/** @type {string} */ d, /** @type {boolean} */ live, wide = 2.5) =>
+        s("path", {
+          d, fill: "none", "stroke-width": wide, stroke: `var(--fig-${live ? "ink" : "quiet"})`,
+          ...(live ? {} : { "stroke-dasharray": "2 5" }),
+        });
+      const tip = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ d) => s("path", { d: `M${x} ${y}${d}z`, fill: "var(--fig-ink)" });
+      const short = word.length > 12 ? `${word.slice(0, 11)}…` : word;
+      const normed = !now.has("norm");
+      return [
+        s("rect", { x: 1, y: 27, width: WIDE - 2, height: 209, rx: 9, fill: "var(--fig-tint)", stroke: "var(--fig-line)" }),
+        text(WIDE - 10, 43, `in each of ${form.n_layers} layers`, { "text-anchor": "end", ...FAINT }),
+        text(STREAM, 15, short, { "text-anchor": "middle", "font-size": 15, "font-weight": 700 }),
+        line(`M${STREAM} 21V${WAYS[0].from}`, true),
+        ...WAYS.flatMap(({ part, from, norm, at, to }, i) => {
+          // A part that is off in all layers leaves the stream whole, residual or not.
+          const runs = pressed(switches[part], now) !== "false";
+          const whole = !runs || !now.has("residual");
+          const next = WAYS[i + 1]?.from ?? TALL - 6;
+          return [
+            line(`M${STREAM} ${from}V${to}`, whole),
+            line(`M${STREAM} ${from}H${MIDDLE}V${to}H${STREAM + 9}`, runs),
+            line(`M${STREAM} ${to}V${next}`, true),
+            ...(i ? [
+              s("rect", { x: MIDDLE - 24, y: norm, width: 48, height: 24, fill: "var(--fig-tint)" }),
+              text(MIDDLE, norm + 17, "norm", { "text-anchor": "middle", ...FAINT, ...(normed ? {} : { "text-decoration": "line-through" }) }),
+            ] : []),
+            s("circle", { cx: STREAM, cy: to, r: 9, fill: "var(--fig-paper)", stroke: "var(--fig-ink)", "stroke-width": 2 }),
+            ...(runs && whole ? [s("path", { d: `M${STREAM - 5} ${to}h10M${STREAM} ${to - 5}v10`, stroke: "var(--fig-ink)", "stroke-width": 2 })] : []),
+            ...(runs ? [tip(STREAM + 10, to, "l7 -4v8")] : []),
+          ];
+        }),
+        // Beside the bars the way turns to them, above the bars it points at them.
+        s("g", { class: "attnlab-down" }, tip(STREAM, TALL, "l-5 -9h10")),
+        s("g", { class: "attnlab-aside" }, line(`M${STREAM} ${TALL - 6}H${WIDE + 14}V126H${WIDE + 22}`, true), tip(WIDE + 30, 126, "l-9 -5v10")),
+      ];
     }
 
     /** @returns {string} */
@@ -161,27 +284,59 @@ for stage in follow(tagger, tokens, off=${JSON.stringify([...off()])}):
 `;
     }
 
-    /** All bars as a drawing that stands alone. */
+    /** The way and the bars, as a drawing that stands alone. */
     function svg() {
-      const { word, stages } = read();
-      const label = (/** @type {string} */ text, /** @type {number} */ y) => s("text", { x: 8, y, "font-size": 15, fill: "var(--fig-ink)" }, text);
-      const lines = stages.flatMap((stage, at) => {
-        const group = s("g", { transform: `translate(0 ${24 + at * (TALL + 30)})` }, ...bar(ranked(stage.probabilities[word], tags)));
-        return [label(stage.part + (stage.on ? "" : " (off)"), 18 + at * (TALL + 30)), group];
+      const { tokens, word } = read();
+      const now = off();
+      const boxes = /** @type {HTMLElement[]} */ ([...drawing.children]).flatMap(({ dataset: { name }, style }) => {
+        if (!name) return [];
+        const is = pressed(switches[name], now);
+        const [x, y, wide] = [Number.parseFloat(style.left), Number.parseFloat(style.top), name === "residual" ? 92 : PART];
+        return [
+          s("rect", { x: x - wide / 2, y, width: wide, height: 28, rx: 7, fill: "var(--fig-paper)", stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-dasharray": is === "true" ? "none" : "4 3" }),
+          text(x, y + 19, is === "true" ? name : `${name}: ${is === "false" ? "off" : "in part"}`, { "text-anchor": "middle" }),
+        ];
       });
-      return standalone(s("svg", { viewBox: `0 0 ${WIDE} ${stages.length * (TALL + 30)}` }, ...lines));
+      const lines = rows.flatMap(({ row: { dataset } }, at) => {
+        const [p, y] = [Number(dataset.probability), 26 + 32 * at];
+        return [
+          text(380, y + 16, dataset.tag ?? "", { "text-anchor": "end" }),
+          s("rect", { x: 390, y, width: 190, height: 22, fill: "none", stroke: "var(--fig-line)" }),
+          s("rect", { x: 390, y, width: 190 * p, height: 22, fill: "var(--fig-output)", "fill-opacity": 0.6 }),
+          text(632, y + 16, `${fmt(100 * p, 0)} %`, { "text-anchor": "end" }),
+        ];
+      });
+      const drawn = tokens.length ? lines : [];
+      const gone = text(4, TALL + 22, now.size ? `Off: ${[...now].join(", ")}` : "");
+      return standalone(s("svg", { viewBox: `0 0 640 ${TALL + 32}` }, ...path(tokens[word] ?? "", now).filter((el) => el.getAttribute("class") !== "attnlab-down"), ...boxes, ...drawn, gone));
     }
 
     return { update, pytorch, svg };
   },
 });
 
+/** @param {number} x @param {number} y @param {string} words @param {Record<string, any>} [props] */
+const text = (x, y, words, props = {}) => s("text", { x, y, "font-size": 14, fill: "var(--fig-ink)", ...props }, words);
+
+/** @template T @param {T[]} list @returns {T} */
+const last = (list) => list[list.length - 1];
+
+/** Where numbers stand, the largest first. @param {number[]} numbers */
+const best = (numbers) => numbers.map((_, at) => at).sort((a, b) => numbers[b] - numbers[a]);
+
+/**
+ * Whether what a switch switches is on: all of it, some, or nothing.
+ * @param {{ all: string[], some: string[] }} given
+ * @param {Set<string>} off
+ */
+const pressed = ({ all, some }, off) => (all.every((part) => off.has(part)) ? "false" : [...all, ...some].some((part) => off.has(part)) ? "mixed" : "true");
+
 /**
  * The tags from the likeliest on.
  * @param {number[]} probabilities
  * @param {string[]} tags
  */
-const ranked = (probabilities, tags) => probabilities.map((p, t) => ({ p, tag: tags[t] })).sort((a, b) => b.p - a.p);
+const ranked = (probabilities, tags) => best(probabilities).map((t) => ({ p: probabilities[t], tag: tags[t] }));
 
 /**
  * The tags side by side, as wide as they are likely; those with room for it say so.
@@ -189,22 +344,3 @@ const ranked = (probabilities, tags) => probabilities.map((p, t) => ({ p, tag: t
  */
 const shares = (chances) =>
   chances.map(({ p, tag }) => h("span", { class: "attnlab-mark", style: `width: ${100 * p}%`, "data-probability": p.toFixed(4) }, p < 0.3 ? "" : `${tag} ${fmt(100 * p, 0)} %`));
-
-/**
- * The same as a drawing: the tags side by side, as wide as they are likely, those with room for it named.
- * @param {{ p: number, tag: string }[]} chances
- */
-function bar(chances) {
-  let x = 0;
-  return chances.flatMap(({ p, tag }, at) => {
-    const from = x;
-    x += WIDE * p;
-    const cell = s("rect", {
-      x: from, y: 1, width: WIDE * p, height: TALL - 2, stroke: "var(--fig-line)",
-      fill: "var(--fig-output)", "fill-opacity": at ? 0.08 : 0.4,
-    });
-    const words = `${tag} ${fmt(100 * p, 0)} %`;
-    if (p < 0.03 + 0.019 * words.length) return [cell];
-    return [cell, s("text", { x: from + (WIDE * p) / 2, y: TALL / 2 + 6, "font-size": 17, "text-anchor": "middle", fill: "var(--fig-ink)" }, words)];
-  });
-}

@@ -1,15 +1,15 @@
 // The playground: train attention on the toy grammar in the page, from random weights, against exact ceilings.
 //
-// For tests (data-part): choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons), steps, progress,
-// curves (svg; data-curve, data-ceiling), sentence (input), unknown, examples (select), looks (svgs), opens (buttons, data-opens;
-// data-part panel), challenge (list items, data-id), forget (button), confusion, gradient, numbers, tags, weights (tables and svg),
-// status, reset, link, pytorch, svg.
+// For tests (data-part): settings (button), choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons),
+// steps, progress, curves (svg; data-curve, data-ceiling), sentence (input), unknown, examples (select), head (choices), looks (svgs),
+// opens (buttons, data-opens; data-part panel), challenge (list items, data-id), forget (button), confusion, gradient, numbers, tags,
+// weights (tables and svg), status, reset, link, pytorch, svg.
 import css from "./ui/playground.css";
 import { CALLED, chosen } from "./ui/chosen.js";
 import { curves, LOOKS } from "./ui/curves.js";
-import { fmt, h, standalone } from "./ui/dom.js";
+import { choices, fmt, h, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
-import { looks } from "./ui/looks.js";
+import { called, looks, margin, NAMED, square } from "./ui/looks.js";
 import { PANELS, panels } from "./ui/panels.js";
 import { CHALLENGES, met } from "./math/challenges.js";
 import { LONGEST, posterior, TAGS, WORDS } from "./math/grammar.js";
@@ -27,10 +27,14 @@ const SLICE = 7;
 /** Milliseconds between two drawings, and between two sentences said to screen readers. */
 const [DRAW, CALM, SPEAK] = [100, 1000, 5000];
 const KEPT = "attnlab-playground";
-/** What a row of a run's drawing shows. */
-const HEARS = /** @type {Record<string, string>} */ ({
-  alone: "hears no other word", mean: "hears the mean of all words", attention: "a row: where its word looks", "causal attention": "a row: where its word looks",
-});
+/** What is said where no word looks at another. */
+const HEARS = /** @type {Record<string, string>} */ ({ alone: "hears no other word", mean: "hears the mean of all words" });
+/** Under this width one thing stands below the other. */
+const NARROW = 560;
+/** How high the curves are and what the words of a drawing share, for one run and for two: on a phone, and where there is room. */
+const HIGH = [{ curves: [132, 132], words: [140, 122] }, { curves: [226, 264], words: [200, 128] }];
+/** Squares of two runs stand beside each other from this width on, so far apart. */
+const [BESIDE, SPACE] = [10.5, 10];
 /** These may change while a run goes on. */
 const LIVE = ["rate", "batch"];
 /** Up to here a step waits for a frame: the first hundred would be over before one has looked. */
@@ -50,37 +54,43 @@ export default figure({
     let counting = null;
     /** @type {{ words: number[], best: number[][] | null, problem: string }} */
     let sentence = { words: [], best: null, problem: "" };
-    /** @type {{ shape: string, all: ReturnType<typeof looks>[] }} */
-    let heads = { shape: "", all: [] };
+    /** @type {{ shape: string, all: ReturnType<typeof looks>[], picked: number }} */
+    const heads = { shape: "", all: [], picked: 0 };
     let done = kept();
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
     const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, props = {}) => h("button", { type: "button", "data-part": part, ...props, on: { click } }, text);
-    const choices = chosen({ names: NAMES, choose, add: () => set({ b: { ...runs[0].choices } }), drop: () => set({ b: null }) });
+    const settings = chosen({ names: NAMES, choose });
     const train = button("train", "Train", toggle, { class: "attnlab-go" });
+    const beside = button("beside", "", () => set({ b: runs.length > 1 ? null : { ...runs[0].choices } }));
     const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
     const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });
-    const drawing = curves("curves", ["accuracy", "loss"]);
+    const drawing = curves("curves", ["accuracy"]);
     const input = h("input", { type: "text", "aria-label": "A sentence of the grammar’s words", "data-part": "sentence", autocomplete: "off", spellcheck: "false", on: { input: () => set({ text: input.value }) } });
     const unknown = h("p", { class: "attnlab-error", role: "status", "data-part": "unknown", hidden: true });
     const examples = h(
       "select",
-      { "data-part": "examples", "aria-label": "Other sentences", on: { change: take } },
-      ...["Others", ...EXAMPLES].map((text) => h("option", {}, text)),
+      { "data-part": "examples", "aria-label": "Example sentences", on: { change: take } },
+      ...["Examples", ...EXAMPLES].map((text) => h("option", {}, text)),
     );
+    const legend = h("span", { class: "attnlab-label" });
+    const picker = h("div", { class: "attnlab-row attnlab-pick" });
     const sight = h("div", { class: "attnlab-pair", "data-part": "looks" });
     const below = panels({ names: NAMES, open: (name) => set({ panel: name === model.get("panel") ? "" : name }), forget });
-    body.append(
-      h("div", { class: "attnlab-go-row" }, train, button("step", "Step", () => go(steps() + 1)), counter, progress),
+    settings.el.append(
       h(
         "div",
-        { class: "attnlab-play" },
-        h("div", {}, choices.el, h("div", { class: "attnlab-go-row" }, button("restart", "Restart", () => restart()), button("seed", "Another seed", () => set({ seed: Number(model.get("seed")) + 1 })))),
-        h("div", {}, drawing.svg),
+        { class: "attnlab-go-row" },
+        button("step", "One step", () => go(steps() + 1)),
+        button("restart", "Back to step 0", () => restart()),
+        button("seed", "Another seed", () => set({ seed: Number(model.get("seed")) + 1 })),
       ),
-      h("div", { class: "attnlab-said" }, h("span", { class: "attnlab-label" }, "Sentence"), input, examples),
-      unknown,
-      sight,
+    );
+    body.append(
+      h("div", { class: "attnlab-go-row" }, train, beside, counter, progress),
+      settings.line,
+      settings.el,
+      h("div", { class: "attnlab-play" }, h("div", {}, drawing.svg), h("div", {}, h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
       below.el,
     );
     const resized = new ResizeObserver(() => draw());
@@ -165,16 +175,22 @@ export default figure({
 
     /** @param {number} to */
     function go(to) {
-      if (runs.every((run) => run.diverged || run.model.steps >= LAST)) return say(runs[0].diverged ? `Run A ${runs[0].diverged} Restart it with a smaller one.` : "The axis ends here. Restart, or choose something else.");
+      if (runs.every((run) => run.diverged || run.model.steps >= LAST)) return say(runs[0].diverged ? `Run A ${runs[0].diverged} Go back to step 0, with a smaller one.` : "The axis ends here. Go back to step 0, or choose something else.");
       [going, goal, counting, spoken] = [true, to, null, performance.now()];
       train.textContent = "Pause";
-      say("Training. When you pause, every sentence is counted.");
+      train.classList.add("is-going");
+      say("Training. When you pause, all 61,242 sentences are counted.");
       wake();
+    }
+
+    function still() {
+      train.textContent = "Train";
+      train.classList.remove("is-going");
     }
 
     function pause() {
       going = false;
-      train.textContent = "Train";
+      still();
       countNext();
       draw(true);
       if (counting) speak([]);
@@ -215,15 +231,15 @@ export default figure({
       if (panel && !(panel in PANELS)) throw new Error(`panel must be ${Object.keys(PANELS).join(", ")}, or nothing; it is ${JSON.stringify(panel)}.`);
       if (fresh || number !== seed || kind(wanted) !== kind(runs.map((run) => run.choices))) {
         [fresh, seed, going, counting, heads.shape] = [false, number, false, null, ""];
-        train.textContent = "Train";
+        still();
         runs = wanted.map((one) => start(one, seed));
-        choices.show(wanted);
+        settings.show(wanted);
       } else if (JSON.stringify(wanted) !== JSON.stringify(runs.map((run) => run.choices))) {
         runs.forEach((run, i) => {
           run.choices = wanted[i];
           run.rates += 1;
         });
-        choices.show(wanted);
+        settings.show(wanted);
       }
       read();
       draw(!going);
@@ -255,7 +271,7 @@ export default figure({
       const next = { ...runs[which].choices, [name]: value };
       if (!next.context.endsWith("attention") && ["rotary", "alibi"].includes(next.positions)) next.positions = "none";
       set({ [KEYS[which]]: next });
-      if (!LIVE.includes(name)) say(`Run ${NAMES[which]}: ${CALLED[name][0]} ${CALLED[name][1][String(value)] ?? value}. Random weights again: press Train.`);
+      if (!LIVE.includes(name)) say(`Run ${NAMES[which]}: ${CALLED[name][0]} ${CALLED[name][1][String(value)] ?? value}. Random weights again.`);
     }
 
     /** @param {boolean} [all] what is folded away, too */
@@ -263,13 +279,15 @@ export default figure({
       if (!runs.length) return;
       drew = performance.now();
       const wide = (/** @type {Element | null | undefined} */ el) => Math.max(240, Math.round(el?.clientWidth || 640));
-      drawing.show(wide(drawing.svg.parentElement), runs, NAMES);
+      const narrow = body.clientWidth < NARROW;
+      beside.textContent = `${runs.length > 1 ? "−" : "+"} run B`;
+      drawing.show(wide(drawing.svg.parentElement), runs, NAMES, HIGH[Number(!narrow)].curves[runs.length - 1]);
       drawing.svg.setAttribute("aria-label", `Curves of training. ${runs.map(sentenceOf).join(" ")}`);
       counter.textContent = `step ${steps().toLocaleString("en")}`;
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;
       const said = listen();
-      drawLooks(said, wide(sight));
+      drawLooks(said, wide(sight), narrow);
       below.show(String(model.get("panel") ?? ""), done);
       below.draw(wide(body), runs, said, all);
       if (going && performance.now() - spoken > SPEAK) speak([]);
@@ -289,27 +307,60 @@ export default figure({
       return { words, best, passes };
     }
 
-    /** @param {ReturnType<typeof listen>} said @param {number} wide */
-    function drawLooks({ words, passes }, wide) {
-      const room = runs.length > 1 && wide >= 560 ? (wide - 24) / 2 : wide;
-      const shape = JSON.stringify([words, room, runs.map(({ choices: { context, n_heads, n_layers } }) => [context, n_heads, n_layers])]);
+    /** @param {ReturnType<typeof listen>} said @param {number} wide @param {boolean} narrow */
+    function drawLooks({ words, passes }, wide, narrow) {
+      const sizes = runs.map(({ choices: { n_heads } }, i) => ({ layers: passes[i].weights.length, heads: n_heads, all: passes[i].weights.length * n_heads }));
+      if (!words.length) return void [sight.replaceChildren(), (picker.hidden = true), (legend.textContent = ""), (heads.shape = "")];
+      const shape = JSON.stringify([words, wide, narrow, heads.picked, runs.map(({ choices: { context } }) => context), sizes]);
       if (heads.shape !== shape) {
-        heads = { shape, all: words.length ? runs.map((_, i) => looks({ wide: room, words, layers: passes[i].weights.length, heads: runs[i].choices.n_heads, role: LOOKS[i].role })) : [] };
-        sight.replaceChildren(...heads.all.map(({ svg }, i) => h("div", {}, h("p", { class: "attnlab-label" }, h("b", { style: `color: var(--fig-${LOOKS[i].role})` }, `Run ${NAMES[i]}`), ` ${HEARS[runs[i].choices.context]}`), svg)));
+        const many = Math.max(...sizes.map(({ all }) => all));
+        // Where there is no room for all heads, or they would be specks, one is drawn, and one picks which.
+        const one = many > 1 && (narrow || sizes.some(({ all }) => all > 1 && square(wide, words, all) < NAMED));
+        const room = (wide - margin(words) - SPACE) / 2;
+        const pair = runs.length > 1 && narrow && many > 0 && square(room, words, 1, false) >= BESIDE;
+        heads.shape = shape;
+        heads.all = runs.map((run, i) => looks({
+          wide: pair ? room + (i ? 0 : margin(words)) : wide, high: HIGH[Number(!narrow)].words[runs.length - 1], words, layers: sizes[i].layers, heads: sizes[i].heads,
+          role: LOOKS[i].role, sign: NAMES[i], only: one ? heads.picked : -1, named: !(pair && i), note: HEARS[run.choices.context] ?? "",
+        }));
+        sight.replaceChildren(...heads.all.map(({ svg }) => svg));
+        sight.classList.toggle("is-pair", pair);
+        pick(one ? sizes.find(({ all }) => all === many) : undefined);
+        legend.textContent = many ? "A row: where its word looks, and its tag" : "At the end of a row, the tag of its word";
       }
       heads.all.forEach(({ svg, show }, i) => {
         show(passes[i].weights, passes[i].tags);
-        svg.setAttribute("aria-label", `Run ${NAMES[i]}: ${words.map((word, j) => `${word} ${passes[i].tags[j]}`).join(", ")}. What each head looks at is in the table behind “Numbers”.`);
+        svg.setAttribute("aria-label", `Run ${NAMES[i]}: ${words.map((word, j) => `${word} ${passes[i].tags[j]}`).join(", ")}. What each head looks at is in the table behind “${PANELS.numbers}”.`);
       });
+    }
+
+    /** Offer the heads to pick one from. @param {{ layers: number, heads: number, all: number }} [sizes] none: all are drawn */
+    function pick(sizes) {
+      picker.hidden = !sizes;
+      if (!sizes) return;
+      heads.picked = Math.min(heads.picked, sizes.all - 1);
+      const key = JSON.stringify(sizes);
+      if (picker.dataset.key === key) return;
+      picker.dataset.key = key;
+      const row = choices({
+        label: "Head that is drawn", part: "head", value: String(heads.picked),
+        options: Array.from({ length: sizes.all }, (_, which) => ({ value: String(which), text: called(which, sizes.layers, sizes.heads) })),
+        onChange: (value) => {
+          heads.picked = Number(value);
+          select(row, value);
+          draw(false);
+        },
+      });
+      picker.replaceChildren(h("span", { class: "attnlab-label" }, "head"), row);
     }
 
     /** A run in words. @param {Run} run @param {number} i */
     function sentenceOf(run, i) {
       const now = run.exact ?? run.curve[run.curve.length - 1];
-      if (!now) return `Run ${NAMES[i]}: random weights.`;
       if (run.diverged) return `Run ${NAMES[i]} ${run.diverged}`;
+      if (!now || !run.model.steps) return `Run ${NAMES[i]}: random weights.`;
       const seen = view(run.choices);
-      return `Run ${NAMES[i]}, step ${run.model.steps.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % of all words right${run.model.steps ? `; ceiling ${fmt(CEILINGS[seen].accuracy, 1)} % (${seen})` : ""}.`;
+      return `Run ${NAMES[i]}, step ${run.model.steps.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % right; ceiling ${fmt(CEILINGS[seen].accuracy, 1)} % (${seen}).`;
     }
 
     /** @param {string[]} found ids of challenges met just now */

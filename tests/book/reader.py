@@ -12,7 +12,7 @@ from bs4 import BeautifulSoup
 AXE = Path(__file__).resolve().parents[2] / "node_modules/axe-core/axe.min.js"
 # All that is left out is reading the style sheets again, for a rule that is off unless one asks for it: a
 # third of axe's time.
-AXE_OPTIONS = "{resultTypes: ['violations'], preload: {assets: ['media']}}"
+AXE_OPTIONS = {"resultTypes": ["violations"], "preload": {"assets": ["media"]}}
 SIDEWAYS = """() => {
   const inside = (e) => { for (let p = e.parentElement; p; p = p.parentElement)
     if (["auto", "scroll", "hidden"].includes(getComputedStyle(p).overflowX)) return true; return false; };
@@ -142,12 +142,13 @@ def saved(part) -> str:
     return text
 
 
-def violations(page) -> list[str]:
-    """Run axe on the page once it stands still."""
+def violations(page, *rules: str) -> list[str]:
+    """Run axe's rules, or only some of them, on the page once it stands still."""
     page.evaluate(STILL)
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate(f"axe.run({AXE_OPTIONS}).then((r) => r.violations)")
+    options = AXE_OPTIONS | ({"runOnly": list(rules)} if rules else {})
+    found = page.evaluate("(options) => axe.run(options).then((r) => r.violations)", options)
     nodes = [(one["id"], one["nodes"][0], len(one["nodes"])) for one in found]
     return [f"{rule} ×{n}: {node['html'][:160]} {node['failureSummary'][:200]}" for rule, node, n in nodes]
 

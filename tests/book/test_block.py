@@ -1,7 +1,8 @@
-"""The block in the page: every switch against what Python computes."""
+"""The block in the page: every switch and every part against what Python computes."""
 
 import pytest
 
+from attnlab.tagging import shipped
 from attnlab.widgets import Block
 
 from .reader import assert_fits_a_thumb, copied, figure, run_copied, saved, says, table, violations
@@ -32,18 +33,103 @@ def assert_shows(part, **state):
 
 
 def flip(part, name):
+    """Switch one part of one layer, which stands behind its fold."""
+    fold = part.locator('[data-part="layers"]')
+    if fold.get_attribute("open") is None:
+        fold.locator("summary").click()
     part.locator(f'[data-part="part"][data-name="{name}"]').click()
+
+
+def switch(part, name):
+    return part.locator(f'[data-part="switch"][data-name="{name}"]')
+
+
+def odds(part) -> dict[str, float]:
+    """Read the bars of the end: the tags with a row, from above, and what is left for the others."""
+    rows = part.locator('[data-part="bars"] > div')
+    return dict(rows.evaluate_all("(rows) => rows.map(({dataset: d}) => [d.tag, Number(d.probability)])"))
+
+
+def assert_bars(part, **state):
+    expected = Block(**({"sentence": "I saw a saw", "word": 3} | state))
+    chances = expected.stages[-1].probabilities[expected.word]
+    shown = odds(part)
+    *named, others = shown
+    assert len(named) == 5
+    assert others == "12 others"
+    wanted = [chances[shipped.load().tags.index(tag)].item() for tag in named]
+    assert list(shown.values()) == pytest.approx([*wanted, 1 - sum(wanted)], abs=2e-4)
+    assert expected.tag in named
+    assert part.locator(".is-lead").get_attribute("data-tag") == expected.tag
+    wide = part.locator('[data-part="bars"] .attnlab-mark').evaluate_all(
+        "(bars) => bars.map((bar) => bar.getBoundingClientRect().width / bar.parentElement.clientWidth)"
+    )
+    assert wide == pytest.approx(list(shown.values()), abs=0.01)
 
 
 def test_it_starts_as_python_says(part):
     assert_shows(part)
-    wide = part.locator('[data-part="bars"]').first.locator("span")
-    chances = wide.evaluate_all("(cells) => cells.map((cell) => Number(cell.dataset.probability))")
-    assert sum(chances) == pytest.approx(1, abs=2e-3)
+    assert_bars(part)
+    part.locator('[data-part="stages"] > summary').click()
+    for at, stage in enumerate(Block("I saw a saw", word=3).stages):
+        cells = part.locator('[data-part="shares"]').nth(at).locator("span")
+        chances = cells.evaluate_all("(cells) => cells.map((cell) => Number(cell.dataset.probability))")
+        assert chances == pytest.approx(sorted(stage.probabilities[3].tolist(), reverse=True), abs=2e-4)
 
 
-def test_every_switch_alone_and_some_together(part):
-    for name in ("attention 1", "network 1", "attention 2", "network 2", "head 2.2", "norm", "residual"):
+SWITCHES = {
+    "residual": ["residual"],
+    "norm": ["norm"],
+    "attention": ["attention 1", "attention 2"],
+    "network": ["network 1", "network 2"],
+}
+
+
+def test_the_four_switches_move_the_bars_and_no_row_changes_its_place(part):
+    rows = list(odds(part))
+    for name, off in SWITCHES.items():
+        assert switch(part, name).get_attribute("aria-pressed") == "true"
+        switch(part, name).click()
+        assert switch(part, name).get_attribute("aria-pressed") == "false"
+        assert_bars(part, off=off)
+        assert_shows(part, off=off)
+        assert list(odds(part)) == rows
+        assert f"Off: {name}." in says(part)
+        switch(part, name).focus()
+        part.page.keyboard.press("Space")
+    assert_bars(part)
+    # What the chapter says of them.
+    switch(part, "attention").click()
+    assert odds(part)["VERB"] == pytest.approx(0.97, abs=5e-3)
+    switch(part, "attention").click()
+    switch(part, "residual").click()
+    assert odds(part)["NOUN"] == pytest.approx(0.26, abs=5e-3)
+
+
+def test_a_tag_that_leads_has_a_row_whatever_is_off(part):
+    for name in ("residual", "norm"):
+        switch(part, name).click()
+    flip(part, "head 1.2")
+    assert Block("I saw a saw", word=3, off=["norm", "residual", "head 1.2"]).tag == "NUM"
+    assert_bars(part, off=["norm", "residual", "head 1.2"])
+
+
+def test_a_switch_says_when_it_is_off_in_part_and_leaves_that_part_alone(part):
+    flip(part, "head 2.2")
+    attention = switch(part, "attention")
+    assert attention.get_attribute("aria-pressed") == "mixed"
+    attention.click()
+    assert attention.get_attribute("aria-pressed") == "false"
+    attention.click()
+    assert attention.get_attribute("aria-pressed") == "mixed"
+    assert_shows(part, off=["head 2.2"])
+    flip(part, "attention 1")
+    attention.click()  # from off in one layer to off in both
+    assert_shows(part, off=["attention 1", "head 2.2", "attention 2"])
+
+
+def test_every_part_alone_and_some_together(part):
+    for name in ("attention 1", "network 1", "attention 2", "network 2", "head 2.2"):
         flip(part, name)
         assert_shows(part, off=[name])
         flip(part, name)
@@ -52,18 +138,31 @@ def test_every_switch_alone_and_some_together(part):
     assert_shows(part, off=["attention 1", "attention 2"])
     part.locator('[data-part="reset"]').click()
     assert [row[1] for row in table(part)] == ["on"] * 5
+    part.locator('[data-part="undo"]').click()
+    assert_shows(part, off=["attention 1", "attention 2"])
 
 
 def test_a_switch_shows_by_mark_and_border_whether_it_is_on(part):
-    switch = part.locator('[data-part="part"][data-name="norm"]')
+    norm, attention = switch(part, "norm"), switch(part, "attention")
     look = "(it) => [getComputedStyle(it, '::before').content, getComputedStyle(it).borderTopStyle]"
-    mark, border = switch.evaluate(look)
+    mark, border = norm.evaluate(look)
     assert "✓" in mark
     assert border == "solid"
-    flip(part, "norm")
-    mark, border = switch.evaluate(look)
-    assert "✗" in mark
-    assert border == "dashed"
+    norm.click()
+    flip(part, "head 1.1")
+    for it, sign in ((norm, "✗"), (attention, "–")):
+        mark, border = it.evaluate(look)
+        assert sign in mark
+        assert border == "dashed"
+
+
+def test_the_drawing_breaks_where_a_part_is_off(part):
+    broken = part.locator(".attnlab-way path[stroke-dasharray]")
+    assert broken.count() == 0
+    for name, ways in (("attention", 1), ("residual", 2), ("network", 2)):
+        # Where a part adds nothing the stream runs on, with its residual connection or without.
+        switch(part, name).click()
+        assert broken.count() == ways
 
 
 def test_words_by_key_and_another_sentence(part):
@@ -75,6 +174,7 @@ def test_words_by_key_and_another_sentence(part):
     assert_shows(part, sentence="What do you do?", word=3)
     part.locator('[data-part="sentence"]').fill("")
     assert "no word to follow" in says(part)
+    assert part.locator('[data-part="bars"]').is_hidden()
 
 
 def test_a_link_brings_back_what_is_off(part):
@@ -89,9 +189,14 @@ def test_copied_code_prints_the_same_tags(part):
     assert [line.split()[-2] for line in shown.splitlines()] == [row[2] for row in table(part)]
 
 
-def test_the_saved_drawing_says_what_is_off(part):
+def test_the_saved_drawing_says_what_is_off_and_has_the_bars(part):
+    switch(part, "network").click()
     flip(part, "attention 2")
-    assert "attention 2 (off)" in saved(part)
+    drawing = saved(part)
+    for said in ("network: off", "attention: in part", "Off: network 1, attention 2, network 2", "NOUN"):
+        assert said in drawing
+    rows = part.locator('[data-part="bars"] > div > :last-child').all_inner_texts()
+    assert all(f">{share}<" in drawing for share in rows)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -103,4 +208,12 @@ def test_axe_finds_nothing(site, page_file, theme):
 
 def test_a_phone_does_not_scroll_sideways(site, page_file):
     page = site.figures(page_file, width=320, height=640)
-    assert_fits_a_thumb(figure(page, "block"))
+    part = figure(page, "block")
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= 700
+    flip(part, "network 2")
+    part.locator('[data-part="stages"] > summary').click()
+    assert_fits_a_thumb(part)
+
+
+def test_it_is_seen_at_once(part):
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= 440

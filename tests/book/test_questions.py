@@ -82,6 +82,28 @@ def test_a_figure_opens_when_one_has_said_what_one_expects(page, site):
     assert violations(page) == []
 
 
+LINES = "(all) => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
+
+
+def test_short_answers_stand_side_by_side_where_there_is_room(page, site):
+    answers = page.locator(".predict details.answer")
+    assert answers.evaluate_all(LINES) == 1
+    choose(page, ".predict", 1)
+    assert answers.evaluate_all(LINES) == 1  # the mark on the one chosen moves none
+    page.get_by_role("button", name="Show the answer").click()
+    width = page.locator(".predict details[open]").evaluate("(one) => one.offsetWidth")
+    assert width > 600  # what explains has the whole line
+    page.set_viewport_size({"width": 320, "height": 700})
+    assert answers.evaluate_all(LINES) == 3
+
+
+def test_long_answers_stand_below_one_another(book):
+    for name in toc_pages():
+        for box in parsed(book / f"{name}.html").select("article .predict"):
+            letters = sum(len(answer.get_text()) for answer in box.select("summary"))
+            assert ("short" in box["class"]) == (letters <= 50), name
+
+
 def test_the_first_choice_stands_and_is_remembered(page, site):
     page.locator(".predict details.answer > summary").nth(1).press("Enter")
     choose(page, ".predict", 0)  # to look below another answer is not to choose it

@@ -1,5 +1,7 @@
 """Answers to the exercises on the heads of a real model, as people may give them or to get by the checkers."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -45,6 +47,11 @@ PREVIOUS = [
     ("the first looks at the last", "wrong", "should be", lambda w, real: (w.roll(1, -1).diagonal(0, -2, -1) * real[:, None]).sum((0, 2)) / real.sum()),
     ("the median", "wrong", "should be", lambda w, real: back(w).movedim(1, -1)[both(real)].median(0).values),
     ("in NumPy", "wrong", "no gradient reaches weights", lambda w, real: torch.from_numpy(previous(w.detach(), real).numpy())),
+    ("what is above 0 alone", "wrong", "A weight of exactly 0", lambda w, real: torch.stack([x[x > 0].mean() for x in (back(w) * both(real)[:, None]).unbind(1)])),
+    ("shares among the real, once more", "wrong", "should be", lambda w, real: previous(w.masked_fill(~real[:, None, None], 0).softmax(-1), real)),
+    ("a mask that wraps around", "wrong", "should be", lambda w, real: (back(w) * (real & real.roll(1, -1))[:, None, :-1]).sum((0, 2)) / both(real).sum()),
+    ("chosen text by text, not head by head", "wrong", "should be", lambda w, real: back(w).masked_select(both(real)[:, None]).view(w.shape[1], -1).mean(1)),
+    ("chosen head by head", "right", "", lambda w, real: back(w).transpose(0, 1).masked_select(both(real)).view(w.shape[1], -1).mean(1)),
     ("nanmean", "right", "", lambda w, real: back(w).masked_fill(~both(real)[:, None], float("nan")).nanmean((0, 2))),
     ("loops", "right", "", previous_in_loops),
     ("counted by texts", "right", "", lambda w, real: (back(w) * both(real)[:, None]).sum((0, 2)) / (real.sum() - real.any(-1).sum())),
@@ -61,7 +68,20 @@ def without(x, others, head, w_o):
     return torch.where(is_head(x, head), others.mean(0), x).flatten(-2) @ w_o
 
 
+def put_and_taken_away(x, others, head, w_o):
+    said = x[:, :, head].clone()
+    x[:, :, head] = others[:, head].mean(0)
+    out = x.flatten(-2) @ w_o
+    x[:, :, head] = said
+    return out
+
+
 ABLATIONS = [
+    ("the middle between the extremes", "wrong", "should be", lambda x, o, h, w: without(x, (o.amax(0, keepdim=True) + o.amin(0, keepdim=True)) / 2, h, w)),
+    ("the mean in half precision", "wrong", "should be", lambda x, o, h, w: without(x, o.half().mean(0, keepdim=True).to(x.dtype), h, w)),
+    ("of the others the first eight", "wrong", "should be", lambda x, o, h, w: without(x, o[:8], h, w)),
+    ("put there and taken away again", "wrong", "the backward pass raised", lambda x, o, h, w: put_and_taken_away(x, o, h, w)),
+    ("rows of w_o", "right", "", lambda x, o, h, w: x.flatten(-2) @ w.unflatten(0, x.shape[2:]).mul((torch.arange(x.shape[2]) != h)[:, None, None]).flatten(0, 1) + o[:, h].mean(0) @ w.unflatten(0, x.shape[2:])[h]),
     ("the mean over both", "wrong", "should be", lambda x, o, h, w: without(x, torch.cat((o, x.flatten(0, 1))), h, w)),
     ("detached", "wrong", "no gradient reaches x", lambda x, o, h, w: without(x.detach(), o, h, w)),
     ("not mixed", "wrong", "should", lambda x, o, h, w: torch.where(is_head(x, h), o.mean(0), x).flatten(-2)),
@@ -125,7 +145,29 @@ def popped_and_put_back(score, pieces):
     return found
 
 
+def by_a_table(weights, ids, size):
+    last, rows = [None] * size, []
+    for i, piece in enumerate(ids):
+        if last[piece] is not None:
+            rows.append(weights[:, i, last[piece] + 1])
+        last[piece] = i
+    return torch.stack(rows).mean(0) if rows else weights.new_zeros(len(weights))
+
+
+def by_identity(weights, ids):
+    latest = [max((j for j in range(i) if ids[j] is ids[i]), default=None) for i in range(len(ids))]
+    rows = [weights[:, i, j + 1] for i, j in enumerate(latest) if j is not None]
+    return torch.stack(rows).mean(0) if rows else weights.new_zeros(len(weights))
+
+
 INDUCTION = [
+    ("a table of 100 pieces", "wrong", "raised IndexError", lambda w, ids: by_a_table(w, ids, 100)),
+    ("a table of as many as needed", "right", "", lambda w, ids: by_a_table(w, ids, max(ids) + 1)),
+    ("the same object", "wrong", "Equal numbers are the same piece", by_identity),
+    ("the last 16 bits", "wrong", "Equal numbers are the same piece", lambda w, ids: induction(w, [x % 2**16 for x in ids])),
+    ("not farther back than nine", "wrong", "however far apart", lambda w, ids: induction(
+        w, ids, some=lambda ids, i: i - max(j for j in range(i) if ids[j] == ids[i]) <= 9)),
+    ("as bytes", "wrong", "raised ValueError", lambda w, ids: induction(w, bytes(ids))),
     ("place 0 is none", "wrong", "0 is a place", lambda w, ids: by_notes(w, ids, bool)),
     ("the first return sets the period", "wrong", "different distances", lambda w, ids: next(
         (w.diagonal(1 - i + ids.index(x), -2, -1)[:, 1:].mean(-1) for i, x in enumerate(ids) if x in ids[:i]), w.new_zeros(len(w)))),
@@ -172,6 +214,12 @@ LEFT_OUT = [
     ("against the mean drop", "wrong", "should be", lambda s, p: [x - sum(drops(s, p)) / len(p) for x in drops(s, p)]),
     ("a tuple handed over", "wrong", "AttributeError", lambda s, p: [s(tuple(p)) - s(tuple(p[:i] + p[i + 1 :])) for i in range(len(p))]),
     ("a share of the text", "wrong", "should be", lambda s, p: [x / len(p) for x in drops(s, p)]),
+    ("the parts' sum for the whole", "wrong", "should be", lambda s, p: [sum(s([q]) for q in p) - s(p[:i] + p[i + 1 :]) for i in range(len(p))]),
+    ("less what nothing scores", "wrong", "should be", lambda s, p: [x - s([]) for x in drops(s, p)]),
+    ("one string", "wrong", "should be", lambda s, p: [s(" ".join(p)) - s(" ".join(p[:i] + p[i + 1 :])) for i in range(len(p))]),
+    ("whole numbers", "wrong", "should be", lambda s, p: [int(x) for x in drops(s, p)]),
+    ("all but one, as they come", "wrong", "reverse order", lambda s, p: [s(list(p)) - s(list(kept)) for kept in itertools.combinations(p, len(p) - 1)]),
+    ("all but one, turned round", "right", "", lambda s, p: [s(list(p)) - s(list(kept)) for kept in itertools.combinations(p, len(p) - 1)][::-1]),
     ("popped and put back", "right", "", popped_and_put_back),
     ("a tensor", "right", "", lambda s, p: torch.tensor(drops(s, p))),
     ("an array", "right", "", lambda s, p: np.array(drops(s, p))),

@@ -83,12 +83,20 @@ PACKS = [
     ("arrays", "wrong", "should be a tensor", lambda documents, n: tuple(x.numpy() for x in packed(documents, n))),
     ("small whole numbers", "right", "", lambda documents, n: packed(documents, n, dtype=torch.int32)),
     ("two documents at most", "wrong", "the row of words", lambda documents, n: packed(documents[:2], n)),
-    ("a window of six", "wrong", "row 6, from entry 0 to 7, of the mask should be", lambda documents, n: packed(
+    ("a window of six", "wrong", "row 9, from entry 0 to 7, of the mask should be", lambda documents, n: packed(
         documents, n, mask=lambda own: own.triu(-5))),
     ("a mask to be added", "wrong", "the mask should hold True and False, it has dtype float32", lambda documents, n: packed(
         documents, n, mask=lambda own: torch.zeros(n, n).masked_fill(~own, -math.inf))),
     ("no guess where the word is 0", "wrong", "the row of guesses should be [5, 0, -100,", lambda documents, n: packed(
         documents, n, guesses=[g if w else -100 for d in documents for w, g in zip(d, [*d[1:], -100], strict=True)])),
+    ("numbers of 8 bits", "wrong", "A number of 8 bits ends at", lambda documents, n: packed(documents, n, dtype=torch.int8)),
+    ("no guess where a word comes again at once", "wrong", "comes twice in a row", lambda documents, n: packed(
+        documents, n, guesses=[g if g != w else -100 for d in documents for w, g in zip(d, [*d[1:], -100], strict=True)])),
+    ("a window of twelve", "wrong", "one of them long", lambda documents, n: packed(documents, n, mask=lambda own: own & own.triu(-11))),
+    ("three documents at most", "wrong", "many documents", lambda documents, n: packed(documents[:3] if len(documents) > 4 else documents, n)),
+    ("a vocabulary of ten", "wrong", "raised IndexError", lambda documents, n: (torch.arange(10)[packed(documents, n)[0]], *packed(documents, n)[1:])),
+    ("guesses where the next place is not 0", "right", "", lambda documents, n: (lambda words, at, _, mask: (
+        words, at, torch.where(at.roll(-1) > 0, words.roll(-1), -100), mask))(*packed(documents, n))),
     ("numbered by where a place is 0", "right", "", lambda documents, n: packed(
         documents, n, mask=lambda own: masks.packed((packed(documents, n)[1] == 0).cumsum(0)) & own)),
 ]  # fmt: skip

@@ -90,6 +90,19 @@ BLOCKS = [
     ("leaky", "wrong", "should be", lambda x, q, k, v, o, a, b: (
         (y := x + attention(norm(x) @ q, norm(x) @ k, norm(x) @ v) @ o) + F.leaky_relu(norm(y) @ a) @ b)),
     ("one sentence at a time, mapped", "right", "", mapped),
+    ("weights by a log-sum-exp", "right", "", lambda x, q, k, v, o, a, b: (
+        (y := x + ((s := (norm(x) @ q) @ (norm(x) @ k).mT / q.shape[1] ** 0.5) - s.logsumexp(-1, keepdim=True)).exp() @ (norm(x) @ v) @ o)
+        + (norm(y) @ a).relu() @ b)),
+    ("weights detached", "wrong", "gradient", lambda x, q, k, v, o, a, b: (
+        (y := x + ((norm(x) @ q) @ (norm(x) @ k).mT / q.shape[1] ** 0.5).softmax(-1).detach() @ (norm(x) @ v) @ o) + (norm(y) @ a).relu() @ b)),
+    ("mean and deviation detached", "wrong", "gradient", lambda x, *w: right_block(x, *w) - norm(x) + (
+        x - x.mean(-1, keepdim=True).detach()) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt().detach()),
+    ("ReLU behind both products", "wrong", "should be", lambda x, q, k, v, o, a, b: (
+        (y := x + attention(norm(x) @ q, norm(x) @ k, norm(x) @ v) @ o) + ((norm(y) @ a).relu() @ b).relu())),
+    ("the last token not worked on", "wrong", "should be", lambda x, q, k, v, o, a, b: torch.cat((
+        right_block(x, q, k, v, o, a, b)[..., :-1, :], (x + attention(norm(x) @ q, norm(x) @ k, norm(x) @ v) @ o)[..., -1:, :]), -2)),
+    ("network adds to the normed", "wrong", "should be", lambda x, q, k, v, o, a, b: (
+        norm(y := x + attention(norm(x) @ q, norm(x) @ k, norm(x) @ v) @ o) + (norm(y) @ a).relu() @ b)),
 ]  # fmt: skip
 
 
@@ -107,6 +120,13 @@ def loss_by_loops(scores, ids, real):
 
 
 LOSSES = [
+    ("in bits", "wrong", "in bits", lambda s, i, r: right_loss(s, i, r) / math.log(2)),
+    ("places that count, by number", "right", "", lambda s, i, r: (
+        lambda b, at: F.cross_entropy(s[b, at], i[b, at + 1]))(*r[:, 1:].nonzero(as_tuple=True))),
+    ("whole sentences only", "wrong", "should be", lambda s, i, r: right_loss(s[r.all(1)], i[r.all(1)], r[r.all(1)])),
+    ("the last guess dropped", "wrong", "should be", lambda s, i, r: right_loss(s[:, :-1], i[:, :-1], r[:, :-1])),
+    ("softmax twice", "wrong", "should be", lambda s, i, r: right_loss(s.softmax(-1), i, r)),
+    ("padding guesses word 0", "wrong", "should be", lambda s, i, r: F.cross_entropy(s[:, :-1].mT, (i * r)[:, 1:])),
     ("ignored numbers", "right", "", right_loss),
     ("loops", "right", "", loss_by_loops),
     ("one-hot", "right", "", lambda s, i, r: -(
@@ -240,7 +260,20 @@ def eps_outside(x, g):
     return (g - g.mean(-1, keepdim=True) - z * (g * z).mean(-1, keepdim=True)) / sigma
 
 
+def by_complex_steps(x, g):
+    """Nudge each number into the imaginary: exact, and no autograd."""
+    columns = []
+    for e in torch.eye(x.shape[-1], dtype=torch.float64):
+        t = torch.complex(x.double(), 1e-20 * e.expand_as(x))
+        t = t - t.mean(-1, keepdim=True)
+        columns.append(((t / ((t * t).mean(-1, keepdim=True) + 1e-5).sqrt()).imag * 1e20 * g).sum(-1))
+    return torch.stack(columns, -1).to(x.dtype)
+
+
 BACKWARDS = [
+    ("complex steps", "right", "", by_complex_steps),
+    ("one sum for all tokens", "wrong", "should be", lambda x, g: by_jacobian(x, g) + norm(x) * (
+        (g * norm(x)).mean(-1, keepdim=True) - (g * norm(x)).mean()) / (x.var(-1, keepdim=True, correction=0) + 1e-5).sqrt()),
     ("the chain rule, step by step", "right", "", by_chain_rule),
     ("loops", "right", "", backward_by_loops),
     ("a projection", "wrong", "should be", by_projection),
@@ -280,6 +313,9 @@ def count(d, h, g, e, f, gated, layers, words, tied):
 
 
 COUNTS = [
+    ("a score's bias for each word", "wrong", "should be", lambda *a: count(*a) + a[7]),
+    ("biases of attention alone", "wrong", "should be", lambda *a: count(*a) + a[6] * (a[3] * (a[1] + 2 * a[2]) + a[0])),
+    ("twelve squares a layer", "wrong", "should be", lambda *a: 12 * a[6] * a[0] ** 2 + a[7] * a[0]),
     ("matrix by matrix", "right", "", count),
     ("a float", "right", "", lambda *a: float(count(*a))),
     ("a module that is counted", "right", "", lambda d, h, g, e, f, gated, layers, words, tied: layers * sum(

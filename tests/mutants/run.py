@@ -277,7 +277,7 @@ MUTANTS = (
     Mutant("a ceiling that takes the smallest count", "tagging/grammar.py", "max(tags, key=tags.__getitem__)",
            "min(tags, key=tags.__getitem__)", "unit/test_tagging_grammar.py"),
     Mutant("an entropy that forgets how often it is met", "tagging/grammar.py",
-           "count / total * -math.log", "count / tags.total() * -math.log",
+           "count / everything * -math.log", "count / alike * -math.log",
            "unit/test_widget_playground.py::test_the_entropies_are_those_of_a_sum_over_all_sentences"),
     Mutant("a residual that cannot be taken away", "tagging/taggers.py",
            "return before + after if self.residual else after", "return before + after",

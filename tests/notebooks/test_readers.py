@@ -32,7 +32,9 @@ def test_the_edition_is_what_the_chapters_give():
 @each
 def test_no_markup_is_left_that_only_the_book_knows(source, made):
     for cell in cells(made, "markdown"):
-        words = re.sub(r"^```.*?^```$|`[^`\n]+`|\$\$.*?\$\$|\$[^$]+\$", "", cell.source, flags=re.MULTILINE | re.DOTALL)
+        words = re.sub(
+            r"^```.*?^```$|`[^`\n]+`|\$\$.*?\$\$|\$[^$]+\$", "", cell.source, flags=re.MULTILINE | re.DOTALL
+        )
         assert ":::" not in words
         assert not re.search(r"\{[\w:-]+\}", words), words
         assert not re.search(r"\((?:eq|ex)-", words), words
@@ -50,11 +52,12 @@ def test_solutions_are_folded_text_and_the_readers_own_code_is_the_only_code(sou
                 solving = edge == "start"
         else:
             (inside if solving else outside).append(cell)
+    outside = [cell for cell in outside if cell not in checks_of(source)]
     assert not [cell for cell in outside if cell.metadata.get("role") == "solution"]
     folded = [cell.source for cell in cells(made, "markdown") if cell.source.startswith(readers.FROM)]
-    assert [code for fold in folded for code in re.findall(r"^```python\n(.*?)\n```$", fold, re.M | re.S)] == [
-        cell.source for cell in inside
-    ]
+    assert [
+        code for fold in folded for code in re.findall(r"^```python\n(.*?)\n```$", fold, re.M | re.S)
+    ] == [cell.source for cell in inside]
     assert all(fold.endswith("</details>") for fold in folded)
     code = cells(made, "code")
     assert not [cell for cell in code if cell.outputs or cell.execution_count]
@@ -78,6 +81,21 @@ def test_running_all_needs_nothing_that_the_reader_has_yet_to_write(source, made
             asked |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
         elif cell.metadata.get("role") != "check":
             assert not names & asked, cell.source
+
+
+def checks_of(source):
+    """List the cells that no page shows, but for the set-up."""
+    return [cell for cell in cells(source, "code")[1:] if "remove-cell" in cell.metadata.get("tags", [])]
+
+
+@each
+def test_no_hidden_cell_states_the_answer_to_a_prediction(source, made):
+    """What only checks the book's words runs in the book's tests; a front end may show what it should hide."""
+    code = cells(made, "code")
+    assert code[0].metadata.get("jupyter") == {"source_hidden": True}  # the set-up stays
+    checks = [cell.source for cell in checks_of(source)]
+    assert all("assert " in check for check in checks)
+    assert not {cell.source for cell in code} & set(checks)
 
 
 @each

@@ -27,7 +27,9 @@ def of_tour():
     found, layers, sinks = stored["found"], stored["by layer"], stored["sinks"]
     it = found["it"]
     later = [*layers["previous"][1:], layers["next"][0], *layers["next"][2:]]
-    (right, of), lean = it["told apart"]["fits both"], it["fits both"]["gain"]
+    lean, near = it["fits both"]["gain"], it["it nearer to what it means, by layer"]
+    one, both = ("{:.3f} ± {:.3f}".format(*near[kind][-1]) for kind in ("fits one", "fits both"))
+    left = {word: f"{it['words'][word]['CLS'][0]:.2f}" for word in ("it", "rain")}
     most = it["largest lean of all heads"]["fits both"]
     yield f"*it* gives *sushi* {percent(it['words']['it']['sushi'])} of its weight"
     yield f"Head 4.2 gave *sushi* {it['words']['it']['sushi']:.2f}"
@@ -35,7 +37,8 @@ def of_tour():
     yield f"in {it['items']} pairs of sentences that did not choose the head"
     yield f"doesn't lean at all: {lean[0]:.2f} ± {lean[1]:.2f}".replace("-", "−")
     yield f"chosen on these very pairs, leans by {most:.2f}"
-    yield f"nearer in {right} sentences of {of}"
+    yield f"by {one} (cosine) where the last word fits one noun alone, and by {both} where it fits both"
+    yield f"leaves {left['it']} there, and *rain* {left['rain']}"
     yield f"{stored['sentences']} sentences the piece before gets {percent(layers['previous'][0])} in layer 1"
     yield f"the piece after {percent(layers['next'][1])} in layer 2"
     yield f"later each gets {100 * min(later):.0f} to {percent(max(later))}"
@@ -81,7 +84,7 @@ def of_induction():
     assert 0.72 < 1 - left / gain < 0.78
     right = [percent(x["guessed right"][0]) for x in (without, whole)]
     yield "three quarters of what the second round gains"
-    yield f"of its pieces {right[0]} are guessed right, and {right[1]} with them"
+    yield f"over the eight texts, {right[0]} of its pieces are guessed right, and {right[1]} with them"
     others = [x["mean"]["second round"][0] for name, x in removed.items() if name.startswith("eight others")]
     yield f"costs {max(others) - whole['second round'][0]:.1f} at worst"
     early = results.load("real-model-zero")
@@ -100,6 +103,7 @@ def of_explanation():
     yield f"weights tell well, {turn['weight, last layer']}"
     yield f"already gives {turn['how rare the piece is']}"
     yield f"they say little, {drop['weight, last layer']}"
+    yield f"known exactly, says only {drop['how far, known exactly']}"
     yield f"reach {drop['gradients, integrated']}"
     yield f"through the layers: {turn['weight, rolled out']} and {drop['weight, rolled out']}"
     yield f"Gradient times vector: {turn['gradient · vector']} and {drop['gradient · vector']}"

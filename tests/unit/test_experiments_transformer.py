@@ -107,19 +107,33 @@ def test_prose_has_no_code_no_formulas_and_no_exercises(tmp_path):
         prose(tmp_path / "elsewhere")
 
 
-def test_a_table_of_counts_is_witten_and_bell_by_hand():
+def test_tables_of_counts_are_kneser_and_ney_by_hand():
     letters = Letters("aab" * 8 + "aba" + "bab")
     assert [letters.read(letters.part(name)) for name in ("train", "dev", "test")] == [
         "aab" * 8,
         "aba",
         "bab",
     ]
-    base = {"a": (16 + 2 * 0.5) / 26, "b": (8 + 2 * 0.5) / 26}
-    assert counting(letters, 0) == pytest.approx(-(math.log(base["a"]) + 2 * math.log(base["b"])) / 3)
-    after_b = (7 + base["a"]) / 8  # b was always followed by a
-    after_a = (8 + 2 * base["b"]) / 18
-    assert counting(letters, 1) == pytest.approx(-(math.log(after_b) + 2 * math.log(after_a)) / 3)
-    assert counting(letters, 1, "dev") == pytest.approx(-(2 * math.log(after_b) + math.log(after_a)) / 3)
+    alone = {"a": 16 / 24, "b": 8 / 24}  # a share of one half, blended with one half each
+    alone = {letter: (24 * p - 0.5 + 0.5 * 2 * 0.5) / 24 for letter, p in alone.items()}
+    paid = counting(letters, 0).tolist()
+    assert paid == pytest.approx([-math.log(alone[letter]) for letter in "bab"])
+    different = {"a": 2 / 3, "b": 1 / 3}  # a came after a and b, b after a: b was counted once, a twice
+    share = 1 / (1 + 2 * 1)
+    short = {letter: (3 * p - share + share * 2 * 0.5) / 3 for letter, p in different.items()}
+    after_b = (7 - 0.5 + 0.5 * short["a"]) / 7  # b was always followed by a
+    after_a = (8 - 0.5 + 0.5 * 2 * short["b"]) / 16
+    assert counting(letters, 1).tolist() == pytest.approx([-math.log(p) for p in (after_a, after_b, after_a)])
+    assert counting(letters, 1, "dev").tolist() == pytest.approx(
+        [-math.log(p) for p in (after_b, after_a, after_b)]
+    )
+
+
+def test_a_longer_table_is_no_worse_than_a_shorter_one_where_all_is_known():
+    letters = Letters("abcd" * 100)
+    means = [float(counting(letters, order).mean()) for order in range(4)]
+    assert means[0] == pytest.approx(math.log(4), abs=0.01)
+    assert max(means[1:]) < 0.05
 
 
 def test_letters_are_learned():
@@ -128,6 +142,14 @@ def test_letters_are_learned():
     model, curve = task.train(0.01, 0)
     assert curve[-1] < 0.1
     assert not model.training
+    paid, text = task.paid(model, "test"), letters.part("test")
+    one = F.cross_entropy(model(text[None, 4:12])[0, 4:], text[9:13], reduction="none")
+    assert torch.allclose(paid[4:8], one, atol=1e-5)  # the second window
+    assert task.loss(model, "test") == pytest.approx(float(paid.mean()))
+    places = task.by_place(model, "test", 6)
+    read = text.unfold(0, 7, 6)
+    whole = F.cross_entropy(model(read[:, :-1]).mT, read[:, 1:], reduction="none")
+    assert torch.allclose(places, whole.mean(0), atol=1e-6)
 
 
 def test_the_rate_rises_for_the_chosen_parameters_only():

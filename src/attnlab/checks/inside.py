@@ -60,6 +60,9 @@ exercise(
              **_texts([5, 7, 3], 7, 3, left=True)),
         case("a text of a single piece beside another", "A single piece has nothing before it: it doesn't count.",
              **_texts([5, 1], 5, 2)),
+        case("heads that look at one piece alone", "A weight of exactly 0 counts like any other.",
+             weights=torch.stack((torch.eye(5).roll(1, 0), torch.eye(5), torch.eye(5).roll(-1, 0))).expand(2, 3, 5, 5).clone(),
+             key_mask=torch.tensor([[True] * 5, [True] * 3 + [False] * 2])),
     ],
     promises=[gradient("weights"), precisions("float64")],
     mistakes=[
@@ -228,6 +231,10 @@ exercise(
         case("nothing comes back", "Then there is nothing to look at: zeros.", **_repeats(3, [1, 2, 3, 4], seed=5)),
         case("one piece", "Nothing comes back: zeros.", **_repeats(2, [1], seed=6)),
         case("one head", **_repeats(1, [1, 2, 1, 2, 3, 1], seed=7)),
+        # Numbers from a vocabulary, each an object of its own; one pair is equal in its last 16 bits.
+        case("a longer text, with numbers as large as those of real pieces",
+             "Equal numbers are the same piece, however large they are and however far apart they stand.",
+             **_repeats(2, torch.tensor([49151, 300, *range(2000, 2012), 65836, 49151, 700, 300]).tolist(), seed=8)),
     ],
     promises=[gradient("weights"), precisions("float64")],
     mistakes=[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -80,7 +82,7 @@ exercise(
         *draws(d=(3, 4, 5, 6, 8), x="... n d", w_q="d k", w_k="d k", w_v="d v", w_o="v d", w_in="d f", w_out="f d",
                lead=[(), (2,), (3,)], seeds=8),
         case("tokens far from zero", "Their mean and size should not matter to what the parts see.",
-             **{name: 30 * value + 100 if name == "x" else value for name, value in draws(
+             **{name: {"x": 30 * value + 100, "w_q": 0.3 * value}.get(name, value) for name, value in draws(
                  d=(6,), x="n d", w_q="d k", w_k="d k", w_v="d v", w_o="v d", w_in="d f", w_out="f d", seeds=1)[0].values.items()}),
         case("scores of several hundreds", "A softmax of large scores must stay finite: torch's takes the largest away first.",
              **{name: 100 * value if name == "w_q" else value for name, value in draws(
@@ -192,7 +194,7 @@ exercise(
         mistake("That is the sum of the surprises. Divide by the number of guesses.",
                 lambda scores, ids, real: _loss(scores, ids, real) * real[:, 1:].sum()),
         mistake("The sign is missing: a loss is the mean of minus log p.", lambda *a: -_loss(*a)),
-        mistake("The loss is in bits. Use the natural logarithm.", lambda *a: _loss(*a) / torch.tensor(2.0).log()),
+        mistake("The loss is in bits. Use the natural logarithm.", lambda *a: _loss(*a) / math.log(2)),
         mistake("The scores are taken for probabilities. They need a softmax first.",
                 lambda scores, ids, real: -(scores[:, :-1].gather(-1, ids[:, 1:, None])[..., 0] * real[:, 1:]).sum() / real[:, 1:].sum()),
         mistake("The softmax runs over the places. It runs over the words.",

@@ -104,7 +104,6 @@ def ceiling(view: str) -> Fraction:
     return sum(right_by_word(view).values())
 
 
-@cache
 def right_by_word(view: str) -> dict[str, Fraction]:
     """Split a ceiling up by word: what share of all words it is, and comes out right at best.
 
@@ -121,16 +120,9 @@ def right_by_word(view: str) -> dict[str, Fraction]:
     >>> sum(right.values()) == ceiling("word"), round(float(right["saw"]), 4)
     (True, 0.0696)
     """
-    seen, places = _looks(view)
-    best = {look: max(tags, key=tags.__getitem__) for look, tags in seen.items()}
-    right: Counter[str] = Counter()
-    for (look, word), tags in places.items():
-        right[word] += tags[best[look]]
-    everything = sum(tags.total() for tags in seen.values())
-    return {word: Fraction(count, everything) for word, count in sorted(right.items())}
+    return dict(_best(view)[0])
 
 
-@cache
 def entropy(view: str) -> float:
     """Compute the least cross-entropy of any tagger that sees the sentence through a view.
 
@@ -149,28 +141,37 @@ def entropy(view: str) -> float:
     >>> round(entropy("word"), 4), round(entropy("whole sentence"), 4)
     (0.4236, 0.0063)
     """
-    seen, _ = _looks(view)
-    total = sum(tags.total() for tags in seen.values())
-    # Whole numbers this large are turned into floats as late as can be.
-    return sum(
-        count / total * -math.log(count / tags.total()) for tags in seen.values() for count in tags.values()
-    )
+    return _best(view)[1]
 
 
-def _looks(view: str) -> tuple[dict[Hashable, Counter[str]], dict[tuple[Hashable, str], Counter[str]]]:
-    """Count the tags of all places that look alike through a view, together and apart by word."""
+@cache
+def _best(view: str) -> tuple[dict[str, Fraction], float]:
+    """Find what the best tagger gets right, as shares of all words by word, and the least cross-entropy."""
     if view not in VIEWS:
         raise ValueError(f"view must be one of {', '.join(map(repr, VIEWS))}; got {view!r}")
-    scale = 100**12  # whole numbers again, see `sentences`
-    seen: defaultdict[Hashable, Counter[str]] = defaultdict(Counter)
-    places: defaultdict[tuple[Hashable, str], Counter[str]] = defaultdict(Counter)
+    look, scale = VIEWS[view], 100**12  # whole numbers again, see `sentences`
+    places: dict[tuple[Hashable, str, str], int] = {}
     for (words, tags), probability in sentences().items():
         weight = probability.numerator * (scale // probability.denominator)
         for i, tag in enumerate(tags):
-            look = VIEWS[view](words, i)
-            seen[look][tag] += weight
-            places[look, words[i]][tag] += weight
-    return seen, places
+            place = look(words, i), words[i], tag
+            places[place] = places.get(place, 0) + weight
+    seen: defaultdict[Hashable, dict[str, int]] = defaultdict(dict)
+    for (sight, _, tag), count in places.items():
+        seen[sight][tag] = seen[sight].get(tag, 0) + count
+    best = {sight: max(tags, key=tags.__getitem__) for sight, tags in seen.items()}
+    right: Counter[str] = Counter()
+    for (sight, word, tag), count in places.items():
+        right[word] += count * (tag == best[sight])
+    everything = sum(places.values())
+    # Whole numbers this large are turned into floats as late as can be.
+    least = sum(
+        count / everything * -math.log(count / alike)
+        for tags in seen.values()
+        for alike in [sum(tags.values())]
+        for count in tags.values()
+    )
+    return {word: Fraction(count, everything) for word, count in sorted(right.items())}, least
 
 
 def tag_counts() -> dict[str, dict[str, Fraction]]:

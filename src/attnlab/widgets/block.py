@@ -84,7 +84,7 @@ def follow(tagger: shipped.ShippedTagger, tokens: Sequence[str], off: Iterable[s
 
 
 class Block(Figure):
-    """Follow one word through two trained layers: what each part adds, and which tag it would be by then.
+    """Follow one word through two trained layers, switch parts off, and see which tag the word is given.
 
     Args:
         sentence: the sentence it starts with.
@@ -146,4 +146,4 @@ class Block(Figure):
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
-        return "Follow one word through two trained layers: which tag it would be after each part."
+        return "A word on its way through two trained layers: switch a part off, and see its tag."

@@ -1,4 +1,5 @@
-// The playground's choices: a row each, a column a run; those that one needs first, and the others in a fold.
+// The playground's choices: a group each, in it one for each run; those that one needs first, and the others in a fold. On a phone
+// all of them wait behind one line that says what is chosen.
 import { LOOKS } from "./curves.js";
 import { h } from "./dom.js";
 import { DEFAULTS, OFFERED } from "../math/playground.js";
@@ -10,65 +11,80 @@ export const CALLED = {
   positions: ["positions", { sinusoidal: "sinusoids", rotary: "RoPE", alibi: "ALiBi" }],
   n_heads: ["heads", {}],
   d_model: ["width", {}],
+  rate: ["learning rate", {}],
   n_layers: ["layers", {}],
-  divide: ["q·k over", { root: "√d", width: "d", nothing: "nothing" }],
+  divide: ["q·k divided by", { root: "√d", width: "d", nothing: "nothing" }],
   residual: ["residual", { true: "on", false: "off" }],
-  rate: ["rate", {}],
-  batch: ["batch", {}],
+  batch: ["batch size", {}],
 };
-const FIRST = 4;
-/** Longer names, for those who hear them. */
-const SPOKEN = /** @type {Record<string, string>} */ ({ divide: "divide q·k by", rate: "learning rate" });
+const FIRST = 5;
 /** These change nothing unless words attend. */
 const INSIDE = ["n_heads", "divide"];
 
 /**
- * @param {{ names: string[], choose: (run: number, name: string, value: any) => void, add: () => void, drop: () => void }} given
- * @returns {{ el: HTMLElement, show: (chosen: Choices[]) => void }} `show` offers them anew
+ * Say what a run is made of: what it hears, and whatever is not as usual.
+ * @param {Choices} run
  */
-export function chosen({ names, choose, add, drop }) {
-  const head = h("tr");
-  const [first, rest] = [h("tbody"), h("tbody")];
-  const fold = h("details", { class: "attnlab-rest" }, h("summary", {}, "More choices"), h("table", {}, rest));
-  const el = h("div", { class: "attnlab-set" }, h("table", {}, h("thead", {}, head), first), fold);
+export function told(run) {
+  const value = (/** @type {string} */ name) => /** @type {string | number} */ (CALLED[name][1][String(/** @type {any} */ (run)[name])] ?? /** @type {any} */ (run)[name]);
+  const said = (/** @type {string} */ name) => ["n_heads", "n_layers"].includes(name) ? `${value(name)} ${CALLED[name][0].slice(0, value(name) === 1 ? -1 : undefined)}` : `${CALLED[name][0]} ${value(name)}`;
+  const unusual = Object.keys(CALLED).slice(2).filter((name) => /** @type {any} */ (run)[name] !== /** @type {any} */ (DEFAULTS)[name]);
+  return [value("context"), run.positions === "none" ? "no positions" : value("positions"), ...unusual.map(said)].join(", ");
+}
+
+/**
+ * @param {{ names: string[], choose: (run: number, name: string, value: any) => void }} given
+ * @returns {{ line: HTMLElement, el: HTMLElement, show: (chosen: Choices[]) => void }} `line` opens them where there is little room; `show`
+ *   offers them anew
+ */
+export function chosen({ names, choose }) {
+  const [first, rest] = [0, 0].map(() => h("div", { class: "attnlab-grid" }));
+  const fold = h("details", { class: "attnlab-rest" }, h("summary", {}, "More settings"), rest);
+  const el = h("div", { class: "attnlab-set", role: "group", "aria-label": "Settings" }, first, fold);
+  const present = h("span", { class: "attnlab-told" });
+  const line = h(
+    "button",
+    { type: "button", class: "attnlab-line", "data-part": "settings", "aria-expanded": "false", on: { click: () => line.setAttribute("aria-expanded", String(el.classList.toggle("is-open"))) } },
+    h("b", {}, "Settings"),
+    present,
+  );
 
   /** @param {string} name @param {Choices[]} runs */
-  function row(name, runs) {
+  function group(name, runs) {
     const [title, called] = CALLED[name];
-    return h("tr", {}, h("th", { scope: "row" }, title), ...runs.map((run, i) => {
+    return [h("span", { class: "attnlab-label" }, title), ...runs.map((run, i) => {
       const own = /** @type {any} */ (run)[name];
       const attends = run.context.endsWith("attention");
       const values = OFFERED[name].includes(own) ? OFFERED[name] : [...OFFERED[name], own];
       const select = h(
         "select",
         {
-          "data-part": "choice", "data-run": names[i], "data-name": name, "aria-label": `${SPOKEN[name] ?? title}, run ${names[i]}`,
+          "data-part": "choice", "data-run": names[i], "data-name": name, "aria-label": `${title}, run ${names[i]}`,
           disabled: INSIDE.includes(name) && !attends, on: { change: () => choose(i, name, values[select.selectedIndex]) },
         },
         ...values.map((value) => h("option", { selected: value === own, disabled: name === "positions" && ["rotary", "alibi"].includes(value) && !attends }, called[String(value)] ?? String(value))),
       );
-      return h("td", {}, select);
-    }));
+      return select;
+    })];
   }
 
+  /** The letter of a run, and its dash. @param {number} i */
+  const sign = (i, dash = true) => h("b", { class: "attnlab-run", style: `color: var(--fig-${LOOKS[i].role})` }, names[i] + (dash ? ` ${LOOKS[i].sign}` : ""));
+
   return {
+    line,
     el,
     show(runs) {
       const focused = /** @type {HTMLElement | null} */ (el.querySelector(":focus"))?.dataset;
-      const both = runs.length > 1;
-      head.replaceChildren(
-        h("td"),
-        ...runs.map((_, i) => h("th", { scope: "col", style: `color: var(--fig-${LOOKS[i].role})` }, `${names[i]} ${LOOKS[i].sign}`, i > 0 ? h("button", { type: "button", "data-part": "beside", "aria-label": "Only run A", title: "Only run A", on: { click: drop } }, "×") : null)),
-        ...(both ? [] : [h("td", {}, h("button", { type: "button", "data-part": "beside", on: { click: add } }, "+ run B"))]),
-      );
       const all = Object.keys(CALLED);
-      first.replaceChildren(...all.slice(0, FIRST).map((name) => row(name, runs)));
-      rest.replaceChildren(...all.slice(FIRST).map((name) => row(name, runs)));
+      for (const [grid, named] of /** @type {[HTMLElement, string[]][]} */ ([[first, all.slice(0, FIRST)], [rest, all.slice(FIRST)]])) {
+        grid.style.setProperty("--runs", String(runs.length));
+        grid.replaceChildren(h("span"), ...runs.map((_, i) => sign(i)), ...named.flatMap((name) => group(name, runs)));
+      }
+      present.replaceChildren(...runs.map((run, i) => h("span", {}, ...(runs.length > 1 ? [sign(i, false), " "] : []), told(run))));
       // What is not as usual must be seen.
       fold.open ||= runs.some((run) => all.slice(FIRST).some((name) => /** @type {any} */ (run)[name] !== /** @type {any} */ (DEFAULTS)[name]));
-      if (!focused?.part) return;
-      const same = focused.name ? `[data-run="${focused.run}"][data-name="${focused.name}"]` : '[data-part="beside"]';
-      /** @type {HTMLElement | null} */ (el.querySelector(same))?.focus();
+      if (focused?.name) /** @type {HTMLElement | null} */ (el.querySelector(`[data-run="${focused.run}"][data-name="${focused.name}"]`))?.focus();
     },
   };
 }

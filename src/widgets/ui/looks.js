@@ -3,40 +3,54 @@ import { s } from "./dom.js";
 import { text } from "./curves.js";
 import { LONGEST } from "../math/grammar.js";
 
-const [TAG, GAP] = [66, 10];
+const [TAG, GAP] = [58, 10];
 /** Squares under this width leave their columns no room for names. */
-const NAMED = 9;
+export const NAMED = 9;
+
+/** How wide the names of rows are. @param {string[]} words */
+export const margin = (words) => 13 + 7.5 * Math.max(...words.map((word) => word.length));
 
 /**
- * @param {{ wide: number, words: string[], layers: number, heads: number, role: string }} given `layers`: those that attend
+ * How wide a square is, if so many drawings stand in a row.
+ * @param {number} wide
+ * @param {string[]} words
+ * @param {number} panels
+ * @param {boolean} [named] whether rows have their names
+ */
+export const square = (wide, words, panels, named = true) => Math.min(30, ((wide - (named ? margin(words) : 0) - TAG + GAP) / panels - GAP) / words.length);
+
+/** What a head is called, by its number among all. @param {number} which @param {number} layers @param {number} heads */
+export const called = (which, layers, heads) => (layers > 1 ? `${Math.floor(which / heads) + 1}.${(which % heads) + 1}` : String(which + 1));
+
+/**
+ * @param {{ wide: number, high: number, words: string[], layers: number, heads: number, role: string, sign: string, only: number, named: boolean,
+ *   note: string }} given `high`: what rows may share; `layers`: those that attend; `sign`: the run's name; `only`: the one head that
+ *   is drawn, or -1; `named`: whether rows have their names; `note`: what is said where no word looks at another
  * @returns {{ svg: SVGElement, show: (weights: Float64Array[], tags: string[]) => void }} `show` gives squares and words others;
  *   weights are as `attend` leaves them
  */
-export function looks({ wide, words, layers, heads, role }) {
+export function looks({ wide, high, words, layers, heads, role, sign, only, named, note }) {
   const n = words.length;
-  const label = 13 + 7.5 * Math.max(...words.map((word) => word.length));
-  const tall = Math.max(16, Math.min(26, 150 / n));
-  const panels = layers * heads;
-  const room = (/** @type {number} */ across) => Math.min(30, ((wide - label - TAG + GAP) / across - GAP) / n);
-  // In one row, if the squares stay large enough to be seen.
-  const across = Math.max(1, [panels, heads, 2, 1].find((many) => many <= panels && room(many) >= 5.5) ?? 1);
-  const cell = Math.max(3, room(across));
-  const top = cell < NAMED ? 17 : 48;
-  const [panel, high] = [n * cell + GAP, top + n * tall + 8];
-  const rows = Math.ceil(panels / across);
-  const end = label + (panels ? across * panel : 0);
-  /** @type {SVGElement[][]} */
-  const squares = [];
+  const all = Array.from({ length: layers * heads }, (_, which) => which);
+  const drawn = only < 0 ? all : all.slice(Math.min(only, all.length - 1)).slice(0, 1);
+  const label = named ? margin(words) : 0;
+  const cell = Math.max(3, drawn.length ? square(wide, words, drawn.length, named) : 0);
+  const columns = drawn.length && cell >= NAMED;
+  // The longest name of a column, slanted.
   const narrow = cell < 13;
-  const head = (/** @type {number} */ which) => {
-    const [x, y] = [label + (which % across) * panel, Math.floor(which / across) * high];
-    const name = layers > 1 ? `${Math.floor(which / heads) + 1}.${(which % heads) + 1}` : `head ${(which % heads) + 1}`;
-    squares.push([]);
+  const top = columns ? 26 + (narrow ? 6 : 5.2) * Math.max(...words.map((word) => word.length)) : 19;
+  const tall = Math.max(16, Math.min(28, (high - top) / n));
+  const panel = n * cell + GAP;
+  const end = label + drawn.length * panel;
+  /** @type {SVGElement[][]} */
+  const squares = all.map(() => []);
+  const head = (/** @type {number} */ which, /** @type {number} */ place) => {
+    const name = called(which, layers, heads);
     return s(
       "g",
-      { transform: `translate(${x.toFixed(1)} ${y})` },
-      text(panel < 52 && layers === 1 ? String(which + 1) : name, 0, 11, { fill: "var(--fig-ink)", "font-weight": 600, "font-size": 12 }),
-      ...(cell < NAMED ? [] : words).map((word, j) => text(word, 0, 0, { transform: `translate(${((j + 0.5) * cell + (narrow ? 3.5 : 2)).toFixed(1)} ${top - 4}) rotate(${narrow ? -90 : -55})`, "font-size": narrow ? 11 : 12 })),
+      { transform: `translate(${(label + place * panel).toFixed(1)} 0)` },
+      text(panel < 52 ? name : `head ${name}`, named ? 0 : 18, 11, { fill: "var(--fig-ink)", "font-weight": 600, "font-size": 12 }),
+      ...(columns ? words : []).map((word, j) => text(word, 0, 0, { transform: `translate(${((j + 0.5) * cell + (narrow ? 3.5 : 2)).toFixed(1)} ${top - 4}) rotate(${narrow ? -90 : -55})`, "font-size": narrow ? 11 : 12 })),
       ...words.flatMap((_, i) =>
         words.map((_, j) => {
           const square = s("rect", { x: (j * cell).toFixed(1), y: (top + i * tall).toFixed(1), width: cell.toFixed(1), height: tall.toFixed(1), stroke: "var(--fig-line)", fill: `var(--fig-${role})`, "fill-opacity": 0 });
@@ -46,18 +60,21 @@ export function looks({ wide, words, layers, heads, role }) {
       ),
     );
   };
-  const drawn = Array.from({ length: panels }, (_, which) => head(which));
-  // Where no word looks at another there are no columns to name.
-  const first = panels ? top : 8;
-  const middle = (/** @type {number} */ i, row = 0) => row * high + first + (i + 0.5) * tall + 4;
-  const names = Array.from({ length: Math.max(1, rows) }, (_, row) => words.map((word, i) => text(word, label - 6, middle(i, row), { "text-anchor": "end" }))).flat();
-  const tags = words.map((_, i) => text("", end, middle(i), { fill: "var(--fig-ink)" }));
-  const size = [end + TAG - (panels ? GAP : 0), panels ? rows * high : first + n * tall + 8];
-  const svg = s("svg", { viewBox: `0 0 ${size[0].toFixed(1)} ${size[1].toFixed(1)}`, width: size[0].toFixed(1), role: "img", style: "max-width: 100%; height: auto; display: block" }, ...drawn, ...names, ...tags);
+  const middle = (/** @type {number} */ i) => top + (i + 0.5) * tall + 4.5;
+  const names = named ? words.map((word, i) => text(word, label - 6, middle(i), { "text-anchor": "end" })) : [];
+  const tags = words.map((_, i) => text("", drawn.length ? end - 4 : label + 4, middle(i), { fill: "var(--fig-ink)" }));
+  const size = [drawn.length ? end + TAG - GAP + 6 : wide, top + n * tall + 3];
+  const svg = s(
+    "svg",
+    { viewBox: `0 0 ${size[0].toFixed(1)} ${size[1].toFixed(1)}`, width: size[0].toFixed(1), role: "img", style: "max-width: 100%; height: auto; display: block" },
+    text(sign, 0, 11, { fill: `var(--fig-${role})`, "font-weight": 700 }),
+    ...(drawn.length ? [] : [text(note, 18, 11)]),
+    ...drawn.map(head), ...names, ...tags,
+  );
   return {
     svg,
     show(weights, given) {
-      weights.forEach((layer, l) => eachWeight(layer, n, heads, (weight, i, k, j) => squares[l * heads + k][i * n + j].setAttribute("fill-opacity", weight.toFixed(3))));
+      weights.forEach((layer, l) => eachWeight(layer, n, heads, (weight, i, k, j) => squares[l * heads + k][i * n + j]?.setAttribute("fill-opacity", weight.toFixed(3))));
       given.forEach((tag, i) => {
         if (tags[i].textContent === tag) return;
         tags[i].textContent = tag;

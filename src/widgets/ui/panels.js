@@ -1,4 +1,4 @@
-// What stands behind the playground's buttons: challenges, errors, the gradient, all numbers. One is open at a time, or none.
+// What stands behind the playground's buttons: challenges, errors, loss and gradient, all numbers. One is open at a time, or none.
 import { curves } from "./curves.js";
 import { fmt, h } from "./dom.js";
 import { eachWeight } from "./looks.js";
@@ -12,7 +12,7 @@ import { CEILINGS, view } from "../math/playground.js";
 
 /** What is shown of the errors: words with more than one tag, and each of their tags. */
 const CONFUSED = ["can/AUX", "can/NOUN", "can/VERB", "saw/NOUN", "saw/VERB", "that/DET", "that/PRON"];
-export const PANELS = /** @type {Record<string, string>} */ ({ challenges: "Challenges", words: "Errors", gradient: "Gradient", numbers: "Numbers" });
+export const PANELS = /** @type {Record<string, string>} */ ({ challenges: "Challenges", words: "Errors by word", gradient: "Loss, gradient", numbers: "All numbers" });
 
 /**
  * @param {{ names: string[], open: (name: string) => void, forget: () => void }} given
@@ -20,7 +20,7 @@ export const PANELS = /** @type {Record<string, string>} */ ({ challenges: "Chal
  *   `draw` writes what is open, or `all`
  */
 export function panels({ names, open, forget }) {
-  const gradient = curves("gradient", ["gradient"]);
+  const gradient = curves("gradient", ["loss", "gradient"]);
   const [confusion, numbers, tags, weights] = ["Words with more than one tag", "Numbers of the runs", "The tags of the sentence", "What each head looks at"].map(strip);
   const list = h("ul", { class: "attnlab-challenges" }, ...CHALLENGES.map(({ id, text }) => h("li", { "data-part": "challenge", "data-id": id }, text)));
   const inside = /** @type {Record<string, Node[]>} */ ({
@@ -103,7 +103,7 @@ export function panels({ names, open, forget }) {
     draw(wide, runs, said, all) {
       if (all || opened === "gradient") {
         gradient.show(wide, runs, names);
-        gradient.svg.setAttribute("aria-label", `Size of the gradient at the queries. ${runs.map((run, i) => `Run ${names[i]}: ${run.model.steps ? run.gradient.toExponential(1) : "not trained yet"}.`).join(" ")}`);
+        gradient.svg.setAttribute("aria-label", `Loss, and size of the gradient at the queries. ${runs.map((run, i) => `Run ${names[i]}: ${run.model.steps ? run.gradient.toExponential(1) : "not trained yet"}.`).join(" ")}`);
       }
       if (all || opened === "numbers" || opened === "words") tables(runs);
       if (all || opened === "numbers") sentence(runs, said);
