@@ -126,6 +126,35 @@ def test_on_a_phone_keys_reach_whatever_scrolls(site, name):
     assert unreachable == [], "these scroll, and no key can reach them"
 
 
+PLACES = """() => Object.fromEntries(Object.entries({
+  text: "article section > p", box: "article .predict", figure: "article figure[data-attnlab]",
+  contents: ".bd-sidebar-secondary",
+}).map(([name, where]) => {
+  const { left, right } = document.querySelector(where).getBoundingClientRect();
+  return [name, [left, right - left]];
+}))"""
+
+
+CLOSED = "() => document.querySelector('.bd-sidebar-primary').getBoundingClientRect().left < 0"
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+@pytest.mark.parametrize("closed", [False, True])
+def test_on_a_wide_screen_a_figure_takes_the_room_beside_the_text(site, width, closed):
+    page = site.open(page_of("scaling"), width=width)
+    if closed:
+        page.locator(".primary-toggle:visible").click()
+        page.wait_for_function(CLOSED)
+    places = page.evaluate(PLACES)
+    (left, of_text), (start, of_figure) = places["text"], places["figure"]
+    assert of_text == 688
+    assert places["box"] == places["text"]
+    assert start == left
+    assert round(of_figure) == (688 if width < 1440 else 1000 if closed else 790)
+    assert start + of_figure <= places["contents"][0]
+    assert page.evaluate(SIDEWAYS) == []
+
+
 def test_formulas_are_set_with_the_fonts_of_the_book(site):
     page = site.show("chapters/notation")
     assert page.locator("mjx-container").count() > 10
