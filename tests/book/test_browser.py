@@ -42,11 +42,8 @@ TOGETHER = """() => {
   });
 }"""
 TALLER = {
-    "alignment": 840,  # four lines of question: a date, its model, and what stands nowhere in it
-    "block": 970,  # every part of two layers, one below the other
     "decoder": 980,  # the sentence, the cache, the draft and the next words are seen at once
-    "inside": 900,  # squares of all heads, and one of them large
-    "playground": 1110,  # two runs, their curves and their heads; text stands between box and figure
+    "playground": 945,  # two runs, their curves and their heads; text stands between box and figure
 }
 """Figures that need more than a screen with their question: the most that they may take."""
 # The colours of code go by class and by what it stands in, and all formulas are set alike: one of each
