@@ -8,20 +8,31 @@ open: it is chosen with other models on other texts of 128, and stands in the ex
 then read texts of 128 with other speeds of rotation, without any training; as controls with far keys hidden,
 and with far keys whose distance is cut down to the longest of training, so that no turn is unseen. Finished
 runs are kept in _build/runs.
+
+A second task needs no far key: the rotary taggers of benchmarks/positions.py, trained again at their stored
+rate on streams of 24 words, read streams of 96 in the same ways. No number is chosen for it.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import get_args
 
+import positions as streams  # the script beside this one
 import torch
+from torch import Tensor, nn
 
 from attnlab import results
 from attnlab.experiments import around, stretching, sweep
+from attnlab.multihead import MultiHeadAttention
+from attnlab.tagging import train
+from attnlab.tagging.taggers import Tagger, Vocabulary
 
 KEPT = Path(__file__).parents[1] / "_build/runs"
 SEEDS, CHOOSING = (0, 1, 2, 3, 4), (100, 101, 102)
+STREAM_BASE = 10_000.0
+"""Of the taggers: what `MultiHeadAttention(rotary=True)` has."""
 
 
 def main() -> None:
@@ -43,8 +54,64 @@ def main() -> None:
         settings=settings,
     )
     tried = stretching.choose(first["RoPE"].rate, CHOOSING)
-    numbers = {"settings": settings, "chosen with other models": tried, "sweeps": {"trained on 32": first}}
+    rate = results.sweep("positions", "streams")["RoPE"].rate
+    read = [read_streams(rate, seed) for seed in chosen.seeds]
+    numbers = {
+        "settings": settings,
+        "chosen with other models": tried,
+        "streams": {"trained": streams.TRAINED, "rate": rate, "base": STREAM_BASE, "right": read},
+        "sweeps": {"trained on 32": first},
+    }
     results.store("stretching", numbers, command="python benchmarks/stretching.py", seeds=chosen.seeds)
+
+
+class Cut(nn.Module):
+    """A causal layer to which no key is farther away than `cut`."""
+
+    def __init__(self, layer: MultiHeadAttention, cut: int) -> None:
+        super().__init__()
+        self.layer, self.cut = layer, cut
+
+    def forward(self, x: Tensor, **options: Tensor | bool | None) -> Tensor:
+        """Attend as the tagger does that passes these options: causally, and with nothing else."""
+        assert options.pop("is_causal")
+        assert not any(value is not None for value in options.values())
+        return stretching.attend_cut(self.layer, x, self.cut)
+
+
+def read_streams(rate: float, seed: int) -> dict[str, list[float]]:
+    """Train one rotary tagger on streams of 24 words, and read streams of 96 in every way.
+
+    Returns:
+        For each way, for "hidden" and for "cut", the accuracy in per cent on each stretch of 24 words.
+    """
+    data = streams.streams(streams.STREAMS["train"], streams.TRAINED, seed)
+    torch.manual_seed(seed)
+    tagger = Tagger(Vocabulary(data), positions="rotary", **streams.MODEL)
+    dev = streams.streams(streams.STREAMS["dev"], streams.TRAINED, seed=20_000)
+    train(tagger, data, dev, seed=seed, lr=rate, progress=False, **streams.TRAINING)
+    test, reach = streams.held_out(), streams.TRAINED - 1
+    right = {"as it is": streams.by_stretch(tagger, test)}
+    right["hidden"] = streams.by_stretch(tagger, test, within=reach)
+    layers = [part.mixer for part in tagger.layers]
+    for way in get_args(stretching.Way):
+        speeds = stretching.stretched(
+            way, layers[0].d_head, base=STREAM_BASE, trained=streams.TRAINED, factor=streams.TIMES
+        )
+        for layer in layers:
+            del layer.rotary  # a module gives way to a plain function only so
+            layer.rotary = stretching.Turn(*speeds)
+        now = streams.by_stretch(tagger, test)
+        if way == "as it is":
+            assert max(abs(a - b) for a, b in zip(now, right[way], strict=True)) < 0.1
+            for part in tagger.layers:
+                part.mixer = Cut(part.mixer, reach)
+            right["cut"] = streams.by_stretch(tagger, test)
+            for part in tagger.layers:
+                part.mixer = part.mixer.layer
+        else:
+            right[way] = now
+    return right
 
 
 if __name__ == "__main__":

@@ -189,7 +189,7 @@ def letters() -> None:
             print(key, known[key], flush=True)
         return known[key]
 
-    tried = {rate: train(rate, 0)["dev"][-1] for rate in around(3e-3, n=3)}
+    tried = {rate: train(rate, 0)["dev"][-1] for rate in around(1.5e-3, n=3)}
     best = min(tried, key=tried.__getitem__)
     runs = [train(best, seed) for seed in SEEDS]
     numbers = {

@@ -7,12 +7,15 @@
     notebooks.py --to-md FILE.ipynb write the notebook as MyST text (beside --out, or to the screen)
     notebooks.py --from-md FILE.md  write chapters/FILE.ipynb from MyST text; unchanged cells keep outputs
 
-A notebook that fails leaves its stored file as it was. Whatever is stored, the readers' edition follows it.
+A notebook that fails leaves its stored file as it was, and so does one in which nothing changed but outputs
+that differ from run to run (cells tagged nbval-ignore-output). If anything else changed, so are these stored.
+Whatever is stored, the readers' edition follows it.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import difflib
 import os
 import re
@@ -75,14 +78,18 @@ def run(path: Path) -> NotebookNode:
 
 
 def difference(path: Path, new: NotebookNode) -> list[str]:
-    """Compare with the stored file; outputs of cells that say they differ between machines do not count."""
+    """Compare a run with the stored file; outputs of cells that say they differ from run to run do not count.
+
+    If there is any other difference, the run is to be stored whole: a time kept from an older run would stand
+    beside new results, or below new code.
+    """
     stored = nbformat.read(path, as_version=4)
-    if len(stored.cells) == len(new.cells):
-        for old_cell, new_cell in zip(stored.cells, new.cells, strict=True):
-            timed = new_cell.cell_type == "code" and TIMED in new_cell.metadata.get("tags", [])
-            if timed and old_cell.source == new_cell.source and old_cell.get("outputs"):
-                new_cell.outputs = old_cell.outputs
-    old_lines, new_lines = path.read_text(encoding="utf-8").splitlines(), text(new).splitlines()
+    compared = copy.deepcopy(new)
+    for old_cell, new_cell in zip(stored.cells, compared.cells, strict=False):
+        timed = new_cell.cell_type == "code" and TIMED in new_cell.metadata.get("tags", [])
+        if timed and old_cell.get("outputs") and new_cell.outputs:
+            new_cell.outputs = old_cell.outputs
+    old_lines, new_lines = path.read_text(encoding="utf-8").splitlines(), text(compared).splitlines()
     return [
         line[:160]
         for line in difflib.unified_diff(old_lines, new_lines, "stored", "run again", lineterm="", n=1)

@@ -10,6 +10,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+OFF_BY = re.compile(r"(?<=[\d%]) ± (?=\d)")
 SIDE_BY_SIDE = 50
 """Letters that a prediction's answers may have together, to stand in one line of a wide page."""
 
@@ -102,6 +103,8 @@ def mend_context(
         # The corner of a table is no header; the text of a summary is its name.
         body = re.sub(r'<th class="head[^"]*"><p></p></th>', "<td></td>", body)
         body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+        # A number and what it may be off by are one word, in the narrowest column too.
+        body = re.sub(r"<td[^>]*>[^<]*</td>", lambda cell: OFF_BY.sub("\u00a0±\u00a0", cell[0]), body)
         context["body"] = body
 
 

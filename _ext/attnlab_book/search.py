@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from docutils import nodes
@@ -16,6 +18,7 @@ from attnlab_book import chapters
 from attnlab_book.numbering import ChapterMention
 
 PROSE = (nodes.paragraph, nodes.term, nodes.caption, addnodes.desc_signature)
+SCRIPT = re.compile(r'(?<=_static/)(search(?:-sections)?\.js)(?:\?v=\w+)?(?=")')
 SILENT = (nodes.raw, nodes.comment, nodes.literal_block)
 
 
@@ -45,6 +48,16 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     listed = json.dumps(sections, ensure_ascii=False, separators=(",", ":"))
     (static / "search-sections.js").write_text(f"globalThis.attnlabSections={listed};\n", encoding="utf-8")
     shutil.copyfile(Path(__file__).with_name("search.js"), static / "search.js")
+    # Named by what they hold, once that is written: no cache may give the sections of an older book.
+    page = Path(app.outdir, "search.html")
+    page.write_text(
+        SCRIPT.sub(partial(_versioned, static), page.read_text(encoding="utf-8")), encoding="utf-8"
+    )
+
+
+def _versioned(static: Path, found: re.Match[str]) -> str:
+    held = hashlib.sha256((static / found[1]).read_bytes()).hexdigest()[:8]
+    return f"{found[1]}?v={held}"
 
 
 def short(formula: str) -> str:

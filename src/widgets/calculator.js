@@ -82,15 +82,9 @@ export default figure({
     const numbers = strip("Weights and output");
     body.append(
       h("div", { class: "attnlab-steps" }, stages),
+      // Above what grows and shrinks from stage to stage: what is pressed again and again stays under the finger.
+      h("div", { class: "attnlab-steps" }, previous, next, play, h("label", {}, causal, "hide later tokens")),
       board,
-      h(
-        "div",
-        { class: "attnlab-steps", style: "margin-top: .5rem" },
-        previous,
-        next,
-        play,
-        h("label", { style: "display: inline-flex; gap: .4rem; align-items: center; min-height: 32px" }, causal, "hide later tokens"),
-      ),
       h("details", {}, h("summary", {}, "Weights and output as a table"), numbers),
     );
     const resized = new ResizeObserver(() => fit());
@@ -150,6 +144,8 @@ export default figure({
       const layout = JSON.stringify([stage, tokens, shown.map((name) => [name, all[name].length, all[name][0].length])]);
       if (layout !== drawn) {
         drawn = layout;
+        // The stage that takes most room has the vectors below the values, or below the weights that make them.
+        board.style.setProperty("--rows", String(all.X.length + Math.max(all.X.length, all.X[0].length, all.Q[0].length)));
         board.classList.toggle("is-product", Boolean(top));
         board.replaceChildren(
           corner,

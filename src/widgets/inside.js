@@ -1,57 +1,74 @@
 // Heads of a real model: pick a sentence, a head and a piece, and see where it looks.
 //
-// For tests (data-part): sentence (radio group), layer, head (sliders), token (radio group), map (svg, all heads),
-// lines (svg), status, numbers (table: piece, weight), reset, link, pytorch, svg.
+// For tests (data-part): sentence (select), layer, head (sliders), map (svg, all heads), lines (svg, a slider: the piece
+// that looks), status, numbers (table: piece, weight), reset, link, pytorch, svg.
+import css from "./ui/inside.css";
 import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, s, select, shade, spot, standalone } from "./ui/dom.js";
+import { draggable, fmt, h, s, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { unpack, weightsOf } from "./math/inside.js";
 
 /** @typedef {import("./math/inside.js").Text} Text */
 
-const CELL = 28; // of the map: one head
+const CELL = 32; // of the map: one head
 const ROW = 24;
-const [WIDE, LEFT, RIGHT] = [340, 100, 200]; // of the lines: the drawing, and where they begin and end
+const FAN = 56; // of the lines: how far they go
 /** Shades of the map: a weight of at least this gets this much ink. */
 const SHADES = [[0.6, 1], [0.3, 0.6], [0.1, 0.28]];
 
 export default figure({
   name: "inside",
+  css,
   title: "Heads of a real model",
   keys: ["sentence", "layer", "head", "token"],
   async setup({ model, body, say, set, signal }) {
-    const [picker, tokens] = [h("span", { style: "font-size: .875rem" }), h("span")];
+    const picker = h("select", { "data-part": "sentence", "aria-label": "Text", on: { change: () => set({ sentence: Number(picker.value) }) } });
+    const asked = labelled("Text", picker);
+    asked.classList.add("attnlab-text");
     const layer = slider({ part: "layer", label: "Layer", limits: { min: 1, max: 6, step: 1 }, onInput: (x) => set({ layer: x }) });
     const head = slider({ part: "head", label: "Head", limits: { min: 1, max: 12, step: 1 }, onInput: (x) => set({ head: x }) });
-    const map = s("svg", { role: "img", "data-part": "map", style: "display: block; cursor: pointer" });
-    const lines = s("svg", { role: "img", "data-part": "lines", style: "flex: 1 1 17rem; min-width: 0; max-width: 24rem; height: auto; cursor: pointer" });
+    const map = s("svg", { role: "img", "data-part": "map" });
+    const lines = s("svg", { role: "slider", tabindex: 0, "aria-label": "The piece that looks", "aria-orientation": "vertical", "data-part": "lines" });
     const numbers = strip("Where the piece looks");
     const overview = strip("All heads");
-    overview.append(map);
+    const [columns, sides] = ["is-columns", "is-rows"].map((name) => h("div", { class: name, "aria-hidden": "true" }));
+    const board = h("div", { class: "attnlab-map" }, columns, sides, map);
+    overview.append(board);
     overview.style.margin = "0";
-    const legend = h("p", { "data-part": "legend", style: "margin: .2rem 0 0; font-size: .85rem; color: var(--fig-quiet)" });
-    for (const { row } of [layer, head]) row.style.flex = "1 1 17rem";
+    const legend = h("p", { class: "attnlab-note", "data-part": "legend", style: "margin: .2rem 0 0" });
     body.append(
-      h("div", { class: "attnlab-row" }, picker),
-      h("div", { style: "display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: flex-start; margin: .5rem 0" }, h("div", { style: "max-width: 100%" }, overview, legend), lines),
-      h("div", { style: "display: flex; flex-wrap: wrap; gap: 0 1.5rem" }, layer.row, head.row),
-      labelled("Look from", tokens),
+      asked,
+      h("div", { class: "attnlab-inside" }, h("div", { class: "attnlab-all" }, overview, legend, h("div", { class: "attnlab-where" }, layer.row, head.row)), lines),
       h("details", {}, h("summary", {}, "Weights as a table"), numbers),
     );
     /** @type {{ texts: string, bytes: Uint8Array[] }} */
     let unpacked = { texts: "", bytes: [] };
     let drawn = "";
-    map.addEventListener("click", (event) => {
-      const { text } = read();
+    // A click picks a head, or the piece that looks; with the button down the choice goes along.
+    const pick = (/** @type {Event} */ event) => {
+      const { text, layer: a, head: b } = read();
       const [x, y] = spot(map, /** @type {MouseEvent} */ (event)).map((u) => Math.floor(u / CELL));
       const [l, k] = text.layers > text.heads ? [x, y] : [y, x];
-      if (l >= 0 && l < text.layers && k >= 0 && k < text.heads) set({ layer: l + 1, head: k + 1 });
-    }, { signal });
-    lines.addEventListener("click", (event) => {
-      const { text } = read();
+      if (l >= 0 && l < text.layers && k >= 0 && k < text.heads && (l !== a || k !== b)) set({ layer: l + 1, head: k + 1 });
+    };
+    const look = (/** @type {Event} */ event) => {
+      const { text, token: now } = read();
       const token = Math.floor(spot(lines, /** @type {MouseEvent} */ (event))[1] / ROW);
-      if (token >= 0 && token < text.pieces.length) set({ token });
+      if (token >= 0 && token < text.pieces.length && token !== now) set({ token });
+    };
+    const aims = /** @type {[SVGElement, (event: Event) => void][]} */ ([[map, pick], [lines, look]]);
+    for (const [drawing, aim] of aims) {
+      drawing.addEventListener("click", aim, { signal });
+      draggable(drawing, signal, aim, { area: true });
+    }
+    lines.addEventListener("keydown", (event) => {
+      const { text, token } = read();
+      const end = text.pieces.length - 1;
+      const by = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1, Home: -end, End: end }[/** @type {KeyboardEvent} */ (event).key];
+      if (!by) return;
+      event.preventDefault();
+      set({ token: Math.min(Math.max(token + by, 0), end) });
     }, { signal });
     const redraw = () => set({ sentence: 0, layer: 1, head: 1, token: 0 });
     model.on("change:texts", redraw);
@@ -90,16 +107,13 @@ export default figure({
       const names = JSON.stringify(texts.map(({ pieces }) => pieces));
       if (picker.dataset.names !== names) {
         picker.dataset.names = names;
-        const options = texts.map(({ pieces, causal }, i) => ({ value: String(i), text: titled(pieces, causal) }));
-        picker.replaceChildren(choices({ label: "Text", part: "sentence", value: String(sentence), options, onChange: (value) => set({ sentence: Number(value) }) }));
+        asked.hidden = texts.length < 2;
+        // The texts of a model stand together, below its name.
+        const models = [...new Set(texts.map(({ model }) => model))];
+        picker.replaceChildren(...models.map((model) =>
+          h("optgroup", { label: model }, ...texts.flatMap((one, i) => (one.model === model ? [h("option", { value: i }, titled(one.pieces, one.causal))] : [])))));
       }
-      select(/** @type {HTMLElement} */ (picker.firstElementChild), String(sentence));
-      if (tokens.dataset.names !== JSON.stringify(text.pieces)) {
-        tokens.dataset.names = JSON.stringify(text.pieces);
-        const options = text.pieces.map((piece, i) => ({ value: String(i), text: piece }));
-        tokens.replaceChildren(choices({ label: "Look from", part: "token", value: String(token), options, onChange: (value) => set({ token: Number(value) }) }));
-      }
-      select(/** @type {HTMLElement} */ (tokens.firstElementChild), String(token));
+      picker.value = String(sentence);
       layer.input.max = String(text.layers);
       head.input.max = String(text.heads);
       layer.show(state.layer + 1, `${state.layer + 1} of ${text.layers}`);
@@ -126,7 +140,7 @@ export default figure({
       const key = `${sentence} ${unpacked.texts}`;
       if (drawn !== key) {
         drawn = key;
-        const size = (CELL - 4) / pieces.length;
+        const size = (CELL - 3) / pieces.length;
         const all = [];
         for (let a = 0; a < layers; a++) {
           for (let b = 0; b < heads; b++) {
@@ -135,49 +149,57 @@ export default figure({
             weightsOf(text, bytes, a, b).forEach((row, i) =>
               row.forEach((w, j) => {
                 const shade = SHADES.findIndex(([least]) => w >= least);
-                if (shade >= 0) inked[shade] += `M${(x + 2 + j * size).toFixed(1)} ${(y + 2 + i * size).toFixed(1)}h${size.toFixed(2)}v${size.toFixed(2)}h-${size.toFixed(2)}z`;
+                if (shade >= 0) inked[shade] += `M${(x + 1.5 + j * size).toFixed(2)} ${(y + 1.5 + i * size).toFixed(2)}h${size.toFixed(2)}v${size.toFixed(2)}h-${size.toFixed(2)}z`;
               }),
             );
             all.push(
-              s("rect", { x: x + 1, y: y + 1, width: CELL - 2, height: CELL - 2, fill: "var(--fig-tint)" }),
+              s("rect", { x: x + 1.5, y: y + 1.5, width: CELL - 3, height: CELL - 3, fill: "var(--fig-tint)" }),
               ...inked.map((d, shade) => s("path", { d, fill: "var(--fig-query)", "fill-opacity": SHADES[shade][1] })),
             );
           }
         }
         map.replaceChildren(...all, s("rect", { "data-chosen": "", width: CELL - 1, height: CELL - 1, fill: "none", stroke: "var(--fig-key)", "stroke-width": 3, rx: 3 }));
         map.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
-        map.setAttribute("width", String(wide));
-        map.removeAttribute("height");
-        // Twelve columns shrink to fit a phone; thirty scroll, or no finger could meet one.
-        map.style.height = "auto";
-        map.style.maxWidth = across ? "none" : "100%";
-        legend.textContent = `A square is a head, a ${across ? "column" : "row"} of squares a layer.`;
+        // Twelve columns share what room there is; thirty scroll, or no finger could meet one.
+        board.style.width = across ? `${wide + 22}px` : "auto";
+        legend.textContent = `A square is a head, a ${across ? "column" : "row"} a layer.`;
+        const numbered = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => h("span", {}, String(i + 1)));
+        columns.replaceChildren(...numbered(across ? layers : heads));
+        sides.replaceChildren(...numbered(across ? heads : layers));
       }
       const [x, y] = place(l, k);
       const chosen = /** @type {SVGElement} */ (map.querySelector("[data-chosen]"));
       chosen.setAttribute("x", String(x + 0.5));
       chosen.setAttribute("y", String(y + 0.5));
       // By slider or key, the choice can leave a narrow strip: bring it back.
-      const scale = map.clientWidth / wide;
-      if (x * scale < overview.scrollLeft || (x + CELL) * scale > overview.scrollLeft + overview.clientWidth) overview.scrollLeft = (x + CELL / 2) * scale - overview.clientWidth / 2;
+      if (x < overview.scrollLeft || x + CELL + 22 > overview.scrollLeft + overview.clientWidth) overview.scrollLeft = across ? x + CELL / 2 - overview.clientWidth / 2 : 0;
+      for (const [list, at] of /** @type {[HTMLElement, number][]} */ ([[columns, across ? l : k], [sides, across ? k : l]])) {
+        [...list.children].forEach((one, i) => one.classList.toggle("is-now", i === at));
+      }
       map.setAttribute("aria-label", `${layers} layers of ${heads} heads, each a small square of its weights; head ${l + 1}.${k + 1} is chosen`);
     }
 
     /** @param {ReturnType<typeof read>} state */
     function drawLines({ text: { pieces }, token, weights }) {
       const y = (/** @type {number} */ i) => ROW * i + 17;
-      const short = (/** @type {string} */ name) => (name.length > 14 ? `${name.slice(0, 13)}…` : name);
+      const short = (/** @type {string} */ name) => (name.length > 12 ? `${name.slice(0, 11)}…` : name);
+      const left = 14 + 7.4 * Math.max(4, ...pieces.map((name) => short(name).length));
+      const right = left + FAN;
+      const wide = right + left + 36;
       const word = (/** @type {string} */ name, /** @type {number} */ i, /** @type {boolean} */ asks) =>
         s("text", {
-          x: asks ? LEFT - 8 : RIGHT + 8, y: y(i), "text-anchor": asks ? "end" : "start", "font-size": 14, fill: "var(--fig-ink)",
-          "font-weight": asks && i === token ? 700 : 400,
+          x: asks ? left - 8 : right + 8, y: y(i), "text-anchor": asks ? "end" : "start", "font-size": 13,
+          fill: `var(--fig-${asks && i === token ? "paper" : "ink"})`,
         }, short(name));
+      // The one that looks is chosen: as a button that is.
+      const broad = 7.4 * short(pieces[token]).length + 10;
+      const chosen = s("rect", { x: left - 3 - broad, y: y(token) - 16, width: broad, height: 22, rx: 6, fill: "var(--fig-query)" });
       const rays = weights.flatMap((row, i) =>
         row.flatMap((w, j) => {
           const on = i === token;
           if (w < (on ? 0.02 : 0.1)) return [];
           return [s("path", {
-            d: `M${LEFT} ${y(i) - 5}C${(LEFT + RIGHT) / 2} ${y(i) - 5} ${(LEFT + RIGHT) / 2} ${y(j) - 5} ${RIGHT} ${y(j) - 5}`,
+            d: `M${left} ${y(i) - 5}C${(left + right) / 2} ${y(i) - 5} ${(left + right) / 2} ${y(j) - 5} ${right} ${y(j) - 5}`,
             fill: "none", stroke: on ? "var(--fig-query)" : "var(--fig-quiet)",
             "stroke-width": (0.5 + 5 * w).toFixed(2), "stroke-opacity": (on ? 0.25 + 0.75 * w : 0.25 * w).toFixed(3),
             ...(on ? { "data-weight": w.toFixed(2) } : {}),
@@ -185,12 +207,13 @@ export default figure({
         }),
       );
       const shown = weights[token].flatMap((w, j) =>
-        w < 0.02 ? [] : [s("text", { x: WIDE - 4, y: y(j), "text-anchor": "end", "font-size": 13, fill: "var(--fig-ink)" }, fmt(w))],
+        w < 0.02 ? [] : [s("text", { x: wide - 2, y: y(j), "text-anchor": "end", "font-size": 13, fill: "var(--fig-ink)" }, fmt(w))],
       );
-      lines.replaceChildren(...rays, ...pieces.flatMap((name, i) => [word(name, i, true), word(name, i, false)]), ...shown);
-      lines.setAttribute("viewBox", `0 0 ${WIDE} ${ROW * pieces.length + 4}`);
+      lines.replaceChildren(...rays, chosen, ...pieces.flatMap((name, i) => [word(name, i, true), word(name, i, false)]), ...shown);
       const looks = weights[token].flatMap((w, j) => (w >= 0.02 ? [`${fmt(w)} to ${pieces[j]}`] : []));
-      lines.setAttribute("aria-label", `From “${pieces[token]}”: ${looks.join(", ")}`);
+      const tall = ROW * pieces.length + 4;
+      const now = { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall, "aria-valuemin": 1, "aria-valuemax": pieces.length, "aria-valuenow": token + 1, "aria-valuetext": `${pieces[token]}: ${looks.join(", ")}` };
+      for (const [key, value] of Object.entries(now)) lines.setAttribute(key, String(value));
     }
 
     /** @returns {string} */

@@ -17,6 +17,8 @@ const SIZE = 360;
 const STEP = 0.1;
 const EDGE = 30; // around the plane, for points at its limits and their names
 const UNIT = (SIZE - 2 * EDGE) / (2 * REACH);
+/** Letters stay readable over a line: paper lies around them. */
+const HALO = { stroke: "var(--fig-paper)", "stroke-width": 4, "stroke-linejoin": "round", "paint-order": "stroke" };
 const px = (/** @type {number} */ x) => EDGE + (x + REACH) * UNIT;
 const py = (/** @type {number} */ y) => EDGE + (REACH - y) * UNIT;
 const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -REACH), REACH) * 100) / 100;
@@ -64,7 +66,7 @@ export default figure({
     const dot = s("circle", { r: 9, fill: "var(--fig-output)" });
     const arrow = s("path", { d: "M -10 -9 L 14 0 L -10 9 Z", fill: "var(--fig-output)" });
     const output = s("g", { "data-part": "output", "pointer-events": "none" });
-    const outputName = s("text", { fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none" }, "output");
+    const outputName = s("text", { fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none", ...HALO }, "output");
 
     /** @param {string | number} which */
     const at = (which) => /** @type {Point} */ (which === "query" ? model.get("query") : model.get("values")[which]);
@@ -94,7 +96,7 @@ export default figure({
         { which, limits: [-REACH, REACH], style: "cursor: grab" },
         s("circle", { r: 20, fill: "transparent" }), // room for a thumb
         shape,
-        s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)" }, name),
+        s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)", ...HALO }, name),
       );
       draggable(g, signal, (event) => {
         const [x, y] = spot(plane, event).map((at) => (at - EDGE) / UNIT);

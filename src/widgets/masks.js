@@ -5,6 +5,8 @@
 // buttons with data-row and data-column), outputs (table: what each row sums to, how far its output moved), figures (fold
 // of: counters, numbers (table: weights, sum, outputs, moved)), status.
 import cells from "./ui/cells.css";
+import folds from "./ui/folds.css";
+import paint from "./ui/paint.css";
 import own from "./ui/masks.css";
 import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, select, shade } from "./ui/dom.js";
@@ -27,7 +29,7 @@ const gauge = (share, text, role, kind = "") =>
 
 export default figure({
   name: "masks",
-  css: cells + own,
+  css: cells + paint + folds + own,
   title: "Mask painter",
   undo: "steps",
   keys: ["mask", "x", "tokens", "late", "nudged", "nudge", "size"],

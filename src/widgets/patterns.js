@@ -4,7 +4,7 @@
 // plane (svg; in it handle (g, role slider) and for each layer paths "new" and "old" with data-layer), figures (fold of:
 // mask (svg), counters, numbers (table: layers, tokens heard of, pairs, share)), status.
 import own from "./ui/patterns.css";
-import cells from "./ui/cells.css";
+import paint from "./ui/paint.css";
 import { grip, labelled, slider } from "./ui/controls.js";
 import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -21,7 +21,7 @@ const CELL = 9; // of the mask
 
 export default figure({
   name: "patterns",
-  css: cells + own,
+  css: paint + own,
   title: "Sparse patterns",
   keys: ["kind", "n", "width", "globals", "random", "causal", "depth", "query"],
   setup({ model, body, say, set, signal }) {

@@ -3,6 +3,7 @@
 // For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word), each (fold),
 // heads (radio group), arcs (svg), alternatives, status, numbers (table: token, tag, probability, weight, hidden), reset,
 // link, pytorch, svg.
+import folds from "./ui/folds.css";
 import css from "./ui/tag.css";
 import { labelled } from "./ui/controls.js";
 import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
@@ -18,7 +19,7 @@ const EXAMPLES = ["I saw a saw", "What do you do?", "There were many hotels ther
 
 export default figure({
   name: "tag",
-  css,
+  css: folds + css,
   title: "Tag a sentence",
   keys: ["sentence", "word", "head", "hidden"],
   async setup({ model, body, say, set, signal, place }) {
@@ -69,24 +70,18 @@ export default figure({
       "aria-label": "The words, each with its tag; a word that is hidden is looked at by none",
       on: { keydown: move },
     });
-    const alternatives = h("p", { "data-part": "alternatives" });
+    const likeliest = h("span", {});
+    const beside = h("span", {});
+    const alternatives = h("p", { class: "attnlab-alternatives", "data-part": "alternatives" }, likeliest, beside);
     const numbers = strip("Table of numbers");
     const layers = card.form.n_layers > 1 ? " 2.3 is the third head of layer 2; layer 2 looks at what layer 1 made." : "";
     // Who meets the figure first knows of no heads: they wait in a fold, unless one is asked for.
     const each = h(
       "details",
       { "data-part": "each", open: model.get("head") !== "mean" },
-      h("summary", {}, "One head at a time"),
-      h("p", { class: "attnlab-note" }, `The shares are the mean of ${card.form.n_layers * card.form.n_heads} heads, each of which looks for itself.${layers}`),
+      h("summary", {}, "The heads, and what trained them"),
       labelled("Attention of", heads),
-    );
-    body.append(
-      input,
-      tokens,
-      alternatives,
-      tries,
-      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
-      each,
+      h("p", { class: "attnlab-note" }, `The shares are the mean of ${card.form.n_layers * card.form.n_heads} heads, each of which looks for itself.${layers}`),
       h(
         "p",
         { class: "attnlab-note", "data-part": "card" },
@@ -94,6 +89,8 @@ export default figure({
           "It knows no more English than that.",
       ),
     );
+    const every = h("details", {}, h("summary", {}, "The numbers as a table"), numbers);
+    body.append(input, tokens, alternatives, tries, h("div", { class: "attnlab-folds" }, every, each));
     const resized = new ResizeObserver(() => drawArcs());
     resized.observe(tokens);
     signal.addEventListener("abort", () => resized.disconnect());
@@ -207,26 +204,26 @@ export default figure({
      */
     function describe(word, weights) {
       if (!result.tokens.length) {
-        alternatives.textContent = "";
+        likeliest.textContent = beside.textContent = "";
         say("Type a sentence: there is nothing to tag yet.");
         return;
       }
       const off = hidden();
       const without = off.length ? ` Hidden: ${off.map(named).join(", ")}.` : "";
       const warning = cut ? ` Only the first ${MOST_TOKENS} of ${MOST_TOKENS + cut} words are shown.` : "";
+      beside.textContent = "Hide a word to see who needed it.";
       if (word < 0) {
-        alternatives.textContent = "Pick a word to see where it looked. Hide one to see who needed it.";
+        likeliest.textContent = "Pick a word to see where it looked.";
         say(result.tokens.map((token, i) => `${token} ${result.tags[i]}`).join(", ") + `.${without}${warning}`);
         return;
       }
-      const before = whole.probabilities[word];
-      const all = result.probabilities[word].map((p, t) => ({ p, t }));
-      const best = [...all].sort((a, b) => b.p - a.p).slice(0, 3);
-      const usual = before.indexOf(Math.max(...before));
-      if (!best.some(({ t }) => t === usual)) best.push(all[usual]);
-      alternatives.textContent = best
-        .map(({ p, t }) => `${card.tags[t]} ${fmt(100 * p, 1)} %` + (off.length ? ` (${fmt(100 * before[t], 1)} % with nothing hidden)` : ""))
-        .join(" · ");
+      // The likeliest tags, that of nothing hidden among them: as many whatever is hidden, so that nothing moves.
+      const usual = whole.probabilities[word].indexOf(Math.max(...whole.probabilities[word]));
+      const order = result.probabilities[word].map((p, t) => ({ p, t })).sort((a, b) => b.p - a.p).map(({ t }) => t);
+      const best = order.slice(0, 3).includes(usual) ? order.slice(0, 3) : [...order.slice(0, 2), usual];
+      const list = (/** @type {number[]} */ given) => best.map((t) => `${card.tags[t]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
+      likeliest.textContent = list(result.probabilities[word]);
+      if (off.length) beside.textContent = `With nothing hidden: ${list(whole.probabilities[word])}`;
       const most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
       const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)} %.` : "It can look at nothing.";

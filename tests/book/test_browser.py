@@ -42,11 +42,8 @@ TOGETHER = """() => {
   });
 }"""
 TALLER = {
-    "alignment": 840,  # four lines of question: a date, its model, and what stands nowhere in it
-    "block": 970,  # every part of two layers, one below the other
     "decoder": 980,  # the sentence, the cache, the draft and the next words are seen at once
-    "inside": 900,  # squares of all heads, and one of them large
-    "playground": 1110,  # two runs, their curves and their heads; text stands between box and figure
+    "playground": 945,  # two runs, their curves and their heads; text stands between box and figure
 }
 """Figures that need more than a screen with their question: the most that they may take."""
 # The colours of code go by class and by what it stands in, and all formulas are set alike: one of each
@@ -124,6 +121,35 @@ def test_on_a_phone_keys_reach_whatever_scrolls(site, name):
     page = site.show(name, width=320, height=700, theme="dark")
     unreachable = page.evaluate(UNREACHABLE)
     assert unreachable == [], "these scroll, and no key can reach them"
+
+
+PLACES = """() => Object.fromEntries(Object.entries({
+  text: "article section > p", box: "article .predict", figure: "article figure[data-attnlab]",
+  contents: ".bd-sidebar-secondary",
+}).map(([name, where]) => {
+  const { left, right } = document.querySelector(where).getBoundingClientRect();
+  return [name, [left, right - left]];
+}))"""
+
+
+CLOSED = "() => document.querySelector('.bd-sidebar-primary').getBoundingClientRect().left < 0"
+
+
+@pytest.mark.parametrize("width", [1280, 1440, 1920])
+@pytest.mark.parametrize("closed", [False, True])
+def test_on_a_wide_screen_a_figure_takes_the_room_beside_the_text(site, width, closed):
+    page = site.open(page_of("scaling"), width=width)
+    if closed:
+        page.locator(".primary-toggle:visible").click()
+        page.wait_for_function(CLOSED)
+    places = page.evaluate(PLACES)
+    (left, of_text), (start, of_figure) = places["text"], places["figure"]
+    assert of_text == 688
+    assert places["box"] == places["text"]
+    assert start == left
+    assert round(of_figure) == (688 if width < 1440 else 1000 if closed else 790)
+    assert start + of_figure <= places["contents"][0]
+    assert page.evaluate(SIDEWAYS) == []
 
 
 def test_formulas_are_set_with_the_fonts_of_the_book(site):

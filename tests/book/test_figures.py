@@ -2,6 +2,7 @@
 
 import html
 import json
+from urllib.parse import quote
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from .conftest import PATIENCE
 from .reader import (
     SIDEWAYS,
     assert_fits_a_thumb,
+    choose,
     copied,
     figure,
     number,
@@ -140,6 +142,34 @@ def test_a_word_is_hidden_and_shown_again_by_click_and_by_key(page):
     assert_tagged(tag, TagSentence("I saw a watch"))
 
 
+@pytest.mark.parametrize(("width", "most"), [(1280, 500), (320, 700)])
+def test_nothing_moves_when_a_word_is_picked_or_hidden(site, bench, width, most):
+    page = site.figures(bench, width=width, height=800)
+    tag = figure(page, "tag")
+    heights = []
+
+    def look():
+        heights.append(tag.locator(".attnlab-root").evaluate("(root) => root.offsetHeight"))
+
+    look()
+    for word in (3, 1):
+        tag.locator('[data-part="token"]').nth(word).click()
+        look()
+    tag.locator('[data-part="hide"]').nth(2).click()
+    look()
+    tag.locator('[data-part="token"]').nth(3).click()
+    look()
+    # The tag that it has with nothing hidden is among those named, in both lines.
+    now, before = tag.locator('[data-part="alternatives"] span').all_inner_texts()
+    without = TagSentence("I saw a saw", hidden=[2]).tagged.probabilities[3]
+    whole = TagSentence("I saw a saw").tagged.probabilities[3]
+    at = int(whole.argmax())
+    assert f"NOUN {100 * without[at].item():.1f}" in now
+    assert f"NOUN {100 * whole[at].item():.1f}" in before
+    assert len(set(heights)) == 1, heights
+    assert heights[0] <= most
+
+
 def test_a_figure_whose_weights_do_not_load_says_so(site, bench):
     context = site.browser.new_context()
     context.set_default_timeout(PATIENCE)
@@ -235,6 +265,32 @@ def test_a_number_marks_the_row_and_the_column_that_make_it(page):
     assert marked(part, "Q") == [[0, 0], [0, 1]]
     part.locator('[data-part="matrix-K"] button').nth(4).click()  # second row, second column: key 2, entry 2
     assert part.locator('[data-part="formula"] .attnlab-aside').text_content().startswith("k[2, 2] = ")
+
+
+PLACE_OF_NEXT = """(figure) => figure.querySelector('[data-part="next"]').getBoundingClientRect().top -
+  figure.getBoundingClientRect().top"""
+HEIGHT = "(part) => part.getBoundingClientRect().height"
+
+
+def test_a_stage_moves_neither_what_is_below_the_calculator_nor_its_buttons(site, bench):
+    wide, high = [*X, [1.0, 1.0], [2.0, 0.0]], [[1.0], [0.0]]
+    for changes in ({}, {"X": wide, "tokens": list("abcde")}, {"W_q": high, "W_k": high}):
+        settings = json.dumps(calculator(**changes).settings())
+        page = site.open(bench, query=f"?calculator={quote(settings)}")
+        part = figure(page, "calculator")
+        heights = set()
+        for stage in range(1, 7):
+            choose(part, "stages", stage)
+            heights.add(part.locator(".attnlab-root").evaluate(HEIGHT))
+        assert len(heights) == 1
+    # On a phone a stage takes what it needs, and the buttons that lead through them stay where they are.
+    page = site.figures(bench, width=320, height=700)
+    part = figure(page, "calculator")
+    places = set()
+    for stage in range(1, 7):
+        choose(part, "stages", stage)
+        places.add(part.evaluate(PLACE_OF_NEXT))
+    assert len(places) == 1
 
 
 def test_the_three_views_come_one_at_a_time(page):

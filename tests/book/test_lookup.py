@@ -13,6 +13,11 @@ from .reader import choose, drag, figure, handle, middle, number, press, run_cop
 PAGE = page_of("relevance_and_averaging")
 VALUES = [[2.0, 1.0], [-1.0, 2.0], [-2.0, -1.0], [1.5, -2.0]]
 NAMES = ["I", "saw", "a", "duck"]
+LOOKS = """(names) => names.map((name) => {
+  const paper = getComputedStyle(name.closest(".attnlab-root")).backgroundColor;
+  const { paintOrder, stroke, strokeWidth } = getComputedStyle(name);
+  return [paintOrder.split(" ")[0], stroke === paper, parseFloat(strokeWidth) >= 3];
+})"""
 
 
 def lookup(**changes):
@@ -115,3 +120,14 @@ def test_axe_finds_nothing(site, bench, theme):
     part = figure(page, "lookup")
     choose(part, "weigh", "relu")
     assert violations(page) == []
+
+
+def test_names_stay_readable_over_lines(part):
+    """Paper lies around their letters, in the colour of the page's theme."""
+    plane = part.locator('[data-part="plane"] text')
+    for theme in ("light", "dark"):
+        part.page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        looks = plane.evaluate_all(LOOKS)
+        assert len(looks) > 3
+        assert all(look == ["stroke", True, True] for look in looks), looks
+    part.page.evaluate("document.documentElement.dataset.theme = 'light'")

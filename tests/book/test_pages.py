@@ -1,5 +1,6 @@
 """The files of the built book: every page, every link, every picture in words, nothing from outside."""
 
+import re
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -81,6 +82,16 @@ def test_pages_load_nothing_from_elsewhere(book):
                     assert "//" not in element[attribute], f"{page.name}: {element}"
     for sheet in (book / "_static").rglob("*.css"):
         assert "@import url(http" not in sheet.read_text(encoding="utf-8"), sheet
+
+
+def test_in_a_table_no_line_ends_between_a_number_and_what_it_may_be_off_by(book):
+    kept = 0
+    for page in all_pages(book):
+        for cell in parsed(page).select("article td"):
+            said = cell.get_text()
+            assert not re.search(r"\d ± \d", said), f"{page.name}: {said}"
+            kept += "\u00a0±\u00a0" in said
+    assert kept > 300
 
 
 def test_models_are_where_their_figures_look_for_them(book):

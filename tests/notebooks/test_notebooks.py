@@ -1,5 +1,6 @@
 """Each notebook of _toc.yml, alone and cold: nbval runs it and compares every stored output."""
 
+import json
 import re
 import subprocess
 import sys
@@ -12,6 +13,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
+import notebooks
 from notebook_form import WIDGET_VIEW, normalise, of_toc, text
 
 NOTEBOOKS = of_toc()
@@ -87,3 +89,46 @@ def test_pictures_are_html_with_words_not_pixels(path):
     for cell in nbformat.read(path, as_version=4).cells:
         for output in cell.get("outputs", []):
             assert not any(kind.startswith("image/") for kind in output.get("data", {})), cell.source[:80]
+
+
+def two_cells(compared, timed, code="time()"):
+    cells = [nbformat.v4.new_code_cell("show()"), nbformat.v4.new_code_cell(code)]
+    cells[1].metadata["tags"] = [notebooks.TIMED]
+    for count, (cell, printed) in enumerate(zip(cells, (compared, timed), strict=True), 1):
+        cell.execution_count = count
+        cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=printed)]
+    return normalise(nbformat.v4.new_notebook(cells=cells))
+
+
+@pytest.mark.parametrize(
+    ("again", "after"),
+    [
+        (("0.9", "7 ms"), ("0.9", "5 ms")),  # nothing but a time: the file stays as it is
+        (("0.8", "7 ms"), ("0.8", "7 ms")),  # a new result: all is of one run
+        (("0.9", "7 ms", "time(2)"), ("0.9", "7 ms", "time(2)")),  # as does new code
+    ],
+)
+def test_what_is_stored_comes_from_one_run(tmp_path, monkeypatch, again, after):
+    path = tmp_path / "one.ipynb"
+    path.write_text(text(two_cells("0.9", "5 ms")))
+    monkeypatch.setattr(notebooks, "run", lambda path: two_cells(*again))
+    changed = again[::2] != ("0.9",)
+    assert notebooks.run_all([path], check=True) == int(changed)
+    assert path.read_text() == text(two_cells("0.9", "5 ms"))
+    assert notebooks.run_all([path], check=False) == 0
+    assert path.read_text() == text(two_cells(*after))
+    assert notebooks.run_all([path], check=True) == 0
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
+def test_results_measured_anew_change_an_output_that_is_compared(path):
+    # Else outputs that are not compared, and rest on the same results, would stay as they were.
+    code = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    timed = [cell for cell in code if notebooks.TIMED in cell.metadata.get("tags", [])]
+    if not timed:
+        return
+    compared = "".join(str(cell.outputs) for cell in code if cell not in timed)
+    for stored in (ROOT / "benchmarks/results").glob("*.json"):
+        made = json.loads(stored.read_text())
+        if any(f'"{stored.stem}"' in cell.source for cell in code if "results" in cell.source):
+            assert made.get("commit", made["made by"]) in compared, stored.stem

@@ -37,7 +37,7 @@ def of_tour():
     yield f"in {it['items']} pairs of sentences that did not choose the head"
     yield f"doesn't lean at all: {lean[0]:.2f} ± {lean[1]:.2f}".replace("-", "−")
     yield f"chosen on these very pairs, leans by {most:.2f}"
-    yield f"by {one} (cosine) where the last word fits one noun alone, and by {both} where it fits both"
+    yield f"by {one} (cosine) where the last word fits one noun alone, but by {both} where it fits both"
     yield f"leaves {left['it']} there, and *rain* {left['rain']}"
     yield f"{stored['sentences']} sentences the piece before gets {percent(layers['previous'][0])} in layer 1"
     yield f"the piece after {percent(layers['next'][1])} in layer 2"

@@ -72,7 +72,7 @@ def test_a_cut_distance_is_taken_pair_by_pair(model):
         k = positions.rotary(heads[1][..., : m + 1, :], where, base=stretching.BASE)
         out[..., m : m + 1, :] = attention(q, k, heads[2][..., : m + 1, :])
     want = layer.out_proj(out.transpose(1, 2).flatten(-2))
-    assert torch.allclose(stretching._attend_cut(layer, x, 3), want, atol=1e-5)
+    assert torch.allclose(stretching.attend_cut(layer, x, 3), want, atol=1e-5)
 
 
 def test_hidden_keys_are_hidden(model):
@@ -144,3 +144,24 @@ def test_slow_pairs_slowed_reach_far_and_interpolation_loses_the_neighbour():
 def test_a_way_that_is_not_known_is_named():
     with pytest.raises(ValueError, match=r"way must be as it is, .*; got 'ntk'"):
         stretching.stretched("ntk", 8)
+
+
+def test_taggers_lost_by_unseen_turns_and_numbers_chosen_elsewhere_do_not_serve_every_way():
+    streams = STORED["streams"]
+    assert streams["trained"] == 24
+    mean = {
+        way: torch.tensor([one[way] for one in streams["right"]]).mean(0).tolist()
+        for way in streams["right"][0]
+    }
+    before = json.loads((Path(__file__).parents[2] / "benchmarks/results/positions.json").read_text())
+    row = Comparison.from_dict(before["sweeps"]["streams"])["RoPE"]
+    assert streams["rate"] == row.rate
+    for place, name in enumerate(row.runs[0].extras):
+        assert mean["as it is"][place] == pytest.approx(row.extra(name)[0], abs=1)
+    assert mean["as it is"][-1] < 80
+    for way in ("hidden", "cut"):
+        assert min(mean[way]) > mean["as it is"][0] - 1
+    assert mean["larger base, chosen"][-1] > mean["as it is"][0] - 1.1
+    assert mean["as it is"][0] - mean["by parts"][0] == pytest.approx(6, abs=1)
+    # A head of 16: no pair goes round five times in 24 words.
+    assert 24 / (2 * math.pi) < stretching.KEPT_FROM

@@ -152,12 +152,21 @@ class Repeater(nn.Module):
         mask = None if within is None else window(ids.shape[1], within, 0)
         for layer, norm in zip(self.layers, self.norms, strict=False):
             seen = norm(x)
-            x = x + (layer(seen, is_causal=True, mask=mask) if cut is None else _attend_cut(layer, seen, cut))
+            x = x + (layer(seen, is_causal=True, mask=mask) if cut is None else attend_cut(layer, seen, cut))
         return self.out(self.norms[-1](x))
 
 
-def _attend_cut(layer: MultiHeadAttention, x: Tensor, cut: int) -> Tensor:
-    """Causal attention in which no distance is larger than `cut`."""
+def attend_cut(layer: MultiHeadAttention, x: Tensor, cut: int) -> Tensor:
+    """Attend causally with rotary positions, as if no key stood farther away than `cut`.
+
+    Args:
+        layer: with as many heads of keys as of queries.
+        x: tokens (batch, n, d_model).
+        cut: every key that is farther away seems to stand exactly so far.
+
+    Returns:
+        Outputs (batch, n, d_model).
+    """
     n = x.shape[1]
     q, k, v = (
         project(x).unflatten(-1, (layer.n_heads, -1)).transpose(1, 2)  # (batch, heads, n, d_head)

@@ -73,7 +73,7 @@ def joint(stored: Mapping[str, Any], names: Sequence[str] | None = None) -> tupl
     >>> run = {"dev": 95.1, "test": {"all": 95.0, "strong": 91.0, "unknown": 83.0}}
     >>> run |= {"parameters": 2e6, "CPU s": 60.0}
     >>> joint({"rows": {"small": {"seeds": [0], "runs": [run]}}})[1]
-    [['small', '95.10', '95.00', '91.0', '83.0', '1', '2.0', '60']]
+    [['small', '95.10', '95.00', '91.0', '83.0', '2.0', '60']]
     """
     rows = []
     for name in stored["rows"] if names is None else names:
@@ -82,8 +82,8 @@ def joint(stored: Mapping[str, Any], names: Sequence[str] | None = None) -> tupl
         for key, digits in zip(KEYS, (2, 1, 1), strict=True):
             cells.append(with_spread(*spread_of([run["test"][key] for run in runs]), digits))
         numbers, seconds = (spread_of([run[key] for run in runs])[0] for key in ("parameters", "CPU s"))
-        rows.append([name, *cells, str(len(runs)), f"{numbers / 1e6:.1f}", f"{seconds:.0f}"])
-    return ["%", "dev", "test", "ambiguous", "unknown", "runs", "million numbers", "CPU s"], rows
+        rows.append([name, *cells, f"{numbers / 1e6:.1f}", f"{seconds:.0f}"])
+    return ["%", "dev", "test", "ambiguous", "unknown", "million numbers", "CPU s"], rows
 
 
 def curves(stored: Mapping[str, Any]) -> dict[str, dict[float, tuple[list[float], float]]]:
