@@ -1,4 +1,4 @@
-"""The decoder in the page: every pass, rule and draft against what Python computes."""
+"""The decoder in the page: every pass, draft and cache against what Python computes."""
 
 from itertools import chain
 
@@ -13,7 +13,6 @@ from .reader import (
     copied,
     figure,
     number,
-    press,
     run_copied,
     saved,
     says,
@@ -22,21 +21,27 @@ from .reader import (
     violations,
 )
 
-SEED = 2216
+SEED = 430
+PROMPT = "the old dog"
 ALL = """(part) => [...part.querySelectorAll("table")].map((table) =>
   [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent)))"""
-
 OUTSIDE = """(svg) => {
   const box = svg.getBoundingClientRect();
   const out = ({ left, right }) => left < box.left - 1 || right > box.right + 1;
   const texts = [...svg.querySelectorAll("text")];
   return texts.filter((text) => out(text.getBoundingClientRect())).map((text) => text.textContent);
 }"""
+CELLS = "(all) => all.map((e) => e.getAttribute('d')).join('').split('M').length - 1"
+PASSES = """(all) => all.map((e) => [e.dataset.name, Number(e.dataset.from), Number(e.dataset.to)])"""
+FATES = """(all) => all.map((e) => [e.textContent, e.dataset.fate])"""
+READS = (
+    """(all) => all.map((e) => [e.dataset.reads, Number(e.dataset.among), Number(e.getAttribute("width"))])"""
+)
 
 
 @pytest.fixture(scope="module")
 def page_file(page_with):
-    return page_with(Decoding(seed=SEED)._repr_html_())
+    return page_with(Decoding(PROMPT, seed=SEED)._repr_html_())
 
 
 @pytest.fixture
@@ -44,8 +49,9 @@ def part(site, page_file):
     return figure(site.figures(page_file), "decoder")
 
 
-def assert_shows(part, *given, **state):
-    expected = Decoding(*given, **({"seed": SEED} | state))
+def assert_shows(part, text=PROMPT, passes=(), **state):
+    """Hold tables, lanes and bars to Python's numbers."""
+    expected = Decoding(text, passes, **({"seed": SEED} | state))
     got, want = part.evaluate(ALL), static(expected.table())
     assert [len(rows) for rows in got] == [len(rows) for rows in want]
     for ours, theirs in zip(chain(*got), chain(*want), strict=True):
@@ -54,17 +60,42 @@ def assert_shows(part, *given, **state):
                 assert number(cell) == pytest.approx(number(wanted), abs=1.1e-4)
             else:
                 assert cell == wanted
-    line = " ".join(["<start>", *expected.text.split(), *expected.written])
-    assert part.locator('[data-part="written"]').inner_text().strip() == line
-    rows = part.locator('[data-part="cache"] [data-row]')
-    dropped = part.locator('[data-part="cache"] [data-row="dropped"]')
-    step = expected.step()
-    assert rows.count() == len(expected.text.split()) + 1 + len(step.drafted)
-    assert dropped.count() == len(step.drafted) - step.kept
-    at = part.locator("[data-drawn]")
-    assert at.get_attribute("data-drawn") == expected.written[expected.place]
+    step, n = expected.step(), len(text.split()) + 1
+    assert lane(part, "old-word") == ["<start>", *text.split()]
+    assert lane(part, "new-word") == expected.written
+    fates = part.locator('[data-part="draft-word"]').evaluate_all(FATES)
+    became = ["kept"] * step.kept + ["refused"] + ["dropped"] * 4
+    assert fates == [[word, fate] for word, fate in zip(expected.drafted, became, strict=False)]
+    # A column of the cache for each word read, of all heads, layers, keys and values.
+    rows = n + len(step.drafted)
+    cells = part.locator('[data-part="kept-numbers"]').evaluate_all(CELLS)
+    assert cells == rows * 2 * 2 * expected.heads * 8
+    chances = part.locator("[data-keep]").evaluate_all("(all) => all.map((e) => Number(e.dataset.keep))")
+    assert chances == pytest.approx(step.keep, abs=6e-5)
+    for asked, chance, (_, fate) in zip(asks(part), step.keep, fates, strict=False):
+        assert (asked < chance) == (fate == "kept")
+    # The bars: each part as wide as its bytes, for the pass and for a word.
+    bars = part.locator("[data-reads]").evaluate_all(READS)
+    bars = bars[: len(bars) // 2], bars[len(bars) // 2 :]
+    unit = sum(width for _, _, width in bars[0]) / sum(expected.reads.values())
+    for among, parts in zip((1, len(step.words)), bars, strict=True):
+        for kind, divided, width in parts:
+            assert divided == among
+            assert width == pytest.approx(unit * expected.reads[kind] / among, abs=0.02)
     assert part.locator('[data-part="error"]').is_hidden()
     return expected
+
+
+def lane(part, name):
+    return part.locator(f'[data-part="{name}"]').all_text_contents()
+
+
+def asks(part):
+    return part.locator("[data-asked]").evaluate_all("(all) => all.map((e) => Number(e.dataset.asked))")
+
+
+def passes_of(part):
+    return part.locator('[data-part="pass"]').evaluate_all(PASSES)
 
 
 def press_next(part, times=1):
@@ -72,82 +103,101 @@ def press_next(part, times=1):
         part.locator('[data-part="next"]').click()
 
 
-def test_word_by_word_to_the_end_and_again(part):
-    text, passes = [], []
+def test_prefill_then_decode_to_the_end_and_again(part):
+    assert passes_of(part) == [["prefill", 0, 4]]
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= 520
+    text, passes = PROMPT.split(), []
     while True:
         now = assert_shows(part, " ".join(text), passes)
-        new = part.locator('[data-part="cache"] [data-row="new"]')
-        assert new.all_text_contents() == [["<start>", *text][-1]]
+        filled = [["prefill", 0, 4], *(["decode", 4 + i, 5 + i] for i in range(len(passes)))]
+        assert sorted(passes_of(part), key=lambda one: one[1]) == filled
         if "<end>" in now.written:
             break
         text, passes = text + now.written, [*passes, 1]
         press_next(part)
-    assert " ".join(text) == "I can saw a saw"
-    assert "6 passes, 6 words" in says(part)
+    assert " ".join(text) == "the old dog fish the old duck"
+    assert "5 passes, 5 words" in says(part)
     assert part.locator('[data-part="next"]').inner_text() == "Start again"
     press_next(part)
     assert_shows(part, seed=SEED + 1)
+    part.locator('[data-part="again"]').click()
+    assert_shows(part, seed=SEED + 2)
 
 
 def test_a_draft_writes_several_words_in_one_pass(part):
+    before = part.locator('[data-reads="weights"]').first.get_attribute("width")
     choose(part, "draft", "3")
-    assert_shows(part, draft=3)
+    shown = assert_shows(part, draft=3)
+    assert (shown.drafted, shown.accepted) == (["will", "watch", "<end>"], 2)
     assert "3 drafted, 2 kept, 3 written" in says(part)
+    assert passes_of(part) == [["prefill, verify", 0, 7]]
+    # What the chapter's box asks: the pass reads little more, and a word far less.
+    alone = sum(Decoding(PROMPT, seed=SEED).reads.values())
+    assert 1.1 < sum(shown.reads.values()) / alone < 1.2
+    after = part.locator('[data-reads="weights"]').first.get_attribute("width")
+    assert float(after) == pytest.approx(float(before), rel=0.01)
+    part.locator("details:not(.attnlab-menu) > summary").click()
     choose(part, "place", "2")
     assert_shows(part, draft=3, place=2)
     press_next(part)
-    assert_shows(part, "I can left", [3], draft=3)
-    assert "2 passes, 6 words" in says(part)
-    # The bars of a place are as long with a draft as without.
-    lengths = part.locator('[data-part="numbers"] td:nth-child(3)').all_inner_texts()
+    assert_shows(part, f"{PROMPT} will watch the", [3], draft=3)
+    assert sorted(passes_of(part), key=lambda one: one[1]) == [["prefill", 0, 6], ["verify", 6, 9]]
+    assert "2 passes, 5 words" in says(part)
+    # The model's own probabilities at a place are the same with a draft as without.
+    chances = part.locator('[data-part="numbers"] td:nth-child(2)').all_inner_texts()
     choose(part, "draft", "0")
-    assert part.locator('[data-part="numbers"] td:nth-child(3)').all_inner_texts() == lengths
+    assert part.locator('[data-part="numbers"] td:nth-child(2)').all_inner_texts() == chances
     assert part.locator('[data-part="checked"]').count() == 0
 
 
-def test_every_rule_cuts_as_in_python(part):
-    press_next(part)
-    press(part, "temperature", *["ArrowRight"] * 5)
-    assert_shows(part, "I", [1], temperature=1.5)
-    for rule, keys, limit in (("top_k", ["ArrowRight"], 4), ("top_p", ["Home"], 0.05), ("min_p", [], 0.5)):
-        choose(part, "rule", rule)
-        press(part, rule, *keys)
-        shown = assert_shows(part, "I", [1], temperature=1.5, rule=rule, **{rule: limit})
-        cut = part.locator('[data-part="words"] text', has_text="cut").count()
-        assert cut == 11 - min(len(shown.kept), 10)
-        assert f"from {len(shown.kept)} of 19 words" in says(part)
-    choose(part, "rule", "greedy")
-    assert_shows(part, "I", [1], rule="greedy")
-    assert part.locator('[data-part="temperature"]').is_hidden()
-    part.locator('[data-part="again"]').click()
-    assert_shows(part, "I", [1], rule="greedy", seed=SEED + 1)
-
-
-def test_shared_heads_make_the_cache_narrow(part):
+def test_shared_heads_make_the_cache_small(part):
     press_next(part, 2)
     for heads in (2, 1, 4):
         choose(part, "heads", str(heads))
-        assert_shows(part, "I can", [1, 1], heads=heads)
-        drawn = part.locator('[data-part="cache"] path[fill-opacity]').evaluate_all(
-            "(paths) => paths.map((path) => path.getAttribute('d')).join('').split('M').length - 1"
-        )
-        assert drawn == 3 * 2 * 2 * heads * 8  # words, layers, keys and values, heads, numbers
-        note = part.get_by_text("not trained further")
-        assert note.is_visible() == (heads < 4)
-        assert f"{3 * 256 * heads // 4} bytes" in says(part)
+        expected = assert_shows(part, "the old dog fish the", [1, 1], heads=heads)
+        assert expected.reads["cache"] == 6 * 256 * heads // 4
+        height = part.locator('[data-part="now"]').get_attribute("height")
+        assert float(height) == 4 * (8 * heads + 3) + 2  # four bands, 8 pixels for a head
+        assert part.locator('[data-part="shrunk"]').count() == (heads < 4)
+        assert part.get_by_text("not trained further").count() == (heads < 4)
+
+
+def test_choices_by_keyboard_and_undo_after_reset(part):
+    part.locator('[data-part="draft"] [data-value="0"]').focus()
+    part.page.keyboard.press("ArrowRight")
+    part.page.keyboard.press("ArrowRight")
+    assert_shows(part, draft=2)
+    part.locator('[data-part="next"]').press("Enter")
+    shown = assert_shows(part, f"{PROMPT} will watch the", [3], draft=2)
+    part.locator('[data-part="reset"]').click()
+    assert_shows(part)
+    part.locator('.attnlab-bar [data-part="undo"]').click()
+    assert_shows(part, shown.text, shown.passes, draft=2)
+
+
+def test_a_pass_is_seen_to_read_unless_motion_is_unwanted(site, page_file):
+    page = site.open(page_file)
+    figure(page, "decoder")
+    run = """() => { document.querySelector('[data-part="next"]').click();
+      return document.getAnimations().length; }"""
+    assert page.evaluate(run) == 0
+    page.emulate_media(reduced_motion="no-preference")
+    found = page.evaluate(run)
+    page.emulate_media(reduced_motion="reduce")
+    assert found >= 3  # the sweep over the cache, and the bars of bytes
 
 
 def test_copied_code_prints_the_same_words(part):
     choose(part, "draft", "2")
-    choose(part, "rule", "top_k")
+    choose(part, "heads", "2")
     shown, _ = run_copied(part)
-    kept = [line.split() for line in shown.splitlines()]
-    want = Decoding(draft=2, rule="top_k", seed=SEED)
-    assert [line[0] for line in kept[: len(want.kept)]] == want.kept
-    rows = {row[0]: float(row[2]) for row in table(part)}
-    for word, share in kept[: len(want.kept)]:
+    *lines, last = shown.splitlines()
+    rows = {row[0]: float(row[1]) for row in table(part)}
+    assert [line.split()[0] for line in lines] == list(rows)
+    for word, share in map(str.split, lines):
         assert float(share) == pytest.approx(rows[word], abs=2e-4)
-    assert kept[-1][:2] == ["kept", "with"]
+    both = sum(float(row[3]) for row in table(part))
+    assert float(last.split("(")[1].rstrip(")")) == pytest.approx(both, abs=2e-3)
 
 
 def test_a_link_brings_back_the_state_and_no_weights(part):
@@ -157,18 +207,35 @@ def test_a_link_brings_back_the_state_and_no_weights(part):
     address = copied(part, "link")
     assert len(address) < 500
     part.page.goto(address)
-    assert_shows(figure(part.page, "decoder"), "I can", [1, 1], draft=4, heads=2)
+    assert_shows(figure(part.page, "decoder"), "the old dog fish the", [1, 1], draft=4, heads=2)
 
 
-def test_a_link_that_does_not_fit_is_refused_in_words(site, page_file):
-    assert "got Anna" in site.complaint(page_file, "decoder", {"text": "I saw Anna"})
-    assert "heads must be 4, 2 or 1" in site.complaint(page_file, "decoder", {"heads": 3})
+def test_a_link_of_before_the_sampler_had_a_figure_of_its_own_opens(site, page_file):
+    page = site.open(
+        page_file,
+        query='?decoder={"text":"I can","passes":[1,1],"rule":"top_p","temperature":1.5,"top_k":3,'
+        '"top_p":0.6,"min_p":0.5,"draft":2,"heads":2,"place":0,"seed":2216}',
+    )
+    assert_shows(figure(page, "decoder"), "I can", [1, 1], draft=2, heads=2, seed=2216)
 
 
-def test_the_saved_drawing_has_cache_and_words(part):
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"text": "I saw Anna"}, "got Anna"),
+        ({"heads": 3}, "heads must be 4, 2 or 1"),
+        ({"draft": 5}, "draft must be from 0 to 4, got 5"),
+        ({"passes": [9]}, "passes must write 1 word or more each, 3 at most in all, got 9"),
+    ],
+)
+def test_a_link_that_does_not_fit_is_refused_in_words(site, page_file, state, message):
+    assert message in site.complaint(page_file, "decoder", state)
+
+
+def test_the_saved_drawing_has_the_lanes(part):
+    choose(part, "draft", "1")
     drawing = saved(part)
-    assert "layer 2" in drawing
-    assert "others" in drawing
+    assert all(f">{name}</text>" in drawing for name in ("K, layer 1", "draft", "reads", "a word"))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -176,21 +243,21 @@ def test_axe_finds_nothing(site, page_file, theme):
     page = site.figures(page_file, theme=theme)
     part = figure(page, "decoder")
     choose(part, "draft", "3")
-    choose(part, "rule", "top_k")
     choose(part, "heads", "1")
+    part.locator("details:not(.attnlab-menu) > summary").click()
     assert violations(page) == []
 
 
 def test_a_phone_does_not_scroll_sideways_and_letters_keep_their_size(site, page_file):
     page = site.figures(page_file, width=320, height=640)
     part = figure(page, "decoder")
-    choose(part, "draft", "4")
-    choose(part, "rule", "min_p")
-    assert page.evaluate(SIDEWAYS) == []
-    assert_fits_a_thumb(part)
-    for name in ("cache", "words"):
-        drawing = part.locator(f'[data-part="{name}"]')
+    for heads in ("4", "1"):
+        choose(part, "draft", "4")
+        choose(part, "heads", heads)
+        assert page.evaluate(SIDEWAYS) == []
+        assert_fits_a_thumb(part)
+        drawing = part.locator('[data-part="lanes"]')
         scale = drawing.evaluate("(svg) => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width")
         assert scale == pytest.approx(1, abs=0.02)
-        outside = drawing.evaluate(OUTSIDE)
-        assert outside == []
+        assert drawing.evaluate(OUTSIDE) == []
+        assert part.locator(".attnlab-root").bounding_box()["height"] <= 720

@@ -174,6 +174,7 @@ ATTACKS = [
     ("weights", TAYLOR, "wrong", "Those are the weights", lambda x: 1 + x @ x.mT + (x @ x.mT) ** 2 / 2),
     ("single precision", TAYLOR, "wrong", "in float64", lambda x: powers(x.float()).to(x.dtype)),
     ("the first text alone", TAYLOR, "wrong", "should be", lambda x: powers(x[:1]).expand(*x.shape[:-1], -1) if x.dim() > 2 else powers(x)),
+    ("all texts in one row", TAYLOR, "wrong", "should have shape", lambda x: powers(x.flatten(0, -2))),
     ("a list", TAYLOR, "wrong", "should be a tensor", lambda x: powers(x).tolist()),
     ("the absolute value", TAYLOR, "wrong", "should be", lambda x: powers(x).abs()),
     ("nothing random, but exp", TAYLOR, "wrong", "exponential of each entry", lambda x: x.exp()),

@@ -117,6 +117,8 @@ MUTANTS = (
            "unit/test_widget_decoder.py"),
     Mutant("what is drawn anew forgets the draft", "widgets/decoder.py", "(p[kept] - q[kept]).clamp(min=0)",
            "p[kept]", "widgets/test_goldens.py"),
+    Mutant("greedy keeps its temperature", "widgets/sampler.py", 'return {"temperature": 0.0}',
+           'return {"temperature": self.temperature}', "unit/test_widget_sampler.py"),
     Mutant("softmax over the queries", "scores.py", "torch.softmax(scores, dim)", "torch.softmax(scores, -2)",
            "unit/test_scores.py"),
     Mutant("no scale", "scores.py", "scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale",

@@ -13,8 +13,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import notebooks
 from notebook_form import WIDGET_VIEW, normalise, of_toc, text
+
+import notebooks
 
 NOTEBOOKS = of_toc()
 

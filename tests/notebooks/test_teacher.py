@@ -1,4 +1,4 @@
-"""What a class is given: notebooks that hold no solution, slides, and a sheet whose numbers are the book's."""
+"""What a class is given: notebooks without solutions, slides, and a sheet whose numbers are the book's."""
 
 import csv
 import json
@@ -47,7 +47,11 @@ def solutions():
                 elif solving:
                     words += [line for line in piece.splitlines() if len(line) > 40]
         assert not solving
-    return {line for line in code if len(line) > 12} - set(elsewhere), set(words), {x for x in printed if len(x) > 25}
+    return (
+        {line for line in code if len(line) > 12} - set(elsewhere),
+        set(words),
+        {x for x in printed if len(x) > 25},
+    )
 
 
 def offered(path):
@@ -88,8 +92,13 @@ def bare(line):
 @each
 def test_all_else_is_the_readers_own(path, made):
     """The same code in the same order: what is tested of the readers' notebooks holds here too."""
-    mine, theirs = cells(made[f"students/{path.name}"], "code"), cells((ROOT / f"notebooks/{path.name}").read_text(), "code")
-    assert [(cell.source, cell.metadata) for cell in mine] == [(cell.source, cell.metadata) for cell in theirs]
+    mine, theirs = (
+        cells(made[f"students/{path.name}"], "code"),
+        cells((ROOT / f"notebooks/{path.name}").read_text(), "code"),
+    )
+    assert [(cell.source, cell.metadata) for cell in mine] == [
+        (cell.source, cell.metadata) for cell in theirs
+    ]
     text = "\n".join(cell.source for cell in cells(made[f"students/{path.name}"], "markdown"))
     stored = "\n".join(cell.source for cell in nbformat.read(path, as_version=4).cells)
     assert text.count("<summary>Hint") == stored.count("<summary>Hint")
@@ -106,7 +115,9 @@ def test_every_check_says_that_nothing_is_written_yet(made, capsys):
                 exec("import math\nimport torch\nfrom torch import nn\n" + cell.source, space)
             elif cell.metadata.get("role") == "check":
                 exec(cell.source, space)
-                assert re.fullmatch(r"○ \w+ is not written yet\.", capsys.readouterr().out.strip()), cell.source
+                assert re.fullmatch(r"○ \w+ is not written yet\.", capsys.readouterr().out.strip()), (
+                    cell.source
+                )
 
 
 @each
@@ -219,8 +230,12 @@ def test_a_box_with_choices_is_a_question_with_notes(answers):
     )
     for slide in made[1:]:
         assert [re.sub(r"<[^>]+>", "", note) for note in slide.notes] == [
-            "A. No. It shrinks.", r"B. Yes. By \(\sqrt d\).", "C. No.", "After that, drag.", "What you saw. It shrank.",
-        ]  # fmt: skip
+            "A. No. It shrinks.",
+            r"B. Yes. By \(\sqrt d\).",
+            "C. No.",
+            "After that, drag.",
+            "What you saw. It shrank.",
+        ]
     assert made[2].title == "Size"
     assert made[2].body == figure
     text = teacher.students_text(PREDICT, answers=answers)
@@ -237,7 +252,10 @@ def test_what_somebody_changed_is_never_overwritten(tmp_path):
     # A notebook that was only run is nobody's work; what is no more made goes.
     notebook.cells[0].execution_count = 3
     nbformat.write(notebook, tmp_path / "students/a.ipynb")
-    assert teacher.write_all(tmp_path, files | {"slides/b.html": "c"}) == ["students/a.ipynb", "slides/b.html"]
+    assert teacher.write_all(tmp_path, files | {"slides/b.html": "c"}) == [
+        "students/a.ipynb",
+        "slides/b.html",
+    ]
     assert teacher.write_all(tmp_path, files) == []
     assert not (tmp_path / "slides/b.html").exists()
     (tmp_path / "marking.csv").write_text("mine")

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { golden, near } from "./compare.mjs";
 import { readable, write } from "../../src/widgets/math/alignment.js";
-import { readModel } from "../../src/widgets/math/tagger.js";
+import { readModel } from "../../src/widgets/math/packed.js";
 
 const script = readFileSync(new URL("../../src/attnlab/static/alignment-model.js", import.meta.url), "utf8");
 const scope = {};

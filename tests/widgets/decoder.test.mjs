@@ -6,7 +6,7 @@ import { golden, near } from "./compare.mjs";
 import { MOST, bytes, pass, reader } from "../../src/widgets/math/decoder.js";
 import { uniforms } from "../../src/widgets/math/random.js";
 import { distribution, drawn, missing } from "../../src/widgets/math/samplers.js";
-import { readModel } from "../../src/widgets/math/tagger.js";
+import { readModel } from "../../src/widgets/math/packed.js";
 
 const script = readFileSync(new URL("../../src/attnlab/static/decoder-model.js", import.meta.url), "utf8");
 const scope = {};

@@ -21,13 +21,13 @@ from attnlab.experiments import dates, translation
 from attnlab.tagging import shipped, words
 from attnlab.transformer import distribution
 from attnlab.widgets import (
-    Decoding,
     HeadsWorkshop,
     LinearAgainstSoftmax,
     MaskPainter,
     OnlineSoftmax,
     PositionsLab,
     RopeDial,
+    Sampling,
     Saturation,
     SoftLookup,
     SparsePatterns,
@@ -190,16 +190,17 @@ def decoder() -> dict[str, list[dict]]:
         (4, 1),
         (0, 3, 8),
     ):
-        figure = Decoding(text, rule=rule, temperature=1.4, min_p=0.3, draft=draft, heads=heads, seed=seed)
-        step = figure.step()
-        given = {"ids": [known.index(word) for word in text.split()], "rules": figure.rules}
+        rules = Sampling(rule=rule, temperature=1.4, min_p=0.3).rules
+        step = decoder_figure.one_pass(text, rules, draft, heads, seed)
+        rows = len(text.split()) + 1 + len(step.drafted)
+        given = {"ids": [known.index(word) for word in text.split()], "rules": rules}
         want = {
             "drafted": step.drafted,
             "keep": step.keep,
             "kept": step.kept,
             "words": step.words,
             "best": step.p.amax(-1).tolist(),
-            "reads": figure.reads,
+            "reads": decoder_figure.bytes_read(rows, rows, len(step.drafted), heads),
         }
         passes.append({"given": given | {"draft": draft, "heads": heads, "seed": seed}, "want": want})
     return {"reads": reads, "cut": cut, "passes": passes}

@@ -5,7 +5,8 @@ import test from "node:test";
 import { golden, near } from "./compare.mjs";
 import { attend, softmax } from "../../src/widgets/math/attention.js";
 import { hull, inside, mix, score, weigh } from "../../src/widgets/math/lookup.js";
-import { parts, readModel, tagText, tagTokens } from "../../src/widgets/math/tagger.js";
+import { readModel } from "../../src/widgets/math/packed.js";
+import { parts, tagText, tagTokens } from "../../src/widgets/math/tagger.js";
 import { bucket, features, split } from "../../src/widgets/math/words.js";
 
 const here = new URL(".", import.meta.url);

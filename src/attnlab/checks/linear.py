@@ -43,7 +43,7 @@ def _products(features: Any) -> Any:
     if not isinstance(features, Tensor) or features.dim() < 2 or not features.is_floating_point():
         return features
     rows = features.flatten(0, -2)
-    return rows @ rows.mT
+    return (rows @ rows.mT).unflatten(0, features.shape[:-1])  # (..., n, all tokens)
 
 
 exercise(

@@ -22,6 +22,7 @@ from attnlab.widgets.patterns import SparsePatterns
 from attnlab.widgets.playground import Playground
 from attnlab.widgets.positions import PositionsLab
 from attnlab.widgets.rope import RopeDial
+from attnlab.widgets.sampler import Sampling
 from attnlab.widgets.saturation import Saturation
 from attnlab.widgets.state import StateFilling
 from attnlab.widgets.tag import TagSentence
@@ -40,6 +41,7 @@ __all__ = [
     "Playground",
     "PositionsLab",
     "RopeDial",
+    "Sampling",
     "Saturation",
     "SoftLookup",
     "SparsePatterns",

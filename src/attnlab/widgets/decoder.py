@@ -1,4 +1,4 @@
-"""Decoding: two small language models write, one word at a time or several checked in one pass."""
+"""Two small language models write: what each pass keeps and reads, and what a draft saves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from attnlab.widgets.figure import STATIC, Figure
 START, END = 0, 1
 MOST = 11
 """Words that a text may have: with <start>, as many as the cache has room for."""
-RULES = ("all", "greedy", "top_k", "top_p", "min_p")
 
 
 @cache
@@ -84,46 +83,112 @@ class Pass:
     words: list[int]
 
 
+@torch.no_grad()
+def one_pass(text: str, rules: dict[str, Any], draft: int = 0, heads: int = 4, seed: int = 0) -> Pass:
+    """Run one pass of the model, and let the draft write ahead of it. What is drawn is what the page draws.
+
+    Args:
+        text: what has been written, of `words()`.
+        rules: what `transformer.distribution` takes; both models obey them.
+        draft: words drafted for the pass.
+        heads: key-value heads, 4, 2 or 1.
+        seed: of the draws, which depend on it and on a word's place alone.
+
+    Returns:
+        What was drafted, what was kept of it, and what the pass writes.
+
+    >>> [words()[i] for i in one_pass("I saw a", {"temperature": 0.0}).words]
+    ['can']
+    """
+    ids = [START, *map(words().index, text.split())]
+    n, (model, small) = len(ids) - 1, (_exact("model", heads), _exact("draft"))
+    dice = uniforms(seed, 3 * (MOST + 5)).view(-1, 3)[n:]
+    drafted: list[int] = []
+    q = torch.zeros(0, len(words()), dtype=torch.float64)
+    while len(drafted) < min(draft, MOST - 1 - n) and END not in drafted:
+        scores = small(torch.tensor([ids + drafted]))[:, -1]
+        q = torch.cat((q, distribution(scores, **rules)))
+        drafted.append(_falls(q[-1], dice[len(drafted), 1]))
+    scores = model(torch.tensor([ids + drafted]))[0, n:]
+    p = distribution(scores, **rules)
+    keep = [min(float(p[i, word] / q[i, word]), 1.0) for i, word in enumerate(drafted)]
+    kept = next((i for i, chance in enumerate(keep) if dice[i, 2] >= chance), len(drafted))
+    new = drafted[:kept]
+    if END not in new:
+        rest = (p[kept] - q[kept]).clamp(min=0) if kept < len(drafted) else p[kept]
+        new = [*new, _falls(rest / rest.sum() if rest.any() else p[kept], dice[kept, 0])]
+    return Pass(drafted, q, scores, p, keep, kept, new)
+
+
+def bytes_read(rows: int, new: int, drafted: int, heads: int = 4) -> dict[str, int]:
+    """Count what a pass reads, in bytes, two a number: weights, cache, and all that the draft reads.
+
+    Args:
+        rows: words in the cache at the end of the pass.
+        new: those of them that the pass read for the first time.
+        drafted: words drafted for the pass.
+        heads: key-value heads, 4, 2 or 1.
+
+    >>> bytes_read(4, 4, 0)
+    {'weights': 52416, 'cache': 1024, 'draft': 0}
+    """
+
+    def weights(model: LanguageModel, read: int) -> int:
+        table = model.embedding.weight  # only the rows of the words read
+        return 2 * (sum(w.numel() for w in model.parameters()) - table.numel() + read * table.shape[1])
+
+    def cached(model: LanguageModel, n: int) -> int:
+        attention = model.stack.layers[0].attention
+        return kv_cache_bytes(len(model.stack.layers), attention.n_kv_heads, attention.d_head, n)
+
+    own, small = _exact("model", heads), _exact("draft")
+    before = sum(weights(small, 1) + cached(small, rows - drafted + i) for i in range(drafted))
+    return {"weights": weights(own, new), "cache": cached(own, rows), "draft": before}
+
+
+def check_text(text: str) -> None:
+    """Refuse a text that the figures can't go on with.
+
+    Raises:
+        ValueError: a word is unknown, or there are too many.
+
+    >>> check_text("I saw a saw")
+    """
+    unknown = [word for word in text.split() if word not in words()[2:]]
+    if unknown:
+        raise ValueError(f"text must be of {', '.join(words()[2:])}; got {unknown[0]!r}")
+    if len(text.split()) > MOST:
+        raise ValueError(f"text must have at most {MOST} words, got {len(text.split())}")
+
+
 class Decoding(Figure):
-    """Write with a small language model: the cache fills, rules cut the tail, a draft saves passes.
+    """Step through a generation: the cache fills, each pass reads all of it, a draft saves passes.
 
     What is drawn comes from `seed` and the word's place alone, here as in the page.
 
     Args:
         text: words that the model has read, from the toy grammar.
         passes: how many of them each pass so far has written; those before are the prompt.
-        rule: what is kept of the probabilities: "all", "greedy", "top_k", "top_p", "min_p".
-        temperature: the scores are divided by it, unless the rule is "greedy".
-        top_k: words kept by "top_k".
-        top_p: share of the probability kept by "top_p".
-        min_p: share of the best word's probability needed under "min_p".
         draft: words drafted for a pass of the model, 0 to 4.
         heads: key-value heads, 4, 2 or 1: means of the trained four, not trained further.
-        place: the place of the pass whose probabilities are shown, from 0.
+        place: the place of the pass whose probabilities the table shows, from 0.
         seed: of the draws.
 
     Raises:
         ValueError: a word is unknown, or a number is out of its range.
 
-    >>> figure = Decoding("I saw a", rule="top_k", top_k=3)
-    >>> figure.kept
-    ['can', 'fish', 'old']
-    >>> Decoding("I saw a saw", rule="greedy").written
-    ['<end>']
+    >>> figure = Decoding("the old dog", draft=3, seed=430)
+    >>> figure.drafted, figure.accepted, figure.written
+    (['will', 'watch', '<end>'], 2, ['will', 'watch', 'the'])
+    >>> figure.reads
+    {'weights': 52608, 'cache': 1792, 'draft': 6768}
     """
 
     _esm = STATIC / "decoder.js"
     name = "decoder"
-    state = (
-        "text", "passes", "rule", "temperature", "top_k", "top_p", "min_p", "draft", "heads", "place", "seed",
-    )  # fmt: skip
+    state = ("text", "passes", "draft", "heads", "place", "seed")
     text = traitlets.Unicode().tag(sync=True)
     passes = traitlets.List(traitlets.Int()).tag(sync=True)
-    rule = traitlets.Unicode().tag(sync=True)
-    temperature = traitlets.Float().tag(sync=True)
-    top_k = traitlets.Int().tag(sync=True)
-    top_p = traitlets.Float().tag(sync=True)
-    min_p = traitlets.Float().tag(sync=True)
     draft = traitlets.Int().tag(sync=True)
     heads = traitlets.Int().tag(sync=True)
     place = traitlets.Int().tag(sync=True)
@@ -135,70 +200,40 @@ class Decoding(Figure):
         text: str = "",
         passes: Sequence[int] = (),
         *,
-        rule: str = "all",
-        temperature: float = 1.0,
-        top_k: int = 3,
-        top_p: float = 0.9,
-        min_p: float = 0.5,
         draft: int = 0,
         heads: int = 4,
         place: int = 0,
         seed: int = 0,
     ) -> None:
-        unknown = [word for word in text.split() if word not in words()[2:]]
-        if unknown:
-            raise ValueError(f"text must be of {', '.join(words()[2:])}; got {unknown[0]!r}")
+        check_text(text)
         n = len(text.split())
-        if n > MOST:
-            raise ValueError(f"text must have at most {MOST} words, got {n}")
         if sum(passes) > n or any(written < 1 for written in passes):
             raise ValueError(f"passes must write 1 word or more each, {n} at most in all, got {list(passes)}")
-        if rule not in RULES:
-            raise ValueError(f"rule must be one of {', '.join(RULES)}, got {rule!r}")
         if not 0 <= draft <= 4:
             raise ValueError(f"draft must be from 0 to 4, got {draft}")
         if heads not in (1, 2, 4):
             raise ValueError(f"heads must be 4, 2 or 1, got {heads}")
-        limits = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
-        distribution(torch.zeros(1, 1), **limits)  # refuses what is out of range
         super().__init__(
-            text=text, passes=list(passes), rule=rule, **limits, draft=draft, heads=heads, seed=seed,
-            model=stored.file("decoder"),
-        )  # fmt: skip
+            text=text, passes=list(passes), draft=draft, heads=heads, seed=seed, model=stored.file("decoder")
+        )
         last = len(self.step().words) - 1
         if not 0 <= place <= last:
             raise ValueError(f"place must be from 0 to {last}, got {place}")
         self.place = place
 
-    @property
-    def rules(self) -> dict[str, Any]:
-        """The rules in use, as `transformer.distribution` takes them."""
-        if self.rule == "greedy":
-            return {"temperature": 0.0}
-        limit = {} if self.rule == "all" else {self.rule: getattr(self, self.rule)}
-        return {"temperature": self.temperature, **limit}
-
-    @torch.no_grad()
     def step(self) -> Pass:
-        """The pass that the figure shows, computed in Python; the draws are those of the page."""
-        text = [START, *map(words().index, self.text.split())]
-        n, (model, small) = len(text) - 1, (_exact("model", self.heads), _exact("draft"))
-        dice = uniforms(self.seed, 3 * (MOST + 5)).view(-1, 3)[n:]
-        drafted: list[int] = []
-        q = torch.zeros(0, len(words()), dtype=torch.float64)
-        while len(drafted) < min(self.draft, MOST - 1 - n) and END not in drafted:
-            scores = small(torch.tensor([text + drafted]))[:, -1]
-            q = torch.cat((q, distribution(scores, **self.rules)))
-            drafted.append(_falls(q[-1], dice[len(drafted), 1]))
-        scores = model(torch.tensor([text + drafted]))[0, n:]
-        p = distribution(scores, **self.rules)
-        keep = [min(float(p[i, word] / q[i, word]), 1.0) for i, word in enumerate(drafted)]
-        kept = next((i for i, chance in enumerate(keep) if dice[i, 2] >= chance), len(drafted))
-        new = drafted[:kept]
-        if END not in new:
-            rest = (p[kept] - q[kept]).clamp(min=0) if kept < len(drafted) else p[kept]
-            new = [*new, _falls(rest / rest.sum() if rest.any() else p[kept], dice[kept, 0])]
-        return Pass(drafted, q, scores, p, keep, kept, new)
+        """The pass that the figure shows, computed in Python."""
+        return one_pass(self.text, {"temperature": 1.0}, self.draft, self.heads, self.seed)
+
+    @property
+    def drafted(self) -> list[str]:
+        """The words that the draft wrote for this pass."""
+        return [words()[word] for word in self.step().drafted]
+
+    @property
+    def accepted(self) -> int:
+        """How many of them the model kept."""
+        return self.step().kept
 
     @property
     def written(self) -> list[str]:
@@ -206,51 +241,27 @@ class Decoding(Figure):
         return [words()[word] for word in self.step().words]
 
     @property
-    def kept(self) -> list[str]:
-        """The words that the rules keep at the place shown, the most probable first."""
-        p = self.step().p[self.place]
-        return [words()[i] for i in p.argsort(descending=True, stable=True).tolist() if p[i] > 0]
-
-    @property
     def reads(self) -> dict[str, int]:
-        """What this pass reads, at two bytes a number: weights, cache, and all that the draft reads.
+        """The bytes that this pass reads, of weights and cache, and those that the draft read before.
 
         Of the table of words only the rows of the words read are counted.
         """
-        drafted = len(self.step().drafted)
+        drafted = len(self.drafted)
         rows = len(self.text.split()) + 1 + drafted
-        new = drafted + (1 if self.passes else rows - drafted)
-
-        def weights(model: LanguageModel, read: int) -> int:
-            table = model.embedding.weight
-            return 2 * (sum(w.numel() for w in model.parameters()) - table.numel() + read * table.shape[1])
-
-        def cached(model: LanguageModel, n: int) -> int:
-            attention = model.stack.layers[0].attention
-            return kv_cache_bytes(len(model.stack.layers), attention.n_kv_heads, attention.d_head, n)
-
-        own, small = _exact("model", self.heads), _exact("draft")
-        before = sum(weights(small, 1) + cached(small, rows - drafted + i) for i in range(drafted))
-        return {"weights": weights(own, new), "cache": cached(own, rows), "draft": before}
+        return bytes_read(rows, drafted + 1 if self.passes else rows, drafted, self.heads)
 
     def table(self) -> str:
         """Return the next words' probabilities, what became of the draft, and what was read."""
         step, at = self.step(), self.place
-        before, after = step.scores[at].softmax(-1), step.p[at]
+        p = step.p[at]
         drafted = at < len(step.drafted)
         rows = []
-        for i in before.argsort(descending=True, stable=True).tolist():
+        for i in p.argsort(descending=True, stable=True).tolist():
             q = float(step.q[at, i]) if drafted else 0.0
-            both = [f"{q:.4f}", f"{min(q, float(after[i])):.4f}"] if drafted else []
+            both = [f"{q:.4f}", f"{min(q, float(p[i])):.4f}"] if drafted else []
             mark = "✓" if step.words[at] == i else ""
-            rows.append([words()[i], f"{before[i]:.4f}", f"{after[i]:.4f}", *both, mark])
-        head = [
-            "next word",
-            "model",
-            "after the rules",
-            *(["draft", "in both"] if drafted else []),
-            "written",
-        ]
+            rows.append([words()[i], f"{p[i]:.4f}", *both, mark])
+        head = ["next word", "model", *(["draft", "in both"] if drafted else []), "written"]
         tables = [table_of(head, rows)]
         if step.drafted:
             fate = ["kept"] * step.kept + ["dropped"] * (len(step.drafted) - step.kept)
@@ -272,11 +283,11 @@ class Decoding(Figure):
             ["passes so far", str(len(self.passes) + 1)],
             ["words so far", str(sum(self.passes) + new)],
         ]
-        return "".join([*tables, table_of(["this pass reads", ""], counts)])
+        return "".join([*tables, table_of(["of this pass", "number"], counts)])
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
-        return "Decoding: write word by word, or draft and verify; see what each pass keeps, cuts and reads."
+        return "Decoding: write pass by pass, draft and verify; see what is kept and what is read."
 
 
 def _falls(p: Tensor, u: Tensor) -> int:

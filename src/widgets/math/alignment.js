@@ -3,7 +3,7 @@
 import { softmax } from "./attention.js";
 
 /**
- * @typedef {import("./tagger.js").Tensor} Tensor
+ * @typedef {import("./packed.js").Tensor} Tensor
  * @typedef {{ source: string, target: string, models: Record<string, { d_hidden: number, right: number }> }} Card
  * @typedef {{ card: Card, tensors: Record<string, Tensor> }} Models
  * @typedef {{ text: string, probability: number, weights: number[] }} Written a character, and where was looked for it

@@ -5,14 +5,15 @@ import { uniforms } from "./random.js";
 import { distribution, drawn, missing } from "./samplers.js";
 
 /**
- * @typedef {import("./tagger.js").Tensor} Tensor
+ * @typedef {import("./packed.js").Tensor} Tensor
  * @typedef {import("./samplers.js").Rules} Rules
  * @typedef {{ d_model: number, n_layers: number, n_heads: number }} Shape
  * @typedef {{ card: { words: string[], models: Record<string, Shape> }, tensors: Record<string, Tensor> }} Models
  * @typedef {{ keys: number[][], values: number[][] }} Row what the cache keeps of a word, by layer: the heads side by side
  * @typedef {{ drafted: number[], q: number[][], scores: number[][], p: number[][], keep: number[], kept: number,
- *   words: number[], rows: Row[] }} Pass `keep`: with what chance each drafted word is kept; `words`: those that the
- *   pass writes; `rows`: the cache, those of all that was drafted at its end
+ *   words: number[], rows: Row[], asked: number[], drew: number }} Pass `keep`: with what chance each drafted word is kept,
+ *   if its random number in `asked` is below it; `words`: those that the pass writes; `rows`: the cache, those of all that
+ *   was drafted at its end; `drew`: the random number that fell on the last word
  */
 
 export const START = 0;
@@ -21,6 +22,19 @@ export const END = 1;
 export const MOST = 11;
 /** Numbers are counted as 16 bits each. */
 const BYTES = 2;
+
+/**
+ * The numbers of a text's words, or what is wrong with it.
+ * @param {Models} models
+ * @param {unknown} text
+ */
+export function numbered({ card: { words } }, text) {
+  const spoken = String(text ?? "").split(" ").filter(Boolean);
+  const unknown = spoken.find((word) => words.indexOf(word) < 2);
+  if (unknown) throw new Error(`text must be of ${words.slice(2).join(", ")}; got ${unknown}.`);
+  if (spoken.length > MOST) throw new Error(`text must have at most ${MOST} words, got ${spoken.length}.`);
+  return spoken.map((word) => words.indexOf(word));
+}
 
 /**
  * One of the models, with a cache of its own: read words one after another, and get the scores of the next.
@@ -113,11 +127,12 @@ export function pass(models, text, { rules, draft, heads, seed }) {
   const scores = [own, ...drafted.map(model.read)];
   const p = scores.map((row) => distribution(row, rules));
   const keep = drafted.map((word, i) => Math.min(p[i][word] / q[i][word], 1));
-  const refused = keep.findIndex((chance, i) => die(i, 2) >= chance);
+  const asked = drafted.map((_, i) => die(i, 2));
+  const refused = keep.findIndex((chance, i) => asked[i] >= chance);
   const kept = refused < 0 ? drafted.length : refused;
   const words = drafted.slice(0, kept);
   if (words[kept - 1] !== END) words.push(drawn(refused < 0 ? p[kept] : missing(p[kept], q[kept]), die(kept, 0)));
-  return { drafted, q, scores, p, keep, kept, words, rows: model.rows };
+  return { drafted, q, scores, p, keep, kept, words, rows: model.rows, asked, drew: die(kept, 0) };
 }
 
 /**

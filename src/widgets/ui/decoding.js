@@ -1,160 +1,165 @@
-// The drawings of the decoder: the cache with what a pass reads, and the next words with what is kept of them.
+// The drawing of the decoder, in lanes: a column a word. The draft's words, the text, the cache, the passes, and what they read.
 import { fmt, s } from "./dom.js";
+import { MOST } from "../math/decoder.js";
 
-/** @typedef {import("../math/decoder.js").Row} Row */
+/**
+ * @typedef {import("../math/decoder.js").Pass} Pass
+ * @typedef {{ name: string, from: number, to: number }} Group the columns that a pass added to the cache
+ */
 
-const LABEL = 68;
-const PITCH = 19;
-const TOP = 38;
 /** A number at least this large gets this much ink. */
 const SHADES = [[1.6, 0.95], [0.9, 0.6], [0.4, 0.33], [0, 0.12]];
 /** The bars of bytes end here. */
 const FULL = 70_000;
 const KINDS = /** @type {const} */ ([["weights", "quiet"], ["cache", "key"], ["draft", "query"]]);
+const CELL = 8; // of a head
 
-/**
- * @param {string} words
- * @param {number} x
- * @param {number} y
- * @param {Record<string, any>} [look]
- */
-const text = (words, x, y, look = {}) => s("text", { x, y, "font-size": 14, fill: "var(--fig-ink)", ...look }, words);
+const text = (/** @type {string} */ words, /** @type {number} */ x, /** @type {number} */ y, /** @type {Record<string, any>} */ look = {}) =>
+  s("text", { x, y, "font-size": 13, fill: "var(--fig-ink)", ...look }, words);
 const kilo = (/** @type {number} */ bytes) => fmt(bytes / 1000, 1);
 
 /**
- * The cache, a row a word: keys and values of every layer and head, number by number; below, what the pass reads.
- * @param {{ wide: number, names: string[], rows: Row[], from: number, dropped: number, room: number, heads: number,
- *   shared: number, reads: Record<string, number>, words: number }} given `from`: the first row that this pass wrote;
- *   `dropped`: the first that is forgotten again; `heads`: of the model, of which `shared` keep keys and values
+ * @param {{ wide: number, words: string[], step: Pass, groups: Group[], heads: number, shared: number,
+ *   reads: Record<string, number> }} given `words`: those of the text, <start> first, and those that this pass writes;
+ *   `groups`: the passes, this one last; `heads`: of the model, of which `shared` keep keys and values
+ * @param {string[]} known the vocabulary
+ * @returns {{ drawn: SVGElement[], high: number }}
  */
-export function drawCache({ wide, names, rows, from, dropped, room, heads, shared, reads, words }) {
+export function drawLanes({ wide, words, step, groups, heads, shared, reads }, known) {
+  const narrow = wide < 480;
+  const left = narrow ? 46 : 72;
+  const PIN = narrow ? 28 : 30; // the height of a chance of 1
+  const pitch = (wide - left) / (MOST + 2);
+  const x = (/** @type {number} */ column) => left + column * pitch;
+  const { drafted, kept, rows } = step;
+  const first = rows.length - drafted.length; // the first drafted column
+  const gone = first + kept; // from here the cache forgets again
+  const now = groups[groups.length - 1];
+  const tall = narrow ? 46 : 17; // of a line of words
+  const lane = (/** @type {string} */ name, /** @type {number} */ y, /** @type {Record<string, any>} */ look = {}) => text(name, left - 6, y, { "text-anchor": "end", "font-size": narrow ? 12 : 13, fill: "var(--fig-quiet)", ...look });
+  const word = (/** @type {string} */ name, /** @type {number} */ column, /** @type {number} */ y, /** @type {Record<string, any>} */ look = {}) => {
+    const place = narrow ? { transform: `translate(${x(column) + pitch / 2 + 4} ${y}) rotate(-90)` } : { transform: `translate(${x(column) + pitch / 2} ${y})`, "text-anchor": "middle" };
+    return s("text", { "font-size": name.length < 5 ? 13 : name.length < 7 ? 12 : 11, fill: "var(--fig-ink)", ...place, ...look }, name);
+  };
+  const drawn = /** @type {SVGElement[]} */ ([]);
+
+  // The draft: each word with its chance, filled, and the random number that asks for it.
+  let y = 6;
+  if (drafted.length) drawn.push(lane("draft", y + PIN + tall - 3), lane(narrow ? "kept" : "kept with", y + PIN / 2 + 4));
+  else drawn.push(lane("draft", y + 20), text("none: a pass writes one word", left + 4, y + 20, { fill: "var(--fig-quiet)" }));
+  drafted.forEach((id, i) => {
+    const [column, on] = [first + i, i < kept];
+    const [at, width] = [x(column) + pitch * 0.2, pitch * 0.6];
+    const fade = i > kept ? 0.3 : 1;
+    drawn.push(
+      s("rect", { x: at, y: y + PIN * (1 - step.keep[i]), width, height: PIN * step.keep[i], fill: "var(--fig-output)", "fill-opacity": 0.45 * fade, "data-keep": step.keep[i].toFixed(4) }),
+      s("rect", { x: at, y, width, height: PIN, fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": fade }),
+      ...(i > kept ? [] : [s("circle", { cx: at + width / 2, cy: y + PIN * (1 - step.asked[i]), r: narrow ? 4 : 5, fill: `var(--fig-${on ? "ink" : "paper"})`, stroke: "var(--fig-ink)", "stroke-width": 2, "data-asked": step.asked[i].toFixed(4) })]),
+      word(known[id], column, y + PIN + tall - 2, { "data-part": "draft-word", "data-fate": on ? "kept" : i === kept ? "refused" : "dropped", fill: `var(--fig-${on ? "query" : "quiet"})`, ...(on ? { "font-weight": 700 } : { "text-decoration": "line-through" }) }),
+    );
+  });
+  // On a phone the lane is as high as it must be; where there is room, nothing below moves when a draft comes.
+  y += drafted.length || !narrow ? PIN + tall + 8 : 36;
+
+  // The text, as it stands after the pass.
+  drawn.push(lane("text", y + tall - 3));
+  words.forEach((name, column) => drawn.push(word(name, column, y + tall - 3, column >= first ? { "data-part": "new-word", "font-weight": 700, fill: "var(--fig-output)" } : { "data-part": "old-word" })));
+  y += tall + 6;
+
+  // The cache: keys and values of both layers, number by number; heads that are shared leave room.
   const layers = rows[0].keys.length;
   const numbers = rows[0].keys[0].length / shared; // of a head
-  const right = 30;
-  const unit = (wide - LABEL - right - 14 * layers + 10) / (2 * layers * heads * numbers);
-  const block = heads * numbers * unit;
-  const x = (/** @type {number} */ layer, /** @type {number} */ which) => LABEL + layer * (2 * block + 14) + which * (block + 4);
-  const y = (/** @type {number} */ row) => TOP + row * PITCH;
-  const drawn = [];
+  const unit = (pitch - 3) / numbers;
+  const band = shared * CELL;
+  const whole = 2 * layers * (heads * CELL + 3);
+  const here = 2 * layers * (band + 3);
+  drawn.push(s("rect", { x: left - 1, y: y - 2, width: (MOST + 1) * pitch, height: whole + 1, fill: "none", stroke: "var(--fig-line)", ...(shared < heads ? { "stroke-dasharray": "4 4" } : {}) }));
+  if (shared < heads) {
+    drawn.push(s("rect", { x: left - 1, y: y - 2, width: (MOST + 1) * pitch, height: here + 1, fill: "none", stroke: "var(--fig-quiet)", "data-part": "shrunk" }));
+    const note = narrow ? ["Means of the trained four", "heads, not trained further"] : ["The keys and values of four heads, averaged; the model was not trained further."];
+    note.forEach((line, i) => drawn.push(text(line, left + 6, y + here + 18 + 17 * i, { fill: "var(--fig-quiet)", "font-size": 12 })));
+  }
   for (let l = 0; l < layers; l++) {
-    drawn.push(text(`layer ${l + 1}`, x(l, 0) + block + 2, 13, { "text-anchor": "middle", "font-size": 13, fill: "var(--fig-quiet)" }));
     ["key", "value"].forEach((role, which) => {
-      drawn.push(
-        text(role === "key" ? "K" : "V", x(l, which) + block / 2, 31, { "text-anchor": "middle", "font-weight": 700, fill: `var(--fig-${role})` }),
-        s("rect", { x: x(l, which) - 1, y: TOP - 2, width: block + 2, height: room * PITCH, fill: "none", stroke: "var(--fig-line)" }),
-      );
-      rows.forEach((row, i) => {
-        const values = (role === "key" ? row.keys : row.values)[l];
+      const at = y + (2 * l + which) * (band + 3);
+      const name = `${which ? "V" : "K"}${narrow || shared < 2 ? "₁₂"[l] : `, layer ${l + 1}`}`;
+      drawn.push(lane(name, at + band / 2 + (band < 12 ? 4 : 5), { "font-size": band < 12 ? 10 : 12, fill: `var(--fig-${role})` }));
+      rows.forEach((row, column) => {
         const inked = SHADES.map(() => "");
-        values.forEach((value, d) => {
-          const gap = d % numbers === numbers - 1 ? 1 : 0; // heads stand apart
-          inked[SHADES.findIndex(([least]) => Math.abs(value) >= least)] += `M${(x(l, which) + d * unit).toFixed(2)} ${y(i)}h${(unit - gap).toFixed(2)}v15h-${(unit - gap).toFixed(2)}z`;
+        (which ? row.values : row.keys)[l].forEach((value, d) => {
+          const [head, i] = [Math.floor(d / numbers), d % numbers];
+          inked[SHADES.findIndex(([least]) => Math.abs(value) >= least)] += `M${(x(column) + 1.5 + i * unit).toFixed(2)} ${at + head * CELL}h${unit.toFixed(2)}v${CELL - 1}h-${unit.toFixed(2)}z`;
         });
-        const fade = i >= dropped ? 0.25 : 1;
-        inked.forEach((d, shade) => d && drawn.push(s("path", { d, fill: `var(--fig-${role})`, "fill-opacity": SHADES[shade][1] * fade })));
+        inked.forEach((d, shade) => d && drawn.push(s("path", { d, fill: `var(--fig-${role})`, "fill-opacity": SHADES[shade][1] * (column >= gone ? 0.25 : 1), "data-part": "kept-numbers", "data-column": column })));
       });
     });
   }
-  rows.forEach((_, i) => {
-    const gone = i >= dropped;
-    const look = gone ? { fill: "var(--fig-quiet)", "text-decoration": "line-through" } : i >= from ? { "font-weight": 700 } : {};
-    drawn.push(text(names[i], LABEL - 6, y(i) + 12, { "text-anchor": "end", "font-size": 13, "data-row": gone ? "dropped" : i >= from ? "new" : "kept", ...look }));
-  });
-  const end = x(layers - 1, 1) + block;
   drawn.push(
-    s("rect", { x: LABEL - 3, y: y(from) - 2.5, width: end - LABEL + 6, height: (rows.length - from) * PITCH, fill: "none", stroke: "var(--fig-output)", "stroke-width": 2.5, rx: 3 }),
-    s("path", { d: `M${end + 7} ${y(0)}h4V${y(rows.length) - 4}h-4`, fill: "none", stroke: "var(--fig-query)", "stroke-width": 2 }),
-    s("rect", { x: LABEL, y: y(0) - 1, width: end - LABEL, height: rows.length * PITCH - 2, fill: "var(--fig-query)", "fill-opacity": 0, "data-sweep": "" }),
-    text("read", 0, 0, { transform: `translate(${end + 16} ${(y(0) + y(rows.length) - 4) / 2}) rotate(90)`, "text-anchor": "middle", "font-size": 13, fill: "var(--fig-query)" }),
+    s("rect", { x: left, y: y - 2, width: rows.length * pitch, height: here, fill: "var(--fig-query)", "fill-opacity": 0, "data-sweep": "" }),
+    s("rect", { x: x(now.from) - 0.5, y: y - 3.5, width: (now.to - now.from) * pitch, height: here + 2, fill: "none", stroke: "var(--fig-output)", "stroke-width": 2.5, rx: 3, "data-part": "now" }),
   );
+  y += whole + 4;
+
+  // The passes that filled it, this one last; and what this one reads.
+  drawn.push(lane(narrow ? "pass" : "passes", y + 15));
+  let free = wide; // names of earlier passes end before this one's
+  [...groups].reverse().forEach((group, back) => {
+    const [from, to, on] = [x(group.from) + 2, x(group.to) - 4, !back];
+    const colour = `var(--fig-${on ? "output" : "quiet"})`;
+    drawn.push(s("path", { d: `M${from} ${y + 1}v3H${to}v-3`, fill: "none", stroke: colour, "stroke-width": on ? 2.5 : 1.5, "data-part": "pass", "data-from": group.from, "data-to": group.to, "data-name": group.name }));
+    const half = (on ? 4 : 3.2) * group.name.length;
+    const middle = Math.max((from + to) / 2, left + half);
+    if (!on && (2 * half > to - from + 2 || middle + half > free - 3)) return;
+    drawn.push(text(group.name, middle, y + 17, { "text-anchor": "middle", "font-size": on ? 12 : 11, fill: colour, ...(on ? { "font-weight": 700 } : {}) }));
+    free = middle - half;
+  });
+  y += 22;
+  const end = x(rows.length) - 4;
+  drawn.push(
+    lane("reads", y + 8),
+    s("path", { d: `M${left + 2} ${y}v8M${left + 2} ${y + 4}H${end}M${end} ${y}v8`, fill: "none", stroke: "var(--fig-query)", "stroke-width": 2 }),
+    text(rows.length > 8 ? "all" : `all ${rows.length}`, end + 6, y + 8, { "font-size": 12, fill: "var(--fig-query)" }),
+  );
+  y += 20;
+
+  // What it reads in bytes, and for each word that it writes.
+  const long = wide - left - (narrow ? 56 : 62);
   const total = KINDS.reduce((sum, [kind]) => sum + reads[kind], 0);
-  let top = y(room) + 20;
   const piece = (/** @type {readonly string[]} */ [kind, role], /** @type {Record<string, any>} */ place) =>
     s("rect", { ...place, fill: `var(--fig-${role})`, "fill-opacity": kind === "weights" ? 0.45 : 0.9 });
-  for (const [label, among] of /** @type {[string, number][]} */ ([["A pass reads ", 1], ["For each word it writes ", words]])) {
-    drawn.push(s("text", { x: 0, y: top, "font-size": 14, fill: "var(--fig-ink)" }, label, s("tspan", { "font-weight": 700 }, `${kilo(total / among)} KB`)));
-    let x = 0;
+  for (const [name, among] of /** @type {[string, number][]} */ ([["a pass", 1], ["a word", step.words.length]])) {
+    drawn.push(lane(name, y + 11, { fill: "var(--fig-ink)" }));
+    let from = left;
     for (const kind of KINDS) {
-      const width = (wide * reads[kind[0]]) / among / FULL;
-      drawn.push(piece(kind, { x: x.toFixed(2), y: top + 6, width: width.toFixed(2), height: 12, "data-reads": "" }));
-      x += width;
+      const width = (long * reads[kind[0]]) / among / FULL;
+      drawn.push(piece(kind, { x: from.toFixed(2), y, width: width.toFixed(2), height: 13, "data-reads": kind[0], "data-among": among }));
+      from += width;
     }
-    top += 40;
+    drawn.push(text(`${kilo(total / among)} KB`, from + 5, y + 11, { "font-weight": 700 }));
+    y += 18;
   }
-  let left = 0;
+  let from = left;
   for (const [kind, role] of KINDS.filter(([kind]) => reads[kind])) {
     const label = `${kind} ${kilo(reads[kind])}`;
-    const long = 28 + 7 * label.length;
-    if (left && left + long > wide + 8) [left, top] = [0, top + 18];
-    drawn.push(
-      piece([kind, role], { x: left, y: top - 10, width: 10, height: 10 }),
-      text(label, left + 14, top, { "font-size": 13, fill: "var(--fig-quiet)" }),
-    );
-    left += long;
+    if (from > left && from + 16 + 7 * label.length > wide) [from, y] = [left, y + 16];
+    drawn.push(piece([kind, role], { x: from, y: y + 2, width: 10, height: 10 }), text(label, from + 14, y + 11, { "font-size": 12, fill: "var(--fig-quiet)" }));
+    from += 24 + 7 * label.length;
   }
-  return { drawn, high: top + 6 };
+  return { drawn, high: y + 18 };
 }
 
 /**
- * Let a pass be seen to read: over all rows of the cache, and along the bar of bytes. Nothing moves for who asked for that.
- * @param {SVGElement} cache
+ * Let a pass be seen to read: over all columns of the cache, and along the bars of bytes. Nothing moves for who asked for that.
+ * @param {SVGElement} drawing
  */
-export function sweep(cache) {
+export function sweep(drawing) {
   if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
   const [narrow, wide] = ["scaleX(0)", "scaleX(1)"];
-  for (const el of cache.querySelectorAll("[data-sweep], [data-reads]")) {
+  for (const el of drawing.querySelectorAll("[data-sweep], [data-reads]")) {
     const over = el.hasAttribute("data-sweep");
-    /** @type {SVGElement} */ (el).style.transformOrigin = over ? `${el.getAttribute("x")}px 0` : "0 0";
+    const left = over ? el.getAttribute("x") : drawing.querySelector("[data-reads]")?.getAttribute("x");
+    /** @type {SVGElement} */ (el).style.transformOrigin = `${left}px 0`;
     const ink = over ? { fillOpacity: 0.3 } : {};
     el.animate([{ transform: narrow, ...ink }, { transform: wide, ...ink, offset: 0.8 }, { transform: wide }], { duration: 600, easing: "ease-out" });
   }
-}
-
-/**
- * The next words, the likeliest first: what each is drawn with, and what it was before.
- * @param {{ wide: number, words: string[], order: number[], before: number[], after: number[], draft: number[] | null,
- *   written: number, how: string }} given `before`: without the rules; `draft`: what the draft gives, if it drafted
- *   here; `written`: the word that this pass writes here, and how it came
- */
-export function drawWords({ wide, words, order, before, after, draft, written, how }) {
-  const [right, end] = wide < 330 ? [68, 48] : [116, 42]; // beside the bars, and where the share ends in it
-  const long = wide - LABEL - right;
-  const most = 10;
-  const listed = order.slice(0, most);
-  if (!listed.includes(written)) listed[most - 1] = written;
-  const others = order.filter((i) => !listed.includes(i));
-  const drawn = [];
-  let [left, top] = [0, 0];
-  const legend = draft
-    ? [["in both: kept from the draft", "query", 0.5], ["the model’s alone: drawn anew", "output", 0.45], ["the draft’s", "", 0]]
-    : [["drawn from", "output", 0.45], ["before the rules", "", 0]];
-  for (const [label, role, opacity] of /** @type {[string, string, number][]} */ (legend)) {
-    const width = 30 + 7 * label.length;
-    if (left && left + width > wide) [left, top] = [0, top + 19];
-    const look = role ? { fill: `var(--fig-${role})`, "fill-opacity": opacity } : { fill: "none", stroke: "var(--fig-ink)", "stroke-dasharray": draft ? "3 2" : "none" };
-    drawn.push(s("rect", { x: left + 1, y: top + 3, width: 11, height: 10, ...look }), text(label, left + 17, top + 13, { "font-size": 13, fill: "var(--fig-quiet)" }));
-    left += width;
-  }
-  top += 24;
-  const share = (/** @type {number} */ p) => (p === 0 ? "cut" : p < 0.005 ? "< 1 %" : `${fmt(100 * p, 0)} %`);
-  const line = (/** @type {string} */ name, /** @type {number[]} */ which, /** @type {number} */ row) => {
-    const at = top + 21 * row;
-    const sum = (/** @type {number[]} */ p) => which.reduce((total, i) => total + p[i], 0);
-    const [full, was] = [sum(after), sum(draft ?? before)];
-    const both = draft ? which.reduce((total, i) => total + Math.min(after[i], draft[i]), 0) : 0;
-    const [on, cut] = [which.includes(written) && which.length === 1, full === 0];
-    const bar = (/** @type {number} */ from, /** @type {number} */ to, /** @type {Record<string, any>} */ look) =>
-      s("rect", { x: (LABEL + long * from).toFixed(2), y: at + 3, width: Math.max(long * (to - from), 0).toFixed(2), height: 14, ...look });
-    drawn.push(
-      text(name, LABEL - 6, at + 15, { "text-anchor": "end", ...(on ? { "font-weight": 700 } : cut ? { fill: "var(--fig-quiet)", "text-decoration": "line-through" } : {}) }),
-      bar(0, both, { fill: "var(--fig-query)", "fill-opacity": 0.5 }),
-      bar(both, full, { fill: "var(--fig-output)", "fill-opacity": 0.45 }),
-      bar(0, was, { fill: "none", stroke: "var(--fig-ink)", "stroke-dasharray": draft ? "3 2" : "none", "stroke-opacity": draft ? 1 : 0.6 }),
-      text(share(full), wide - right + end, at + 15, { "text-anchor": "end", ...(on ? { "font-weight": 700 } : cut ? { fill: "var(--fig-quiet)" } : {}) }),
-    );
-    if (on) drawn.push(text(right > 100 ? `◀ ${how}` : "◀", wide - right + end + 5, at + 15, { fill: "var(--fig-output)", "font-weight": 700, "data-drawn": words[written] }));
-  };
-  listed.forEach((i, row) => line(words[i], [i], row));
-  line("others", others, most);
-  return { drawn, high: top + 21 * (most + 1) + 4 };
 }

@@ -1,5 +1,5 @@
 // The models that ship with the package: how a figure comes by their weights.
-import { readModel } from "../math/tagger.js";
+import { readModel } from "../math/packed.js";
 import { load } from "./script.js";
 
 /**

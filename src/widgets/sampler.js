@@ -1,0 +1,188 @@
+// The next word: its probabilities, a temperature, a rule that cuts them, and a draw from what stays.
+//
+// For tests (data-part): written (the text), next, again (buttons), rule (radio group), temperature, top_k, top_p, min_p
+// (range inputs), words (svg: bar, with data-word and data-kept; line, the rule's; piece, with data-word; pin, data-value),
+// numbers (table: next word, model, drawn with, drawn), status, reset, ...
+import css from "./ui/writing.css";
+import { labelled, slider } from "./ui/controls.js";
+import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
+import { figure } from "./ui/frame.js";
+import { shipped } from "./ui/shipped.js";
+import { strip, table } from "./ui/tables.js";
+import { END, MOST, numbered, pass } from "./math/decoder.js";
+import { distribution, ranked } from "./math/samplers.js";
+
+const RULES = [["all", "all"], ["greedy", "greedy"], ["top_k", "top-k"], ["top_p", "top-p"], ["min_p", "min-p"]];
+const percent = (/** @type {number} */ x) => `${fmt(100 * x, 0)} %`;
+const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 13, fill: "var(--fig-ink)", ...props }, words);
+
+export default figure({
+  name: "sampler",
+  css,
+  title: "The next word",
+  keys: ["text", "rule", "temperature", "top_k", "top_p", "min_p", "seed"],
+  async setup({ model, body, say, set, signal, place }) {
+    const models = /** @type {import("./math/decoder.js").Models} */ (await shipped("decoder", model, place.base));
+    const { words } = models.card;
+    const written = h("p", { class: "attnlab-written", "data-part": "written" });
+    const chart = s("svg", { role: "img", "data-part": "words", style: "display: block; width: 100%; height: auto" });
+    const next = h("button", { type: "button", class: "attnlab-go", "data-part": "next", on: { click: go } });
+    const again = h("button", { type: "button", "data-part": "again", on: { click: () => (set({ seed: Number(model.get("seed")) + 1 }), drop()) } }, "Draw again");
+    const rule = choices({ label: "What is kept", part: "rule", value: "all", options: RULES.map(([value, text]) => ({ value, text })), onChange: (name) => set({ rule: name }) });
+    const tune = (/** @type {string} */ part, /** @type {string} */ label, /** @type {number[]} */ [min, max, step]) =>
+      slider({ part, label, limits: { min, max, step }, role: "output", onInput: (x) => set({ [part]: x }) });
+    const temperature = tune("temperature", "Temperature", [0.1, 3, 0.1]);
+    const limits = /** @type {Record<string, ReturnType<typeof slider>>} */ ({
+      top_k: tune("top_k", "Words kept", [1, words.length, 1]),
+      top_p: tune("top_p", "Share kept", [0.05, 1, 0.05]),
+      min_p: tune("min_p", "Share of best", [0.05, 1, 0.05]),
+    });
+    const numbers = strip("Table of numbers");
+    body.append(
+      written,
+      chart,
+      h("div", { class: "attnlab-lane" }, h("div", { class: "attnlab-choices attnlab-examples" }, next, again), labelled("Keep", rule)),
+      h("div", { class: "attnlab-lane" }, temperature.row, ...Object.values(limits).map(({ row }) => row)),
+      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
+    );
+    let wide = 0;
+    const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
+    const resized = new ResizeObserver(() => wide && wide !== room() && update());
+    resized.observe(body);
+    signal.addEventListener("abort", () => resized.disconnect());
+
+    function read() {
+      const ids = numbered(models, model.get("text"));
+      const name = String(model.get("rule"));
+      if (!RULES.some(([known]) => known === name)) throw new Error(`rule must be one of ${RULES.map(([known]) => known).join(", ")}, got ${name}.`);
+      const limit = name in limits ? { [name]: Number(model.get(name)) } : {};
+      const rules = name === "greedy" ? { temperature: 0 } : { temperature: Number(model.get("temperature")), ...limit };
+      if (Object.values(rules).some((x) => !(x >= 0))) throw new Error(`${Object.keys(rules).join(" and ")} must be numbers of 0 or more.`);
+      const step = pass(models, ids, { rules, draft: 0, seed: Number(model.get("seed")) });
+      const [scores, p, word] = [step.scores[0], step.p[0], step.words[0]];
+      const own = distribution(scores, { temperature: 1 });
+      const uncut = name === "greedy" ? own : distribution(scores, { temperature: rules.temperature });
+      const order = ranked(own);
+      return { ids, name, rules, limit: limit[name], own, uncut, p, word, order, drew: step.drew, kept: p.filter((x) => x > 0).length, ended: word === END || ids.length === MOST };
+    }
+
+    function go() {
+      const { ids, word, ended } = read();
+      if (ended) set({ text: "", seed: Number(model.get("seed")) + 1 });
+      else set({ text: [...ids, word].map((i) => words[i]).join(" ") });
+      drop();
+    }
+
+    /** The pin falls; nothing moves for who asked for that. */
+    function drop() {
+      if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+      chart.querySelector('[data-part="pin"]')?.animate([{ transform: "translateY(-60px)", opacity: 0 }, { transform: "none", opacity: 1 }], { duration: 350, easing: "ease-in" });
+    }
+
+    function update() {
+      const now = read();
+      const { ids, name, own, p, word, order, kept, ended } = now;
+      written.replaceChildren(["<start>", ...ids.map((i) => words[i])].join(" "), " ", h("b", {}, words[word]));
+      next.textContent = ended ? "Start again" : "Next word";
+      select(rule, name);
+      temperature.row.hidden = name === "greedy";
+      temperature.show(Number(model.get("temperature")), fmt(Number(model.get("temperature")), 1));
+      for (const [key, { row, show }] of Object.entries(limits)) {
+        row.hidden = key !== name;
+        const value = Number(model.get(key));
+        show(value, key === "top_k" ? `${value} of ${words.length}` : percent(value));
+      }
+      wide = room();
+      draw(now);
+      const four = (/** @type {number} */ x) => x.toFixed(4);
+      numbers.replaceChildren(
+        table("numbers", ["next word", "model", "drawn with", "drawn"], order.map((i) => [words[i], four(own[i]), four(p[i]), i === word ? "✓" : ""]), { bold: order.indexOf(word) }),
+      );
+      say(`“${words[word]}” is drawn, ${percent(p[word])}, from ${kept} of ${words.length} words.${ids.length === MOST && word !== END ? " The text is full." : ""}`);
+    }
+
+    /**
+     * A bar for each word, the likeliest first; below, what stays of them side by side, and where the random number falls.
+     * @param {ReturnType<typeof read>} now
+     */
+    function draw({ name, limit, own, uncut, p, word, order, drew, kept }) {
+      const narrow = wide < 480;
+      const [left, top, high] = [38, 20, narrow ? 130 : 168];
+      const [slot, base] = [(wide - left) / words.length, top + high];
+      // The axis depends on the text alone: nothing that the reader sets rescales it.
+      const axis = [0.2, 0.5].find((most) => most >= 1.8 * Math.max(...own)) ?? 1;
+      const y = (/** @type {number} */ x) => base - high * Math.min(x / axis, 1.03);
+      const drawn = [0, 0.5, 1].flatMap((part) => [
+        s("path", { d: `M${left} ${y(part * axis)}H${wide}`, stroke: "var(--fig-line)" }),
+        text({ x: left - 4, y: y(part * axis) + 4, "text-anchor": "end", "font-size": 11, fill: "var(--fig-quiet)" }, percent(part * axis)),
+      ]);
+      const edge = left + slot * kept;
+      const across = name === "min_p";
+      const at = across ? y(limit * Math.max(...uncut)) : 0;
+      if (kept < order.length) drawn.push(s("rect", { x: edge, y: top, width: Math.max(wide - edge, 0), height: high, fill: "var(--fig-tint)" }));
+      const moved = order.some((i) => Math.abs((p[i] || uncut[i]) - own[i]) > 0.002);
+      if (moved) {
+        drawn.push(
+          text({ x: wide - 4, y: top + 16, "text-anchor": "end", "font-size": 12, fill: "var(--fig-quiet)" }, "the model’s own"),
+          s("path", { d: `M${wide - 130} ${top + 12}h18`, stroke: "var(--fig-ink)", "stroke-width": 1.5 }),
+        );
+      }
+      order.forEach((i, rank) => {
+        const [x, width, on, cut] = [left + slot * (rank + 0.14), slot * 0.72, i === word, p[i] === 0];
+        const value = cut ? uncut[i] : p[i];
+        const look = cut ? { fill: "none", stroke: "var(--fig-quiet)", "stroke-dasharray": "2 2" } : { fill: "var(--fig-output)", "fill-opacity": on ? 0.9 : 0.45 };
+        drawn.push(s("rect", { x: x.toFixed(2), y: y(value).toFixed(2), width: width.toFixed(2), height: (base - y(value)).toFixed(2), "data-part": "bar", "data-word": words[i], "data-kept": p[i] > 0, ...look }));
+        if (value > axis) drawn.push(s("path", { d: `M${x - 2} ${top + 14}l${width + 4} -8`, stroke: "var(--fig-paper)", "stroke-width": 4 }));
+        if (Math.abs(value - own[i]) > 0.002) drawn.push(s("path", { d: `M${(x - 2).toFixed(2)} ${y(own[i]).toFixed(2)}h${(width + 4).toFixed(2)}`, stroke: "var(--fig-ink)", "stroke-width": 1.5 }));
+        if (!narrow && !cut && value >= 0.005) drawn.push(text({ x: x + width / 2, y: Math.max(Math.min(y(value), y(own[i])) - 4, 11), "text-anchor": "middle", "font-size": 11, "font-weight": on ? 700 : 400, fill: `var(--fig-${cut ? "quiet" : "ink"})` }, percent(value)));
+        const turn = narrow ? `translate(${x + width / 2 + 4} ${base + 5}) rotate(-90)` : `translate(${x + width / 2 + 5} ${base + 13}) rotate(-35)`;
+        drawn.push(text({ transform: turn, "text-anchor": "end", "font-size": narrow ? 12 : 13, "font-weight": on ? 700 : 400, ...(cut ? { fill: "var(--fig-quiet)", "text-decoration": "line-through" } : {}) }, words[i]));
+      });
+      if (name !== "all") {
+        const label = { greedy: "the best", top_k: `${kept} ${kept > 1 ? "words" : "word"}`, top_p: percent(limit), min_p: `${percent(limit)} of the best` }[name] ?? "";
+        const room = wide - edge > 60;
+        drawn.push(
+          s("path", { d: across ? `M${left} ${at}H${wide}` : `M${edge} ${top - 14}V${base}`, stroke: "var(--fig-key)", "stroke-width": 2, "stroke-dasharray": "6 4", "data-part": "line" }),
+          text({ x: across ? wide : edge + (room ? 5 : -5), y: across ? Math.max(at - 6, 12) : top - 5, "text-anchor": across || !room ? "end" : "start", "font-weight": 700, fill: "var(--fig-key)" }, label),
+        );
+      }
+      const below = base + (narrow ? 50 : 40);
+      let from = 0;
+      order.filter((i) => p[i] > 0).forEach((i, rank) => {
+        const [x, width, on] = [from * wide, p[i] * wide, i === word];
+        from += p[i];
+        drawn.push(s("rect", { x: x.toFixed(2), y: below + 16, width: Math.max(width - 1, 0.3).toFixed(2), height: 26, fill: "var(--fig-output)", "fill-opacity": on ? 0.9 : rank % 2 ? 0.3 : 0.45, "data-part": "piece", "data-word": words[i] }));
+        if (width > 8 * words[i].length + 4) drawn.push(text({ x: x + width / 2, y: below + 34, "text-anchor": "middle", ...(on ? { "font-weight": 700, fill: "var(--fig-paper)" } : {}) }, words[i]));
+      });
+      const x = Math.min(Math.max(drew * wide, 6), wide - 6);
+      drawn.push(
+        s("g", { "data-part": "pin", "data-value": drew.toFixed(4) },
+          s("path", { d: `M${x - 6} ${below + 2}h12l-6 11z`, fill: "var(--fig-ink)" }),
+          text({ x: x + (x > wide - 50 ? -10 : 10), y: below + 12, "text-anchor": x > wide - 50 ? "end" : "start", "font-size": 12 }, drew.toFixed(2))),
+      );
+      chart.replaceChildren(...drawn);
+      chart.setAttribute("viewBox", `0 0 ${wide} ${below + 44}`);
+      chart.setAttribute("aria-label", `The next word: ${order.filter((i) => p[i] > 0).slice(0, 7).map((i) => `${words[i]} ${percent(p[i])}`).join(", ")}. ${kept} words stay; ${words[word]} is drawn.`);
+    }
+
+    /** @returns {string} */
+    function pytorch() {
+      const { ids, rules } = read();
+      const given = Object.entries(rules).map(([key, value]) => `${key}=${value}`).join(", ");
+      return `import torch
+from attnlab.transformer import distribution
+from attnlab.widgets.decoder import models, words
+
+ids = torch.tensor([[words().index(word) for word in ${JSON.stringify(["<start>", ...ids.map((i) => words[i])])}]])
+with torch.no_grad():
+    scores = models()["model"](ids)[0, -1]
+p = distribution(scores, ${given})
+for i in p.argsort(descending=True)[: int((p > 0).sum())].tolist():
+    print(f"{words()[i]:8} {p[i]:.4f}")
+print("drawn:", words()[torch.multinomial(p, 1).item()])
+`;
+    }
+
+    return { update, pytorch, svg: () => standalone(chart) };
+  },
+});
