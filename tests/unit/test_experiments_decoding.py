@@ -91,7 +91,7 @@ def test_the_models_that_ship_are_near_what_can_be_known():
 
 
 @pytest.mark.parametrize(
-    "rule, says", [({}, 49), ({"top_k": 5}, 89), ({"top_p": 0.9}, 68), ({"min_p": 0.2}, 99)]
+    ("rule", "says"), [({}, 49), ({"top_k": 5}, 89), ({"top_p": 0.9}, 68), ({"min_p": 0.2}, 99)]
 )
 def test_what_the_chapter_says_of_hot_texts_begun_with_one_word(rule, says):
     whole = toy_text(grammar.sentences())
