@@ -52,7 +52,7 @@ export default figure({
     for (const group of [rules, asked]) group.style.cssText = "flex-wrap: nowrap; max-width: none";
     const beside = (/** @type {Node[]} */ ...parts) => h("div", { style: "display: flex; flex-wrap: wrap; align-items: center; gap: .4rem 1rem; margin-top: .6rem; font-size: .9375rem" }, ...parts);
     const named = (/** @type {string} */ name, /** @type {Node} */ group) =>
-      h("div", { style: "display: flex; flex-wrap: wrap; align-items: center; gap: 0 .5rem" }, h("span", { class: "attnlab-label" }, name), group);
+      h("div", { style: "display: flex; flex-wrap: wrap; align-items: center; gap: 0 .5rem" }, h("span", { class: "attnlab-label", style: "line-height: 1.2" }, name), group);
     body.append(
       plane,
       beside(h("div", { style: "display: flex; flex: 1 1 14rem; align-items: center; gap: .6rem" }, play, step.row), named("Ask for", asked)),
