@@ -95,8 +95,8 @@ export default figure({
     );
     const resized = new ResizeObserver(() => draw());
     resized.observe(body);
-    const watcher = new IntersectionObserver(([entry]) => {
-      seen = entry.isIntersecting;
+    const watcher = new IntersectionObserver((entries) => {
+      seen = entries[entries.length - 1].isIntersecting; // what came before is past
       wake();
     });
     watcher.observe(body);

@@ -27,9 +27,7 @@ export function addProduct(c, a, b, n, k, m, aRow, aColumn, bRow, bColumn) {
       }
       let c00 = 0, c01 = 0, c02 = 0, c03 = 0, c10 = 0, c11 = 0, c12 = 0, c13 = 0;
       let c20 = 0, c21 = 0, c22 = 0, c23 = 0, c30 = 0, c31 = 0, c32 = 0, c33 = 0;
-      for (let l = 0; l < k; l++) {
-        const p = i * aRow + l * aColumn;
-        const q = l * bRow + j * bColumn;
+      for (let l = 0, p = i * aRow, q = j * bColumn; l < k; l++, p += aColumn, q += bRow) {
         const a0 = a[p], a1 = a[p + aRow], a2 = a[p + 2 * aRow], a3 = a[p + 3 * aRow];
         const b0 = b[q], b1 = b[q + bColumn], b2 = b[q + 2 * bColumn], b3 = b[q + 3 * bColumn];
         c00 += a0 * b0; c01 += a0 * b1; c02 += a0 * b2; c03 += a0 * b3;
