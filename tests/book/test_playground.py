@@ -225,6 +225,7 @@ def test_a_run_that_diverged_says_so_and_holds_the_other_up_in_nothing(part):
 def test_a_sentence_of_other_words_is_named(part):
     sentence, unknown = (part.locator(f'[data-part="{name}"]') for name in ("sentence", "unknown"))
     sentence.fill("I saw a zebra")
+    assert unknown.is_visible()
     assert "no word “zebra”" in unknown.inner_text()
     sentence.fill("that can can")
     assert unknown.is_hidden()
@@ -300,7 +301,7 @@ def test_a_link_opens_the_same_choices_and_a_broken_one_says_why(site, page_file
     ):
         assert why in site.complaint(page_file, "playground", state), json.dumps(state)
         # What it asks for is left: the figure stands as the page has it.
-        opened_anyway = figure(site.show(page_file), "playground")
+        opened_anyway = figure(part.page, "playground")
         assert chosen(opened_anyway) == usual
         assert chosen(opened_anyway, "B") == {}
 

@@ -88,3 +88,17 @@ def test_the_models_that_ship_are_near_what_can_be_known():
     excess = {name: task.excess(one) for name, one in decoder.models().items()}
     assert 0 < excess["model"] < 0.005
     assert 0.02 < excess["draft"] < 0.06
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"), [({}, 49), ({"top_k": 5}, 89), ({"top_p": 0.9}, 68), ({"min_p": 0.2}, 99)]
+)
+def test_what_the_chapter_says_of_hot_texts_begun_with_one_word(rule, says):
+    whole = toy_text(grammar.sentences())
+    rows = [row for row, words in enumerate(whole.probabilities) if words[0] == "I"]
+    read, guess = whole.read[rows], whole.guess[rows, 1:]
+    with torch.no_grad():
+        scores = decoder.models()["model"](read)[:, 1:].double()
+    p = distribution(scores, temperature=3.0, **rule).gather(-1, guess.clamp(min=0)[..., None])[..., 0]
+    share = float(p.where(guess >= 0, 1.0).prod(-1).sum())
+    assert round(100 * share) == says

@@ -118,7 +118,7 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
   drawn.push(
     lane("reads", y + 8),
     s("path", { d: `M${left + 2} ${y}v8M${left + 2} ${y + 4}H${end}M${end} ${y}v8`, fill: "none", stroke: "var(--fig-query)", "stroke-width": 2 }),
-    text(rows.length > 8 ? "all" : `all ${rows.length}`, end + 6, y + 8, { "font-size": 12, fill: "var(--fig-query)" }),
+    text(wide - end < 44 ? "all" : `all ${rows.length}`, end + 6, y + 8, { "font-size": 12, fill: "var(--fig-query)" }),
   );
   y += 20;
 
