@@ -106,6 +106,8 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
         weights = weights if empty is None else weights.masked_fill(empty, 0.0)
         weights = F.dropout(weights, dropout) if dropout else weights
         out = weights @ v  # (..., n_q, d_v)
+    elif 0 in q.shape[:-2]:  # nothing to attend: on torch 2.11 the kernel would divide by the number of heads
+        out = q @ k.mT @ v
     else:
         out = F.scaled_dot_product_attention(
             q, k, v, attn_mask=allowed, dropout_p=dropout, is_causal=is_causal, scale=scale
