@@ -12,7 +12,7 @@ import { readable, write } from "./math/alignment.js";
 /** Longer texts are cut here, and the figure says so. */
 const MOST = 40;
 /** The drawing's own width, where there is room; on a phone it is drawn as narrow as its place, so that letters keep their size. */
-const [WIDE, NARROW] = [500, 240];
+const [WIDE, NARROW] = [620, 240];
 const EXAMPLES = ["3 may 1984", "5/3/84", "3.5.84", "the third of may, 1984", "may 3rd, 84"];
 const SCORES = [
   ["bahdanau", "Bahdanau"],
@@ -42,7 +42,7 @@ export default figure({
       on: { input: () => set({ text: input.value, step: 0 }) },
     });
     const examples = h("div", { class: "attnlab-choices", role: "group", "aria-label": "Try" });
-    for (const text of EXAMPLES) examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => set({ text, step: 0 }) } }, text));
+    for (const text of EXAMPLES) examples.append(h("button", { type: "button", "data-part": "example", style: "padding-inline: clamp(.3rem, 2.2cqi, .65rem)", on: { click: () => set({ text, step: 0 }) } }, text));
     const tries = h("div", { class: "attnlab-row attnlab-examples" }, examples);
     const scores = choices({
       label: "Score",
@@ -131,7 +131,7 @@ export default figure({
       const count = Math.max(written.length, 10) + 1;
       const state = (/** @type {number} */ t) => ((t + 0.5) * wide) / count;
       const r = Math.min(15, wide / count / 2 - 3);
-      const low = y((rows - 1) * perRow) + high + 78 + r;
+      const low = y((rows - 1) * perRow) + high + 66 + r;
       const foot = low + 56;
       const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
         s("text", { "font-size": 17, fill: "var(--fig-ink)", "text-anchor": "middle", ...where }, words);

@@ -55,10 +55,10 @@ export default figure({
     const numbers = strip("Reach after each number of layers");
     const counters = h("p", { class: "attnlab-counters", "data-part": "counters" });
     body.append(
+      plane,
+      h("div", { class: "attnlab-row attnlab-steps" }, h("div", {}, next, play, back), h("div", {}, h("span", { class: "attnlab-label" }, "Causal"), causal)),
       labelled("Pattern", kinds),
       h("div", { class: "attnlab-sliders" }, ...Object.values(ranges).map(({ row }) => row)),
-      h("div", { class: "attnlab-row attnlab-steps" }, h("div", {}, next, play, back), h("div", {}, h("span", { class: "attnlab-label" }, "Causal"), causal)),
-      plane,
       h("details", { "data-part": "figures" }, h("summary", {}, "The mask, and the counts so far"), h("div", { class: "attnlab-masked" }, mask, h("div", {}, counters, numbers))),
     );
 

@@ -50,11 +50,13 @@ export default figure({
     step.row.firstElementChild?.remove();
     step.row.style.gridTemplate = '"input reading" / 1fr auto';
     for (const group of [rules, asked]) group.style.cssText = "flex-wrap: nowrap; max-width: none";
-    const beside = (/** @type {Node[]} */ ...parts) => h("div", { style: "display: flex; flex-wrap: wrap; align-items: center; gap: .4rem 1rem; margin-top: .6rem" }, ...parts);
+    const beside = (/** @type {Node[]} */ ...parts) => h("div", { style: "display: flex; flex-wrap: wrap; align-items: center; gap: .4rem 1rem; margin-top: .6rem; font-size: .9375rem" }, ...parts);
+    const named = (/** @type {string} */ name, /** @type {Node} */ group) =>
+      h("div", { style: "display: flex; flex-wrap: wrap; align-items: center; gap: 0 .5rem" }, h("span", { class: "attnlab-label", style: "line-height: 1.2" }, name), group);
     body.append(
       plane,
-      beside(h("div", { style: "display: flex; flex: 1 1 14rem; align-items: center; gap: .6rem" }, play, step.row), asked),
-      beside(rules, likeness.row, stays.row),
+      beside(h("div", { style: "display: flex; flex: 1 1 14rem; align-items: center; gap: .6rem" }, play, step.row), named("Ask for", asked)),
+      beside(named("Rule", rules), likeness.row, stays.row),
       h("details", {}, h("summary", {}, "The numbers as tables"), numbers, orders),
     );
 
