@@ -41,11 +41,6 @@ TOGETHER = """() => {
     return [[root.dataset.figure, root.getBoundingClientRect().bottom - box.getBoundingClientRect().top]];
   });
 }"""
-TALLER = {
-    "decoder": 980,  # the sentence, the cache, the draft and the next words are seen at once
-    "playground": 945,  # two runs, their curves and their heads; text stands between box and figure
-}
-"""Figures that need more than a screen with their question: the most that they may take."""
 # The colours of code go by class and by what it stands in, and all formulas are set alike: one of each
 # stands for all, in half of axe's time.
 THIN = """() => {
@@ -82,7 +77,7 @@ def test_no_formula_is_left_with_an_error(site, name):
 def test_a_prediction_and_its_figure_are_seen_together(site, name):
     """What one expects and what one then sees: on one screen of 1280 by 800."""
     for figure, height in site.show(name).evaluate(TOGETHER):
-        assert height <= TALLER.get(figure, 800), figure
+        assert height <= 800, figure
 
 
 @every_page
