@@ -4,7 +4,7 @@
 // drawing (svg), numbers (table: character written, probability, one weight a character of the text), status.
 import css from "./ui/alignment.css";
 import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
@@ -67,9 +67,7 @@ export default figure({
     body.append(input, drawing, h("div", { class: "attnlab-row attnlab-stepped" }, next, step.row), labelled("Score", scores), tries, details);
     let wide = WIDE;
     const fit = () => Math.max(Math.min(Math.floor(body.clientWidth) || WIDE, WIDE), NARROW);
-    const resized = new ResizeObserver(() => fit() !== wide && written && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => fit() !== wide && written && update());
 
     const now = () => Math.min(Math.max(Number(model.get("step")) || 0, 0), written.length);
 
