@@ -3,7 +3,7 @@
 // For tests (data-part): text (input), example (buttons), score (radio group), step (range input), next (button),
 // drawing (svg), numbers (table: character written, probability, one weight a character of the text), status.
 import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
@@ -61,9 +61,7 @@ export default figure({
     body.append(input, tries, labelled("Score", scores), h("div", { class: "attnlab-row" }, next, step.row), drawing, details);
     let wide = WIDE;
     const fit = () => Math.max(Math.min(Math.floor(body.clientWidth) || WIDE, WIDE), NARROW);
-    const resized = new ResizeObserver(() => fit() !== wide && written && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => fit() !== wide && written && update());
 
     const now = () => Math.min(Math.max(Number(model.get("step")) || 0, 0), written.length);
 

@@ -7,7 +7,7 @@
 // groups), wire (paths), cache (g), sums (table: this layer now, and with K/V of each head's own).
 import css from "./ui/heads.css";
 import { labelled } from "./ui/controls.js";
-import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { matrix } from "./math/attention.js";
@@ -87,9 +87,7 @@ export default figure({
     }
     const room = () => Math.max(Math.floor(body.clientWidth) || 700, 220);
     let wide = 0;
-    const resized = new ResizeObserver(() => wide && wide !== room() && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => wide && wide !== room() && update());
 
     function read() {
       const [x, wq, wk, wv, wo] = MATRICES.map((key) => matrix(key, model.get(key)));

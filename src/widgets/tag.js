@@ -6,7 +6,7 @@
 import folds from "./ui/folds.css";
 import css from "./ui/tag.css";
 import { labelled } from "./ui/controls.js";
-import { choices, fmt, h, s, select, shade, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { shipped } from "./ui/shipped.js";
@@ -91,9 +91,7 @@ export default figure({
     );
     const every = h("details", {}, h("summary", {}, "The numbers as a table"), numbers);
     body.append(input, tokens, alternatives, tries, h("div", { class: "attnlab-folds" }, every, each));
-    const resized = new ResizeObserver(() => drawArcs());
-    resized.observe(tokens);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(tokens, signal, drawArcs);
 
     /** @param {KeyboardEvent} event */
     function move(event) {
