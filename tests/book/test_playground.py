@@ -58,6 +58,7 @@ def train(part, least):
     part.locator('[data-part="train"]').click()
     reached(part, least)
     part.locator('[data-part="train"]').click()
+    paused(part)
     counted(part)
 
 
@@ -67,6 +68,11 @@ def reached(part, least):
         r"([counter, n]) => Number(document.querySelector(counter).textContent.replace(/\D/g, '')) >= n",
         arg=[counter, least],
     )
+
+
+def paused(part):
+    """Wait until it stands still: after a click the step that is under way is still taken to its end."""
+    part.get_by_role("button", name="Train", exact=True).wait_for()
 
 
 def counted(part):
@@ -214,10 +220,11 @@ def test_a_run_that_diverged_says_so_and_holds_the_other_up_in_nothing(part):
     diverges(part)
     reached(part, 30)
     part.locator('[data-part="train"]').click()
+    paused(part)
     stopped, went_on = steps(part)
     assert stopped < 30 <= went_on
     part.locator('[data-part="step"]').click()
-    reached(part, went_on + 1)
+    paused(part)
     assert steps(part) == [stopped, went_on + 1]
     assert part.locator('[data-part="steps"]').inner_text() == f"step {went_on + 1:,}"
 
@@ -401,6 +408,7 @@ def test_fingers_train_and_choose(browser, address, page_file):
     # Here nobody asked for less motion: the first steps wait for a frame each, and still go on.
     reached(part, 3)
     page.touchscreen.tap(*middle(part.locator('[data-part="train"]')))
+    paused(part)
     counted(part)
     assert len(set(steps(part))) == 1
     page.touchscreen.tap(*middle(part.locator('[data-opens="numbers"]')))
