@@ -313,6 +313,20 @@ def test_a_link_opens_the_same_choices_and_a_broken_one_says_why(site, page_file
         assert chosen(opened_anyway, "B") == {}
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (320, 640)])
+def test_a_try_opens_on_the_figure_and_not_on_another_question(site, width, height):
+    page = site.open("chapters/playground", width=width, height=height)
+    page.get_by_role("link", name="Take the context away").click()
+    page.wait_for_url("**/playground.html?playground=*")
+    part = figure(page, "playground")
+    assert chosen(part)["context"] == "own word"
+    # What moves is seen from its top on.
+    page.wait_for_function(
+        """() => { const { top } = document.querySelector("figure.attnlab-figure").getBoundingClientRect();
+          return top >= 0 && top < innerHeight / 4 }"""
+    )
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(site, page_file, theme):
     page = site.figures(page_file, theme=theme)
