@@ -6,7 +6,7 @@
 // weights and output of every token), status.
 import cells from "./ui/cells.css";
 import own from "./ui/calculator.css";
-import { choices, fmt, h, select, shade } from "./ui/dom.js";
+import { choices, fmt, h, onResize, select, shade } from "./ui/dom.js";
 import { EDITABLE, explain, feeds, plain, typeset } from "./ui/formulas.js";
 import { figure } from "./ui/frame.js";
 import { neighbour, picture, strip, table } from "./ui/tables.js";
@@ -87,10 +87,8 @@ export default figure({
       board,
       h("details", {}, h("summary", {}, "Weights and output as a table"), numbers),
     );
-    const resized = new ResizeObserver(() => fit());
-    resized.observe(body);
+    onResize(body, signal, fit);
     signal.addEventListener("abort", () => {
-      resized.disconnect();
       clearTimeout(timer);
     });
 

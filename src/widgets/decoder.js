@@ -6,7 +6,7 @@
 // reset, ...
 import css from "./ui/writing.css";
 import { labelled } from "./ui/controls.js";
-import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
 import { drawLanes, sweep } from "./ui/decoding.js";
 import { figure } from "./ui/frame.js";
 import { shipped } from "./ui/shipped.js";
@@ -41,9 +41,7 @@ export default figure({
     );
     let wide = 0;
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
-    const resized = new ResizeObserver(() => wide && wide !== room() && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => wide && wide !== room() && update());
 
     function read() {
       const ids = numbered(models, model.get("text"));

@@ -5,7 +5,7 @@
 // square, strip (rects), handle (g, role slider), numbers (table: measure, softmax, linear, mean of all), cost (table:
 // computed, multiplications), status.
 import { grip, slider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { TOKENS, WIDTH, compare, cost } from "./math/linear.js";
@@ -75,9 +75,7 @@ export default figure({
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 220);
     /** @type {ReturnType<typeof plan> | undefined} */
     let at;
-    const resized = new ResizeObserver(() => at && at.wide !== room() && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => at && at.wide !== room() && update());
 
     /** Where the two maps and the areas stand: side by side, or the areas below where there is little room. */
     function plan() {

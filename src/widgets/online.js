@@ -8,7 +8,7 @@
 // correction, sum, weighted sum, output), status.
 import css from "./ui/online.css";
 import { labelled, stem } from "./ui/controls.js";
-import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { atOnce, between, byTiles } from "./math/online.js";
@@ -80,9 +80,7 @@ export default figure({
     const scores = () => /** @type {number[]} */ (model.get("scores"));
     const count = () => Math.ceil(scores().length / model.get("tile"));
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 220);
-    const resized = new ResizeObserver(() => at && at.wide !== room() && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => at && at.wide !== room() && update());
 
     /** @type {ReturnType<typeof plan>} */
     let at;

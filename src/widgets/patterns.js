@@ -6,7 +6,7 @@
 import own from "./ui/patterns.css";
 import paint from "./ui/paint.css";
 import { grip, labelled, slider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { allowed, layersToReach, pairs } from "./math/patterns.js";
@@ -90,9 +90,7 @@ export default figure({
     let wide = 0;
     let shown = ""; // what stands: only a layer more of the same is seen to grow
     const fit = () => Math.max(Math.floor(body.clientWidth) || 640, 240);
-    const resized = new ResizeObserver(() => fit() !== wide && wide && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => fit() !== wide && wide && update());
     const phone = () => wide < 420;
     const edge = () => wide - (phone() ? 44 : 62); // right of it stand counts
     const step = () => (edge() - LEFT) / model.get("n");

@@ -7,7 +7,7 @@
 import css from "./ui/playground.css";
 import { CALLED, chosen } from "./ui/chosen.js";
 import { curves, LOOKS } from "./ui/curves.js";
-import { choices, fmt, h, select, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { called, looks, margin, NAMED, square } from "./ui/looks.js";
 import { PANELS, panels } from "./ui/panels.js";
@@ -93,8 +93,7 @@ export default figure({
       h("div", { class: "attnlab-play" }, h("div", {}, drawing.svg), h("div", {}, h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
       below.el,
     );
-    const resized = new ResizeObserver(() => draw());
-    resized.observe(body);
+    onResize(body, signal, draw);
     const watcher = new IntersectionObserver((entries) => {
       seen = entries[entries.length - 1].isIntersecting; // what came before is past
       wake();
@@ -104,7 +103,6 @@ export default figure({
     body.parentElement?.addEventListener("click", (event) => (fresh ||= Boolean(/** @type {Element} */ (event.target).closest('[data-part="reset"]'))), { capture: true, signal });
     document.addEventListener("visibilitychange", () => wake(), { signal });
     signal.addEventListener("abort", () => {
-      resized.disconnect();
       watcher.disconnect();
       turns.port1.close();
     });

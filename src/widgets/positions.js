@@ -4,7 +4,7 @@
 // written), line (path, data-which), arrow, before (lines from the middle to the output now and as written, data-which),
 // shuffle, restore, numbers (table: place, token, output 1, output 2, change), status.
 import { grip, labelled } from "./ui/controls.js";
-import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { SCHEMES, attendInOrder, farthest, moved, shuffled, snippet } from "./math/positions.js";
@@ -52,9 +52,7 @@ export default figure({
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 220);
     /** @type {ReturnType<typeof plan> | undefined} */
     let at;
-    const resized = new ResizeObserver(() => at && at.wide !== room() && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => at && at.wide !== room() && update());
 
     /** Where rows and columns are. @param {number} n */
     function plan(n) {

@@ -5,7 +5,7 @@
 // chosen pair), angle (text), curve (path: the score over the key's place), alone (path: the chosen pair's part of it),
 // point (circle), numbers (table: pair, speed, angle, part), scores (table: key at, score), status.
 import { grip, labelled } from "./ui/controls.js";
-import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { LAST, SCHEMES, ends, pairsOf, snippet, speeds } from "./math/rope.js";
@@ -45,9 +45,7 @@ export default figure({
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 220);
     /** @type {ReturnType<typeof plan> | undefined} */
     let at;
-    const resized = new ResizeObserver(() => at && at.wide !== room() && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => at && at.wide !== room() && update());
 
     /** The large dial, the line with the curve below it, and a small dial for each pair. @param {number} pairs */
     function plan(pairs) {

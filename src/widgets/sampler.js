@@ -5,7 +5,7 @@
 // numbers (table: next word, model, drawn with, drawn), status, reset, ...
 import css from "./ui/writing.css";
 import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, s, select, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
@@ -47,9 +47,7 @@ export default figure({
     );
     let wide = 0;
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
-    const resized = new ResizeObserver(() => wide && wide !== room() && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => wide && wide !== room() && update());
 
     function read() {
       const ids = numbered(models, model.get("text"));

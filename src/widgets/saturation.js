@@ -5,7 +5,7 @@
 // weight, slope (rects, data-which), numbers (table: key, score, weight, slope), measures (table: measure, this row,
 // sampled rows), status.
 import { grip, keyed, labelled, slider, temperatureSlider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, s, select, shade, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { KEYS, ROWS, WIDTHS, deviation, measure, median, sample } from "./math/saturation.js";
@@ -94,9 +94,7 @@ export default figure({
     const cloud = s("g", {});
     const bars = s("g", {});
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 220);
-    const resized = new ResizeObserver(() => at && at.wide !== room() && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => at && at.wide !== room() && update());
 
     const names = () => /** @type {string[]} */ (model.get("names"));
     const withSlopes = () => model.get("slopes") !== false; // figures stored before there was a choice show them

@@ -4,7 +4,7 @@
 // order (g, data-which; a click reads up to it), weight, held, answer, softmax (rects: data-which or data-row and
 // data-column, data-value), numbers (table: row, tea, milk, juice), orders (table: order, drink, weight), status.
 import { slider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, s, select, shade, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { DRINKS, NEW_DAY, ORDERS, PEOPLE, RULES, fill } from "./math/state.js";
@@ -91,9 +91,7 @@ export default figure({
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 220);
     /** @type {ReturnType<typeof plan> | undefined} */
     let at;
-    const resized = new ResizeObserver(() => at && at.wide !== room() && update());
-    resized.observe(body);
-    signal.addEventListener("abort", () => resized.disconnect());
+    onResize(body, signal, () => at && at.wide !== room() && update());
 
     /** Where everything stands: the orders at the left, from top to bottom; or above, from left to right. */
     function plan() {

@@ -16,7 +16,7 @@ import { distribution, drawn, missing } from "./samplers.js";
  *   was drafted at its end; `drew`: the random number that fell on the last word
  */
 
-export const START = 0;
+const START = 0;
 export const END = 1;
 /** Words that a text may have: with <start>, as many as the cache has room for. */
 export const MOST = 11;

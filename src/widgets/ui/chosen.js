@@ -25,7 +25,7 @@ const INSIDE = ["n_heads", "divide"];
  * Say what a run is made of: what it hears, and whatever is not as usual.
  * @param {Choices} run
  */
-export function told(run) {
+function told(run) {
   const value = (/** @type {string} */ name) => /** @type {string | number} */ (CALLED[name][1][String(/** @type {any} */ (run)[name])] ?? /** @type {any} */ (run)[name]);
   const said = (/** @type {string} */ name) => ["n_heads", "n_layers"].includes(name) ? `${value(name)} ${CALLED[name][0].slice(0, value(name) === 1 ? -1 : undefined)}` : `${CALLED[name][0]} ${value(name)}`;
   const unusual = Object.keys(CALLED).slice(2).filter((name) => /** @type {any} */ (run)[name] !== /** @type {any} */ (DEFAULTS)[name]);

@@ -141,6 +141,18 @@ export function spot(svg, event) {
 export const first = ({ button, ctrlKey }) => button === 0 && !ctrlKey;
 
 /**
+ * Call back when an element is first laid out, and whenever its size has changed.
+ * @param {Element} el
+ * @param {AbortSignal} signal ends it
+ * @param {() => void} then
+ */
+export function onResize(el, signal, then) {
+  const watcher = new ResizeObserver(() => then());
+  watcher.observe(el);
+  signal.addEventListener("abort", () => watcher.disconnect());
+}
+
+/**
  * Call back while the pointer that went down on an element moves, wherever it goes.
  *
  * A finger that goes down on a handle moves the handle. On a large area it scrolls the page, as everywhere else.
