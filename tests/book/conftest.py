@@ -296,7 +296,7 @@ def site(tabs):
 
 @pytest.fixture
 def timed(site):
-    """Open figures in a tab of their own whose clock stands: what goes on by itself does so as the test says."""
+    """Open figures in a tab of their own whose clock stands: what plays by itself waits for the test."""
     contexts = []
 
     def opened(name, figure, reduced_motion="reduce"):

@@ -44,7 +44,7 @@ def test_every_notebook_is_in_the_table_of_contents():
 
 @pytest.fixture(scope="session")
 def cold(request) -> str:
-    """Run all notebooks that this session is asked for, each in a kernel of its own; return what nbval says."""
+    """Run all notebooks that this session asks for, each in a kernel of its own; return what nbval says."""
     asked = [item for item in request.session.items if "cold" in item.fixturenames]
     return nbval(*(item.callspec.params["path"] for item in asked)).stdout
 
