@@ -2,6 +2,7 @@
 //
 // For tests (data-part): text (input), example (buttons), score (radio group), step (range input), next (button),
 // drawing (svg), numbers (table: character written, probability, one weight a character of the text), status.
+import css from "./ui/alignment.css";
 import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, onResize, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -13,7 +14,8 @@ import { readable, write } from "./math/alignment.js";
 const MOST = 40;
 /** The drawing's own width, where there is room; on a phone it is drawn as narrow as its place, so that letters keep their size. */
 const [WIDE, NARROW] = [620, 240];
-const EXAMPLES = ["3 may 1984", "5/3/84", "3.5.84", "the third of may, 1984", "may 3rd, 84"];
+const EXAMPLES = ["3 may 1984", "3.5.84", "may 3rd, 84", "5/3/84", "the third of may, 1984"];
+/** The names on a phone are the last words: all four stand in one row there. */
 const SCORES = [
   ["bahdanau", "Bahdanau"],
   ["dot", "Luong, dot"],
@@ -25,6 +27,7 @@ const small = (/** @type {number} */ n) => [...String(n)].map((d) => "₀₁₂�
 
 export default figure({
   name: "alignment",
+  css,
   title: "Alignment",
   keys: ["text", "score", "step"],
   async setup({ model, body, say, set, signal, place }) {
@@ -42,7 +45,7 @@ export default figure({
       on: { input: () => set({ text: input.value, step: 0 }) },
     });
     const examples = h("div", { class: "attnlab-choices", role: "group", "aria-label": "Try" });
-    for (const text of EXAMPLES) examples.append(h("button", { type: "button", "data-part": "example", style: "padding-inline: clamp(.3rem, 2.2cqi, .65rem)", on: { click: () => set({ text, step: 0 }) } }, text));
+    for (const text of EXAMPLES) examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => set({ text, step: 0 }) } }, text));
     const tries = h("div", { class: "attnlab-row attnlab-examples" }, examples);
     const scores = choices({
       label: "Score",
@@ -51,14 +54,17 @@ export default figure({
       options: SCORES.map(([value, text]) => ({ value, text })),
       onChange: (score) => set({ score }),
     });
+    for (const button of scores.children) {
+      const [last, ...paper] = String(button.textContent).split(", ").reverse();
+      button.replaceChildren(...paper.map((name) => h("span", { class: "attnlab-paper" }, `${name}, `)), last);
+    }
     const step = slider({ part: "step", label: "Step", limits: { min: 0, max: 10, step: 1 }, onInput: (at) => set({ step: at }) });
-    const next = h("button", { type: "button", "data-part": "next", style: "min-width: 9.5rem", on: { click: () => set({ step: now() < written.length ? now() + 1 : 0 }) } });
+    const next = h("button", { type: "button", class: "attnlab-go", "data-part": "next", on: { click: () => set({ step: now() < written.length ? now() + 1 : 0 }) } });
     const drawing = s("svg", { role: "img", "data-part": "drawing", style: "width: 100%; max-width: 46rem; height: auto; display: block; margin: .4rem auto 0" });
     const numbers = strip("Table of numbers");
     const card = h("p", { class: "attnlab-note", "data-part": "card" }, `Four small models, trained on dates from a grammar, run in this page. Of a thousand new dates they get right: ${SCORES.map(([name, text]) => `${text} ${models.card.models[name].right} %`).join(", ")}.`);
-    const details = h("details", {}, h("summary", {}, "The weights as a table; the models"), numbers, card);
-    step.row.style.cssText = "flex: 1 1 17rem; margin-top: 0";
-    body.append(input, tries, labelled("Score", scores), h("div", { class: "attnlab-row" }, next, step.row), drawing, details);
+    const details = h("details", {}, h("summary", {}, "The numbers as a table"), numbers, card);
+    body.append(input, drawing, h("div", { class: "attnlab-row attnlab-stepped" }, next, step.row), labelled("Score", scores), tries, details);
     let wide = WIDE;
     const fit = () => Math.max(Math.min(Math.floor(body.clientWidth) || WIDE, WIDE), NARROW);
     onResize(body, signal, () => fit() !== wide && written && update());
@@ -83,8 +89,8 @@ export default figure({
       select(scores, score);
       step.input.max = String(Math.max(written.length, 1));
       step.show(at, `${at} of ${written.length}`);
-      next.textContent = at < written.length ? "Next character" : "Start again";
       draw(at, score);
+      next.textContent = at < written.length ? (wide < 390 ? "Next" : "Next character") : wide < 390 ? "Again" : "Start again";
       const head = ["written", "probability", ...[...shown].map(visible)];
       const rows = written.slice(0, at).map((one) => [
         visible(one.text),
@@ -128,7 +134,8 @@ export default figure({
       const y = (/** @type {number} */ j) => 8 + (high + 8) * Math.floor(j / perRow);
       const count = Math.max(written.length, 10) + 1;
       const state = (/** @type {number} */ t) => ((t + 0.5) * wide) / count;
-      const r = Math.min(15, wide / count / 2 - 3);
+      const half = wide / count / 2;
+      const r = Math.min(15, Math.max(half - 3, Math.min(10, half - 1.5)));
       const low = y((rows - 1) * perRow) + high + 66 + r;
       const foot = low + 56;
       const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
@@ -149,13 +156,13 @@ export default figure({
       const name = (/** @type {number} */ t) => `${before ? "s" : "h"}${small(t)}`;
       const states = Array.from({ length: count }, (_, t) => [
         s("circle", { cx: state(t), cy: low, r, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks ? "query" : before && at && t === at ? "output" : "line"})`, "stroke-width": t === asks ? 3.5 : before && at && t === at ? 2.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
-        text(name(t), { x: state(t), y: low + r / 3, "font-size": Math.max(r, 10), fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
+        text(name(t), { x: state(t), y: low + r / 3, "font-size": r < 12 && t > 9 ? 0.93 * r : Math.max(r, 10), fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
       ]);
       const answers = written.slice(0, at).flatMap((one, i) => [
         arrow([state(before ? i : i + 1), low + r, state(i + 1), foot - 4], i === at - 1),
         text(visible(one.text), { x: state(i + 1), y: foot + 14, "font-size": 20, "font-weight": i === at - 1 ? 700 : 400, "data-written": "" }),
       ]);
-      const context = at ? [text(`c${small(at)}`, { x: (state(asks) + state(at)) / 2 + (before ? 14 : -16), y: low + 36, "font-size": 15, fill: "var(--fig-output)", "font-weight": 700 })] : [];
+      const context = at ? [text(`c${small(at)}`, { x: (state(asks) + state(at)) / 2 + (before ? Math.min(14, r + 2) : -16), y: low + Math.min(36, r + 20), "font-size": Math.min(15, r + 3), fill: "var(--fig-output)", "font-weight": 700 })] : [];
       drawing.replaceChildren(...lines, ...read, ...chain, ...states.flat(), ...answers, ...context);
       drawing.setAttribute("viewBox", `0 0 ${wide} ${foot + 24}`);
       const said = written.slice(0, at).map((one) => one.text).join("");

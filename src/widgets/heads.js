@@ -20,6 +20,7 @@ const COUNTS = ["1", "2", "4", "8"];
 const MATRICES = ["x", "w_q", "w_k", "w_v", "w_o"];
 const [ROW, BAR] = [24, 16]; // of the sum
 const LOOK = 0.25; // who gets so much is named, even where there is no room for all
+const SEEN = 0.1; // less is hardly seen among other arcs
 const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
   s("text", { "font-size": 12, fill: "var(--fig-ink)", "text-anchor": "middle", ...where }, words);
 const short = (/** @type {string} */ word) => (word.length > 7 ? `${word.slice(0, 6)}…` : word);
@@ -29,13 +30,14 @@ const digits = (/** @type {number} */ x) => x.toFixed(4);
 
 /**
  * The words of a head as dots on a line, with an arc from the one that looks to each, as wide as its weight; behind them,
- * faintly, the arcs of all others.
+ * faintly, the arcs of all others. Where there is little room only the arcs that one can see are drawn: from the one that looks,
+ * of weights that show.
  * @param {Matrix} weights
  * @param {number} token
- * @param {{ at: (i: number) => number, tall: number, put: (u: number, v: number) => Point }} given place on the line, how
- *   high an arc may rise, and where in the drawing (along, above) is
+ * @param {{ at: (i: number) => number, tall: number, put: (u: number, v: number) => Point, few?: boolean }} given place on
+ *   the line, how high an arc may rise, where in the drawing (along, above) is, and whether there is little room
  */
-function arcs(weights, token, { at, tall, put }) {
+function arcs(weights, token, { at, tall, put, few = false }) {
   const n = weights.length;
   const thick = Math.min(6, 1.5 + tall / 8);
   const loop = n > 1 ? 0.65 * (at(1) - at(0)) : 12;
@@ -46,14 +48,14 @@ function arcs(weights, token, { at, tall, put }) {
     return `M ${point(at(i), 0)} C ${point(from, high)}, ${point(to, high)}, ${point(at(j), 0)}`;
   };
   const faint = weights.flatMap((row, i) =>
-    row.flatMap((w, j) => (i === token || w < 0.1 ? [] : [s("path", { d: arc(i, j), fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.22, "stroke-width": (0.5 * thick * w).toFixed(2) })])),
+    row.flatMap((w, j) => (few || i === token || w < SEEN ? [] : [s("path", { d: arc(i, j), fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.22, "stroke-width": (0.5 * thick * w).toFixed(2) })])),
   );
   const [ours, dots] = [/** @type {any[]} */ ([]), /** @type {any[]} */ ([])];
   weights[token].forEach((w, j) => {
     const [cx, cy] = put(at(j), 0);
-    ours.push(s("path", { d: arc(token, j), fill: "none", stroke: "var(--fig-query)", "stroke-linecap": "round", "stroke-opacity": (0.15 + 0.85 * w).toFixed(3), "stroke-width": (thick * w).toFixed(2), "data-weight": digits(w) }));
+    if (!few || w >= SEEN) ours.push(s("path", { d: arc(token, j), fill: "none", stroke: "var(--fig-query)", "stroke-linecap": "round", "stroke-opacity": (0.15 + 0.85 * w).toFixed(3), "stroke-width": (thick * w).toFixed(2), "data-weight": digits(w) }));
     dots.push(s("circle", { cx, cy, r: (2 + 4 * w).toFixed(2), fill: "var(--fig-query)" }));
-    if (j === token) dots.push(s("circle", { cx, cy, r: 7, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5 }));
+    if (j === token) dots.push(s("circle", { cx, cy, r: few ? 6 : 7, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5 }));
   });
   return [...faint, ...ours, ...dots];
 }
@@ -71,13 +73,12 @@ export default figure({
     // Whichever is chosen, the other gives way: there are never more K/V heads than query heads.
     const heads = counted("Query heads", "heads", (n) => set({ heads: n, kv_heads: Math.min(n, model.get("kv_heads")), off: kept(n) }));
     const kv = counted("Key-value heads", "kv", (n) => set({ kv_heads: n, heads: Math.max(n, model.get("heads")) }));
-    for (const group of [heads, kv]) group.style.cssText = "flex-wrap: nowrap; max-width: none";
     /** @type {HTMLElement} */
     let picker;
     const pickerPlace = h("span");
     const plane = s("svg", { role: sums ? "group" : "img", class: "attnlab-hplane", "data-part": "plane" });
     const [numbers, more] = ["Where the heads look", sums ? "What each head adds" : "This layer and the same with nothing shared"].map(strip);
-    if (!sums) body.append(h("div", { style: "display: flex; flex-wrap: wrap; column-gap: 2rem" }, labelled("Query heads", heads), labelled("Key-value heads", kv)));
+    if (!sums) body.append(h("div", { class: "attnlab-counts" }, labelled("Query heads", heads), labelled("Key-value heads", kv)));
     body.append(labelled("Look from", pickerPlace), plane, h("details", {}, h("summary", {}, "The numbers as tables"), numbers, more));
     // The matrices are no part of a link or a reset, but in a live kernel they can change.
     for (const key of [...MATRICES, "tokens"]) {
@@ -313,20 +314,21 @@ export default figure({
      * @param {State} state
      */
     function drawShare({ n, m, tokens, token, weights }) {
+      const few = wide < 560;
       const left = 14 + 8.5 * Math.max(...tokens.map((word) => short(word).length));
       const across = (wide - left) / n;
-      const tall = wide < 560 ? 20 : 22;
+      const tall = few ? 26 : 22;
       const at = (/** @type {number} */ i) => 10 + i * tall;
       const [top, low] = [tokens.length * tall + 20, tokens.length * tall + 82]; // of query heads, of keys and values
-      const bulge = Math.min(across - 16, 46);
+      const bulge = Math.min(across - (few ? 11 : 16), 46);
       const line = (/** @type {number} */ i) => left + (i + 0.5) * across - bulge / 2;
       const middle = (/** @type {number} */ i) => left + (i + 0.5) * across;
       const half = Math.min(16, across / 2 - 1);
       sized(low + 40);
-      plane.setAttribute("aria-label", `${count(n, "query head")}, each with arcs from “${tokens[token]}” to every word, wired to ${count(m, "key and value head")}`);
+      plane.setAttribute("aria-label", `${count(n, "query head")}, each with arcs from “${tokens[token]}” to what it looks at, wired to ${count(m, "key and value head")}`);
       const fixed = [
         ...tokens.map((word, j) => text(short(word), { x: left - 10, y: at(j) + 4, "text-anchor": "end", "font-size": 13, "font-weight": j === token ? 700 : 400 })),
-        ...weights.flatMap((rows, i) => arcs(rows, token, { at, tall: bulge * 0.9, put: (u, v) => [line(i) + v, u] })),
+        ...weights.flatMap((rows, i) => arcs(rows, token, { at, tall: bulge * 0.9, put: (u, v) => [line(i) + v, u], few })),
         ...[["Q", 10, top + 5, "query"], ["K", 6, low + 13, "key"], ["V", 20, low + 13, "value"]].map(([name, x, y, role]) =>
           text(String(name), { x, y, "font-size": 14, fill: `var(--fig-${role})`, "font-weight": 700 }),
         ),

@@ -79,7 +79,7 @@ export default figure({
     const each = h(
       "details",
       { "data-part": "each", open: model.get("head") !== "mean" },
-      h("summary", {}, "The heads, and what trained them"),
+      h("summary", {}, "Heads and training"),
       labelled("Attention of", heads),
       h("p", { class: "attnlab-note" }, `The shares are the mean of ${card.form.n_layers * card.form.n_heads} heads, each of which looks for itself.${layers}`),
       h(
@@ -89,7 +89,7 @@ export default figure({
           "It knows no more English than that.",
       ),
     );
-    const every = h("details", {}, h("summary", {}, "The numbers as a table"), numbers);
+    const every = h("details", {}, h("summary", {}, "Numbers"), numbers);
     body.append(input, tokens, alternatives, tries, h("div", { class: "attnlab-folds" }, every, each));
     onResize(tokens, signal, drawArcs);
 
@@ -129,8 +129,11 @@ export default figure({
     /** @returns {number[]} the words hidden */
     const hidden = () => (model.get("hidden") ?? []).filter((/** @type {number} */ at) => at >= 0 && at < whole.tokens.length);
 
-    /** @param {number} at */
-    const named = (at) => `“${result.tokens[at]}” (word ${at + 1})`;
+    /** A word, with its number where it comes twice. @param {number} at */
+    const named = (at) => {
+      const token = result.tokens[at];
+      return `“${token}”${result.tokens.indexOf(token) === result.tokens.lastIndexOf(token) ? "" : ` (word ${at + 1})`}`;
+    };
 
     /** @param {number} at */
     function hide(at) {
@@ -224,9 +227,8 @@ export default figure({
       if (off.length) beside.textContent = `With nothing hidden: ${list(whole.probabilities[word])}`;
       const most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
-      const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)} %.` : "It can look at nothing.";
-      const was = off.length ? ` With nothing hidden it is ${whole.tags[word]}.` : "";
-      say(`${named(word)} is ${result.tags[word]}. ${looks}${without}${was}${warning}`);
+      const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)}\u00a0%.` : "It can look at nothing.";
+      say(`${named(word)} is ${result.tags[word]}. ${looks}${without}${warning}`);
     }
 
     /** Arcs from the picked word to the others, over as many lines as the words take. */

@@ -27,6 +27,28 @@ SMALL = """(figures) => figures
   .filter((e) => { const r = e.getBoundingClientRect(); return r.width < 24 || r.height < 24; })
   .map((e) => e.outerHTML.slice(0, 90))"""
 
+TOUCHING = """(figure) => {
+  const root = figure.querySelector(".attnlab-root").getBoundingClientRect();
+  const texts = [...figure.querySelectorAll("svg text")].filter((e) => e.checkVisibility() && e.textContent);
+  const boxes = texts.map((e) => e.getBoundingClientRect());
+  const over = (a, b, side, end) => Math.min(a[end], b[end]) - Math.max(a[side], b[side]);
+  const found = boxes.flatMap((a, i) => boxes.slice(i + 1).flatMap((b, j) =>
+    over(a, b, "left", "right") > 0.5 && over(a, b, "top", "bottom") > 3
+      ? [`${texts[i].textContent} touches ${texts[i + 1 + j].textContent}`] : []));
+  texts.forEach((text, i) => {
+    const drawn = text.ownerSVGElement.getBoundingClientRect();
+    const cut = getComputedStyle(text.ownerSVGElement).overflow !== "visible";
+    const left = Math.max(root.left, cut ? drawn.left : 0) - 0.5;
+    const right = Math.min(root.right, cut ? drawn.right : root.right) + 0.5;
+    if (boxes[i].left < left || boxes[i].right > right) found.push(`${text.textContent} is cut`);
+  });
+  for (const e of figure.querySelectorAll("button, summary")) {
+    if (e.checkVisibility() && e.scrollWidth > e.clientWidth + 1) found.push(`${e.textContent} is too wide`);
+  }
+  return found;
+}"""
+"""What of a figure touches or is cut: the texts of its drawings, the words on its buttons."""
+
 STILL = """async () => {
   await Promise.all(document.getAnimations().map((animation) => animation.finished));
   await new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted)));

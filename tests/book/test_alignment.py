@@ -1,6 +1,7 @@
 """The alignment figure in the page of its chapter: every step against what Python computes."""
 
 import re
+from itertools import pairwise
 
 import pytest
 
@@ -9,6 +10,7 @@ from attnlab.widgets import DateAlignment
 from .conftest import page_of
 from .reader import (
     SIDEWAYS,
+    TOUCHING,
     assert_fits_a_thumb,
     choose,
     copied,
@@ -88,7 +90,7 @@ def test_a_date_of_ones_own(part):
     assert "nothing to read" in says(part)
     field.fill("3.5.84 " * 9)
     assert "Only the first 40" in says(part)
-    part.locator('[data-part="example"]').nth(1).click()
+    part.get_by_role("button", name="5/3/84", exact=True).click()
     assert_shows(part)
 
 
@@ -123,6 +125,49 @@ def test_a_phone_does_not_scroll_sideways(site, bench):
     press(part, "step", "End")
     assert page.evaluate(SIDEWAYS) == []
     assert_fits_a_thumb(part)
+
+
+def lines(part, what):
+    """How many lines these stand in: from the middle of one to that of the next is less than half a line."""
+    boxes = [one.bounding_box() for one in part.locator(what).all() if one.is_visible()]
+    middles = sorted(box["y"] + box["height"] / 2 for box in boxes)
+    return 1 + sum(after - before > 9 for before, after in pairwise(middles))
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 520), (390, 590), (320, 640)])
+def test_the_drawing_stands_first_and_what_steps_through_it_in_one_line(site, bench, width, most):
+    page = site.figures(bench, width=width, height=700)
+    part = figure(page, "alignment")
+    drawing = part.locator('[data-part="drawing"]').bounding_box()
+    assert drawing["y"] < part.locator('[data-part="next"]').bounding_box()["y"]
+    assert lines(part, '.attnlab-stepped :is([data-part="next"], [data-part="step"], .attnlab-reading)') == 1
+    assert lines(part, '[data-part="score"] button') == 1
+    heights, called = set(), "Next character" if width > 999 else "Next"
+    for score, states in (("bahdanau", "s"), ("concat", "h")):
+        choose(part, "score", score)
+        press(part, "step", "Home")
+        assert part.locator('[data-part="next"]').inner_text() == called
+        for step in range(1, 11):
+            part.locator('[data-part="next"]').click()
+            heights.add(part.locator(".attnlab-root").evaluate("(root) => root.offsetHeight"))
+            assert part.evaluate(TOUCHING) == [], (score, step)
+        assert_shows(part, score=score, step=10)
+        # The name of the last state stays within its ring.
+        *_, ring = part.locator("[data-state]").all()
+        name = part.locator('[data-part="drawing"] text', has_text=f"{states}₁₀").bounding_box()
+        around = ring.bounding_box()
+        assert around["x"] <= name["x"]
+        assert name["x"] + name["width"] <= around["x"] + around["width"]
+    assert len(heights) == 1, heights
+    assert heights.pop() <= most
+
+
+def test_a_score_is_named_in_full_to_who_hears_it(site, bench):
+    part = figure(site.figures(bench, width=320, height=640), "alignment")
+    names = ["Bahdanau", "Luong, dot", "Luong, general", "Luong, concat"]
+    for name in names:
+        part.get_by_role("radio", name=name, exact=True).click()
+        assert part.get_by_role("radio", checked=True).get_attribute("data-value") in name.lower()
 
 
 def test_letters_keep_their_size_on_a_phone(site, bench):

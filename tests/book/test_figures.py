@@ -12,6 +12,7 @@ from attnlab.widgets import Calculator, TagSentence
 from .conftest import PATIENCE
 from .reader import (
     SIDEWAYS,
+    TOUCHING,
     assert_fits_a_thumb,
     choose,
     copied,
@@ -124,7 +125,7 @@ def test_a_word_is_hidden_and_shown_again_by_click_and_by_key(page):
     without = TagSentence("I saw a saw", word=3, hidden=[2])
     assert_tagged(tag, without)
     assert without.tagged.tags[3] == "PROPN"
-    assert "Hidden: “a” (word 3). With nothing hidden it is NOUN." in says(tag)
+    assert says(tag) == "“saw” (word 4) is PROPN. It looks most at itself: 58\u00a0%. Hidden: “a”."
     assert "nothing hidden" in tag.locator('[data-part="alternatives"]').inner_text()
     shown, _ = run_copied(tag)
     assert "PROPN" in shown
@@ -142,7 +143,7 @@ def test_a_word_is_hidden_and_shown_again_by_click_and_by_key(page):
     assert_tagged(tag, TagSentence("I saw a watch"))
 
 
-@pytest.mark.parametrize(("width", "most"), [(1280, 500), (320, 700)])
+@pytest.mark.parametrize(("width", "most"), [(1280, 500), (390, 560), (320, 620)])
 def test_nothing_moves_when_a_word_is_picked_or_hidden(site, bench, width, most):
     page = site.figures(bench, width=width, height=800)
     tag = figure(page, "tag")
@@ -168,6 +169,11 @@ def test_nothing_moves_when_a_word_is_picked_or_hidden(site, bench, width, most)
     assert f"NOUN {100 * whole[at].item():.1f}" in before
     assert len(set(heights)) == 1, heights
     assert heights[0] <= most
+    # What is said stands beside the buttons, on a phone too.
+    line, reset = (tag.locator(f'[data-part="{part}"]').bounding_box() for part in ("status", "reset"))
+    assert line["x"] + line["width"] <= reset["x"]
+    assert max(line["y"], reset["y"]) < min(box["y"] + box["height"] for box in (line, reset))
+    assert tag.evaluate(TOUCHING) == []
 
 
 def test_a_figure_whose_weights_do_not_load_says_so(site, bench):

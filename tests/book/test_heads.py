@@ -9,6 +9,7 @@ from attnlab.widgets.heads import SENTENCE
 from .conftest import page_of
 from .reader import (
     SIDEWAYS,
+    TOUCHING,
     assert_fits_a_thumb,
     choose,
     copied,
@@ -51,9 +52,10 @@ def read(part, name, *keys):
     )
 
 
-def assert_drawn(part, expected):
+def assert_drawn(part, expected, least=0.0):
     """One arc for each head and word, as wide as its weight."""
     wanted = expected.weights[:, expected.token].flatten()
+    wanted = wanted[wanted >= least]
     assert [w for (w,) in read(part, "path[data-weight]", "weight")] == pytest.approx(
         wanted.tolist(), abs=6e-5
     )
@@ -96,10 +98,10 @@ def assert_sums(part, **state):
     return widths
 
 
-def assert_shares(part, **state):
+def assert_shares(part, least=0.0, **state):
     expected = HeadsWorkshop(**({"token": 2} | state))
     share = expected.heads // expected.kv_heads
-    assert_drawn(part, expected)
+    assert_drawn(part, expected, least)
     got = table(part)
     assert len(got) == expected.heads
     for at, row in enumerate(got):
@@ -236,3 +238,36 @@ def test_a_phone_does_not_scroll_sideways(site, bench):
     for which in (1, 8):
         box = head(figure(page, "heads"), which).bounding_box()
         assert min(box["width"], box["height"]) >= 60
+
+
+def tops(part, what):
+    return {round(box["y"]) for box in (one.bounding_box() for one in part.locator(what).all())}
+
+
+FAINT = 'path[stroke="var(--fig-quiet)"]:not([stroke-dasharray])'
+
+
+@pytest.mark.parametrize(("width", "most"), [(390, 590), (320, 610)])
+def test_on_a_phone_few_arcs_are_drawn_and_the_table_has_all(site, bench, width, most):
+    page = site.figures(bench, width=width, height=700)
+    part = figure(page, "heads", 1)
+    for heads, kv_heads, token in ((8, 8, 2), (8, 2, 5), (4, 1, 0), (1, 1, 3)):
+        choose(part, "heads", heads)
+        choose(part, "kv", kv_heads)
+        choose(part, "token", token)
+        assert_shares(part, least=0.1, heads=heads, kv_heads=kv_heads, token=token)
+        assert part.locator(f'[data-part="plane"] {FAINT}').count() == 0
+        assert part.evaluate(TOUCHING) == []
+        assert part.locator(".attnlab-root").evaluate("(root) => root.offsetHeight") <= most
+    # Both choices beside one another, the words in one row.
+    assert len(tops(part, '[data-part="heads"] button, [data-part="kv"] button')) == 1
+    for nth in (0, 1):
+        assert len(tops(figure(page, "heads", nth), '[data-part="token"] button')) == 1
+
+
+def test_on_a_wide_page_the_arcs_of_the_other_words_stand_behind(shares):
+    wide = HeadsWorkshop(token=2).weights
+    others = [row for at, row in enumerate(wide.transpose(0, 1)) if at != 2]
+    wanted = sum(int((row >= 0.1).sum()) for row in others)
+    assert shares.locator(f'[data-part="plane"] {FAINT}').count() == wanted
+    assert shares.evaluate(TOUCHING) == []
