@@ -40,7 +40,7 @@ def steps() -> dict[str, list[str]]:
     run = "tests/notebooks/test_notebooks.py::test_a_cold_run_gives_the_stored_outputs"
     notebooks = sorted(path.stem for path in ROOT.glob("chapters/*.ipynb"))
     # A few at a time: starting pytest takes as long as many a cell.
-    together = [notebooks[at : at + 3] for at in range(0, len(notebooks), 3)]
+    together = [notebooks[at : at + 6] for at in range(0, len(notebooks), 6)]
     # node --test takes no folder on every version that we support.
     node_tests = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/widgets/**/*.test.mjs"))
     return {

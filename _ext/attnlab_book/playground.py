@@ -18,7 +18,7 @@ from docutils import nodes
 
 PAGE = "chapters/playground"
 PLACE = "train-it"
-"""Where on the page it stands, with the question before it."""
+"""Where on the page it stands, below the question: a link asks its own."""
 WRITTEN = re.compile(r"(.+?)\s*<(\{.*\})>", re.DOTALL)
 
 

@@ -292,3 +292,23 @@ def site(tabs):
     """Open pages; whatever the test was about, no page may err or reach out."""
     yield tabs
     tabs.assert_clean()
+
+
+@pytest.fixture
+def timed(site):
+    """Open figures in a tab of their own whose clock stands: what plays by itself waits for the test."""
+    contexts = []
+
+    def opened(name, figure, reduced_motion="reduce"):
+        contexts.append(site.browser.new_context(reduced_motion=reduced_motion))
+        contexts[-1].set_default_timeout(PATIENCE)
+        page = contexts[-1].new_page()
+        page.clock.install(time=0)
+        page.goto(f"{site.address}/{name}.html")
+        page.wait_for_function(STANDING)
+        page.clock.pause_at(3600)
+        return page.locator(f'figure[data-attnlab="{figure}"]').first
+
+    yield opened
+    for context in contexts:
+        context.close()

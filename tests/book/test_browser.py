@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from .conftest import page_of, toc_pages
-from .reader import SIDEWAYS, says, violations
+from .reader import SIDEWAYS, STILL, says, violations
 
 PAGES = [*toc_pages(), "search", "genindex"]
 # The pages of the reference are made of the same parts: in dark, one speaks for all.
@@ -57,14 +57,27 @@ THIN = """() => {
 FONT_ERRORS = "document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status == 'error').length)"
 
 
-# Grouped by page: it is opened once for all of these, and once more as a phone opens it.
+# Grouped by page: it is opened once, as a phone opens it, and made wide for what comes after.
 every_page = pytest.mark.parametrize("name", PAGES, scope="module")
 every_page_of_the_contents = pytest.mark.parametrize("name", toc_pages(), scope="module")
 
 
+def on_a_phone(site, name):
+    return site.show(name, width=320, height=700, theme="dark")
+
+
+def on_a_desk(site, name):
+    """The same page, wide and light: loading it again would take most of a test's time."""
+    page = on_a_phone(site, name)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate("document.documentElement.dataset.theme = 'light'")
+    page.evaluate(STILL)
+    return page
+
+
 @every_page_of_the_contents
 def test_every_figure_mounts_once(site, name):
-    counts = site.show(name).evaluate(MOUNTS)
+    counts = on_a_phone(site, name).evaluate(MOUNTS)
     assert counts == [1] * len(counts)
     if name == toc_pages()[0]:
         assert counts, "the landing page has its figure"
@@ -72,52 +85,46 @@ def test_every_figure_mounts_once(site, name):
 
 @every_page_of_the_contents
 def test_no_formula_is_left_with_an_error(site, name):
-    assert site.show(name).locator("mjx-merror").count() == 0
+    assert on_a_phone(site, name).locator("mjx-merror").count() == 0
+
+
+@every_page
+def test_a_phone_does_not_scroll_sideways(site, name):
+    assert on_a_phone(site, name).evaluate(SIDEWAYS) == []
+
+
+@every_page_of_the_contents
+def test_on_a_phone_few_formulas_scroll(site, name):
+    # Most fit 320 px. The long ones left are no more than these, and they scroll inside themselves.
+    left = {"why": 1, "relevance": 3, "before": 3, "transformer": 4}
+    most = next((left[topic] for topic in left if f"_{topic}" in name), 0)
+    assert on_a_phone(site, name).evaluate(CLIPPED) <= most
+
+
+@every_page
+def test_on_a_phone_keys_reach_whatever_scrolls(site, name):
+    unreachable = on_a_phone(site, name).evaluate(UNREACHABLE)
+    assert unreachable == [], "these scroll, and no key can reach them"
 
 
 @every_page_of_the_contents
 def test_a_prediction_and_its_figure_are_seen_together(site, name):
     """What one expects and what one then sees: on one screen of 1280 by 800."""
-    for figure, height in site.show(name).evaluate(TOGETHER):
+    for figure, height in on_a_desk(site, name).evaluate(TOGETHER):
         assert height <= 800, figure
 
 
 @every_page
-def test_axe_finds_nothing_in_light(site, name):
-    page = site.show(name)
-    page.evaluate(THIN)  # what stands after this on the page is for axe alone
-    assert violations(page) == []
-
-
-@pytest.mark.parametrize("name", IN_DARK, scope="module")
-def test_axe_finds_no_colour_at_fault_in_dark(site, name):
-    page = site.show(name)
+def test_axe_finds_nothing(site, name):
+    page = on_a_desk(site, name)
     page.evaluate(THIN)
-    page.evaluate("document.documentElement.dataset.theme = 'dark'")
-    found = violations(page, "color-contrast", "link-in-text-block")
+    light, dark = violations(page), []
+    if name in IN_DARK:
+        page.evaluate("document.documentElement.dataset.theme = 'dark'")
+        dark = violations(page, "color-contrast", "link-in-text-block")
     page.evaluate("history.replaceState(null, '', '?thinned')")  # whoever asks for the page has it anew
-    assert found == []
-
-
-@every_page
-def test_a_phone_does_not_scroll_sideways(site, name):
-    page = site.show(name, width=320, height=700, theme="dark")
-    assert page.evaluate(SIDEWAYS) == []
-
-
-@pytest.mark.parametrize("name", toc_pages(), scope="module")
-def test_on_a_phone_few_formulas_scroll(site, name):
-    # Most fit 320 px. The long ones left are no more than these, and they scroll inside themselves.
-    left = {"why": 1, "relevance": 3, "before": 3, "transformer": 4}
-    page = site.show(name, width=320, height=700, theme="dark")
-    assert page.evaluate(CLIPPED) <= next((left[topic] for topic in left if f"_{topic}" in name), 0)
-
-
-@every_page
-def test_on_a_phone_keys_reach_whatever_scrolls(site, name):
-    page = site.show(name, width=320, height=700, theme="dark")
-    unreachable = page.evaluate(UNREACHABLE)
-    assert unreachable == [], "these scroll, and no key can reach them"
+    assert light == []
+    assert dark == []
 
 
 PLACES = """() => Object.fromEntries(Object.entries({
@@ -132,21 +139,23 @@ PLACES = """() => Object.fromEntries(Object.entries({
 CLOSED = "() => document.querySelector('.bd-sidebar-primary').getBoundingClientRect().left < 0"
 
 
-@pytest.mark.parametrize("width", [1280, 1440, 1920])
 @pytest.mark.parametrize("closed", [False, True])
-def test_on_a_wide_screen_a_figure_takes_the_room_beside_the_text(site, width, closed):
-    page = site.open(page_of("scaling"), width=width)
+def test_on_a_wide_screen_a_figure_takes_the_room_beside_the_text(site, closed):
+    page = site.open(page_of("scaling"))
     if closed:
         page.locator(".primary-toggle:visible").click()
         page.wait_for_function(CLOSED)
-    places = page.evaluate(PLACES)
-    (left, of_text), (start, of_figure) = places["text"], places["figure"]
-    assert of_text == 688
-    assert places["box"] == places["text"]
-    assert start == left
-    assert round(of_figure) == (688 if width < 1440 else 1000 if closed else 790)
-    assert start + of_figure <= places["contents"][0]
-    assert page.evaluate(SIDEWAYS) == []
+    for width, wanted in ((1280, 688), (1440, 1000 if closed else 790), (1920, 1000 if closed else 790)):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate(STILL)
+        places = page.evaluate(PLACES)
+        (left, of_text), (start, of_figure) = places["text"], places["figure"]
+        assert of_text == 688
+        assert places["box"] == places["text"]
+        assert start == left
+        assert round(of_figure) == wanted
+        assert start + of_figure <= places["contents"][0]
+        assert page.evaluate(SIDEWAYS) == []
 
 
 def test_formulas_are_set_with_the_fonts_of_the_book(site):

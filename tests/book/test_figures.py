@@ -312,8 +312,8 @@ def test_the_three_views_come_one_at_a_time(page):
         assert part.locator(f'[data-part="matrix-{name}"]').count() == 1
 
 
-def test_the_calculator_plays_through_the_numbers_of_a_stage(page):
-    part = figure(page, "calculator")
+def test_the_calculator_plays_through_the_numbers_of_a_stage(timed, bench):
+    part = timed(bench, "calculator")
     assert part.locator('[data-part="play"]').is_disabled()  # the input comes from nothing
     part.locator('[data-part="stages"] [data-value="6"]').click()
     part.locator('[data-part="matrix-O"] button').nth(6).click()
@@ -321,9 +321,11 @@ def test_the_calculator_plays_through_the_numbers_of_a_stage(page):
     play.click()
     assert play.inner_text() == "Pause"
     assert marked(part, "O", "is-focus") == [[2, 1]]
-    part.locator('[data-part="matrix-O"] td.is-focus [data-row="2"][data-column="2"]').wait_for()
+    part.page.clock.run_for(1000)
+    assert marked(part, "O", "is-focus") == [[2, 2]]
     assert marked(part, "A") == [[2, 0], [2, 1], [2, 2]]
-    part.get_by_role("button", name="Play").wait_for()  # after the last number it is back at the first
+    part.page.clock.run_for(5000)
+    assert play.inner_text() == "Play"  # after the last number it is back at the first
     assert marked(part, "O", "is-focus") == [[0, 0]]
 
 

@@ -127,20 +127,24 @@ def test_the_bars_shrink_only_where_a_larger_score_comes(part):
     assert f"{by:.3f}" in part.locator('[data-part="correction"]').text_content()
 
 
-def test_play_goes_to_the_end_and_starts_again(site, bench):
-    """Without motion (as all tests run) it steps; with it, bars are longer on the way than when they rest."""
-    part = figure(site.figures(bench), "online")
-    play = part.locator('[data-part="play"]')
+def test_play_goes_to_the_end_and_starts_again(timed, bench):
+    """Without motion it steps; with it, bars are longer on the way than when they rest."""
+    part = timed(bench, "online")
+    play, clock = part.locator('[data-part="play"]'), part.page.clock
     play.click()
     assert play.inner_text() == "Pause"
     assert_shows(part, ours(step=1))
-    part.get_by_text("Tile 3 of 3").wait_for()
+    clock.run_for(2000)
+    assert_shows(part, ours(step=2))
+    clock.run_for(6000)
     assert_shows(part, ours(step=3))
     assert play.inner_text() == "Play"
     play.click()
-    part.get_by_text("Tile 1 of 3").wait_for()
+    assert_shows(part, ours(step=1))
     play.click()
     assert play.inner_text() == "Play"
+    clock.run_for(6000)
+    assert_shows(part, ours(step=1))
     part.locator('[data-part="reset"]').click()
     assert_shows(part, ours())
 

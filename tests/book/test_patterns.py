@@ -107,7 +107,8 @@ def test_steps_and_their_end(part):
     assert_shows(part, ours("window", depth=1))
 
 
-def test_play_goes_on_until_all_is_heard_and_starts_again(part):
+def test_play_goes_on_until_all_is_heard_and_starts_again(timed, bench):
+    part = timed(bench, "patterns")
     choose(part, "kind", "window")
     press(part, "width", "End")  # 12: two layers hear all
     click(part, "back")
@@ -119,12 +120,15 @@ def test_play_goes_on_until_all_is_heard_and_starts_again(part):
     click(part, "back")
     play.click()
     assert play.inner_text() == "Stop"
-    part.page.wait_for_function("(b) => b.textContent === 'Play'", arg=play.element_handle())
+    assert_shows(part, ours("window", width=8, depth=2))
+    part.page.clock.run_for(5000)
+    assert play.inner_text() == "Play"
     assert_shows(part, ours("window", width=8, depth=3))
     play.click()
     assert_shows(part, ours("window", width=8, depth=1))
     play.click()
     assert play.inner_text() == "Play"
+    part.page.clock.run_for(5000)
     assert_shows(part, ours("window", width=8, depth=1))
 
 

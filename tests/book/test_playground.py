@@ -58,6 +58,7 @@ def train(part, least):
     part.locator('[data-part="train"]').click()
     reached(part, least)
     part.locator('[data-part="train"]').click()
+    paused(part)
     counted(part)
 
 
@@ -67,6 +68,11 @@ def reached(part, least):
         r"([counter, n]) => Number(document.querySelector(counter).textContent.replace(/\D/g, '')) >= n",
         arg=[counter, least],
     )
+
+
+def paused(part):
+    """Wait until it stands still: after a click the step that is under way is still taken to its end."""
+    part.get_by_role("button", name="Train", exact=True).wait_for()
 
 
 def counted(part):
@@ -214,10 +220,11 @@ def test_a_run_that_diverged_says_so_and_holds_the_other_up_in_nothing(part):
     diverges(part)
     reached(part, 30)
     part.locator('[data-part="train"]').click()
+    paused(part)
     stopped, went_on = steps(part)
     assert stopped < 30 <= went_on
     part.locator('[data-part="step"]').click()
-    reached(part, went_on + 1)
+    paused(part)
     assert steps(part) == [stopped, went_on + 1]
     assert part.locator('[data-part="steps"]').inner_text() == f"step {went_on + 1:,}"
 
@@ -306,6 +313,20 @@ def test_a_link_opens_the_same_choices_and_a_broken_one_says_why(site, page_file
         assert chosen(opened_anyway, "B") == {}
 
 
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (320, 640)])
+def test_a_try_opens_on_the_figure_and_not_on_another_question(site, width, height):
+    page = site.open("chapters/playground", width=width, height=height)
+    page.get_by_role("link", name="Take the context away").click()
+    page.wait_for_url("**/playground.html?playground=*")
+    part = figure(page, "playground")
+    assert chosen(part)["context"] == "own word"
+    # What moves is seen from its top on.
+    page.wait_for_function(
+        """() => { const { top } = document.querySelector("figure.attnlab-figure").getBoundingClientRect();
+          return top >= 0 && top < innerHeight / 4 }"""
+    )
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(site, page_file, theme):
     page = site.figures(page_file, theme=theme)
@@ -387,6 +408,7 @@ def test_fingers_train_and_choose(browser, address, page_file):
     # Here nobody asked for less motion: the first steps wait for a frame each, and still go on.
     reached(part, 3)
     page.touchscreen.tap(*middle(part.locator('[data-part="train"]')))
+    paused(part)
     counted(part)
     assert len(set(steps(part))) == 1
     page.touchscreen.tap(*middle(part.locator('[data-opens="numbers"]')))

@@ -7,7 +7,6 @@ import pytest
 from attnlab.widgets import StateFilling
 from attnlab.widgets.state import NEW_DAY, ORDERS, RULES
 
-from .conftest import PATIENCE
 from .reader import (
     assert_fits_a_thumb,
     choose,
@@ -108,58 +107,44 @@ def test_a_click_reads_up_to_an_order_and_a_drag_goes_along(part):
     assert_shows(part, step=7)
 
 
-@pytest.fixture
-def timed(site, bench, request):
-    """The first figure in a page of its own, whose clock stands until a test lets it run."""
-    context = site.browser.new_context(reduced_motion=request.param)
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    page.clock.install(time=0)
-    page.goto(f"{site.address}/{bench}.html")
-    part = figure(page, "state")
-    page.clock.pause_at(3600)
-    yield part
-    context.close()
-
-
-@pytest.mark.parametrize("timed", ["reduce"], indirect=True)
-def test_play_goes_to_the_end_and_a_hand_stops_it(timed):
-    play, clock = timed.locator('[data-part="play"]'), timed.page.clock
+def test_play_goes_to_the_end_and_a_hand_stops_it(timed, bench):
+    part = timed(bench, "state")
+    play, clock = part.locator('[data-part="play"]'), part.page.clock
     play.click()
     clock.run_for(1000)
     assert play.inner_text() == "Stop"
-    assert_shows(timed, step=2)
-    press(timed, "step", "ArrowRight")
+    assert_shows(part, step=2)
+    press(part, "step", "ArrowRight")
     clock.run_for(5000)
     assert play.inner_text() == "Play"
-    assert_shows(timed, step=3)
+    assert_shows(part, step=3)
     play.click()
     clock.run_for(8000)
     assert play.inner_text() == "Play"
-    assert_shows(timed, step=8)
+    assert_shows(part, step=8)
     play.click()  # from the beginning
     clock.run_for(250)
-    assert_shows(timed, step=1)
+    assert_shows(part, step=1)
 
 
-@pytest.mark.parametrize("timed", ["no-preference"], indirect=True)
-def test_with_motion_an_order_fades_takes_out_and_writes(timed):
+def test_with_motion_an_order_fades_takes_out_and_writes(timed, bench):
     """Where the page may move, the drawing passes through what is between, and ends at the table."""
-    clock, order = timed.page.clock, timed.locator('[data-part="order"]')
-    choose(timed, "rule", "delta")
-    press(timed, "step", "ArrowRight", "ArrowRight")
+    part = timed(bench, "state", "no-preference")
+    clock, order = part.page.clock, part.locator('[data-part="order"]')
+    choose(part, "rule", "delta")
+    press(part, "step", "ArrowRight", "ArrowRight")
     clock.run_for(2000)
-    press(timed, "step", "ArrowRight")  # Ann: milk instead of tea
+    press(part, "step", "ArrowRight")  # Ann: milk instead of tea
     clock.run_for(200)
-    tea, milk = squares(timed, "held")[:2]
+    tea, milk = squares(part, "held")[:2]
     assert 0 < tea < 1
     assert milk == 0
     clock.run_for(450)
-    tea, milk = squares(timed, "held")[:2]
+    tea, milk = squares(part, "held")[:2]
     assert tea == 0
     assert 0 < milk < 1
     clock.run_for(1000)
-    assert_shows(timed, rule="delta", step=3)
+    assert_shows(part, rule="delta", step=3)
     assert order.count() == len(ORDERS)
 
 

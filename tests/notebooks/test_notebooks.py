@@ -24,15 +24,16 @@ def by_name(path: Path) -> str:
     return path.stem
 
 
-def nbval(path: Path) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "pytest", "-q", "-c", str(HERE / "nbval.ini"), "-p", "nbval_sockets"]
+def nbval(*paths: Path) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "pytest", "-rA", "-c", str(HERE / "nbval.ini"), "-p", "nbval_sockets"]
     command += [
+        f"--rootdir={ROOT}",
         "--nbval",
         "--nbval-current-env",
         "--nbval-kernel-startup-timeout=600",
         "--nbval-sanitize-with",
         str(HERE / "sanitize.cfg"),
-        str(path),
+        *map(str, paths),
     ]
     return subprocess.run(command, cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
@@ -41,9 +42,17 @@ def test_every_notebook_is_in_the_table_of_contents():
     assert {path.name for path in (ROOT / "chapters").glob("*.ipynb")} == {path.name for path in NOTEBOOKS}
 
 
+@pytest.fixture(scope="session")
+def cold(request) -> str:
+    """Run all notebooks that this session asks for, each in a kernel of its own; return what nbval says."""
+    asked = [item for item in request.session.items if "cold" in item.fixturenames]
+    return nbval(*(item.callspec.params["path"] for item in asked)).stdout
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
-def test_a_cold_run_gives_the_stored_outputs(path):
-    if "pretrained.load_" in path.read_text(encoding="utf-8"):
+def test_a_cold_run_gives_the_stored_outputs(path, cold):
+    source = path.read_text(encoding="utf-8")
+    if "pretrained.load_" in source:
         # Here: it loads torch, for which each of the other notebooks would wait.
         from attnlab.pretrained.files import MODELS, WeightsError, fetch
 
@@ -52,9 +61,9 @@ def test_a_cold_run_gives_the_stored_outputs(path):
             [fetch(name) for name in MODELS]
         except WeightsError as error:
             pytest.skip(str(error))
-    done = nbval(path)
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
-    assert re.search(r"\d+ passed", done.stdout)
+    cells = sum(cell.cell_type == "code" for cell in nbformat.reads(source, as_version=4).cells)
+    passed = re.findall(rf"^PASSED .*{re.escape(path.name)}::", cold, re.MULTILINE)
+    assert len(passed) == cells, cold[-12000:]
 
 
 def test_a_stored_output_that_is_wrong_is_noticed(tmp_path):

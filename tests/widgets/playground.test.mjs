@@ -4,7 +4,7 @@ import test from "node:test";
 import { near } from "./compare.mjs";
 import { CHALLENGES, met } from "../../src/widgets/math/challenges.js";
 import { everySentence, posterior, TAGS, WORDS } from "../../src/widgets/math/grammar.js";
-import { CEILINGS, checked, DEFAULTS, exactly, numbered, OFFERED, start, view } from "../../src/widgets/math/playground.js";
+import { CEILINGS, checked, choose, DEFAULTS, exactly, numbered, OFFERED, start, view } from "../../src/widgets/math/playground.js";
 
 const SMALL = { ...DEFAULTS, d_model: 8 };
 const train = (run, steps) => {
@@ -31,6 +31,32 @@ test("the sample agrees with the whole grammar to within three of its standard e
       assert.ok(exact.accuracy < CEILINGS[view(run.choices)].accuracy && exact.loss > CEILINGS[view(run.choices)].loss);
     }
   }
+});
+
+test("samples stray about the exact accuracy, by less than a standard error says", () => {
+  const all = [...everySentence()];
+  // A tagger that gives each word its most frequent tag needs no network: counts will do.
+  const counts = new Map();
+  for (const { words, tags, probability } of all) words.forEach((word, i) => counts.set(word, (counts.get(word) ?? TAGS.map(() => 0)).map((n, tag) => n + (tag === tags[i] ? probability : 0))));
+  const given = new Map([...counts].map(([word, row]) => [word, row.indexOf(Math.max(...row))]));
+  const exact = CEILINGS.word.accuracy / 100;
+  let [error, strayed, most, samples] = [0, 0, 0, 40];
+  for (let seed = 0; seed < samples; seed++) {
+    const work = choose(all, seed);
+    let next = work.next();
+    while (!next.done) next = work.next();
+    assert.equal(next.value.length, 600);
+    const right = next.value.map(({ words, tags }) => words.filter((word, i) => given.get(word) === tags[i]).length);
+    const among = next.value.reduce((n, { words }) => n + words.length, 0);
+    const p = right.reduce((a, b) => a + b) / among;
+    // The standard error of a share whose words come in sentences, if these were drawn from the whole.
+    error += Math.sqrt(next.value.reduce((n, { words }, i) => n + (right[i] - p * words.length) ** 2, 0)) / among / samples;
+    strayed += (p - exact) ** 2 / samples;
+    most += (p - exact) / samples;
+  }
+  const ratio = Math.sqrt(strayed) / error;
+  assert.ok(ratio > 0.4 && ratio < 0.9, `${ratio}`);
+  assert.ok(Math.abs(most) < (3 * error) / Math.sqrt(samples), "to no side");
 });
 
 test("a tagger that knows the most frequent tags has the ceiling of a single word", () => {
