@@ -14,7 +14,9 @@ const FEATURES = Array.from({ length: 10 }, (_, p) => 2 ** p);
 const [STEP, LONGEST] = [64, 2048];
 const SHARPEST = 3;
 const HEAD = 64; // the width of a head in the counts
-const LEVELS = 20; // of weight; the root of a weight is drawn, or nobody would see the difference of 1/64 and 1/32
+const LEVELS = 20; // of weight; the root of a weight is told apart, or nobody would see the difference of 1/64 and 1/32
+/** How strong a level is drawn: the first so that it is seen on light and on dark paper; only what rounds to none is blank. */
+const strength = (/** @type {number} */ level) => ((level / LEVELS) ** 0.6).toFixed(2);
 const TOP = 20; // room for a title
 
 /** @param {number} x */
@@ -40,7 +42,7 @@ function strokes(weights, role) {
     }
   });
   return paths.flatMap((parts, level) =>
-    level && parts.length ? [s("path", { d: parts.join(""), "data-level": level, stroke: `var(--fig-${role})`, "stroke-opacity": (level / LEVELS).toFixed(2), "shape-rendering": "crispEdges" })] : [],
+    level && parts.length ? [s("path", { d: parts.join(""), "data-level": level, stroke: `var(--fig-${role})`, "stroke-opacity": strength(level), "shape-rendering": "crispEdges" })] : [],
   );
 }
 

@@ -1,7 +1,7 @@
 // The playground: train attention on the toy grammar in the page, from random weights, against exact ceilings.
 //
 // For tests (data-part): settings (button), choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons),
-// steps, progress, curves (svg; data-curve, data-ceiling), sentence (input), unknown, examples (select), head (choices), looks (svgs),
+// steps, progress, curves (svg; data-curve, data-ceiling, ceiling (texts), data-letter), sentence (input), unknown, examples (select), head (choices), looks (svgs),
 // opens (buttons, data-opens; data-part panel), challenge (list items, data-id), forget (button), confusion, gradient, numbers, tags,
 // weights (tables and svg), status, reset, link, pytorch, svg.
 import css from "./ui/playground.css";

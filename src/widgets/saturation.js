@@ -132,7 +132,10 @@ export default figure({
       const first = strip + (beside ? 2 : 28 + HEAD);
       const each = names().length > 5 ? 21 : 26; // for a score
       const tall = beside ? each : each + BAR + 3;
-      return { wide, beside, left, right, columns, high, axis, strip, each, tall, first, height: first + names().length * tall + 2, middle: (left + right) / 2, unit: (right - left - 8) / (2 * REACH) };
+      const height = first + names().length * tall + 2;
+      // Where the axis goes on below: past all scores, or, where weights stand between them, past each, and through no number.
+      const lanes = beside ? [[first, height - 2 - first]] : names().map((_, i) => [first + i * tall, each - 2]);
+      return { wide, beside, left, right, columns, high, axis, strip, each, tall, first, height, lanes, middle: (left + right) / 2, unit: (right - left - 8) / (2 * REACH) };
     }
     const place = (/** @type {number} */ z) => at.middle + at.unit * Math.min(Math.max(z, -REACH), REACH);
     const middle = (/** @type {number} */ i) => at.first + i * at.tall + at.each / 2;
@@ -181,7 +184,7 @@ export default figure({
       const heads = [["largest weight", "weight p"], ["largest slope", "slope p(1 − p)"]];
       const short = (/** @type {string} */ word) => (word.length > 6 ? `${word.slice(0, 5)}…` : word);
       plane.replaceChildren(
-        strokes(ticks.map((z) => `M ${place(z)} ${HEAD} v ${at.high} M ${place(z)} ${at.first} V ${at.height - 2}`).join(""), { stroke: "var(--fig-line)" }),
+        strokes(ticks.map((z) => `M ${place(z)} ${HEAD} v ${at.high}${at.lanes.map(([y, high]) => `M ${place(z)} ${y} v ${high}`).join("")}`).join(""), { "data-part": "ticks", stroke: "var(--fig-line)" }),
         ...at.columns.flatMap(({ from, across }, c) => [
           at.beside ? box(from, HEAD, across, at.high, TRACK) : box(from, at.strip, across, 26, TRACK),
           quiet(from, (at.beside ? HEAD : at.strip) - 6, heads[c][0]),

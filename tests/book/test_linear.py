@@ -179,3 +179,40 @@ def test_the_drawing_that_is_saved_stands_alone(part):
     assert all(
         f">{words}</text>" in saved(part) for words in ("softmax", "16 random features", "values first")
     )
+
+
+CONTRAST = """(g) => {
+  const light = (rgb) => [0.2126, 0.7152, 0.0722].reduce((sum, part, i) =>
+    sum + part * (rgb[i] <= 10.3 ? rgb[i] / 3294.6 : ((rgb[i] / 255 + 0.055) / 1.055) ** 2.4), 0);
+  const rgb = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
+  const probe = document.createElement("span");
+  probe.style.color = "var(--fig-paper)";
+  g.closest(".attnlab-root").append(probe);
+  const paper = rgb(getComputedStyle(probe).color);
+  probe.remove();
+  return [...g.querySelectorAll("path")].map((path) => {
+    const [ink, strength] = [rgb(getComputedStyle(path).stroke), Number(path.getAttribute("stroke-opacity"))];
+    const pair = [light(paper), light(ink.map((x, i) => strength * x + (1 - strength) * paper[i]))];
+    return [Number(path.dataset.level), strength, (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05)];
+  });
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_smallest_weights_are_seen_and_told_from_none(site, bench, theme):
+    part = figure(site.figures(bench, theme=theme), "linear")
+    seen = {}
+    for mapped, size in (("elu", "Home"), ("elu", "End"), ("random", "End")):
+        choose(part, "map", mapped)
+        press(part, "sharpness", size)
+        assert_painted(
+            part, ours(map=mapped, sharpness={"Home": 0.1, "End": 3.0}[size])
+        )  # what is not painted rounds to none
+        for name in ("exact", "approximate"):
+            for level, strength, contrast in part.locator(f'[data-part="{name}"]').evaluate(CONTRAST):
+                assert strength == pytest.approx((level / LEVELS) ** 0.6, abs=0.006)
+                seen.setdefault(level, []).append(contrast)
+    assert {1, 2, 3, LEVELS} <= set(seen)
+    assert min(seen[1]) > 1.25
+    by_level = [min(seen[level]) for level in sorted(seen)]
+    assert by_level == sorted(by_level)

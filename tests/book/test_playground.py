@@ -431,3 +431,45 @@ def test_it_trains_from_a_file_with_no_server(site, book, page_file):
     part = figure(site.open(page_file, address=book.as_uri()), "playground")
     train(part, 10)
     assert number(reading(part, "right, exactly")[0].split()[0]) > 20
+
+
+NAMED = """(svg) => [...svg.querySelectorAll('[data-part="ceiling"], [data-letter]')].map((text) => {
+  const { x, width } = text.getBBox();
+  const [y, size] = [Number(text.getAttribute("y")), Number(text.getAttribute("font-size"))];
+  return [text.textContent, x, x + width, y - 0.76 * size, y + (text.dataset.letter ? 0 : 0.22) * size];
+})"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.parametrize(
+    ("a", "b", "own"),
+    [
+        ({}, {"positions": "rotary"}, ["bag of words 86.4 %", "whole sentence 99.6 %"]),
+        (
+            {"context": "alone", "positions": "sinusoidal"},
+            {"context": "causal attention"},
+            ["word and position 82.3 %", "everything before 95.2 %"],
+        ),
+    ],
+)
+def test_names_of_ceilings_and_runs_cover_no_other(site, page_with, width, a, b, own):
+    # Where names go is tried over thousands of curves in tests/widgets; here fonts are real.
+    page = site.open(page_with(mount(SMALL | a, b=SMALL | b)), width=width, height=800)
+    part = figure(page, "playground")
+    train(part, 12)
+    svg = part.locator('[data-part="curves"]')
+    bold = svg.locator('[data-part="ceiling"][font-weight="700"]').all_text_contents()
+    assert sorted(bold) == sorted(own)
+    names = svg.evaluate(NAMED)
+    assert sorted(words for words, *_ in names if len(words) == 1) == ["A", "B"]
+    assert len(names) == 2 + 5 + ("word and position 82.3 %" in own)
+    _, _, wide, high = map(float, svg.get_attribute("viewBox").split())
+    for i, (words, left, right, top, bottom) in enumerate(names):
+        assert 0 <= left < right <= wide, words
+        assert 0 <= top < bottom <= high, words
+        met = [
+            other
+            for other, x0, x1, y0, y1 in names[i + 1 :]
+            if left < x1 and x0 < right and top < y1 and y0 < bottom
+        ]
+        assert met == [], words

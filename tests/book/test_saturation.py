@@ -211,5 +211,31 @@ def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
     assert_fits_a_thumb(page.locator("figure"))
 
 
+INK = """(texts) => texts.map((text) => {
+  const { x, width } = text.getBBox();
+  const [y, size] = [Number(text.getAttribute("y")), Number(text.getAttribute("font-size"))];
+  return [x, x + width, y - 0.76 * size, y + 0.05 * size];
+})"""
+
+
+@pytest.mark.parametrize(("width", "below"), [(320, True), (390, True), (1280, False)])
+def test_no_line_of_the_axis_runs_through_a_number(site, bench, width, below):
+    page = site.figures(bench, width=width, height=700)
+    for nth, keys in ((0, 8), (1, 4), (2, 8)):
+        plane = figure(page, "saturation", nth).locator('[data-part="plane"]')
+        path = plane.locator('[data-part="ticks"]').get_attribute("d")
+        lines = [
+            (float(x), float(y), float(y) + float(long))
+            for x, y, long in re.findall(r"M ([\d.]+) ([\d.]+) v ([\d.]+)", path)
+        ]
+        # Five lines past the samples; five more past all scores, or past each where weights stand between.
+        assert len(lines) == 5 * (1 + (keys if below and nth < 2 else 1))
+        # The numbers on the axis have a ground of their own: they stand in the way of the lines.
+        words = plane.locator("text:not([data-part=handle] text)")
+        assert words.count() > 2 * keys
+        for left, right, top, bottom in words.evaluate_all(INK):
+            assert not [x for x, y0, y1 in lines if left < x < right and y0 < bottom and top < y1]
+
+
 def test_the_drawing_that_is_saved_stands_alone(part):
     saved(part)

@@ -1,5 +1,6 @@
 // The playground's curves, on axes that stay where they are.
 import { fmt, s } from "./dom.js";
+import { arrange, boxed, sized } from "./labels.js";
 import { CEILINGS, LAST, view } from "../math/playground.js";
 
 /** @typedef {import("../math/playground.js").Run} Run */
@@ -17,6 +18,15 @@ const [LEFT, RIGHT, HEAD, FOOT] = [44, 14, 22, 34];
 /** Where the name of a ceiling stands in the way of no curve: at the left of its line, or below it. One’s own curve comes from below. */
 const [STARTS, BELOW] = [["both neighbours", "whole sentence"], "everything before"];
 const STEPS = [0, 10, 100, 1000, 10000];
+const [NAME, LETTER] = [12.5, 13]; // sizes of fonts
+const DOT = 4;
+/** Where a name may stand, seen from its line: right above it, right below it, or farther and farther away. */
+const AWAY = Array.from({ length: 20 }, (_, k) => [-4 - 2 * k, 13 + 2 * k].map((dy) => ({ dy, cost: 3 * k }))).flat();
+/** Where a run's letter may stand, seen from its dot, the best place first: right of it, else as near as can be, and rather not on its own curve. */
+const AROUND = Array.from({ length: 60 }, (_, i) => 67 - 4 * i)
+  .flatMap((dx) => Array.from({ length: 81 }, (_, k) => ({ dx, dy: 84 - 2 * k })))
+  .map(({ dx, dy }) => ({ dx, dy, cost: Math.hypot(dx + 5, dy - 4) + (dx < -7 ? 6 : dx < 7 ? 4 : 0) }))
+  .sort((a, b) => a.cost - b.cost);
 
 /** @type {Record<string, Plot>} */
 const PLOTS = {
@@ -57,6 +67,8 @@ export function curves(part, shown) {
   const [still, moving, named] = [s("g"), s("g"), s("g")];
   const svg = s("svg", { role: "img", "data-part": part, style: "display: block; width: 100%; height: auto" }, still, named, moving);
   let drawn = "";
+  /** @type {ReturnType<typeof ceilings>[]} */
+  let called = [];
   return {
     svg,
     show(wide, runs, names, high) {
@@ -69,15 +81,16 @@ export function curves(part, shown) {
         const end = laid[laid.length - 1].bottom + FOOT;
         svg.setAttribute("viewBox", `0 0 ${wide} ${end}`);
         still.replaceChildren(...laid.flatMap((plot) => axes(plot, floors)), text("steps of training", wide - RIGHT, end - 3, { "text-anchor": "end" }));
-        named.replaceChildren(...laid.flatMap((plot) => ceilings(plot, floors)));
+        called = laid.map((plot) => ceilings(plot, floors));
+        named.replaceChildren(...called.flat().map(({ words, x, y, look }) => text(words, x, y, look)));
       }
-      moving.replaceChildren(...laid.flatMap((plot) => lines(plot, runs, names)));
+      moving.replaceChildren(...laid.flatMap((plot, i) => lines(plot, runs, names, called[i].map(({ box }) => box))));
     },
   };
 }
 
 /** Where each plot lies. @param {number} wide @param {string[]} shown @param {number} [given] how high */
-function layout(wide, shown, given) {
+export function layout(wide, shown, given) {
   let bottom = 0;
   return shown.map((name, i) => {
     const plot = { ...PLOTS[name], high: given ?? PLOTS[name].high };
@@ -85,7 +98,7 @@ function layout(wide, shown, given) {
     bottom = top + plot.high;
     const across = wide - LEFT - RIGHT;
     return {
-      ...plot, name, bottom, across, y: top, last: i === shown.length - 1,
+      ...plot, name, bottom, across, wide, y: top, last: i === shown.length - 1,
       on: (/** @type {number} */ value) => {
         const share = Math.log(Math.max(value, 1e-12) / plot.low) / Math.log(plot.top / plot.low);
         return top + plot.high * (1 - Math.min(Math.max(share, 0), 1));
@@ -125,28 +138,55 @@ function axes(plot, floors) {
 const seen = (floors) => Object.entries(CEILINGS).filter(([view]) => view !== "word and position" || floors.includes(view));
 
 /**
- * The names of the ceilings.
+ * The names of the ceilings, each at its line: one's own first, and none on another.
  * @param {ReturnType<typeof layout>[0]} plot
  * @param {string[]} floors the ceilings of the runs
  */
-function ceilings({ name, across, high, on }, floors) {
-  if (name === "accuracy") {
-    return seen(floors).map(([view, { accuracy }]) => {
-      const own = floors.includes(view);
-      const starts = STARTS.includes(view);
-      const away = view === BELOW && !own;
-      const below = away && high > 180;
-      return text(`${away && !below ? "before" : view} ${fmt(accuracy, 1)} %`, starts ? LEFT + 5 : LEFT + across, on(100 - accuracy) + (below ? 13 : -4), {
-        ...HALO, "font-size": 12.5, "text-anchor": starts ? "start" : "end", ...(own ? { fill: "var(--fig-ink)", "font-weight": 700 } : {}),
-      });
-    });
-  }
-  if (name !== "loss") return [];
-  return [...new Set(floors)].sort((a, b) => CEILINGS[b].loss - CEILINGS[a].loss).map((view, i, all) => {
-    const at = on(CEILINGS[view].loss);
-    const close = i > 0 && at - on(CEILINGS[all[i - 1]].loss) < 14;
-    return text(`least for ${view}`, LEFT + across, close ? at + 13 : at - 3, { ...HALO, "text-anchor": "end" });
+export function ceilings({ name, across, wide, high, y: top, bottom, on }, floors) {
+  const wanted = name === "accuracy" ? seen(floors).map(([view, { accuracy }]) => {
+    const own = floors.includes(view);
+    const away = view === BELOW && !own;
+    const below = away && high > 180;
+    return { words: `${away && !below ? "before" : view} ${fmt(accuracy, 1)} %`, line: on(100 - accuracy), own, below, start: STARTS.includes(view), size: NAME };
+  }) : name === "loss" ? [...new Set(floors)].map((view) => (
+    { words: `least for ${view}`, line: on(CEILINGS[view].loss), own: false, below: false, start: false, size: LETTER }
+  )) : [];
+  const places = wanted.map(({ words, line, own, below, start, size }) => [true, false].flatMap((left) => AWAY.map(({ dy, cost }) => {
+    const [x, y] = [left ? LEFT + 5 : LEFT + across, line + dy];
+    const box = boxed(x, y, sized(words, size, own), !left);
+    // Between a name and its line, and below the name, is no other's line, if that can be.
+    const crossed = wanted.filter((other) => other.line !== line && other.line > Math.min(box.top, line) && other.line < Math.max(box.bottom, line)).length;
+    return { x, y, left, box, cost: cost + 7 * crossed + 4 * Number(left !== start) + Number(dy > 0 !== below) + 20 * Number(box.left < LEFT) };
+  })));
+  return arrange(places, { left: 0, right: wide, top: top - 4, bottom }).flatMap((place, i) => {
+    if (!place) return [];
+    const { words, own, size } = wanted[i];
+    const look = { ...HALO, "data-part": "ceiling", "font-size": size, "text-anchor": place.left ? "start" : "end", ...(own ? { fill: "var(--fig-ink)", "font-weight": 700 } : {}) };
+    return [{ ...place, words, look }];
   });
+}
+
+/**
+ * Where the letters of runs stand: right of their dots, unless the name of a ceiling, a dot or another letter is there.
+ * @param {{ x: number, y: number }[]} dots
+ * @param {string[]} names
+ * @param {import("./labels.js").Box[]} taken
+ * @param {import("./labels.js").Box} room
+ */
+export function letters(dots, names, taken, room) {
+  const round = dots.map(({ x, y }) => ({ left: x - DOT, right: x + DOT, top: y - DOT, bottom: y + DOT }));
+  // Nearly always the first places will do.
+  for (const count of [1, 200, 1000, AROUND.length]) {
+    const places = dots.map((dot, i) => AROUND.slice(0, count).map(({ dx, dy, cost }) => {
+      const [x, y] = [dot.x + dx, dot.y + dy];
+      const far = (/** @type {{ x: number, y: number }} */ one) => Math.hypot(x + 5 - one.x, y - 4 - one.y);
+      const astray = dots.some((one) => far(one) < far(dot) - 1);
+      return { x, y, cost: cost + 15 * Number(astray), box: boxed(x, y, sized(names[i], LETTER, true)) };
+    }));
+    const found = arrange(places, room, [...taken, ...round]);
+    if (found.every((place) => place)) return found;
+  }
+  return [];
 }
 
 /**
@@ -154,20 +194,17 @@ function ceilings({ name, across, high, on }, floors) {
  * @param {ReturnType<typeof layout>[0]} plot
  * @param {Run[]} runs
  * @param {string[]} names
+ * @param {import("./labels.js").Box[]} taken by the names of ceilings
  */
-function lines({ name, of, said, on, at, across, y: y0 }, runs, names) {
+function lines({ name, of, said, on, at, across, wide, y: top, bottom }, runs, names, taken) {
   const drawn = runs.flatMap((run, i) => {
     const points = run.curve.filter((reading) => Number.isFinite(of(reading)) && of(reading) > 0);
     if (!points.length || (name === "gradient" && !run.choices.context.endsWith("attention"))) return [];
     const last = points[points.length - 1];
-    return [{ i, last, points, x: at(last.step), y: on(of(last)), label: 0 }];
+    return [{ i, last, points, x: at(last.step), y: on(of(last)) }];
   });
-  // Two names do not stand on one another: the lower one goes down, the upper one up.
-  const [upper, lower] = [...drawn].sort((a, b) => a.y - b.y || a.i - b.i);
-  const apart = lower ? Math.max(0, 16 - (lower.y - upper.y)) / 2 : 0;
-  if (upper) upper.label = upper.y + 4 - apart;
-  if (lower) lower.label = lower.y + 4 + apart;
-  return drawn.flatMap(({ i, last, points, x, y, label }) => {
+  const called = letters(drawn, drawn.map(({ i }) => names[i]), taken, { left: LEFT, right: wide, top: top - 4, bottom });
+  return drawn.flatMap(({ i, last, points, x, y }, j) => {
     const { role, dash } = LOOKS[i];
     const ink = { fill: `var(--fig-${role})`, "font-weight": 700 };
     return [
@@ -175,10 +212,10 @@ function lines({ name, of, said, on, at, across, y: y0 }, runs, names) {
         d: points.map((reading, j) => `${j ? "L" : "M"}${at(reading.step).toFixed(1)} ${on(of(reading)).toFixed(1)}`).join(""),
         fill: "none", stroke: `var(--fig-${role})`, "stroke-width": 2.5, "stroke-dasharray": dash, "stroke-linejoin": "round", "data-curve": names[i],
       }),
-      s("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: 4, fill: `var(--fig-${role})` }),
-      text(names[i], x + 7, label, { ...ink, stroke: "var(--fig-paper)", "stroke-width": 3, "paint-order": "stroke" }),
+      s("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: DOT, fill: `var(--fig-${role})` }),
+      text(names[i], called[j]?.x ?? x + 7, called[j]?.y ?? y + 4, { ...ink, stroke: "var(--fig-paper)", "stroke-width": 3, "paint-order": "stroke", "data-letter": names[i] }),
       // Numbers stand still, above, one behind the other.
-      text(`${names[i]} ${said(last)}`, LEFT + across - (runs.length - 1 - i) * 78, y0 - 8, { ...ink, "text-anchor": "end" }),
+      text(`${names[i]} ${said(last)}`, LEFT + across - (runs.length - 1 - i) * 78, top - 8, { ...ink, "text-anchor": "end" }),
     ];
   });
 }
