@@ -62,9 +62,9 @@ def page_of(topic: str) -> str:
 class Tab:
     """One tab of the browser: what it shows stays there for the next test that asks for the same."""
 
-    def __init__(self, site, theme):
+    def __init__(self, site, theme, context=None):
         self.name, self.shown, self.starts = "", None, {}
-        self.site, self.page = site, site.context.new_page()
+        self.site, self.page = site, (context or site.context).new_page()
         self.page.add_init_script(
             f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}');"
             # Figures are open, whatever was asked before them.
@@ -116,11 +116,16 @@ class Site:
         self._home = address
         self._tabs: dict[str, Tab] = {}
         # Without motion nothing fades: what a test sees is what stays.
-        self.context = browser.new_context(
-            reduced_motion="reduce", permissions=["clipboard-read", "clipboard-write"]
+        self.context = self.new_context("reduce")
+
+    def new_context(self, reduced_motion):
+        """Open a place for tabs from which nothing is asked unheard."""
+        context = self.browser.new_context(
+            reduced_motion=reduced_motion, permissions=["clipboard-read", "clipboard-write"]
         )
-        self.context.set_default_timeout(PATIENCE)
-        self.context.on("request", self._asked)
+        context.set_default_timeout(PATIENCE)
+        context.on("request", self._asked)
+        return context
 
     def open(self, name, *, theme="light", width=1280, height=900, address=None, query=""):
         """Load a page and wait until its formulas are set and its figures stand."""
@@ -300,14 +305,12 @@ def timed(site):
     contexts = []
 
     def opened(name, figure, reduced_motion="reduce"):
-        contexts.append(site.browser.new_context(reduced_motion=reduced_motion))
-        contexts[-1].set_default_timeout(PATIENCE)
-        page = contexts[-1].new_page()
-        page.clock.install(time=0)
-        page.goto(f"{site.address}/{name}.html")
-        page.wait_for_function(STANDING)
-        page.clock.pause_at(3600)
-        return page.locator(f'figure[data-attnlab="{figure}"]').first
+        contexts.append(site.new_context(reduced_motion))
+        tab = Tab(site, "light", contexts[-1])
+        tab.page.clock.install(time=0)
+        tab.open(name, 1280, 900, site.address)
+        tab.page.clock.pause_at(3600)
+        return tab.page.locator(f'figure[data-attnlab="{figure}"]').first
 
     yield opened
     for context in contexts:

@@ -175,8 +175,8 @@ export function ceilings({ name, across, wide, high, y: top, bottom, on }, floor
  */
 export function letters(dots, names, taken, room) {
   const round = dots.map(({ x, y }) => ({ left: x - DOT, right: x + DOT, top: y - DOT, bottom: y + DOT }));
-  // Nearly always the first places will do.
-  for (const count of [1, 200, 1000, AROUND.length]) {
+  // Nearly always some of the nearest will do.
+  for (const count of [200, 1000, AROUND.length]) {
     const places = dots.map((dot, i) => AROUND.slice(0, count).map(({ dx, dy, cost }) => {
       const [x, y] = [dot.x + dx, dot.y + dy];
       const far = (/** @type {{ x: number, y: number }} */ one) => Math.hypot(x + 5 - one.x, y - 4 - one.y);
