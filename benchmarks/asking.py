@@ -22,6 +22,7 @@ SEEDS, STEPS = range(5), 600
 def main() -> None:
     """Train and store."""
     torch.set_num_threads(1)
+    results.begin()
     found = sweep(
         {name: Asking(make, steps=STEPS) for name, make in FORMS.items()},
         rates=around(0.04),
@@ -29,9 +30,7 @@ def main() -> None:
         scout=2,
         flat=0.5,
         measure="right, %",
-        budget=f"Adam, {STEPS} steps of 128 new sentences; two seeds try the rates",
         cache=CACHE / "asking.json",
-        settings={"steps": STEPS, "version": 1},
         progress=False,
     )
     print(found.as_table(digits=1), flush=True)

@@ -44,9 +44,7 @@ def found() -> Comparison:
             scout=1,
             may_end_at_edge=AT_CHANCE,
             measure="right",
-            budget=f"{STEPS} steps of 16 texts",
             cache=CACHE / f"days-{name}.json",
-            settings={"steps": STEPS, "version": 1},
         )
         out = one if out is None else dataclasses.replace(out, rows={**out.rows, **one.rows})
     return out
@@ -56,6 +54,7 @@ def main() -> None:
     """Train and store."""
     argparse.ArgumentParser(description=__doc__).parse_args()
     torch.set_num_threads(1)
+    results.begin()
     comparison = found()
     print(comparison.as_table(), flush=True)
     shape = {field.name: field.default for field in dataclasses.fields(Days) if field.name != "name"}

@@ -164,9 +164,7 @@ def sharing() -> None:
         goal="low",
         flat=0.01,
         measure="nats above the floor, new sentences",
-        budget="AdamW on a cosine, 200 steps of 64 sentences more; one seed tries the rates",
         cache=CACHE / "decoding-sharing.json",
-        settings={"version": 1},
         progress=False,
         may_end_at_edge=["4 of 4", "2 of 4", "1 of 4"],
     ).pick({"averaged": "only averaged", "trained further": "and trained further, exactly"})
@@ -297,6 +295,7 @@ def speed() -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    results.begin()
     parts = {
         "models": models,
         "rules": rules,

@@ -35,12 +35,12 @@ BLIND = ("window of three", "two windows of three")
 def main() -> None:
     """Train what is missing and store everything."""
     torch.set_num_threads(1)
+    results.begin()
     common = {
         "rates": around(8e-3, n=3),
         "seeds": SEEDS,
         "measure": "right on *have*, %",
         "flat": 0.2,
-        "budget": f"{ROWS['attention'].epochs} epochs of {ROWS['attention'].sentences} sentences",
         "cache": KEPT,
     }
     found = sweep(ROWS, scout=1, may_end_at_edge=BLIND, **common)

@@ -62,9 +62,7 @@ def bound() -> None:
         goal="low",
         tie=0.001,
         measure="error over the bound of one head",
-        budget="Adam, 400 steps of 128 pairs; two seeds try the rates",
         cache=CACHE / "heads-bound.json",
-        settings={"version": 1},
         **HOW,
     )
     print(found.as_table(digits=3), flush=True)
@@ -80,9 +78,7 @@ def count() -> None:
         level=0.9,
         widen=6,
         measure="contents right",
-        budget=f"Adam, {STEPS} steps of 64 questions for four contents each; two seeds try the rates",
         cache=CACHE / "heads-retrieval.json",
-        settings={"version": 1},
         **HOW,
     )
     print(retrieval.as_table(), flush=True)
@@ -91,9 +87,7 @@ def count() -> None:
         rates=around(0.005),
         measure="dev, %",
         flat=0.2,
-        budget=f"AdamW on a cosine, {EPOCHS} epochs of 3,000 sentences, width 64; two seeds try the rates",
         cache=CACHE / "heads-tagger.json",
-        settings={"version": 1},
         **HOW,
     )
     print(tags.as_table(digits=1), flush=True)
@@ -139,7 +133,6 @@ def sharing() -> None:
         rates=around(0.005, n=3),
         measure="dev, %",
         flat=0.2,
-        budget=f"AdamW on a cosine, {EPOCHS} epochs of 3,000 sentences; one seed tries the rates",
         cache=CACHE / "heads-shared.json",
         **FEWER,
     )
@@ -151,6 +144,7 @@ def sharing() -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    results.begin()
     parts = {"bound": bound, "count": count, "longer": longer, "sharing": sharing}
     for name in sys.argv[1:] or parts:
         parts[name]()

@@ -41,6 +41,7 @@ def late(s: Tensor) -> Tensor:
 def main() -> None:
     """Train and store."""
     torch.set_num_threads(1)
+    results.begin()
     chances: Counter[tuple[str, ...]] = Counter()
     for (words, _), p in grammar.sentences().items():
         chances[words] += float(p)
@@ -53,9 +54,7 @@ def main() -> None:
         scout=2,
         goal="low",
         measure="loss in training",
-        budget="Adam, 400 steps of 128 new sentences; two seeds try the rates; losses in nats a guess",
         cache=CACHE,
-        settings={"version": 1},
         progress=False,
     )
     print(found.as_table(), flush=True)

@@ -69,6 +69,7 @@ def main() -> None:
     arguments.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
+    results.begin()
     by_letters, by_words = letters_sweep(chosen.seeds), streams_sweep(chosen.seeds)
     short, *longer = map(str, letters.LENGTHS)
     first, *later = map(stretch, range(TIMES))
@@ -115,7 +116,6 @@ def letters_sweep(seeds: list[int]) -> Comparison:
         level=LEVEL,
         tie=0.005,
         measure="right at 16",
-        budget=f"{letters.STEPS} steps of 32 texts",
         may_end_at_edge=["no positions"],
         cache=KEPT / "positions-letters.json",
         settings={"task": "letters", "steps": letters.STEPS},
@@ -132,7 +132,6 @@ def spreads_sweep(seeds: list[int]) -> Comparison:
         level=LEVEL,
         choose="steps",
         measure="right at 16",
-        budget=f"{steps} steps of 32 texts",
         cache=KEPT / "positions-spreads.json",
         settings={"task": "letters", "steps": steps},
     )
@@ -148,7 +147,6 @@ def streams_sweep(seeds: list[int]) -> Comparison:
         scout=SCOUT,
         measure=f"dev, {TRAINED} words, %",
         flat=0.5,
-        budget=f"{TRAINING['epochs']} epochs of {STREAMS['train']} streams",
         cache=KEPT / "positions-streams.json",
         settings={"model": MODEL, "training": TRAINING, "streams": STREAMS, "bias rate": BIAS_RATE},
     )

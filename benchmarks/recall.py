@@ -15,6 +15,7 @@ import dataclasses
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -100,19 +101,34 @@ def exact(tagger: Tagger) -> float:
 class Tagging:
     """Train the tagger of one layer with one form of attention; a candidate of `sweep`."""
 
+    told: ClassVar = {"optimizer": "AdamW on a cosine", "counts": "tags right in 1,000 new sentences"}
+
     name: str
     causal: bool
     features: int | None = None
+    epochs: int = EPOCHS
+    sentences: int = 4000
+    batch_tokens: int = 300
+    d_model: int = 32
+    n_heads: int = 2
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once on 4,000 sentences, and tag every sentence of the grammar."""
         sentences, dev, vocabulary = data()
+        assert len(sentences) == self.sentences
         torch.manual_seed(seed)
         context = "causal attention" if self.causal else "attention"
-        how = {"context": context, "positions": "sinusoidal", "d_model": 32, "n_heads": 2}
+        how = {
+            "context": context,
+            "positions": "sinusoidal",
+            "d_model": self.d_model,
+            "n_heads": self.n_heads,
+        }
         tagger = Tagger(vocabulary, **how)
-        tagger.layers[0].mixer = Mixer(self.name, 32, causal=self.causal, features=self.features, seed=seed)
-        loop = {"epochs": EPOCHS, "batch_tokens": 300, "progress": False}
+        tagger.layers[0].mixer = Mixer(
+            self.name, self.d_model, causal=self.causal, features=self.features, seed=seed
+        )
+        loop = {"epochs": self.epochs, "batch_tokens": self.batch_tokens, "progress": False}
         history = train(tagger, sentences, dev, seed=seed, lr=rate, **loop)
         dev_curve = [100 * share for share in history.dev]
         return Run(dev_curve, value=max(dev_curve), extras={"every sentence": 100 * exact(tagger)})
@@ -133,12 +149,6 @@ def rows_of(part: str) -> dict[str, Recall] | dict[str, Tagging]:
     return recalls(part)
 
 
-def budget(part: str) -> str:
-    """Say what each run of a part was given."""
-    slow = "".join(f", {steps} for {name}" for (where, name), steps in SLOW.items() if where == part)
-    return f"{STEPS} steps of 16 texts{slow}"
-
-
 def found(part: str, only: str = "") -> Comparison:
     """Train one part, or one row of it, or read from the cache what is there."""
     rows, out = rows_of(part), None
@@ -147,8 +157,7 @@ def found(part: str, only: str = "") -> Comparison:
         if part.startswith("tagger"):
             one = sweep(
                 {name: rows[name]}, rates=around(TAGGER_RATE, n=3), flat=0.3, measure="dev, %",
-                budget=f"{EPOCHS} epochs of 4,000 sentences",
-                settings={"epochs": EPOCHS, "version": 1}, **common,
+                **common,
             )  # fmt: skip
         else:
             one = sweep(
@@ -156,8 +165,6 @@ def found(part: str, only: str = "") -> Comparison:
                 rates=around(CENTRES[of_form(name)], n=3),
                 may_end_at_edge=AS_DRAWN,
                 measure="recalled" if part != "newer value" else "newer value",
-                budget=budget(part),
-                settings={"steps": SLOW.get((part, name), STEPS), "version": 2},
                 **common,
             )
         out = one if out is None else dataclasses.replace(out, rows={**out.rows, **one.rows})
@@ -178,6 +185,8 @@ def main() -> None:
     )
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
+    if not chosen.only:
+        results.begin()
     sweeps = {part: found(*part.split("/")) for part in chosen.only or chosen.add or PARTS}
     for part, comparison in sweeps.items():
         print(part, comparison.as_table(), sep="\n", flush=True)

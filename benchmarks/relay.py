@@ -21,6 +21,7 @@ from attnlab import results
 from attnlab.experiments import Comparison, around, sweep
 from attnlab.experiments.relay import Relay
 from attnlab.experiments.rows import Row
+from attnlab.experiments.settings import settings_of
 from attnlab.experiments.sweeps import choose_rate, train_pairs
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
@@ -56,9 +57,7 @@ def found(part: str, only: str = "") -> Comparison:
                 level=LEVEL,
                 choose="steps",
                 measure="arrived",
-                budget=f"at most {BUDGET:,} steps of 32 messages",
                 cache=CACHE / f"relay-{part}-{name}.json",
-                settings={"budget": BUDGET, "version": 2},
             )
         out = one if out is None else replace(out, rows={**out.rows, **one.rows})
     return out
@@ -71,7 +70,8 @@ def late(candidate: Relay) -> Row:
         longer = replace(candidate, steps=steps, every=50 if steps > BUDGET else candidate.every)
         tried[rate] = train_pairs("4 layers", longer, [(rate, seed) for seed in seeds])
     best = choose_rate(tried, goal="high", level=LEVEL, choose="steps")
-    return Row("4 layers", best, tried, edge=best in (min(tried), max(tried)), level=LEVEL)
+    given = settings_of(candidate) | {"steps": max(steps for steps, _ in LATE.values())}
+    return Row("4 layers", best, tried, edge=best in (min(tried), max(tried)), level=LEVEL, settings=given)
 
 
 def main() -> None:
@@ -81,6 +81,8 @@ def main() -> None:
     arguments.add_argument("--only", nargs="+", metavar="PART", help=help)
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
+    if not chosen.only:
+        results.begin()
     sweeps = {part: found(*part.split("/")) for part in chosen.only or PARTS}
     for part, comparison in sweeps.items():
         print(part, comparison.as_table(), sep="\n", flush=True)

@@ -16,7 +16,7 @@ from attnlab import results
 from attnlab.experiments import Retrieval, around, sweep
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
-SEEDS, STEPS = range(5), 800
+SEEDS, SCOUT, STEPS = range(10), 5, 800
 RATES = {4: (0.03, 0.03), 16: (0.03, 0.015), 64: (0.02, 0.01), 256: (0.014, 0.005), 512: (0.01, 0.0035)}
 """Width -> the middles of the two grids, with and without the factor."""
 
@@ -24,6 +24,7 @@ RATES = {4: (0.03, 0.03), 16: (0.03, 0.015), 64: (0.02, 0.01), 256: (0.014, 0.00
 def main() -> None:
     """Train and store."""
     torch.set_num_threads(1)
+    results.begin()
     sweeps = {}
     for d, (fast, slow) in RATES.items():
         how, root = {"d_k": d, "steps": STEPS}, d**0.25
@@ -39,14 +40,12 @@ def main() -> None:
             controls=controls,
             rates={name: around(middle, factor=2**0.5) for name, middle in middles.items()},
             seeds=SEEDS,
-            scout=2,
+            scout=SCOUT,
             level=0.9,
             tie=0.01,
             widen=6,
             measure="answered right",
-            budget=f"Adam, {STEPS} steps of 64 questions; two seeds try the rates",
             cache=CACHE / f"saturation-{d}.json",
-            settings={"steps": STEPS, "version": 1},
             progress=False,
         )
         print(d, found.as_table(), sep="\n", flush=True)

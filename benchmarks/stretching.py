@@ -41,6 +41,7 @@ def main() -> None:
     arguments.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
+    results.begin()
     names = ["TRAINED", "FACTOR", "BASE", "KEPT_FROM", "LARGER", "WORDS", "D_MODEL", "N_HEADS", "STEPS"]
     settings = {name.lower(): getattr(stretching, name) for name in names}
     first = sweep(
@@ -49,7 +50,6 @@ def main() -> None:
         seeds=chosen.seeds,
         scout=1,
         measure="right at 32",
-        budget=f"{stretching.STEPS} steps of 32 texts",
         cache=KEPT / "stretching.json",
         settings=settings,
     )

@@ -94,6 +94,7 @@ def main() -> None:
     arguments.add_argument("--data", help="folder of the treebank; else ATTNLAB_DATA, the cache, the network")
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
+    results.begin()
     treebank = load_treebank(chosen.data)
     ladder = sweep(
         {name: partial(tag, treebank, name) for name in ROWS},
@@ -103,7 +104,6 @@ def main() -> None:
         scout=1,
         measure="dev, %",
         flat=0.2,
-        budget=f"{TRAINING['epochs']} epochs",
         cache=KEPT,
         settings={"alike": ALIKE, "training": TRAINING, "bias rate": BIAS_RATE, "data": COMMIT},
     )

@@ -1,27 +1,25 @@
 """A Transformer with and without its parts, and a language model of letters.
 
-    python benchmarks/transformer.py [depth] [warm] [halves] [hops] [text]
+    python benchmarks/transformer.py [depth] [warm] [hops] [text]
 
-Writes results/transformer-depth.json, -warm, -halves, -hops and -text.
+Writes results/transformer-depth.json, -warm, -hops and -text.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import torch
-import torch.nn.functional as F
 
 from attnlab import benchmark, results
 from attnlab.experiments import Comparison, Row, Run, Text, around, sweep
 from attnlab.experiments.book_text import Letters, NextLetter, counting, prose
 from attnlab.experiments.depth import NextWords, gradient_norms, toy_text
 from attnlab.experiments.hops import Hops
-from attnlab.experiments.next_word import SKIP
+from attnlab.experiments.settings import settings_of
 from attnlab.experiments.sweeps import choose_rate
 from attnlab.tagging import grammar
 from attnlab.transformer import LanguageModel
@@ -31,7 +29,6 @@ CACHE = ROOT / ".cache/runs"
 COMMAND = "python benchmarks/transformer.py"
 SEEDS = range(3)
 PAIR = range(2)
-SIX = range(6)
 DEPTHS = (1, 6, 12)
 ROWS = {
     "pre-norm": {},
@@ -76,9 +73,7 @@ def depth() -> None:
         flat=0.01,
         may_end_at_edge=[name for name in made if "residual" in name or "attention" in name],
         measure="nats above the floor",
-        budget="AdamW on a cosine, 150 steps of 32 sentences, width 32; one seed tries the rates",
         cache=CACHE / "transformer-depth.json",
-        settings={"version": 1},
         progress=False,
     )
     print(found.as_table(digits=3), flush=True)
@@ -111,31 +106,6 @@ def warm() -> None:
     results.store("transformer-warm", {"above the floor": ends}, command=COMMAND, seeds=SEEDS)
 
 
-def halves() -> None:
-    """Let the rate rise for no layer of post-norm's twelve, for the lower six, the upper six, or for all.
-
-    Beside the ends stands the gradient of the last layer's weights before the first step, for each seed.
-    """
-    tasks = {"none": NextWords(text(), 12, norm_first=False)}
-    for which in ("lower half", "upper half", "all"):
-        tasks[which] = replace(tasks["none"], warm=60, slowly=which)
-    some = torch.multinomial(text().chances, 64, True, generator=torch.Generator().manual_seed(0))
-    kept, ends, first = CACHE / "transformer-halves.json", {}, []
-    known = json.loads(kept.read_text()) if kept.exists() else {}
-    for name, task in tasks.items():
-        ends[name] = known.get(name) or [task(4e-3, seed).curve[-1] for seed in SIX]
-        benchmark.store(kept, known | ends)
-        print(name, ends[name], flush=True)
-    for seed in SIX:
-        model = tasks["none"].model(seed)
-        logits = model(text().read[some]).flatten(0, 1)
-        F.cross_entropy(logits, text().guess[some].flatten(), ignore_index=SKIP).backward()
-        squares = [p.grad.square().sum() for p in model.stack.layers[-1].parameters()]
-        first.append(float(torch.stack(squares).sum().sqrt()))
-    numbers = {"rate": 4e-3, "above the floor": ends, "last layer's gradient at the start": first}
-    results.store("transformer-halves", numbers, command=COMMAND, seeds=SIX)
-
-
 def hops() -> None:
     """Follow a ring for one to four hops, with one to four layers; and one layer with the numbers of four.
 
@@ -156,10 +126,8 @@ def hops() -> None:
         tried = {rate: [train(name, rate, 0)] for rate in (2e-3, 4e-3)}
         best = choose_rate(tried, goal="high", level=None, choose="end")
         tried[best] += [train(name, best, seed) for seed in SEEDS[1:]]
-        rows[name] = Row(name, best, tried, control=name == wide, edge=True)
-    budget = f"AdamW on a cosine, {Hops(1).steps:,} steps of 320 questions"
-    how = "the better one for the first seed"
-    found = Comparison(rows, measure="right answers", budget=budget, how=how, goal="high")
+        rows[name] = Row(name, best, tried, control=name == wide, edge=True, settings=settings_of(made[name]))
+    found = Comparison(rows, measure="right answers", how="the better one for the first seed", goal="high")
     print(found.as_table(), flush=True)
     numbers = {"by guessing": 1 / (Hops(1).names - 1), "sweeps": {"hops": found}}
     results.store("transformer-hops", numbers, command=COMMAND, seeds=SEEDS)
@@ -236,6 +204,7 @@ def reading_on(task: NextLetter, model: LanguageModel) -> dict:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    parts = {"depth": depth, "warm": warm, "halves": halves, "hops": hops, "text": letters}
+    results.begin()
+    parts = {"depth": depth, "warm": warm, "hops": hops, "text": letters}
     for name in sys.argv[1:] or parts:
         parts[name]()

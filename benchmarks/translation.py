@@ -32,7 +32,6 @@ ROWS = {
 CONTROLS = {"fixed vector, three times the steps": ("fixed", SIZE, 3)}
 WINDOWS = ("local-m", "local-p", "general")
 MIDDLE = 0.012
-BUDGET = f"Adam, {STEPS} steps of 32 texts"
 
 
 def candidate(name: str, options: dict, times: int) -> Translation:
@@ -51,9 +50,7 @@ def windows() -> Comparison:
         tie=0.01,
         may_end_at_edge=WINDOWS,
         measure="30 dates right",
-        budget="Adam, 400 steps of 32 texts of one date",
         cache=CACHE / "translation_windows.json",
-        settings={"steps": 400, "version": 1},
         progress=False,
     )
     return found.pick({"1 date": "100 others right", "aligned": "aligned"})
@@ -107,6 +104,7 @@ def received(weights: Tensor, pair: dates.Dates, n: int) -> list[float]:
 def main() -> None:
     """Train and store."""
     torch.set_num_threads(1)
+    results.begin()
     found = sweep(
         {name: candidate(*how) for name, how in ROWS.items()},
         controls={name: candidate(*how) for name, how in CONTROLS.items()},
@@ -116,9 +114,7 @@ def main() -> None:
         level=0.95,
         tie=0.01,
         measure="dates right",
-        budget=BUDGET,
         cache=CACHE / "translation.json",
-        settings={"steps": STEPS, "version": 2},
         may_end_at_edge=["fixed vector", *CONTROLS],
         progress=False,
     )

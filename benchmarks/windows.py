@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -70,23 +71,36 @@ def right(model: Windowed, words: Tensor, tags: Tensor, weights: Tensor | None =
 class Tagging:
     """Train layers of windows to tag; a candidate of `sweep`."""
 
+    told: ClassVar = {
+        "optimizer": "AdamW on a cosine",
+        "examples": "sentences",
+        "counts": "tags right in 500 new sentences",
+    }
+
     window: int
     n_layers: int
     steps: int = 300
+    batch: int = 64
+    every: int = 50
+    d_model: int = 32
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once; the dev set chooses the rate, and every sentence of the grammar is the test."""
         torch.manual_seed(seed)
-        model = Windowed(masks.window(LONGEST, self.window), self.n_layers, len(WORDS), len(grammar.TAGS))
+        model = Windowed(
+            masks.window(LONGEST, self.window), self.n_layers, len(WORDS), len(grammar.TAGS), self.d_model
+        )
         study, draw = data()["study"], torch.Generator().manual_seed(seed)
 
         def loss() -> Tensor:
-            rows = torch.randint(len(study[0]), (64,), generator=draw)
+            rows = torch.randint(len(study[0]), (self.batch,), generator=draw)
             return F.cross_entropy(model(study[0][rows]).flatten(0, 1), study[1][rows].flatten())
 
-        curve = fit(model, loss, lambda: right(model, *data()["dev"]), rate=rate, steps=self.steps, every=50)
+        curve = fit(
+            model, loss, lambda: right(model, *data()["dev"]), rate=rate, steps=self.steps, every=self.every
+        )
         every = {"every sentence": right(model, *data()["every"])}
-        return Run(curve, every=50, value=curve[-1], extras=every)
+        return Run(curve, every=self.every, value=curve[-1], extras=every)
 
 
 def rows() -> dict[str, Tagging]:
@@ -106,9 +120,7 @@ def found(only: Sequence[str] = ()) -> Comparison:
             scout=1,
             flat=0.3,
             measure="dev, %",
-            budget="300 steps of 64 sentences",
             cache=CACHE / f"windows-{name}.json",
-            settings={"version": 1},
         )
         out = one if out is None else replace(out, rows={**out.rows, **one.rows})
     return out
@@ -120,6 +132,8 @@ def main() -> None:
     arguments.add_argument("--only", nargs="+", choices=rows(), help="train these, and store nothing")
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
+    if not chosen.only:
+        results.begin()
     tagger = found(chosen.only or ())
     print(tagger.as_table(), flush=True)
     if not chosen.only:

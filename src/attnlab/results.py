@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -135,6 +136,26 @@ def source(name: str) -> None:
     display(_Shown([], load(name)))
 
 
+def begin(path: Path | None = None) -> None:
+    """Begin a script that stores results: refuse changed code now, not after an hour of training.
+
+    What runs is the code of this moment, so `store` writes its commit, whatever is committed in between.
+
+    Args:
+        path: where the results will go, for a trial, which may run on any code; as in `store`.
+
+    Raises:
+        ValueError: the code has no commit, or was changed since.
+    """
+    global _begun
+    _begun = _commit()
+    if path is None:
+        _refuse(_begun, "this code")
+
+
+_begun: str | None = None
+
+
 def store(
     name: str,
     numbers: Mapping[str, Any],
@@ -155,15 +176,18 @@ def store(
         path: another file, for a trial.
 
     Raises:
-        ValueError: a number is not finite.
+        ValueError: a number is not finite; or the code has no commit, or was changed, and this is no trial.
     """
+    commit = _begun or _commit()
+    if path is None:
+        _refuse(commit, "this code")
     numbers = dict(numbers)
     if "sweeps" in numbers:
         numbers["sweeps"] = {
             title: found.as_dict() if isinstance(found, Comparison) else found
             for title, found in numbers["sweeps"].items()
         }
-    head = {"made by": command, "commit": _commit(), "date": datetime.now(UTC).strftime("%Y-%m-%d")}
+    head = {"made by": command, "commit": commit, "date": datetime.now(UTC).strftime("%Y-%m-%d")}
     if seeds is not None:
         head["seeds"] = list(seeds)
     target = path or folder() / f"{name}.json"
@@ -203,6 +227,14 @@ class _Shown:
         )
         lines = "".join(f"<li>{html.escape(key)}: {html.escape(said)}</li>" for key, said in self.facts)
         return f"{body}<details><summary>Where these numbers come from</summary><ul>{lines}</ul></details>"
+
+
+def _refuse(commit: str | None, what: str) -> None:
+    if commit is None or not re.fullmatch("[0-9a-f]{7,40}", commit):
+        raise ValueError(
+            f"{what} must have a commit without changes, so that anyone can make the results again; it has "
+            f"{commit or 'none'}. Commit the code, then run the script; or give `path=` for a trial"
+        )
 
 
 def _commit() -> str | None:

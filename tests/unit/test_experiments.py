@@ -127,7 +127,7 @@ def test_a_finished_run_is_never_trained_again(tmp_path):
     assert {seed for _, seed in calls[6:]} == {2}
     assert second["a"].rate == first["a"].rate
     assert second["a"].runs[0].curve == first["a"].runs[0].curve
-    with pytest.raises(ValueError, match=r"cache .* holds runs with the settings"):
+    with pytest.raises(ValueError, match=r"cache .* holds runs of .a. with the settings"):
         sweep({"a": bowl(0.2)}, **how | {"seeds": [0], "settings": {"steps": 9}})
 
 
@@ -181,7 +181,7 @@ def test_a_control_stands_beside_and_a_stored_comparison_comes_back(tmp_path):
         return Run(run.curve, every=10, extras={"test": run.value / 2})
 
     how = {"rates": [0.1, 0.2, 0.4], "seeds": range(2), "level": 0.9, "measure": "right", "progress": False}
-    found = sweep({"a": with_extras}, controls={"same start": bowl(0.1)}, budget="8 steps", **how)
+    found = sweep({"a": with_extras}, controls={"same start": bowl(0.1)}, settings={"steps": 8}, **how)
     head, rows = found.cells()
     assert head == ["", "best rate", "steps to 0.9", "right", "test", "marks"]
     assert rows[0] == ["a", "0.2", "30 ± 0", "1.00 ± 0.00", "0.50 ± 0.00", ""]

@@ -14,6 +14,8 @@ def clone(tmp_path, monkeypatch):
     (tmp_path / "_toc.yml").touch()
     (tmp_path / "chapters").mkdir()
     monkeypatch.chdir(tmp_path / "chapters")
+    monkeypatch.setattr(results, "_commit", lambda: "0123456789")
+    monkeypatch.setattr(results, "_begun", None)
     return tmp_path
 
 
@@ -82,9 +84,31 @@ def test_results_are_found_from_the_folder_in_which_the_clone_lies(tmp_path, mon
     (tmp_path / "attnlab/benchmarks/results").mkdir(parents=True)
     (tmp_path / "attnlab/_toc.yml").touch()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(results, "_commit", lambda: "0123456789")
     results.store("topic", {"x": 1}, command="a")
     assert (tmp_path / "attnlab/benchmarks/results/topic.json").exists()
     assert results.load("topic")["x"] == 1
+
+
+@pytest.mark.parametrize("commit", [None, "0123456789 with changes"])
+def test_changed_code_stores_nothing_and_is_told_so_before_it_trains(clone, monkeypatch, commit):
+    monkeypatch.setattr(results, "_commit", lambda: commit)
+    with pytest.raises(ValueError, match="this code must have a commit without changes"):
+        results.begin()
+    with pytest.raises(ValueError, match="Commit the code, then run the script; or give `path=` for a trial"):
+        results.store("topic", {"x": 1}, command="a")
+    assert not (clone / "benchmarks/results/topic.json").exists()
+    trial = clone / "trial.json"
+    results.begin(trial)
+    results.store("topic", {"x": 1}, command="a", path=trial)
+    assert json.loads(trial.read_text())["commit"] == commit
+
+
+def test_the_commit_is_that_of_the_beginning(clone, monkeypatch):
+    results.begin()
+    monkeypatch.setattr(results, "_commit", lambda: "9999999999 with changes")
+    results.store("topic", {"x": 1}, command="a")
+    assert json.loads((clone / "benchmarks/results/topic.json").read_text())["commit"] == "0123456789"
 
 
 def test_every_stored_file_says_how_it_was_made():

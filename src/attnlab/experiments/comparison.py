@@ -11,6 +11,7 @@ from attnlab import plots, tables
 from attnlab.book import display
 from attnlab.experiments.rows import Row, spread_of, with_spread
 from attnlab.experiments.runs import Goal, Run
+from attnlab.experiments.settings import counted, shared, tell
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,6 @@ class Comparison:
     Args:
         rows: name -> row, in the order of the table.
         measure: what is compared, for the head of the table.
-        budget: what each run was given.
         how: how a rate was chosen.
         goal: "high" or "low", as in `sweep`.
         level: steps count until the curve reaches it.
@@ -31,14 +31,13 @@ class Comparison:
     >>> found.table()
        best rate  right
     a        0.2   0.90
-    3 learning rates a row; one seed.
+    3 learning rates a row; one seed; looked at every step.
     >>> Comparison.from_dict(found.as_dict())["a"].rate
     0.2
     """
 
     rows: Mapping[str, Row]
     measure: str = "end value"
-    budget: str = ""
     how: str = ""
     goal: Goal = "high"
     level: float | None = None
@@ -106,12 +105,8 @@ class Comparison:
         return head + (["marks"] if notes else []), body
 
     def note(self) -> str:
-        """Return the line under the table: how it was made."""
-        counts = sorted({len(row.runs) for row in self.rows.values()})
-        rates = sorted({len(row.tried) for row in self.rows.values()})
-        said = [self.budget, f"{_range(rates)} learning rates a row", self.how]
-        said.append(f"{_range(counts)} seeds, mean ± standard deviation" if counts[-1] > 1 else "one seed")
-        return "; ".join(part for part in said if part) + "."
+        """Return the line under the table: how it was made, from the settings and the runs themselves."""
+        return note([self])
 
     def table(self, *, digits: int = 2) -> None:
         """Display the table: best rate, steps, end, spread, marks, and how it was made.
@@ -207,8 +202,10 @@ class Comparison:
     def as_dict(self) -> dict[str, Any]:
         """Return all that a file should keep; curves at the best rates only."""
         judge = {"goal": self.goal, "level": self.level, "flat": self.flat}
+        common = shared({name: row.settings for name, row in self.rows.items()})
         rows = {
             name: {
+                "settings": {key: x for key, x in row.settings.items() if key not in common},
                 "rate": row.rate,
                 "control": row.control,
                 "edge": row.edge,
@@ -221,7 +218,8 @@ class Comparison:
             }
             for name, row in self.rows.items()
         }
-        return judge | {"measure": self.measure, "budget": self.budget, "how": self.how, "rows": rows}
+        head = {"measure": self.measure, "how": self.how, "settings": common}
+        return judge | head | {"rows": rows}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Comparison:
@@ -230,9 +228,40 @@ class Comparison:
         rows = {}
         for name, row in stored["rows"].items():
             tried = {float(rate): [Run.from_dict(run) for run in runs] for rate, runs in row["tried"].items()}
-            rows[name] = Row(name, row["rate"], tried, row["control"], row["edge"], **judge)
-        return cls(rows, stored["measure"], stored["budget"], stored["how"], **judge)
+            own = stored.get("settings", {}) | row.get("settings", {})
+            rows[name] = Row(name, row["rate"], tried, row["control"], row["edge"], **judge, settings=own)
+        return cls(rows, stored["measure"], stored["how"], **judge)
+
+
+def note(parts: Sequence[Comparison]) -> str:
+    """Return the line under a table of several comparisons, or of one: all that their rows were given.
+
+    A name that several of them use for a row stands for all of these rows.
+    """
+    rows = [row for part in parts for row in part.rows.values()]
+    every = sorted({run.every for row in rows for run in row.runs if run.curve})
+    rates, seeds = ([*map(len, these)] for these in ([row.tried for row in rows], [row.runs for row in rows]))
+    tried = [len(runs) for row in rows for rate, runs in row.tried.items() if rate != row.rate]
+    given = [(row.name, row.settings) for row in rows]
+    said = []
+    said.append(
+        f"{_range(rates)} learning rates a row" + f", by {_seeds(tried)}" * (tried != [] and max(seeds) > 1)
+    )
+    said += dict.fromkeys(part.how for part in parts if part.how)
+    said.append(f"{_seeds(seeds)}, mean ± standard deviation" if max(seeds) > 1 else "one seed")
+    if every:
+        unit = "epoch" if any("epochs" in row.settings for row in rows) else "step"
+        apart = unit if every == [1] else f"{_range(every)} {unit}s"
+        said.append(f"looked at every {apart}")
+    what = counted(given)
+    sentences = [", ".join(tell(given)), "; ".join(said), f"counted: {what}" * bool(what)]
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in sentences if text)
 
 
 def _range(counts: Sequence[int]) -> str:
-    return str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
+    least, most = min(counts), max(counts)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _seeds(counts: Sequence[int]) -> str:
+    return "one seed" if max(counts) == 1 else f"{_range(counts)} seeds"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -80,6 +81,12 @@ class Days:
     >>> sorted(task.together([(0.1, 0)])[0].extras)
     ['another day', 'changed', 'once']
     """
+
+    told: ClassVar = {
+        "optimizer": "Adam",
+        "examples": "texts",
+        "counts": "the mean of the shares of each kind of customer",
+    }
 
     name: str
     d: int = 8

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import torch
 import torch.nn.functional as F
@@ -81,10 +81,17 @@ class NextWords:
         d_model: width.
         steps: of AdamW, with the rate falling along a cosine.
         warm: of these, the first, in which the rate rises.
-        slowly: for which layers it does; for all others, the tables of words too, it starts at its height.
         batch: sentences in each step.
         exact: compute the loss over all sentences at the end.
+        every: steps to a point of the curve.
+        n_heads: heads of a layer.
     """
+
+    told: ClassVar = {
+        "optimizer": "AdamW on a cosine",
+        "examples": "sentences",
+        "counts": "nats a guess, a mean over the last tenth of training",
+    }
 
     text: Text = field(repr=False)
     n_layers: int
@@ -93,10 +100,10 @@ class NextWords:
     d_model: int = 32
     steps: int = 150
     warm: int = 1
-    slowly: Literal["all", "lower half", "upper half"] = "all"
     batch: int = 32
     exact: bool = False
     every: int = 10
+    n_heads: int = 4
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once."""
@@ -110,7 +117,7 @@ class NextWords:
             self.part,
             n_words=len(self.text.words),
             d_model=self.d_model,
-            n_heads=4,
+            n_heads=self.n_heads,
             n_layers=self.n_layers,
             norm_first=self.norm_first,
             tied=False,
@@ -138,10 +145,6 @@ class NextWords:
             return math.fsum(seen[-self.every :]) / self.every
 
         how = {"rate": rate, "steps": self.steps, "every": self.every, "warm": self.warm}
-        if self.slowly != "all":
-            half = self.n_layers // 2
-            layers = model.stack.layers[:half] if self.slowly == "lower half" else model.stack.layers[half:]
-            how["slowly"] = list(layers.parameters())
         return model, fit(model, loss, watch, **how)
 
     @cached_property

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +19,6 @@ def fit(
     every: int,
     decay: bool = True,
     warm: int = 20,
-    slowly: Iterable[nn.Parameter] | None = None,
     until: float | None = None,
     clip: float | None = None,
 ) -> list[float]:
@@ -37,7 +35,6 @@ def fit(
         every: steps between two points of the curve.
         decay: let the rate fall.
         warm: steps in which it rises.
-        slowly: the parameters for which it rises, all unless given; for the others it starts at its height.
         until: stop once three points in a row have reached this.
         clip: the longest gradient; a longer one is shortened to it. Recurrent networks need it.
 
@@ -54,19 +51,14 @@ def fit(
     >>> len(curve), round(curve[-1], 2)
     (4, 2.0)
     """
-    chosen = None if slowly is None else {id(p) for p in slowly}
-    groups: tuple[list[nn.Parameter], list[nn.Parameter]] = ([], [])
-    for parameter in model.parameters():
-        groups[chosen is not None and id(parameter) not in chosen].append(parameter)
-    optimizer = torch.optim.AdamW([{"params": g} for g in groups], lr=rate, weight_decay=0.0)
+    optimizer, warm = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.0), min(warm, steps)
 
-    def height(step: int, warm: int) -> float:
+    def height(step: int) -> float:
         if step < warm:
             return (step + 1) / warm
         return (1 + math.cos(math.pi * (step - warm) / max(steps - warm, 1))) / 2 if decay else 1.0
 
-    heights = [partial(height, warm=min(rise, steps)) for rise in (warm, 1)]
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, heights)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, height)
     curve: list[float] = []
     for step in range(1, steps + 1):
         found = loss()

@@ -8,6 +8,7 @@ the first has found.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -78,16 +79,24 @@ class Hops:
 
     Args:
         n_layers: layers.
-        d_model: width; a head has 16 of it.
+        d_model: width.
         names: names on a ring.
         farthest: the largest number of hops, smaller than `names`, so that nobody arrives where he began.
-        steps: of AdamW, each with 32 new rings and a question about each name.
+        steps: of AdamW, each with new rings and a question about each name.
         every: steps between two points of the curve.
+        batch: rings in a step.
+        d_head: width of a head.
 
     >>> run = Hops(1, d_model=16, names=3, farthest=1, steps=150, every=50)(0.01, seed=0)
     >>> run.extras["1 hop"] > 0.95
     True
     """
+
+    told: ClassVar = {
+        "optimizer": "AdamW on a cosine",
+        "examples": "rings",
+        "counts": "answers right, all numbers of hops alike",
+    }
 
     n_layers: int
     d_model: int = 64
@@ -95,6 +104,8 @@ class Hops:
     farthest: int = 4
     steps: int = 1000
     every: int = 100
+    batch: int = 32
+    d_head: int = 16
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once."""
@@ -105,8 +116,8 @@ class Hops:
     def train(self, rate: float, seed: int) -> tuple[Follower, list[float]]:
         """Return the trained model and its curve."""
         torch.manual_seed(seed)
-        model = Follower(self.names, self.farthest, self.d_model, self.d_model // 16, self.n_layers)
-        draw, shape = torch.Generator().manual_seed(seed), (32, self.names)
+        model = Follower(self.names, self.farthest, self.d_model, self.d_model // self.d_head, self.n_layers)
+        draw, shape = torch.Generator().manual_seed(seed), (self.batch, self.names)
 
         def loss() -> Tensor:
             ring, start = rings(*shape, draw), torch.arange(self.names).expand(shape)

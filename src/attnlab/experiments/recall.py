@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -95,11 +96,18 @@ class Recall:
         times: how often each key is written.
         steps: updates.
         batch: texts of one update.
+        features: what `attend` has of them, for the record; as many as a key has numbers unless given.
 
     >>> task = Recall.of("softmax", d=8, pairs=(4,), keys=8, values=4, steps=60)
     >>> task.together([(0.1, 0)])[0].value > 0.9
     True
     """
+
+    told: ClassVar = {
+        "optimizer": "Adam",
+        "examples": "texts",
+        "counts": "values recalled, all numbers of pairs alike",
+    }
 
     attend: Callable[[int], Form]
     d: int = 16
@@ -109,11 +117,14 @@ class Recall:
     times: int = 1
     steps: int = 300
     batch: int = 16
+    features: int | None = None
 
     @classmethod
     def of(cls, name: str, *, d: int = 16, features: int | None = None, **options) -> Recall:
         """Recall by one of the causal forms: `name` and `features` as in `forms.form`, the rest as above."""
-        return cls(lambda seed: form(name, d, features=features, seed=seed), d=d, **options)
+        return cls(
+            lambda seed: form(name, d, features=features, seed=seed), d=d, features=features, **options
+        )
 
     def together(self, pairs: Sequence[tuple[float, int]]) -> list[Run]:
         """Train one model for each (rate, seed): those of one seed side by side, on the same texts."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -79,12 +80,20 @@ class Relay:
     True
     """
 
+    told: ClassVar = {
+        "optimizer": "AdamW",
+        "examples": "messages",
+        "counts": "labels that arrived at the farthest token in reach",
+    }
+
     n_layers: int
     asked: Sequence[int]
     window: int = 4
     labels: int = 8
     steps: int = 1000
     every: int = 10
+    batch: int = 32
+    d_model: int = 32
 
     @property
     def edge(self) -> int:
@@ -101,11 +110,11 @@ class Relay:
         """Return the trained model, and its curve."""
         torch.manual_seed(seed)
         mask = masks.window(self.n_tokens, self.window, 0)
-        model = Windowed(mask, self.n_layers, 2 * self.labels, self.labels)
+        model = Windowed(mask, self.n_layers, 2 * self.labels, self.labels, self.d_model)
         draw, exam = torch.Generator().manual_seed(seed), self.exam(seed)
 
         def loss() -> Tensor:
-            words = self.messages(32, draw)
+            words = self.messages(self.batch, draw)
             wanted = torch.full_like(words, NOT_ASKED)
             wanted[:, list(self.asked)] = words[:, :1] - 1
             return F.cross_entropy(model(words).flatten(0, 1), wanted.flatten())

@@ -9,7 +9,8 @@ as with the tokens themselves, many times faster.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -54,7 +55,7 @@ def ask(
 class Retrieval:
     """One attention layer that learns the task; a candidate of `sweep`, which trains its runs side by side.
 
-    Names and contents have fixed random vectors of width 32; a token is the sum of its two, divided by √2,
+    Names and contents have fixed random vectors; a token is the sum of its two, divided by √2,
     and a query the names that are asked for, side by side. The matrices are drawn so that queries and keys
     begin with mean 0 and variance 1; each seed has its own vectors, matrices and questions.
 
@@ -69,6 +70,9 @@ class Retrieval:
         steps: of training.
         every: steps to a point of the curve, which shows the share of contents answered right.
         batch: new questions in each step.
+        d_model: width of a token.
+        words: how many names there are, and as many contents.
+        tokens: of a question, beside the query.
 
     Raises:
         ValueError: heads does not divide d_k.
@@ -77,6 +81,8 @@ class Retrieval:
     >>> len(runs), len(runs[0].curve)
     (2, 4)
     """
+
+    told: ClassVar = {"examples": "questions", "counts": "contents answered right"}
 
     d_k: int = 64
     scale: float | None = None
@@ -88,9 +94,9 @@ class Retrieval:
     steps: int = 300
     every: int = 5
     batch: int = 64
-    d_model: int = field(default=32, repr=False)
-    words: int = field(default=16, repr=False)
-    tokens: int = field(default=8, repr=False)
+    d_model: int = 32
+    words: int = 16
+    tokens: int = 8
 
     def __post_init__(self) -> None:
         if self.heads < 1 or self.d_k % self.heads:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from attnlab.experiments.runs import Goal, Run
 
@@ -23,6 +24,7 @@ class Row:
         goal: "high" or "low", as in `sweep`.
         level: steps count until the curve reaches it.
         flat: how much a row may have gained in its last quarter and still count as finished.
+        settings: what its runs were given, as `settings_of` reads it off the candidate.
 
     >>> row = Row("a", 0.1, {0.1: [Run([0.5, 0.9]), Run([0.5, 1.0])]}, level=0.9)
     >>> row.end(), row.steps(), row.marks()
@@ -37,6 +39,7 @@ class Row:
     goal: Goal = "high"
     level: float | None = None
     flat: float = 0.01
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def runs(self) -> Sequence[Run]:

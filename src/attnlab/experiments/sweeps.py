@@ -15,6 +15,7 @@ from attnlab.benchmark import store
 from attnlab.experiments.comparison import Comparison
 from attnlab.experiments.rows import Row
 from attnlab.experiments.runs import Goal, Run
+from attnlab.experiments.settings import settings_of
 
 Choose = Literal["end", "steps"]
 Train = Callable[[float, int], Run]
@@ -72,7 +73,6 @@ def sweep(
     controls: Mapping[str, Candidate] | None = None,
     scout: int | None = None,
     measure: str = "end value",
-    budget: str = "",
     cache: Path | None = None,
     settings: Mapping[str, Any] | None = None,
     progress: bool = True,
@@ -100,10 +100,10 @@ def sweep(
         controls: candidates in which only the suspected cause differs; printed beside, marked as controls.
         scout: so many seeds try each rate, and the others train at the best rate only; all unless given.
         measure: what `Run.value` is, for the head of the table.
-        budget: what each run was given, for the line under the table: "300 steps of 32 questions".
         cache: a JSON file that keeps every finished run, so that an interruption costs one run.
-        settings: what the runs depend on beside name, rate and seed. It is kept in the cache, and a cache
-            with other settings is refused.
+        settings: what the runs depend on beside rate, seed and what the candidates say of themselves
+            (`settings.settings_of`), by the names of `settings.WORDS`: for a candidate that is a function.
+            All of it is kept, with the rows and in the cache, and a cache with other settings is refused.
         progress: show a bar if it takes more than two seconds.
 
     Returns:
@@ -125,9 +125,10 @@ def sweep(
     """
     controls, seeds = dict(controls or {}), list(dict.fromkeys(seeds))
     _check(candidates, controls, seeds, goal, choose, scout)
-    kept, rows = _Kept(cache, settings), {}
     judge = {"goal": goal, "level": level, "flat": flat}
     everyone = {**candidates, **controls}
+    given = {name: dict(settings or {}) | settings_of(candidate) for name, candidate in everyone.items()}
+    kept, rows = _Kept(cache, given), {}
     grids = {name: _grid(rates[name] if isinstance(rates, Mapping) else rates, name) for name in everyone}
     with tqdm(total=0, disable=not progress, unit="run", delay=2) as bar:
         for name, candidate in everyone.items():
@@ -147,7 +148,7 @@ def sweep(
                 kept.train(name, candidate, [best], seeds, bar)
                 tried[best] = kept.of(name, best, seeds)
             edge = side is not None
-            row = Row(name, best, tried, control=name in controls, edge=edge, **judge)
+            row = Row(name, best, tried, control=name in controls, edge=edge, **judge, settings=given[name])
             if edge and name not in may_end_at_edge:
                 raise EdgeError(
                     f"the best rate of {name!r}, {best:g}, is the {side} edge of its grid, {grid[0]:g} to "
@@ -155,12 +156,11 @@ def sweep(
                     "and conclude nothing from it"
                 )
             rows[name] = row
-    by = _HOW[choose].replace("the seeds", f"{scout} of the seeds" if scout else "the seeds")
-    how = f"rate chosen by {by}" + (f", ends within {tie:g} counting as equal" if tie else "")
-    return Comparison(rows, measure=measure, budget=budget, how=how, **judge)
+    how = f"the best by {_HOW[choose]}" + (f", ends within {tie:g} counting as equal" if tie else "")
+    return Comparison(rows, measure=measure, how=how, **judge)
 
 
-_HOW = {"end": "the mean end over the seeds", "steps": "the steps to the level"}
+_HOW = {"end": "their mean end", "steps": "the steps to the level"}
 
 
 def choose_rate(
@@ -202,17 +202,19 @@ def choose_rate(
 class _Kept:
     """The finished runs, in memory and, if wanted, in a file that is written whole or not at all."""
 
-    def __init__(self, path: Path | None, settings: Mapping[str, Any] | None) -> None:
+    def __init__(self, path: Path | None, settings: Mapping[str, Mapping[str, Any]]) -> None:
         self.path, self.runs = path, {}
         # What JSON gives back: a tuple would never equal its list.
-        self.settings = json.loads(json.dumps(dict(settings or {})))
+        self.settings = json.loads(json.dumps(settings))
         if path is not None and path.exists():
             found = json.loads(path.read_text())
-            if found["settings"] != self.settings:
-                raise ValueError(
-                    f"cache {path} holds runs with the settings {found['settings']}, got {self.settings}: "
-                    "give another file, or delete it"
-                )
+            for name in {key.split(" | rate ")[0] for key in found["runs"]} & set(self.settings):
+                if (old := found["settings"].get(name)) != self.settings[name]:
+                    raise ValueError(
+                        f"cache {path} holds runs of {name!r} with the settings {old}, got "
+                        f"{self.settings[name]}: give another file, or delete it"
+                    )
+            self.settings = found["settings"] | self.settings
             self.runs = {key: Run.from_dict(run) for key, run in found["runs"].items()}
 
     def of(self, name: str, rate: float, seeds: Sequence[int]) -> list[Run]:

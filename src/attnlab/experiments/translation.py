@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -50,6 +51,12 @@ class Translation:
     >>> len(run.curve), sorted(run.extras)[:2]
     (2, ['1 date', '2 dates'])
     """
+
+    told: ClassVar = {
+        "optimizer": "AdamW on a cosine",
+        "examples": "texts",
+        "counts": "dates right, of 30 new texts for each number of dates",
+    }
 
     name: str
     options: dict[str, int | bool] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -58,10 +59,18 @@ class TwoPlaces:
     (2, True)
     """
 
+    told: ClassVar = {
+        "optimizer": "Adam",
+        "examples": "pairs",
+        "counts": "the squared error on 2,000 new pairs",
+    }
+
     n_heads: int
     d_head: int
     questions: tuple[int, ...] = (0, 1, 2, 3)
     steps: int = 400
+    every: int = 10
+    batch: int = 128
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once. The curve is the error over `bound`, on pairs that are new at that step."""
@@ -73,17 +82,17 @@ class TwoPlaces:
         layer = MultiHeadAttention(4, self.n_heads, d_head=self.d_head, bias=False)
         optimizer, watched = torch.optim.Adam(layer.parameters(), lr=rate), []
         for step in range(self.steps):
-            queries, tokens, wanted = draw(128, seed=seed * self.steps + step)
+            queries, tokens, wanted = draw(self.batch, seed=seed * self.steps + step)
             error = self.error(layer, queries, tokens, wanted)
             optimizer.zero_grad()
             error.backward()
             optimizer.step()
             watched.append(error.item() / bound(tokens))
-        points = torch.tensor(watched).unflatten(0, (-1, 10)).mean(-1)
+        points = torch.tensor(watched).unflatten(0, (-1, self.every)).mean(-1)
         with torch.no_grad():
             queries, tokens, wanted = draw(2000, seed=-1)
             end = self.error(layer, queries, tokens, wanted).item() / bound(tokens)
-        return layer, Run(points.tolist(), every=10, value=end)
+        return layer, Run(points.tolist(), every=self.every, value=end)
 
     def error(self, layer: MultiHeadAttention, queries: Tensor, tokens: Tensor, wanted: Tensor) -> Tensor:
         """Return the mean squared error on the questions that are asked."""

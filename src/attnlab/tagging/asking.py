@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -19,8 +20,8 @@ from attnlab.experiments.runs import Run
 from attnlab.tagging import grammar
 
 WORDS = tuple(word for word in sorted({word for words in grammar.LEXICON.values() for word, _ in words}))
-PLACES = 8
-"""Words of the longest sentence."""
+PLACES, HEAD = 8, 16
+"""Words of the longest sentence, and the width of a head."""
 WIDTH = len(WORDS) + PLACES
 """How wide a token is, which is its word and its place, both one-hot, side by side."""
 
@@ -104,7 +105,7 @@ class Views(nn.Module):
     (False, True)
     """
 
-    def __init__(self, *which: int, width: int = 16) -> None:
+    def __init__(self, *which: int, width: int = HEAD) -> None:
         super().__init__()
         self.which, self.width = which, width
         self.matrices = nn.ModuleList(nn.Linear(WIDTH, width, bias=False) for _ in range(max(which) + 1))
@@ -124,7 +125,7 @@ class AsTheyAre(nn.Module):
     (True, torch.Size([1, 8, 16]))
     """
 
-    def __init__(self, *, width: int = 16) -> None:
+    def __init__(self, *, width: int = HEAD) -> None:
         super().__init__()
         self.width = width
         self.sharpness = nn.Parameter(torch.ones(()))
@@ -204,6 +205,14 @@ class Asking:
     >>> len(runs), len(runs[0].curve)
     (2, 2)
     """
+
+    told: ClassVar = {
+        "optimizer": "Adam",
+        "examples": "new sentences",
+        "counts": "tags right over all sentences of the grammar",
+        "d_model": WIDTH,
+        "d_head": HEAD,
+    }
 
     make: Callable[[], nn.Module]
     steps: int = 600

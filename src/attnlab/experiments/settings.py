@@ -1,0 +1,148 @@
+"""What the runs of a sweep were given: read off the candidates themselves, and told in words."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import partial
+from typing import Any
+
+WORDS = {
+    "optimizer": "{}",
+    "epochs": "{} epochs",
+    "sentences": "{} sentences to learn from",
+    "batch_tokens": "{} words in a batch",
+    "d_model": "tokens {} wide",
+    "d": "keys {} wide",
+    "d_k": "queries and keys {} wide",
+    "d_head": "heads {} wide",
+    "d_hidden": "states {} wide",
+    "d_embed": "letters {} wide",
+    "d_align": "alignment {} wide",
+    "n_heads": "heads: {}",
+    "n_kv_heads": "key-value heads: {}",
+    "heads": "heads: {}",
+    "n_layers": "layers: {}",
+    "tokens": "{} tokens",
+    "words": "{} names and as many contents",
+    "asked": "asked: {}",
+    "scale": "scores times {}",
+    "start": "W_q and W_k begin times {}",
+    "faster": "rate of W_q and W_k times {}",
+    "bias_rate": "rate of the relative bias times {}",
+}
+"""A setting -> how a note tells it. What is not here is told by its own name."""
+
+QUIET = {
+    "start": 1.0,
+    "faster": 1.0,
+    "heads": 1,
+    "times": 1,
+    "asked": 1,
+    "warm": 1,
+    "part": "",
+    "exact": False,
+    "features": None,
+}
+"""Settings at which nothing is done: a note of rows that all have them says nothing of it."""
+
+SAID = {("scale", None): "1/√width", ("features", None): "as keys", ("part", ""): "none"}
+TOGETHER = ("name", "optimizer", "steps", "batch", "examples", "every", "counts")
+"""Told together, in other places of the note, or, as a name, by the row's own."""
+
+
+def settings_of(candidate: object) -> dict[str, Any]:
+    """Return what a candidate of a sweep is set to, as JSON can hold it.
+
+    A dataclass is read field by field, one within it likewise, and a `functools.partial` by what it binds.
+    What is no field (what batches hold, what the value counts) stands in a mapping `told` of a class or a
+    function. Data and functions are no settings.
+
+    >>> from attnlab.experiments import Retrieval
+    >>> found = settings_of(Retrieval(steps=20))
+    >>> found["d_model"], found["steps"], found["examples"]
+    (32, 20, 'questions')
+    """
+    found: dict[str, Any] = dict(getattr(candidate, "told", {}))
+    if is_dataclass(candidate):
+        of = {field.name: getattr(candidate, field.name) for field in fields(candidate)}
+    else:
+        of = dict(candidate.keywords) if isinstance(candidate, partial) else {}
+    for name, value in of.items():
+        if is_dataclass(value):
+            found |= settings_of(value)
+        elif isinstance(value, Mapping):
+            found |= {key: one for key, one in value.items() if isinstance(key, str) and _plain(one)}
+        elif _plain(value):
+            found[name] = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+    return found
+
+
+def shared(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the settings that all rows have in common.
+
+    >>> shared({"a": {"steps": 9, "d": 4}, "b": {"steps": 9, "d": 8}})
+    {'steps': 9}
+    """
+    first, *others = rows.values() or ({},)
+    return {key: x for key, x in first.items() if all(key in row and row[key] == x for row in others)}
+
+
+def tell(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """Tell the settings of rows, given with their names: what they share once, and who has something else.
+
+    >>> same = {"steps": 200, "batch": 16, "d_model": 32}
+    >>> tell([("a", same), ("b", same), ("c", same | {"steps": 2400})])
+    ['tokens 32 wide', '200 steps (c: 2,400) of 16']
+    """
+    names = list(dict.fromkeys(key for _, row in rows for key in row))
+    said = []
+    for name in names:
+        quiet = name in QUIET and all(row.get(name, QUIET[name]) == QUIET[name] for _, row in rows)
+        if name not in TOGETHER and not quiet:
+            said.append(_values(name, rows, WORDS.get(name, name.replace("_", " ") + ": {}")))
+    if "optimizer" in names:
+        said.append(_values("optimizer", rows))
+    if "steps" in names:
+        of = " ".join(_values(name, rows) for name in ("batch", "examples") if name in names)
+        said.append(_values("steps", rows, "{} steps") + f" of {of}" * bool(of))
+    return said
+
+
+def counted(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
+    """Return what the numbers of rows count, where their candidates say it; else nothing."""
+    return _values("counts", rows) if any("counts" in row for _, row in rows) else ""
+
+
+def _values(name: str, rows: Sequence[tuple[str, Mapping[str, Any]]], words: str = "{}") -> str:
+    """Tell one setting: the value of most rows, with those who differ named; or all values."""
+    of: dict[str, list[str]] = {}
+    for row, settings in rows:
+        if name in settings:
+            of.setdefault(_say(name, settings[name]), []).append(row)
+    most, *others = sorted(of, key=lambda value: -len(of[value]))
+    if sum(len(of[value]) for value in others) < len(of[most]):
+        except_for = "; ".join(f"{', '.join(dict.fromkeys(of[value]))}: {value}" for value in others)
+        return words.format(most) + f" ({except_for})" * bool(others)
+    *first, last = of
+    return words.format(f"{', '.join(first)} or {last}")
+
+
+def _say(name: str, value: object) -> str:
+    if isinstance(value, list):
+        even = len(value) > 3 and len({b - a for a, b in itertools.pairwise(value)}) == 1
+        return f"{value[0]}, {value[1]} … {value[-1]}" if even else ", ".join(map(str, value))
+    if (name, value) in SAID:
+        return SAID[name, value]
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return (
+        f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+    )
+
+
+def _plain(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return all(isinstance(one, int | float | str) for one in value)
+    return value is None or isinstance(value, bool | int | float | str)
