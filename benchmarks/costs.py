@@ -1,14 +1,17 @@
 """Measure the table of costs: how time and counted operations of each kind of layer grow with the length.
 
-    python benchmarks/costs.py [--repeats 5]
+    python benchmarks/costs.py [--repeats 3] [--out FILE]
 
-Writes benchmarks/results/costs.json: fitted exponents, medians, and what the machine could do at best.
+Writes results/costs.json. Of each length all layers run in turns, round after round, in seconds that this
+process computed: kept are fitted exponents, and ratios within rounds. What is timed is a layer's own part:
+the weights of the recurrent network and of the convolution are in it, those that make q, k and v are not.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
@@ -17,21 +20,19 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from attnlab import attention, linear, sparse
-from attnlab.benchmark import ceilings, compare, multiplications, provenance, slope, store
+from attnlab import attention, linear, results, sparse
+from attnlab.benchmark import compare, multiplications, slope
 
-RESULTS = Path(__file__).parent / "results" / "costs.json"
 HEADS, D_HEAD = 8, 64
 WIDTH = HEADS * D_HEAD
 LENGTHS = (2048, 4096, 8192, 16384)
-PROFILED = 8192
-"""The length at which each layer's time is split into torch's operations."""
+BASE = "self-attention"
 
 # Name -> (operations, sequential steps, longest path) as the literature states them.
 CLAIMS = {
     "recurrent network": ("n d²", "n", "n"),
     "convolution, kernel 3": ("3 n d²", "1", "n / 2"),
-    "self-attention": ("n² d", "1", "1"),
+    BASE: ("n² d", "1", "1"),
     "Sparse Transformer, strided": ("n √n d", "1", "2"),
     "Reformer, LSH": ("n log n d", "log n", "log n"),
     "Linformer, 256 mixtures": ("256 n d", "1", "1"),
@@ -42,47 +43,48 @@ CLAIMS = {
 def main() -> None:
     """Measure every layer at every length, and store the fits."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--repeats", type=int, default=5)
-    arguments.add_argument("--threads", type=int, default=1)
-    arguments.add_argument("--out", type=Path, default=RESULTS)
+    arguments.add_argument("--repeats", type=int, default=3)
+    arguments.add_argument("--out", type=Path, help="another file, for a trial")
     chosen = arguments.parse_args()
-    torch.set_num_threads(chosen.threads)
+    torch.set_num_threads(1)
+    results.begin(chosen.out)
     torch.manual_seed(0)
-    rows = []
-    for name, layer in layers().items():
-        times: dict[str, list[float]] = {"operations": [], "forward": [], "backward": []}
-        for n in LENGTHS:
-            x = torch.randn(1, n, 3 * WIDTH)
-            times["operations"].append(multiplications(partial(layer, x)))
-            passes = {"forward": forward(layer, x), "backward": backward(layer, x)}
-            result = compare(passes, repeats=chosen.repeats)
-            for kind in ("forward", "backward"):
-                times[kind].append(result.median(kind))
-        claim, steps, path = CLAIMS[name]
-        rows.append(
-            {
-                "name": name,
-                "claim": claim,
-                "steps": steps,
-                "path": path,
-                "measured": times,
-                "profile": profile(layer, torch.randn(1, PROFILED, 3 * WIDTH)),
-                "slopes": {kind: asdict(slope(LENGTHS, values)) for kind, values in times.items()},
-            }
-        )
-        print(name, {kind: round(fit["exponent"], 2) for kind, fit in rows[-1]["slopes"].items()}, flush=True)
-    store(
-        chosen.out,
+    found = {name: {"operations": [], "forward": [], "backward": [], "times as fast": []} for name in CLAIMS}
+    for n in LENGTHS:
+        x, both = torch.randn(1, n, 3 * WIDTH), layers()
+        passes = {"forward": forward, "backward": backward}
+        timed = {
+            way: compare(
+                {name: run(layer, x) for name, layer in both.items()},
+                repeats=chosen.repeats,
+                clock=time.process_time,
+            )
+            for way, run in passes.items()
+        }
+        for name, row in found.items():
+            row["operations"].append(multiplications(partial(both[name], x)))
+            row["times as fast"].append(timed["forward"].ratio(BASE, name))
+            for way, result in timed.items():
+                row[way].append(result.median(name))
+        print(n, {name: round(row["times as fast"][-1], 1) for name, row in found.items()}, flush=True)
+    rows = [
         {
-            "made by": "python benchmarks/costs.py",
-            "machine": provenance("torch"),
-            "shape": {"batch": 1, "heads": HEADS, "d_head": D_HEAD, "lengths": LENGTHS},
-            "repeats": chosen.repeats,
-            "profiled": PROFILED,
-            "layers": rows,
-            "ceilings": ceilings(),
-        },
-    )
+            "name": name,
+            **dict(zip(("claim", "steps", "path"), CLAIMS[name], strict=True)),
+            "measured": times,
+            "slopes": {
+                kind: asdict(slope(LENGTHS, times[kind])) for kind in ("operations", "forward", "backward")
+            },
+        }
+        for name, times in found.items()
+    ]
+    numbers = {
+        "clock": "CPU time of the process",
+        "shape": {"batch": 1, "heads": HEADS, "d_head": D_HEAD, "lengths": LENGTHS},
+        "repeats": chosen.repeats,
+        "layers": rows,
+    }
+    results.store("costs", numbers, command="python benchmarks/costs.py", path=chosen.out)
 
 
 def layers() -> dict[str, Callable[[Tensor], Tensor]]:
@@ -108,17 +110,6 @@ def layers() -> dict[str, Callable[[Tensor], Tensor]]:
         ),
         "Linear Transformer": with_heads(lambda q, k, v: linear.linear_attention(q, k, v, is_causal=True)),
     }
-
-
-def profile(layer: Callable[[Tensor], Tensor], x: Tensor) -> dict[str, float]:
-    """Return the operations of a forward pass that take most of its time, as shares of it."""
-    run = forward(layer, x)
-    run()
-    with torch.profiler.profile() as seen:
-        run()
-    times = {event.key.removeprefix("aten::"): event.self_cpu_time_total for event in seen.key_averages()}
-    whole = sum(times.values())
-    return {name: times[name] / whole for name in sorted(times, key=times.get, reverse=True)[:4]}
 
 
 def forward(layer: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[], None]:

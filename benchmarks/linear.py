@@ -1,9 +1,10 @@
 """Time linear attention against causal SDPA and the packages people use, and measure its memory.
 
     python -m pip install --no-deps --target .cache/peers -r benchmarks/requirements.txt
-    PYTHONPATH=.cache/peers python benchmarks/linear.py [--repeats 5] [--longest 16384]
+    PYTHONPATH=.cache/peers python benchmarks/linear.py --out FILE [--repeats 5]
+                        [--longest 16384]
 
-Writes benchmarks/results/linear.json: medians, spreads, ratios measured side by side in one run, slopes, peak
+Writes medians, spreads, ratios measured side by side in one run, slopes, peak
 memory, and what each package gets wrong. A package that is not installed is left out, and the file says so.
 """
 
@@ -25,10 +26,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab import linear
-from attnlab.benchmark import compare, peak_memory, provenance, slope, store
+from attnlab import linear, results
+from attnlab.benchmark import compare, peak_memory, slope
 
-RESULTS = Path(__file__).parent / "results" / "linear.json"
 PACKAGES = ("flash-linear-attention", "linear-attention-transformer", "performer-pytorch", "linformer")
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 HEADS, D, FEATURES, MIXTURES = 8, 64, 256, 256
@@ -39,21 +39,17 @@ def main() -> None:
     """Measure everything and store it."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--repeats", type=int, default=5)
-    arguments.add_argument("--threads", type=int, default=1)
     arguments.add_argument("--longest", type=int, default=LENGTHS[-1])
-    arguments.add_argument("--wall", action="store_true", help="wall clock instead of the process's CPU time")
-    arguments.add_argument("--out", type=Path, default=RESULTS)
+    arguments.add_argument("--out", type=Path, required=True, help="the file to write: no chapter shows it")
     chosen = arguments.parse_args()
-    torch.set_num_threads(chosen.threads)
+    torch.set_num_threads(1)
+    results.begin(chosen.out)
     lengths = [n for n in LENGTHS if n <= chosen.longest]
     candidates, missing = collect(lengths[-1])
     for line in missing:
         print(f"left out: {line}")
-    clock = time.perf_counter if chosen.wall else time.process_time
-    results = {
-        "made by": "python benchmarks/linear.py",
-        "machine": provenance("torch", *PACKAGES),
-        "clock": "wall" if chosen.wall else "CPU time of the process",
+    numbers = {
+        "clock": "CPU time of the process",
         "shape": {"batch": 1, "heads": HEADS, "d_head": D, "features": FEATURES, "mixtures": MIXTURES},
         "repeats": chosen.repeats,
         "left out": missing,
@@ -64,24 +60,24 @@ def main() -> None:
     # Stored after every row: what is measured so far survives an interruption.
     modes = ("forward", "forward and backward")
     for mode, n in itertools.product(modes, lengths):
-        row = measure(candidates, n, mode, chosen.repeats, clock)
-        results["seconds"].setdefault(mode, {})[str(n)] = row
+        row = measure(candidates, n, mode, chosen.repeats, time.process_time)
+        numbers["seconds"].setdefault(mode, {})[str(n)] = row
         print(mode, n, {name: round(1e3 * times["median"], 1) for name, times in row.items()}, flush=True)
-        finish(results, chosen.out)
+        finish(numbers, chosen.out)
     for mode, n in itertools.product(modes, [n for n in lengths if n >= 2048]):
         asked = [name for name, (_, most) in candidates.items() if n <= most]
-        results["memory"].setdefault(mode, {})[str(n)] = {
+        numbers["memory"].setdefault(mode, {})[str(n)] = {
             name: bytes_at_peak(name, n, mode) for name in asked
         }
-        finish(results, chosen.out)
-    print_summary(results)
+        finish(numbers, chosen.out)
+    print_summary(numbers)
 
 
-def finish(results: dict, path: Path) -> None:
+def finish(numbers: dict, path: Path) -> None:
     """Store what has been measured, with its slopes and ratios."""
-    results["slopes from 2048"] = slopes(results)
-    results["ratios"] = ratios(results["seconds"])
-    store(path, results)
+    numbers["slopes from 2048"] = slopes(numbers)
+    numbers["ratios"] = ratios(numbers["seconds"])
+    results.store("linear", numbers, command="python benchmarks/linear.py", packages=PACKAGES, path=path)
 
 
 # Candidates: name -> (function of q, k, v, longest length it is asked for)
@@ -316,13 +312,13 @@ def ratios(seconds: dict) -> dict:
     return out
 
 
-def slopes(results: dict) -> dict:
+def slopes(numbers: dict) -> dict:
     """Return the exponents of time and of memory from 2048 tokens on, where there are three lengths."""
     out: dict = {}
     for kind in ("seconds", "memory"):
-        for mode, rows in results[kind].items():
+        for mode, rows in numbers[kind].items():
             long = {int(n): row for n, row in rows.items() if int(n) >= 2048}
-            for name in results["checked"]:
+            for name in numbers["checked"]:
                 points = {n: row[name] for n, row in long.items() if name in row}
                 values = [p["median"] if kind == "seconds" else p for p in points.values()]
                 if len(points) >= 3 and min(values) > 0:
@@ -330,17 +326,17 @@ def slopes(results: dict) -> dict:
     return out
 
 
-def print_summary(results: dict) -> None:
+def print_summary(numbers: dict) -> None:
     """Print the ratios, the slopes and the memory."""
-    for mode, rows in results["ratios"].items():
+    for mode, rows in numbers["ratios"].items():
         for pair, row in rows.items():
             print(f"{mode:20} {pair:75}", {n: round(value, 2) for n, value in row.items()})
-    for what, rows in results["slopes from 2048"].items():
+    for what, rows in numbers["slopes from 2048"].items():
         print(what, {name: round(row["exponent"], 2) for name, row in rows.items()})
-    for mode, rows in results["memory"].items():
+    for mode, rows in numbers["memory"].items():
         for n, row in rows.items():
             print("MiB,", mode, n, {name: round(value / 2**20) for name, value in row.items()})
-    for name, row in results["checked"].items():
+    for name, row in numbers["checked"].items():
         print(name, row)
 
 

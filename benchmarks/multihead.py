@@ -1,29 +1,27 @@
-"""Time multi-head attention against torch's, and decoding with shared heads and with a cache.
+"""Time a decoding step of one layer with shared heads, and what keeping one more token takes.
 
-    python benchmarks/multihead.py [--repeats 15]
+    python benchmarks/multihead.py [--repeats 15] [--out FILE]
 
-Writes benchmarks/results/multihead.json: medians, spreads, and ratios measured side by side in one run.
+Writes results/multihead.json: medians, spreads, and ratios measured side by side in one run.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import time
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from attnlab import MultiHeadAttention, masks
-from attnlab.benchmark import compare, provenance, slope, store
+from attnlab import results
+from attnlab.benchmark import compare
 from attnlab.cache import KVCache
 from attnlab.dot_product import grouped_attention
 
-RESULTS = Path(__file__).parent / "results" / "multihead.json"
-LAYER = {"batch": 8, "n": 512, "d_model": 512, "n_heads": 8}
 DECODE = {"batch": 1, "n_heads": 8, "d_head": 64, "n": 8192, "n_layers": 12}
 LENGTHS = (1024, 2048, 4096, 8192, 16384)
 
@@ -32,64 +30,21 @@ def main() -> None:
     """Measure everything and store it."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--repeats", type=int, default=15)
-    arguments.add_argument("--threads", type=int, default=1)
-    arguments.add_argument("--device", default="cpu")
-    arguments.add_argument("--out", type=Path, default=RESULTS)
+    arguments.add_argument("--out", type=Path, help="another file, for a trial")
     chosen = arguments.parse_args()
-    torch.set_num_threads(chosen.threads)
+    torch.set_num_threads(1)
+    results.begin(chosen.out)
     torch.manual_seed(0)
-    with torch.device(chosen.device):
-        results = {
-            "made by": "python benchmarks/multihead.py",
-            "machine": provenance("torch"),
-            "repeats": chosen.repeats,
-            "layer": {"shape": LAYER, "times": layer(chosen.repeats)},
-            "decoding": {"shape": DECODE, "times": decoding(chosen.repeats)},
-            "cache": cache(chosen.repeats),
-        }
-    store(chosen.out, results)
-    for name, row in results["layer"]["times"].items():
-        print(f"{name:40} torch takes {row['torch']['times ours']:.2f} times as long as ours")
-    for name, row in results["decoding"]["times"].items():
-        print(f"{name:40} {1e3 * row['median']:7.2f} ms")
-    for name, row in results["cache"]["slopes"].items():
-        print(f"{name:40} time grows as n^{row['exponent']:.2f}")
-
-
-def layer(repeats: int) -> dict:
-    """Compare our layer with torch's, with the same weights, forward alone and with its gradient."""
-    theirs = nn.MultiheadAttention(LAYER["d_model"], LAYER["n_heads"], batch_first=True)
-    ours = MultiHeadAttention.from_torch(theirs)
-    x = torch.randn(LAYER["batch"], LAYER["n"], LAYER["d_model"])
-    hidden = ~masks.causal(LAYER["n"], device=x.device)
-    per_head = {"need_weights": True, "average_attn_weights": False}
-    calls: dict[str, tuple[Callable, Callable]] = {
-        "no mask": (ours, lambda x: theirs(x, x, x, need_weights=False)[0]),
-        "causal": (
-            lambda x: ours(x, is_causal=True),
-            lambda x: theirs(x, x, x, attn_mask=hidden, is_causal=True, need_weights=False)[0],
-        ),
-        "with weights": (
-            lambda x: ours(x, need_weights=True)[0],
-            lambda x: theirs(x, x, x, **per_head)[0],
-        ),
-        "causal, with weights": (
-            lambda x: ours(x, is_causal=True, need_weights=True)[0],
-            lambda x: theirs(x, x, x, attn_mask=hidden, **per_head)[0],
-        ),
+    numbers = {
+        "clock": "CPU time of the process",
+        "repeats": 4 * chosen.repeats,
+        "decoding": {"shape": DECODE, "times": decoding(4 * chosen.repeats)},
+        "cache": cache(4 * chosen.repeats),
     }
-    out = {}
-    for name, (mine, other) in calls.items():
-        for training in (True, False):
-            ours.train(training)
-            theirs.train(training)
-            passes = {"forward": _forward} | ({"forward and backward": _backward} if training else {})
-            for what, run in passes.items():
-                result = compare({"torch": run(other, x), "ours": run(mine, x)}, repeats=repeats)
-                row = result.summary()
-                row["torch"]["times ours"] = result.ratio("torch", "ours")
-                out[f"{name}, {what}, {'train' if training else 'eval'}"] = row
-    return out
+    for name, row in numbers["decoding"]["times"].items():
+        print(f"{name:40} {1e3 * row['median']:7.2f} ms")
+    print(numbers["cache"])
+    results.store("multihead", numbers, command="python benchmarks/multihead.py", path=chosen.out)
 
 
 def decoding(repeats: int) -> dict:
@@ -116,11 +71,12 @@ def decoding(repeats: int) -> dict:
         for n_kv_heads in (heads, 2, 1)
         for name, way in {**ways, "read once": lambda q, k, v: k.sum() + v.sum()}.items()
     }
+    how = {"repeats": repeats, "clock": time.process_time}
     with torch.no_grad():
         for n_kv_heads in (heads, 2, 1):
             pair = [candidates[f"{n_kv_heads} key-value heads, {way}"]() for way in ("ours", "enable_gqa")]
             assert torch.allclose(*pair, atol=1e-5)
-        result = compare(candidates, repeats=4 * repeats, warmup=DECODE["n_layers"])
+        result = compare(candidates, warmup=DECODE["n_layers"], **how)
     out = result.summary()
     for n_kv_heads in (heads, 2, 1):
         ratio = result.ratio(
@@ -147,27 +103,15 @@ def cache(repeats: int) -> dict:
             def join(old: Tensor = old) -> tuple[Tensor, Tensor]:
                 return torch.cat((old, new), 2), torch.cat((old, new), 2)
 
-            result = compare({"set aside": append, "joined": join}, repeats=4 * repeats, warmup=3)
+            result = compare(
+                {"set aside": append, "joined": join}, repeats=repeats, warmup=3, clock=time.process_time
+            )
             for name, times in rows.items():
                 times.append(result.median(name))
     return {
         "n": list(LENGTHS),
         "seconds": rows,
-        "slopes": {name: asdict(slope(LENGTHS, times)) for name, times in rows.items()},
     }
-
-
-def _forward(call: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[], object]:
-    def run() -> None:
-        with torch.no_grad():
-            call(x)
-
-    return run
-
-
-def _backward(call: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[], object]:
-    x = x.clone().requires_grad_()
-    return lambda: call(x).sum().backward()
 
 
 if __name__ == "__main__":

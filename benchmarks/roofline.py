@@ -1,6 +1,6 @@
 """Measure the pieces of a Transformer layer against two speeds of the machine, and a layer by its length.
 
-    python benchmarks/roofline.py [--repeats 7]
+    python benchmarks/roofline.py [--repeats 7] [--out FILE]
 
 Writes benchmarks/results/costs-roofline.json. Every time stands beside the speeds measured in the same
 rounds: what it tells is how far a piece is from its bound, not how fast this machine is.
@@ -12,6 +12,7 @@ import argparse
 import itertools
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -38,8 +39,10 @@ def main() -> None:
     """Measure the pieces, then whole layers, and store both."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--repeats", type=int, default=7)
+    arguments.add_argument("--out", type=Path, help="another file, for a trial")
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
+    results.begin(chosen.out)
     torch.set_grad_enabled(False)
     torch.manual_seed(0)
     found = {
@@ -47,6 +50,7 @@ def main() -> None:
         "decoding": measured(speeds() | decoding(), chosen.repeats),
     }
     numbers = {
+        "clock": "CPU time of the process",
         "shape": {"heads": HEADS, "d_head": D_HEAD, "n": N, "cached": CACHED, "matrix": MATRIX},
         "repeats": chosen.repeats,
         "speeds": {what: {name: rows[name] for name in SPEEDS} for what, rows in found.items()},
@@ -54,7 +58,7 @@ def main() -> None:
         "lengths": by_length(chosen.repeats),
         "book": book(),
     }
-    results.store("costs-roofline", numbers, command="python benchmarks/roofline.py")
+    results.store("costs-roofline", numbers, command="python benchmarks/roofline.py", path=chosen.out)
 
 
 def timed(runs: dict[str, Callable], repeats: int) -> Comparison:

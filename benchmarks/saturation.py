@@ -16,7 +16,7 @@ from attnlab import results
 from attnlab.experiments import Retrieval, around, sweep
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
-SEEDS, SCOUT, STEPS = range(10), 5, 800
+SEEDS, STEPS = range(5), 800
 RATES = {4: (0.03, 0.03), 16: (0.03, 0.015), 64: (0.02, 0.01), 256: (0.014, 0.005), 512: (0.01, 0.0035)}
 """Width -> the middles of the two grids, with and without the factor."""
 
@@ -40,7 +40,7 @@ def main() -> None:
             controls=controls,
             rates={name: around(middle, factor=2**0.5) for name, middle in middles.items()},
             seeds=SEEDS,
-            scout=SCOUT,
+            scout=2,
             level=0.9,
             tie=0.01,
             widen=6,
