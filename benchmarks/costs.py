@@ -25,7 +25,7 @@ from attnlab.benchmark import compare, multiplications, slope
 
 HEADS, D_HEAD = 8, 64
 WIDTH = HEADS * D_HEAD
-LENGTHS = (2048, 4096, 8192, 16384)
+LENGTHS = (1024, 2048, 4096, 8192)
 BASE = "self-attention"
 
 # Name -> (operations, sequential steps, longest path) as the literature states them.

@@ -118,7 +118,6 @@ def letters_sweep(seeds: list[int]) -> Comparison:
         measure="right at 16",
         may_end_at_edge=["no positions"],
         cache=KEPT / "positions-letters.json",
-        settings={"task": "letters", "steps": letters.STEPS},
     )
 
 
@@ -133,7 +132,6 @@ def spreads_sweep(seeds: list[int]) -> Comparison:
         choose="steps",
         measure="right at 16",
         cache=KEPT / "positions-spreads.json",
-        settings={"task": "letters", "steps": steps},
     )
 
 
@@ -148,7 +146,10 @@ def streams_sweep(seeds: list[int]) -> Comparison:
         measure=f"dev, {TRAINED} words, %",
         flat=0.5,
         cache=KEPT / "positions-streams.json",
-        settings={"model": MODEL, "training": TRAINING, "streams": STREAMS, "bias rate": BIAS_RATE},
+        settings=MODEL
+        | TRAINING
+        | {"optimizer": "AdamW on a cosine", "streams": STREAMS["train"], "tokens": TRAINED}
+        | {"bias_rate": BIAS_RATE, "counts": f"tags right in {STREAMS['dev']} new streams"},
     )
 
 

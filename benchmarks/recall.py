@@ -3,8 +3,7 @@
     python benchmarks/recall.py [--only PART ...] [--add PART/ROW ...]
 
 Writes results/linear-recall.json. Each form has learning rates of its own and three seeds. All states have
-one size; FAVOR+ is tried with four times as many features as well. benchmarks/linear_forms.py times the same
-rows. Finished runs are kept in .cache.
+one size. benchmarks/linear_forms.py times the same rows. Finished runs are kept in .cache.
 """
 
 from __future__ import annotations
@@ -30,23 +29,19 @@ CENTRES = {
     "delta rule": 0.16,
     "gate and delta": 0.16,
 }
-ROWS = tuple(CENTRES)
 AS_DRAWN = ("softmax",)
 """It recalls with keys as they were drawn what can be recalled: any small rate will do."""
 STEPS = 200
-SLOW = {("width 16", name): 2400 for name in ("FAVOR+, 64 features", "elu + 1")}
-"""What was still improving after STEPS is given more, until it is not; and so is its neighbour in quality."""
+SLOW = {("width 16", "elu + 1"): 2400}
+"""What was still improving after STEPS is given more, until it is not."""
 
 
 def recalls(part: str) -> dict[str, Recall]:
-    """Return a candidate for each form, and FAVOR+ once more with four times as many features."""
+    """Return a candidate for each form."""
     times = 2 if part == "newer value" else 1
-    rows = dict.fromkeys(ROWS) | {"FAVOR+, 64 features": 64}
     return {
-        name: Recall.of(
-            of_form(name), features=m, times=times, steps=SLOW.get((part, name), STEPS), **shape(times)
-        )
-        for name, m in rows.items()
+        name: Recall.of(name, times=times, steps=SLOW.get((part, name), STEPS), **shape(times))
+        for name in CENTRES
     }
 
 
@@ -55,18 +50,13 @@ def shape(times: int) -> dict:
     return {} if times == 1 else {"pairs": (16,)}
 
 
-def of_form(name: str) -> str:
-    """Return the form that a row has: its name without the number of features."""
-    return name.split(",")[0]
-
-
 def found(part: str, only: str = "") -> Comparison:
     """Train one part, or one row of it, or read from the cache what is there."""
     rows, out = recalls(part), None
     for name in [only] if only else rows:
         one = sweep(
             {name: rows[name]},
-            rates=around(CENTRES[of_form(name)], n=3),
+            rates=around(CENTRES[name], n=3),
             seeds=SEEDS,
             scout=1,
             may_end_at_edge=AS_DRAWN,

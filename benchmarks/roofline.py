@@ -1,6 +1,6 @@
 """Measure the pieces of a Transformer layer against two speeds of the machine, and a layer by its length.
 
-    python benchmarks/roofline.py [--repeats 7] [--out FILE]
+    python benchmarks/roofline.py [--repeats 5] [--out FILE]
 
 Writes benchmarks/results/costs-roofline.json. Every time stands beside the speeds measured in the same
 rounds: what it tells is how far a piece is from its bound, not how fast this machine is.
@@ -24,8 +24,7 @@ HEADS, D_HEAD = 8, 64
 WIDTH = HEADS * D_HEAD
 N = 2048
 """The length at which a layer is taken apart."""
-LENGTHS = (1_000, 2_000, 4_000, 8_000, 16_000)
-BOOK = 100_000
+LENGTHS = (1_000, 2_000, 4_000, 8_000)
 CACHED, LAYERS = 8192, 12
 """Decoding: words in the cache, and how many layers take turns, so that none finds its numbers near by."""
 MATRIX, BATCHES = 2048, (1, 4, 16, 64)
@@ -38,7 +37,7 @@ SPEEDS = ("large product", "copying", "reading")
 def main() -> None:
     """Measure the pieces, then whole layers, and store both."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--repeats", type=int, default=7)
+    arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--out", type=Path, help="another file, for a trial")
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
@@ -56,7 +55,6 @@ def main() -> None:
         "speeds": {what: {name: rows[name] for name in SPEEDS} for what, rows in found.items()},
         "pieces": {name: row for rows in found.values() for name, row in rows.items() if name not in SPEEDS},
         "lengths": by_length(chosen.repeats),
-        "book": book(),
     }
     results.store("costs-roofline", numbers, command="python benchmarks/roofline.py", path=chosen.out)
 
@@ -186,30 +184,10 @@ def by_length(repeats: int) -> dict[str, dict[str, dict]]:
     """Time both parts at each length, all lengths' rounds apart."""
     found = {}
     for n in LENGTHS:
-        result = timed(parts(n), repeats if n < 16_000 else 3)
+        result = timed(parts(n), repeats)
         found[str(n)] = result.summary()
         print(n, {name: round(row["median"], 4) for name, row in found[str(n)].items()}, flush=True)
     return found
-
-
-def book() -> dict:
-    """Time a page of 1,000 tokens and a book of 100,000 side by side, the book once."""
-    page, long = parts(LENGTHS[0]), parts(BOOK)
-    seconds: dict[str, list[float]] = {"page": [], "book": []}
-    for name in page:
-        short = timed({name: page[name]}, 9).median(name)
-        start = time.process_time()
-        long[name]()
-        seconds["book"].append(time.process_time() - start)
-        again = timed({name: page[name]}, 9).median(name)
-        seconds["page"].append((short + again) / 2)
-    found = Comparison({name: [sum(values)] for name, values in seconds.items()})
-    print("book", seconds, found.ratio("book", "page"))
-    return {
-        "tokens": {"page": LENGTHS[0], "book": BOOK},
-        "seconds": seconds,
-        "ratio": found.ratio("book", "page"),
-    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Sparse attention beside torch's fused kernel, and beside the packages people use: time and memory.
 
-    python benchmarks/sparse.py [--sizes 2048 ... 16384] [--repeats 7]
+    python benchmarks/sparse.py [--sizes 1024 ... 8192] [--repeats 5]
     python benchmarks/sparse.py --peers --out FILE
 
 Writes results/sparse.json: batch 1, 8 heads of 64, single precision. All candidates of a size run in turn,
@@ -189,8 +189,8 @@ def main() -> None:
     arguments = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    arguments.add_argument("--sizes", nargs="+", type=int, default=[2048, 4096, 8192, 16384])
-    arguments.add_argument("--repeats", type=int, default=7)
+    arguments.add_argument("--sizes", nargs="+", type=int, default=[1024, 2048, 4096, 8192])
+    arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--peers", action="store_true", help="beside the packages people use; needs --out")
     arguments.add_argument("--out", type=Path, help="another file, for a trial")
     chosen = arguments.parse_args()
@@ -229,7 +229,7 @@ def main() -> None:
 def times(numbers: dict, there: dict, n: int, which: str, repeats: int) -> None:
     """Time all candidates of one size in turn, and note medians and ratios."""
     timed = {name: PASSES[which](make(n), n) for name, (make, most) in there.items() if n <= most}
-    rounds = max(3, min(repeats, repeats * 8192 // n))
+    rounds = max(3, min(repeats, repeats * 4096 // n))
     result = compare(timed, repeats=rounds, clock=time.process_time)
     numbers["repeats"][str(n)] = rounds
     numbers["seconds"][which][str(n)] = result.summary("SDPA, causal")
@@ -241,9 +241,9 @@ def times(numbers: dict, there: dict, n: int, which: str, repeats: int) -> None:
 
 
 def slopes(by_size: dict[str, dict]) -> dict[str, dict[str, float | None]]:
-    """Fit the exponent of each candidate's time from 2048 tokens on."""
+    """Fit the exponent of each candidate's time from 1024 tokens on."""
     out = {}
-    sizes = [n for n in by_size if int(n) >= 2048]
+    sizes = [n for n in by_size if int(n) >= 1024]
     for name in {name: None for n in sizes for name in by_size[n]}:
         points = [(int(n), by_size[n][name]["median"]) for n in sizes if name in by_size[n]]
         if len(points) > 1:

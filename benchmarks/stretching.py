@@ -42,7 +42,18 @@ def main() -> None:
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
     results.begin()
-    names = ["TRAINED", "FACTOR", "BASE", "KEPT_FROM", "LARGER", "WORDS", "D_MODEL", "N_HEADS", "STEPS"]
+    names = [
+        "TRAINED",
+        "FACTOR",
+        "BASE",
+        "KEPT_FROM",
+        "LARGER",
+        "WORDS",
+        "D_MODEL",
+        "N_HEADS",
+        "STEPS",
+        "BATCH",
+    ]
     settings = {name.lower(): getattr(stretching, name) for name in names}
     first = sweep(
         {"RoPE": stretching.repeat},
@@ -51,7 +62,7 @@ def main() -> None:
         scout=1,
         measure="right at 32",
         cache=KEPT / "stretching.json",
-        settings=settings,
+        settings=settings | {"optimizer": "Adam", "examples": "texts", "counts": "words right in new texts"},
     )
     tried = stretching.choose(first["RoPE"].rate, CHOOSING)
     rate = results.sweep("positions", "streams")["RoPE"].rate

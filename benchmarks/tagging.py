@@ -42,6 +42,7 @@ AT_LEAST = 2
 BIAS_RATE = 10
 """The relative bias learns so many times as fast: Adam moves a number by about the rate a step."""
 
+D_MODEL = 128
 ATTENTION = {"context": "attention"}
 TWO = {"n_layers": 2}
 
@@ -97,15 +98,15 @@ def main() -> None:
     results.begin()
     treebank = load_treebank(chosen.data)
     ladder = sweep(
-        {name: partial(tag, treebank, name) for name in ROWS},
-        controls={CONTROL: partial(tag, treebank, "attention, relative bias", bias_rate=1)},
+        {name: candidate(treebank, name) for name in ROWS},
+        controls={CONTROL: candidate(treebank, "attention, relative bias", bias_rate=1)},
         rates=around(2e-3, n=3),
         seeds=SEEDS,
         scout=1,
         measure="dev, %",
         flat=0.2,
         cache=KEPT,
-        settings={"alike": ALIKE, "training": TRAINING, "bias rate": BIAS_RATE, "data": COMMIT},
+        settings={"data": COMMIT},
     )
     shown = {name: name for name in ("all words", "strongly ambiguous", "unknown", "parameters", "CPU s")}
     numbers = describe(treebank) | {
@@ -120,13 +121,22 @@ def main() -> None:
     results.store("tagging", numbers, command="python benchmarks/tagging.py", seeds=SEEDS)
 
 
+def candidate(treebank: Treebank, row: str, **changes: int) -> partial[Run]:
+    """Return a candidate that trains the tagger of a row and says what it is given."""
+    made = partial(tag, treebank, row, **changes)
+    made.told = {"optimizer": "AdamW on a cosine", "sentences": len(treebank.train), "d_model": D_MODEL}
+    made.told |= {"counts": "dev tags right", "bias_rate": BIAS_RATE} | ALIKE | TRAINING
+    made.told |= {key: x for key, x in ROWS[row][1].items() if key in ("epochs", "n_layers")}
+    return made
+
+
 def tag(treebank: Treebank, row: str, rate: float, seed: int, *, bias_rate: float = BIAS_RATE) -> Run:
     """Train the tagger of a row once; the curve is the dev accuracy of each epoch, in per cent."""
     options = dict(ROWS[row][1])
     vocabulary = learn_words(treebank, affixes=options.pop("affixes", True))
     budget = TRAINING | {"epochs": options.pop("epochs", TRAINING["epochs"])}
     torch.manual_seed(seed)
-    tagger = Tagger(vocabulary, **ALIKE | options)
+    tagger = Tagger(vocabulary, d_model=D_MODEL, **ALIKE | options)
     own = {"bias_lr": bias_rate * rate} if tagger.relative is not None else {}
     history = train(tagger, treebank.train, treebank.dev, seed=seed, lr=rate, progress=False, **own, **budget)
     test = score(treebank, tagger)

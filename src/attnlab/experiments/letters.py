@@ -19,9 +19,8 @@ TRAINED = 16
 """Letters in a text of training."""
 LENGTHS = (16, 32, 64)
 """Letters in the texts that every model is tested on."""
-LETTERS = 8
-STEPS = 200
-EVERY = 10
+LETTERS, D_MODEL, N_HEADS = 8, 32, 4
+STEPS, BATCH, EVERY = 200, 32, 10
 """Batches to a point of the curve."""
 BIAS_RATE = 10
 """The relative bias learns so many times as fast as all else."""
@@ -43,7 +42,9 @@ class LetterBefore(nn.Module):
     torch.Size([2, 5, 8])
     """
 
-    def __init__(self, scheme: Scheme, *, d_model: int = 32, n_heads: int = 4, std: float = 1.0) -> None:
+    def __init__(
+        self, scheme: Scheme, *, d_model: int = D_MODEL, n_heads: int = N_HEADS, std: float = 1.0
+    ) -> None:
         super().__init__()
         if scheme not in get_args(Scheme):
             raise ValueError(f"scheme must be {', '.join(get_args(Scheme))}; got {scheme!r}")
@@ -114,7 +115,7 @@ def letter_before(
         groups = [{"params": others}, {"params": model.relative.parameters(), "lr": bias_rate * rate}]
         adam = torch.optim.Adam(groups, lr=rate)
         for _ in range(steps):
-            ids = torch.randint(LETTERS, (32, TRAINED))
+            ids = torch.randint(LETTERS, (BATCH, TRAINED))
             said, wanted = model(ids)[:, 1:], ids[:, :-1]
             right.append((said.argmax(-1) == wanted).double().mean().item())
             loss = F.cross_entropy(said.flatten(0, 1), wanted.flatten())
@@ -124,6 +125,18 @@ def letter_before(
         curve = torch.tensor(right).unflatten(0, (-1, EVERY)).mean(1).tolist()
         return Run(curve, EVERY, value=_right(model, TRAINED, seed=1) / 100, extras=_lengths(model))
 
+    train.told = {
+        "optimizer": "Adam",
+        "steps": steps,
+        "batch": BATCH,
+        "examples": "texts",
+        "tokens": TRAINED,
+        "d_model": D_MODEL,
+        "n_heads": N_HEADS,
+        "counts": "letters right in 200 new texts of as many",
+    }
+    train.told |= {"std": std} if scheme == "learned" else {}
+    train.told |= {"bias_rate": bias_rate} if scheme == "relative bias" else {}
     return train
 
 

@@ -30,6 +30,7 @@ WORDS = {
     "scale": "scores times {}",
     "start": "W_q and W_k begin times {}",
     "faster": "rate of W_q and W_k times {}",
+    "std": "learned positions of spread {}",
     "bias_rate": "rate of the relative bias times {}",
 }
 """A setting -> how a note tells it. What is not here is told by its own name."""
