@@ -24,7 +24,8 @@ HEADS, D_HEAD = 8, 64
 WIDTH = HEADS * D_HEAD
 N = 2048
 """The length at which a layer is taken apart."""
-LENGTHS = (1_000, 2_000, 4_000, 8_000)
+LENGTHS = (1_000, 2_000, 4_000, 8_000, 16_000)
+BOOK = 100_000
 CACHED, LAYERS = 8192, 12
 """Decoding: words in the cache, and how many layers take turns, so that none finds its numbers near by."""
 MATRIX, BATCHES = 2048, (1, 4, 16, 64)
@@ -55,6 +56,7 @@ def main() -> None:
         "speeds": {what: {name: rows[name] for name in SPEEDS} for what, rows in found.items()},
         "pieces": {name: row for rows in found.values() for name, row in rows.items() if name not in SPEEDS},
         "lengths": by_length(chosen.repeats),
+        "book": book(),
     }
     results.store("costs-roofline", numbers, command="python benchmarks/roofline.py", path=chosen.out)
 
@@ -184,10 +186,30 @@ def by_length(repeats: int) -> dict[str, dict[str, dict]]:
     """Time both parts at each length, all lengths' rounds apart."""
     found = {}
     for n in LENGTHS:
-        result = timed(parts(n), repeats)
+        result = timed(parts(n), repeats if n < 16_000 else 3)
         found[str(n)] = result.summary()
         print(n, {name: round(row["median"], 4) for name, row in found[str(n)].items()}, flush=True)
     return found
+
+
+def book() -> dict:
+    """Time a page of 1,000 tokens and a book of 100,000 side by side, the book once."""
+    page, long = parts(LENGTHS[0]), parts(BOOK)
+    seconds: dict[str, list[float]] = {"page": [], "book": []}
+    for name in page:
+        short = timed({name: page[name]}, 9).median(name)
+        start = time.process_time()
+        long[name]()
+        seconds["book"].append(time.process_time() - start)
+        again = timed({name: page[name]}, 9).median(name)
+        seconds["page"].append((short + again) / 2)
+    found = Comparison({name: [sum(values)] for name, values in seconds.items()})
+    print("book", seconds, found.ratio("book", "page"))
+    return {
+        "tokens": {"page": LENGTHS[0], "book": BOOK},
+        "seconds": seconds,
+        "ratio": found.ratio("book", "page"),
+    }
 
 
 if __name__ == "__main__":

@@ -91,11 +91,11 @@ def warm() -> None:
 
 
 def hops() -> None:
-    """Follow a ring for one to four hops, with one layer and two; and one layer with the numbers of four.
+    """Follow a ring for one to four hops, with one to four layers; and one layer with the numbers of four.
 
     Seed 0 chooses between two rates, and every finished run is kept.
     """
-    made = {f"{n} layer{'s' * (n > 1)}": Hops(n) for n in (1, 2)}
+    made = {f"{n} layer{'s' * (n > 1)}": Hops(n) for n in range(1, 5)}
     made[wide := "1 layer, twice as wide"] = Hops(1, d_model=128)
     kept, rows = CACHE / "transformer-hops.json", {}
     known = json.loads(kept.read_text())["runs"] if kept.exists() else {}

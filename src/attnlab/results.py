@@ -12,12 +12,14 @@ import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from attnlab import benchmark, tables
 from attnlab.book import display
 from attnlab.experiments import Comparison
+from attnlab.experiments.comparison import note as how
 
 
 def folder() -> Path:
@@ -49,6 +51,7 @@ def load(name: str) -> dict[str, Any]:
 
     Raises:
         FileNotFoundError: nothing is stored under it; the message lists what is.
+        ValueError: the file names no commit, one with changes, or one that the clone's history does not have.
 
     >>> load("costs")["shape"]["heads"]
     8
@@ -57,7 +60,15 @@ def load(name: str) -> dict[str, Any]:
     if not path.is_file():
         there = ", ".join(sorted(file.stem for file in path.parent.glob("*.json")))
         raise FileNotFoundError(f"no results are stored under {name!r}; there are: {there}")
-    return json.loads(path.read_text(encoding="utf-8"))
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    commit = stored.get("commit")
+    _refuse(commit, path.name, f"Run `{stored.get('made by')}` again, from a clean commit")
+    if not _known(commit, path.parents[2]):
+        raise ValueError(
+            f"{path.name} must have a commit of this repository, so that anyone can make it again; git knows "
+            f"no {commit} here. Run `{stored.get('made by')}` again, from a clean commit"
+        )
+    return stored
 
 
 def sweep(name: str, which: str | None = None) -> Comparison:
@@ -84,7 +95,7 @@ def show(
     head: Sequence[str] | None = None,
     rows: Sequence[Sequence[object]] | None = None,
     *,
-    which: str | None = None,
+    which: str | Sequence[str] | None = None,
     about: str = "",
     note: str = "",
     digits: int = 2,
@@ -96,11 +107,12 @@ def show(
 
     Args:
         name: a topic.
-        head: the names of the columns, for results that are no sweep.
+        head: the names of the columns, where the page makes the table.
         rows: the cells.
-        which: show one of several sweeps only.
+        which: show one of several sweeps only; where the page makes the table, those from which it is made,
+            all unless given.
         about: what the table tells, in words, for readers who do not see it; needed with `head`.
-        note: a line under the table.
+        note: a line under the table. What the sweeps were given is told behind it.
         digits: digits after the point in the table of a sweep.
 
     Raises:
@@ -113,10 +125,11 @@ def show(
     made by python benchmarks/costs.py
     """
     stored = load(name)
+    chosen = list(stored.get("sweeps", ())) if which is None else [which] if isinstance(which, str) else which
     if head is not None and rows is not None:
-        parts = [("", tables.Table(head, rows, about=about, note=note))]
-    elif which is not None or "sweeps" in stored:
-        chosen = [which] if which is not None else list(stored["sweeps"])
+        given = how([sweep(name, title) for title in chosen]) if chosen else ""
+        parts = [("", tables.Table(head, rows, about=about, note=f"{note} {given}".strip()))]
+    elif chosen:
         parts = [(title, sweep(name, title).as_table(digits=digits)) for title in chosen]
         parts = parts if len(parts) > 1 else [("", parts[0][1])]
     else:
@@ -150,10 +163,11 @@ def begin(path: Path | None = None) -> None:
     global _begun
     _begun = _commit()
     if path is None:
-        _refuse(_begun, "this code")
+        _refuse(_begun, "this code", _TRIAL)
 
 
 _begun: str | None = None
+_TRIAL = "Commit the code, then run the script; or give `path=` for a trial"
 
 
 def store(
@@ -180,7 +194,7 @@ def store(
     """
     commit = _begun or _commit()
     if path is None:
-        _refuse(commit, "this code")
+        _refuse(commit, "this code", _TRIAL)
     numbers = dict(numbers)
     if "sweeps" in numbers:
         numbers["sweeps"] = {
@@ -229,12 +243,28 @@ class _Shown:
         return f"{body}<details><summary>Where these numbers come from</summary><ul>{lines}</ul></details>"
 
 
-def _refuse(commit: str | None, what: str) -> None:
+def _refuse(commit: str | None, what: str, remedy: str) -> None:
     if commit is None or not re.fullmatch("[0-9a-f]{7,40}", commit):
         raise ValueError(
             f"{what} must have a commit without changes, so that anyone can make the results again; it has "
-            f"{commit or 'none'}. Commit the code, then run the script; or give `path=` for a trial"
+            f"{commit or 'none'}. {remedy}"
         )
+
+
+@cache
+def _known(commit: str, clone: Path) -> bool:
+    """Return whether a clone's history has a commit; yes where there is no history, or only a part of it."""
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["git", *words], cwd=clone, capture_output=True, text=True, check=False)
+
+    try:
+        whole = (clone / ".git").exists() and git(
+            "rev-parse", "--is-shallow-repository"
+        ).stdout.strip() == "false"
+        return not whole or git("cat-file", "-e", f"{commit}^{{commit}}").returncode == 0
+    except OSError:  # no git
+        return True
 
 
 def _commit() -> str | None:

@@ -38,7 +38,7 @@ def test_the_floor_is_what_the_true_probabilities_pay_word_by_word():
 def test_reading_and_writing_are_exact_means_over_all_sentences():
     text = Text(CHANCES)
     for weigh in (causal, late):
-        model = NextWord(text, weigh, d=8)
+        model = NextWord(text, weigh, d_model=8)
         parameters = [part[None] for part in model.begin(torch.Generator().manual_seed(3))]
         want = {"reading": 0.0, "writing": 0.0}
         for at, (words, p) in enumerate(CHANCES.items()):

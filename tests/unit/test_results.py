@@ -1,6 +1,8 @@
 """Stored results: found from anywhere in a clone, shown as they are stored, with where they come from."""
 
 import json
+import re
+import subprocess
 
 import pytest
 import torch
@@ -109,6 +111,83 @@ def test_the_commit_is_that_of_the_beginning(clone, monkeypatch):
     monkeypatch.setattr(results, "_commit", lambda: "9999999999 with changes")
     results.store("topic", {"x": 1}, command="a")
     assert json.loads((clone / "benchmarks/results/topic.json").read_text())["commit"] == "0123456789"
+
+
+@pytest.mark.parametrize("commit", [None, "0123456789 with changes"])
+def test_a_file_without_a_clean_commit_is_refused(clone, commit):
+    results.store("topic", {"sweeps": {"SGD": found()}}, command="python benchmarks/x.py")
+    path = clone / "benchmarks/results/topic.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"commit": commit}))
+    wanted = (
+        f"topic.json must have a commit without changes, .* it has {commit or 'none'}. Run `python benchm"
+    )
+    for call in (results.load, results.show, results.source, results.sweep):
+        with pytest.raises(ValueError, match=wanted):
+            call("topic")
+
+
+def test_a_file_whose_commit_git_does_not_know_is_refused_where_there_is_a_history(clone):
+    results.store("topic", {"x": 1}, command="python benchmarks/x.py")
+    assert results.load("topic")["x"] == 1  # no history to ask
+
+    def git(*words):
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        return subprocess.run(
+            ["git", *who, *words], cwd=clone, check=True, capture_output=True, text=True
+        ).stdout
+
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    git("commit", "-q", "--allow-empty", "-m", "second")
+    results._known.cache_clear()
+    with pytest.raises(ValueError, match=r"topic.json .* git knows no 0123456789 here. Run `python"):
+        results.load("topic")
+    path = clone / "benchmarks/results/topic.json"
+    path.write_text(json.dumps({"commit": git("rev-parse", "--short=10", "HEAD~1").strip(), "x": 2}))
+    assert results.load("topic")["x"] == 2
+    (clone / ".git/shallow").write_text(git("rev-parse", "HEAD"))  # as in Colab: a part of the history only
+    path.write_text(json.dumps({"commit": "0123456789", "x": 3}))
+    results._known.cache_clear()
+    assert results.load("topic")["x"] == 3
+
+
+def test_a_page_s_own_table_tells_what_its_sweeps_were_given(clone, capsys):
+    sweeps = {"SGD": found(), "Adam": found()}
+    results.store("topic", {"sweeps": sweeps}, command="a", seeds=range(2))
+    results.show("topic", ["row"], [["a"]], about="rows", note="Of one kind.")
+    text = capsys.readouterr().out
+    assert "Of one kind. 3 learning rates a row tried by 2 seeds, the best by their mean end; 2 seeds" in text
+    results.show("topic", ["row"], [["a"]], about="rows", which="SGD")
+    assert results.sweep("topic", "SGD").note() in capsys.readouterr().out
+
+
+def test_every_stored_file_names_a_clean_commit_before_this_one_that_has_its_script():
+    root = results.folder().parents[1]
+
+    def git(*words):
+        return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True)
+
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("there is no whole history to ask")
+    for path in results.folder().glob("*.json"):
+        stored = json.loads(path.read_text())
+        assert re.fullmatch("[0-9a-f]{10}", stored["commit"] or ""), path.name
+        assert git("merge-base", "--is-ancestor", stored["commit"], "HEAD").returncode == 0, path.name
+        script = stored["made by"].split()[1]
+        assert git("cat-file", "-e", f"{stored['commit']}:{script}").returncode == 0, path.name
+
+
+def test_every_stored_sweep_tells_width_budget_seeds_rates_and_how_often_it_was_looked_at():
+    for path in results.folder().glob("*.json"):
+        for which in json.loads(path.read_text()).get("sweeps", {}):
+            found = results.sweep(path.stem, which)
+            note = place = found.note()
+            assert " wide" in note, place
+            assert re.search(r"[\d,]+ (steps|epochs)", note), place
+            assert re.search(r"(\d+|one) learning rates? a row tried by (\d|one)", note), place
+            assert re.search(r"; (\d+ to )?\d+ seeds, mean ± standard deviation; looked at every", note), (
+                place
+            )
 
 
 def test_every_stored_file_says_how_it_was_made():

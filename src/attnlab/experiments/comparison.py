@@ -228,7 +228,7 @@ class Comparison:
         rows = {}
         for name, row in stored["rows"].items():
             tried = {float(rate): [Run.from_dict(run) for run in runs] for rate, runs in row["tried"].items()}
-            own = stored.get("settings", {}) | row.get("settings", {})
+            own = stored["settings"] | row["settings"]
             rows[name] = Row(name, row["rate"], tried, row["control"], row["edge"], **judge, settings=own)
         return cls(rows, stored["measure"], stored["how"], **judge)
 
@@ -243,11 +243,9 @@ def note(parts: Sequence[Comparison]) -> str:
     rates, seeds = ([*map(len, these)] for these in ([row.tried for row in rows], [row.runs for row in rows]))
     tried = [len(runs) for row in rows for rate, runs in row.tried.items() if rate != row.rate]
     given = [(row.name, row.settings) for row in rows]
-    said = []
-    said.append(
-        f"{_range(rates)} learning rates a row" + f", by {_seeds(tried)}" * (tried != [] and max(seeds) > 1)
-    )
-    said += dict.fromkeys(part.how for part in parts if part.how)
+    by = f" tried by {_seeds(tried)}" if tried and max(seeds) > 1 else ""
+    chosen = dict.fromkeys(part.how for part in parts if part.how)
+    said = [", ".join([f"{_range(rates)} learning rates a row{by}", *chosen])]
     said.append(f"{_seeds(seeds)}, mean ± standard deviation" if max(seeds) > 1 else "one seed")
     if every:
         unit = "epoch" if any("epochs" in row.settings for row in rows) else "step"

@@ -100,7 +100,7 @@ class NextWord:
     Args:
         text: the sentences.
         weigh: turns scores (..., n, n) into weights: here a model is honest or not.
-        d: the width.
+        d_model: the width.
         steps: of Adam.
         every: steps to a point of the curve.
         batch: sentences in each step.
@@ -110,7 +110,7 @@ class NextWord:
 
     text: Text = field(repr=False)
     weigh: Callable[[Tensor], Tensor]
-    d: int = 32
+    d_model: int = 32
     steps: int = 400
     every: int = 10
     batch: int = 128
@@ -141,7 +141,7 @@ class NextWord:
 
     def begin(self, draw: torch.Generator) -> list[Tensor]:
         """Draw the vectors of the words, and the matrices: W_q, W_k, W_v, and two of the network behind."""
-        size, d = len(self.text.words), self.d
+        size, d = len(self.text.words), self.d_model
         shapes = [(size, d), (d, d), (d, d), (d, d), (2 * d, 64), (64, size)]
         first, *rest = (torch.randn(shape, generator=draw, dtype=DTYPE) for shape in shapes)
         return [first, *(matrix / matrix.shape[0] ** 0.5 for matrix in rest)]

@@ -9,10 +9,6 @@ from functools import partial
 from typing import Any
 
 WORDS = {
-    "optimizer": "{}",
-    "epochs": "{} epochs",
-    "sentences": "{} sentences to learn from",
-    "batch_tokens": "{} words in a batch",
     "d_model": "tokens {} wide",
     "d": "keys {} wide",
     "d_k": "queries and keys {} wide",
@@ -22,18 +18,22 @@ WORDS = {
     "d_align": "alignment {} wide",
     "n_heads": "heads: {}",
     "n_kv_heads": "key-value heads: {}",
-    "heads": "heads: {}",
     "n_layers": "layers: {}",
+    "norm_first": "{}",
     "tokens": "{} tokens",
-    "words": "{} names and as many contents",
-    "asked": "asked: {}",
+    "words": "{} words",
     "scale": "scores times {}",
     "start": "W_q and W_k begin times {}",
     "faster": "rate of W_q and W_k times {}",
     "std": "learned positions of spread {}",
     "bias_rate": "rate of the relative bias times {}",
+    "warm": "rate rising for {} steps",
+    "epochs": "{} epochs",
+    "sentences": "{} sentences to learn from",
+    "streams": "{} streams to learn from",
+    "batch_tokens": "{} words in a batch",
 }
-"""A setting -> how a note tells it. What is not here is told by its own name."""
+"""A setting -> how a note tells it, in this order. What is not here is told by its own name."""
 
 QUIET = {
     "start": 1.0,
@@ -43,14 +43,21 @@ QUIET = {
     "asked": 1,
     "warm": 1,
     "part": "",
-    "exact": False,
     "features": None,
 }
-"""Settings at which nothing is done: a note of rows that all have them says nothing of it."""
+"""Settings at which nothing is done: where all rows have them, a note says nothing of it."""
 
-SAID = {("scale", None): "1/√width", ("features", None): "as keys", ("part", ""): "none"}
-TOGETHER = ("name", "optimizer", "steps", "batch", "examples", "every", "counts")
-"""Told together, in other places of the note, or, as a name, by the row's own."""
+SAID = {
+    ("scale", None): "1/√width",
+    ("features", None): "as keys",
+    ("part", ""): "none",
+    ("norm_first", True): "pre-norm",
+    ("norm_first", False): "post-norm",
+}
+TOGETHER = ("optimizer", "steps", "batch", "examples", "every", "counts")
+"""Told in other places of the note: `tell` ends with the first four."""
+BY_NAME = ("name", "context", "exact", "data")
+"""Told by the name of the row or of the file, or no matter of training."""
 
 
 def settings_of(candidate: object) -> dict[str, Any]:
@@ -97,11 +104,14 @@ def tell(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
     >>> tell([("a", same), ("b", same), ("c", same | {"steps": 2400})])
     ['tokens 32 wide', '200 steps (c: 2,400) of 16']
     """
-    names = list(dict.fromkeys(key for _, row in rows for key in row))
+    there = {key: [row[key] for _, row in rows if key in row] for _, row in rows for key in row}
+    names = sorted(there, key=lambda name: [*WORDS, name].index(name))
     said = []
     for name in names:
-        quiet = name in QUIET and all(row.get(name, QUIET[name]) == QUIET[name] for _, row in rows)
-        if name not in TOGETHER and not quiet:
+        first, *others = there[name]
+        alike = all(one == first for one in others)
+        hidden = first == QUIET.get(name, ...) if alike else isinstance(first, list)  # lists: the names tell
+        if name not in (*TOGETHER, *BY_NAME) and not hidden:
             said.append(_values(name, rows, WORDS.get(name, name.replace("_", " ") + ": {}")))
     if "optimizer" in names:
         said.append(_values("optimizer", rows))
@@ -122,10 +132,12 @@ def _values(name: str, rows: Sequence[tuple[str, Mapping[str, Any]]], words: str
     for row, settings in rows:
         if name in settings:
             of.setdefault(_say(name, settings[name]), []).append(row)
+    who = {value: ", ".join(dict.fromkeys(names)) for value, names in of.items()}
     most, *others = sorted(of, key=lambda value: -len(of[value]))
+    if 2 * sum(map(len, of.values())) < len(rows):  # few have it at all
+        return "; ".join(f"{words.format(value)} ({names})" for value, names in who.items())
     if sum(len(of[value]) for value in others) < len(of[most]):
-        except_for = "; ".join(f"{', '.join(dict.fromkeys(of[value]))}: {value}" for value in others)
-        return words.format(most) + f" ({except_for})" * bool(others)
+        return words.format(most) + f" ({'; '.join(f'{who[x]}: {x}' for x in others)})" * bool(others)
     *first, last = of
     return words.format(f"{', '.join(first)} or {last}")
 
@@ -138,9 +150,9 @@ def _say(name: str, value: object) -> str:
         return SAID[name, value]
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return (
-        f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
-    )
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _plain(value: object) -> bool:
