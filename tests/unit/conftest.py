@@ -1,4 +1,4 @@
-"""The treebank, for the tests that train or measure on it; and the two slopes that a clamp has had at its bound."""
+"""The treebank, for the tests that train or measure on it; and both slopes of a clamp at its bound."""
 
 import os
 from pathlib import Path
@@ -28,7 +28,7 @@ def treebank(treebank_folder):
 
 
 class Clamps(TorchFunctionMode):
-    """Give a clamp, where a number lies on its bound, this slope: torch's was 1 before 2.14 and is 0 since."""
+    """Give a clamp this slope where a number lies on its bound: in torch it was 1 before 2.14, and is 0."""
 
     names = frozenset({"clamp", "clamp_min", "clamp_max", "clip"})
 
