@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from attnlab import masks
 from attnlab.arguments import (
     Device,
     at_least,
@@ -19,7 +20,7 @@ from attnlab.arguments import (
     has_width,
     row_of_keys,
 )
-from attnlab.cache import KVCache
+from attnlab.cache import KVCache, all_or_nothing
 from attnlab.dot_product import grouped_attention
 from attnlab.positions import RotaryPositions
 from attnlab.rolling import RollingCache
@@ -140,42 +141,47 @@ class MultiHeadAttention(nn.Module):
             ValueError: a shape does not fit, or the cache is full; the message names it.
         """
         q, k, v = self._project(x, context, cache)
-        if cache is not None:
-            k, v = cache.ahead(k, v)
-        (batch, _, n_q, _), n_k = q.shape, k.shape[2]
-        shape = (batch, self.n_heads, n_q, n_k)
-        if mask is not None:
-            check_mask(mask, shape)
-        if bias is not None:
-            fits_scores("bias", bias, shape)
-        if head_weights is not None:
-            has_shape("head_weights", head_weights, (self.n_heads,), "(n_heads,)")
-        if key_mask is not None:
-            row = row_of_keys(key_mask, (batch,), n_k)[:, None]  # (batch, 1, 1, n_k)
-            mask = row if mask is None else mask & row
-        if cache is not None:
-            # One new token may see all. Several, on top of old ones, need a mask of their own.
-            is_causal = not cache.length
-            if cache.length and n_q > 1:
-                seen = torch.ones(n_q, n_k, dtype=torch.bool, device=q.device).tril(n_k - n_q)
-                mask = seen if mask is None else mask & seen
-        result = grouped_attention(
-            q,
-            k,
-            v,
-            mask=mask,
-            bias=bias,
-            is_causal=is_causal,
-            dropout=self.dropout if self.training else 0.0,
-            need_weights=need_weights,
-        )
-        heads, weights = result if need_weights else (result, None)
-        if head_weights is not None:
-            heads = heads * head_weights[:, None, None]
-        out = self.out_proj(heads.transpose(1, 2).flatten(-2))  # (batch, n_q, d_model)
-        if cache is not None:
-            cache.length += n_q  # only now, when nothing can fail any more
-        return (out, weights) if need_weights else out
+        with all_or_nothing(cache):
+            if cache is not None:
+                k, v = cache.append(k, v)
+            (batch, _, n_q, _), n_k = q.shape, k.shape[2]
+            shape = (batch, self.n_heads, n_q, n_k)
+            if mask is not None:
+                check_mask(mask, shape)
+            if bias is not None:
+                fits_scores("bias", bias, shape)
+            if head_weights is not None:
+                has_shape("head_weights", head_weights, (self.n_heads,), "(n_heads,)")
+            if key_mask is not None:
+                row = row_of_keys(key_mask, (batch,), n_k)[:, None]  # (batch, 1, 1, n_k)
+                mask = row if mask is None else mask & row
+            if cache is not None:
+                # One new token may see all. Several need a mask of their own on top of old ones, and where a
+                # rolling cache takes more of them than it keeps.
+                seen, is_causal = None, False
+                if n_q > cache.capacity:
+                    seen = masks.window(n_q, cache.capacity - 1, 0, device=q.device)
+                elif n_q == n_k:
+                    is_causal = True
+                elif n_q > 1:
+                    seen = torch.ones(n_q, n_k, dtype=torch.bool, device=q.device).tril(n_k - n_q)
+                if seen is not None:
+                    mask = seen if mask is None else mask & seen
+            result = grouped_attention(
+                q,
+                k,
+                v,
+                mask=mask,
+                bias=bias,
+                is_causal=is_causal,
+                dropout=self.dropout if self.training else 0.0,
+                need_weights=need_weights,
+            )
+            heads, weights = result if need_weights else (result, None)
+            if head_weights is not None:
+                heads = heads * head_weights[:, None, None]
+            out = self.out_proj(heads.transpose(1, 2).flatten(-2))  # (batch, n_q, d_model)
+            return (out, weights) if need_weights else out
 
     def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> KVCache:
         """Set aside room for the keys and values of a decoding.

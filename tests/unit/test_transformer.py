@@ -388,6 +388,79 @@ def test_an_empty_batch_and_an_empty_text_go_through_and_back(shape):
         assert x.grad.shape == x.shape
 
 
+class Stop:
+    """Press the stop button when a part of a model is reached, once."""
+
+    def __init__(self, part):
+        self.handle = part.register_forward_pre_hook(self)
+
+    def __call__(self, *_):
+        self.handle.remove()
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("kind", "reached"),
+    [
+        ("layer", lambda model: model.stack.layers[0].attention.out_proj),
+        ("layer", lambda model: model.stack.layers[0].ffn),
+        ("stack", lambda model: model.stack.layers[1]),
+        ("stack", lambda model: model.stack.final_norm),
+        ("model", lambda model: model.stack.layers[2].ffn),
+        ("model", lambda model: model.out_proj),
+    ],
+)
+@torch.no_grad()
+def test_a_step_that_is_stopped_anywhere_may_be_taken_again(kind, reached):
+    torch.manual_seed(0)
+    model = LanguageModel(20, 16, 4, 3).double().eval()
+    x, ids = torch.randn(1, 6, 16).double(), torch.randint(20, (1, 6))
+    call = {
+        "layer": lambda at, cache: model.stack.layers[0](x[:, at], cache=cache[0]),
+        "stack": lambda at, cache: model.stack(x[:, at], cache=cache),
+        "model": lambda at, cache: model(ids[:, at], cache=cache),
+    }[kind]
+    cache, other = model.new_cache(1, 8), model.new_cache(1, 8)
+    for one in (cache, other):
+        call(slice(5), one)
+    Stop(reached(model))
+    with pytest.raises(KeyboardInterrupt):
+        call(slice(5, 6), cache)
+    assert [part.length for part in cache] == [part.length for part in other]
+    assert torch.equal(call(slice(5, 6), cache), call(slice(5, 6), other))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@torch.no_grad()
+def test_a_decoder_whose_memory_is_refused_keeps_its_caches(whole):
+    torch.manual_seed(0)
+    decoder, memory = Decoder(8, 2, 2).eval(), torch.randn(1, 3, 8)
+    x = torch.randn(2, 1, 1, 8)
+    part = decoder if whole else decoder.layers[0]
+    cache, other = part.new_cache(1, 8), part.new_cache(1, 8)
+    for one in (cache, other):
+        part(x[0], memory, cache=one)
+    wrong = torch.ones(1, 4, dtype=torch.bool)
+    with pytest.raises(ValueError, match="key_mask"):
+        part(x[1], memory, cache=cache, memory_mask=wrong)
+    with pytest.raises(ValueError, match="context must"):
+        part(x[1], torch.randn(1, 3, 7), cache=cache)
+    with pytest.raises(ValueError, match="key_mask"):
+        part(x[1], part.remember(memory), cache=cache, memory_mask=wrong)
+    assert torch.equal(part(x[1], memory, cache=cache), part(x[1], memory, cache=other))
+
+
+def test_a_step_with_a_cache_becomes_one_graph():
+    torch.manual_seed(0)
+    model = LanguageModel(9, 8, 2, 2).eval()
+    step = torch.compile(model, fullgraph=True, backend="eager", dynamic=True)
+    ids, cache = torch.randint(9, (1, 6)), model.new_cache(1, 8)
+    with torch.no_grad():
+        steps = [step(part, cache=cache) for part in ids.split([3, 1, 1, 1], dim=1)]
+        assert torch.allclose(torch.cat(steps, 1), model(ids), atol=1e-5)
+    assert [part.length for part in cache] == [6, 6]
+
+
 def test_a_refused_call_leaves_the_caches_as_they_were():
     model = LanguageModel(9, 8, 2, 2)
     cache = model.new_cache(1, 4)

@@ -166,7 +166,7 @@ def _what_is_seen(
 ) -> dict[str, Tensor]:
     """Return masks and places for the last n_q words of all texts."""
     n, how = ids.shape[1], {}
-    if window is not None and n_q > 1:
+    if window is not None and cache is None:  # a rolling cache sees to it itself
         how["mask"] = masks.window(n, window - 1, 0, device=ids.device)
     if real is not None:
         keys = real[:, :n]

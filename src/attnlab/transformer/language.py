@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.arguments import Device, at_least
-from attnlab.cache import KVCache
+from attnlab.cache import KVCache, all_or_nothing
 from attnlab.multihead import Rotation
 from attnlab.transformer.stacks import Encoder, Positions
 
@@ -92,8 +92,9 @@ class LanguageModel(nn.Module):
         if ids.dim() != 2:
             raise ValueError(f"ids must have shape (batch, n), got {tuple(ids.shape)}")
         how = {"mask": mask, "key_mask": key_mask, "cache": cache, "places": places}
-        x = self.stack(self.embedding(ids), is_causal=True, **how)
-        return self.out_proj(x[:, -1:] if last else x)
+        with all_or_nothing(cache):
+            x = self.stack(self.embedding(ids), is_causal=True, **how)
+            return self.out_proj(x[:, -1:] if last else x)
 
     def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> list[KVCache]:
         """Set aside room for a decoding, as `Encoder.new_cache`."""

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlab.arguments import Device, at_least, row_of_keys
-from attnlab.cache import KVCache
+from attnlab.cache import KVCache, all_or_nothing
 from attnlab.dot_product import grouped_attention
 from attnlab.multihead import MultiHeadAttention, Rotation
 
@@ -215,9 +215,10 @@ class EncoderLayer(nn.Module):
         """
         options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
         options |= {"head_weights": head_weights, "cache": cache}
-        x, weights = self._attend(x, need_weights, **options)
-        x = self._each(x)
-        return (x, weights) if need_weights else x
+        with all_or_nothing(cache):
+            x, weights = self._attend(x, need_weights, **options)
+            x = self._each(x)
+            return (x, weights) if need_weights else x
 
     def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> KVCache:
         """Set aside room for the keys and values of a decoding, as `MultiHeadAttention.new_cache`."""
@@ -323,11 +324,12 @@ class DecoderLayer(EncoderLayer):
             ValueError: a shape does not fit, or the cache is full.
         """
         options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
-        x, weights = self._attend(x, need_weights, cache=cache, **options)
-        asked = self._before(x, self.cross_norm)
-        heard, cross = self._read(asked, memory, memory_mask, need_weights)
-        x = self._each(self._add(x, heard, self.cross_norm))
-        return (x, (weights, cross)) if need_weights else x
+        with all_or_nothing(cache):
+            x, weights = self._attend(x, need_weights, cache=cache, **options)
+            asked = self._before(x, self.cross_norm)
+            heard, cross = self._read(asked, memory, memory_mask, need_weights)
+            x = self._each(self._add(x, heard, self.cross_norm))
+            return (x, (weights, cross)) if need_weights else x
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Compute once what every step of a decoding asks of the memory.

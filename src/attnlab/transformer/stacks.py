@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.arguments import Device, at_least, has_width
-from attnlab.cache import KVCache
+from attnlab.cache import KVCache, all_or_nothing
 from attnlab.multihead import Rotation
 from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal
 from attnlab.transformer.layers import DecoderLayer, EncoderLayer, Norm, make_norm
@@ -169,15 +169,16 @@ class Encoder(nn.Module):
         bias = self._bias(n, before + n, x)
         x = self.dropout(self._placed(x, before, places))
         weights = []
-        for at, layer in enumerate(self.layers):
-            own = cache[at] if cache else None
-            x = layer(x, bias=bias, cache=own, need_weights=need_weights, **options[at])
-            if need_weights:
-                x, seen = x
-                weights.append(seen)
-        if self.final_norm is not None:
-            x = self.final_norm(x)
-        return (x, weights) if need_weights else x
+        with all_or_nothing(cache):
+            for at, layer in enumerate(self.layers):
+                own = cache[at] if cache else None
+                x = layer(x, bias=bias, cache=own, need_weights=need_weights, **options[at])
+                if need_weights:
+                    x, seen = x
+                    weights.append(seen)
+            if self.final_norm is not None:
+                x = self.final_norm(x)
+            return (x, weights) if need_weights else x
 
     def _placed(self, x: Tensor, before: int, places: Tensor | None) -> Tensor:
         """Add to each token the vector of its place."""
