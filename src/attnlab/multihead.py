@@ -16,6 +16,7 @@ from attnlab.arguments import (
     check_mask,
     divides,
     fits_scores,
+    fits_tokens,
     has_shape,
     has_width,
     row_of_keys,
@@ -114,6 +115,7 @@ class MultiHeadAttention(nn.Module):
         need_weights: bool = False,
         head_weights: Tensor | None = None,
         cache: KVCache | None = None,
+        places: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend within x, from x to a context, or from new tokens to all that a cache remembers.
 
@@ -131,7 +133,9 @@ class MultiHeadAttention(nn.Module):
             head_weights: (n_heads,) factor on the output of each head; 0 removes one.
             cache: the tokens before x. Keys and values of x are added to it, each token sees itself and all
                 before it (`is_causal` goes without saying), and n_k counts the cached tokens too. A call that
-                is refused leaves it as it was.
+                is refused or stopped leaves it as it was.
+            places: where the tokens of x stand, (n_q,) or (batch, n_q), for `rotary`; counted from the first
+                one in the cache unless given.
 
         Returns:
             Output (batch, n_q, d_model), with `need_weights` also the weights.
@@ -140,7 +144,7 @@ class MultiHeadAttention(nn.Module):
             TypeError: a mask is not boolean.
             ValueError: a shape does not fit, or the cache is full; the message names it.
         """
-        q, k, v = self._project(x, context, cache)
+        q, k, v = self._project(x, context, cache, places)
         with all_or_nothing(cache):
             if cache is not None:
                 k, v = cache.append(k, v)
@@ -267,7 +271,7 @@ class MultiHeadAttention(nn.Module):
         return ours.train(other.training)
 
     def _project(
-        self, x: Tensor, context: Tensor | None, cache: KVCache | None
+        self, x: Tensor, context: Tensor | None, cache: KVCache | None, places: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries (batch, n_heads, n_q, d_head), keys and values (batch, n_kv_heads, n_k, d_head)."""
         has_width("x", x, self.d_model)
@@ -290,8 +294,15 @@ class MultiHeadAttention(nn.Module):
             for project, tokens in ((self.q_proj, x), (self.k_proj, context), (self.v_proj, context))
         )
         if self.rotary is not None:
-            first = 0 if cache is None else cache.length
-            q, k = self.rotary(q, k, torch.arange(first, first + x.shape[1], device=x.device))
+            if places is None:
+                first = 0 if cache is None else cache.length
+                places = torch.arange(first, first + x.shape[1], device=x.device)
+            else:
+                fits_tokens("places", places, x.shape[:2])
+                places = places if places.dim() == 1 else places[:, None]  # the same for all heads
+            q, k = self.rotary(q, k, places)
+        elif places is not None:
+            raise ValueError("places turn queries and keys: the layer must be made with rotary=")
         return q, k, v
 
     def _split(self, x: Tensor) -> Tensor:

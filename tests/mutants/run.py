@@ -63,7 +63,7 @@ MUTANTS = (
            "self.activation(self.gate_proj(x)) * self.in_proj(x)", "self.activation(self.gate_proj(x))",
            "unit/test_transformer.py::test_the_layer_of_todays_models_is_its_formula"),
     Mutant("positions start anew beside a cache", "transformer/stacks.py",
-           "at = slice(before, end) if places is None", "at = slice(end - before) if places is None",
+           "x = x + rows[before:end]", "x = x + rows[: end - before]",
            "unit/test_transformer.py::test_one_token_at_a_time_is_the_full_pass"),
     Mutant("a remembered memory forgets its padding", "transformer/layers.py",
            "found = grouped_attention(q, keys, values, mask=key_mask,",
