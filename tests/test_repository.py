@@ -328,6 +328,20 @@ def test_make_test_runs_every_test():
     assert sorted(run) == sorted(path.stem for path in ROOT.glob("chapters/*.ipynb"))
 
 
+def test_the_workflow_tries_every_kind_of_processor_with_one_thread_and_two():
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())["jobs"].values()
+    runs = job["strategy"]["matrix"]["include"]
+    assert {run["capability"] for run in runs} == {"default", "avx2", "avx512"}
+    assert {run["threads"] for run in runs} == {1, 2}
+    assert {run["python"] for run in runs} == {"3.11", "3.12", "3.13"}
+    given = job["steps"][-1]["env"]
+    assert given["ATEN_CPU_CAPABILITY"] == "${{ matrix.capability }}"
+    assert given["OMP_NUM_THREADS"] == "${{ matrix.threads }}"
+    # What is asked for reaches the steps.
+    assert set(dev_test.threads({}).values()) == {"1"}
+    assert set(dev_test.threads({"OMP_NUM_THREADS": "2"}).values()) == {"2"}
+
+
 def test_where_readers_run_it_has_a_python_that_the_package_allows():
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     name, version = (ROOT / ".binder/runtime.txt").read_text().strip().split("-")
