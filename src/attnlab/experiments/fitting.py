@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from tqdm.auto import trange
 
 
 def fit(
@@ -21,6 +22,7 @@ def fit(
     warm: int = 20,
     until: float | None = None,
     clip: float | None = None,
+    progress: bool = False,
 ) -> list[float]:
     """Train with AdamW and return the curve of what is watched.
 
@@ -37,6 +39,7 @@ def fit(
         warm: steps in which it rises.
         until: stop once three points in a row have reached this.
         clip: the longest gradient; a longer one is shortened to it. Recurrent networks need it.
+        progress: show a bar if it takes more than two seconds. Within a sweep, which has its own, none.
 
     Returns:
         The curve; point i stands for step (i + 1) · `every`. It ends early, with a NaN, if the loss is not
@@ -60,7 +63,7 @@ def fit(
 
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, height)
     curve: list[float] = []
-    for step in range(1, steps + 1):
+    for step in trange(1, steps + 1, disable=not progress, unit="step", delay=2):
         found = loss()
         if not found.isfinite():
             return [*curve, math.nan]
