@@ -103,6 +103,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="folder with the treebank's files")
     torch.set_num_threads(1)
+    results.begin()
     treebank, tagger = load_treebank(parser.parse_args().data), shipped.load()
     test = treebank.test
     stacks = batches(tagger, test)

@@ -102,6 +102,7 @@ def main() -> None:
     arguments.add_argument("--repeats", type=int, default=5)
     repeats = arguments.parse_args().repeats
     torch.set_num_threads(1)
+    results.begin()
     how = {"repeats": repeats, "clock": time.process_time}
     seconds: dict[str, dict] = {"forward": {}, "forward and backward": {}, "a step": {}}
     kept: dict[str, dict[str, int]] = {}

@@ -671,6 +671,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
     given = parser.parse_args()
     torch.set_num_threads(1)
+    results.begin()
     for part in given.parts:
         start = time.time()
         if part == "figure":

@@ -32,6 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", help="folder of the treebank")
     torch.set_num_threads(1)
+    results.begin()
     found = {"tagger": tagger(load_treebank(parser.parse_args().data).test), "length": length()}
     results.store("saturation-after", found, command="python benchmarks/saturation_after.py", seeds=SEEDS)
 

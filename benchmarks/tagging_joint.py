@@ -75,6 +75,7 @@ def main() -> None:
     arguments.add_argument("--continue", action="store_true", dest="go_on", help="keep the rows stored")
     chosen = arguments.parse_args()
     torch.set_num_threads(1)
+    results.begin()
     KEPT.mkdir(parents=True, exist_ok=True)
     if chosen.go_on:
         unpack(results.load("tagging-joint"))

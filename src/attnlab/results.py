@@ -1,7 +1,7 @@
 """Stored results: read in one line, shown with where they come from; written by the scripts in benchmarks/.
 
 >>> load("costs")["repeats"]
-5
+3
 """
 
 from __future__ import annotations

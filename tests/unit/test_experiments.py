@@ -2,11 +2,16 @@
 
 import json
 import math
+from dataclasses import MISSING, fields
 
 import pytest
 
 from attnlab import experiments
-from attnlab.experiments import Comparison, EdgeError, Run, around, sweep
+from attnlab.experiments import Comparison, EdgeError, Row, Run, around, settings, sweep
+from attnlab.experiments.days import Days
+from attnlab.experiments.hops import Hops
+from attnlab.experiments.recall import Recall
+from attnlab.experiments.relay import Relay
 
 NAN = float("nan")
 
@@ -267,3 +272,33 @@ def test_picking_keeps_test_figures_at_the_best_rate_alone():
     assert picked["b"].end() == found["b"].end()
     with pytest.raises(KeyError, match="'c'"):
         found.pick({}, rows=["c"])
+
+
+def test_a_sweep_keeps_and_tells_every_setting_of_its_candidates(tmp_path):
+    """All fields with a default, but those at which nothing is done and those that the row's name tells."""
+    kinds = [
+        {"√d": experiments.Retrieval(steps=10), "nothing": experiments.Retrieval(steps=10, scale=1.0)},
+        {"1": Hops(1), "2": Hops(2), "wide": Hops(1, d_model=128)},
+        {"all": Relay(2, (0, 1)), "longer": Relay(2, (0, 1), steps=2000)},
+        {"softmax": Recall.of("softmax"), "64": Recall.of("FAVOR+", features=64)},
+        {"days": Days("gate")},
+        {"two": experiments.TwoPlaces(2, 8)},
+        {"dates": experiments.Translation("fixed", {"d_hidden": 64})},
+    ]
+    for candidates in kinds:
+        rows = {
+            name: Row(name, 0.1, {0.1: [Run([0.5])]}, settings=settings.settings_of(one))
+            for name, one in candidates.items()
+        }
+        stored = json.loads(json.dumps(Comparison(rows).as_dict()))
+        back = Comparison.from_dict(stored)
+        for name, one in candidates.items():
+            wanted = {f.name for f in fields(one) if f.default is not MISSING}
+            assert wanted <= set(back[name].settings), (name, wanted - set(back[name].settings))
+            assert back[name].settings == json.loads(json.dumps(rows[name].settings))
+            for key in wanted - set(settings.BY_NAME) - {"every"}:
+                value = back[name].settings[key]
+                if value != settings.QUIET.get(key, ...):
+                    assert settings._say(key, value) in back.note(), (name, key, back.note())
+    note = Comparison({"a": Row("a", 0.1, {0.1: [Run([0.5] * 4, every=5)]})}).note()
+    assert note == "1 learning rates a row; one seed; looked at every 5 steps."

@@ -23,8 +23,6 @@ WORDS = {
     "tokens": "{} tokens",
     "words": "{} words",
     "scale": "scores times {}",
-    "start": "W_q and W_k begin times {}",
-    "faster": "rate of W_q and W_k times {}",
     "std": "learned positions of spread {}",
     "bias_rate": "rate of the relative bias times {}",
     "warm": "rate rising for {} steps",
@@ -36,8 +34,6 @@ WORDS = {
 """A setting -> how a note tells it, in this order. What is not here is told by its own name."""
 
 QUIET = {
-    "start": 1.0,
-    "faster": 1.0,
     "heads": 1,
     "times": 1,
     "asked": 1,
@@ -56,7 +52,7 @@ SAID = {
 }
 TOGETHER = ("optimizer", "steps", "batch", "examples", "every", "counts")
 """Told in other places of the note: `tell` ends with the first four."""
-BY_NAME = ("name", "context", "exact", "data")
+BY_NAME = ("name", "context", "start", "faster", "exact", "data")
 """Told by the name of the row or of the file, or no matter of training."""
 
 
