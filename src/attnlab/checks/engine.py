@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from attnlab.checks import running
 from attnlab.checks.exercise import (
-    EXERCISES,
     Case,
     Exercise,
     Gradient,
@@ -22,9 +21,10 @@ from attnlab.checks.exercise import (
     Precisions,
     Without,
     floats,
+    known,
     label,
 )
-from attnlab.checks.instruments import Work
+from attnlab.checks.instruments import Work, once
 from attnlab.checks.running import Outcome
 from attnlab.checks.values import Difference, Tolerance, describe, difference
 from attnlab.checks.verdict import Verdict
@@ -62,9 +62,7 @@ def judge(name: str, answer: Any) -> Verdict:
     >>> judge("relevance-sparsemax", lambda scores: scores).status
     'wrong'
     """
-    if name not in EXERCISES:
-        raise ValueError(f"name must be one of {', '.join(sorted(EXERCISES))}; got {name!r}")
-    task = EXERCISES[name]
+    task = known(name)
     if not callable(answer):
         return Verdict(
             "wrong",
@@ -82,15 +80,12 @@ def judge(name: str, answer: Any) -> Verdict:
 
 def accepts(task: Exercise, answer: Callable) -> bool:
     """Say whether an answer passes; stops at the first trial that fails. For those who try many answers."""
-    return all(
-        _fault(task, trial, _call(task, trial, answer), _expected(task, trial)) is None
-        for trial in trials(task)
-    )
+    return all(_tried(task, trial, answer)[1] is None for trial in trials(task))
 
 
 @lru_cache(maxsize=1024)
 def trials(task: Exercise) -> tuple[Trial, ...]:
-    """List the calls: every case; the drawn ones also with gradients and in every promised precision."""
+    """List the calls: every case, also with gradients and in every promised precision; then those that are late."""
     return tuple(_listing(task))
 
 
@@ -101,9 +96,10 @@ def _listing(task: Exercise) -> Iterator[Trial]:
     dtypes = [
         dtype for promise in task.promises if isinstance(promise, Precisions) for dtype in promise.dtypes
     ]
-    for seed, one in enumerate(task.cases):
+    early = [(seed, one) for seed, one in enumerate(task.cases) if not one.late]
+    for seed, one in early:
         yield Trial(one, seed=seed)
-    for seed, one in enumerate(task.cases):
+    for seed, one in early:
         leaves = tuple(
             name
             for name in names
@@ -112,10 +108,13 @@ def _listing(task: Exercise) -> Iterator[Trial]:
         if leaves:
             yield Trial(one, leaves=leaves, seed=seed)
     for dtype in dtypes:
-        for seed, one in enumerate(task.cases):
+        for seed, one in early:
             given = [x for x in one.make().values() if floats(x)]
             if given and all(_holds(x, dtype) for x in given if isinstance(x, Tensor)):
                 yield Trial(one, dtype, seed=seed)
+    for seed, one in enumerate(task.cases):
+        if one.late:
+            yield Trial(one, seed=seed)
 
 
 def _holds(x: Tensor, dtype: torch.dtype) -> bool:
@@ -127,21 +126,34 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
     outcomes: list[tuple[Trial, Outcome]] = []
     faults: list[tuple[Trial, Difference]] = []
     for trial in trials(task):
-        outcome = _call(task, trial, answer)
+        if faults and trial.case.late:
+            break  # they would say no more
+        outcome, fault = _tried(task, trial, answer)
         outcomes.append((trial, outcome))
-        fault = _fault(task, trial, outcome, _expected(task, trial))
         if fault:
             faults.append((trial, fault))
         if outcome.endless:
             break
-    if not faults:
-        return _used(task, answer)
+    verdict = _blamed(task, outcomes, faults) if faults else _used(task, answer)
+    return replace(verdict, printed=_printed(outcomes))
+
+
+def _printed(outcomes: list[tuple[Trial, Outcome]]) -> str:
+    """What the answer printed in the first case in which it printed something."""
+    texts = (f"With {trial} it printed:\n{got.printed}" for trial, got in outcomes if got.printed.strip())
+    return next(texts, "")
+
+
+def _blamed(
+    task: Exercise, outcomes: list[tuple[Trial, Outcome]], faults: list[tuple[Trial, Difference]]
+) -> Verdict:
+    """Say what is wrong with an answer, from the trial in which it went wrong first."""
     trial, fault = faults[0]
     # Where the answer is wrong, most mistakes differ from it at once: those trials come first.
     wrong = {id(trial) for trial, _ in faults}
     telling = sorted(outcomes, key=lambda one: id(one[0]) not in wrong)
     named = [] if outcomes[-1][1].endless else _named(task, telling, wrong)
-    hint = trial.case.hint if not named else ""
+    hint = trial.case.hint if fault.value and not named else ""
     share = _share(outcomes, faults) if not named else ""
     text = fault.text[0].lower() + fault.text[1:]
     where = f"With {trial}: "
@@ -156,14 +168,34 @@ def _used(task: Exercise, answer: Callable) -> Verdict:
     praise = f"{task.praise} {_tested(task)}"
     if task.use is None:
         return Verdict("right", praise, task.name)
-    outcome = running.run(task.use, lambda: {"answer": answer}, seconds=IN_USE)
+    with running.listening():
+        outcome = running.run(task.use, lambda: {"answer": answer}, seconds=IN_USE)
     well, said = (False, outcome.trouble) if outcome.trouble else outcome.value
     if not well:
         return Verdict("wrong", f"In all cases it is right; put to work it is not. {said}", task.name)
     return Verdict("right", f"{praise} {said}", task.name)
 
 
-def _call(task: Exercise, trial: Trial, answer: Callable, *, measured: bool = True) -> Outcome:
+def _tried(task: Exercise, trial: Trial, answer: Callable) -> tuple[Outcome, Difference | None]:
+    """Make one call of an answer, and say what is wrong with it."""
+    want = _expected(task, trial)
+    outcome = _call(task, trial, answer)
+    fault = _fault(task, trial, outcome, want)
+    if fault and fault.value and trial.dtype is torch.float64 and _dtypes(outcome.value) <= {trial.dtype}:
+        # Whoever computes in double has made it the default: then `torch.tensor(d_k) ** 0.5` is double too.
+        again = _call(task, trial, answer, default=torch.float64)
+        fault = fault if _fault(task, trial, again, want) else None
+    return outcome, fault
+
+
+def _call(
+    task: Exercise,
+    trial: Trial,
+    answer: Callable,
+    *,
+    measured: bool = True,
+    default: torch.dtype = torch.float32,
+) -> Outcome:
     plain = trial.dtype is None and not trial.leaves
     patience = max(running.PATIENCE, 100 * _expected(task, trial).seconds)
     limits = measured and any(isinstance(p, Limit) for p in task.promises)
@@ -178,20 +210,29 @@ def _call(task: Exercise, trial: Trial, answer: Callable, *, measured: bool = Tr
             listen=tuple(f for p in task.promises if plain and isinstance(p, Without) for f in p.functions),
             seconds=patience,
             seed=trial.seed,
+            default=default,
         )
 
-    outcome = call()
+    with running.listening() as heard:
+        outcome = call()
     if measured and not outcome.failed and _overdone(task, trial, outcome):
         # What only a first call takes, such as an import or a table that is kept, is not work on these arguments.
         outcome = call()
     if task.read and not outcome.trouble:
-        try:
-            outcome.value = task.read(outcome.value)
-        except Exception as error:
-            outcome.trouble = (
-                str(error) if type(error) is ValueError else f"It returned {describe(outcome.value)}."
-            )
+        with running.listening(heard):
+            try:
+                outcome.value = task.read(outcome.value)
+            except Exception as error:
+                outcome.trouble = _unread(error, answer, outcome.value)
+    outcome.printed = heard.text()
     return outcome
+
+
+def _unread(error: Exception, answer: Callable, value: Any) -> str:
+    """Say why a result could not be read: in the reader's words, or in those of what the result raised when used."""
+    if type(error) is ValueError:
+        return str(error)
+    return running.said(error, answer) if callable(value) else f"It returned {describe(value)}."
 
 
 @lru_cache(maxsize=4096)
@@ -219,15 +260,25 @@ def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Differe
     arguments = trial.case.make(trial.dtype)
     found = _compared(task, trial, got.value, want.value, arguments)
     if found:
-        return found
-    if trial.dtype and isinstance(got.value, Tensor) and got.value.dtype != trial.dtype:
-        return Difference(f"The output should keep that dtype, it has {describe(got.value.dtype)}.")
+        return replace(found, value=True)
+    given = _dtypes(arguments)
+    if any(isinstance(p, Precisions) for p in task.promises) and len(given) == 1:
+        other = _dtypes(got.value) - given
+        if other:
+            asked = "that dtype" if trial.dtype else f"the dtype of its arguments, {describe(given.pop())}"
+            return Difference(f"The output should keep {asked}, it has {describe(other.pop())}.")
     for name, slope in want.slopes.items():
         found = _slopes(name, got.slopes[name], slope, _tolerance(task, trial, slope, arguments))
         if found:
             return found
     overdone = _overdone(task, trial, got)
     return Difference(overdone) if overdone else None
+
+
+def _dtypes(value: Any) -> set[torch.dtype]:
+    """The dtypes of the tensors of real numbers in arguments or in an output."""
+    leaves = tree_leaves(tree_map(lambda x: x.items if isinstance(x, once) else x, value))
+    return {x.dtype for x in leaves if isinstance(x, Tensor) and x.is_floating_point()}
 
 
 def _overdone(task: Exercise, trial: Trial, got: Outcome) -> str:
@@ -286,13 +337,40 @@ def _tolerance(task: Exercise, trial: Trial, want: Any, arguments: dict[str, Any
 
 def _named(task: Exercise, outcomes: list[tuple[Trial, Outcome]], wrong: set[int]) -> list[str]:
     """The messages of all mistakes that fit; two implementations may share one."""
+    # One number everywhere is a placeholder. A mistake that comes near it by rounding is not what was written.
+    near = (lambda *_: Tolerance(0, 0)) if _constant(outcomes) else _alike
     return list(
-        dict.fromkeys(one.message for one in task.mistakes if _same_mistake(task, one.does, outcomes, wrong))
+        dict.fromkeys(
+            one.message for one in task.mistakes if _same_mistake(task, one.does, outcomes, wrong, near)
+        )
     )
 
 
+def _alike(task: Exercise, trial: Trial, want: Any, arguments: dict[str, Any]) -> Tolerance:
+    """How near one mistake comes to another: in double, too, its steps may have been made in single precision."""
+    rough = trial.case.make(torch.float32) if trial.dtype is torch.float64 else arguments
+    return _tolerance(task, trial, want, rough)
+
+
+def _constant(outcomes: list[tuple[Trial, Outcome]]) -> bool:
+    """Say whether an answer gave one and the same number everywhere."""
+    seen: set[float] = set()
+    for leaf in tree_leaves([got.value for _, got in outcomes if not got.failed]):
+        if isinstance(leaf, Tensor) and leaf.layout is torch.strided and not leaf.is_meta:
+            seen |= set(leaf.detach().flatten()[:1000].tolist())
+        elif isinstance(leaf, int | float):
+            seen.add(leaf)
+        else:
+            return False
+    return len(seen) == 1 and not any(isinstance(x, bool) for x in seen)
+
+
 def _same_mistake(
-    task: Exercise, does: Callable, outcomes: list[tuple[Trial, Outcome]], wrong: set[int]
+    task: Exercise,
+    does: Callable,
+    outcomes: list[tuple[Trial, Outcome]],
+    wrong: set[int],
+    near: Callable[..., Tolerance],
 ) -> bool:
     """Say whether a wrong implementation came to what the answer came to, in every trial that has an answer."""
     if all(got.failed for _, got in outcomes):
@@ -306,15 +384,13 @@ def _same_mistake(
         if bool(made.trouble) != bool(got.trouble):
             return False
         wanted = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, made.value)
-        if difference(got.value, wanted, _tolerance(task, trial, wanted, trial.case.make(trial.dtype))):
+        if difference(got.value, wanted, near(task, trial, wanted, trial.case.make(trial.dtype))):
             return False
         for name, slope in made.slopes.items():
             other = got.slopes.get(name)
             if (slope is None) != (other is None):
                 return False
-            if slope is not None and difference(
-                other, slope, _tolerance(task, trial, slope, trial.case.make())
-            ):
+            if slope is not None and difference(other, slope, near(task, trial, slope, trial.case.make())):
                 return False
     if any(id(trial) in wrong and not got.failed for trial, got in outcomes):
         return True

@@ -144,6 +144,12 @@ exercise(
     read=use,
     cases=rows("d_model d_memory n_heads d_head", *((*outer, *inner) for outer, inner in SIZES.items())),
     within=Tolerance(1e-5, 1e-4),
+    stub="""class Heads(torch.nn.Module):
+    def __init__(self, d_model, d_memory, n_heads, d_head):
+        ...  # your code here
+
+    def forward(self, x, memory=None, mask=None):
+        ...  # and here""",
     mistakes=[
         mistake(
             "The scores are not scaled. Divide them by the root of d_head.", _heads(scale=lambda m, d, h: 1.0)

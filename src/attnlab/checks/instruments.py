@@ -188,6 +188,9 @@ class once(Iterator):
         items: what is handed out; a tensor, or a tuple of tensors, as a copy of its own.
         what: what they are called when somebody asks again.
 
+    Attributes:
+        items: all of them.
+
     Raises:
         Hoarding: it was read to its end and is asked again.
 
@@ -198,8 +201,8 @@ class once(Iterator):
     """
 
     def __init__(self, items: Iterable[Any], what: str = "items") -> None:
-        self._all, self._what, self._over = list(items), what, False
-        self._items = iter(self._all)
+        self.items, self._what, self._over = list(items), what, False
+        self._items = iter(self.items)
 
     def to(self, dtype: torch.dtype) -> once:
         """Hand out the same items, floating tensors in `dtype`."""
@@ -207,7 +210,7 @@ class once(Iterator):
         def cast(part: Any) -> Any:
             return part.to(dtype) if isinstance(part, Tensor) and part.is_floating_point() else part
 
-        return once([tree_map(cast, item) for item in self._all], self._what)
+        return once([tree_map(cast, item) for item in self.items], self._what)
 
     def __next__(self) -> Any:
         try:

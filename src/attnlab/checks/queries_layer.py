@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.checks import running
-from attnlab.checks.exercise import exercise, mistake, rows
+from attnlab.checks.exercise import exercise, late, mistake, rows
 from attnlab.checks.values import Tolerance, describe
 
 PARTS = ("q_proj", "k_proj", "v_proj")
@@ -45,6 +45,9 @@ def fill(layer: Any, parts: tuple[str, ...], called_so: str) -> dict[str, tuple[
             raise ValueError(f"{name} should be an nn.Linear; {what}.")
     if any(getattr(layer, name).bias is not None for name in parts):
         raise ValueError(f"The {({3: 'three', 4: 'four'})[len(parts)]} linear layers should have no bias.")
+    frozen = [name for name in parts if not getattr(layer, name).weight.requires_grad]
+    if frozen:
+        raise ValueError(f"{frozen[0]} can't learn: its weights have requires_grad=False.")
     shapes = {name: tuple(value.shape) for name, value in layer.named_parameters()}
     with torch.no_grad():
         for i, name in enumerate(parts):
@@ -68,7 +71,7 @@ def use(head: Any) -> dict[str, Any]:
     shapes = fill(head, PARTS, "Head")
     found: dict[str, Any] = {}
     wide, other = head.q_proj.in_features, head.k_proj.in_features
-    for lead, n_q, n_k in (((), 5, 3), ((wide % 4 + 1, 3), 4, 7)):
+    for lead, n_q, n_k in (((), 5, 3), ((wide % 4 + 1, 3), 4, 7) if wide <= 40 else ((2,), 43, 44)):
         name = f"head(x, memory) of {n_q} and {n_k} tokens" + (f", in a batch of {lead}" if lead else "")
         given = {"x": _normal(*lead, n_q, wide, seed=3), "memory": _normal(*lead, n_k, other, seed=4)}
         found |= called(head, name, given)
@@ -178,8 +181,15 @@ exercise(
     "Head",
     reference=_reference,
     read=use,
-    cases=rows("d_model d_memory d_k d_v", (5, 8, 3, 4), (6, 6, 4, 9), (7, 2, 16, 5), (3, 9, 1, 1)),
+    cases=rows("d_model d_memory d_k d_v", (5, 8, 3, 4), (6, 6, 4, 9), (7, 2, 16, 5), (3, 9, 1, 1))
+    + late(*rows("d_model d_memory d_k d_v", (45, 46, 47, 48))),
     within=Tolerance(1e-5, 1e-4),
+    stub="""class Head(torch.nn.Module):
+    def __init__(self, d_model, d_memory, d_k, d_v):
+        ...  # your code here
+
+    def forward(self, x, memory=None):
+        ...  # and here""",
     mistakes=[
         mistake(
             "The scores are not scaled. Divide them by the root of d_k.", _head(scale=lambda m, k, v: 1.0)

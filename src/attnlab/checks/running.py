@@ -8,6 +8,7 @@ import ctypes
 import dis
 import functools
 import inspect
+import io
 import linecache
 import random
 import threading
@@ -31,6 +32,10 @@ LONGEST = 60.0
 """Seconds on the clock after which it does in any case: an answer may wait instead of computing."""
 
 
+HEARD = 2000
+"""Characters that are kept of what an answer prints."""
+
+
 class Endless(BaseException):
     """Thrown into an answer that does not stop. Not an Exception, so that an answer does not catch it by chance."""
 
@@ -47,6 +52,7 @@ class Outcome:
         work: what was computed on the way, where somebody asked.
         called: the names of the functions that were called, of those that somebody asked about.
         seconds: computing time, where somebody took it.
+        printed: the beginning of what was printed on the way, where somebody listened.
     """
 
     value: Any = None
@@ -57,6 +63,28 @@ class Outcome:
     work: Work | None = None
     called: tuple[str, ...] = ()
     seconds: float = 0.0
+    printed: str = ""
+
+
+class Heard(io.StringIO):
+    """Keeps the beginning of what is printed: an answer that does not stop may print for as long."""
+
+    def write(self, text: str) -> int:
+        """Take in what there is room for."""
+        super().write(text[: max(0, HEARD - self.tell())])
+        return len(text)
+
+    def text(self) -> str:
+        """Return what was printed, and say where it was cut."""
+        return self.getvalue() + (" …" if self.tell() >= HEARD else "")
+
+
+@contextlib.contextmanager
+def listening(heard: Heard | None = None) -> Iterator[Heard]:
+    """Keep what is printed from the notebook: it would come once for each case."""
+    heard = Heard() if heard is None else heard
+    with contextlib.redirect_stdout(heard):
+        yield heard
 
 
 def unwritten(answer: Callable) -> bool:
@@ -118,6 +146,7 @@ def run(
     listen: tuple[Callable, ...] = (),
     seconds: float = PATIENCE,
     seed: int = 0,
+    default: torch.dtype = torch.float32,
 ) -> Outcome:
     """Call an answer once.
 
@@ -129,6 +158,7 @@ def run(
         listen: functions whose calls are noted.
         seconds: computing time after which it is stopped, give or take a twentieth of a second.
         seed: of all random generators, so that an answer that draws gives one verdict.
+        default: the dtype of tensors that are made without one; the reader's notebook may have another.
 
     Returns:
         The outcome; nothing is ever raised but KeyboardInterrupt.
@@ -146,7 +176,7 @@ def run(
     calls = Calls(listen) if listen else contextlib.nullcontext()
     try:
         with (
-            _surroundings(seed),
+            _surroundings(seed, default),
             _WATCHDOG.patience(seconds),
             outcome.work or contextlib.nullcontext(),
             calls,
@@ -162,7 +192,7 @@ def run(
     except Hoarding as error:
         outcome.failed, outcome.trouble = True, str(error)
     except BaseException as error:  # an answer may even exit
-        outcome.failed, outcome.trouble = True, _said(error, answer)
+        outcome.failed, outcome.trouble = True, said(error, answer)
     outcome.called = tuple(calls.seen) if listen else ()
     if not outcome.failed:
         outcome.trouble = _touched(before, given)
@@ -216,9 +246,19 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _said(error: BaseException, answer: Callable) -> str:
-    """One sentence about an exception, with the line of the reader's own code where it happened."""
-    code = getattr(_inner(answer), "__code__", None)
+def said(error: BaseException, answer: Callable) -> str:
+    """Say what was raised, with the line of the reader's own code where it happened.
+
+    Args:
+        error: the exception.
+        answer: the reader's function or class.
+
+    Returns:
+        One sentence.
+    """
+    inner = _inner(answer)
+    parts = vars(inner).values() if isinstance(inner, type) else (inner,)
+    code = next((one.__code__ for one in parts if hasattr(one, "__code__")), None)
     text = (
         f"It raised {type(error).__name__}: {_first(error)}"
         if str(error)
@@ -247,7 +287,7 @@ def _inner(answer: Callable) -> Callable:
 
 
 @contextlib.contextmanager
-def _surroundings(seed: int) -> Iterator[None]:
+def _surroundings(seed: int, dtype: torch.dtype) -> Iterator[None]:
     """Seeds, modes and defaults as they are in a fresh kernel, and as they were afterwards."""
     states, default = (random.getstate(), np.random.get_state()), torch.get_default_dtype()  # noqa: NPY002
     with torch.random.fork_rng(devices=[]), torch.enable_grad(), warnings.catch_warnings():
@@ -256,6 +296,7 @@ def _surroundings(seed: int) -> Iterator[None]:
         torch.default_generator.manual_seed(seed)
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002
+        torch.set_default_dtype(dtype)
         try:
             yield
         finally:
