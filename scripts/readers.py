@@ -265,8 +265,7 @@ def _only_checks(cell: NotebookNode) -> bool:
 
 
 def _to_run(cell: NotebookNode) -> NotebookNode:
-    source = cell.source.replace("%cd attnlab/chapters", f"%cd attnlab/{FOLDER}")
-    made = nbformat.v4.new_code_cell(_named_figure(source))
+    made = nbformat.v4.new_code_cell(_named_figure(cell.source))
     tags = cell.metadata.get("tags", [])
     made.metadata = NotebookNode(
         {key: cell.metadata[key] for key in ("exercise", "role") if key in cell.metadata}
@@ -307,11 +306,8 @@ def _wrapped(comment: str, width: int = 76) -> list[str]:
 
 
 def _digest(notebook: NotebookNode) -> str:
-    # Where the repository is, and so the folder it goes to, may be changed by a command, which is no reader.
-    sources = [
-        re.sub(r"github\.com/\S+(?: attnlab\b)?", "", f"{cell.cell_type}\n{cell.source}")
-        for cell in notebook.cells
-    ]
+    # Where the repository is may be changed by a command, which is no reader.
+    sources = [re.sub(r"github\.com/\S+", "", f"{cell.cell_type}\n{cell.source}") for cell in notebook.cells]
     return hashlib.sha256("\n\n".join(sources).encode()).hexdigest()[:16]
 
 

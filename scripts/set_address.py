@@ -22,8 +22,6 @@ SETTING = re.compile(r"^repository:\n  url: https://github\.com/(\S+)$", re.MULT
 # Whatever repository the package is fetched or launched from, under any host's way of writing it.
 SHOWN = r"(?:github\.com/|gh/|github/)([A-Za-z0-9-]+/{name})(?![\w-])"
 PLACES = ("_config.yml", "CITATION.cff", "pyproject.toml", "README.md", "chapters/teachers.md")
-# The set-up cell goes on in a folder of this name, whatever the repository is called.
-CLONED = re.compile(r"(git clone [^\"\n]*?github\.com/[\w-]+/)([\w.-]+)(?: attnlab)?")
 SUFFIXES = {
     ".yml",
     ".yaml",
@@ -82,8 +80,6 @@ def change(root: Path, new: str) -> list[Path]:
         before = path.read_text(encoding="utf-8")
         after = re.sub(rf"(?<![\w-]){re.escape(old)}(?![\w-])", new, before)
         after = after.replace(pages(old), pages(new))
-        if path.suffix == ".ipynb":
-            after = CLONED.sub(lambda found: found[1] + found[2] + _into(found[2]), after)
         if after != before:
             path.write_text(after, encoding="utf-8")
             changed.append(path)
@@ -110,10 +106,6 @@ def disagreements(root: Path) -> list[str]:
         if path.suffix == ".ipynb" and f"github.com/{address}" not in content:
             found.append(f"{name} has no set-up cell for Colab that installs from {address}")
     return found
-
-
-def _into(name: str) -> str:
-    return "" if name == "attnlab" else " attnlab"
 
 
 def pages(address: str) -> str:

@@ -208,7 +208,9 @@ def sparsemax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tens
     # How many keep a weight: one at least, even in a row of NaN, which has no larger and no smaller.
     support = (count * ordered > excess).sum(-1, keepdim=True).clamp_min(1)
     threshold = excess.gather(-1, support - 1) / support
-    return (z - threshold).clamp_min(0).transpose(dim, -1).masked_fill(empty, 0.0)
+    # What lies on the threshold keeps nothing and has no slope. (A clamp's slope there is torch's affair.)
+    weights = (z - threshold).masked_fill(z <= threshold, 0.0)
+    return weights.transpose(dim, -1).masked_fill(empty, 0.0)
 
 
 def relu(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tensor:
@@ -233,7 +235,7 @@ def relu(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tensor:
     """
     scores = _hidden(scores, mask)
     allowed = (scores > -math.inf).sum(dim, keepdim=True).clamp_min(1)
-    return scores.clamp_min(0) / allowed
+    return scores.relu() / allowed
 
 
 def _hidden(scores: Tensor, mask: Tensor | None) -> Tensor:

@@ -97,6 +97,12 @@ def test_every_cell_was_run_in_order_and_none_shows_a_warning(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
+def test_no_cell_hides_how_far_a_training_is(path):
+    # A bar comes after two seconds, goes at the end, and is never stored: no cell has to switch it off.
+    assert "progress=" not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
 def test_pictures_are_html_with_words_not_pixels(path):
     for cell in nbformat.read(path, as_version=4).cells:
         for output in cell.get("outputs", []):

@@ -152,6 +152,7 @@ def test_a_layer_that_holds_a_map_saves_it_and_moves_it(name):
 
 
 @pytest.mark.parametrize("name", MAPS)
+@pytest.mark.usefixtures("whatever_a_clamp_passes_back")
 def test_a_matrix_that_is_a_parameter_learns(name):
     features = type(MAPS[name])(nn.Parameter(MAPS[name].projection.clone()))
     q, k, v = draw(4, (7, 4), (7, 4), (7, 2), dtype=torch.float32)
@@ -163,6 +164,7 @@ def test_a_matrix_that_is_a_parameter_learns(name):
     torch.testing.assert_close(*grads, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.usefixtures("whatever_a_clamp_passes_back")
 def test_the_gate_of_a_map_that_learns_has_the_slope_of_its_definition():
     """Autograd records this loop: the state must take what the gate's gradient owes it."""
     q, k, v, gate, w = draw(5, (2, 9, 4), (2, 9, 4), (2, 9, 3), (2, 9, 1), (5, 4))
@@ -177,6 +179,17 @@ def test_the_gate_of_a_map_that_learns_has_the_slope_of_its_definition():
     for other in grads[1:]:
         for a, b in zip(other, grads[0], strict=True):
             torch.testing.assert_close(a, b)
+
+
+@pytest.mark.usefixtures("whatever_a_clamp_passes_back")
+def test_a_gate_of_one_has_its_slope_in_the_definition():
+    q, k, v, gate = draw(12, (2, 5, 4), (2, 5, 4), (2, 5, 3), (2, 5, 1))
+    rate = gate.sigmoid().masked_fill(torch.arange(5)[:, None] % 3 == 1, 1.0).requires_grad_()
+
+    def run(rate):
+        return linear_attention(q, k, v, gate=rate, is_causal=True, form="parallel")
+
+    assert torch.autograd.gradcheck(run, rate)
 
 
 def test_orthogonal_rows_lower_the_variance_of_fourier_features():
@@ -258,6 +271,7 @@ def test_what_is_in_a_hidden_token_reaches_nothing(name, how):
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 @every_form
+@pytest.mark.usefixtures("whatever_a_clamp_passes_back")
 def test_the_transformations_of_torch_func_work(name, how):
     function, inputs = call(name, how), draw(10, (3, 6, 4), (3, 6, 4), (3, 6, 4))
 
@@ -296,3 +310,11 @@ def test_torch_compile_leaves_the_chunked_form_out_and_takes_the_others_whole():
             results.append([out, *torch.autograd.grad(out.sum(), leaves)])
         for a, b in zip(*results, strict=True):
             torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_fourier_features_of_zeros_are_those_of_a_vector_without_direction(dtype):
+    features = FourierFeatures.draw(4, 8, generator=torch.Generator().manual_seed(0))
+    found = features(torch.zeros(1, 4, dtype=dtype))
+    assert found.dtype == dtype
+    assert torch.allclose(found.float(), torch.tensor([0.0, 8**-0.5]).repeat_interleave(8)[None], atol=1e-3)

@@ -56,6 +56,16 @@ def test_sparsemax_gradients_and_axes():
     assert torch.allclose(scores.sparsemax(x.T, dim=0), scores.sparsemax(x).T)
 
 
+@pytest.mark.usefixtures("whatever_a_clamp_passes_back")
+def test_what_lies_on_a_threshold_has_no_slope():
+    x = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.5, -0.5]], requires_grad=True)
+    first = torch.tensor([1.0, 0.0])
+    assert scores.sparsemax(x).tolist() == [[1, 0]] * 3
+    for weights in (first, first.flip(0)):  # all goes to the first, and a step of either changes nothing
+        assert not torch.autograd.grad((scores.sparsemax(x) * weights).sum(), x)[0].any()
+    assert torch.autograd.grad(scores.relu(x).sum(), x)[0].tolist() == [[0.5, 0], [0.5, 0], [0.5, 0]]
+
+
 def test_sparsemax_is_the_nearest_point_of_the_simplex():
     z = draw(6, seed=9)
     nearest = (scores.sparsemax(z) - z).square().sum()

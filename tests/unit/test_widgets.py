@@ -3,10 +3,13 @@
 import json
 import math
 import re
+import sys
+import types
 from html.parser import HTMLParser
 
 import pytest
 import torch
+from IPython.core.interactiveshell import InteractiveShell
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnlab import attention, linear, scores, widgets
@@ -58,6 +61,24 @@ def test_a_figure_shows_itself_in_both_forms(make):
     assert json.loads(cells.figure["data-settings"]) == figure.settings()
     assert cells.tags.count("table") == cells.tags.count("figcaption") == 1
     assert data["text/html"] == make()._repr_html_()
+
+
+def test_it_does_so_where_ipywidgets_would_show_the_view_alone(monkeypatch):
+    # As version 7, which Colab has: IPython asks for this method before it asks for a bundle of forms.
+    views = []
+    monkeypatch.setattr(widgets.Figure.__base__, "_ipython_display_", views.append, raising=False)
+    data, _ = InteractiveShell.instance().display_formatter.format(widgets.TagSentence("I saw a saw"))
+    assert views == []
+    assert data["text/html"].startswith('<figure class="attnlab-figure"')
+    assert "application/vnd.jupyter.widget-view+json" in data
+
+
+def test_a_figure_asks_nothing_of_a_colab_that_is_not_there(monkeypatch):
+    """As with stand-ins for Google's package that have no widget manager."""
+    for name in ("google", "google.colab"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    assert "<table" in widgets.TagSentence("I saw a saw")._repr_html_()
+    assert "text/html" in widgets.TagSentence("I saw a saw")._repr_mimebundle_()[0]
 
 
 def test_the_calculators_table_holds_torchs_numbers():

@@ -150,7 +150,8 @@ class _Weights:
         """Weigh the chunk's keys as each of its queries does, (batch, c, c); later keys are still there."""
         if self.scale is None:
             return x
-        return x * fade((self.scale.mT - self.running).clamp(max=0.0), x)
+        # Later keys out by `tril`, not by a clamp at 0: a key that is its own maximum lies on that bound.
+        return x * fade((self.scale.mT - self.running).tril(), x)
 
     def at_query(self, x: Tensor) -> Tensor:
         """Weigh what was read from the state as each query does."""

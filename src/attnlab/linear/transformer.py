@@ -207,7 +207,7 @@ def _parallel(features, q, k, v, key_mask, gate, is_causal) -> Tensor:
             exactly = exact(gate)
             log = exactly.clamp(min=torch.finfo(exactly.dtype).tiny).log()  # two gates of 0: no ∞ - ∞
             passed = log.cumsum(-2)
-            faded = (passed - passed.mT).clamp(max=0.0).exp() * (1 - gate.mT)
+            faded = (passed - passed.mT).tril().exp() * (1 - gate.mT)  # no clamp: a gate of 1 would tie
             weights = weights * faded.to(weights.dtype)
         if key_mask is not None:
             weights = weights.masked_fill(~key_mask.mT, 0.0)
