@@ -22,11 +22,16 @@ from attnlab.checks.engine import accepts
 from attnlab.checks.exercise import Precisions
 
 ENOUGH = 40
+COUNTED = ("costs-", "sparse-", "heads-layer", "linear-delta", "linear-running-state")
+"""Exercises in which work is counted, or which have large cases of their own for that."""
 SMALL: dict[str, dict[str, str]] = {
     "masking-softmax": {
         "mask -4": "A mask of four axes has ones in front here; others have sizes of their own."
     },
-    "transformer-block": {"x -4": "One batch of batches shows an answer that knows one axis.", "x -3": "The same."},
+    "transformer-block": {
+        "x -4": "One batch of batches shows an answer that knows one axis.",
+        "x -3": "The same.",
+    },
     "recurrent-local-window": {"p -1": "There is one place for each row of scores."},
 }
 """By exercise, the sizes that stay small, and why."""
@@ -57,7 +62,7 @@ def largest(task):
     return found
 
 
-@pytest.mark.parametrize("name", sorted(EXERCISES))
+@pytest.mark.parametrize("name", [name for name in sorted(EXERCISES) if not name.startswith(COUNTED)])
 def test_every_size_is_once_larger_than_forty(name):
     small = {what: size for what, size in largest(EXERCISES[name]).items() if size <= ENOUGH}
     assert set(small) == set(SMALL.get(name, {})), small
@@ -88,7 +93,9 @@ SEEN_WHOLE = {name for name, task in EXERCISES.items() if all(isinstance(x, bool
 """Exercises whose arguments are whole numbers: to remember those is no fault."""
 
 
-@pytest.mark.parametrize("name", sorted(set(EXERCISES) - SEEN_WHOLE))
+@pytest.mark.parametrize(
+    "name", [name for name in sorted(set(EXERCISES) - SEEN_WHOLE) if not name.startswith(COUNTED)]
+)
 def test_an_answer_that_is_remembered_by_its_shapes_is_refused(name):
     task = EXERCISES[name]
     assert not accepts(task, remembering(run(SOLUTIONS[name])[task.answer]))

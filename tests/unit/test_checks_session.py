@@ -1,4 +1,4 @@
-"""What a student meets around a verdict: prints once, an older function told, progress, stubs brought back."""
+"""What a student meets around a verdict: prints, a function older than its cell, progress, stubs."""
 
 import ast
 import json
