@@ -89,7 +89,7 @@ PACKS = [
         documents, n, mask=lambda own: torch.zeros(n, n).masked_fill(~own, -math.inf))),
     ("no guess where the word is 0", "wrong", "the row of guesses should be [5, 0, -100,", lambda documents, n: packed(
         documents, n, guesses=[g if w else -100 for d in documents for w, g in zip(d, [*d[1:], -100], strict=True)])),
-    ("numbers of 8 bits", "wrong", "A number of 8 bits ends at", lambda documents, n: packed(documents, n, dtype=torch.int8)),
+    ("numbers of 8 bits", "wrong", "with the numbers of a large vocabulary: it raised", lambda documents, n: packed(documents, n, dtype=torch.int8)),
     ("no guess where a word comes again at once", "wrong", "comes twice in a row", lambda documents, n: packed(
         documents, n, guesses=[g if g != w else -100 for d in documents for w, g in zip(d, [*d[1:], -100], strict=True)])),
     ("a window of twelve", "wrong", "one of them long", lambda documents, n: packed(documents, n, mask=lambda own: own & own.triu(-11))),
