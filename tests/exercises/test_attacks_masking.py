@@ -165,7 +165,7 @@ SOFTMAXES = [
      lambda s, m: s.masked_fill(~m & ~empty(m), -math.inf).log_softmax(-1).exp().masked_fill(empty(m), 0.0)),
     ("where for where", "right", "",
      lambda s, m: torch.where(empty(m), 0.0, torch.where(m | empty(m), s, -math.inf).softmax(-1)).to(s.dtype)),
-    ("in double precision", "right", "", lambda s, m: scores.softmax(s.double(), m).to(s.dtype)),
+    ("in double precision", "right", "", lambda s, m: scores.softmax(s.double(), m.expand(s.shape)).to(s.dtype)),
     ("NaN filled over on both sides", "right", "", lambda s, m: hidden(s, m).softmax(-1).masked_fill(~m, 0.0)),
     ("minus infinity added, empty rows open", "right", "",
      lambda s, m: (s + torch.zeros_like(s).masked_fill(~m & ~empty(m), -math.inf)).softmax(-1) * m),

@@ -25,6 +25,7 @@ from attnlab.checks.exercise import (
     label,
 )
 from attnlab.checks.instruments import Work, once
+from attnlab.checks.naming import fitting
 from attnlab.checks.running import Outcome
 from attnlab.checks.values import Difference, Tolerance, describe, difference
 from attnlab.checks.verdict import Verdict
@@ -152,7 +153,9 @@ def _blamed(
     # Where the answer is wrong, most mistakes differ from it at once: those trials come first.
     wrong = {id(trial) for trial, _ in faults}
     telling = sorted(outcomes, key=lambda one: id(one[0]) not in wrong)
-    named = [] if outcomes[-1][1].endless else _named(task, telling, wrong)
+    named = (
+        [] if outcomes[-1][1].endless else fitting(task, telling, wrong, made=_mistaken, tolerance=_tolerance)
+    )
     hint = trial.case.hint if fault.value and not named else ""
     share = _share(outcomes, faults) if not named else ""
     text = fault.text[0].lower() + fault.text[1:]
@@ -333,69 +336,6 @@ def _tolerance(task: Exercise, trial: Trial, want: Any, arguments: dict[str, Any
     size = max([1.0, *(float(x.detach().abs().max()) for x in [want] if isinstance(x, Tensor) and x.numel())])
     size = size if size < float("inf") else 1.0
     return Tolerance(64 * eps * size if eps < 1e-3 else 8 * eps * size, 64 * eps if eps < 1e-3 else 8 * eps)
-
-
-def _named(task: Exercise, outcomes: list[tuple[Trial, Outcome]], wrong: set[int]) -> list[str]:
-    """The messages of all mistakes that fit; two implementations may share one."""
-    # One number everywhere is a placeholder. A mistake that comes near it by rounding is not what was written.
-    near = (lambda *_: Tolerance(0, 0)) if _constant(outcomes) else _alike
-    return list(
-        dict.fromkeys(
-            one.message for one in task.mistakes if _same_mistake(task, one.does, outcomes, wrong, near)
-        )
-    )
-
-
-def _alike(task: Exercise, trial: Trial, want: Any, arguments: dict[str, Any]) -> Tolerance:
-    """How near one mistake comes to another: in double, too, its steps may have been made in single precision."""
-    rough = trial.case.make(torch.float32) if trial.dtype is torch.float64 else arguments
-    return _tolerance(task, trial, want, rough)
-
-
-def _constant(outcomes: list[tuple[Trial, Outcome]]) -> bool:
-    """Say whether an answer gave one and the same number everywhere."""
-    seen: set[float] = set()
-    for leaf in tree_leaves([got.value for _, got in outcomes if not got.failed]):
-        if isinstance(leaf, Tensor) and leaf.layout is torch.strided and not leaf.is_meta:
-            seen |= set(leaf.detach().flatten()[:1000].tolist())
-        elif isinstance(leaf, int | float):
-            seen.add(leaf)
-        else:
-            return False
-    return len(seen) == 1 and not any(isinstance(x, bool) for x in seen)
-
-
-def _same_mistake(
-    task: Exercise,
-    does: Callable,
-    outcomes: list[tuple[Trial, Outcome]],
-    wrong: set[int],
-    near: Callable[..., Tolerance],
-) -> bool:
-    """Say whether a wrong implementation came to what the answer came to, in every trial that has an answer."""
-    if all(got.failed for _, got in outcomes):
-        return False
-    for trial, got in outcomes:
-        if got.failed:
-            continue  # where it gives no answer, there is nothing to compare
-        made = _mistaken(task, trial, does)
-        if made.failed:
-            return False
-        if bool(made.trouble) != bool(got.trouble):
-            return False
-        wanted = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, made.value)
-        if difference(got.value, wanted, near(task, trial, wanted, trial.case.make(trial.dtype))):
-            return False
-        for name, slope in made.slopes.items():
-            other = got.slopes.get(name)
-            if (slope is None) != (other is None):
-                return False
-            if slope is not None and difference(other, slope, near(task, trial, slope, trial.case.make())):
-                return False
-    if any(id(trial) in wrong and not got.failed for trial, got in outcomes):
-        return True
-    # The answer gives nothing wherever it is wrong, which fits all that is right elsewhere: unless that fails too.
-    return all(_mistaken(task, trial, does).failed for trial, got in outcomes if got.failed)
 
 
 @lru_cache(maxsize=4096)

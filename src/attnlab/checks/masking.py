@@ -191,8 +191,6 @@ exercise(
              mask=torch.tensor([[[True, True, False, True]], [[False, True, False, False]]])),
         case("one row of a mask for everything, shape (4,)", "A mask that broadcasts may have fewer axes than the scores.",
              scores=_normal(2, 3, 4), mask=torch.tensor([True, False, True, True])),
-        case("a column of a mask, shape (3, 1)", "Each query may look at all keys, or at none.",
-             scores=_normal(3, 4), mask=torch.tensor([[True], [False], [True]])),
         case("a hidden score of 300",
              "If the hidden tokens are still in the sum, dividing by what is left of it repairs that on paper only.",
              **_row(0.5, 1.5, 300.0, seen="xx.")),
@@ -211,6 +209,8 @@ exercise(
              "Rows with nothing allowed give zeros.",
              scores=_normal(2, 3, 4),
              mask=torch.zeros(3, 4, dtype=torch.bool)),
+        case("a column of a mask, shape (3, 1)", "Each query may look at all keys, or at none.",
+             scores=_normal(3, 4), mask=torch.tensor([[True], [False], [True]])),
     ],
     promises=[gradient("scores"), precisions("float64", "float16", "bfloat16")],
     mistakes=[

@@ -15,9 +15,7 @@ from attnlab.checks.values import describe, number
 
 
 def leaking_pairs(model: Callable, n: int, n_words: int, mask: Tensor) -> list[tuple[int, int]]:
-    """The reference: every sentence that there is, or many where there are too many."""
-    if n * n_words > 100:
-        return _found(model, n, n_words, mask)
+    """The reference: every sentence that there is."""
     sentences = torch.cartesian_prod(*[torch.arange(n_words)] * n).reshape(-1, n)
     out = model(sentences).reshape(*[n_words] * n, n, -1)
     moves = [(out.amax(j) - out.amin(j)).movedim(-2, 0).flatten(1).amax(1) for j in range(n)]
@@ -161,8 +159,7 @@ exercise(
         _leaks("one word", "A single word that may see itself can't leak.", _attends(masks.causal(1), 6), 1, 6),
         _leaks("a model that leaves every word as it is", "", lambda words: _vectors(4, 2)[words], 4, 4),
         *late(
-            _leaks("a causal mask of 45 words with two holes", "", _attends(_holes(45, (0, 43), (2, 4)), 3), 45, 3),
-            _leaks("45 different words", "", _strays(45, (0, lambda w: 1.0 * (w[1] > 22), [1])), 3, 45),
+            _leaks("45 different words", "", _strays(45, (0, lambda w: 1.0 * (w[1] > 22), [1])), 2, 45),
         ),
     ],
     mistakes=[
