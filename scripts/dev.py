@@ -3,7 +3,7 @@
 python scripts/dev.py book          set up, build the book, serve it on this machine
 python scripts/dev.py html          set up and build the book
 python scripts/dev.py test          set up and run every test
-python scripts/dev.py torches       run unit tests and exercises with the lowest and the newest torch (or 2.11)
+python scripts/dev.py torches       run unit tests and exercises with the lowest and the newest torch (or one)
 python scripts/dev.py notebooks     run the notebooks again and store their outputs (a name runs only those)
 python scripts/dev.py treebank      train the taggers on the treebank, store benchmarks/results/tagging.json
 python scripts/dev.py widgets       build the figures' scripts from src/widgets (needs Node)
