@@ -194,11 +194,12 @@ def batch() -> None:
     for size in (1, 2, 4, 8, 16, 32, 64):
         cache = model.new_cache(size, n + 1)
         prompt = torch.zeros(size, n, dtype=torch.long)
+        model(prompt, cache=cache, last=True)
         tokens = {matrix: torch.randn(size, matrix.shape[1]) for matrix in matrices}
 
         def step(cache=cache, last=prompt[:, :1]) -> None:
             for layer in cache:
-                layer.length = n
+                layer.truncate(n)
             model(last, cache=cache, last=True)
 
         def products(tokens=tokens) -> None:
@@ -207,7 +208,7 @@ def batch() -> None:
 
         def prefill(cache=cache, prompt=prompt) -> None:
             for layer in cache:
-                layer.length = 0
+                layer.clear()
             model(prompt, cache=cache, last=True)
 
         found = benchmark.compare(
@@ -256,7 +257,7 @@ def speed() -> None:
         one(ids[:, :4], cache=cache)
         for _ in range(20):
             for layer in cache:
-                layer.length = 4
+                layer.truncate(4)
             one(ids[:, 4:].expand(1, n), cache=cache)
 
     found = benchmark.compare(

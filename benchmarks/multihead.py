@@ -141,7 +141,7 @@ def cache(repeats: int) -> dict:
             room.append(old, old)
 
             def append(room: KVCache = room, n: int = n) -> None:
-                room.length = n - 1
+                room.truncate(n - 1)
                 room.append(new, new)
 
             def join(old: Tensor = old) -> tuple[Tensor, Tensor]:

@@ -1,19 +1,22 @@
-"""Runs a reader's notebook where nothing of the book is: as in Colab, whose torch is of another version.
+"""Runs readers' notebooks as Colab would, from their first cell on, and again as after a restart.
 
-elsewhere.py notebooks/NAME.ipynb ...    with the Python that calls this; needs torch, ipykernel, nbclient
+elsewhere.py notebooks/NAME.ipynb ...    with a Python that has never seen attnlab
 
-The set-up cell of the first one fetches the repository into an empty folder, from here and not from its
-address, and installs it beside the torch that is there. The others run in that folder, as in a session that
-was started again. Fails if a cell fails, if torch was replaced, or if a check says anything else than that
-nothing is written yet.
+Where that Python has the package google.colab, its kernel runs them: scripts/colab.txt says what else Colab
+brings. Each notebook runs twice in a folder where nothing lies but a folder called as the package. The
+first time its first cell installs the package, from here and not from its address; the second time all is
+there, and only the kernel is a new one. Fails if a kernel or a cell fails, if anything that was there was
+replaced, or if a check says anything else than that nothing is written yet.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
 import sys
 import tempfile
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,23 +25,31 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
-CLONED = re.compile(r"https://github\.com/[\w-]+/[\w.-]+(?: attnlab)?")
-ASKS = """import importlib.metadata, attnlab
-print(importlib.metadata.version("torch"), attnlab.__file__)"""
+PIP = [sys.executable, "-m", "pip"]
+ASKS = "import attnlab; print(attnlab.__file__)"
+STARTS = """from ipykernel.kernelapp import IPKernelApp
+from google.colab._kernel import Kernel
+IPKernelApp.launch_instance(kernel_class=Kernel)"""
 
 
-def prepared(notebook: NotebookNode, source: str) -> NotebookNode:
-    """Let the set-up cell fetch from `source`, and ask at the end which torch and which attnlab were used.
+def surroundings(folder: Path) -> dict[str, str]:
+    """Let whatever fetches the repository fetch it from here, and let Jupyter find Colab's kernel."""
+    kernel = folder / "kernels/colab/kernel.json"
+    kernel.parent.mkdir(parents=True)
+    argv = [sys.executable, "-c", STARTS, "-f", "{connection_file}"]
+    kernel.write_text(json.dumps({"argv": argv, "display_name": "Colab", "language": "python"}))
+    address = re.search(r"^  url: (\S+)$", (ROOT / "_config.yml").read_text(), re.MULTILINE)[1]
+    return {
+        "JUPYTER_PATH": str(folder),
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.{ROOT.as_uri()}.insteadOf",
+        "GIT_CONFIG_VALUE_0": address,
+    }
 
-    Raises:
-        ValueError: the first cell of code fetches no repository.
-    """
-    first = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    first.source, found = CLONED.subn(f"{source} attnlab", first.source)
-    if not found:
-        raise ValueError("the first cell of code fetches no repository")
-    notebook.cells.append(nbformat.v4.new_code_cell(ASKS))
-    return notebook
+
+def pip(*words: str) -> set[str]:
+    """Give the lines that pip says."""
+    return set(subprocess.run([*PIP, *words], capture_output=True, text=True).stdout.splitlines())
 
 
 def said(cell: NotebookNode) -> str:
@@ -48,27 +59,24 @@ def said(cell: NotebookNode) -> str:
     )
 
 
-def run(path: Path, folder: Path) -> str:
-    """Run one notebook in a folder; return what it used.
+def run(path: Path, folder: Path) -> int:
+    """Run one notebook in a folder; return how many checks wait for an answer.
 
     Raises:
-        AssertionError: torch was replaced, the package is not the one that was installed, or a check said
-            something else.
+        AssertionError: the package is not the one that was installed, or a check said something else.
         CellExecutionError: a cell failed.
     """
-    before = version("torch")
-    notebook = prepared(nbformat.read(path, as_version=4), ROOT.as_uri())
-    client = NotebookClient(
-        notebook, timeout=1200, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
-    )
-    client.execute()
-    used, where = said(notebook.cells[-1]).split()
-    assert used == before, f"the set-up cell replaced torch {before} with {used}"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(ASKS))
+    kernel = "colab" if find_spec("google") and find_spec("google.colab") else "python3"
+    place = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=1200, kernel_name=kernel, resources=place).execute()
+    where = said(notebook.cells[-1]).strip()
     assert not Path(where).is_relative_to(ROOT), f"{where} is not what the set-up cell installed"
     checks = [said(cell) for cell in notebook.cells if cell.metadata.get("role") == "check"]
     wrong = [text for text in checks if "is not written yet" not in text]
     assert not wrong, f"a check says {wrong[0]!r}"
-    return f"torch {used}, {len(checks)} checks wait"
+    return len(checks)
 
 
 def main(names: list[str]) -> int:
@@ -76,9 +84,17 @@ def main(names: list[str]) -> int:
     if not names or find_spec("attnlab"):
         print(__doc__ if not names else "attnlab is here already: try a Python that has never seen it")
         return 2
-    with tempfile.TemporaryDirectory() as folder:
+    before, complaints = pip("freeze", "--all"), pip("check")
+    with tempfile.TemporaryDirectory() as jupyter, tempfile.TemporaryDirectory() as folder:
+        os.environ |= surroundings(Path(jupyter))
+        Path(folder, "attnlab").mkdir()
         for name in names:
-            print(f"{Path(name).stem}: {run(Path(name), Path(folder))}", flush=True)
+            waiting = [run(Path(name), Path(folder)) for _ in ("at first", "started again")]
+            gone, new = before - pip("freeze", "--all"), pip("check") - complaints
+            assert not gone, f"the set-up cell put something in the place of {gone}"
+            assert not new - {"No broken requirements found."}, f"pip check: {new}"
+            print(f"{Path(name).stem}: {waiting[0]} checks wait, {waiting[1]} started again", flush=True)
+            subprocess.run([*PIP, "uninstall", "-q", "-y", "attnlab"], check=True)
     return 0
 
 

@@ -21,9 +21,8 @@ FORM = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 SETTING = re.compile(r"^repository:\n  url: https://github\.com/(\S+)$", re.MULTILINE)
 # Whatever repository the package is fetched or launched from, under any host's way of writing it.
 SHOWN = r"(?:github\.com/|gh/|github/)([A-Za-z0-9-]+/{name})(?![\w-])"
+PUBLISHED = r"([A-Za-z0-9-]+\.github\.io/{name})(?![\w-])"
 PLACES = ("_config.yml", "CITATION.cff", "pyproject.toml", "README.md", "chapters/teachers.md")
-# The set-up cell goes on in a folder of this name, whatever the repository is called.
-CLONED = re.compile(r"(git clone [^\"\n]*?github\.com/[\w-]+/)([\w.-]+)(?: attnlab)?")
 SUFFIXES = {
     ".yml",
     ".yaml",
@@ -82,8 +81,6 @@ def change(root: Path, new: str) -> list[Path]:
         before = path.read_text(encoding="utf-8")
         after = re.sub(rf"(?<![\w-]){re.escape(old)}(?![\w-])", new, before)
         after = after.replace(pages(old), pages(new))
-        if path.suffix == ".ipynb":
-            after = CLONED.sub(lambda found: found[1] + found[2] + _into(found[2]), after)
         if after != before:
             path.write_text(after, encoding="utf-8")
             changed.append(path)
@@ -99,21 +96,22 @@ def change(root: Path, new: str) -> list[Path]:
 def disagreements(root: Path) -> list[str]:
     """Say where another address stands than the one in _config.yml, or none where one should."""
     address = current(root)
-    shown = re.compile(SHOWN.format(name=re.escape(address.split("/")[1])))
+    repository = re.escape(address.split("/")[1])
+    forms = {
+        address: re.compile(SHOWN.format(name=repository)),
+        pages(address): re.compile(PUBLISHED.format(name=repository)),
+    }
     found = []
     for path in files(root):
         content = path.read_text(encoding="utf-8")
         name = path.relative_to(root).as_posix()
-        found += [f"{name} shows {other}" for other in sorted(set(shown.findall(content)) - {address})]
+        for wanted, form in forms.items():
+            found += [f"{name} shows {other}" for other in sorted(set(form.findall(content)) - {wanted})]
         if name in PLACES and address not in content:
             found.append(f"{name} does not show {address}")
         if path.suffix == ".ipynb" and f"github.com/{address}" not in content:
             found.append(f"{name} has no set-up cell for Colab that installs from {address}")
     return found
-
-
-def _into(name: str) -> str:
-    return "" if name == "attnlab" else " attnlab"
 
 
 def pages(address: str) -> str:

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import json
+import os
 import pkgutil
 import re
 import shutil
@@ -15,6 +16,8 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from IPython.core.inputtransformer2 import TransformerManager
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -110,6 +113,19 @@ def test_pins_are_exact_and_bounds_are_bounds():
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
 
 
+def test_nothing_that_colab_has_is_replaced():
+    # Its kernel dies at the next start if, say, IPython is a newer one than it pins.
+    listed = (ROOT / "scripts/colab.txt").read_text()
+    brings = dict(re.findall(r"^([a-z]+)==([\d.]+)$", listed, re.MULTILINE))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needs = [*project["dependencies"], *project["optional-dependencies"]["book"]]
+    wanted = {need.name: need.specifier for need in map(Requirement, needs)}
+    assert wanted.keys() - brings.keys() == {"conllu", "gguf"}, "only these two does Colab lack"
+    kept = {name: brings[name] in bound for name, bound in wanted.items() if name in brings}
+    assert [name for name, is_kept in kept.items() if not is_kept] == []
+    assert re.search(r"with Python ([\d.]+)\.", listed)[1] in SpecifierSet(project["requires-python"])
+
+
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_a_module_is_short_and_imports_only_from_floors_below(path):
     text = path.read_text()
@@ -188,7 +204,35 @@ def test_every_page_exists_and_every_notebook_is_stored_with_its_outputs():
 def test_every_notebook_starts_with_the_same_set_up_cell():
     first = {nbformat.read(path, as_version=4).cells[0].source for path in ROOT.glob("chapters/*.ipynb")}
     assert len(first) == 1
-    assert '%pip install -q "./attnlab[book]"' in first.pop()
+    assert '%pip install -q "attnlab[book] @ git+https://github.com/' in first.pop()
+
+
+def test_the_set_up_cell_installs_unless_the_package_is_there(tmp_path):
+    source = nbformat.read(ROOT / FIRST, as_version=4).cells[0].source
+    code = "from types import SimpleNamespace as N\nasked = []\n"
+    code += "def get_ipython(): return N(run_line_magic=lambda *words: asked.append(words))\n"
+    code += TransformerManager().transform_cell(source) + "print([name for name, _ in asked])"
+    # A clone is itself a folder called attnlab, and no package: where it lies, Python would import it.
+    for name in ("nothing", "clone/attnlab/src/attnlab", "package/attnlab"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "__init__.py").touch()
+    for place, want in (("nothing", ["pip"]), ("clone", ["pip"]), ("package", [])):
+        # -I and -S: nothing is there but the standard library.
+        command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, '')\n{code}"]
+        done = subprocess.run(command, cwd=tmp_path / place, capture_output=True, text=True, check=True)
+        assert ast.literal_eval(done.stdout) == want, place
+
+
+def test_a_chapter_begins_beside_a_stand_in_for_googles_package(tmp_path):
+    # As old ones and other services have it: without a widget manager.
+    (tmp_path / "google/colab").mkdir(parents=True)
+    (tmp_path / "google/__init__.py").touch()
+    (tmp_path / "google/colab/__init__.py").write_text("class output: pass\n")
+    source = nbformat.read(ROOT / FIRST, as_version=4).cells
+    begins = "\n".join([cell.source for cell in source if cell.cell_type == "code"][1:2])
+    assert "TagSentence" in begins
+    paths = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])
+    subprocess.run([sys.executable, "-c", begins], env=os.environ | {"PYTHONPATH": paths}, check=True)
 
 
 def test_a_summary_is_plain_text_because_nothing_in_it_is_rendered():
@@ -235,14 +279,33 @@ def test_lists_of_chapters_are_complete_and_in_order():
     # For teachers: what to let a class predict.
     assert row.findall(page_text("chapters/teachers")) == [chapter.topic for chapter in WRITTEN]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(.+)\]\((chapters/\w+)\.ipynb\) \|", readme, re.MULTILINE)
-    assert rows == [(chapter.title, chapter.page) for chapter in WRITTEN]
+    book = f"https://{set_address.pages(set_address.current(ROOT))}"
+    rows = re.findall(r"^\| \[(.+?)\]\((\S+)\), \[notebook\]\((\S+)\) \|", readme, re.MULTILINE)
+    assert rows == [
+        (
+            chapter.title,
+            f"{book}/{chapter.page}.html",
+            f"{chapter.page.replace('chapters/', 'notebooks/')}.ipynb",
+        )
+        for chapter in WRITTEN
+    ]
+    assert all((ROOT / notebook).is_file() for _, _, notebook in rows)
+    assert f"<{book}/>" in readme.partition("![")[0]
     parts = list(dict.fromkeys(chapter.part for chapter in ordered))
     assert re.findall(r"^### (Part .+)$", page_text("chapters/index"), re.MULTILINE) == parts
     assert re.findall(r"^\| \*\*(Part .+?)\*\*", readme, re.MULTILINE) == parts
     numbers = [chapter.number for chapter in WRITTEN]
     assert numbers == sorted(set(numbers))
     assert all(chapter.title and chapter.part for chapter in BOOK)
+
+
+def test_no_link_leads_to_the_markup_of_a_chapter():
+    """Hosts of code show it raw; the page and the readers' notebook are what is meant to be read."""
+    for name in ("README.md", "CONTRIBUTING.md", *(f"{page}.md" for page in pages())):
+        if (ROOT / name).exists():
+            assert not re.findall(
+                r"\]\((?:\S*/)?chapters/\S+\.ipynb", (ROOT / name).read_text(encoding="utf-8")
+            ), name
 
 
 def test_a_chapter_that_is_written_is_no_longer_promised():
@@ -277,6 +340,20 @@ def test_make_test_runs_every_test():
     assert sorted(run) == sorted(path.stem for path in ROOT.glob("chapters/*.ipynb"))
 
 
+def test_the_workflow_tries_every_kind_of_processor_with_one_thread_and_two():
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())["jobs"].values()
+    runs = job["strategy"]["matrix"]["include"]
+    assert {run["capability"] for run in runs} == {"default", "avx2", "avx512"}
+    assert {run["threads"] for run in runs} == {1, 2}
+    assert {run["python"] for run in runs} == {"3.11", "3.12", "3.13"}
+    given = job["steps"][-1]["env"]
+    assert given["ATEN_CPU_CAPABILITY"] == "${{ matrix.capability }}"
+    assert given["OMP_NUM_THREADS"] == "${{ matrix.threads }}"
+    # What is asked for reaches the steps.
+    assert set(dev_test.threads({}).values()) == {"1"}
+    assert set(dev_test.threads({"OMP_NUM_THREADS": "2"}).values()) == {"2"}
+
+
 def test_where_readers_run_it_has_a_python_that_the_package_allows():
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
     name, version = (ROOT / ".binder/runtime.txt").read_text().strip().split("-")
@@ -289,19 +366,24 @@ def test_where_readers_run_it_has_a_python_that_the_package_allows():
     assert (ROOT / asks["urlpath"].removeprefix(f"lab/tree/{asks['targetpath']}/")).is_file()
     jobs = yaml.safe_load((ROOT / ".github/workflows/elsewhere.yml").read_text())["jobs"]
     commands = " ".join(step.get("run", "") for job in jobs.values() for step in job["steps"])
-    files = re.findall(r"(?:scripts|notebooks)/\S+\.(?:py|ipynb)", commands)
-    assert len(files) == 4
-    assert all(len(list(ROOT.glob(name))) == 1 for name in files)
+    files = re.findall(r"(?:scripts|notebooks)/\S+\.(?:py|ipynb|txt)", commands)
+    assert len(files) > 3
+    assert all(list(ROOT.glob(name)) for name in files)
 
 
-def test_a_notebook_is_tried_elsewhere_with_the_repository_that_is_here():
+def test_a_notebook_is_tried_elsewhere_with_the_repository_that_is_here(tmp_path):
     import elsewhere
 
-    notebook = elsewhere.prepared(nbformat.read(ROOT / FIRST, as_version=4), "file:///book")
-    assert "git clone -q --depth 1 file:///book attnlab\n" in notebook.cells[0].source
-    assert "attnlab.__file__" in notebook.cells[-1].source
-    with pytest.raises(ValueError, match="fetches no repository"):
-        elsewhere.prepared(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]), "file:///book")
+    settings = elsewhere.surroundings(tmp_path)
+    source = nbformat.read(ROOT / FIRST, as_version=4).cells[0].source
+    address = re.search(r"git\+(https://[^\"]+)", source)[1]
+    fetched = subprocess.run(
+        ["git", "ls-remote", "--get-url", address],
+        env=os.environ | settings, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert fetched.stdout.strip() == ROOT.as_uri()
+    kernel = json.loads((tmp_path / "kernels/colab/kernel.json").read_text())
+    assert "google.colab._kernel" in kernel["argv"][2]
 
 
 def test_the_readmes_snippet_runs(capsys):
@@ -341,15 +423,20 @@ def test_one_command_sets_the_address_everywhere(copy):
     done = asked(copy, "ada/attention-book")
     assert done.returncode == 0, done.stderr
     assert asked(copy, "--check").returncode == 0
+    readme = (copy / "README.md").read_text()
+    assert readme.count("https://ada.github.io/attention-book/") == len(WRITTEN) + 1
+    assert "owner.github.io" not in readme
+    (copy / "README.md").write_text(readme.replace("//ada.github.io", "//grace.github.io"))
+    assert "README.md shows grace.github.io/attention-book" in asked(copy, "--check").stdout
+    (copy / "README.md").write_text(readme)
     for name in (*set_address.PLACES, FIRST):
         text = (copy / name).read_text()
         assert "ada/attention-book" in text, name
         assert "OWNER/attnlab" not in text, name
     for stored in (copy / FIRST, copy / FIRST.replace("chapters/", "notebooks/")):
         cell = nbformat.read(stored, as_version=4).cells[0]
-        # It goes on in the folder attnlab, whatever the repository is called.
-        assert "github.com/ada/attention-book attnlab\n" in cell.source
-        assert "%cd attnlab/" in cell.source
+        # The package is called attnlab, whatever the repository is called.
+        assert '"attnlab[book] @ git+https://github.com/ada/attention-book"' in cell.source
         assert cell.id == hashlib.sha256(f"code\n{cell.source}".encode()).hexdigest()[:8]
     assert "?repo=https://github.com/ada/attention-book&branch=main&targetpath=attnlab&" in (
         (copy / "chapters/teachers.md").read_text()

@@ -1,7 +1,8 @@
-"""What is installed: the wheel holds the package and nothing else, and attention needs torch alone."""
+"""What is installed: the wheel holds the package and its stored results, and attention needs torch alone."""
 
 import importlib.metadata as metadata
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -53,7 +54,8 @@ def files_of(folder):
 def tree(tmp_path_factory):
     """The files that git tracks, without anything that was built beside them."""
     folder = tmp_path_factory.mktemp("tree")
-    names = ["src/attnlab", "pyproject.toml", "README.md", "LICENSE"]
+    names = ["src/attnlab", "benchmarks/results", "scripts/build_wheel.py"]
+    names += ["pyproject.toml", "README.md", "LICENSE"]
     listed = subprocess.run(
         ["git", "ls-files", *names], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.splitlines()
@@ -101,9 +103,11 @@ def run_in(site, code):
     return subprocess.run(command, capture_output=True, text=True, cwd=site)
 
 
-def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(tree, wheel):
+def test_the_wheel_holds_every_file_of_the_package_and_the_stored_results(tree, wheel):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert names == {str(Path("attnlab", name)) for name in files_of(tree / "src/attnlab")}
+    stored = {f"attnlab/stored/{name}" for name in files_of(tree / "benchmarks/results")}
+    assert {"attnlab/stored/costs.json", "attnlab/stored/real-model-reference.safetensors"} < stored
+    assert names == stored | {str(Path("attnlab", name)) for name in files_of(tree / "src/attnlab")}
     assert {"attnlab/attnlab.mplstyle", "attnlab/tagging/data/tagger.safetensors"} < names
     assert any(re.fullmatch(r"attnlab/static/\w+\.js", name) for name in names)
 
@@ -122,6 +126,20 @@ def test_it_asks_for_torch_alone_and_the_book_is_an_extra(wheel):
 def test_attention_runs_where_torch_is_all_there_is(site):
     done = run_in(site, USES_TORCH_ALONE + f"assert attnlab.__file__.startswith({str(site)!r})")
     assert done.returncode == 0, done.stderr
+
+
+def test_a_notebook_alone_finds_the_stored_results(wheel, tmp_path):
+    (tmp_path / "alone").mkdir()
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    code = "from attnlab import results; print(results.folder()); results.show('tagging')"
+    there = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path / "alone", env=there, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    found, _, shown = done.stdout.partition("\n")
+    assert Path(found) == tmp_path / "site/attnlab/stored"
+    assert "made by python benchmarks/tagging.py" in shown
 
 
 def test_what_needs_the_book_says_so(site):

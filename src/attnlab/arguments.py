@@ -172,6 +172,36 @@ def fits_scores(name: str, value: Tensor, shape: Sequence[int]) -> None:
     )
 
 
+def fits_tokens(name: str, places: Tensor, shape: Sequence[int]) -> None:
+    """Check that numbers of places say clearly which tokens they belong to.
+
+    They are (n,), for all alike, or have every dimension of the tokens, where 1 serves all. As with a mask
+    (`fits_scores`), what lies between would be read as a batch by one and as heads by another.
+
+    Args:
+        name: the caller's name for the tensor.
+        places: where the tokens stand.
+        shape: the dimensions (..., n) of the tokens.
+
+    Raises:
+        ValueError: it has other dimensions, or one that is neither 1 nor that of the tokens.
+
+    >>> import torch
+    >>> fits_tokens("positions", torch.ones(2, 5), (2, 4, 5))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: positions must be (n,) or have ... got (2, 5); write positions[:, None] for one row a sequence
+    """
+    sizes = tuple(places.shape)
+    known = len(sizes) in (1, len(shape)) and sizes[-1] == shape[-1]
+    pairs = zip(reversed(sizes), reversed(shape), strict=False)
+    if not known or any(size not in (1, whole) for size, whole in pairs):
+        advice = f"; write {name}[:, None] for one row a sequence" if len(sizes) == 2 < len(shape) else ""
+        raise ValueError(
+            f"{name} must be (n,) or have the dimensions of the tokens, {tuple(shape)}; got {sizes}{advice}"
+        )
+
+
 def check_mask(mask: Tensor, shape: Sequence[int]) -> None:
     """Check a mask of pairs: `is_boolean`, and `fits_scores`.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor
 
@@ -49,9 +52,14 @@ class KVCache:
         d_v = d_head if d_v is None else d_v
         at_least(0, batch=batch)
         at_least(1, n_kv_heads=n_kv_heads, capacity=capacity, d_head=d_head, d_v=d_v)
-        self.length = 0
+        self._length = 0
         self._keys = torch.empty(batch, n_kv_heads, capacity, d_head, device=device, dtype=dtype)
         self._values = torch.empty(batch, n_kv_heads, capacity, d_v, device=device, dtype=dtype)
+
+    @property
+    def length(self) -> int:
+        """Tokens that are kept."""
+        return self._length
 
     @property
     def capacity(self) -> int:
@@ -66,31 +74,12 @@ class KVCache:
             v: (batch, n_kv_heads, n_new, d_v).
 
         Returns:
-            All keys (batch, n_kv_heads, length, d_head) and values so far: views, valid until `clear`.
+            All keys (batch, n_kv_heads, length, d_head) and values so far: views, valid until
+            these are forgotten.
 
         Raises:
             ValueError: a shape does not fit, or there is no room left.
             RuntimeError: a gradient is wanted. A cache keeps numbers, not how they came about.
-        """
-        kept = self.ahead(k, v)
-        self.length += k.shape[-2]
-        return kept
-
-    def ahead(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Show what `append` would return, and remember nothing yet: `length` stays.
-
-        A layer that finds later in its call that something does not fit has then changed nothing. When all
-        went well it adds the number of new tokens to `length`.
-
-        Args:
-            k: as in `append`.
-            v: as in `append`.
-
-        Returns:
-            As `append`.
-
-        Raises:
-            ValueError, RuntimeError: as in `append`.
         """
         self._check(k, v)
         n = k.shape[-2]
@@ -102,6 +91,7 @@ class KVCache:
             )
         self._keys[:, :, self.length : end] = k
         self._values[:, :, self.length : end] = v
+        self._length = end  # last: a call that is stopped before has added nothing
         return self._keys[:, :, :end], self._values[:, :, :end]
 
     def select(self, rows: Tensor) -> None:
@@ -112,9 +102,21 @@ class KVCache:
         """
         self._keys, self._values = self._keys[rows], self._values[rows]
 
+    def truncate(self, n: int) -> None:
+        """Forget all tokens but the first n; the room stays.
+
+        Args:
+            n: tokens that are kept, if there are so many.
+
+        Raises:
+            ValueError: n is negative.
+        """
+        at_least(0, n=n)
+        self._length = min(self._length, n)
+
     def clear(self) -> None:
         """Forget all tokens; the room stays."""
-        self.length = 0
+        self.truncate(0)
 
     def _check(self, k: Tensor, v: Tensor) -> None:
         """Refuse what is not kept: gradients, and other shapes."""
@@ -122,6 +124,38 @@ class KVCache:
             raise RuntimeError("a cache passes back no gradient: decode under torch.no_grad()")
         for name, new, room in (("k", k, self._keys), ("v", v, self._values)):
             has_shape(name, new, (*room.shape[:2], k.shape[-2], room.shape[3]))
+
+
+@contextmanager
+def all_or_nothing(cache: KVCache | Sequence[KVCache] | None) -> Iterator[None]:
+    """Let a call that is refused or stopped half-way leave its cache as long as it was.
+
+    Each layer of a model adds to a cache of its own. Were the call to end between two of them, the next one
+    would find caches that do not belong together, and answer all the same. So every call that takes a cache
+    does its work in here, the outermost one too.
+
+    Args:
+        cache: what the call adds to. If anything is raised, the stop button's interrupt too, every length is
+            put back; what was written behind it is never read.
+
+    >>> cache = KVCache(batch=1, n_kv_heads=1, capacity=8, d_head=4)
+    >>> with all_or_nothing(cache):
+    ...     _ = cache.append(torch.zeros(1, 1, 3, 4), torch.zeros(1, 1, 3, 4))
+    ...     raise ValueError("half-way")
+    Traceback (most recent call last):
+    ...
+    ValueError: half-way
+    >>> cache.length
+    0
+    """
+    parts = () if cache is None else (cache,) if isinstance(cache, KVCache) else cache
+    before = [part.length for part in parts]
+    try:
+        yield
+    except BaseException:
+        for part, n in zip(parts, before, strict=True):
+            part._length = n
+        raise
 
 
 def kv_cache_bytes(

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import check_mask, fits_scores
-from attnlab.precision import without_autocast, working
+from attnlab.precision import without_autocast, working, working_dtype
 from attnlab.scores import scaled_dot
 
 
@@ -89,7 +89,7 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
         check_mask(mask, shape)
     if bias is not None:
         fits_scores("bias", bias, shape)
-        bias = bias.to(q.dtype)
+        bias = bias.to(working_dtype(q.dtype))  # beyond the range of a half it would be infinite
     if is_causal and q.shape[-2] != k.shape[-2]:
         raise ValueError(
             f"is_causal needs as many queries as keys, got n_q = {q.shape[-2]} and n_k = {k.shape[-2]}; "
@@ -106,7 +106,7 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
         weights = weights if empty is None else weights.masked_fill(empty, 0.0)
         weights = F.dropout(weights, dropout) if dropout else weights
         out = weights @ v  # (..., n_q, d_v)
-    elif 0 in q.shape[:-2]:  # nothing to attend: on torch 2.11 the kernel would divide by the number of heads
+    elif 0 in shape[:-2]:  # nothing to attend: on torch 2.11 the kernel would divide by the number of heads
         out = q @ k.mT @ v
     else:
         out = F.scaled_dot_product_attention(

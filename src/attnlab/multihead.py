@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from attnlab import masks
 from attnlab.arguments import (
     Device,
     at_least,
@@ -15,11 +16,12 @@ from attnlab.arguments import (
     check_mask,
     divides,
     fits_scores,
+    fits_tokens,
     has_shape,
     has_width,
     row_of_keys,
 )
-from attnlab.cache import KVCache
+from attnlab.cache import KVCache, all_or_nothing
 from attnlab.dot_product import grouped_attention
 from attnlab.positions import RotaryPositions
 from attnlab.rolling import RollingCache
@@ -113,6 +115,7 @@ class MultiHeadAttention(nn.Module):
         need_weights: bool = False,
         head_weights: Tensor | None = None,
         cache: KVCache | None = None,
+        places: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend within x, from x to a context, or from new tokens to all that a cache remembers.
 
@@ -130,7 +133,9 @@ class MultiHeadAttention(nn.Module):
             head_weights: (n_heads,) factor on the output of each head; 0 removes one.
             cache: the tokens before x. Keys and values of x are added to it, each token sees itself and all
                 before it (`is_causal` goes without saying), and n_k counts the cached tokens too. A call that
-                is refused leaves it as it was.
+                is refused or stopped leaves it as it was.
+            places: where the tokens of x stand, (n_q,) or (batch, n_q), for `rotary`; counted from the first
+                one in the cache unless given.
 
         Returns:
             Output (batch, n_q, d_model), with `need_weights` also the weights.
@@ -139,43 +144,48 @@ class MultiHeadAttention(nn.Module):
             TypeError: a mask is not boolean.
             ValueError: a shape does not fit, or the cache is full; the message names it.
         """
-        q, k, v = self._project(x, context, cache)
-        if cache is not None:
-            k, v = cache.ahead(k, v)
-        (batch, _, n_q, _), n_k = q.shape, k.shape[2]
-        shape = (batch, self.n_heads, n_q, n_k)
-        if mask is not None:
-            check_mask(mask, shape)
-        if bias is not None:
-            fits_scores("bias", bias, shape)
-        if head_weights is not None:
-            has_shape("head_weights", head_weights, (self.n_heads,), "(n_heads,)")
-        if key_mask is not None:
-            row = row_of_keys(key_mask, (batch,), n_k)[:, None]  # (batch, 1, 1, n_k)
-            mask = row if mask is None else mask & row
-        if cache is not None:
-            # One new token may see all. Several, on top of old ones, need a mask of their own.
-            is_causal = not cache.length
-            if cache.length and n_q > 1:
-                seen = torch.ones(n_q, n_k, dtype=torch.bool, device=q.device).tril(n_k - n_q)
-                mask = seen if mask is None else mask & seen
-        result = grouped_attention(
-            q,
-            k,
-            v,
-            mask=mask,
-            bias=bias,
-            is_causal=is_causal,
-            dropout=self.dropout if self.training else 0.0,
-            need_weights=need_weights,
-        )
-        heads, weights = result if need_weights else (result, None)
-        if head_weights is not None:
-            heads = heads * head_weights[:, None, None]
-        out = self.out_proj(heads.transpose(1, 2).flatten(-2))  # (batch, n_q, d_model)
-        if cache is not None:
-            cache.length += n_q  # only now, when nothing can fail any more
-        return (out, weights) if need_weights else out
+        q, k, v = self._project(x, context, cache, places)
+        with all_or_nothing(cache):
+            if cache is not None:
+                k, v = cache.append(k, v)
+            (batch, _, n_q, _), n_k = q.shape, k.shape[2]
+            shape = (batch, self.n_heads, n_q, n_k)
+            if mask is not None:
+                check_mask(mask, shape)
+            if bias is not None:
+                fits_scores("bias", bias, shape)
+            if head_weights is not None:
+                has_shape("head_weights", head_weights, (self.n_heads,), "(n_heads,)")
+            if key_mask is not None:
+                row = row_of_keys(key_mask, (batch,), n_k)[:, None]  # (batch, 1, 1, n_k)
+                mask = row if mask is None else mask & row
+            if cache is not None:
+                # One new token may see all. Several need a mask of their own on top of old ones, and where a
+                # rolling cache takes more of them than it keeps.
+                seen, is_causal = None, False
+                if n_q > cache.capacity:
+                    seen = masks.window(n_q, cache.capacity - 1, 0, device=q.device)
+                elif n_q == n_k:
+                    is_causal = True
+                elif n_q > 1:
+                    seen = torch.ones(n_q, n_k, dtype=torch.bool, device=q.device).tril(n_k - n_q)
+                if seen is not None:
+                    mask = seen if mask is None else mask & seen
+            result = grouped_attention(
+                q,
+                k,
+                v,
+                mask=mask,
+                bias=bias,
+                is_causal=is_causal,
+                dropout=self.dropout if self.training else 0.0,
+                need_weights=need_weights,
+            )
+            heads, weights = result if need_weights else (result, None)
+            if head_weights is not None:
+                heads = heads * head_weights[:, None, None]
+            out = self.out_proj(heads.transpose(1, 2).flatten(-2))  # (batch, n_q, d_model)
+            return (out, weights) if need_weights else out
 
     def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> KVCache:
         """Set aside room for the keys and values of a decoding.
@@ -261,7 +271,7 @@ class MultiHeadAttention(nn.Module):
         return ours.train(other.training)
 
     def _project(
-        self, x: Tensor, context: Tensor | None, cache: KVCache | None
+        self, x: Tensor, context: Tensor | None, cache: KVCache | None, places: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries (batch, n_heads, n_q, d_head), keys and values (batch, n_kv_heads, n_k, d_head)."""
         has_width("x", x, self.d_model)
@@ -284,8 +294,15 @@ class MultiHeadAttention(nn.Module):
             for project, tokens in ((self.q_proj, x), (self.k_proj, context), (self.v_proj, context))
         )
         if self.rotary is not None:
-            first = 0 if cache is None else cache.length
-            q, k = self.rotary(q, k, torch.arange(first, first + x.shape[1], device=x.device))
+            if places is None:
+                first = 0 if cache is None else cache.length
+                places = torch.arange(first, first + x.shape[1], device=x.device)
+            else:
+                fits_tokens("places", places, x.shape[:2])
+                places = places if places.dim() == 1 else places[:, None]  # the same for all heads
+            q, k = self.rotary(q, k, places)
+        elif places is not None:
+            raise ValueError("places turn queries and keys: the layer must be made with rotary=")
         return q, k, v
 
     def _split(self, x: Tensor) -> Tensor:

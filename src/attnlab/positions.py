@@ -5,13 +5,14 @@ All of it runs under `torch.func` and `torch.compile(fullgraph=True)`; none keep
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least, has_width
+from attnlab.arguments import Device, at_least, fits_tokens, has_width
 
 PairLayout = Literal["interleaved", "halves"]
 
@@ -35,7 +36,7 @@ def sinusoidal(
         Table (n, d_model).
 
     Raises:
-        ValueError: n is negative, or d_model is odd or smaller than 2.
+        ValueError: n is negative, d_model is odd or smaller than 2, or base is not positive.
 
     References:
         Vaswani et al. 2017, section 3.5.
@@ -44,8 +45,34 @@ def sinusoidal(
     [[0, 1000, 0, 1000], [841, 540, 10, 1000]]
     """
     at_least(0, n=n)
+    return sinusoidal_at(torch.arange(n, device=device), d_model, base=base, dtype=dtype)
+
+
+def sinusoidal_at(
+    positions: Tensor, d_model: int, *, base: float = 10000.0, dtype: torch.dtype = torch.float32
+) -> Tensor:
+    """Give the vectors of `sinusoidal` for any positions, in any order, fractional or negative too.
+
+    Args:
+        positions: (..., n).
+        d_model: width, even.
+        base: that of the table.
+        dtype: dtype of the vectors; the angles are computed more finely, whatever it is.
+
+    Returns:
+        Vectors (..., n, d_model).
+
+    Raises:
+        ValueError: d_model is odd or smaller than 2, or base is not positive.
+
+    References:
+        Vaswani et al. 2017, section 3.5.
+
+    >>> torch.equal(sinusoidal_at(torch.tensor([2, 0]), 4), sinusoidal(3, 4)[[2, 0]])
+    True
+    """
     _even("d_model", d_model)
-    angles = _angles(torch.arange(n, device=device), d_model, base)  # (n, d_model / 2)
+    angles = _angles(positions, d_model, base)  # (..., n, d_model / 2)
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2).to(dtype)
 
 
@@ -93,7 +120,8 @@ def rotary(
 
     Args:
         x: queries or keys (..., n, d), d even.
-        positions: (n,) or broadcastable to (..., n), whole or fractional; 0..n-1 unless given.
+        positions: (n,), or with every dimension (..., n) of x, each its size or 1; whole or fractional. One
+            row a sequence, beside heads, is `positions[:, None]`. 0..n-1 unless given.
         base: sets the slowest turn.
         layout: which two entries make pair i: neighbours 2i and 2i+1 ("interleaved", as in the paper), or i
             and i + d/2 ("halves", as in GPT-NeoX). Weights trained with one do not fit the other.
@@ -128,7 +156,7 @@ class RotaryPositions(nn.Module):
             given. GPT-NeoX turns a quarter.
 
     Raises:
-        ValueError: width is odd or smaller than 2, or the layout is unknown.
+        ValueError: width is odd or smaller than 2, base is not positive, or the layout is unknown.
 
     References:
         Su et al. 2021, section 3.4.2; Black et al. 2022, section 2.1 (a part of the entries).
@@ -145,6 +173,7 @@ class RotaryPositions(nn.Module):
         if width is not None:
             _even("width", width)
         _known(layout)
+        _base(base)
         self.base, self.layout, self.width = base, layout, width
 
     def forward(self, q: Tensor, k: Tensor, positions: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -184,6 +213,8 @@ class LearnedPositions(nn.Module):
         n: number of positions, at least 1.
         d_model: width.
         std: spread of the vectors at the start, to be compared with that of the words they are added to.
+        device: where the vectors are made.
+        dtype: dtype of the vectors.
 
     Raises:
         ValueError: n or d_model is smaller than 1, or std is negative.
@@ -195,11 +226,19 @@ class LearnedPositions(nn.Module):
     torch.Size([2, 3, 4])
     """
 
-    def __init__(self, n: int, d_model: int, *, std: float = 0.02) -> None:
+    def __init__(
+        self,
+        n: int,
+        d_model: int,
+        *,
+        std: float = 0.02,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
         super().__init__()
         at_least(1, n=n, d_model=d_model)
         at_least(0, std=std)
-        self.weight = nn.Parameter(torch.empty(n, d_model).normal_(std=std))
+        self.weight = nn.Parameter(torch.empty(n, d_model, device=device, dtype=dtype).normal_(std=std))
 
     def forward(self, x: Tensor) -> Tensor:
         """Add to each token of x (..., n, d_model) the vector of its place.
@@ -223,6 +262,8 @@ class RelativeBias(nn.Module):
     Args:
         n_heads: number of heads.
         reach: the largest distance with a number of its own, in either direction.
+        device: where the numbers are made.
+        dtype: dtype of the numbers.
 
     Raises:
         ValueError: n_heads is smaller than 1, or reach is negative.
@@ -237,12 +278,14 @@ class RelativeBias(nn.Module):
     [[0.0, 1.0, 1.0], [-1.0, 0.0, 1.0], [-1.0, -1.0, 0.0]]
     """
 
-    def __init__(self, n_heads: int, reach: int) -> None:
+    def __init__(
+        self, n_heads: int, reach: int, *, device: Device = None, dtype: torch.dtype | None = None
+    ) -> None:
         super().__init__()
         at_least(1, n_heads=n_heads)
         at_least(0, reach=reach)
         self.reach = reach
-        self.weight = nn.Parameter(torch.zeros(n_heads, 2 * reach + 1))
+        self.weight = nn.Parameter(torch.zeros(n_heads, 2 * reach + 1, device=device, dtype=dtype))
 
     def forward(self, n_q: int, n_k: int | None = None) -> Tensor:
         """Lay the numbers out as a bias for `attention`.
@@ -326,6 +369,7 @@ def _offsets(n_q: int, n_k: int | None, device: Device) -> Tensor:
 
 def _angles(positions: Tensor, d: int, base: float) -> Tensor:
     """Return positions (..., n) times the d/2 frequencies base^(-2i/d), as (..., n, d/2)."""
+    _base(base)
     # Apple's GPUs have no float64. Everywhere else the angle of a far position keeps its last digits.
     dtype = torch.float32 if positions.device.type == "mps" else torch.float64
     rates = torch.logspace(0, 2 / d - 1, d // 2, base, dtype=dtype, device=positions.device)
@@ -341,8 +385,8 @@ def _turn(
     _known(layout)
     if positions is None:
         positions = torch.arange(n, device=like.device)
-    if positions.shape[-1:] != (n,):
-        raise ValueError(f"positions must end in n = {n}, got shape {tuple(positions.shape)}")
+    for x in vectors:
+        fits_tokens("positions", positions, x.shape[:-1])
     angles = _angles(positions, d, base)  # (..., n, d/2)
     # Only the sine and cosine are rounded to the dtype of x. An angle of a few thousand in half precision
     # would lose its last bits, and with them the phase.
@@ -358,6 +402,11 @@ def _turn(
 def _known(layout: str) -> None:
     if layout not in get_args(PairLayout):
         raise ValueError(f"layout must be 'interleaved' or 'halves', got {layout!r}")
+
+
+def _base(base: float) -> None:
+    if not 0 < base < math.inf:
+        raise ValueError(f"base must be positive and finite, got {base}")
 
 
 def _even(name: str, d: int) -> None:

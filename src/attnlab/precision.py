@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 WORKING = (torch.float32, torch.float64)
@@ -32,6 +33,18 @@ def working(x: Tensor) -> Tensor:
     torch.float32
     """
     return x if x.dtype in WORKING else x.to(torch.float32)
+
+
+def unit(x: Tensor) -> Tensor:
+    """Return vectors (..., d) at length one, in the dtype they came in; those of zeros stay zeros.
+
+    The length is taken in `working_dtype`: in half precision it would leave the range of the numbers, and
+    what torch divides by in place of zero would be zero itself.
+
+    >>> unit(torch.tensor([[300.0, 400.0], [0.0, 0.0]], dtype=torch.float16)).tolist()
+    [[0.60009765625, 0.7998046875], [0.0, 0.0]]
+    """
+    return F.normalize(working(x), dim=-1).to(x.dtype)
 
 
 def without_autocast(x: Tensor) -> AbstractContextManager:

@@ -20,7 +20,9 @@ from attnlab.experiments import Comparison
 
 
 def folder() -> Path:
-    """Return the folder of stored results: of the clone one stands in or beside, or of attnlab's own.
+    """Return the folder of stored results: of the clone one stands in, or of attnlab's own.
+
+    An installed package brings them along.
 
     Raises:
         FileNotFoundError: there is none; the message says what to do.
@@ -28,15 +30,15 @@ def folder() -> Path:
     >>> (folder() / "costs.json").is_file()
     True
     """
-    here = Path.cwd()
-    # In Colab a session that was started again stands beside the clone, and the set-up cell leaves it there.
-    beside = sorted(path.parent for path in here.glob("*/_toc.yml"))
-    for place in (here, *here.parents, *beside, Path(__file__).resolve().parents[2]):
+    here, package = Path.cwd(), Path(__file__).resolve().parent
+    for place in (here, *here.parents, package.parents[1]):
         if (place / "benchmarks/results").is_dir() and (place / "_toc.yml").is_file():
             return place / "benchmarks/results"
+    if (package / "stored").is_dir():
+        return package / "stored"
     raise FileNotFoundError(
-        f"no stored results in, at or above {here.name or here}: they are in the folder benchmarks/results "
-        "of the book's repository. Clone it, and start Jupyter there or in its folder chapters/"
+        f"no stored results: {package} is neither an installed attnlab, which brings them, nor in a clone of "
+        "the book's repository. Install it, as the first cell of each notebook in notebooks/ does"
     )
 
 

@@ -15,8 +15,9 @@ class RollingCache(KVCache):
     Attention does not mind: its output is a sum over keys. What depends on the order (rotary positions) is in
     the keys already.
 
-    The prompt is read in one call, with a mask that hides what is out of the window; after that tokens come
-    one at a time and need none.
+    The prompt is read in one call; after that tokens come one at a time. Of a prompt longer than `capacity`
+    all keys come back once: a layer hides from each token what the cache would have forgotten before it, so
+    that it sees `capacity` keys, itself among them: `masks.window(n, capacity - 1, 0)`.
 
     Args:
         batch: as in `KVCache`, and so are all others.
@@ -38,8 +39,8 @@ class RollingCache(KVCache):
         t = self.length
         return [t - (t - slot) % self.capacity for slot in range(min(t + 1, self.capacity))]
 
-    def ahead(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Show what `append` returns, of the prompt or of one new token, and count nothing yet.
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add the keys and values of the prompt, or of one new token.
 
         The slot that is written to belongs to a token that the new one may not see, so nothing is lost if the
         call that asked is refused.
@@ -63,8 +64,23 @@ class RollingCache(KVCache):
             last = torch.arange(max(0, n - self.capacity), n, device=k.device)
             self._keys[:, :, last % self.capacity] = k[:, :, last].to(self._keys.dtype)
             self._values[:, :, last % self.capacity] = v[:, :, last].to(self._values.dtype)
+            self._length = n
             return k, v
         slot, end = t % self.capacity, min(t + n, self.capacity)
         self._keys[:, :, slot : slot + n] = k
         self._values[:, :, slot : slot + n] = v
+        self._length += n
         return self._keys[:, :, :end], self._values[:, :, :end]
+
+    def truncate(self, n: int) -> None:
+        """Forget all tokens. What new ones took the place of is lost, so there is no going back by a few.
+
+        Args:
+            n: 0, or at least `length`, which changes nothing.
+
+        Raises:
+            ValueError: n is another number.
+        """
+        if 0 < n < self.length:
+            raise ValueError(f"n must be 0, got {n}: a rolling cache has lost what the last tokens replaced")
+        super().truncate(n)

@@ -87,7 +87,13 @@ export default figure({
       board,
       h("details", {}, h("summary", {}, "Weights and output as a table"), numbers),
     );
-    onResize(body, signal, fit);
+    // Three digits where there is room for them; drawn before it stands in a page, it has none yet.
+    let digits = 0;
+    const room = () => (body.clientWidth > 420 ? 3 : 2);
+    onResize(body, signal, () => {
+      if (digits && digits !== room()) update();
+      fit();
+    });
     signal.addEventListener("abort", () => {
       clearTimeout(timer);
     });
@@ -152,6 +158,7 @@ export default figure({
         fit();
       }
       const sources = feeds(target);
+      digits = room();
       for (const name of shown) fill(name, all[name], target, sources, out);
       const pieces = explain(all, target, tokens, model.get("scale"));
       // Read as one line; seen as it is printed in books.
@@ -359,7 +366,7 @@ export default figure({
         const [i, j] = placeOf(name, cell);
         const value = values[i][j];
         if (cell.tagName !== "INPUT") {
-          cell.textContent = fmt(value, name === "A" && body.clientWidth > 420 ? 3 : 2);
+          cell.textContent = fmt(value, name === "A" ? digits : 2);
           // The name replaces the text for a screen reader, so it has the number too.
           cell.setAttribute("aria-label", `${cell.textContent}, ${name} row ${i + 1} column ${j + 1}`);
         } else if (!cell.matches(":focus") || number(cell.value) !== null) cell.value = written(value);

@@ -4,7 +4,7 @@
 // that looks), status, numbers (table: piece, weight), reset, link, pytorch, svg.
 import css from "./ui/inside.css";
 import { labelled, slider } from "./ui/controls.js";
-import { draggable, fmt, h, s, shade, spot, standalone } from "./ui/dom.js";
+import { draggable, fmt, h, onResize, s, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { unpack, weightsOf } from "./math/inside.js";
@@ -70,6 +70,7 @@ export default figure({
       event.preventDefault();
       set({ token: Math.min(Math.max(token + by, 0), end) });
     }, { signal });
+    onResize(overview, signal, follow);
     const redraw = () => set({ sentence: 0, layer: 1, head: 1, token: 0 });
     model.on("change:texts", redraw);
     signal.addEventListener("abort", () => model.off?.("change:texts", redraw));
@@ -171,12 +172,18 @@ export default figure({
       const chosen = /** @type {SVGElement} */ (map.querySelector("[data-chosen]"));
       chosen.setAttribute("x", String(x + 0.5));
       chosen.setAttribute("y", String(y + 0.5));
-      // By slider or key, the choice can leave a narrow strip: bring it back.
-      if (x < overview.scrollLeft || x + CELL + 22 > overview.scrollLeft + overview.clientWidth) overview.scrollLeft = across ? x + CELL / 2 - overview.clientWidth / 2 : 0;
+      follow();
       for (const [list, at] of /** @type {[HTMLElement, number][]} */ ([[columns, across ? l : k], [sides, across ? k : l]])) {
         [...list.children].forEach((one, i) => one.classList.toggle("is-now", i === at));
       }
       map.setAttribute("aria-label", `${layers} layers of ${heads} heads, each a small square of its weights; head ${l + 1}.${k + 1} is chosen`);
+    }
+
+    /** A narrow strip shows a part: by slider or key the choice can leave it, and where it was is lost with its place in a page. */
+    function follow() {
+      const x = Number(map.querySelector("[data-chosen]")?.getAttribute("x"));
+      const [left, wide] = [overview.scrollLeft, overview.clientWidth];
+      if (x < left || x + CELL + 22 > left + wide) overview.scrollLeft = x + CELL / 2 - wide / 2;
     }
 
     /** @param {ReturnType<typeof read>} state */

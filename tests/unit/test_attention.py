@@ -381,3 +381,28 @@ def test_bad_input_is_named(change, error, message):
 def test_score_functions_name_the_widths_that_differ():
     with pytest.raises(ValueError, match=r"share their width d_k, got q \(2, 3\) and k \(2, 4\)"):
         scores.dot(torch.ones(2, 3), torch.ones(2, 4))
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_a_bias_is_not_rounded_to_the_halves_of_the_queries(dtype, need_weights):
+    def attend(bias, dtype):
+        q, k, v = (torch.zeros(2, 4, dtype=dtype) for _ in range(3))
+        v = torch.tensor([[1.0], [3.0]], dtype=dtype)
+        out = attention(q, k, v, bias=bias, need_weights=need_weights)
+        return (out[0] if need_weights else out).float()
+
+    lowest = torch.finfo(torch.float32).min  # a row of it, as transformers writes a mask, is no empty row
+    for bias in (
+        torch.tensor([[1e5, 0.0], [0.0, 1e5]]),
+        torch.tensor([[lowest, lowest], [0.0, lowest]]),
+        torch.tensor([[1000.0, 1000.25], [-math.inf, -math.inf]]),
+    ):
+        assert torch.allclose(attend(bias, dtype), attend(bias, torch.float32), atol=1e-2)
+    assert attend(torch.tensor([[lowest] * 2] * 2), dtype).tolist() == [[2.0], [2.0]]
+
+
+def test_no_head_by_broadcasting_is_no_head_on_both_roads():
+    q, k = torch.ones(1, 3, 4), torch.ones(0, 3, 4)
+    for tensors in ((q, k, k), (k, q, k), (k, q, q), (q, q, k)):
+        assert attention(*tensors).shape == attention(*tensors, need_weights=True)[0].shape == (0, 3, 4)

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attnlab.cache import KVCache, kv_cache_bytes
+from attnlab.cache import KVCache, all_or_nothing, kv_cache_bytes
 
 
 def test_keys_and_values_may_have_widths_of_their_own():
@@ -75,3 +75,56 @@ def test_a_cache_without_room_is_refused(name):
     sizes = {"batch": 1, "n_kv_heads": 1, "capacity": 1, "d_head": 1, "d_v": 1} | {name: 0}
     with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
         KVCache(**sizes)
+
+
+def numbered(n, start=0):
+    return torch.arange(float(start), start + n).reshape(1, 1, n, 1)
+
+
+def test_truncate_forgets_all_but_the_first_and_adds_nothing():
+    cache = KVCache(1, 1, 6, 1)
+    cache.append(numbered(5), numbered(5))
+    cache.truncate(9)
+    assert cache.length == 5
+    cache.truncate(2)
+    keys, values = cache.append(numbered(1, 7), numbered(1, 8))
+    assert keys.flatten().tolist() == [0, 1, 7]
+    assert values.flatten().tolist() == [0, 1, 8]
+    with pytest.raises(ValueError, match="n must be at least 0, got -1"):
+        cache.truncate(-1)
+
+
+def test_nobody_else_writes_the_length():
+    with pytest.raises(AttributeError):
+        KVCache(1, 1, 6, 1).length = 3
+
+
+def test_rows_are_selected_with_their_keys_and_their_values():
+    cache = KVCache(3, 1, 2, 1)
+    rows = torch.arange(3.0).reshape(3, 1, 1, 1)
+    cache.append(rows, 10 * rows)
+    cache.select(torch.tensor([2, 0, 2]))
+    keys, values = cache.append(rows, rows)
+    assert keys[:, 0, 0, 0].tolist() == [2, 0, 2]
+    assert values[:, 0, 0, 0].tolist() == [20, 0, 20]
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, MemoryError, ValueError])
+def test_a_call_that_ends_badly_leaves_all_its_caches_as_long_as_they_were(stop):
+    caches = [KVCache(1, 1, 6, 1) for _ in range(3)]
+    with all_or_nothing(caches):
+        for part in caches:
+            part.append(numbered(2), numbered(2))
+
+    def half_a_step():
+        with all_or_nothing(caches):
+            caches[0].append(numbered(1), numbered(1))
+            with all_or_nothing(caches[1]):
+                caches[1].append(numbered(1), numbered(1))
+            raise stop
+
+    with pytest.raises(stop):
+        half_a_step()
+    assert [part.length for part in caches] == [2, 2, 2]
+    with all_or_nothing(None):
+        pass

@@ -9,7 +9,6 @@ from torch import Tensor
 
 from attnlab import masks
 from attnlab.experiments.decoding import every_way
-from attnlab.rolling import RollingCache
 from attnlab.tagging import grammar
 from attnlab.transformer import (
     LanguageModel,
@@ -262,7 +261,8 @@ def scores_of_padded(model, prompt, *, right=False, hide=True, place=True):
     n = len(prompt)
     ids = torch.tensor([[*prompt, 0, 0, 0] if right else [0, 0, 0, *prompt]])
     real = torch.tensor([[True] * n + [False] * 3 if right else [False] * 3 + [True] * n])
-    places = (real.cumsum(-1) - 1).clamp(min=0) if place else None
+    added = model.stack.positions in ("learned", "sinusoidal")  # others know distances alone
+    places = (real.cumsum(-1) - 1).clamp(min=0) if place and added else None
     return model(ids, key_mask=real if hide else None, places=places)[0, -1].detach()
 
 
@@ -299,36 +299,6 @@ def test_a_rolling_cache_and_padding_together():
     ids, real = torch.tensor([[0, 0, 0, 3], [5, 1, 6, 2]]), torch.tensor([[False] * 3 + [True], [True] * 4])
     written = generate(model, ids, 8, key_mask=real, window=3)
     assert torch.equal(written[:1, 4:], generate(model, torch.tensor([[3]]), 8, window=3)[:, 1:])
-
-
-def test_a_rolling_cache_keeps_the_last_tokens_and_takes_one_at_a_time():
-    k = torch.arange(8.0).reshape(1, 1, 8, 1)
-    cache = RollingCache(1, 1, capacity=3, d_head=1)
-    shown, values = cache.append(k[:, :, :5], -k[:, :, :5])
-    assert shown.flatten().tolist() == [0, 1, 2, 3, 4]
-    for t in (5, 6, 7):
-        order = cache.next_order
-        shown, values = cache.append(k[:, :, t : t + 1], -k[:, :, t : t + 1])
-        assert shown.flatten().tolist() == order == (-values).flatten().tolist()
-        assert sorted(order) == [t - 2, t - 1, t]
-    with pytest.raises(ValueError, match="one token at a time; got 2 after 8"):
-        cache.append(k[:, :, :2], k[:, :, :2])
-    assert cache.length == 8
-    layer = LanguageModel(5, 8, 2, 1).stack.layers[0]
-    one, cache = torch.randn(1, 1, 8), layer.new_cache(1, 2, rolling=True)
-    with torch.no_grad():
-        layer(torch.randn(1, 4, 8), cache=cache, is_causal=True)
-        before = copy_of(cache)
-        with pytest.raises(ValueError, match="mask must"):
-            layer(one, cache=cache, mask=torch.ones(7, 7, dtype=torch.bool))
-        want = layer(one, cache=before)
-        assert torch.equal(layer(one, cache=cache), want)
-
-
-def copy_of(cache):
-    twin = RollingCache(*cache._keys.shape[:3], cache._keys.shape[3])
-    twin._keys, twin._values, twin.length = cache._keys.clone(), cache._values.clone(), cache.length
-    return twin
 
 
 def test_a_text_that_has_ended_stays_so():

@@ -6,8 +6,9 @@ from datetime import date, timedelta
 
 import pytest
 import torch
+from tqdm import trange
 
-from attnlab.experiments import Translation, dates, translation
+from attnlab.experiments import Translation, dates, fitting, translation
 
 EVERY_FORM = [(form, a, p) for form in dates.FORMS for a in (False, True) for p in (False, True)]
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -118,6 +119,15 @@ def test_shares_are_counted_as_they_say():
     assert dates.aligned(beside, pairs, around=1) == pytest.approx(1)
     longer = torch.cat((weights, torch.full((1, 3, weights.shape[-1]), 9.0)), 1)  # rows past the answer
     assert dates.aligned(longer, pairs) == pytest.approx(1)
+
+
+def test_a_bar_shows_how_far_one_training_is_and_none_does_within_a_sweep(monkeypatch):
+    asked = []
+    monkeypatch.setattr(fitting, "trange", lambda *n, **how: asked.append(how) or trange(*n, **how))
+    task = Translation("general", {"d_embed": 4, "d_hidden": 4}, steps=2, every=1)
+    task.train(0.02, seed=0)
+    task(0.02, seed=0)
+    assert [(how["disable"], how["delay"]) for how in asked] == [(False, 2), (True, 2)]
 
 
 def test_a_model_learns_from_scratch_and_writes_what_it_learned():

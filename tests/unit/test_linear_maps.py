@@ -315,3 +315,11 @@ def test_torch_compile_leaves_the_chunked_form_out_and_takes_the_others_whole():
             results.append([out, *torch.autograd.grad(out.sum(), leaves)])
         for a, b in zip(*results, strict=True):
             torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+def test_fourier_features_of_zeros_are_those_of_a_vector_without_direction(dtype):
+    features = FourierFeatures.draw(4, 8, generator=torch.Generator().manual_seed(0))
+    found = features(torch.zeros(1, 4, dtype=dtype))
+    assert found.dtype == dtype
+    assert torch.allclose(found.float(), torch.tensor([0.0, 8**-0.5]).repeat_interleave(8)[None], atol=1e-3)

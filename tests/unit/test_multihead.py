@@ -624,3 +624,33 @@ def test_from_torch_keeps_dtype():
 def test_bad_input_is_named(call, error, message):
     with pytest.raises(error, match=message):
         call()
+
+
+def test_every_sequence_may_have_places_of_its_own():
+    torch.manual_seed(0)
+    layer, x = MultiHeadAttention(16, 4, n_kv_heads=2, rotary=True).double(), tokens(2, 5, 16).double()
+    places = torch.tensor([[0, 1, 2, 3, 4], [7, 3, 9, 1, 2]])
+    got = layer(x, places=places)
+    for row in range(2):
+        assert torch.allclose(got[row], layer(x[row : row + 1], places=places[row])[0])
+    assert torch.allclose(got[0], layer(x)[0])
+    assert not torch.allclose(got[1], layer(x)[1], atol=1e-3)
+    assert torch.allclose(layer(x, places=places + 11), got, atol=1e-12)  # only distances count
+    with torch.no_grad():
+        cache = layer.new_cache(2, 5)
+        steps = [layer(x[:, i : i + 1], places=places[:, i : i + 1], cache=cache) for i in range(5)]
+        assert torch.allclose(torch.cat(steps, 1), layer(x, places=places, is_causal=True))
+
+
+@pytest.mark.parametrize("shape", [(5, 1), (3, 5), (2, 4), (2, 1, 5), ()])
+def test_places_that_do_not_fit_are_refused_by_name(shape):
+    layer = MultiHeadAttention(8, 2, rotary=True)
+    with pytest.raises(
+        ValueError, match=r"places must be \(n,\) or have the dimensions of the tokens, \(2, 5\)"
+    ):
+        layer(tokens(2, 5, 8), places=torch.zeros(shape))
+
+
+def test_places_without_rotary_positions_are_refused():
+    with pytest.raises(ValueError, match="places turn queries and keys: the layer must be made with rotary="):
+        MultiHeadAttention(8, 2)(tokens(2, 5, 8), places=torch.arange(5))

@@ -295,7 +295,7 @@ def test_a_layer_takes_the_bias_with_a_batch_axis():
         (lambda: positions.alibi(1, 3, 2), "n_k must be at least n_q = 3, got 2"),
         (
             lambda: positions.rotary(torch.ones(2, 4), torch.arange(3)),
-            r"positions must end in n = 2, got .*\(3,\)",
+            r"positions must be \(n,\) or have the dimensions of the tokens, \(2,\); got \(3,\)",
         ),
         (
             lambda: positions.rotary(torch.ones(2, 4), layout="pairs"),
@@ -312,3 +312,69 @@ def test_a_layer_takes_the_bias_with_a_batch_axis():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("batch", [2, 3])
+def test_positions_of_a_batch_are_never_read_as_those_of_heads(batch):
+    torch.manual_seed(0)
+    x, places = torch.randn(batch, 2, 5, 8), torch.randint(50, (batch, 5))
+    with pytest.raises(ValueError, match=r"\(\d, 2, 5\); got \(\d, 5\); write positions\[:, None\]"):
+        positions.rotary(x, places)
+    with pytest.raises(ValueError, match=r"write positions\[:, None\]"):
+        positions.RotaryPositions()(x, x, places)
+    got = positions.rotary(x, places[:, None])
+    for row in range(batch):
+        assert torch.allclose(got[row], positions.rotary(x[row], places[row]))
+    assert torch.allclose(positions.rotary(x[:, 0], places), got[:, 0])
+
+
+def test_positions_never_give_the_tokens_another_shape():
+    for shape, places in (
+        ((1, 5, 8), (3, 5)),
+        ((5, 8), (1, 5)),
+        ((2, 5, 8), (3, 5)),
+        ((2, 4, 5, 8), (2, 3, 5)),
+    ):
+        with pytest.raises(ValueError, match="positions must be"):
+            positions.rotary(torch.zeros(shape), torch.zeros(places))
+    with pytest.raises(ValueError, match="positions must be"):  # one row a query head, but fewer key heads
+        positions.RotaryPositions()(torch.zeros(1, 4, 3, 8), torch.zeros(1, 2, 3, 8), torch.zeros(1, 4, 3))
+
+
+def test_sinusoidal_at_any_place_is_the_row_of_the_table():
+    table = positions.sinusoidal(9, 6, base=50.0)
+    places = torch.tensor([[3, 0, 8], [1, 1, 2]])
+    assert torch.equal(positions.sinusoidal_at(places, 6, base=50.0), table[places])
+    between = positions.sinusoidal_at(torch.tensor([-1.5]), 2)
+    assert torch.allclose(between, torch.tensor([[math.sin(-1.5), math.cos(-1.5)]]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_a_table_has_the_dtype_that_is_asked_for(dtype):
+    table = positions.sinusoidal(3, 4, dtype=dtype)
+    assert table.dtype == positions.sinusoidal_at(torch.arange(3), 4, dtype=dtype).dtype == dtype
+    assert torch.allclose(table.double(), positions.sinusoidal(3, 4).double(), atol=1e-2)
+    for module in (positions.LearnedPositions(3, 4, dtype=dtype), positions.RelativeBias(2, 3, dtype=dtype)):
+        assert module.weight.dtype == dtype
+
+
+@pytest.mark.parametrize("base", [0, -1.0, math.inf, math.nan])
+def test_a_base_that_gives_no_angle_is_refused(base):
+    for make in (
+        lambda: positions.sinusoidal(3, 4, base=base),
+        lambda: positions.rotary(torch.ones(3, 4), base=base),
+        lambda: positions.rotation(1, 4, base=base),
+        lambda: positions.RotaryPositions(base=base),
+    ):
+        with pytest.raises(ValueError, match="base must be positive and finite, got"):
+            make()
+
+
+@pytest.mark.parametrize("width", [4, 8])
+def test_a_part_of_the_entries_is_turned_with_the_base_that_was_asked_for(width):
+    torch.manual_seed(0)
+    q, k = torch.randn(1, 2, 5, 8), torch.randn(1, 1, 5, 8)
+    turn = positions.RotaryPositions(base=500_000.0, layout="halves", width=width)
+    for got, x in zip(turn(q, k), (q, k), strict=True):
+        turned = positions.rotary(x[..., :width], base=500_000.0, layout="halves")
+        assert torch.equal(got, torch.cat((turned, x[..., width:]), -1))

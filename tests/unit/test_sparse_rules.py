@@ -147,3 +147,20 @@ def test_forward_mode_and_second_derivatives_are_refused():
     slope = torch.func.grad(lambda q: sparse.window(q, k, v, 5).square().sum())
     with pytest.raises(RuntimeError, match=r"sparse attention has no second derivative .* has one"):
         torch.func.grad(lambda q: slope(q).sum())(q)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("n", [4, 9, 10, 13])
+def test_padding_of_zeros_leaves_no_trace_in_what_is_hashed(n, dtype):
+    """A vector of zeros has no direction: divided by its length it must stay zeros, in half precision too."""
+    torch.manual_seed(0)
+    qk, v = (torch.randn(1, 2, 16, 8).to(dtype) for _ in range(2))
+    real = torch.arange(16)[None] < n
+    qk, v = (x.masked_fill(~real[:, None, :, None], 0.0).requires_grad_() for x in (qk, v))
+    out = sparse.lsh(qk, v, block_size=4, key_mask=real)
+    assert out.isfinite().all()
+    want = sparse.lsh(qk.float(), v.float(), block_size=4, key_mask=real)
+    torch.testing.assert_close(out[:, :, :n].float(), want[:, :, :n], atol=3e-2, rtol=0)
+    out[:, :, :n].sum().backward()
+    assert qk.grad[:, :, :n].isfinite().all()
+    assert v.grad.isfinite().all()

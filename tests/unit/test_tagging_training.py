@@ -1,5 +1,6 @@
 """Training, evaluation, and the stored results of the treebank, recomputed and retrained."""
 
+import importlib
 import importlib.util
 import json
 import math
@@ -12,6 +13,7 @@ from typing import get_args
 
 import pytest
 import torch
+from tqdm import tqdm
 
 from attnlab.experiments import Comparison
 from attnlab.tagging import (
@@ -143,6 +145,17 @@ def test_the_same_seed_trains_the_same_tagger():
 
     assert torch.equal(weights(0), weights(0))
     assert not torch.equal(weights(0), weights(1))
+
+
+def test_a_bar_shows_how_far_a_long_training_is(monkeypatch, capsys):
+    # It waits two seconds: where nothing takes long, nothing is drawn.
+    module, asked = importlib.import_module("attnlab.tagging.training"), []
+    later = {"delay": 1e9}
+    monkeypatch.setattr(module, "tqdm", lambda **how: asked.append(how) or tqdm(**how | later))
+    sentences = grammar.sample(40, seed=1)
+    train(Tagger(Vocabulary(sentences), d_model=8), sentences, sentences, epochs=2, seed=0)
+    assert [(how["disable"], how["delay"]) for how in asked] == [(False, 2)]
+    assert capsys.readouterr().err == ""
 
 
 def test_the_best_epoch_is_kept_though_later_ones_are_worse(monkeypatch):

@@ -388,6 +388,79 @@ def test_an_empty_batch_and_an_empty_text_go_through_and_back(shape):
         assert x.grad.shape == x.shape
 
 
+class Stop:
+    """Press the stop button when a part of a model is reached, once."""
+
+    def __init__(self, part):
+        self.handle = part.register_forward_pre_hook(self)
+
+    def __call__(self, *_):
+        self.handle.remove()
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("kind", "reached"),
+    [
+        ("layer", lambda model: model.stack.layers[0].attention.out_proj),
+        ("layer", lambda model: model.stack.layers[0].ffn),
+        ("stack", lambda model: model.stack.layers[1]),
+        ("stack", lambda model: model.stack.final_norm),
+        ("model", lambda model: model.stack.layers[2].ffn),
+        ("model", lambda model: model.out_proj),
+    ],
+)
+@torch.no_grad()
+def test_a_step_that_is_stopped_anywhere_may_be_taken_again(kind, reached):
+    torch.manual_seed(0)
+    model = LanguageModel(20, 16, 4, 3).double().eval()
+    x, ids = torch.randn(1, 6, 16).double(), torch.randint(20, (1, 6))
+    call = {
+        "layer": lambda at, cache: model.stack.layers[0](x[:, at], cache=cache[0]),
+        "stack": lambda at, cache: model.stack(x[:, at], cache=cache),
+        "model": lambda at, cache: model(ids[:, at], cache=cache),
+    }[kind]
+    cache, other = model.new_cache(1, 8), model.new_cache(1, 8)
+    for one in (cache, other):
+        call(slice(5), one)
+    Stop(reached(model))
+    with pytest.raises(KeyboardInterrupt):
+        call(slice(5, 6), cache)
+    assert [part.length for part in cache] == [part.length for part in other]
+    assert torch.equal(call(slice(5, 6), cache), call(slice(5, 6), other))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@torch.no_grad()
+def test_a_decoder_whose_memory_is_refused_keeps_its_caches(whole):
+    torch.manual_seed(0)
+    decoder, memory = Decoder(8, 2, 2).eval(), torch.randn(1, 3, 8)
+    x = torch.randn(2, 1, 1, 8)
+    part = decoder if whole else decoder.layers[0]
+    cache, other = part.new_cache(1, 8), part.new_cache(1, 8)
+    for one in (cache, other):
+        part(x[0], memory, cache=one)
+    wrong = torch.ones(1, 4, dtype=torch.bool)
+    with pytest.raises(ValueError, match="key_mask"):
+        part(x[1], memory, cache=cache, memory_mask=wrong)
+    with pytest.raises(ValueError, match="context must"):
+        part(x[1], torch.randn(1, 3, 7), cache=cache)
+    with pytest.raises(ValueError, match="key_mask"):
+        part(x[1], part.remember(memory), cache=cache, memory_mask=wrong)
+    assert torch.equal(part(x[1], memory, cache=cache), part(x[1], memory, cache=other))
+
+
+def test_a_step_with_a_cache_becomes_one_graph():
+    torch.manual_seed(0)
+    model = LanguageModel(9, 8, 2, 2).eval()
+    step = torch.compile(model, fullgraph=True, backend="eager", dynamic=True)
+    ids, cache = torch.randint(9, (1, 6)), model.new_cache(1, 8)
+    with torch.no_grad():
+        steps = [step(part, cache=cache) for part in ids.split([3, 1, 1, 1], dim=1)]
+        assert torch.allclose(torch.cat(steps, 1), model(ids), atol=1e-5)
+    assert [part.length for part in cache] == [6, 6]
+
+
 def test_a_refused_call_leaves_the_caches_as_they_were():
     model = LanguageModel(9, 8, 2, 2)
     cache = model.new_cache(1, 4)
@@ -396,3 +469,78 @@ def test_a_refused_call_leaves_the_caches_as_they_were():
         with pytest.raises(ValueError, match="capacity"):
             model(torch.zeros(1, 2, dtype=torch.long), cache=cache)
     assert [part.length for part in cache] == [3, 3]
+
+
+@pytest.mark.parametrize("scheme", ["learned", "sinusoidal", "rotary"])
+def test_places_say_where_the_tokens_stand(scheme):
+    torch.manual_seed(0)
+    model = LanguageModel(11, 12, 3, 2, positions=scheme, longest=40, std=1.0).double()
+    ids = torch.randint(11, (2, 6))
+    places = torch.tensor([[0, 1, 2, 3, 4, 5], [9, 2, 30, 4, 5, 6]])
+    got = model(ids, places=places)
+    assert torch.allclose(got[0], model(ids)[0])
+    assert not torch.allclose(got[1], model(ids)[1], atol=1e-3)
+    assert torch.allclose(got[1:], model(ids[1:], places=places[1]))
+    with torch.no_grad():
+        cache = model.new_cache(2, 6)
+        parts = zip(ids.split([2, 1, 3], 1), places.split([2, 1, 3], 1), strict=True)
+        steps = [model(part, places=at, cache=cache) for part, at in parts]
+    assert torch.allclose(torch.cat(steps, 1), got)
+    for wrong in (places[:, :3], places[None], places[0, :2]):
+        with pytest.raises(
+            ValueError, match=r"places must be \(n,\) or have the dimensions of the tokens, \(2, 6\)"
+        ):
+            model(ids, places=wrong)
+
+
+@pytest.mark.parametrize("scheme", ["none", "relative", "alibi"])
+def test_places_that_would_be_ignored_are_refused(scheme):
+    model = LanguageModel(11, 12, 3, 2, positions=scheme)
+    with pytest.raises(ValueError, match=f"places must be None: positions = '{scheme}' does not read them"):
+        model(torch.zeros(1, 3, dtype=torch.long), places=torch.arange(3))
+
+
+def test_a_place_that_was_never_learned_is_refused():
+    model = LanguageModel(11, 12, 3, 2, positions="learned", longest=8)
+    ids = torch.zeros(1, 3, dtype=torch.long)
+    for places in ([0, 1, -1], [0, 8, 1]):
+        with pytest.raises(ValueError, match="places must lie within the 8 positions learned, 0 to 7, got"):
+            model(ids, places=torch.tensor(places))
+    with pytest.raises(TypeError, match="places must be whole numbers, got dtype"):
+        model(ids, places=torch.zeros(3))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_model_without_memory_is_the_model_without_its_numbers(scheme):
+    """On "meta" nothing is drawn or moved, so that what is tied stays tied."""
+    make = {"n_words": 9, "d_model": 8, "n_heads": 2, "n_layers": 2, "positions": scheme, "input_norm": True}
+    torch.manual_seed(0)
+    real, state = LanguageModel(**make), torch.get_rng_state()
+    empty = LanguageModel(**make, device="meta", dtype=torch.bfloat16)
+    decoder = Decoder(8, 2, 2, positions=scheme, activation="swiglu", device="meta", dtype=torch.bfloat16)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert empty.out_proj.weight is empty.embedding.weight
+    assert [(n, p.shape) for n, p in empty.named_parameters()] == [
+        (n, p.shape) for n, p in real.named_parameters()
+    ]
+    for module in (empty, decoder, empty.to_empty(device="cpu")):
+        assert {p.dtype for p in module.parameters()} == {torch.bfloat16}
+    assert {p.device.type for p in decoder.parameters()} == {"meta"}
+    assert empty.out_proj.weight is empty.embedding.weight
+
+
+def test_the_words_vectors_begin_with_the_spread_that_is_asked_for():
+    torch.manual_seed(0)
+    for std in (1.0, 0.02, 3.0):
+        model = LanguageModel(500, 64, 2, 1, std=std)
+        assert abs(float(model.embedding.weight.detach().std()) / std - 1) < 0.05
+    assert not LanguageModel(9, 8, 2, 1, std=0.0).embedding.weight.any()
+
+
+@pytest.mark.parametrize("part", ["final_norm", "input_norm"])
+def test_every_norm_has_the_eps_that_is_asked_for(part):
+    for kind in (Encoder, Decoder):
+        stack = kind(8, 2, 1, eps=0.25, input_norm=True)
+        norms = [module for module in stack.modules() if isinstance(module, nn.LayerNorm)]
+        assert getattr(stack, part).eps == 0.25
+        assert {norm.eps for norm in norms} == {0.25}

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 import torch
+from IPython.core.interactiveshell import InteractiveShell
 from torch.utils.flop_counter import FlopCounterMode
 
 from attnlab import attention, linear, scores, widgets
@@ -60,6 +61,18 @@ def test_a_figure_shows_itself_in_both_forms(make):
     assert data["text/html"] == make()._repr_html_()
 
 
+def test_it_does_so_where_ipywidgets_would_show_the_view_alone(monkeypatch):
+    # As version 7, which Colab has: IPython asks for this method before it asks for a bundle of forms.
+    views = []
+    monkeypatch.setattr(
+        widgets.Figure.__base__, "_ipython_display_", lambda figure: views.append(figure), raising=False
+    )
+    data, _ = InteractiveShell.instance().display_formatter.format(widgets.TagSentence("I saw a saw"))
+    assert views == []
+    assert data["text/html"].startswith('<figure class="attnlab-figure"')
+    assert "application/vnd.jupyter.widget-view+json" in data
+
+
 def test_the_calculators_table_holds_torchs_numbers():
     figure = widgets.Calculator(X, W, torch.tensor(W), W, ["I", "saw", "it"], causal=True)
     x, w = torch.tensor(X).double(), torch.tensor(W).double()
@@ -67,7 +80,7 @@ def test_the_calculators_table_holds_torchs_numbers():
     rows = Cells(figure._repr_html_()).rows
     assert rows[0] == ["token", "takes of I", "takes of saw", "takes of it", "output 1", "output 2"]
     got = torch.tensor([[float(cell) for cell in row[1:]] for row in rows[1:]])
-    assert torch.allclose(got, torch.cat((weights, out), -1).float(), atol=5e-5)
+    assert torch.allclose(got, torch.cat((weights, out), -1).float(), atol=6e-5)
     assert torch.equal(figure.weights, weights)
     assert torch.equal(figure.output, out)
 
@@ -91,7 +104,7 @@ def test_the_taggers_table_holds_the_packages_numbers():
     assert [row[4] for row in rows] == ["hidden", "no", "no", "no", "no"]
     got = torch.tensor([[float(cell) for cell in row[2:4]] for row in rows[1:]])
     want = torch.stack((tagged.probabilities.amax(-1), tagged.weights[1, 0, 3]), -1)
-    assert torch.allclose(got, want, atol=5e-5)
+    assert torch.allclose(got, want, atol=6e-5)
     assert figure.tagged.tags == ("PRON", "VERB", "DET", "NOUN")
 
 

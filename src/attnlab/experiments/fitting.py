@@ -8,6 +8,7 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
+from tqdm.auto import trange
 
 
 def fit(
@@ -23,6 +24,7 @@ def fit(
     slowly: Iterable[nn.Parameter] | None = None,
     until: float | None = None,
     clip: float | None = None,
+    progress: bool = False,
 ) -> list[float]:
     """Train with AdamW and return the curve of what is watched.
 
@@ -40,6 +42,7 @@ def fit(
         slowly: the parameters for which it rises, all unless given; for the others it starts at its height.
         until: stop once three points in a row have reached this.
         clip: the longest gradient; a longer one is shortened to it. Recurrent networks need it.
+        progress: show a bar if it takes more than two seconds. Within a sweep, which has its own, none.
 
     Returns:
         The curve; point i stands for step (i + 1) · `every`. It ends early, with a NaN, if the loss is not
@@ -68,7 +71,7 @@ def fit(
     heights = [partial(height, warm=min(rise, steps)) for rise in (warm, 1)]
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, heights)
     curve: list[float] = []
-    for step in range(1, steps + 1):
+    for step in trange(1, steps + 1, disable=not progress, unit="step", delay=2):
         found = loss()
         if not found.isfinite():
             return [*curve, math.nan]

@@ -61,10 +61,10 @@ class Translation:
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once and return what was watched."""
-        return self.train(rate, seed)[1]
+        return self.train(rate, seed, progress=False)[1]
 
-    def train(self, rate: float, seed: int) -> tuple[Translator, Run]:
-        """Train once, and return the model too."""
+    def train(self, rate: float, seed: int, *, progress: bool = True) -> tuple[Translator, Run]:
+        """Train once, with a bar if it takes more than two seconds, and return the model too."""
         torch.manual_seed(seed)
         model = MODELS[self.name](**self.options)
         source = random.Random(seed)
@@ -83,7 +83,8 @@ class Translation:
             return sum(measure(model, pairs)["right"] for pairs in dev) / len(dev)
 
         begun = time.process_time()
-        curve = fit(model, loss, watch, rate=rate, steps=self.steps, every=self.every, clip=1.0)
+        how = {"rate": rate, "steps": self.steps, "every": self.every, "clip": 1.0, "progress": progress}
+        curve = fit(model, loss, watch, **how)
         spent = time.process_time() - begun
         extras, looks = {}, []
         for n in self.test_on:

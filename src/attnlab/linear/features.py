@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlab.arguments import at_least
+from attnlab.precision import unit
 
 
 def elu_plus_one(x: Tensor) -> Tensor:
@@ -219,6 +220,6 @@ class FourierFeatures(_RandomFeatures):
 
     def scaled(self, x: Tensor) -> tuple[Tensor, None]:
         """Return the features (..., n, 2m) of queries or keys (..., n, d); none is ever larger than 1."""
-        x = F.normalize(x, dim=-1) if self.unit else x
+        x = unit(x) if self.unit else x
         angles = x @ self.projection.to(x).T  # (..., n, m)
         return torch.cat((angles.sin(), angles.cos()), dim=-1) / math.sqrt(self.projection.shape[0]), None

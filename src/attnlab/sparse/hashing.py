@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import at_least, of_keys
 from attnlab.patterns.plan import Plan
 from attnlab.patterns.tiles import HIDDEN, Rows, Tiles
-from attnlab.precision import without_autocast
+from attnlab.precision import unit, without_autocast
 from attnlab.sparse.flex import Engine, check_engine
 from attnlab.sparse.inputs import along, check, outside_graphs
 from attnlab.sparse.portions import Portion
@@ -88,7 +87,7 @@ def lsh(
     orders = buckets.sort(stable=True, dim=-1).indices  # ties in the order of the sequence
     orders = orders.reshape(qk.shape[:-2].numel(), *buckets.shape[-2:])  # (heads, n_hashes, n)
     plan = _plan(n, min(block_size, n), _causal if is_causal else _both_ways) if n else None
-    out, empty = along(plan, qk, F.normalize(qk, dim=-1), v, key_mask, scale, orders)
+    out, empty = along(plan, qk, unit(qk), v, key_mask, scale, orders)
     alone = empty if shown is None else empty & shown[..., None]
     return torch.where(alone, v, out)
 

@@ -78,7 +78,7 @@ def train(
         bias_lr: learning rate of the relative bias, at its height, without weight decay. Adam moves a number
             by about the rate a step, whatever its gradient, and these few must come as far as scores do. That
             of all others unless given.
-        progress: show a bar.
+        progress: show a bar if it takes more than two seconds.
 
     Returns:
         The dev accuracies and the time.
@@ -114,7 +114,7 @@ def train(
     optimizer = torch.optim.AdamW(groups, lr=lr, weight_decay=weight_decay, fused=True)
     schedule = warm_cosine(optimizer, steps)
     history, best, start = History(), None, time.process_time()
-    with tqdm(total=steps, disable=not progress, unit="batch") as bar:
+    with tqdm(total=steps, disable=not progress, unit="batch", delay=2) as bar:
         for epoch in range(1, epochs + 1):
             tagger.train()
             for ids, tags in batches(encoded, batch_tokens, shuffle):
@@ -129,7 +129,7 @@ def train(
                     schedule.step()
                 bar.update()
             history.dev.append(evaluate(tagger, dev).all / 100)
-            bar.set_postfix(dev=f"{history.dev[-1]:.4f}")
+            bar.set_postfix(dev=f"{history.dev[-1]:.4f}", refresh=False)
             if best is None or history.dev[-1] > history.dev[history.best_epoch - 1]:
                 history.best_epoch, best = epoch, copy.deepcopy(tagger.state_dict())
             elif patience is not None and epoch - history.best_epoch >= patience:

@@ -13,6 +13,7 @@ from attnlab.transformer import samplers
 from attnlab.transformer.language import LanguageModel
 from attnlab.transformer.prompts import check_padding, check_prompts, ended, filled, writing
 from attnlab.transformer.speculative import speculate
+from attnlab.transformer.stacks import ADDED
 
 
 @torch.no_grad()
@@ -97,7 +98,7 @@ def generate(
         unread = ids
         while ids.shape[1] < n + n_new and not ended(ids, end):
             # The first pass reads the prompt (prefill), every other one the word just written (decode).
-            how = _what_is_seen(ids, unread.shape[1], real, window, cache)
+            how = _what_is_seen(model, ids, unread.shape[1], real, window, cache)
             scores = model(unread, cache=cache, last=True, **how)[:, 0]  # (batch, n_words)
             new = samplers.draw(samplers.distribution(scores, **rules), generator)
             if end is not None:
@@ -162,15 +163,21 @@ def beam_search(
 
 
 def _what_is_seen(
-    ids: Tensor, n_q: int, real: Tensor | None, window: int | None, cache: list | None
+    model: LanguageModel,
+    ids: Tensor,
+    n_q: int,
+    real: Tensor | None,
+    window: int | None,
+    cache: list | None,
 ) -> dict[str, Tensor]:
     """Return masks and places for the last n_q words of all texts."""
     n, how = ids.shape[1], {}
-    if window is not None and n_q > 1:
+    if window is not None and cache is None:  # a rolling cache sees to it itself
         how["mask"] = masks.window(n, window - 1, 0, device=ids.device)
     if real is not None:
         keys = real[:, :n]
-        how["places"] = (keys.cumsum(-1) - 1).clamp(min=0)[:, n - n_q :]
+        if model.stack.positions in ADDED:  # all others count distances, which padding does not change
+            how["places"] = (keys.cumsum(-1) - 1).clamp(min=0)[:, n - n_q :]
         if cache and n_q == 1 and isinstance(cache[0], RollingCache):
             keys = keys[:, cache[0].next_order]
         how["key_mask"] = keys

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.arguments import Device, at_least
-from attnlab.cache import KVCache
+from attnlab.cache import KVCache, all_or_nothing
 from attnlab.multihead import Rotation
 from attnlab.transformer.stacks import Encoder, Positions
 
@@ -24,7 +24,7 @@ class LanguageModel(nn.Module):
         positions: how the layers know the order, as in `Encoder`.
         tied: guess with the table that reads: one vector a word.
         std: spread of the words' vectors at the start.
-        device: where the parameters are kept.
+        device: where the parameters are made.
         dtype: dtype of the parameters.
         options: all others of `Encoder`.
 
@@ -55,13 +55,13 @@ class LanguageModel(nn.Module):
     ) -> None:
         super().__init__()
         at_least(1, n_words=n_words)
-        self.embedding = nn.Embedding(n_words, d_model)
+        where = {"device": device, "dtype": dtype}
+        self.embedding = nn.Embedding(n_words, d_model, **where)
         nn.init.normal_(self.embedding.weight, std=std)
-        self.stack = Encoder(d_model, n_heads, n_layers, positions=positions, **options)
-        self.out_proj = nn.Linear(d_model, n_words, bias=False)
+        self.stack = Encoder(d_model, n_heads, n_layers, positions=positions, **where, **options)
+        self.out_proj = nn.Linear(d_model, n_words, bias=False, **where)
         if tied:
             self.out_proj.weight = self.embedding.weight
-        self.to(device=device, dtype=dtype)
 
     def forward(
         self,
@@ -80,7 +80,7 @@ class LanguageModel(nn.Module):
             mask: boolean, True = may attend; on top of the causal mask, shapes as in `Encoder`.
             key_mask: boolean (batch, n_k): which keys exist.
             cache: the words before, as from `new_cache`.
-            places: as in `Encoder`: where the words stand, if prompts are padded on the left.
+            places: as in `Encoder`: where the words stand, (n,) or (batch, n).
             last: score at the last place only.
 
         Returns:
@@ -92,8 +92,17 @@ class LanguageModel(nn.Module):
         if ids.dim() != 2:
             raise ValueError(f"ids must have shape (batch, n), got {tuple(ids.shape)}")
         how = {"mask": mask, "key_mask": key_mask, "cache": cache, "places": places}
-        x = self.stack(self.embedding(ids), is_causal=True, **how)
-        return self.out_proj(x[:, -1:] if last else x)
+        with all_or_nothing(cache):
+            x = self.stack(self.embedding(ids), is_causal=True, **how)
+            return self.out_proj(x[:, -1:] if last else x)
+
+    def _apply(self, fn, recurse=True):
+        # Between "meta" and a real device torch makes every parameter anew, and one that has two names twice.
+        tied = self.out_proj.weight is self.embedding.weight
+        super()._apply(fn, recurse)
+        if tied:
+            self.out_proj.weight = self.embedding.weight
+        return self
 
     def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> list[KVCache]:
         """Set aside room for a decoding, as `Encoder.new_cache`."""

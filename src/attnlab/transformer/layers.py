@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlab.arguments import Device, at_least, row_of_keys
-from attnlab.cache import KVCache
+from attnlab.cache import KVCache, all_or_nothing
 from attnlab.dot_product import grouped_attention
 from attnlab.multihead import MultiHeadAttention, Rotation
 
@@ -28,7 +28,15 @@ GATED = {"swiglu": F.silu, "geglu": F.gelu}
 """Activations that open and close a second projection, number by number."""
 
 
-def make_norm(norm: Norm, d_model: int, *, eps: float = 1e-5, bias: bool = True) -> nn.Module:
+def make_norm(
+    norm: Norm,
+    d_model: int,
+    *,
+    eps: float = 1e-5,
+    bias: bool = True,
+    device: Device = None,
+    dtype: torch.dtype | None = None,
+) -> nn.Module:
     """Make what brings tokens back to a common size.
 
     Args:
@@ -37,6 +45,8 @@ def make_norm(norm: Norm, d_model: int, *, eps: float = 1e-5, bias: bool = True)
         d_model: width of a token.
         eps: added to the variance or the mean square, so that a token of zeros can be divided.
         bias: whether "layer" has a bias beside its factors.
+        device: where the parameters are made.
+        dtype: dtype of the parameters.
 
     Returns:
         The module.
@@ -52,9 +62,9 @@ def make_norm(norm: Norm, d_model: int, *, eps: float = 1e-5, bias: bool = True)
     [[-122.0, 0.0, 122.0]]
     """
     if norm == "layer":
-        return nn.LayerNorm(d_model, eps=eps, bias=bias)
+        return nn.LayerNorm(d_model, eps=eps, bias=bias, device=device, dtype=dtype)
     if norm == "rms":
-        return nn.RMSNorm(d_model, eps=eps)
+        return nn.RMSNorm(d_model, eps=eps, device=device, dtype=dtype)
     if norm == "none":
         return nn.Identity()
     raise ValueError(f"norm must be 'layer', 'rms' or 'none', got {norm!r}")
@@ -72,6 +82,8 @@ class FeedForward(nn.Module):
             of a tensor.
         bias: whether the projections have a bias.
         dropout: share of the middle that is dropped in training.
+        device: where the parameters are made.
+        dtype: dtype of the parameters.
 
     Raises:
         ValueError: a width is smaller than 1, or the activation is unknown.
@@ -92,6 +104,8 @@ class FeedForward(nn.Module):
         activation: Activation = "relu",
         bias: bool = True,
         dropout: float = 0.0,
+        device: Device = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         at_least(1, d_model=d_model, d_ff=d_ff)
@@ -99,9 +113,10 @@ class FeedForward(nn.Module):
         if not callable(activation) and activation not in known:
             raise ValueError(f"activation must be a function or one of {list(known)}, got {activation!r}")
         self.activation = activation if callable(activation) else known[activation]
-        self.in_proj = nn.Linear(d_model, d_ff, bias=bias)
-        self.gate_proj = nn.Linear(d_model, d_ff, bias=bias) if activation in GATED else None
-        self.out_proj = nn.Linear(d_ff, d_model, bias=bias)
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        self.in_proj = nn.Linear(d_model, d_ff, **made)
+        self.gate_proj = nn.Linear(d_model, d_ff, **made) if activation in GATED else None
+        self.out_proj = nn.Linear(d_ff, d_model, **made)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -135,7 +150,7 @@ class EncoderLayer(nn.Module):
         d_head: width of a head, if it is not d_model / n_heads.
         rotary: turn queries and keys by their positions: True, or what turns them (`MultiHeadAttention`).
         eps: of the norms.
-        device: where the parameters are kept.
+        device: where the parameters are made.
         dtype: dtype of the parameters.
 
     Raises:
@@ -170,17 +185,17 @@ class EncoderLayer(nn.Module):
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
-        shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, "bias": bias}
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, **made}
         shared["dropout"] = dropout if attention_dropout is None else attention_dropout
-        self.attention_norm = make_norm(norm, d_model, eps=eps, bias=bias)
+        self.attention_norm = make_norm(norm, d_model, eps=eps, **made)
         self.attention = MultiHeadAttention(d_model, n_heads, rotary=rotary, **shared)
         d_ff = 4 * d_model if d_ff is None else d_ff
         self.ffn_norm = self.ffn = None
         if d_ff:
-            self.ffn_norm = make_norm(norm, d_model, eps=eps, bias=bias)
-            self.ffn = FeedForward(d_model, d_ff, activation=activation, bias=bias, dropout=dropout)
+            self.ffn_norm = make_norm(norm, d_model, eps=eps, **made)
+            self.ffn = FeedForward(d_model, d_ff, activation=activation, dropout=dropout, **made)
         self.dropout = nn.Dropout(dropout)
-        self.to(device=device, dtype=dtype)
 
     def forward(
         self,
@@ -193,6 +208,7 @@ class EncoderLayer(nn.Module):
         need_weights: bool = False,
         head_weights: Tensor | None = None,
         cache: KVCache | None = None,
+        places: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Send tokens through the layer.
 
@@ -205,6 +221,7 @@ class EncoderLayer(nn.Module):
             need_weights: return the weights of attention as well.
             head_weights: (n_heads,) factor on the output of each head; 0 removes one.
             cache: the tokens before x; n_k counts them too, and `is_causal` goes without saying.
+            places: where the tokens stand (n,) or (batch, n), for `rotary`.
 
         Returns:
             Tokens (batch, n, d_model), with `need_weights` also the weights (batch, n_heads, n, n_k).
@@ -214,10 +231,11 @@ class EncoderLayer(nn.Module):
             ValueError: a shape does not fit, or the cache is full.
         """
         options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
-        options |= {"head_weights": head_weights, "cache": cache}
-        x, weights = self._attend(x, need_weights, **options)
-        x = self._each(x)
-        return (x, weights) if need_weights else x
+        options |= {"head_weights": head_weights, "cache": cache, "places": places}
+        with all_or_nothing(cache):
+            x, weights = self._attend(x, need_weights, **options)
+            x = self._each(x)
+            return (x, weights) if need_weights else x
 
     def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> KVCache:
         """Set aside room for the keys and values of a decoding, as `MultiHeadAttention.new_cache`."""
@@ -282,11 +300,11 @@ class DecoderLayer(EncoderLayer):
         dtype: torch.dtype | None = None,
         **options,
     ) -> None:
-        shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, "bias": bias}
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, **made}
         super().__init__(d_model, n_heads, norm=norm, eps=eps, **shared, **options)
-        self.cross_norm = make_norm(norm, d_model, eps=eps, bias=bias)
+        self.cross_norm = make_norm(norm, d_model, eps=eps, **made)
         self.cross = MultiHeadAttention(d_model, n_heads, dropout=self.attention.dropout, **shared)
-        self.to(device=device, dtype=dtype)
 
     def forward(
         self,
@@ -323,11 +341,12 @@ class DecoderLayer(EncoderLayer):
             ValueError: a shape does not fit, or the cache is full.
         """
         options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
-        x, weights = self._attend(x, need_weights, cache=cache, **options)
-        asked = self._before(x, self.cross_norm)
-        heard, cross = self._read(asked, memory, memory_mask, need_weights)
-        x = self._each(self._add(x, heard, self.cross_norm))
-        return (x, (weights, cross)) if need_weights else x
+        with all_or_nothing(cache):
+            x, weights = self._attend(x, need_weights, cache=cache, **options)
+            asked = self._before(x, self.cross_norm)
+            heard, cross = self._read(asked, memory, memory_mask, need_weights)
+            x = self._each(self._add(x, heard, self.cross_norm))
+            return (x, (weights, cross)) if need_weights else x
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Compute once what every step of a decoding asks of the memory.

@@ -146,7 +146,8 @@ def speculate(
                 new = new[:-1]  # a draft that ended was kept whole: nothing follows it
             ids = torch.cat((ids, new[None]), 1)
             for reader in (own, theirs):  # the last word is not read yet; what was dropped must be read anew
-                reader.forget_from(ids.shape[1] - 1)
+                for layer in reader.cache or ():
+                    layer.truncate(ids.shape[1] - 1)
     return Speculation(filled(ids, full, end), steps, drafted, accepted)
 
 
@@ -167,8 +168,3 @@ class _Reader:
             mask = at > at[read:, None] - self.window
         scores = self.model(text[:, read:], mask=mask, cache=self.cache, last=n_last == 1)
         return samplers.distribution(scores[0, -n_last:], **self.rules)
-
-    def forget_from(self, n: int) -> None:
-        """Forget all words but the first n."""
-        for layer in self.cache or ():
-            layer.length = min(layer.length, n)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least, has_width
-from attnlab.cache import KVCache
+from attnlab.arguments import Device, at_least, fits_tokens, has_width
+from attnlab.cache import KVCache, all_or_nothing
 from attnlab.multihead import Rotation
-from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal
+from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal_at
 from attnlab.transformer.layers import DecoderLayer, EncoderLayer, Norm, make_norm
 
 Positions = Literal["none", "learned", "sinusoidal", "relative", "alibi", "rotary"]
+ADDED = ("learned", "sinusoidal")
+"""Positions that are added to the tokens."""
 
 
 class Encoder(nn.Module):
@@ -81,16 +84,17 @@ class Encoder(nn.Module):
         if not callable(positions) and positions not in get_args(Positions):
             raise ValueError(f"positions must be {', '.join(get_args(Positions))}; got {positions!r}")
         self.d_model, self.n_heads, self.positions = d_model, n_heads, positions
-        self.learned = LearnedPositions(longest, d_model) if positions == "learned" else None
-        self.relative = RelativeBias(n_heads, reach) if positions == "relative" else None
-        self.input_norm = make_norm(norm, d_model, eps=eps, bias=bias) if input_norm else None
-        options |= {"norm_first": norm_first, "norm": norm, "dropout": dropout, "bias": bias, "eps": eps}
+        where = {"device": device, "dtype": dtype}
+        made = {"eps": eps, "bias": bias, **where}
+        self.learned = LearnedPositions(longest, d_model, **where) if positions == "learned" else None
+        self.relative = RelativeBias(n_heads, reach, **where) if positions == "relative" else None
+        self.input_norm = make_norm(norm, d_model, **made) if input_norm else None
+        options |= {"norm_first": norm_first, "norm": norm, "dropout": dropout, **made}
         options["rotary"] = positions if callable(positions) else positions == "rotary"
         self.layers = nn.ModuleList(self.layer(d_model, n_heads, **options) for _ in range(n_layers))
         final_norm = norm_first if final_norm is None else final_norm
-        self.final_norm = make_norm(norm, d_model, eps=eps, bias=bias) if final_norm else None
+        self.final_norm = make_norm(norm, d_model, **made) if final_norm else None
         self.dropout = nn.Dropout(dropout)
-        self.to(device=device, dtype=dtype)
 
     def forward(
         self,
@@ -115,17 +119,24 @@ class Encoder(nn.Module):
             head_weights: (n_layers, n_heads) factor on the output of each head; 0 removes one.
             cache: the tokens before x, as from `new_cache`; n_k counts them too, and `is_causal` goes without
                 saying.
-            places: where the tokens stand (batch, n), for positions that are added to them; counted from the
-                first token of the cache unless given. Prompts that are padded on the left need it.
+            places: where the tokens stand, (n,) or (batch, n); counted from the cache's first token unless
+                given. Prompts that are padded on the left need it where positions are added to the tokens;
+                "rotary" takes it too. The other positions count distances along the keys and refuse it.
 
         Returns:
             Tokens (batch, n, d_model), with `need_weights` also a list with the weights of each layer.
 
         Raises:
             TypeError: a mask is not boolean.
-            ValueError: a shape does not fit, or a cache is full.
+            ValueError: a shape does not fit, a cache is full, or places would be ignored.
         """
         common = {"mask": mask, "key_mask": key_mask, "is_causal": is_causal}
+        if places is not None:
+            if self.positions != "rotary" and not callable(self.positions) and self.positions not in ADDED:
+                raise ValueError(f"places must be None: positions = {self.positions!r} does not read them")
+            fits_tokens("places", places, x.shape[:-1])
+            if self.positions not in ADDED:
+                common["places"] = places
         rows = [None] * len(self.layers) if head_weights is None else head_weights
         if len(rows) != len(self.layers):
             raise ValueError(
@@ -169,27 +180,31 @@ class Encoder(nn.Module):
         bias = self._bias(n, before + n, x)
         x = self.dropout(self._placed(x, before, places))
         weights = []
-        for at, layer in enumerate(self.layers):
-            own = cache[at] if cache else None
-            x = layer(x, bias=bias, cache=own, need_weights=need_weights, **options[at])
-            if need_weights:
-                x, seen = x
-                weights.append(seen)
-        if self.final_norm is not None:
-            x = self.final_norm(x)
-        return (x, weights) if need_weights else x
+        with all_or_nothing(cache):
+            for at, layer in enumerate(self.layers):
+                own = cache[at] if cache else None
+                x = layer(x, bias=bias, cache=own, need_weights=need_weights, **options[at])
+                if need_weights:
+                    x, seen = x
+                    weights.append(seen)
+            if self.final_norm is not None:
+                x = self.final_norm(x)
+            return (x, weights) if need_weights else x
 
     def _placed(self, x: Tensor, before: int, places: Tensor | None) -> Tensor:
         """Add to each token the vector of its place."""
         end = before + x.shape[-2]
-        at = slice(before, end) if places is None else places
         if self.learned is not None:
             rows = self.learned.weight
-            if end > len(rows):
+            if places is not None:
+                x = x + _looked_up(rows, places)
+            elif end > len(rows):
                 raise ValueError(f"x must end within the {len(rows)} positions learned, it ends at {end}")
-            x = x + rows[at]
+            else:
+                x = x + rows[before:end]
         elif self.positions == "sinusoidal":
-            x = x + sinusoidal(end, self.d_model, device=x.device, dtype=x.dtype)[at]
+            places = torch.arange(before, end, device=x.device) if places is None else places
+            x = x + sinusoidal_at(places, self.d_model, dtype=x.dtype)
         return x if self.input_norm is None else self.input_norm(x)
 
     def _bias(self, n_q: int, n_k: int, x: Tensor) -> Tensor | None:
@@ -197,8 +212,21 @@ class Encoder(nn.Module):
         if self.relative is not None:
             return self.relative(n_q, n_k)[None]
         if self.positions == "alibi":
-            return alibi(self.n_heads, n_q, n_k, device=x.device)[None].to(x.dtype)
+            return alibi(self.n_heads, n_q, n_k, device=x.device)[None]
         return None
+
+
+def _looked_up(rows: Tensor, places: Tensor) -> Tensor:
+    """Return the rows of a table (n, d) at some places (...), all within it."""
+    if places.is_floating_point() or places.dtype == torch.bool:
+        raise TypeError(f"places must be whole numbers, got dtype {places.dtype}")
+    try:
+        return F.embedding(places, rows)
+    except IndexError:  # asked for afterwards: a GPU would have to be waited for
+        raise ValueError(
+            f"places must lie within the {len(rows)} positions learned, 0 to {len(rows) - 1}, "
+            f"got {int(places.min())} to {int(places.max())}"
+        ) from None
 
 
 class Decoder(Encoder):

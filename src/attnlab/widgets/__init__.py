@@ -2,8 +2,8 @@
 
 Displaying a figure gives two forms of it: a widget view, which a live kernel uses, and HTML, which holds the
 figure's settings and the real table of its numbers. A page's script turns the HTML into the same figure;
-without scripts, in print and for screen readers the table still tells the truth. In Colab, call
-`enable_in_colab()` once before the first figure.
+without scripts, in print and for screen readers the table still tells the truth. In Colab, anywidget asks for
+the permission that widgets from elsewhere need there.
 """
 
 from attnlab import book  # noqa: F401  (says what is missing)
@@ -11,7 +11,7 @@ from attnlab.widgets.alignment import DateAlignment
 from attnlab.widgets.block import Block
 from attnlab.widgets.calculator import Calculator
 from attnlab.widgets.decoder import Decoding
-from attnlab.widgets.figure import Figure, enable_in_colab
+from attnlab.widgets.figure import Figure
 from attnlab.widgets.heads import HeadsWorkshop
 from attnlab.widgets.inside import HeadsViewer
 from attnlab.widgets.linear import LinearAgainstSoftmax
@@ -47,5 +47,4 @@ __all__ = [
     "SparsePatterns",
     "StateFilling",
     "TagSentence",
-    "enable_in_colab",
 ]

@@ -22,6 +22,9 @@ class Figure(anywidget.AnyWidget):
     state: ClassVar[tuple[str, ...]]
     """The traits that make up its state."""
 
+    # The one of ipywidgets 7, which Colab has, shows the view alone, and IPython would ask it first.
+    _ipython_display_ = None
+
     def settings(self) -> dict[str, Any]:
         """Return the state, as the page stores it."""
         return {key: getattr(self, key) for key in self.state}
@@ -48,18 +51,6 @@ class Figure(anywidget.AnyWidget):
         view = super()._repr_mimebundle_(**kwargs)
         data, metadata = view if isinstance(view, tuple) else (view or {}, {})
         return {**data, "text/plain": repr(self), "text/html": self._repr_html_()}, metadata
-
-
-def enable_in_colab() -> None:
-    """Let Colab show figures that talk to the kernel; anywhere else this does nothing.
-
-    >>> enable_in_colab()
-    """
-    try:
-        from google.colab import output
-    except ImportError:
-        return
-    output.enable_custom_widget_manager()
 
 
 def matrix_of(name: str, rows: Any) -> Tensor:

@@ -1,5 +1,5 @@
 // What every figure has around it: style, toolbar, a line that says the state in words, and a place for errors.
-import { h } from "./dom.js";
+import { h, onResize } from "./dom.js";
 import css from "./style.css";
 
 /**
@@ -31,6 +31,8 @@ export function figure(definition) {
       const ended = new AbortController();
       signal?.addEventListener("abort", () => ended.abort());
       style(el, definition);
+      // Drawn before it stands in a page, or moved to another one: its style comes along.
+      onResize(el, ended.signal, () => style(el, definition));
       const current = () => Object.fromEntries(definition.keys.map((key) => [key, model.get(key)]));
       // What the page or the cell says, whatever a link makes of it: Reset leads back here.
       const initial = structuredClone(current());
@@ -250,16 +252,17 @@ function leaveKeys(event) {
 }
 
 /**
- * @param {HTMLElement} el
+ * Once a root: several figures share it, and Lab's outputs each have their own document or shadow root.
+ * @param {HTMLElement} el attached or not yet: JupyterLab renders what it attaches later
  * @param {Definition} definition
  */
 function style(el, { name, css: own = "" }) {
   el.classList.add("attnlab-figure");
-  const root = /** @type {Document | ShadowRoot} */ (el.getRootNode());
-  const home = root instanceof Document ? root.head : root instanceof ShadowRoot ? root : el;
-  // Once a root: several figures share it, and Lab's outputs each have their own document or shadow root.
+  const root = el.getRootNode();
+  // By what it has: in another window `ShadowRoot` is another class.
+  const home = "host" in root ? /** @type {ShadowRoot} */ (root) : el.ownerDocument.head;
   for (const [key, text] of Object.entries({ all: css, [name]: own })) {
-    if (home.querySelector?.(`style[data-attnlab-style="${key}"]`)) continue;
+    if (home.querySelector(`style[data-attnlab-style="${key}"]`)) continue;
     const sheet = h("style", { "data-attnlab-style": key });
     sheet.textContent = text;
     home.append(sheet);
