@@ -8,6 +8,7 @@ the one with CUDA's libraries, about 5 GB. The newest is asked for anew each tim
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -57,6 +58,6 @@ def main(versions: Sequence[str]) -> int:
         asked = [python, "-c", "import torch; print(torch.__version__)"]
         torch = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
         steps = dev_test.steps(python)
-        variables = dev_setup.variables(folder) | dev_test.ONE_THREAD
+        variables = dev_setup.variables(folder) | dev_test.threads(os.environ)
         chosen |= {f"torch {torch}: {name}": (steps[name], variables) for name in STEPS}
     return dev_test.side_by_side(chosen)
