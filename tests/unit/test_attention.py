@@ -406,3 +406,11 @@ def test_no_head_by_broadcasting_is_no_head_on_both_roads():
     q, k = torch.ones(1, 3, 4), torch.ones(0, 3, 4)
     for tensors in ((q, k, k), (k, q, k), (k, q, q), (q, q, k)):
         assert attention(*tensors).shape == attention(*tensors, need_weights=True)[0].shape == (0, 3, 4)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("dropout", [-0.5, 1.5, math.nan])
+def test_a_dropout_that_is_no_chance_is_refused(dropout, need_weights):
+    q, k, v = qkv()
+    with pytest.raises(ValueError, match=f"dropout must lie between 0 and 1, got {dropout}"):
+        attention(q, k, v, dropout=dropout, need_weights=need_weights)

@@ -14,6 +14,7 @@ from attnlab.linear.inputs import (
     check_form,
     hide,
     lifted,
+    limited,
     of_token,
     per_token,
     state_shape,
@@ -57,7 +58,7 @@ def linear_attention(
             without. It is called on pieces of the sequence or on all of it, in float32 where the inputs are
             halves. One that learns or draws random numbers keeps more in memory for the backward pass.
         gate: (..., n, 1), between 0 and 1, for every token; needs `is_causal`. Exactly 0 and 1 mean what they
-            say, but get no gradient.
+            say, but get no gradient; what lies beyond counts as they do.
         key_mask: boolean (batch, n_k) or (batch, 1, n_k), True = may be attended to, as `masks.padding` makes
             it. The state passes a hidden token by as if it were not there.
         is_causal: hide later keys from every query; needs n_q == n_k.
@@ -94,7 +95,7 @@ def linear_attention(
         raise ValueError("form='parallel' has no state: it sees all tokens at once; take 'chunked'")
     q, k, v, key_mask = together(q, k, v, key_mask, is_causal=is_causal)
     if gate is not None:
-        gate = working(per_token("gate", gate, (*q.shape[:-1], 1)))
+        gate = limited(working(per_token("gate", gate, (*q.shape[:-1], 1))), 0.0, 1.0)
         if key_mask is not None:
             gate, key_mask = gate.masked_fill(~key_mask, 1.0), None  # it forgets nothing and writes nothing
     if form == "parallel":
@@ -160,6 +161,7 @@ def _step(q, k, v, state, features, gate, key_mask) -> tuple[Tensor, LinearState
     dtype = q.dtype
     with without_autocast(q):
         q, k, v, gate = lifted(q, *hide(key_mask, k, v), gate)
+        gate = None if gate is None else limited(gate, 0.0, 1.0)
         fk, scale = scaled(features, k)  # (..., m), (..., 1)
         shape = state_shape(fk, v)
         if state is None:
