@@ -10,7 +10,7 @@ import os
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import NamedTuple
 
@@ -18,8 +18,6 @@ import dev_setup
 
 ROOT = dev_setup.ROOT
 AT_ONCE = max(2, min(os.cpu_count() or 2, 8))
-ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-"""More threads than cores wait for one another."""
 
 
 class Result(NamedTuple):
@@ -64,12 +62,18 @@ def steps() -> dict[str, list[str]]:
     }
 
 
+def threads(given: Mapping[str, str]) -> dict[str, str]:
+    """Give a step as many threads as OMP_NUM_THREADS asks for, or one: more than cores only wait."""
+    many = given.get("OMP_NUM_THREADS", "1")
+    return dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), many)
+
+
 def main(only: Sequence[str]) -> int:
     """Set up and run the steps whose names contain one of `only`, or all of them."""
     dev_setup.environment()
     if (ROOT / "package.json").exists():
         dev_setup.node_modules()
-    variables = dev_setup.variables() | ONE_THREAD | {"CHROMIUM": dev_setup.browser()}
+    variables = dev_setup.variables() | threads(os.environ) | {"CHROMIUM": dev_setup.browser()}
     chosen = {name: step for name, step in steps().items() if not only or any(word in name for word in only)}
     if not chosen:
         raise dev_setup.SetupError(f"no step is called {' or '.join(only)}; there are: {', '.join(steps())}")

@@ -9,5 +9,5 @@ hypothesis.settings.register_profile("attnlab", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("attnlab")
 
 # The models here are tiny. A second thread would mostly wait for the first, and fight with other tests. Said
-# before torch is imported, and in words that the processes hear too which a test starts.
-os.environ["OMP_NUM_THREADS"] = "1"
+# before torch is imported, and in words that the processes hear too which a test starts. Who sets it decides.
+os.environ.setdefault("OMP_NUM_THREADS", "1")

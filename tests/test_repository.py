@@ -267,14 +267,33 @@ def test_lists_of_chapters_are_complete_and_in_order():
     # For teachers: what to let a class predict.
     assert row.findall(page_text("chapters/teachers")) == [chapter.topic for chapter in WRITTEN]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(.+)\]\((chapters/\w+)\.ipynb\) \|", readme, re.MULTILINE)
-    assert rows == [(chapter.title, chapter.page) for chapter in WRITTEN]
+    book = f"https://{set_address.pages(set_address.current(ROOT))}"
+    rows = re.findall(r"^\| \[(.+?)\]\((\S+)\), \[notebook\]\((\S+)\) \|", readme, re.MULTILINE)
+    assert rows == [
+        (
+            chapter.title,
+            f"{book}/{chapter.page}.html",
+            f"{chapter.page.replace('chapters/', 'notebooks/')}.ipynb",
+        )
+        for chapter in WRITTEN
+    ]
+    assert all((ROOT / notebook).is_file() for _, _, notebook in rows)
+    assert f"<{book}/>" in readme.partition("![")[0]
     parts = list(dict.fromkeys(chapter.part for chapter in ordered))
     assert re.findall(r"^### (Part .+)$", page_text("chapters/index"), re.MULTILINE) == parts
     assert re.findall(r"^\| \*\*(Part .+?)\*\*", readme, re.MULTILINE) == parts
     numbers = [chapter.number for chapter in WRITTEN]
     assert numbers == sorted(set(numbers))
     assert all(chapter.title and chapter.part for chapter in BOOK)
+
+
+def test_no_link_leads_to_the_markup_of_a_chapter():
+    """Hosts of code show it raw; the page and the readers' notebook are what is meant to be read."""
+    for name in ("README.md", "CONTRIBUTING.md", *(f"{page}.md" for page in pages())):
+        if (ROOT / name).exists():
+            assert not re.findall(
+                r"\]\((?:\S*/)?chapters/\S+\.ipynb", (ROOT / name).read_text(encoding="utf-8")
+            ), name
 
 
 def test_a_chapter_that_is_written_is_no_longer_promised():
@@ -307,6 +326,20 @@ def test_make_test_runs_every_test():
     assert missing == []
     run = [word.partition("[")[2].rstrip("]") for word in words if "cold_run_gives" in word]
     assert sorted(run) == sorted(path.stem for path in ROOT.glob("chapters/*.ipynb"))
+
+
+def test_the_workflow_tries_every_kind_of_processor_with_one_thread_and_two():
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text())["jobs"].values()
+    runs = job["strategy"]["matrix"]["include"]
+    assert {run["capability"] for run in runs} == {"default", "avx2", "avx512"}
+    assert {run["threads"] for run in runs} == {1, 2}
+    assert {run["python"] for run in runs} == {"3.11", "3.12", "3.13"}
+    given = job["steps"][-1]["env"]
+    assert given["ATEN_CPU_CAPABILITY"] == "${{ matrix.capability }}"
+    assert given["OMP_NUM_THREADS"] == "${{ matrix.threads }}"
+    # What is asked for reaches the steps.
+    assert set(dev_test.threads({}).values()) == {"1"}
+    assert set(dev_test.threads({"OMP_NUM_THREADS": "2"}).values()) == {"2"}
 
 
 def test_where_readers_run_it_has_a_python_that_the_package_allows():
@@ -378,6 +411,12 @@ def test_one_command_sets_the_address_everywhere(copy):
     done = asked(copy, "ada/attention-book")
     assert done.returncode == 0, done.stderr
     assert asked(copy, "--check").returncode == 0
+    readme = (copy / "README.md").read_text()
+    assert readme.count("https://ada.github.io/attention-book/") == len(WRITTEN) + 1
+    assert "owner.github.io" not in readme
+    (copy / "README.md").write_text(readme.replace("//ada.github.io", "//grace.github.io"))
+    assert "README.md shows grace.github.io/attention-book" in asked(copy, "--check").stdout
+    (copy / "README.md").write_text(readme)
     for name in (*set_address.PLACES, FIRST):
         text = (copy / name).read_text()
         assert "ada/attention-book" in text, name

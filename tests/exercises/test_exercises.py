@@ -70,7 +70,13 @@ def test_no_mutant_of_the_solution_passes(name):
             continue
         if accepts(task, answer):
             alive.add(what)
-    assert alive == set(EQUAL.get(name, {}))
+    # No more than listed. What is listed need not pass everywhere: where rounding decides, processors differ.
+    assert alive <= set(EQUAL.get(name, {})), alive - set(EQUAL.get(name, {}))
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_what_may_be_equal_is_still_a_mutant_of_the_solution(name):
+    assert set(EQUAL[name]) <= set(mutants(SOLUTIONS[name]))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,7 +88,7 @@ def test_the_solution_in_other_words_passes(name):
     for road in ("a loop", "vmap") if name in LEADING else ():
         styles[f"a batch by {road}"] = over_batches(answer, LEADING[name], road)
     refused = {title for title, other in styles.items() if not accepts(task, other)}
-    assert refused == set(STYLES.get(name, {}))
+    assert refused <= set(STYLES.get(name, {}))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,13 +1,17 @@
 """Each notebook of _toc.yml, alone and cold: nbval runs it and compares every stored output."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import nbformat
 import pytest
+import torch
+from IPython.core.interactiveshell import InteractiveShell
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -35,7 +39,10 @@ def nbval(*paths: Path) -> subprocess.CompletedProcess:
         str(HERE / "sanitize.cfg"),
         *map(str, paths),
     ]
-    return subprocess.run(command, cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    stricter = os.environ | {"PYTHONSTARTUP": str(HERE / "tolerances.py")}
+    return subprocess.run(
+        command, cwd=HERE, env=stricter, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
 
 
 def test_every_notebook_is_in_the_table_of_contents():
@@ -78,6 +85,26 @@ def test_a_stored_output_that_is_wrong_is_noticed(tmp_path):
     assert "1 failed" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("check", "holds"),
+    [
+        ("assert torch.allclose(x, x + 5e-5, atol=1e-4)", False),  # on another processor it may be 2e-4
+        ("assert torch.allclose(x, x + 3e-5, atol=1e-4)", True),
+        ("assert not torch.allclose(x, x + 2e-4, atol=1e-4)", False),
+        ("assert not torch.allclose(x, x + 4e-4, atol=1e-4)", True),
+        ("assert (x - 5e-5).abs().max() < 1e-4", False),
+        ("assert (x - 3e-5).abs().max() < 1e-4", True),
+        ("assert x.sum() - 0.5 < 0", True),  # no tolerance
+    ],
+)
+def test_a_tolerance_is_three_times_what_is_measured(check, holds):
+    shell = InteractiveShell()
+    with mock.patch("torch.allclose", torch.allclose):
+        exec((HERE / "tolerances.py").read_text(), {"get_ipython": lambda: shell})
+        done = shell.run_cell(f"import torch\nx = torch.zeros(3, dtype=torch.float64)\n{check}")
+    assert done.success == holds
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
 def test_it_is_stored_in_the_normal_form(path):
     stored = path.read_text(encoding="utf-8")
@@ -98,7 +125,7 @@ def test_every_cell_was_run_in_order_and_none_shows_a_warning(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=by_name)
 def test_no_cell_hides_how_far_a_training_is(path):
-    # A bar comes after two seconds, goes at the end, and is never stored: no cell has to switch it off.
+    # A bar comes after two seconds and is never stored: no cell has to switch it off.
     assert "progress=" not in path.read_text(encoding="utf-8")
 
 

@@ -127,10 +127,7 @@ def test_a_bar_shows_how_far_one_training_is_and_none_does_within_a_sweep(monkey
     task = Translation("general", {"d_embed": 4, "d_hidden": 4}, steps=2, every=1)
     task.train(0.02, seed=0)
     task(0.02, seed=0)
-    assert [(how["disable"], how["delay"], how["leave"]) for how in asked] == [
-        (False, 2, False),
-        (True, 2, False),
-    ]
+    assert [(how["disable"], how["delay"]) for how in asked] == [(False, 2), (True, 2)]
 
 
 def test_a_model_learns_from_scratch_and_writes_what_it_learned():

@@ -84,8 +84,8 @@ def test_the_logits_of_the_decoder_are_the_librarys(decoder, stored):
     numbers, card = stored
     with torch.no_grad():
         logits = decoder(decoder.tokens(card["prompt"]))[0]
-    assert (logits[:, ::64] - numbers["smollm2.logits"]).abs().max() < 1e-4
-    assert (logits.logsumexp(-1) - numbers["smollm2.logsumexp"]).abs().max() < 1e-4
+    assert (logits[:, ::64] - numbers["smollm2.logits"]).abs().max() < 1e-3
+    assert (logits.logsumexp(-1) - numbers["smollm2.logsumexp"]).abs().max() < 1e-3
 
 
 def test_what_it_writes_is_what_the_library_writes_token_for_token(decoder, stored):

@@ -30,9 +30,9 @@ def test_the_scale_is_used_forward_and_backward(name):
     leaves = [torch.randn(2, 41, width).requires_grad_() for width in (4, 4, 3)]
     grad = torch.randn(2, 41, 3)
     outs = form(*leaves, scale=1.7), attention(*leaves, mask=mask(41), scale=1.7)
-    assert (outs[0] - outs[1]).abs().max() < 1e-5
+    assert (outs[0] - outs[1]).abs().max() < 1e-4
     for a, b in zip(*(torch.autograd.grad(out, leaves, grad) for out in outs), strict=True):
-        assert (a - b).abs().max() < 1e-5
+        assert (a - b).abs().max() < 1e-4
 
 
 def test_the_scale_of_hashing_is_used():
@@ -75,9 +75,9 @@ def test_a_window_wider_than_a_tile(before, after):
     torch.manual_seed(0)
     leaves = [torch.randn(1, 1300, 4).requires_grad_() for _ in range(3)]
     outs = sparse.window(*leaves, before, after), attention(*leaves, mask=masks.window(1300, before, after))
-    assert (outs[0] - outs[1]).abs().max() < 1e-5
+    assert (outs[0] - outs[1]).abs().max() < 1e-4
     for a, b in zip(*(torch.autograd.grad(out.sin().sum(), leaves) for out in outs), strict=True):
-        assert (a - b).abs().max() < 1e-5
+        assert (a - b).abs().max() < 1e-4
 
 
 def test_the_seed_of_hashing_is_used():

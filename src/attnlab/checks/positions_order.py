@@ -46,6 +46,11 @@ def _noisy(t: Tensor) -> Tensor:
     return attention(t, t, t) * (1 + 1e-7 * torch.arange(len(t))[:, None])
 
 
+def _cancelled(t: Tensor) -> Tensor:
+    # What is left where large numbers cancel, made visible on every machine: any row may get any of it.
+    return (1e-7 * torch.arange(len(t), dtype=t.dtype))[:, None].expand(t.shape)
+
+
 def _moody(t: Tensor) -> Tensor:
     """Lets rows through only if the first is one of the two largest: two orders of seven do not show it.
 
@@ -67,6 +72,10 @@ exercise(
     reference=is_equivariant,
     cases=[
         case("twice each row", "That treats all rows alike, so the answer is True.", f=lambda t: 2 * t, x=_of(7, 4)),
+        case("rows that cancel but for rounding",
+             "Differences below 1e-5 are rounding, so the answer is True: compare with a tolerance that is absolute. Where outputs are "
+             "close to 0, a relative one allows for nothing.",
+             f=_cancelled, x=_of(8, 3)),
         case("attention without positions",
              "It is equivariant up to rounding. Permute the rows of the input, permute the rows of the output alike, compare "
              "with a tolerance.",

@@ -71,7 +71,7 @@ def fit(
     heights = [partial(height, warm=min(rise, steps)) for rise in (warm, 1)]
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, heights)
     curve: list[float] = []
-    for step in trange(1, steps + 1, disable=not progress, unit="step", delay=2, leave=False):
+    for step in trange(1, steps + 1, disable=not progress, unit="step", delay=2):
         found = loss()
         if not found.isfinite():
             return [*curve, math.nan]

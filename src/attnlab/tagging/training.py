@@ -113,7 +113,7 @@ def train(
     optimizer = torch.optim.AdamW(groups, lr=lr, weight_decay=weight_decay, fused=True)
     schedule = warm_cosine(optimizer, steps)
     history, best, start = History(), None, time.process_time()
-    with tqdm(total=steps, disable=not progress, unit="batch", delay=2, leave=False) as bar:
+    with tqdm(total=steps, disable=not progress, unit="batch", delay=2) as bar:
         for epoch in range(1, epochs + 1):
             tagger.train()
             for ids, tags in batches(encoded, batch_tokens, shuffle):
