@@ -284,6 +284,10 @@ class MultiHeadAttention(nn.Module):
         elif self.rotary is not None:
             raise ValueError("rotary positions compare places in one sequence: context must be None")
         else:
+            if isinstance(context, Tensor) and context.dtype == torch.bool:
+                raise TypeError(
+                    "context must be tokens, got a boolean tensor; a mask goes by its name: mask=..."
+                )
             has_width("context", context, self.d_model)
             if context.dim() != 3 or context.shape[0] != x.shape[0]:
                 raise ValueError(
