@@ -77,8 +77,8 @@ def stored_rows(q, k, v, gate):
 
 
 def last_five(q, k, v, gate):
-    passed = gate.log().cumsum(-2)
-    weights = (q @ k.mT * ((passed - passed.mT).tril().exp() * (1 - gate.mT)).tril()).triu(-4)
+    passed = gate.double().log().cumsum(-2)
+    weights = (q @ k.mT * ((passed - passed.mT).tril().exp().to(q.dtype) * (1 - gate.mT)).tril()).triu(-4)
     return weights @ v / weights.sum(-1, keepdim=True)
 
 
