@@ -48,7 +48,9 @@ FROM, UNTIL = "<details><summary>Solution</summary>", "<!-- end of the solution 
 LINK = re.compile(r"\]\((\w+)\.md\)")
 Sources = dict[str, tuple[str, str, str]]
 Cut = Callable[[list[NotebookNode]], list[NotebookNode]]
-TARGET = re.compile(r"^\([\w-]+\)=\n+", re.MULTILINE)
+TARGET = re.compile(r"^\([\w-]+\)=$\n*", re.MULTILINE)
+NOTE = re.compile(r"\n*^\[\^([\w-]+)\]: (.+(?:\n.+)*)$", re.MULTILINE)
+MARK = re.compile(r" ?\[\^([^\]\s]+)\]")
 
 
 class UnknownMarkupError(ValueError):
@@ -80,9 +82,12 @@ def plain(markdown: str, names: Names) -> str:
     """Turn a cell's MyST into Markdown that needs no extension.
 
     Raises:
-        UnknownMarkupError: a directive or role that has no plain form here.
+        UnknownMarkupError: a directive or role that has no plain form here, or a mark without its footnote.
     """
-    return _roles("\n".join(_blocks(markdown.split("\n"), names)), names)
+    # A notebook has no foot: a note stands in brackets behind what it is a note to.
+    notes = {found[1]: " ".join(found[2].split()) for found in NOTE.finditer(markdown)}
+    blocks = _blocks(NOTE.sub("", markdown).split("\n"), names)
+    return _roles("\n".join(blocks), names, notes)
 
 
 def _blocks(lines: list[str], names: Names) -> list[str]:
@@ -131,12 +136,17 @@ def _block(kind: str, title: str, options: dict[str, str], body: str, names: Nam
     raise UnknownMarkupError(f"there is no plain form of the directive {kind!r} yet")
 
 
-def _roles(markdown: str, names: Names) -> str:
+def _roles(markdown: str, names: Names, notes: dict[str, str]) -> str:
+    def note(mark: re.Match[str]) -> str:
+        if mark[1] not in notes:
+            raise UnknownMarkupError(f"there is no footnote {mark[1]!r} in its cell")
+        return f" ({notes[mark[1]]})"
+
     # What stands between backticks or in a fence is code, whatever it looks like.
     pieces = re.split(r"(^```.*?^```$|(?<!\})`[^`\n]+`)", markdown, flags=re.MULTILINE | re.DOTALL)
     for at in range(0, len(pieces), 2):
         piece = LABEL.sub(lambda found: f"\\tag{{{names.numbers[found[1]]}}}\n$$", pieces[at])
-        pieces[at] = LINK.sub(r"](../chapters/\1.md)", TARGET.sub("", piece))
+        pieces[at] = LINK.sub(r"](../chapters/\1.md)", MARK.sub(note, TARGET.sub("", piece)))
     return ROLE.sub(lambda found: _role(found[1], found[2], names), "".join(pieces))
 
 

@@ -21,6 +21,7 @@ FORM = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 SETTING = re.compile(r"^repository:\n  url: https://github\.com/(\S+)$", re.MULTILINE)
 # Whatever repository the package is fetched or launched from, under any host's way of writing it.
 SHOWN = r"(?:github\.com/|gh/|github/)([A-Za-z0-9-]+/{name})(?![\w-])"
+PUBLISHED = r"([A-Za-z0-9-]+\.github\.io/{name})(?![\w-])"
 PLACES = ("_config.yml", "CITATION.cff", "pyproject.toml", "README.md", "chapters/teachers.md")
 SUFFIXES = {
     ".yml",
@@ -95,12 +96,17 @@ def change(root: Path, new: str) -> list[Path]:
 def disagreements(root: Path) -> list[str]:
     """Say where another address stands than the one in _config.yml, or none where one should."""
     address = current(root)
-    shown = re.compile(SHOWN.format(name=re.escape(address.split("/")[1])))
+    repository = re.escape(address.split("/")[1])
+    forms = {
+        address: re.compile(SHOWN.format(name=repository)),
+        pages(address): re.compile(PUBLISHED.format(name=repository)),
+    }
     found = []
     for path in files(root):
         content = path.read_text(encoding="utf-8")
         name = path.relative_to(root).as_posix()
-        found += [f"{name} shows {other}" for other in sorted(set(shown.findall(content)) - {address})]
+        for wanted, form in forms.items():
+            found += [f"{name} shows {other}" for other in sorted(set(form.findall(content)) - {wanted})]
         if name in PLACES and address not in content:
             found.append(f"{name} does not show {address}")
         if path.suffix == ".ipynb" and f"github.com/{address}" not in content:

@@ -223,6 +223,18 @@ def test_the_set_up_cell_installs_unless_the_package_is_there(tmp_path):
         assert ast.literal_eval(done.stdout) == want, place
 
 
+def test_a_chapter_begins_beside_a_stand_in_for_googles_package(tmp_path):
+    # As old ones and other services have it: without a widget manager.
+    (tmp_path / "google/colab").mkdir(parents=True)
+    (tmp_path / "google/__init__.py").touch()
+    (tmp_path / "google/colab/__init__.py").write_text("class output: pass\n")
+    source = nbformat.read(ROOT / FIRST, as_version=4).cells
+    begins = "\n".join([cell.source for cell in source if cell.cell_type == "code"][1:2])
+    assert "TagSentence" in begins
+    paths = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])
+    subprocess.run([sys.executable, "-c", begins], env=os.environ | {"PYTHONPATH": paths}, check=True)
+
+
 def test_a_summary_is_plain_text_because_nothing_in_it_is_rendered():
     for page in pages():
         if (ROOT / f"{page}.ipynb").exists():
@@ -267,14 +279,33 @@ def test_lists_of_chapters_are_complete_and_in_order():
     # For teachers: what to let a class predict.
     assert row.findall(page_text("chapters/teachers")) == [chapter.topic for chapter in WRITTEN]
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(.+)\]\((chapters/\w+)\.ipynb\) \|", readme, re.MULTILINE)
-    assert rows == [(chapter.title, chapter.page) for chapter in WRITTEN]
+    book = f"https://{set_address.pages(set_address.current(ROOT))}"
+    rows = re.findall(r"^\| \[(.+?)\]\((\S+)\), \[notebook\]\((\S+)\) \|", readme, re.MULTILINE)
+    assert rows == [
+        (
+            chapter.title,
+            f"{book}/{chapter.page}.html",
+            f"{chapter.page.replace('chapters/', 'notebooks/')}.ipynb",
+        )
+        for chapter in WRITTEN
+    ]
+    assert all((ROOT / notebook).is_file() for _, _, notebook in rows)
+    assert f"<{book}/>" in readme.partition("![")[0]
     parts = list(dict.fromkeys(chapter.part for chapter in ordered))
     assert re.findall(r"^### (Part .+)$", page_text("chapters/index"), re.MULTILINE) == parts
     assert re.findall(r"^\| \*\*(Part .+?)\*\*", readme, re.MULTILINE) == parts
     numbers = [chapter.number for chapter in WRITTEN]
     assert numbers == sorted(set(numbers))
     assert all(chapter.title and chapter.part for chapter in BOOK)
+
+
+def test_no_link_leads_to_the_markup_of_a_chapter():
+    """Hosts of code show it raw; the page and the readers' notebook are what is meant to be read."""
+    for name in ("README.md", "CONTRIBUTING.md", *(f"{page}.md" for page in pages())):
+        if (ROOT / name).exists():
+            assert not re.findall(
+                r"\]\((?:\S*/)?chapters/\S+\.ipynb", (ROOT / name).read_text(encoding="utf-8")
+            ), name
 
 
 def test_a_chapter_that_is_written_is_no_longer_promised():
@@ -392,6 +423,12 @@ def test_one_command_sets_the_address_everywhere(copy):
     done = asked(copy, "ada/attention-book")
     assert done.returncode == 0, done.stderr
     assert asked(copy, "--check").returncode == 0
+    readme = (copy / "README.md").read_text()
+    assert readme.count("https://ada.github.io/attention-book/") == len(WRITTEN) + 1
+    assert "owner.github.io" not in readme
+    (copy / "README.md").write_text(readme.replace("//ada.github.io", "//grace.github.io"))
+    assert "README.md shows grace.github.io/attention-book" in asked(copy, "--check").stdout
+    (copy / "README.md").write_text(readme)
     for name in (*set_address.PLACES, FIRST):
         text = (copy / name).read_text()
         assert "ada/attention-book" in text, name

@@ -201,4 +201,4 @@ def test_the_minutes_that_a_chapter_promises_are_those_of_its_exercises_and_of_t
     assert more == sum(int(found) for found in re.findall(r"of 5, about (\d+) minutes", source))
     assert abs(promised - counts.by_rule(counts.cells_of(ROOT / chapter.page))) <= 6
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert f"({chapter.page}.ipynb) | {promised} |" in readme
+    assert f"/{chapter.page.rpartition('/')[2]}.ipynb) | {promised} |" in readme
