@@ -18,6 +18,13 @@ ANSWERED = """([cell, before]) => {
   const said = cell.querySelector(".jp-OutputArea-output")?.innerText.trim();
   return said?.startsWith("query") && said !== before; }"""
 
+SAVED = """(address) => fetch(address).then((answer) => answer.json())
+  .then(({ content }) => JSON.stringify(content).includes("attnlab-figure"))"""
+LOOKS = """(figure) => {
+  const style = getComputedStyle(figure);
+  return { padding: style.paddingTop, ink: style.getPropertyValue("--fig-ink") !== "" };
+}"""
+
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
@@ -33,9 +40,9 @@ def lab(tmp_path_factory):
     notebook.cells.append(nbformat.v4.new_code_cell('print("query", figure.query)', id="asks"))
     nbformat.write(notebook, folder / "page.ipynb")
     # All cells stand in the page, not only those in sight.
-    settings = folder / "settings/@jupyterlab/notebook-extension"
-    settings.mkdir(parents=True)
-    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')
+    settings = folder / "settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"windowingMode": "none"}')
     own = {"JUPYTER_CONFIG_DIR": str(folder / "config"), "JUPYTER_DATA_DIR": str(folder / "data")}
     own["JUPYTERLAB_SETTINGS_DIR"] = str(folder / "settings")
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--port=0", "--allow-root"]
@@ -56,7 +63,7 @@ def lab(tmp_path_factory):
         try:
             address = _address(server)
             rest.start()
-            yield f"{address}/lab/tree/page.ipynb"
+            yield f"{address}/lab/tree/page.ipynb", settings
         finally:
             os.killpg(server.pid, signal.SIGTERM)
             server.wait(30)
@@ -75,9 +82,10 @@ def _address(server):
 
 
 def test_a_reader_opens_runs_and_uses_a_notebook(lab, browser):
+    address, settings = lab
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(PATIENCE)
-    page.goto(lab)
+    page.goto(address)
     page.wait_for_selector(".jp-Notebook h1")
     page.wait_for_selector(".jp-Notebook-ExecutionIndicator[data-status='idle']", state="attached")
 
@@ -107,4 +115,14 @@ def test_a_reader_opens_runs_and_uses_a_notebook(lab, browser):
     asked.locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
     page.wait_for_function(ANSWERED, arg=[asked.element_handle(), before.strip()])
+
+    # Tomorrow: saved, the kernel alive, Lab's own settings. Lab then draws the figure before it attaches it.
+    page.keyboard.press("Control+s")
+    page.wait_for_function(SAVED, arg=address.replace("/lab/tree/", "/api/contents/"))
+    settings.unlink()
+    page.reload()
+    figure.wait_for(state="attached")
+    for top in (0, 10**6, 0):
+        page.evaluate("(top) => (document.querySelector('.jp-WindowedPanel-outer').scrollTop = top)", top)
+        assert figure.evaluate(LOOKS) == {"padding": "16px", "ink": True}
     page.close()

@@ -24,7 +24,7 @@ from attnlab.checks.exercise import (
     precisions,
     without,
 )
-from attnlab.checks.instruments import Work, once
+from attnlab.checks.instruments import once
 from attnlab.checks.running import run, unwritten
 from attnlab.checks.values import Difference, Tolerance, difference, number
 
@@ -263,27 +263,6 @@ def test_work_is_limited_by_declaration(make):
         "test-double", lambda x: torch.from_numpy((np.eye(len(x)) * 2 * x.numpy()).sum(0)).float()
     )
     assert "it builds a matrix. (It took" in in_numpy.message
-
-
-def test_what_is_held_counts_though_it_was_made_bit_by_bit():
-    with Work() as kept:
-        parts = [torch.ones(10) * i for i in range(20)]
-    with Work() as let_go:
-        for part in parts:
-            part * 2
-    assert kept.held >= 200
-    assert let_go.held <= 20
-    assert kept.made == let_go.made * 2  # ones and product, product alone
-
-
-def test_python_s_bytes_are_counted_only_where_asked():
-    with Work(python=False) as work:
-        made = (torch.ones(3) * 2, np.ones(100_000))
-    assert len(made) == 2
-    assert (work.calls["mul"], work.made, work.bytes) == (1, 6, 0)
-    with Work() as work:
-        made = np.ones(100_000)
-    assert work.bytes >= made.nbytes
 
 
 def numbers(got):

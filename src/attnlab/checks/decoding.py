@@ -72,6 +72,8 @@ exercise(
         case("a token far beyond the window", **_token(3, 17)),
         case("a window of one token", "A token sees itself alone.", **_token(1, 2)),
         case("a cache whose unused slots hold 1e4", "What stands in slots that no token has had must not matter.", **_token(6, 2, unused=1e4)),
+        case("a cache whose unused slots hold no numbers", "They may hold anything, NaN too, and NaN times a weight of 0 is NaN. Take the used slots alone.",
+             **_token(6, 2, unused=float("nan"))),
         case("a cache whose unused slots hold 1e30", "What stands in slots that no token has had must not matter.", **_token(6, 2, unused=1e30)),
     ],
     promises=[precisions("float64")],

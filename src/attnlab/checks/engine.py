@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -24,12 +25,14 @@ from attnlab.checks.exercise import (
     known,
     label,
 )
-from attnlab.checks.instruments import Work, once
+from attnlab.checks.instruments import Memory, Work, once
 from attnlab.checks.naming import fitting
 from attnlab.checks.running import Outcome
 from attnlab.checks.values import Difference, Tolerance, describe, difference
 from attnlab.checks.verdict import Verdict
 
+MEASURED = 60.0
+"""Seconds of computing that an answer may take under instruments, which cost tens of times what it does itself."""
 IN_USE = 60.0
 """Seconds of computing that an answer may take where it is put to work."""
 
@@ -200,27 +203,36 @@ def _call(
     default: torch.dtype = torch.float32,
 ) -> Outcome:
     plain = trial.dtype is None and not trial.leaves
-    patience = max(running.PATIENCE, 100 * _expected(task, trial).seconds)
-    limits = measured and any(isinstance(p, Limit) for p in task.promises)
-    watch = plain and (limits or any(isinstance(p, Without) and p.operations for p in task.promises))
+    promises = task.promises if measured and plain else ()
+    limits = {p.what for p in promises if isinstance(p, Limit) and p.most(**trial.case.make()) < math.inf}
+    banned = [p for p in promises if isinstance(p, Without)]
 
-    def call() -> Outcome:
+    def call(seconds: float, work: Work | Memory | None = None, listen: tuple[Callable, ...] = ()) -> Outcome:
         return running.run(
-            answer,
+            task.around(answer),
             lambda: trial.case.make(trial.dtype),
             leaves=trial.leaves,
-            work=Work(python=limits) if watch else None,
-            listen=tuple(f for p in task.promises if plain and isinstance(p, Without) for f in p.functions),
-            seconds=patience,
+            work=work,
+            listen=listen,
+            seconds=seconds,
             seed=trial.seed,
             default=default,
         )
 
+    # First without instruments: whether it ends is no matter of what they take, and what only a first call does, such
+    # as an import or a table that is kept, is not work on these arguments. What this call prints is kept.
+    started = time.process_time()
     with running.listening() as heard:
-        outcome = call()
-    if measured and not outcome.failed and _overdone(task, trial, outcome):
-        # What only a first call takes, such as an import or a table that is kept, is not work on these arguments.
-        outcome = call()
+        outcome = call(max(running.PATIENCE, 100 * _expected(task, trial).seconds))
+    if not outcome.failed and (limits or banned):
+        seconds = max(MEASURED, 100 * (time.process_time() - started))
+        with running.listening():
+            # Instruments take memory of their own: bytes are counted in another call.
+            taken = call(seconds, Memory()).work.bytes if "bytes" in limits else 0
+            work = Work() if limits or any(p.operations for p in banned) else None
+            outcome = call(seconds, work, tuple(f for p in banned for f in p.functions))
+        if work:
+            work.bytes = taken
     if task.read and not outcome.trouble:
         with running.listening(heard):
             try:
@@ -288,13 +300,13 @@ def _overdone(task: Exercise, trial: Trial, got: Outcome) -> str:
     """What to say about a call that was promised away, or work beyond a limit; empty where there is neither."""
     for promise in task.promises:
         if isinstance(promise, Without):
-            names = {one.__name__ for one in promise.functions}
+            names = {getattr(one, "__name__", one) for one in promise.functions}
             used = [name for name in got.called if name in names]
             used += [name for name in promise.operations if got.work and got.work.calls[name]]
             if used:
                 return f"{promise.message} (It called {used[0]}.)"
         if isinstance(promise, Limit) and got.work:
-            count, most = promise.measure(got.work), promise.most(**trial.case.make(trial.dtype))
+            count, most = getattr(got.work, promise.what), promise.most(**trial.case.make(trial.dtype))
             if count > most:
                 return f"{promise.message} (It took {count:,.0f}, at most {most:,.0f} are needed.)"
     return ""

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab.checks.instruments import Work, once
+from attnlab.checks.instruments import once
 from attnlab.checks.running import copies
 from attnlab.checks.values import Difference, Tolerance, describe
 
@@ -248,7 +248,7 @@ class Limit:
     """Promise: what is computed on the way stays under a limit."""
 
     message: str
-    measure: Callable[[Work], float]
+    what: str
     most: Callable[..., float]
 
 
@@ -257,7 +257,7 @@ class Without:
     """Promise: these functions, and these operations of torch, are not called."""
 
     message: str
-    functions: tuple[Callable, ...]
+    functions: tuple[Callable | str, ...]
     operations: tuple[str, ...] = ()
 
 
@@ -279,12 +279,10 @@ def at_most(message: str, **limits: Callable[..., float]) -> tuple[Limit, ...]:
 
     Args:
         message: what to say to whoever does more; the figures are added.
-        limits: by the name of a measure of `instruments.Work` (largest, made, held, bytes), a function of the
-            arguments, by name, that returns the most it may be.
+        limits: by the name of a measure of `instruments.Work` (largest, made, held, steps, bytes), a function of
+            the arguments, by name, that returns the most it may be; infinite in a case where it does not matter.
     """
-    return tuple(
-        Limit(message, lambda work, m=measure: getattr(work, m), most) for measure, most in limits.items()
-    )
+    return tuple(Limit(message, what, most) for what, most in limits.items())
 
 
 def without(message: str, *functions: Callable | str) -> Without:
@@ -293,12 +291,13 @@ def without(message: str, *functions: Callable | str) -> Without:
     Args:
         message: what to say to whoever does; the name of the function is added.
         functions: Python's or built into torch; a text such as "_softmax" is an operation of torch, as it
-            dispatches it, whatever function or method asks for it.
+            dispatches it, whatever function or method asks for it; one such as "torch._decomp" is a module.
     """
+    texts = [one for one in functions if isinstance(one, str)]
     return Without(
         message,
-        tuple(one for one in functions if not isinstance(one, str)),
-        tuple(one for one in functions if isinstance(one, str)),
+        tuple(one for one in functions if not isinstance(one, str) or "." in one),
+        tuple(one for one in texts if "." not in one),
     )
 
 
@@ -319,6 +318,7 @@ class Exercise:
     lift: bool = True
     use: Callable[[Callable], tuple[bool, str]] | None = None
     stub: str = ""
+    around: Callable[[Callable], Callable] = lambda answer: answer
     parameters: list[str] = field(default_factory=list)
 
 
@@ -340,6 +340,7 @@ def exercise(
     lift: bool = True,
     use: Callable[[Callable], tuple[bool, str]] | None = None,
     stub: str = "",
+    around: Callable[[Callable], Callable] = lambda answer: answer,
 ) -> Exercise:
     """Register an exercise.
 
@@ -359,6 +360,7 @@ def exercise(
         use: puts an answer that is right in all cases to work, as in a training of some seconds; returns
             whether that went as it should, and a sentence of what came of it.
         stub: the cell that the reader begins with, if it is no function with the parameters of the reference.
+        around: makes of an answer what is called in its place, such as two calls of it whose results must fit.
 
     Returns:
         The exercise.
@@ -392,6 +394,7 @@ def exercise(
         lift,
         use,
         stub,
+        around,
         parameters,
     )
     return EXERCISES[name]

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from attnlab.checks import running
 from attnlab.checks.exercise import exercise, late, mistake, rows
+from attnlab.checks.running import Outcome
 from attnlab.checks.values import Tolerance, describe
 
 PARTS = ("q_proj", "k_proj", "v_proj")
@@ -92,11 +93,46 @@ def withstand(layer: nn.Module, wide: int, other: int) -> None:
     Raises:
         ValueError: a sentence about an output that is not a number.
     """
-    if layer(LONG * _normal(5, wide, seed=3), LONG * _normal(3, other, seed=4)).isnan().any():
+    given = {"x": LONG * _normal(5, wide, seed=3), "memory": LONG * _normal(3, other, seed=4)}
+    if output(layer, "scores in the hundreds", given).isnan().any():
         raise ValueError(
             "With scores in the hundreds the output is not a number: exp overflows. "
             "Tensor.softmax takes the largest score off first."
         )
+
+
+def output(layer: nn.Module, name: str, given: dict[str, Tensor]) -> Tensor:
+    """Call a layer as a reader's function is called: with limits, and on copies.
+
+    Args:
+        layer: the layer.
+        name: what a message calls the call.
+        given: its arguments by name.
+
+    Returns:
+        The output.
+
+    Raises:
+        ValueError: a sentence about what went wrong.
+    """
+    return _outcome(layer, name, given).value
+
+
+def _outcome(layer: nn.Module, name: str, given: dict[str, Tensor], leaves: tuple[str, ...] = ()) -> Outcome:
+    @functools.wraps(type(layer).forward)
+    def call(*tensors: Tensor) -> Tensor:
+        named = dict(zip(given, tensors, strict=True))
+        return layer(
+            *(x for k, x in named.items() if k != "mask"), **{k: x for k, x in named.items() if k == "mask"}
+        )
+
+    outcome = running.run(call, lambda: {k: x.clone() for k, x in given.items()}, leaves=leaves)
+    if outcome.trouble:
+        sizes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in given.items())
+        raise ValueError(f"{name}, {sizes}: {outcome.trouble[0].lower()}{outcome.trouble[1:]}")
+    if not isinstance(outcome.value, Tensor):
+        raise ValueError(f"{name} should return a tensor, it returned {describe(outcome.value)}.")
+    return outcome
 
 
 def called(
@@ -117,28 +153,16 @@ def called(
         ValueError: a sentence about what went wrong.
     """
 
-    @functools.wraps(type(head).forward)
-    def call(*tensors: Tensor) -> Tensor:
-        named = dict(zip(given, tensors, strict=True))
-        return head(
-            *(x for k, x in named.items() if k != "mask"), **{k: x for k, x in named.items() if k == "mask"}
-        )
-
-    outcome = running.run(
-        call,
-        lambda: {k: x.clone() for k, x in given.items()},
-        leaves=tuple(k for k, x in given.items() if x.is_floating_point()),
-    )
-    if outcome.trouble:
-        sizes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in given.items())
-        raise ValueError(f"{name}, {sizes}: {outcome.trouble[0].lower()}{outcome.trouble[1:]}")
+    outcome = _outcome(head, name, given, tuple(k for k, x in given.items() if x.is_floating_point()))
     out, slopes = outcome.value, dict(outcome.slopes)
-    if not isinstance(out, Tensor):
-        raise ValueError(f"{name} should return a tensor, it returned {describe(out)}.")
     if out.requires_grad and out.is_floating_point():
         weights = [getattr(head, part).weight for part in parts]
         probe = _normal(*out.shape, seed=6).to(out.dtype)
-        slopes |= zip(parts, torch.autograd.grad(out, weights, probe, allow_unused=True), strict=True)
+        try:
+            found = torch.autograd.grad(out, weights, probe, allow_unused=True)
+        except RuntimeError as error:
+            raise ValueError(f"{name}: the backward pass raised RuntimeError: {error}") from None
+        slopes |= zip(parts, found, strict=True)
     else:
         slopes |= dict.fromkeys(parts)
     missing = [part for part, slope in slopes.items() if slope is None]

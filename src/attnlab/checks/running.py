@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import ctypes
 import dis
 import functools
 import inspect
 import io
 import linecache
 import random
-import threading
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,20 +21,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlab.checks.instruments import Calls, Hoarding, Work
+from attnlab.checks.deadline import Endless, within
+from attnlab.checks.instruments import Calls, Hoarding, Memory, Work
 
-PATIENCE = 3.0
-"""Seconds of computing after which an answer counts as endless, unless its reference needs more than 1/100 of it."""
-LONGEST = 60.0
-"""Seconds on the clock after which it does in any case: an answer may wait instead of computing."""
+PATIENCE = 5.0
+"""Seconds of computing after which an answer counts as endless, unless its reference needs more than 1/100 of it.
 
-
+Imports don't count, nor do instruments: an answer runs without them first.
+"""
 HEARD = 2000
 """Characters that are kept of what an answer prints."""
-
-
-class Endless(BaseException):
-    """Thrown into an answer that does not stop. Not an Exception, so that an answer does not catch it by chance."""
 
 
 @dataclass
@@ -60,7 +53,7 @@ class Outcome:
     failed: bool = False
     endless: bool = False
     slopes: dict[str, Tensor | None] = field(default_factory=dict)
-    work: Work | None = None
+    work: Work | Memory | None = None
     called: tuple[str, ...] = ()
     seconds: float = 0.0
     printed: str = ""
@@ -130,19 +123,12 @@ def misfit(answer: Callable, names: list[str], given: int) -> str:
     return ""
 
 
-@functools.lru_cache(maxsize=1)
-def _first_backward() -> None:
-    """Let torch import what a first backward pass needs (seconds, if calls are noted) while no answer waits."""
-    x = torch.ones(1, requires_grad=True)
-    torch.autograd.grad(x * 1.0, x, torch.ones(1))
-
-
 def run(
     answer: Callable,
     make: Callable[[], dict[str, Any]],
     *,
     leaves: tuple[str, ...] = (),
-    work: Work | None = None,
+    work: Work | Memory | None = None,
     listen: tuple[Callable, ...] = (),
     seconds: float = PATIENCE,
     seed: int = 0,
@@ -171,24 +157,15 @@ def run(
             roots[name] * 1.0
         )  # not a leaf: work in place is reported as such, not as autograd's error
     outcome = Outcome(work=work)
-    if listen:
-        _first_backward()
     calls = Calls(listen) if listen else contextlib.nullcontext()
     try:
-        with (
-            _surroundings(seed, default),
-            _WATCHDOG.patience(seconds),
-            outcome.work or contextlib.nullcontext(),
-            calls,
-        ):
-            outcome.value = answer(*given.values())
-            if isinstance(outcome.value, Iterator):
-                outcome.value = list(outcome.value)
+        with _surroundings(seed, default), outcome.work or contextlib.nullcontext(), calls:
+            outcome.value = within(seconds, lambda: _finished(answer(*given.values())))
     except KeyboardInterrupt:
         raise
     except Endless:
         outcome.failed = outcome.endless = True
-        outcome.trouble = "It does not stop."
+        outcome.trouble = f"It does not stop: after {seconds:g} seconds of computing it was interrupted."
     except Hoarding as error:
         outcome.failed, outcome.trouble = True, str(error)
     except BaseException as error:  # an answer may even exit
@@ -199,6 +176,11 @@ def run(
         for name, root in roots.items():
             outcome.slopes[name] = _slope(outcome, root, seed)
     return outcome
+
+
+def _finished(value: Any) -> Any:
+    """Go through what a generator hands out."""
+    return list(value) if isinstance(value, Iterator) else value
 
 
 def _slope(outcome: Outcome, root: Tensor, seed: int) -> Tensor | None:
@@ -303,66 +285,6 @@ def _surroundings(seed: int, dtype: torch.dtype) -> Iterator[None]:
             random.setstate(states[0])
             np.random.set_state(states[1])  # noqa: NPY002
             torch.set_default_dtype(default)
-
-
-@dataclass
-class _Watched:
-    """A thread, the seconds that it may compute, and the time on the clock at which its patience ends anyway."""
-
-    thread: int
-    seconds: float
-    clock: float
-    started: float | None = None  # computing time so far, when the watchdog looked first
-
-
-class _Watchdog:
-    """Throws `Endless` into a thread that has computed for too long. Works without signals, so on every system."""
-
-    def __init__(self) -> None:
-        self._lock, self._wake = threading.Lock(), threading.Event()
-        self._watched: _Watched | None = None
-        self._thrown, self._thread = False, None
-
-    @contextlib.contextmanager
-    def patience(self, seconds: float) -> Iterator[None]:
-        """Allow the calling thread so many seconds of computing."""
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._guard, daemon=True)
-            self._thread.start()
-        self._thrown = False
-        self._watched = _Watched(threading.get_ident(), seconds, time.monotonic() + LONGEST)
-        self._wake.set()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._watched = None
-                self._wake.clear()
-            # One that was thrown in the last moment arrives here, not later in the reader's notebook. (It must not
-            # be taken back: CPython 3.11 then keeps looking for it at every step.)
-            for _ in range(20 * self._thrown):
-                time.sleep(0.001)
-
-    def _guard(self) -> None:
-        while True:
-            self._wake.wait()
-            time.sleep(0.05)
-            with self._lock:
-                if self._watched is None:
-                    continue
-                one, computed = self._watched, time.process_time()
-                if one.started is None:
-                    # Read here and not where the call begins: most calls are over before, and the clock is slow.
-                    one.started = computed
-                if computed > one.started + one.seconds or time.monotonic() > one.clock:
-                    self._thrown, self._watched = True, None
-                    self._wake.clear()
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                        ctypes.c_ulong(one.thread), ctypes.py_object(Endless)
-                    )
-
-
-_WATCHDOG = _Watchdog()
 
 
 def copies(value: Any) -> Any:

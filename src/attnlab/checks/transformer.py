@@ -238,6 +238,7 @@ exercise(
         without("Here a few means do it, without autograd and without torch's own backward passes.",
                 torch.autograd.grad, torch.autograd.backward, torch.autograd.Variable._execution_engine.run_backward,
                 forward_ad.make_dual, torch._VF._make_dual,  # its Jacobian is symmetric, so forward mode answers too
+                "torch._decomp", "torch._refs",  # torch's kernels once more, in Python
                 *(f"{kernel}_backward" for kernel in ("native_layer_norm", "native_group_norm", "native_batch_norm"))),
     ],
     mistakes=[
