@@ -654,3 +654,8 @@ def test_places_that_do_not_fit_are_refused_by_name(shape):
 def test_places_without_rotary_positions_are_refused():
     with pytest.raises(ValueError, match="places turn queries and keys: the layer must be made with rotary="):
         MultiHeadAttention(8, 2)(tokens(2, 5, 8), places=torch.arange(5))
+
+
+def test_a_mask_in_the_place_of_the_context_is_told_where_it_goes():
+    with pytest.raises(TypeError, match=r"context must be tokens, got a boolean tensor; .* mask=\.\.\."):
+        MultiHeadAttention(8, 2)(tokens(2, 5, 8), masks.causal(5))

@@ -544,3 +544,12 @@ def test_every_norm_has_the_eps_that_is_asked_for(part):
         norms = [module for module in stack.modules() if isinstance(module, nn.LayerNorm)]
         assert getattr(stack, part).eps == 0.25
         assert {norm.eps for norm in norms} == {0.25}
+
+
+def test_a_memory_in_parts_has_one_for_each_layer():
+    decoder, x = Decoder(8, 2, 3), torch.randn(1, 2, 8)
+    parts = decoder.remember(torch.randn(1, 4, 8))
+    for wrong in (parts[:2], [*parts, parts[0]], []):
+        with pytest.raises(ValueError, match=f"memory must have one part a layer, 3, got {len(wrong)}"):
+            decoder(x, wrong)
+    assert decoder(x, parts).shape == x.shape
