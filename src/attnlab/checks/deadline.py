@@ -90,7 +90,7 @@ class _Watchdog:
     def call(self, seconds: float, function: Callable[[], Any]) -> Any:
         """See `within`."""
         self.start()
-        clock = time.monotonic() + max(LONGEST, 3 * seconds)
+        clock = time.monotonic() + max(LONGEST, 20 * seconds)
         one = self._watched = _Watched(threading.get_ident(), seconds, clock, sys.gettrace())
         self._wake.set()
         # What is thrown in the last moment arrives here, not later in the reader's notebook. (It must not be taken
@@ -160,7 +160,8 @@ def within(seconds: float, function: Callable[[], Any]) -> Any:
     What the thread spends on imports does not count: they may take long, and they end.
 
     Args:
-        seconds: of computing, of all threads together; three times as much on the clock, and no less than `LONGEST`.
+        seconds: of computing, of all threads together; twenty times as much on the clock, and no less than `LONGEST`: a busy machine
+            gives a call a small share of its time.
         function: what is called. It is stopped between two steps of Python's, not within one of torch's.
 
     Returns:

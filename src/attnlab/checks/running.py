@@ -10,6 +10,7 @@ import inspect
 import io
 import linecache
 import random
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -158,6 +159,7 @@ def run(
         )  # not a leaf: work in place is reported as such, not as autograd's error
     outcome = Outcome(work=work)
     calls = Calls(listen) if listen else contextlib.nullcontext()
+    computed, clock = time.process_time(), time.monotonic()
     try:
         with _surroundings(seed, default), outcome.work or contextlib.nullcontext(), calls:
             outcome.value = within(seconds, lambda: _finished(answer(*given.values())))
@@ -165,7 +167,8 @@ def run(
         raise
     except Endless:
         outcome.failed = outcome.endless = True
-        outcome.trouble = f"It does not stop: after {seconds:g} seconds of computing it was interrupted."
+        computed, clock = time.process_time() - computed, time.monotonic() - clock
+        outcome.trouble = f"It does not stop: it was interrupted after {computed:.0f} seconds of computing, {clock:.0f} on the clock."
     except Hoarding as error:
         outcome.failed, outcome.trouble = True, str(error)
     except BaseException as error:  # an answer may even exit
