@@ -11,12 +11,13 @@ endif
 DEV = $(PYTHON) scripts/dev.py
 
 .DEFAULT_GOAL := help
-.PHONY: help book html test notebooks treebank widgets lab teacher address bench mutants screenshot clean
+.PHONY: help book html test torches notebooks treebank widgets lab teacher address bench mutants screenshot clean
 
 help:       ; @$(DEV) --help
 book:       ; @$(DEV) book
 html:       ; @$(DEV) html
 test:       ; @$(DEV) test
+torches:    ; @$(DEV) torches $(ONLY)
 notebooks:  ; @$(DEV) notebooks $(ONLY)
 treebank:   ; @$(DEV) treebank
 widgets:    ; @$(DEV) widgets

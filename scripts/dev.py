@@ -3,6 +3,7 @@
 python scripts/dev.py book          set up, build the book, serve it on this machine
 python scripts/dev.py html          set up and build the book
 python scripts/dev.py test          set up and run every test
+python scripts/dev.py torches       run unit tests and exercises with the lowest and the newest torch (or one)
 python scripts/dev.py notebooks     run the notebooks again and store their outputs (a name runs only those)
 python scripts/dev.py treebank      train the taggers on the treebank, store benchmarks/results/tagging.json
 python scripts/dev.py widgets       build the figures' scripts from src/widgets (needs Node)
@@ -33,6 +34,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import dev_setup  # noqa: E402 - found through the line above
 import dev_test  # noqa: E402
+import dev_torches  # noqa: E402
 
 NEED_TREEBANK = ("tagging", "ship_tagger")
 BUILT = ("_build", ".pytest_cache", ".ruff_cache", ".hypothesis")
@@ -114,6 +116,7 @@ def main() -> int:
         "book": book,
         "html": html,
         "test": lambda: dev_test.main(rest),
+        "torches": lambda: dev_torches.main(rest),
         "notebooks": lambda: in_environment("scripts/notebooks.py", *rest),
         "treebank": lambda: in_environment("benchmarks/tagging.py", *rest),
         "widgets": widgets,

@@ -33,17 +33,17 @@ class SetupError(Exception):
     """Something that the reader has to put right; its text says what."""
 
 
-def python() -> str:
-    """Name the environment's Python."""
-    return str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
+def python(folder: Path = VENV) -> str:
+    """Name an environment's Python."""
+    return str(folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
 
 
-def variables() -> dict[str, str]:
-    """Return the variables that every step runs with."""
+def variables(folder: Path = VENV) -> dict[str, str]:
+    """Return the variables that every step in an environment runs with."""
     found = dict(os.environ)
     # The environment's own commands first: notebooks start their kernel by name.
-    found["PATH"] = f"{Path(python()).parent}{os.pathsep}{found.get('PATH', '')}"
-    found["VIRTUAL_ENV"] = str(VENV)
+    found["PATH"] = f"{Path(python(folder)).parent}{os.pathsep}{found.get('PATH', '')}"
+    found["VIRTUAL_ENV"] = str(folder)
     found.pop("PYTHONHOME", None)
     beside = ROOT.parent / "shared/data/ewt"
     if "ATTNLAB_DATA" not in found and beside.is_dir():
@@ -65,19 +65,24 @@ def environment() -> None:
     stamp = _stamp(VENV, "requirements.txt", "pyproject.toml")
     if stamp.exists() and Path(python()).exists():
         return
-    if not Path(python()).exists():
-        print(f"Making .venv with Python {sys.version.split()[0]}", flush=True)
-        venv.create(VENV, with_pip=True)
-    print("Installing the pinned packages (about 1 GB; a few minutes the first time)", flush=True)
-    _pip("install", "-r", "requirements.txt")
-    _pip("install", "--no-deps", "-e", ".")
+    install(VENV, ROOT / "requirements.txt")
     _write(stamp)
 
 
-def _pip(*arguments: str) -> None:
-    command = [python(), "-m", "pip", *arguments, "--disable-pip-version-check", "--no-input"]
+def install(folder: Path, requirements: Path) -> None:
+    """Bring an environment to what a file asks for, the package itself beside it."""
+    if not Path(python(folder)).exists():
+        print(f"Making {folder.relative_to(ROOT)} with Python {sys.version.split()[0]}", flush=True)
+        venv.create(folder, with_pip=True)
+    print("Installing the pinned packages (about 1 GB; a few minutes the first time)", flush=True)
+    _pip(folder, "install", "--upgrade", "-r", str(requirements))
+    _pip(folder, "install", "--no-deps", "-e", ".")
+
+
+def _pip(folder: Path, *arguments: str) -> None:
+    command = [python(folder), "-m", "pip", *arguments, "--disable-pip-version-check", "--no-input"]
     done = subprocess.run(
-        command, cwd=ROOT, env=variables(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, cwd=ROOT, env=variables(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     if done.returncode:
         lines = [

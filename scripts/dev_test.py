@@ -31,9 +31,8 @@ class Result(NamedTuple):
     output: str
 
 
-def steps() -> dict[str, list[str]]:
+def steps(python: str = dev_setup.python()) -> dict[str, list[str]]:
     """Name each step and its command: what says most in a moment first, then the long ones, then the rest."""
-    python = dev_setup.python()
     pytest = [python, "-m", "pytest", "-q", "--durations=5", "--durations-min=3"]
     run = "tests/notebooks/test_notebooks.py::test_a_cold_run_gives_the_stored_outputs"
     notebooks = sorted(path.stem for path in ROOT.glob("chapters/*.ipynb"))
@@ -56,7 +55,13 @@ def steps() -> dict[str, list[str]]:
         },
         "mutants": [*pytest, "tests/mutants"],
         "notebooks as stored": [*pytest, "tests/notebooks", "-k", "not cold_run"],
-        "repository": [*pytest, "tests/test_repository.py", "tests/test_clocks.py", "tests/test_wheel.py"],
+        "repository": [
+            *pytest,
+            "tests/test_repository.py",
+            "tests/test_clocks.py",
+            "tests/test_torches.py",
+            "tests/test_wheel.py",
+        ],
         "figures (node)": ["node", "--test", *node_tests],
         "address": [python, "scripts/set_address.py", "--check"],
     }
@@ -77,10 +82,15 @@ def main(only: Sequence[str]) -> int:
     chosen = {name: step for name, step in steps().items() if not only or any(word in name for word in only)}
     if not chosen:
         raise dev_setup.SetupError(f"no step is called {' or '.join(only)}; there are: {', '.join(steps())}")
+    return side_by_side({name: (command, variables) for name, command in chosen.items()})
+
+
+def side_by_side(chosen: Mapping[str, tuple[list[str], dict[str, str]]]) -> int:
+    """Run named commands, each with its variables, and say how they ended; return 0 if all did well."""
     began = time.monotonic()
     results = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        running = [pool.submit(_run, name, command, variables) for name, command in chosen.items()]
+        running = [pool.submit(_run, name, *how) for name, how in chosen.items()]
         for done in as_completed(running):
             results.append(result := done.result())
             print(f"\n── {result.name}\n{result.output}", flush=True)

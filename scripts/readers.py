@@ -44,6 +44,12 @@ OPTION = re.compile(r"^:([\w-]+): ?(.*)$")
 LABEL = re.compile(r"^\$\$ \((eq-[\w-]+)\)$", re.MULTILINE)
 ROLE = re.compile(r"\{([\w:-]+)\}`([^`]+)`")
 EXERCISE = re.compile(r"^:::\{exercise\}[^\n]*\n:label: (\S+)$", re.MULTILINE)
+BEFORE_EXERCISES = (
+    "*The first two cells with code, set-up and imports, are all that these exercises need (and the cell of "
+    "a figure, where one is asked for): run those, and begin here. `check()` shows what you have solved and "
+    "what is open. To begin one anew, run `from attnlab.checks import stub`, and in its cell "
+    '`stub("its-name")`.*'
+)
 FROM, UNTIL = "<details><summary>Solution</summary>", "<!-- end of the solution -->"
 LINK = re.compile(r"\]\((\w+)\.md\)")
 Sources = dict[str, tuple[str, str, str]]
@@ -230,7 +236,9 @@ def edition(
     folded: list[str] | None = None
     for cell in cut(stored.cells):
         if cell.cell_type == "markdown":
-            words = plain(cell.source, names)
+            words = plain(cell.source, names).replace(
+                "## Exercises\n", f"## Exercises\n\n{BEFORE_EXERCISES}\n", 1
+            )
             for part in re.split(f"^({FROM}|{UNTIL})$", words, flags=re.MULTILINE):
                 part = part.strip("\n")
                 if part == FROM:

@@ -5,7 +5,9 @@ import os
 import hypothesis
 
 # A slow machine is no failure, and a failure must come back on the next run.
-hypothesis.settings.register_profile("attnlab", deadline=None, derandomize=True)
+hypothesis.settings.register_profile(
+    "attnlab", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("attnlab")
 
 # The models here are tiny. A second thread would mostly wait for the first, and fight with other tests. Said

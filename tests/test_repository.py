@@ -223,6 +223,18 @@ def test_the_set_up_cell_installs_unless_the_package_is_there(tmp_path):
         assert ast.literal_eval(done.stdout) == want, place
 
 
+def test_a_chapter_begins_beside_a_stand_in_for_googles_package(tmp_path):
+    # As old ones and other services have it: without a widget manager.
+    (tmp_path / "google/colab").mkdir(parents=True)
+    (tmp_path / "google/__init__.py").touch()
+    (tmp_path / "google/colab/__init__.py").write_text("class output: pass\n")
+    source = nbformat.read(ROOT / FIRST, as_version=4).cells
+    begins = "\n".join([cell.source for cell in source if cell.cell_type == "code"][1:2])
+    assert "TagSentence" in begins
+    paths = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])
+    subprocess.run([sys.executable, "-c", begins], env=os.environ | {"PYTHONPATH": paths}, check=True)
+
+
 def test_a_summary_is_plain_text_because_nothing_in_it_is_rendered():
     for page in pages():
         if (ROOT / f"{page}.ipynb").exists():

@@ -46,6 +46,16 @@ print(json.dumps(said))
 """
 
 
+ASKS_FOR_WEIGHTS = """
+from attnlab import pretrained
+for load in (pretrained.load_minilm, pretrained.load_smollm2):
+    try:
+        load()
+    except ImportError as error:
+        print(type(error).__name__, error)
+"""
+
+
 def files_of(folder):
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
@@ -153,3 +163,13 @@ def test_what_needs_the_book_says_so(site):
         assert "matplotlib" in text
     top = {name for name in said if name.count(".") == 1}
     assert {f"attnlab.{name}" for name in BOOK} == refused.keys() & top
+
+
+def test_the_loaders_of_weights_say_what_is_missing(site):
+    done = run_in(site, ASKS_FOR_WEIGHTS)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2
+    for line in lines:
+        assert line.startswith("ImportError this part of attnlab needs")
+        assert line.endswith('pip install "attnlab[book]"')

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 Device = torch.device | str | None
@@ -18,6 +20,7 @@ def at_least(smallest: int, **sizes: int) -> None:
         sizes: each size under the caller's name for it.
 
     Raises:
+        TypeError: one is no whole number.
         ValueError: one is smaller.
 
     >>> at_least(1, n=3, d_model=0)
@@ -26,8 +29,17 @@ def at_least(smallest: int, **sizes: int) -> None:
     ValueError: d_model must be at least 1, got 0
     """
     for name, size in sizes.items():
+        if not isinstance(size, int):
+            _is_whole(name, size)
         if size < smallest:
             raise ValueError(f"{name} must be at least {smallest}, got {size}")
+
+
+def _is_whole(name: str, size: object) -> None:
+    try:
+        operator.index(size)
+    except TypeError:
+        raise TypeError(f"{name} must be a whole number, got {size!r}") from None
 
 
 def chance(**shares: float) -> None:
@@ -69,6 +81,30 @@ def divides(whole: int, **parts: int) -> None:
             raise ValueError(f"{name} must divide {whole}, got {part}")
 
 
+def is_tensor(name: str, x: object) -> None:
+    """Check that what should be a tensor is one, and no array or list.
+
+    Args:
+        name: the caller's name for it.
+        x: what the caller was given.
+
+    Raises:
+        TypeError: it is something else.
+
+    >>> is_tensor("x", [1.0, 2.0])
+    Traceback (most recent call last):
+    ...
+    TypeError: x must be a tensor, got list
+    """
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name} must be a tensor, got {_kind(x)}")
+
+
+def _kind(x: object) -> str:
+    kind = type(x)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
 def has_width(name: str, x: Tensor, width: int) -> None:
     """Check that rows of tokens have the width that a layer was made for.
 
@@ -78,6 +114,7 @@ def has_width(name: str, x: Tensor, width: int) -> None:
         width: the width.
 
     Raises:
+        TypeError: x is no tensor.
         ValueError: x has no rows, or rows of another width.
 
     >>> import torch
@@ -86,6 +123,7 @@ def has_width(name: str, x: Tensor, width: int) -> None:
     ...
     ValueError: x must have shape (..., n, 4), got (5, 3)
     """
+    is_tensor(name, x)
     if x.dim() < 2 or x.shape[-1] != width:
         raise ValueError(f"{name} must have shape (..., n, {width}), got {tuple(x.shape)}")
 
@@ -100,6 +138,7 @@ def has_shape(name: str, value: Tensor, shape: Sequence[int], what: str = "") ->
         what: the shape in letters, for the message.
 
     Raises:
+        TypeError: it is no tensor.
         ValueError: it has another.
 
     >>> import torch
@@ -108,6 +147,7 @@ def has_shape(name: str, value: Tensor, shape: Sequence[int], what: str = "") ->
     ...
     ValueError: head_weights must have shape (n_heads,) = (6,), got (5,)
     """
+    is_tensor(name, value)
     if value.shape != torch.Size(shape):
         what = f"{what} = " if what else ""
         raise ValueError(f"{name} must have shape {what}{tuple(shape)}, got {tuple(value.shape)}")
@@ -130,7 +170,7 @@ def is_boolean(name: str, mask: Tensor) -> None:
     TypeError: mask must be a boolean tensor (True = may attend), got dtype torch.float32
     """
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
-        got = f"dtype {mask.dtype}" if isinstance(mask, Tensor) else type(mask).__name__
+        got = f"dtype {mask.dtype}" if isinstance(mask, Tensor) else _kind(mask)
         raise TypeError(f"{name} must be a boolean tensor (True = may attend), got {got}")
 
 
@@ -147,6 +187,7 @@ def fits_scores(name: str, value: Tensor, shape: Sequence[int]) -> None:
         shape: the shape of the scores, (..., n_q, n_k).
 
     Raises:
+        TypeError: it is no tensor.
         ValueError: it has other dimensions, or one that is neither 1 nor that of the scores.
 
     >>> import torch
@@ -155,6 +196,7 @@ def fits_scores(name: str, value: Tensor, shape: Sequence[int]) -> None:
     ...
     ValueError: bias must be (n_q, n_k) or have the dimensions of the scores, (2, 5, 5); got (3, 4)
     """
+    is_tensor(name, value)
     known = value.dim() == len(shape) or value.dim() == 2 < len(shape)
     pairs = zip(reversed(value.shape), reversed(shape), strict=False)
     if known and all(size in (1, whole) for size, whole in pairs):
@@ -184,6 +226,7 @@ def fits_tokens(name: str, places: Tensor, shape: Sequence[int]) -> None:
         shape: the dimensions (..., n) of the tokens.
 
     Raises:
+        TypeError: it is no tensor.
         ValueError: it has other dimensions, or one that is neither 1 nor that of the tokens.
 
     >>> import torch
@@ -192,6 +235,7 @@ def fits_tokens(name: str, places: Tensor, shape: Sequence[int]) -> None:
     ...
     ValueError: positions must be (n,) or have ... got (2, 5); write positions[:, None] for one row a sequence
     """
+    is_tensor(name, places)
     sizes = tuple(places.shape)
     known = len(sizes) in (1, len(shape)) and sizes[-1] == shape[-1]
     pairs = zip(reversed(sizes), reversed(shape), strict=False)
@@ -200,6 +244,40 @@ def fits_tokens(name: str, places: Tensor, shape: Sequence[int]) -> None:
         raise ValueError(
             f"{name} must be (n,) or have the dimensions of the tokens, {tuple(shape)}; got {sizes}{advice}"
         )
+
+
+def looked_up(name: str, at: Tensor, table: Tensor, what: str) -> Tensor:
+    """Return the rows of a table at some places, all within it.
+
+    Args:
+        name: the caller's name for the places.
+        at: whole numbers (...).
+        table: (n, d).
+        what: what the rows are, for the message.
+
+    Returns:
+        Rows (..., d).
+
+    Raises:
+        TypeError: the places are no whole numbers.
+        ValueError: one lies outside the table. On a GPU torch stops the process with an error of its own.
+
+    >>> import torch
+    >>> looked_up("ids", torch.tensor([1, 7]), torch.zeros(3, 2), "words")
+    Traceback (most recent call last):
+    ...
+    ValueError: ids must lie within the 3 words, 0 to 2, got 1 to 7
+    """
+    is_tensor(name, at)
+    if at.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"{name} must be whole numbers (torch.long), got dtype {at.dtype}")
+    try:
+        return F.embedding(at, table)
+    except IndexError:  # asked for afterwards: to ask before, a GPU would have to be waited for
+        raise ValueError(
+            f"{name} must lie within the {len(table)} {what}, 0 to {len(table) - 1}, "
+            f"got {int(at.min())} to {int(at.max())}"
+        ) from None
 
 
 def check_mask(mask: Tensor, shape: Sequence[int]) -> None:

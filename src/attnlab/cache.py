@@ -53,8 +53,9 @@ class KVCache:
         at_least(0, batch=batch)
         at_least(1, n_kv_heads=n_kv_heads, capacity=capacity, d_head=d_head, d_v=d_v)
         self._length = 0
-        self._keys = torch.empty(batch, n_kv_heads, capacity, d_head, device=device, dtype=dtype)
-        self._values = torch.empty(batch, n_kv_heads, capacity, d_v, device=device, dtype=dtype)
+        with torch.inference_mode(False):  # what is made in it could not be written into outside of it
+            self._keys = torch.empty(batch, n_kv_heads, capacity, d_head, device=device, dtype=dtype)
+            self._values = torch.empty(batch, n_kv_heads, capacity, d_v, device=device, dtype=dtype)
 
     @property
     def length(self) -> int:
@@ -100,7 +101,8 @@ class KVCache:
         Args:
             rows: numbers of sequences (batch,).
         """
-        self._keys, self._values = self._keys[rows], self._values[rows]
+        with torch.inference_mode(False), torch.no_grad():
+            self._keys, self._values = self._keys[rows], self._values[rows]
 
     def truncate(self, n: int) -> None:
         """Forget all tokens but the first n; the room stays.

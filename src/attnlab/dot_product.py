@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.arguments import check_mask, fits_scores
+from attnlab.arguments import chance, check_mask, fits_scores, is_tensor
 from attnlab.precision import without_autocast, working, working_dtype
 from attnlab.scores import scaled_dot
 
@@ -74,8 +74,9 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
         that is all queries; without any query the output is empty.
 
     Raises:
-        TypeError: the mask is not boolean.
-        ValueError: shapes do not fit; the message names the argument, its shape and the shape it needs.
+        TypeError: the mask is not boolean, or q, k, v or the bias is no tensor.
+        ValueError: shapes do not fit, or dropout is no chance; the message names the argument, its shape and
+            the shape it needs.
 
     References:
         Vaswani et al. 2017, section 3.2.1.
@@ -85,6 +86,7 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
     [[2.0]]
     """
     shape = _scores_shape(q, k, v)
+    chance(dropout=dropout)
     if mask is not None:
         check_mask(mask, shape)
     if bias is not None:
@@ -160,6 +162,7 @@ def grouped_attention(
     torch.Size([1, 4, 1, 5])
     """
     for name, x in (("q", q), ("k", k), ("v", v)):
+        is_tensor(name, x)
         if x.dim() != 4:
             raise ValueError(f"{name} must have shape (batch, heads, n, d), got {tuple(x.shape)}")
     n_heads, n_kv_heads = q.shape[1], k.shape[1]
@@ -235,6 +238,7 @@ def _past(q: Tensor) -> Tensor:
 def _scores_shape(q: Tensor, k: Tensor, v: Tensor) -> torch.Size:
     """Return (..., n_q, n_k), or raise a ValueError that says which shape does not fit."""
     for name, x in (("q", q), ("k", k), ("v", v)):
+        is_tensor(name, x)
         if x.dim() < 2:
             raise ValueError(f"{name} must have shape (..., n, d), got {tuple(x.shape)}")
     got = f"got q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -25,19 +25,21 @@ def written_whole(target: Path) -> Iterator[IO[bytes]]:
     Raises:
         OSError: the folder cannot be written.
 
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with written_whole(Path(folder) / "saw.txt") as file:
     ...         _ = file.write(b"I saw a saw")
     ...     [path.name for path in Path(folder).iterdir()]
     ['saw.txt']
     """
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
+    # A name of its own, and the rights of an ordinary file: mkstemp's is for its owner alone.
+    temporary = target.with_name(f"{target.name}.{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

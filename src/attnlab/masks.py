@@ -26,14 +26,14 @@ def causal(n: int, *, device: Device = None) -> Tensor:
     """Let each token attend to itself and to the tokens before it.
 
     Args:
-        n: sequence length, at least 1.
+        n: sequence length.
         device: where the mask is made.
 
     Returns:
         Boolean mask (n, n); row i is True in columns 0..i.
 
     Raises:
-        ValueError: n is smaller than 1.
+        ValueError: n is negative.
 
     References:
         Vaswani et al. 2017, section 3.2.3.
@@ -41,7 +41,7 @@ def causal(n: int, *, device: Device = None) -> Tensor:
     >>> causal(3).int().tolist()
     [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     """
-    at_least(1, n=n)
+    at_least(0, n=n)
     return torch.ones(n, n, dtype=torch.bool, device=device).tril()
 
 
@@ -79,7 +79,7 @@ def window(n: int, before: int, after: int | None = None, *, device: Device = No
     """Let each token attend to its neighbours: `before` tokens back, itself, and `after` tokens ahead.
 
     Args:
-        n: sequence length, at least 1.
+        n: sequence length.
         before: how many earlier tokens are visible, at least 0.
         after: how many later tokens are visible; as many as `before` unless given. 0 makes it causal.
         device: where the mask is made.
@@ -88,7 +88,7 @@ def window(n: int, before: int, after: int | None = None, *, device: Device = No
         Boolean mask (n, n); True where -before <= column - row <= after.
 
     Raises:
-        ValueError: n is smaller than 1, or a width is negative.
+        ValueError: n is negative, or a width is negative.
 
     References:
         Beltagy et al. 2020, section 3.1.
@@ -96,7 +96,7 @@ def window(n: int, before: int, after: int | None = None, *, device: Device = No
     >>> window(4, 1).int().tolist()
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
     """
-    at_least(1, n=n)
+    at_least(0, n=n)
     return patterns.Window(before, after).dense(n, device=device)
 
 
@@ -104,7 +104,7 @@ def global_tokens(n: int, positions: Tensor | Sequence[int], *, device: Device =
     """Let a few tokens attend to all and be attended to by all.
 
     Args:
-        n: sequence length, at least 1.
+        n: sequence length.
         positions: where the global tokens stand, each between 0 and n - 1.
         device: where the mask is made.
 
@@ -112,7 +112,7 @@ def global_tokens(n: int, positions: Tensor | Sequence[int], *, device: Device =
         Boolean mask (n, n); True in the rows and in the columns of the global tokens.
 
     Raises:
-        ValueError: n is smaller than 1, or a position lies outside the sequence.
+        ValueError: n is negative, or a position lies outside the sequence.
 
     References:
         Beltagy et al. 2020, section 3.1 ("global attention").
@@ -120,7 +120,7 @@ def global_tokens(n: int, positions: Tensor | Sequence[int], *, device: Device =
     >>> global_tokens(3, [0]).int().tolist()
     [[1, 1, 1], [1, 0, 0], [1, 0, 0]]
     """
-    at_least(1, n=n)
+    at_least(0, n=n)
     return patterns.GlobalTokens(positions).dense(n, device=device)
 
 
@@ -131,7 +131,7 @@ def random_keys(n: int, n_random: int, *, seed: int, block_size: int = 1, device
     queries of one block share `n_random` random blocks of keys. That makes random keys fast to fetch.
 
     Args:
-        n: sequence length, at least 1.
+        n: sequence length.
         n_random: how many different keys (or blocks of keys) each query sees; at most as many as there are.
         seed: number that fixes the draw.
         block_size: tokens a block; the last block may be shorter.
@@ -150,7 +150,7 @@ def random_keys(n: int, n_random: int, *, seed: int, block_size: int = 1, device
     >>> random_keys(4, 2, seed=0).sum(-1).tolist()
     [2, 2, 2, 2]
     """
-    at_least(1, n=n)
+    at_least(0, n=n)
     return patterns.RandomBlocks(n_random, block_size, seed).dense(n, device=device)
 
 
@@ -158,7 +158,7 @@ def strided(n: int, stride: int, *, is_causal: bool = True, device: Device = Non
     """Let each token attend to its last `stride` neighbours and, beyond them, to every `stride`-th token.
 
     Args:
-        n: sequence length, at least 1.
+        n: sequence length.
         stride: width of the neighbourhood and step between the far tokens, at least 1; near sqrt(n) it is
             cheapest.
         is_causal: False lets each token look ahead in the same way.
@@ -176,7 +176,7 @@ def strided(n: int, stride: int, *, is_causal: bool = True, device: Device = Non
     >>> strided(6, 2)[5].int().tolist()
     [0, 1, 0, 1, 1, 1]
     """
-    at_least(1, n=n)
+    at_least(0, n=n)
     pattern = patterns.Strided(stride)
     return (pattern & patterns.Causal() if is_causal else pattern).dense(n, device=device)
 
@@ -185,7 +185,7 @@ def fixed(n: int, stride: int, summary: int = 1, *, is_causal: bool = True, devi
     """Cut the sequence into blocks: a token attends to its block and to the last tokens of the others.
 
     Args:
-        n: sequence length, at least 1.
+        n: sequence length.
         stride: tokens a block, at least 1; near sqrt(n) it is cheapest.
         summary: how many tokens at the end of each block all may attend to.
         is_causal: False lets each token look ahead in the same way.
@@ -204,7 +204,7 @@ def fixed(n: int, stride: int, summary: int = 1, *, is_causal: bool = True, devi
     >>> fixed(6, 2)[5].int().tolist()
     [0, 1, 0, 1, 1, 1]
     """
-    at_least(1, n=n)
+    at_least(0, n=n)
     pattern = patterns.Fixed(stride, summary)
     return (pattern & patterns.Causal() if is_causal else pattern).dense(n, device=device)
 
@@ -213,7 +213,7 @@ def prefix(n: int, length: int | Tensor | Sequence[int], *, device: Device = Non
     """Let every token attend to a prefix, the question, and make the rest causal, the answer.
 
     Args:
-        n: sequence length, at least 1.
+        n: sequence length.
         length: how many tokens the prefix has, 0 to n; or (batch,) of them, one for each sequence.
         device: where the mask is made.
 
@@ -221,7 +221,7 @@ def prefix(n: int, length: int | Tensor | Sequence[int], *, device: Device = Non
         Boolean mask (n, n), or (batch, n, n); True where column < length or column <= row.
 
     Raises:
-        ValueError: n is smaller than 1, or a length is negative or larger than n.
+        ValueError: n is negative, or a length is negative or larger than n.
 
     References:
         Raffel et al. 2020, section 3.2.1.
@@ -229,7 +229,7 @@ def prefix(n: int, length: int | Tensor | Sequence[int], *, device: Device = Non
     >>> prefix(4, 2).int().tolist()
     [[1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
     """
-    at_least(1, n=n)
+    at_least(0, n=n)
     if isinstance(length, int):
         if not 0 <= length <= n:
             raise ValueError(f"length must lie between 0 and n = {n}, got {length}")

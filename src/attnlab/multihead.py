@@ -283,12 +283,17 @@ class MultiHeadAttention(nn.Module):
             raise ValueError("a cache grows with x: context must be None")
         elif self.rotary is not None:
             raise ValueError("rotary positions compare places in one sequence: context must be None")
-        elif context.dim() != 3 or context.shape[0] != x.shape[0]:
-            raise ValueError(
-                f"context must have shape (batch, n_k, d_model) with the batch of x {tuple(x.shape)}, "
-                f"got {tuple(context.shape)}"
-            )
-        has_width("context", context, self.d_model)
+        else:
+            if isinstance(context, Tensor) and context.dtype == torch.bool:
+                raise TypeError(
+                    "context must be tokens, got a boolean tensor; a mask goes by its name: mask=..."
+                )
+            has_width("context", context, self.d_model)
+            if context.dim() != 3 or context.shape[0] != x.shape[0]:
+                raise ValueError(
+                    f"context must have shape (batch, n_k, d_model) with the batch of x {tuple(x.shape)}, "
+                    f"got {tuple(context.shape)}"
+                )
         q, k, v = (
             self._split(project(tokens))
             for project, tokens in ((self.q_proj, x), (self.k_proj, context), (self.v_proj, context))

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least, fits_tokens, has_width
+from attnlab.arguments import Device, at_least, fits_tokens, has_width, is_tensor
 
 PairLayout = Literal["interleaved", "halves"]
 
@@ -139,6 +139,7 @@ def rotary(
     >>> (rotary(x) * 1000).round().int().tolist()
     [[1000, 0], [540, 841]]
     """
+    is_tensor("x", x)
     if x.dim() < 2:
         raise ValueError(f"x must have shape (..., n, d), got {tuple(x.shape)}")
     return _turn((x,), positions, x.shape[-1], base, layout)[0]
@@ -237,7 +238,8 @@ class LearnedPositions(nn.Module):
     ) -> None:
         super().__init__()
         at_least(1, n=n, d_model=d_model)
-        at_least(0, std=std)
+        if not std >= 0:
+            raise ValueError(f"std must be at least 0, got {std}")
         self.weight = nn.Parameter(torch.empty(n, d_model, device=device, dtype=dtype).normal_(std=std))
 
     def forward(self, x: Tensor) -> Tensor:

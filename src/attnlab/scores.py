@@ -12,7 +12,8 @@ import math
 import torch
 from torch import Tensor
 
-from attnlab.arguments import check_mask, has_shape
+from attnlab.arguments import check_mask, has_shape, is_tensor
+from attnlab.precision import working
 
 
 def dot(q: Tensor, k: Tensor) -> Tensor:
@@ -200,7 +201,7 @@ def sparsemax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tens
     scores, empty = _opened(scores, mask, dim)
     if not scores.shape[dim]:
         return scores
-    z = scores.transpose(dim, -1)
+    z = working(scores).transpose(dim, -1)  # sums of halves would not reach 1
     z = (z - z.amax(-1, keepdim=True).detach()).clamp_min(-2.0)  # below -1 no weight is left
     ordered = z.sort(-1, descending=True).values
     excess = ordered.cumsum(-1) - 1  # what the k largest have too much, together
@@ -210,7 +211,7 @@ def sparsemax(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tens
     threshold = excess.gather(-1, support - 1) / support
     # What lies on the threshold keeps nothing and has no slope. (A clamp's slope there is torch's affair.)
     weights = (z - threshold).masked_fill(z <= threshold, 0.0)
-    return weights.transpose(dim, -1).masked_fill(empty, 0.0)
+    return weights.transpose(dim, -1).to(scores.dtype).masked_fill(empty, 0.0)
 
 
 def relu(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tensor:
@@ -239,6 +240,7 @@ def relu(scores: Tensor, mask: Tensor | None = None, dim: int = -1) -> Tensor:
 
 
 def _hidden(scores: Tensor, mask: Tensor | None) -> Tensor:
+    is_tensor("scores", scores)
     if mask is not None:
         check_mask(mask, scores.shape)
         return scores.masked_fill(~mask, -math.inf)
@@ -254,6 +256,8 @@ def _opened(scores: Tensor, mask: Tensor | None, dim: int) -> tuple[Tensor, Tens
 
 
 def _same_width(q: Tensor, k: Tensor) -> None:
+    is_tensor("q", q)
+    is_tensor("k", k)
     if q.dim() < 2 or k.dim() < 2 or q.shape[-1] != k.shape[-1]:
         raise ValueError(
             "q (..., n_q, d_k) and k (..., n_k, d_k) must share their width d_k, "

@@ -317,7 +317,7 @@ ATTACKS = [
     ("by halves, one after the other", "costs-scan", "wrong", "too many steps", by_halves),
     ("with pad", "costs-scan", "right", "", padded_recurrence),
     ("token by token", "costs-scan", "wrong", "too many steps", one_call_each),
-    ("four rounds", "costs-scan", "wrong", "300 tokens", up_to_sixteen),
+    ("four rounds", "costs-scan", "wrong", "2,048 tokens", up_to_sixteen),
     ("by logarithms", "costs-scan", "wrong", "should be", logarithms),
     ("the arguments changed", "costs-scan", "wrong", "", lambda a, x: x.mul_(1) + 1),
     ("the inputs", "costs-scan", "wrong", "should be", lambda a, x: x),

@@ -62,7 +62,7 @@ STEPS = [
     ("unused slots emptied", "wrong", "should be", lambda x, t, k, v, *w: step(x, t, k * (torch.arange(k.shape[1]) < t)[:, None], v, *w)),
     ("in place", "wrong", "changed its argument", lambda x, t, k, v, *w: (lambda out: (out[0], k.copy_(out[1]), v.copy_(out[2])))(step(x, t, k, v, *w))),
     ("the cache rolled round", "wrong", "should be", lambda *a: (step(*a)[0], *(y.roll(1, 1) for y in step(*a)[1:]))),
-    ("by a mask", "right", "", step_by_mask),
+    ("by a mask", "wrong", "NaN", step_by_mask),
     ("in loops", "right", "", step_in_loops),
     ("a list", "right", "", lambda *a: list(step(*a))),
     ("with torch's attention", "right", "", lambda x, t, k, v, *w: (torch.nn.functional.scaled_dot_product_attention(

@@ -61,8 +61,8 @@ def walk(q, k, v, gate, *, since=0):
 
 
 def all_weights(q, k, v, gate):
-    passed = gate.log().cumsum(-2)
-    weights = q @ k.mT * ((passed - passed.mT).tril().exp() * (1 - gate.mT)).tril()
+    passed = gate.double().log().cumsum(-2)
+    weights = q @ k.mT * ((passed - passed.mT).tril().exp().to(q.dtype) * (1 - gate.mT)).tril()
     return weights @ v / weights.sum(-1, keepdim=True)
 
 
@@ -77,8 +77,8 @@ def stored_rows(q, k, v, gate):
 
 
 def last_five(q, k, v, gate):
-    passed = gate.log().cumsum(-2)
-    weights = (q @ k.mT * ((passed - passed.mT).tril().exp() * (1 - gate.mT)).tril()).triu(-4)
+    passed = gate.double().log().cumsum(-2)
+    weights = (q @ k.mT * ((passed - passed.mT).tril().exp().to(q.dtype) * (1 - gate.mT)).tril()).triu(-4)
     return weights @ v / weights.sum(-1, keepdim=True)
 
 
@@ -197,7 +197,7 @@ ATTACKS = [
     ("weights over all stored keys", STATE, "wrong", "meets all keys before it again", stored_rows),
     ("all n × n weights", STATE, "wrong", "meets all keys before it again", all_weights),
     ("the last five", STATE, "wrong", "Only a few tokens back are seen", last_five),
-    ("anew every 50 tokens", STATE, "wrong", "90 tokens", lambda *a: walk(*a, since=50)),
+    ("anew every 50 tokens", STATE, "wrong", "1,000 tokens", lambda *a: walk(*a, since=50)),
     ("values where it is long", STATE, "wrong", "should be", lambda q, k, v, g: v if v.shape[-2] > 12 else walk(q, k, v, g)),
     ("division by products", STATE, "wrong", "the product of all gates so far", products),
     ("one state for the batch", STATE, "wrong", "should be", one_state),

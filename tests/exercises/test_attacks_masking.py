@@ -89,7 +89,7 @@ PACKS = [
         documents, n, mask=lambda own: torch.zeros(n, n).masked_fill(~own, -math.inf))),
     ("no guess where the word is 0", "wrong", "the row of guesses should be [5, 0, -100,", lambda documents, n: packed(
         documents, n, guesses=[g if w else -100 for d in documents for w, g in zip(d, [*d[1:], -100], strict=True)])),
-    ("numbers of 8 bits", "wrong", "A number of 8 bits ends at", lambda documents, n: packed(documents, n, dtype=torch.int8)),
+    ("numbers of 8 bits", "wrong", "with the numbers of a large vocabulary: it raised", lambda documents, n: packed(documents, n, dtype=torch.int8)),
     ("no guess where a word comes again at once", "wrong", "comes twice in a row", lambda documents, n: packed(
         documents, n, guesses=[g if g != w else -100 for d in documents for w, g in zip(d, [*d[1:], -100], strict=True)])),
     ("a window of twelve", "wrong", "one of them long", lambda documents, n: packed(documents, n, mask=lambda own: own & own.triu(-11))),
@@ -165,7 +165,7 @@ SOFTMAXES = [
      lambda s, m: s.masked_fill(~m & ~empty(m), -math.inf).log_softmax(-1).exp().masked_fill(empty(m), 0.0)),
     ("where for where", "right", "",
      lambda s, m: torch.where(empty(m), 0.0, torch.where(m | empty(m), s, -math.inf).softmax(-1)).to(s.dtype)),
-    ("in double precision", "right", "", lambda s, m: scores.softmax(s.double(), m).to(s.dtype)),
+    ("in double precision", "right", "", lambda s, m: scores.softmax(s.double(), m.expand(s.shape)).to(s.dtype)),
     ("NaN filled over on both sides", "right", "", lambda s, m: hidden(s, m).softmax(-1).masked_fill(~m, 0.0)),
     ("minus infinity added, empty rows open", "right", "",
      lambda s, m: (s + torch.zeros_like(s).masked_fill(~m & ~empty(m), -math.inf)).softmax(-1) * m),

@@ -9,6 +9,9 @@ import torch
 from attnlab.checks import judge
 
 INF = math.inf
+one = torch.ones((), requires_grad=True)
+clamps_cut = not torch.autograd.grad(one.clamp_min(1), one)[0]
+"""Whether this torch's clamp passes nothing back where a number lies on its bound."""
 
 
 def both(
@@ -318,7 +321,10 @@ ATTACKS = [
     ("empty rows left out", "saturation-stable-softmax", "right", "", masked_rows),
     ("a logarithm of the sum", "saturation-stable-softmax", "right", "", log_form),
     ("where before the division", "saturation-stable-softmax", "right", "", over(lambda total: torch.where(total == 0, torch.ones_like(total), total))),
-    ("the maximum detached", "saturation-stable-softmax", "right", "", lambda s: (e := (s - s.detach().amax(-1, True).clamp_min(torch.finfo(s.dtype).min)).exp()) / e.sum(-1, True).clamp_min(1)),
+    ("the maximum detached", "saturation-stable-softmax", "right", "", lambda s: (e := (s - s.detach().amax(-1, True).clamp_min(torch.finfo(s.dtype).min)).exp()) / (t := e.sum(-1, True)).where(t > 0, 1)),
+    # A sum of exactly 1 is the usual case, and what a clamp passes back there is for each torch to say.
+    ("the maximum detached, the sum cut", "saturation-stable-softmax", "wrong" if clamps_cut else "right", "Replace a sum of 0 alone" if clamps_cut else "",
+     lambda s: (e := (s - s.detach().amax(-1, True).clamp_min(torch.finfo(s.dtype).min)).exp()) / e.sum(-1, True).clamp_min(1)),
     ("loops", "saturation-stable-softmax", "right", "", softmax_in_loops),
     ("a backward of its own", "saturation-stable-softmax", "right", "", OwnBackward.apply),
     ("a backward without the mean", "saturation-stable-softmax", "wrong", "the gradient is not", HalfBackward.apply),

@@ -1,6 +1,7 @@
 """Every checker refuses its wrong answers with the fitting message and accepts the chapter's own solution."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from equal import EQUAL, LEADING, STYLES
 from machines import REWRITINGS, einsum_product, mutants, over_batches, with_einsum
 from stored import CHECKS, HERE, SOLUTIONS, STUBS, run
 
-from attnlab.checks import EXERCISES, judge, running
+from attnlab.checks import EXERCISES, engine, judge, running
 from attnlab.checks.engine import accepts
 
 WRONG = sorted(HERE.glob("*/wrong_*.py"))
@@ -58,6 +59,19 @@ def test_every_mistake_is_refused_and_named(name):
 def test_the_solution_in_the_chapter_is_accepted(name):
     verdict = judge(name, run(SOLUTIONS[name])[EXERCISES[name].answer])
     assert verdict.status == "right", verdict.message
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_solution_needs_a_third_of_its_tolerance_at_most(name, monkeypatch):
+    # Another processor rounds in another way, and a right answer is right there, too.
+    whole = engine._tolerance
+
+    def third(*arguments):
+        tolerance = whole(*arguments)
+        return replace(tolerance, absolute=tolerance.absolute / 3, relative=tolerance.relative / 3)
+
+    monkeypatch.setattr(engine, "_tolerance", third)
+    assert accepts(EXERCISES[name], run(SOLUTIONS[name])[EXERCISES[name].answer])
 
 
 @pytest.mark.parametrize("name", NAMES)

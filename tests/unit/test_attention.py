@@ -406,3 +406,62 @@ def test_no_head_by_broadcasting_is_no_head_on_both_roads():
     q, k = torch.ones(1, 3, 4), torch.ones(0, 3, 4)
     for tensors in ((q, k, k), (k, q, k), (k, q, q), (q, q, k)):
         assert attention(*tensors).shape == attention(*tensors, need_weights=True)[0].shape == (0, 3, 4)
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("dropout", [-0.5, 1.5, math.nan])
+def test_a_dropout_that_is_no_chance_is_refused(dropout, need_weights):
+    q, k, v = qkv()
+    with pytest.raises(ValueError, match=f"dropout must lie between 0 and 1, got {dropout}"):
+        attention(q, k, v, dropout=dropout, need_weights=need_weights)
+
+
+def by_heads(q, k, v, n, **options):
+    """Attend head by head: query head h reads key-value head h // (n / n_kv_heads)."""
+    size = n // k.shape[1]
+    rows = {name: x for name, x in options.items() if isinstance(x, torch.Tensor)}
+    fixed = {name: x for name, x in options.items() if name not in rows}
+    return torch.stack(
+        [
+            attention(
+                q[:, h],
+                k[:, h // size],
+                v[:, h // size],
+                **{name: x[:, h] if x.shape[1] > 1 else x[:, 0] for name, x in rows.items()},
+                **fixed,
+            )
+            for h in range(n)
+        ],
+        1,
+    )
+
+
+@pytest.mark.parametrize("n_q", [1, 3])
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 3, 6])
+def test_neighbouring_query_heads_share_a_key_head(n_kv_heads, n_q):
+    torch.manual_seed(0)
+    q, k, v = torch.randn(2, 6, n_q, 4), torch.randn(2, n_kv_heads, 5, 4), torch.randn(2, n_kv_heads, 5, 3)
+    mask, bias = torch.rand(2, 6, n_q, 5) < 0.7, torch.randn(2, 6, n_q, 5)
+    for options in ({}, {"mask": mask, "bias": bias}, {"mask": mask[:1, :1].expand(2, 1, n_q, 5)}):
+        want = by_heads(q, k, v, 6, **options)
+        assert torch.allclose(dot_product.grouped_attention(q, k, v, **options), want, atol=1e-6)
+        got, weights = dot_product.grouped_attention(q, k, v, **options, need_weights=True)
+        assert torch.allclose(got, want, atol=1e-6)
+        assert weights.shape == (2, 6, n_q, 5)
+
+
+def test_one_causal_query_of_shared_heads_has_one_key():
+    q, k = torch.randn(1, 4, 1, 8), torch.randn(1, 2, 2, 8)
+    with pytest.raises(ValueError, match="as many queries as keys, got n_q = 1 and n_k = 2"):
+        dot_product.grouped_attention(q, k, k, is_causal=True)  # not a group of two queries for two keys
+    assert torch.equal(
+        dot_product.grouped_attention(q, k[:, :, :1], k[:, :, :1], is_causal=True)[:, 3], k[:, 1, :1]
+    )
+
+
+@pytest.mark.parametrize("name", ["mask", "bias"])
+def test_a_mask_of_a_group_is_no_mask_of_the_scores(name):
+    q, k = torch.randn(1, 4, 1, 8), torch.randn(1, 2, 3, 8)
+    wrong = torch.ones(2, 3) > 0 if name == "mask" else torch.ones(2, 3)
+    with pytest.raises(ValueError, match=rf"{name} must be .* \(1, 4, 1, 3\); got \(2, 3\)"):
+        dot_product.grouped_attention(q, k, k, **{name: wrong})

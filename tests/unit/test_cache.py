@@ -128,3 +128,16 @@ def test_a_call_that_ends_badly_leaves_all_its_caches_as_long_as_they_were(stop)
     assert [part.length for part in caches] == [2, 2, 2]
     with all_or_nothing(None):
         pass
+
+
+def test_a_cache_made_in_inference_mode_serves_outside_of_it_too():
+    with torch.inference_mode():
+        cache, other = KVCache(1, 1, 6, 1), KVCache(2, 1, 6, 1)
+        cache.append(numbered(2), numbered(2))
+        other.append(*torch.zeros(2, 2, 1, 1, 1))
+        other.select(torch.tensor([1, 0]))
+    with torch.no_grad():
+        assert cache.append(numbered(1, 2), numbered(1, 2))[0].flatten().tolist() == [0, 1, 2]
+        assert other.append(*torch.ones(2, 2, 1, 1, 1))[0].flatten().tolist() == [0, 1, 0, 1]
+    with torch.inference_mode():
+        assert cache.append(numbered(1, 3), numbered(1, 3))[1].flatten().tolist() == [0, 1, 2, 3]

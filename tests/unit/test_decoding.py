@@ -356,9 +356,31 @@ def test_a_model_with_shared_heads_starts_from_the_mean_of_its_own():
         (lambda m, ids: generate(m, ids[:, :0], 1), "n at least 1, got"),
         (lambda m, ids: generate(m, ids, -1), "n_new must be at least 0, got -1"),
         (lambda m, ids: generate(m, ids, 1, temperature=-1.0), "temperature must be at least 0, got -1.0"),
-        (lambda m, ids: generate(m, ids, 1, top_k=0), "k must be at least 1, got 0"),
-        (lambda m, ids: generate(m, ids, 1, top_p=1.5), "share must be larger than 0 and at most 1, got 1.5"),
-        (lambda m, ids: generate(m, ids, 1, min_p=0.0), "share must be larger than 0 and at most 1, got 0.0"),
+        (
+            lambda m, ids: generate(m, ids, 1, temperature=float("nan")),
+            "temperature must be at least 0, got nan",
+        ),
+        (lambda m, ids: generate(m, ids, 1, end=7), "end must be the number of a word, 0 to 6, got 7"),
+        (lambda m, ids: generate(m, ids, 1, end=-1), "end must be the number of a word, 0 to 6, got -1"),
+        (
+            lambda m, ids: beam_search(m, ids[:1], 1, 2, end=9),
+            "end must be the number of a word, 0 to 6, got 9",
+        ),
+        (
+            lambda m, ids: speculate(m, m, ids[:1], 1, end=9),
+            "end must be the number of a word, 0 to 6, got 9",
+        ),
+        (lambda m, ids: m(ids + 4), "ids must lie within the 7 words, 0 to 6, got 5 to 8"),
+        (lambda m, ids: m(ids - 2), "ids must lie within the 7 words, 0 to 6, got -1 to 2"),
+        (lambda m, ids: generate(m, ids, 1, top_k=0), "^top_k must be at least 1, got 0"),
+        (
+            lambda m, ids: generate(m, ids, 1, top_p=1.5),
+            "^top_p must be larger than 0 and at most 1, got 1.5",
+        ),
+        (
+            lambda m, ids: generate(m, ids, 1, min_p=0.0),
+            "^min_p must be larger than 0 and at most 1, got 0.0",
+        ),
         (lambda m, ids: generate(m, ids, 1, window=0), "window must be at least 1, got 0"),
         (
             lambda m, ids: generate(m, ids, 1, key_mask=torch.tensor([[True, False]] * 2)),
@@ -396,3 +418,17 @@ def test_unknown_rules_and_masks_of_numbers_are_refused():
         distribution(torch.zeros(3), top_q=2)
     with pytest.raises(TypeError, match="key_mask must be boolean"):
         generate(small(), torch.tensor([[1, 2]]), 1, key_mask=torch.ones(1, 2))
+
+
+def test_writing_leaves_every_part_in_the_mode_that_it_had():
+    model = small().train()
+    model.stack.layers[0].eval()
+    before = [part.training for part in model.modules()]
+    generate(model, torch.tensor([[1, 2]]), 2)
+    assert [part.training for part in model.modules()] == before
+
+
+def test_all_words_stay_where_their_whole_share_is_kept():
+    p = (4 * torch.randn(20, 5000, generator=torch.Generator().manual_seed(0))).softmax(-1)
+    assert torch.equal(top_p(p, 1.0) > 0, p > 0)
+    assert torch.equal(distribution(p.log(), top_p=1) > 0, p > 0)

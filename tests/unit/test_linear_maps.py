@@ -4,6 +4,7 @@ import copy
 import functools
 import io
 import pickle
+import threading
 
 import pytest
 import torch
@@ -12,7 +13,14 @@ from torch import nn
 from torch._subclasses import FakeTensorMode
 
 from attnlab import linear
-from attnlab.linear import FourierFeatures, PositiveFeatures, elu_plus_one, linear_attention
+from attnlab.linear import (
+    FourierFeatures,
+    PositiveFeatures,
+    elu_plus_one,
+    gated_linear_attention,
+    linear_attention,
+    linear_step,
+)
 
 MAPS = {
     "favor": PositiveFeatures.draw(4, 8, generator=torch.Generator().manual_seed(0)),
@@ -40,6 +48,11 @@ def faded(q, k, v, **how):
 
 def linformer(q, k, v, **how):
     return linear.linformer_attention(q, k, v, torch.ones(3, k.shape[-2]).tril().to(k), **how)
+
+
+def linformer_in_torchs_words(q, k, v):
+    mix = torch.ones(3, k.shape[-2]).tril().to(k)
+    return F.scaled_dot_product_attention(q, mix @ k, mix @ v)
 
 
 CAUSAL = {
@@ -101,6 +114,66 @@ def test_asking_whether_a_map_draws_takes_no_random_number_from_the_caller():
     torch.manual_seed(0)
     linear_attention(q, k, v, is_causal=True)
     assert torch.rand(1) == torch.rand(1, generator=torch.Generator().manual_seed(0))
+
+
+def test_a_map_with_a_generator_of_its_own_is_known_to_draw():
+    inputs = [x.requires_grad_() for x in draw(1, (5, 4), (5, 4), (5, 2))]
+    draws = torch.Generator()
+
+    def noisy(x):
+        return elu_plus_one(x) * torch.rand(x.shape, generator=draws, dtype=x.dtype).add(0.5)
+
+    def run(*inputs):
+        draws.manual_seed(0)
+        return linear_attention(*inputs, features=noisy, is_causal=True, block_size=2)
+
+    assert torch.autograd.gradcheck(run, inputs)
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_what_another_thread_draws_meanwhile_does_not_come_again(is_causal):
+    inputs, drawn = [x.requires_grad_() for x in draw(1, (5, 4), (5, 4), (5, 2))], []
+
+    def beside(x):
+        thread = threading.Thread(target=lambda: drawn.append(torch.rand(3)))
+        thread.start()
+        thread.join()
+        return elu_plus_one(x)
+
+    torch.manual_seed(0)
+    linear_attention(*inputs, features=beside, is_causal=is_causal).sum().backward()
+    got = torch.cat([*drawn, torch.rand(3)])
+    assert len(drawn) > 1
+    assert torch.equal(got, torch.rand(len(got), generator=torch.Generator().manual_seed(0)))
+    want = [x.grad for x in inputs]
+    for x in inputs:
+        x.grad = None
+    linear_attention(*inputs, is_causal=is_causal).sum().backward()
+    assert all(torch.allclose(x.grad, grad) for x, grad in zip(inputs, want, strict=True))
+
+
+@pytest.mark.parametrize("low", [0.0, 1.5])
+@pytest.mark.parametrize("form", ["chunked", "recurrent"])
+def test_a_gate_out_of_its_range_counts_as_its_end(form, low):
+    q, k, v = draw(2, (2, 6, 4), (2, 6, 4), (2, 6, 3))
+    gate = torch.tensor([0.5, 1.0001, 0.3, 30.0, -0.5, 0.9])[:, None].double()
+    inside = linear_attention(q, k, v, gate=gate.clamp(0, 1), is_causal=True, form="recurrent")
+    got = linear_attention(q, k, v, gate=gate, is_causal=True, form=form, block_size=4)
+    assert torch.allclose(got, inside, atol=1e-10)
+    one, other = (
+        linear_step(q[:, 0], k[:, 0], v[:, 0], gate=torch.tensor([[g]]).double()) for g in (low, min(low, 1))
+    )
+    assert torch.equal(one[0], other[0])
+
+
+@pytest.mark.parametrize("width", [1, 4])
+@pytest.mark.parametrize("form", ["chunked", "recurrent"])
+def test_a_decay_that_would_grow_counts_as_none(form, width):
+    q, k, v = draw(2, (2, 6, 4), (2, 6, 4), (2, 6, 3))
+    log_decay = torch.tensor([-0.5, 30.0, -0.1, 800.0, 1e-6, -3.0])[:, None].double().expand(6, width)
+    got = gated_linear_attention(q, k, v, log_decay, form=form, block_size=4)
+    want = gated_linear_attention(q, k, v, log_decay.clamp(max=0), form="recurrent")
+    assert torch.allclose(got, want, atol=1e-10)
 
 
 def one_hot(x):
@@ -248,7 +321,7 @@ def test_autocast_changes_nothing_but_the_products_of_linformer(name, how, dtype
         return max(float((a.float() - b.float()).norm() / b.float().norm()) for a, b in pairs)
 
     got = harm(call(name, how))
-    limit = 2 * harm(F.scaled_dot_product_attention) if name == "linformer" else 0.0
+    limit = 2 * harm(linformer_in_torchs_words) if name == "linformer" else 0.0
     assert got <= limit + 1e-6
 
 
@@ -318,3 +391,11 @@ def test_fourier_features_of_zeros_are_those_of_a_vector_without_direction(dtype
     found = features(torch.zeros(1, 4, dtype=dtype))
     assert found.dtype == dtype
     assert torch.allclose(found.float(), torch.tensor([0.0, 8**-0.5]).repeat_interleave(8)[None], atol=1e-3)
+
+
+def test_orthogonal_rows_point_anywhere():
+    """A decomposition has signs of its own: left in, the first number of a first row is always negative."""
+    generator = torch.Generator().manual_seed(0)
+    rows = torch.stack([linear.orthogonal_gaussian(3, 3, generator=generator) for _ in range(2000)])
+    assert rows.mean(0).abs().max() < 0.12  # a standard error of 0.022
+    assert (rows.sign().mean(0)).abs().max() < 0.12

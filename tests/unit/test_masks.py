@@ -276,7 +276,7 @@ def test_leaks_says_that_a_model_is_random():
         (lambda: masks.leaks(lambda x: x, 3), "give d_model .* got d_model = None and n_words = None"),
         (lambda: masks.leaks(lambda x: x, 3, 2, n_words=5), "give d_model .* or n_words"),
         (lambda: masks.leaks(lambda x: x, 3, n_words=1), "n_words must be at least 2, got 1"),
-        (lambda: masks.prefix(0, 0), "n must be at least 1, got 0"),
+        (lambda: masks.prefix(-1, 0), "n must be at least 0, got -1"),
         (lambda: masks.prefix(3, 4), "length must lie between 0 and n = 3, got 4"),
         (lambda: masks.prefix(3, [1, -1]), r"lengths must lie between 0 and n = 3, got \[1, -1\]"),
         (lambda: masks.packed([]), r"documents must have shape \(..., n\) with n >= 1, got \(0,\)"),
@@ -289,7 +289,7 @@ def test_leaks_says_that_a_model_is_random():
             r"mask must have shape \(n, n\) = \(3, 3\), got \(2, 2\)",
         ),
         (lambda: masks.leaks(lambda x: x[:, 1:], 3, 2), r"return shape \(1, n = 3, ...\), it .*\(1, 2, 2\)"),
-        (lambda: masks.causal(0), "n must be at least 1, got 0"),
+        (lambda: masks.causal(-1), "n must be at least 0, got -1"),
         (lambda: masks.global_tokens(4, [0, 4]), r"tokens must lie between 0 and n - 1 = 3, got \[0, 4\]"),
         (lambda: masks.global_tokens(4, [0.5]), "positions .* must be a list of whole numbers"),
         (lambda: masks.random_keys(4, 5, seed=0), "n_random must be at most 4"),
@@ -317,3 +317,27 @@ def test_bad_input_is_named(call, message):
 def test_leaks_wants_a_boolean_mask():
     with pytest.raises(TypeError, match=r"mask must be a boolean tensor .* got dtype torch.float32"):
         masks.leaks(lambda x: x, 2, 2, torch.ones(2, 2))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        masks.causal,
+        lambda n: masks.window(n, 2),
+        lambda n: masks.global_tokens(n, []),
+        lambda n: masks.random_keys(n, 0, seed=0),
+        lambda n: masks.strided(n, 3),
+        lambda n: masks.fixed(n, 3),
+        lambda n: masks.prefix(n, 0),
+    ],
+)
+def test_a_text_without_tokens_has_a_mask_without_pairs(make):
+    assert make(0).shape[-2:] == (0, 0)
+    assert make(0).dtype == torch.bool
+
+
+@pytest.mark.parametrize("n", [2.5, 3.0, "3", None])
+def test_a_length_that_is_no_whole_number_is_refused(n):
+    for make in (masks.causal, lambda n: masks.window(n, 1), lambda n: masks.prefix(n, 1)):
+        with pytest.raises(TypeError, match=f"n must be a whole number, got {n!r}"):
+            make(n)

@@ -212,3 +212,10 @@ def test_where_patterns_meet_the_tiles_of_the_smaller_are_taken():
 def test_errors_name_the_argument(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_every_set_of_random_blocks_is_as_likely_as_any_other():
+    drawn = torch.cat([RandomBlocks(2, block_size=1, seed=seed).drawn(6) for seed in range(1000)])
+    sets, counts = drawn.unique(dim=0, return_counts=True)
+    assert len(sets) == 15
+    assert (counts - 400).abs().max() < 100  # a standard error of 19

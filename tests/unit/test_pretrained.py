@@ -358,3 +358,30 @@ def test_no_definition_holds_its_word_and_the_loss_is_cross_entropy():
     words, texts = (F.normalize(torch.randn(5, 8), dim=-1) for _ in range(2))
     want = F.cross_entropy(20 * texts @ words.mT, torch.arange(5), reduction="none")
     assert torch.allclose(definitions.losses(words, texts), want, atol=1e-5)
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_files_of_another_user_are_refused_in_one_sentence(place, monkeypatch, what):
+    paths = pretrained.fetch("small")
+
+    def refuse(self, *_, **__):
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "open" if what == "file" else "stat", refuse)
+    with pytest.raises(WeightsError, match=r"a\.bin cannot be read \(.*Permission denied.*\)"):
+        pretrained.fetch("small")
+    assert paths
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (minilm, "encoder.layer.0.adapter.dense.weight"),
+        (minilm, "encoder.layer.0"),
+        (smollm2, "blk.0.attn_sinks.weight"),
+        (smollm2, "blk.0.attn_q"),
+    ],
+)
+def test_a_part_that_the_model_does_not_have_is_named(module, name):
+    with pytest.raises(ValueError, match=f"theirs must be .*, which has no {name}$"):
+        module.rename({name: torch.zeros(1)})

@@ -164,3 +164,24 @@ def test_nothing_is_weighed_without_a_complaint(weigh, shape):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_sparsemax_of_halves_is_the_rounded_one_of_singles(dtype):
+    z = torch.randn(3, 2000, generator=torch.Generator().manual_seed(0)).mul(1e-3).to(dtype).requires_grad_()
+    found = scores.sparsemax(z)
+    assert found.dtype == dtype
+    full = z.detach().float().requires_grad_()
+    want = scores.sparsemax(full)
+    assert torch.equal(found, want.to(dtype))
+    out = torch.randn(3, 2000, generator=torch.Generator().manual_seed(1)).to(dtype)
+    found.backward(out)
+    want.backward(out.float())
+    assert torch.equal(z.grad, full.grad.to(dtype))
+
+
+def test_relu_along_another_axis_counts_the_keys_that_are_allowed_there():
+    z = torch.tensor([[4.0, 6.0, 8.0], [2.0, 3.0, -1.0]])
+    mask = torch.tensor([[True, True, True], [True, False, False]])
+    assert scores.relu(z, mask, dim=0).tolist() == [[2.0, 6.0, 8.0], [1.0, 0.0, 0.0]]
+    assert torch.equal(scores.relu(z, mask, dim=0), scores.relu(z.T, mask.T, dim=1).T)

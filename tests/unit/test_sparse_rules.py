@@ -140,7 +140,6 @@ def test_a_key_mask_can_be_mapped_over():
     assert (mapped(q, k, v, shown) - want).abs().max() < 1e-6
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning")
 def test_forward_mode_and_second_derivatives_are_refused():
     q, k, v = (x.detach() for x in batch())
     with pytest.raises(NotImplementedError, match="jvp"):

@@ -54,7 +54,7 @@ def same(ours, other, inputs, call, atol):
         assert torch.allclose(mine, want, atol=atol * scale, rtol=0), (mine - want).abs().max()
 
 
-@pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, 1e-12), (torch.float32, 5e-6)])
 @pytest.mark.parametrize(("norm_first", "activation", "bias"), FORMS)
 def test_an_encoder_layer_is_that_of_torch(norm_first, activation, bias, dtype, atol):
     other = theirs(nn.TransformerEncoderLayer, norm_first, activation, bias, dtype)
@@ -69,7 +69,7 @@ def test_an_encoder_layer_is_that_of_torch(norm_first, activation, bias, dtype, 
     same(from_torch(other), other, [torch.randn(2, 5, 12, dtype=dtype)], call, atol)
 
 
-@pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, 1e-12), (torch.float32, 1e-6)])
+@pytest.mark.parametrize(("dtype", "atol"), [(torch.float64, 1e-12), (torch.float32, 5e-6)])
 @pytest.mark.parametrize(("norm_first", "activation", "bias"), FORMS)
 def test_a_decoder_layer_is_that_of_torch(norm_first, activation, bias, dtype, atol):
     other = theirs(nn.TransformerDecoderLayer, norm_first, activation, bias, dtype)
@@ -225,8 +225,9 @@ def test_no_guess_depends_on_a_later_word():
     torch.manual_seed(0)
     model = LanguageModel(11, 12, 3, 2, std=1.0).double()
     x = torch.randn(1, 6, 12).double().requires_grad_()
-    model.stack(x, is_causal=True)[0, 2].sum().backward()
-    assert x.grad[0, :3].abs().amin() > 0
+    # Weighed: a norm ends the stack, and the plain sum of what it gives is 0 whatever comes in.
+    (model.stack(x, is_causal=True)[0, 2] * torch.arange(12)).sum().backward()
+    assert x.grad[0, :3].abs().amin() > 1e-6
     assert x.grad[0, 3:].abs().amax() == 0
 
 
@@ -506,7 +507,7 @@ def test_a_place_that_was_never_learned_is_refused():
     for places in ([0, 1, -1], [0, 8, 1]):
         with pytest.raises(ValueError, match="places must lie within the 8 positions learned, 0 to 7, got"):
             model(ids, places=torch.tensor(places))
-    with pytest.raises(TypeError, match="places must be whole numbers, got dtype"):
+    with pytest.raises(TypeError, match=r"places must be whole numbers .*, got dtype"):
         model(ids, places=torch.zeros(3))
 
 
@@ -544,3 +545,12 @@ def test_every_norm_has_the_eps_that_is_asked_for(part):
         norms = [module for module in stack.modules() if isinstance(module, nn.LayerNorm)]
         assert getattr(stack, part).eps == 0.25
         assert {norm.eps for norm in norms} == {0.25}
+
+
+def test_a_memory_in_parts_has_one_for_each_layer():
+    decoder, x = Decoder(8, 2, 3), torch.randn(1, 2, 8)
+    parts = decoder.remember(torch.randn(1, 4, 8))
+    for wrong in (parts[:2], [*parts, parts[0]], []):
+        with pytest.raises(ValueError, match=f"memory must have one part a layer, 3, got {len(wrong)}"):
+            decoder(x, wrong)
+    assert decoder(x, parts).shape == x.shape

@@ -37,9 +37,10 @@ from attnlab.checks import (  # noqa: F401  (they register their exercises)
     transformer,
     why,
 )
+from attnlab.checks.cells import stub
 from attnlab.checks.engine import judge
 from attnlab.checks.exercise import EXERCISES
 from attnlab.checks.progress import Report, check, report
 from attnlab.checks.verdict import Verdict
 
-__all__ = ["EXERCISES", "Report", "Verdict", "check", "judge", "report"]
+__all__ = ["EXERCISES", "Report", "Verdict", "check", "judge", "report", "stub"]

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import case, draws, exercise, mistake, precisions, rows
+from attnlab.checks.exercise import case, draws, exercise, late, mistake, precisions, rows
 
 
 def _step(
@@ -65,13 +65,15 @@ exercise(
     reference=lambda x, t, keys, values, w_q, w_k, w_v: _step(x, t, keys, values, w_q, w_k, w_v),
     cases=[
         *draws(b=(2, 3, 4), window=(5, 6, 7, 8), d=..., m=..., v=..., x="b m", t=lambda s, g: int(torch.randint(3 * s.window, (), generator=g)),
-               keys="b window d", values="b window v", w_q="m d", w_k="m d", w_v="m v", seeds=8),
+               keys="b window d", values="b window v", w_q="m d", w_k="m d", w_v="m v", seeds=8, large=dict(b=43, window=44)),
         case("the first token, t = 0", "No slot but its own has been used yet.", **_token(4, 0)),
         case("the token that fills the cache", **_token(4, 3)),
         case("the first token that finds no free slot", "Token 4 of a window of 4 takes the place of token 0.", **_token(4, 4)),
         case("a token far beyond the window", **_token(3, 17)),
         case("a window of one token", "A token sees itself alone.", **_token(1, 2)),
         case("a cache whose unused slots hold 1e4", "What stands in slots that no token has had must not matter.", **_token(6, 2, unused=1e4)),
+        case("a cache whose unused slots hold no numbers", "They may hold anything, NaN too, and NaN times a weight of 0 is NaN. Take the used slots alone.",
+             **_token(6, 2, unused=float("nan"))),
         case("a cache whose unused slots hold 1e30", "What stands in slots that no token has had must not matter.", **_token(6, 2, unused=1e30)),
     ],
     promises=[precisions("float64")],
@@ -133,6 +135,11 @@ exercise(
         case("prompts of one word", prompts=[[6], [2], [7]], pad=0),
         case("a prompt that holds the number of the padding", "That number is a word there: padding is known by the lengths.",
              prompts=[[0, 5, 0], [4, 0, 6, 8, 0], [0]], pad=0),
+        *late(
+            case("other words", prompts=[[6, 2], [4, 9, 3, 7]], pad=0),
+            case("45 prompts of up to 12 words", prompts=[[1 + (i * j) % 50 for j in range(1 + i % 12)] for i in range(45)], pad=50),
+            case("a prompt of 60 words beside one of 3", prompts=[list(range(2, 62)), [7, 8, 9]], pad=1),
+        ),
     ],
     mistakes=[
         mistake("The prompts are padded on the right. Then the next word would be written behind the padding.", lambda *a: _padded(*a, left=False)),
@@ -289,6 +296,8 @@ exercise(
         case("a word that the model never says, and u = 0", "p is 0 there: it must be refused.", drafted=torch.tensor([2, 1]), p_draft=_Q, p=_P, u=torch.zeros(2)),
         case("a first word that is refused", "p is half of p_draft, and u is larger.", drafted=torch.tensor([0, 2]), p_draft=_Q, p=_P, u=torch.tensor([0.75, 0.0])),
         case("a draft of the model itself", "Both probabilities are equal everywhere.", drafted=torch.tensor([0, 2]), p_draft=_P[:2], p=_P, u=torch.tensor([0.99, 0.99])),
+        *late(*(case(f"a draft of {n} words out of {words}", **_draft(n, words, seed)) for n, words, seed in ((4, 6, 20), (45, 5, 21), (3, 45, 22)))),
+        *late(case("45 words, all kept", **_draft(45, 44, 23) | {"u": torch.zeros(45)})),
     )],
     promises=[precisions("float64")],
     mistakes=[

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_leaves, tree_map
 
 from attnlab.checks import running
 from attnlab.checks.exercise import (
-    EXERCISES,
     Case,
     Exercise,
     Gradient,
@@ -22,13 +22,17 @@ from attnlab.checks.exercise import (
     Precisions,
     Without,
     floats,
+    known,
     label,
 )
-from attnlab.checks.instruments import Work
+from attnlab.checks.instruments import Memory, Work, once
+from attnlab.checks.naming import fitting
 from attnlab.checks.running import Outcome
 from attnlab.checks.values import Difference, Tolerance, describe, difference
 from attnlab.checks.verdict import Verdict
 
+MEASURED = 60.0
+"""Seconds of computing that an answer may take under instruments, which cost tens of times what it does itself."""
 IN_USE = 60.0
 """Seconds of computing that an answer may take where it is put to work."""
 
@@ -62,9 +66,7 @@ def judge(name: str, answer: Any) -> Verdict:
     >>> judge("relevance-sparsemax", lambda scores: scores).status
     'wrong'
     """
-    if name not in EXERCISES:
-        raise ValueError(f"name must be one of {', '.join(sorted(EXERCISES))}; got {name!r}")
-    task = EXERCISES[name]
+    task = known(name)
     if not callable(answer):
         return Verdict(
             "wrong",
@@ -82,15 +84,12 @@ def judge(name: str, answer: Any) -> Verdict:
 
 def accepts(task: Exercise, answer: Callable) -> bool:
     """Say whether an answer passes; stops at the first trial that fails. For those who try many answers."""
-    return all(
-        _fault(task, trial, _call(task, trial, answer), _expected(task, trial)) is None
-        for trial in trials(task)
-    )
+    return all(_tried(task, trial, answer)[1] is None for trial in trials(task))
 
 
 @lru_cache(maxsize=1024)
 def trials(task: Exercise) -> tuple[Trial, ...]:
-    """List the calls: every case; the drawn ones also with gradients and in every promised precision."""
+    """List the calls: every case, also with gradients and in every promised precision; then those that are late."""
     return tuple(_listing(task))
 
 
@@ -101,9 +100,10 @@ def _listing(task: Exercise) -> Iterator[Trial]:
     dtypes = [
         dtype for promise in task.promises if isinstance(promise, Precisions) for dtype in promise.dtypes
     ]
-    for seed, one in enumerate(task.cases):
+    early = [(seed, one) for seed, one in enumerate(task.cases) if not one.late]
+    for seed, one in early:
         yield Trial(one, seed=seed)
-    for seed, one in enumerate(task.cases):
+    for seed, one in early:
         leaves = tuple(
             name
             for name in names
@@ -112,10 +112,13 @@ def _listing(task: Exercise) -> Iterator[Trial]:
         if leaves:
             yield Trial(one, leaves=leaves, seed=seed)
     for dtype in dtypes:
-        for seed, one in enumerate(task.cases):
+        for seed, one in early:
             given = [x for x in one.make().values() if floats(x)]
             if given and all(_holds(x, dtype) for x in given if isinstance(x, Tensor)):
                 yield Trial(one, dtype, seed=seed)
+    for seed, one in enumerate(task.cases):
+        if one.late:
+            yield Trial(one, seed=seed)
 
 
 def _holds(x: Tensor, dtype: torch.dtype) -> bool:
@@ -127,21 +130,36 @@ def _examine(task: Exercise, answer: Callable) -> Verdict:
     outcomes: list[tuple[Trial, Outcome]] = []
     faults: list[tuple[Trial, Difference]] = []
     for trial in trials(task):
-        outcome = _call(task, trial, answer)
+        if faults and trial.case.late:
+            break  # they would say no more
+        outcome, fault = _tried(task, trial, answer)
         outcomes.append((trial, outcome))
-        fault = _fault(task, trial, outcome, _expected(task, trial))
         if fault:
             faults.append((trial, fault))
         if outcome.endless:
             break
-    if not faults:
-        return _used(task, answer)
+    verdict = _blamed(task, outcomes, faults) if faults else _used(task, answer)
+    return replace(verdict, printed=_printed(outcomes))
+
+
+def _printed(outcomes: list[tuple[Trial, Outcome]]) -> str:
+    """What the answer printed in the first case in which it printed something."""
+    texts = (f"With {trial} it printed:\n{got.printed}" for trial, got in outcomes if got.printed.strip())
+    return next(texts, "")
+
+
+def _blamed(
+    task: Exercise, outcomes: list[tuple[Trial, Outcome]], faults: list[tuple[Trial, Difference]]
+) -> Verdict:
+    """Say what is wrong with an answer, from the trial in which it went wrong first."""
     trial, fault = faults[0]
     # Where the answer is wrong, most mistakes differ from it at once: those trials come first.
     wrong = {id(trial) for trial, _ in faults}
     telling = sorted(outcomes, key=lambda one: id(one[0]) not in wrong)
-    named = [] if outcomes[-1][1].endless else _named(task, telling, wrong)
-    hint = trial.case.hint if not named else ""
+    named = (
+        [] if outcomes[-1][1].endless else fitting(task, telling, wrong, made=_mistaken, tolerance=_tolerance)
+    )
+    hint = trial.case.hint if fault.value and not named else ""
     share = _share(outcomes, faults) if not named else ""
     text = fault.text[0].lower() + fault.text[1:]
     where = f"With {trial}: "
@@ -156,42 +174,80 @@ def _used(task: Exercise, answer: Callable) -> Verdict:
     praise = f"{task.praise} {_tested(task)}"
     if task.use is None:
         return Verdict("right", praise, task.name)
-    outcome = running.run(task.use, lambda: {"answer": answer}, seconds=IN_USE)
+    with running.listening():
+        outcome = running.run(task.use, lambda: {"answer": answer}, seconds=IN_USE)
     well, said = (False, outcome.trouble) if outcome.trouble else outcome.value
     if not well:
         return Verdict("wrong", f"In all cases it is right; put to work it is not. {said}", task.name)
     return Verdict("right", f"{praise} {said}", task.name)
 
 
-def _call(task: Exercise, trial: Trial, answer: Callable, *, measured: bool = True) -> Outcome:
-    plain = trial.dtype is None and not trial.leaves
-    patience = max(running.PATIENCE, 100 * _expected(task, trial).seconds)
-    limits = measured and any(isinstance(p, Limit) for p in task.promises)
-    watch = plain and (limits or any(isinstance(p, Without) and p.operations for p in task.promises))
+def _tried(task: Exercise, trial: Trial, answer: Callable) -> tuple[Outcome, Difference | None]:
+    """Make one call of an answer, and say what is wrong with it."""
+    want = _expected(task, trial)
+    outcome = _call(task, trial, answer)
+    fault = _fault(task, trial, outcome, want)
+    if fault and fault.value and trial.dtype is torch.float64 and _dtypes(outcome.value) <= {trial.dtype}:
+        # Whoever computes in double has made it the default: then `torch.tensor(d_k) ** 0.5` is double too.
+        again = _call(task, trial, answer, default=torch.float64)
+        fault = fault if _fault(task, trial, again, want) else None
+    return outcome, fault
 
-    def call() -> Outcome:
+
+def _call(
+    task: Exercise,
+    trial: Trial,
+    answer: Callable,
+    *,
+    measured: bool = True,
+    default: torch.dtype = torch.float32,
+) -> Outcome:
+    plain = trial.dtype is None and not trial.leaves
+    promises = task.promises if measured and plain else ()
+    limits = {p.what for p in promises if isinstance(p, Limit) and p.most(**trial.case.make()) < math.inf}
+    banned = [p for p in promises if isinstance(p, Without)]
+
+    def call(seconds: float, work: Work | Memory | None = None, listen: tuple[Callable, ...] = ()) -> Outcome:
         return running.run(
-            answer,
+            task.around(answer),
             lambda: trial.case.make(trial.dtype),
             leaves=trial.leaves,
-            work=Work(python=limits) if watch else None,
-            listen=tuple(f for p in task.promises if plain and isinstance(p, Without) for f in p.functions),
-            seconds=patience,
+            work=work,
+            listen=listen,
+            seconds=seconds,
             seed=trial.seed,
+            default=default,
         )
 
-    outcome = call()
-    if measured and not outcome.failed and _overdone(task, trial, outcome):
-        # What only a first call takes, such as an import or a table that is kept, is not work on these arguments.
-        outcome = call()
+    # First without instruments: whether it ends is no matter of what they take, and what only a first call does, such
+    # as an import or a table that is kept, is not work on these arguments. What this call prints is kept.
+    started = time.process_time()
+    with running.listening() as heard:
+        outcome = call(max(running.PATIENCE, 100 * _expected(task, trial).seconds))
+    if not outcome.failed and (limits or banned):
+        seconds = max(MEASURED, 100 * (time.process_time() - started))
+        with running.listening():
+            # Instruments take memory of their own: bytes are counted in another call.
+            taken = call(seconds, Memory()).work.bytes if "bytes" in limits else 0
+            work = Work() if limits or any(p.operations for p in banned) else None
+            outcome = call(seconds, work, tuple(f for p in banned for f in p.functions))
+        if work:
+            work.bytes = taken
     if task.read and not outcome.trouble:
-        try:
-            outcome.value = task.read(outcome.value)
-        except Exception as error:
-            outcome.trouble = (
-                str(error) if type(error) is ValueError else f"It returned {describe(outcome.value)}."
-            )
+        with running.listening(heard):
+            try:
+                outcome.value = task.read(outcome.value)
+            except Exception as error:
+                outcome.trouble = _unread(error, answer, outcome.value)
+    outcome.printed = heard.text()
     return outcome
+
+
+def _unread(error: Exception, answer: Callable, value: Any) -> str:
+    """Say why a result could not be read: in the reader's words, or in those of what the result raised when used."""
+    if type(error) is ValueError:
+        return str(error)
+    return running.said(error, answer) if callable(value) else f"It returned {describe(value)}."
 
 
 @lru_cache(maxsize=4096)
@@ -219,9 +275,13 @@ def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Differe
     arguments = trial.case.make(trial.dtype)
     found = _compared(task, trial, got.value, want.value, arguments)
     if found:
-        return found
-    if trial.dtype and isinstance(got.value, Tensor) and got.value.dtype != trial.dtype:
-        return Difference(f"The output should keep that dtype, it has {describe(got.value.dtype)}.")
+        return replace(found, value=True)
+    given = _dtypes(arguments)
+    if any(isinstance(p, Precisions) for p in task.promises) and len(given) == 1:
+        other = _dtypes(got.value) - given
+        if other:
+            asked = "that dtype" if trial.dtype else f"the dtype of its arguments, {describe(given.pop())}"
+            return Difference(f"The output should keep {asked}, it has {describe(other.pop())}.")
     for name, slope in want.slopes.items():
         found = _slopes(name, got.slopes[name], slope, _tolerance(task, trial, slope, arguments))
         if found:
@@ -230,17 +290,23 @@ def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Differe
     return Difference(overdone) if overdone else None
 
 
+def _dtypes(value: Any) -> set[torch.dtype]:
+    """The dtypes of the tensors of real numbers in arguments or in an output."""
+    leaves = tree_leaves(tree_map(lambda x: x.items if isinstance(x, once) else x, value))
+    return {x.dtype for x in leaves if isinstance(x, Tensor) and x.is_floating_point()}
+
+
 def _overdone(task: Exercise, trial: Trial, got: Outcome) -> str:
     """What to say about a call that was promised away, or work beyond a limit; empty where there is neither."""
     for promise in task.promises:
         if isinstance(promise, Without):
-            names = {one.__name__ for one in promise.functions}
+            names = {getattr(one, "__name__", one) for one in promise.functions}
             used = [name for name in got.called if name in names]
             used += [name for name in promise.operations if got.work and got.work.calls[name]]
             if used:
                 return f"{promise.message} (It called {used[0]}.)"
         if isinstance(promise, Limit) and got.work:
-            count, most = promise.measure(got.work), promise.most(**trial.case.make(trial.dtype))
+            count, most = getattr(got.work, promise.what), promise.most(**trial.case.make(trial.dtype))
             if count > most:
                 return f"{promise.message} (It took {count:,.0f}, at most {most:,.0f} are needed.)"
     return ""
@@ -282,44 +348,6 @@ def _tolerance(task: Exercise, trial: Trial, want: Any, arguments: dict[str, Any
     size = max([1.0, *(float(x.detach().abs().max()) for x in [want] if isinstance(x, Tensor) and x.numel())])
     size = size if size < float("inf") else 1.0
     return Tolerance(64 * eps * size if eps < 1e-3 else 8 * eps * size, 64 * eps if eps < 1e-3 else 8 * eps)
-
-
-def _named(task: Exercise, outcomes: list[tuple[Trial, Outcome]], wrong: set[int]) -> list[str]:
-    """The messages of all mistakes that fit; two implementations may share one."""
-    return list(
-        dict.fromkeys(one.message for one in task.mistakes if _same_mistake(task, one.does, outcomes, wrong))
-    )
-
-
-def _same_mistake(
-    task: Exercise, does: Callable, outcomes: list[tuple[Trial, Outcome]], wrong: set[int]
-) -> bool:
-    """Say whether a wrong implementation came to what the answer came to, in every trial that has an answer."""
-    if all(got.failed for _, got in outcomes):
-        return False
-    for trial, got in outcomes:
-        if got.failed:
-            continue  # where it gives no answer, there is nothing to compare
-        made = _mistaken(task, trial, does)
-        if made.failed:
-            return False
-        if bool(made.trouble) != bool(got.trouble):
-            return False
-        wanted = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, made.value)
-        if difference(got.value, wanted, _tolerance(task, trial, wanted, trial.case.make(trial.dtype))):
-            return False
-        for name, slope in made.slopes.items():
-            other = got.slopes.get(name)
-            if (slope is None) != (other is None):
-                return False
-            if slope is not None and difference(
-                other, slope, _tolerance(task, trial, slope, trial.case.make())
-            ):
-                return False
-    if any(id(trial) in wrong and not got.failed for trial, got in outcomes):
-        return True
-    # The answer gives nothing wherever it is wrong, which fits all that is right elsewhere: unless that fails too.
-    return all(_mistaken(task, trial, does).failed for trial, got in outcomes if got.failed)
 
 
 @lru_cache(maxsize=4096)

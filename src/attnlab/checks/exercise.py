@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 import random
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from types import SimpleNamespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from attnlab.checks.instruments import Work, once
+from attnlab.checks.instruments import once
 from attnlab.checks.running import copies
 from attnlab.checks.values import Difference, Tolerance, describe
 
@@ -47,7 +47,9 @@ class Case:
         values: the arguments.
         hint: a sentence that is true of this case and helps whoever fails here first.
         exact: whether its numbers stay as they are in double precision.
-        drawn: whether it came from `draws`: such cases also try precisions and gradients.
+        drawn: whether it came from `draws`.
+        late: whether it is tried once all else is right, and only as it is: it is there for answers that stop at
+            some size, or that remember, and would show a reader numbers by the hundred.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Case:
     hint: str = ""
     drawn: bool = False
     exact: bool = False
+    late: bool = False
 
     def make(self, dtype: torch.dtype | None = None) -> dict[str, Any]:
         """Make the arguments, floating tensors in `dtype` where one is given."""
@@ -86,6 +89,15 @@ def case(name: str, hint: str = "", /, **values: Any) -> Case:
     return Case(name, values, hint)
 
 
+def late(*cases: Case) -> tuple[Case, ...]:
+    """Have cases tried once all others are right: large ones, or others of sizes that came before.
+
+    >>> late(case("a long text", n=300))[0].late
+    True
+    """
+    return tuple(replace(one, late=True) for one in cases)
+
+
 def rows(names: str, *values: tuple[Any, ...]) -> tuple[Case, ...]:
     """Make cases of plain arguments, a row of values for each.
 
@@ -99,21 +111,30 @@ def rows(names: str, *values: tuple[Any, ...]) -> tuple[Case, ...]:
     return tuple(Case("", dict(zip(names.split(), row, strict=True))) for row in values)
 
 
+LARGE = 41
+"""The least of the sizes that are large."""
+
+
 def draws(
     *,
     lead: Sequence[tuple[int, ...]] = ((),),
     seeds: int = 4,
     spread: float = 1.0,
     dtype: torch.dtype = torch.float32,
+    large: Mapping[str, int] | None = MappingProxyType({}),
     **shapes: Any,
 ) -> tuple[Case, ...]:
     """Draw cases in which no two sizes are equal, within a case, and no case has the sizes of another.
+
+    Late cases follow: one with the sizes of the first and other numbers, and for each size one in which it is
+    large while the others stay small, so that an answer in loops has little to do.
 
     Args:
         lead: leading shapes for "...", used in turn.
         seeds: how many cases, each from its own seed. Among any four, `n` is once 1 and once larger than 8.
         spread: standard deviation of the entries.
         dtype: of the tensors.
+        large: for sizes that take listed values, how large they are when they are large; None for no late cases.
         shapes: arguments in order. A text such as "... n d" is a normal tensor with a size for each letter; a
             function takes the sizes (`s.n`, `s.lead`) and a generator and returns the argument; anything else
             of a one-word name that a text or a function uses is the list of values that this size may take,
@@ -122,8 +143,11 @@ def draws(
     Returns:
         The cases.
 
-    >>> [tuple(x.shape) for c in draws(x="... n d", lead=[(), (2,)], d=EVEN) for x in c.make().values()]
+    >>> cases = draws(x="... n d", lead=[(), (2,)], d=EVEN, large={"d": 48})
+    >>> [tuple(x.shape) for c in cases if not c.late for x in c.make().values()]
     [(5, 14), (2, 1, 6), (11, 2), (2, 7, 8)]
+    >>> [tuple(x.shape) for c in cases if c.late for x in c.make().values()]
+    [(5, 14), (41, 2), (2, 41, 8), (2, 6, 48), (43, 7, 16)]
     """
     letters = list(
         dict.fromkeys(
@@ -137,12 +161,10 @@ def draws(
     }
     letters = list(dict.fromkeys((*pools, *letters)))
     pools = {w: pool for w, pool in pools.items() if pool is not ...}
-    found = []
-    for seed in range(seeds):
-        front = tuple(lead[seed % len(lead)])
-        sizes = _distinct(letters, pools, front, seed)
-        generator = torch.Generator().manual_seed(seed)
-        values = {}
+
+    def draw(front: tuple[int, ...], sizes_by: int, numbers_by: int, **fixed: int) -> Case:
+        sizes = _distinct(letters, pools | {w: (size,) for w, size in fixed.items()}, front, sizes_by)
+        generator, values = torch.Generator().manual_seed(numbers_by), {}
         for name, spec in shapes.items():
             if callable(spec):
                 values[name] = spec(sizes, generator)
@@ -151,8 +173,27 @@ def draws(
                 size for w in spec.split() for size in (front if w == "..." else (getattr(sizes, w),))
             )
             values[name] = (spread * torch.randn(shape, generator=generator)).to(dtype)
-        found.append(Case("", values, drawn=True))
+        return Case("", values, drawn=True, late=numbers_by >= LATE)
+
+    found = [draw(tuple(lead[seed % len(lead)]), seed, seed) for seed in range(seeds)]
+    if large is None:
+        return tuple(found)
+    ranks = sorted({len(front): tuple(front) for front in reversed(lead)}.values(), key=len)
+    longer = {w: large.get(w, LARGE + i) for i, w in enumerate(letters) if w in large or w not in pools}
+    wanted = [(ranks[i % len(ranks)], {w: size}) for i, (w, size) in enumerate(longer.items())]
+    if "n" in longer:  # an answer may go another way with a batch
+        wanted = [(front, {"n": longer["n"]}) for front in ranks] + [
+            one for one in wanted if "n" not in one[1]
+        ]
+    for axis in range(len(ranks[-1])):
+        wanted.append(((*ranks[-1][:axis], LARGE + len(letters) + axis, *ranks[-1][axis + 1 :]), {}))
+    found.append(draw(tuple(lead[0]), 0, LATE))
+    found += [draw(front, 4 * i, LATE + 1 + i, **fixed) for i, (front, fixed) in enumerate(wanted)]
     return tuple(found)
+
+
+LATE = 1000
+"""The seed of the first late case."""
 
 
 def _distinct(letters: Iterable[str], pools: dict, lead: tuple[int, ...], seed: int) -> SimpleNamespace:
@@ -207,7 +248,7 @@ class Limit:
     """Promise: what is computed on the way stays under a limit."""
 
     message: str
-    measure: Callable[[Work], float]
+    what: str
     most: Callable[..., float]
 
 
@@ -216,7 +257,7 @@ class Without:
     """Promise: these functions, and these operations of torch, are not called."""
 
     message: str
-    functions: tuple[Callable, ...]
+    functions: tuple[Callable | str, ...]
     operations: tuple[str, ...] = ()
 
 
@@ -238,12 +279,10 @@ def at_most(message: str, **limits: Callable[..., float]) -> tuple[Limit, ...]:
 
     Args:
         message: what to say to whoever does more; the figures are added.
-        limits: by the name of a measure of `instruments.Work` (largest, made, held, bytes), a function of the
-            arguments, by name, that returns the most it may be.
+        limits: by the name of a measure of `instruments.Work` (largest, made, held, steps, bytes), a function of
+            the arguments, by name, that returns the most it may be; infinite in a case where it does not matter.
     """
-    return tuple(
-        Limit(message, lambda work, m=measure: getattr(work, m), most) for measure, most in limits.items()
-    )
+    return tuple(Limit(message, what, most) for what, most in limits.items())
 
 
 def without(message: str, *functions: Callable | str) -> Without:
@@ -252,12 +291,13 @@ def without(message: str, *functions: Callable | str) -> Without:
     Args:
         message: what to say to whoever does; the name of the function is added.
         functions: Python's or built into torch; a text such as "_softmax" is an operation of torch, as it
-            dispatches it, whatever function or method asks for it.
+            dispatches it, whatever function or method asks for it; one such as "torch._decomp" is a module.
     """
+    texts = [one for one in functions if isinstance(one, str)]
     return Without(
         message,
-        tuple(one for one in functions if not isinstance(one, str)),
-        tuple(one for one in functions if isinstance(one, str)),
+        tuple(one for one in functions if not isinstance(one, str) or "." in one),
+        tuple(one for one in texts if "." not in one),
     )
 
 
@@ -277,6 +317,8 @@ class Exercise:
     read: Callable[[Any], Any] | None = None
     lift: bool = True
     use: Callable[[Callable], tuple[bool, str]] | None = None
+    stub: str = ""
+    around: Callable[[Callable], Callable] = lambda answer: answer
     parameters: list[str] = field(default_factory=list)
 
 
@@ -297,6 +339,8 @@ def exercise(
     read: Callable[[Any], Any] | None = None,
     lift: bool = True,
     use: Callable[[Callable], tuple[bool, str]] | None = None,
+    stub: str = "",
+    around: Callable[[Callable], Callable] = lambda answer: answer,
 ) -> Exercise:
     """Register an exercise.
 
@@ -315,6 +359,8 @@ def exercise(
         lift: whether the reference computes in float64; turn it off where an argument is a function that can't.
         use: puts an answer that is right in all cases to work, as in a training of some seconds; returns
             whether that went as it should, and a sentence of what came of it.
+        stub: the cell that the reader begins with, if it is no function with the parameters of the reference.
+        around: makes of an answer what is called in its place, such as two calls of it whose results must fit.
 
     Returns:
         The exercise.
@@ -325,7 +371,7 @@ def exercise(
     if name in EXERCISES:
         raise ValueError(f"name must be new, there is already an exercise {name!r}")
     parameters = list(inspect.signature(reference).parameters)
-    cases = tuple(cases)
+    cases = tuple(sorted(cases, key=lambda one: one.late))
     for one in cases:
         if list(one.values) != parameters[: len(one.values)]:
             raise ValueError(
@@ -347,8 +393,24 @@ def exercise(
         read,
         lift,
         use,
+        stub,
+        around,
         parameters,
     )
+    return EXERCISES[name]
+
+
+def known(name: str) -> Exercise:
+    """Look an exercise up.
+
+    Args:
+        name: its name.
+
+    Raises:
+        ValueError: there is no exercise of that name.
+    """
+    if name not in EXERCISES:
+        raise ValueError(f"name must be one of {', '.join(sorted(EXERCISES))}; got {name!r}")
     return EXERCISES[name]
 
 

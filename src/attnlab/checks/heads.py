@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions, without
+from attnlab.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions, without
 from attnlab.checks.values import Tolerance, describe
 from attnlab.dot_product import attention, grouped_attention
 
@@ -98,6 +98,7 @@ exercise(
         case("five places", m=5),
         case("nine places", m=9),
         case("twelve places", m=12),
+        *late(case("45 places", m=45)),
     ],
     within=Tolerance(0.01, 0.0),
     mistakes=[
@@ -168,13 +169,18 @@ exercise(
     cases=[
         *draws(n=..., b=(2, 3, 4), h=(2, 3, 4, 6), d=(2, 3, 4, 5, 7), heads=_outputs,
                w_o=lambda s, g: torch.randn(s.h * s.d, 9, generator=g), i=lambda s, g: int(torch.randint(s.h, (1,), generator=g)),
-               real=_real, seeds=8),
+               real=_real, seeds=8, large=dict(b=42, h=43, d=44)),
         case("three sentences, the first the shortest", **_bench([[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 1]])),
         case("padding on the left", **_bench([[0, 0, 1, 1, 1], [0, 1, 1, 1, 1]], i=2)),
         case("nothing is padding", **_bench([[1, 1, 1], [1, 1, 1]], i=0)),
         case("one token in all", **_bench([[1, 0]])),
         case("one sentence is empty", **_bench([[0, 0, 0], [1, 1, 0]])),
         case("one head", **_bench([[1, 1, 0], [1, 1, 1]], h=1, d=4, i=0)),
+        *late(
+            case("nothing is padding, other numbers", **_bench([[1, 1, 1], [1, 1, 1]], i=0) | {"heads": _normal(2, 3, 3, 2, seed=2)}),
+            case("the last of 44 heads", **_bench([[1, 1, 0], [1, 1, 1]], h=44, i=43)),
+            case("a width of 45", **_bench([[1, 1, 0], [1, 1, 1]]) | {"w_o": _normal(6, 45, seed=1)}),
+        ),
     ],
     promises=[gradient("heads", "w_o"), precisions("float64")],
     mistakes=[
@@ -242,9 +248,12 @@ def _attend(q, k, v, *, keys=_neighbours, values=_neighbours, scale=None, weigh=
 
 
 def _loud(kv_heads: int, share: int) -> dict[str, Tensor]:
-    """Scores that all lie about 120 higher: exp overflows in single precision, and the weights stay what they are."""
-    shared = _shared(kv_heads, share)
-    shared["q"][..., 0], shared["k"][..., 0] = 320.0, 1.0
+    """Scores that all lie about 100 higher: exp overflows in single precision, and the weights stay what they are.
+
+    Queries and keys are eighths, so that their products are exact: rounding at that height would shift weights.
+    """
+    shared = {name: (8 * x).round() / 8 for name, x in _shared(kv_heads, share).items()}
+    shared["q"][..., 0], shared["k"][..., 0] = 260.0, 1.0
     return shared
 
 
@@ -259,12 +268,12 @@ exercise(
     reference=lambda q, k, v: _attend(q, k, v),
     cases=[
         *draws(n=..., r=(2, 3, 4), g=(2, 3, 4, 5), q=_groups, k="... g m d", v="... g m w", lead=[(2,), (3,), (1,), (4,)],
-               seeds=6),
+               seeds=6, large=dict(r=42, g=43)),
         case("one key-value head for all five query heads (multi-query)", **_shared(1, 5)),
         case("a key-value head for each of four query heads", "Then nothing is shared.", **_shared(4, 1)),
         case("sixteen heads that share eight", **_shared(8, 2)),
         case("one head", **_shared(1, 1)),
-        case("scores about 120", "There exp overflows; Tensor.softmax takes the largest score of a row off first.", **_loud(2, 3)),
+        case("scores about 100", "There exp overflows; Tensor.softmax takes the largest score of a row off first.", **_loud(2, 3)),
     ],
     promises=[
         gradient("q", "k", "v"),

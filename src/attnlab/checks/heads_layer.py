@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.checks.exercise import exercise, mistake, rows
-from attnlab.checks.queries_layer import LONG, called, fill, withstand
+from attnlab.checks.queries_layer import LONG, called, fill, output, withstand
 from attnlab.checks.values import Tolerance
 from attnlab.multihead import MultiHeadAttention
 
@@ -33,17 +33,23 @@ def _mask(*shape: int, seed: int) -> Tensor:
 def _calls(wide: int, other: int) -> list[tuple[str, dict[str, Tensor]]]:
     heads = SIZES.get((wide, other), (1,))[0]
     found = []
-    for lead, n_q, n_k, masked in (
-        ((2,), 5, 3, ""),
-        ((), 4, 4, "heads"),
-        ((2, 3), 1, 6, "table"),
-        ((2,), 4, 9, "heads"),
+    # The fourth and the fifth differ in their masks alone: whoever keeps a mask by its shape is found out.
+    for lead, n_q, n_k, masked, seed in (
+        ((2,), 5, 3, "", 0),
+        ((), 4, 4, "heads", 5),
+        ((2, 3), 1, 6, "table", 5),
+        ((2,), 4, 9, "heads", 5),
+        ((2,), 4, 9, "heads", 6),
+        ((), 3, 40, "table", 5),
     ):
         given = {"x": _drawn(*lead, n_q, wide, seed=3), "memory": _drawn(*lead, n_k, other, seed=4)}
         if masked:
             front = (*lead, heads) if masked == "heads" else ()
-            given["mask"] = _mask(*front, n_q, n_k, seed=5)
-        found.append((f"heads(x, memory) of {n_q} and {n_k} tokens, {lead} in front, {MASKS[masked]}", given))
+            given["mask"] = _mask(*front, n_q, n_k, seed=seed)
+        again = " of other entries" if seed == 6 else ""
+        found.append(
+            (f"heads(x, memory) of {n_q} and {n_k} tokens, {lead} in front, {MASKS[masked]}{again}", given)
+        )
     if wide == other:
         found.append(("heads(x)", {"x": _drawn(2, 6, wide, seed=6)}))
         found.append(
@@ -75,14 +81,22 @@ def use(layer: Any) -> dict[str, Any]:
     found["outputs that move when what the mask hides changes, with scores in the hundreds"] = _moved(
         layer, wide, other
     )
+    layer.double()
+    for name, given in _calls(wide, other)[:2]:
+        doubles = {k: x.double() if x.is_floating_point() else x for k, x in given.items()}
+        found |= called(layer, f"after heads.double(), {name}", doubles, PARTS)
     return {"parameters": shapes, "calls": found}
 
 
 def _moved(layer: nn.Module, wide: int, other: int) -> Tensor:
     """Count the outputs that move when tokens behind the mask change, be the scores in view hundreds below 0."""
     x, memory = LONG * _drawn(8, wide, seed=3), LONG * _drawn(3, other, seed=4)
-    mask = torch.tensor([True, False, False]).expand(8, 3)
-    before, after = (layer(x, m, mask=mask) for m in (memory, torch.cat((memory[:1], -memory[1:]))))
+    mask = torch.tensor([True, False, False]).repeat(8, 1)
+    memories = (memory, torch.cat((memory[:1], -memory[1:])))
+    before, after = (
+        output(layer, "scores in the hundreds, under a mask", {"x": x, "memory": m, "mask": mask})
+        for m in memories
+    )
     moved = ~torch.isclose(before, after, rtol=1e-3, atol=1e-3)
     return (moved & (before + after).isfinite()).any(-1).sum()  # 0/0 is no leak
 
@@ -144,6 +158,12 @@ exercise(
     read=use,
     cases=rows("d_model d_memory n_heads d_head", *((*outer, *inner) for outer, inner in SIZES.items())),
     within=Tolerance(1e-5, 1e-4),
+    stub="""class Heads(torch.nn.Module):
+    def __init__(self, d_model, d_memory, n_heads, d_head):
+        ...  # your code here
+
+    def forward(self, x, memory=None, mask=None):
+        ...  # and here""",
     mistakes=[
         mistake(
             "The scores are not scaled. Divide them by the root of d_head.", _heads(scale=lambda m, d, h: 1.0)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions
 
 
 def _shares(s, generator: torch.Generator) -> Tensor:
@@ -50,7 +50,7 @@ exercise(
     "previous_score",
     reference=lambda weights, key_mask: _previous(weights, key_mask),
     cases=[
-        *draws(n=(4, 6, 7, 9, 11), b=(2, 3, 5), h=(2, 3, 4, 8), weights=_shares, key_mask=_padded, seeds=8),
+        *draws(n=(4, 6, 7, 9, 11), b=(2, 3, 5), h=(2, 3, 4, 8), weights=_shares, key_mask=_padded, seeds=8, large=dict(n=41, b=42, h=43)),
         case("one text without padding", **_texts([6], 6, 3)),
         case("two pieces", "One of them has a piece before it.", **_texts([2], 2, 3)),
         case("a long text beside a short one", "Every piece counts once, whatever text it is of.",
@@ -137,13 +137,14 @@ exercise(
     reference=lambda x, others, head, w_o: _without(x, others, head, w_o),
     cases=[
         *draws(n=..., b=(2, 3, 4), h=(2, 3, 5, 6), d=(3, 4, 5, 7), m=(8, 9, 10, 12), w=(6, 8, 11, 13),
-               x="b n h d", others="m h d", head=lambda s, _: s.b % s.h, w_o=_w_o, seeds=8),
+               x="b n h d", others="m h d", head=lambda s, _: s.b % s.h, w_o=_w_o, seeds=8, large=dict(b=42, h=43, d=44, m=45, w=46)),
         case("the first head", **_ablated(2, 5, 4, 3, 9, 7, 0)),
         case("the last head", **_ablated(2, 5, 4, 3, 9, 7, 3)),
         case("a layer with one head", "Every piece then adds the same.", **_ablated(2, 5, 1, 3, 9, 7, 0)),
         case("a single other piece", "It is its own mean.", **_ablated(2, 5, 4, 3, 1, 7, 2)),
         case("others far from zero", "A mean that is large is what later layers are used to.",
              **_ablated(3, 4, 2, 5, 6, 8, 1, shift=5.0)),
+        *late(case("the last of 43 heads", **_ablated(2, 5, 43, 3, 9, 7, 42))),
     ],
     promises=[gradient("x", "w_o"), precisions("float64")],
     mistakes=[
@@ -235,6 +236,11 @@ exercise(
         case("a longer text, with numbers as large as those of real pieces",
              "Equal numbers are the same piece, however large they are and however far apart they stand.",
              **_repeats(2, torch.tensor([49151, 300, *range(2000, 2012), 65836, 49151, 700, 300]).tolist(), seed=8)),
+        *late(
+            case("a text of two rounds, with other weights", **_repeats(3, [5, 9, 2, 7, 5, 9, 2, 7], seed=9)),
+            case("45 pieces", **_repeats(2, [i % 19 for i in range(45)], seed=10)),
+            case("43 heads", **_repeats(43, [4, 8, 4, 8, 4], seed=11)),
+        ),
     ],
     promises=[gradient("weights"), precisions("float64")],
     mistakes=[
@@ -315,6 +321,9 @@ exercise(
         case("the same word four times", score=_pairs, pieces=["no"] * 4),
         case("a score that uses up the list it is given", "Hand over a new list each time.", score=_used_up,
              pieces=["it", "eats", "its", "own", "words"]),
+        case("a score of thirds", "It is a number, with all its digits.", score=lambda pieces: _letters(pieces) / 3,
+             pieces=["a", "tool", "with", "a", "sharp", "blade"]),
+        *late(case("45 words", score=_pairs, pieces=["I", "saw", "a", "saw", "that"] * 9)),
     ],
     mistakes=[
         mistake("The sign is turned: a word that mattered has a positive drop, score of the whole minus score without it.",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -38,18 +39,34 @@ def _half_table(x: Tensor) -> Tensor:
     return torch.cat((torch.ones_like(x[..., :1]), x, x[..., rows] * x[..., columns] / math.sqrt(2)), -1)
 
 
-def _products(features: Any) -> Any:
-    """All products of the features of two tokens, of different texts too: they do not depend on an order."""
-    if not isinstance(features, Tensor) or features.dim() < 2 or not features.is_floating_point():
+def _on_two_texts(answer: Callable) -> Callable:
+    """Ask for the features of another text in a second call: a query's and a key's are made in different ones, too."""
+
+    @functools.wraps(answer)
+    def both(x: Tensor, *w: Tensor) -> tuple[Any, Any]:
+        return answer(x, *w), answer(-0.5 * x, *w)
+
+    return both
+
+
+def _real(features: Any) -> bool:
+    return isinstance(features, Tensor) and features.dim() > 1 and features.is_floating_point()
+
+
+def _products(two: tuple[Any, Any]) -> Any:
+    """All products of features of two tokens, of another text too: they do not depend on an order."""
+    features, others = two
+    if not _real(features) or not _real(others) or features.shape != others.shape:
         return features
-    rows = features.flatten(0, -2)
-    return (rows @ rows.mT).unflatten(0, features.shape[:-1])  # (..., n, all tokens)
+    rows = torch.cat((features.flatten(0, -2), others.flatten(0, -2)))
+    return (features.flatten(0, -2) @ rows.mT).unflatten(0, features.shape[:-1])  # (..., n, all tokens)
 
 
 exercise(
     "linear-taylor",
     "taylor_features",
-    reference=lambda x: _products(taylor_features(x)),
+    reference=lambda x: _products(_on_two_texts(taylor_features)(x)),
+    around=_on_two_texts,
     read=_products,
     cases=[
         *draws(x="... n d", lead=[(2,), (), (3, 2), (4,)], seeds=6),
@@ -108,17 +125,26 @@ def _waves(divide: Callable[[int], float]) -> Callable[[Tensor, Tensor], Tensor]
     return lambda x, w: torch.cat(((x @ w.mT).cos(), (x @ w.mT).sin()), -1) / divide(len(w))
 
 
-def _in_one_order(features: Any) -> Any:
-    """Sort features, for all tokens alike: their order is free, as long as it is the same for every token."""
-    if not isinstance(features, Tensor) or features.dim() == 0 or not features.is_floating_point():
-        return features
-    return features[..., features.detach().flatten(0, -2).double().nan_to_num().sum(0).argsort()]
+class Features(NamedTuple):
+    """Of a text, and of another one, made in a second call."""
+
+    features: Any
+    features_of_a_second_call: Any
+
+
+def _in_one_order(two: tuple[Any, Any]) -> Features:
+    """Sort features as those of the first text are: their order is free, as long as it is the same for all."""
+    if not all(map(_real, two)) or two[0].shape != two[1].shape:
+        return Features(*two)
+    order = two[0].detach().flatten(0, -2).double().nan_to_num().sum(0).argsort()
+    return Features(*(part[..., order] for part in two))
 
 
 exercise(
     "linear-features",
     "positive_features",
-    reference=lambda x, w: _in_one_order(positive_features(x, w)),
+    reference=lambda x, w: _in_one_order(_on_two_texts(positive_features)(x, w)),
+    around=_on_two_texts,
     read=_in_one_order,
     cases=[
         *draws(x="... n d", w="m d", lead=[(2,), (), (3, 2), (4,)], spread=0.7, seeds=8),

@@ -77,8 +77,8 @@ def _one(g: Tensor) -> Tensor:
     return torch.ones_like(g)
 
 
-LONG = 90
-"""So many tokens that reading all stored keys for each of them dwarfs a state's work."""
+LONG = 1000
+"""So many tokens that meeting all stored keys for each of them makes thirty times the numbers that a state does."""
 
 exercise(
     "linear-running-state",
@@ -93,7 +93,7 @@ exercise(
         _text((2,), 1, 5, 3, "a single token", "It reads what it has written itself: its own value comes out."),
         _text((), 12, 3, 2, "gates from 0.95 to 0.99", "What was written long ago still counts.", (0.95, 0.99)),
         _text((2,), 4, 3, 4, "gates from 0.001 to 0.01", "Hardly anything stays: nearly the token's own value comes out.", (0.001, 0.01)),
-        _text((), LONG, 2, 3, f"{LONG} tokens", "The product of so many gates is 0 for the machine; let a state fade step by step.", (0.05, 0.4)),
+        _text((), LONG, 2, 3, f"{LONG:,} tokens", "The product of so many gates is 0 for the machine; let a state fade step by step.", (0.05, 0.4)),
     ],
     promises=[
         gradient("q", "k", "v", "gate"),
@@ -101,7 +101,7 @@ exercise(
         at_most(
             "The output is right, but every token meets all keys before it again: about n² numbers are made. Carry a state "
             "from token to token instead.",
-            made=lambda q, k, v, gate: 6 * q.shape[-2] ** 2 if q.shape[-2] >= LONG else math.inf,
+            made=lambda q, k, v, gate: 0.75 * q.shape[-2] ** 2 if q.shape[-2] >= LONG else math.inf,
         ),
     ],
     mistakes=[

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from attnlab import masks
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions, rows
+from attnlab.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions, rows
 from attnlab.experiments.next_word import SKIP
 from attnlab.scores import softmax
 
@@ -89,6 +89,10 @@ exercise(
              documents=[[1, 2, 3], list(range(10, 34)), [5], [9, 8, 7, 6], [3, 2]], n=36),
         case("words with the numbers of a large vocabulary", "A number of 8 bits ends at 127 or 255, one of 16 at 32,767.",
              documents=[[49151, 30521, 300], [128, 70000]], n=6),
+        *late(
+            case("other words", documents=[[4, 1, 6], [9, 3]], n=7),
+            case("45 documents, one of 120 words, in a row of 300", documents=[[1 + (i * j) % 40 for j in range(3)] for i in range(44)] + [list(range(120))], n=300),
+        ),
     ],
     mistakes=[
         mistake("The last word of a document guesses the first of the next. It has nothing to guess: -100.", _across),
@@ -178,13 +182,15 @@ def _shifted(scores: Tensor, mask: Tensor) -> Tensor:
 exercise(
     "masking-softmax",
     "masked_softmax",
-    reference=lambda scores, mask: softmax(scores, mask),
+    reference=lambda scores, mask: softmax(scores, mask.expand(scores.shape)),
     cases=[
         *draws(scores="... q k", mask=_visible, lead=[(2,), (3,), (), (2, 4), (5,)], seeds=5, spread=1.5),
         case("one row of a mask for all queries, shape (2, 1, 4)",
              "A mask that broadcasts must serve every row.",
              scores=_normal(2, 3, 4),
              mask=torch.tensor([[[True, True, False, True]], [[False, True, False, False]]])),
+        case("one row of a mask for everything, shape (4,)", "A mask that broadcasts may have fewer axes than the scores.",
+             scores=_normal(2, 3, 4), mask=torch.tensor([True, False, True, True])),
         case("a hidden score of 300",
              "If the hidden tokens are still in the sum, dividing by what is left of it repairs that on paper only.",
              **_row(0.5, 1.5, 300.0, seen="xx.")),
@@ -203,6 +209,8 @@ exercise(
              "Rows with nothing allowed give zeros.",
              scores=_normal(2, 3, 4),
              mask=torch.zeros(3, 4, dtype=torch.bool)),
+        case("a column of a mask, shape (3, 1)", "Each query may look at all keys, or at none.",
+             scores=_normal(3, 4), mask=torch.tensor([[True], [False], [True]])),
     ],
     promises=[gradient("scores"), precisions("float64", "float16", "bfloat16")],
     mistakes=[

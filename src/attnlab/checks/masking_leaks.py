@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from attnlab import masks
-from attnlab.checks.exercise import case, exercise, mistake
+from attnlab.checks.exercise import case, exercise, late, mistake
 from attnlab.checks.values import describe, number
 
 
@@ -158,6 +158,9 @@ exercise(
                _strays(2, (3, lambda w: 0.001 * w[8], [1])), 9, 2),
         _leaks("one word", "A single word that may see itself can't leak.", _attends(masks.causal(1), 6), 1, 6),
         _leaks("a model that leaves every word as it is", "", lambda words: _vectors(4, 2)[words], 4, 4),
+        *late(
+            _leaks("45 different words", "", _strays(45, (0, lambda w: 1.0 * (w[1] > 22), [1])), 2, 45),
+        ),
     ],
     mistakes=[
         mistake("Row and column have changed places: i is the output, j the word.",

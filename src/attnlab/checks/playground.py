@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
+from torch.optim.adam import adam as functional_adam
 
-from attnlab.checks.exercise import case, draws, exercise, mistake, precisions, without
+from attnlab.checks.exercise import case, draws, exercise, late, mistake, precisions, without
 from attnlab.checks.playground_training import cover_with, train_with_adam, train_with_backward
+from attnlab.checks.values import Tolerance
 
 Slope = Callable[[Tensor], Tensor]
 
@@ -77,6 +80,10 @@ exercise(
         case("no step at all", "After 0 steps p is what it was.", p=_from(3), slope=_bowl(1.0, 2.0, 3.0), steps=0, rate=0.1),
         case("a table of tags for 17 words, trained for 60 steps", p=_from(17, 6), slope=_table(17, 6), steps=60, rate=0.05),
         case("a table of tags for 5 words, trained for 100 steps", p=_from(5, 3).double(), slope=_table(5, 3), steps=100, rate=0.2),
+        *late(
+            case("five other steps", p=-_from(4), slope=_bowl(2.0, 0.5, 1.0, 20.0), steps=5, rate=0.05),
+            case("a table of tags for 45 words, trained for 250 steps", p=_from(45, 43).double(), slope=_table(45, 43), steps=250, rate=0.05),
+        ),
     ],
     mistakes=[
         mistake("That is plain gradient descent: p − rate · slope. Adam divides a running mean of the slope by the root of one of its square.", _like(by=lambda m, v, g: g)),
@@ -99,7 +106,12 @@ exercise(
         mistake("It takes one step more than it should.", lambda p, slope, steps, rate: _adam(p, slope, steps + 1, rate)),
         mistake("It takes one step, whatever is asked for.", lambda p, slope, steps, rate: _adam(p, slope, 1, rate)),
     ],
-    praise="Your Adam trains a table of tags to the very numbers of the reference, over 1 to 100 steps.",
+    praise="Your Adam trains a table of tags to the very numbers of the reference, over 1 to 250 steps.",
+    promises=[
+        without("Here the steps are yours. It leaves them to torch's own optimiser.",
+                *(inspect.unwrap(one.step) for one in (torch.optim.Adam, torch.optim.AdamW, torch.optim.NAdam, torch.optim.RAdam)),
+                functional_adam),
+    ],
     use=train_with_adam,
 )  # fmt: skip
 
@@ -156,6 +168,7 @@ exercise(
         mistake("That is the accuracy.", lambda right, words: right.sum() / words.sum()),
     ],
     praise="The error of an accuracy whose words come in sentences: that which stands behind the ± of the figure.",
+    within=Tolerance(1e-7, 1e-6),
     use=cover_with,
 )  # fmt: skip
 

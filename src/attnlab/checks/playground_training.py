@@ -92,6 +92,8 @@ def train_with_adam(adam: Callable[[Tensor, Slope, int, float], Tensor]) -> tupl
         return parameters_to_vector([p.grad for p in tagger.parameters()])
 
     trained = adam(parameters_to_vector(tagger.parameters()).detach(), slope, STEPS, 0.01)
+    if asked < STEPS:
+        return False, f"In {STEPS} steps it asked for the slope {asked} times."
     vector_to_parameters(trained.detach().clone(), tagger.parameters())
     return _reached(tagger, "your Adam")
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from attnlab import positions
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, without
+from attnlab.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions, without
 from attnlab.dot_product import attention
 
 EVEN_AND_SEVERAL = (6, 8, 10, 12, 14, 16)
@@ -61,6 +61,11 @@ exercise(
         case("10 buckets, longest 300", distance=_between(1, 10, 300, 40, most=400), n_buckets=10, longest=300),
         case("20 buckets, longest 47, a batch of tables", distance=_between(2, 20, 47, 2, 3, 5, most=60), n_buckets=20, longest=47),
         case("a single distance", distance=torch.tensor(33), n_buckets=6, longest=70),
+        *late(
+            case("the distances 7 to 0, 8 buckets, longest 50", distance=torch.arange(7, -1, -1), n_buckets=8, longest=50),
+            case("64 buckets, longest 5000", distance=_between(3, 64, 5000, 43, 44, most=6000), n_buckets=64, longest=5000),
+            case("20 buckets, longest 47, 41 tables", distance=_between(4, 20, 47, 41, 2, 1, most=60), n_buckets=20, longest=47),
+        ),
     ],
     mistakes=[
         mistake("It rounds to the nearest bucket. A distance belongs to the range that it has reached: round down.",
@@ -145,12 +150,17 @@ exercise(
     reference=lambda q, k, v, base=10000.0: _own_scores(q, k, v, base),
     cases=[
         *draws(q="... n d", k="... n d", v="... n w", base=lambda s, _: (10000.0, 50.0, 200.0)[s.n % 3],
-               lead=[(2, 3), (3, 2), (1, 4), (4, 1)], d=EVEN_AND_SEVERAL, w=(2, 4, 18, 20, 22), seeds=6, spread=1.5),
-        *draws(q="... n d", k="... n d", v="... n w", lead=[(2, 3)], d=(8,), w=(6,), seeds=1, spread=1.5),
-        *draws(q="... n d", k="... n d", v="... n w", base=lambda *_: 50.0, lead=[(3, 5)], n=(6,), d=(2,), w=(4,), seeds=1, spread=1.5),
+               lead=[(2, 3), (3, 2), (1, 4), (4, 1)], d=EVEN_AND_SEVERAL, w=(2, 4, 18, 20, 22), seeds=6, spread=1.5,
+               large=dict(d=44, w=46)),
+        *draws(q="... n d", k="... n d", v="... n w", lead=[(2, 3)], d=(8,), w=(6,), seeds=1, spread=1.5, large=None),
+        *draws(q="... n d", k="... n d", v="... n w", base=lambda *_: 50.0, lead=[(3, 5)], n=(6,), d=(2,), w=(4,), seeds=1, spread=1.5,
+               large=None),
+        case("scores of several hundreds", "There exp overflows; Tensor.softmax takes the largest score of a row off first.",
+             q=torch.eye(4).expand(1, 1, 4, 4) * 30, k=torch.eye(4).flip(0).expand(1, 1, 4, 4) * 40, v=torch.arange(16.0).view(1, 1, 4, 4) / 4),
     ],
     promises=[
         gradient("q", "k", "v"),
+        precisions("float64"),
         without("Here the turning is yours, without positions.rotary.", positions.rotary),
     ],
     mistakes=[
@@ -248,10 +258,11 @@ exercise(
                rows=lambda s, g: torch.randint(0, 9, (s.n,), generator=g),
                columns=lambda s, g: torch.randint(0, 14, (s.n,), generator=g),
                base=lambda s, _: (10000.0, 50.0, 100.0)[s.n % 3],
-               lead=[(2, 3), (), (3,), (4, 1)], d=(8, 12, 16, 20, 24), seeds=6),
+               lead=[(2, 3), (), (3,), (4, 1)], d=(8, 12, 16, 20, 24), seeds=6, large=dict(d=48)),
         case("four patches of a picture, the base left out", "Then it is 10000.",
              x=torch.ones(1, 4, 8), rows=torch.tensor([0, 0, 1, 1]), columns=torch.tensor([0, 1, 0, 1])),
         case("a pair for each", x=torch.ones(3, 4), rows=torch.tensor([0, 3, 1]), columns=torch.tensor([2, 0, 1]), base=10.0),
+        *late(case("rows and columns up to 60", x=torch.ones(4, 8), rows=torch.tensor([0, 41, 60, 7]), columns=torch.tensor([59, 3, 44, 0]))),
     ],
     promises=[gradient("x")],
     mistakes=[

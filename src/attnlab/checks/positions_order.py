@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attnlab import positions
-from attnlab.checks.exercise import case, exercise, mistake
+from attnlab.checks.exercise import case, exercise, late, mistake
 from attnlab.dot_product import attention
 
 
@@ -57,6 +57,22 @@ def _moody(t: Tensor) -> Tensor:
     It never says too much: signed differences have one sign.
     """
     return t.abs() * (t[0, 0] >= t[:, 0].sort().values[-2])
+
+
+def _shuffled(row: int, to: float = 2.0) -> Callable[[Tensor], Tensor]:
+    """Sees an order in one row of the output alone, and only if the row with the largest entry is not the first."""
+
+    def f(t: Tensor) -> Tensor:
+        out = t.clone()
+        if t[0, 0] < t[:, 0].max():
+            out[row] = to * out[row]
+        return out
+
+    return f
+
+
+def _last_is_no_number(t: Tensor) -> Tensor:
+    return torch.cat((t[:-1], torch.full_like(t[-1:], torch.nan)))
 
 
 def _plus(size: float) -> Callable[[Tensor], Tensor]:
@@ -112,6 +128,14 @@ exercise(
         case("the number of the row added to its last entry",
              "The order matters, if in one column alone. Compare all columns.",
              f=lambda t: t + torch.arange(len(t))[:, None] * (torch.arange(t.shape[1]) == t.shape[1] - 1), x=_of(8, 5)),
+        *(case(f"a function in which the order moves the {which} row of the output alone", "Compare all rows.", f=_shuffled(row), x=_of(60, 3, first=9.0))
+          for which, row in (("last", -1), ("first", 0))),
+        case("a function that minds the order only if some number is above 50", "Whether it does is asked of this x, whose first number is 100.",
+             f=lambda t: t + (t.max() > 50) * positions.sinusoidal(*t.shape, dtype=t.dtype), x=_of(6, 6, first=100.0)),
+        case("a last row that is not a number", "It stays in its place whatever the order. No comparison with NaN is true: ask whether all entries are close, not whether one is far.",
+             f=_last_is_no_number, x=_of(5, 4)),
+        *late(case("the number of the row added to its last entry, of 44",
+                   f=lambda t: t + torch.arange(len(t))[:, None] * (torch.arange(t.shape[1]) == t.shape[1] - 1), x=_of(8, 44))),
         *(case(f"a function that some orders do not show, x of shape (7, {d})", _UNLUCKY, f=_moody, x=_of(7, d, first=3.0))
           for d in (2, 3, 4, 5)),
     ],

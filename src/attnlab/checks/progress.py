@@ -1,24 +1,31 @@
-"""What this reader has solved: shown as a table, kept in a file."""
+"""What this reader has solved: kept in a file beside the notebook, and shown on demand."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from attnlab.checks.engine import judge
-from attnlab.checks.exercise import EXERCISES
-from attnlab.checks.verdict import MARKS, show
+from IPython import get_ipython
 
+from attnlab.checks.cells import uncompiled
+from attnlab.checks.engine import judge
+from attnlab.checks.exercise import EXERCISES, known
+from attnlab.checks.verdict import MARKS, publish, show
+
+_NOTHING = object()
 _SEEN: dict[str, dict[str, Any]] = {}
 FILE = "attnlab-progress.json"
 
 
-def check(name: str, answer: Any) -> None:
+def check(name: str | None = None, answer: Any = _NOTHING) -> None:
     """Show the verdict on an answer: ✓ right, ✗ wrong and why, ○ not written yet.
+
+    Without arguments, show what is solved and what is open. In a notebook that is kept in a file beside it.
 
     Args:
         name: the exercise's name.
@@ -26,16 +33,42 @@ def check(name: str, answer: Any) -> None:
 
     Raises:
         ValueError: there is no exercise of that name.
+        TypeError: there is a name and no function.
 
     >>> check("relevance-sparsemax", lambda scores: scores)  # doctest: +ELLIPSIS
     ✗ ...
     """
+    if name is None:
+        _overview()
+        return
+    if answer is _NOTHING:
+        raise TypeError(f"check needs your function too: check({name!r}, {known(name).answer})")
     verdict = judge(name, answer)
+    older = uncompiled(answer, known(name).answer)
+    if older:
+        verdict = replace(verdict, message=f"{older} {verdict.message}")
     if verdict.status != "not yet":
         seen = _SEEN.setdefault(name, {"solved": False, "tries": 0})
         seen["tries"] += not seen["solved"]
         seen["solved"] |= verdict.status == "right"
+        if hasattr(get_ipython(), "kernel"):
+            with contextlib.suppress(OSError, ValueError):  # no place to write, or a file that is not ours
+                report()
     show(verdict)
+
+
+def _overview() -> None:
+    """Show the report; a file that can't be read is put aside, and one that can't be written is missed by nobody."""
+    try:
+        found = report()
+    except ValueError:
+        aside = Path(FILE).with_suffix(".damaged")
+        Path(FILE).replace(aside)
+        print(f"{FILE} could not be read. It is {aside.name} now, and a new one begins.")
+        found = report()
+    except OSError:
+        found = Report(dict(_SEEN), Path(FILE))
+    publish(found)
 
 
 @dataclass(frozen=True)
@@ -45,32 +78,35 @@ class Report:
     exercises: dict[str, dict[str, Any]]
     path: Path
 
-    def _lines(self) -> list[tuple[str, str, str]]:
-        lines = []
+    def _topics(self) -> dict[str, list[str]]:
+        """By topic, its exercises: what became of each, its name, and how many tries it took."""
+        topics: dict[str, list[str]] = {}
         for name in EXERCISES:
+            topic, _, short = name.partition("-")
             seen = self.exercises.get(name)
             status = "not yet" if not seen else "right" if seen["solved"] else "wrong"
-            tries = "" if not seen else f"{seen['tries']} {'try' if seen['tries'] == 1 else 'tries'}"
-            lines.append((MARKS[status], name, tries))
-        return lines
+            tries = f" ({seen['tries']})" if seen else ""
+            topics.setdefault(topic, []).append(f"{MARKS[status]} {short}{tries}")
+        return topics
+
+    def _sum(self) -> str:
+        solved = sum(seen["solved"] for seen in self.exercises.values())
+        return f"{solved} of {len(EXERCISES)} solved (in brackets the tries); kept in {self.path.name}"
 
     def __str__(self) -> str:
-        solved = sum(seen["solved"] for seen in self.exercises.values())
-        rows = "\n".join(f"{mark} {name:<28}{tries}".rstrip() for mark, name, tries in self._lines())
-        return f"{rows}\n{solved} of {len(EXERCISES)} solved; kept in {self.path.name}"
+        rows = [f"{topic:<12}{'   '.join(parts)}" for topic, parts in self._topics().items()]
+        return "\n".join([*rows, self._sum()])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{mark}</td><td style='text-align: left'>{escape(name)}</td><td>{tries}</td></tr>"
-            for mark, name, tries in self._lines()
+            f"<tr><th scope='row' style='text-align: left'>{escape(topic)}</th>"
+            + "".join(f"<td style='text-align: left'>{escape(part)}</td>" for part in parts)
+            + "</tr>"
+            for topic, parts in self._topics().items()
         )
-        solved = sum(seen["solved"] for seen in self.exercises.values())
-        return (
-            f"<table><thead><tr><th></th><th>exercise</th><th>tries</th></tr></thead><tbody>{rows}</tbody></table>"
-            f"<p>{solved} of {len(EXERCISES)} solved; kept in <code>{escape(self.path.name)}</code></p>"
-        )
+        return f"<table><tbody>{rows}</tbody></table><p>{escape(self._sum())}</p>"
 
 
 def report(path: str | os.PathLike = FILE) -> Report:
@@ -104,7 +140,7 @@ def report(path: str | os.PathLike = FILE) -> Report:
         old = found.get(name, {"solved": False, "tries": 0})
         tries = old["tries"] if old["solved"] else max(old["tries"], seen["tries"])
         found[name] = {"solved": old["solved"] or seen["solved"], "tries": tries}
-    part = path.with_name(f"{path.name}.part")
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")  # another notebook may write at this moment
     part.write_text(json.dumps({"exercises": found}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     part.replace(path)
     return Report(found, path)

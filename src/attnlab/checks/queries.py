@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import case, draws, exercise, mistake, rows
+from attnlab.checks.exercise import case, draws, exercise, late, mistake, rows
 from attnlab.checks.values import Difference, difference
 
 Shape = tuple[int, ...]
@@ -40,9 +40,8 @@ exercise(
     "queries-shapes",
     "shapes",
     reference=_shapes(),
-    cases=rows(
-        "batch n_q n_k d_model d_k d_v", (50, 5, 9, 3, 7, 4), (2, 7, 3, 8, 1, 6), (1, 12, 10, 5, 9, 2)
-    ),
+    cases=rows("batch n_q n_k d_model d_k d_v", (50, 5, 9, 3, 7, 4), (2, 7, 3, 8, 1, 6), (1, 12, 10, 5, 9, 2))
+    + late(*rows("batch n_q n_k d_model d_k d_v", (43, 44, 45, 46, 47, 48))),
     mistakes=[
         *(
             mistake(_TABLE, wrong)
@@ -156,6 +155,10 @@ def _narrow(factor: Callable[[int, int], float]) -> Callable[[Tensor, Tensor], t
     return narrow
 
 
+def _spread(m: int, k: int, seed: int) -> Tensor:
+    return torch.randn(m, k, generator=torch.Generator().manual_seed(seed))
+
+
 def _same_head(got: Any, want: tuple[Tensor, Tensor], w_q: Tensor, w_k: Tensor) -> Difference | str | None:
     """Compare what the scores of two heads depend on."""
     if not isinstance(got, list | tuple) or len(got) != 2:
@@ -195,7 +198,7 @@ exercise(
     "narrow",
     reference=_narrow(lambda d, k: (d / k) ** 0.5),
     cases=[
-        *draws(w_q="m k", w_k="m k", m=(2, 3, 4, 5, 6), k=(7, 8, 9, 12, 16), seeds=6),
+        *draws(w_q="m k", w_k="m k", m=(2, 3, 4, 5, 6), k=(7, 8, 9, 12, 16), seeds=6, large=dict(k=42)),
         case(
             "d_model = 1",
             w_q=torch.tensor([[2.0, -1.0, 0.5]]),
@@ -207,6 +210,7 @@ exercise(
             w_q=torch.tensor([[1.0, 2, 0, 1], [2, 4, 0, 2], [-1, -2, 0, -1]]),
             w_k=torch.tensor([[0.5, 1, 3, -1], [1, 0, 0, 2], [0, -1, 1, 1]]),
         ),
+        *late(case("d_model = 43", w_q=_spread(43, 47, 0), w_k=_spread(43, 47, 1))),
     ],
     compare=_same_head,
     mistakes=[

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.checks import running
-from attnlab.checks.exercise import exercise, mistake, rows
+from attnlab.checks.exercise import exercise, late, mistake, rows
+from attnlab.checks.running import Outcome
 from attnlab.checks.values import Tolerance, describe
 
 PARTS = ("q_proj", "k_proj", "v_proj")
@@ -45,6 +46,9 @@ def fill(layer: Any, parts: tuple[str, ...], called_so: str) -> dict[str, tuple[
             raise ValueError(f"{name} should be an nn.Linear; {what}.")
     if any(getattr(layer, name).bias is not None for name in parts):
         raise ValueError(f"The {({3: 'three', 4: 'four'})[len(parts)]} linear layers should have no bias.")
+    frozen = [name for name in parts if not getattr(layer, name).weight.requires_grad]
+    if frozen:
+        raise ValueError(f"{frozen[0]} can't learn: its weights have requires_grad=False.")
     shapes = {name: tuple(value.shape) for name, value in layer.named_parameters()}
     with torch.no_grad():
         for i, name in enumerate(parts):
@@ -68,7 +72,7 @@ def use(head: Any) -> dict[str, Any]:
     shapes = fill(head, PARTS, "Head")
     found: dict[str, Any] = {}
     wide, other = head.q_proj.in_features, head.k_proj.in_features
-    for lead, n_q, n_k in (((), 5, 3), ((wide % 4 + 1, 3), 4, 7)):
+    for lead, n_q, n_k in (((), 5, 3), ((wide % 4 + 1, 3), 4, 7) if wide <= 40 else ((2,), 43, 44)):
         name = f"head(x, memory) of {n_q} and {n_k} tokens" + (f", in a batch of {lead}" if lead else "")
         given = {"x": _normal(*lead, n_q, wide, seed=3), "memory": _normal(*lead, n_k, other, seed=4)}
         found |= called(head, name, given)
@@ -89,11 +93,46 @@ def withstand(layer: nn.Module, wide: int, other: int) -> None:
     Raises:
         ValueError: a sentence about an output that is not a number.
     """
-    if layer(LONG * _normal(5, wide, seed=3), LONG * _normal(3, other, seed=4)).isnan().any():
+    given = {"x": LONG * _normal(5, wide, seed=3), "memory": LONG * _normal(3, other, seed=4)}
+    if output(layer, "scores in the hundreds", given).isnan().any():
         raise ValueError(
             "With scores in the hundreds the output is not a number: exp overflows. "
             "Tensor.softmax takes the largest score off first."
         )
+
+
+def output(layer: nn.Module, name: str, given: dict[str, Tensor]) -> Tensor:
+    """Call a layer as a reader's function is called: with limits, and on copies.
+
+    Args:
+        layer: the layer.
+        name: what a message calls the call.
+        given: its arguments by name.
+
+    Returns:
+        The output.
+
+    Raises:
+        ValueError: a sentence about what went wrong.
+    """
+    return _outcome(layer, name, given).value
+
+
+def _outcome(layer: nn.Module, name: str, given: dict[str, Tensor], leaves: tuple[str, ...] = ()) -> Outcome:
+    @functools.wraps(type(layer).forward)
+    def call(*tensors: Tensor) -> Tensor:
+        named = dict(zip(given, tensors, strict=True))
+        return layer(
+            *(x for k, x in named.items() if k != "mask"), **{k: x for k, x in named.items() if k == "mask"}
+        )
+
+    outcome = running.run(call, lambda: {k: x.clone() for k, x in given.items()}, leaves=leaves)
+    if outcome.trouble:
+        sizes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in given.items())
+        raise ValueError(f"{name}, {sizes}: {outcome.trouble[0].lower()}{outcome.trouble[1:]}")
+    if not isinstance(outcome.value, Tensor):
+        raise ValueError(f"{name} should return a tensor, it returned {describe(outcome.value)}.")
+    return outcome
 
 
 def called(
@@ -114,28 +153,16 @@ def called(
         ValueError: a sentence about what went wrong.
     """
 
-    @functools.wraps(type(head).forward)
-    def call(*tensors: Tensor) -> Tensor:
-        named = dict(zip(given, tensors, strict=True))
-        return head(
-            *(x for k, x in named.items() if k != "mask"), **{k: x for k, x in named.items() if k == "mask"}
-        )
-
-    outcome = running.run(
-        call,
-        lambda: {k: x.clone() for k, x in given.items()},
-        leaves=tuple(k for k, x in given.items() if x.is_floating_point()),
-    )
-    if outcome.trouble:
-        sizes = ", ".join(f"{k} {tuple(x.shape)}" for k, x in given.items())
-        raise ValueError(f"{name}, {sizes}: {outcome.trouble[0].lower()}{outcome.trouble[1:]}")
+    outcome = _outcome(head, name, given, tuple(k for k, x in given.items() if x.is_floating_point()))
     out, slopes = outcome.value, dict(outcome.slopes)
-    if not isinstance(out, Tensor):
-        raise ValueError(f"{name} should return a tensor, it returned {describe(out)}.")
     if out.requires_grad and out.is_floating_point():
         weights = [getattr(head, part).weight for part in parts]
         probe = _normal(*out.shape, seed=6).to(out.dtype)
-        slopes |= zip(parts, torch.autograd.grad(out, weights, probe, allow_unused=True), strict=True)
+        try:
+            found = torch.autograd.grad(out, weights, probe, allow_unused=True)
+        except RuntimeError as error:
+            raise ValueError(f"{name}: the backward pass raised RuntimeError: {error}") from None
+        slopes |= zip(parts, found, strict=True)
     else:
         slopes |= dict.fromkeys(parts)
     missing = [part for part, slope in slopes.items() if slope is None]
@@ -178,8 +205,15 @@ exercise(
     "Head",
     reference=_reference,
     read=use,
-    cases=rows("d_model d_memory d_k d_v", (5, 8, 3, 4), (6, 6, 4, 9), (7, 2, 16, 5), (3, 9, 1, 1)),
+    cases=rows("d_model d_memory d_k d_v", (5, 8, 3, 4), (6, 6, 4, 9), (7, 2, 16, 5), (3, 9, 1, 1))
+    + late(*rows("d_model d_memory d_k d_v", (45, 46, 47, 48))),
     within=Tolerance(1e-5, 1e-4),
+    stub="""class Head(torch.nn.Module):
+    def __init__(self, d_model, d_memory, d_k, d_v):
+        ...  # your code here
+
+    def forward(self, x, memory=None):
+        ...  # and here""",
     mistakes=[
         mistake(
             "The scores are not scaled. Divide them by the root of d_k.", _head(scale=lambda m, k, v: 1.0)

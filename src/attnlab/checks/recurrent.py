@@ -9,7 +9,7 @@ from datetime import date
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions
 from attnlab.experiments import dates
 
 
@@ -155,6 +155,7 @@ exercise(
              scores=_normal(9, seed=3, spread=300.0), p=torch.tensor([5.3]), radius=3),
         case("by far the best scores outside the window", "What lies outside gets nothing, whatever its score, and takes nothing away.",
              scores=torch.tensor([200.0, -301.0, -300.0, -299.0, -302.0, 200.0, 300.0]), p=torch.tensor([3.4]), radius=2),
+        *late(case("a window of 91 tokens", scores=_normal(130, seed=5), p=torch.tensor([61.3]), radius=45)),
     ],
     promises=[gradient("scores", "p"), precisions("float64")],
     mistakes=[
@@ -208,6 +209,10 @@ exercise(
         case("a character made from all of the text", "Whatever the weights are, all of them are right.", weights=_rows(2, 4, 6), made=((0, 1, 2, 3), ())),
         case("weights that are all in the right place", weights=torch.eye(4)[[2, 0, 1]], made=((2,), (0,), (1, 3))),
         case("weights that are all in the wrong place", weights=torch.eye(4)[[2, 0, 1]], made=((0, 1), (3,), ())),
+        *late(
+            case("the alignment of 3 may 1984, with other weights", **_written("3 may 1984", date(1984, 5, 3), 11)),
+            case("45 characters made from 60", weights=_rows(45, 60, 8), made=(*(tuple(range(i, i + i % 4)) for i in range(44)), tuple(range(9, 54)))),
+        ),
     ],
     mistakes=[
         mistake("What was made from nothing counts too. Leave the empty rows of `made` out of the mean.",
@@ -260,6 +265,7 @@ exercise(
         case("a token that only the last of 12 steps looked at", weights=_LATE),
         case("one token that got next to nothing", "Then the penalty is large: no smallest share is assumed.", weights=_NEXT_TO_NOTHING),
         case("4 steps over 60 tokens", "A product of all shares is too small for a float; a sum of logarithms is not.", weights=_matrix(4, 60, 7)),
+        *late(case("5 other steps over 3 tokens", weights=_matrix(5, 3, 14)), case("45 steps over 6 tokens", weights=_matrix(45, 6, 9) / 30)),
     ],
     mistakes=[
         mistake("There is no cap. A token that was looked at twice must not make up for one that was left out: at most 1 counts.",

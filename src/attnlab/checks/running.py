@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import ctypes
 import dis
 import functools
 import inspect
+import io
 import linecache
 import random
-import threading
 import time
 import traceback
 import warnings
@@ -23,16 +22,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attnlab.checks.instruments import Calls, Hoarding, Work
+from attnlab.checks.deadline import Endless, within
+from attnlab.checks.instruments import Calls, Hoarding, Memory, Work
 
-PATIENCE = 3.0
-"""Seconds of computing after which an answer counts as endless, unless its reference needs more than 1/100 of it."""
-LONGEST = 60.0
-"""Seconds on the clock after which it does in any case: an answer may wait instead of computing."""
+PATIENCE = 5.0
+"""Seconds of computing after which an answer counts as endless, unless its reference needs more than 1/100 of it.
 
-
-class Endless(BaseException):
-    """Thrown into an answer that does not stop. Not an Exception, so that an answer does not catch it by chance."""
+Imports don't count, nor do instruments: an answer runs without them first.
+"""
+HEARD = 2000
+"""Characters that are kept of what an answer prints."""
 
 
 @dataclass
@@ -47,6 +46,7 @@ class Outcome:
         work: what was computed on the way, where somebody asked.
         called: the names of the functions that were called, of those that somebody asked about.
         seconds: computing time, where somebody took it.
+        printed: the beginning of what was printed on the way, where somebody listened.
     """
 
     value: Any = None
@@ -54,9 +54,31 @@ class Outcome:
     failed: bool = False
     endless: bool = False
     slopes: dict[str, Tensor | None] = field(default_factory=dict)
-    work: Work | None = None
+    work: Work | Memory | None = None
     called: tuple[str, ...] = ()
     seconds: float = 0.0
+    printed: str = ""
+
+
+class Heard(io.StringIO):
+    """Keeps the beginning of what is printed: an answer that does not stop may print for as long."""
+
+    def write(self, text: str) -> int:
+        """Take in what there is room for."""
+        super().write(text[: max(0, HEARD - self.tell())])
+        return len(text)
+
+    def text(self) -> str:
+        """Return what was printed, and say where it was cut."""
+        return self.getvalue() + (" …" if self.tell() >= HEARD else "")
+
+
+@contextlib.contextmanager
+def listening(heard: Heard | None = None) -> Iterator[Heard]:
+    """Keep what is printed from the notebook: it would come once for each case."""
+    heard = Heard() if heard is None else heard
+    with contextlib.redirect_stdout(heard):
+        yield heard
 
 
 def unwritten(answer: Callable) -> bool:
@@ -102,22 +124,16 @@ def misfit(answer: Callable, names: list[str], given: int) -> str:
     return ""
 
 
-@functools.lru_cache(maxsize=1)
-def _first_backward() -> None:
-    """Let torch import what a first backward pass needs (seconds, if calls are noted) while no answer waits."""
-    x = torch.ones(1, requires_grad=True)
-    torch.autograd.grad(x * 1.0, x, torch.ones(1))
-
-
 def run(
     answer: Callable,
     make: Callable[[], dict[str, Any]],
     *,
     leaves: tuple[str, ...] = (),
-    work: Work | None = None,
+    work: Work | Memory | None = None,
     listen: tuple[Callable, ...] = (),
     seconds: float = PATIENCE,
     seed: int = 0,
+    default: torch.dtype = torch.float32,
 ) -> Outcome:
     """Call an answer once.
 
@@ -129,6 +145,7 @@ def run(
         listen: functions whose calls are noted.
         seconds: computing time after which it is stopped, give or take a twentieth of a second.
         seed: of all random generators, so that an answer that draws gives one verdict.
+        default: the dtype of tensors that are made without one; the reader's notebook may have another.
 
     Returns:
         The outcome; nothing is ever raised but KeyboardInterrupt.
@@ -141,34 +158,32 @@ def run(
             roots[name] * 1.0
         )  # not a leaf: work in place is reported as such, not as autograd's error
     outcome = Outcome(work=work)
-    if listen:
-        _first_backward()
     calls = Calls(listen) if listen else contextlib.nullcontext()
+    computed, clock = time.process_time(), time.monotonic()
     try:
-        with (
-            _surroundings(seed),
-            _WATCHDOG.patience(seconds),
-            outcome.work or contextlib.nullcontext(),
-            calls,
-        ):
-            outcome.value = answer(*given.values())
-            if isinstance(outcome.value, Iterator):
-                outcome.value = list(outcome.value)
+        with _surroundings(seed, default), outcome.work or contextlib.nullcontext(), calls:
+            outcome.value = within(seconds, lambda: _finished(answer(*given.values())))
     except KeyboardInterrupt:
         raise
     except Endless:
         outcome.failed = outcome.endless = True
-        outcome.trouble = "It does not stop."
+        computed, clock = time.process_time() - computed, time.monotonic() - clock
+        outcome.trouble = f"It does not stop: it was interrupted after {computed:.0f} seconds of computing, {clock:.0f} on the clock."
     except Hoarding as error:
         outcome.failed, outcome.trouble = True, str(error)
     except BaseException as error:  # an answer may even exit
-        outcome.failed, outcome.trouble = True, _said(error, answer)
+        outcome.failed, outcome.trouble = True, said(error, answer)
     outcome.called = tuple(calls.seen) if listen else ()
     if not outcome.failed:
         outcome.trouble = _touched(before, given)
         for name, root in roots.items():
             outcome.slopes[name] = _slope(outcome, root, seed)
     return outcome
+
+
+def _finished(value: Any) -> Any:
+    """Go through what a generator hands out."""
+    return list(value) if isinstance(value, Iterator) else value
 
 
 def _slope(outcome: Outcome, root: Tensor, seed: int) -> Tensor | None:
@@ -216,9 +231,19 @@ def _same(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def _said(error: BaseException, answer: Callable) -> str:
-    """One sentence about an exception, with the line of the reader's own code where it happened."""
-    code = getattr(_inner(answer), "__code__", None)
+def said(error: BaseException, answer: Callable) -> str:
+    """Say what was raised, with the line of the reader's own code where it happened.
+
+    Args:
+        error: the exception.
+        answer: the reader's function or class.
+
+    Returns:
+        One sentence.
+    """
+    inner = _inner(answer)
+    parts = vars(inner).values() if isinstance(inner, type) else (inner,)
+    code = next((one.__code__ for one in parts if hasattr(one, "__code__")), None)
     text = (
         f"It raised {type(error).__name__}: {_first(error)}"
         if str(error)
@@ -247,7 +272,7 @@ def _inner(answer: Callable) -> Callable:
 
 
 @contextlib.contextmanager
-def _surroundings(seed: int) -> Iterator[None]:
+def _surroundings(seed: int, dtype: torch.dtype) -> Iterator[None]:
     """Seeds, modes and defaults as they are in a fresh kernel, and as they were afterwards."""
     states, default = (random.getstate(), np.random.get_state()), torch.get_default_dtype()  # noqa: NPY002
     with torch.random.fork_rng(devices=[]), torch.enable_grad(), warnings.catch_warnings():
@@ -256,72 +281,13 @@ def _surroundings(seed: int) -> Iterator[None]:
         torch.default_generator.manual_seed(seed)
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002
+        torch.set_default_dtype(dtype)
         try:
             yield
         finally:
             random.setstate(states[0])
             np.random.set_state(states[1])  # noqa: NPY002
             torch.set_default_dtype(default)
-
-
-@dataclass
-class _Watched:
-    """A thread, the seconds that it may compute, and the time on the clock at which its patience ends anyway."""
-
-    thread: int
-    seconds: float
-    clock: float
-    started: float | None = None  # computing time so far, when the watchdog looked first
-
-
-class _Watchdog:
-    """Throws `Endless` into a thread that has computed for too long. Works without signals, so on every system."""
-
-    def __init__(self) -> None:
-        self._lock, self._wake = threading.Lock(), threading.Event()
-        self._watched: _Watched | None = None
-        self._thrown, self._thread = False, None
-
-    @contextlib.contextmanager
-    def patience(self, seconds: float) -> Iterator[None]:
-        """Allow the calling thread so many seconds of computing."""
-        if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._guard, daemon=True)
-            self._thread.start()
-        self._thrown = False
-        self._watched = _Watched(threading.get_ident(), seconds, time.monotonic() + LONGEST)
-        self._wake.set()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._watched = None
-                self._wake.clear()
-            # One that was thrown in the last moment arrives here, not later in the reader's notebook. (It must not
-            # be taken back: CPython 3.11 then keeps looking for it at every step.)
-            for _ in range(20 * self._thrown):
-                time.sleep(0.001)
-
-    def _guard(self) -> None:
-        while True:
-            self._wake.wait()
-            time.sleep(0.05)
-            with self._lock:
-                if self._watched is None:
-                    continue
-                one, computed = self._watched, time.process_time()
-                if one.started is None:
-                    # Read here and not where the call begins: most calls are over before, and the clock is slow.
-                    one.started = computed
-                if computed > one.started + one.seconds or time.monotonic() > one.clock:
-                    self._thrown, self._watched = True, None
-                    self._wake.clear()
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                        ctypes.c_ulong(one.thread), ctypes.py_object(Endless)
-                    )
-
-
-_WATCHDOG = _Watchdog()
 
 
 def copies(value: Any) -> Any:

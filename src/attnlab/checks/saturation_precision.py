@@ -51,6 +51,13 @@ def _log_sum_exp(scores: Tensor) -> Tensor:
     return (scores - lse.masked_fill(lse == -torch.inf, 0)).exp()
 
 
+def _cut_at_one(scores: Tensor) -> Tensor:
+    top = scores.detach().amax(-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).min)
+    e = (scores - top).exp()
+    total = e.sum(-1, keepdim=True)
+    return e / torch.where(total > 1, total, 1)
+
+
 def _equal_shares(scores: Tensor) -> Tensor:
     floor = scores.clamp_min(torch.finfo(scores.dtype).min)
     return _share((floor - floor.amax(-1, keepdim=True)).exp())
@@ -120,10 +127,12 @@ exercise(
         mistake("A row of −inf is shared out equally, as if all were allowed. Nothing is: return zeros.",
                 lambda s: _share((s.clamp_min(-1e4) - s.clamp_min(-1e4).amax(-1, keepdim=True)).exp())),
         mistake("The values are right, but NaN is made on the way and taken out afterwards: the gradient keeps it. Let none arise.", _nan_taken_out),
-        mistake("1e-9 is 0 in fp16, and a row of −inf divides 0 by it. No other row sums to less than 1: divide by no less.",
+        mistake("1e-9 is 0 in fp16, and a row of −inf divides 0 by it. Where the sum is 0, divide by 1.",
                 lambda s: _safe(s) / (_safe(s).sum(-1, keepdim=True) + 1e-9)),
-        mistake("1e-9 is 0 in fp16, and a row of −inf divides 0 by it. No other row sums to less than 1: divide by no less.",
+        mistake("1e-9 is 0 in fp16, and a row of −inf divides 0 by it. Where the sum is 0, divide by 1.",
                 lambda s: _safe(s) / _safe(s).sum(-1, keepdim=True).clamp_min(1e-9)),
+        mistake("The sum is cut at 1, and where it is 1, in a row that one score takes whole, a clamp may pass no gradient back. Replace a sum of 0 alone, with where.",
+                _cut_at_one),
         mistake("It computes in single precision, which has half the digits of fp64 and ends at 3e38. Keep to the dtype of the scores.",
                 lambda s: softmax(s.float()).to(s.dtype)),
         mistake("It returns single precision whatever comes in. Keep the dtype of the scores.", lambda s: softmax(s).float()),

@@ -44,7 +44,7 @@ exercise(
     reference=_over(lambda m, k: m * k**0.5),
     cases=[
         *draws(x="... n m", w_q="m k", w_k="m k", lead=[(), (2,), (3,), (2, 4)]),
-        *draws(x="... n m", w_q="m k", w_k="m k", lead=[(), (1,)], seeds=2, spread=0.4, n=(6, 9)),
+        *draws(x="... n m", w_q="m k", w_k="m k", lead=[(), (1,)], seeds=2, spread=0.4, n=(6, 9), large=None),
     ],
     promises=[gradient("x", "w_q", "w_k"), precisions("float64")],
     mistakes=[

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from attnlab.checks.exercise import case, draws, exercise, fresh, gradient, mistake, precisions
+from attnlab.checks.instruments import Hoarding
 from attnlab.checks.values import Tolerance
 
 
@@ -92,23 +93,30 @@ class Best(NamedTuple):
 Train = Callable[[float], float]
 
 
-MOST = 200
-"""Runs after which a search has lost its way; so one that would never end is told so at once."""
+def _peak(best: float, limit: float, most: float) -> Train:
+    """A `train` that is best near 2**best and diverges above 2**limit; no two rates do equally well.
 
-
-def _peak(best: float, limit: float) -> Train:
-    """A `train` that is best near 2**best and diverges above 2**limit; no two rates do equally well."""
+    It refuses to run more than `most` times.
+    """
     runs = 0
 
     def train(rate: float) -> float:
         nonlocal runs
         runs += 1
-        if runs > MOST:
-            raise RuntimeError(f"{MOST} runs, and the search has not ended")
+        if runs > most:
+            raise Hoarding(
+                f"It trains more than {most:.0f} times. Go as far as it takes and no further: until the best rate has a worse "
+                "neighbour on both sides."
+            )
         x = math.log2(float(rate))
         return math.nan if x > limit else round(0.9 * 0.8 ** abs(x - best), 6)
 
     return train
+
+
+def _runs(rate: float, best: float) -> float:
+    """More than enough: six for each step to the best rate, and some to see that it is the best."""
+    return 12 + 6 * abs(best - math.log2(rate))
 
 
 def _search(
@@ -152,7 +160,7 @@ exercise(
     "search",
     reference=_search(),
     cases=[
-        case(f"the first rate {rate}{said}", train=fresh(partial(_peak, best, limit), "train"), rate=rate)
+        case(f"the first rate {rate}{said}", train=fresh(partial(_peak, best, limit, _runs(rate, best)), "train"), rate=rate)
         for rate, best, limit, said in (
             (0.01, math.log2(0.01) + 5.2, 9.0, ", far too small"),
             (0.7, math.log2(0.7) - 4.3, 9.0, ", far too large"),

@@ -120,7 +120,7 @@ def _scaled(scale: Callable[[Tensor, Tensor, int], float]) -> Callable:
     return lambda q, k, v, w: _window(q, k, v, w, scale=scale(q, v, w))
 
 
-MANY = 160
+MANY = 640
 """So many tokens, and a table of their pairs dwarfs everything that a window needs."""
 
 exercise(
@@ -158,13 +158,13 @@ exercise(
         precisions("float64"),
         at_most(
             "On the way stands a table with n² entries: none may be made, no mask either.",
-            largest=lambda q, k, v, w: q.shape[-2] ** 2 / 4 if q.shape[-2] >= MANY else math.inf,
-            bytes=lambda q, k, v, w: 8 * q.shape[-2] ** 2 if q.shape[-2] >= MANY else math.inf,
+            largest=lambda q, k, v, w: q.shape[-2] ** 2 / 8 if q.shape[-2] >= MANY else math.inf,
+            bytes=lambda q, k, v, w: q.shape[-2] ** 2 / 2 if q.shape[-2] >= MANY else math.inf,
         ),
         at_most(
             "The work is not saved: piece by piece, it still makes about n² numbers. A query needs w + 1 scores, a "
             "block of them 2w each.",
-            made=lambda q, k, v, w: 2 * q.shape[-2] ** 2 if q.shape[-2] >= MANY else math.inf,
+            made=lambda q, k, v, w: q.shape[-2] ** 2 / 2 if q.shape[-2] >= MANY else math.inf,
         ),
     ],
     mistakes=[

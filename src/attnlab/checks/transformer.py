@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions, without
+from attnlab.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions, without
 
 
 def _norm(x: Tensor) -> Tensor:
@@ -80,13 +80,14 @@ exercise(
     reference=lambda x, w_q, w_k, w_v, w_o, w_in, w_out: _block(x, w_q, w_k, w_v, w_o, w_in, w_out),
     cases=[
         *draws(d=(3, 4, 5, 6, 8), x="... n d", w_q="d k", w_k="d k", w_v="d v", w_o="v d", w_in="d f", w_out="f d",
-               lead=[(), (2,), (3,)], seeds=8),
+               lead=[(), (2,), (3,)], seeds=8, large=dict(d=48)),
+        *late(*draws(d=(4,), x="... n d", w_q="d k", w_k="d k", w_v="d v", w_o="v d", w_in="d f", w_out="f d", lead=[(2, 3)], seeds=1, large=None)),
         case("tokens far from zero", "Their mean and size should not matter to what the parts see.",
              **{name: {"x": 30 * value + 100, "w_q": 0.3 * value}.get(name, value) for name, value in draws(
-                 d=(6,), x="n d", w_q="d k", w_k="d k", w_v="d v", w_o="v d", w_in="d f", w_out="f d", seeds=1)[0].values.items()}),
+                 d=(6,), x="n d", w_q="d k", w_k="d k", w_v="d v", w_o="v d", w_in="d f", w_out="f d", seeds=1, large=None)[0].values.items()}),
         case("scores of several hundreds", "A softmax of large scores must stay finite: torch's takes the largest away first.",
              **{name: 100 * value if name == "w_q" else value for name, value in draws(
-                 d=(6,), x="n d", w_q="d k", w_k="d k", w_v="d v", w_o="v d", w_in="d f", w_out="f d", seeds=1)[0].values.items()}),
+                 d=(6,), x="n d", w_q="d k", w_k="d k", w_v="d v", w_o="v d", w_in="d f", w_out="f d", seeds=1, large=None)[0].values.items()}),
     ],
     promises=[gradient("x", "w_q", "w_k", "w_v", "w_o", "w_in", "w_out"), precisions("float64")],
     mistakes=[
@@ -163,7 +164,7 @@ exercise(
     "next_word_loss",
     reference=lambda scores, ids, real: _loss(scores, ids, real),
     cases=[
-        *draws(**_SIZES, scores=_scores, ids=_ids, real=_real, seeds=8),
+        *draws(**_SIZES, scores=_scores, ids=_ids, real=_real, seeds=8, large=dict(b=41, n=42, words=43)),
         case("one sentence of two words", "There is one guess in it.", scores=_TWO[None], ids=torch.tensor([[2, 1]]),
              real=torch.ones(1, 2, dtype=torch.bool)),
         case("a sentence of one word beside a longer one", "A single word holds no guess.", scores=torch.stack((_TWO, _TWO + 1)),
@@ -225,7 +226,7 @@ exercise(
     "norm_backward",
     reference=lambda x, g: _backward(x, g),
     cases=[
-        *draws(n=..., d=(2, 3, 4, 5, 6, 8, 9), x="... n d", g="... n d", lead=[(), (2,), (3, 2)], seeds=8),
+        *draws(n=..., d=(2, 3, 4, 5, 6, 8, 9), x="... n d", g="... n d", lead=[(), (2,), (3, 2)], seeds=8, large=dict(d=43)),
         case("a token of equal numbers", "Its variance is 0: only the eps under the root is left.",
              x=torch.full((1, 4), 3.0), g=torch.tensor([[1.0, 2.0, 3.0, 5.0]])),
         case("tokens far from zero", x=100 + 10 * torch.linspace(-1, 1, 10).reshape(2, 5), g=torch.linspace(0, 1, 10).reshape(2, 5).square()),
@@ -237,6 +238,7 @@ exercise(
         without("Here a few means do it, without autograd and without torch's own backward passes.",
                 torch.autograd.grad, torch.autograd.backward, torch.autograd.Variable._execution_engine.run_backward,
                 forward_ad.make_dual, torch._VF._make_dual,  # its Jacobian is symmetric, so forward mode answers too
+                "torch._decomp", "torch._refs",  # torch's kernels once more, in Python
                 *(f"{kernel}_backward" for kernel in ("native_layer_norm", "native_group_norm", "native_batch_norm"))),
     ],
     mistakes=[
@@ -306,6 +308,8 @@ exercise(
         case("the sizes of SmolLM2-135M", **_SMOL),
         case("the sizes of Llama 3 8B", d_model=4096, n_heads=32, n_kv_heads=8, d_head=128, d_ff=14336, gated=True,
              n_layers=32, n_words=128256, tied=False),
+        *late(case("94 layers, 64 heads, 48 of them with keys and values", d_model=2048, n_heads=64, n_kv_heads=48, d_head=80, d_ff=6144,
+                   gated=True, n_layers=94, n_words=151936, tied=True)),
     ],
     mistakes=[
         mistake("The last norm, behind the last layer, is missing.", lambda *a: parameters(*a) - a[0]),

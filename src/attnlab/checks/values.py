@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
@@ -26,12 +26,14 @@ class Difference:
         want: the numbers there as they should be, written out, or nothing where a table would say no more.
         got: the numbers there as they are.
         off: for each of them, whether it differs.
+        value: whether the value of a call is wrong, and not how it came about, its dtype or its gradient.
     """
 
     text: str
     want: tuple[str, ...] = ()
     got: tuple[str, ...] = ()
     off: tuple[bool, ...] = field(default=())
+    value: bool = False
 
 
 @dataclass(frozen=True)
@@ -289,10 +291,12 @@ def _sequences(got: Any, want: Sequence, within: Tolerance, place: str) -> Diffe
         name = name if place == "The output" else f"{place}: {name[0].lower()}{name[1:]}"
         found = difference(a, b, within, name)
         if found:
-            if isinstance(b, tuple) or not isinstance(b, Tensor | Sequence | Mapping):
-                shown = f" As a whole it should be {_short(list(want))}, it is {_short(got)}."
-                return Difference(found.text + shown, found.want, found.got, found.off)
-            return found
+            plain = isinstance(b, tuple) or not isinstance(b, Tensor | Sequence | Mapping)
+            whole = _short(list(want)), _short(got)
+            # Cut off where they do not differ yet, or full of tensors, they would say nothing.
+            if not plain or whole[0] == whole[1] or any(isinstance(x, Tensor) for x in want):
+                return found
+            return replace(found, text=f"{found.text} As a whole it should be {whole[0]}, it is {whole[1]}.")
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import Literal
+from typing import Any, Literal
 
 from IPython import get_ipython
 
@@ -28,6 +28,7 @@ class Verdict:
         want: the numbers at the first place that went wrong, as they should be.
         got: as they are.
         off: which of them differ.
+        printed: what the answer printed in the first case in which it printed something.
 
     >>> print(Verdict("right", "Every row sums to one."))
     ✓ Every row sums to one.
@@ -40,6 +41,7 @@ class Verdict:
     want: tuple[str, ...] = ()
     got: tuple[str, ...] = ()
     off: tuple[bool, ...] = ()
+    printed: str = ""
 
     def __str__(self) -> str:
         return f"{MARKS[self.status]} {self.message}"
@@ -74,13 +76,23 @@ class Verdict:
 
 
 def show(verdict: Verdict) -> None:
-    """Show a verdict: as a panel in a notebook, as a line anywhere else.
+    """Show a verdict, as a panel in a notebook, as a line anywhere else; before it what the answer printed.
 
     Args:
         verdict: what to show.
     """
-    notebook = get_ipython()
-    if notebook is not None and hasattr(notebook, "kernel"):
-        display({"text/plain": str(verdict), "text/html": verdict._repr_html_()}, raw=True)
+    if verdict.printed:
+        print(verdict.printed.rstrip("\n"), end="\n\n")
+    publish(verdict)
+
+
+def publish(shown: Any) -> None:
+    """Show something in both its forms: the page in a notebook, its text anywhere else.
+
+    Args:
+        shown: it has a `_repr_html_`, and its `str` says the same.
+    """
+    if hasattr(get_ipython(), "kernel"):
+        display({"text/plain": str(shown), "text/html": shown._repr_html_()}, raw=True)
     else:
-        print(verdict)
+        print(shown)

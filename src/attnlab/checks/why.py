@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions
 from attnlab.checks.values import Tolerance, difference
 
 Words = tuple[str, ...]
@@ -34,6 +34,10 @@ THAT = language(
     ("I saw that saw", "PRON VERB DET NOUN", "1/2"),
     ("that saw can saw", "DET NOUN AUX VERB", "1/10"),
     ("can that can saw", "AUX DET NOUN VERB", "1/10"),
+)
+MANY = language(*((f"w{i % 7} w{i % 9}", f"{'NVA'[i % 3]} {'NVA'[i // 9 % 3]}", "1/45") for i in range(45)))
+LONG = language(
+    (" ".join(f"w{i % 7}" for i in range(48)), " ".join("NVA"[i % 5 % 3] for i in range(48)), "1")
 )
 RARE = language(("can saw", "NOUN VERB", "1/1000003"), ("saw", "NOUN", "1000002/1000003"))
 EVEN = language(("can", "NOUN", "1/3"), ("can", "VERB", "1/3"), ("can", "AUX", "1/3"))
@@ -109,6 +113,10 @@ exercise(
         case("other sentences, a view of the word and the one before it", sentences=THAT, view=see_previous),
         case("a word none of whose tags has a majority", sentences=EVEN, view=see_word),
         case("a sentence that is rare", sentences=RARE, view=see_word),
+        *late(
+            case("45 sentences", sentences=MANY, view=see_previous),
+            case("a sentence of 48 words", sentences=LONG, view=see_word),
+        ),
     ],
     mistakes=[
         mistake("It went through a float. The ceiling is exact: work with Fractions to the end.", lambda sentences, view: float(ceiling(sentences, view))),
@@ -293,6 +301,10 @@ exercise(
         case("“can you open the can ?”, 5 tags", tag=tagger(2, 5), words=["can", "you", "open", "the", "can", "?"]),
         case("three words, 8 tags", tag=tagger(3, 8), words=["you", "can", "fish"]),
         case("one word, 4 tags", tag=tagger(4, 4), words=["saw"]),
+        *late(
+            case("“I saw a saw”, 41 tags", tag=tagger(5, 41), words=["I", "saw", "a", "saw"]),
+            case("45 words, 4 tags", tag=tagger(6, 4), words=["I", "saw", "a", "can", "saw"] * 9),
+        ),
     ],
     mistakes=[
         mistake("Rows and columns have changed places: row i says what moves word i.", lambda tag, words: moved(tag, words).T),

@@ -15,6 +15,7 @@ from attnlab.linear.inputs import (
     hide,
     in_form,
     lifted,
+    limited,
     of_token,
     per_token,
     state_shape,
@@ -47,7 +48,7 @@ def delta_rule(
         k: keys (..., n, d_k), of length 1: longer ones let the state grow without bound when β ‖k‖² > 2.
         v: values (..., n, d_v).
         beta: rates β (..., n, 1), from 0 to 1.
-        log_decay: log α (..., n, 1), at most 0; None for no fading.
+        log_decay: log α (..., n, 1), at most 0 (what is larger counts as 0); None for no fading.
         key_mask: boolean (batch, n) or (batch, 1, n), True = may be attended to, as `masks.padding` makes it.
             A hidden token leaves the state as it is.
         form: "chunked", which `torch.compile` leaves out of its graph, or "recurrent": one token at a time,
@@ -77,7 +78,7 @@ def delta_rule(
     (beta,) = hide(key_mask, per_token("beta", beta, (*q.shape[:-1], 1)))
     sequences, step = [q, k, v, beta], delta_step
     if log_decay is not None:
-        log_decay = per_token("log_decay", log_decay, (*q.shape[:-1], 1)).clamp(min=LEAST)
+        log_decay = limited(per_token("log_decay", log_decay, (*q.shape[:-1], 1)), LEAST, 0.0)
         sequences, step = [*sequences, *hide(key_mask, log_decay)], _fading_step
     return in_form(form, _DeltaRule(), step, sequences, initial_state, block_size, return_state)
 
@@ -123,7 +124,7 @@ def delta_step(
         has_shape("state", state, shape, "(..., d_k, d_v)")
         if log_decay is not None:
             (log_decay,) = lifted(*hide(of_token(key_mask, k, v), log_decay))
-            state = log_decay.exp()[..., None] * state
+            state = limited(log_decay, LEAST, 0.0).exp()[..., None] * state
         held = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
         state = torch.addcmul(state, k[..., :, None], (beta * (v - held))[..., None, :])
         return (q[..., None, :] @ state).squeeze(-2).to(dtype), state

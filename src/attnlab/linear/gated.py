@@ -15,6 +15,7 @@ from attnlab.linear.inputs import (
     hide,
     in_form,
     lifted,
+    limited,
     of_token,
     per_token,
     together,
@@ -47,7 +48,7 @@ def gated_linear_attention(
         q: queries (..., n, d_k); the scale, if any, is the caller's.
         k: keys (..., n, d_k).
         v: values (..., n, d_v).
-        log_decay: log α (..., n, d_k) or (..., n, 1), at most 0.
+        log_decay: log α (..., n, d_k) or (..., n, 1), at most 0; what is larger counts as 0, no decay.
         key_mask: boolean (batch, n) or (batch, 1, n), True = may be attended to, as `masks.padding` makes it.
             A hidden token leaves the state as it is: it neither writes nor lets anything fade.
         form: "chunked", which `torch.compile` leaves out of its graph, or "recurrent": one token at a time,
@@ -74,7 +75,7 @@ def gated_linear_attention(
     check_form(form, ("chunked", "recurrent"))
     q, k, v, key_mask = together(q, k, v, key_mask, is_causal=True)
     width = log_decay.shape[-1] if log_decay.dim() > 1 and log_decay.shape[-1] == 1 else q.shape[-1]
-    log_decay = per_token("log_decay", log_decay, (*q.shape[:-1], width)).clamp(min=LEAST)
+    log_decay = limited(per_token("log_decay", log_decay, (*q.shape[:-1], width)), LEAST, 0.0)
     (log_decay,) = hide(key_mask, log_decay)
     sequences = [q, k, v, log_decay]
     return in_form(form, _GatedRule(), gated_step, sequences, initial_state, block_size, return_state)
@@ -118,7 +119,7 @@ def gated_step(
         new = k[..., :, None] * v[..., None, :]  # (..., d_k, d_v)
         if state is not None:
             has_shape("state", state, new.shape, "(..., d_k, d_v)")
-            new = torch.addcmul(new, log_decay.exp()[..., None], state)
+            new = torch.addcmul(new, limited(log_decay, LEAST, 0.0).exp()[..., None], state)
         return (q[..., None, :] @ new).squeeze(-2).to(dtype), new
 
 

@@ -91,6 +91,19 @@ def per_token(name: str, x: Tensor, shape: tuple[int, ...] | torch.Size) -> Tens
         raise ValueError(f"{name} of shape {tuple(x.shape)} does not broadcast to {tuple(shape)}") from None
 
 
+def limited(x: Tensor, low: float, high: float) -> Tensor:
+    """Return numbers, those beyond a range as its ends.
+
+    The ends themselves have their slope, which those of a clamp have in some versions of torch.
+
+    >>> limited(torch.tensor([-3.0, 0.5, 2.0]), 0.0, 1.0).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    if not (torch.is_grad_enabled() and x.requires_grad):
+        return x.clamp(low, high)
+    return x.masked_fill(x < low, low).masked_fill(x > high, high)
+
+
 def state_shape(k: Tensor, v: Tensor) -> tuple[int, ...]:
     """Return the shape (..., d_k, d_v) of the state of one token's key (..., d_k) and value (..., d_v)."""
     lead = k.shape[:-1]

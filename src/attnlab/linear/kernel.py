@@ -12,14 +12,17 @@ products of 65 columns take a CPU a quarter longer than those of 64.)
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch._subclasses import FakeTensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from attnlab.arguments import has_shape
 from attnlab.linear.chunks import ChunkRule, Pieces, State, exact, fade, scan, transformed
+from attnlab.linear.features import FourierFeatures, PositiveFeatures, elu_plus_one
 from attnlab.precision import without_autocast, working
 
 LOWEST = -1e30
@@ -251,23 +254,50 @@ def fitting(name: str, state: LinearState, shape: tuple[int, ...]) -> LinearStat
     return state
 
 
+KNOWN = (PositiveFeatures, FourierFeatures)
+"""Maps that draw nothing: their matrix was drawn when they were made."""
+
+
 def probe(features, k: Tensor) -> tuple[tuple[Tensor, Tensor | None], bool]:
     """Return features of the first key with their scale, and whether autograd must record the map.
 
     It must where the map learns: only its own record reaches the map's parameters. And where the map draws
     random numbers: made again in the backward pass they would be others.
     """
-    generators = [torch.default_generator]
-    if k.device.type == "cuda":
-        generators.append(torch.cuda.default_generators[k.device.index])
-    if transformed() or isinstance(k, FakeTensor):  # autograd records anyway; nothing is drawn
-        generators = []
-    before = [generator.get_state() for generator in generators]
-    with torch.enable_grad(), without_autocast(k):
+    watch = nullcontext()
+    # Under a transformation and on fake tensors autograd records anyway.
+    if not (
+        features is elu_plus_one or type(features) in KNOWN or transformed() or isinstance(k, FakeTensor)
+    ):
+        watch = _Draws(k.device)
+    with watch, torch.enable_grad(), without_autocast(k):
         one = scaled(features, working(k[..., :1, :].detach()))
-    drawn = False
-    for generator, state in zip(generators, before, strict=True):
-        if not torch.equal(generator.get_state(), state):
-            drawn = True
-            generator.set_state(state)
+    drawn = isinstance(watch, _Draws) and watch.put_back()
     return one, one[0].requires_grad or drawn
+
+
+class _Draws(TorchDispatchMode):
+    """Notice whether this thread draws random numbers.
+
+    Generators are looked at only when it does. Comparing them before and after would take what another thread
+    draws meanwhile for the map's own, and put it back, so that it came again.
+    """
+
+    def __init__(self, device: torch.device):
+        super().__init__()
+        self.device, self.before = device, []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if not self.before and torch.Tag.nondeterministic_seeded in function.tags:
+            given = (*args, *(kwargs or {}).values())
+            generators = [x for x in given if isinstance(x, torch.Generator)] or [torch.default_generator]
+            if self.device.type == "cuda":
+                generators.append(torch.cuda.default_generators[self.device.index])
+            self.before = [(generator, generator.get_state()) for generator in generators]
+        return function(*args, **(kwargs or {}))
+
+    def put_back(self) -> bool:
+        """Say whether anything was drawn; asking costs no random numbers."""
+        for generator, state in self.before:
+            generator.set_state(state)
+        return bool(self.before)

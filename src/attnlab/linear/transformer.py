@@ -14,6 +14,7 @@ from attnlab.linear.inputs import (
     check_form,
     hide,
     lifted,
+    limited,
     of_token,
     per_token,
     state_shape,
@@ -57,7 +58,8 @@ def linear_attention(
             without. It is called on pieces of the sequence or on all of it, in float32 where the inputs are
             halves. One that learns or draws random numbers keeps more in memory for the backward pass.
         gate: (..., n, 1), between 0 and 1, for every token; needs `is_causal`. Exactly 0 and 1 mean what they
-            say, but get no gradient.
+            say, but get no gradient; what lies beyond counts
+            as they do (in the parallel form, a formula, as it is).
         key_mask: boolean (batch, n_k) or (batch, 1, n_k), True = may be attended to, as `masks.padding` makes
             it. The state passes a hidden token by as if it were not there.
         is_causal: hide later keys from every query; needs n_q == n_k.
@@ -99,6 +101,7 @@ def linear_attention(
             gate, key_mask = gate.masked_fill(~key_mask, 1.0), None  # it forgets nothing and writes nothing
     if form == "parallel":
         return _parallel(features, q, k, v, key_mask, gate, is_causal)
+    gate = None if gate is None else limited(gate, 0.0, 1.0)
     if form == "recurrent" and q.shape[-2]:
 
         def step(q, k, v, gate, key_mask, state):
@@ -160,6 +163,7 @@ def _step(q, k, v, state, features, gate, key_mask) -> tuple[Tensor, LinearState
     dtype = q.dtype
     with without_autocast(q):
         q, k, v, gate = lifted(q, *hide(key_mask, k, v), gate)
+        gate = None if gate is None else limited(gate, 0.0, 1.0)
         fk, scale = scaled(features, k)  # (..., m), (..., 1)
         shape = state_shape(fk, v)
         if state is None:

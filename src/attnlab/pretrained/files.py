@@ -11,6 +11,8 @@ import tempfile
 import urllib.error
 import urllib.request
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -123,7 +125,7 @@ def fetch(name: str, folder: str | os.PathLike | None = None) -> list[Path]:
     model = MODELS[name]
     named = folder or os.environ.get("ATTNLAB_WEIGHTS")
     place = Path(named) if named else cache_folder()
-    missing = [file for file in model.files if not (place / file.name).is_file()]
+    missing = [file for file in model.files if not _is_there(place / file.name)]
     if missing and named:
         called = "folder" if folder else "ATTNLAB_WEIGHTS"
         raise WeightsError(
@@ -151,8 +153,21 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "attnlab" / "weights"
 
 
+@contextmanager
+def _read(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise WeightsError(f"{path} cannot be read ({error}); is it another user's?") from None
+
+
+def _is_there(path: Path) -> bool:
+    with _read(path):
+        return path.is_file()
+
+
 def _verify(path: Path, file: File) -> None:
-    with path.open("rb") as stream:
+    with _read(path), path.open("rb") as stream:
         got = hashlib.file_digest(stream, "sha256").hexdigest()
     if got != file.sha256:
         raise WeightsError(

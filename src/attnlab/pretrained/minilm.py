@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -148,10 +149,11 @@ def load_minilm(folder: str | os.PathLike | None = None) -> MiniLM:
     Raises:
         WeightsError: the weights can't be had.
     """
+    import attnlab.book  # noqa: F401  (first: it says what is missing)
+
+    # isort: split
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
-
-    import attnlab.book  # noqa: F401  (says what is missing)
 
     weights, pieces = fetch("minilm", folder)
     tokenizer = Tokenizer.from_file(str(pieces))
@@ -172,15 +174,19 @@ def rename(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
     Returns:
         The same by the names of `MiniLM`. The pooler, which sentence vectors don't use, is left out.
 
+    Raises:
+        ValueError: a layer has a part that ours does not.
+
     >>> list(rename({"encoder.layer.3.output.dense.bias": torch.zeros(1)}))
     ['stack.layers.3.ffn.out_proj.bias']
     """
     ours = {}
     for name, value in theirs.items():
         if name.startswith("encoder.layer."):
-            at, part = name.removeprefix("encoder.layer.").split(".", 1)
-            part, kind = part.rsplit(".", 1)
-            ours[f"stack.layers.{at}.{PARTS[part]}.{kind}"] = value
+            found = re.fullmatch(r"encoder\.layer\.(\d+)\.(.+)\.(\w+)", name)
+            if not found or found[2] not in PARTS:
+                raise ValueError(f"theirs must be the tensors of a BERT, which has no {name}")
+            ours[f"stack.layers.{found[1]}.{PARTS[found[2]]}.{found[3]}"] = value
     kept = {
         "word_embeddings.weight": "embedding.weight",
         "position_embeddings.weight": "stack.learned.weight",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 import torch
@@ -110,9 +111,10 @@ def load_smollm2(folder: str | os.PathLike | None = None) -> SmolLM2:
     Raises:
         WeightsError: the weights can't be had.
     """
-    from gguf import GGUFReader, dequantize
+    import attnlab.book  # noqa: F401  (first: it says what is missing)
 
-    import attnlab.book  # noqa: F401  (says what is missing)
+    # isort: split
+    from gguf import GGUFReader, dequantize
 
     (path,) = fetch("smollm2", folder)
     reader = GGUFReader(path)
@@ -135,14 +137,19 @@ def rename(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
     Returns:
         The same by the names of `SmolLM2`; the table that reads is also the one that guesses.
 
+    Raises:
+        ValueError: a layer has a part that ours does not.
+
     >>> list(rename({"blk.3.ffn_down.weight": torch.zeros(1)}))
     ['stack.layers.3.ffn.out_proj.weight']
     """
     ours = {}
     for name, value in theirs.items():
         if name.startswith("blk."):
-            _, at, part, kind = name.split(".")
-            ours[f"stack.layers.{at}.{PARTS[part]}.{kind}"] = value
+            found = re.fullmatch(r"blk\.(\d+)\.(\w+)\.(\w+)", name)
+            if not found or found[2] not in PARTS:
+                raise ValueError(f"theirs must be the tensors of a Llama, which has no {name}")
+            ours[f"stack.layers.{found[1]}.{PARTS[found[2]]}.{found[3]}"] = value
     if "output_norm.weight" in theirs:
         ours["stack.final_norm.weight"] = theirs["output_norm.weight"]
     if "token_embd.weight" in theirs:

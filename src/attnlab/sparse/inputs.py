@@ -8,7 +8,7 @@ from functools import wraps
 import torch
 from torch import Tensor
 
-from attnlab.arguments import of_keys
+from attnlab.arguments import is_tensor, of_keys
 from attnlab.patterns.plan import Plan
 from attnlab.patterns.tiles import HIDDEN
 from attnlab.precision import working_dtype
@@ -49,6 +49,8 @@ def along(
 
 def check(q: Tensor, k: Tensor, v: Tensor) -> int:
     """Return the sequence length of self-attention, or say which shape does not fit."""
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        is_tensor(name, x)
     got = f"got q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
     if q.dim() < 2 or q.shape != k.shape:
         raise ValueError(f"q and k must have the same shape (..., n, d_k), {got}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import random
 import time
 from collections import Counter
@@ -240,14 +241,14 @@ def warm_cosine(optimizer: torch.optim.Optimizer, steps: int) -> torch.optim.lr_
         The schedule, to be stepped after every step but the last.
     """
     warmup = max(steps // 20, 1)
-    return torch.optim.lr_scheduler.SequentialLR(
-        optimizer,
-        [
-            torch.optim.lr_scheduler.LinearLR(optimizer, 1 / warmup, total_iters=warmup),
-            torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(steps - warmup, 1)),
-        ],
-        [warmup],
-    )
+    falls = max(steps - warmup, 1)
+
+    def height(step: int) -> float:
+        if step < warmup:
+            return (1 + (warmup - 1) * step / warmup) / warmup
+        return (1 + math.cos(math.pi * (step - warmup) / falls)) / 2
+
+    return torch.optim.lr_scheduler.LambdaLR(optimizer, height)
 
 
 def _encode(tagger: Tagger, sentences: Sequence[Sentence]) -> list[tuple[Tensor, Tensor]]:

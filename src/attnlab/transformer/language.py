@@ -7,7 +7,7 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least
+from attnlab.arguments import Device, at_least, is_tensor, looked_up
 from attnlab.cache import KVCache, all_or_nothing
 from attnlab.multihead import Rotation
 from attnlab.transformer.stacks import Encoder, Positions
@@ -89,11 +89,13 @@ class LanguageModel(nn.Module):
         Raises:
             ValueError: a shape does not fit, or the cache is full.
         """
+        is_tensor("ids", ids)
         if ids.dim() != 2:
             raise ValueError(f"ids must have shape (batch, n), got {tuple(ids.shape)}")
         how = {"mask": mask, "key_mask": key_mask, "cache": cache, "places": places}
+        words = looked_up("ids", ids, self.embedding.weight, "words")
         with all_or_nothing(cache):
-            x = self.stack(self.embedding(ids), is_causal=True, **how)
+            x = self.stack(words, is_causal=True, **how)
             return self.out_proj(x[:, -1:] if last else x)
 
     def _apply(self, fn, recurse=True):

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least, row_of_keys
+from attnlab.arguments import Device, at_least, is_tensor, row_of_keys
 from attnlab.cache import KVCache, all_or_nothing
 from attnlab.dot_product import grouped_attention
 from attnlab.multihead import MultiHeadAttention, Rotation
@@ -230,6 +230,7 @@ class EncoderLayer(nn.Module):
             TypeError: a mask is not boolean.
             ValueError: a shape does not fit, or the cache is full.
         """
+        is_tensor("x", x)
         options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
         options |= {"head_weights": head_weights, "cache": cache, "places": places}
         with all_or_nothing(cache):
@@ -340,6 +341,7 @@ class DecoderLayer(EncoderLayer):
             TypeError: a mask is not boolean.
             ValueError: a shape does not fit, or the cache is full.
         """
+        is_tensor("x", x)
         options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
         with all_or_nothing(cache):
             x, weights = self._attend(x, need_weights, cache=cache, **options)

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlab.arguments import at_least
+from attnlab.arguments import at_least, is_tensor
 
 
 def check_prompts(ids: Tensor, n_new: int, *, window: int | None = None, single: bool = False) -> None:
@@ -28,12 +28,31 @@ def check_prompts(ids: Tensor, n_new: int, *, window: int | None = None, single:
     Traceback (most recent call last):
     ValueError: ids must have shape (batch, n) with n at least 1, got (2, 0)
     """
+    is_tensor("ids", ids)
     at_least(0, n_new=n_new)
     if window is not None:
         at_least(1, window=window)
     if ids.dim() != 2 or not ids.shape[1] or (single and len(ids) != 1):
         shape = "(1, n): one prompt at a time," if single else "(batch, n)"
         raise ValueError(f"ids must have shape {shape} with n at least 1, got {tuple(ids.shape)}")
+
+
+def check_end(end: int | None, n_words: int) -> None:
+    """Refuse an end that no text can have.
+
+    Args:
+        end: the word that ends a text, if one does.
+        n_words: size of the vocabulary.
+
+    Raises:
+        ValueError: there is no such word.
+
+    >>> check_end(99, 6)
+    Traceback (most recent call last):
+    ValueError: end must be the number of a word, 0 to 5, got 99
+    """
+    if end is not None and not 0 <= end < n_words:
+        raise ValueError(f"end must be the number of a word, 0 to {n_words - 1}, got {end}")
 
 
 def check_padding(key_mask: Tensor, ids: Tensor) -> None:
@@ -81,12 +100,12 @@ def filled(ids: Tensor, n: int, end: int | None) -> Tensor:
 
 @contextmanager
 def writing(*models: nn.Module) -> Iterator[None]:
-    """Put models into `eval` mode, and back."""
-    before = [model.training for model in models]
+    """Put models into `eval` mode, and each of their parts back into the mode that it had."""
+    before = [(part, part.training) for model in models for part in model.modules()]
     for model in models:
         model.eval()
     try:
         yield
     finally:
-        for model, was_training in zip(models, before, strict=True):
-            model.train(was_training)
+        for part, was_training in before:
+            part.training = was_training

@@ -26,12 +26,12 @@ def temper(scores: Tensor, temperature: float = 1.0) -> Tensor:
         Probabilities (..., n_words), at least fp32.
 
     Raises:
-        ValueError: the temperature is negative.
+        ValueError: the temperature is negative, or no number.
 
     >>> temper(torch.tensor([0.0, 1.0, 1.0]), 0).tolist()
     [0.0, 1.0, 0.0]
     """
-    if temperature < 0:
+    if not temperature >= 0:
         raise ValueError(f"temperature must be at least 0, got {temperature}")
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if temperature:
@@ -141,6 +141,9 @@ def distribution(scores: Tensor, temperature: float = 1.0, **limits: float | Non
     unknown = limits.keys() - RULES
     if unknown:
         raise TypeError(f"the rules are {', '.join(RULES)}; got {', '.join(sorted(unknown))}")
+    for name, limit in limits.items():  # by the names that are known here: the rules have their own
+        if limit is not None:
+            at_least(1, top_k=limit) if name == "top_k" else _is_share(name, limit)
     p = temper(scores, temperature)
     for name, rule in RULES.items():
         if limits.get(name) is not None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least, fits_tokens, has_width
+from attnlab.arguments import Device, at_least, fits_tokens, has_width, looked_up
 from attnlab.cache import KVCache, all_or_nothing
 from attnlab.multihead import Rotation
 from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal_at
@@ -197,7 +196,7 @@ class Encoder(nn.Module):
         if self.learned is not None:
             rows = self.learned.weight
             if places is not None:
-                x = x + _looked_up(rows, places)
+                x = x + looked_up("places", places, rows, "positions learned")
             elif end > len(rows):
                 raise ValueError(f"x must end within the {len(rows)} positions learned, it ends at {end}")
             else:
@@ -214,19 +213,6 @@ class Encoder(nn.Module):
         if self.positions == "alibi":
             return alibi(self.n_heads, n_q, n_k, device=x.device)[None]
         return None
-
-
-def _looked_up(rows: Tensor, places: Tensor) -> Tensor:
-    """Return the rows of a table (n, d) at some places (...), all within it."""
-    if places.is_floating_point() or places.dtype == torch.bool:
-        raise TypeError(f"places must be whole numbers, got dtype {places.dtype}")
-    try:
-        return F.embedding(places, rows)
-    except IndexError:  # asked for afterwards: a GPU would have to be waited for
-        raise ValueError(
-            f"places must lie within the {len(rows)} positions learned, 0 to {len(rows) - 1}, "
-            f"got {int(places.min())} to {int(places.max())}"
-        ) from None
 
 
 class Decoder(Encoder):
@@ -281,6 +267,8 @@ class Decoder(Encoder):
         """
         common = {"mask": mask, "key_mask": key_mask, "is_causal": is_causal, "memory_mask": memory_mask}
         memories = [memory] * len(self.layers) if isinstance(memory, Tensor) else memory
+        if len(memories) != len(self.layers):
+            raise ValueError(f"memory must have one part a layer, {len(self.layers)}, got {len(memories)}")
         return self._through(x, need_weights, cache, [{**common, "memory": part} for part in memories])
 
     def remember(self, memory: Tensor) -> list[tuple[Tensor, Tensor]]:

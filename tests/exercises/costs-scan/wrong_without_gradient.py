@@ -1,4 +1,4 @@
-# expect: it takes too many steps
+# expect: no gradient reaches a
 def recurrence(a, x):
     h, states = 0.0, []
     for gate, token in zip(a.detach().numpy(), x.detach().numpy(), strict=True):

@@ -1,0 +1,244 @@
+"""What every exercise must meet: large sizes, sizes that come back with other numbers, answers in another dtype.
+
+Found by readers in nearly all exercises: answers that stop at some size between 5 and 40, that remember what they
+returned for a shape, that hand back doubles for singles.
+"""
+
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from stored import SOLUTIONS, run
+
+from attnlab.checks import EXERCISES
+from attnlab.checks.engine import accepts
+from attnlab.checks.exercise import Precisions
+
+ENOUGH = 40
+COUNTED = ("costs-", "sparse-", "heads-layer", "linear-delta", "linear-running-state")
+"""Exercises in which work is counted, or which have large cases of their own for that."""
+SMALL: dict[str, dict[str, str]] = {
+    "masking-softmax": {
+        "mask -4": "A mask of four axes has ones in front here; others have sizes of their own."
+    },
+    "transformer-block": {
+        "x -4": "One batch of batches shows an answer that knows one axis.",
+        "x -3": "The same.",
+    },
+    "recurrent-local-window": {"p -1": "There is one place for each row of scores."},
+}
+"""By exercise, the sizes that stay small, and why."""
+
+
+def sizes(value, name):
+    """The sizes of an argument, by name: of each axis counted from the last, of a list and of its longest item."""
+    if isinstance(value, Tensor):
+        yield from ((f"{name} {axis}", value.shape[axis]) for axis in range(-value.dim(), 0))
+    elif isinstance(value, bool) or callable(value):
+        return
+    elif isinstance(value, int):
+        yield name, value
+    elif isinstance(value, Mapping):
+        yield name, len(value)
+    elif isinstance(value, list | tuple):
+        yield name, len(value)
+        if all(isinstance(one, list | tuple) for one in value) and value:
+            yield f"{name}, each", max(map(len, value))
+
+
+def largest(task):
+    found = {}
+    for one in task.cases:
+        for name, value in one.make().items():
+            for what, size in sizes(value, name):
+                found[what] = max(size, found.get(what, 0))
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(EXERCISES) if not name.startswith(COUNTED)])
+def test_every_size_is_once_larger_than_forty(name):
+    small = {what: size for what, size in largest(EXERCISES[name]).items() if size <= ENOUGH}
+    assert set(small) == set(SMALL.get(name, {})), small
+
+
+def shaped(value):
+    """What an answer sees of its arguments that looks at shapes alone."""
+    if isinstance(value, Tensor):
+        return tuple(value.shape), value.dtype, value.requires_grad
+    if isinstance(value, list | tuple):
+        return tuple(type(one) if isinstance(one, int | str) else shaped(one) for one in value)
+    return value if isinstance(value, bool | int) else None
+
+
+def remembering(answer):
+    kept = {}
+
+    def does(*arguments):
+        key = tuple(map(shaped, arguments))
+        if key not in kept:
+            kept[key] = answer(*arguments)
+        return kept[key]
+
+    return does
+
+
+SEEN_WHOLE = {name for name, task in EXERCISES.items() if all(isinstance(x, bool | int) for c in task.cases for x in c.values.values())}  # fmt: skip
+"""Exercises whose arguments are whole numbers: to remember those is no fault."""
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in sorted(set(EXERCISES) - SEEN_WHOLE) if not name.startswith(COUNTED)]
+)
+def test_an_answer_that_is_remembered_by_its_shapes_is_refused(name):
+    task = EXERCISES[name]
+    assert not accepts(task, remembering(run(SOLUTIONS[name])[task.answer]))
+
+
+def doubled(value):
+    if isinstance(value, list | tuple):
+        return type(value)(map(doubled, value))
+    return value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name, task in EXERCISES.items() if any(isinstance(p, Precisions) for p in task.promises)],
+)
+def test_doubles_for_singles_are_refused(name):
+    task = EXERCISES[name]
+    answer = run(SOLUTIONS[name])[task.answer]
+    assert not accepts(task, lambda *arguments: doubled(answer(*arguments)))
+
+
+def rows_past_the_sixth(x):
+    out = x.cumsum(-2) / torch.arange(1, x.shape[-2] + 1)[:, None]
+    return out if x.dim() > 2 else torch.cat((out[:6], torch.zeros_like(out[6:])))
+
+
+def turned(t, base, dtype=None, most=10**9):
+    d = t.shape[-1]
+    speed = base ** (-torch.arange(0, d, 2) / d)
+    angle = (torch.arange(t.shape[-2]).clamp_max(most)[:, None] * speed).to(dtype or t.dtype)
+    a, b = t[..., 0::2], t[..., 1::2]
+    return torch.stack((a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()), -1).flatten(-2)
+
+
+def rope(q, k, v, base=10000.0, weigh=lambda s: s.softmax(-1), **options):
+    return weigh(turned(q, base, **options) @ turned(k, base, **options).mT / q.shape[-1] ** 0.5) @ v
+
+
+def compare(rows, x_of=lambda x: x, far=lambda a, b: not torch.allclose(a, b, atol=1e-5)):
+    """Test for order on some rows of the output, or on another input."""
+
+    def is_equivariant(f, x):
+        x = x_of(x)
+        orders = [torch.randperm(len(x)) for _ in range(10)]
+        return not any(far(f(x[p])[rows], f(x)[p][rows]) for p in orders)
+
+    return is_equivariant
+
+
+def block(x, w_q, w_k, w_v, w_o, w_in, w_out):
+    """It knows no batch, or one axis of it."""
+    if x.dim() == 2:
+        return block(x[None], w_q, w_k, w_v, w_o, w_in, w_out)[0]
+    norm = torch.nn.functional.layer_norm
+    y = norm(x, x.shape[-1:])
+    x = x + torch.bmm((torch.bmm(y @ w_q, (y @ w_k).mT) / w_q.shape[1] ** 0.5).softmax(-1), y @ w_v) @ w_o
+    return x + (norm(x, x.shape[-1:]) @ w_in).relu() @ w_out
+
+
+def times_the_mask(weights, lengths):
+    real = (torch.arange(weights.shape[-1]) < lengths[:, None]) & (lengths > 1)[:, None]
+    share = torch.special.entr(weights).sum(-1) / lengths.log().clamp_min(0.1)[:, None, None]
+    return (share * real[:, None]).sum((0, 2)) / real.sum()
+
+
+def masked(scores, mask):
+    empty = ~mask.any(-1, keepdim=True)
+    return scores.masked_fill(~mask & ~empty, -math.inf).softmax(-1).masked_fill(empty, 0.0)
+
+
+def by_rows(scores, mask):
+    assert mask.dim() > 1, "a table"
+    return masked(scores, mask)
+
+
+def by_columns(scores, mask):
+    assert mask.shape[-1] == scores.shape[-1], "a column for each key"
+    return masked(scores, mask)
+
+
+def packed(documents, n, room=10**9, most=10**9):
+    words, places = torch.zeros(n, dtype=torch.long), torch.zeros(n, dtype=torch.long)
+    guesses, owner, at = torch.full((n,), -100), torch.full((n,), -1), 0
+    for i, document in enumerate(documents):
+        here = slice(at, at + len(document))
+        words[here], owner[here] = torch.tensor(document), i
+        places[here] = torch.arange(len(document)).clamp_max(most)
+        guesses[at : at + len(document) - 1] = words[at + 1 : at + len(document)]
+        at += len(document)
+    mask = (
+        (owner[:, None] == owner) & (owner >= 0) & (torch.arange(n) < room) & torch.ones(n, n).tril().bool()
+    )
+    return words, places, guesses, mask
+
+
+def divided(x, w_q, w_k, root=lambda d: torch.sqrt(torch.tensor(d))):
+    """A divisor that is a tensor: of whatever dtype is the default."""
+    return ((x @ w_q) @ (x @ w_k).mT / (w_q.shape[0] * root(w_q.shape[1]))).softmax(-1)
+
+
+ATTACKS = [
+    ("why-running-bag", "wrong", "row 6 should be", rows_past_the_sixth),
+    ("positions-rope", "right", "", rope),
+    ("positions-rope", "wrong", "scores of several hundreds", lambda *a: rope(*a, weigh=lambda s: s.exp() / s.exp().sum(-1, keepdim=True))),
+    ("positions-rope", "wrong", "in float64", lambda q, k, v, base=10000.0: rope(q.float(), k.float(), v.float(), base).to(q.dtype)),
+    ("positions-rope", "wrong", "of shape (2, 3, 43,", lambda *a: rope(*a, most=11)),
+    ("positions-rope", "wrong", "In single precision all values are right", lambda *a: rope(*a, dtype=torch.float32).to(a[0].dtype)),
+    ("positions-equivariant", "right", "", compare(slice(None))),
+    ("positions-equivariant", "wrong", "moves the last row of the output alone", compare(slice(1))),
+    ("positions-equivariant", "wrong", "moves the last row of the output alone", compare(slice(-1))),
+    ("positions-equivariant", "wrong", "moves the first row of the output alone", compare(slice(-1, None))),
+    ("positions-equivariant", "wrong", "some number is above 50", compare(slice(None), x_of=torch.randn_like)),
+    ("positions-equivariant", "wrong", "a last row that is not a number", compare(slice(None), far=lambda a, b: bool(((a - b).abs() > 1e-5).any()))),
+    ("transformer-block", "wrong", "raised RuntimeError", block),
+    ("inside-left-out", "wrong", "a score of thirds", lambda score, pieces: [
+        round(score(list(pieces)) - score(pieces[:i] + pieces[i + 1 :]), 2) for i in range(len(pieces))]),
+    ("saturation-sharpness", "wrong", "rows of padding that are not numbers", times_the_mask),
+    ("masking-softmax", "right", "", masked),
+    ("masking-softmax", "wrong", "shape (4,): it raised AssertionError: a table", by_rows),
+    ("masking-softmax", "wrong", "shape (3, 1): it raised AssertionError: a column", by_columns),
+    ("masking-pack", "right", "", packed),
+    ("masking-pack", "wrong", "in a row of 300", lambda *a: packed(*a, room=64)),
+    ("masking-pack", "wrong", "in a row of 300", lambda *a: packed(*a, most=30)),
+    ("scaling-unit-scores", "right", "", divided),
+    ("scaling-unit-scores", "right", "", lambda *a: divided(*a, root=lambda d: torch.tensor(d) ** 0.5)),
+    ("scaling-unit-scores", "wrong", "in float64", lambda *a: divided(*a, root=lambda d: torch.tensor(d, dtype=torch.float32).sqrt())),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "status", "piece", "answer"), ATTACKS)
+def test_an_attack_is_judged_rightly(judged, name, status, piece, answer):
+    judged(name, status, piece, answer)
+
+
+def test_the_default_dtype_of_the_notebook_changes_no_verdict(judged):
+    torch.set_default_dtype(torch.float64)  # as chapters do that count in double
+    try:
+        judged("scaling-unit-scores", "right", "", divided)
+        judged(
+            "why-running-bag",
+            "right",
+            "",
+            lambda x: x.cumsum(-2) / torch.arange(1.0, x.shape[-2] + 1)[:, None],
+        )
+    finally:
+        torch.set_default_dtype(torch.float32)
