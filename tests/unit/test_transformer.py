@@ -225,8 +225,9 @@ def test_no_guess_depends_on_a_later_word():
     torch.manual_seed(0)
     model = LanguageModel(11, 12, 3, 2, std=1.0).double()
     x = torch.randn(1, 6, 12).double().requires_grad_()
-    model.stack(x, is_causal=True)[0, 2].sum().backward()
-    assert x.grad[0, :3].abs().amin() > 0
+    # Weighed: a norm ends the stack, and the plain sum of what it gives is 0 whatever comes in.
+    (model.stack(x, is_causal=True)[0, 2] * torch.arange(12)).sum().backward()
+    assert x.grad[0, :3].abs().amin() > 1e-6
     assert x.grad[0, 3:].abs().amax() == 0
 
 
@@ -506,7 +507,7 @@ def test_a_place_that_was_never_learned_is_refused():
     for places in ([0, 1, -1], [0, 8, 1]):
         with pytest.raises(ValueError, match="places must lie within the 8 positions learned, 0 to 7, got"):
             model(ids, places=torch.tensor(places))
-    with pytest.raises(TypeError, match="places must be whole numbers, got dtype"):
+    with pytest.raises(TypeError, match=r"places must be whole numbers .*, got dtype"):
         model(ids, places=torch.zeros(3))
 
 
