@@ -316,7 +316,7 @@ ATTACKS = [
     ("the middle", "saturation-stable-softmax", "wrong", "should be", lambda s: share((s - (s.amax(-1, True) + s.amin(-1, True)) / 2).exp())),
     ("any row of -inf empties all", "saturation-stable-softmax", "wrong", "should be", lambda s: torch.zeros_like(s) if (s == -INF).all(-1).any() else over(lambda t: t)(s)),
     ("a sum at most 1", "saturation-stable-softmax", "wrong", "should be", over(lambda total: total.clamp_max(1))),
-    ("always double", "saturation-stable-softmax", "wrong", "should keep that dtype", lambda s: over(lambda total: total.clamp_min(1))(s.double())),
+    ("always double", "saturation-stable-softmax", "wrong", "should keep the dtype of its arguments, float32", lambda s: over(lambda total: total.clamp_min(1))(s.double())),
     ("naive in double", "saturation-stable-softmax", "wrong", "should be", lambda s: share(s.double().exp()).to(s.dtype)),
     ("empty rows left out", "saturation-stable-softmax", "right", "", masked_rows),
     ("a logarithm of the sum", "saturation-stable-softmax", "right", "", log_form),

@@ -28,10 +28,8 @@ SMALL: dict[str, dict[str, str]] = {
     "masking-softmax": {
         "mask -4": "A mask of four axes has ones in front here; others have sizes of their own."
     },
-    "transformer-block": {
-        "x -4": "One batch of batches shows an answer that knows one axis.",
-        "x -3": "The same.",
-    },
+    "masking-leaks": dict.fromkeys(("n", "mask -2", "mask -1"), "The reference tries every sentence."),
+    "transformer-block": {"x -4": "One batch of batches shows an answer that knows one axis."},
     "recurrent-local-window": {"p -1": "There is one place for each row of scores."},
 }
 """By exercise, the sizes that stay small, and why."""
