@@ -196,7 +196,7 @@ ATTACKS = [
     ("squares completed", FEATURES, "right", "", lambda x, w: torch.cat([((u.square().sum() - (x - u).square().sum(-1, keepdim=True)) / 2).exp() for u in (*w, *-w)], -1) / (2 * len(w)) ** 0.5),
     ("weights over all stored keys", STATE, "wrong", "meets all keys before it again", stored_rows),
     ("all n × n weights", STATE, "wrong", "meets all keys before it again", all_weights),
-    ("the last five", STATE, "wrong", "Only a few tokens back are seen", last_five),
+    ("the last five", STATE, "wrong", "should be", last_five),
     ("anew every 50 tokens", STATE, "wrong", "1,000 tokens", lambda *a: walk(*a, since=50)),
     ("values where it is long", STATE, "wrong", "should be", lambda q, k, v, g: v if v.shape[-2] > 12 else walk(q, k, v, g)),
     ("division by products", STATE, "wrong", "the product of all gates so far", products),
