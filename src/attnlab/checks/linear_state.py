@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import Case, at_most, case, exercise, gradient, mistake, precisions
+from attnlab.checks.exercise import Case, at_most, case, exercise, gradient, late, mistake, precisions
 
 
 def _walk(stay: Callable = lambda g: g, enter: Callable = lambda g: 1 - g, stay_sum: Callable | None = None,
@@ -93,7 +93,7 @@ exercise(
         _text((2,), 1, 5, 3, "a single token", "It reads what it has written itself: its own value comes out."),
         _text((), 12, 3, 2, "gates from 0.95 to 0.99", "What was written long ago still counts.", (0.95, 0.99)),
         _text((2,), 4, 3, 4, "gates from 0.001 to 0.01", "Hardly anything stays: nearly the token's own value comes out.", (0.001, 0.01)),
-        _text((), LONG, 2, 3, f"{LONG:,} tokens", "The product of so many gates is 0 for the machine; let a state fade step by step.", (0.05, 0.4)),
+        *late(_text((), LONG, 2, 3, f"{LONG:,} tokens", "The product of so many gates is 0 for the machine; let a state fade step by step.", (0.05, 0.4))),
     ],
     promises=[
         gradient("q", "k", "v", "gate"),
