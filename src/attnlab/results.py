@@ -112,7 +112,7 @@ def show(
         head: the names of the columns, where the page makes the table.
         rows: the cells.
         which: show one of several sweeps only; where the page makes the table, those from which it is made,
-            all unless given.
+            all unless given, none for an empty tuple.
         about: what the table tells, in words, for readers who do not see it; needed with `head`.
         note: a line under the table. What the sweeps were given is told behind it.
         digits: digits after the point in the table of a sweep.
