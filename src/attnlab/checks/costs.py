@@ -205,7 +205,7 @@ def _running(mistake: str) -> Callable:
     return causal_tiles
 
 
-LONG, TILE = 2048, 32
+LONG, TILE = 1024, 32
 """So many tokens that one tile's rows of scores dwarf the outputs and all tiles that are held at once."""
 
 exercise(
@@ -231,7 +231,7 @@ exercise(
         at_most(
             "It keeps more than its tiles and the outputs: what it holds in fast memory grows with the text.",
             held=lambda read, n, size: 1.2 * n * read.width + 10 * size * (size + read.width) if n >= LONG else math.inf,
-            bytes=lambda read, n, size: 2 * n * size if n >= LONG else math.inf,
+            bytes=lambda read, n, size: 4 * n * size if n >= LONG else math.inf,
         ),
     ],
     mistakes=[
