@@ -119,6 +119,17 @@ def test_the_same_figure_gives_the_same_text_and_two_share_no_identifier():
     assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', make(1.0))) <= ids[0]
 
 
+def test_the_last_digits_of_a_processor_are_not_drawn():
+    def make(noise):
+        figure, axes = plots.new()
+        plots.lines(axes, [1, 2, 3], {"x": [0.1 + noise, 0.4, 0.25 - noise]})
+        return plots.svg(figure, alt="a line")
+
+    assert make(0.0) == make(1e-7)
+    assert make(0.0) != make(1e-2)
+    assert not re.search(r'\b[xyd]="[^"]*\.\d{3}', make(0.0))
+
+
 def test_showing_leaves_the_readers_settings_alone(capsys):
     mpl.rcParams["font.size"] = 23.0
     figure, _ = plots.new()

@@ -24,6 +24,9 @@ STYLE = Path(__file__).parents[1] / "attnlab.mplstyle"
 INK = "#111111"
 """The text colour of the style file; in the page it becomes the colour of the text around the plot."""
 
+PLACES = re.compile(r'\b(?:d|points|[xy][12]?|width|height)="[^"]*"|\b(?:translate|rotate)\([^)]*\)')
+"""What says in an SVG file where something is; `scale` must keep its digits."""
+
 ROLES = {"query": "#0069a8", "key": "#b04a00", "value": "#00795a", "output": "#a0307a"}
 """One colour a role, from the first chapter to the last; the page has its own for dark mode."""
 
@@ -57,6 +60,8 @@ def new(width: float = 4.8, height: float = 3.0, columns: int = 1) -> tuple[Figu
 def svg(figure: Figure, *, alt: str) -> str:
     """Turn a figure into SVG for the middle of a page: its colours follow the page, its text stays text.
 
+    Places are rounded to a hundredth of a point: nobody sees less, and processors differ in the last digits.
+
     Args:
         figure: a matplotlib figure.
         alt: what the plot shows, in words, for readers who do not see it.
@@ -82,7 +87,7 @@ def svg(figure: Figure, *, alt: str) -> str:
     text = buffer.getvalue()
     # The <style> in matplotlib's files speaks of every element of the page it stands in.
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", text, flags=re.DOTALL)
-    text = text[text.index("<svg") :]
+    text = PLACES.sub(_rounded, text[text.index("<svg") :])
     # Identifiers are unique in a file of matplotlib's, not among the plots of a page.
     prefix = "p" + sha256((alt + text).encode()).hexdigest()[:8] + "-"
     text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}", text)
@@ -99,6 +104,10 @@ def svg(figure: Figure, *, alt: str) -> str:
         f'style="width: {pixels:.0f}px; max-width: 100%; height: auto">'
     )
     return opening + re.sub(r"\n\s*", "\n", body).strip()
+
+
+def _rounded(attribute: re.Match[str]) -> str:
+    return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute[0])
 
 
 def show(figure: Figure, *, alt: str, caption: str | None = None) -> None:
