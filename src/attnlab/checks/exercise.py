@@ -147,7 +147,7 @@ def draws(
     >>> [tuple(x.shape) for c in cases if not c.late for x in c.make().values()]
     [(5, 14), (2, 1, 6), (11, 2), (2, 7, 8)]
     >>> [tuple(x.shape) for c in cases if c.late for x in c.make().values()]
-    [(5, 14), (41, 2), (2, 41, 8), (2, 6, 48), (43, 7, 16)]
+    [(5, 14), (42, 14), (2, 42, 8), (7, 48), (43, 8, 16)]
     """
     letters = list(
         dict.fromkeys(
