@@ -273,13 +273,15 @@ def _mappings(got: Any, want: Mapping, within: Tolerance, place: str) -> Differe
 
 
 def _sequences(got: Any, want: Sequence, within: Tolerance, place: str) -> Difference | None:
-    odd = Difference(f"{place} should be {_many(want)}, it is {_named(got)}.")
+    def odd() -> Difference:
+        return Difference(f"{place} should be {_many(want)}, it is {_named(got)}.")
+
     if isinstance(got, str | bytes | Mapping) or not hasattr(got, "__iter__"):
-        return odd
+        return odd()
     try:
         got = list(got.tolist() if isinstance(got, Tensor | np.ndarray) else got)
     except Exception:
-        return odd  # it says that it can be iterated, and can't, such as an array of no dimension
+        return odd()  # it says that it can be iterated, and can't, such as an array of no dimension
     if len(got) != len(want):
         return _lengths(got, want, place)
     names = getattr(want, "_fields", None)
@@ -292,9 +294,11 @@ def _sequences(got: Any, want: Sequence, within: Tolerance, place: str) -> Diffe
         found = difference(a, b, within, name)
         if found:
             plain = isinstance(b, tuple) or not isinstance(b, Tensor | Sequence | Mapping)
+            # Full of tensors, or cut off where they do not differ yet, they would say nothing.
+            if not plain or any(isinstance(x, Tensor) for x in want):
+                return found
             whole = _short(list(want)), _short(got)
-            # Cut off where they do not differ yet, or full of tensors, they would say nothing.
-            if not plain or whole[0] == whole[1] or any(isinstance(x, Tensor) for x in want):
+            if whole[0] == whole[1]:
                 return found
             return replace(found, text=f"{found.text} As a whole it should be {whole[0]}, it is {whole[1]}.")
     return None
