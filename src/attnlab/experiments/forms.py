@@ -17,7 +17,6 @@ from attnlab.linear import (
     elu_plus_one,
     gated_linear_attention,
     linear_attention,
-    linformer_attention,
 )
 
 FORMS = ("softmax", "softmax, gate", "elu + 1", "FAVOR+", "RFA, gate", "gate", "delta rule", "gate and delta")
@@ -105,44 +104,3 @@ def _row(q: Tensor, key_mask: Tensor | None) -> Tensor | None:
 
 def _unit(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
     return F.normalize(q, dim=-1), F.normalize(k, dim=-1)
-
-
-class Mixer(nn.Module):
-    """Two heads of one form in the place of a tagger's attention; each token computes a rate for each head.
-
-    Args:
-        name: one of `FORMS`, or "Linformer" for texts up to `longest` words, mixed to half as many.
-        d_model: width, even.
-        causal: let no token look ahead.
-        features: as in `form`, for a head.
-        seed: as in `form`.
-        longest: the greatest length for Linformer.
-
-    >>> Mixer("elu + 1", 8)(torch.randn(2, 5, 8)).shape
-    torch.Size([2, 5, 8])
-    """
-
-    def __init__(
-        self, name: str, d_model: int, *, causal: bool = True, features: int | None = None,
-        seed: int = 0, longest: int = 8,
-    ) -> None:  # fmt: skip
-        super().__init__()
-        rates = 4 if name == "gate and delta" else 2
-        self.parts = nn.Linear(d_model, 3 * d_model + rates)  # q, k, v and a rate or two for each head
-        self.out = nn.Linear(d_model, d_model)
-        self.mixtures = None
-        if name == "Linformer":
-            self.mixtures = nn.Parameter(torch.randn(longest // 2, longest) / 3)
-        else:
-            self.form = form(name, d_model // 2, features=features, seed=seed, is_causal=causal)
-
-    def forward(self, x: Tensor, *, key_mask: Tensor | None = None, **_: object) -> Tensor:
-        """Return what each token heard, (batch, n, d_model), under a mask (batch, n) of the real ones."""
-        d = x.shape[-1]
-        parts = self.parts(x).split((d, d, d, self.parts.out_features - 3 * d), -1)
-        q, k, v, rate = (t.unflatten(-1, (2, -1)).transpose(1, 2) for t in parts)  # (batch, 2, n, …)
-        if self.mixtures is not None:
-            out = linformer_attention(q, k, v, self.mixtures, key_mask=key_mask)
-        else:
-            out = self.form(q, k, v, rate.sigmoid(), key_mask)
-        return self.out(out.transpose(1, 2).flatten(-2))
