@@ -121,7 +121,7 @@ def lsh_buckets(x: Tensor, n_hashes: int, n_buckets: int, *, seed: int) -> Tenso
     with torch._C._DisableFuncTorch():  # drawn with a seed: `vmap` need not fear for it
         directions = torch.randn(2, n_hashes * half, x.shape[-1], generator=generator)
     directions = directions.to(x.device)
-    with without_autocast(x):  # `_most` reads the bits of single precision
+    with without_autocast(x):  # `_most` needs the bits of single precision
         first, second = (_most(x, side, n_hashes, half) for side in directions)
     return first * (2 * half) + second
 
@@ -129,15 +129,16 @@ def lsh_buckets(x: Tensor, n_hashes: int, n_buckets: int, *, seed: int) -> Tenso
 def _most(x: Tensor, directions: Tensor, n_hashes: int, half: int) -> Tensor:
     """Return the largest of the products with the directions and their opposites, (..., n_hashes, n).
 
-    The number of a direction is written into the last bits of its product, so that one maximum finds both.
-    Of two products that differ in those bits alone the later direction wins.
+    Products are turned into whole numbers below 2^30, and the number of a direction is written into their
+    last bits, so that one maximum finds both. Of two that differ in those bits alone the later direction wins.
     """
-    product = directions @ x.float().transpose(-2, -1)  # (..., n_hashes * half, n)
-    product = product.unflatten(-2, (n_hashes, half))
     bits = (2 * half - 1).bit_length()
-    names = torch.arange(half, dtype=torch.int32, device=x.device)[:, None]
-    size = product.abs().view(torch.int32) & (-1 << bits)  # positive floats are ordered like their bits
-    return ((size | names * 2) + (product < 0)).amax(-2) & ((1 << bits) - 1)
+    reach = directions.abs().sum(-1).amax()  # no product is larger, where no entry of x is above 1
+    longest = x.abs().amax(-1, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny)
+    product = (directions * (2**30 / reach)) @ (x / longest).float().transpose(-2, -1)
+    product = product.to(torch.int32).unflatten(-2, (n_hashes, half)) & (-1 << bits)
+    names = torch.arange(0, 2 * half, 2, dtype=torch.int32, device=x.device)[:, None]
+    return torch.maximum(product | names, -product | names + 1).amax(-2) & ((1 << bits) - 1)
 
 
 def _plan(n: int, size: int, bias: Callable) -> Plan:
