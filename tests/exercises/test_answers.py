@@ -1,6 +1,7 @@
 """Every answer in `answers/` is judged as it is marked there, and the reader is told what the mark says."""
 
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,29 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import answers
 
-from attnlab.checks import judge
+from attnlab.checks import EXERCISES, judge
+
+HERE = Path(__file__).parent
+MOVED = [name for name in sorted(EXERCISES) if not list((HERE / name).glob("wrong_*.py"))]
+"""Exercises all of whose answers stand in `answers/`."""
+
+
+@cache
+def judged(one):
+    return judge(one.exercise, one.does)
 
 
 @pytest.mark.parametrize("one", answers.load(), ids=lambda one: f"{one.exercise}/{one.title}")
 def test_an_answer_is_judged_as_marked(one):
-    verdict = judge(one.exercise, one.does)
+    verdict = judged(one)
     assert verdict.status == one.status, verdict.message
     assert one.piece in verdict.message, verdict.message
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_every_named_mistake_is_made_by_an_answer_of_another_hand(name):
+    told = [judged(one).message for one in answers.load() if (one.exercise, one.status) == (name, "wrong")]
+    nobody = {
+        one.message for one in EXERCISES[name].mistakes if not any(one.message in said for said in told)
+    }
+    assert not nobody

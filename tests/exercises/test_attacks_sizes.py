@@ -115,11 +115,6 @@ def test_doubles_for_singles_are_refused(name):
     assert not accepts(task, lambda *arguments: doubled(answer(*arguments)))
 
 
-def rows_past_the_sixth(x):
-    out = x.cumsum(-2) / torch.arange(1, x.shape[-2] + 1)[:, None]
-    return out if x.dim() > 2 else torch.cat((out[:6], torch.zeros_like(out[6:])))
-
-
 def turned(t, base, dtype=None, most=10**9):
     d = t.shape[-1]
     speed = base ** (-torch.arange(0, d, 2) / d)
@@ -195,7 +190,6 @@ def divided(x, w_q, w_k, root=lambda d: torch.sqrt(torch.tensor(d))):
 
 
 ATTACKS = [
-    ("why-running-bag", "wrong", "row 6 should be", rows_past_the_sixth),
     ("positions-rope", "right", "", rope),
     ("positions-rope", "wrong", "scores of several hundreds", lambda *a: rope(*a, weigh=lambda s: s.exp() / s.exp().sum(-1, keepdim=True))),
     ("positions-rope", "wrong", "in float64", lambda q, k, v, base=10000.0: rope(q.float(), k.float(), v.float(), base).to(q.dtype)),

@@ -130,7 +130,7 @@ def _most(x: Tensor, directions: Tensor, n_hashes: int, half: int) -> Tensor:
     """Return the largest of the products with the directions and their opposites, (..., n_hashes, n).
 
     Products are turned into whole numbers below 2^30, and the number of a direction is written into their
-    last bits, so that one maximum finds both. Of two that differ in those bits alone the later direction wins.
+    last bits, so that one maximum finds both. Of two that differ in those alone the later direction wins.
     """
     bits = (2 * half - 1).bit_length()
     reach = directions.abs().sum(-1).amax()  # no product is larger, where no entry of x is above 1

@@ -1,4 +1,4 @@
-"""Answers that readers gave, or could give: one file an exercise, each answer a function or class on the page.
+"""Answers that readers gave, or could give: one file an exercise, each a function or class on the page.
 
 A file is named after its exercise, `heads-layer` in `heads_layer.py`. What it marks with `right` must be
 accepted; what it marks with `wrong` must be refused, and the reader told why.

@@ -1,5 +1,0 @@
-# expect: hears the one after it
-def before(n):
-    angle = 2 * math.pi * torch.arange(n) / n
-    keys = 100 * torch.stack((angle.cos(), angle.sin()), -1)
-    return keys.roll(-1, 0), keys
