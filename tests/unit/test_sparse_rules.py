@@ -5,7 +5,9 @@ import torch
 import torch.nn.functional as F
 from torch._subclasses import FakeTensorMode
 
-from attnlab import sparse
+from attnlab import attention, masks, sparse
+from attnlab.patterns import Causal, GlobalTokens, Window
+from attnlab.precision import unit
 
 FORMS = {
     "window": lambda q, k, v, **o: sparse.window(q, k, v, 30, 2, **o),
@@ -70,6 +72,35 @@ def test_what_is_empty_stays_empty_forward_and_backward(name, shape):
     assert out.shape == (*shape, 4)
     grads = torch.autograd.grad(out.sum(), leaves, allow_unused=True)
     assert all(g.shape == (*shape, 4) for g in grads if g is not None)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("size", [1e15, 1e18])
+def test_no_score_is_so_large_that_the_hidden_are_seen_or_the_seen_hidden(size, sign, dtype):
+    """Scores near 1e30 and 1e36: each query's highest wins alone, so outputs are values and must be equal."""
+    torch.manual_seed(0)
+    q, k = size * torch.rand(2, 2, 40, 1, dtype=dtype)
+    k, v = sign * k, torch.randn(2, 40, 4, dtype=dtype)
+    for pattern in (Window(3), Window(3, 0) | GlobalTokens([7]), (Window(3) | GlobalTokens([7])) & Causal()):
+        want = attention(q, k, v, mask=pattern.dense(40), need_weights=True)[0]
+        assert torch.equal(sparse.attend(q, k, v, pattern), want)
+        shown = torch.arange(40) % 9 > 3  # some windows hold no key
+        want = attention(q, k, v, mask=pattern.dense(40) & shown, need_weights=True)[0]
+        assert torch.equal(sparse.attend(q, k, v, pattern, key_mask=shown.expand(2, -1)), want)
+
+
+@pytest.mark.parametrize("scale", [1e30, -1e30, 1e36, -1e36])
+def test_hashing_hides_the_future_and_itself_whatever_the_scores(scale):
+    torch.manual_seed(0)
+    x, v = torch.randn(2, 1, 12, 4)
+    one = torch.zeros(1, 1, 12, dtype=torch.long)
+    for is_causal in (True, False):
+        mask = ~torch.eye(12, dtype=torch.bool) & (masks.causal(12) | (not is_causal))
+        want = attention(x, unit(x), v, mask=mask, scale=scale, need_weights=True)[0]
+        want[:, 0] = v[:, 0] if is_causal else want[:, 0]  # the first sees no other
+        got = sparse.lsh(x, v, block_size=12, buckets=one, is_causal=is_causal, scale=scale)
+        assert torch.allclose(got, want)
 
 
 def batch(seed=0, n=77):

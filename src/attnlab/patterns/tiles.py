@@ -8,8 +8,12 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-HIDDEN = -1e30
-"""The bias of a pair that may not attend: finite, so that a row without keys is no NaN on its way."""
+HIDDEN = torch.finfo(torch.float32).min / 2
+"""The bias of a pair that may not attend: finite, so that a row without keys is no NaN on its way.
+
+What is below `HIDDEN / 2`, -8.5e37, counts as hidden. So scores must be smaller than 8.5e37 in size, a
+quarter of what single precision holds; then no sum of a score and the bias leaves its range either.
+"""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,7 @@ class Listed:
 class Tiles:
     """`count` equal rectangles of the score matrix; no token is a query in two of them.
 
-    The bias is 0 for a pair that may attend and `HIDDEN` or lower for one that may not: (1 or count, rows,
+    The bias is 0 for a pair that may attend and `HIDDEN` for one that may not: (1 or count, rows,
     columns), or a function that makes it (heads or 1, tiles or 1, rows or 1, columns) for a portion of the
     work. `fresh` says that no tiles before these held the same rows: in the forward pass the same queries, in
     the backward pass the same keys. What is found there can then be stored, and need not be merged.

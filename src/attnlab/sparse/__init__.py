@@ -3,7 +3,8 @@
 `attend` takes any of `attnlab.patterns`, or several joined by `&` and `|`, and equals dense attention under
 that pattern as a mask, forward and backward, for every length, batch and number of heads, with hidden keys or
 without, on any device. `window`, `big_bird`, `strided`, `fixed` and `tiled` name the patterns of the
-literature; `lsh` lets the vectors choose. None makes a table of n² numbers.
+literature; `lsh` lets the vectors choose. None makes a table of n² numbers. Scores must be smaller than 8e37
+in size, a quarter of what single precision holds (`patterns.tiles.HIDDEN`).
 
 All are lists of tiles, rectangles of the score matrix, run by one loop: read `patterns.tiles` and
 `patterns.plan`, then `sparse.engine`.

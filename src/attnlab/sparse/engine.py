@@ -160,7 +160,7 @@ def _forward(q, k, v, key_bias, orders, plan, scale, find) -> tuple[Tensor, Tens
     like = {"device": q.device, "dtype": working_dtype(q.dtype)}
     made = [torch.empty(*q.shape[:2], d, **like) for d in (v.shape[2], 1, 1)]
     if plan.blank_queries:
-        for x, start in zip(made, (0.0, 4 * HIDDEN, 0.0), strict=True):
+        for x, start in zip(made, (0.0, 2 * HIDDEN, 0.0), strict=True):
             x.fill_(start)
     for turn, order in enumerate([None] if orders is None else orders.unbind(1)):
         for some, portions in shared_out(plan.forward, len(q), _at_once(plan.forward, q, find), order):

@@ -163,10 +163,10 @@ def _distance(portion: Portion) -> Tensor:
 
 
 def _causal(portion: Portion) -> Tensor:
-    """Hide the token itself and the future: the distance is below 1, and the bias HIDDEN or lower."""
-    return _distance(portion).sub_(1).clamp_(max=0).mul_(-HIDDEN)
+    """Hide the token itself and the future: the distance is below 1."""
+    return _distance(portion).sub_(1).clamp_(-1, 0).mul_(-HIDDEN)
 
 
 def _both_ways(portion: Portion) -> Tensor:
     """Hide the token itself."""
-    return _distance(portion).abs_().sub_(1).clamp_(max=0).mul_(-HIDDEN)
+    return _distance(portion).abs_().sub_(1).clamp_(-1, 0).mul_(-HIDDEN)
