@@ -342,7 +342,6 @@ def test_what_is_in_a_hidden_token_reaches_nothing(name, how):
             torch.testing.assert_close(a, b)
 
 
-@pytest.mark.filterwarnings("ignore:There is a performance drop")
 @every_form
 @pytest.mark.usefixtures("whatever_a_clamp_passes_back")
 def test_the_transformations_of_torch_func_work(name, how):
@@ -359,6 +358,11 @@ def test_the_transformations_of_torch_func_work(name, how):
         torch.testing.assert_close(a, b)
         torch.testing.assert_close(a, c)
     torch.testing.assert_close(torch.func.vmap(function)(*inputs), function(*inputs))
+    for at in range(3):  # one of them is mapped over, the others serve all
+        alike = [x if i == at else x[:1].expand_as(x) for i, x in enumerate(inputs)]
+        given = [x if i == at else x[0] for i, x in enumerate(inputs)]
+        dims = tuple(0 if i == at else None for i in range(3))
+        torch.testing.assert_close(torch.func.vmap(function, dims)(*given), function(*alike))
 
 
 @every_form

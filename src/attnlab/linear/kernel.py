@@ -69,8 +69,14 @@ class KernelRule(ChunkRule):
         fq, fk, scale, forgotten = self._features(x)
         weights = _Weights(scale, forgotten, top)
         above, below = (weights.at_query(torch.bmm(fq, s)) for s in (sums, total))  # (batch, c, d_v or 1)
-        within = weights.between(torch.bmm(fq, fk.mT)).tril_()  # (batch, c, c)
-        above, below = above.baddbmm_(within, x["v"]), below + within.sum(-1, keepdim=True)
+        within = weights.between(torch.bmm(fq, fk.mT))  # (batch, c, c)
+        if transformed():  # vmap cannot write in place what is mapped into what is not
+            within = within.tril()
+            above = above.baddbmm(within, x["v"])
+        else:
+            within.tril_()
+            above.baddbmm_(within, x["v"])
+        below = below + within.sum(-1, keepdim=True)
         return weights.after(*self._written(sums, total, fk, x["v"], weights)), above / divisor(below)
 
     def backward(self, state, pieces, out, d_out, d_state):
