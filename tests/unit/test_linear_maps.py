@@ -152,18 +152,24 @@ def test_what_another_thread_draws_meanwhile_does_not_come_again(is_causal):
     assert all(torch.allclose(x.grad, grad) for x, grad in zip(inputs, want, strict=True))
 
 
-@pytest.mark.parametrize("low", [0.0, 1.5])
 @pytest.mark.parametrize("form", ["chunked", "recurrent"])
-def test_a_gate_out_of_its_range_counts_as_its_end(form, low):
+def test_a_gate_out_of_its_range_counts_as_its_end(form):
     q, k, v = draw(2, (2, 6, 4), (2, 6, 4), (2, 6, 3))
     gate = torch.tensor([0.5, 1.0001, 0.3, 30.0, -0.5, 0.9])[:, None].double()
     inside = linear_attention(q, k, v, gate=gate.clamp(0, 1), is_causal=True, form="recurrent")
     got = linear_attention(q, k, v, gate=gate, is_causal=True, form=form, block_size=4)
     assert torch.allclose(got, inside, atol=1e-10)
-    one, other = (
-        linear_step(q[:, 0], k[:, 0], v[:, 0], gate=torch.tensor([[g]]).double()) for g in (low, min(low, 1))
-    )
-    assert torch.equal(one[0], other[0])
+
+
+def test_a_steps_gate_out_of_its_range_counts_as_its_end():
+    q, k, v = draw(2, (2, 2, 4), (2, 2, 4), (2, 2, 3))
+    half = torch.full((2, 1), 0.5).double()
+    _, state = linear_step(q[0], k[0], v[0], gate=half)
+    for gate in (1.5 * torch.ones_like(half), -half):
+        got = linear_step(q[1], k[1], v[1], state, gate=gate)
+        want = linear_step(q[1], k[1], v[1], state, gate=gate.clamp(0, 1))
+        assert torch.equal(got[0], want[0])
+        assert all(torch.equal(a, b) for a, b in zip(got[1], want[1], strict=True))
 
 
 @pytest.mark.parametrize("width", [1, 4])
@@ -174,6 +180,39 @@ def test_a_decay_that_would_grow_counts_as_none(form, width):
     got = gated_linear_attention(q, k, v, log_decay, form=form, block_size=4)
     want = gated_linear_attention(q, k, v, log_decay.clamp(max=0), form="recurrent")
     assert torch.allclose(got, want, atol=1e-10)
+    if width == 1:
+        k, beta = F.normalize(k, dim=-1), torch.full((6, 1), 0.5).double()
+        want = linear.delta_rule(q, k, v, beta, log_decay=log_decay.clamp(max=0), form="recurrent")
+        got = linear.delta_rule(q, k, v, beta, log_decay=log_decay, form=form, block_size=4)
+        assert torch.allclose(got, want, atol=1e-10)
+
+
+@pytest.mark.parametrize("form", ["chunked", "recurrent"])
+@pytest.mark.usefixtures("whatever_a_clamp_passes_back")
+def test_no_decay_at_all_has_the_slope_of_a_little(form):
+    q, k, v = draw(2, (6, 4), (6, 4), (6, 3))
+    k, beta = F.normalize(k, dim=-1), torch.full((6, 1), 0.5).double()
+    for attend in (
+        lambda decay: gated_linear_attention(q, k, v, decay, form=form, block_size=4),
+        lambda decay: linear.delta_rule(q, k, v, beta, log_decay=decay, form=form, block_size=4),
+    ):
+        none = torch.zeros(6, 1).double().requires_grad_()
+        (slope,) = torch.autograd.grad(attend(none).square().sum(), none)
+        little = 1e-6 * torch.eye(6)[..., None].double()
+        risen = torch.stack(
+            [attend(none).square().sum() - attend(none - step).square().sum() for step in little]
+        )
+        assert torch.allclose(slope[:, 0], risen.detach() / 1e-6, rtol=1e-3, atol=1e-3)
+        assert slope[1:].abs().amin() > 0.01  # before the first token there is nothing to fade
+
+
+def test_a_step_that_would_grow_keeps_the_state_as_it_is():
+    q, k, v, state = draw(2, (2, 4), (2, 4), (2, 3), (2, 4, 3))
+    none, grows, beta = (torch.full((1,), x).double() for x in (0.0, 30.0, 0.5))
+    one, other = (linear.gated_step(q, k, v, decay, state)[1] for decay in (none, grows))
+    assert torch.equal(one, other)
+    one, other = (linear.delta_step(q, k, v, beta, state, log_decay=decay)[1] for decay in (none, grows))
+    assert torch.equal(one, other)
 
 
 def one_hot(x):

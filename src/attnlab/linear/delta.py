@@ -101,7 +101,8 @@ def delta_step(
         v: its value (..., d_v).
         beta: rate (..., 1).
         state: what the last call returned, or `delta_rule` with `return_state`; None before the first token.
-        log_decay: log α (..., 1), by which the state fades first; None for no fading.
+        log_decay: log α (..., 1), at most 0 (what is larger counts as 0), by which the state fades first;
+            None for no fading.
         key_mask: boolean (batch, 1), this token's column; one with False leaves the state as it is.
 
     Returns:

@@ -96,7 +96,7 @@ def gated_step(
         q: query (..., d_k) of this token.
         k: its key (..., d_k).
         v: its value (..., d_v).
-        log_decay: log α (..., d_k) or (..., 1).
+        log_decay: log α (..., d_k) or (..., 1), at most 0; what is larger counts as 0, no decay.
         state: what the last call returned, or `gated_linear_attention` with `return_state`; None before the
             first token.
         key_mask: boolean (batch, 1), this token's column; one with False leaves the state as it is.
