@@ -184,11 +184,6 @@ def packed(documents, n, room=10**9, most=10**9):
     return words, places, guesses, mask
 
 
-def divided(x, w_q, w_k, root=lambda d: torch.sqrt(torch.tensor(d))):
-    """A divisor that is a tensor: of whatever dtype is the default."""
-    return ((x @ w_q) @ (x @ w_k).mT / (w_q.shape[0] * root(w_q.shape[1]))).softmax(-1)
-
-
 ATTACKS = [
     ("positions-rope", "right", "", rope),
     ("positions-rope", "wrong", "scores of several hundreds", lambda *a: rope(*a, weigh=lambda s: s.exp() / s.exp().sum(-1, keepdim=True))),
@@ -211,9 +206,6 @@ ATTACKS = [
     ("masking-pack", "right", "", packed),
     ("masking-pack", "wrong", "in a row of 300", lambda *a: packed(*a, room=64)),
     ("masking-pack", "wrong", "in a row of 300", lambda *a: packed(*a, most=30)),
-    ("scaling-unit-scores", "right", "", divided),
-    ("scaling-unit-scores", "right", "", lambda *a: divided(*a, root=lambda d: torch.tensor(d) ** 0.5)),
-    ("scaling-unit-scores", "wrong", "in float64", lambda *a: divided(*a, root=lambda d: torch.tensor(d, dtype=torch.float32).sqrt())),
 ]  # fmt: skip
 
 
@@ -222,15 +214,18 @@ def test_an_attack_is_judged_rightly(judged, name, status, piece, answer):
     judged(name, status, piece, answer)
 
 
+def unit_weights(x, w_q, w_k):
+    return ((x @ w_q) @ (x @ w_k).mT / (w_q.shape[0] * torch.tensor(w_q.shape[1]) ** 0.5)).softmax(-1)
+
+
+def running_bag(x):
+    return x.cumsum(-2) / torch.arange(1.0, x.shape[-2] + 1)[:, None]
+
+
 def test_the_default_dtype_of_the_notebook_changes_no_verdict(judged):
     torch.set_default_dtype(torch.float64)  # as chapters do that count in double
     try:
-        judged("scaling-unit-scores", "right", "", divided)
-        judged(
-            "why-running-bag",
-            "right",
-            "",
-            lambda x: x.cumsum(-2) / torch.arange(1.0, x.shape[-2] + 1)[:, None],
-        )
+        judged("scaling-unit-scores", "right", "", unit_weights)
+        judged("why-running-bag", "right", "", running_bag)
     finally:
         torch.set_default_dtype(torch.float32)

@@ -344,23 +344,6 @@ def shifted_powers(x):
     return powers(x).roll(3, -1)
 
 
-def a_fixed_grid(train, rate):
-    found = {rate * 2.0**i: train(rate * 2.0**i) for i in range(-40, 41)}
-    return max(((r, s) for r, s in found.items() if not math.isnan(s)), key=lambda pair: pair[1])
-
-
-def both_neighbours_each_time(train, rate):
-    def at(rate):
-        share = train(rate)
-        return -1.0 if math.isnan(share) else share
-
-    while True:
-        below, here, above = at(rate / 2), at(rate), at(rate * 2)
-        if here > max(below, above):
-            return rate, here
-        rate = rate * 2 if above > below else rate / 2
-
-
 STATE, WINDOW, STRIDE = "linear-running-state", "sparse-block-window", "sparse-stride"
 ATTACKS = [
     ("n/4 steps", "costs-scan", "wrong", "too many steps", walk_over_pairs(4)),
@@ -401,8 +384,6 @@ ATTACKS = [
     ("a rotation for each call", "linear-taylor", "wrong", "should be", turned),
     ("another order", "linear-taylor", "right", "", shifted_powers),
     ("another order", "linear-features", "right", "", lambda x, w: solution("linear-features")(x, w).flip(-1)),
-    ("a fixed grid", "scaling-search", "wrong", "it trains more than", a_fixed_grid),
-    ("both neighbours each time", "scaling-search", "right", "", both_neighbours_each_time),
 ]  # fmt: skip
 
 
