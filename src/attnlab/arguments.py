@@ -2,14 +2,66 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 Device = torch.device | str | None
+Forward = TypeVar("Forward", bound=Callable)
+
+
+def by_name(forward: Forward) -> Forward:
+    """Tell whoever gives a layer one argument too many in a row which names there are.
+
+    One rule for the `forward` of every layer: what it can't do without goes by place (the tokens x and, where
+    it always reads a second sequence, that one: a decoder's memory, as in torch), and what may be left out
+    goes by name. Otherwise what stands after x would be a mask to one layer and a context to the next.
+
+    Args:
+        forward: a method; what may be left out is keyword-only.
+
+    Returns:
+        The same method, whose TypeError names the layer, what it takes and what it was given.
+
+    >>> import torch
+    >>> class Layer:
+    ...     @by_name
+    ...     def forward(self, x, *, mask=None, is_causal=False): ...
+    >>> Layer().forward(torch.zeros(5, 3), torch.ones(5, 5) > 0)  # doctest: +NORMALIZE_WHITESPACE
+    Traceback (most recent call last):
+    ...
+    TypeError: Layer takes x by place and the rest by name (mask=, is_causal=);
+    after x it got a boolean tensor of shape (5, 5)
+    """
+    parameters = inspect.signature(forward).parameters.values()
+    places = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD][1:]
+    names = [f"{one.name}=" for one in parameters if one.kind is one.KEYWORD_ONLY]
+
+    @functools.wraps(forward)
+    def checked(self, *given, **named):
+        if len(given) > len(places):
+            raise TypeError(
+                f"{type(self).__name__} takes {' and '.join(places)} by place and the rest by name "
+                f"({', '.join(names)}); after {places[-1]} it got {_described(given[len(places)])}"
+            )
+        return forward(self, *given, **named)
+
+    # torch.compile keeps its graphs with the code, so many for each: every layer needs a code of its own.
+    checked.__code__ = checked.__code__.replace(co_name=f"{forward.__qualname__}, checked")
+    return checked
+
+
+def _described(x: object) -> str:
+    if not isinstance(x, Tensor):
+        return _kind(x)
+    kind = "boolean tensor" if x.dtype == torch.bool else f"tensor of {x.dtype}"
+    return f"a {kind} of shape {tuple(x.shape)}"
 
 
 def at_least(smallest: int, **sizes: int) -> None:
@@ -126,6 +178,35 @@ def has_width(name: str, x: Tensor, width: int) -> None:
     is_tensor(name, x)
     if x.dim() < 2 or x.shape[-1] != width:
         raise ValueError(f"{name} must have shape (..., n, {width}), got {tuple(x.shape)}")
+
+
+def answers(name: str, tokens: Tensor, x: Tensor, width: int) -> None:
+    """Check that what should be a second sequence of tokens is one, and no mask.
+
+    Args:
+        name: the caller's name for it.
+        tokens: (batch, n_k, width).
+        x: the tokens that ask, (batch, n_q, d_model).
+        width: the width.
+
+    Raises:
+        TypeError: it is no tensor, or a boolean one.
+        ValueError: it has another width, or not the batch of x.
+
+    >>> import torch
+    >>> answers("memory", torch.ones(5, 5) > 0, torch.zeros(2, 5, 4), 4)
+    Traceback (most recent call last):
+    ...
+    TypeError: memory must be tokens, got a boolean tensor of shape (5, 5); a mask goes by its name: mask=...
+    """
+    if isinstance(tokens, Tensor) and tokens.dtype == torch.bool:
+        raise TypeError(f"{name} must be tokens, got {_described(tokens)}; a mask goes by its name: mask=...")
+    has_width(name, tokens, width)
+    if tokens.dim() != 3 or tokens.shape[0] != x.shape[0]:
+        raise ValueError(
+            f"{name} must have shape (batch, n_k, d_model) with the batch of x {tuple(x.shape)}, "
+            f"got {tuple(tokens.shape)}"
+        )
 
 
 def has_shape(name: str, value: Tensor, shape: Sequence[int], what: str = "") -> None:
@@ -301,13 +382,14 @@ def check_mask(mask: Tensor, shape: Sequence[int]) -> None:
     fits_scores("mask", mask, shape)
 
 
-def row_of_keys(key_mask: Tensor, lead: Sequence[int], n_k: int) -> Tensor:
+def row_of_keys(key_mask: Tensor, lead: Sequence[int], n_k: int, *, name: str = "key_mask") -> Tensor:
     """Turn a mask of the keys into one of the pairs, the same for every query.
 
     Args:
         key_mask: boolean (..., n_k), or (..., 1, n_k) as `masks.padding` makes it; True = may be attended to.
         lead: the dimensions (...) of the tokens.
         n_k: number of keys.
+        name: the caller's name for the mask.
 
     Returns:
         Boolean mask (..., 1, n_k).
@@ -320,12 +402,12 @@ def row_of_keys(key_mask: Tensor, lead: Sequence[int], n_k: int) -> Tensor:
     >>> row_of_keys(torch.ones(2, 5, dtype=torch.bool), (2,), 5).shape
     torch.Size([2, 1, 5])
     """
-    is_boolean("key_mask", key_mask)
+    is_boolean(name, key_mask)
     want = (*lead, n_k)
     if key_mask.shape == want:
         return key_mask.unsqueeze(-2)
     if key_mask.shape != (*lead, 1, n_k):
-        has_shape("key_mask", key_mask, want, "(..., n_k)")
+        has_shape(name, key_mask, want, "(..., n_k)")
     return key_mask
 
 

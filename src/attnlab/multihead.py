@@ -11,7 +11,9 @@ from torch import Tensor, nn
 from attnlab import masks
 from attnlab.arguments import (
     Device,
+    answers,
     at_least,
+    by_name,
     chance,
     check_mask,
     divides,
@@ -103,11 +105,12 @@ class MultiHeadAttention(nn.Module):
         self.v_proj = nn.Linear(d_model, n_kv_heads * d_head, **made)
         self.out_proj = nn.Linear(n_heads * d_head, d_model, **made)
 
+    @by_name
     def forward(
         self,
         x: Tensor,
-        context: Tensor | None = None,
         *,
+        context: Tensor | None = None,
         mask: Tensor | None = None,
         key_mask: Tensor | None = None,
         bias: Tensor | None = None,
@@ -284,16 +287,7 @@ class MultiHeadAttention(nn.Module):
         elif self.rotary is not None:
             raise ValueError("rotary positions compare places in one sequence: context must be None")
         else:
-            if isinstance(context, Tensor) and context.dtype == torch.bool:
-                raise TypeError(
-                    "context must be tokens, got a boolean tensor; a mask goes by its name: mask=..."
-                )
-            has_width("context", context, self.d_model)
-            if context.dim() != 3 or context.shape[0] != x.shape[0]:
-                raise ValueError(
-                    f"context must have shape (batch, n_k, d_model) with the batch of x {tuple(x.shape)}, "
-                    f"got {tuple(context.shape)}"
-                )
+            answers("context", context, x, self.d_model)
         q, k, v = (
             self._split(project(tokens))
             for project, tokens in ((self.q_proj, x), (self.k_proj, context), (self.v_proj, context))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least, chance, check_mask, has_width, row_of_keys
+from attnlab.arguments import Device, at_least, by_name, chance, check_mask, has_width, row_of_keys
 from attnlab.dot_product import attention
 
 
@@ -52,11 +52,12 @@ class SelfAttention(nn.Module):
         self.k_proj = nn.Linear(d_model, d_k, bias=False, device=device, dtype=dtype)
         self.v_proj = nn.Linear(d_model, d_v, bias=False, device=device, dtype=dtype)
 
+    @by_name
     def forward(
         self,
         x: Tensor,
-        mask: Tensor | None = None,
         *,
+        mask: Tensor | None = None,
         key_mask: Tensor | None = None,
         is_causal: bool = False,
         need_weights: bool = False,

@@ -25,6 +25,7 @@ from attnlab.checks.exercise import (
     without,
 )
 from attnlab.checks.instruments import once
+from attnlab.checks.queries_layer import output
 from attnlab.checks.running import run, unwritten
 from attnlab.checks.values import Difference, Tolerance, difference, number
 
@@ -539,3 +540,18 @@ def test_numbers_that_are_double_already_stay_as_they_are():
     made = one.make(torch.float64)
     assert made["x"].item() == top
     assert made["y"].item() == 0.5 * (1 + 1e-9)
+
+
+def test_a_layer_may_take_its_memory_by_place_or_by_name_alone():
+    class ByPlace(torch.nn.Module):
+        def forward(self, x, context=None, mask=None):
+            return attention(x, context, context, mask=mask)
+
+    class ByName(torch.nn.Module):
+        def forward(self, x, *, mask=None, memory=None):
+            return attention(x, memory, memory, mask=mask)
+
+    given = {"x": torch.randn(5, 4), "memory": torch.randn(3, 4), "mask": torch.ones(5, 3).tril() > 0}
+    want = attention(given["x"], given["memory"], given["memory"], mask=given["mask"])
+    for layer in (ByPlace(), ByName()):
+        assert torch.equal(output(layer, "heads(x, memory)", given), want)

@@ -44,7 +44,7 @@ def test_one_head_draws_its_weights_in_the_order_query_key_value():
 
 def test_one_head_takes_masks():
     layer, x = SelfAttention(3, 4), tokens(2, 5, 3)
-    assert torch.allclose(layer(x, is_causal=True), layer(x, masks.causal(5)), atol=1e-6)
+    assert torch.allclose(layer(x, is_causal=True), layer(x, mask=masks.causal(5)), atol=1e-6)
     assert not torch.allclose(layer(x, is_causal=True), layer(x), atol=1e-3)
 
 
@@ -76,7 +76,7 @@ def test_cross_attention_equals_torch():
     x, context = tokens(2, 4, 12), tokens(2, 6, 12, seed=1)
     mask = masks.padding([6, 2])
     want, _ = theirs(x, context, context, key_padding_mask=~mask[:, 0])
-    assert torch.allclose(ours(x, context, key_mask=mask), want, atol=1e-6)
+    assert torch.allclose(ours(x, context=context, key_mask=mask), want, atol=1e-6)
 
 
 def test_gradients_equal_torch():
@@ -578,7 +578,9 @@ def test_from_torch_keeps_dtype():
             "decode under torch.no_grad",
         ),
         (
-            lambda: MultiHeadAttention(8, 2)(*[torch.ones(1, 3, 8)] * 2, cache=KVCache(1, 2, 5, 4)),
+            lambda: MultiHeadAttention(8, 2)(
+                torch.ones(1, 3, 8), context=torch.ones(1, 3, 8), cache=KVCache(1, 2, 5, 4)
+            ),
             ValueError,
             "a cache grows with x: context must be None",
         ),
@@ -595,17 +597,17 @@ def test_from_torch_keeps_dtype():
             r"x must have shape \(batch, n, d_model\), got \(5, 8\)",
         ),
         (
-            lambda: MultiHeadAttention(8, 2)(torch.ones(2, 5, 8), torch.ones(3, 5, 8)),
+            lambda: MultiHeadAttention(8, 2)(torch.ones(2, 5, 8), context=torch.ones(3, 5, 8)),
             ValueError,
             r"context must have .* batch of x \(2, 5, 8\), got \(3, 5, 8\)",
         ),
         (
-            lambda: MultiHeadAttention(8, 2)(torch.ones(2, 5, 8), torch.ones(2, 5, 7)),
+            lambda: MultiHeadAttention(8, 2)(torch.ones(2, 5, 8), context=torch.ones(2, 5, 7)),
             ValueError,
             r"context must have shape \(..., n, 8\), got \(2, 5, 7\)",
         ),
         (
-            lambda: MultiHeadAttention(8, 2, rotary=True)(torch.ones(1, 5, 8), torch.ones(1, 5, 8)),
+            lambda: MultiHeadAttention(8, 2, rotary=True)(torch.ones(1, 5, 8), context=torch.ones(1, 5, 8)),
             ValueError,
             "context must be None",
         ),
@@ -656,6 +658,6 @@ def test_places_without_rotary_positions_are_refused():
         MultiHeadAttention(8, 2)(tokens(2, 5, 8), places=torch.arange(5))
 
 
-def test_a_mask_in_the_place_of_the_context_is_told_where_it_goes():
-    with pytest.raises(TypeError, match=r"context must be tokens, got a boolean tensor; .* mask=\.\.\."):
-        MultiHeadAttention(8, 2)(tokens(2, 5, 8), masks.causal(5))
+def test_a_mask_as_context_is_told_where_it_goes():
+    with pytest.raises(TypeError, match=r"context must be tokens, got a boolean tensor .* mask=\.\.\."):
+        MultiHeadAttention(8, 2)(tokens(2, 5, 8), context=masks.causal(5))

@@ -442,11 +442,11 @@ def test_a_decoder_whose_memory_is_refused_keeps_its_caches(whole):
     for one in (cache, other):
         part(x[0], memory, cache=one)
     wrong = torch.ones(1, 4, dtype=torch.bool)
-    with pytest.raises(ValueError, match="key_mask"):
+    with pytest.raises(ValueError, match="memory_mask must"):
         part(x[1], memory, cache=cache, memory_mask=wrong)
-    with pytest.raises(ValueError, match="context must"):
+    with pytest.raises(ValueError, match="memory must"):
         part(x[1], torch.randn(1, 3, 7), cache=cache)
-    with pytest.raises(ValueError, match="key_mask"):
+    with pytest.raises(ValueError, match="memory_mask must"):
         part(x[1], part.remember(memory), cache=cache, memory_mask=wrong)
     assert torch.equal(part(x[1], memory, cache=cache), part(x[1], memory, cache=other))
 
@@ -554,3 +554,27 @@ def test_a_memory_in_parts_has_one_for_each_layer():
         with pytest.raises(ValueError, match=f"memory must have one part a layer, 3, got {len(wrong)}"):
             decoder(x, wrong)
     assert decoder(x, parts).shape == x.shape
+
+
+def test_a_memory_that_is_remembered_loses_the_same_weights():
+    torch.manual_seed(0)
+    layer, x, memory = DecoderLayer(8, 2, attention_dropout=1.0), *torch.randn(2, 1, 3, 8)
+    for mode in (True, False):
+        layer.train(mode)
+        assert torch.allclose(layer(x, layer.remember(memory)), layer(x, memory), atol=1e-6)
+
+
+def test_what_is_no_memory_is_refused_by_name():
+    x, mask = torch.randn(2, 5, 8), torch.ones(5, 5, dtype=torch.bool)
+    for part in (Decoder(8, 2, 2), DecoderLayer(8, 2)):
+        with pytest.raises(
+            TypeError, match=r"memory must be tokens, got a boolean .* \(5, 5\); .* mask=\.\.\."
+        ):
+            part(x, mask)
+        with pytest.raises(TypeError, match="memory must be a tensor, got NoneType"):
+            part(x, None)
+        with pytest.raises(ValueError, match=r"memory must have .* batch of x \(2, 5, 8\), got \(3, 5, 8\)"):
+            part(x, torch.randn(3, 5, 8))
+        for memory in (x, part.remember(x)):
+            with pytest.raises(ValueError, match=r"memory_mask must have shape \(..., n_k\) = \(2, 5\), got"):
+                part(x, memory, memory_mask=mask)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -119,12 +120,15 @@ def output(layer: nn.Module, name: str, given: dict[str, Tensor]) -> Tensor:
 
 
 def _outcome(layer: nn.Module, name: str, given: dict[str, Tensor], leaves: tuple[str, ...] = ()) -> Outcome:
-    @functools.wraps(type(layer).forward)
+    forward = type(layer).forward
+    parameters = inspect.signature(forward).parameters.values()
+    # By place, whatever the reader calls it; by name the mask, and what the reader's layer takes by name alone.
+    by_name = {"mask"} | {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
+
+    @functools.wraps(forward)
     def call(*tensors: Tensor) -> Tensor:
-        named = dict(zip(given, tensors, strict=True))
-        return layer(
-            *(x for k, x in named.items() if k != "mask"), **{k: x for k, x in named.items() if k == "mask"}
-        )
+        pairs = list(zip(given, tensors, strict=True))
+        return layer(*(x for k, x in pairs if k not in by_name), **{k: x for k, x in pairs if k in by_name})
 
     outcome = running.run(call, lambda: {k: x.clone() for k, x in given.items()}, leaves=leaves)
     if outcome.trouble:

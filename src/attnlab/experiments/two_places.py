@@ -97,4 +97,4 @@ class TwoPlaces:
     def error(self, layer: MultiHeadAttention, queries: Tensor, tokens: Tensor, wanted: Tensor) -> Tensor:
         """Return the mean squared error on the questions that are asked."""
         asked = list(self.questions)
-        return F.mse_loss(layer(queries[:, asked], tokens)[..., :2], wanted[:, asked])
+        return F.mse_loss(layer(queries[:, asked], context=tokens)[..., :2], wanted[:, asked])

@@ -52,7 +52,7 @@ class FixedVectorModel(Translator):
 
     def read(self, source: Tensor, key_mask: Tensor | None = None) -> Memory:
         """Read the source; what is kept of it is one vector."""
-        _, ends = self.encoder(self.embed_source(source), key_mask)
+        _, ends = self.encoder(self.embed_source(source), key_mask=key_mask)
         return Memory(ends[:, None], ends[:, None], ends, None)
 
     def begin(self, memory: Memory) -> Tensor:
@@ -138,7 +138,7 @@ class BahdanauModel(FixedVectorModel):
 
     def read(self, source: Tensor, key_mask: Tensor | None = None) -> Memory:
         """Read the source; U_a h_j doesn't depend on the step and is computed here, once."""
-        annotations, ends = self.encoder(self.embed_source(source), key_mask)
+        annotations, ends = self.encoder(self.embed_source(source), key_mask=key_mask)
         mask = None if key_mask is None else key_mask[:, None]
         return Memory(annotations, self.u_a(annotations), ends, mask)
 

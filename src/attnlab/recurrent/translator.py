@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from attnlab.arguments import by_name
+
 
 class Memory(NamedTuple):
     """What the decoder may look at."""
@@ -58,6 +60,7 @@ class Translator(nn.Module):
         """Read the word that was written last, (batch,), and guess the next."""
         raise NotImplementedError
 
+    @by_name
     def forward(
         self, source: Tensor, target: Tensor, *, key_mask: Tensor | None = None, need_weights: bool = False
     ) -> Tensor | tuple[Tensor, Tensor]:

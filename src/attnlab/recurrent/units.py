@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import at_least, has_width
+from attnlab.arguments import at_least, by_name, has_width, row_of_keys
 
 
 class GatedUnit(nn.Module):
@@ -102,7 +102,8 @@ class BidirectionalEncoder(nn.Module):
         self.d_in = d_in
         self.from_left, self.from_right = GatedUnit(d_in, d_hidden), GatedUnit(d_in, d_hidden)
 
-    def forward(self, x: Tensor, key_mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    @by_name
+    def forward(self, x: Tensor, *, key_mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Read a batch of texts.
 
         Args:
@@ -114,7 +115,8 @@ class BidirectionalEncoder(nn.Module):
             (batch, 2 · d_hidden). The one from the right ends at the first token.
 
         Raises:
-            ValueError: x has another width.
+            TypeError: key_mask is not boolean.
+            ValueError: x has another width, or key_mask another shape.
         """
         has_width("x", x, self.d_in)
         units, d = (self.from_left, self.from_right), self.from_left.d_hidden
@@ -122,6 +124,7 @@ class BidirectionalEncoder(nn.Module):
         wx = torch.stack((self.from_left.w(x), self.from_right.w(x).flip(1)))  # (2, batch, n, 3 · d)
         if key_mask is not None:
             # A gate of exactly 0: nothing is replaced at a token that does not exist.
+            key_mask = row_of_keys(key_mask, x.shape[:1], x.shape[1])[:, 0]  # (batch, n)
             hidden = ~torch.stack((key_mask, key_mask.flip(1)))[..., None]
             wx = torch.cat((wx[..., :d].masked_fill(hidden, -math.inf), wx[..., d:]), -1)
         gates, proposals = (part.unbind(2) for part in wx.split((2 * d, d), -1))

@@ -152,7 +152,7 @@ class OneHead(nn.Module):
         self.views, self.itself = views, itself
         self.tag = nn.Linear(WIDTH + views.width, len(grammar.TAGS))
 
-    def forward(self, x: Tensor, need_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, *, need_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
         """Return logits (..., PLACES, tags); with `need_weights` also whom each token heard."""
         real = (x.sum(-1) > 0)[..., None, :].expand(*x.shape[:-1], x.shape[-2])  # no padding
         mask = real if self.itself else real & ~torch.eye(x.shape[-2], dtype=torch.bool)

@@ -7,7 +7,7 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least, is_tensor, looked_up
+from attnlab.arguments import Device, at_least, by_name, is_tensor, looked_up
 from attnlab.cache import KVCache, all_or_nothing
 from attnlab.multihead import Rotation
 from attnlab.transformer.stacks import Encoder, Positions
@@ -63,6 +63,7 @@ class LanguageModel(nn.Module):
         if tied:
             self.out_proj.weight = self.embedding.weight
 
+    @by_name
     def forward(
         self,
         ids: Tensor,

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least, is_tensor, row_of_keys
+from attnlab.arguments import Device, answers, at_least, by_name, is_tensor, row_of_keys
 from attnlab.cache import KVCache, all_or_nothing
 from attnlab.dot_product import grouped_attention
 from attnlab.multihead import MultiHeadAttention, Rotation
@@ -197,6 +197,7 @@ class EncoderLayer(nn.Module):
             self.ffn = FeedForward(d_model, d_ff, activation=activation, dropout=dropout, **made)
         self.dropout = nn.Dropout(dropout)
 
+    @by_name
     def forward(
         self,
         x: Tensor,
@@ -307,6 +308,7 @@ class DecoderLayer(EncoderLayer):
         self.cross_norm = make_norm(norm, d_model, eps=eps, **made)
         self.cross = MultiHeadAttention(d_model, n_heads, dropout=self.attention.dropout, **shared)
 
+    @by_name
     def forward(
         self,
         x: Tensor,
@@ -366,16 +368,25 @@ class DecoderLayer(EncoderLayer):
         )
 
     def _read(
-        self, x: Tensor, memory: Tensor | tuple[Tensor, Tensor], key_mask: Tensor | None, need_weights: bool
+        self,
+        x: Tensor,
+        memory: Tensor | tuple[Tensor, Tensor],
+        memory_mask: Tensor | None,
+        need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend from x to the memory."""
-        if isinstance(memory, Tensor):
-            found = self.cross(x, memory, key_mask=key_mask, need_weights=need_weights)
+        remembered = isinstance(memory, tuple)
+        if not remembered:
+            answers("memory", memory, x, self.cross.d_model)
+        if memory_mask is not None:
+            n_memory = memory[0].shape[2] if remembered else memory.shape[1]
+            memory_mask = row_of_keys(memory_mask, x.shape[:1], n_memory, name="memory_mask")
+        if not remembered:
+            found = self.cross(x, context=memory, key_mask=memory_mask, need_weights=need_weights)
             return found if need_weights else (found, None)
-        keys, values = memory
         q = self.cross.q_proj(x).unflatten(-1, (-1, self.cross.d_head)).transpose(1, 2)
-        if key_mask is not None:
-            key_mask = row_of_keys(key_mask, (len(x),), keys.shape[2])[:, None]  # (batch, 1, 1, n_memory)
-        found = grouped_attention(q, keys, values, mask=key_mask, need_weights=need_weights)
+        mask = None if memory_mask is None else memory_mask[:, None]  # (batch, 1, 1, n_memory)
+        dropout = self.cross.dropout if self.training else 0.0
+        found = grouped_attention(q, *memory, mask=mask, dropout=dropout, need_weights=need_weights)
         heads, weights = found if need_weights else (found, None)
         return self.cross.out_proj(heads.transpose(1, 2).flatten(-2)), weights

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least, fits_tokens, has_width, looked_up
+from attnlab.arguments import Device, at_least, by_name, fits_tokens, has_width, is_tensor, looked_up
 from attnlab.cache import KVCache, all_or_nothing
 from attnlab.multihead import Rotation
 from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal_at
@@ -95,6 +95,7 @@ class Encoder(nn.Module):
         self.final_norm = make_norm(norm, d_model, **made) if final_norm else None
         self.dropout = nn.Dropout(dropout)
 
+    @by_name
     def forward(
         self,
         x: Tensor,
@@ -234,6 +235,7 @@ class Decoder(Encoder):
 
     layer = DecoderLayer
 
+    @by_name
     def forward(
         self,
         x: Tensor,
@@ -266,7 +268,9 @@ class Decoder(Encoder):
             ValueError: a shape does not fit, or a cache is full.
         """
         common = {"mask": mask, "key_mask": key_mask, "is_causal": is_causal, "memory_mask": memory_mask}
-        memories = [memory] * len(self.layers) if isinstance(memory, Tensor) else memory
+        if not isinstance(memory, list):
+            is_tensor("memory", memory)
+        memories = memory if isinstance(memory, list) else [memory] * len(self.layers)
         if len(memories) != len(self.layers):
             raise ValueError(f"memory must have one part a layer, {len(self.layers)}, got {len(memories)}")
         return self._through(x, need_weights, cache, [{**common, "memory": part} for part in memories])
