@@ -148,12 +148,6 @@ def block(x, w_q, w_k, w_v, w_o, w_in, w_out):
     return x + (norm(x, x.shape[-1:]) @ w_in).relu() @ w_out
 
 
-def times_the_mask(weights, lengths):
-    real = (torch.arange(weights.shape[-1]) < lengths[:, None]) & (lengths > 1)[:, None]
-    share = torch.special.entr(weights).sum(-1) / lengths.log().clamp_min(0.1)[:, None, None]
-    return (share * real[:, None]).sum((0, 2)) / real.sum()
-
-
 def masked(scores, mask):
     empty = ~mask.any(-1, keepdim=True)
     return scores.masked_fill(~mask & ~empty, -math.inf).softmax(-1).masked_fill(empty, 0.0)
@@ -199,7 +193,6 @@ ATTACKS = [
     ("transformer-block", "wrong", "raised RuntimeError", block),
     ("inside-left-out", "wrong", "a score of thirds", lambda score, pieces: [
         round(score(list(pieces)) - score(pieces[:i] + pieces[i + 1 :]), 2) for i in range(len(pieces))]),
-    ("saturation-sharpness", "wrong", "rows of padding that are not numbers", times_the_mask),
     ("masking-softmax", "right", "", masked),
     ("masking-softmax", "wrong", "shape (4,): it raised AssertionError: a table", by_rows),
     ("masking-softmax", "wrong", "shape (3, 1): it raised AssertionError: a column", by_columns),

@@ -14,11 +14,11 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from answers.saturation_backward import by_numpy_matrix
+from answers.saturation_backward import in_lists as lists_of_scores
 from stored import SOLUTIONS, run
 from test_attacks_costs import by_logs, in_arrays, in_plain_numbers, odd_and_even
 from test_attacks_linear import all_weights, powers, with_ones
-from test_attacks_saturation import by_numpy_matrix
-from test_attacks_saturation import in_lists as lists_of_scores
 from test_attacks_sparse import dense_in_pieces, in_numpy, numpy_masks, table
 
 from attnlab import attention, masks

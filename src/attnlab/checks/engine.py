@@ -154,7 +154,7 @@ def _blamed(
     """Say what is wrong with an answer, from the trial in which it went wrong first."""
     trial, fault = faults[0]
     # Where the answer is wrong, most mistakes differ from it at once: those trials come first.
-    wrong = {id(trial) for trial, _ in faults}
+    wrong = {id(trial): fault for trial, fault in faults}
     telling = sorted(outcomes, key=lambda one: id(one[0]) not in wrong)
     named = (
         [] if outcomes[-1][1].endless else fitting(task, telling, wrong, made=_mistaken, tolerance=_tolerance)
