@@ -244,23 +244,6 @@ def masked(mend):
     return step
 
 
-def decomposed(x, g):
-    from torch._decomp.decompositions import native_layer_norm_backward
-
-    mean, rstd = (
-        x.mean(-1, keepdim=True),
-        (x.var(-1, keepdim=True, correction=0) + 1e-5).rsqrt(),
-    )
-    return native_layer_norm_backward(g, x, list(x.shape[-1:]), mean, rstd, None, None, [True, False, False])[
-        0
-    ]
-
-
-def autograd(x, g):
-    x = x.detach().requires_grad_()
-    return torch.autograd.grad(F.layer_norm(x, x.shape[-1:]), x, g)[0]
-
-
 class Heads(nn.Module):
     """Right; what follows changes one thing."""
 
@@ -370,8 +353,6 @@ ATTACKS = [
     ("a byte a pair", STRIDE, "wrong", "tables of n × n numbers", bytes_of_yes_and_no),
     ("all slots under a mask", "decoding-step", "wrong", "NaN", masked(lambda values, used: values)),
     ("and values made 0", "decoding-step", "right", "", masked(lambda values, used: values.where(used, 0))),
-    ("torch's own in Python", "transformer-norm-backward", "wrong", "It called torch._decomp", decomposed),
-    ("autograd in a thread", "transformer-norm-backward", "wrong", "without autograd", in_a_thread(autograd)),
     ("the first mask of a shape", "heads-layer", "wrong", "of other entries", KeepsMasks),
     ("single precision alone", "heads-layer", "wrong", "after heads.double()", SingleOnly),
     ("nine keys", "heads-layer", "wrong", "3 and 40 tokens", NineKeys),
