@@ -115,39 +115,6 @@ def test_doubles_for_singles_are_refused(name):
     assert not accepts(task, lambda *arguments: doubled(answer(*arguments)))
 
 
-def turned(t, base, dtype=None, most=10**9):
-    d = t.shape[-1]
-    speed = base ** (-torch.arange(0, d, 2) / d)
-    angle = (torch.arange(t.shape[-2]).clamp_max(most)[:, None] * speed).to(dtype or t.dtype)
-    a, b = t[..., 0::2], t[..., 1::2]
-    return torch.stack((a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()), -1).flatten(-2)
-
-
-def rope(q, k, v, base=10000.0, weigh=lambda s: s.softmax(-1), **options):
-    return weigh(turned(q, base, **options) @ turned(k, base, **options).mT / q.shape[-1] ** 0.5) @ v
-
-
-def compare(rows, x_of=lambda x: x, far=lambda a, b: not torch.allclose(a, b, atol=1e-5)):
-    """Test for order on some rows of the output, or on another input."""
-
-    def is_equivariant(f, x):
-        x = x_of(x)
-        orders = [torch.randperm(len(x)) for _ in range(10)]
-        return not any(far(f(x[p])[rows], f(x)[p][rows]) for p in orders)
-
-    return is_equivariant
-
-
-def block(x, w_q, w_k, w_v, w_o, w_in, w_out):
-    """It knows no batch, or one axis of it."""
-    if x.dim() == 2:
-        return block(x[None], w_q, w_k, w_v, w_o, w_in, w_out)[0]
-    norm = torch.nn.functional.layer_norm
-    y = norm(x, x.shape[-1:])
-    x = x + torch.bmm((torch.bmm(y @ w_q, (y @ w_k).mT) / w_q.shape[1] ** 0.5).softmax(-1), y @ w_v) @ w_o
-    return x + (norm(x, x.shape[-1:]) @ w_in).relu() @ w_out
-
-
 def masked(scores, mask):
     empty = ~mask.any(-1, keepdim=True)
     return scores.masked_fill(~mask & ~empty, -math.inf).softmax(-1).masked_fill(empty, 0.0)
@@ -179,18 +146,6 @@ def packed(documents, n, room=10**9, most=10**9):
 
 
 ATTACKS = [
-    ("positions-rope", "right", "", rope),
-    ("positions-rope", "wrong", "scores of several hundreds", lambda *a: rope(*a, weigh=lambda s: s.exp() / s.exp().sum(-1, keepdim=True))),
-    ("positions-rope", "wrong", "in float64", lambda q, k, v, base=10000.0: rope(q.float(), k.float(), v.float(), base).to(q.dtype)),
-    ("positions-rope", "wrong", "of shape (2, 3, 43,", lambda *a: rope(*a, most=11)),
-    ("positions-rope", "wrong", "In single precision all values are right", lambda *a: rope(*a, dtype=torch.float32).to(a[0].dtype)),
-    ("positions-equivariant", "right", "", compare(slice(None))),
-    ("positions-equivariant", "wrong", "moves the last row of the output alone", compare(slice(1))),
-    ("positions-equivariant", "wrong", "moves the last row of the output alone", compare(slice(-1))),
-    ("positions-equivariant", "wrong", "moves the first row of the output alone", compare(slice(-1, None))),
-    ("positions-equivariant", "wrong", "some number is above 50", compare(slice(None), x_of=torch.randn_like)),
-    ("positions-equivariant", "wrong", "a last row that is not a number", compare(slice(None), far=lambda a, b: bool(((a - b).abs() > 1e-5).any()))),
-    ("transformer-block", "wrong", "raised RuntimeError", block),
     ("inside-left-out", "wrong", "a score of thirds", lambda score, pieces: [
         round(score(list(pieces)) - score(pieces[:i] + pieces[i + 1 :]), 2) for i in range(len(pieces))]),
     ("masking-softmax", "right", "", masked),

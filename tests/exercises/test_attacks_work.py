@@ -229,38 +229,6 @@ def bytes_of_yes_and_no(n):
     return found.index(min(found)) + 1
 
 
-def masked(mend):
-    """A step that looks at all slots and hides those that no token has had; `mend` takes values in hand."""
-
-    def step(x, t, keys, values, w_q, w_k, w_v):
-        at = torch.arange(keys.shape[1])
-        here, used = (at == t % len(at))[:, None], at <= t
-        keys = torch.where(here, (x @ w_k)[:, None], keys)
-        values = torch.where(here, (x @ w_v)[:, None], values)
-        scores = torch.einsum("bd,bkd->bk", x @ w_q, keys) / math.sqrt(keys.shape[-1])
-        weights = scores.masked_fill(~used, -torch.inf).softmax(-1)
-        return torch.einsum("bk,bkd->bd", weights, mend(values, used[:, None])), keys, values
-
-    return step
-
-
-def decomposed(x, g):
-    from torch._decomp.decompositions import native_layer_norm_backward
-
-    mean, rstd = (
-        x.mean(-1, keepdim=True),
-        (x.var(-1, keepdim=True, correction=0) + 1e-5).rsqrt(),
-    )
-    return native_layer_norm_backward(g, x, list(x.shape[-1:]), mean, rstd, None, None, [True, False, False])[
-        0
-    ]
-
-
-def autograd(x, g):
-    x = x.detach().requires_grad_()
-    return torch.autograd.grad(F.layer_norm(x, x.shape[-1:]), x, g)[0]
-
-
 class Heads(nn.Module):
     """Right; what follows changes one thing."""
 
@@ -368,10 +336,6 @@ ATTACKS = [
     ("a byte a pair", WINDOW, "wrong", "n² entries", a_table_of_yes_and_no),
     ("row by row", STRIDE, "right", "", rows_counted),
     ("a byte a pair", STRIDE, "wrong", "tables of n × n numbers", bytes_of_yes_and_no),
-    ("all slots under a mask", "decoding-step", "wrong", "NaN", masked(lambda values, used: values)),
-    ("and values made 0", "decoding-step", "right", "", masked(lambda values, used: values.where(used, 0))),
-    ("torch's own in Python", "transformer-norm-backward", "wrong", "It called torch._decomp", decomposed),
-    ("autograd in a thread", "transformer-norm-backward", "wrong", "without autograd", in_a_thread(autograd)),
     ("the first mask of a shape", "heads-layer", "wrong", "of other entries", KeepsMasks),
     ("single precision alone", "heads-layer", "wrong", "after heads.double()", SingleOnly),
     ("nine keys", "heads-layer", "wrong", "3 and 40 tokens", NineKeys),
