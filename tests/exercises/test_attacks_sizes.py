@@ -4,7 +4,6 @@ Found by readers in nearly all exercises: answers that stop at some size between
 returned for a shape, that hand back doubles for singles.
 """
 
-import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
