@@ -87,7 +87,7 @@ EQUAL: dict[str, dict[str, str]] = {
         "centred = x.mean(-1, keepdim=True) - x": "The normed token stands in the result twice, and its sign falls out.",
     },
     "heads-route": {
-        "w_q = 110.00000000000001 * torch.eye(2 * m)": "Any large number makes weights of 0 and 1.",
+        "w_q = 11000.0 * torch.eye(2 * m)": "Any large number makes weights of 0 and 1.",
     },
     "heads-mean": {
         "return heads.transpose(2, 1).flatten(2) @ w_o": "transpose exchanges two axes; their order in the call says nothing.",

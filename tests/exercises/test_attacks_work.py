@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -229,61 +228,6 @@ def bytes_of_yes_and_no(n):
     return found.index(min(found)) + 1
 
 
-class Heads(nn.Module):
-    """Right; what follows changes one thing."""
-
-    def __init__(self, d_model, d_memory, n_heads, d_head):
-        super().__init__()
-        self.n_heads, width = n_heads, n_heads * d_head
-        self.q_proj = nn.Linear(d_model, width, bias=False)
-        self.k_proj, self.v_proj = (nn.Linear(d_memory, width, bias=False) for _ in range(2))
-        self.out_proj = nn.Linear(width, d_model, bias=False)
-
-    def hide(self, scores, mask):
-        return scores if mask is None else scores.masked_fill(~mask, -math.inf)
-
-    def forward(self, x, memory=None, mask=None):
-        memory = x if memory is None else memory
-        projected = self.q_proj(x), self.k_proj(memory), self.v_proj(memory)
-        q, k, v = (y.unflatten(-1, (self.n_heads, -1)).transpose(-3, -2) for y in projected)
-        weights = self.hide(q @ k.mT / q.shape[-1] ** 0.5, mask).softmax(-1)
-        return self.out_proj((weights @ v).transpose(-3, -2).flatten(-2))
-
-
-class KeepsMasks(Heads):
-    def hide(self, scores, mask):
-        if mask is None:
-            return scores
-        self.masks = getattr(self, "masks", {})
-        return super().hide(scores, self.masks.setdefault(mask.shape, mask))
-
-
-class SingleOnly(Heads):
-    def forward(self, x, memory=None, mask=None):
-        out = super().forward(x.float(), memory if memory is None else memory.float(), mask)
-        assert out.dtype == torch.float32
-        return out
-
-
-class NineKeys(Heads):
-    def forward(self, x, memory=None, mask=None):
-        memory = x if memory is None else memory
-        return super().forward(x, memory[..., :9, :], mask if mask is None else mask[..., :9])
-
-
-class ViewsTheMask(Heads):
-    """The mask as one row and back."""
-
-    def hide(self, scores, mask):
-        return super().hide(scores, mask if mask is None else mask.view(-1).view(mask.shape))
-
-
-class Asserts(Heads):
-    def forward(self, x, memory=None, mask=None):
-        assert x.abs().max() < 8, "too loud"
-        return super().forward(x, memory, mask)
-
-
 def shuffled(answer):
     def features(*arguments):
         found = answer(*arguments)
@@ -336,12 +280,6 @@ ATTACKS = [
     ("a byte a pair", WINDOW, "wrong", "n² entries", a_table_of_yes_and_no),
     ("row by row", STRIDE, "right", "", rows_counted),
     ("a byte a pair", STRIDE, "wrong", "tables of n × n numbers", bytes_of_yes_and_no),
-    ("the first mask of a shape", "heads-layer", "wrong", "of other entries", KeepsMasks),
-    ("single precision alone", "heads-layer", "wrong", "after heads.double()", SingleOnly),
-    ("nine keys", "heads-layer", "wrong", "3 and 40 tokens", NineKeys),
-    ("a view of the mask", "heads-layer", "right", "", ViewsTheMask),
-    ("an assert", "heads-layer", "wrong", "it raised AssertionError: too loud", Asserts),
-    ("right", "heads-layer", "right", "", Heads),
     ("an order for each call", "linear-features", "wrong", "second call", shuffled(solution("linear-features"))),
     ("an order for each text", "linear-features", "wrong", "second call", by_this_texts_mean(solution("linear-features"))),
     ("an order for each call", "linear-taylor", "wrong", "should be", shuffled(powers)),

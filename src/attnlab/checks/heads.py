@@ -295,8 +295,6 @@ exercise(
                 lambda q, k, v: _attend(q, k.mean(1, keepdim=True), v.mean(1, keepdim=True))),
         mistake("The groups come in the reverse order: the first query heads use the first key-value head.",
                 lambda q, k, v: _attend(q, k.flip(1), v.flip(1))),
-        mistake("The query heads are cut into two halves. There are as many groups as key-value heads.",
-                lambda q, k, v: _attend(q, k[:, :2], v[:, :2])),
         mistake("Only one query head for each group is left. All of them ask; they share only keys and values.",
                 lambda q, k, v: _attend(q[:, : k.shape[1]], k, v)),
         mistake("The queries of a group are averaged. All of them ask for themselves; only keys and values are shared.",

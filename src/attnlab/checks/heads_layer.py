@@ -215,7 +215,7 @@ exercise(
         ),
         mistake(
             "The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
-            _heads(weigh=lambda s, mask: _hidden(s, mask).softmax(-2).nan_to_num()),
+            _heads(weigh=lambda s, mask: _hidden(s, mask).softmax(-2)),
         ),
         mistake("There is no softmax between the scores and the sum.", _heads(weigh=lambda s, mask: s)),
     ],
