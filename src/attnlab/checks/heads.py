@@ -177,7 +177,8 @@ exercise(
         case("one sentence is empty", **_bench([[0, 0, 0], [1, 1, 0]])),
         case("one head", **_bench([[1, 1, 0], [1, 1, 1]], h=1, d=4, i=0)),
         *late(
-            case("nothing is padding, other numbers", **_bench([[1, 1, 1], [1, 1, 1]], i=0) | {"heads": _normal(2, 3, 3, 2, seed=2)}),
+            case("two sentences of other lengths and numbers",
+                 **_bench([[1, 0, 0], [1, 1, 0]], i=0) | {"heads": _normal(2, 3, 3, 2, seed=2), "w_o": _normal(6, 5, seed=3)}),
             case("the last of 44 heads", **_bench([[1, 1, 0], [1, 1, 1]], h=44, i=43)),
             case("a width of 45", **_bench([[1, 1, 0], [1, 1, 1]]) | {"w_o": _normal(6, 45, seed=1)}),
         ),

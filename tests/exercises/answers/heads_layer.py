@@ -206,7 +206,19 @@ wrong("should be")(
 )
 
 
-@wrong("of other entries")
+@wrong("with other numbers")
+class RememberedByShape(Heads):
+    """What a call gave is given again; gradients are those of this call."""
+
+    def forward(self, x, memory=None, mask=None):
+        out = super().forward(x, memory, mask)
+        kept = self.__dict__.setdefault("kept", {}).setdefault(
+            (x.shape, out.dtype, mask is None), out.detach()
+        )
+        return out + (kept - out).detach()
+
+
+@wrong("with other numbers")
 class TheFirstMaskOfAShape(Heads):
     def hide(self, scores, mask):
         if mask is None:
