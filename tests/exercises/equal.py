@@ -87,7 +87,7 @@ EQUAL: dict[str, dict[str, str]] = {
         "centred = x.mean(-1, keepdim=True) - x": "The normed token stands in the result twice, and its sign falls out.",
     },
     "heads-route": {
-        "w_q = 110.00000000000001 * torch.eye(2 * m)": "Any large number makes weights of 0 and 1.",
+        "w_q = 11000.0 * torch.eye(2 * m)": "Any large number makes weights of 0 and 1.",
     },
     "heads-mean": {
         "return heads.transpose(2, 1).flatten(2) @ w_o": "transpose exchanges two axes; their order in the call says nothing.",
@@ -130,6 +130,9 @@ EQUAL: dict[str, dict[str, str]] = {
         "return torch.stack((b * s - a * c, a * s + b * c), -1).flatten(-2)": "Queries and keys are mirrored alike: their products do not notice.",
         "a, b = (t[..., ::2], t[..., 1::2])": "A slice starts at 0 anyway.",
         "n, d = k.shape[-2:]": "Queries and keys have one shape.",
+        "speed = base ** (-torch.arange(0, d, 2) / d)": "Whoever computes in double may make it the default.",
+        "speed = base ** (-torch.arange(0, d, 2, dtype=k.dtype) / d)": "Queries and keys have one dtype.",
+        "speed = base ** (-torch.arange(0, d, 2, dtype=v.dtype) / d)": "Queries and values have one dtype.",
     },
     "positions-buckets": {
         "return torch.where(distance <= e, distance, far)": "Bucket e begins with distance e, whichever way it is found.",

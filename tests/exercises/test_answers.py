@@ -1,5 +1,6 @@
 """Every answer in `answers/` is judged as it is marked there, and the reader is told what the mark says."""
 
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -26,7 +27,8 @@ def judged(one):
 def test_an_answer_is_judged_as_marked(one):
     verdict = judged(one)
     assert verdict.status == one.status, verdict.message
-    assert one.piece in verdict.message, verdict.message
+    # Where it raised, the message quotes a line of the answer, in which its own mark may stand.
+    assert one.piece in re.sub(r"in the line `.*?`", "", verdict.message), verdict.message
 
 
 @pytest.mark.parametrize("name", MOVED)

@@ -4,7 +4,6 @@ Found by readers in nearly all exercises: answers that stop at some size between
 returned for a shape, that hand back doubles for singles.
 """
 
-import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -67,36 +66,67 @@ def test_every_size_is_once_larger_than_forty(name):
 
 
 def shaped(value):
-    """What an answer sees of its arguments that looks at shapes alone."""
+    """What an answer sees of its arguments that looks at shapes alone, and at plain numbers."""
     if isinstance(value, Tensor):
-        return tuple(value.shape), value.dtype, value.requires_grad
+        return tuple(value.shape), value.dtype
     if isinstance(value, list | tuple):
         return tuple(type(one) if isinstance(one, int | str) else shaped(one) for one in value)
-    return value if isinstance(value, bool | int) else None
+    if isinstance(value, Mapping):
+        return len(value)
+    return value if isinstance(value, int | float) else None
 
 
-def remembering(answer):
+def remembering(answer, at=None):
+    """Return what an answer returned for the first arguments of these shapes, or keep one of the arguments.
+
+    Where a gradient is asked, it forgets: what is kept has none.
+    """
     kept = {}
 
     def does(*arguments):
-        key = tuple(map(shaped, arguments))
-        if key not in kept:
-            kept[key] = answer(*arguments)
-        return kept[key]
+        if any(isinstance(one, Tensor) and one.requires_grad for one in arguments):
+            return answer(*arguments)
+        key = tuple(
+            None if place == at and isinstance(one, float) else shaped(one)
+            for place, one in enumerate(arguments)
+        )
+        if at is None:
+            if key not in kept:
+                kept[key] = answer(*arguments)
+            return kept[key]
+        stale = kept.setdefault(key, arguments[at])
+        return answer(*arguments[:at], stale, *arguments[at + 1 :])
 
     return does
 
 
-SEEN_WHOLE = {name for name, task in EXERCISES.items() if all(isinstance(x, bool | int) for c in task.cases for x in c.values.values())}  # fmt: skip
-"""Exercises whose arguments are whole numbers: to remember those is no fault."""
+SEEN_WHOLE = {name for name, task in EXERCISES.items() if all(isinstance(x, int | float) for c in task.cases for x in c.values.values())}  # fmt: skip
+"""Exercises whose arguments are plain numbers: to remember those is no fault."""
+UNSEEN: dict[str, set[str | None]] = {
+    "decoding-step": {"x", "w_q", "w_k", "w_v"},
+    "decoding-top-p": {None, "p"},
+    "decoding-verify": {"u"},
+    "inside-induction": {"ids"},
+    "positions-equivariant": {"x"},
+    "recurrent-alignment": {"made"},
+    "recurrent-look-back": {"s", "w_a"},
+}
+"""By exercise, what may be remembered by its shape and is not found out yet; None is the whole result."""
 
 
 @pytest.mark.parametrize(
     "name", [name for name in sorted(set(EXERCISES) - SEEN_WHOLE) if not name.startswith(COUNTED)]
 )
-def test_an_answer_that_is_remembered_by_its_shapes_is_refused(name):
+def test_an_answer_that_remembers_by_shapes_is_refused(name):
     task = EXERCISES[name]
-    assert not accepts(task, remembering(run(SOLUTIONS[name])[task.answer]))
+    answer = run(SOLUTIONS[name])[task.answer]
+    places = {None: None} | {
+        what: at
+        for at, (what, value) in enumerate(task.cases[0].make().items())
+        if not isinstance(value, int)
+    }
+    accepted = {what for what, at in places.items() if accepts(task, remembering(answer, at))}
+    assert accepted <= UNSEEN.get(name, set())
 
 
 def doubled(value):
@@ -115,105 +145,9 @@ def test_doubles_for_singles_are_refused(name):
     assert not accepts(task, lambda *arguments: doubled(answer(*arguments)))
 
 
-def turned(t, base, dtype=None, most=10**9):
-    d = t.shape[-1]
-    speed = base ** (-torch.arange(0, d, 2) / d)
-    angle = (torch.arange(t.shape[-2]).clamp_max(most)[:, None] * speed).to(dtype or t.dtype)
-    a, b = t[..., 0::2], t[..., 1::2]
-    return torch.stack((a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()), -1).flatten(-2)
-
-
-def rope(q, k, v, base=10000.0, weigh=lambda s: s.softmax(-1), **options):
-    return weigh(turned(q, base, **options) @ turned(k, base, **options).mT / q.shape[-1] ** 0.5) @ v
-
-
-def compare(rows, x_of=lambda x: x, far=lambda a, b: not torch.allclose(a, b, atol=1e-5)):
-    """Test for order on some rows of the output, or on another input."""
-
-    def is_equivariant(f, x):
-        x = x_of(x)
-        orders = [torch.randperm(len(x)) for _ in range(10)]
-        return not any(far(f(x[p])[rows], f(x)[p][rows]) for p in orders)
-
-    return is_equivariant
-
-
-def block(x, w_q, w_k, w_v, w_o, w_in, w_out):
-    """It knows no batch, or one axis of it."""
-    if x.dim() == 2:
-        return block(x[None], w_q, w_k, w_v, w_o, w_in, w_out)[0]
-    norm = torch.nn.functional.layer_norm
-    y = norm(x, x.shape[-1:])
-    x = x + torch.bmm((torch.bmm(y @ w_q, (y @ w_k).mT) / w_q.shape[1] ** 0.5).softmax(-1), y @ w_v) @ w_o
-    return x + (norm(x, x.shape[-1:]) @ w_in).relu() @ w_out
-
-
-def times_the_mask(weights, lengths):
-    real = (torch.arange(weights.shape[-1]) < lengths[:, None]) & (lengths > 1)[:, None]
-    share = torch.special.entr(weights).sum(-1) / lengths.log().clamp_min(0.1)[:, None, None]
-    return (share * real[:, None]).sum((0, 2)) / real.sum()
-
-
-def masked(scores, mask):
-    empty = ~mask.any(-1, keepdim=True)
-    return scores.masked_fill(~mask & ~empty, -math.inf).softmax(-1).masked_fill(empty, 0.0)
-
-
-def by_rows(scores, mask):
-    assert mask.dim() > 1, "a table"
-    return masked(scores, mask)
-
-
-def by_columns(scores, mask):
-    assert mask.shape[-1] == scores.shape[-1], "a column for each key"
-    return masked(scores, mask)
-
-
-def packed(documents, n, room=10**9, most=10**9):
-    words, places = torch.zeros(n, dtype=torch.long), torch.zeros(n, dtype=torch.long)
-    guesses, owner, at = torch.full((n,), -100), torch.full((n,), -1), 0
-    for i, document in enumerate(documents):
-        here = slice(at, at + len(document))
-        words[here], owner[here] = torch.tensor(document), i
-        places[here] = torch.arange(len(document)).clamp_max(most)
-        guesses[at : at + len(document) - 1] = words[at + 1 : at + len(document)]
-        at += len(document)
-    mask = (
-        (owner[:, None] == owner) & (owner >= 0) & (torch.arange(n) < room) & torch.ones(n, n).tril().bool()
-    )
-    return words, places, guesses, mask
-
-
-def divided(x, w_q, w_k, root=lambda d: torch.sqrt(torch.tensor(d))):
-    """A divisor that is a tensor: of whatever dtype is the default."""
-    return ((x @ w_q) @ (x @ w_k).mT / (w_q.shape[0] * root(w_q.shape[1]))).softmax(-1)
-
-
 ATTACKS = [
-    ("positions-rope", "right", "", rope),
-    ("positions-rope", "wrong", "scores of several hundreds", lambda *a: rope(*a, weigh=lambda s: s.exp() / s.exp().sum(-1, keepdim=True))),
-    ("positions-rope", "wrong", "in float64", lambda q, k, v, base=10000.0: rope(q.float(), k.float(), v.float(), base).to(q.dtype)),
-    ("positions-rope", "wrong", "of shape (2, 3, 43,", lambda *a: rope(*a, most=11)),
-    ("positions-rope", "wrong", "In single precision all values are right", lambda *a: rope(*a, dtype=torch.float32).to(a[0].dtype)),
-    ("positions-equivariant", "right", "", compare(slice(None))),
-    ("positions-equivariant", "wrong", "moves the last row of the output alone", compare(slice(1))),
-    ("positions-equivariant", "wrong", "moves the last row of the output alone", compare(slice(-1))),
-    ("positions-equivariant", "wrong", "moves the first row of the output alone", compare(slice(-1, None))),
-    ("positions-equivariant", "wrong", "some number is above 50", compare(slice(None), x_of=torch.randn_like)),
-    ("positions-equivariant", "wrong", "a last row that is not a number", compare(slice(None), far=lambda a, b: bool(((a - b).abs() > 1e-5).any()))),
-    ("transformer-block", "wrong", "raised RuntimeError", block),
     ("inside-left-out", "wrong", "a score of thirds", lambda score, pieces: [
         round(score(list(pieces)) - score(pieces[:i] + pieces[i + 1 :]), 2) for i in range(len(pieces))]),
-    ("saturation-sharpness", "wrong", "rows of padding that are not numbers", times_the_mask),
-    ("masking-softmax", "right", "", masked),
-    ("masking-softmax", "wrong", "shape (4,): it raised AssertionError: a table", by_rows),
-    ("masking-softmax", "wrong", "shape (3, 1): it raised AssertionError: a column", by_columns),
-    ("masking-pack", "right", "", packed),
-    ("masking-pack", "wrong", "in a row of 300", lambda *a: packed(*a, room=64)),
-    ("masking-pack", "wrong", "in a row of 300", lambda *a: packed(*a, most=30)),
-    ("scaling-unit-scores", "right", "", divided),
-    ("scaling-unit-scores", "right", "", lambda *a: divided(*a, root=lambda d: torch.tensor(d) ** 0.5)),
-    ("scaling-unit-scores", "wrong", "in float64", lambda *a: divided(*a, root=lambda d: torch.tensor(d, dtype=torch.float32).sqrt())),
 ]  # fmt: skip
 
 
@@ -222,15 +156,18 @@ def test_an_attack_is_judged_rightly(judged, name, status, piece, answer):
     judged(name, status, piece, answer)
 
 
+def unit_weights(x, w_q, w_k):
+    return ((x @ w_q) @ (x @ w_k).mT / (w_q.shape[0] * torch.tensor(w_q.shape[1]) ** 0.5)).softmax(-1)
+
+
+def running_bag(x):
+    return x.cumsum(-2) / torch.arange(1.0, x.shape[-2] + 1)[:, None]
+
+
 def test_the_default_dtype_of_the_notebook_changes_no_verdict(judged):
     torch.set_default_dtype(torch.float64)  # as chapters do that count in double
     try:
-        judged("scaling-unit-scores", "right", "", divided)
-        judged(
-            "why-running-bag",
-            "right",
-            "",
-            lambda x: x.cumsum(-2) / torch.arange(1.0, x.shape[-2] + 1)[:, None],
-        )
+        judged("scaling-unit-scores", "right", "", unit_weights)
+        judged("why-running-bag", "right", "", running_bag)
     finally:
         torch.set_default_dtype(torch.float32)

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from answers.saturation_backward import by_numpy_matrix
+from answers.saturation_backward import in_lists as lists_of_scores
 from stored import SOLUTIONS, run
 from test_attacks_costs import by_logs, in_arrays, in_plain_numbers, odd_and_even
 from test_attacks_linear import all_weights, powers, with_ones
-from test_attacks_saturation import by_numpy_matrix
-from test_attacks_saturation import in_lists as lists_of_scores
 from test_attacks_sparse import dense_in_pieces, in_numpy, numpy_masks, table
 
 from attnlab import attention, masks
@@ -229,93 +228,6 @@ def bytes_of_yes_and_no(n):
     return found.index(min(found)) + 1
 
 
-def masked(mend):
-    """A step that looks at all slots and hides those that no token has had; `mend` takes values in hand."""
-
-    def step(x, t, keys, values, w_q, w_k, w_v):
-        at = torch.arange(keys.shape[1])
-        here, used = (at == t % len(at))[:, None], at <= t
-        keys = torch.where(here, (x @ w_k)[:, None], keys)
-        values = torch.where(here, (x @ w_v)[:, None], values)
-        scores = torch.einsum("bd,bkd->bk", x @ w_q, keys) / math.sqrt(keys.shape[-1])
-        weights = scores.masked_fill(~used, -torch.inf).softmax(-1)
-        return torch.einsum("bk,bkd->bd", weights, mend(values, used[:, None])), keys, values
-
-    return step
-
-
-def decomposed(x, g):
-    from torch._decomp.decompositions import native_layer_norm_backward
-
-    mean, rstd = (
-        x.mean(-1, keepdim=True),
-        (x.var(-1, keepdim=True, correction=0) + 1e-5).rsqrt(),
-    )
-    return native_layer_norm_backward(g, x, list(x.shape[-1:]), mean, rstd, None, None, [True, False, False])[
-        0
-    ]
-
-
-def autograd(x, g):
-    x = x.detach().requires_grad_()
-    return torch.autograd.grad(F.layer_norm(x, x.shape[-1:]), x, g)[0]
-
-
-class Heads(nn.Module):
-    """Right; what follows changes one thing."""
-
-    def __init__(self, d_model, d_memory, n_heads, d_head):
-        super().__init__()
-        self.n_heads, width = n_heads, n_heads * d_head
-        self.q_proj = nn.Linear(d_model, width, bias=False)
-        self.k_proj, self.v_proj = (nn.Linear(d_memory, width, bias=False) for _ in range(2))
-        self.out_proj = nn.Linear(width, d_model, bias=False)
-
-    def hide(self, scores, mask):
-        return scores if mask is None else scores.masked_fill(~mask, -math.inf)
-
-    def forward(self, x, memory=None, mask=None):
-        memory = x if memory is None else memory
-        projected = self.q_proj(x), self.k_proj(memory), self.v_proj(memory)
-        q, k, v = (y.unflatten(-1, (self.n_heads, -1)).transpose(-3, -2) for y in projected)
-        weights = self.hide(q @ k.mT / q.shape[-1] ** 0.5, mask).softmax(-1)
-        return self.out_proj((weights @ v).transpose(-3, -2).flatten(-2))
-
-
-class KeepsMasks(Heads):
-    def hide(self, scores, mask):
-        if mask is None:
-            return scores
-        self.masks = getattr(self, "masks", {})
-        return super().hide(scores, self.masks.setdefault(mask.shape, mask))
-
-
-class SingleOnly(Heads):
-    def forward(self, x, memory=None, mask=None):
-        out = super().forward(x.float(), memory if memory is None else memory.float(), mask)
-        assert out.dtype == torch.float32
-        return out
-
-
-class NineKeys(Heads):
-    def forward(self, x, memory=None, mask=None):
-        memory = x if memory is None else memory
-        return super().forward(x, memory[..., :9, :], mask if mask is None else mask[..., :9])
-
-
-class ViewsTheMask(Heads):
-    """The mask as one row and back."""
-
-    def hide(self, scores, mask):
-        return super().hide(scores, mask if mask is None else mask.view(-1).view(mask.shape))
-
-
-class Asserts(Heads):
-    def forward(self, x, memory=None, mask=None):
-        assert x.abs().max() < 8, "too loud"
-        return super().forward(x, memory, mask)
-
-
 def shuffled(answer):
     def features(*arguments):
         found = answer(*arguments)
@@ -344,23 +256,6 @@ def shifted_powers(x):
     return powers(x).roll(3, -1)
 
 
-def a_fixed_grid(train, rate):
-    found = {rate * 2.0**i: train(rate * 2.0**i) for i in range(-40, 41)}
-    return max(((r, s) for r, s in found.items() if not math.isnan(s)), key=lambda pair: pair[1])
-
-
-def both_neighbours_each_time(train, rate):
-    def at(rate):
-        share = train(rate)
-        return -1.0 if math.isnan(share) else share
-
-    while True:
-        below, here, above = at(rate / 2), at(rate), at(rate * 2)
-        if here > max(below, above):
-            return rate, here
-        rate = rate * 2 if above > below else rate / 2
-
-
 STATE, WINDOW, STRIDE = "linear-running-state", "sparse-block-window", "sparse-stride"
 ATTACKS = [
     ("n/4 steps", "costs-scan", "wrong", "too many steps", walk_over_pairs(4)),
@@ -385,24 +280,12 @@ ATTACKS = [
     ("a byte a pair", WINDOW, "wrong", "n² entries", a_table_of_yes_and_no),
     ("row by row", STRIDE, "right", "", rows_counted),
     ("a byte a pair", STRIDE, "wrong", "tables of n × n numbers", bytes_of_yes_and_no),
-    ("all slots under a mask", "decoding-step", "wrong", "NaN", masked(lambda values, used: values)),
-    ("and values made 0", "decoding-step", "right", "", masked(lambda values, used: values.where(used, 0))),
-    ("torch's own in Python", "transformer-norm-backward", "wrong", "It called torch._decomp", decomposed),
-    ("autograd in a thread", "transformer-norm-backward", "wrong", "without autograd", in_a_thread(autograd)),
-    ("the first mask of a shape", "heads-layer", "wrong", "of other entries", KeepsMasks),
-    ("single precision alone", "heads-layer", "wrong", "after heads.double()", SingleOnly),
-    ("nine keys", "heads-layer", "wrong", "3 and 40 tokens", NineKeys),
-    ("a view of the mask", "heads-layer", "right", "", ViewsTheMask),
-    ("an assert", "heads-layer", "wrong", "it raised AssertionError: too loud", Asserts),
-    ("right", "heads-layer", "right", "", Heads),
     ("an order for each call", "linear-features", "wrong", "second call", shuffled(solution("linear-features"))),
     ("an order for each text", "linear-features", "wrong", "second call", by_this_texts_mean(solution("linear-features"))),
     ("an order for each call", "linear-taylor", "wrong", "should be", shuffled(powers)),
     ("a rotation for each call", "linear-taylor", "wrong", "should be", turned),
     ("another order", "linear-taylor", "right", "", shifted_powers),
     ("another order", "linear-features", "right", "", lambda x, w: solution("linear-features")(x, w).flip(-1)),
-    ("a fixed grid", "scaling-search", "wrong", "it trains more than", a_fixed_grid),
-    ("both neighbours each time", "scaling-search", "right", "", both_neighbours_each_time),
 ]  # fmt: skip
 
 

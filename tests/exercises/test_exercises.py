@@ -98,6 +98,7 @@ def test_what_may_be_equal_is_still_a_mutant_of_the_solution(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_solution_in_other_words_passes(name):
     task = EXERCISES[name]
+    task = replace(task, cases=[one for one in task.cases if not one.late])  # a style has no size
     answer = run(SOLUTIONS[name])[task.answer]
     styles = {title: change(answer) for title, change in REWRITINGS.items()}
     styles["einsum"] = run(with_einsum(SOLUTIONS[name]), einsum_product=einsum_product)[task.answer]

@@ -47,6 +47,14 @@ def _grown(x, t, keys, values, w_q, w_k, w_v):
     return ((q[:, None] @ keys.mT * q.shape[-1] ** -0.5).softmax(-1) @ values)[:, 0], keys, values
 
 
+def _beside(x, t, keys, values, w_q, w_k, w_v):
+    """Look at the slots as they were and at the new token beside them: one key too many once they are full."""
+    _, new_keys, new_values = _step(x, t, keys, values, w_q, w_k, w_v)
+    k, v = (torch.cat((old[:, :t], (x @ w)[:, None]), 1) for old, w in ((keys, w_k), (values, w_v)))
+    q = x @ w_q
+    return ((q[:, None] @ k.mT * q.shape[-1] ** -0.5).softmax(-1) @ v)[:, 0], new_keys, new_values
+
+
 def _token(room: int, t: int, *, unused: float | None = None, seed: int = 0) -> dict[str, Any]:
     """A step at token t; slots that nobody has had may hold a number of one's choice."""
     generator = torch.Generator().manual_seed(seed)
@@ -87,6 +95,8 @@ exercise(
         mistake("It looks at the old cache, in which the new token is not yet.", lambda *a: _step(*a, late=True)),
         mistake("The slots were moved up. Nothing moves in a rolling cache: token t goes into slot t mod window.", _moved),
         mistake("The cache has grown. Token t takes slot t mod window, whatever stood there.", _grown),
+        mistake("Once the cache is full, w + 1 tokens are seen: the w before the new one, and itself. A window of w slots shows w tokens, "
+                "the new one among them: it takes the oldest one's slot before you look.", _beside),
         mistake("Once the cache is full, each new token takes the last slot. It should take that of the oldest: t mod window.",
                 lambda *a: _step(*a, slot=lambda t, room: min(t, room - 1))),
         mistake("Tokens are counted from 0: token t goes into slot t mod window, here it went one before.",

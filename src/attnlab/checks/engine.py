@@ -154,7 +154,7 @@ def _blamed(
     """Say what is wrong with an answer, from the trial in which it went wrong first."""
     trial, fault = faults[0]
     # Where the answer is wrong, most mistakes differ from it at once: those trials come first.
-    wrong = {id(trial) for trial, _ in faults}
+    wrong = {id(trial): fault for trial, fault in faults}
     telling = sorted(outcomes, key=lambda one: id(one[0]) not in wrong)
     named = (
         [] if outcomes[-1][1].endless else fitting(task, telling, wrong, made=_mistaken, tolerance=_tolerance)
@@ -185,13 +185,39 @@ def _used(task: Exercise, answer: Callable) -> Verdict:
 def _tried(task: Exercise, trial: Trial, answer: Callable) -> tuple[Outcome, Difference | None]:
     """Make one call of an answer, and say what is wrong with it."""
     want = _expected(task, trial)
+    # First without instruments: whether it ends is no matter of what they take, and what only a first call does, such
+    # as an import or a table that is kept, is not work on these arguments. What this call prints is kept.
+    started = time.process_time()
     outcome = _call(task, trial, answer)
     fault = _fault(task, trial, outcome, want)
     if fault and fault.value and trial.dtype is torch.float64 and _dtypes(outcome.value) <= {trial.dtype}:
         # Whoever computes in double has made it the default: then `torch.tensor(d_k) ** 0.5` is double too.
         again = _call(task, trial, answer, default=torch.float64)
         fault = fault if _fault(task, trial, again, want) else None
+    if fault is None and trial.dtype is None and not trial.leaves:
+        measured = _measured(task, trial, answer, max(MEASURED, 100 * (time.process_time() - started)))
+        if measured:
+            measured.printed = outcome.printed
+            outcome, fault = measured, _fault(task, trial, measured, want)
     return outcome, fault
+
+
+def _measured(task: Exercise, trial: Trial, answer: Callable, seconds: float) -> Outcome | None:
+    """Call an answer under the instruments that its promises need, where they need some."""
+    limits = [p for p in task.promises if isinstance(p, Limit) and p.most(**trial.case.make()) < math.inf]
+    banned = [p for p in task.promises if isinstance(p, Without)]
+    if not limits and not banned:
+        return None
+    # Instruments take memory of their own: bytes are counted in another call.
+    memory = Memory() if any(p.what == "bytes" for p in limits) else None
+    if memory:
+        _call(task, trial, answer, seconds=seconds, work=memory)
+    work = Work() if limits or any(p.operations for p in banned) else None
+    listen = tuple(f for p in banned for f in p.functions)
+    outcome = _call(task, trial, answer, seconds=seconds, work=work, listen=listen)
+    if work and memory:
+        work.bytes = memory.bytes
+    return outcome
 
 
 def _call(
@@ -199,42 +225,24 @@ def _call(
     trial: Trial,
     answer: Callable,
     *,
-    measured: bool = True,
     default: torch.dtype = torch.float32,
+    seconds: float = 0.0,
+    work: Work | Memory | None = None,
+    listen: tuple[Callable, ...] = (),
 ) -> Outcome:
-    plain = trial.dtype is None and not trial.leaves
-    promises = task.promises if measured and plain else ()
-    limits = {p.what for p in promises if isinstance(p, Limit) and p.most(**trial.case.make()) < math.inf}
-    banned = [p for p in promises if isinstance(p, Without)]
-
-    def call(seconds: float, work: Work | Memory | None = None, listen: tuple[Callable, ...] = ()) -> Outcome:
-        return running.run(
+    """Call an answer and read what it returned."""
+    with running.listening() as heard:
+        outcome = running.run(
             task.around(answer),
             lambda: trial.case.make(trial.dtype),
             leaves=trial.leaves,
             work=work,
             listen=listen,
-            seconds=seconds,
+            seconds=seconds or max(running.PATIENCE, 100 * _expected(task, trial).seconds),
             seed=trial.seed,
             default=default,
         )
-
-    # First without instruments: whether it ends is no matter of what they take, and what only a first call does, such
-    # as an import or a table that is kept, is not work on these arguments. What this call prints is kept.
-    started = time.process_time()
-    with running.listening() as heard:
-        outcome = call(max(running.PATIENCE, 100 * _expected(task, trial).seconds))
-    if not outcome.failed and (limits or banned):
-        seconds = max(MEASURED, 100 * (time.process_time() - started))
-        with running.listening():
-            # Instruments take memory of their own: bytes are counted in another call.
-            taken = call(seconds, Memory()).work.bytes if "bytes" in limits else 0
-            work = Work() if limits or any(p.operations for p in banned) else None
-            outcome = call(seconds, work, tuple(f for p in banned for f in p.functions))
-        if work:
-            work.bytes = taken
-    if task.read and not outcome.trouble:
-        with running.listening(heard):
+        if task.read and not outcome.trouble:
             try:
                 outcome.value = task.read(outcome.value)
             except Exception as error:
@@ -353,7 +361,7 @@ def _tolerance(task: Exercise, trial: Trial, want: Any, arguments: dict[str, Any
 @lru_cache(maxsize=4096)
 def _mistaken(task: Exercise, trial: Trial, does: Callable) -> Outcome:
     """What a known mistake gives for a trial. The next answer is compared with it, too."""
-    return _call(task, trial, does, measured=False)
+    return _call(task, trial, does)
 
 
 def _share(outcomes: list[tuple[Trial, Outcome]], faults: list[tuple[Trial, Difference]]) -> str:

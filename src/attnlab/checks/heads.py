@@ -177,7 +177,8 @@ exercise(
         case("one sentence is empty", **_bench([[0, 0, 0], [1, 1, 0]])),
         case("one head", **_bench([[1, 1, 0], [1, 1, 1]], h=1, d=4, i=0)),
         *late(
-            case("nothing is padding, other numbers", **_bench([[1, 1, 1], [1, 1, 1]], i=0) | {"heads": _normal(2, 3, 3, 2, seed=2)}),
+            case("two sentences of other lengths and numbers",
+                 **_bench([[1, 0, 0], [1, 1, 0]], i=0) | {"heads": _normal(2, 3, 3, 2, seed=2), "w_o": _normal(6, 5, seed=3)}),
             case("the last of 44 heads", **_bench([[1, 1, 0], [1, 1, 1]], h=44, i=43)),
             case("a width of 45", **_bench([[1, 1, 0], [1, 1, 1]]) | {"w_o": _normal(6, 45, seed=1)}),
         ),
@@ -295,8 +296,6 @@ exercise(
                 lambda q, k, v: _attend(q, k.mean(1, keepdim=True), v.mean(1, keepdim=True))),
         mistake("The groups come in the reverse order: the first query heads use the first key-value head.",
                 lambda q, k, v: _attend(q, k.flip(1), v.flip(1))),
-        mistake("The query heads are cut into two halves. There are as many groups as key-value heads.",
-                lambda q, k, v: _attend(q, k[:, :2], v[:, :2])),
         mistake("Only one query head for each group is left. All of them ask; they share only keys and values.",
                 lambda q, k, v: _attend(q[:, : k.shape[1]], k, v)),
         mistake("The queries of a group are averaged. All of them ask for themselves; only keys and values are shared.",

@@ -33,7 +33,7 @@ def _mask(*shape: int, seed: int) -> Tensor:
 def _calls(wide: int, other: int) -> list[tuple[str, dict[str, Tensor]]]:
     heads = SIZES.get((wide, other), (1,))[0]
     found = []
-    # The fourth and the fifth differ in their masks alone: whoever keeps a mask by its shape is found out.
+    # The fourth and the fifth have the same shapes: whoever keeps anything by its shape is found out.
     for lead, n_q, n_k, masked, seed in (
         ((2,), 5, 3, "", 0),
         ((), 4, 4, "heads", 5),
@@ -42,11 +42,14 @@ def _calls(wide: int, other: int) -> list[tuple[str, dict[str, Tensor]]]:
         ((2,), 4, 9, "heads", 6),
         ((), 3, 40, "table", 5),
     ):
-        given = {"x": _drawn(*lead, n_q, wide, seed=3), "memory": _drawn(*lead, n_k, other, seed=4)}
+        given = {
+            "x": _drawn(*lead, n_q, wide, seed=3 + seed),
+            "memory": _drawn(*lead, n_k, other, seed=4 + seed),
+        }
         if masked:
             front = (*lead, heads) if masked == "heads" else ()
             given["mask"] = _mask(*front, n_q, n_k, seed=seed)
-        again = " of other entries" if seed == 6 else ""
+        again = ", with other numbers" if seed == 6 else ""
         found.append(
             (f"heads(x, memory) of {n_q} and {n_k} tokens, {lead} in front, {MASKS[masked]}{again}", given)
         )
@@ -215,7 +218,7 @@ exercise(
         ),
         mistake(
             "The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
-            _heads(weigh=lambda s, mask: _hidden(s, mask).softmax(-2).nan_to_num()),
+            _heads(weigh=lambda s, mask: _hidden(s, mask).softmax(-2)),
         ),
         mistake("There is no softmax between the scores and the sum.", _heads(weigh=lambda s, mask: s)),
     ],

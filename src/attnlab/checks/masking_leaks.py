@@ -192,8 +192,6 @@ exercise(
                 lambda *a: _found(*a, seen=lambda out: out.softmax(-1))),
         mistake("What moves may cancel when the numbers of an output are added. Take the largest absolute value.",
                 lambda *a: _found(*a, size=lambda move: move.sum(2).abs().amax(0))),
-        mistake("What moves may cancel when sentences are added. Take the largest absolute value.",
-                lambda *a: _found(*a, size=lambda move: move.mean(0).abs().amax(1), least=5e-2)),
         mistake("It takes rounding for a leak. A move of 1e-7 is none.",
                 lambda *a: _found(*a, least=0.0)),
         mistake("The pairs come in the order of the words. Reading order goes row by row, output by output.",

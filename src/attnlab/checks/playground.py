@@ -52,9 +52,9 @@ def adam(p: Tensor, slope: Slope, steps: int, rate: float) -> Tensor:
     return _adam(p, slope, steps, rate)
 
 
-def _bowl(*widths: float) -> Slope:
-    """The slope of a bowl around 1, steeper in some directions than in others, and flat where the width is 0."""
-    return lambda p: (p - 1) * torch.tensor(widths, dtype=p.dtype)
+def _bowl(*widths: float, around: float = 1.0) -> Slope:
+    """The slope of a bowl, steeper in some directions than in others, and flat where the width is 0."""
+    return lambda p: (p - around) * torch.tensor(widths, dtype=p.dtype)
 
 
 def _table(words: int, tags: int) -> Slope:
@@ -76,18 +76,20 @@ exercise(
         case("one step", "A first step is as long as the rate, in each direction.", p=_from(3), slope=_bowl(1.0, 30.0, 0.01), steps=1, rate=0.1),
         case("five steps", p=_from(4), slope=_bowl(1.0, 30.0, 0.01, 2.0), steps=5, rate=0.05),
         case("a direction with no slope", "There both running means are 0: that is what the 1e-8 is for.", p=_from(2), slope=_bowl(0.0, 3.0), steps=3, rate=0.1),
-        case("slopes of a hundred-millionth", "Here the 1e-8 is as large as the root beside it, and where it stands matters.", p=_from(2), slope=_bowl(1e-8, 3e-8), steps=4, rate=0.1),
+        case("slopes of a hundred-millionth", "Here the 1e-8 is as large as the root beside it, and where it stands matters.", p=_from(2), slope=_bowl(1e-8, 3e-8), steps=3, rate=0.05),
         case("no step at all", "After 0 steps p is what it was.", p=_from(3), slope=_bowl(1.0, 2.0, 3.0), steps=0, rate=0.1),
-        case("a table of tags for 17 words, trained for 60 steps", p=_from(17, 6), slope=_table(17, 6), steps=60, rate=0.05),
-        case("a table of tags for 5 words, trained for 100 steps", p=_from(5, 3).double(), slope=_table(5, 3), steps=100, rate=0.2),
+        case("a table of tags for 17 words, trained for 10 steps", p=_from(17, 6), slope=_table(17, 6), steps=10, rate=0.05),
+        # Late: what goes astray amplifies rounding, and after so many steps two ways of writing one slip differ.
         *late(
-            case("five other steps", p=-_from(4), slope=_bowl(2.0, 0.5, 1.0, 20.0), steps=5, rate=0.05),
+            case("a table of tags for 5 words, trained for 100 steps", p=_from(5, 3).double(), slope=_table(5, 3), steps=100, rate=0.2),
+            case("five other steps", p=-_from(4), slope=_bowl(2.0, 0.5, 1.0, 20.0, around=-0.2), steps=5, rate=0.05),
             case("a table of tags for 45 words, trained for 250 steps", p=_from(45, 43).double(), slope=_table(45, 43), steps=250, rate=0.05),
         ),
     ],
     mistakes=[
         mistake("That is plain gradient descent: p − rate · slope. Adam divides a running mean of the slope by the root of one of its square.", _like(by=lambda m, v, g: g)),
         mistake("That is momentum: the running mean of the slope. It is not yet divided by the root of the running mean of its square.", _like(by=lambda m, v, g: m)),
+        mistake("That is momentum: the running mean of the slope. It is not yet divided by the root of the running mean of its square.", _like(by=lambda m, v, g: m, corrected=(False, True))),
         mistake("Neither running mean is corrected. Both begin at 0, so after t steps divide them by 1 − 0.9ᵗ and 1 − 0.999ᵗ.", _like(corrected=(False, False))),
         mistake("The mean of the slope is not corrected: divide it by 1 − 0.9ᵗ.", _like(corrected=(False, True))),
         mistake("The mean of the square is not corrected: divide it by 1 − 0.999ᵗ.", _like(corrected=(True, False))),

@@ -77,6 +77,9 @@ def use(head: Any) -> dict[str, Any]:
         name = f"head(x, memory) of {n_q} and {n_k} tokens" + (f", in a batch of {lead}" if lead else "")
         given = {"x": _normal(*lead, n_q, wide, seed=3), "memory": _normal(*lead, n_k, other, seed=4)}
         found |= called(head, name, given)
+    # As many tokens as in the first call, and others: whoever keeps what was, by its shape, is found out.
+    given = {"x": _normal(5, wide, seed=7), "memory": _normal(3, other, seed=8)}
+    found |= called(head, "head(x, memory) of 5 and 3 other tokens", given)
     withstand(head, wide, other)
     if wide == other:
         found |= called(head, "head(x)", {"x": _normal(2, 6, wide, seed=5)})

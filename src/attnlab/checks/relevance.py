@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake, precisions
+from attnlab.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions
 from attnlab.checks.values import Tolerance
 from attnlab.scores import sparsemax
 
@@ -76,6 +76,15 @@ exercise(
             xs=torch.tensor([1.0, 1.0]),
             ys=torch.tensor([2.0, 4.0]),
             width=2.0,
+        ),
+        *late(
+            case(
+                "two points at two places",
+                at=torch.tensor([1.0, 3.0, 0.2]),
+                xs=torch.tensor([0.0, 1.5]),
+                ys=torch.tensor([2.0, 4.0]),
+                width=0.7,
+            ),
         ),
     ],
     promises=[gradient("at", "xs", "ys"), precisions("float64")],

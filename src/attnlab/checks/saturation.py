@@ -75,6 +75,8 @@ exercise(
              scores=torch.tensor([[400.0, 0.0, 1.0]], dtype=torch.float64), temperature=0.5, gradient=torch.tensor([[1.0, -2.0, 0.5]], dtype=torch.float64)),
         case("a single key", "Its gradient is the mean itself: nothing is left.",
              scores=torch.tensor([[2.0], [-1.0]], dtype=torch.float64), temperature=0.7, gradient=torch.tensor([[2.0], [0.5]], dtype=torch.float64)),
+        *late(case("three other scores at the same temperature",
+                   scores=torch.tensor([[1.0, -0.5, 0.3]], dtype=torch.float64), temperature=0.5, gradient=torch.tensor([[0.2, 1.0, -1.5]], dtype=torch.float64))),
     ],
     promises=[
         precisions("float32"),
@@ -260,7 +262,7 @@ exercise(
         case("rows of padding that are not numbers", "They mean nothing, and NaN times 0 is NaN: put 0 in their place with torch.where.",
              **_not_numbers(**_batch((5, 2, 4), 2, 6, seed=7))),
         *late(
-            case("sentences of 5, 2 and 4 other words", "", **_batch((5, 2, 4), 2, 5, seed=8)),
+            case("sentences of 3, 5 and 4 words", "", **_batch((3, 5, 4), 2, 5, seed=8)),
             case("sentences of 43 and 20 words, 42 heads", "", **_batch((43, 20), 42, 43, seed=9)),
             case("41 sentences", "", **_batch(tuple(1 + i % 6 for i in range(41)), 2, 6, seed=10)),
         ),

@@ -169,7 +169,7 @@ exercise(
             (6.0, math.log2(6) - 7.4, math.log2(6) - 3.5, ", at which it diverges"),
             (3.0, math.log2(3) - 2.2, math.log2(3) - 1.5, ", at which it diverges, and so does the double of the best"),
             (0.25, math.log2(0.25) + 0.2, math.log2(0.25) + 0.5, ", which is the best, and its double diverges"),
-            (2.0, 0.4, 9.0, ", a little too large"),
+            (0.7, math.log2(0.7) - 0.6, 9.0, ", a little too large"),
             (1e-9, math.log2(1e-9) + 30.3, 9.0, ", a billionth of a good one"),
         )
     ],

@@ -302,7 +302,7 @@ exercise(
         case("three words, 8 tags", tag=tagger(3, 8), words=["you", "can", "fish"]),
         case("one word, 4 tags", tag=tagger(4, 4), words=["saw"]),
         *late(
-            case("“I saw a saw”, 41 tags", tag=tagger(5, 41), words=["I", "saw", "a", "saw"]),
+            case("“you saw the can”, 41 tags", tag=tagger(5, 41), words=["you", "saw", "the", "can"]),
             case("45 words, 4 tags", tag=tagger(6, 4), words=["I", "saw", "a", "can", "saw"] * 9),
         ),
     ],

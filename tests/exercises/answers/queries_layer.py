@@ -135,6 +135,18 @@ wrong("row 4 of the entry")(
     layer(lambda q, k, v: torch.nn.functional.pad(attention(q, k, v)[..., :-1, :], (0, 0, 0, 1))),
     "the last row",
 )
+
+
+@wrong("other tokens")
+class RememberedByShape(layer()):
+    """What a call gave is given again; gradients are those of this call."""
+
+    def forward(self, x, memory=None):
+        out = super().forward(x, memory)
+        kept = self.__dict__.setdefault("kept", {}).setdefault((x.shape, memory is None), out.detach())
+        return out + (kept - out).detach()
+
+
 wrong("no gradient reaches x")(
     layer(lambda q, k, v: v.mean(-2, keepdim=True).expand(*q.shape[:-1], -1)), "a mean of all values"
 )

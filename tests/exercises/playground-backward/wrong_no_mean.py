@@ -1,7 +1,0 @@
-# expect: weighted mean of the slopes is not subtracted
-def backward(q, k, v, slope):
-    d = q.shape[-1]
-    p = (q @ k.mT / d**0.5).softmax(-1)
-    g = slope @ v.mT
-    j = p * g
-    return j @ k / d**0.5, j.mT @ q / d**0.5, p.mT @ slope

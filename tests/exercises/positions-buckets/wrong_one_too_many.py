@@ -1,6 +1,0 @@
-# expect: The last bucket is one too many
-def buckets(distance, n_buckets, longest):
-    half = n_buckets // 2
-    share = (distance.clamp_min(half) / half).log() / math.log(longest / half)
-    far = (half + half * share).long().clamp_max(n_buckets)
-    return torch.where(distance < half, distance, far)

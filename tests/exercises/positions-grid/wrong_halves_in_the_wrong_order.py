@@ -1,6 +1,0 @@
-# expect: should be
-def grid_rotary(x, rows, columns, base=10000.0):
-    half = x.shape[-1] // 2
-    by_row = positions.rotary(x[..., :half], rows, base=base)
-    by_column = positions.rotary(x[..., half:], columns, base=base)
-    return torch.cat((by_column, by_row), -1)

@@ -1,4 +1,0 @@
-# expect: share one table
-def parameters(d_model, n_heads, n_kv_heads, d_head, d_ff, gated, n_layers, n_words, tied):
-    layer = 2 * d_model * d_head * (n_heads + n_kv_heads) + (2 + gated) * d_model * d_ff + 2 * d_model
-    return n_layers * layer + d_model + 2 * n_words * d_model
