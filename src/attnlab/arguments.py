@@ -109,8 +109,8 @@ def chance(**shares: float) -> None:
     ValueError: dropout must lie between 0 and 1, got 10
     """
     for name, share in shares.items():
-        if not 0 <= share <= 1:
-            raise ValueError(f"{name} must lie between 0 and 1, got {share}")
+        if isinstance(share, str) or not 0 <= share <= 1:
+            raise ValueError(f"{name} must lie between 0 and 1, got {share!r}")
 
 
 def divides(whole: int, **parts: int) -> None:
@@ -121,6 +121,7 @@ def divides(whole: int, **parts: int) -> None:
         parts: each divisor under the caller's name for it.
 
     Raises:
+        TypeError: one is no whole number.
         ValueError: one is smaller than 1 or leaves a remainder.
 
     >>> divides(6, n_kv_heads=4)
@@ -129,8 +130,36 @@ def divides(whole: int, **parts: int) -> None:
     ValueError: n_kv_heads must divide 6, got 4
     """
     for name, part in parts.items():
+        if not isinstance(part, int):
+            _is_whole(name, part)
         if part < 1 or whole % part:
             raise ValueError(f"{name} must divide {whole}, got {part}")
+
+
+def is_number_of(what: str, n: int, **numbers: int | None) -> None:
+    """Check that numbers name one of some things, which are counted from 0.
+
+    Args:
+        what: what the things are.
+        n: how many there are.
+        numbers: each number under the caller's name for it; None, which names nothing, may stand for it.
+
+    Raises:
+        TypeError: one is no whole number.
+        ValueError: nothing has that number.
+
+    >>> is_number_of("word", 6, end=99)
+    Traceback (most recent call last):
+    ...
+    ValueError: end must be the number of a word, 0 to 5, got 99
+    """
+    for name, number in numbers.items():
+        if number is None:
+            continue
+        if not isinstance(number, int):
+            _is_whole(name, number)
+        if not 0 <= number < n:
+            raise ValueError(f"{name} must be the number of a {what}, 0 to {n - 1}, got {number}")
 
 
 def is_tensor(name: str, x: object) -> None:
@@ -166,7 +195,7 @@ def has_width(name: str, x: Tensor, width: int) -> None:
         width: the width.
 
     Raises:
-        TypeError: x is no tensor.
+        TypeError: x is no tensor, or holds whole numbers.
         ValueError: x has no rows, or rows of another width.
 
     >>> import torch
@@ -178,6 +207,8 @@ def has_width(name: str, x: Tensor, width: int) -> None:
     is_tensor(name, x)
     if x.dim() < 2 or x.shape[-1] != width:
         raise ValueError(f"{name} must have shape (..., n, {width}), got {tuple(x.shape)}")
+    if not x.is_floating_point():
+        raise TypeError(f"{name} must hold real numbers, got dtype {x.dtype}")
 
 
 def answers(name: str, tokens: Tensor, x: Tensor, width: int) -> None:
@@ -380,6 +411,28 @@ def check_mask(mask: Tensor, shape: Sequence[int]) -> None:
     """
     is_boolean("mask", mask)
     fits_scores("mask", mask, shape)
+
+
+def check_bias(bias: Tensor, shape: Sequence[int]) -> None:
+    """Check what is added to the scores: numbers, which `fits_scores`.
+
+    Args:
+        bias: what the caller passed as a bias.
+        shape: the shape of the scores, (..., n_q, n_k).
+
+    Raises:
+        TypeError: it is no tensor, or a boolean one, which would add 1 where it is True.
+        ValueError: it does not fit the scores.
+
+    >>> import torch
+    >>> check_bias(torch.ones(5, 5) > 0, (5, 5))
+    Traceback (most recent call last):
+    ...
+    TypeError: bias must hold numbers, got a boolean tensor of shape (5, 5); a mask goes by its name: mask=...
+    """
+    if isinstance(bias, Tensor) and bias.dtype == torch.bool:
+        raise TypeError(f"bias must hold numbers, got {_described(bias)}; a mask goes by its name: mask=...")
+    fits_scores("bias", bias, shape)
 
 
 def row_of_keys(key_mask: Tensor, lead: Sequence[int], n_k: int, *, name: str = "key_mask") -> Tensor:

@@ -140,6 +140,9 @@ def all_or_nothing(cache: KVCache | Sequence[KVCache] | None) -> Iterator[None]:
         cache: what the call adds to. If anything is raised, the stop button's interrupt too, every length is
             put back; what was written behind it is never read.
 
+    Raises:
+        TypeError: it is no cache.
+
     >>> cache = KVCache(batch=1, n_kv_heads=1, capacity=8, d_head=4)
     >>> with all_or_nothing(cache):
     ...     _ = cache.append(torch.zeros(1, 1, 3, 4), torch.zeros(1, 1, 3, 4))
@@ -150,7 +153,10 @@ def all_or_nothing(cache: KVCache | Sequence[KVCache] | None) -> Iterator[None]:
     >>> cache.length
     0
     """
-    parts = () if cache is None else (cache,) if isinstance(cache, KVCache) else cache
+    parts = cache if isinstance(cache, (list, tuple)) else () if cache is None else (cache,)
+    for part in parts:
+        if not isinstance(part, KVCache):
+            raise TypeError(f"cache must be what new_cache made, got {type(part).__name__}")
     before = [part.length for part in parts]
     try:
         yield

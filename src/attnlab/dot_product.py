@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.arguments import chance, check_mask, fits_scores, is_tensor
+from attnlab.arguments import chance, check_bias, check_mask, is_tensor
 from attnlab.precision import without_autocast, working, working_dtype
 from attnlab.scores import scaled_dot
 
@@ -90,7 +90,7 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
     if mask is not None:
         check_mask(mask, shape)
     if bias is not None:
-        fits_scores("bias", bias, shape)
+        check_bias(bias, shape)
         bias = bias.to(working_dtype(q.dtype))  # beyond the range of a half it would be infinite
     if is_causal and q.shape[-2] != k.shape[-2]:
         raise ValueError(
@@ -182,7 +182,7 @@ def grouped_attention(
         if mask is not None:
             check_mask(mask, shape)
         if bias is not None:
-            fits_scores("bias", bias, shape)
+            check_bias(bias, shape)
         q, mask, bias = (_heads_as_rows(x, n_heads, n_kv_heads) for x in (q, mask, bias))
         result = attention(q, k, v, mask=mask, bias=bias, **options)
         if need_weights:

@@ -15,9 +15,9 @@ from attnlab.arguments import (
     at_least,
     by_name,
     chance,
+    check_bias,
     check_mask,
     divides,
-    fits_scores,
     fits_tokens,
     has_shape,
     has_width,
@@ -144,7 +144,7 @@ class MultiHeadAttention(nn.Module):
             Output (batch, n_q, d_model), with `need_weights` also the weights.
 
         Raises:
-            TypeError: a mask is not boolean.
+            TypeError: a mask is not boolean, or x, the context or the cache is something else.
             ValueError: a shape does not fit, or the cache is full; the message names it.
         """
         q, k, v = self._project(x, context, cache, places)
@@ -156,7 +156,7 @@ class MultiHeadAttention(nn.Module):
             if mask is not None:
                 check_mask(mask, shape)
             if bias is not None:
-                fits_scores("bias", bias, shape)
+                check_bias(bias, shape)
             if head_weights is not None:
                 has_shape("head_weights", head_weights, (self.n_heads,), "(n_heads,)")
             if key_mask is not None:
@@ -246,6 +246,7 @@ class MultiHeadAttention(nn.Module):
             A new layer with a copy of its weights, its device, dtype, dropout and mode.
 
         Raises:
+            TypeError: it is another layer.
             ValueError: the layer has parts that ours does not.
 
         >>> torch.manual_seed(0)  # doctest: +ELLIPSIS
@@ -255,6 +256,8 @@ class MultiHeadAttention(nn.Module):
         >>> torch.allclose(MultiHeadAttention.from_torch(theirs)(x), theirs(x, x, x)[0], atol=1e-6)
         True
         """
+        if not isinstance(other, nn.MultiheadAttention):
+            raise TypeError(f"other must be a torch.nn.MultiheadAttention, got {type(other).__name__}")
         if other.in_proj_weight is None or other.bias_k is not None or other.add_zero_attn:
             raise ValueError("other must share one width (no kdim, vdim, add_bias_kv, add_zero_attn)")
         like = other.in_proj_weight
@@ -277,6 +280,8 @@ class MultiHeadAttention(nn.Module):
         self, x: Tensor, context: Tensor | None, cache: KVCache | None, places: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries (batch, n_heads, n_q, d_head), keys and values (batch, n_kv_heads, n_k, d_head)."""
+        if cache is not None and not isinstance(cache, KVCache):
+            raise TypeError(f"cache must be a KVCache, that of this layer, got {type(cache).__name__}")
         has_width("x", x, self.d_model)
         if x.dim() != 3:
             raise ValueError(f"x must have shape (batch, n, d_model), got {tuple(x.shape)}")

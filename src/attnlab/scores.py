@@ -168,8 +168,8 @@ def softmax(scores: Tensor, mask: Tensor | None = None, dim: int = -1, *, temper
     >>> softmax(torch.tensor([[0.0, 0.0], [5.0, 1.0]]), torch.tensor([[True, True], [False, False]])).tolist()
     [[0.5, 0.5], [0.0, 0.0]]
     """
-    if not temperature > 0:
-        raise ValueError(f"temperature must be positive, got {temperature}")
+    if isinstance(temperature, str) or not temperature > 0:
+        raise ValueError(f"temperature must be positive, got {temperature!r}")
     scores, empty = _opened(scores, mask, dim)
     if temperature != 1.0 and scores.shape[dim]:
         # First subtract, then divide: a quotient by a small temperature soon leaves the range of half

@@ -1,4 +1,4 @@
-"""What is no tensor is answered by name, wherever it is given."""
+"""Slips are answered by name, wherever they are made: the argument, what it was and what it should be."""
 
 import inspect
 
@@ -21,6 +21,8 @@ from attnlab.recurrent import BahdanauModel, BidirectionalEncoder
 from attnlab.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, LanguageModel, generate
 
 X = torch.randn(1, 4, 8)
+IDS = torch.zeros(1, 4, dtype=torch.long)
+MODEL, TRANSLATOR = LanguageModel(9, 8, 2, 1), BahdanauModel(9, 7, d_embed=4, d_hidden=4)
 HEADS = torch.randn(1, 2, 4, 8)
 CALLS = {
     "attention": (lambda x: attention(X, x, X), "k", X),
@@ -35,11 +37,17 @@ CALLS = {
     "EncoderLayer": (EncoderLayer(8, 2), "x", X),
     "Encoder": (Encoder(8, 2, 1), "x", X),
     "Decoder": (lambda x: Decoder(8, 2, 1)(x, X), "x", X),
-    "LanguageModel": (LanguageModel(9, 8, 2, 1), "ids", torch.zeros(1, 3, dtype=torch.long)),
-    "generate": (lambda x: generate(LanguageModel(9, 8, 2, 1), x, 1), "ids", torch.zeros(1, 3).long()),
+    "LanguageModel": (MODEL, "ids", IDS),
+    "generate": (lambda x: generate(MODEL, x, 1), "ids", IDS),
     "rotary": (positions.rotary, "x", X),
     "positions": (lambda x: positions.rotary(X, x), "positions", torch.arange(4)),
     "linear_attention": (lambda x: linear.linear_attention(x, X, X), "q", X),
+    "gate": (lambda x: linear.linear_attention(X, X, X, gate=x, is_causal=True), "gate", X[..., :1]),
+    "log_decay": (lambda x: linear.gated_linear_attention(X, X, X, x), "log_decay", X[..., :1]),
+    "beta": (lambda x: linear.delta_rule(X, X, X, x), "beta", X[..., :1]),
+    "source": (lambda x: TRANSLATOR(x, IDS), "source", IDS),
+    "target": (lambda x: TRANSLATOR(IDS, x), "target", IDS),
+    "prompts' key_mask": (lambda x: generate(MODEL, IDS, 1, key_mask=x), "key_mask", IDS == 0),
     "sparse.window": (lambda x: sparse.window(X, X, x, 1), "v", X),
     "dot": (lambda x: scores.dot(x, X), "q", X),
     "softmax": (scores.softmax, "scores", X),
@@ -59,7 +67,6 @@ def test_arrays_and_lists_are_refused_by_name(name, make):
         call(wrong)
 
 
-IDS = torch.zeros(1, 4, dtype=torch.long)
 LAYERS = {
     "SelfAttention": (SelfAttention(8, 8), [X]),
     "MultiHeadAttention": (MultiHeadAttention(8, 2), [X]),
@@ -67,9 +74,9 @@ LAYERS = {
     "DecoderLayer": (DecoderLayer(8, 2), [X, X]),
     "Encoder": (Encoder(8, 2, 1), [X]),
     "Decoder": (Decoder(8, 2, 1), [X, X]),
-    "LanguageModel": (LanguageModel(9, 8, 2, 1), [IDS]),
+    "LanguageModel": (MODEL, [IDS]),
     "BidirectionalEncoder": (BidirectionalEncoder(8, 4), [X]),
-    "BahdanauModel": (BahdanauModel(9, 9), [IDS, IDS]),
+    "BahdanauModel": (TRANSLATOR, [IDS, IDS]),
 }
 
 
@@ -94,6 +101,108 @@ def test_what_a_layer_can_do_without_goes_by_name(name):
             f"{name} takes {places} by place and the rest by name ({names}); "
             f"after {by_place[-1].name} it got {got}"
         )
+
+
+def without_gradient(call):
+    return torch.no_grad()(call)
+
+
+LAYER = MultiHeadAttention(8, 2)
+SLIPS = {
+    "tokens that are numbers of words": (
+        lambda: LAYER(X.long()),
+        "x must hold real numbers, got dtype torch.int64",
+    ),
+    "tokens of another width": (
+        lambda: EncoderLayer(6, 2)(X),
+        r"x must have shape \(..., n, 6\), got \(1, 4, 8\)",
+    ),
+    "a mask as bias": (
+        lambda: attention(X, X, X, bias=torch.ones(4, 4) > 0),
+        r"bias must hold numbers, got a boolean tensor of shape \(4, 4\); a mask goes by its name",
+    ),
+    "a mask as a layer's bias": (lambda: LAYER(X, bias=torch.ones(4, 4) > 0), "bias must hold numbers, got"),
+    "one row of factors": (
+        lambda: Encoder(8, 2, 3)(X, head_weights=torch.ones(2)),
+        r"head_weights must have shape \(n_layers, n_heads\) = \(3, 2\), got \(2,\)",
+    ),
+    "a list of caches": (
+        without_gradient(lambda: LAYER(X, cache=[LAYER.new_cache(1, 4)])),
+        "cache must be a KVCache, that of this layer, got list",
+    ),
+    "one cache for all layers": (
+        without_gradient(lambda: Encoder(8, 2, 3)(X, cache=LAYER.new_cache(1, 4))),
+        "cache must be a list with a KVCache for each of 3 layers, got one",
+    ),
+    "a cache that is wished for": (
+        without_gradient(lambda: MODEL(IDS, cache=True)),
+        "cache must be what new_cache made, got bool",
+    ),
+    "heads as a fraction": (
+        lambda: MultiHeadAttention(8, 4, n_kv_heads=2.0),
+        "n_kv_heads must be a whole number, got 2.0",
+    ),
+    "a chance as a text": (
+        lambda: MultiHeadAttention(8, 2, dropout="0.1"),
+        "dropout must lie between 0 and 1, got '0.1'",
+    ),
+    "a temperature as a text": (
+        lambda: scores.softmax(X, temperature="1"),
+        "temperature must be positive, got '1'",
+    ),
+    "a writer's temperature as a text": (
+        lambda: generate(MODEL, IDS, 1, temperature="1"),
+        "temperature must be at least 0, got '1'",
+    ),
+    "an end as a fraction": (lambda: generate(MODEL, IDS, 1, end=2.0), "end must be a whole number, got 2.0"),
+    "a translator's end": (
+        lambda: TRANSLATOR.generate(IDS, start=0, end=7),
+        "end must be the number of a target token, 0 to 6, got 7",
+    ),
+    "a translator's start": (
+        lambda: TRANSLATOR.generate(IDS, start=-1, end=1),
+        "start must be the number of a target token, 0 to 6, got -1",
+    ),
+    "a text of no length": (
+        lambda: TRANSLATOR.generate(IDS, start=0, end=1, max_tokens=0),
+        "max_tokens must be at least 1, got 0",
+    ),
+    "no such source": (
+        lambda: TRANSLATOR(IDS + 9, IDS),
+        "source must lie within the 9 source tokens, 0 to 8, got 9",
+    ),
+    "no such target": (
+        lambda: TRANSLATOR(IDS, IDS + 7),
+        "target must lie within the 7 target tokens, 0 to 6, got 7",
+    ),
+    "a layer of another kind": (
+        lambda: MultiHeadAttention.from_torch(torch.nn.Linear(2, 2)),
+        "other must be a torch.nn.MultiheadAttention, got Linear",
+    ),
+    "a map by its name": (
+        lambda: linear.linear_attention(X, X, X, features="elu"),
+        "features must be a function of vectors, as elu_plus_one is, got 'elu'",
+    ),
+    "a step's map by its name": (
+        lambda: linear.linear_step(X, X, X, features="elu"),
+        "features must be a function of vectors, as elu_plus_one is, got 'elu'",
+    ),
+    "a map for other vectors": (
+        lambda: linear.linear_attention(X, X, X, features=linear.PositiveFeatures.draw(7, 4)),
+        "the features were drawn for vectors of width d = 7, got",
+    ),
+    "the state of another form": (
+        lambda: linear.linear_attention(X, X, X, is_causal=True, initial_state=torch.zeros(1, 8, 8)),
+        "initial_state must be a LinearState, got Tensor",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SLIPS)
+def test_a_slip_is_told_what_was_given_and_what_should_be(name):
+    call, message = SLIPS[name]
+    with pytest.raises((TypeError, ValueError), match=f"^{message}"):
+        call()
 
 
 @pytest.mark.parametrize("size", [2.0, "2", None, torch.ones(1)])

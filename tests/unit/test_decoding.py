@@ -416,7 +416,7 @@ def test_errors_name_the_argument(call, message):
 def test_unknown_rules_and_masks_of_numbers_are_refused():
     with pytest.raises(TypeError, match="the rules are top_k, top_p, min_p; got top_q"):
         distribution(torch.zeros(3), top_q=2)
-    with pytest.raises(TypeError, match="key_mask must be boolean"):
+    with pytest.raises(TypeError, match="key_mask must be a boolean tensor"):
         generate(small(), torch.tensor([[1, 2]]), 1, key_mask=torch.ones(1, 2))
 
 

@@ -88,6 +88,13 @@ class _RandomFeatures(nn.Module):
         """Return features and the logarithm (..., n, 1) of what they were divided by, None for nothing."""
         raise NotImplementedError
 
+    def products(self, x: Tensor) -> Tensor:
+        """Return the products (..., n, m) of vectors (..., n, d) with the rows of the matrix."""
+        d = self.projection.shape[1]
+        if x.shape[-1] != d:
+            raise ValueError(f"the features were drawn for vectors of width d = {d}, got {tuple(x.shape)}")
+        return x @ self.projection.to(x).T
+
     def forward(self, x: Tensor) -> Tensor:
         """Return the features (..., n, m or 2m) of queries or keys (..., n, d), as the formula says."""
         features, scale = self.scaled(x)
@@ -141,7 +148,7 @@ class PositiveFeatures(_RandomFeatures):
     def scaled(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Return features no larger than 1 and the logarithm (..., n, 1) of what they were divided by."""
         x = x * x.shape[-1] ** -0.25
-        angles = x @ self.projection.to(x).T  # (..., n, m)
+        angles = self.products(x)  # (..., n, m)
         # The largest exponent is taken out here and put into the scale: as a constant, it has no gradient.
         top = angles.detach().amax(dim=-1, keepdim=True)
         scale = top - x.square().sum(dim=-1, keepdim=True) / 2
@@ -221,5 +228,5 @@ class FourierFeatures(_RandomFeatures):
     def scaled(self, x: Tensor) -> tuple[Tensor, None]:
         """Return the features (..., n, 2m) of queries or keys (..., n, d); none is ever larger than 1."""
         x = unit(x) if self.unit else x
-        angles = x @ self.projection.to(x).T  # (..., n, m)
+        angles = self.products(x)  # (..., n, m)
         return torch.cat((angles.sin(), angles.cos()), dim=-1) / math.sqrt(self.projection.shape[0]), None

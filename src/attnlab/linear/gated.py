@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.arguments import has_shape
+from attnlab.arguments import has_shape, is_tensor
 from attnlab.linear.chunks import ChunkRule, exact, fade
 from attnlab.linear.inputs import (
     check_form,
@@ -74,6 +74,7 @@ def gated_linear_attention(
     """
     check_form(form, ("chunked", "recurrent"))
     q, k, v, key_mask = together(q, k, v, key_mask, is_causal=True)
+    is_tensor("log_decay", log_decay)
     width = log_decay.shape[-1] if log_decay.dim() > 1 and log_decay.shape[-1] == 1 else q.shape[-1]
     log_decay = limited(per_token("log_decay", log_decay, (*q.shape[:-1], width)), LEAST, 0.0)
     (log_decay,) = hide(key_mask, log_decay)

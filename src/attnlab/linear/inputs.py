@@ -7,7 +7,7 @@ import itertools
 import torch
 from torch import Tensor
 
-from attnlab.arguments import has_shape, of_keys
+from attnlab.arguments import has_shape, is_tensor, of_keys
 from attnlab.dot_product import _scores_shape
 from attnlab.linear.chunks import ChunkRule, scan
 from attnlab.precision import working, working_dtype
@@ -76,11 +76,13 @@ def per_token(name: str, x: Tensor, shape: tuple[int, ...] | torch.Size) -> Tens
         The tensor with that shape, not copied.
 
     Raises:
+        TypeError: it is no tensor.
         ValueError: it does not fit.
 
     >>> per_token("beta", torch.ones(3, 1), (2, 3, 1)).shape
     torch.Size([2, 3, 1])
     """
+    is_tensor(name, x)
     if x.dim() < 2 or x.shape[-2:] != shape[-2:]:
         raise ValueError(
             f"{name} must end in {tuple(shape[-2:])}, one row a token, got shape {tuple(x.shape)}"

@@ -224,12 +224,7 @@ def kernel_scan(
     (one, scale), plain = probe(features, k)
     lead, dtype = q.shape[:-2], one.dtype
     empty = empty_state((*lead, one.shape[-1], v.shape[-1]), dtype, q.device)
-    state = empty if state is None else LinearState(*state)
-    for name, got, want in zip(LinearState._fields, state, empty, strict=True):
-        if got.shape != want.shape:
-            raise ValueError(
-                f"initial_state.{name} must have shape {tuple(want.shape)}, got {tuple(got.shape)}"
-            )
+    state = empty if state is None else fitting("initial_state", state, empty.sums.shape)
     sums, total, top = (x.reshape(lead.numel(), *x.shape[-2:]) for x in state)
     if gate is None and scale is None:  # then every key counts 1, not exp(scale)
         sums, total, top = sums * top.exp(), total * top.exp(), torch.zeros_like(top)
@@ -252,8 +247,11 @@ def fitting(name: str, state: LinearState, shape: tuple[int, ...]) -> LinearStat
     """Return a state whose sums have a shape (..., m, d_v), with their total and scale.
 
     Raises:
+        TypeError: it is no such state.
         ValueError: one of its tensors has another shape.
     """
+    if not isinstance(state, LinearState):
+        raise TypeError(f"{name} must be a LinearState, got {type(state).__name__}")
     wanted = (shape, (*shape[:-1], 1), (*shape[:-2], 1, 1))
     for field, got, want in zip(LinearState._fields, state, wanted, strict=True):
         has_shape(f"{name}.{field}", got, want)

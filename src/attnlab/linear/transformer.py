@@ -76,7 +76,7 @@ def linear_attention(
         gets zeros. With `return_state` also the state.
 
     Raises:
-        TypeError: key_mask is not boolean.
+        TypeError: key_mask is not boolean, features are no function, or something else is no tensor.
         ValueError: shapes do not fit, or the form needs `is_causal`, or has no state.
 
     References:
@@ -87,6 +87,7 @@ def linear_attention(
     >>> linear_attention(x, x, torch.tensor([[3.0], [5.0], [7.0]]), is_causal=True).flatten().tolist()
     [3.0, 4.0, 5.0]
     """
+    _check_features(features)
     check_form(form, ("chunked", "parallel", "recurrent"))
     with_state = initial_state is not None or return_state
     if not is_causal and (gate is not None or with_state or form == "recurrent"):
@@ -143,7 +144,7 @@ def linear_step(
         before. It is in float32 at least: in half precision a long sum would stop growing.
 
     Raises:
-        TypeError: key_mask is not boolean.
+        TypeError: key_mask is not boolean, features are no function, or the state is no `LinearState`.
         ValueError: the state or key_mask has another shape.
 
     References:
@@ -155,7 +156,13 @@ def linear_step(
     >>> out.tolist(), state.sums.tolist(), state.total.tolist()
     ([4.0], [[16.0]], [[4.0]])
     """
+    _check_features(features)
     return _step(q, k, v, state, features, gate, of_token(key_mask, k, v))
+
+
+def _check_features(features: Features) -> None:
+    if not callable(features):
+        raise TypeError(f"features must be a function of vectors, as elu_plus_one is, got {features!r}")
 
 
 def _step(q, k, v, state, features, gate, key_mask) -> tuple[Tensor, LinearState]:

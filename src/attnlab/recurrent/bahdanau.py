@@ -52,7 +52,7 @@ class FixedVectorModel(Translator):
 
     def read(self, source: Tensor, key_mask: Tensor | None = None) -> Memory:
         """Read the source; what is kept of it is one vector."""
-        _, ends = self.encoder(self.embed_source(source), key_mask=key_mask)
+        _, ends = self.encoder(self.sources(source), key_mask=key_mask)
         return Memory(ends[:, None], ends[:, None], ends, None)
 
     def begin(self, memory: Memory) -> Tensor:
@@ -61,14 +61,14 @@ class FixedVectorModel(Translator):
 
     def step(self, word: Tensor, state: Tensor, memory: Memory) -> Step:
         """Ask with s_{t-1}; then guess, and move to s_t, both with what came back."""
-        y = self.embed_target(word)  # (batch, d_embed)
+        y = self.targets(word)  # (batch, d_embed)
         context, weights = self.look(state, memory)  # (batch, 2 · d_hidden), (batch, n_s)
         after = self.unit(torch.cat((y, context), -1), state)
         return Step(self.guess(state, y, context), after, weights)
 
     def guesses(self, target: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         """Go from state to state; the guesses, which no state waits for, are made at once at the end."""
-        state, y = self.begin(memory), self.embed_target(target)
+        state, y = self.begin(memory), self.targets(target)
         states, contexts, weights = [], [], []
         for word in y.unbind(1):
             context, row = self.look(state, memory)
@@ -138,7 +138,7 @@ class BahdanauModel(FixedVectorModel):
 
     def read(self, source: Tensor, key_mask: Tensor | None = None) -> Memory:
         """Read the source; U_a h_j doesn't depend on the step and is computed here, once."""
-        annotations, ends = self.encoder(self.embed_source(source), key_mask=key_mask)
+        annotations, ends = self.encoder(self.sources(source), key_mask=key_mask)
         mask = None if key_mask is None else key_mask[:, None]
         return Memory(annotations, self.u_a(annotations), ends, mask)
 

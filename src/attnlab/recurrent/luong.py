@@ -83,7 +83,7 @@ class LuongModel(Translator):
 
     def read(self, source: Tensor, key_mask: Tensor | None = None) -> Memory:
         """Read the source from the left; the states at its end are what the decoder starts from."""
-        x = self.embed_source(source)  # (batch, n_s, d_embed)
+        x = self.sources(source)  # (batch, n_s, d_embed)
         if not source.numel():
             h = x.new_zeros(len(source), source.shape[1], self.encoder.hidden_size)
             ends = (x.new_zeros(self.encoder.num_layers, len(source), h.shape[-1]),) * 2
@@ -102,7 +102,7 @@ class LuongModel(Translator):
     def step(self, word: Tensor, state: tuple[Tensor, Tensor, Tensor, int], memory: Memory) -> Step:
         """Move to h_t, ask with it, and guess from what came back."""
         h, c, fed, t = state
-        x = self.embed_target(word)  # (batch, d_embed)
+        x = self.targets(word)  # (batch, d_embed)
         x = torch.cat((x, fed), -1) if self.feed else x
         asks, (h, c) = self.decoder(x[:, None], (h, c))  # (batch, 1, d_hidden)
         logits, weights, attentional = self.look(asks, memory, t)
@@ -113,7 +113,7 @@ class LuongModel(Translator):
         if self.feed or not target.numel():
             return super().guesses(target, memory)
         h, c, _, _ = self.begin(memory)
-        asks, _ = self.decoder(self.embed_target(target), (h, c))  # (batch, n_t, d_hidden)
+        asks, _ = self.decoder(self.targets(target), (h, c))  # (batch, n_t, d_hidden)
         return self.look(asks, memory)[:2]
 
     def look(self, asks: Tensor, memory: Memory, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import by_name
+from attnlab.arguments import at_least, by_name, has_shape, is_boolean, is_number_of, is_tensor, looked_up
 
 
 class Memory(NamedTuple):
@@ -37,7 +37,8 @@ class Step(NamedTuple):
 class Translator(nn.Module):
     """A model that reads a source and writes a target, token by token; the base of those in this package.
 
-    A model says how it reads (`read`), what its decoder starts from (`begin`) and what a step is (`step`).
+    A model says how it reads (`read`), what its decoder starts from (`begin`) and what a step is (`step`); it
+    has an `embed_source` and an `embed_target`.
 
     Args:
         n_source: number of different source tokens.
@@ -47,6 +48,14 @@ class Translator(nn.Module):
     def __init__(self, n_source: int, n_target: int) -> None:
         super().__init__()
         self.n_source, self.n_target = n_source, n_target
+
+    def sources(self, ids: Tensor) -> Tensor:
+        """Return the vectors (..., d_embed) of source tokens."""
+        return looked_up("source", ids, self.embed_source.weight, "source tokens")
+
+    def targets(self, ids: Tensor) -> Tensor:
+        """Return the vectors (..., d_embed) of target tokens."""
+        return looked_up("target", ids, self.embed_target.weight, "target tokens")
 
     def read(self, source: Tensor, key_mask: Tensor | None = None) -> Memory:
         """Read the source: (batch, n_s) token numbers."""
@@ -76,9 +85,11 @@ class Translator(nn.Module):
             Logits (batch, n_t, n_target), with `need_weights` also the weights (batch, n_t, n_s).
 
         Raises:
-            ValueError: a shape does not fit; the message names it.
+            TypeError: what should be numbers of tokens or a mask is something else.
+            ValueError: a shape does not fit, or there is no such token; the message names it.
         """
         self._check(source, key_mask)
+        is_tensor("target", target)
         if target.dim() != 2 or len(target) != len(source):
             raise ValueError(f"target must have shape ({len(source)}, n_t), got {tuple(target.shape)}")
         memory = self.read(source, key_mask)
@@ -113,9 +124,12 @@ class Translator(nn.Module):
             Tokens (batch, n_t), and the weights (batch, n_t, n_s) with which each was written.
 
         Raises:
-            ValueError: a shape does not fit; the message names it.
+            TypeError: what should be numbers of tokens or a mask is something else.
+            ValueError: a shape does not fit, max_tokens is smaller than 1, or there is no such token.
         """
         self._check(source, key_mask)
+        at_least(1, max_tokens=max_tokens)
+        is_number_of("target token", self.n_target, start=start, end=end)
         memory = self.read(source, key_mask)
         state = self.begin(memory)
         word = source.new_full((len(source),), start)
@@ -130,10 +144,9 @@ class Translator(nn.Module):
         return torch.stack(words, 1), torch.stack(weights, 1)
 
     def _check(self, source: Tensor, key_mask: Tensor | None) -> None:
+        is_tensor("source", source)
         if source.dim() != 2:
             raise ValueError(f"source must have shape (batch, n_s), got {tuple(source.shape)}")
-        if key_mask is not None and (key_mask.dtype != torch.bool or key_mask.shape != source.shape):
-            raise ValueError(
-                f"key_mask must be boolean with the source's shape {tuple(source.shape)}, got "
-                f"{key_mask.dtype} {tuple(key_mask.shape)}"
-            )
+        if key_mask is not None:
+            is_boolean("key_mask", key_mask)
+            has_shape("key_mask", key_mask, source.shape, "(batch, n_s)")

@@ -7,11 +7,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab import masks
-from attnlab.arguments import at_least
+from attnlab.arguments import at_least, is_number_of
 from attnlab.rolling import RollingCache
 from attnlab.transformer import samplers
 from attnlab.transformer.language import LanguageModel
-from attnlab.transformer.prompts import check_end, check_padding, check_prompts, ended, filled, writing
+from attnlab.transformer.prompts import check_padding, check_prompts, ended, filled, writing
 from attnlab.transformer.speculative import speculate
 from attnlab.transformer.stacks import ADDED
 
@@ -75,7 +75,7 @@ def generate(
     True
     """
     check_prompts(ids, n_new, window=window)
-    check_end(end, model.out_proj.out_features)
+    is_number_of("word", model.out_proj.out_features, end=end)
     batch, n = ids.shape
     rules = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
     samplers.distribution(torch.zeros(1, 1), **rules)  # refuse what is wrong before any work
@@ -141,7 +141,7 @@ def beam_search(
     (torch.Size([4, 8]), torch.Size([4]))
     """
     check_prompts(ids, n_new, single=True)
-    check_end(end, model.out_proj.out_features)
+    is_number_of("word", model.out_proj.out_features, end=end)
     at_least(1, beams=beams)
     with writing(model):
         cache, unread = model.new_cache(1, ids.shape[1] + n_new), ids

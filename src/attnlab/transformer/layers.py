@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, answers, at_least, by_name, is_tensor, row_of_keys
+from attnlab.arguments import Device, answers, at_least, by_name, has_width, row_of_keys
 from attnlab.cache import KVCache, all_or_nothing
 from attnlab.dot_product import grouped_attention
 from attnlab.multihead import MultiHeadAttention, Rotation
@@ -231,7 +231,7 @@ class EncoderLayer(nn.Module):
             TypeError: a mask is not boolean.
             ValueError: a shape does not fit, or the cache is full.
         """
-        is_tensor("x", x)
+        has_width("x", x, self.attention.d_model)
         options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
         options |= {"head_weights": head_weights, "cache": cache, "places": places}
         with all_or_nothing(cache):
@@ -343,7 +343,7 @@ class DecoderLayer(EncoderLayer):
             TypeError: a mask is not boolean.
             ValueError: a shape does not fit, or the cache is full.
         """
-        is_tensor("x", x)
+        has_width("x", x, self.attention.d_model)
         options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
         with all_or_nothing(cache):
             x, weights = self._attend(x, need_weights, cache=cache, **options)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from attnlab.arguments import at_least, is_tensor
+from attnlab.arguments import at_least, is_boolean, is_tensor
 
 
 def check_prompts(ids: Tensor, n_new: int, *, window: int | None = None, single: bool = False) -> None:
@@ -24,6 +23,7 @@ def check_prompts(ids: Tensor, n_new: int, *, window: int | None = None, single:
     Raises:
         ValueError: the shape is another one, n_new is negative, or the window is empty.
 
+    >>> import torch
     >>> check_prompts(torch.zeros(2, 0), 3)
     Traceback (most recent call last):
     ValueError: ids must have shape (batch, n) with n at least 1, got (2, 0)
@@ -37,24 +37,6 @@ def check_prompts(ids: Tensor, n_new: int, *, window: int | None = None, single:
         raise ValueError(f"ids must have shape {shape} with n at least 1, got {tuple(ids.shape)}")
 
 
-def check_end(end: int | None, n_words: int) -> None:
-    """Refuse an end that no text can have.
-
-    Args:
-        end: the word that ends a text, if one does.
-        n_words: size of the vocabulary.
-
-    Raises:
-        ValueError: there is no such word.
-
-    >>> check_end(99, 6)
-    Traceback (most recent call last):
-    ValueError: end must be the number of a word, 0 to 5, got 99
-    """
-    if end is not None and not 0 <= end < n_words:
-        raise ValueError(f"end must be the number of a word, 0 to {n_words - 1}, got {end}")
-
-
 def check_padding(key_mask: Tensor, ids: Tensor) -> None:
     """Refuse a mask of prompts that are not padded on the left.
 
@@ -66,12 +48,12 @@ def check_padding(key_mask: Tensor, ids: Tensor) -> None:
         TypeError: the mask is not boolean.
         ValueError: its shape is another one, or there is padding behind a word.
 
+    >>> import torch
     >>> check_padding(torch.tensor([[True, False]]), torch.tensor([[3, 1]]))
     Traceback (most recent call last):
     ValueError: key_mask must be False, then True in each row: prompts are padded on the left
     """
-    if key_mask.dtype != torch.bool:
-        raise TypeError(f"key_mask must be boolean, True = a word, got {key_mask.dtype}")
+    is_boolean("key_mask", key_mask)
     if key_mask.shape != ids.shape:
         raise ValueError(
             f"key_mask must have the shape of ids {tuple(ids.shape)}, got {tuple(key_mask.shape)}"
@@ -83,6 +65,7 @@ def check_padding(key_mask: Tensor, ids: Tensor) -> None:
 def ended(ids: Tensor, end: int | None) -> bool:
     """Return whether all texts (batch, n) have ended.
 
+    >>> import torch
     >>> ended(torch.tensor([[3, 1], [4, 1]]), end=1), ended(torch.tensor([[3, 1], [4, 5]]), end=1)
     (True, False)
     """
@@ -92,6 +75,7 @@ def ended(ids: Tensor, end: int | None) -> bool:
 def filled(ids: Tensor, n: int, end: int | None) -> Tensor:
     """Fill texts that have ended up to n words with the word that ends them.
 
+    >>> import torch
     >>> filled(torch.tensor([[3, 1]]), 4, end=1).tolist()
     [[3, 1, 1, 1]]
     """

@@ -31,8 +31,8 @@ def temper(scores: Tensor, temperature: float = 1.0) -> Tensor:
     >>> temper(torch.tensor([0.0, 1.0, 1.0]), 0).tolist()
     [0.0, 1.0, 0.0]
     """
-    if not temperature >= 0:
-        raise ValueError(f"temperature must be at least 0, got {temperature}")
+    if isinstance(temperature, str) or not temperature >= 0:
+        raise ValueError(f"temperature must be at least 0, got {temperature!r}")
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if temperature:
         return ((scores - scores.amax(-1, keepdim=True)) / temperature).softmax(-1)

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from attnlab.arguments import at_least
+from attnlab.arguments import at_least, is_number_of
 from attnlab.transformer import samplers
 from attnlab.transformer.language import LanguageModel
-from attnlab.transformer.prompts import check_end, check_prompts, ended, filled, writing
+from attnlab.transformer.prompts import check_prompts, ended, filled, writing
 
 
 class Speculation(NamedTuple):
@@ -125,7 +125,7 @@ def speculate(
     sizes = [one.out_proj.out_features for one in (model, draft)]
     if sizes[0] != sizes[1]:
         raise ValueError(f"draft must know the model's {sizes[0]} words and no others, it knows {sizes[1]}")
-    check_end(end, sizes[0])
+    is_number_of("word", sizes[0], end=end)
     rules = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
     samplers.distribution(torch.zeros(1, 1), **rules)
     full = ids.shape[1] + n_new

@@ -7,7 +7,16 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from attnlab.arguments import Device, at_least, by_name, fits_tokens, has_width, is_tensor, looked_up
+from attnlab.arguments import (
+    Device,
+    at_least,
+    by_name,
+    fits_tokens,
+    has_shape,
+    has_width,
+    is_tensor,
+    looked_up,
+)
 from attnlab.cache import KVCache, all_or_nothing
 from attnlab.multihead import Rotation
 from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal_at
@@ -137,12 +146,10 @@ class Encoder(nn.Module):
             fits_tokens("places", places, x.shape[:-1])
             if self.positions not in ADDED:
                 common["places"] = places
-        rows = [None] * len(self.layers) if head_weights is None else head_weights
-        if len(rows) != len(self.layers):
-            raise ValueError(
-                f"head_weights must have shape (n_layers, n_heads) = ({len(self.layers)}, {self.n_heads}), "
-                f"got {tuple(head_weights.shape)}"
-            )
+        rows = [None] * len(self.layers)
+        if head_weights is not None:
+            has_shape("head_weights", head_weights, (len(rows), self.n_heads), "(n_layers, n_heads)")
+            rows = head_weights
         each = [{**common, "head_weights": row} for row in rows]
         return self._through(x, need_weights, cache, each, places)
 
@@ -173,6 +180,10 @@ class Encoder(nn.Module):
         places: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, list]:
         has_width("x", x, self.d_model)
+        if isinstance(cache, KVCache):
+            raise TypeError(
+                f"cache must be a list with a KVCache for each of {len(self.layers)} layers, got one"
+            )
         if cache is not None and len(cache) != len(self.layers):
             raise ValueError(f"cache must have one part a layer, {len(self.layers)}, got {len(cache)}")
         before = cache[0].length if cache else 0
