@@ -9,8 +9,12 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
+import sys
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +93,21 @@ def of_chapter(root: Path, chapter: Chapter) -> Count:
         if cell.role == "solution":
             count.exercises.append(cell.exercise)
             count.mistakes += len(EXERCISES[cell.exercise].mistakes)
-            count.wrong_answers += len(list((root / "tests/exercises" / cell.exercise).glob("wrong_*.py")))
+            count.wrong_answers += wrong_answers(root)[cell.exercise]
     return count
+
+
+@cache
+def wrong_answers(root: Path) -> Counter[str]:
+    """Count, for each exercise, the answers that must be refused."""
+    folder = root / "tests/exercises"
+    sys.path.insert(0, str(folder))
+    try:
+        answers = importlib.import_module("answers")
+        found = Counter(one.exercise for one in answers.load() if one.status == "wrong")
+    finally:
+        sys.path.remove(str(folder))
+    return found + Counter(path.parent.name for path in folder.glob("*/wrong_*.py"))
 
 
 def of_package(root: Path) -> dict[str, int]:

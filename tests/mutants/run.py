@@ -32,6 +32,7 @@ class Mutant:
 
 
 WRONG_ANSWERS = "exercises/test_exercises.py::test_a_wrong_answer_is_refused_with_the_message_that_fits"
+ANSWERS = "exercises/test_answers.py::test_an_answer_is_judged_as_marked"
 
 MUTANTS = (
     Mutant("rotary turns of another model", "pretrained/smollm2.py", "base=100_000.0", "base=10_000.0",
@@ -356,9 +357,9 @@ MUTANTS = (
            "unit/test_tagging_training.py::test_hiding_words_is_for_training_alone"),
     Mutant("softmax not asked in bfloat16", "checks/masking.py",
            'promises=[gradient("scores"), precisions("float64", "float16", "bfloat16")]',
-           'promises=[gradient("scores"), precisions("float64", "float16")]', WRONG_ANSWERS),
+           'promises=[gradient("scores"), precisions("float64", "float16")]', ANSWERS),
     Mutant("an exercise asked with many tokens alone", "checks/exercise.py", "((5, 1, 11, 7)[seed % 4]",
-           "((5, 3, 11, 7)[seed % 4]", WRONG_ANSWERS),
+           "((5, 3, 11, 7)[seed % 4]", ANSWERS),
     Mutant("the figure's penalty rewards distance", "widgets/positions.py", "return -self.slope",
            "return self.slope", "unit/test_widget_positions.py"),
     Mutant("the figure's sentence is never shuffled", "widgets/positions.py",

@@ -116,7 +116,7 @@ wrong("should have length 2, it has 4")(
 )
 
 
-@wrong("should")
+@wrong("should be a pair (i, j), one is 0")
 def the_first_alone_as_the_package(model, n, n_words, mask):
     return masks.leaks(model, n, mask=mask, n_words=n_words)
 
@@ -139,7 +139,7 @@ wrong("It changes all words up to j")(
     pairs(sentences=200, change=exchanged(lambda j: slice(j + 1))), "all up to j"
 )
 wrong("should have length")(pairs(sentences=1), "one sentence")
-wrong("")(
+wrong("Missing: [(1, 4)]")(
     lambda model, n, n_words, mask: pairs(words=torch.zeros(1, n).long())(model, n, n_words, mask), "zeros"
 )
 wrong("Missing: [(1, 3)]")(
@@ -157,7 +157,7 @@ def the_mirrored_word(model, n, n_words, mask):
     return pairs(sentences=300, change=mirrored)(model, n, n_words, mask)
 
 
-@wrong("should")
+@wrong("Missing: [(2, 4)]. Too much")
 def neighbours_change_places(model, n, n_words, mask):
     def swapped(words, j):
         other = words.clone()
@@ -167,7 +167,7 @@ def neighbours_change_places(model, n, n_words, mask):
     return pairs(change=swapped)(model, n, n_words, mask)
 
 
-@wrong("")
+@wrong("it raised RuntimeError")
 def a_text_cut_off(model, n, n_words, mask):
     words = torch.randint(n_words, (60, n))
     whole = model(words)
@@ -177,13 +177,13 @@ def a_text_cut_off(model, n, n_words, mask):
 
 # What to look at.
 wrong("It takes rounding for a leak")(pairs(least=0.0), "no threshold")
-wrong("Missing")(pairs(least=1e-2), "a shy threshold")
+wrong("a leak of one part in a thousand")(pairs(least=1e-2), "a shy threshold")
 wrong("Missing: [(3, 8)]")(pairs(seen=lambda out: out * 1e-3), "a thousandth of a move")
 wrong("It looks at the most probable word alone")(
     pairs(seen=lambda out: out.argmax(-1)[..., None].float()), "the most probable word"
 )
 wrong("one number of each output")(pairs(seen=lambda out: out[..., -1:]), "the last number")
-wrong("")(pairs(seen=lambda out: out.sign()), "signs")
+wrong("Every hidden score is still in the sum")(pairs(seen=lambda out: out.sign()), "signs")
 wrong("may cancel")(pairs(seen=lambda out: out.sum(-1, keepdim=True)), "the sum of an output")
 wrong("The softmax of an output does not notice")(
     pairs(seen=lambda out: out.log_softmax(-1)), "probabilities"

@@ -16,8 +16,17 @@ class Four(NamedTuple):
     mask: Any
 
     @property
+    def at(self):
+        return torch.arange(len(self.words))
+
+    @property
     def real(self):
         return self.mask.any(0)
+
+    @property
+    def number(self):
+        """Of the document, from 1; a padding is one more each."""
+        return (self.places == 0).cumsum(0)
 
 
 @right
@@ -33,11 +42,11 @@ def lists(documents, n, dtype=torch.long):
 
 
 def but(**changes):
-    """The four, with something else made of them and of the documents in the place of one."""
+    """The four, with something else made of them in the place of one."""
 
     def pack(documents, n):
         four = lists(documents, n)
-        return four._replace(**{name: change(four, documents) for name, change in changes.items()})
+        return four._replace(**{name: change(four) for name, change in changes.items()})
 
     return pack
 
@@ -71,94 +80,64 @@ def the_packages_masks(documents, n):
 
 right(lambda documents, n: lists(documents, n, torch.int32), "small whole numbers")
 right(
-    but(guesses=lambda four, _: four.words.roll(-1).where(four.places.roll(-1) > 0, -100)),
+    but(guesses=lambda f: f.words.roll(-1).where(f.places.roll(-1) > 0, -100)),
     "guesses where the next place is not 0",
 )
-right(
-    but(mask=lambda four, _: masks.packed((four.places == 0).cumsum(0)) & four.mask),
-    "numbered by where a place is 0",
-)
+right(but(mask=lambda f: masks.packed(f.number) & f.mask), "numbered by where a place is 0")
 
 # Guesses.
 wrong("The last word of a document guesses the first of the next")(
-    but(
-        guesses=lambda four, _: four.words.roll(-1).where(
-            torch.arange(len(four.words)) < four.real.sum() - 1, -100
-        )
-    ),
-    "guesses cross",
+    but(guesses=lambda f: f.words.roll(-1).where(f.at < f.real.sum() - 1, -100)), "guesses cross"
 )
 wrong("they cross from one document into the next, and into the padding")(
-    but(guesses=lambda four, _: torch.cat((four.words[1:], torch.tensor([-100])))), "the whole row shifted"
+    but(guesses=lambda f: torch.cat((f.words[1:], torch.tensor([-100])))), "the whole row shifted"
 )
 wrong("The guesses are not shifted")(
-    but(guesses=lambda four, _: four.words.where(four.real, -100)), "guesses not shifted"
+    but(guesses=lambda f: f.words.where(f.real, -100)), "guesses not shifted"
 )
 wrong("The guesses are shifted the wrong way")(
-    but(guesses=lambda four, _: four.words.roll(1).where(four.places > 0, -100)), "the word before"
+    but(guesses=lambda f: f.words.roll(1).where(f.places > 0, -100)), "the word before"
 )
 wrong("0 is no guess to skip but a word")(
-    but(guesses=lambda four, _: four.guesses.where((four.guesses >= 0) | ~four.real, 0)), "0 at the end"
+    but(guesses=lambda f: f.guesses.where((f.guesses >= 0) | ~f.real, 0)), "0 at the end"
 )
 wrong("the row of guesses should be [5, 0, -100,")(
-    but(guesses=lambda four, _: four.guesses.where(four.words > 0, -100)), "no guess where the word is 0"
+    but(guesses=lambda f: f.guesses.where(f.words > 0, -100)), "no guess where the word is 0"
 )
 wrong("comes twice in a row")(
-    but(guesses=lambda four, _: four.guesses.where(four.guesses != four.words, -100)),
+    but(guesses=lambda f: f.guesses.where(f.guesses != f.words, -100)),
     "no guess where a word comes again at once",
 )
 wrong("should be")(
-    but(
-        guesses=lambda four, documents: four.guesses.where(
-            torch.arange(len(four.words)) < len(documents[0]), -100
-        )
-    ),
-    "guesses of the first document alone",
+    but(guesses=lambda f: f.guesses.where(f.number == 1, -100)), "guesses of the first document alone"
 )
 
 # Places.
-wrong("The places run on through the row")(
-    but(places=lambda four, _: torch.arange(len(four.words)).where(four.real, 0)), "places run on"
-)
-wrong("The places are counted from 1")(but(places=lambda four, _: four.places + four.real), "places from 1")
-wrong("should be")(
-    but(places=lambda four, _: torch.arange(len(four.words)).where(~four.real, four.places)),
-    "padding has places",
-)
-wrong("in a row of 300")(but(places=lambda four, _: four.places.clamp_max(30)), "thirty places")
+wrong("The places run on through the row")(but(places=lambda f: f.at.where(f.real, 0)), "places run on")
+wrong("The places are counted from 1")(but(places=lambda f: f.places + f.real), "places from 1")
+wrong("should be")(but(places=lambda f: f.at.where(~f.real, f.places)), "padding has places")
+wrong("in a row of 300")(but(places=lambda f: f.places.clamp_max(30)), "thirty places")
 
 # Who sees whom.
-wrong("The mask is causal alone")(
-    but(mask=lambda four, _: masks.causal(len(four.words)) & four.real), "causal alone"
-)
-wrong("Words see later ones")(but(mask=lambda four, _: four.mask | four.mask.T), "not causal")
-wrong("Words do not see themselves")(but(mask=lambda four, _: four.mask.tril(-1)), "strictly before")
-wrong("Rows and columns have changed places")(but(mask=lambda four, _: four.mask.T), "transposed")
-wrong("It is inverted")(but(mask=lambda four, _: ~four.mask), "inverted")
+wrong("The mask is causal alone")(but(mask=lambda f: masks.causal(len(f.words)) & f.real), "causal alone")
+wrong("Words see later ones")(but(mask=lambda f: f.mask | f.mask.T), "not causal")
+wrong("Words do not see themselves")(but(mask=lambda f: f.mask.tril(-1)), "strictly before")
+wrong("Rows and columns have changed places")(but(mask=lambda f: f.mask.T), "transposed")
+wrong("It is inverted")(but(mask=lambda f: ~f.mask), "inverted")
 wrong("The padding sees itself")(
-    but(mask=lambda four, _: four.mask | (~four.real & ~four.real[:, None]).tril()), "the padding sees itself"
+    but(mask=lambda f: f.mask | (~f.real & ~f.real[:, None]).tril()), "the padding sees itself"
 )
-wrong("should be")(
-    but(mask=lambda four, _: four.mask | ~four.mask.any(-1, keepdim=True)), "the padding sees all"
-)
-wrong("should be")(
-    but(mask=lambda four, _: four.mask | torch.eye(len(four.mask)).bool()), "everybody sees himself"
-)
+wrong("should be")(but(mask=lambda f: f.mask | ~f.mask.any(-1, keepdim=True)), "the padding sees all")
+wrong("should be")(but(mask=lambda f: f.mask | torch.eye(len(f.mask)).bool()), "everybody sees himself")
 wrong("A document may hold the number of the padding")(
-    but(mask=lambda four, _: four.mask & (four.words != 0) & (four.words != 0)[:, None]),
-    "padding known by its number",
+    but(mask=lambda f: f.mask & (f.words != 0) & (f.words != 0)[:, None]), "padding known by its number"
 )
-wrong("should be")(
-    but(mask=lambda four, documents: four.mask & (torch.arange(len(four.mask)) < len(documents[0]))),
-    "the mask of the first document",
-)
+wrong("should be")(but(mask=lambda f: f.mask & (f.number == 1)), "the mask of the first document")
 wrong("row 9, from entry 0 to 7, of the mask should be")(
-    but(mask=lambda four, _: four.mask.triu(-5)), "a window of six"
+    but(mask=lambda f: f.mask.triu(-5)), "a window of six"
 )
-wrong("one of them long")(but(mask=lambda four, _: four.mask.triu(-11)), "a window of twelve")
-wrong("in a row of 300")(
-    but(mask=lambda four, _: four.mask & (torch.arange(len(four.mask)) < 64)), "64 words at most"
-)
+wrong("one of them long")(but(mask=lambda f: f.mask.triu(-11)), "a window of twelve")
+wrong("in a row of 300")(but(mask=lambda f: f.mask & (f.at < 64)), "64 words at most")
 
 
 @wrong("neither sees the other")
@@ -184,22 +163,25 @@ wrong("many documents")(
     "three of more than four",
 )
 wrong("should have")(lambda documents, n: lists(documents, sum(map(len, documents))), "the padding left out")
-wrong("raised IndexError")(but(words=lambda four, _: torch.arange(10)[four.words]), "a vocabulary of ten")
+wrong("raised IndexError")(but(words=lambda f: torch.arange(10)[f.words]), "a vocabulary of ten")
 wrong("with the numbers of a large vocabulary: it raised")(
     lambda documents, n: lists(documents, n, torch.int8), "numbers of 8 bits"
 )
 wrong("should hold whole numbers")(lambda documents, n: lists(documents, n, torch.float32), "floats")
-wrong("True and False")(but(mask=lambda four, _: four.mask.int()), "a mask of 0 and 1")
+wrong("True and False")(but(mask=lambda f: f.mask.int()), "a mask of 0 and 1")
 wrong("the mask should hold True and False, it has dtype float32")(
-    but(mask=lambda four, _: torch.zeros(four.mask.shape).masked_fill(~four.mask, -math.inf)),
-    "a mask to be added",
+    but(mask=lambda f: torch.zeros(f.mask.shape).masked_fill(~f.mask, -math.inf)), "a mask to be added"
 )
 wrong("should have shape")(
     lambda documents, n: tuple(x[None] for x in lists(documents, n)), "an axis for the batch"
 )
-wrong("should")(lambda documents, n: lists(documents, n)[:3], "three of four")
-wrong("should")(lambda documents, n: dict(enumerate(lists(documents, n))), "a dictionary")
-wrong("should")(lambda documents, n: lists(documents, n)[::-1], "the mask first")
+wrong("should have length 4, it has 3")(lambda documents, n: lists(documents, n)[:3], "three of four")
+wrong("the output should be 4 values")(
+    lambda documents, n: dict(enumerate(lists(documents, n))), "a dictionary"
+)
+wrong("the row of words should have shape (7,), it has (7, 7)")(
+    lambda documents, n: lists(documents, n)[::-1], "the mask first"
+)
 wrong("should be a tensor")(
     lambda documents, n: [x.tolist() for x in lists(documents, n)], "lists of numbers"
 )

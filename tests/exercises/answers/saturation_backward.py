@@ -109,7 +109,7 @@ wrong("The mean is added")(both(lambda p, g: 2 * p * g - through(p, g)), "the me
 wrong("The mean runs over more than one row")(
     both(lambda p, g: p * (g - torch.tensordot(p, g, p.dim()))), "one mean for all rows"
 )
-wrong("in")(both(lambda p, g: p * (g - (p * g).sum(-1))), "no keepdim")
+wrong("it raised RuntimeError")(both(lambda p, g: p * (g - (p * g).sum(-1))), "no keepdim")
 wrong("The weights are those at temperature 1")(
     lambda s, t, g: ((j := through(s.softmax(-1), g)) / t, of_temperature(j, s, t, g)), "temperature 1"
 )
@@ -143,7 +143,7 @@ wrong("gradient of the temperature")(
 )
 wrong("gradient of the temperature")(
     with_temperature(
-        lambda j, s, t, g: of_temperature(j.reshape(-1, s.shape[-1])[0], s.reshape(-1, s.shape[-1])[0], t, g)
+        lambda j, s, t, g: of_temperature(*(x.reshape(-1, s.shape[-1])[0] for x in (j, s)), t, g)
     ),
     "the first row's temperature",
 )
@@ -162,7 +162,9 @@ def the_temperature_by_differences(s, t, g):
 
 
 wrong("2 values")(lambda s, t, g: both()(s, t, g)[1], "the temperature alone")
-wrong("")(lambda s, t, g: both()(s, t, g)[::-1], "the temperature first")
+wrong("the gradient of the scores should have shape (9,), it has ()")(
+    lambda s, t, g: both()(s, t, g)[::-1], "the temperature first"
+)
 wrong("one score far ahead")(
     both(weights=lambda z: z.exp() / z.exp().sum(-1, keepdim=True)), "naive exponentials"
 )

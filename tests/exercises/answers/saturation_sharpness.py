@@ -89,8 +89,7 @@ wrong("The sign is turned around")(
 wrong("0 · ln 0 is NaN in arithmetic.")(
     mean(lambda p, n: -(p * p.log()).sum(-1) / n.log()[:, None, None]), "0 times its logarithm"
 )
-wrong("")(lambda p, n: loops(p, n, lambda p: -(p * (p + 1e-3).log())), "a little added")
-wrong("")(lambda p, n: share(p, n).nan_to_num().sum((0, 2)) / n.sum(), "NaN taken for 0")
+wrong("should be")(lambda p, n: loops(p, n, lambda p: -(p * (p + 1e-3).log())), "a little added")
 wrong("That is one minus the share")(mean(lambda p, n: 1.0 - share(p, n)), "one minus the share")
 wrong("That is the largest weight")(mean(lambda p, n: p.max(-1).values), "the largest weight")
 wrong("That is the number of keys heard")(mean(lambda p, n: entr(p).sum(-1).exp()), "the keys heard")
@@ -120,6 +119,6 @@ wrong("one number for each head")(lambda p, n: mean()(p, n).mean(), "the mean of
 wrong("should have shape")(lambda p, n: mean()(p, n)[:1], "one head")
 wrong("should have shape")(lambda p, n: mean()(p, n).tolist()[:1], "a list of one head")
 wrong("should have shape")(lambda p, n: mean()(p, n)[:, None], "a column")
-wrong("")(lambda p, n: ["sharp"] * p.shape[1], "a list of words")
-wrong("")(lambda p, n: [], "an empty list")
+wrong("it returned ['sharp', 'sharp']")(lambda p, n: ["sharp"] * p.shape[1], "a list of words")
+wrong("should be a tensor")(lambda p, n: [], "an empty list")
 wrong("in place")(lambda p, n: (n.clamp_(min=2), mean()(p, n))[1], "lengths mended in place")

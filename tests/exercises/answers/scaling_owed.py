@@ -64,12 +64,15 @@ wrong("These are standard deviations")(
 wrong("The parts still have the mean of the matrix")(
     split(measure=lambda part: (part * part).mean((-2, -1))), "mean squares"
 )
-wrong("These are mean squares. A variance is taken")(
-    lambda s: split(
-        lambda r, c, pair: (r, c, pair + s.mean((-2, -1), keepdim=True)), lambda x: x.square().mean((-2, -1))
-    )(s),
-    "mean squares of rows and columns",
-)
+
+
+@wrong("These are mean squares. A variance is taken")
+def mean_squares_of_rows_and_columns(s):
+    rows, columns, pair = parts(s)
+    pair = pair + s.mean((-2, -1), keepdim=True)
+    return torch.stack([(part**2).mean((-2, -1)) for part in (rows, columns, pair)])
+
+
 wrong("These are shares")(lambda s: split()(s) / variance(s), "shares")
 wrong("should have shape (3, 2)")(split(measure=lambda part: part.var(correction=0)), "one matrix for all")
 wrong("shape")(lambda s: split()(s[(0,) * (s.dim() - 2)]), "the first matrix alone")

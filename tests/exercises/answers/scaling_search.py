@@ -135,6 +135,6 @@ wrong("2 values")(
 )
 
 
-@wrong("")
+@wrong("far too large: the rate should be")
 def divergence_for_the_best(train, rate):
     return (rate, 2.0) if math.isnan(train(2 * rate)) else walk(train, min(rate, 0.1), 2.0)

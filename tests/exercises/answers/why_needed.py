@@ -75,7 +75,7 @@ wrong("should be")(
     "every word of that spelling",
 )
 wrong("should be")(moved(far, lambda words, j: [words.index(words[j])]), "the first of that spelling")
-wrong("should")(lambda tag, words: loops(tag, words[:4]), "four words")
+wrong("should have shape (6, 6), it has (4, 4)")(lambda tag, words: loops(tag, words[:4]), "four words")
 wrong("should")(
     lambda tag, words: torch.stack([far(tag(words, [j]), tag(words, [0])) for j in range(len(words))], -1),
     "against the first word hidden",
