@@ -17,6 +17,7 @@ from attnlab import (
     sparse,
 )
 from attnlab.arguments import at_least
+from attnlab.pretrained.minilm import MiniLM
 from attnlab.recurrent import BahdanauModel, BidirectionalEncoder
 from attnlab.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, LanguageModel, generate
 
@@ -174,6 +175,10 @@ SLIPS = {
     "no such target": (
         lambda: TRANSLATOR(IDS, IDS + 7),
         "target must lie within the 7 target tokens, 0 to 6, got 7",
+    ),
+    "no such piece": (
+        lambda: MiniLM(9, d_model=8, n_heads=2, n_layers=1, d_ff=8)(IDS + 9),
+        "ids must lie within the 9 pieces, 0 to 8, got 9",
     ),
     "a layer of another kind": (
         lambda: MultiHeadAttention.from_torch(torch.nn.Linear(2, 2)),

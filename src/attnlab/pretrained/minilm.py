@@ -11,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from attnlab.arguments import looked_up
 from attnlab.pretrained.files import fetch
 from attnlab.transformer import Encoder
 
@@ -76,7 +77,8 @@ class MiniLM(nn.Module):
         Returns:
             Tokens (batch, n, d_model), with `need_weights` also a list of (batch, n_heads, n, n).
         """
-        return self.read(self.embedding(ids), key_mask, need_weights=need_weights, head_weights=head_weights)
+        words = looked_up("ids", ids, self.embedding.weight, "pieces")
+        return self.read(words, key_mask, need_weights=need_weights, head_weights=head_weights)
 
     def read(self, words: Tensor, key_mask: Tensor | None = None, **options: Any) -> Any:
         """Read word vectors (batch, n, d_model), as from `embedding`: what a gradient can be asked of."""
