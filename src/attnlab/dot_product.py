@@ -86,7 +86,8 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
     [[2.0]]
     """
     shape = _scores_shape(q, k, v)
-    chance(dropout=dropout)
+    if dropout:
+        chance(dropout=dropout)
     if mask is not None:
         check_mask(mask, shape)
     if bias is not None:
@@ -246,8 +247,10 @@ def _scores_shape(q: Tensor, k: Tensor, v: Tensor) -> torch.Size:
         raise ValueError(f"q and k must share their last dimension d_k, {got}")
     if k.shape[-2] != v.shape[-2]:
         raise ValueError(f"k and v must have the same number of tokens n_k, {got}")
-    try:
-        batch = torch.broadcast_shapes(q.shape[:-2], k.shape[:-2], v.shape[:-2])
-    except RuntimeError:
-        raise ValueError(f"the leading dimensions of q, k and v must broadcast, {got}") from None
+    batch = q.shape[:-2]
+    if not k.shape[:-2] == batch == v.shape[:-2]:  # asked first: torch takes as long as a small kernel here
+        try:
+            batch = torch.broadcast_shapes(batch, k.shape[:-2], v.shape[:-2])
+        except RuntimeError:
+            raise ValueError(f"the leading dimensions of q, k and v must broadcast, {got}") from None
     return torch.Size((*batch, q.shape[-2], k.shape[-2]))

@@ -149,6 +149,8 @@ MUTANTS = (
     Mutant("what is tied comes apart on the way", "transformer/language.py",
            "super()._apply(fn, recurse)\n        if tied:", "super()._apply(fn, recurse)\n        if False:",
            "unit/test_transformer.py::test_a_model_without_memory_is_the_model_without_its_numbers"),
+    Mutant("keys and values of any batch pass", "dot_product.py",
+           "if not k.shape[:-2] == batch == v.shape[:-2]:", "if False:", "unit/test_attention.py"),
     Mutant("heads of a group are tiled", "dot_product.py", "x.repeat_interleave(size, dim=1)",
            "x.repeat(1, size, 1, 1)", "unit/test_attention.py"),
     Mutant("one query of shared heads forgets that it is causal", "dot_product.py",
