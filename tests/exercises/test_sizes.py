@@ -146,8 +146,6 @@ def test_doubles_for_singles_are_refused(name):
 
 
 ATTACKS = [
-    ("inside-left-out", "wrong", "a score of thirds", lambda score, pieces: [
-        round(score(list(pieces)) - score(pieces[:i] + pieces[i + 1 :]), 2) for i in range(len(pieces))]),
 ]  # fmt: skip
 
 

@@ -99,7 +99,8 @@ exercise(
                 _look(scale=lambda a: a**-0.5)),
         mistake("What is averaged are the h U_a. They only serve the scores; the context is a mean of the h themselves.",
                 _look(values=lambda h, keys: keys)),
-        mistake("The tanh comes before the sum. Add s W_a and h U_a first, then take the tanh.",
+        mistake("The state makes no difference: what it adds is the same for every token, and falls out of the softmax. "
+                "Add s W_a and h U_a first, then take the tanh.",
                 lambda s, h, real, w_a, u_a, v: (_masked(((s @ w_a).tanh()[..., None, :] + (h @ u_a).tanh()) @ v, real)[..., None, :] @ h)[..., 0, :]),
         mistake("The weights are returned. Return what they bring: the mean of the h, weighted by them.",
                 lambda s, h, real, w_a, u_a, v: _masked(((s @ w_a)[..., None, :] + h @ u_a).tanh() @ v, real)),
@@ -177,10 +178,10 @@ exercise(
 )  # fmt: skip
 
 
-def share(weights, made, *, over: Callable = lambda found, made: len(found), only: bool = True):
+def share(weights, made, *, over: Callable = lambda found, made: len(found)):
     """Return the mean over the characters that were made from something: the reference, and its slips."""
-    found = [row[list(places)].sum() for row, places in zip(weights, made, strict=True) if places or not only]
-    return sum(found) / over(found, made)
+    found = [row[list(places)].sum() for row, places in zip(weights, made, strict=True) if places]
+    return float(sum(found) / over(found, made))
 
 
 def _rows(m: int, n: int, seed: int) -> Tensor:
@@ -197,7 +198,7 @@ def _written(form: str, day: date, seed: int) -> dict:
 exercise(
     "recurrent-alignment",
     "alignment_share",
-    reference=lambda weights, made: float(share(weights, made)),
+    reference=lambda weights, made: share(weights, made),
     cases=[
         case("the alignment of 3 may 1984", **_written("3 may 1984", date(1984, 5, 3), 1)),
         case("the alignment of 10/21/2007", **_written("5/3/1984", date(2007, 10, 21), 2)),
@@ -215,8 +216,6 @@ exercise(
         ),
     ],
     mistakes=[
-        mistake("What was made from nothing counts too. Leave the empty rows of `made` out of the mean.",
-                lambda weights, made: share(weights, made, only=False)),
         mistake("It divides by all characters. Those that were made from nothing have no right place: divide by the others.",
                 lambda weights, made: share(weights, made, over=lambda _, all_of_them: len(all_of_them))),
         mistake("It is a sum. Divide by the number of characters that were made from something.",
@@ -224,13 +223,13 @@ exercise(
         mistake("It is a sum over the number of places. A character that was made from two places is one character.",
                 lambda weights, made: share(weights, made, over=lambda _, m: sum(map(len, m)))),
         mistake("It asks whether the largest weight is in the right place. Add up the weights that are.",
-                lambda weights, made: torch.tensor([float(row.argmax() in places) for row, places in zip(weights, made, strict=True) if places]).mean()),
+                lambda weights, made: sum(float(row.argmax() in places) for row, places in zip(weights, made, strict=True)) / sum(map(bool, made))),
         mistake("Of several right places only the first counts. Add up the weights of all.",
                 lambda weights, made: share(weights, [places[:1] for places in made])),
         mistake("Of several right places only the best counts. Add up the weights of all.",
-                lambda weights, made: sum(row[list(p)].max() for row, p in zip(weights, made, strict=True) if p) / sum(map(bool, made))),
+                lambda weights, made: float(sum(row[list(p)].max() for row, p in zip(weights, made, strict=True) if p) / sum(map(bool, made)))),
         mistake("The weights of several right places are averaged. Add them up.",
-                lambda weights, made: sum(row[list(p)].mean() for row, p in zip(weights, made, strict=True) if p) / sum(map(bool, made))),
+                lambda weights, made: float(sum(row[list(p)].mean() for row, p in zip(weights, made, strict=True) if p) / sum(map(bool, made)))),
     ],
     praise="Each character that was made from something counts once, by all the weight that lies where it was made.",
 )  # fmt: skip
@@ -238,7 +237,7 @@ exercise(
 
 def _covered(cap: Callable = lambda c: c.clamp(max=1), log: Callable = torch.log, dim: int = -2, end: Callable = lambda x: x.sum()) -> Callable:  # fmt: skip
     def coverage_penalty(weights):
-        return end(log(cap(weights.sum(dim))))
+        return float(end(log(cap(weights.sum(dim)))))
 
     return coverage_penalty
 
@@ -256,7 +255,7 @@ _NEXT_TO_NOTHING = torch.tensor([[0.5, 0.5 - 1e-7, 1e-7], [0.25, 0.75 - 1e-7, 1e
 exercise(
     "recurrent-coverage",
     "coverage_penalty",
-    reference=lambda weights: float(_covered()(weights)),
+    reference=_covered(),
     cases=[
         *(case(f"{m} steps over {n} tokens", weights=_matrix(m, n, m)) for m, n in ((5, 3), (3, 7), (2, 9), (11, 4), (1, 6), (8, 5))),
         case("every token covered exactly once", "Then nothing is left out: the penalty is 0.", weights=torch.eye(4)[[2, 0, 3, 1]]),
@@ -275,12 +274,9 @@ exercise(
         mistake("It is a mean. Add up over the tokens.", _covered(end=lambda x: x.mean())),
         mistake("The logarithm is missing.", _covered(log=lambda x: x)),
         mistake("It is the logarithm of the sum. Take the logarithm of each token's share first.",
-                lambda weights: weights.sum(-2).clamp(max=1).sum().log()),
-        mistake("Each weight has its logarithm taken. Add up over the steps first.", lambda weights: weights.log().sum()),
+                lambda weights: float(weights.sum(-2).clamp(max=1).sum().log())),
+        mistake("Each weight has its logarithm taken. Add up over the steps first.", lambda weights: float(weights.log().sum())),
         mistake("The logarithm has the base 2. Take the natural one.", _covered(log=torch.log2)),
-        mistake("Capped are the weights, none of which is above 1. Cap their sums over the steps.",
-                lambda weights: weights.clamp(max=1).sum(-2).log().sum()),
-        mistake("What is above 1 is cut to 0. Cut it to 1.", _covered(cap=lambda c: torch.where(c > 1, torch.zeros_like(c), c), log=lambda x: x)),
     ],
     praise="A token that is left out costs, and looking elsewhere twice does not make up for it.",
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The recurrence with gates in O(log n) steps (chapter 13)."""
+"""The recurrence with gates in O(log n) steps."""
 
 import torch
 

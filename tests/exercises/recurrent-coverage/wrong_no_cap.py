@@ -1,3 +1,0 @@
-# expect: There is no cap
-def coverage_penalty(weights):
-    return weights.sum(0).log().sum()

@@ -1,3 +1,0 @@
-# expect: The sign is turned
-def coverage_penalty(weights):
-    return -weights.sum(0).clamp(max=1).log().sum()
