@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import answers
 
-from attnlab.checks import EXERCISES, judge
+from attnlab.checks import EXERCISES, judge, running
 
 HERE = Path(__file__).parent
 MOVED = [name for name in sorted(EXERCISES) if not list((HERE / name).glob("wrong_*.py"))]
@@ -20,7 +20,10 @@ MOVED = [name for name in sorted(EXERCISES) if not list((HERE / name).glob("wron
 
 @cache
 def judged(one):
-    return judge(one.exercise, one.does)
+    with pytest.MonkeyPatch.context() as patch:
+        if "does not stop" in one.piece:
+            patch.setattr(running, "PATIENCE", 0.2)  # of computing time, not of time on the clock
+        return judge(one.exercise, one.does)
 
 
 @pytest.mark.parametrize("one", answers.load(), ids=lambda one: f"{one.exercise}/{one.title}")

@@ -1,6 +1,5 @@
 """Answers that got round a limit on work, or were refused for work they did not do; and what each of them counts."""
 
-import functools
 import math
 import sys
 import threading
@@ -13,11 +12,13 @@ import torch.nn.functional as F
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from answers.costs_online import all_scores, by_logs
+from answers.costs_scan import odd_and_even, walk_over
+from answers.costs_tiles import in_arrays, whole_rows, whole_rows_in_numpy
+from answers.linear_running_state import all_stored_keys_again
 from answers.saturation_backward import by_numpy_matrix
 from answers.saturation_backward import in_lists as lists_of_scores
 from stored import SOLUTIONS, run
-from test_attacks_costs import by_logs, in_arrays, in_plain_numbers, odd_and_even
-from test_attacks_linear import all_weights, powers, with_ones
 from test_attacks_sparse import dense_in_pieces, in_numpy, numpy_masks, table
 
 from attnlab import attention, masks
@@ -28,127 +29,6 @@ from attnlab.checks.instruments import Memory, Work
 
 def solution(name):
     return run(SOLUTIONS[name])[EXERCISES[name].answer]
-
-
-def walk_over_pairs(size):
-    """A few rounds of doubling, then n/size steps one after the other."""
-
-    def recurrence(a, x):
-        n, gates, step = len(x), a[:, None], 1
-        while step < size:
-            back = (0, 0, step, 0)
-            x, gates = x + gates * F.pad(x, back)[:n], gates * F.pad(gates, back, value=1.0)[:n]
-            step *= 2
-        h, out = torch.zeros(size, x.shape[1], dtype=x.dtype), []
-        for i in range(0, n, size):
-            h = x[i : i + size] + gates[i : i + size] * h[: n - i]
-            out.append(h)
-        return torch.cat(out)
-
-    return recurrence
-
-
-def all_scores_kept(tiles):
-    """The values are summed up as they come, with one running maximum; the scores are kept."""
-    largest, total, scores = torch.tensor(-math.inf), 0.0, []
-    for s, v in tiles:
-        new = torch.maximum(largest, s.max())
-        total, largest = total * (largest - new).exp() + (s - new).exp() @ v, new
-        scores.append(s)
-    return total / (torch.cat(scores) - largest).exp().sum()
-
-
-def all_scores_in(form):
-    def online_attention(tiles):
-        largest, total, scores = torch.tensor(-math.inf), 0.0, []
-        for s, v in tiles:
-            new = torch.maximum(largest, s.max())
-            total, largest = total * (largest - new).exp() + (s - new).exp() @ v, new
-            scores.append(form(s))
-        return total / (torch.cat([torch.as_tensor(s, dtype=v.dtype) for s in scores]) - largest).exp().sum()
-
-    return online_attention
-
-
-def whole_rows(read, n, size, tiles=torch.cat):
-    """One softmax over whole rows of scores; the values are streamed."""
-    for i in range(0, n, size):
-        q = read("queries", i, i + size)
-        scores = [q @ read("keys", j, j + size).mT / q.shape[1] ** 0.5 for j in range(0, i + 1, size)]
-        scores[-1] = scores[-1].masked_fill(torch.ones(scores[-1].shape).triu(1).bool(), -math.inf)
-        weights = torch.cat(scores, -1).softmax(-1).split(size, -1)
-        yield sum(w @ read("values", size * j, size * j + size) for j, w in enumerate(weights))
-
-
-def tiles_of_rows(read, n, size):
-    """The same, tile by tile: nothing large is made, and all of it is kept."""
-    for i in range(0, n, size):
-        q = read("queries", i, i + size)
-        scores = [q @ read("keys", j, j + size).mT / q.shape[1] ** 0.5 for j in range(0, i + 1, size)]
-        scores[-1] = scores[-1].masked_fill(torch.ones(scores[-1].shape).triu(1).bool(), -math.inf)
-        largest = functools.reduce(torch.maximum, (s.amax(-1, keepdim=True) for s in scores))
-        out = powers = 0.0
-        for j, s in enumerate(scores):
-            e = (s - largest).exp()
-            out, powers = (
-                out + e @ read("values", size * j, size * j + size),
-                powers + e.sum(-1, keepdim=True),
-            )
-        yield out / powers
-
-
-def rows_in_numpy(read, n, size):
-    for i in range(0, n, size):
-        q = read("queries", i, i + size).numpy()
-        s = np.concatenate([q @ read("keys", j, j + size).numpy().T for j in range(0, i + 1, size)], 1)
-        s = np.where(np.tri(*s.shape, k=i, dtype=bool), s / np.sqrt(q.shape[1]), -np.inf)
-        e = np.exp(s - s.max(1, keepdims=True))
-        out = sum(
-            e[:, j : j + size] @ read("values", j, j + size).numpy() for j in range(0, i + 1, size)
-        ) / e.sum(1, keepdims=True)
-        yield torch.tensor(out, dtype=torch.float32)
-
-
-def textbook(q, k, v, gate):
-    """The recurrence of the exercise word for word: a loop over texts, a loop over tokens."""
-    *lead, n, m = q.shape
-    d = v.shape[-1]
-    q, k, v, gate = (x.reshape(-1, n, x.shape[-1]) for x in (q, k, v, gate))
-    texts = []
-    for b in range(len(q)):
-        state, total, out = torch.zeros(m, d, dtype=v.dtype), torch.zeros(m, dtype=v.dtype), []
-        for i in range(n):
-            state = gate[b, i] * state + (1 - gate[b, i]) * torch.outer(k[b, i], v[b, i])
-            total = gate[b, i] * total + (1 - gate[b, i]) * k[b, i]
-            out.append(q[b, i] @ state / (q[b, i] @ total))
-        texts.append(torch.stack(out))
-    return torch.stack(texts).reshape(*lead, n, d)
-
-
-def stored_keys(q, k, v, gate):
-    """Each token multiplies all stored keys again."""
-    out, faded = [], None
-    for i in range(k.shape[-2]):
-        g = gate[..., i, :]
-        faded = 1 - g if faded is None else torch.cat((faded * g, 1 - g), -1)
-        w = (k[..., : i + 1, :] @ q[..., i, :, None])[..., 0] * faded
-        out.append((w[..., None, :] @ v[..., : i + 1, :])[..., 0, :] / w.sum(-1, keepdim=True))
-    return torch.stack(out, -2)
-
-
-def stored_keys_in_place(q, k, v, gate):
-    """The same with two buffers that are written again and again, where nobody asks for a gradient."""
-    if q.requires_grad:
-        return stored_keys(q, k, v, gate)
-    out, faded = [], torch.zeros(q.shape[:-1], dtype=q.dtype)
-    room = torch.empty_like(faded)
-    for i in range(k.shape[-2]):
-        faded[..., :i] *= gate[..., i, :]
-        faded[..., i] = 1 - gate[..., i, 0]
-        met = (k[..., : i + 1, :] @ q[..., i, :, None])[..., 0]
-        w = torch.mul(met, faded[..., : i + 1], out=room[..., : i + 1])
-        out.append((w[..., None, :] @ v[..., : i + 1, :])[..., 0, :] / w.sum(-1, keepdim=True))
-    return torch.stack(out, -2)
 
 
 def in_a_thread(answer):
@@ -228,51 +108,8 @@ def bytes_of_yes_and_no(n):
     return found.index(min(found)) + 1
 
 
-def shuffled(answer):
-    def features(*arguments):
-        found = answer(*arguments)
-        return found[..., torch.randperm(found.shape[-1])]
-
-    return features
-
-
-def by_this_texts_mean(answer):
-    def features(*arguments):
-        found = answer(*arguments)
-        return found[..., found.flatten(0, -2).mean(0).argsort()]
-
-    return features
-
-
-def turned(x):
-    """Turned round by a rotation that every call draws anew."""
-    found = powers(x)
-    draw = torch.randn(found.shape[-1], found.shape[-1], dtype=torch.float64)
-    return (found.double() @ torch.linalg.qr(draw)[0]).to(found.dtype)
-
-
-def shifted_powers(x):
-    """One pattern for every call: as right as any."""
-    return powers(x).roll(3, -1)
-
-
 STATE, WINDOW, STRIDE = "linear-running-state", "sparse-block-window", "sparse-stride"
 ATTACKS = [
-    ("n/4 steps", "costs-scan", "wrong", "too many steps", walk_over_pairs(4)),
-    ("n/8 steps", "costs-scan", "wrong", "too many steps", walk_over_pairs(8)),
-    ("all scores kept", "costs-online", "wrong", "what it holds grows with the row", all_scores_kept),
-    ("all scores kept in a list", "costs-online", "wrong", "what it holds grows", all_scores_in(lambda s: s.tolist())),
-    ("all scores kept in arrays", "costs-online", "wrong", "what it holds grows", all_scores_in(lambda s: s.numpy().copy())),
-    ("one key at a time", "costs-online", "right", "", in_plain_numbers),
-    ("whole rows", "costs-tiles", "wrong", "what it holds in fast memory grows", whole_rows),
-    ("whole rows in tiles", "costs-tiles", "wrong", "what it holds in fast memory grows", tiles_of_rows),
-    ("whole rows in NumPy", "costs-tiles", "wrong", "what it holds in fast memory grows", rows_in_numpy),
-    ("word for word", STATE, "right", "", textbook),
-    ("all stored keys again", STATE, "wrong", "meets all keys before it again", stored_keys),
-    ("all stored keys, in place", STATE, "wrong", "meets all keys before it again", stored_keys_in_place),
-    ("all stored keys, in a thread", STATE, "wrong", "meets all keys before it again", in_a_thread(stored_keys)),
-    ("a table of weights", STATE, "wrong", "meets all keys before it again", all_weights),
-    ("right, in a thread", STATE, "right", "", in_a_thread(with_ones)),
     ("slices", WINDOW, "right", "", by_slices),
     ("slices of one text after the other", WINDOW, "right", "", text_after_text),
     ("one token after the other", WINDOW, "right", "", token_after_token),
@@ -280,12 +117,6 @@ ATTACKS = [
     ("a byte a pair", WINDOW, "wrong", "n² entries", a_table_of_yes_and_no),
     ("row by row", STRIDE, "right", "", rows_counted),
     ("a byte a pair", STRIDE, "wrong", "tables of n × n numbers", bytes_of_yes_and_no),
-    ("an order for each call", "linear-features", "wrong", "second call", shuffled(solution("linear-features"))),
-    ("an order for each text", "linear-features", "wrong", "second call", by_this_texts_mean(solution("linear-features"))),
-    ("an order for each call", "linear-taylor", "wrong", "should be", shuffled(powers)),
-    ("a rotation for each call", "linear-taylor", "wrong", "should be", turned),
-    ("another order", "linear-taylor", "right", "", shifted_powers),
-    ("another order", "linear-features", "right", "", lambda x, w: solution("linear-features")(x, w).flip(-1)),
 ]  # fmt: skip
 
 
@@ -309,13 +140,13 @@ def counted(name, what, case, answer):
 
 COUNTED = {
     # exercise, measure -> a right answer, and one that does what is forbidden; NumPy's where it is about bytes
-    ("costs-scan", "steps"): (solution("costs-scan"), walk_over_pairs(4)),
+    ("costs-scan", "steps"): (solution("costs-scan"), walk_over(4)),
     ("costs-scan", "largest"): (odd_and_even, lambda a, x: (a[:, None] * torch.ones(len(x), len(x)).tril()) @ x),
-    ("costs-online", "held"): (solution("costs-online"), all_scores_kept),
-    ("costs-online", "bytes"): (by_logs, all_scores_in(lambda s: s.tolist())),
+    ("costs-online", "held"): (solution("costs-online"), all_scores(lambda s: s)),
+    ("costs-online", "bytes"): (by_logs, all_scores(lambda s: s.tolist())),
     ("costs-tiles", "held"): (solution("costs-tiles"), whole_rows),
-    ("costs-tiles", "bytes"): (in_arrays, rows_in_numpy),
-    (STATE, "made"): (solution(STATE), stored_keys),
+    ("costs-tiles", "bytes"): (in_arrays, whole_rows_in_numpy),
+    (STATE, "made"): (solution(STATE), all_stored_keys_again),
     (STRIDE, "largest"): (solution(STRIDE), table),
     (STRIDE, "bytes"): (in_numpy, numpy_masks),
     (WINDOW, "largest"): (solution(WINDOW), dense),

@@ -145,15 +145,6 @@ def test_doubles_for_singles_are_refused(name):
     assert not accepts(task, lambda *arguments: doubled(answer(*arguments)))
 
 
-ATTACKS = [
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "status", "piece", "answer"), ATTACKS)
-def test_an_attack_is_judged_rightly(judged, name, status, piece, answer):
-    judged(name, status, piece, answer)
-
-
 def unit_weights(x, w_q, w_k):
     return ((x @ w_q) @ (x @ w_k).mT / (w_q.shape[0] * torch.tensor(w_q.shape[1]) ** 0.5)).softmax(-1)
 

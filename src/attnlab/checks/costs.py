@@ -42,8 +42,6 @@ def _doubling(mistake: str) -> Callable[[Tensor, Tensor], Tensor]:
                 a, x = joined, x + back(a, step) * back(x, step)
             elif mistake == "old gates":
                 x = x + a * back(x, step)
-            elif mistake == "powers":
-                x = x + a**step * back(x, step)
             elif mistake == "square":
                 a, x = a * a, x + a * back(x, step)
             else:
@@ -82,7 +80,11 @@ exercise(
         case("gates of one", "It is a running sum then.", a=torch.ones(9), x=_gates(6, 9, 4)["x"]),
         case("gates of a thousandth", "Their products vanish: nothing may be divided by them.",
              a=torch.full((40,), 1e-3), x=_gates(7, 40, 3)["x"]),
-        *late(case(f"{MANY:,} tokens", **{**_gates(8, MANY, 2), "a": 0.9 + 0.1 * _gates(8, MANY, 2)["a"].abs().clamp_max(1.0)})),
+        *late(
+            case("5 tokens, other numbers", **_gates(9, 5, 3)),
+            # Gates so near to 1 that a token is heard, in single precision, for longer than half the text.
+            case(f"{MANY:,} tokens", **{**_gates(8, MANY, 2), "a": 0.99 + 0.01 * _gates(8, MANY, 2)["a"].abs().clamp_max(1.0)}),
+        ),
     ],
     promises=[
         precisions("float64"),
@@ -98,7 +100,6 @@ exercise(
     ],
     mistakes=[
         mistake("The gates are not joined: after a round, a token's gate has to be the product of its own and the one it took in.", _doubling("old gates")),
-        mistake("Each token has a gate of its own: the joined gate is a product of different gates, not a power of one.", _doubling("powers")),
         mistake("The joined gate is the token's own times that of the one it took in, not its own squared.", _doubling("square")),
         mistake("The input is brought up to date with the joined gate. It takes the gate as it was before the round.", _doubling("new gate")),
         mistake("What comes from `step` places back is multiplied by the gate of the token it comes to, not by its own.", _doubling("other gate")),
@@ -155,20 +156,20 @@ def _tiles(mistake: str = "") -> Callable:
         s = q @ k.mT
         s = s if mistake == "unscaled" else s / (q.shape[-1] if mistake == "d" else q.shape[-1] ** 0.5)
         i, j = torch.arange(n)[:, None], torch.arange(n)
+        later = j // size > i // size  # tiles that need not be read
         hidden = {
-            "": j > i,
             "all": j < 0,
-            "itself": j >= i + (i == 0),
-            "tiles": j // size > i // size,
-            "later tiles": j // size >= i // size + (i // size == 0),
+            "itself": j >= i,
+            "tiles": later,
+            "later tiles": j // size >= i // size,
             "own tile": (j > i) | (j // size < i // size),
-            "ahead": j > i + 1,
+            "ahead": (j > i + 1) | later,
             "upside down": j < i,
         }.get(mistake, j > i)
         if mistake == "zeros":
-            weights = s.masked_fill(hidden, 0.0).softmax(-1)
+            weights = s.masked_fill(hidden, 0.0).masked_fill(later, -math.inf).softmax(-1)
         elif mistake == "after":
-            weights = s.softmax(-1).masked_fill(hidden, 0.0)
+            weights = s.masked_fill(later, -math.inf).softmax(-1).masked_fill(hidden, 0.0)
         else:
             weights = s.masked_fill(hidden, -math.inf).softmax(-1)
         return list((weights @ v)[:stop].split(size))

@@ -209,11 +209,6 @@ exercise(
             "A query's features and a key's stand in different orders: their products must pair w with w.",
             lambda x, w: positive_features(x, w).sort(-1).values,
         ),
-        mistake(
-            "The absolute value of w·x comes first: a query's features and a key's then stand in different orders.",
-            lambda x, w: (torch.cat(((x @ w.mT).abs(), -(x @ w.mT).abs()), -1) - x.square().sum(-1, keepdim=True) / 2).exp()
-            / math.sqrt(2 * len(w)),
-        ),
     ],
     praise="Positive, every direction twice, in the same order for every token: their products are exp(q·k) on average.",
 )  # fmt: skip

@@ -65,9 +65,9 @@ def _products(q: Tensor, k: Tensor, v: Tensor, gate: Tensor) -> Tensor:
 
 
 def _text(lead: tuple[int, ...], n: int, m: int, d: int, name: str = "", hint: str = "",
-          gates: tuple[float, float] = (0.2, 0.8)) -> Case:  # fmt: skip
+          gates: tuple[float, float] = (0.2, 0.8), seed: int = 0) -> Case:  # fmt: skip
     """Positive features of queries and keys, values, and gates between two numbers."""
-    draw = torch.Generator().manual_seed(n + m)
+    draw = torch.Generator().manual_seed(n + m + seed)
     q, k = (torch.randn(*lead, n, m, generator=draw).exp() for _ in range(2))
     v, share = torch.randn(*lead, n, d, generator=draw), torch.rand(*lead, n, 1, generator=draw)
     return case(name, hint, q=q, k=k, v=v, gate=gates[0] + (gates[1] - gates[0]) * share)
@@ -93,7 +93,10 @@ exercise(
         _text((2,), 1, 5, 3, "a single token", "It reads what it has written itself: its own value comes out."),
         _text((), 12, 3, 2, "gates from 0.95 to 0.99", "What was written long ago still counts.", (0.95, 0.99)),
         _text((2,), 4, 3, 4, "gates from 0.001 to 0.01", "Hardly anything stays: nearly the token's own value comes out.", (0.001, 0.01)),
-        *late(_text((), LONG, 2, 3, f"{LONG:,} tokens", "The product of so many gates is 0 for the machine; let a state fade step by step.", (0.05, 0.4))),
+        *late(
+            _text((), 5, 3, 3, "5 other tokens, 3 features and values of width 3", seed=1),
+            _text((), LONG, 2, 3, f"{LONG:,} tokens", "The product of so many gates is 0 for the machine; let a state fade step by step.", (0.05, 0.4)),
+        ),
     ],
     promises=[
         gradient("q", "k", "v", "gate"),
@@ -203,6 +206,7 @@ exercise(
         _step(19, 5, 2, 0.8, 0.0, "gate = 0", "Nothing stays of what was."),
         # A key of length 1 in double precision must be made there.
         _step(18, 7, 4, 0.4, 0.55, "a state of 7 by 4 in float64", dtype=torch.float64),
+        *late(_step(20, 3, 3, 0.5, 0.8, "another state of 3 by 3, beta = 0.5 and gate = 0.8")),
     ],
     promises=[gradient("state", "v")],
     mistakes=[
@@ -218,8 +222,6 @@ exercise(
         mistake("The difference goes into every row. It is written under k: an outer product.", _change(lambda k, v, held, beta, s: beta * (v - held))),
         mistake("That is the change alone. Add it to the state.", _change(lambda k, v, held, beta, s: beta * torch.outer(k, v - held) - s)),
         mistake("The whole state is replaced. Only what this key holds may change.", lambda state, k, v, beta, gate: torch.outer(k, v)),
-        mistake("What the key holds is k @ state, not the sum of all rows.", _change(lambda k, v, held, beta, s: beta * torch.outer(k, v - s.sum(0)))),
-        mistake("beta is used twice.", _change(lambda k, v, held, beta, s: beta * beta * torch.outer(k, v - held))),
         mistake("That is what the key holds afterwards. Return the state.", lambda state, k, v, beta, gate: k @ write(state, k, v, beta, gate)),
         *(
             mistake("It takes the key's entries without their sign, or without the negative ones. A key points where it points.", does)
@@ -237,8 +239,6 @@ exercise(
                 lambda state, k, v, beta, gate: gate * write(state, k, v, beta, 1)),
         mistake("The state fades in the difference alone. What is added to has to fade as well.",
                 lambda state, k, v, beta, gate: state + beta * torch.outer(k, v - gate * (k @ state))),
-        mistake("The gate fades what the key holds alone. The whole state fades.",
-                lambda state, k, v, beta, gate: write(state, k, v, beta, 1) - (1 - gate) * torch.outer(k, k @ state)),
         mistake("gate and 1 - gate have changed places: the gate says how much stays.", lambda state, k, v, beta, gate: write(state, k, v, beta, 1 - gate)),
         mistake("gate and beta have changed places.", lambda state, k, v, beta, gate: write(state, k, v, gate, beta)),
         mistake("What is written enters with 1 - gate too. Here beta alone says how much.", lambda state, k, v, beta, gate: gate * state + (1 - gate) * beta * torch.outer(k, v - gate * (k @ state))),
