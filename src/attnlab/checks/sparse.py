@@ -178,7 +178,7 @@ exercise(
     "best_stride",
     reference=_cheapest(),
     cases=[
-        case("", n=n) for n in (57, 61, TALL, 172, 1, 2, 3, 4, 5, 8, 13, 30)
+        case("", n=n) for n in (57, 61, TALL, 172, 1, 2, 3, 4, 5, 8, 13, 30, 34)
     ],
     promises=[
         at_most(
