@@ -31,7 +31,6 @@ class Mutant:
     """A file of tests, or one test of it as FILE::NAME, where the file is slow."""
 
 
-WRONG_ANSWERS = "exercises/test_exercises.py::test_a_wrong_answer_is_refused_with_the_message_that_fits"
 ANSWERS = "exercises/test_answers.py::test_an_answer_is_judged_as_marked"
 
 MUTANTS = (
@@ -578,20 +577,20 @@ MUTANTS = (
            "for i in reversed(range(len(rows))):", "for i in range(len(rows)):", "unit/test_linear.py"),
     Mutant("a checker of reach that lets a token forget", "checks/sparse.py",
            "(one.double() @ reach + reach) > 0", "(one.double() @ reach) > 0",
-           "exercises/test_exercises.py"),
+           f"{ANSWERS}[sparse-heard/sets]"),
     Mutant("a block window that may build the matrix", "checks/sparse_window.py",
            "largest=lambda q, k, v, w: q.shape[-2] ** 2 / 8", "largest=lambda q, k, v, w: q.shape[-2] ** 3",
-           "exercises/test_attacks_sparse.py"),
+           "exercises/test_limits.py"),
     Mutant("a block window whose gradient is not asked", "checks/sparse_window.py",
-           'gradient("q", "k", "v"),', "", "exercises/test_exercises.py"),
+           'gradient("q", "k", "v"),', "", f"{ANSWERS}[sparse-block-window/k detached]"),
     Mutant("a running state that may forget its normaliser", "checks/linear_state.py",
            'and divide.", _walk(divide="nothing")', 'and divide.", _walk(divide="z")',
-           WRONG_ANSWERS),
+           f"{ANSWERS}[linear-running-state/not divided]"),
     Mutant("keys may be stored where a state should run", "checks/linear_state.py",
            "made=lambda q, k, v, gate: 0.75 *", "made=lambda q, k, v, gate: 6000 *",
-           "exercises/test_attacks_linear.py"),
+           "exercises/test_limits.py"),
     Mutant("a delta rule that may read columns", "checks/linear_state.py", "torch.outer(k, v - s @ k)",
-           "torch.outer(k, s @ k)", "exercises/test_exercises.py"),
+           "torch.outer(k, s @ k)", f"{ANSWERS}[linear-delta/columns read]"),
     Mutant("a cache that spreads one sequence over the batch", "cache.py",
            "(*room.shape[:2], k.shape[-2], room.shape[3])",
            "(*new.shape[:2], k.shape[-2], room.shape[3])",

@@ -83,6 +83,7 @@ exercise(
         case("a cache whose unused slots hold no numbers", "They may hold anything, NaN too, and NaN times a weight of 0 is NaN. Take the used slots alone.",
              **_token(6, 2, unused=float("nan"))),
         case("a cache whose unused slots hold 1e30", "What stands in slots that no token has had must not matter.", **_token(6, 2, unused=1e30)),
+        *late(case("another token that fills the cache", **_token(4, 3, seed=1))),
     ],
     promises=[precisions("float64")],
     mistakes=[
@@ -225,6 +226,7 @@ exercise(
         case("rows of which one needs one word, the other four", "Each row has a number of words of its own.",
              p=torch.tensor([[0.0625, 0.8125, 0.0625, 0.0625], [0.25, 0.25, 0.25, 0.25]]), share=0.8),
         case("a word that cannot come", p=torch.tensor([0.0, 0.5, 0.5]), share=0.9),
+        *late(case("the probabilities 1/8, 1/8, 1/4, 1/2 and a share of 3/4", p=torch.tensor([0.125, 0.125, 0.25, 0.5]), share=0.75)),
     ],
     promises=[precisions("float64")],
     mistakes=[
@@ -308,6 +310,7 @@ exercise(
         case("a draft of the model itself", "Both probabilities are equal everywhere.", drafted=torch.tensor([0, 2]), p_draft=_P[:2], p=_P, u=torch.tensor([0.99, 0.99])),
         *late(*(case(f"a draft of {n} words out of {words}", **_draft(n, words, seed)) for n, words, seed in ((4, 6, 20), (45, 5, 21), (3, 45, 22)))),
         *late(case("45 words, all kept", **_draft(45, 44, 23) | {"u": torch.zeros(45)})),
+        *late(case("the first draft again, u near 1", **_draft(4, 6, 0) | {"u": torch.full((4,), 0.98)})),
     )],
     promises=[precisions("float64")],
     mistakes=[

@@ -206,7 +206,8 @@ exercise(
         _step(19, 5, 2, 0.8, 0.0, "gate = 0", "Nothing stays of what was."),
         # A key of length 1 in double precision must be made there.
         _step(18, 7, 4, 0.4, 0.55, "a state of 7 by 4 in float64", dtype=torch.float64),
-        *late(_step(20, 3, 3, 0.5, 0.8, "another state of 3 by 3, beta = 0.5 and gate = 0.8")),
+        *late(*(_step(20, 3, 3, beta, gate, f"another state of 3 by 3, beta = {beta} and gate = {gate}")
+                for beta, gate in ((0.5, 0.8), (0.25, 0.8), (0.5, 0.7)))),
     ],
     promises=[gradient("state", "v")],
     mistakes=[

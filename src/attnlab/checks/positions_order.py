@@ -132,6 +132,7 @@ exercise(
           for which, row in (("last", -1), ("first", 0))),
         case("a function that minds the order only if some number is above 50", "Whether it does is asked of this x, whose first number is 100.",
              f=lambda t: t + (t.max() > 50) * positions.sinusoidal(*t.shape, dtype=t.dtype), x=_of(6, 6, first=100.0)),
+        *late(case("a function that minds the order only if some number is above 50, and none is", f=lambda t: t + (t.max() > 50) * positions.sinusoidal(*t.shape, dtype=t.dtype), x=_of(6, 6))),
         case("a last row that is not a number", "It stays in its place whatever the order. No comparison with NaN is true: ask whether all entries are close, not whether one is far.",
              f=_last_is_no_number, x=_of(5, 4)),
         *late(case("the number of the row added to its last entry, of 44",

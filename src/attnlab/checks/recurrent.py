@@ -76,6 +76,7 @@ exercise(
         case("a text that fills its row", **_FAR, v=_normal(5, seed=5)),
         case("padding that would score far higher than the text", "What is padded gets nothing, whatever its score, and takes nothing away.",
              **_loud_padding()),
+        *late(case("another state, in a text that fills its row", **_FAR | {"s": _normal(3, seed=9), "w_a": _normal(3, 5, seed=10)}, v=_normal(5, seed=5))),
     ],
     promises=[gradient("s", "h", "w_a", "u_a", "v"), precisions("float64")],
     mistakes=[
@@ -212,6 +213,7 @@ exercise(
         case("weights that are all in the wrong place", weights=torch.eye(4)[[2, 0, 1]], made=((0, 1), (3,), ())),
         *late(
             case("the alignment of 3 may 1984, with other weights", **_written("3 may 1984", date(1984, 5, 3), 11)),
+            case("weights that are in the right place, but for one", weights=torch.eye(4)[[2, 0, 1]], made=((2,), (3,), (1, 0))),
             case("45 characters made from 60", weights=_rows(45, 60, 8), made=(*(tuple(range(i, i + i % 4)) for i in range(44)), tuple(range(9, 54)))),
         ),
     ],
