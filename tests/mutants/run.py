@@ -31,7 +31,6 @@ class Mutant:
     """A file of tests, or one test of it as FILE::NAME, where the file is slow."""
 
 
-WRONG_ANSWERS = "exercises/test_exercises.py::test_a_wrong_answer_is_refused_with_the_message_that_fits"
 ANSWERS = "exercises/test_answers.py::test_an_answer_is_judged_as_marked"
 
 MUTANTS = (
@@ -581,15 +580,15 @@ MUTANTS = (
            "exercises/test_exercises.py"),
     Mutant("a block window that may build the matrix", "checks/sparse_window.py",
            "largest=lambda q, k, v, w: q.shape[-2] ** 2 / 8", "largest=lambda q, k, v, w: q.shape[-2] ** 3",
-           "exercises/test_attacks_sparse.py"),
+           ANSWERS),
     Mutant("a block window whose gradient is not asked", "checks/sparse_window.py",
            'gradient("q", "k", "v"),', "", "exercises/test_exercises.py"),
     Mutant("a running state that may forget its normaliser", "checks/linear_state.py",
            'and divide.", _walk(divide="nothing")', 'and divide.", _walk(divide="z")',
-           WRONG_ANSWERS),
+           ANSWERS),
     Mutant("keys may be stored where a state should run", "checks/linear_state.py",
            "made=lambda q, k, v, gate: 0.75 *", "made=lambda q, k, v, gate: 6000 *",
-           "exercises/test_attacks_linear.py"),
+           ANSWERS),
     Mutant("a delta rule that may read columns", "checks/linear_state.py", "torch.outer(k, v - s @ k)",
            "torch.outer(k, s @ k)", "exercises/test_exercises.py"),
     Mutant("a cache that spreads one sequence over the batch", "cache.py",

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnlab.checks.exercise import Case, case, exercise, gradient, mistake, precisions
+from attnlab.checks.exercise import Case, case, exercise, gradient, late, mistake, precisions
 from attnlab.checks.sparse import in_each_way
 from attnlab.dot_product import attention
 
@@ -53,9 +53,17 @@ def routed(q: Tensor, k: Tensor, v: Tensor, size: int, top: int, **options: Any)
 
 
 def _inputs(
-    lead: tuple[int, ...], blocks: int, size: int, top: int, d: int, e: int, name: str = "", hint: str = ""
+    lead: tuple[int, ...],
+    blocks: int,
+    size: int,
+    top: int,
+    d: int,
+    e: int,
+    name: str = "",
+    hint: str = "",
+    seed: int = 0,
 ) -> Case:
-    draw = torch.Generator().manual_seed(17 * blocks + size)
+    draw = torch.Generator().manual_seed(17 * blocks + size + seed)
     q, k, v = (torch.randn(*lead, blocks * size, width, generator=draw) for width in (d, d, e))
     return case(name, hint, q=q, k=k, v=v, size=size, top=top)
 
@@ -114,6 +122,7 @@ exercise(
         _inputs((3,), 1, 6, 2, 4, 5, "a text of one block", "There is no earlier block: it is causal attention."),
         _inputs((), 8, 1, 3, 6, 4, "blocks of one token"),
         _inputs((2,), 1, 1, 1, 5, 3, "a single token"),
+        *late(_inputs((2, 3), 5, 4, 2, 6, 7, "2 by 3 other texts of 20 tokens", seed=1000)),
     ],
     promises=[gradient("q", "k", "v"), precisions("float64")],
     mistakes=[
