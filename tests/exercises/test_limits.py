@@ -1,4 +1,4 @@
-"""What a right answer counts of each limit on work, and what one does that is forbidden: ten times apart."""
+"""What a right answer and a forbidden one count, for each limit on work: they lie ten times apart."""
 
 import math
 import sys
@@ -9,15 +9,14 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from answers import (
-    costs_online,
-    costs_scan,
-    costs_tiles,
-    linear_running_state,
-    saturation_backward,
-    sparse_block_window,
-    sparse_stride,
-)
+from answers.costs_online import all_scores, by_logs
+from answers.costs_scan import odd_and_even, walk_over
+from answers.costs_tiles import in_arrays, whole_rows, whole_rows_in_numpy
+from answers.linear_running_state import all_stored_keys_again
+from answers.saturation_backward import by_numpy_matrix
+from answers.saturation_backward import in_lists as lists_of_scores
+from answers.sparse_block_window import a_byte_a_pair, dense, rows_at_a_time
+from answers.sparse_stride import by_rows_of_numpy, masks_of_numpy, table
 from stored import SOLUTIONS, run
 
 from attnlab.checks import EXERCISES, running
@@ -41,20 +40,20 @@ def counted(name, what, case, answer):
 STATE, WINDOW, STRIDE = "linear-running-state", "sparse-block-window", "sparse-stride"
 COUNTED = {
     # exercise, measure -> a right answer, and one that does what is forbidden; NumPy's where it is about bytes
-    ("costs-scan", "steps"): (solution("costs-scan"), costs_scan.walk_over(4)),
-    ("costs-scan", "largest"): (costs_scan.odd_and_even, lambda a, x: (a[:, None] * torch.ones(len(x), len(x)).tril()) @ x),
-    ("costs-online", "held"): (solution("costs-online"), costs_online.all_scores(lambda s: s)),
-    ("costs-online", "bytes"): (costs_online.by_logs, costs_online.all_scores(lambda s: s.tolist())),
-    ("costs-tiles", "held"): (solution("costs-tiles"), costs_tiles.whole_rows),
-    ("costs-tiles", "bytes"): (costs_tiles.in_arrays, costs_tiles.whole_rows_in_numpy),
-    (STATE, "made"): (solution(STATE), linear_running_state.all_stored_keys_again),
-    (STRIDE, "largest"): (solution(STRIDE), sparse_stride.table),
-    (STRIDE, "bytes"): (sparse_stride.in_numpy, sparse_stride.numpy_masks),
-    (WINDOW, "largest"): (solution(WINDOW), sparse_block_window.dense),
-    (WINDOW, "bytes"): (solution(WINDOW), sparse_block_window.by_bytes),
-    (WINDOW, "made"): (solution(WINDOW), sparse_block_window.dense_in_pieces(32)),
+    ("costs-scan", "steps"): (solution("costs-scan"), walk_over(4)),
+    ("costs-scan", "largest"): (odd_and_even, lambda a, x: (a[:, None] * torch.ones(len(x), len(x)).tril()) @ x),
+    ("costs-online", "held"): (solution("costs-online"), all_scores(lambda s: s)),
+    ("costs-online", "bytes"): (by_logs, all_scores(lambda s: s.tolist())),
+    ("costs-tiles", "held"): (solution("costs-tiles"), whole_rows),
+    ("costs-tiles", "bytes"): (in_arrays, whole_rows_in_numpy),
+    (STATE, "made"): (solution(STATE), all_stored_keys_again),
+    (STRIDE, "largest"): (solution(STRIDE), table),
+    (STRIDE, "bytes"): (by_rows_of_numpy, masks_of_numpy),
+    (WINDOW, "largest"): (solution(WINDOW), dense),
+    (WINDOW, "bytes"): (solution(WINDOW), a_byte_a_pair),
+    (WINDOW, "made"): (solution(WINDOW), rows_at_a_time(32)),
     ("saturation-backward", "largest"): (solution("saturation-backward"), lambda s, t, g: ((s.softmax(-1)[..., None] * s.softmax(-1)[..., None, :]) @ g[..., None])[..., 0]),
-    ("saturation-backward", "bytes"): (saturation_backward.in_lists, saturation_backward.by_numpy_matrix),
+    ("saturation-backward", "bytes"): (lists_of_scores, by_numpy_matrix),
 }  # fmt: skip
 
 

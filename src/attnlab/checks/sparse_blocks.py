@@ -53,8 +53,16 @@ def routed(q: Tensor, k: Tensor, v: Tensor, size: int, top: int, **options: Any)
 
 
 def _inputs(
-    lead: tuple[int, ...], blocks: int, size: int, top: int, d: int, e: int, name: str = "", hint: str = "", seed: int = 0
-) -> Case:  # fmt: skip
+    lead: tuple[int, ...],
+    blocks: int,
+    size: int,
+    top: int,
+    d: int,
+    e: int,
+    name: str = "",
+    hint: str = "",
+    seed: int = 0,
+) -> Case:
     draw = torch.Generator().manual_seed(17 * blocks + size + seed)
     q, k, v = (torch.randn(*lead, blocks * size, width, generator=draw) for width in (d, d, e))
     return case(name, hint, q=q, k=k, v=v, size=size, top=top)
@@ -114,7 +122,7 @@ exercise(
         _inputs((3,), 1, 6, 2, 4, 5, "a text of one block", "There is no earlier block: it is causal attention."),
         _inputs((), 8, 1, 3, 6, 4, "blocks of one token"),
         _inputs((2,), 1, 1, 1, 5, 3, "a single token"),
-        *late(_inputs((2, 3), 5, 4, 2, 6, 7, "other numbers for 2 by 3 texts of 5 blocks", seed=1000)),
+        *late(_inputs((2, 3), 5, 4, 2, 6, 7, "2 by 3 other texts of 20 tokens", seed=1000)),
     ],
     promises=[gradient("q", "k", "v"), precisions("float64")],
     mistakes=[
@@ -142,6 +150,9 @@ exercise(
         mistake("It judges a block by its last key. Take the mean of its keys.", _with(score=_one(lambda k: k[..., -1, :]))),
         mistake("It takes the largest entries of a block's keys. Take their mean.", _with(score=_one(lambda k: k.amax(-2)))),
         mistake("It judges a block by its best key. Take the mean of its keys.", _with(score=lambda q, k, size: (q @ k.mT).unflatten(-1, (-1, size)).amax(-1))),
+        mistake("It judges a block by the length of its mean key. The query has a say.", _with(score=lambda q, k, size: k.unflatten(-2, (-1, size)).mean(-2).norm(dim=-1)[..., None, :].expand(*q.shape[:-1], -1))),
+        mistake("It judges a block by the size of the dot product. A negative one does not fit.", _with(score=lambda q, k, size: _by_mean(q, k, size).abs())),
+        mistake("The mean keys ask, and the queries answer: it compares keys with mean queries.", _with(score=lambda q, k, size: _by_mean(k, q, size))),
         mistake("It chooses one block too many.", lambda q, k, v, size, top: routed(q, k, v, size, top + 1)),
         mistake("It chooses one block too few.", lambda q, k, v, size, top: routed(q, k, v, size, top - 1)),
         mistake("It chooses one block. `top` are wanted.", lambda q, k, v, size, top: routed(q, k, v, size, 1)),

@@ -38,8 +38,8 @@ def _columns() -> Case:
 
 
 def _exact(name: str, hint: str, q: Tensor, k: Tensor, w: int) -> Case:
-    """Widths of 4 and 16 and whole numbers: scores are exact, and huge ones tell nothing but right from wrong."""
-    v = torch.randn(len(q), 16, generator=torch.Generator().manual_seed(2))
+    """Widths of 4 and whole numbers: the scores are exact, and huge ones tell nothing but right from wrong."""
+    v = torch.randn(len(q), 4, generator=torch.Generator().manual_seed(2))
     return Case(name, {"q": q.float(), "k": k.float(), "v": v, "w": w}, hint, exact=True)
 
 
@@ -47,10 +47,12 @@ def _whole(seed: int, n: int, most: int) -> Tensor:
     return torch.randint(-most, most + 1, (n, 4), generator=torch.Generator().manual_seed(seed))
 
 
-def _blocks(q: Tensor, k: Tensor, v: Tensor, w: int, weights: Callable, around: bool = False) -> Tensor:
+def _blocks(
+    q: Tensor, k: Tensor, v: Tensor, w: int, weights: Callable, around: bool = False, cut: bool = True
+) -> Tensor:
     """Attend by blocks, with weights made of scores, distances behind, and which keys are no padding.
 
-    With `around` the last tokens stand before the first block.
+    With `around` the last tokens stand before the first block; without `cut` the padding stays behind.
     """
     n, column = q.shape[-2], torch.arange(2 * w)
     q, k, v = (F.pad(x, (0, 0, 0, -n % w)) for x in (q, k, v))
@@ -59,21 +61,23 @@ def _blocks(q: Tensor, k: Tensor, v: Tensor, w: int, weights: Callable, around: 
     real = torch.arange(q.shape[-3])[:, None, None] * w + column >= w
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     out = weights(scores, torch.arange(w)[:, None] + w - column, real | around) @ v
-    return out.flatten(-3, -2)[..., :n, :]
+    return out.flatten(-3, -2)[..., : n if cut else None, :]
 
 
 def _plain(scores: Tensor, mask: Tensor) -> Tensor:
     return scores.masked_fill(~mask, -1e9).softmax(-1)
 
 
-def _open(first: int, last: int, of: Callable[[Tensor, Tensor], Tensor] = _plain, **around: bool) -> Callable:
+def _open(
+    first: float, last: float, of: Callable[[Tensor, Tensor], Tensor] = _plain, **options: bool
+) -> Callable:
     """Attend by blocks to what lies `first` to w + `last` places behind."""
 
     def block_window(q: Tensor, k: Tensor, v: Tensor, w: int) -> Tensor:
         def weights(scores: Tensor, back: Tensor, real: Tensor) -> Tensor:
             return of(scores, (back >= first) & (back <= w + last) & real)
 
-        return _blocks(q, k, v, w, weights, **around)
+        return _blocks(q, k, v, w, weights, **options)
 
     return block_window
 
@@ -148,7 +152,7 @@ exercise(
             4,
         ),
         _inputs((), MANY, 3, 2, 4, f"{MANY} tokens and a window of 4"),
-        *late(_inputs((2, 3), 22, 5, 6, 4, "other numbers for 2 by 3 texts of 22 tokens", seed=1000)),
+        *late(_inputs((2, 3), 22, 5, 6, 4, "2 by 3 other texts of 22 tokens", seed=1)),
     ],
     promises=[
         gradient("q", "k", "v"),
@@ -176,7 +180,7 @@ exercise(
         *in_each_way("It is off by one: w places back is the last.", _open(0, 1), lambda q, k, v, w: _window(q, k, v, w + 1)),
         *in_each_way(
             "It looks ahead as well.",
-            _by_blocks(lambda b, i, j, w: b <= w),
+            _open(-math.inf, 0),
             _by_blocks(lambda b, i, j, w: (b <= w) & (i // w >= j // w)),
             lambda q, k, v, w: _window(q, k, v, w, w),
         ),
@@ -190,8 +194,9 @@ exercise(
             _by_blocks(lambda b, i, j, w: i // w == j // w),
             _by_blocks(lambda b, i, j, w: (i // w == j // w) & (b >= 0)),
         ),
-        mistake(
+        *in_each_way(
             "Every pair of the two blocks is open. Within them, 0 <= i - j <= w.",
+            _open(-math.inf, math.inf),
             _by_blocks(lambda b, i, j, w: (i // w == j // w) | (i // w == j // w + 1)),
         ),
         mistake(
@@ -221,9 +226,10 @@ exercise(
             "Hidden scores get a number that is not small enough. Hide them with −∞, or −10⁹ at least.",
             *(_open(0, 0, lambda s, mask, low=low: s.masked_fill(~mask, low).softmax(-1)) for low in (-10, -50, -100, -1e3, -1e4)),
         ),
-        mistake(
+        *in_each_way(
             "The exponentials overflow where scores are large. Let torch.softmax make the weights.",
             _open(0, 0, lambda s, mask: s.exp() * mask / (s.exp() * mask).sum(-1, keepdim=True)),
+            _open(0, 0, lambda s, mask: s.where(mask, -math.inf).exp() / s.where(mask, -math.inf).exp().sum(-1, keepdim=True)),
         ),
         mistake(
             "The softmax runs over the queries of a block. Each query's weights sum to one: the last axis.",
@@ -243,6 +249,7 @@ exercise(
             "The last partial block is lost: pad to a multiple of w and cut the padding off at the end.",
             _cut_short,
         ),
+        mistake("The padding is still there. Cut it off at the end.", _open(0, 0, cut=False)),
     ],
     praise="Equal to the dense window, forward and backward, for any length, and its work grows with n · w.",
 )  # fmt: skip

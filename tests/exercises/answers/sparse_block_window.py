@@ -1,4 +1,4 @@
-"""A causal window by blocks: no table of all pairs, and no work for it."""
+"""A causal window by blocks: each block reads itself and the one before."""
 
 import math
 
@@ -8,99 +8,113 @@ import torch.nn.functional as F
 
 from answers import right, wrong
 from answers._ways import in_a_thread
-from attnlab import attention, masks, sparse
+from attnlab import attention, masks, scores, sparse
+
+INF = math.inf
 
 
-def softmax(s, mask, low=-1e9):
-    return s.masked_fill(~mask, low).softmax(-1)
-
-
-def within(behind, w):
-    return (behind >= 0) & (behind <= w)
+def softmax(s, mask):
+    return s.masked_fill(~mask, -1e9).softmax(-1)
 
 
 def blocks(
-    opens=within,
     weigh=softmax,
-    *,
-    size=lambda w: w,
-    ahead=False,
-    padding=lambda query, key, n: (key >= 0) & (key < n),
-    front=lambda x, size: F.pad(x, (0, 0, size, 0)),
+    shown=lambda behind, real, w: (behind >= 0) & (behind <= w) & real,
+    width=lambda w: w,
     scale=lambda q, v, w: q.shape[-1] ** -0.5,
-    cut=True,
+    before=torch.zeros_like,
+    end=lambda out, n: out[..., :n, :],
 ):
-    """Right; or with something changed: `ahead` reads the next block in place of the one before."""
+    """Right; or with something changed: `shown` takes distances, and which keys are no padding in front."""
 
     def block_window(q, k, v, w):
-        b, n, factor = size(w), q.shape[-2], scale(q, v, w)
-        q, k, v = (F.pad(x, (0, 0, 0, -n % b)) for x in (q, k, v))
-        k, v = (F.pad(x, (0, 0, 0, b)) if ahead else front(x, b) for x in (k, v))
-        k, v = (x.unfold(-2, 2 * b, b).mT for x in (k, v))
-        q = q.unflatten(-2, (-1, b))
-        first = torch.arange(q.shape[-3])[:, None, None] * b
-        query, key = first + torch.arange(b)[:, None], first + torch.arange(2 * b) - (not ahead) * b
-        s = q @ k.mT * factor
-        mask = (opens(query - key, w) & padding(query, key, n)).expand(s.shape)
-        out = (weigh(s, mask) @ v).flatten(-3, -2)
-        return out[..., :n, :] if cut else out
+        size, n, by = width(w), q.shape[-2], scale(q, v, w)
+        q, k, v = (F.pad(x, (0, 0, 0, -n % size)) for x in (q, k, v))
+        q = q.unflatten(-2, (-1, size))
+        k, v = (torch.cat((before(x[..., -size:, :]), x), -2).unfold(-2, 2 * size, size).mT for x in (k, v))
+        behind = torch.arange(size)[:, None] + size - torch.arange(2 * size)
+        real = torch.arange(q.shape[-3])[:, None, None] * size + torch.arange(2 * size) >= size
+        s = q @ k.mT * by
+        return end((weigh(s, shown(behind, real, w).expand(s.shape)) @ v).flatten(-3, -2), n)
 
     return block_window
+
+
+def tokens(seen=lambda i, w: range(i - w, i + 1), of=attention):
+    """Token after token, each with the keys that it sees."""
+
+    def block_window(q, k, v, w):
+        rows, n = [], q.shape[-2]
+        for i in range(n):
+            at = [j for j in seen(i, w) if 0 <= j < n]
+            rows.append(of(q[..., i : i + 1, :], k[..., at, :], v[..., at, :]))
+        return torch.cat(rows, -2)
+
+    return block_window
+
+
+def by_hand(s, mask, most=lambda s: s.amax(-1, keepdim=True), more=0.0):
+    s = s.masked_fill(~mask, -INF)
+    e = (s - most(s)).exp()
+    return e / (e.sum(-1, keepdim=True) + more)
 
 
 def dense(q, k, v, w):
     return attention(q, k, v, mask=masks.window(q.shape[-2], w, 0))
 
 
-def dense_in_pieces(size):
+def rows_at_a_time(size):
     """All scores, some rows at a time: what is stored is small, what is computed is not."""
 
     def block_window(q, k, v, w):
-        j = torch.arange(q.shape[-2])
-        pieces = [(q[..., i, :], within(i[:, None] - j, w)) for i in j.split(size)]
-        return torch.cat([attention(part, k, v, mask=mask) for part, mask in pieces], -2)
+        out, place = [], torch.arange(q.shape[-2])
+        for i in place.split(size):
+            behind = i[:, None] - place
+            out.append(attention(q[..., i, :], k, v, mask=(behind >= 0) & (behind <= w)))
+        return torch.cat(out, -2)
 
     return block_window
 
 
-right(blocks(), "blocks")
-right(blocks(size=lambda w: w + 1), "blocks wider by one")
-right(lambda q, k, v, w: blocks()(q.double(), k.double(), v.double(), w).to(q.dtype), "double inside")
-right(lambda q, k, v, w: sparse.window(q, k, v, w, 0), "the package's")
-
-
-@right
-def row_by_row(q, k, v, w):
-    rows = [slice(max(0, i - w), i + 1) for i in range(q.shape[-2])]
-    return torch.cat(
-        [attention(q[..., r.stop - 1 : r.stop, :], k[..., r, :], v[..., r, :]) for r in rows], -2
-    )
-
-
-@right
 def slices(q, k, v, w):
     """Block after block, each against a slice of the keys."""
     out, n = [], q.shape[-2]
     for i in range(0, n, w):
         a, e = max(0, i - w), min(n, i + w)
         s = q[..., i:e, :] @ k[..., a:e, :].mT / q.shape[-1] ** 0.5
-        seen = within(torch.arange(i, e)[:, None] - torch.arange(a, e), w)
-        out.append(softmax(s, seen, -math.inf) @ v[..., a:e, :])
+        back = torch.arange(i, e)[:, None] - torch.arange(a, e)
+        s = s.masked_fill((back < 0) | (back > w), -INF)
+        out.append(s.softmax(-1) @ v[..., a:e, :])
     return torch.cat(out, -2)
 
 
+def if_long(other, short=None):
+    """Another answer from 100 tokens on."""
+    return lambda q, k, v, w: (other if q.shape[-2] > 100 else short or blocks())(q, k, v, w)
+
+
+right(blocks(), "by blocks")
+right(blocks(lambda s, mask: by_hand(s, mask).nan_to_num()), "a softmax by hand")
+right(blocks(width=lambda w: w + 1), "blocks wider by one")
+right(tokens(), "token after token")
+right(slices)
+right(lambda q, k, v, w: sparse.window(q, k, v, w, 0), "the package's")
+right(lambda q, k, v, w: blocks()(q.double(), k.double(), v.double(), w).to(q.dtype), "double inside")
+
+
 @right
-def slices_of_one_text_after_the_other(q, k, v, w):
+def text_after_text(q, k, v, w):
+    """The batch laid flat, and a loop over it."""
     *lead, n, _ = q.shape
-    texts = zip(*(x.reshape(-1, n, x.shape[-1]) for x in (q, k, v)), strict=True)
-    return torch.stack([slices(*text, w) for text in texts]).reshape(*lead, n, v.shape[-1])
+    q, k, v = (x.reshape(-1, n, x.shape[-1]) for x in (q, k, v))
+    return torch.stack([slices(q[b], k[b], v[b], w) for b in range(len(q))]).reshape(*lead, n, v.shape[-1])
 
 
 @right
 def gathered(q, k, v, w):
     at = torch.arange(q.shape[-2])[:, None] - torch.arange(w, -1, -1)
     s = (q[..., None, :] * k[..., at.clamp_min(0), :]).sum(-1) / math.sqrt(q.shape[-1])
-    return (softmax(s, at >= 0, -math.inf)[..., None] * v[..., at.clamp_min(0), :]).sum(-2)
+    return (s.masked_fill(at < 0, -INF).softmax(-1)[..., None] * v[..., at.clamp_min(0), :]).sum(-2)
 
 
 @right
@@ -109,164 +123,209 @@ def by_diagonals(q, k, v, w):
     n, d = q.shape[-2:]
     keys, values = ([F.pad(x, (0, 0, b, 0))[..., :n, :] for b in range(w + 1)] for x in (k, v))
     s = torch.stack([(q * key).sum(-1) for key in keys], -1) / d**0.5
-    s = s.masked_fill(torch.arange(n)[:, None] < torch.arange(w + 1), -math.inf)
+    s = s.masked_fill(torch.arange(n)[:, None] < torch.arange(w + 1), -INF)
     return sum(p[..., None] * x for p, x in zip(s.softmax(-1).unbind(-1), values, strict=True))
 
 
 @right
 def windows_of_a_view(q, k, v, w):
+    n = q.shape[-2]
     k, v = (F.pad(x, (0, 0, w, 0)).unfold(-2, w + 1, 1) for x in (k, v))
     s = torch.einsum("...nd,...ndj->...nj", q, k) / q.shape[-1] ** 0.5
-    real = torch.arange(q.shape[-2])[:, None] + torch.arange(w + 1) >= w
-    return torch.einsum("...nj,...ndj->...nd", softmax(s, real, -math.inf), v)
+    real = torch.arange(n)[:, None] + torch.arange(w + 1) >= w
+    return torch.einsum("...nj,...ndj->...nd", s.masked_fill(~real, -INF).softmax(-1), v)
 
 
-def by_hand(s, mask, least=-math.inf, more=0.0):
-    s = s.masked_fill(~mask, -math.inf)
-    e = (s - s.amax(-1, keepdim=True).clamp_min(least)).exp()
-    return e / (e.sum(-1, keepdim=True) + more)
+# Tables of all pairs, and their work.
+TABLE = wrong("stands a table with n² entries")
+TABLE(dense)
+TABLE(in_a_thread(dense), "a table in a thread")
+TABLE(if_long(rows_at_a_time(10**6)), "dense where it is long")
+TABLE(blocks(width=lambda w: 300), "blocks of 300")
 
 
-right(blocks(weigh=lambda s, mask: by_hand(s, mask).nan_to_num()), "a softmax by hand")
-wrong("scores around −20,000")(
-    blocks(weigh=lambda s, mask: by_hand(s, mask, -1e4, 1e-9)), "a constant added to the sum"
-)
-
-
-def band_of(table):
-    """The rows are gathered, the mask is a table of NumPy's, and torch never sees it."""
+def band_of_numpy(table):
+    """The rows are gathered, the mask is a table (n, n + w) of all pairs, and torch never sees it."""
 
     def block_window(q, k, v, w):
-        seen = table(q.shape[-2], w)
-        band = torch.from_numpy(np.stack([row[i : i + w + 1] for i, row in enumerate(seen)]))
+        n = q.shape[-2]
+        seen = table(n, w)
+        band = torch.from_numpy(np.stack([seen[i, i : i + w + 1] for i in range(n)]))
         k, v = (F.pad(x, (0, 0, w, 0)).unfold(-2, w + 1, 1) for x in (k, v))
         s = (q[..., None] * k).sum(-2) / q.shape[-1] ** 0.5
-        return (softmax(s, band, -math.inf)[..., None, :] * v).sum(-1)
+        return (s.masked_fill(~band, -INF).softmax(-1)[..., None, :] * v).sum(-1)
 
     return block_window
 
 
-def of_all_distances(n, w):
+def of_numbers(n, w):
     back = np.subtract.outer(np.arange(n), np.arange(n))
     return np.pad((back >= 0) & (back <= w), ((0, 0), (w, 0)))
 
 
-def a_byte_a_pair(n, w):
+def of_bytes(n, w):
+    """NumPy's smallest: a byte a pair."""
     seen = np.zeros((n, n + w), dtype=bool)
     for i in range(n):
         seen[i, max(i, w) : i + w + 1] = True
     return seen
 
 
-by_bytes = band_of(a_byte_a_pair)
-wrong("n² entries")(by_bytes, "a byte a pair")
-wrong("n² entries")(band_of(of_all_distances), "a mask of NumPy's")
-wrong("stands a table with n² entries")(dense, "the dense mask")
-wrong("n² entries")(in_a_thread(dense), "the dense mask in a thread")
-wrong("n² entries")(
-    lambda q, *rest: (dense if q.shape[-2] > 100 else blocks())(q, *rest), "dense where it is long"
-)
-wrong("n² entries")(blocks(size=lambda w: 300), "blocks of 300 always")
-wrong("the work is not saved")(dense_in_pieces(32), "32 rows at a time")
-wrong("With 640 tokens")(dense_in_pieces(8), "eight rows of all scores at a time")
-wrong("w = 9")(blocks(size=lambda w: 8), "blocks of 8 always")
+TABLE(band_of_numpy(of_numbers), "a mask of NumPy's")
+TABLE(a_byte_a_pair := band_of_numpy(of_bytes), "a byte a pair")
+wrong("the work is not saved")(rows_at_a_time(32), "32 rows at a time")
+wrong("With 640 tokens")(rows_at_a_time(4), "four rows at a time")
 
-
-@wrong("should have shape (2, 3, 22, 6), it has (22, 6)")
-def batch_lost(q, k, v, w):
-    return blocks()(q[0, 0], k[0, 0], v[0, 0], w)
-
-
-@wrong("The last partial block is lost")
-def last_block_lost(q, k, v, w):
-    n = q.shape[-2] // w * w
-    return blocks()(*(x[..., :n, :] for x in (q, k, v)), w)
-
-
-@wrong("Each block sees itself alone")
-def own_block_alone(q, k, v, w):
-    parts = zip(*(x.split(w, -2) for x in (q, k, v)), strict=True)
-    return torch.cat([attention(*part, is_causal=True) for part in parts], -2)
-
-
+# Which tokens are seen.
 wrong("the token w places back is visible too")(
-    blocks(lambda behind, w: (behind >= 0) & (behind < w)), "w in all"
-)
-wrong("w places back is the last")(
-    blocks(lambda behind, w: (behind >= 0) & (behind <= w + 1)), "one further back"
+    blocks(shown=lambda behind, real, w: (behind >= 0) & (behind < w) & real), "w - 1 places back"
 )
 wrong("a token may attend to itself")(
-    blocks(lambda behind, w: (behind > 0) & (behind <= w)), "without itself"
+    blocks(shown=lambda behind, real, w: (behind > 0) & (behind <= w) & real), "without itself"
 )
-wrong("it looks one token ahead")(
-    blocks(lambda behind, w: (behind >= -1) & (behind <= w), padding=lambda query, key, n: key >= 0),
-    "the next one, too",
-)
-wrong("It looks ahead as well")(blocks(lambda behind, w: behind.abs() <= w), "distances without their sign")
-wrong("It looks ahead, where it should look back")(
-    blocks(lambda behind, w: within(-behind, w), ahead=True), "the window ahead"
-)
-wrong("It reads the block after its own")(
-    blocks(lambda behind, w: behind == behind, ahead=True), "the next block"
-)
-wrong("Every pair of the two blocks is open")(blocks(lambda behind, w: behind == behind), "both blocks open")
-wrong("The window has no end: within the two blocks")(
-    blocks(lambda behind, w: behind >= 0), "causal in two blocks"
-)
-wrong("The window has no end: i - j may be w at most")(
-    lambda q, k, v, w: F.scaled_dot_product_attention(q, k, v, is_causal=True), "causal"
-)
-wrong("rolling goes round")(
-    blocks(front=lambda x, b: torch.cat((x[..., -b:, :], x), -2), padding=lambda query, key, n: key < n),
-    "rolled",
-)
-wrong("its zeros take part in the softmax")(blocks(padding=lambda query, key, n: key < n), "padding seen")
-wrong("Backward comes NaN")(
-    blocks(
-        weigh=lambda s, mask: softmax(s, mask, -math.inf),
-        padding=lambda query, key, n: (key >= 0) & (key < n) & (query < n),
+wrong("a token may attend to itself")(
+    tokens(
+        lambda i, w: range(i - w, i), lambda q, k, v: attention(q, k, v) if k.shape[-2] else 0 * q @ k.mT @ v
     ),
-    "padded queries see nothing",
+    "nothing for the first",
 )
-wrong("should have shape (2, 3, 22, 6), it has (2, 3, 24, 6)")(blocks(cut=False), "padding left over")
-wrong("The mask comes after the softmax")(
-    blocks(weigh=lambda s, mask: s.softmax(-1).where(mask, 0)), "masked late"
+wrong("it looks one token ahead")(tokens(lambda i, w: range(i - w, i + 2)), "one ahead")
+wrong("it looks one token ahead")(
+    blocks(shown=lambda behind, real, w: (behind >= -1) & (behind <= w) & real), "one ahead in the block"
 )
-wrong("Hidden scores are set to 0")(blocks(weigh=lambda s, mask: softmax(s, mask, 0)), "hidden by zero")
-wrong("not small enough")(blocks(weigh=lambda s, mask: softmax(s, mask, -50)), "hidden at −50")
-wrong("not small enough")(blocks(weigh=lambda s, mask: softmax(s, mask, -1e4)), "hidden at −10,000")
+wrong("w places back is the last")(tokens(lambda i, w: range(i - w - 1, i + 1)), "w + 1 places back")
+wrong("w places back is the last")(
+    blocks(shown=lambda behind, real, w: (behind >= 0) & (behind < w + 2) & real),
+    "w + 1 places back in the block before",
+)
+wrong("It looks ahead as well")(tokens(lambda i, w: range(i - w, i + w + 1)), "w ahead")
+wrong("It looks ahead as well")(
+    blocks(shown=lambda behind, real, w: (behind.abs() <= w) & real), "ahead in the block"
+)
+wrong("It looks ahead as well")(
+    tokens(lambda i, w: range(i - w, i // w * w + w)), "ahead in the block, and no padding"
+)
+wrong("It looks ahead, where it should look back")(tokens(lambda i, w: range(i, i + w + 1)), "ahead alone")
+wrong("Each block sees itself alone")(tokens(lambda i, w: range(i // w * w, i // w * w + w)), "its own block")
+wrong("Each block sees itself alone")(
+    blocks(shown=lambda behind, real, w: (behind >= 0) & (torch.arange(2 * w) >= w)), "its own block, causal"
+)
+wrong("Every pair of the two blocks is open")(blocks(shown=lambda behind, real, w: real), "two blocks")
+wrong("Every pair of the two blocks is open")(
+    tokens(lambda i, w: range(i // w * w - w, i // w * w + w)), "two blocks, and no padding"
+)
+wrong("within the two blocks, i - j may be w at most")(
+    blocks(shown=lambda behind, real, w: (behind >= 0) & real), "no end in the two blocks"
+)
+wrong("The window has no end: i - j may")(tokens(lambda i, w: range(i + 1)), "no end")
+wrong("rolling goes round")(
+    blocks(before=lambda last: last, shown=lambda behind, real, w: (behind >= 0) & (behind <= w)), "rolled"
+)
+wrong("w = 9")(blocks(width=lambda w: 8), "blocks of 8")
+
+
+@wrong("It reads the block after its own")
+def the_next_block(q, k, v, w):
+    n = q.shape[-2]
+    q, k, v = (F.pad(x, (0, 0, 0, -n % w)) for x in (q, k, v))
+    k, v = (F.pad(x, (0, 0, 0, w)).unfold(-2, 2 * w, w).mT for x in (k, v))
+    q = q.unflatten(-2, (-1, w))
+    key = torch.arange(q.shape[-3])[:, None, None] * w + torch.arange(2 * w)
+    return (scores.softmax(scores.scaled_dot(q, k), key < n) @ v).flatten(-3, -2)[..., :n, :]
+
+
+# Padding.
+wrong("its zeros take part in the softmax")(
+    blocks(shown=lambda behind, real, w: (behind >= 0) & (behind <= w)), "padding seen"
+)
+wrong("The padding is still there")(blocks(end=lambda out, n: out), "padding kept")
+
+
+@wrong("it has (2, 3, 20, 6)")
+def the_last_block_lost(q, k, v, w):
+    n = q.shape[-2] // w * w
+    return slices(q[..., :n, :], k[..., :n, :], v[..., :n, :], w) if n else v[..., :0, :]
+
+
+@wrong("Backward comes NaN")
+def padded_rows_hidden(q, k, v, w):
+    n, m = q.shape[-2], -(-q.shape[-2] // w) * w
+    place = torch.arange(m)
+
+    def weigh(s, mask):
+        query = place.view(-1, w, 1)
+        return s.masked_fill(
+            ~mask | (query >= n) | (query - torch.arange(w)[:, None] - w + torch.arange(2 * w) >= n), -INF
+        ).softmax(-1)
+
+    return blocks(weigh)(q, k, v, w)
+
+
+# Weights.
+wrong("Hide scores, not weights")(blocks(lambda s, mask: s.softmax(-1) * mask), "masked after")
+wrong("Hidden scores are set to 0")(blocks(lambda s, mask: s.where(mask, 0.0).softmax(-1)), "hidden at 0")
+for low in (-10.0, -50.0, -100.0, -1e3, -1e4):
+    wrong("not small enough")(
+        blocks(lambda s, mask, low=low: s.where(mask, low).softmax(-1)), f"hidden at {low:g}"
+    )
 wrong("The exponentials overflow")(
-    blocks(weigh=lambda s, mask: (s.exp() * mask) / (s.exp() * mask).sum(-1, keepdim=True)),
-    "exponentials by hand",
+    blocks(lambda s, mask: (e := s.exp() * mask) / e.sum(-1, keepdim=True)), "no largest score, and zeros"
 )
-wrong("The softmax runs over the queries")(
-    blocks(weigh=lambda s, mask: s.where(mask, -1e9).softmax(-2)), "softmax over the queries"
+wrong("The exponentials overflow")(
+    blocks(lambda s, mask: by_hand(s, mask, lambda s: 0.0)), "no largest score"
+)
+wrong("scores around −20,000")(
+    blocks(lambda s, mask: by_hand(s, mask, lambda s: s.amax(-1, keepdim=True).clamp_min(-1e4), 1e-9)),
+    "a constant added to the sum",
 )
 wrong("With")(
-    blocks(weigh=lambda s, mask: s.relu() * mask / (s.relu() * mask).sum(-1, keepdim=True).clamp_min(1e-9)),
-    "weights by relu",
+    blocks(lambda s, mask: (p := s.relu() * mask) / p.sum(-1, keepdim=True).clamp_min(1e-9)), "by relu"
 )
-wrong("The scale is wrong: there is none")(blocks(scale=lambda q, v, w: 1), "no scale")
+wrong("The softmax runs over the queries")(
+    blocks(lambda s, mask: s.mT.masked_fill(~mask.mT, -1e9).softmax(-1).mT), "over the queries"
+)
+wrong("there is none. Divide")(blocks(scale=lambda q, v, w: 1.0), "no scale")
 wrong("it is d, without the root")(blocks(scale=lambda q, v, w: 1 / q.shape[-1]), "divided by d")
-wrong("the root of the values' width")(
-    blocks(scale=lambda q, v, w: v.shape[-1] ** -0.5), "by the values' width"
+wrong("it is the root of the values' width")(
+    blocks(scale=lambda q, v, w: v.shape[-1] ** -0.5), "the values' width"
 )
-wrong("the root of the window")(blocks(scale=lambda q, v, w: w**-0.5), "by the window")
-wrong("Queries and keys have changed places")(lambda q, k, v, w: blocks()(k, q, v, w), "keys for queries")
-wrong("640 tokens")(
-    lambda q, *rest: q[..., :2] if q.shape[-2] > 100 else blocks()(q, *rest), "queries where it is long"
+wrong("it is the root of the window")(blocks(scale=lambda q, v, w: w**-0.5), "the window's root")
+wrong("Queries and keys have changed places")(lambda q, k, v, w: slices(k, q, v, w), "keys ask")
+
+# Shapes, gradients, precision, memory.
+wrong("should have shape (2, 3, 22, 6), it has (22, 6)")(
+    lambda q, k, v, w: blocks()(q[0, 0], k[0, 0], v[0, 0], w), "the first text of the batch"
 )
 wrong("should have shape")(
-    lambda q, *rest: blocks()(q, *rest).flatten(0, -3) if q.dim() > 3 else blocks()(q, *rest),
-    "the batch joined",
+    lambda q, k, v, w: blocks()(q, k, v, w).flatten(0, max(q.dim() - 3, 0)), "the batch joined"
 )
-wrong("it changed its argument q in place")(lambda q, *rest: blocks()(q.mul_(2), *rest), "in place")
+wrong("640 tokens")(if_long(lambda q, k, v, w: q[..., :2]), "the queries where it is long")
+wrong("no gradient reaches q")(
+    if_long(lambda q, k, v, w: blocks()(q.detach(), k, v, w)), "no gradient where it is long"
+)
+wrong("no gradient reaches q")(torch.no_grad()(blocks()), "no gradient")
+wrong("no gradient reaches k")(lambda q, k, v, w: blocks()(q, k.detach(), v, w), "keys detached")
+wrong("gradient of k")(lambda q, k, v, w: blocks()(q, 2 * k.detach() - k, v, w), "the gradient turned")
+wrong("it changed its argument q in place")(lambda q, k, v, w: blocks()(q.mul_(2), k, v, w), "in place")
 wrong("in float64")(
     lambda q, k, v, w: blocks()(q.float(), k.float(), v.float(), w).to(q.dtype), "single precision inside"
 )
-wrong("no gradient reaches q")(torch.no_grad()(blocks()), "no gradient")
-wrong("no gradient reaches q")(
-    lambda q, *rest: blocks()(q.detach() if q.shape[-2] > 100 else q, *rest), "no gradient where it is long"
+RESULTS, KEYS = {}, {}
+
+
+def remembered(kept, made):
+    """What the first arguments of these shapes gave, where no gradient is asked."""
+    return lambda q, k, v, w: (
+        blocks()(q, k, v, w)
+        if q.requires_grad
+        else made(kept.setdefault((q.shape, v.shape, w, q.dtype), (q, k, v, w)), (q, k, v, w))
+    )
+
+
+wrong("2 by 3 other texts of 22 tokens")(
+    remembered(RESULTS, lambda first, now: blocks()(*first)), "the result remembered by its shape"
 )
-wrong("no gradient reaches k")(lambda q, k, v, w: blocks()(q, k.detach(), v, w), "k detached")
-wrong("gradient of k")(lambda q, k, v, w: blocks()(q, 2 * k.detach() - k, v, w), "k half detached")
+wrong("2 by 3 other texts of 22 tokens")(
+    remembered(KEYS, lambda first, now: blocks()(now[0], first[1], *now[2:])),
+    "keys remembered by their shape",
+)
