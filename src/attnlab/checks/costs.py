@@ -226,12 +226,12 @@ exercise(
              **_loud((0,), 11, 3, 200.0)),
         case("a score of 200 in the last tile", "Running numbers made before it must be corrected.", **_loud((9,), 11, 4, 200.0)),
         case("small scores only, about −200", "A maximum that starts at a number may never come down: start it at −∞.", **_loud(tuple(range(9)), 9, 2, -200.0)),
-        *late(case(f"{LONG:,} tokens in tiles of {TILE}", **_memory(7, LONG, 8, TILE))),
+        *late(case(f"{LONG:,} tokens in tiles of {TILE}", **_memory(7, LONG, 4, TILE))),
     ],
     promises=[
         at_most(
             "It keeps more than its tiles and the outputs: what it holds in fast memory grows with the text.",
-            held=lambda read, n, size: 1.2 * n * read.width + 10 * size * (size + read.width) if n >= LONG else math.inf,
+            held=lambda read, n, size: 1.2 * n * read.width + 8 * size * (size + read.width) if n >= LONG else math.inf,
             bytes=lambda read, n, size: 4 * n * size if n >= LONG else math.inf,
         ),
     ],
