@@ -11,9 +11,9 @@ from pathlib import Path
 
 import torch
 
-from attnlab import results
-from attnlab.experiments import around, sweep
-from attnlab.tagging.asking import FORMS, Asking
+from attnbook import results
+from attnbook.experiments import around, sweep
+from attnbook.tagging.asking import FORMS, Asking
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, STEPS = range(5), 600

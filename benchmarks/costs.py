@@ -20,8 +20,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from attnlab import attention, linear, results, sparse
-from attnlab.benchmark import compare, multiplications, slope
+from attnbook import results
+from attnbook.benchmark import compare, multiplications, slope
+from attnlab import attention, linear, sparse
 
 HEADS, D_HEAD = 8, 64
 WIDTH = HEADS * D_HEAD

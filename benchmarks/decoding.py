@@ -3,7 +3,7 @@
     python benchmarks/decoding.py [models] [rules] [drafts] [sharing] [batch] [speed]
 
 `models` trains the two that the figure and the chapter write with, and stores them in 8 bits as
-src/attnlab/static/decoder-model.js. The others write results/decoding-*.json.
+src/attnbook/static/decoder-model.js. The others write results/decoding-*.json.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from types import SimpleNamespace
 import torch
 from safetensors.torch import save
 
-from attnlab import benchmark, results
-from attnlab.experiments import Text, around, decoding, sweep
-from attnlab.experiments.depth import NextWords, toy_text
-from attnlab.tagging import grammar
-from attnlab.tagging.shipped import dequantize, quantize
+from attnbook import benchmark, results
+from attnbook.experiments import Text, around, decoding, sweep
+from attnbook.experiments.depth import NextWords, toy_text
+from attnbook.tagging import grammar
+from attnbook.tagging.shipped import dequantize, quantize
+from attnbook.widgets import decoder
 from attnlab.transformer import LanguageModel, generate
 from attnlab.transformer.speculative import speculate
-from attnlab.widgets import decoder
 
 ROOT = Path(__file__).parents[1]
 CACHE = ROOT / ".cache/runs"
 COMMAND = "python benchmarks/decoding.py"
-PAGE_FILE = ROOT / "src/attnlab/static/decoder-model.js"
+PAGE_FILE = ROOT / "src/attnbook/static/decoder-model.js"
 SEEDS = range(3)
 RATES = {"model": 4e-3, "draft": 4e-3, "large": 5e-4}
 RULES = {

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import torch
 
-from attnlab import results
-from attnlab.experiments import around, sweep
-from attnlab.tagging.distance import Distance
+from attnbook import results
+from attnbook.experiments import around, sweep
+from attnbook.tagging.distance import Distance
 
 KEPT = Path(__file__).parents[1] / "_build/runs/distance.json"
 SEEDS = (0, 1, 2)

@@ -17,9 +17,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attnlab import results
-from attnlab.tagging import load_treebank, shipped
-from attnlab.tagging.treebank import CHECKSUMS, COMMIT
+from attnbook import results
+from attnbook.tagging import load_treebank, shipped
+from attnbook.tagging.treebank import CHECKSUMS, COMMIT
 
 TEST = "en_ewt-ud-test.conllu"
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import torch
 
-from attnlab import results
-from attnlab.experiments import Retrieval, Run, TwoPlaces, around, sweep
-from attnlab.tagging import Tagger, Vocabulary, evaluate, grammar, train
+from attnbook import results
+from attnbook.experiments import Retrieval, Run, TwoPlaces, around, sweep
+from attnbook.tagging import Tagger, Vocabulary, evaluate, grammar, train
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 COMMAND = "python benchmarks/heads_count.py"

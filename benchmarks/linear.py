@@ -26,8 +26,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab import linear, results
-from attnlab.benchmark import compare, peak_memory, slope
+from attnbook import results
+from attnbook.benchmark import compare, peak_memory, slope
+from attnlab import linear
 
 PACKAGES = ("flash-linear-attention", "linear-attention-transformer", "performer-pytorch", "linformer")
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)

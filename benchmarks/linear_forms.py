@@ -19,8 +19,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab import linear, results
-from attnlab.benchmark import compare, slope
+from attnbook import results
+from attnbook.benchmark import compare, slope
+from attnlab import linear
 
 HEADS, D = 8, 64
 LENGTHS = tuple(64 * 2**p for p in range(8))

@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab import results
-from attnlab.benchmark import compare
+from attnbook import results
+from attnbook.benchmark import compare
 from attnlab.cache import KVCache
 from attnlab.dot_product import grouped_attention
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attnlab import masks, results, scores
-from attnlab.experiments import NextWord, Text, around, next_word, sweep
-from attnlab.tagging import grammar
+from attnbook import results
+from attnbook.experiments import NextWord, Text, around, next_word, sweep
+from attnbook.tagging import grammar
+from attnlab import masks, scores
 
 CACHE = Path(__file__).parents[1] / ".cache/runs/masking-leaks.json"
 SEEDS = range(5)

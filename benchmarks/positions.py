@@ -3,7 +3,7 @@
     python benchmarks/positions.py
 
 Two tasks. *Letters*: say the letter before, in texts of 16, 32 and 64 letters after training on 16
-(`attnlab.experiments.letters`). *Streams*: sentences of the toy grammar strung together, without marks
+(`attnbook.experiments.letters`). *Streams*: sentences of the toy grammar strung together, without marks
 between them, and cut at n words. A tagger reads a stream from left to right: under a causal mask no word sees
 a later one. So what it says at a place does not depend on how much follows, and one stream of four times the
 trained length holds every length at once: its first quarter is as far as training went, its last is four
@@ -23,11 +23,11 @@ from statistics import fmean
 
 import torch
 
-from attnlab import results
-from attnlab.experiments import Comparison, Row, Run, around, letters, sweep
-from attnlab.tagging import grammar, train
-from attnlab.tagging.grammar import Sentence
-from attnlab.tagging.taggers import Tagger, Vocabulary
+from attnbook import results
+from attnbook.experiments import Comparison, Row, Run, around, letters, sweep
+from attnbook.tagging import grammar, train
+from attnbook.tagging.grammar import Sentence
+from attnbook.tagging.taggers import Tagger, Vocabulary
 
 KEPT = Path(__file__).parents[1] / "_build/runs"
 SEEDS = (0, 1, 2, 3, 4)

@@ -22,12 +22,13 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attnlab import results
-from attnlab.pretrained import definitions, load_minilm, load_smollm2, sentence_vector, tour
-from attnlab.pretrained.inside import each_head, hidden_states, layers_of, means, replaced
-from attnlab.tagging import load_treebank
+from attnbook import results, tour
+from attnbook.tagging import load_treebank
+from attnbook.tour import definitions
+from attnbook.tour.inside import each_head, hidden_states, layers_of, means, replaced
+from attnbook.widgets.inside import STORED, pack
+from attnlab.pretrained import load_minilm, load_smollm2, sentence_vector
 from attnlab.transformer import generate
-from attnlab.widgets.inside import STORED, pack
 
 COMMAND = "python benchmarks/real_model.py --data FOLDER"
 PACKAGES = ("tokenizers", "gguf", "safetensors")

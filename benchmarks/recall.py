@@ -14,9 +14,9 @@ from pathlib import Path
 
 import torch
 
-from attnlab import results
-from attnlab.experiments import Comparison, around, sweep
-from attnlab.experiments.recall import Recall
+from attnbook import results
+from attnbook.experiments import Comparison, around, sweep
+from attnbook.experiments.recall import Recall
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS = range(3)

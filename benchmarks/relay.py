@@ -17,12 +17,12 @@ from pathlib import Path
 
 import torch
 
-from attnlab import results
-from attnlab.experiments import Comparison, around, sweep
-from attnlab.experiments.relay import Relay
-from attnlab.experiments.rows import Row
-from attnlab.experiments.settings import settings_of
-from attnlab.experiments.sweeps import choose_rate, train_pairs
+from attnbook import results
+from attnbook.experiments import Comparison, around, sweep
+from attnbook.experiments.relay import Relay
+from attnbook.experiments.rows import Row
+from attnbook.experiments.settings import settings_of
+from attnbook.experiments.sweeps import choose_rate, train_pairs
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, LEVEL, BUDGET, TOKENS = range(3), 0.95, 2000, 20

@@ -17,8 +17,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attnlab import attention, results
-from attnlab.benchmark import Comparison, compare
+from attnbook import results
+from attnbook.benchmark import Comparison, compare
+from attnlab import attention
 
 HEADS, D_HEAD = 8, 64
 WIDTH = HEADS * D_HEAD

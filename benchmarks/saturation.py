@@ -12,8 +12,8 @@ from pathlib import Path
 
 import torch
 
-from attnlab import results
-from attnlab.experiments import Retrieval, around, sweep
+from attnbook import results
+from attnbook.experiments import Retrieval, around, sweep
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, STEPS = range(5), 800

@@ -17,9 +17,9 @@ import math
 import torch
 from torch import Tensor
 
-from attnlab import results
-from attnlab.experiments import Retrieval, retrieval
-from attnlab.tagging import load_treebank, shipped
+from attnbook import results
+from attnbook.experiments import Retrieval, retrieval
+from attnbook.tagging import load_treebank, shipped
 
 SEEDS = range(3)
 CLOSED = 0.01  # a row whose slopes p (1 - p) are all below this is saturated: of < 99 keys, one is near 1

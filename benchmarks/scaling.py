@@ -14,10 +14,10 @@ from pathlib import Path
 
 import torch
 
-from attnlab import results
-from attnlab.experiments import Comparison, Retrieval, around, sweep
-from attnlab.experiments.rows import Row
-from attnlab.experiments.sweeps import choose_rate
+from attnbook import results
+from attnbook.experiments import Comparison, Retrieval, around, sweep
+from attnbook.experiments.rows import Row
+from attnbook.experiments.sweeps import choose_rate
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 D, SEEDS, SCOUT, STEPS = 64, range(10), 5, 300

@@ -16,11 +16,11 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
-import attnlab
-from attnlab.experiments import Translation, dates, translation
-from attnlab.tagging.shipped import dequantize, quantize
+import attnbook
+from attnbook.experiments import Translation, dates, translation
+from attnbook.tagging.shipped import dequantize, quantize
 
-PAGE_FILE = Path(attnlab.__file__).parent / "static/alignment-model.js"
+PAGE_FILE = Path(attnbook.__file__).parent / "static/alignment-model.js"
 SIZE = {"d_embed": 10, "d_hidden": 25}
 OPTIONS = {"bahdanau": SIZE | {"d_align": 16}, "dot": SIZE, "general": SIZE, "concat": SIZE}
 RATES = {"bahdanau": 0.01, "dot": 0.01, "general": 0.01, "concat": 0.01}

@@ -23,9 +23,9 @@ from safetensors.torch import save
 from torch import Tensor
 from torch.func import functional_call
 
+from attnbook.tagging import shipped, words
+from attnbook.tagging.treebank import CHECKSUMS, COMMIT, TAGS, load_treebank
 from attnlab.masks import padding
-from attnlab.tagging import shipped, words
-from attnlab.tagging.treebank import CHECKSUMS, COMMIT, TAGS, load_treebank
 
 PAGE_FILE = Path(shipped.__file__).parents[1] / "static" / "tagger-model.js"
 FORM = {"n_buckets": 2970, "d_model": 48, "n_heads": 4, "n_layers": 2, "d_ff": 48, "seeds": [0, 0x9E3779B9]}

@@ -21,8 +21,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab import masks, results, sparse
-from attnlab.benchmark import compare, peak_memory, slope
+from attnbook import results
+from attnbook.benchmark import compare, peak_memory, slope
+from attnlab import masks, sparse
 
 HEADS, WIDTH = 8, 64
 REACH, CHUNK, BLOCK, HASHES = 128, 64, 64, 4

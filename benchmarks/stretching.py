@@ -3,7 +3,7 @@
     python benchmarks/stretching.py
 
 Two causal layers with rotary positions learn texts of 32 words, each one block over and over
-(`attnlab.experiments.stretching`). The rate is chosen on texts of 32. Two ways of stretching leave a number
+(`attnbook.experiments.stretching`). The rate is chosen on texts of 32. Two ways of stretching leave a number
 open: it is chosen with other models on other texts of 128, and stands in the experiment. The same weights
 then read texts of 128 with other speeds of rotation, without any training; as controls with far keys hidden,
 and with far keys whose distance is cut down to the longest of training, so that no turn is unseen. Finished
@@ -23,11 +23,11 @@ import positions as streams  # the script beside this one
 import torch
 from torch import Tensor, nn
 
-from attnlab import results
-from attnlab.experiments import around, stretching, sweep
+from attnbook import results
+from attnbook.experiments import around, stretching, sweep
+from attnbook.tagging import train
+from attnbook.tagging.taggers import Tagger, Vocabulary
 from attnlab.multihead import MultiHeadAttention
-from attnlab.tagging import train
-from attnlab.tagging.taggers import Tagger, Vocabulary
 
 KEPT = Path(__file__).parents[1] / "_build/runs"
 SEEDS, CHOOSING = (0, 1, 2, 3, 4), (100, 101, 102)

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import torch
 
-from attnlab import results
-from attnlab.experiments import Run, around, sweep
-from attnlab.tagging.taggers import MostFrequentTag, Tagger, Vocabulary
-from attnlab.tagging.training import Score, evaluate, train
-from attnlab.tagging.treebank import (
+from attnbook import results
+from attnbook.experiments import Run, around, sweep
+from attnbook.tagging.taggers import MostFrequentTag, Tagger, Vocabulary
+from attnbook.tagging.training import Score, evaluate, train
+from attnbook.tagging.treebank import (
     CHECKSUMS,
     COMMIT,
     Treebank,

@@ -24,12 +24,12 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from attnlab import benchmark, results
-from attnlab.tagging.columns import Labels, load_columns
-from attnlab.tagging.joint import JointTagger, LetterVocabulary, Together, train_jointly
-from attnlab.tagging.taggers import Vocabulary
-from attnlab.tagging.training import evaluate
-from attnlab.tagging.treebank import COMMIT, count_tags, strongly_ambiguous
+from attnbook import benchmark, results
+from attnbook.tagging.columns import Labels, load_columns
+from attnbook.tagging.joint import JointTagger, LetterVocabulary, Together, train_jointly
+from attnbook.tagging.taggers import Vocabulary
+from attnbook.tagging.training import evaluate
+from attnbook.tagging.treebank import COMMIT, count_tags, strongly_ambiguous
 
 KEPT = Path(__file__).parents[1] / ".cache/runs/tagging-joint"
 SEEDS = (0, 1, 2, 3, 4, 5)

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import torch
 
-from attnlab import benchmark, results
-from attnlab.experiments import Comparison, Row, Run, Text, around, sweep
-from attnlab.experiments.book_text import Letters, NextLetter, counting, prose
-from attnlab.experiments.depth import NextWords, toy_text
-from attnlab.experiments.hops import Hops
-from attnlab.experiments.settings import settings_of
-from attnlab.experiments.sweeps import choose_rate
-from attnlab.tagging import grammar
+from attnbook import benchmark, results
+from attnbook.experiments import Comparison, Row, Run, Text, around, sweep
+from attnbook.experiments.book_text import Letters, NextLetter, counting, prose
+from attnbook.experiments.depth import NextWords, toy_text
+from attnbook.experiments.hops import Hops
+from attnbook.experiments.settings import settings_of
+from attnbook.experiments.sweeps import choose_rate
+from attnbook.tagging import grammar
 from attnlab.transformer import LanguageModel
 
 ROOT = Path(__file__).parents[1]

@@ -15,8 +15,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from attnlab import results
-from attnlab.experiments import Comparison, Translation, around, dates, sweep, translation
+from attnbook import results
+from attnbook.experiments import Comparison, Translation, around, dates, sweep, translation
 from attnlab.recurrent import Translator
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"

@@ -20,11 +20,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab import masks, results
-from attnlab.experiments import Comparison, Run, around, sweep
-from attnlab.experiments.fitting import fit
-from attnlab.experiments.relay import NOT_ASKED, Windowed
-from attnlab.tagging import grammar
+from attnbook import results
+from attnbook.experiments import Comparison, Run, around, sweep
+from attnbook.experiments.fitting import fit
+from attnbook.experiments.relay import NOT_ASKED, Windowed
+from attnbook.tagging import grammar
+from attnlab import masks
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, LONGEST = range(3), 8

@@ -35,7 +35,7 @@ for (const file of figures) {
     ...common,
     entryPoints: [join(source, file)],
     format: "esm",
-    outfile: join(out, "src/attnlab/static", basename(file)),
+    outfile: join(out, "src/attnbook/static", basename(file)),
   });
 }
 // A classic script: browsers load it from file:// too, which they refuse for modules.

@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
+PACKAGES = (".", "src/attnbook")
 # The headless shell draws pages and has no window around them to draw: the tests take less time.
 BROWSERS = (
     "chromium-headless-shell",
@@ -64,8 +65,8 @@ def build_command(*extra: str) -> list[str]:
 
 
 def environment() -> None:
-    """Make .venv with the pinned packages and the package itself, unless it is there and up to date."""
-    stamp = _stamp(VENV, "requirements.txt", "pyproject.toml")
+    """Make .venv with the pinned packages and our own two, unless they are there and up to date."""
+    stamp = _stamp(VENV, "requirements.txt", *(f"{place}/pyproject.toml" for place in PACKAGES))
     if stamp.exists() and Path(python()).exists():
         return
     install(VENV, ROOT / "requirements.txt")
@@ -73,13 +74,13 @@ def environment() -> None:
 
 
 def install(folder: Path, requirements: Path) -> None:
-    """Bring an environment to what a file asks for, the package itself beside it."""
+    """Bring an environment to what a file asks for, the packages themselves beside it."""
     if not Path(python(folder)).exists():
         print(f"Making {folder.relative_to(ROOT)} with Python {sys.version.split()[0]}", flush=True)
         venv.create(folder, with_pip=True)
     print("Installing the pinned packages (about 1 GB; a few minutes the first time)", flush=True)
     _pip(folder, "install", "--upgrade", "-r", str(requirements))
-    _pip(folder, "install", "--no-deps", "-e", ".")
+    _pip(folder, "install", "--no-deps", *(word for place in PACKAGES for word in ("-e", place)))
 
 
 def _pip(folder: Path, *arguments: str) -> None:

@@ -45,7 +45,7 @@ def steps(python: str = dev_setup.python()) -> dict[str, list[str]]:
         "ruff format": [python, "-m", "ruff", "format", "--check", "--quiet", "."],
         "book in a browser": [*pytest, "tests/book"],
         "exercises": [*pytest, "tests/exercises"],
-        "unit and doctests": [*pytest, "tests/unit", "src/attnlab", "tests/widgets"],
+        "unit and doctests": [*pytest, "tests/unit", "src", "tests/widgets"],
         **{
             f"notebooks {', '.join(name.split('_')[0] for name in few)}": [
                 *pytest,

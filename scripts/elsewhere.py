@@ -3,8 +3,8 @@
 elsewhere.py notebooks/NAME.ipynb ...    with a Python that has never seen attnlab
 
 Where that Python has the package google.colab, its kernel runs them: scripts/colab.txt says what else Colab
-brings. Each notebook runs twice in a folder where nothing lies but a folder called as the package. The
-first time its first cell installs the package, from here and not from its address; the second time all is
+brings. Each notebook runs twice in a folder where nothing lies but folders called as the packages. The
+first time its first cell installs both, from here and not from its address; the second time all is
 there, and only the kernel is a new one. Fails if a kernel or a cell fails, if anything that was there was
 replaced, or if a check says anything else than that nothing is written yet.
 """
@@ -26,7 +26,8 @@ from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parent.parent
 PIP = [sys.executable, "-m", "pip"]
-ASKS = "import attnlab; print(attnlab.__file__)"
+PACKAGES = ("attnlab", "attnbook")
+ASKS = "import attnbook, attnlab; print(attnlab.__file__, attnbook.__file__, sep=chr(10))"
 STARTS = """from ipykernel.kernelapp import IPKernelApp
 from google.colab._kernel import Kernel
 IPKernelApp.launch_instance(kernel_class=Kernel)"""
@@ -71,8 +72,8 @@ def run(path: Path, folder: Path) -> int:
     kernel = "colab" if find_spec("google") and find_spec("google.colab") else "python3"
     place = {"metadata": {"path": str(folder)}}
     NotebookClient(notebook, timeout=1200, kernel_name=kernel, resources=place).execute()
-    where = said(notebook.cells[-1]).strip()
-    assert not Path(where).is_relative_to(ROOT), f"{where} is not what the set-up cell installed"
+    for where in said(notebook.cells[-1]).split():
+        assert not Path(where).is_relative_to(ROOT), f"{where} is not what the set-up cell installed"
     checks = [said(cell) for cell in notebook.cells if cell.metadata.get("role") == "check"]
     wrong = [text for text in checks if "is not written yet" not in text]
     assert not wrong, f"a check says {wrong[0]!r}"
@@ -81,20 +82,21 @@ def run(path: Path, folder: Path) -> int:
 
 def main(names: list[str]) -> int:
     """Run the notebooks, one after the other."""
-    if not names or find_spec("attnlab"):
+    if not names or find_spec("attnlab") or find_spec("attnbook"):
         print(__doc__ if not names else "attnlab is here already: try a Python that has never seen it")
         return 2
     before, complaints = pip("freeze", "--all"), pip("check")
     with tempfile.TemporaryDirectory() as jupyter, tempfile.TemporaryDirectory() as folder:
         os.environ |= surroundings(Path(jupyter))
-        Path(folder, "attnlab").mkdir()
+        for package in PACKAGES:
+            Path(folder, package).mkdir()
         for name in names:
             waiting = [run(Path(name), Path(folder)) for _ in ("at first", "started again")]
             gone, new = before - pip("freeze", "--all"), pip("check") - complaints
             assert not gone, f"the set-up cell put something in the place of {gone}"
             assert not new - {"No broken requirements found."}, f"pip check: {new}"
             print(f"{Path(name).stem}: {waiting[0]} checks wait, {waiting[1]} started again", flush=True)
-            subprocess.run([*PIP, "uninstall", "-q", "-y", "attnlab"], check=True)
+            subprocess.run([*PIP, "uninstall", "-q", "-y", *PACKAGES], check=True)
     return 0
 
 

@@ -47,7 +47,7 @@ EXERCISE = re.compile(r"^:::\{exercise\}[^\n]*\n:label: (\S+)$", re.MULTILINE)
 BEFORE_EXERCISES = (
     "*The first two cells with code, set-up and imports, are all that these exercises need (and the cell of "
     "a figure, where one is asked for): run those, and begin here. `check()` shows what you have solved and "
-    "what is open. To begin one anew, run `from attnlab.checks import stub`, and in its cell "
+    "what is open. To begin one anew, run `from attnbook.checks import stub`, and in its cell "
     '`stub("its-name")`.*'
 )
 FROM, UNTIL = "<details><summary>Solution</summary>", "<!-- end of the solution -->"
@@ -288,7 +288,7 @@ def _to_run(cell: NotebookNode) -> NotebookNode:
 
 def _named_figure(source: str) -> str:
     """Give a figure that a cell only shows the name `figure`, and say what can be read from it."""
-    from attnlab import widgets
+    from attnbook import widgets
 
     try:
         last = ast.parse(source).body[-1]

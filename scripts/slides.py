@@ -39,7 +39,7 @@ BOX = re.compile(
 )
 HEADING = re.compile(r"^## (?P<heading>.+)$", re.MULTILINE)
 PARTS = (HEADING, BOX, FOLD, QUESTION)
-STATIC = ROOT / "src/attnlab/static"
+STATIC = ROOT / "src/attnbook/static"
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)\s]*\)")
 FONT = re.compile(r"@font-face \{[^}]*\}\n?")
 

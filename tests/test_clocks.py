@@ -24,7 +24,7 @@ CLOCKS = {
         for ns in ("", "_ns")
     ),
     *("time.thread_time", "timeit.timeit", "timeit.repeat", "timeit.default_timer", "timeit.Timer"),
-    *("datetime.datetime.now", "attnlab.benchmark.compare", "attnlab.benchmark.ceilings"),
+    *("datetime.datetime.now", "attnbook.benchmark.compare", "attnbook.benchmark.ceilings"),
 }
 PLAIN = {"len", "isinstance", "type", "list", "set", "sorted"}
 """What these say of times, or of a dictionary of them, does not depend on how long anything took."""
@@ -248,7 +248,7 @@ def test_no_test_fails_because_of_a_clock():
 
 
 def test_no_example_of_the_package_depends_on_a_clock():
-    found = {path.name: clocks_of_doctests(path) for path in sorted((ROOT / "src/attnlab").rglob("*.py"))}
+    found = {path.name: clocks_of_doctests(path) for path in sorted((ROOT / "src").rglob("*.py"))}
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 
@@ -288,7 +288,7 @@ BAD = {
         def test_it():
             assert spent(int) < spent(float)""",
     "a comparison": """
-        from attnlab import benchmark
+        from attnbook import benchmark
         result = benchmark.compare({"a": int, "b": float})
         ratio = result.ratio("a", "b")
         print(ratio)
@@ -314,7 +314,7 @@ BAD = {
         torch.testing.assert_close(got, want)""",
     "the processor's clock": """
         import time
-        from attnlab.benchmark import compare
+        from attnbook.benchmark import compare
         ratio = {}
         for n in (1, 2):
             times = compare(ways, clock=time.process_time)
@@ -323,7 +323,7 @@ BAD = {
 }
 GOOD = {
     "a clock of one's own": """
-        from attnlab import benchmark
+        from attnbook import benchmark
         result = benchmark.compare({"a": int}, clock=lambda: next(readings))
         assert result.seconds == {"a": [2.0]}""",
     "a time that is shown": """
@@ -331,7 +331,7 @@ GOOD = {
         start = time.perf_counter()
         print(f"{time.perf_counter() - start:.1f} s")""",
     "counted work beside a time": """
-        from attnlab import benchmark
+        from attnbook import benchmark
         times = benchmark.compare(ways)
         print(times.ratio("a", "b"))
         work = {name: benchmark.multiplications(way) for name, way in ways.items()}
@@ -347,7 +347,7 @@ GOOD = {
             return a == b
         assert compare(1, 1)""",
     "how many readings": """
-        from attnlab import benchmark
+        from attnbook import benchmark
         result = benchmark.compare({"a": int}, repeats=4)
         assert {name: len(values) for name, values in result.seconds.items()} == {"a": 4}""",
 }

@@ -21,23 +21,30 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "src/attnlab"
+SOURCES = ROOT / "src"
 sys.path[:0] = [str(ROOT / "_ext"), str(ROOT / "scripts")]
 
 import dev_test
 import set_address
 from attnlab_book import chapters
 
+import attnbook
 import attnlab
 
 BOOK = chapters.read(ROOT)
+HOUSES = {"attnlab": attnlab, "attnbook": attnbook}
 FLOORS = {
-    name: floor
-    for floor, line in enumerate(re.findall(r"^- (`.+`)$", attnlab.__doc__, re.MULTILINE))
+    (house, name): floor
+    for house, package in HOUSES.items()
+    for floor, line in enumerate(re.findall(r"^- (`.+`): ", package.__doc__, re.MULTILINE))
     for name in re.findall(r"`(\w+)`", line)
 }
-"""The floor of each module, from the package's docstring."""
-PACKAGES = ["attnlab", *(m.name for m in pkgutil.walk_packages(attnlab.__path__, "attnlab.") if m.ispkg)]
+"""The floor of each module of a package, from the package's docstring."""
+PACKAGES = [
+    name
+    for house, package in HOUSES.items()
+    for name in (house, *(m.name for m in pkgutil.walk_packages(package.__path__, f"{house}.") if m.ispkg))
+]
 WRITTEN = [chapter for chapter in BOOK if chapter.number is not None]
 
 
@@ -97,6 +104,14 @@ def test_no_file_names_a_machine_or_a_package_host():
             assert not found, f"{path.relative_to(ROOT)}: {found and found[0]}"
 
 
+def of_the_book():
+    """List what the book's package needs beside the library."""
+    project = tomllib.loads((ROOT / "src/attnbook/pyproject.toml").read_text())["project"]
+    first, *others = project["dependencies"]
+    assert first == "attnlab[pretrained]"
+    return others
+
+
 def test_pins_are_exact_and_bounds_are_bounds():
     text = (ROOT / "requirements.txt").read_text()
     lines = [line for line in text.splitlines() if line and line[0] != "#"]
@@ -104,7 +119,8 @@ def test_pins_are_exact_and_bounds_are_bounds():
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]+==[\w.]+", line) for line in lines), lines
     assert "torch==2.13.0" in lines
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needs = [*project["dependencies"], *project["optional-dependencies"]["book"]]
+    assert len(project["dependencies"]) == 1
+    needs = [*project["dependencies"], *project["optional-dependencies"]["pretrained"], *of_the_book()]
     assert all(re.fullmatch(r"[a-z]+>=[\d.]+", need) for need in needs)
     pinned = {line.partition("==")[0].lower() for line in lines}
     assert {need.partition(">")[0] for need in needs} < pinned
@@ -118,7 +134,7 @@ def test_nothing_that_colab_has_is_replaced():
     listed = (ROOT / "scripts/colab.txt").read_text()
     brings = dict(re.findall(r"^([a-z]+)==([\d.]+)$", listed, re.MULTILINE))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    needs = [*project["dependencies"], *project["optional-dependencies"]["book"]]
+    needs = [*project["dependencies"], *project["optional-dependencies"]["pretrained"], *of_the_book()]
     wanted = {need.name: need.specifier for need in map(Requirement, needs)}
     assert wanted.keys() - brings.keys() == {"conllu", "gguf"}, "only these two does Colab lack"
     kept = {name: brings[name] in bound for name, bound in wanted.items() if name in brings}
@@ -126,20 +142,34 @@ def test_nothing_that_colab_has_is_replaced():
     assert re.search(r"with Python ([\d.]+)\.", listed)[1] in SpecifierSet(project["requires-python"])
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_every_room_has_a_floor_and_every_floor_its_rooms():
+    there = {
+        (house, module.name)
+        for house, package in HOUSES.items()
+        for module in pkgutil.iter_modules(package.__path__)
+    }
+    assert there == FLOORS.keys()
+
+
+@pytest.mark.parametrize("path", sorted(SOURCES.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCES)))
 def test_a_module_is_short_and_imports_only_from_floors_below(path):
     text = path.read_text()
     assert lines_of_code(text) <= 300
-    place = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    if place == "__init__":
-        return
+    house, place = path.relative_to(SOURCES).parts[:2]
+    place = place.removesuffix(".py")
     for node in ast.walk(ast.parse(text)):
-        modules = []
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("attnlab"):
-            parts = node.module.split(".")
-            modules = [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
-        for module in modules:
-            assert module == place or FLOORS[module] < FLOORS[place], f"{place} imports {module}"
+        if isinstance(node, ast.Import):
+            assert not {alias.name.partition(".")[0] for alias in node.names} & HOUSES.keys(), (
+                "say from ... import"
+            )
+        if not isinstance(node, ast.ImportFrom) or (node.module or "").partition(".")[0] not in HOUSES:
+            continue
+        other, *parts = node.module.split(".")
+        assert (house, other) != ("attnlab", "attnbook"), "the library knows nothing of the book"
+        if other != house or place == "__init__":
+            continue
+        for room in parts[:1] or [alias.name for alias in node.names]:
+            assert room == place or FLOORS[house, room] < FLOORS[house, place], f"{place} imports {room}"
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -154,9 +184,10 @@ def test_no_function_or_class_hides_a_module_of_its_name(name):
 def test_one_word_for_one_thing():
     # A length that is a matter of speed is a block_size; what hides keys is a mask or a key_mask.
     other = {"chunk", "chunk_size", "block", "tile", "keep", "attn_mask"}
-    for path in sorted(PACKAGE.rglob("*.py")):
-        place = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        if FLOORS.get(place, 0) > FLOORS["sparse"]:
+    library = SOURCES / "attnlab"
+    for path in sorted(library.rglob("*.py")):
+        place = path.relative_to(library).parts[0].removesuffix(".py")
+        if FLOORS.get(("attnlab", place), 0) > FLOORS["attnlab", "sparse"]:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
@@ -164,13 +195,15 @@ def test_one_word_for_one_thing():
                 assert not names & other, f"{path.name}: {node.name} has {names & other}"
 
 
-def test_every_exported_name_is_there_and_the_slow_ones_wait_until_they_are_asked_for():
+def test_every_exported_name_is_there_and_what_is_slow_to_import_waits_until_it_is_asked_for():
     code = (
-        "import sys, attnlab; slow = {'attnlab.sparse', 'attnlab.linear', 'numpy.f2py', 'matplotlib'};"
-        "assert not slow & set(sys.modules); attnlab.sparse.window, attnlab.linear.linear_attention;"
-        "[getattr(attnlab, name) for name in attnlab.__all__]"
+        "import sys, torch; before = set(sys.modules); import attnlab;"
+        "print(*{name for name in set(sys.modules) - before if not name.startswith('attnlab')})"
     )
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], check=True, capture_output=True, text=True
+    )
+    assert set(done.stdout.split()) <= {"torch.nn.attention.flex_attention", "torch.nn.attention._utils"}
     for name in PACKAGES:
         package = import_module(name)
         assert all(hasattr(package, public) for public in getattr(package, "__all__", ()))
@@ -204,7 +237,9 @@ def test_every_page_exists_and_every_notebook_is_stored_with_its_outputs():
 def test_every_notebook_starts_with_the_same_set_up_cell():
     first = {nbformat.read(path, as_version=4).cells[0].source for path in ROOT.glob("chapters/*.ipynb")}
     assert len(first) == 1
-    assert '%pip install -q "attnlab[book] @ git+https://github.com/' in first.pop()
+    text = first.pop()
+    assert 'SOURCE = "git+https://github.com/' in text
+    assert '%pip install -q "attnlab @ {SOURCE}" "attnbook @ {BOOK}"' in text
 
 
 def test_the_set_up_cell_installs_unless_the_package_is_there(tmp_path):
@@ -212,8 +247,8 @@ def test_the_set_up_cell_installs_unless_the_package_is_there(tmp_path):
     code = "from types import SimpleNamespace as N\nasked = []\n"
     code += "def get_ipython(): return N(run_line_magic=lambda *words: asked.append(words))\n"
     code += TransformerManager().transform_cell(source) + "print([name for name, _ in asked])"
-    # A clone is itself a folder called attnlab, and no package: where it lies, Python would import it.
-    for name in ("nothing", "clone/attnlab/src/attnlab", "package/attnlab"):
+    # A folder may be called as the package and be none: where it lies, Python would import it.
+    for name in ("nothing", "clone/attnbook/src/attnbook", "package/attnbook"):
         (tmp_path / name).mkdir(parents=True)
         (tmp_path / name / "__init__.py").touch()
     for place, want in (("nothing", ["pip"]), ("clone", ["pip"]), ("package", [])):
@@ -231,7 +266,7 @@ def test_a_chapter_begins_beside_a_stand_in_for_googles_package(tmp_path):
     source = nbformat.read(ROOT / FIRST, as_version=4).cells
     begins = "\n".join([cell.source for cell in source if cell.cell_type == "code"][1:2])
     assert "TagSentence" in begins
-    paths = os.pathsep.join([str(tmp_path), str(PACKAGE.parent)])
+    paths = os.pathsep.join([str(tmp_path), str(SOURCES)])
     subprocess.run([sys.executable, "-c", begins], env=os.environ | {"PYTHONPATH": paths}, check=True)
 
 
@@ -435,8 +470,9 @@ def test_one_command_sets_the_address_everywhere(copy):
         assert "OWNER/attnlab" not in text, name
     for stored in (copy / FIRST, copy / FIRST.replace("chapters/", "notebooks/")):
         cell = nbformat.read(stored, as_version=4).cells[0]
-        # The package is called attnlab, whatever the repository is called.
-        assert '"attnlab[book] @ git+https://github.com/ada/attention-book"' in cell.source
+        # The packages are called attnlab and attnbook, whatever the repository is called.
+        assert 'SOURCE = "git+https://github.com/ada/attention-book"' in cell.source
+        assert '"attnlab @ {SOURCE}" "attnbook @ {BOOK}"' in cell.source
         assert cell.id == hashlib.sha256(f"code\n{cell.source}".encode()).hexdigest()[:8]
     assert "?repo=https://github.com/ada/attention-book&branch=main&targetpath=attnlab&" in (
         (copy / "chapters/teachers.md").read_text()

@@ -1,58 +1,54 @@
-"""What is installed: the wheel holds the package and its stored results, and attention needs torch alone."""
+"""What is installed: a small library that needs torch alone, and the package with all that the book uses."""
 
+import ast
 import importlib.metadata as metadata
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tomllib
 import zipfile
 from pathlib import Path
 
+import nbformat
 import pytest
 from packaging.requirements import Requirement
 
-from attnlab import book
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "_ext"))
+
+from attnlab_book import chapters
+
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
 OFFLINE = ["--no-index", "--no-deps"]
+PLACES = {"attnlab": ".", "attnbook": "src/attnbook"}
+FIRST_EIGHT = [chapter for chapter in chapters.read(ROOT) if chapter.number in range(1, 9)]
+LARGEST = 200_000
+"""Bytes that the library's wheel may have."""
 
+TRIES_EVERY_MODULE = """
+import importlib, pkgutil, sys, attnlab
+for module in pkgutil.walk_packages(attnlab.__path__, "attnlab."):
+    importlib.import_module(module.name)
+print(len(sys.modules))
+"""
 USES_TORCH_ALONE = """
 import torch, attnlab
-from attnlab import attention, linear, masks, sparse
+from attnlab import attention, linear, masks, sparse, transformer
 q = k = v = torch.randn(1, 2, 40, 8)
 want = attention(q, k, v, mask=masks.window(40, 3, 0))
 assert torch.allclose(sparse.window(q, k, v, 3, 0), want, atol=1e-5)
 assert linear.linear_attention(q, k, v, is_causal=True).shape == q.shape
 assert attnlab.MultiHeadAttention(16, 4, rotary=True)(torch.randn(1, 5, 16)).shape == (1, 5, 16)
-assert attnlab.benchmark and attnlab.KVCache
+assert transformer.Encoder(d_model=8, n_heads=2, n_layers=2)(torch.randn(1, 5, 8)).shape == (1, 5, 8)
 """
-
-BOOK = {"book", "checks", "experiments", "plots", "results", "tables", "tagging", "widgets"}
-TRIES_EVERY_MODULE = """
-import importlib, json, pkgutil, attnlab
-said = {}
-for module in pkgutil.walk_packages(attnlab.__path__, "attnlab.", onerror=lambda name: None):
-    try:
-        importlib.import_module(module.name)
-    except Exception as error:
-        said[module.name] = [type(error).__name__, str(error)]
-    else:
-        said[module.name] = None
-print(json.dumps(said))
-"""
-
-
 ASKS_FOR_WEIGHTS = """
 from attnlab import pretrained
 for load in (pretrained.load_minilm, pretrained.load_smollm2):
     try:
         load()
-    except ImportError as error:
-        print(type(error).__name__, error)
+    except ModuleNotFoundError as error:
+        print(error.name, error)
 """
 
 
@@ -64,11 +60,11 @@ def files_of(folder):
 def tree(tmp_path_factory):
     """The files that git tracks, without anything that was built beside them."""
     folder = tmp_path_factory.mktemp("tree")
-    names = ["src/attnlab", "benchmarks/results", "scripts/build_wheel.py"]
-    names += ["pyproject.toml", "README.md", "LICENSE"]
+    names = ["src/attnlab", "src/attnbook", "benchmarks/results", "pyproject.toml", "README.md", "LICENSE"]
     listed = subprocess.run(
-        ["git", "ls-files", *names], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.splitlines()
+        ["git", "ls-files", "-co", "--exclude-standard", *names],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
     for name in listed:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -77,20 +73,30 @@ def tree(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def wheel(tree, tmp_path_factory):
-    before, folder = files_of(tree), tmp_path_factory.mktemp("wheel")
-    # With the pinned backend of requirements.txt: no index is asked.
-    subprocess.run([*PIP, "wheel", *OFFLINE, "--no-build-isolation", "-w", folder, tree], check=True)
+def wheels(tree, tmp_path_factory):
+    before, found = files_of(tree), {}
+    for name, place in PLACES.items():
+        folder = tmp_path_factory.mktemp(name)
+        # With the pinned backend of requirements.txt: no index is asked.
+        command = [*PIP, "wheel", *OFFLINE, "--no-build-isolation", "-w", folder, tree / place]
+        subprocess.run(command, check=True)
+        (found[name],) = folder.iterdir()
     assert files_of(tree) == before, "building left files in the tree"
-    (path,) = folder.iterdir()
-    return path
+    return found
+
+
+def needs(wheel, extra=""):
+    (name,) = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA")]
+    text = zipfile.ZipFile(wheel).read(name).decode()
+    asked = [Requirement(line) for line in re.findall(r"^Requires-Dist: (.+)$", text, re.MULTILINE)]
+    return {need.name for need in asked if not need.marker or need.marker.evaluate({"extra": extra})}
 
 
 @pytest.fixture(scope="module")
-def site(wheel, tmp_path_factory):
-    """A folder with the wheel, torch and what torch asks for: all that `pip install attnlab` brings."""
+def site(wheels, tmp_path_factory):
+    """A folder with the library's wheel, torch and what torch asks for: what `pip install attnlab` brings."""
     folder = tmp_path_factory.mktemp("site")
-    subprocess.run([*PIP, "install", *OFFLINE, "--target", folder, wheel], check=True)
+    subprocess.run([*PIP, "install", *OFFLINE, "--target", folder, wheels["attnlab"]], check=True)
     waiting, there = ["torch"], set()
     while waiting:
         name = waiting.pop()
@@ -102,8 +108,8 @@ def site(wheel, tmp_path_factory):
             top, source = folder / file.parts[0], Path(found.locate_file(file.parts[0]))
             if file.parts[0] != ".." and not top.exists():
                 top.symlink_to(source.resolve())
-        needs = [Requirement(text) for text in found.requires or ()]
-        waiting += [need.name for need in needs if not need.marker or need.marker.evaluate({"extra": ""})]
+        asked = [Requirement(text) for text in found.requires or ()]
+        waiting += [need.name for need in asked if not need.marker or need.marker.evaluate({"extra": ""})]
     return folder
 
 
@@ -113,24 +119,30 @@ def run_in(site, code):
     return subprocess.run(command, capture_output=True, text=True, cwd=site)
 
 
-def test_the_wheel_holds_every_file_of_the_package_and_the_stored_results(tree, wheel):
-    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    stored = {f"attnlab/stored/{name}" for name in files_of(tree / "benchmarks/results")}
-    assert {"attnlab/stored/costs.json", "attnlab/stored/real-model-reference.safetensors"} < stored
-    assert names == stored | {str(Path("attnlab", name)) for name in files_of(tree / "src/attnlab")}
-    assert {"attnlab/attnlab.mplstyle", "attnlab/tagging/data/tagger.safetensors"} < names
-    assert any(re.fullmatch(r"attnlab/static/\w+\.js", name) for name in names)
+def contents(wheel):
+    return {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
 
 
-def test_it_asks_for_torch_alone_and_the_book_is_an_extra(wheel):
-    (name,) = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA")]
-    text = zipfile.ZipFile(wheel).read(name).decode()
-    needs = [Requirement(line) for line in re.findall(r"^Requires-Dist: (.+)$", text, re.MULTILINE)]
-    assert [need.name for need in needs if not need.marker] == ["torch"]
-    extra = {need.name for need in needs if need.marker and need.marker.evaluate({"extra": "book"})}
-    assert extra == {name.lower() for name in book.NEEDS}
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert set(project["optional-dependencies"]) == {"book"}
+def test_the_librarys_wheel_is_small_and_holds_the_library_alone(tree, wheels):
+    assert contents(wheels["attnlab"]) == {f"attnlab/{name}" for name in files_of(tree / "src/attnlab")}
+    assert wheels["attnlab"].stat().st_size < LARGEST
+
+
+def test_the_books_wheel_holds_its_package_and_the_stored_results(tree, wheels):
+    names = contents(wheels["attnbook"])
+    stored = {f"attnbook/stored/{name}" for name in files_of(tree / "benchmarks/results")}
+    assert {"attnbook/stored/costs.json", "attnbook/stored/real-model-reference.safetensors"} < stored
+    package = {f"attnbook/{name}" for name in files_of(tree / "src/attnbook")} - {"attnbook/pyproject.toml"}
+    assert names == stored | package | {"attnbook/LICENSE"}
+    assert {"attnbook/attnbook.mplstyle", "attnbook/tagging/data/tagger.safetensors"} < names
+    assert any(re.fullmatch(r"attnbook/static/\w+\.js", name) for name in names)
+
+
+def test_the_library_asks_for_torch_alone_and_both_have_one_version(wheels):
+    assert needs(wheels["attnlab"]) == {"torch"}
+    assert needs(wheels["attnlab"], "pretrained") == {"torch", "gguf", "numpy", "safetensors", "tokenizers"}
+    assert "attnlab" in needs(wheels["attnbook"])
+    assert len({wheel.name.split("-")[1] for wheel in wheels.values()}) == 1
 
 
 def test_attention_runs_where_torch_is_all_there_is(site):
@@ -138,38 +150,67 @@ def test_attention_runs_where_torch_is_all_there_is(site):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_notebook_alone_finds_the_stored_results(wheel, tmp_path):
+def test_every_module_of_the_library_is_imported_where_torch_is_all_there_is(site):
+    done = run_in(site, TRIES_EVERY_MODULE)
+    assert done.returncode == 0, done.stderr
+
+
+def mathematics(cells):
+    """Keep the cells that need torch, the library and the standard library alone.
+
+    What is from elsewhere goes, and with it every cell that uses it, or a name that only such a cell makes.
+    """
+    kept, missing = [], set()
+    for cell in cells:
+        tree = ast.parse(cell)
+        for node in list(tree.body):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                of = node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
+                if of.partition(".")[0] not in {"attnlab", "torch", *sys.stdlib_module_names}:
+                    missing |= {(name.asname or name.name).partition(".")[0] for name in node.names}
+                else:
+                    kept.append(ast.unparse(node))
+                tree.body.remove(node)
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+        makes = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+        makes |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        if {node.id for node in names if isinstance(node.ctx, ast.Load)} & missing:
+            missing |= makes
+        elif tree.body:
+            missing -= makes
+            kept.append(ast.unparse(tree))
+    return kept
+
+
+@pytest.mark.parametrize("chapter", FIRST_EIGHT, ids=lambda chapter: chapter.topic)
+def test_the_mathematics_of_the_first_chapters_runs_where_torch_is_all_there_is(site, chapter):
+    cells = nbformat.read(ROOT / f"{chapter.page}.ipynb", as_version=4).cells
+    code = [cell.source for cell in cells if cell.cell_type == "code" and "%pip" not in cell.source]
+    kept = mathematics(code)
+    assert len(kept) >= 10
+    done = run_in(site, "\n".join(kept))
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_loaders_of_weights_say_what_is_missing(site):
+    done = run_in(site, ASKS_FOR_WEIGHTS)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        f'{name} published weights are read with {name}: pip install "attnlab[pretrained]"'
+        for name in ("safetensors", "gguf")
+    ]
+
+
+def test_a_notebook_alone_finds_the_stored_results(wheels, tmp_path):
     (tmp_path / "alone").mkdir()
-    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
-    code = "from attnlab import results; print(results.folder()); results.show('tagging')"
+    for wheel in wheels.values():
+        zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    code = "from attnbook import results; print(results.folder()); results.show('tagging')"
     there = os.environ | {"PYTHONPATH": str(tmp_path / "site")}
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path / "alone", env=there, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     found, _, shown = done.stdout.partition("\n")
-    assert Path(found) == tmp_path / "site/attnlab/stored"
+    assert Path(found) == tmp_path / "site/attnbook/stored"
     assert "made by python benchmarks/tagging.py" in shown
-
-
-def test_what_needs_the_book_says_so(site):
-    done = run_in(site, TRIES_EVERY_MODULE)
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    refused = {name: text for name, text in said.items() if text}
-    for name, (kind, text) in refused.items():
-        assert kind == "ImportError", f"{name}: {kind}: {text}"
-        assert 'pip install "attnlab[book]"' in text, f"{name}: {text}"
-        assert "matplotlib" in text
-    top = {name for name in said if name.count(".") == 1}
-    assert {f"attnlab.{name}" for name in BOOK} == refused.keys() & top
-
-
-def test_the_loaders_of_weights_say_what_is_missing(site):
-    done = run_in(site, ASKS_FOR_WEIGHTS)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == 2
-    for line in lines:
-        assert line.startswith("ImportError this part of attnlab needs")
-        assert line.endswith('pip install "attnlab[book]"')

@@ -43,7 +43,7 @@ def copy(app: Sphinx) -> None:
         shutil.copytree(source / name, static / "mathjax" / name, dirs_exist_ok=True)
     # Loaded by the page that needs them, so they must not lie in the source _static: Jupyter Book would load
     # every script it finds there on every page.
-    for script in Path(app.srcdir, "src/attnlab/static").glob("*.js"):
+    for script in Path(app.srcdir, "src/attnbook/static").glob("*.js"):
         if script.stem.endswith("-model"):
             _copy(script, static / "models" / script.name)
         else:
@@ -61,7 +61,7 @@ def copy(app: Sphinx) -> None:
 def _version(app: Sphinx) -> str:
     """Name what the figures' scripts and the models hold."""
     held = hashlib.sha256()
-    for script in sorted(Path(app.srcdir, "src/attnlab/static").glob("*.js")):
+    for script in sorted(Path(app.srcdir, "src/attnbook/static").glob("*.js")):
         held.update(script.read_bytes())
     return held.hexdigest()[:8]
 

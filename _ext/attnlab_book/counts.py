@@ -21,7 +21,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from attnlab.checks import EXERCISES
+from attnbook.checks import EXERCISES
 from attnlab_book.chapters import Cell, Chapter, cells_of
 
 SPOKEN = {"half an hour": 30, "an hour and a quarter": 75, "an hour and a half": 90, "an hour": 60}

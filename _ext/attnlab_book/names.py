@@ -30,12 +30,18 @@ CELL = re.compile(r'<div class="highlight-ipython3 .*?</pre>', re.DOTALL)
 PATH = re.compile(r'<span class="n">\w+</span>(?:<span class="o">\.</span><span class="n">\w+</span>)*')
 """A name with dots, as Pygments writes it."""
 CALL = re.compile(r"([A-Za-z_][\w.]*)(?:\(.*\))?", re.DOTALL)
-PACKAGE = "attnlab"
+PACKAGES = ("attnlab", "attnbook")
 SPOKEN_OF = (
-    "from attnlab import attention, checks, linear, masks, patterns, positions, pretrained, recurrent, "
-    "scores, sparse, tagging, transformer, widgets, MultiHeadAttention, SelfAttention, KVCache"
+    "from attnlab import attention, linear, masks, patterns, positions, pretrained, recurrent, scores, "
+    "sparse, transformer, MultiHeadAttention, SelfAttention, KVCache\n"
+    "from attnbook import checks, tagging, widgets"
 )
 """What pages without cells may name without saying where it is from."""
+
+
+def packages() -> dict[str, Any]:
+    """Import both packages; return them by name."""
+    return {name: importlib.import_module(name) for name in PACKAGES}
 
 
 def names_of(cells: list[str]) -> dict[str, Any]:
@@ -44,11 +50,11 @@ def names_of(cells: list[str]) -> dict[str, Any]:
     Args:
         cells: the sources of its code cells. One that is no plain Python is passed over.
     """
-    found: dict[str, Any] = {PACKAGE: importlib.import_module(PACKAGE)}
+    found = packages()
     own: set[str] = set()
     for cell in cells:
         for node in _nodes(cell):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == PACKAGE:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in PACKAGES:
                 for name in node.names:
                     module = importlib.import_module(str(node.module))
                     found[name.asname or name.name] = _member(module, name.name)
@@ -85,7 +91,7 @@ def _full_name(thing: Any) -> str | None:
     """Say where a thing of the package is defined, which is not always where it is found."""
     name = getattr(thing, "__qualname__", None)
     full = getattr(thing, "__name__", "") if name is None else f"{getattr(thing, '__module__', '')}.{name}"
-    return full if str(full).startswith(f"{PACKAGE}.") else None
+    return full if str(full).partition(".")[0] in PACKAGES and "." in str(full) else None
 
 
 def code_cells(page: Path) -> list[str]:
@@ -116,7 +122,7 @@ def entries(app: Sphinx) -> dict[str, tuple[str, str]]:
     if known is None:
         known = app.attnlab_entries = {}  # type: ignore[attr-defined]
         for written, entry in app.env.domains["py"].objects.items():  # type: ignore[attr-defined]
-            full = find(written, {PACKAGE: importlib.import_module(PACKAGE)})
+            full = find(written, packages())
             if full and entry.objtype != "module":
                 known[full] = (entry.docname, entry.node_id)
     return known

@@ -1,4 +1,4 @@
-"""Attention from first principles: the small package behind the book *I Saw a Saw*.
+"""Attention from first principles, on torch alone: the library behind the book *I Saw a Saw*.
 
 Conventions, the same in every function, chapter and figure:
 
@@ -11,29 +11,23 @@ Conventions, the same in every function, chapter and figure:
 - **Names**: q, k, v; d_model, d_head, n_heads; `scores` before the softmax, `weights` after it; `mask`,
   `bias`.
 
-Floors of the package, each importing only from floors below it (a test reads them here):
+Floors, each importing only from floors below it (a test reads them here):
 
-- `arguments`, `book`, `downloads`, `precision`
-- `patterns`
-- `masks`, `positions`, `scores`, `cache`
-- `dot_product`, `rolling`
-- `self_attention`, `multihead`, `sparse`, `linear`, `tables`, `plots`, `benchmark`
-- `transformer`, `recurrent`
-- `experiments`
-- `tagging`, `pretrained`, `results`
-- `widgets`, `checks`
+- `arguments`, `precision`, `downloads`: what arguments must be; in which dtype sums are made; files that are
+  there whole or not at all
+- `patterns`: which query sees which key, as an object that no length is too long for
+- `masks`, `positions`, `scores`, `cache`: what attention is told beside q, k and v, and what it keeps
+- `dot_product`, `rolling`: the one definition of attention; a cache of the last tokens
+- `self_attention`, `multihead`, `sparse`, `linear`: layers, and what costs less than n²
+- `transformer`, `recurrent`: stacks, language models and how they write; the attention before them
+- `pretrained`: two published models, in these modules
 
-Attention needs torch alone. What draws, trains, grades and loads data needs `pip install "attnlab[book]"`,
-and says so. Every module is imported when it is first named: `attnlab.sparse`, `attnlab.plots`.
+What the chapters show, train, grade and draw is the other package, `attnbook`.
 
 >>> import torch
 >>> attention(torch.zeros(2, 4), torch.zeros(3, 4), torch.ones(3, 1)).tolist()
 [[1.0], [1.0]]
 """
-
-from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
 
 from attnlab import masks, positions, scores
 from attnlab.cache import KVCache
@@ -48,18 +42,7 @@ __all__ = [
     "SelfAttention",
     "attention",
     "grouped_attention",
-    "linear",
     "masks",
     "positions",
-    "recurrent",
     "scores",
-    "sparse",
-    "transformer",
 ]
-
-
-def __getattr__(name: str) -> ModuleType:
-    """Import a module of the package when it is first named, and not before."""
-    if name.startswith("_") or find_spec(f"attnlab.{name}") is None:
-        raise AttributeError(f"module 'attnlab' has no attribute {name!r}")
-    return import_module(f"attnlab.{name}")

@@ -171,8 +171,8 @@ export default figure({
 
     /** @returns {string} */
     function pytorch() {
-      return `from attnlab.experiments import translation
-from attnlab.widgets import alignment
+      return `from attnbook.experiments import translation
+from attnbook.widgets import alignment
 
 model = alignment.models()[${JSON.stringify(model.get("score"))}]
 (answer,), (weights,) = translation.write(model, [${JSON.stringify(shown)}])

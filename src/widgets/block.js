@@ -272,8 +272,8 @@ export default figure({
 
     /** @returns {string} */
     function pytorch() {
-      return `from attnlab.tagging import shipped
-from attnlab.widgets.block import follow
+      return `from attnbook.tagging import shipped
+from attnbook.widgets.block import follow
 
 tagger = shipped.load()
 tokens = ${JSON.stringify(read().tokens)}

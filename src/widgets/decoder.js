@@ -148,7 +148,7 @@ export default figure({
       const before = [...ids, ...step.drafted.slice(0, at)].map((i) => words[i]);
       const draft = step.q[at] ? `    q = models()["draft"](ids)[0, -1].softmax(-1)\n    print("kept with", torch.minimum(p, q).sum())\n` : "";
       return `import torch
-from attnlab.widgets.decoder import models, words
+from attnbook.widgets.decoder import models, words
 
 model = models()["model"]${shared === 4 ? "" : `.grouped(${shared})`}
 ids = torch.tensor([[words().index(word) for word in ${JSON.stringify(["<start>", ...before])}]])

@@ -228,7 +228,7 @@ export default figure({
       const { text, layer: l, head: k, token } = read();
       const reads = !text.causal;
       return `from attnlab import pretrained
-from attnlab.pretrained import tour
+from attnbook import tour
 
 model = pretrained.load_${reads ? "minilm" : "smollm2"}()
 text = ${JSON.stringify(plain(text.pieces, text.causal))}

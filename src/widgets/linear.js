@@ -208,7 +208,7 @@ export default figure({
       const { map, features: count, sharpness: size, seed } = read();
       return `import torch
 
-from attnlab.widgets.linear import drawn, phi
+from attnbook.widgets.linear import drawn, phi
 
 q, k, v = drawn(${size})  # ${TOKENS} tokens; each looks for itself
 fq, fk = (phi(x, ${JSON.stringify(map)}, ${count}, ${seed}) for x in (q, k))

@@ -237,7 +237,7 @@ export default figure({
         fixed: `masks.fixed(n, ${width}, is_causal=False)`,
         mixed: `masks.window(n, ${width}) | masks.global_tokens(n, range(${globals})) | drawn`,
       }[/** @type {keyof typeof KINDS} */ (kind)];
-      const drawn = `from attnlab.tagging.words import bucket
+      const drawn = `from attnbook.tagging.words import bucket
 
 drawn = torch.zeros(n, n, dtype=torch.bool)  # ${random} random keys a query, by a hash, so that pages agree
 for i in range(n):

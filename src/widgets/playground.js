@@ -407,8 +407,8 @@ training.load(tagger, """${base64(run.model.values)}""")  # the page's weights a
 print(f"run ${NAMES[i]}, step ${steps}: {100 * expected_accuracy(tagger):.2f} % of all words right")
 `;
       });
-      return `from attnlab.tagging.training import expected_accuracy
-from attnlab.widgets import training
+      return `from attnbook.tagging.training import expected_accuracy
+from attnbook.widgets import training
 
 ${parts.join("\n")}`;
     }

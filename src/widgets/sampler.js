@@ -169,7 +169,7 @@ export default figure({
       const given = Object.entries(rules).map(([key, value]) => `${key}=${value}`).join(", ");
       return `import torch
 from attnlab.transformer import distribution
-from attnlab.widgets.decoder import models, words
+from attnbook.widgets.decoder import models, words
 
 ids = torch.tensor([[words().index(word) for word in ${JSON.stringify(["<start>", ...ids.map((i) => words[i])])}]])
 with torch.no_grad():

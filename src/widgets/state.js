@@ -278,7 +278,7 @@ export default figure({
       const { rule, step: t, asked: who, likeness: like, stays: left } = read();
       return `import torch
 
-from attnlab.widgets import StateFilling
+from attnbook.widgets import StateFilling
 
 figure = StateFilling(rule=${JSON.stringify(rule)}, step=${t}, asked=${JSON.stringify(who)}, likeness=${like}, stays=${left})
 keys = figure.vectors  # of Ann, Bob, Cy and Dee

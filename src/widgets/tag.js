@@ -291,7 +291,7 @@ function pytorch(sentence, word, head, hidden) {
   const [layer, number] = head.split(".").map(Number);
   const weights = head === "mean" ? "tagged.weights.mean((0, 1))" : `tagged.weights[${layer - 1}, ${number - 1}]`;
   const look = word < 0 ? "" : `weights = ${weights}[${word}]  # how much word ${word} looks at each word\n`;
-  return `from attnlab.tagging import shipped
+  return `from attnbook.tagging import shipped
 
 tagged = shipped.load().tag(${JSON.stringify(sentence)}${hidden.length ? `, hidden=${JSON.stringify(hidden)}` : ""})
 ${look}for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from attnlab.widgets import DateAlignment
+from attnbook.widgets import DateAlignment
 
 from .conftest import page_of
 from .reader import (

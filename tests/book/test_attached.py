@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from attnlab.widgets.figure import STATIC
+from attnbook.widgets.figure import STATIC
 
 from .conftest import PATIENCE, ROOT
 

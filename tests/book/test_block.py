@@ -2,8 +2,8 @@
 
 import pytest
 
-from attnlab.tagging import shipped
-from attnlab.widgets import Block
+from attnbook.tagging import shipped
+from attnbook.widgets import Block
 
 from .reader import assert_fits_a_thumb, copied, figure, run_copied, saved, says, table, violations
 

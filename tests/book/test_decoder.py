@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 
-from attnlab.widgets import Decoding
+from attnbook.widgets import Decoding
 
 from .reader import (
     SIDEWAYS,

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 import torch
 
-from attnlab.widgets import Calculator, TagSentence
+from attnbook.widgets import Calculator, TagSentence
 
 from .conftest import PATIENCE
 from .reader import (

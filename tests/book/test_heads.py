@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from attnlab.widgets import HeadsWorkshop
-from attnlab.widgets.heads import SENTENCE
+from attnbook.widgets import HeadsWorkshop
+from attnbook.widgets.heads import SENTENCE
 
 from .conftest import page_of
 from .reader import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnlab.widgets import HeadsViewer
+from attnbook.widgets import HeadsViewer
 
 from .conftest import page_of
 from .reader import SIDEWAYS, SMALL, copied, drag, figure, press, says, table, violations

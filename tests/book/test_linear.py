@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from attnlab.widgets import LinearAgainstSoftmax
+from attnbook.widgets import LinearAgainstSoftmax
 
 from .reader import (
     assert_fits_a_thumb,

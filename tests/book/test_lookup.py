@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from attnlab.widgets import SoftLookup
+from attnbook.widgets import SoftLookup
 
 from .conftest import page_of
 from .reader import choose, drag, figure, handle, middle, number, press, run_copied, says, table, violations

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from attnbook.widgets import MaskPainter
 from attnlab import masks
-from attnlab.widgets import MaskPainter
 
 from .conftest import page_of
 from .reader import SIDEWAYS, choose, drag, figure, middle, press, run_copied, saved, says, table, violations

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from attnlab.widgets import OnlineSoftmax
+from attnbook.widgets import OnlineSoftmax
 
 from .reader import (
     SIDEWAYS,

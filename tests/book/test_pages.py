@@ -97,7 +97,7 @@ def test_in_a_table_no_line_ends_between_a_number_and_what_it_may_be_off_by(book
 def test_models_are_where_their_figures_look_for_them(book):
     """Copied when the book is built; in the source _static every page would load it."""
     for name in ("tagger-model.js", "alignment-model.js", "decoder-model.js"):
-        source = ROOT / "src/attnlab/static" / name
+        source = ROOT / "src/attnbook/static" / name
         assert (book / "_static/models" / name).read_bytes() == source.read_bytes()
     assert not (ROOT / "_static/models").exists()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnlab.widgets import SparsePatterns
+from attnbook.widgets import SparsePatterns
 
 from .conftest import page_of
 from .reader import (

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from attnlab.widgets import Playground
-from attnlab.widgets.playground import DEFAULTS
+from attnbook.widgets import Playground
+from attnbook.widgets.playground import DEFAULTS
 
 from .reader import (
     assert_fits_a_thumb,

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from attnlab.widgets import PositionsLab
+from attnbook.widgets import PositionsLab
 
 from .reader import (
     assert_fits_a_thumb,

@@ -5,7 +5,7 @@ import re
 import pytest
 import torch
 
-from attnlab.widgets import RopeDial
+from attnbook.widgets import RopeDial
 
 from .reader import (
     assert_fits_a_thumb,

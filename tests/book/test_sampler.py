@@ -2,8 +2,8 @@
 
 import pytest
 
-from attnlab.widgets import Sampling
-from attnlab.widgets.dice import uniforms
+from attnbook.widgets import Sampling
+from attnbook.widgets.dice import uniforms
 
 from .reader import (
     SIDEWAYS,

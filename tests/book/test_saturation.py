@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from attnlab.widgets import Saturation
-from attnlab.widgets.saturation import measure
+from attnbook.widgets import Saturation
+from attnbook.widgets.saturation import measure
 
 from .reader import (
     assert_fits_a_thumb,

@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from attnlab.widgets import StateFilling
-from attnlab.widgets.state import NEW_DAY, ORDERS, RULES
+from attnbook.widgets import StateFilling
+from attnbook.widgets.state import NEW_DAY, ORDERS, RULES
 
 from .reader import (
     assert_fits_a_thumb,

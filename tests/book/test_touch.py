@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnlab.widgets import MaskPainter, PositionsLab, RopeDial, Saturation, SoftLookup, SparsePatterns
+from attnbook.widgets import MaskPainter, PositionsLab, RopeDial, Saturation, SoftLookup, SparsePatterns
 
 from .conftest import PATIENCE
 

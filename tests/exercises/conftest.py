@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnlab.checks import judge
+from attnbook.checks import judge
 
 
 @pytest.fixture

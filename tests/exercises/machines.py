@@ -346,8 +346,8 @@ def main(words: list[str]) -> None:
     from equal import EQUAL, LEADING, STYLES
     from stored import SOLUTIONS, run
 
-    from attnlab.checks import EXERCISES, running
-    from attnlab.checks.engine import accepts
+    from attnbook.checks import EXERCISES, running
+    from attnbook.checks.engine import accepts
 
     running.PATIENCE = 0.5
     torch.set_num_threads(1)

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import answers
 
-from attnlab.checks import EXERCISES, judge, running
+from attnbook.checks import EXERCISES, judge, running
 
 
 @cache

@@ -15,8 +15,8 @@ from equal import EQUAL, LEADING, STYLES
 from machines import REWRITINGS, einsum_product, mutants, over_batches, with_einsum
 from stored import CHECKS, SOLUTIONS, STUBS, run
 
-from attnlab.checks import EXERCISES, engine, judge, running
-from attnlab.checks.engine import accepts
+from attnbook.checks import EXERCISES, engine, judge, running
+from attnbook.checks.engine import accepts
 
 NAMES = sorted(EXERCISES)
 

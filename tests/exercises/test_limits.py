@@ -19,9 +19,9 @@ from answers.sparse_block_window import a_byte_a_pair, dense, rows_at_a_time
 from answers.sparse_stride import by_rows_of_numpy, masks_of_numpy, table
 from stored import SOLUTIONS, run
 
-from attnlab.checks import EXERCISES, running
-from attnlab.checks.exercise import Limit
-from attnlab.checks.instruments import Memory, Work
+from attnbook.checks import EXERCISES, running
+from attnbook.checks.exercise import Limit
+from attnbook.checks.instruments import Memory, Work
 
 
 def solution(name):

@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from stored import SOLUTIONS, run
 
-from attnlab.checks import EXERCISES
-from attnlab.checks.engine import accepts
-from attnlab.checks.exercise import Precisions
+from attnbook.checks import EXERCISES
+from attnbook.checks.engine import accepts
+from attnbook.checks.exercise import Precisions
 
 ENOUGH = 40
 COUNTED = ("costs-", "sparse-", "heads-layer", "linear-delta", "linear-running-state")

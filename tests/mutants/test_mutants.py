@@ -14,7 +14,7 @@ spec.loader.exec_module(mutants)
 
 @pytest.mark.parametrize("mutant", mutants.MUTANTS, ids=lambda mutant: mutant.name)
 def test_every_mutant_still_has_its_place(mutant):
-    text = (mutants.ROOT / "src/attnlab" / mutant.file).read_text(encoding="utf-8")
+    text = (mutants.ROOT / "src" / mutant.file).read_text(encoding="utf-8")
     assert text.count(mutant.right) == 1
     assert (mutants.ROOT / "tests" / mutant.tests.partition("::")[0]).is_file()
 

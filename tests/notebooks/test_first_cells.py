@@ -7,7 +7,7 @@ import nbformat
 import pytest
 import torch
 
-from attnlab.checks import EXERCISES
+from attnbook.checks import EXERCISES
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = [

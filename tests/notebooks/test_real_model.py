@@ -5,8 +5,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from attnlab import results
-from attnlab.widgets import HeadsViewer
+from attnbook import results
+from attnbook.widgets import HeadsViewer
 
 CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 

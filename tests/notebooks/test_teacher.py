@@ -18,7 +18,7 @@ import teacher
 from attnlab_book import chapters, counts
 from notebook_form import of_toc
 
-from attnlab.checks import check
+from attnbook.checks import check
 
 PATHS = of_toc()
 each = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
-from attnlab.tagging import load_treebank
+from attnbook.tagging import load_treebank
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared/data/ewt"
 

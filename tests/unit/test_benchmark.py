@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnlab import benchmark
+from attnbook import benchmark
 
 
 def test_candidates_take_turns_and_another_one_starts_every_round():

@@ -11,9 +11,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attnlab import attention
-from attnlab.checks import EXERCISES, check, engine, judge, progress, report, running
-from attnlab.checks.exercise import (
+from attnbook.checks import EXERCISES, check, engine, judge, progress, report, running
+from attnbook.checks.exercise import (
     at_most,
     case,
     draws,
@@ -24,10 +23,11 @@ from attnlab.checks.exercise import (
     precisions,
     without,
 )
-from attnlab.checks.instruments import once
-from attnlab.checks.queries_layer import output
-from attnlab.checks.running import run, unwritten
-from attnlab.checks.values import Difference, Tolerance, difference, number
+from attnbook.checks.instruments import once
+from attnbook.checks.queries_layer import output
+from attnbook.checks.running import run, unwritten
+from attnbook.checks.values import Difference, Tolerance, difference, number
+from attnlab import attention
 
 
 @pytest.fixture

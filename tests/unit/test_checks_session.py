@@ -8,10 +8,10 @@ import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 
-from attnlab import checks
-from attnlab.checks import EXERCISES, cells, check, judge, progress, verdict
-from attnlab.checks.exercise import case, draws, exercise, gradient, mistake
-from attnlab.checks.values import difference
+from attnbook import checks
+from attnbook.checks import EXERCISES, cells, check, judge, progress, verdict
+from attnbook.checks.exercise import case, draws, exercise, gradient, mistake
+from attnbook.checks.values import difference
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attnlab.benchmark import multiplications
+from attnbook.benchmark import multiplications
 
 SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "costs.py"
 

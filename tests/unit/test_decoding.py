@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from attnbook.experiments.decoding import every_way
+from attnbook.tagging import grammar
 from attnlab import masks
-from attnlab.experiments.decoding import every_way
-from attnlab.tagging import grammar
 from attnlab.transformer import (
     LanguageModel,
     accept_or_resample,

@@ -6,12 +6,12 @@ from dataclasses import MISSING, fields
 
 import pytest
 
-from attnlab import experiments
-from attnlab.experiments import Comparison, EdgeError, Row, Run, around, settings, sweep
-from attnlab.experiments.days import Days
-from attnlab.experiments.hops import Hops
-from attnlab.experiments.recall import Recall
-from attnlab.experiments.relay import Relay
+from attnbook import experiments
+from attnbook.experiments import Comparison, EdgeError, Row, Run, around, settings, sweep
+from attnbook.experiments.days import Days
+from attnbook.experiments.hops import Hops
+from attnbook.experiments.recall import Recall
+from attnbook.experiments.relay import Relay
 
 NAN = float("nan")
 

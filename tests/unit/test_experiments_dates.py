@@ -8,7 +8,7 @@ import pytest
 import torch
 from tqdm import trange
 
-from attnlab.experiments import Translation, dates, fitting, translation
+from attnbook.experiments import Translation, dates, fitting, translation
 
 EVERY_FORM = [(form, a, p) for form in dates.FORMS for a in (False, True) for p in (False, True)]
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

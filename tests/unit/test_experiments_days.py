@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from attnbook.experiments.days import KINDS, Days, texts
+from attnbook.experiments.forms import form
 from attnlab import attention
-from attnlab.experiments.days import KINDS, Days, texts
-from attnlab.experiments.forms import form
 
 SHAPE = {"days": 3, "orders": 7, "guests": 3, "customers": 5, "drinks": 4}
 

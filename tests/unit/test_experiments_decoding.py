@@ -5,11 +5,11 @@ import itertools
 import pytest
 import torch
 
-from attnlab.experiments import Text, decoding
-from attnlab.experiments.depth import NextWords, toy_text
-from attnlab.tagging import grammar
+from attnbook.experiments import Text, decoding
+from attnbook.experiments.depth import NextWords, toy_text
+from attnbook.tagging import grammar
+from attnbook.widgets import decoder
 from attnlab.transformer import LanguageModel, distribution
-from attnlab.widgets import decoder
 
 TEXT = Text({("a", "b"): 0.4, ("b",): 0.3, ("a",): 0.2, ("b", "b"): 0.1})
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attnlab.experiments.forms import FORMS, form
-from attnlab.experiments.recall import Recall, answers, texts
+from attnbook.experiments.forms import FORMS, form
+from attnbook.experiments.recall import Recall, answers, texts
 
 
 def inputs(*shape, seed=0):

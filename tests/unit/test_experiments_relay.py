@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import nn
 
+from attnbook.experiments.fitting import fit
+from attnbook.experiments.relay import Relay, Windowed
 from attnlab import masks
-from attnlab.experiments.fitting import fit
-from attnlab.experiments.relay import Relay, Windowed
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])

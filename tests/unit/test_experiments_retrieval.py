@@ -5,10 +5,10 @@ import math
 import pytest
 import torch
 
+from attnbook.experiments import Retrieval
+from attnbook.experiments.descent import Descent, descend
+from attnbook.experiments.retrieval import Questions, ask
 from attnlab import attention
-from attnlab.experiments import Retrieval
-from attnlab.experiments.descent import Descent, descend
-from attnlab.experiments.retrieval import Questions, ask
 
 
 @pytest.mark.parametrize(("heads", "asked", "scale"), [(1, 1, None), (3, 2, None), (2, 3, 0.7)])

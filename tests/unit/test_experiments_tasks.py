@@ -7,8 +7,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from attnbook.experiments import NextWord, Text, TwoPlaces, next_word, two_places
 from attnlab import masks, scores
-from attnlab.experiments import NextWord, Text, TwoPlaces, next_word, two_places
 from attnlab.multihead import MultiHeadAttention
 
 CHANCES = {("a", "b"): 0.5, ("a",): 0.2, ("b", "a", "a"): 0.3}

@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from attnlab.experiments.book_text import Letters, NextLetter, counting, prose
-from attnlab.experiments.depth import NextWords, by_counting, contrasts, gradient_norms, toy_text, without
-from attnlab.experiments.fitting import fit
-from attnlab.experiments.hops import Follower, Hops, follow, rings
-from attnlab.experiments.next_word import SKIP
+from attnbook.experiments.book_text import Letters, NextLetter, counting, prose
+from attnbook.experiments.depth import NextWords, by_counting, contrasts, gradient_norms, toy_text, without
+from attnbook.experiments.fitting import fit
+from attnbook.experiments.hops import Follower, Hops, follow, rings
+from attnbook.experiments.next_word import SKIP
 
 TEXT = toy_text({(("a", "b"), ()): 0.5, (("b",), ()): 0.25, (("a", "a", "b"), ()): 0.25})
 SIZES = {"n_words": 4, "d_model": 8, "n_heads": 2, "n_layers": 2}

@@ -11,9 +11,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attnlab.checks import deadline
-from attnlab.checks.deadline import Endless, within
-from attnlab.checks.instruments import Calls, Memory, Work
+from attnbook.checks import deadline
+from attnbook.checks.deadline import Endless, within
+from attnbook.checks.instruments import Calls, Memory, Work
 
 X = torch.arange(30.0).reshape(6, 5)
 ATEN = torch.ops.aten

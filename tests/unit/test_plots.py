@@ -8,8 +8,9 @@ import matplotlib as mpl
 import pytest
 import torch
 
-from attnlab import masks, plots
-from attnlab.plots import page
+from attnbook import plots
+from attnbook.plots import page
+from attnlab import masks
 
 
 def drawn(axes):

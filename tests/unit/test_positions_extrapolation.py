@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from attnlab.experiments import Comparison, letters
+from attnbook.experiments import Comparison, letters
+from attnbook.tagging import Tagger, Vocabulary, grammar
 from attnlab.masks import window
-from attnlab.tagging import Tagger, Vocabulary, grammar
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 STORED = json.loads((BENCHMARKS / "results/positions.json").read_text())

@@ -12,8 +12,10 @@ import torch
 import torch.nn.functional as F
 from safetensors import safe_open
 
+from attnbook import tour
+from attnbook.tour import definitions, inside
 from attnlab import pretrained
-from attnlab.pretrained import WeightsError, definitions, files, inside, minilm, smollm2, tour
+from attnlab.pretrained import WeightsError, files, minilm, smollm2
 from attnlab.transformer import Encoder, generate
 
 STORED = Path(__file__).parents[2] / "benchmarks/results/real-model-reference.safetensors"

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 import torch
 
-from attnlab import experiments, results
+from attnbook import experiments, results
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnlab import results
-from attnlab.tagging import shipped, words
-from attnlab.tagging.treebank import CHECKSUMS
+from attnbook import results
+from attnbook.tagging import shipped, words
+from attnbook.tagging.treebank import CHECKSUMS
 
 PAGE = shipped.FILE.parents[2] / "static/tagger-model.js"
 

@@ -9,8 +9,8 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from attnbook.benchmark import multiplications, slope
 from attnlab import patterns, sparse
-from attnlab.benchmark import multiplications, slope
 from attnlab.patterns import Blocks, Causal, Every, GlobalTokens, RandomBlocks, Strided, Window
 
 

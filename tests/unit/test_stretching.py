@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 import torch
 
+from attnbook.experiments import Comparison, stretching
 from attnlab import attention, positions
-from attnlab.experiments import Comparison, stretching
 from attnlab.masks import causal, window
 
 STORED = json.loads((Path(__file__).parents[2] / "benchmarks/results/stretching.json").read_text())

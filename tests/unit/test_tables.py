@@ -2,8 +2,8 @@
 
 import pytest
 
-from attnlab import tables
-from attnlab.tables import Table
+from attnbook import tables
+from attnbook.tables import Table
 
 
 def test_every_cell_is_text_named_by_its_row_and_column():

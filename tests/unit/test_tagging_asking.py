@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attnlab.tagging import asking, grammar
+from attnbook.tagging import asking, grammar
 
 
 def test_a_token_is_its_word_and_its_place():

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 import torch
 
-from attnlab.tagging import MostFrequentTag, Tagger, Vocabulary, expected_accuracy, grammar, train
+from attnbook.tagging import MostFrequentTag, Tagger, Vocabulary, expected_accuracy, grammar, train
 
 EXACT = {
     "nothing": Fraction(16, 69),

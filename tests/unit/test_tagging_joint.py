@@ -3,11 +3,11 @@
 import pytest
 import torch
 
-from attnlab import results
-from attnlab.experiments import Comparison
-from attnlab.tagging import grammar
-from attnlab.tagging.columns import COLUMNS, Annotated, Labels, load_columns
-from attnlab.tagging.joint import (
+from attnbook import results
+from attnbook.experiments import Comparison
+from attnbook.tagging import grammar
+from attnbook.tagging.columns import COLUMNS, Annotated, Labels, load_columns
+from attnbook.tagging.joint import (
     MOST_LETTERS,
     UNKNOWN,
     JointTagger,
@@ -16,9 +16,9 @@ from attnlab.tagging.joint import (
     Together,
     train_jointly,
 )
-from attnlab.tagging.taggers import Vocabulary
-from attnlab.tagging.training import NO_TAG, evaluate, predict
-from attnlab.tagging.treebank import read
+from attnbook.tagging.taggers import Vocabulary
+from attnbook.tagging.training import NO_TAG, evaluate, predict
+from attnbook.tagging.treebank import read
 
 
 def annotated(count, seed):

@@ -15,8 +15,8 @@ import pytest
 import torch
 from tqdm import tqdm
 
-from attnlab.experiments import Comparison
-from attnlab.tagging import (
+from attnbook.experiments import Comparison
+from attnbook.tagging import (
     MostFrequentTag,
     Tagger,
     Vocabulary,
@@ -29,8 +29,8 @@ from attnlab.tagging import (
     train,
     training,
 )
-from attnlab.tagging.training import Score
-from attnlab.tagging.treebank import CHECKSUMS
+from attnbook.tagging.training import Score
+from attnbook.tagging.treebank import CHECKSUMS
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 STORED = json.loads((BENCHMARKS / "results/tagging.json").read_text())
@@ -149,7 +149,7 @@ def test_the_same_seed_trains_the_same_tagger():
 
 def test_a_bar_shows_how_far_a_long_training_is(monkeypatch, capsys):
     # It waits two seconds: where nothing takes long, nothing is drawn.
-    module, asked = importlib.import_module("attnlab.tagging.training"), []
+    module, asked = importlib.import_module("attnbook.tagging.training"), []
     later = {"delay": 1e9}
     monkeypatch.setattr(module, "tqdm", lambda **how: asked.append(how) or tqdm(**how | later))
     sentences = grammar.sample(40, seed=1)

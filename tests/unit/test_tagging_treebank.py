@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from attnlab.tagging import treebank as module
-from attnlab.tagging.treebank import (
+from attnbook.tagging import treebank as module
+from attnbook.tagging.treebank import (
     TreebankError,
     ambiguity,
     costliest,

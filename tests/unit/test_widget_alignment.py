@@ -5,10 +5,10 @@ import random
 import pytest
 import torch
 
-from attnlab.experiments import dates, translation
+from attnbook.experiments import dates, translation
+from attnbook.widgets import DateAlignment, stored
+from attnbook.widgets.alignment import MOST, models
 from attnlab.recurrent import BahdanauModel, LuongModel
-from attnlab.widgets import DateAlignment, stored
-from attnlab.widgets.alignment import MOST, models
 
 from .test_widgets import Cells
 

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from attnlab.tagging import shipped
-from attnlab.widgets import Block
-from attnlab.widgets.block import follow, parts
+from attnbook.tagging import shipped
+from attnbook.widgets import Block
+from attnbook.widgets.block import follow, parts
 
 from .test_widgets import Cells
 

@@ -5,11 +5,11 @@ import math
 import pytest
 import torch
 
+from attnbook.widgets import Decoding, stored
+from attnbook.widgets.decoder import END, MOST, models, one_pass, words
+from attnbook.widgets.figure import STATIC
 from attnlab.cache import kv_cache_bytes
 from attnlab.transformer import generate
-from attnlab.widgets import Decoding, stored
-from attnlab.widgets.decoder import END, MOST, models, one_pass, words
-from attnlab.widgets.figure import STATIC
 
 from .test_widgets import Cells
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from attnlab.widgets import HeadsWorkshop
-from attnlab.widgets.heads import SENTENCE, example
+from attnbook.widgets import HeadsWorkshop
+from attnbook.widgets.heads import SENTENCE, example
 
 from .test_widgets import Cells
 

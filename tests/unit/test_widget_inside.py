@@ -7,13 +7,13 @@ import json
 import pytest
 import torch
 
+from attnbook.tour import weights_of
+from attnbook.widgets import HeadsViewer
+from attnbook.widgets.inside import STORED, pack
 from attnlab import pretrained
 from attnlab.pretrained import WeightsError
 from attnlab.pretrained.minilm import MiniLM
 from attnlab.pretrained.smollm2 import SmolLM2
-from attnlab.pretrained.tour import weights_of
-from attnlab.widgets import HeadsViewer
-from attnlab.widgets.inside import STORED, pack
 
 from .test_widgets import Cells
 

@@ -10,9 +10,9 @@ import nbformat
 import pytest
 import torch
 
-from attnlab.tagging import grammar
-from attnlab.widgets import Playground, training
-from attnlab.widgets.playground import DEFAULTS, VIEWS, checked
+from attnbook.tagging import grammar
+from attnbook.widgets import Playground, training
+from attnbook.widgets.playground import DEFAULTS, VIEWS, checked
 
 from .test_widgets import Cells
 

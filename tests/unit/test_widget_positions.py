@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 
-from attnlab.widgets import PositionsLab
+from attnbook.widgets import PositionsLab
 
 from .test_widgets import Cells
 

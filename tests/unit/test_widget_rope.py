@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from attnlab.widgets import RopeDial
+from attnbook.widgets import RopeDial
 
 from .test_widgets import Cells
 

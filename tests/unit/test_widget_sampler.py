@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from attnbook.widgets import Decoding, Sampling
+from attnbook.widgets.decoder import models, words
 from attnlab.transformer import distribution
-from attnlab.widgets import Decoding, Sampling
-from attnlab.widgets.decoder import models, words
 
 from .test_widgets import Cells
 

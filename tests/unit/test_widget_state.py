@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from attnlab.widgets import StateFilling
-from attnlab.widgets.state import DRINKS, NEW_DAY, ORDERS, PEOPLE, RULES
+from attnbook.widgets import StateFilling
+from attnbook.widgets.state import DRINKS, NEW_DAY, ORDERS, PEOPLE, RULES
 
 from .test_widgets import Cells
 

@@ -10,10 +10,11 @@ import torch
 from IPython.core.interactiveshell import InteractiveShell
 from torch.utils.flop_counter import FlopCounterMode
 
-from attnlab import attention, linear, scores, widgets
-from attnlab.tagging import shipped
-from attnlab.widgets import linear as linear_figure
-from attnlab.widgets import saturation
+from attnbook import widgets
+from attnbook.tagging import shipped
+from attnbook.widgets import linear as linear_figure
+from attnbook.widgets import saturation
+from attnlab import attention, linear, scores
 
 X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
 W = [[0.5, -1.0], [2.0, 0.25]]

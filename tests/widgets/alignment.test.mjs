@@ -6,7 +6,7 @@ import { golden, near } from "./compare.mjs";
 import { readable, write } from "../../src/widgets/math/alignment.js";
 import { readModel } from "../../src/widgets/math/packed.js";
 
-const script = readFileSync(new URL("../../src/attnlab/static/alignment-model.js", import.meta.url), "utf8");
+const script = readFileSync(new URL("../../src/attnbook/static/alignment-model.js", import.meta.url), "utf8");
 const scope = {};
 new Function("globalThis", script)(scope);
 const models = readModel(new Uint8Array(Buffer.from(scope.attnlabModels.alignment, "base64")));

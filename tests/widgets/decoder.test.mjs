@@ -8,7 +8,7 @@ import { uniforms } from "../../src/widgets/math/random.js";
 import { distribution, drawn, missing } from "../../src/widgets/math/samplers.js";
 import { readModel } from "../../src/widgets/math/packed.js";
 
-const script = readFileSync(new URL("../../src/attnlab/static/decoder-model.js", import.meta.url), "utf8");
+const script = readFileSync(new URL("../../src/attnbook/static/decoder-model.js", import.meta.url), "utf8");
 const scope = {};
 new Function("globalThis", script)(scope);
 const models = readModel(new Uint8Array(Buffer.from(scope.attnlabModels.decoder, "base64")));

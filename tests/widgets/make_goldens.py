@@ -16,11 +16,9 @@ from pathlib import Path
 import torch
 from torch.nn.attention.flex_attention import create_mask
 
-from attnlab import attention, masks
-from attnlab.experiments import dates, translation
-from attnlab.tagging import shipped, words
-from attnlab.transformer import distribution
-from attnlab.widgets import (
+from attnbook.experiments import dates, translation
+from attnbook.tagging import shipped, words
+from attnbook.widgets import (
     HeadsWorkshop,
     LinearAgainstSoftmax,
     MaskPainter,
@@ -33,11 +31,13 @@ from attnlab.widgets import (
     SparsePatterns,
     StateFilling,
 )
-from attnlab.widgets import alignment as alignment_figure
-from attnlab.widgets import decoder as decoder_figure
-from attnlab.widgets import linear as linear_figure
-from attnlab.widgets import saturation as saturating
-from attnlab.widgets.block import follow
+from attnbook.widgets import alignment as alignment_figure
+from attnbook.widgets import decoder as decoder_figure
+from attnbook.widgets import linear as linear_figure
+from attnbook.widgets import saturation as saturating
+from attnbook.widgets.block import follow
+from attnlab import attention, masks
+from attnlab.transformer import distribution
 
 FOLDER = Path(__file__).parent / "goldens"
 SENTENCES = (

@@ -10,7 +10,7 @@ import { parts, tagText, tagTokens } from "../../src/widgets/math/tagger.js";
 import { bucket, features, split } from "../../src/widgets/math/words.js";
 
 const here = new URL(".", import.meta.url);
-const model = readModel(readFileSync(new URL("../../src/attnlab/tagging/data/tagger.safetensors", here)));
+const model = readModel(readFileSync(new URL("../../src/attnbook/tagging/data/tagger.safetensors", here)));
 
 test("attention, every stage, to 1e-12", () => {
   for (const { given, want } of golden("calculator")) {
@@ -91,10 +91,10 @@ test("I saw a saw", () => {
 });
 
 test("the page's file holds the very same bytes", () => {
-  const script = readFileSync(new URL("../../src/attnlab/static/tagger-model.js", here), "utf8");
+  const script = readFileSync(new URL("../../src/attnbook/static/tagger-model.js", here), "utf8");
   const scope = {};
   new Function("globalThis", script)(scope);
-  const stored = readFileSync(new URL("../../src/attnlab/tagging/data/tagger.safetensors", here));
+  const stored = readFileSync(new URL("../../src/attnbook/tagging/data/tagger.safetensors", here));
   assert.ok(Buffer.from(scope.attnlabModels.tagger, "base64").equals(stored));
   assert.ok(script.length <= 150_000 && stored.length <= 150_000);
 });

@@ -51,7 +51,7 @@ def test_the_built_scripts_are_what_the_sources_give(tmp_path):
 
 
 def test_every_module_is_small_and_a_page_gets_the_host_and_its_own_figures():
-    modules = [p for p in (ROOT / "src/attnlab/static").glob("*.js") if not p.name.endswith("-model.js")]
+    modules = [p for p in (ROOT / "src/attnbook/static").glob("*.js") if not p.name.endswith("-model.js")]
     assert modules
     for path in modules:
         if path.stem == "playground":  # it trains, and it stands once, on a page of its own

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from attnlab.tagging import grammar
-from attnlab.widgets import training
-from attnlab.widgets.playground import VIEWS
+from attnbook.tagging import grammar
+from attnbook.widgets import training
+from attnbook.widgets.playground import VIEWS
 
 HERE = Path(__file__).parent
 

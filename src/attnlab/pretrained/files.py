@@ -154,6 +154,25 @@ def cache_folder() -> Path:
 
 
 @contextmanager
+def needed() -> Iterator[None]:
+    """Import what reads published files; where a package is missing, say how to get it.
+
+    Raises:
+        ModuleNotFoundError: it is missing.
+
+    >>> with needed():
+    ...     import no_such_package
+    Traceback (most recent call last):
+    ModuleNotFoundError: published weights are read with no_such_package: pip install "attnlab[pretrained]"
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        text = f'published weights are read with {error.name}: pip install "attnlab[pretrained]"'
+        raise ModuleNotFoundError(text, name=error.name) from None
+
+
+@contextmanager
 def _read(path: Path) -> Iterator[None]:
     try:
         yield

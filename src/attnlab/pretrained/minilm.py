@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnlab.arguments import looked_up
-from attnlab.pretrained.files import fetch
+from attnlab.pretrained.files import fetch, needed
 from attnlab.transformer import Encoder
 
 SIZES = {"d_model": 384, "n_heads": 12, "n_layers": 6, "d_ff": 1536}
@@ -150,12 +150,11 @@ def load_minilm(folder: str | os.PathLike | None = None) -> MiniLM:
 
     Raises:
         WeightsError: the weights can't be had.
+        ModuleNotFoundError: a package that reads them is missing.
     """
-    import attnlab.book  # noqa: F401  (first: it says what is missing)
-
-    # isort: split
-    from safetensors.torch import load_file
-    from tokenizers import Tokenizer
+    with needed():
+        from safetensors.torch import load_file
+        from tokenizers import Tokenizer
 
     weights, pieces = fetch("minilm", folder)
     tokenizer = Tokenizer.from_file(str(pieces))

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from attnlab.positions import RotaryPositions
-from attnlab.pretrained.files import fetch
+from attnlab.pretrained.files import fetch, needed
 from attnlab.transformer import LanguageModel, generate
 
 SIZES = {"n_words": 49152, "d_model": 576, "n_heads": 9, "n_layers": 30, "n_kv_heads": 3, "d_ff": 1536}
@@ -110,11 +110,10 @@ def load_smollm2(folder: str | os.PathLike | None = None) -> SmolLM2:
 
     Raises:
         WeightsError: the weights can't be had.
+        ModuleNotFoundError: a package that reads them is missing.
     """
-    import attnlab.book  # noqa: F401  (first: it says what is missing)
-
-    # isort: split
-    from gguf import GGUFReader, dequantize
+    with needed():
+        from gguf import GGUFReader, dequantize
 
     (path,) = fetch("smollm2", folder)
     reader = GGUFReader(path)
@@ -159,7 +158,8 @@ def rename(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def _tokenizer(tokens: list[str], merges: list[str], kinds: list[int]) -> Any:
     """Build the tokenizer from what the file says of it: bytes, joined pair by pair."""
-    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+    with needed():
+        from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 
     pairs = [tuple(pair.split(" ")) for pair in merges]
     tokenizer = Tokenizer(models.BPE({piece: at for at, piece in enumerate(tokens)}, pairs))

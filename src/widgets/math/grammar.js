@@ -1,4 +1,4 @@
-// The toy grammar of the package (attnlab.tagging.grammar): its rules, sentences drawn from them, and every sentence.
+// The toy grammar of the package (attnbook.tagging.grammar): its rules, sentences drawn from them, and every sentence.
 
 /** Symbol -> [expansion, per cent]. A symbol that expands to words is a tag; PRONs and PRONo are both tagged PRON. */
 export const RULES = /** @type {Record<string, [string, number][]>} */ ({

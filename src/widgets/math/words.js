@@ -1,4 +1,4 @@
-// From text to tokens to features: the same rules as src/attnlab/tagging/words.py, which explains them.
+// From text to tokens to features: the same rules as src/attnbook/tagging/words.py, which explains them.
 // A "character" is a code point, as in Python; never half of a surrogate pair.
 
 const ENDINGS = ["n't", "'s", "'m", "'re", "'ve", "'ll", "'d"];

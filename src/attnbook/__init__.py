@@ -1,0 +1,15 @@
+"""The stage of the book *I Saw a Saw*: what its chapters show, train, grade and draw.
+
+Attention itself is the library `attnlab`, which knows nothing of this package.
+
+Floors, each importing only from floors below it (a test reads them here):
+
+- `plots`, `tables`, `benchmark`: drawings and tables for pages; two things timed side by side
+- `experiments`, `tour`: small tasks, and the one fair way to train and compare on them; inside real models
+- `tagging`, `results`: the running task, with its corpora, taggers and training; stored results
+- `widgets`, `checks`: the figures a reader takes hold of; what judges a reader's own code
+
+>>> from attnbook import plots, tables
+"""
+
+__version__ = "0.1.0"

@@ -1,0 +1,100 @@
+"""Two places, two numbers: what one head cannot route and two can."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnbook.experiments.runs import Run
+from attnlab.multihead import MultiHeadAttention
+
+QUESTIONS = torch.tensor([[1.0, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]])
+"""The four questions, left-left, left-right, right-left and right-right, each place as two numbers."""
+
+
+def draw(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw pairs of tokens, and what is right for each question.
+
+    Args:
+        n: how many pairs.
+        seed: the same seed draws the same pairs.
+
+    Returns:
+        Queries (n, 4, 4); tokens (n, 2, 4), each with its number at its place, then the place itself; and the
+        right answers (n, 4, 2).
+
+    >>> queries, tokens, wanted = draw(1, seed=0)
+    >>> bool((wanted[0, 1] == tokens[0, :, :2].sum(0)).all())  # (left, right)
+    True
+    """
+    u = torch.randn(n, 2, 1, generator=torch.Generator().manual_seed(seed))
+    place = torch.eye(2).expand(n, 2, 2)
+    wanted = torch.cat((QUESTIONS[:, :2] @ u, QUESTIONS[:, 2:] @ u), -1)
+    tokens = torch.cat((u * place + 0.0, place), -1)  # + 0.0: no minus zeros to look at
+    return QUESTIONS.expand(n, 4, 4), tokens, wanted
+
+
+def bound(tokens: Tensor) -> float:
+    """Return the least mean squared error of one head over the four questions: the mean of (u₁ − u₂)²/8."""
+    u = tokens[..., :2].sum(-1)
+    return ((u[:, 0] - u[:, 1]) ** 2).mean().item() / 8
+
+
+@dataclass(frozen=True)
+class TwoPlaces:
+    """A layer of attention that is asked for two places, in order; a candidate of `sweep`.
+
+    Args:
+        n_heads: number of heads.
+        d_head: width of each.
+        questions: which of the four are asked; (left, right) alone is `(1,)`.
+        steps: of Adam.
+
+    >>> run = TwoPlaces(1, 4, steps=20)(0.03, seed=0)
+    >>> len(run.curve), run.value >= 1
+    (2, True)
+    """
+
+    told: ClassVar = {
+        "optimizer": "Adam",
+        "examples": "pairs",
+        "counts": "the squared error on 2,000 new pairs",
+    }
+
+    n_heads: int
+    d_head: int
+    questions: tuple[int, ...] = (0, 1, 2, 3)
+    steps: int = 400
+    every: int = 10
+    batch: int = 128
+
+    def __call__(self, rate: float, seed: int) -> Run:
+        """Train once. The curve is the error over `bound`, on pairs that are new at that step."""
+        return self.train(rate, seed)[1]
+
+    def train(self, rate: float, seed: int) -> tuple[MultiHeadAttention, Run]:
+        """Train once, and return the layer too."""
+        torch.manual_seed(seed)
+        layer = MultiHeadAttention(4, self.n_heads, d_head=self.d_head, bias=False)
+        optimizer, watched = torch.optim.Adam(layer.parameters(), lr=rate), []
+        for step in range(self.steps):
+            queries, tokens, wanted = draw(self.batch, seed=seed * self.steps + step)
+            error = self.error(layer, queries, tokens, wanted)
+            optimizer.zero_grad()
+            error.backward()
+            optimizer.step()
+            watched.append(error.item() / bound(tokens))
+        points = torch.tensor(watched).unflatten(0, (-1, self.every)).mean(-1)
+        with torch.no_grad():
+            queries, tokens, wanted = draw(2000, seed=-1)
+            end = self.error(layer, queries, tokens, wanted).item() / bound(tokens)
+        return layer, Run(points.tolist(), every=self.every, value=end)
+
+    def error(self, layer: MultiHeadAttention, queries: Tensor, tokens: Tensor, wanted: Tensor) -> Tensor:
+        """Return the mean squared error on the questions that are asked."""
+        asked = list(self.questions)
+        return F.mse_loss(layer(queries[:, asked], context=tokens)[..., :2], wanted[:, asked])

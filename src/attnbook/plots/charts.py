@@ -1,0 +1,232 @@
+"""What is drawn: matrices with their numbers, dots, lines and distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from torch import Tensor
+
+from attnbook.plots.page import INK, ROLES
+
+
+def heatmap(
+    values: Tensor,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    axes: Axes,
+    *,
+    signed: bool = False,
+    limit: float | None = None,
+    decimals: int = 2,
+) -> None:
+    """Draw a matrix as cells, each with its number: weights on a 0-to-1 scale, or signed scores.
+
+    Args:
+        values: (n_q, n_k).
+        rows: the n_q labels of the queries.
+        columns: the n_k labels of the keys.
+        axes: where to draw.
+        signed: colour by sign, on a scale symmetric about zero, instead of from 0 to 1.
+        limit: the end of the scale; 1 for weights, the largest magnitude for signed values, unless given.
+        decimals: digits after the point.
+
+    Raises:
+        ValueError: the labels do not fit the values, or an unsigned value is negative or above `limit`.
+
+    >>> from attnbook.plots import new
+    >>> _, axes = new()
+    >>> heatmap(torch.tensor([[1.0, -2.0]]), ["saw"], ["I", "a"], axes, signed=True)
+    >>> [text.get_text() for text in axes.texts]
+    ['1.00', '−2.00']
+    """
+    if values.shape != (len(rows), len(columns)):
+        raise ValueError(
+            f"values must have shape (rows, columns) = ({len(rows)}, {len(columns)}), "
+            f"got {tuple(values.shape)}"
+        )
+    values = values.detach().double()
+    if limit is None:
+        limit = max(float(values.abs().max()), 1e-12) if signed else 1.0
+    if not signed and (values.min() < 0 or values.max() > limit * (1 + 1e-6)):
+        raise ValueError(
+            f"values must lie between 0 and limit = {limit:g}, got {float(values.min()):g} to "
+            f"{float(values.max()):g}; or pass signed=True"
+        )
+    for i in range(len(rows)):
+        for j in range(len(columns)):
+            value = float(values[i, j])
+            colour = ROLES["key"] if value < 0 else ROLES["query"]
+            # At most about half opaque: the number on top then reads in light and in dark.
+            axes.add_patch(Rectangle((j, i), 1, 1, facecolor=colour, alpha=0.52 * min(abs(value) / limit, 1)))
+            axes.add_patch(Rectangle((j, i), 1, 1, fill=False, edgecolor=INK, alpha=0.15, linewidth=0.8))
+            axes.text(j + 0.5, i + 0.5, _number(value, decimals), ha="center", va="center", color=INK)
+    axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), aspect="equal")
+    axes.set_xticks([j + 0.5 for j in range(len(columns))], columns)
+    axes.set_yticks([i + 0.5 for i in range(len(rows))], rows)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def dots(
+    axes: Axes,
+    names: Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    *,
+    spread: Mapping[str, Sequence[float]] | None = None,
+    decimals: int = 1,
+) -> None:
+    """Draw a named number a row as a dot with its value beside it; several series share the rows.
+
+    Dots need no zero on the axis, bars would: two taggers at 94 and 95 per cent stay apart.
+
+    Args:
+        axes: where to draw.
+        names: the rows, from top to bottom.
+        series: for each series its numbers, one a row; NaN leaves a row out.
+        spread: for each series the half-width of the line through its dots.
+        decimals: digits of the numbers.
+
+    Raises:
+        ValueError: a series has another length than `names`, or there are more series than markers.
+
+    >>> from attnbook.plots import new
+    >>> _, axes = new()
+    >>> dots(axes, ["lookup", "attention"], {"all": [89.5, 91.2]})
+    >>> [text.get_text() for text in axes.texts]
+    ['89.5', '91.2']
+    """
+    colours, markers = list(ROLES.values()), "osD^"
+    if len(series) > len(markers):
+        raise ValueError(f"series must be at most {len(markers)}, got {len(series)}")
+    for at, (label, numbers) in enumerate(series.items()):
+        if len(numbers) != len(names):
+            raise ValueError(f"series {label!r} must have {len(names)} numbers, got {len(numbers)}")
+        places = [row for row, number in enumerate(numbers) if number == number]
+        kept = [numbers[row] for row in places]
+        widths = [spread[label][row] for row in places] if spread else None
+        axes.errorbar(kept, places, xerr=widths, fmt=markers[at], color=colours[at], label=label)
+        for row, number in zip(places, kept, strict=True):
+            axes.annotate(
+                _number(number, decimals),
+                (number, row),
+                xytext=(0, 7),
+                textcoords="offset points",
+                ha="center",
+                color=colours[at],
+                fontsize=9,
+            )
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.7)
+    axes.grid(axis="y")
+    if len(series) > 1:
+        axes.legend(
+            loc="upper center", bbox_to_anchor=(0.4, -0.12), ncols=len(series), frameon=False, labelcolor=INK
+        )
+
+
+def lines(
+    axes: Axes,
+    x: Sequence[float],
+    series: Mapping[str, Sequence[float]],
+    *,
+    spread: Mapping[str, Sequence[float]] | None = None,
+    log: str = "",
+) -> None:
+    """Draw series over a common axis, each with a colour, a marker and a dash of its own.
+
+    Args:
+        axes: where to draw.
+        x: the places, at least one.
+        series: for each series its numbers, one a place; NaN leaves a gap.
+        spread: for some or all series the half-width of a band around them.
+        log: which axes are logarithmic: "", "x", "y" or "xy".
+
+    Raises:
+        ValueError: a series has another length than `x`, there are more than six, or `log` is unknown.
+
+    >>> from attnbook.plots import new
+    >>> _, axes = new()
+    >>> lines(axes, [4, 64], {"with 1/√d": [1.0, 1.0], "without": [2.0, 8.0]}, log="x")
+    >>> [line.get_ydata().tolist() for line in axes.lines]
+    [[1.0, 1.0], [2.0, 8.0]]
+    """
+    styles = list(zip([*ROLES.values(), INK, INK], "osD^vx", ("-", "--", "-.", ":", "-", "--"), strict=True))
+    if len(series) > len(styles):
+        raise ValueError(f"series must be at most {len(styles)}, got {len(series)}")
+    if log not in ("", "x", "y", "xy"):
+        raise ValueError(f"log must be '', 'x', 'y' or 'xy', got {log!r}")
+    for (label, numbers), (colour, marker, dash) in zip(series.items(), styles, strict=False):
+        if len(numbers) != len(x):
+            raise ValueError(f"series {label!r} must have {len(x)} numbers, got {len(numbers)}")
+        axes.plot(x, numbers, dash, marker=marker, markersize=4, color=colour, label=label)
+        if spread and label in spread:
+            middle, half = torch.tensor(numbers), torch.tensor(spread[label])
+            axes.fill_between(x, (middle - half).tolist(), (middle + half).tolist(), color=colour, alpha=0.18)
+    if "x" in log:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(list(x), [f"{place:g}" for place in x])
+        axes.minorticks_off()
+    if "y" in log:
+        axes.set_yscale("log")
+    axes.grid(axis="y")
+    if len(series) > 1:
+        axes.legend(frameon=False, labelcolor=INK)
+
+
+def histogram(
+    axes: Axes,
+    samples: Mapping[str, Tensor],
+    *,
+    bins: int = 40,
+    curve: Callable[[Tensor], Tensor] | None = None,
+) -> None:
+    """Draw how samples are distributed: densities over common bins, beside what theory predicts.
+
+    Args:
+        axes: where to draw.
+        samples: for each set its numbers, of any shape.
+        bins: how many bins share the whole range, at least 2.
+        curve: the density that theory predicts, drawn as a line in the colour of the text.
+
+    Raises:
+        ValueError: bins is too small, there are more than four sets, or one is empty or not finite.
+
+    >>> from attnbook.plots import new
+    >>> _, axes = new()
+    >>> histogram(axes, {"scores": torch.tensor([0.0, 0.0, 1.0, 1.0])}, bins=2)
+    >>> axes.patches[0].get_data().values.tolist()
+    [1.0, 1.0]
+    """
+    if bins < 2:
+        raise ValueError(f"bins must be at least 2, got {bins}")
+    if not 1 <= len(samples) <= len(ROLES):
+        raise ValueError(f"samples must hold 1 to {len(ROLES)} sets, got {len(samples)}")
+    flat = {label: values.detach().double().flatten().cpu() for label, values in samples.items()}
+    for label, values in flat.items():
+        if not len(values) or not values.isfinite().all():
+            raise ValueError(f"samples {label!r} must be finite numbers, at least one")
+    low = min(float(values.min()) for values in flat.values())
+    high = max(float(values.max()) for values in flat.values())
+    edges = torch.linspace(low, high if high > low else low + 1, bins + 1, dtype=torch.float64)
+    styles = zip(ROLES.values(), ("-", "--", "-.", ":"), strict=True)
+    for (label, values), (colour, dash) in zip(flat.items(), styles, strict=False):
+        density = torch.histogram(values, edges, density=True).hist.tolist()
+        axes.stairs(density, edges.tolist(), fill=True, color=colour, alpha=0.25)
+        axes.stairs(density, edges.tolist(), color=colour, linestyle=dash, linewidth=1.5, label=label)
+    if curve is not None:
+        places = torch.linspace(float(edges[0]), float(edges[-1]), 201, dtype=torch.float64)
+        axes.plot(places.tolist(), curve(places).tolist(), color=INK, linewidth=1.5, label="predicted")
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    if len(samples) > 1 or curve is not None:
+        axes.legend(frameon=False, labelcolor=INK)
+
+
+def _number(value: float, decimals: int) -> str:
+    text = f"{value:.{decimals}f}"
+    # A minus sign as wide as the digits, and no "-0.00".
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")

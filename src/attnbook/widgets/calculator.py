@@ -1,0 +1,113 @@
+"""Every number of single-head attention, to edit and to follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import traitlets
+from torch import Tensor
+
+from attnbook.tables import table_of
+from attnbook.widgets.figure import STATIC, Figure, matrix_of
+from attnlab.dot_product import attention
+
+
+class Calculator(Figure):
+    """Edit any number of single-head attention and follow it through six stages.
+
+    Args:
+        X: tokens (n, d_model).
+        W_q: query weights (d_model, d_k); scores are Q Kᵀ with Q = X W_q.
+        W_k: key weights (d_model, d_k).
+        W_v: value weights (d_model, d_v).
+        tokens: the n names of the rows.
+        stage: the stage it starts at, 1 to 6.
+        scale: factor on the scores; 1/sqrt(d_k) if None.
+        causal: hide later tokens.
+
+    Every argument is a trait: `figure.X` is the matrix as a reader has changed it. `figure.focus` is the
+    chosen cell: row and column counted from 0, and its matrix once one was picked.
+
+    Raises:
+        ValueError: shapes do not fit; the message names the argument, its shape and the shape it needs.
+
+    >>> eye = [[1.0, 0.0], [0.0, 1.0]]
+    >>> figure = Calculator([[1.0, 0.0], [0.0, 1.0]], eye, eye, eye, ["I", "saw"])
+    >>> figure.weights.sum(-1).tolist()
+    [1.0, 1.0]
+    """
+
+    _esm = STATIC / "calculator.js"
+    name = "calculator"
+    state = ("X", "W_q", "W_k", "W_v", "tokens", "stage", "focus", "scale", "causal")
+    X = traitlets.List().tag(sync=True)
+    W_q = traitlets.List().tag(sync=True)
+    W_k = traitlets.List().tag(sync=True)
+    W_v = traitlets.List().tag(sync=True)
+    tokens = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    stage = traitlets.Int(1, min=1, max=6).tag(sync=True)
+    focus = traitlets.List([0, 0]).tag(sync=True)
+    scale = traitlets.Float(None, allow_none=True).tag(sync=True)
+    causal = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        X: Any,
+        W_q: Any,
+        W_k: Any,
+        W_v: Any,
+        tokens: Sequence[str],
+        *,
+        stage: int = 1,
+        scale: float | None = None,
+        causal: bool = False,
+    ) -> None:
+        given = {"X": X, "W_q": W_q, "W_k": W_k, "W_v": W_v}
+        m = {name: matrix_of(name, rows) for name, rows in given.items()}
+        n, d_model = m["X"].shape
+        for name in ("W_q", "W_k", "W_v"):
+            if m[name].shape[0] != d_model:
+                raise ValueError(
+                    f"{name} must have shape (d_model = {d_model}, width), got {tuple(m[name].shape)}"
+                )
+        if m["W_k"].shape != m["W_q"].shape:
+            raise ValueError(
+                f"W_k must have the shape of W_q, {tuple(m['W_q'].shape)}; got {tuple(m['W_k'].shape)}"
+            )
+        if len(tokens) != n:
+            raise ValueError(f"tokens must name the {n} rows of X, got {len(tokens)} names")
+        if not 1 <= stage <= 6:
+            raise ValueError(f"stage must be from 1 to 6, got {stage}")
+        rows = {name: matrix.tolist() for name, matrix in m.items()}
+        super().__init__(**rows, tokens=list(tokens), stage=stage, scale=scale, causal=causal)
+
+    def _attend(self) -> tuple[Tensor, Tensor]:
+        x, w_q, w_k, w_v = (matrix_of(key, getattr(self, key)) for key in ("X", "W_q", "W_k", "W_v"))
+        return attention(
+            x @ w_q, x @ w_k, x @ w_v, scale=self.scale, is_causal=self.causal, need_weights=True
+        )
+
+    @property
+    def weights(self) -> Tensor:
+        """The weights as the figure stands now, (n, n), float64."""
+        return self._attend()[1]
+
+    @property
+    def output(self) -> Tensor:
+        """The output as the figure stands now, (n, d_v), float64."""
+        return self._attend()[0]
+
+    def table(self) -> str:
+        """Return the weights and the output of every token."""
+        output, weights = self._attend()
+        outputs = [f"output {j + 1}" for j in range(output.shape[1])]
+        head = ["token", *(f"takes of {token}" for token in self.tokens), *outputs]
+        numbers = torch.cat((weights, output), -1).tolist()
+        rows = [[token, *(f"{x:.4f}" for x in row)] for token, row in zip(self.tokens, numbers, strict=True)]
+        return table_of(head, rows)
+
+    def caption(self) -> str:
+        """Return one sentence that says what the figure is for."""
+        return "Attention calculator: change a number, step through six stages, read each cell's formula."

@@ -1,0 +1,88 @@
+"""Tag a sentence, see where the tagger looked, and hide a word to see who needed it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import traitlets
+from torch import Tensor
+
+from attnbook.tables import table_of
+from attnbook.tagging import shipped
+from attnbook.widgets.figure import STATIC, Figure
+
+
+class TagSentence(Figure):
+    """Type a sentence, see its tags, pick a word and see how much it looked at each; hide a word and compare.
+
+    Args:
+        sentence: the sentence it starts with.
+        word: the word picked, from 0; -1 for none.
+        head: "mean", or "layer.head", from 1.
+        hidden: words, from 0, at which no word may look.
+
+    Raises:
+        TypeError: the sentence is not text.
+        ValueError: there is no such word or head, or no such word to hide.
+
+    >>> figure = TagSentence("I saw a saw", word=3)
+    >>> figure.tagged.tags
+    ('PRON', 'VERB', 'DET', 'NOUN')
+    >>> TagSentence("I saw a saw", hidden=[2]).tagged.tags
+    ('PRON', 'VERB', 'DET', 'PROPN')
+    """
+
+    _esm = STATIC / "tag.js"
+    name = "tag"
+    state = ("sentence", "word", "head", "hidden")
+    sentence = traitlets.Unicode().tag(sync=True)
+    word = traitlets.Int(-1).tag(sync=True)
+    head = traitlets.Unicode("mean").tag(sync=True)
+    hidden = traitlets.List(traitlets.Int()).tag(sync=True)
+    model = traitlets.Bytes().tag(sync=True)
+
+    def __init__(
+        self, sentence: str = "I saw a saw", word: int = -1, head: str = "mean", hidden: Sequence[int] = ()
+    ) -> None:
+        if not isinstance(sentence, str):
+            raise TypeError(f"sentence must be a str, got {type(sentence).__name__}")
+        n = len(shipped.load().tag(sentence, hidden=hidden).tokens)
+        if not -1 <= word < n:
+            raise ValueError(f"word must be from 0 to {n - 1}, or -1 for none; got {word}")
+        form = shipped.load().card["form"]
+        heads = [f"{a + 1}.{b + 1}" for a in range(form["n_layers"]) for b in range(form["n_heads"])]
+        if head not in ("mean", *heads):
+            raise ValueError(f"head must be 'mean' or one of {', '.join(heads)}; got {head!r}")
+        model = shipped.FILE.read_bytes()
+        super().__init__(sentence=sentence, word=word, head=head, hidden=sorted(set(hidden)), model=model)
+
+    @property
+    def tagged(self) -> shipped.Tagged:
+        """The sentence as it stands now, tagged in Python with what is hidden."""
+        return shipped.load().tag(self.sentence, hidden=self.hidden)
+
+    @property
+    def weights(self) -> Tensor:
+        """The attention weights shown, (n, n): of one head, or the mean of all."""
+        weights = self.tagged.weights
+        if self.head == "mean":
+            return weights.mean((0, 1))
+        layer, head = map(int, self.head.split("."))
+        return weights[layer - 1, head - 1]
+
+    def table(self) -> str:
+        """Return words, tags, probabilities, how much the picked word looks at each, and which are hidden."""
+        tagged = self.tagged
+        picked = 0 <= self.word < len(tagged.tokens)
+        looks = [f"{w:.4f}" for w in self.weights[self.word].tolist()] if picked else None
+        rows = [
+            [token, tag, f"{p:.4f}", looks[i] if looks else "–", "yes" if i in self.hidden else "no"]
+            for i, (token, tag, p) in enumerate(
+                zip(tagged.tokens, tagged.tags, tagged.probabilities.amax(-1).tolist(), strict=True)
+            )
+        ]
+        return table_of(["word", "tag", "probability", "weight", "hidden"], rows)
+
+    def caption(self) -> str:
+        """Return one sentence that says what the figure is for."""
+        return "Tag a sentence: pick a word to see where it looked, hide a word to see who needed it."
