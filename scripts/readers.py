@@ -47,7 +47,7 @@ EXERCISE = re.compile(r"^:::\{exercise\}[^\n]*\n:label: (\S+)$", re.MULTILINE)
 BEFORE_EXERCISES = (
     "*The first two cells with code, set-up and imports, are all that these exercises need (and the cell of "
     "a figure, where one is asked for): run those, and begin here. `check()` shows what you have solved and "
-    "what is open. To begin one anew, run `from attnbook.checks import stub`, and in its cell "
+    "what is open. To begin one anew, run `from attnbook import stub`, and in its cell "
     '`stub("its-name")`.*'
 )
 FROM, UNTIL = "<details><summary>Solution</summary>", "<!-- end of the solution -->"

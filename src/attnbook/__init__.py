@@ -9,7 +9,11 @@ Floors, each importing only from floors below it (a test reads them here):
 - `tagging`, `results`: the running task, with its corpora, taggers and training; stored results
 - `widgets`, `checks`: the figures a reader takes hold of; what judges a reader's own code
 
->>> from attnbook import plots, tables
+>>> check("why-scores", lambda weights: weights)  # doctest: +ELLIPSIS
+✗ It returns the shares themselves. ...
 """
 
+from attnbook.checks import check, stub
+
 __version__ = "0.1.0"
+__all__ = ["check", "stub"]

@@ -34,9 +34,11 @@ class Mutant:
 ANSWERS = "exercises/test_answers.py::test_an_answer_is_judged_as_marked"
 
 MUTANTS = (
-    Mutant("rotary turns of another model", "attnlab/pretrained/smollm2.py", "base=100_000.0", "base=10_000.0",
+    Mutant("rotary turns of another model", "attnlab/pretrained/smollm2.py",
+           "base=100_000.0", "base=10_000.0",
            "unit/test_pretrained.py::test_the_logits_of_the_decoder_are_the_librarys"),
-    Mutant("pairs half a head apart", "attnlab/pretrained/smollm2.py", 'layout="interleaved"', 'layout="halves"',
+    Mutant("pairs half a head apart", "attnlab/pretrained/smollm2.py",
+           'layout="interleaved"', 'layout="halves"',
            "unit/test_pretrained.py::test_the_logits_of_the_decoder_are_the_librarys"),
     Mutant("no segment", "attnlab/pretrained/minilm.py",
            "self.stack(words + self.segment,", "self.stack(words,",
