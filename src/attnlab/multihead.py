@@ -118,7 +118,7 @@ class MultiHeadAttention(nn.Module):
         need_weights: bool = False,
         head_weights: Tensor | None = None,
         cache: KVCache | None = None,
-        places: Tensor | None = None,
+        position_ids: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attend within x, from x to a context, or from new tokens to all that a cache remembers.
 
@@ -137,8 +137,8 @@ class MultiHeadAttention(nn.Module):
             cache: the tokens before x. Keys and values of x are added to it, each token sees itself and all
                 before it (`is_causal` goes without saying), and n_k counts the cached tokens too. A call that
                 is refused or stopped leaves it as it was.
-            places: where the tokens of x stand, (n_q,) or (batch, n_q), for `rotary`; counted from the first
-                one in the cache unless given.
+            position_ids: where the tokens of x stand, (n_q,) or (batch, n_q), for `rotary`; counted from the
+                first one in the cache unless given.
 
         Returns:
             Output (batch, n_q, d_model), with `need_weights` also the weights.
@@ -147,7 +147,7 @@ class MultiHeadAttention(nn.Module):
             TypeError: a mask is not boolean, or x, the context or the cache is something else.
             ValueError: a shape does not fit, or the cache is full; the message names it.
         """
-        q, k, v = self._project(x, context, cache, places)
+        q, k, v = self._project(x, context, cache, position_ids)
         with all_or_nothing(cache):
             if cache is not None:
                 k, v = cache.append(k, v)
@@ -277,7 +277,7 @@ class MultiHeadAttention(nn.Module):
         return ours.train(other.training)
 
     def _project(
-        self, x: Tensor, context: Tensor | None, cache: KVCache | None, places: Tensor | None
+        self, x: Tensor, context: Tensor | None, cache: KVCache | None, position_ids: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries (batch, n_heads, n_q, d_head), keys and values (batch, n_kv_heads, n_k, d_head)."""
         if cache is not None and not isinstance(cache, KVCache):
@@ -298,15 +298,16 @@ class MultiHeadAttention(nn.Module):
             for project, tokens in ((self.q_proj, x), (self.k_proj, context), (self.v_proj, context))
         )
         if self.rotary is not None:
-            if places is None:
+            if position_ids is None:
                 first = 0 if cache is None else cache.length
-                places = torch.arange(first, first + x.shape[1], device=x.device)
+                position_ids = torch.arange(first, first + x.shape[1], device=x.device)
             else:
-                fits_tokens("places", places, x.shape[:2])
-                places = places if places.dim() == 1 else places[:, None]  # the same for all heads
-            q, k = self.rotary(q, k, places)
-        elif places is not None:
-            raise ValueError("places turn queries and keys: the layer must be made with rotary=")
+                fits_tokens("position_ids", position_ids, x.shape[:2])
+                if position_ids.dim() == 2:
+                    position_ids = position_ids[:, None]  # (batch, 1, n_q): the same for all heads
+            q, k = self.rotary(q, k, position_ids)
+        elif position_ids is not None:
+            raise ValueError("position_ids turn queries and keys: the layer must be made with rotary=")
         return q, k, v
 
     def _split(self, x: Tensor) -> Tensor:

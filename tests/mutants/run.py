@@ -147,7 +147,7 @@ MUTANTS = (
     Mutant("positions of a batch are read as those of heads", "attnlab/positions.py",
            'fits_tokens("positions", positions, x.shape[:-1])', "pass", "unit/test_positions.py"),
     Mutant("places of a batch are read as those of heads", "attnlab/multihead.py",
-           "places if places.dim() == 1 else places[:, None]", "places", "unit/test_multihead.py"),
+           "position_ids[:, None]  # ", "position_ids  # ", "unit/test_multihead.py"),
     Mutant("the whole share loses words", "attnlab/transformer/samplers.py", "if share == 1:", "if False:",
            "unit/test_decoding.py::test_all_words_stay_where_their_whole_share_is_kept"),
     Mutant("words begin with one spread", "attnlab/transformer/language.py",

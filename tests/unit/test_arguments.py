@@ -33,7 +33,11 @@ CALLS = {
     "SelfAttention": (SelfAttention(8, 8), "x", X),
     "MultiHeadAttention": (MultiHeadAttention(8, 2), "x", X),
     "context": (lambda x: MultiHeadAttention(8, 2)(X, context=x), "context", X),
-    "places": (lambda x: MultiHeadAttention(8, 2, rotary=True)(X, places=x), "places", torch.arange(4)),
+    "position_ids": (
+        lambda x: MultiHeadAttention(8, 2, rotary=True)(X, position_ids=x),
+        "position_ids",
+        torch.arange(4),
+    ),
     "head_weights": (lambda x: MultiHeadAttention(8, 2)(X, head_weights=x), "head_weights", torch.ones(2)),
     "EncoderLayer": (EncoderLayer(8, 2), "x", X),
     "Encoder": (Encoder(8, 2, 1), "x", X),

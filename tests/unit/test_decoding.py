@@ -262,8 +262,8 @@ def scores_of_padded(model, prompt, *, right=False, hide=True, place=True):
     ids = torch.tensor([[*prompt, 0, 0, 0] if right else [0, 0, 0, *prompt]])
     real = torch.tensor([[True] * n + [False] * 3 if right else [False] * 3 + [True] * n])
     added = model.stack.positions in ("learned", "sinusoidal")  # others know distances alone
-    places = (real.cumsum(-1) - 1).clamp(min=0) if place and added else None
-    return model(ids, key_mask=real if hide else None, places=places)[0, -1].detach()
+    position_ids = (real.cumsum(-1) - 1).clamp(min=0) if place and added else None
+    return model(ids, key_mask=real if hide else None, position_ids=position_ids)[0, -1].detach()
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

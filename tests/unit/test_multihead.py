@@ -346,10 +346,10 @@ class Llama(nn.Module):
         super().__init__()
         self.width, self.base = width, base
 
-    def turn(self, x, places):
+    def turn(self, x, position_ids):
         turned, kept = x[..., : self.width], x[..., self.width :]
         rates = 1.0 / self.base ** (torch.arange(0, self.width, 2).float() / self.width)
-        angles = torch.outer(places.float(), rates)
+        angles = torch.outer(position_ids.float(), rates)
         angles = torch.cat((angles, angles), -1)
         first, second = turned.chunk(2, -1)
         turned = turned * angles.cos() + torch.cat((-second, first), -1) * angles.sin()
@@ -381,9 +381,9 @@ def test_published_weights_of_llama_and_neox_mean_the_same_here(width):
 def test_rotary_may_be_any_function_of_queries_keys_and_places():
     calls = []
 
-    def turn(q, k, places):
-        calls.append(places.tolist())
-        return positions.rotary(q, places / 2), positions.rotary(k, places / 2)
+    def turn(q, k, position_ids):
+        calls.append(position_ids.tolist())
+        return positions.rotary(q, position_ids / 2), positions.rotary(k, position_ids / 2)
 
     torch.manual_seed(0)
     layer = MultiHeadAttention(12, 3, rotary=turn)
@@ -631,31 +631,33 @@ def test_bad_input_is_named(call, error, message):
 def test_every_sequence_may_have_places_of_its_own():
     torch.manual_seed(0)
     layer, x = MultiHeadAttention(16, 4, n_kv_heads=2, rotary=True).double(), tokens(2, 5, 16).double()
-    places = torch.tensor([[0, 1, 2, 3, 4], [7, 3, 9, 1, 2]])
-    got = layer(x, places=places)
+    position_ids = torch.tensor([[0, 1, 2, 3, 4], [7, 3, 9, 1, 2]])
+    got = layer(x, position_ids=position_ids)
     for row in range(2):
-        assert torch.allclose(got[row], layer(x[row : row + 1], places=places[row])[0])
+        assert torch.allclose(got[row], layer(x[row : row + 1], position_ids=position_ids[row])[0])
     assert torch.allclose(got[0], layer(x)[0])
     assert not torch.allclose(got[1], layer(x)[1], atol=1e-3)
-    assert torch.allclose(layer(x, places=places + 11), got, atol=1e-12)  # only distances count
+    assert torch.allclose(layer(x, position_ids=position_ids + 11), got, atol=1e-12)  # only distances count
     with torch.no_grad():
         cache = layer.new_cache(2, 5)
-        steps = [layer(x[:, i : i + 1], places=places[:, i : i + 1], cache=cache) for i in range(5)]
-        assert torch.allclose(torch.cat(steps, 1), layer(x, places=places, is_causal=True))
+        steps = [
+            layer(x[:, i : i + 1], position_ids=position_ids[:, i : i + 1], cache=cache) for i in range(5)
+        ]
+        assert torch.allclose(torch.cat(steps, 1), layer(x, position_ids=position_ids, is_causal=True))
 
 
 @pytest.mark.parametrize("shape", [(5, 1), (3, 5), (2, 4), (2, 1, 5), ()])
 def test_places_that_do_not_fit_are_refused_by_name(shape):
     layer = MultiHeadAttention(8, 2, rotary=True)
     with pytest.raises(
-        ValueError, match=r"places must be \(n,\) or have the dimensions of the tokens, \(2, 5\)"
+        ValueError, match=r"position_ids must be \(n,\) or have the dimensions of the tokens, \(2, 5\)"
     ):
-        layer(tokens(2, 5, 8), places=torch.zeros(shape))
+        layer(tokens(2, 5, 8), position_ids=torch.zeros(shape))
 
 
 def test_places_without_rotary_positions_are_refused():
-    with pytest.raises(ValueError, match="places turn queries and keys: the layer must be made with rotary="):
-        MultiHeadAttention(8, 2)(tokens(2, 5, 8), places=torch.arange(5))
+    with pytest.raises(ValueError, match=r"position_ids turn queries and keys: .* must be made with rotary="):
+        MultiHeadAttention(8, 2)(tokens(2, 5, 8), position_ids=torch.arange(5))
 
 
 def test_a_mask_as_context_is_told_where_it_goes():

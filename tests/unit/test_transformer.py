@@ -477,38 +477,40 @@ def test_places_say_where_the_tokens_stand(scheme):
     torch.manual_seed(0)
     model = LanguageModel(11, 12, 3, 2, positions=scheme, longest=40, std=1.0).double()
     ids = torch.randint(11, (2, 6))
-    places = torch.tensor([[0, 1, 2, 3, 4, 5], [9, 2, 30, 4, 5, 6]])
-    got = model(ids, places=places)
+    position_ids = torch.tensor([[0, 1, 2, 3, 4, 5], [9, 2, 30, 4, 5, 6]])
+    got = model(ids, position_ids=position_ids)
     assert torch.allclose(got[0], model(ids)[0])
     assert not torch.allclose(got[1], model(ids)[1], atol=1e-3)
-    assert torch.allclose(got[1:], model(ids[1:], places=places[1]))
+    assert torch.allclose(got[1:], model(ids[1:], position_ids=position_ids[1]))
     with torch.no_grad():
         cache = model.new_cache(2, 6)
-        parts = zip(ids.split([2, 1, 3], 1), places.split([2, 1, 3], 1), strict=True)
-        steps = [model(part, places=at, cache=cache) for part, at in parts]
+        parts = zip(ids.split([2, 1, 3], 1), position_ids.split([2, 1, 3], 1), strict=True)
+        steps = [model(part, position_ids=at, cache=cache) for part, at in parts]
     assert torch.allclose(torch.cat(steps, 1), got)
-    for wrong in (places[:, :3], places[None], places[0, :2]):
+    for wrong in (position_ids[:, :3], position_ids[None], position_ids[0, :2]):
         with pytest.raises(
-            ValueError, match=r"places must be \(n,\) or have the dimensions of the tokens, \(2, 6\)"
+            ValueError, match=r"position_ids must be \(n,\) or have the dimensions of the tokens, \(2, 6\)"
         ):
-            model(ids, places=wrong)
+            model(ids, position_ids=wrong)
 
 
 @pytest.mark.parametrize("scheme", ["none", "relative", "alibi"])
 def test_places_that_would_be_ignored_are_refused(scheme):
     model = LanguageModel(11, 12, 3, 2, positions=scheme)
-    with pytest.raises(ValueError, match=f"places must be None: positions = '{scheme}' does not read them"):
-        model(torch.zeros(1, 3, dtype=torch.long), places=torch.arange(3))
+    with pytest.raises(ValueError, match=f"position_ids must be None: positions = '{scheme}' reads none"):
+        model(torch.zeros(1, 3, dtype=torch.long), position_ids=torch.arange(3))
 
 
 def test_a_place_that_was_never_learned_is_refused():
     model = LanguageModel(11, 12, 3, 2, positions="learned", longest=8)
     ids = torch.zeros(1, 3, dtype=torch.long)
-    for places in ([0, 1, -1], [0, 8, 1]):
-        with pytest.raises(ValueError, match="places must lie within the 8 positions learned, 0 to 7, got"):
-            model(ids, places=torch.tensor(places))
-    with pytest.raises(TypeError, match=r"places must be whole numbers .*, got dtype"):
-        model(ids, places=torch.zeros(3))
+    for position_ids in ([0, 1, -1], [0, 8, 1]):
+        with pytest.raises(
+            ValueError, match="position_ids must lie within the 8 positions learned, 0 to 7, got"
+        ):
+            model(ids, position_ids=torch.tensor(position_ids))
+    with pytest.raises(TypeError, match=r"position_ids must be whole numbers .*, got dtype"):
+        model(ids, position_ids=torch.zeros(3))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -172,14 +172,14 @@ def _what_is_seen(
     window: int | None,
     cache: list | None,
 ) -> dict[str, Tensor]:
-    """Return masks and places for the last n_q words of all texts."""
+    """Return the masks and the position_ids of the last n_q words of all texts."""
     n, how = ids.shape[1], {}
     if window is not None and cache is None:  # a rolling cache sees to it itself
         how["mask"] = masks.window(n, window - 1, 0, device=ids.device)
     if real is not None:
         keys = real[:, :n]
         if model.stack.positions in ADDED:  # all others count distances, which padding does not change
-            how["places"] = (keys.cumsum(-1) - 1).clamp(min=0)[:, n - n_q :]
+            how["position_ids"] = (keys.cumsum(-1) - 1).clamp(min=0)[:, n - n_q :]
         if cache and n_q == 1 and isinstance(cache[0], RollingCache):
             keys = keys[:, cache[0].next_order]
         how["key_mask"] = keys

@@ -71,7 +71,7 @@ class LanguageModel(nn.Module):
         mask: Tensor | None = None,
         key_mask: Tensor | None = None,
         cache: list[KVCache] | None = None,
-        places: Tensor | None = None,
+        position_ids: Tensor | None = None,
         last: bool = False,
     ) -> Tensor:
         """Score every next word at every place.
@@ -81,7 +81,7 @@ class LanguageModel(nn.Module):
             mask: boolean, True = may attend; on top of the causal mask, shapes as in `Encoder`.
             key_mask: boolean (batch, n_k): which keys exist.
             cache: the words before, as from `new_cache`.
-            places: as in `Encoder`: where the words stand, (n,) or (batch, n).
+            position_ids: as in `Encoder`: where the words stand, (n,) or (batch, n).
             last: score at the last place only.
 
         Returns:
@@ -93,7 +93,7 @@ class LanguageModel(nn.Module):
         is_tensor("ids", ids)
         if ids.dim() != 2:
             raise ValueError(f"ids must have shape (batch, n), got {tuple(ids.shape)}")
-        how = {"mask": mask, "key_mask": key_mask, "cache": cache, "places": places}
+        how = {"mask": mask, "key_mask": key_mask, "cache": cache, "position_ids": position_ids}
         words = looked_up("ids", ids, self.embedding.weight, "words")
         with all_or_nothing(cache):
             x = self.stack(words, is_causal=True, **how)

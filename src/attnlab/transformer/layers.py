@@ -209,7 +209,7 @@ class EncoderLayer(nn.Module):
         need_weights: bool = False,
         head_weights: Tensor | None = None,
         cache: KVCache | None = None,
-        places: Tensor | None = None,
+        position_ids: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Send tokens through the layer.
 
@@ -222,7 +222,7 @@ class EncoderLayer(nn.Module):
             need_weights: return the weights of attention as well.
             head_weights: (n_heads,) factor on the output of each head; 0 removes one.
             cache: the tokens before x; n_k counts them too, and `is_causal` goes without saying.
-            places: where the tokens stand (n,) or (batch, n), for `rotary`.
+            position_ids: where the tokens stand (n,) or (batch, n), for `rotary`.
 
         Returns:
             Tokens (batch, n, d_model), with `need_weights` also the weights (batch, n_heads, n, n_k).
@@ -233,7 +233,7 @@ class EncoderLayer(nn.Module):
         """
         has_width("x", x, self.attention.d_model)
         options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
-        options |= {"head_weights": head_weights, "cache": cache, "places": places}
+        options |= {"head_weights": head_weights, "cache": cache, "position_ids": position_ids}
         with all_or_nothing(cache):
             x, weights = self._attend(x, need_weights, **options)
             x = self._each(x)

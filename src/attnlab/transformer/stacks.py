@@ -115,7 +115,7 @@ class Encoder(nn.Module):
         need_weights: bool = False,
         head_weights: Tensor | None = None,
         cache: list[KVCache] | None = None,
-        places: Tensor | None = None,
+        position_ids: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, list[Tensor]]:
         """Send tokens through all layers.
 
@@ -128,30 +128,30 @@ class Encoder(nn.Module):
             head_weights: (n_layers, n_heads) factor on the output of each head; 0 removes one.
             cache: the tokens before x, as from `new_cache`; n_k counts them too, and `is_causal` goes without
                 saying.
-            places: where the tokens stand, (n,) or (batch, n); counted from the cache's first token unless
-                given. Prompts that are padded on the left need it where positions are added to the tokens;
-                "rotary" takes it too. The other positions count distances along the keys and refuse it.
+            position_ids: where the tokens stand, (n,) or (batch, n); counted from the cache's first token
+                unless given. Prompts that are padded on the left need it where positions are added to the
+                tokens; "rotary" takes it too. The others count distances along the keys and refuse it.
 
         Returns:
             Tokens (batch, n, d_model), with `need_weights` also a list with the weights of each layer.
 
         Raises:
             TypeError: a mask is not boolean.
-            ValueError: a shape does not fit, a cache is full, or places would be ignored.
+            ValueError: a shape does not fit, a cache is full, or position_ids would be ignored.
         """
         common = {"mask": mask, "key_mask": key_mask, "is_causal": is_causal}
-        if places is not None:
+        if position_ids is not None:
             if self.positions != "rotary" and not callable(self.positions) and self.positions not in ADDED:
-                raise ValueError(f"places must be None: positions = {self.positions!r} does not read them")
-            fits_tokens("places", places, x.shape[:-1])
+                raise ValueError(f"position_ids must be None: positions = {self.positions!r} reads none")
+            fits_tokens("position_ids", position_ids, x.shape[:-1])
             if self.positions not in ADDED:
-                common["places"] = places
+                common["position_ids"] = position_ids
         rows = [None] * len(self.layers)
         if head_weights is not None:
             has_shape("head_weights", head_weights, (len(rows), self.n_heads), "(n_layers, n_heads)")
             rows = head_weights
         each = [{**common, "head_weights": row} for row in rows]
-        return self._through(x, need_weights, cache, each, places)
+        return self._through(x, need_weights, cache, each, position_ids)
 
     def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> list[KVCache]:
         """Set aside room for a decoding.
@@ -177,7 +177,7 @@ class Encoder(nn.Module):
         need_weights: bool,
         cache: list[KVCache] | None,
         options: list[dict],
-        places: Tensor | None = None,
+        position_ids: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, list]:
         has_width("x", x, self.d_model)
         if isinstance(cache, KVCache):
@@ -189,7 +189,7 @@ class Encoder(nn.Module):
         before = cache[0].length if cache else 0
         n = x.shape[-2]
         bias = self._bias(n, before + n, x)
-        x = self.dropout(self._placed(x, before, places))
+        x = self.dropout(self._placed(x, before, position_ids))
         weights = []
         with all_or_nothing(cache):
             for at, layer in enumerate(self.layers):
@@ -202,20 +202,21 @@ class Encoder(nn.Module):
                 x = self.final_norm(x)
             return (x, weights) if need_weights else x
 
-    def _placed(self, x: Tensor, before: int, places: Tensor | None) -> Tensor:
+    def _placed(self, x: Tensor, before: int, position_ids: Tensor | None) -> Tensor:
         """Add to each token the vector of its place."""
         end = before + x.shape[-2]
         if self.learned is not None:
             rows = self.learned.weight
-            if places is not None:
-                x = x + looked_up("places", places, rows, "positions learned")
+            if position_ids is not None:
+                x = x + looked_up("position_ids", position_ids, rows, "positions learned")
             elif end > len(rows):
                 raise ValueError(f"x must end within the {len(rows)} positions learned, it ends at {end}")
             else:
                 x = x + rows[before:end]
         elif self.positions == "sinusoidal":
-            places = torch.arange(before, end, device=x.device) if places is None else places
-            x = x + sinusoidal_at(places, self.d_model, dtype=x.dtype)
+            if position_ids is None:
+                position_ids = torch.arange(before, end, device=x.device)
+            x = x + sinusoidal_at(position_ids, self.d_model, dtype=x.dtype)
         return x if self.input_norm is None else self.input_norm(x)
 
     def _bias(self, n_q: int, n_k: int, x: Tensor) -> Tensor | None:
