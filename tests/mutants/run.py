@@ -93,7 +93,7 @@ MUTANTS = (
            "at > at[read:, None] - self.window", "at >= at[read:, None] - self.window",
            "unit/test_decoding.py::test_whatever_else_is_asked_a_draft_changes_no_probability"),
     Mutant("decoding: a draft goes on behind the end", "attnlab/transformer/speculative.py",
-           "while ids.shape[1] < full and not ended(ids, end):", "while ids.shape[1] < full:",
+           "while ids.shape[1] < full and not ended(ids, eos_token_id):", "while ids.shape[1] < full:",
            "unit/test_decoding.py::test_where_a_text_has_ended_nothing_is_read_any_more"),
     Mutant("decoding: the padding has places", "attnlab/transformer/generation.py",
            "(keys.cumsum(-1) - 1).clamp(min=0)[:, n - n_q :]", "torch.arange(n)[None, n - n_q :]",
