@@ -183,7 +183,7 @@ def batch() -> None:
 
     Beside the whole step its matrix products are timed by themselves, each with a matrix of the model.
     """
-    shape = {"n_words": 4096, "d_model": 768, "n_heads": 12, "n_layers": 6}
+    shape = {"vocab_size": 4096, "d_model": 768, "n_heads": 12, "n_layers": 6}
     model, n = LanguageModel(**shape).eval(), 128
     weights = sum(p.numel() for p in model.parameters())
     matrices = [part.weight for part in model.modules() if isinstance(part, torch.nn.Linear)]
@@ -231,7 +231,7 @@ def speed() -> None:
 
     The model is a large one: a pass of the other two is mostly Python.
     """
-    model, draft, longest = trained(0, "large"), decoder.models()["draft"], 12
+    model, draft, max_new_tokens = trained(0, "large"), decoder.models()["draft"], 12
     some = torch.multinomial(text().chances, 2000, True, generator=torch.Generator().manual_seed(0))
     sample = SimpleNamespace(read=text().read[some], guess=text().guess[some], chances=torch.ones(len(some)))
     kept = decoding.acceptance(*(decoding.scores_of(one, sample) for one in (model, draft)), sample)
@@ -239,19 +239,23 @@ def speed() -> None:
     counts: dict[int, dict[str, int]] = {}
 
     def write(m: int) -> None:
-        how = {"temperature": 1.0, "end": decoding.END, "generator": torch.Generator().manual_seed(0)}
+        how = {
+            "temperature": 1.0,
+            "eos_token_id": decoding.END,
+            "generator": torch.Generator().manual_seed(0),
+        }
         words = passes = 0
         for _ in range(sentences):
             if m:
-                found = speculate(model, draft, start, longest, n_draft=m, **how)
+                found = speculate(model, draft, start, max_new_tokens, n_draft=m, **how)
                 ids, passes = found.ids, passes + found.steps
             else:
-                ids = generate(model, start, longest, **how)
-            words += min(longest, int((ids[0, 1:] != decoding.END).sum()) + 1)
+                ids = generate(model, start, max_new_tokens, **how)
+            words += min(max_new_tokens, int((ids[0, 1:] != decoding.END).sum()) + 1)
         counts[m] = {"words": words, "passes": passes if m else words}
 
     def passing(one: LanguageModel, n: int) -> None:
-        cache, ids = one.new_cache(1, longest), torch.zeros(1, 5, dtype=torch.long)
+        cache, ids = one.new_cache(1, max_new_tokens), torch.zeros(1, 5, dtype=torch.long)
         one(ids[:, :4], cache=cache)
         for _ in range(20):
             for layer in cache:

@@ -619,18 +619,18 @@ def measure_speed(_: Path) -> dict:
     model = load_smollm2()
     ids = model.tokens("The capital of France is")
     out = {}
-    for n_new in (16, 48):
+    for max_new_tokens in (16, 48):
         seconds: dict[bool, list[float]] = {True: [], False: []}
         texts = {}
         for _ in range(3):  # taking turns
             for use_cache, times in seconds.items():
                 start = time.process_time()
-                texts[use_cache] = generate(model, ids, n_new, use_cache=use_cache)
+                texts[use_cache] = generate(model, ids, max_new_tokens, use_cache=use_cache)
                 times.append(time.process_time() - start)
         assert (texts[True] == texts[False]).all()
-        out[str(n_new)] = {
-            "with": round(n_new / sorted(seconds[True])[1], 2),
-            "without": round(n_new / sorted(seconds[False])[1], 2),
+        out[str(max_new_tokens)] = {
+            "with": round(max_new_tokens / sorted(seconds[True])[1], 2),
+            "without": round(max_new_tokens / sorted(seconds[False])[1], 2),
         }
     return {"model": "SmolLM2-135M-Instruct", "prompt": ids.shape[1], "pieces a second": out}
 

@@ -65,7 +65,7 @@ def coverage() -> list[dict]:
 def counts(model: Translator, n: int) -> dict:
     """Let a model write texts of n dates and look at what went wrong in the first that did."""
     pairs = dates.draw(200, n, random.Random(-4))
-    written, weights = translation.write(model, [pair.text for pair in pairs], max_tokens=11 * n + 11)
+    written, weights = translation.write(model, [pair.text for pair in pairs], max_new_tokens=11 * n + 11)
     wanted, given = [pair.iso.split(" ") for pair in pairs], [text.split(" ") for text in written]
     skipped = [len(set(w) - set(g)) for w, g in zip(wanted, given, strict=True)]
     twice = [len(g) - len(set(g)) for g in given]

@@ -75,11 +75,13 @@ class Names:
         book: the chapters.
         numbers: the number of each labelled equation and exercise.
         sources: by key of the bibliography: authors as a text names them, year, and the entry in full.
+        folder: where the page stands, and what it includes.
     """
 
     book: list[Chapter]
     numbers: dict[str, str]
     sources: Sources
+    folder: Path = ROOT / "chapters"
     cited: dict[str, None] = field(default_factory=dict)
     """The keys that were used, in their order."""
 
@@ -135,6 +137,8 @@ def _block(kind: str, title: str, options: dict[str, str], body: str, names: Nam
         return f"**{title}.** {body}"
     if kind == "grid-item-card":
         return f"**{title}.** {body}"
+    if kind == "include":
+        return "\n".join(_blocks((names.folder / title).read_text(encoding="utf-8").split("\n"), names))
     if kind == "solution-start":
         return FROM
     if kind == "solution-end":
@@ -213,7 +217,7 @@ def sources_of(path: Path) -> Sources:
 def names_of(path: Path, cells: list[NotebookNode], book: list[Chapter], sources: Sources) -> Names:
     """Say what mentions in a page stand for, given all its cells."""
     number = next((one.number for one in book if one.page.endswith(f"/{path.stem}")), None)
-    return Names(book, numbers_of(cells, number), sources)
+    return Names(book, numbers_of(cells, number), sources, path.parent)
 
 
 def edition(

@@ -148,10 +148,10 @@ def is_number_of(what: str, n: int, **numbers: int | None) -> None:
         TypeError: one is no whole number.
         ValueError: nothing has that number.
 
-    >>> is_number_of("word", 6, end=99)
+    >>> is_number_of("word", 6, eos_token_id=99)
     Traceback (most recent call last):
     ...
-    ValueError: end must be the number of a word, 0 to 5, got 99
+    ValueError: eos_token_id must be the number of a word, 0 to 5, got 99
     """
     for name, number in numbers.items():
         if number is None:

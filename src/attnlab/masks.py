@@ -272,7 +272,7 @@ def leaks(
     d_model: int | None = None,
     mask: Tensor | None = None,
     *,
-    n_words: int | None = None,
+    vocab_size: int | None = None,
 ) -> tuple[int, int] | None:
     """Find the first output that depends on a token it may not see.
 
@@ -285,13 +285,13 @@ def leaks(
     float64 shows fainter leaks.
 
     Args:
-        model: takes vectors (1, n, d_model), or numbers of words (1, n) where `n_words` is given; returns
+        model: takes vectors (1, n, d_model), or numbers of words (1, n) where `vocab_size` is given; returns
             (1, n, ...). A module is asked on its own device and in its own dtype; its parameters get no
             gradient.
         n: sequence length, at least 1.
         d_model: width of a vector, at least 1.
         mask: boolean (n, n), True where row i may depend on token j; causal unless given.
-        n_words: how many words there are, at least 2, in the place of `d_model`.
+        vocab_size: how many words there are, at least 2, in the place of `d_model`.
 
     Returns:
         (i, j), the first in reading order such that output i depends on token j and must not; None if there
@@ -299,23 +299,23 @@ def leaks(
 
     Raises:
         TypeError: the mask is not boolean.
-        ValueError: a shape does not fit, not exactly one of `d_model` and `n_words` is given, the output or
-            its gradient is NaN (an empty row?), or the same words give two different outputs (dropout?).
+        ValueError: a shape does not fit, not exactly one of `d_model` and `vocab_size` is given, the output
+            or its gradient is NaN (an empty row?), or the same words give two different outputs (dropout?).
 
     >>> leaks(lambda x: x.cumsum(1), 4, 2) is None
     True
     >>> leaks(lambda x: x.roll(-1, 1), 4, 2)
     (0, 1)
-    >>> leaks(nn.Embedding(9, 2), 4, n_words=9) is None
+    >>> leaks(nn.Embedding(9, 2), 4, vocab_size=9) is None
     True
     """
-    if (d_model is None) == (n_words is None):
+    if (d_model is None) == (vocab_size is None):
         raise ValueError(
-            "give d_model for a model that takes vectors, or n_words for one that takes numbers of words; "
-            f"got d_model = {d_model} and n_words = {n_words}"
+            "give d_model for a model that takes vectors, or vocab_size for one that takes numbers of words; "
+            f"got d_model = {d_model} and vocab_size = {vocab_size}"
         )
     at_least(1, n=n, d_model=1 if d_model is None else d_model)
-    at_least(2, n_words=2 if n_words is None else n_words)
+    at_least(2, vocab_size=2 if vocab_size is None else vocab_size)
     if mask is not None:
         is_boolean("mask", mask)
         has_shape("mask", mask, (n, n), "(n, n)")
@@ -327,12 +327,12 @@ def leaks(
     # Whoever asks within no_grad must not be told that nothing depends on anything.
     with torch.inference_mode(False), torch.enable_grad():
         for _ in range(3):
-            if n_words is None:
+            if vocab_size is None:
                 x = torch.randn(1, n, d_model, generator=draw, dtype=torch.float64).to(like).requires_grad_()
                 depends = _depends(model(x), x, draw)
             else:
-                words = torch.randint(n_words, (1, n), generator=draw).to(like.device)
-                depends = _moves(model, words, n_words, draw)
+                words = torch.randint(vocab_size, (1, n), generator=draw).to(like.device)
+                depends = _moves(model, words, vocab_size, draw)
             found = found | (depends & ~allowed)
     first = found.nonzero()
     return (int(first[0, 0]), int(first[0, 1])) if len(first) else None
@@ -356,7 +356,9 @@ def _depends(out: Tensor, x: Tensor, draw: torch.Generator) -> Tensor:
     return torch.stack(rows)
 
 
-def _moves(model: Callable[[Tensor], Tensor], words: Tensor, n_words: int, draw: torch.Generator) -> Tensor:
+def _moves(
+    model: Callable[[Tensor], Tensor], words: Tensor, vocab_size: int, draw: torch.Generator
+) -> Tensor:
     """Exchange one word at a time, and say which rows of the output move with which: boolean (n, n)."""
     n = words.shape[1]
     before = _rows(model(words), n)
@@ -372,7 +374,7 @@ def _moves(model: Callable[[Tensor], Tensor], words: Tensor, n_words: int, draw:
     columns = []
     for j in range(n):
         other = words.clone()
-        other[0, j] = (words[0, j] + torch.randint(1, n_words, (), generator=draw).to(words)) % n_words
+        other[0, j] = (words[0, j] + torch.randint(1, vocab_size, (), generator=draw).to(words)) % vocab_size
         columns.append(moved(other))
     return torch.stack(columns, -1)
 

@@ -211,14 +211,14 @@ class LearnedPositions(nn.Module):
     A position that training never reached keeps its random vector, and one past the end has none.
 
     Args:
-        n: number of positions, at least 1.
+        max_positions: rows of the table, at least 1.
         d_model: width.
         std: spread of the vectors at the start, to be compared with that of the words they are added to.
         device: where the vectors are made.
         dtype: dtype of the vectors.
 
     Raises:
-        ValueError: n or d_model is smaller than 1, or std is negative.
+        ValueError: max_positions or d_model is smaller than 1, or std is negative.
 
     References:
         Gehring et al. 2017, section 3.1; Devlin et al. 2019, section 3.
@@ -229,7 +229,7 @@ class LearnedPositions(nn.Module):
 
     def __init__(
         self,
-        n: int,
+        max_positions: int,
         d_model: int,
         *,
         std: float = 0.02,
@@ -237,10 +237,11 @@ class LearnedPositions(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        at_least(1, n=n, d_model=d_model)
+        at_least(1, max_positions=max_positions, d_model=d_model)
         if not std >= 0:
             raise ValueError(f"std must be at least 0, got {std}")
-        self.weight = nn.Parameter(torch.empty(n, d_model, device=device, dtype=dtype).normal_(std=std))
+        weight = torch.empty(max_positions, d_model, device=device, dtype=dtype)
+        self.weight = nn.Parameter(weight.normal_(std=std))
 
     def forward(self, x: Tensor) -> Tensor:
         """Add to each token of x (..., n, d_model) the vector of its place.
@@ -248,10 +249,10 @@ class LearnedPositions(nn.Module):
         Raises:
             ValueError: x has another width, or more tokens than the table has rows.
         """
-        longest, d_model = self.weight.shape
+        max_positions, d_model = self.weight.shape
         has_width("x", x, d_model)
-        if x.shape[-2] > longest:
-            raise ValueError(f"x must have at most n = {longest} tokens, the rows learned; got {x.shape[-2]}")
+        if x.shape[-2] > max_positions:
+            raise ValueError(f"x must have at most max_positions = {max_positions} tokens, got {x.shape[-2]}")
         return x + self.weight[: x.shape[-2]]
 
 

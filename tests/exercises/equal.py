@@ -115,8 +115,8 @@ EQUAL: dict[str, dict[str, str]] = {
         "moves = (before - model(changed)).abs()": "Only the size of a move counts.",
         "return (depends & ~mask).nonzero()": "A tensor of pairs is a list of pairs.",
         "before, depends = (model(words), torch.ones(n, n, dtype=torch.bool))": "Every column is written anew.",
-        "words, other = torch.randint(n_words, (2, 201, n))": "One sentence more shows no less.",
-        "words, other = torch.randint(n_words, (2, 199, n))": "199 sentences are many, too.",
+        "words, other = torch.randint(vocab_size, (2, 201, n))": "One sentence more shows no less.",
+        "words, other = torch.randint(vocab_size, (2, 199, n))": "199 sentences are many, too.",
     },
     "playground-error": {
         "distance = p * words - right": "The distances are squared.",

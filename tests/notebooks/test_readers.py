@@ -4,6 +4,7 @@ import ast
 import re
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -236,6 +237,13 @@ def test_markup_becomes_plain(names, markup, wanted):
     assert readers.plain(markup, names) == wanted
 
 
+def test_what_a_page_includes_stands_in_its_edition(names, tmp_path):
+    (tmp_path / "_more.md").write_text("See {eq}`eq-a`.\n")
+    markup = "::::{admonition} So\n:class: dropdown\n\n:::{include} _more.md\n:::\n::::"
+    told = readers.plain(markup, replace(names, folder=tmp_path))
+    assert told == "<details><summary>So</summary>\n\nSee (6.2).\n\n</details>"
+
+
 @pytest.mark.parametrize(
     "markup", [":::{video} x\n:::", "{ref}`x`", ":::{admonition} never closed", "a noun[^x]"]
 )
@@ -247,7 +255,8 @@ def test_markup_without_a_plain_form_stops_the_edition(names, markup):
 @pytest.fixture
 def copied(tmp_path):
     (tmp_path / "chapters").mkdir()
-    for name in ("_toc.yml", "chapters/references.bib", *(f"chapters/{path.name}" for path, _ in PAIRS)):
+    whole = ("_toc.yml", "chapters/references.bib", "chapters/_words.md")
+    for name in (*whole, *(f"chapters/{path.name}" for path, _ in PAIRS)):
         shutil.copy(ROOT / name, tmp_path / name)
     for page in chapters.pages(ROOT):
         if (ROOT / f"{page}.md").exists():

@@ -165,18 +165,21 @@ SLIPS = {
         lambda: generate(MODEL, IDS, 1, temperature="1"),
         "temperature must be at least 0, got '1'",
     ),
-    "an end as a fraction": (lambda: generate(MODEL, IDS, 1, end=2.0), "end must be a whole number, got 2.0"),
+    "an end as a fraction": (
+        lambda: generate(MODEL, IDS, 1, eos_token_id=2.0),
+        "eos_token_id must be a whole number, got 2.0",
+    ),
     "a translator's end": (
-        lambda: TRANSLATOR.generate(IDS, start=0, end=7),
-        "end must be the number of a target token, 0 to 6, got 7",
+        lambda: TRANSLATOR.generate(IDS, bos_token_id=0, eos_token_id=7),
+        "eos_token_id must be the number of a target token, 0 to 6, got 7",
     ),
     "a translator's start": (
-        lambda: TRANSLATOR.generate(IDS, start=-1, end=1),
-        "start must be the number of a target token, 0 to 6, got -1",
+        lambda: TRANSLATOR.generate(IDS, bos_token_id=-1, eos_token_id=1),
+        "bos_token_id must be the number of a target token, 0 to 6, got -1",
     ),
     "a text of no length": (
-        lambda: TRANSLATOR.generate(IDS, start=0, end=1, max_tokens=0),
-        "max_tokens must be at least 1, got 0",
+        lambda: TRANSLATOR.generate(IDS, bos_token_id=0, eos_token_id=1, max_new_tokens=0),
+        "max_new_tokens must be at least 1, got 0",
     ),
     "no such source": (
         lambda: TRANSLATOR(IDS + 9, IDS),

@@ -28,10 +28,12 @@ SCHEMES = ("none", "learned", "sinusoidal", "relative", "alibi", "rotary")
 WORDS = ["<start>", "<end>", *sorted({word for words, _ in grammar.sentences() for word in words})]
 
 
-def small(n_words=7, seed=0, scheme="rotary", **options):
+def small(vocab_size=7, seed=0, scheme="rotary", **options):
     torch.manual_seed(seed)
     # Not tied: with one table for both, a model that has learned nothing repeats its last word for ever.
-    model = LanguageModel(n_words, 8, 2, 2, positions=scheme, tied=False, std=1.0, **options).double().eval()
+    model = (
+        LanguageModel(vocab_size, 8, 2, 2, positions=scheme, tied=False, std=1.0, **options).double().eval()
+    )
     torch.nn.init.normal_(model.out_proj.weight)
     if scheme == "relative":
         torch.nn.init.normal_(model.stack.relative.weight)
@@ -160,7 +162,7 @@ def test_a_draft_changes_no_probability(how, rule, n_draft):
 
 
 @pytest.mark.parametrize(
-    "other", [{}, {"use_cache": False}, {"window": 2}, {"window": 2, "use_cache": False}, {"end": 2}]
+    "other", [{}, {"use_cache": False}, {"window": 2}, {"window": 2, "use_cache": False}, {"eos_token_id": 2}]
 )
 def test_whatever_else_is_asked_a_draft_changes_no_probability(other):
     model, draft, start = small(4), small(4, seed=1), torch.tensor([[3, 1, 0]])
@@ -205,9 +207,12 @@ def test_where_a_text_has_ended_nothing_is_read_any_more():
     model.register_forward_hook(lambda *_: calls.append("model"))
     ids = torch.tensor([[3, 2], [5, 2]])  # both have ended
     for how in ({}, {"draft": draft}):
-        assert generate(model, ids, 4, end=2, **how).tolist() == [[3, 2, 2, 2, 2, 2], [5, 2, 2, 2, 2, 2]]
+        assert generate(model, ids, 4, eos_token_id=2, **how).tolist() == [
+            [3, 2, 2, 2, 2, 2],
+            [5, 2, 2, 2, 2, 2],
+        ]
     assert not calls
-    generate(model, torch.tensor([[3, 2], [5, 0]]), 4, end=2)
+    generate(model, torch.tensor([[3, 2], [5, 0]]), 4, eos_token_id=2)
     assert calls
 
 
@@ -304,7 +309,7 @@ def test_a_rolling_cache_and_padding_together():
 def test_a_text_that_has_ended_stays_so():
     model = small()
     ids = torch.arange(7)[:, None]
-    free, ended = generate(model, ids, 12), generate(model, ids, 12, end=2)
+    free, ended = generate(model, ids, 12), generate(model, ids, 12, eos_token_id=2)
     for row, want in zip(ended.tolist(), free.tolist(), strict=True):
         if 2 in want:
             at = want.index(2)
@@ -328,13 +333,13 @@ def test_enough_beams_find_the_best_text_and_one_is_greedy(end):
             logs = model(torch.tensor([[0, 3, *new]])).log_softmax(-1)[0].detach()
             last = new.index(end) if end is not None and end in new else 3
             every[new] = sum(float(logs[1 + at, new[at]]) for at in range(last + 1))
-        ids, total = beam_search(model, start, 4, beams=256, end=end)
+        ids, total = beam_search(model, start, 4, num_beams=256, eos_token_id=end)
         best = sorted(every.values(), reverse=True)
         assert len(ids) == len(every)
         assert torch.allclose(total, torch.tensor(best, dtype=torch.float64), atol=1e-10)
         assert [tuple(row) for row in ids[:, 2:].tolist()] == sorted(every, key=every.get, reverse=True)
-        greedy, _ = beam_search(model, start, 4, beams=1, end=end)
-        assert torch.equal(greedy, generate(model, start, 4, end=end))
+        greedy, _ = beam_search(model, start, 4, num_beams=1, eos_token_id=end)
+        assert torch.equal(greedy, generate(model, start, 4, eos_token_id=end))
 
 
 def test_a_model_with_shared_heads_starts_from_the_mean_of_its_own():
@@ -354,21 +359,27 @@ def test_a_model_with_shared_heads_starts_from_the_mean_of_its_own():
     ("call", "message"),
     [
         (lambda m, ids: generate(m, ids[:, :0], 1), "n at least 1, got"),
-        (lambda m, ids: generate(m, ids, -1), "n_new must be at least 0, got -1"),
+        (lambda m, ids: generate(m, ids, -1), "max_new_tokens must be at least 0, got -1"),
         (lambda m, ids: generate(m, ids, 1, temperature=-1.0), "temperature must be at least 0, got -1.0"),
         (
             lambda m, ids: generate(m, ids, 1, temperature=float("nan")),
             "temperature must be at least 0, got nan",
         ),
-        (lambda m, ids: generate(m, ids, 1, end=7), "end must be the number of a word, 0 to 6, got 7"),
-        (lambda m, ids: generate(m, ids, 1, end=-1), "end must be the number of a word, 0 to 6, got -1"),
         (
-            lambda m, ids: beam_search(m, ids[:1], 1, 2, end=9),
-            "end must be the number of a word, 0 to 6, got 9",
+            lambda m, ids: generate(m, ids, 1, eos_token_id=7),
+            "eos_token_id must be the number of a word, 0 to 6, got 7",
         ),
         (
-            lambda m, ids: speculate(m, m, ids[:1], 1, end=9),
-            "end must be the number of a word, 0 to 6, got 9",
+            lambda m, ids: generate(m, ids, 1, eos_token_id=-1),
+            "eos_token_id must be the number of a word, 0 to 6, got -1",
+        ),
+        (
+            lambda m, ids: beam_search(m, ids[:1], 1, 2, eos_token_id=9),
+            "eos_token_id must be the number of a word, 0 to 6, got 9",
+        ),
+        (
+            lambda m, ids: speculate(m, m, ids[:1], 1, eos_token_id=9),
+            "eos_token_id must be the number of a word, 0 to 6, got 9",
         ),
         (lambda m, ids: m(ids + 4), "ids must lie within the 7 words, 0 to 6, got 5 to 8"),
         (lambda m, ids: m(ids - 2), "ids must lie within the 7 words, 0 to 6, got -1 to 2"),
@@ -392,7 +403,7 @@ def test_a_model_with_shared_heads_starts_from_the_mean_of_its_own():
             "keeps no order, which positions = 'alibi' need",
         ),
         (lambda m, ids: beam_search(m, ids, 1, 2), "one prompt at a time"),
-        (lambda m, ids: beam_search(m, ids[:1], 1, 0), "beams must be at least 1, got 0"),
+        (lambda m, ids: beam_search(m, ids[:1], 1, 0), "num_beams must be at least 1, got 0"),
         (lambda m, ids: speculate(m, m, ids, 1), r"ids must have shape \(1, n\)"),
         (lambda m, ids: speculate(m, m, ids[:1], 1, window=0), "window must be at least 1, got 0"),
         (lambda m, ids: generate(m, ids, 1, draft=m, n_draft=-1), "n_draft must be at least 0, got -1"),

@@ -14,7 +14,7 @@ from attnbook.experiments.hops import Follower, Hops, follow, rings
 from attnbook.experiments.next_word import SKIP
 
 TEXT = toy_text({(("a", "b"), ()): 0.5, (("b",), ()): 0.25, (("a", "a", "b"), ()): 0.25})
-SIZES = {"n_words": 4, "d_model": 8, "n_heads": 2, "n_layers": 2}
+SIZES = {"vocab_size": 4, "d_model": 8, "n_heads": 2, "n_layers": 2}
 
 
 def test_each_part_is_left_out_and_the_weights_are_the_same():

@@ -227,55 +227,55 @@ def test_leaks_says_that_a_row_is_nan():
         masks.leaks(lambda x: (0 * x).abs().sqrt(), 4, 2)
 
 
-def reader(mask, n_words=7, seed=0, behind=lambda out: out):
+def reader(mask, vocab_size=7, seed=0, behind=lambda out: out):
     """A model that takes the numbers of words."""
-    table = torch.randn(n_words, 5, generator=torch.Generator().manual_seed(seed))
+    table = torch.randn(vocab_size, 5, generator=torch.Generator().manual_seed(seed))
     return lambda words: behind(attend(mask)(table[words]))
 
 
 def test_leaks_asks_a_model_of_words_by_exchanging_them():
-    assert masks.leaks(reader(masks.causal(6)), 6, n_words=7) is None
-    assert masks.leaks(reader(masks.causal(6)), 6, mask=masks.causal(6).tril(-1), n_words=7) == (0, 0)
+    assert masks.leaks(reader(masks.causal(6)), 6, vocab_size=7) is None
+    assert masks.leaks(reader(masks.causal(6)), 6, mask=masks.causal(6).tril(-1), vocab_size=7) == (0, 0)
     for seed in range(5):
-        assert masks.leaks(reader(masks.window(6, 5, 1), seed=seed), 6, n_words=7) == (0, 1)
-        assert masks.leaks(reader(masks.causal(6), seed=seed), 6, n_words=2) is None
+        assert masks.leaks(reader(masks.window(6, 5, 1), seed=seed), 6, vocab_size=7) == (0, 1)
+        assert masks.leaks(reader(masks.causal(6), seed=seed), 6, vocab_size=2) is None
     late = attend(masks.causal(6), "after")
-    assert masks.leaks(lambda words: late(torch.eye(7)[words]), 6, n_words=7) == (0, 1)
+    assert masks.leaks(lambda words: late(torch.eye(7)[words]), 6, vocab_size=7) == (0, 1)
     with torch.inference_mode():
-        assert masks.leaks(reader(masks.window(6, 5, 1)), 6, n_words=7) == (0, 1)
+        assert masks.leaks(reader(masks.window(6, 5, 1)), 6, vocab_size=7) == (0, 1)
     module = nn.Sequential(nn.Embedding(9, 4), nn.LayerNorm(4))
-    assert masks.leaks(module.double(), 5, n_words=9) is None
-    assert masks.leaks(lambda words: words.flip(1), 5, n_words=9) == (0, 4)  # whole numbers out
+    assert masks.leaks(module.double(), 5, vocab_size=9) is None
+    assert masks.leaks(lambda words: words.flip(1), 5, vocab_size=9) == (0, 4)  # whole numbers out
 
 
 def test_leaks_never_exchanges_a_word_for_itself():
     for n in range(2, 12):
-        assert masks.leaks(lambda words: words.roll(-1, 1), n, n_words=2) == (0, 1)
+        assert masks.leaks(lambda words: words.roll(-1, 1), n, vocab_size=2) == (0, 1)
 
 
 def test_leaks_of_words_counts_no_rounding_and_every_faint_leak():
     def with_share(share):
         return reader(masks.causal(5), behind=lambda out: out + share * out.roll(-1, 1))
 
-    assert masks.leaks(with_share(1e-4), 5, n_words=7) is not None
-    assert masks.leaks(with_share(1e-6), 5, n_words=7) is None
+    assert masks.leaks(with_share(1e-4), 5, vocab_size=7) is not None
+    assert masks.leaks(with_share(1e-6), 5, vocab_size=7) is None
     divided = attend(masks.causal(6), "divided")
-    assert masks.leaks(lambda words: divided(torch.eye(7)[words]), 6, n_words=7) is None
+    assert masks.leaks(lambda words: divided(torch.eye(7)[words]), 6, vocab_size=7) is None
 
 
 def test_leaks_says_that_a_model_is_random():
     model = nn.Sequential(nn.Embedding(9, 4), nn.Dropout(0.5))
     with pytest.raises(ValueError, match="is dropout on"):
-        masks.leaks(model, 5, n_words=9)
-    assert masks.leaks(model.eval(), 5, n_words=9) is None
+        masks.leaks(model, 5, vocab_size=9)
+    assert masks.leaks(model.eval(), 5, vocab_size=9) is None
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: masks.leaks(lambda x: x, 3), "give d_model .* got d_model = None and n_words = None"),
-        (lambda: masks.leaks(lambda x: x, 3, 2, n_words=5), "give d_model .* or n_words"),
-        (lambda: masks.leaks(lambda x: x, 3, n_words=1), "n_words must be at least 2, got 1"),
+        (lambda: masks.leaks(lambda x: x, 3), "give d_model .* got d_model = None and vocab_size = None"),
+        (lambda: masks.leaks(lambda x: x, 3, 2, vocab_size=5), "give d_model .* or vocab_size"),
+        (lambda: masks.leaks(lambda x: x, 3, vocab_size=1), "vocab_size must be at least 2, got 1"),
         (lambda: masks.prefix(-1, 0), "n must be at least 0, got -1"),
         (lambda: masks.prefix(3, 4), "length must lie between 0 and n = 3, got 4"),
         (lambda: masks.prefix(3, [1, -1]), r"lengths must lie between 0 and n = 3, got \[1, -1\]"),

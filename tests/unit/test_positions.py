@@ -276,12 +276,12 @@ def test_a_layer_takes_the_bias_with_a_batch_axis():
         (lambda: positions.rotary(torch.ones(2, 3)), "last dimension of x must be even .*got 3"),
         (lambda: positions.rotary(torch.ones(4)), r"x must have shape \(..., n, d\), got \(4,\)"),
         (lambda: positions.rotation(1, 3), "d_model must be even and at least 2, got 3"),
-        (lambda: positions.LearnedPositions(0, 4), "n must be at least 1, got 0"),
+        (lambda: positions.LearnedPositions(0, 4), "max_positions must be at least 1, got 0"),
         (lambda: positions.LearnedPositions(4, 0), "d_model must be at least 1, got 0"),
         (lambda: positions.LearnedPositions(4, 4, std=-1), "std must be at least 0, got -1"),
         (
             lambda: positions.LearnedPositions(4, 2)(torch.ones(1, 5, 2)),
-            "x must have at most n = 4 tokens, .* got 5",
+            "x must have at most max_positions = 4 tokens, got 5",
         ),
         (
             lambda: positions.LearnedPositions(4, 2)(torch.ones(3, 3)),

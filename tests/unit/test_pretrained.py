@@ -95,7 +95,7 @@ def test_what_it_writes_is_what_the_library_writes_token_for_token(decoder, stor
     for start, whole in (("smollm2.ids", "smollm2.greedy"), ("smollm2.asked", "smollm2.answer")):
         new = len(numbers[whole]) - numbers[start].shape[1]
         assert generate(decoder, numbers[start], new)[0].tolist() == numbers[whole].tolist()
-    text = decoder.answer(card["question"], n_new=12)
+    text = decoder.answer(card["question"], max_new_tokens=12)
     assert text.startswith("The sky blue is a result of")
 
 
@@ -116,7 +116,7 @@ def test_answers_end_where_the_model_says_so():
         def decode(self, ids):
             return "x" * len(ids)
 
-    model = Silent(Letters(), n_words=50, d_model=12, n_heads=3, n_kv_heads=1, n_layers=1, d_ff=8)
+    model = Silent(Letters(), vocab_size=50, d_model=12, n_heads=3, n_kv_heads=1, n_layers=1, d_ff=8)
     assert model.complete("abc", 5) == ""
     assert model.pieces("ab") == ["x", "x"]
 
@@ -333,7 +333,7 @@ def test_scores_of_heads_are_those_of_loops():
 def test_weights_of_a_reader_and_of_a_writer():
     torch.manual_seed(2)
     reader = minilm.MiniLM(20, d_model=12, n_heads=3, n_layers=2, d_ff=8).eval()
-    writer = smollm2.SmolLM2(n_words=20, d_model=12, n_heads=3, n_kv_heads=1, n_layers=2, d_ff=8).eval()
+    writer = smollm2.SmolLM2(vocab_size=20, d_model=12, n_heads=3, n_kv_heads=1, n_layers=2, d_ff=8).eval()
     ids = torch.randint(20, (1, 6))
     for model in (reader, writer):
         weights = tour.weights_of(model, ids)

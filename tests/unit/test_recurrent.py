@@ -181,7 +181,7 @@ def test_gradients_reach_every_parameter_that_takes_part(name):
 @pytest.mark.parametrize("name", ALL)
 def test_writing_is_the_likeliest_token_fed_back(name):
     model, source, _ = draw(name)
-    words, weights = model.generate(source, start=0, end=6, max_tokens=5)
+    words, weights = model.generate(source, bos_token_id=0, eos_token_id=6, max_new_tokens=5)
     target = torch.cat((torch.zeros(3, 1, dtype=torch.long), words[:, :-1]), 1)
     logits, looked = model(source, target, need_weights=True)
     ended = (target == 6).any(1)
@@ -193,11 +193,11 @@ def test_after_its_end_a_text_is_filled_with_ends():
     model, source, _ = draw("bahdanau")
     with torch.no_grad():
         model.out.bias[6] = 50.0  # every first word is the end
-    words, _ = model.generate(source, start=0, end=6, max_tokens=9)
+    words, _ = model.generate(source, bos_token_id=0, eos_token_id=6, max_new_tokens=9)
     assert words.tolist() == [[6]] * 3
     with torch.no_grad():
         model.out.bias[6] = -50.0
-    assert model.generate(source, start=0, end=6, max_tokens=9)[0].shape == (3, 9)
+    assert model.generate(source, bos_token_id=0, eos_token_id=6, max_new_tokens=9)[0].shape == (3, 9)
 
 
 def test_bahdanau_asks_before_the_step_and_luong_after_it():

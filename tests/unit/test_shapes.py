@@ -24,7 +24,9 @@ def test_published_shapes_have_the_published_numbers_of_parameters(name, paramet
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_a_model_of_that_shape_has_so_many(tied):
-    shape = Shape(n_words=11, d_model=24, n_layers=3, n_heads=4, n_kv_heads=2, d_head=6, d_ff=40, tied=tied)
+    shape = Shape(
+        vocab_size=11, d_model=24, n_layers=3, n_heads=4, n_kv_heads=2, d_head=6, d_ff=40, tied=tied
+    )
     model = LanguageModel(
         11, 24, 4, 3, n_kv_heads=2, d_ff=40, tied=tied, bias=False, norm="rms", activation="swiglu"
     )

@@ -296,7 +296,14 @@ def test_autocast_costs_no_more_digits_than_torchs_own_layer():
 
 def test_a_model_can_be_saved_moved_and_copied():
     torch.manual_seed(0)
-    make = {"n_words": 9, "d_model": 8, "n_heads": 2, "n_layers": 2, "positions": "learned", "longest": 7}
+    make = {
+        "vocab_size": 9,
+        "d_model": 8,
+        "n_heads": 2,
+        "n_layers": 2,
+        "positions": "learned",
+        "max_positions": 7,
+    }
     model, ids = LanguageModel(**make), torch.randint(9, (2, 5))
     other = LanguageModel(**make)
     other.load_state_dict(model.state_dict())
@@ -325,14 +332,14 @@ def test_a_model_can_be_saved_moved_and_copied():
         (lambda: Encoder(8, 2, 2)(torch.zeros(1, 3, 8), cache=[]), "one part a layer, 2, got 0"),
         (lambda: Encoder(8, 2, 2)(torch.zeros(1, 3, 8), head_weights=torch.ones(1, 2)), "head_weights"),
         (
-            lambda: Encoder(8, 2, 1, positions="learned", longest=2)(torch.zeros(1, 3, 8)),
+            lambda: Encoder(8, 2, 1, positions="learned", max_positions=2)(torch.zeros(1, 3, 8)),
             "the 2 positions learned, it ends at 3",
         ),
         (lambda: Encoder(8, 2, 1)(torch.zeros(1, 3, 8), key_mask=torch.ones(2, 3).bool()), "key_mask"),
-        (lambda: LanguageModel(0, 8, 2, 1), "n_words must be at least 1"),
+        (lambda: LanguageModel(0, 8, 2, 1), "vocab_size must be at least 1"),
         (lambda: LanguageModel(5, 8, 2, 1)(torch.zeros(3).long()), r"ids must have shape \(batch, n\)"),
         (lambda: generate(LanguageModel(5, 8, 2, 1), torch.zeros(1, 0).long(), 1), "n at least 1"),
-        (lambda: generate(LanguageModel(5, 8, 2, 1), torch.zeros(1, 1).long(), -1), "n_new must be"),
+        (lambda: generate(LanguageModel(5, 8, 2, 1), torch.zeros(1, 1).long(), -1), "max_new_tokens must be"),
         (
             lambda: generate(LanguageModel(5, 8, 2, 1), torch.zeros(1, 1).long(), 1, temperature=-1),
             "temperature must be at least 0, got -1",
@@ -475,7 +482,7 @@ def test_a_refused_call_leaves_the_caches_as_they_were():
 @pytest.mark.parametrize("scheme", ["learned", "sinusoidal", "rotary"])
 def test_places_say_where_the_tokens_stand(scheme):
     torch.manual_seed(0)
-    model = LanguageModel(11, 12, 3, 2, positions=scheme, longest=40, std=1.0).double()
+    model = LanguageModel(11, 12, 3, 2, positions=scheme, max_positions=40, std=1.0).double()
     ids = torch.randint(11, (2, 6))
     position_ids = torch.tensor([[0, 1, 2, 3, 4, 5], [9, 2, 30, 4, 5, 6]])
     got = model(ids, position_ids=position_ids)
@@ -502,7 +509,7 @@ def test_places_that_would_be_ignored_are_refused(scheme):
 
 
 def test_a_place_that_was_never_learned_is_refused():
-    model = LanguageModel(11, 12, 3, 2, positions="learned", longest=8)
+    model = LanguageModel(11, 12, 3, 2, positions="learned", max_positions=8)
     ids = torch.zeros(1, 3, dtype=torch.long)
     for position_ids in ([0, 1, -1], [0, 8, 1]):
         with pytest.raises(
@@ -516,7 +523,14 @@ def test_a_place_that_was_never_learned_is_refused():
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_model_without_memory_is_the_model_without_its_numbers(scheme):
     """On "meta" nothing is drawn or moved, so that what is tied stays tied."""
-    make = {"n_words": 9, "d_model": 8, "n_heads": 2, "n_layers": 2, "positions": scheme, "input_norm": True}
+    make = {
+        "vocab_size": 9,
+        "d_model": 8,
+        "n_heads": 2,
+        "n_layers": 2,
+        "positions": scheme,
+        "input_norm": True,
+    }
     torch.manual_seed(0)
     real, state = LanguageModel(**make), torch.get_rng_state()
     empty = LanguageModel(**make, device="meta", dtype=torch.bfloat16)

@@ -19,7 +19,7 @@ def numbered(*spoken):
 
 
 def test_greedy_writes_what_generate_writes_with_a_draft_and_without():
-    want = generate(models()["model"], numbered("I"), 8, end=END)[0].tolist()
+    want = generate(models()["model"], numbered("I"), 8, eos_token_id=END)[0].tolist()
     want = [words()[i] for i in want[2 : want.index(END) + 1]]
     for draft in (0, 1, 3):
         text, passes = ["I"], []

@@ -40,7 +40,7 @@ class Words:
 def models():
     torch.manual_seed(0)
     sizes = {"d_model": 12, "n_heads": 3, "n_layers": 2, "d_ff": 8}
-    return MiniLM(20, Words(), **sizes).eval(), SmolLM2(Words(), n_words=20, n_kv_heads=1, **sizes).eval()
+    return MiniLM(20, Words(), **sizes).eval(), SmolLM2(Words(), vocab_size=20, n_kv_heads=1, **sizes).eval()
 
 
 def test_a_figure_of_any_text_holds_the_weights_of_every_head(models):

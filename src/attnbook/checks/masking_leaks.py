@@ -14,10 +14,10 @@ from attnbook.checks.values import describe, number
 from attnlab import masks
 
 
-def leaking_pairs(model: Callable, n: int, n_words: int, mask: Tensor) -> list[tuple[int, int]]:
+def leaking_pairs(model: Callable, n: int, vocab_size: int, mask: Tensor) -> list[tuple[int, int]]:
     """The reference: every sentence that there is."""
-    sentences = torch.cartesian_prod(*[torch.arange(n_words)] * n).reshape(-1, n)
-    out = model(sentences).reshape(*[n_words] * n, n, -1)
+    sentences = torch.cartesian_prod(*[torch.arange(vocab_size)] * n).reshape(-1, n)
+    out = model(sentences).reshape(*[vocab_size] * n, n, -1)
     moves = [(out.amax(j) - out.amin(j)).movedim(-2, 0).flatten(1).amax(1) for j in range(n)]
     depends = torch.stack(moves, -1) > 1e-5
     return [(i, j) for i, j in (depends & ~mask).nonzero().tolist()]
@@ -41,23 +41,23 @@ def _pairs(got: Any) -> list[tuple[int, int]]:
 
 
 @lru_cache
-def _vectors(n_words: int, d: int) -> Tensor:
-    return torch.randn(n_words, d, generator=torch.Generator().manual_seed(n_words))
+def _vectors(vocab_size: int, d: int) -> Tensor:
+    return torch.randn(vocab_size, d, generator=torch.Generator().manual_seed(vocab_size))
 
 
-def _attends(used: Tensor, n_words: int, d: int = 3) -> Callable[[Tensor], Tensor]:
+def _attends(used: Tensor, vocab_size: int, d: int = 3) -> Callable[[Tensor], Tensor]:
     """A model that uses a mask."""
 
     def model(words: Tensor) -> Tensor:
-        x = _vectors(n_words, d)[words]
+        x = _vectors(vocab_size, d)[words]
         return (x @ x.mT / 2).masked_fill(~used, -torch.inf).softmax(-1) @ x
 
     return model
 
 
-def _late(n_words: int, d: int, again: bool) -> Callable[[Tensor], Tensor]:
+def _late(vocab_size: int, d: int, again: bool) -> Callable[[Tensor], Tensor]:
     def model(words: Tensor) -> Tensor:
-        x = _vectors(n_words, d)[words]
+        x = _vectors(vocab_size, d)[words]
         weights = (x @ x.mT / 2).softmax(-1) * masks.causal(words.shape[1])
         return (weights / weights.sum(-1, keepdim=True) if again else weights) @ x
 
@@ -65,13 +65,13 @@ def _late(n_words: int, d: int, again: bool) -> Callable[[Tensor], Tensor]:
 
 
 def _strays(
-    n_words: int, *ways: tuple[int, Callable[[Tensor], Tensor], list[float]]
+    vocab_size: int, *ways: tuple[int, Callable[[Tensor], Tensor], list[float]]
 ) -> Callable[[Tensor], Tensor]:
     """A causal model in which something strays to output i: (i, what of the words, into which numbers)."""
 
     def model(words: Tensor) -> Tensor:
         n = words.shape[1]
-        out = _attends(masks.causal(n), n_words, 4)(words)
+        out = _attends(masks.causal(n), vocab_size, 4)(words)
         for i, taken, given in ways:
             row = (torch.arange(n)[:, None] == i) * torch.tensor([*given, *[0.0] * (4 - len(given))])
             out = out + taken(words.T)[:, None, None] * row
@@ -87,15 +87,15 @@ def _holes(n: int, *cells: tuple[int, int]) -> Tensor:
     return mask
 
 
-def _leaks(name: str, hint: str, model: Callable, n: int, n_words: int, mask: Tensor | None = None) -> Any:
+def _leaks(name: str, hint: str, model: Callable, n: int, vocab_size: int, mask: Tensor | None = None) -> Any:
     mask = masks.causal(n) if mask is None else mask
-    return case(name, hint, model=model, n=n, n_words=n_words, mask=mask)
+    return case(name, hint, model=model, n=n, vocab_size=vocab_size, mask=mask)
 
 
 def _found(
     model: Callable,
     n: int,
-    n_words: int,
+    vocab_size: int,
     mask: Tensor,
     *,
     sentences: int = 100,
@@ -106,7 +106,7 @@ def _found(
     keep: Callable = lambda i, j, mask: not mask[i, j],
 ) -> list[tuple[int, int]]:
     """Find leaks by exchanging words, or nearly so."""
-    words, other = torch.randint(n_words, (2, sentences, n))
+    words, other = torch.randint(vocab_size, (2, sentences, n))
     before, pairs = model(words), []
     for j in range(n):
         changed = words.clone()
@@ -171,7 +171,7 @@ exercise(
         mistake("It lists what may be seen as well: leave out the pairs where mask[i, j] is True.",
                 lambda *a: _found(*a, keep=lambda *_: True)),
         mistake("These are all pairs that the mask hides, whatever the model does.",
-                lambda model, n, n_words, mask: [(i, j) for i, j in (~mask).nonzero().tolist()]),
+                lambda model, n, vocab_size, mask: [(i, j) for i, j in (~mask).nonzero().tolist()]),
         mistake("It looks at later words only. The mask says what is forbidden, causal or not.",
                 lambda *a: _found(*a, keep=lambda i, j, mask: j > i)),
         mistake("It looks at later words only. The mask says what is forbidden, causal or not.",

@@ -78,7 +78,7 @@ def train_with_adam(adam: Callable[[Tensor, Slope, int, float], Tensor]) -> tupl
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         tagger = Tagger(
-            _sentences()[0], context="attention", positions="rotary", d_model=16, n_heads=2, longest=8
+            _sentences()[0], context="attention", positions="rotary", d_model=16, n_heads=2, max_positions=8
         )
     asked = 0
 

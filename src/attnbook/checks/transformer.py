@@ -262,26 +262,26 @@ exercise(
 )  # fmt: skip
 
 
-def parameters(d_model, n_heads, n_kv_heads, d_head, d_ff, gated, n_layers, n_words, tied):
+def parameters(d_model, n_heads, n_kv_heads, d_head, d_ff, gated, n_layers, vocab_size, tied):
     """The reference: projections and norms without a bias."""
     attention = d_model * d_head * (2 * n_heads + 2 * n_kv_heads)
     layer = attention + (3 if gated else 2) * d_model * d_ff + 2 * d_model
-    return n_layers * layer + d_model + n_words * d_model * (1 if tied else 2)
+    return n_layers * layer + d_model + vocab_size * d_model * (1 if tied else 2)
 
 
 def _parameters(**change):
     """The reference with parts of its arguments replaced."""
 
-    def count(d_model, n_heads, n_kv_heads, d_head, d_ff, gated, n_layers, n_words, tied):
+    def count(d_model, n_heads, n_kv_heads, d_head, d_ff, gated, n_layers, vocab_size, tied):
         given = dict(d_model=d_model, n_heads=n_heads, n_kv_heads=n_kv_heads, d_head=d_head, d_ff=d_ff, gated=gated,
-                     n_layers=n_layers, n_words=n_words, tied=tied)  # fmt: skip
+                     n_layers=n_layers, vocab_size=vocab_size, tied=tied)  # fmt: skip
         return parameters(**given | {name: value(given) for name, value in change.items()})
 
     return count
 
 
 _SMALL = dict(
-    d_model=12, n_heads=3, n_kv_heads=3, d_head=5, d_ff=31, gated=False, n_layers=2, n_words=17, tied=False
+    d_model=12, n_heads=3, n_kv_heads=3, d_head=5, d_ff=31, gated=False, n_layers=2, vocab_size=17, tied=False
 )
 _SMOL = dict(
     d_model=576,
@@ -291,7 +291,7 @@ _SMOL = dict(
     d_ff=1536,
     gated=True,
     n_layers=30,
-    n_words=49152,
+    vocab_size=49152,
     tied=True,
 )
 
@@ -304,12 +304,12 @@ exercise(
         case("the same with a gated network", **_SMALL | dict(gated=True)),
         case("the same with one table for reading and guessing", **_SMALL | dict(tied=True)),
         case("six heads that share two key-value heads", **_SMALL | dict(n_heads=6, n_kv_heads=2, d_head=7)),
-        case("one layer, one head, one word", **_SMALL | dict(n_heads=1, n_kv_heads=1, n_layers=1, n_words=1, tied=True)),
+        case("one layer, one head, one word", **_SMALL | dict(n_heads=1, n_kv_heads=1, n_layers=1, vocab_size=1, tied=True)),
         case("the sizes of SmolLM2-135M", **_SMOL),
         case("the sizes of Llama 3 8B", d_model=4096, n_heads=32, n_kv_heads=8, d_head=128, d_ff=14336, gated=True,
-             n_layers=32, n_words=128256, tied=False),
+             n_layers=32, vocab_size=128256, tied=False),
         *late(case("94 layers, 64 heads, 48 of them with keys and values", d_model=2048, n_heads=64, n_kv_heads=48, d_head=80, d_ff=6144,
-                   gated=True, n_layers=94, n_words=151936, tied=True)),
+                   gated=True, n_layers=94, vocab_size=151936, tied=True)),
     ],
     mistakes=[
         mistake("The last norm, behind the last layer, is missing.", lambda *a: parameters(*a) - a[0]),
@@ -327,7 +327,7 @@ exercise(
         mistake("Tied and not tied are mixed up: tied is one table.", _parameters(tied=lambda g: not g["tied"])),
         mistake("The projections are taken for squares. They lead to heads that are d_head wide, and only n_kv_heads of these have keys and values.",
                 _parameters(d_head=lambda g: 1, n_heads=lambda g: g["d_model"], n_kv_heads=lambda g: g["d_model"])),
-        mistake("The tables of words are missing.", _parameters(n_words=lambda g: 0)),
+        mistake("The tables of words are missing.", _parameters(vocab_size=lambda g: 0)),
         mistake("Projections have no bias here.", lambda *a: parameters(*a) + a[6] * (a[3] * (a[1] + 2 * a[2]) + 2 * a[0] + a[4] * (2 if a[5] else 1))),
     ],
     praise="Four projections, two or three matrices, two norms for each layer; a last norm, and the words: once or twice.",

@@ -20,7 +20,7 @@ START, END = 0, 1
 
 @torch.no_grad()
 def scores_of(model: LanguageModel, text: Text) -> Tensor:
-    """Return the scores of every next word in every sentence (sentences, n, n_words)."""
+    """Return the scores of every next word in every sentence (sentences, n, vocab_size)."""
     return torch.cat([model(part) for part in text.read.split(4096)])
 
 
@@ -169,7 +169,13 @@ def lengths_of(text: Text) -> dict[int, float]:
 
 
 def words_a_pass(
-    model: LanguageModel, draft: LanguageModel, n_draft: int, *, sentences: int, seed: int, longest: int = 12
+    model: LanguageModel,
+    draft: LanguageModel,
+    n_draft: int,
+    *,
+    sentences: int,
+    seed: int,
+    max_new_tokens: int = 12,
 ) -> dict[str, float]:
     """Write sentences and count.
 
@@ -179,7 +185,7 @@ def words_a_pass(
         n_draft: words drafted for a pass.
         sentences: how many.
         seed: of the draws.
-        longest: words of a sentence at most, its end included.
+        max_new_tokens: words of a sentence at most, its end included.
 
     Returns:
         "words a pass" of the model, and "kept", the share of drafted words that was kept.
@@ -188,10 +194,17 @@ def words_a_pass(
     words = steps = drafted = accepted = 0
     for _ in range(sentences):
         found = speculate(
-            model, draft, start, longest, n_draft=n_draft, temperature=1.0, end=END, generator=generator
+            model,
+            draft,
+            start,
+            max_new_tokens,
+            n_draft=n_draft,
+            temperature=1.0,
+            eos_token_id=END,
+            generator=generator,
         )
         ends = (found.ids[0, 1:] == END).nonzero()
-        words += int(ends[0]) + 1 if len(ends) else longest
+        words += int(ends[0]) + 1 if len(ends) else max_new_tokens
         steps, drafted, accepted = steps + found.steps, drafted + found.drafted, accepted + found.accepted
     return {"words a pass": words / steps, "kept": accepted / max(drafted, 1)}
 

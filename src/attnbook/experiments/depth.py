@@ -51,7 +51,7 @@ def without(part: Part, **options: Any) -> LanguageModel:
     Raises:
         ValueError: there is no such part.
 
-    >>> model = without("feed-forward", n_words=9, d_model=8, n_heads=2, n_layers=3)
+    >>> model = without("feed-forward", vocab_size=9, d_model=8, n_heads=2, n_layers=3)
     >>> model.stack.layers[0].ffn is None
     True
     """
@@ -115,7 +115,7 @@ class NextWords:
         torch.manual_seed(seed)
         return without(
             self.part,
-            n_words=len(self.text.words),
+            vocab_size=len(self.text.words),
             d_model=self.d_model,
             n_heads=self.n_heads,
             n_layers=self.n_layers,

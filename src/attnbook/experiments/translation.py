@@ -122,20 +122,22 @@ def measure(model: Translator, pairs: Sequence[dates.Dates]) -> dict[str, float]
     (0.0, True)
     """
     answers = dates.answers([pair.iso for pair in pairs])
-    written, _ = write(model, [pair.text for pair in pairs], max_tokens=answers.shape[1])
+    written, _ = write(model, [pair.text for pair in pairs], max_new_tokens=answers.shape[1])
     texts = dates.encode([pair.text for pair in pairs])
     _, weights = model(texts, answers[:, :-1], key_mask=texts > 0, need_weights=True)
     share = dates.aligned(weights, pairs) if weights.shape[-1] == texts.shape[1] else 0.0
     return {"right": dates.right(written, pairs), "aligned": share}
 
 
-def write(model: Translator, texts: Sequence[str], *, max_tokens: int = 64) -> tuple[list[str], list[Tensor]]:
+def write(
+    model: Translator, texts: Sequence[str], *, max_new_tokens: int = 64
+) -> tuple[list[str], list[Tensor]]:
     """Let a model turn texts into answers.
 
     Args:
         model: a model of this task.
         texts: dates, in lower case.
-        max_tokens: the longest answer, its end counted.
+        max_new_tokens: the longest answer, its end counted.
 
     Returns:
         The answers, and for each its weights (characters of the answer, characters of the text).
@@ -145,7 +147,11 @@ def write(model: Translator, texts: Sequence[str], *, max_tokens: int = 64) -> t
     """
     source = dates.encode(texts)
     tokens, weights = model.generate(
-        source, start=dates.START, end=dates.END, max_tokens=max_tokens, key_mask=source > 0
+        source,
+        bos_token_id=dates.START,
+        eos_token_id=dates.END,
+        max_new_tokens=max_new_tokens,
+        key_mask=source > 0,
     )
     found = dates.decode(tokens)
     return found, [w[: len(a), : len(t)] for w, a, t in zip(weights, found, texts, strict=True)]

@@ -75,7 +75,9 @@ class Letters(nn.Module):
     def __init__(self, n_letters: int, d_letters: int, d_model: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(n_letters, d_letters, padding_idx=0)
-        self.stack = Encoder(d_letters, 4, 1, positions="learned", longest=MOST_LETTERS, d_ff=2 * d_letters)
+        self.stack = Encoder(
+            d_letters, 4, 1, positions="learned", max_positions=MOST_LETTERS, d_ff=2 * d_letters
+        )
         nn.init.normal_(self.stack.learned.weight, std=1.0)
         self.out_proj = nn.Linear(d_letters, d_model)
 

@@ -138,7 +138,7 @@ class Tagger(nn.Module):
         dropout: share of activations dropped in training.
         word_dropout: share of words that training hides, so that affixes and neighbours must do.
         residual: whether the output of each part of a layer is added to its input, or takes its place.
-        longest: words that a sentence may have where positions are learned.
+        max_positions: words that a sentence may have where positions are learned.
 
     Raises:
         ValueError: an option is unknown, or positions that act inside attention are asked for without it.
@@ -162,7 +162,7 @@ class Tagger(nn.Module):
         dropout: float = 0.0,
         word_dropout: float = 0.0,
         residual: bool = True,
-        longest: int = LONGEST,
+        max_positions: int = LONGEST,
     ) -> None:
         super().__init__()
         if context not in get_args(Context):
@@ -181,7 +181,7 @@ class Tagger(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.scheme, self.n_heads = positions, n_heads
         self.learned = (
-            LearnedPositions(longest, d_model, std=position_std) if positions == "learned" else None
+            LearnedPositions(max_positions, d_model, std=position_std) if positions == "learned" else None
         )
         self.relative = RelativeBias(n_heads, REACH) if positions == "relative" else None
         self.layers = nn.ModuleList(

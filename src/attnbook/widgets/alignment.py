@@ -75,14 +75,16 @@ class DateAlignment(Figure):
     @property
     def answer(self) -> str:
         """What the model writes in the end."""
-        return translation.write(models()[self.score], [self.read], max_tokens=24)[0][0] if self.read else ""
+        return (
+            translation.write(models()[self.score], [self.read], max_new_tokens=24)[0][0] if self.read else ""
+        )
 
     @property
     def weights(self) -> torch.Tensor:
         """How much of each character was taken, (characters written so far, characters of the text)."""
         if not self.read:
             return torch.zeros(0, 0)
-        return translation.write(models()[self.score], [self.read], max_tokens=24)[1][0][: self.step]
+        return translation.write(models()[self.score], [self.read], max_new_tokens=24)[1][0][: self.step]
 
     @property
     def probabilities(self) -> list[float]:

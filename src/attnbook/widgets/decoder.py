@@ -66,8 +66,8 @@ class Pass:
 
     Args:
         drafted: numbers of the drafted words (n,).
-        q: the draft's probabilities at their places, after the rules (n, n_words).
-        scores: the model's at these places and the next (n + 1, n_words).
+        q: the draft's probabilities at their places, after the rules (n, vocab_size).
+        scores: the model's at these places and the next (n + 1, vocab_size).
         p: its probabilities there, after the rules.
         keep: with what chance each drafted word is kept (n,).
         kept: how many were.

@@ -81,7 +81,9 @@ def build(
         raise ValueError(f"divide must be {', '.join(get_args(Divide))}; got {divide!r}")
     # What torch draws for itself is written over, and must not move anybody else's dice.
     with torch.random.fork_rng(devices=[]):
-        tagger = Tagger(vocabulary(), d_model=d_model, n_heads=n_heads, longest=LONGEST, **choices).double()
+        tagger = Tagger(
+            vocabulary(), d_model=d_model, n_heads=n_heads, max_positions=LONGEST, **choices
+        ).double()
     shapes = {name: tuple(value.shape) for name, value in tagger.named_parameters()}
     with torch.no_grad():
         for name, value in tagger.named_parameters():

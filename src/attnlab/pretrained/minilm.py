@@ -35,7 +35,7 @@ class MiniLM(nn.Module):
     Made by `load_minilm`, which fills it with published weights.
 
     Args:
-        n_words: pieces of words in the vocabulary.
+        vocab_size: pieces of words in the vocabulary.
         tokenizer: turns text into numbers; None for a model that is given numbers.
         sizes: of the `Encoder`, for a smaller model.
 
@@ -48,14 +48,14 @@ class MiniLM(nn.Module):
     torch.Size([1, 3, 8])
     """
 
-    def __init__(self, n_words: int = 30522, tokenizer: Any = None, **sizes: int) -> None:
+    def __init__(self, vocab_size: int = 30522, tokenizer: Any = None, **sizes: int) -> None:
         super().__init__()
         sizes = SIZES | sizes
         self.tokenizer = tokenizer
-        self.embedding = nn.Embedding(n_words, sizes["d_model"])
+        self.embedding = nn.Embedding(vocab_size, sizes["d_model"])
         # BERT marks which of two texts a word is of. There is one text here: the same vector for all.
         self.segment = nn.Parameter(torch.zeros(sizes["d_model"]))
-        form = {"positions": "learned", "longest": 512, "input_norm": True, "norm_first": False}
+        form = {"positions": "learned", "max_positions": 512, "input_norm": True, "norm_first": False}
         self.stack = Encoder(**sizes, **form, activation="gelu", eps=1e-12)
 
     def forward(

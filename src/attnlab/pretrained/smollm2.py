@@ -13,7 +13,7 @@ from attnlab.positions import RotaryPositions
 from attnlab.pretrained.files import fetch, needed
 from attnlab.transformer import LanguageModel, generate
 
-SIZES = {"n_words": 49152, "d_model": 576, "n_heads": 9, "n_layers": 30, "n_kv_heads": 3, "d_ff": 1536}
+SIZES = {"vocab_size": 49152, "d_model": 576, "n_heads": 9, "n_layers": 30, "n_kv_heads": 3, "d_ff": 1536}
 PARTS = {
     "attn_q": "attention.q_proj",
     "attn_k": "attention.k_proj",
@@ -40,7 +40,7 @@ class SmolLM2(LanguageModel):
     References:
         Ben Allal et al. 2025 (SmolLM2); Touvron et al. 2023 (Llama); Ainslie et al. 2023 (shared heads).
 
-    >>> model = SmolLM2(n_words=50, d_model=12, n_heads=3, n_kv_heads=1, n_layers=1, d_ff=8)
+    >>> model = SmolLM2(vocab_size=50, d_model=12, n_heads=3, n_kv_heads=1, n_layers=1, d_ff=8)
     >>> model(torch.tensor([[1, 2, 3]])).shape
     torch.Size([1, 3, 50])
     """
@@ -63,24 +63,24 @@ class SmolLM2(LanguageModel):
         """Return the pieces of a text, as words."""
         return [self.tokenizer.decode([at]) for at in self.tokens(text)[0].tolist()]
 
-    def complete(self, text: str, n_new: int = 40, **options: Any) -> str:
-        """Write on, until it says that it is done or `n_new` pieces are written.
+    def complete(self, text: str, max_new_tokens: int = 40, **options: Any) -> str:
+        """Write on, until it says that it is done or `max_new_tokens` pieces are written.
 
         Args:
             text: what it begins with.
-            n_new: how many pieces it may write.
+            max_new_tokens: how many pieces it may write.
             options: of `transformer.generate`.
 
         Returns:
             What follows the text.
         """
         ids = self.tokens(text)
-        new = generate(self, ids, n_new, **options)[0, ids.shape[1] :].tolist()
+        new = generate(self, ids, max_new_tokens, **options)[0, ids.shape[1] :].tolist()
         return self.tokenizer.decode(new[: new.index(END)] if END in new else new)
 
-    def answer(self, question: str, n_new: int = 40, **options: Any) -> str:
+    def answer(self, question: str, max_new_tokens: int = 40, **options: Any) -> str:
         """Answer a question in the form of a conversation, which the model was tuned for."""
-        return self.complete(chat(question), n_new, **options)
+        return self.complete(chat(question), max_new_tokens, **options)
 
 
 END = 2

@@ -6,11 +6,11 @@
   as score; at everything, or within a window that it places itself.
 
 All are called alike: `model(source, target)` guesses every next token of a target that is given, and
-`model.generate(source, start=, end=)` writes one. `Translator` is what they share.
+`model.generate(source, bos_token_id=, eos_token_id=)` writes one. `Translator` is what they share.
 
 >>> import torch
 >>> source = torch.tensor([[3, 1, 4, 1, 5]])
->>> words, weights = LuongModel(9, 7).generate(source, start=0, end=1, max_tokens=4)
+>>> words, weights = LuongModel(9, 7).generate(source, bos_token_id=0, eos_token_id=1, max_new_tokens=4)
 >>> weights.shape[-1]
 5
 """

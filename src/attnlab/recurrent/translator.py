@@ -109,15 +109,21 @@ class Translator(nn.Module):
 
     @torch.no_grad()
     def generate(
-        self, source: Tensor, *, start: int, end: int, max_tokens: int = 64, key_mask: Tensor | None = None
+        self,
+        source: Tensor,
+        *,
+        bos_token_id: int,
+        eos_token_id: int,
+        max_new_tokens: int = 64,
+        key_mask: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Write the likeliest token, read it, write the next, until every row has ended.
 
         Args:
             source: token numbers (batch, n_s).
-            start: the token that is read first.
-            end: the token that ends a text; after it a row is filled with it.
-            max_tokens: the longest text.
+            bos_token_id: the token that is read first.
+            eos_token_id: the token that ends a text; after it a row is filled with it.
+            max_new_tokens: the longest text.
             key_mask: as in `forward`.
 
         Returns:
@@ -125,20 +131,20 @@ class Translator(nn.Module):
 
         Raises:
             TypeError: what should be numbers of tokens or a mask is something else.
-            ValueError: a shape does not fit, max_tokens is smaller than 1, or there is no such token.
+            ValueError: a shape does not fit, max_new_tokens is smaller than 1, or there is no such token.
         """
         self._check(source, key_mask)
-        at_least(1, max_tokens=max_tokens)
-        is_number_of("target token", self.n_target, start=start, end=end)
+        at_least(1, max_new_tokens=max_new_tokens)
+        is_number_of("target token", self.n_target, bos_token_id=bos_token_id, eos_token_id=eos_token_id)
         memory = self.read(source, key_mask)
         state = self.begin(memory)
-        word = source.new_full((len(source),), start)
+        word = source.new_full((len(source),), bos_token_id)
         ended = torch.zeros_like(word, dtype=torch.bool)
         words, weights = [], []
-        while len(words) < max_tokens and not (words and ended.all()):
+        while len(words) < max_new_tokens and not (words and ended.all()):
             logits, state, row = self.step(word, state, memory)
-            word = logits.argmax(-1).masked_fill(ended, end)
-            ended = ended | (word == end)
+            word = logits.argmax(-1).masked_fill(ended, eos_token_id)
+            ended = ended | (word == eos_token_id)
             words.append(word)
             weights.append(row)
         return torch.stack(words, 1), torch.stack(weights, 1)

@@ -20,13 +20,13 @@ from attnlab.transformer.stacks import ADDED
 def generate(
     model: LanguageModel,
     ids: Tensor,
-    n_new: int,
+    max_new_tokens: int,
     *,
     temperature: float = 0.0,
     top_k: int | None = None,
     top_p: float | None = None,
     min_p: float | None = None,
-    end: int | None = None,
+    eos_token_id: int | None = None,
     key_mask: Tensor | None = None,
     window: int | None = None,
     use_cache: bool = True,
@@ -42,12 +42,12 @@ def generate(
     Args:
         model: the model; it is used as if in `eval` mode.
         ids: the prompts (batch, n), n at least 1. Shorter ones are padded on the left.
-        n_new: words to be written.
+        max_new_tokens: words to be written.
         temperature: see `samplers.temper`; with 0 the best word is taken (greedy).
         top_k: see `samplers.top_k`.
         top_p: see `samplers.top_p`.
         min_p: see `samplers.min_p`.
-        end: the word that ends a text; whatever comes after it is this word again.
+        eos_token_id: the word that ends a text; whatever comes after it is this word again.
         key_mask: boolean (batch, n): the words of the prompts that are no padding.
         window: each word sees itself and those before it, so many in all, and the cache holds no more. With
             a draft it holds all: a word that is dropped must not have taken another's place.
@@ -59,59 +59,59 @@ def generate(
         generator: where the draws come from.
 
     Returns:
-        Prompts and what follows (batch, n + n_new).
+        Prompts and what follows (batch, n + max_new_tokens).
 
     Raises:
         TypeError: key_mask is not boolean.
         ValueError: a prompt is empty or padded on the right, a number is out of its range, or the draft has
             another vocabulary.
 
-    >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2)
+    >>> model = LanguageModel(vocab_size=10, d_model=16, n_heads=4, n_layers=2)
     >>> generate(model, torch.tensor([[3, 1, 4]]), 5).shape
     torch.Size([1, 8])
     >>> best = generate(model, torch.tensor([[3, 1, 4]]), 5)  # greedy, so there is one text
-    >>> draft = LanguageModel(n_words=10, d_model=8, n_heads=2, n_layers=1)
+    >>> draft = LanguageModel(vocab_size=10, d_model=8, n_heads=2, n_layers=1)
     >>> torch.equal(generate(model, torch.tensor([[3, 1, 4]]), 5, draft=draft), best)
     True
     """
-    check_prompts(ids, n_new, window=window)
-    is_number_of("word", model.out_proj.out_features, end=end)
+    check_prompts(ids, max_new_tokens, window=window)
+    is_number_of("word", model.out_proj.out_features, eos_token_id=eos_token_id)
     batch, n = ids.shape
     rules = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
     samplers.distribution(torch.zeros(1, 1), **rules)  # refuse what is wrong before any work
     if key_mask is not None:
         check_padding(key_mask, ids)
     if draft is not None:
-        how = {"n_draft": n_draft, "end": end, "window": window, "use_cache": use_cache}
-        new = [ids.new_empty(0, n_new)]
+        how = {"n_draft": n_draft, "eos_token_id": eos_token_id, "window": window, "use_cache": use_cache}
+        new = [ids.new_empty(0, max_new_tokens)]
         for row in range(batch):
             prompt = ids[row : row + 1] if key_mask is None else ids[row, key_mask[row]][None]
-            found = speculate(model, draft, prompt, n_new, **how, **rules, generator=generator)
+            found = speculate(model, draft, prompt, max_new_tokens, **how, **rules, generator=generator)
             new.append(found.ids[:, prompt.shape[1] :])
         return torch.cat((ids, torch.cat(new)), 1)
-    # Which words are no padding (batch, n + n_new), the new ones among them.
-    real = None if key_mask is None else F.pad(key_mask, (0, n_new), value=True)
+    # Which words are no padding (batch, n + max_new_tokens), the new ones among them.
+    real = None if key_mask is None else F.pad(key_mask, (0, max_new_tokens), value=True)
     with writing(model):
         cache = None
         if use_cache:
             rolling = window is not None
-            cache = model.new_cache(batch, window if rolling else n + n_new, rolling=rolling)
+            cache = model.new_cache(batch, window if rolling else n + max_new_tokens, rolling=rolling)
         unread = ids
-        while ids.shape[1] < n + n_new and not ended(ids, end):
+        while ids.shape[1] < n + max_new_tokens and not ended(ids, eos_token_id):
             # The first pass reads the prompt (prefill), every other one the word just written (decode).
             how = _what_is_seen(model, ids, unread.shape[1], real, window, cache)
-            scores = model(unread, cache=cache, last=True, **how)[:, 0]  # (batch, n_words)
+            scores = model(unread, cache=cache, last=True, **how)[:, 0]  # (batch, vocab_size)
             new = samplers.draw(samplers.distribution(scores, **rules), generator)
-            if end is not None:
-                new = new.where(ids[:, -1:] != end, end)
+            if eos_token_id is not None:
+                new = new.where(ids[:, -1:] != eos_token_id, eos_token_id)
             ids = torch.cat((ids, new), 1)
             unread = new if use_cache else ids
-    return filled(ids, n + n_new, end)
+    return filled(ids, n + max_new_tokens, eos_token_id)
 
 
 @torch.no_grad()
 def beam_search(
-    model: LanguageModel, ids: Tensor, n_new: int, beams: int, *, end: int | None = None
+    model: LanguageModel, ids: Tensor, max_new_tokens: int, num_beams: int, *, eos_token_id: int | None = None
 ) -> tuple[Tensor, Tensor]:
     """Look for the most probable continuation, with several kept at a time.
 
@@ -121,13 +121,13 @@ def beam_search(
     Args:
         model: the model; it is used as if in `eval` mode.
         ids: one prompt (1, n).
-        n_new: words to be written.
-        beams: beginnings kept.
-        end: the word that ends a text; whatever comes after it is this word again, at no cost.
+        max_new_tokens: words to be written.
+        num_beams: beginnings kept.
+        eos_token_id: the word that ends a text; whatever comes after it is this word again, at no cost.
 
     Returns:
-        The texts (beams, n + n_new), the best first, and the logarithms of their probabilities (beams,).
-        There are fewer if fewer are possible.
+        The texts (num_beams, n + max_new_tokens), the best first, and the logarithms of their probabilities
+        (num_beams,). There are fewer if fewer are possible.
 
     Raises:
         ValueError: the prompt is not one, or a number is too small.
@@ -135,27 +135,27 @@ def beam_search(
     References:
         Sutskever et al. 2014, section 3.2.
 
-    >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2)
-    >>> texts, logarithms = beam_search(model, torch.tensor([[3, 1, 4]]), n_new=5, beams=4)
+    >>> model = LanguageModel(vocab_size=10, d_model=16, n_heads=4, n_layers=2)
+    >>> texts, logarithms = beam_search(model, torch.tensor([[3, 1, 4]]), max_new_tokens=5, num_beams=4)
     >>> texts.shape, logarithms.shape
     (torch.Size([4, 8]), torch.Size([4]))
     """
-    check_prompts(ids, n_new, single=True)
-    is_number_of("word", model.out_proj.out_features, end=end)
-    at_least(1, beams=beams)
+    check_prompts(ids, max_new_tokens, single=True)
+    is_number_of("word", model.out_proj.out_features, eos_token_id=eos_token_id)
+    at_least(1, num_beams=num_beams)
     with writing(model):
-        cache, unread = model.new_cache(1, ids.shape[1] + n_new), ids
+        cache, unread = model.new_cache(1, ids.shape[1] + max_new_tokens), ids
         total = torch.zeros(1, device=ids.device)
-        for _ in range(n_new):
+        for _ in range(max_new_tokens):
             scores = model(unread, cache=cache, last=True)[:, 0]
             step = scores.to(torch.promote_types(scores.dtype, torch.float32)).log_softmax(-1)
-            if end is not None:
-                ended = ids[:, -1:] == end
+            if eos_token_id is not None:
+                ended = ids[:, -1:] == eos_token_id
                 stay = torch.full_like(step, -torch.inf)
-                stay[:, end] = 0
+                stay[:, eos_token_id] = 0
                 step = torch.where(ended, stay, step)
             every = (total[:, None] + step).flatten()  # beginnings times words
-            total, best = every.topk(min(beams, int(every.isfinite().sum())))
+            total, best = every.topk(min(num_beams, int(every.isfinite().sum())))
             rows, new = best // step.shape[1], best % step.shape[1]
             for layer in cache:
                 layer.select(rows)

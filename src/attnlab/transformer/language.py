@@ -17,7 +17,7 @@ class LanguageModel(nn.Module):
     """A decoder-only Transformer: each place guesses the word after it, from itself and what came before.
 
     Args:
-        n_words: size of the vocabulary.
+        vocab_size: size of the vocabulary.
         d_model: width of a token.
         n_heads: heads of each layer.
         n_layers: layers.
@@ -34,14 +34,14 @@ class LanguageModel(nn.Module):
     References:
         Radford et al. 2018, section 3.1; Press and Wolf 2017 (tied).
 
-    >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2)
+    >>> model = LanguageModel(vocab_size=10, d_model=16, n_heads=4, n_layers=2)
     >>> model(torch.tensor([[3, 1, 4]])).shape
     torch.Size([1, 3, 10])
     """
 
     def __init__(
         self,
-        n_words: int,
+        vocab_size: int,
         d_model: int,
         n_heads: int,
         n_layers: int,
@@ -54,12 +54,12 @@ class LanguageModel(nn.Module):
         **options,
     ) -> None:
         super().__init__()
-        at_least(1, n_words=n_words)
+        at_least(1, vocab_size=vocab_size)
         where = {"device": device, "dtype": dtype}
-        self.embedding = nn.Embedding(n_words, d_model, **where)
+        self.embedding = nn.Embedding(vocab_size, d_model, **where)
         nn.init.normal_(self.embedding.weight, std=std)
         self.stack = Encoder(d_model, n_heads, n_layers, positions=positions, **where, **options)
-        self.out_proj = nn.Linear(d_model, n_words, bias=False, **where)
+        self.out_proj = nn.Linear(d_model, vocab_size, bias=False, **where)
         if tied:
             self.out_proj.weight = self.embedding.weight
 
@@ -85,7 +85,7 @@ class LanguageModel(nn.Module):
             last: score at the last place only.
 
         Returns:
-            Scores (batch, n, n_words); with `last` (batch, 1, n_words).
+            Scores (batch, n, vocab_size); with `last` (batch, 1, vocab_size).
 
         Raises:
             ValueError: a shape does not fit, or the cache is full.
@@ -126,7 +126,7 @@ class LanguageModel(nn.Module):
         References:
             Ainslie et al. 2023, section 2.1.
 
-        >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2).grouped(1)
+        >>> model = LanguageModel(vocab_size=10, d_model=16, n_heads=4, n_layers=2).grouped(1)
         >>> model.new_cache(batch=1, capacity=5)[0].append(*torch.zeros(2, 1, 1, 3, 4))[0].shape
         torch.Size([1, 1, 3, 4])
         """

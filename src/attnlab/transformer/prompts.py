@@ -11,17 +11,19 @@ from torch import Tensor, nn
 from attnlab.arguments import at_least, is_boolean, is_tensor
 
 
-def check_prompts(ids: Tensor, n_new: int, *, window: int | None = None, single: bool = False) -> None:
+def check_prompts(
+    ids: Tensor, max_new_tokens: int, *, window: int | None = None, single: bool = False
+) -> None:
     """Refuse what cannot be continued.
 
     Args:
         ids: the prompts (batch, n), n at least 1.
-        n_new: words to be written.
+        max_new_tokens: words to be written.
         window: words that a word sees, if not all.
         single: whether there may be one prompt only.
 
     Raises:
-        ValueError: the shape is another one, n_new is negative, or the window is empty.
+        ValueError: the shape is another one, max_new_tokens is negative, or the window is empty.
 
     >>> import torch
     >>> check_prompts(torch.zeros(2, 0), 3)
@@ -29,7 +31,7 @@ def check_prompts(ids: Tensor, n_new: int, *, window: int | None = None, single:
     ValueError: ids must have shape (batch, n) with n at least 1, got (2, 0)
     """
     is_tensor("ids", ids)
-    at_least(0, n_new=n_new)
+    at_least(0, max_new_tokens=max_new_tokens)
     if window is not None:
         at_least(1, window=window)
     if ids.dim() != 2 or not ids.shape[1] or (single and len(ids) != 1):
@@ -62,24 +64,25 @@ def check_padding(key_mask: Tensor, ids: Tensor) -> None:
         raise ValueError("key_mask must be False, then True in each row: prompts are padded on the left")
 
 
-def ended(ids: Tensor, end: int | None) -> bool:
+def ended(ids: Tensor, eos_token_id: int | None) -> bool:
     """Return whether all texts (batch, n) have ended.
 
     >>> import torch
-    >>> ended(torch.tensor([[3, 1], [4, 1]]), end=1), ended(torch.tensor([[3, 1], [4, 5]]), end=1)
+    >>> texts = torch.tensor([[3, 1], [4, 1]])
+    >>> ended(texts, eos_token_id=1), ended(texts, eos_token_id=3)
     (True, False)
     """
-    return end is not None and bool((ids[:, -1] == end).all())
+    return eos_token_id is not None and bool((ids[:, -1] == eos_token_id).all())
 
 
-def filled(ids: Tensor, n: int, end: int | None) -> Tensor:
+def filled(ids: Tensor, n: int, eos_token_id: int | None) -> Tensor:
     """Fill texts that have ended up to n words with the word that ends them.
 
     >>> import torch
-    >>> filled(torch.tensor([[3, 1]]), 4, end=1).tolist()
+    >>> filled(torch.tensor([[3, 1]]), 4, eos_token_id=1).tolist()
     [[3, 1, 1, 1]]
     """
-    return ids if ids.shape[1] == n else F.pad(ids, (0, n - ids.shape[1]), value=end)
+    return ids if ids.shape[1] == n else F.pad(ids, (0, n - ids.shape[1]), value=eos_token_id)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """From scores to one word: what is done to the probabilities, and the draw.
 
-Each rule takes probabilities (..., n_words) and returns probabilities. It sets some to zero and divides the
-others by their sum; an order among equals is that of the vocabulary.
+Each rule takes probabilities (..., vocab_size) and returns probabilities. It sets some to zero and divides
+the others by their sum; an order among equals is that of the vocabulary.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ def temper(scores: Tensor, temperature: float = 1.0) -> Tensor:
     """Return softmax(scores / temperature); at temperature 0 its limit, all on the best word.
 
     Args:
-        scores: (..., n_words).
+        scores: (..., vocab_size).
         temperature: at least 0. Small ones favour the best words, large ones even them out.
 
     Returns:
-        Probabilities (..., n_words), at least fp32.
+        Probabilities (..., vocab_size), at least fp32.
 
     Raises:
         ValueError: the temperature is negative, or no number.
@@ -43,11 +43,11 @@ def top_k(p: Tensor, k: int) -> Tensor:
     """Keep the k most probable words.
 
     Args:
-        p: probabilities (..., n_words).
+        p: probabilities (..., vocab_size).
         k: at least 1; all are kept if there are no more.
 
     Returns:
-        Probabilities (..., n_words).
+        Probabilities (..., vocab_size).
 
     Raises:
         ValueError: k is smaller than 1.
@@ -66,11 +66,11 @@ def top_p(p: Tensor, share: float) -> Tensor:
     """Keep the fewest words that have a share of the probability: the best, as many as it takes.
 
     Args:
-        p: probabilities (..., n_words).
+        p: probabilities (..., vocab_size).
         share: larger than 0, at most 1.
 
     Returns:
-        Probabilities (..., n_words).
+        Probabilities (..., vocab_size).
 
     Raises:
         ValueError: the share is out of its range.
@@ -97,11 +97,11 @@ def min_p(p: Tensor, share: float) -> Tensor:
     """Keep the words that have at least a share of the best word's probability.
 
     Args:
-        p: probabilities (..., n_words).
+        p: probabilities (..., vocab_size).
         share: larger than 0, at most 1.
 
     Returns:
-        Probabilities (..., n_words).
+        Probabilities (..., vocab_size).
 
     Raises:
         ValueError: the share is out of its range.
@@ -124,12 +124,12 @@ def distribution(scores: Tensor, temperature: float = 1.0, **limits: float | Non
     """Apply the rules that are given, one after another: temperature, top-k, top-p, min-p.
 
     Args:
-        scores: (..., n_words).
+        scores: (..., vocab_size).
         temperature: see `temper`.
         limits: `top_k`, `top_p`, `min_p`: the number for each; None leaves the rule out.
 
     Returns:
-        Probabilities (..., n_words) of which the next word is drawn.
+        Probabilities (..., vocab_size) of which the next word is drawn.
 
     Raises:
         TypeError: there is no such rule.
@@ -155,7 +155,7 @@ def draw(p: Tensor, generator: torch.Generator | None = None) -> Tensor:
     """Draw a word for each row.
 
     Args:
-        p: probabilities (rows, n_words).
+        p: probabilities (rows, vocab_size).
         generator: where the draws come from.
 
     Returns:

@@ -13,7 +13,7 @@ class Shape:
     """A decoder-only model without biases, with RMSNorm and a gated feed-forward network.
 
     Args:
-        n_words: size of the vocabulary.
+        vocab_size: size of the vocabulary.
         d_model: width of a token.
         n_layers: layers.
         n_heads: query heads of a layer.
@@ -27,7 +27,7 @@ class Shape:
     8030261248
     """
 
-    n_words: int
+    vocab_size: int
     d_model: int
     n_layers: int
     n_heads: int
@@ -40,14 +40,14 @@ class Shape:
     @property
     def parameters(self) -> int:
         """All numbers of the model."""
-        return self.read_each_step + (0 if self.tied else self.n_words * self.d_model)
+        return self.read_each_step + (0 if self.tied else self.vocab_size * self.d_model)
 
     @property
     def read_each_step(self) -> int:
         """Numbers that a step reads, which are all but the input table, of which it needs a row a text."""
         attention = 2 * self.d_model * self.d_head * (self.n_heads + self.n_kv_heads)
         layer = attention + 3 * self.d_model * self.d_ff + 2 * self.d_model
-        return self.n_layers * layer + self.d_model + self.n_words * self.d_model
+        return self.n_layers * layer + self.d_model + self.vocab_size * self.d_model
 
     def sharing(self, n_kv_heads: int) -> Shape:
         """Return the same shape with another number of key-value heads."""

@@ -20,7 +20,7 @@ class Speculation(NamedTuple):
     """What was written, and how.
 
     Args:
-        ids: prompt and what follows (1, n + n_new).
+        ids: prompt and what follows (1, n + max_new_tokens).
         steps: passes of the large model.
         drafted: words drafted.
         accepted: words of these that were kept.
@@ -43,8 +43,8 @@ def accept_or_resample(
 
     Args:
         drafted: numbers of words (n,), word i drawn from q[i].
-        q: the draft's probabilities (n, n_words).
-        p: the wanted ones at these places and the next (n + 1, n_words).
+        q: the draft's probabilities (n, vocab_size).
+        p: the wanted ones at these places and the next (n + 1, vocab_size).
         generator: where the draws come from.
 
     Returns:
@@ -63,7 +63,7 @@ def accept_or_resample(
     n = len(drafted)
     if p.shape != (n + 1, q.shape[-1]) or q.shape[0] != n:
         raise ValueError(
-            f"for {n} words drafted, q must have shape (n, n_words) and p (n + 1, n_words), "
+            f"for {n} words drafted, q must have shape (n, vocab_size) and p (n + 1, vocab_size), "
             f"got {tuple(q.shape)} and {tuple(p.shape)}"
         )
     for i, word in enumerate(drafted.tolist()):
@@ -81,14 +81,14 @@ def speculate(
     model: LanguageModel,
     draft: LanguageModel,
     ids: Tensor,
-    n_new: int,
+    max_new_tokens: int,
     *,
     n_draft: int = 4,
     temperature: float = 0.0,
     top_k: int | None = None,
     top_p: float | None = None,
     min_p: float | None = None,
-    end: int | None = None,
+    eos_token_id: int | None = None,
     window: int | None = None,
     use_cache: bool = True,
     generator: torch.Generator | None = None,
@@ -103,7 +103,7 @@ def speculate(
         model: the model whose words are wanted.
         draft: a cheaper one with the same vocabulary.
         ids: one prompt (1, n).
-        n_new: words to be written.
+        max_new_tokens: words to be written.
         n_draft: words drafted for each pass.
         temperature: as in `generate`, of both models, and so are all others.
 
@@ -116,40 +116,40 @@ def speculate(
     References:
         Leviathan et al. 2023, algorithm 1.
 
-    >>> model = LanguageModel(n_words=10, d_model=16, n_heads=4, n_layers=2)
+    >>> model = LanguageModel(vocab_size=10, d_model=16, n_heads=4, n_layers=2)
     >>> speculate(model, model, torch.tensor([[3, 1, 4]]), 10).steps  # drafts of its own are all kept
     2
     """
-    check_prompts(ids, n_new, window=window, single=True)
+    check_prompts(ids, max_new_tokens, window=window, single=True)
     at_least(0, n_draft=n_draft)
     sizes = [one.out_proj.out_features for one in (model, draft)]
     if sizes[0] != sizes[1]:
         raise ValueError(f"draft must know the model's {sizes[0]} words and no others, it knows {sizes[1]}")
-    is_number_of("word", sizes[0], end=end)
+    is_number_of("word", sizes[0], eos_token_id=eos_token_id)
     rules = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
     samplers.distribution(torch.zeros(1, 1), **rules)
-    full = ids.shape[1] + n_new
+    full = ids.shape[1] + max_new_tokens
     own, theirs = (_Reader(one, full if use_cache else None, window, rules) for one in (model, draft))
     steps = drafted = accepted = 0
     with writing(model, draft):
-        while ids.shape[1] < full and not ended(ids, end):
+        while ids.shape[1] < full and not ended(ids, eos_token_id):
             n = ids.shape[1]
             text, q = ids, []
             while text.shape[1] < min(n + n_draft, full - 1):  # the model itself adds the last one
                 q.append(theirs(text))
                 text = torch.cat((text, samplers.draw(q[-1], generator)), 1)
-                if ended(text, end):
+                if ended(text, eos_token_id):
                     break
-            p = own(text, len(q) + 1)  # (n_drafted + 1, n_words)
+            p = own(text, len(q) + 1)  # (n_drafted + 1, vocab_size)
             new = accept_or_resample(text[0, n:], torch.cat(q) if q else p[:0], p, generator)
             steps, drafted, accepted = steps + 1, drafted + len(q), accepted + len(new) - 1
-            if end is not None and end in new[:-1]:
+            if eos_token_id is not None and eos_token_id in new[:-1]:
                 new = new[:-1]  # a draft that ended was kept whole: nothing follows it
             ids = torch.cat((ids, new[None]), 1)
             for reader in (own, theirs):  # the last word is not read yet; what was dropped must be read anew
                 for layer in reader.cache or ():
                     layer.truncate(ids.shape[1] - 1)
-    return Speculation(filled(ids, full, end), steps, drafted, accepted)
+    return Speculation(filled(ids, full, eos_token_id), steps, drafted, accepted)
 
 
 class _Reader:
@@ -162,7 +162,7 @@ class _Reader:
         self.cache = None if capacity is None else model.new_cache(1, capacity)
 
     def __call__(self, text: Tensor, n_last: int = 1) -> Tensor:
-        """Read a text (1, n) and return the probabilities after its last words (n_last, n_words)."""
+        """Read a text (1, n) and return the probabilities after its last words (n_last, vocab_size)."""
         read, mask = self.cache[0].length if self.cache else 0, None
         if self.window is not None:
             at = torch.arange(text.shape[1], device=text.device)

@@ -40,7 +40,7 @@ class Encoder(nn.Module):
         n_layers: layers, at least 0.
         positions: how the layers know the order; "none", as `torch.nn.TransformerEncoder`, unless given. For
             "rotary" with another base or layout, a `positions.RotaryPositions`.
-        longest: rows of the table of "learned" positions.
+        max_positions: rows of the table of "learned" positions.
         reach: the largest distance to which "relative" gives a number of its own.
         input_norm: norm the tokens, positions added, before the first layer, as BERT does.
         final_norm: norm them behind the last one; with pre-norm, unless given.
@@ -74,7 +74,7 @@ class Encoder(nn.Module):
         n_layers: int,
         *,
         positions: Positions | Rotation = "none",
-        longest: int = 512,
+        max_positions: int = 512,
         reach: int = 16,
         input_norm: bool = False,
         final_norm: bool | None = None,
@@ -94,7 +94,7 @@ class Encoder(nn.Module):
         self.d_model, self.n_heads, self.positions = d_model, n_heads, positions
         where = {"device": device, "dtype": dtype}
         made = {"eps": eps, "bias": bias, **where}
-        self.learned = LearnedPositions(longest, d_model, **where) if positions == "learned" else None
+        self.learned = LearnedPositions(max_positions, d_model, **where) if positions == "learned" else None
         self.relative = RelativeBias(n_heads, reach, **where) if positions == "relative" else None
         self.input_norm = make_norm(norm, d_model, **made) if input_norm else None
         options |= {"norm_first": norm_first, "norm": norm, "dropout": dropout, **made}

@@ -7,7 +7,7 @@ import torch
 from answers import right, wrong
 
 
-def route(m, *, scale=100.0, dtype=torch.float32, w_q=None, w_o=None):
+def route(m, *, scale=1e4, dtype=torch.float32, w_q=None, w_o=None):
     place = torch.eye(m, dtype=dtype)
     w_k = torch.cat((torch.zeros(1, 2 * m, dtype=dtype), torch.cat((place, place), 1)))
     w_v = torch.cat((torch.ones(1, 2, dtype=dtype), torch.zeros(m, 2, dtype=dtype)))
@@ -64,7 +64,7 @@ def heads_exchanged(m):
 
 
 right(lambda m: route(m, scale=100 * m**0.5), "as large as the root takes")
-right(but(w_q=lambda w: w / 100, w_k=lambda w: w * 100), "large in the keys")
+right(but(w_q=lambda w: w / 1e4, w_k=lambda w: w * 1e4), "large in the keys")
 right(but(w_k=lambda w: w + (torch.arange(len(w)) > 0)[:, None]), "a constant in the scores")
 right(lambda m: route(m, dtype=torch.float64), "double precision")
 right(lambda m: list(route(m)), "a list of matrices")
@@ -77,6 +77,7 @@ wrong("Both heads look at the place that is asked for second")(
     halves([0.0, 0.0], [1.0, 1.0]), "the second twice"
 )
 wrong("not 0 and 1")(lambda m: route(m, scale=10.0), "not sharp")
+wrong("With 150 places")(lambda m: route(m, scale=100.0), "sharp for a hundred places")
 wrong("should be")(lambda m: route(m, scale=3.0 * m**0.5), "nearly sharp")
 wrong("The queries are a bare identity")(but(w_q=lambda w: torch.eye(len(w))), "a bare identity")
 wrong("the scores have the wrong sign")(but(w_k=torch.neg), "the farthest place")

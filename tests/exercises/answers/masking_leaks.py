@@ -7,27 +7,27 @@ from answers import right, wrong
 from attnlab import masks
 
 
-def depends(model, n, n_words, *, sentences=60, least=1e-5, words=None, change=None, seen=lambda out: out):
+def depends(model, n, vocab_size, *, sentences=60, least=1e-5, words=None, change=None, seen=lambda out: out):
     """Every word is exchanged for every other one, or `change(words, j)` says for which."""
-    words = torch.randint(n_words, (sentences, n)) if words is None else words
+    words = torch.randint(vocab_size, (sentences, n)) if words is None else words
     before, found = seen(model(words)), torch.zeros(n, n, dtype=torch.bool)
     for j in range(n):
-        for step in range(1, n_words if change is None else 2):
+        for step in range(1, vocab_size if change is None else 2):
             other = words.clone()
-            other[:, j] = (words[:, j] + step) % n_words
+            other[:, j] = (words[:, j] + step) % vocab_size
             moves = (seen(model(other if change is None else change(words, j))) - before).abs()
             found[:, j] |= moves.amax((0, 2)) > least
     return found
 
 
-def table(model, n, n_words, mask, **options):
-    return depends(model, n, n_words, **options) & ~mask
+def table(model, n, vocab_size, mask, **options):
+    return depends(model, n, vocab_size, **options) & ~mask
 
 
 def pairs(keep=lambda found, mask: found & ~mask, **options):
     """A list of pairs from the table of who depends on whom."""
-    return lambda model, n, n_words, mask: [
-        tuple(pair) for pair in keep(depends(model, n, n_words, **options), mask).nonzero().tolist()
+    return lambda model, n, vocab_size, mask: [
+        tuple(pair) for pair in keep(depends(model, n, vocab_size, **options), mask).nonzero().tolist()
     ]
 
 
@@ -48,12 +48,12 @@ def exchanged(places):
 
 
 @right
-def one_sentence_at_a_time(model, n, n_words, mask):
+def one_sentence_at_a_time(model, n, vocab_size, mask):
     found = set()
-    for words in torch.randint(n_words, (16, n)).tolist():
+    for words in torch.randint(vocab_size, (16, n)).tolist():
         before = model(torch.tensor([words]))
         for j in range(n):
-            others = model(torch.tensor([[*words[:j], word, *words[j + 1 :]] for word in range(n_words)]))
+            others = model(torch.tensor([[*words[:j], word, *words[j + 1 :]] for word in range(vocab_size)]))
             moves = (others - before).abs().amax((0, 2))
             found |= {(i, j) for i in range(n) if moves[i] > 1e-5}
     return sorted((i, j) for i, j in found if not mask[i, j])
@@ -67,9 +67,9 @@ def first_word(words, j):
 
 
 @right
-def every_sentence(model, n, n_words, mask):
-    words = torch.cartesian_prod(*[torch.arange(n_words)] * n).reshape(-1, n)
-    return pairs(words=words, change=first_word)(model, n, n_words, mask)
+def every_sentence(model, n, vocab_size, mask):
+    words = torch.cartesian_prod(*[torch.arange(vocab_size)] * n).reshape(-1, n)
+    return pairs(words=words, change=first_word)(model, n, vocab_size, mask)
 
 
 def shuffled(words, j):
@@ -117,15 +117,15 @@ wrong("should have length 2, it has 4")(
 
 
 @wrong("should be a pair (i, j), one is 0")
-def the_first_alone_as_the_package(model, n, n_words, mask):
-    return masks.leaks(model, n, mask=mask, n_words=n_words)
+def the_first_alone_as_the_package(model, n, vocab_size, mask):
+    return masks.leaks(model, n, mask=mask, vocab_size=vocab_size)
 
 
 @wrong("Missing: [(0, 1)]")
-def the_package_until_it_finds_no_more(model, n, n_words, mask):
+def the_package_until_it_finds_no_more(model, n, vocab_size, mask):
     """Three draws a time miss what only a certain word shows."""
     mask, found = mask.clone(), []
-    while pair := masks.leaks(model, n, mask=mask, n_words=n_words):
+    while pair := masks.leaks(model, n, mask=mask, vocab_size=vocab_size):
         found.append(pair)
         mask[pair] = True
     return found
@@ -140,36 +140,37 @@ wrong("It changes all words up to j")(
 )
 wrong("should have length")(pairs(sentences=1), "one sentence")
 wrong("Missing: [(1, 4)]")(
-    lambda model, n, n_words, mask: pairs(words=torch.zeros(1, n).long())(model, n, n_words, mask), "zeros"
+    lambda model, n, vocab_size, mask: pairs(words=torch.zeros(1, n).long())(model, n, vocab_size, mask),
+    "zeros",
 )
 wrong("Missing: [(1, 3)]")(
-    lambda model, n, n_words, mask: pairs(sentences=300)(model, n, 2, mask), "two words alone"
+    lambda model, n, vocab_size, mask: pairs(sentences=300)(model, n, 2, mask), "two words alone"
 )
 
 
 @wrong("Missing: [(1, 4)]")
-def the_mirrored_word(model, n, n_words, mask):
+def the_mirrored_word(model, n, vocab_size, mask):
     def mirrored(words, j):
         other = words.clone()
-        other[:, j] = n_words - 1 - words[:, j]
+        other[:, j] = vocab_size - 1 - words[:, j]
         return other
 
-    return pairs(sentences=300, change=mirrored)(model, n, n_words, mask)
+    return pairs(sentences=300, change=mirrored)(model, n, vocab_size, mask)
 
 
 @wrong("Missing: [(2, 4)]. Too much")
-def neighbours_change_places(model, n, n_words, mask):
+def neighbours_change_places(model, n, vocab_size, mask):
     def swapped(words, j):
         other = words.clone()
         other[:, [j, (j + 1) % n]] = words[:, [(j + 1) % n, j]]
         return other
 
-    return pairs(change=swapped)(model, n, n_words, mask)
+    return pairs(change=swapped)(model, n, vocab_size, mask)
 
 
 @wrong("it raised RuntimeError")
-def a_text_cut_off(model, n, n_words, mask):
-    words = torch.randint(n_words, (60, n))
+def a_text_cut_off(model, n, vocab_size, mask):
+    words = torch.randint(vocab_size, (60, n))
     whole = model(words)
     leaky = [i for i in range(n) if (model(words[:, : i + 1])[:, i] - whole[:, i]).abs().max() > 1e-5]
     return [(i, j) for i in leaky for j in range(n) if not mask[i, j]]
@@ -189,7 +190,7 @@ wrong("The softmax of an output does not notice")(
     pairs(seen=lambda out: out.log_softmax(-1)), "probabilities"
 )
 wrong("it raised")(
-    lambda model, n, n_words, mask: torch.func.jacrev(model)(torch.zeros(1, n).long()), "a gradient"
+    lambda model, n, vocab_size, mask: torch.func.jacrev(model)(torch.zeros(1, n).long()), "a gradient"
 )
 
 # In which form.
