@@ -366,8 +366,8 @@ def _offsets(n_q: int, n_k: int | None, device: Device) -> Tensor:
     at_least(0, n_q=n_q)
     if n_k < n_q:
         raise ValueError(f"n_k must be at least n_q = {n_q}, got {n_k}")
-    place = torch.arange(n_k, device=device)
-    return place - place[n_k - n_q :, None]
+    positions = torch.arange(n_k, device=device)
+    return positions - positions[n_k - n_q :, None]
 
 
 def _angles(positions: Tensor, d: int, base: float) -> Tensor:

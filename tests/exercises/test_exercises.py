@@ -39,11 +39,9 @@ def test_there_are_wrong_answers(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_mistake_is_refused_and_named(name):
-    for one in EXERCISES[name].mistakes:
-        verdict = judge(name, one.does)
-        assert verdict.status == "wrong", one.message
-        assert one.message in verdict.message, f"{one.message}\n{verdict.message}"
+def test_every_mistake_is_refused(name):
+    # That each message is told, where it should be, is shown by answers of another hand (test_answers).
+    assert [one.message for one in EXERCISES[name].mistakes if accepts(EXERCISES[name], one.does)] == []
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -245,12 +245,12 @@ def test_a_gated_unit_differs_from_torchs_where_the_docstring_says():
 def test_a_window_lies_where_it_should():
     model, source, target = draw("local-p")
     memory = model.read(source)
-    asks = torch.randn(3, 4, 6).double()
-    centre = model.centre(asks, memory)
+    queries = torch.randn(3, 4, 6).double()
+    centre = model.centre(queries, memory)
     assert centre.shape == (3, 4, 1)
     assert (centre > 0).all()
     assert (centre < 8).all()
-    weights = model.look(asks, memory)[1]
+    weights = model.look(queries, memory)[1]
     away = (torch.arange(1, 9) - centre).abs()
     assert ((weights > 0) == (away <= 2)).all()
     assert (weights.sum(-1) <= 1).all()
@@ -312,7 +312,7 @@ def call(source, target, **options):
         (lambda: LuongModel(9, 7, where="far"), "where must be one of global, local-m, local-p, got 'far'"),
         (lambda: LuongModel(9, 7, radius=0), "radius must be at least 1, got 0"),
         (lambda: BahdanauModel(9, 7, d_align=0), "d_align must be at least 1, got 0"),
-        (lambda: FixedVectorModel(0, 7), "n_source must be at least 1, got 0"),
+        (lambda: FixedVectorModel(0, 7), "src_vocab_size must be at least 1, got 0"),
         (lambda: GatedUnit(3, 0), "d_hidden must be at least 1, got 0"),
         (lambda: BidirectionalEncoder(3, 4)(torch.zeros(1, 2, 5)), r"x must have shape \(..., n, 3\), got"),
         (lambda: call((4,), (4, 2)), r"source must have shape \(batch, n_s\)"),

@@ -55,8 +55,8 @@ class MiniLM(nn.Module):
         self.embedding = nn.Embedding(vocab_size, sizes["d_model"])
         # BERT marks which of two texts a word is of. There is one text here: the same vector for all.
         self.segment = nn.Parameter(torch.zeros(sizes["d_model"]))
-        form = {"positions": "learned", "max_positions": 512, "input_norm": True, "norm_first": False}
-        self.stack = Encoder(**sizes, **form, activation="gelu", eps=1e-12)
+        bert = {"positions": "learned", "max_positions": 512, "input_norm": True, "norm_first": False}
+        self.stack = Encoder(**sizes, **bert, activation="gelu", eps=1e-12)
 
     def forward(
         self,
@@ -184,17 +184,17 @@ def rename(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
     ours = {}
     for name, value in theirs.items():
         if name.startswith("encoder.layer."):
-            found = re.fullmatch(r"encoder\.layer\.(\d+)\.(.+)\.(\w+)", name)
-            if not found or found[2] not in PARTS:
+            match = re.fullmatch(r"encoder\.layer\.(\d+)\.(.+)\.(\w+)", name)
+            if not match or match[2] not in PARTS:
                 raise ValueError(f"theirs must be the tensors of a BERT, which has no {name}")
-            ours[f"stack.layers.{found[1]}.{PARTS[found[2]]}.{found[3]}"] = value
-    kept = {
+            ours[f"stack.layers.{match[1]}.{PARTS[match[2]]}.{match[3]}"] = value
+    outside = {
         "word_embeddings.weight": "embedding.weight",
         "position_embeddings.weight": "stack.learned.weight",
         "LayerNorm.weight": "stack.input_norm.weight",
         "LayerNorm.bias": "stack.input_norm.bias",
     }
-    for part, name in kept.items():
+    for part, name in outside.items():
         if f"embeddings.{part}" in theirs:
             ours[name] = theirs[f"embeddings.{part}"]
     if "embeddings.token_type_embeddings.weight" in theirs:

@@ -48,9 +48,9 @@ class SmolLM2(LanguageModel):
     def __init__(self, tokenizer: Any = None, **sizes: int) -> None:
         # The file keeps the two numbers that turn together side by side, as the paper does. (The files of
         # the transformers library keep them half a head apart: other rows of W_q and W_k, the same model.)
-        turns = RotaryPositions(base=100_000.0, layout="interleaved")
-        form = {"positions": turns, "norm": "rms", "activation": "swiglu", "bias": False}
-        super().__init__(**SIZES | sizes, **form)
+        rotary = RotaryPositions(base=100_000.0, layout="interleaved")
+        llama = {"positions": rotary, "norm": "rms", "activation": "swiglu", "bias": False}
+        super().__init__(**SIZES | sizes, **llama)
         self.tokenizer = tokenizer
 
     def tokens(self, text: str) -> Tensor:
@@ -118,10 +118,10 @@ def load_smollm2(folder: str | os.PathLike | None = None) -> SmolLM2:
     (path,) = fetch("smollm2", folder)
     reader = GGUFReader(path)
     theirs = {part.name: _tensor(dequantize(part.data, part.tensor_type)) for part in reader.tensors}
-    listed = {key: reader.fields[f"tokenizer.ggml.{key}"].contents() for key in ("tokens", "merges")}
+    vocabulary = {key: reader.fields[f"tokenizer.ggml.{key}"].contents() for key in ("tokens", "merges")}
     kinds = reader.fields["tokenizer.ggml.token_type"].contents()
     with torch.device("meta"):  # no numbers are drawn only to be overwritten
-        model = SmolLM2(tokenizer=_tokenizer(listed["tokens"], listed["merges"], kinds))
+        model = SmolLM2(tokenizer=_tokenizer(vocabulary["tokens"], vocabulary["merges"], kinds))
     model.load_state_dict(rename(theirs), assign=True)
     model.out_proj.weight = model.embedding.weight
     return model.requires_grad_(False).eval()
@@ -145,10 +145,10 @@ def rename(theirs: dict[str, Tensor]) -> dict[str, Tensor]:
     ours = {}
     for name, value in theirs.items():
         if name.startswith("blk."):
-            found = re.fullmatch(r"blk\.(\d+)\.(\w+)\.(\w+)", name)
-            if not found or found[2] not in PARTS:
+            match = re.fullmatch(r"blk\.(\d+)\.(\w+)\.(\w+)", name)
+            if not match or match[2] not in PARTS:
                 raise ValueError(f"theirs must be the tensors of a Llama, which has no {name}")
-            ours[f"stack.layers.{found[1]}.{PARTS[found[2]]}.{found[3]}"] = value
+            ours[f"stack.layers.{match[1]}.{PARTS[match[2]]}.{match[3]}"] = value
     if "output_norm.weight" in theirs:
         ours["stack.final_norm.weight"] = theirs["output_norm.weight"]
     if "token_embd.weight" in theirs:

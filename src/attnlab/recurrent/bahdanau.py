@@ -19,8 +19,8 @@ class FixedVectorModel(Translator):
     to the context. (The model of Cho et al. has the first half of that vector only; this one has more.)
 
     Args:
-        n_source: number of different source tokens.
-        n_target: number of different target tokens.
+        src_vocab_size: size of the vocabulary of the source.
+        tgt_vocab_size: size of the vocabulary of the target.
         d_embed: width of the embeddings.
         d_hidden: width of the states.
         d_out: width of the readout, after its maxima; d_hidden / 2 unless given.
@@ -37,18 +37,25 @@ class FixedVectorModel(Translator):
     """
 
     def __init__(
-        self, n_source: int, n_target: int, *, d_embed: int = 32, d_hidden: int = 64, d_out: int | None = None
+        self,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
+        *,
+        d_embed: int = 32,
+        d_hidden: int = 64,
+        d_out: int | None = None,
     ) -> None:
-        super().__init__(n_source, n_target)
+        super().__init__(src_vocab_size, tgt_vocab_size)
         d_out = max(d_hidden // 2, 1) if d_out is None else d_out
-        at_least(1, n_source=n_source, n_target=n_target, d_embed=d_embed, d_hidden=d_hidden, d_out=d_out)
-        self.embed_source = nn.Embedding(n_source, d_embed)
-        self.embed_target = nn.Embedding(n_target, d_embed)
+        at_least(1, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
+        at_least(1, d_embed=d_embed, d_hidden=d_hidden, d_out=d_out)
+        self.embed_source = nn.Embedding(src_vocab_size, d_embed)
+        self.embed_target = nn.Embedding(tgt_vocab_size, d_embed)
         self.encoder = BidirectionalEncoder(d_embed, d_hidden)
         self.w_s = nn.Linear(d_hidden, d_hidden)
         self.unit = GatedUnit(d_embed + 2 * d_hidden, d_hidden)  # [W, C] on [E y; c]
         self.readout = nn.Linear(d_hidden + d_embed + 2 * d_hidden, 2 * d_out)  # [U_o, V_o, C_o]
-        self.out = nn.Linear(d_out, n_target)
+        self.out = nn.Linear(d_out, tgt_vocab_size)
 
     def read(self, source: Tensor, key_mask: Tensor | None = None) -> Memory:
         """Read the source; what is kept of it is one vector."""
@@ -100,8 +107,8 @@ class BahdanauModel(FixedVectorModel):
     the next state s_t and in the guess. s_{t-1} asks, because s_t does not exist yet.
 
     Args:
-        n_source: number of different source tokens.
-        n_target: number of different target tokens.
+        src_vocab_size: size of the vocabulary of the source.
+        tgt_vocab_size: size of the vocabulary of the target.
         d_embed: width of the embeddings.
         d_hidden: width of the states.
         d_align: width of the hidden layer of the score; d_hidden unless given.
@@ -121,15 +128,15 @@ class BahdanauModel(FixedVectorModel):
 
     def __init__(
         self,
-        n_source: int,
-        n_target: int,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
         *,
         d_embed: int = 32,
         d_hidden: int = 64,
         d_align: int | None = None,
         d_out: int | None = None,
     ) -> None:
-        super().__init__(n_source, n_target, d_embed=d_embed, d_hidden=d_hidden, d_out=d_out)
+        super().__init__(src_vocab_size, tgt_vocab_size, d_embed=d_embed, d_hidden=d_hidden, d_out=d_out)
         d_align = d_hidden if d_align is None else d_align
         at_least(1, d_align=d_align)
         self.w_a = nn.Linear(d_hidden, d_align, bias=False)

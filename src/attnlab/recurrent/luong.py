@@ -25,8 +25,8 @@ class LuongModel(Translator):
     without it no step waits for attention, and all are computed at once.
 
     Args:
-        n_source: number of different source tokens.
-        n_target: number of different target tokens.
+        src_vocab_size: size of the vocabulary of the source.
+        tgt_vocab_size: size of the vocabulary of the target.
         d_embed: width of the embeddings.
         d_hidden: width of the states.
         n_layers: LSTM layers of the encoder and of the decoder; the top ones ask and answer.
@@ -50,8 +50,8 @@ class LuongModel(Translator):
 
     def __init__(
         self,
-        n_source: int,
-        n_target: int,
+        src_vocab_size: int,
+        tgt_vocab_size: int,
         *,
         d_embed: int = 32,
         d_hidden: int = 64,
@@ -61,15 +61,15 @@ class LuongModel(Translator):
         radius: int = 5,
         feed: bool = False,
     ) -> None:
-        super().__init__(n_source, n_target)
-        at_least(1, n_source=n_source, n_target=n_target, d_embed=d_embed, d_hidden=d_hidden)
-        at_least(1, n_layers=n_layers, radius=radius)
+        super().__init__(src_vocab_size, tgt_vocab_size)
+        at_least(1, src_vocab_size=src_vocab_size, tgt_vocab_size=tgt_vocab_size)
+        at_least(1, d_embed=d_embed, d_hidden=d_hidden, n_layers=n_layers, radius=radius)
         for name, value, kinds in (("score", score, SCORES), ("where", where, PLACES)):
             if value not in kinds:
                 raise ValueError(f"{name} must be one of {', '.join(kinds)}, got {value!r}")
         self.score, self.where, self.radius, self.feed = score, where, radius, feed
-        self.embed_source = nn.Embedding(n_source, d_embed)
-        self.embed_target = nn.Embedding(n_target, d_embed)
+        self.embed_source = nn.Embedding(src_vocab_size, d_embed)
+        self.embed_target = nn.Embedding(tgt_vocab_size, d_embed)
         self.encoder = nn.LSTM(d_embed, d_hidden, n_layers, batch_first=True)
         self.decoder = nn.LSTM(d_embed + d_hidden * feed, d_hidden, n_layers, batch_first=True)
         if score == "general":
@@ -79,7 +79,7 @@ class LuongModel(Translator):
         if where == "local-p":
             self.w_p, self.v_p = nn.Linear(d_hidden, d_hidden), nn.Linear(d_hidden, 1, bias=False)
         self.w_c = nn.Linear(2 * d_hidden, d_hidden)
-        self.out = nn.Linear(d_hidden, n_target)
+        self.out = nn.Linear(d_hidden, tgt_vocab_size)
 
     def read(self, source: Tensor, key_mask: Tensor | None = None) -> Memory:
         """Read the source from the left; the states at its end are what the decoder starts from."""
@@ -101,11 +101,11 @@ class LuongModel(Translator):
 
     def step(self, word: Tensor, state: tuple[Tensor, Tensor, Tensor, int], memory: Memory) -> Step:
         """Move to h_t, ask with it, and guess from what came back."""
-        h, c, fed, t = state
+        h, c, last_attentional, t = state
         x = self.targets(word)  # (batch, d_embed)
-        x = torch.cat((x, fed), -1) if self.feed else x
-        asks, (h, c) = self.decoder(x[:, None], (h, c))  # (batch, 1, d_hidden)
-        logits, weights, attentional = self.look(asks, memory, t)
+        x = torch.cat((x, last_attentional), -1) if self.feed else x
+        queries, (h, c) = self.decoder(x[:, None], (h, c))  # (batch, 1, d_hidden)
+        logits, weights, attentional = self.look(queries, memory, t)
         return Step(logits[:, 0], (h, c, attentional[:, 0], t + 1), weights[:, 0])
 
     def guesses(self, target: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
@@ -113,51 +113,52 @@ class LuongModel(Translator):
         if self.feed or not target.numel():
             return super().guesses(target, memory)
         h, c, _, _ = self.begin(memory)
-        asks, _ = self.decoder(self.targets(target), (h, c))  # (batch, n_t, d_hidden)
-        return self.look(asks, memory)[:2]
+        queries, _ = self.decoder(self.targets(target), (h, c))  # (batch, n_t, d_hidden)
+        return self.look(queries, memory)[:2]
 
-    def look(self, asks: Tensor, memory: Memory, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+    def look(self, queries: Tensor, memory: Memory, first: int = 0) -> tuple[Tensor, Tensor, Tensor]:
         """Ask with the states of some steps.
 
         Args:
-            asks: h_t (batch, n_t, d_hidden).
+            queries: h_t (batch, n_t, d_hidden).
             memory: what `read` returned.
             first: how many steps came before.
 
         Returns:
-            Logits (batch, n_t, n_target), weights (batch, n_t, n_s), h̃_t (batch, n_t, d_hidden).
+            Logits (batch, n_t, tgt_vocab_size), weights (batch, n_t, n_s), h̃_t (batch, n_t, d_hidden).
         """
         if self.score == "concat":
-            d = asks.shape[-1]
-            hidden = asks @ self.w_a.weight[:, :d].T  # W_a [h; h̄] is the sum of two products
+            d = queries.shape[-1]
+            hidden = queries @ self.w_a.weight[:, :d].T  # W_a [h; h̄] is the sum of two products
             hidden = hidden[:, :, None] + (memory.keys @ self.w_a.weight[:, d:].T + self.w_a.bias)[:, None]
-            found = self.v(hidden.tanh())[..., 0]  # (batch, n_t, n_s)
+            relevance = self.v(hidden.tanh())[..., 0]  # (batch, n_t, n_s)
         else:
-            found = scores.dot(asks, memory.keys)
-        mask, near = memory.mask, None
+            relevance = scores.dot(queries, memory.keys)
+        mask, bell = memory.mask, None
         if self.where != "global":
-            near, inside = self._window(asks, memory, first)
-            mask = inside if mask is None else mask & inside
-        weights = scores.softmax(found, mask)
-        weights = weights if near is None else weights * near  # no new sum: the paper has none
-        attentional = self.w_c(torch.cat((weights @ memory.annotations, asks), -1)).tanh()
+            bell, in_window = self._window(queries, memory, first)
+            mask = in_window if mask is None else mask & in_window
+        weights = scores.softmax(relevance, mask)
+        weights = weights if bell is None else weights * bell  # no new sum: the paper has none
+        attentional = self.w_c(torch.cat((weights @ memory.annotations, queries), -1)).tanh()
         return self.out(attentional), weights, attentional
 
-    def centre(self, asks: Tensor, memory: Memory, first: int = 0) -> Tensor:
+    def centre(self, queries: Tensor, memory: Memory, first: int = 0) -> Tensor:
         """Return p_t (batch, n_t, 1), the place around which each step looks; source tokens count from 1."""
         if self.where == "local-m":
-            steps = torch.arange(first + 1, first + 1 + asks.shape[1], device=asks.device)
-            return steps.to(asks.dtype)[None, :, None].expand(len(asks), -1, 1)
-        n = asks.new_full((len(asks), 1, 1), memory.annotations.shape[1])
-        length = n if memory.mask is None else memory.mask.sum(-1, keepdim=True).to(asks.dtype)
-        return length * self.v_p(self.w_p(asks).tanh()).sigmoid()
+            steps = torch.arange(first + 1, first + 1 + queries.shape[1], device=queries.device)
+            return steps.to(queries.dtype)[None, :, None].expand(len(queries), -1, 1)
+        n = queries.new_full((len(queries), 1, 1), memory.annotations.shape[1])
+        length = n if memory.mask is None else memory.mask.sum(-1, keepdim=True).to(queries.dtype)
+        return length * self.v_p(self.w_p(queries).tanh()).sigmoid()
 
-    def _window(self, asks: Tensor, memory: Memory, first: int) -> tuple[Tensor | None, Tensor]:
+    def _window(self, queries: Tensor, memory: Memory, first: int) -> tuple[Tensor | None, Tensor]:
         """Return the bell around p_t, of σ = D/2 (only local-p has one), and what lies within D of it."""
-        places = torch.arange(1, memory.annotations.shape[1] + 1, device=asks.device, dtype=asks.dtype)
-        away = places - self.centre(asks, memory, first)  # (batch, n_t, n_s)
-        bell = (-2 * (away / self.radius).square()).exp() if self.where == "local-p" else None
-        return bell, away.abs() <= self.radius
+        n_s = memory.annotations.shape[1]
+        positions = torch.arange(1, n_s + 1, device=queries.device, dtype=queries.dtype)
+        distance = positions - self.centre(queries, memory, first)  # (batch, n_t, n_s)
+        bell = (-2 * (distance / self.radius).square()).exp() if self.where == "local-p" else None
+        return bell, distance.abs() <= self.radius
 
     def _read_padded(self, x: Tensor, key_mask: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         lengths = key_mask.sum(-1)

@@ -27,7 +27,7 @@ class Step(NamedTuple):
     """One step of a decoder."""
 
     logits: Tensor
-    """(batch, n_target)."""
+    """(batch, tgt_vocab_size)."""
     state: Any
     """What the next step starts from."""
     weights: Tensor
@@ -41,13 +41,13 @@ class Translator(nn.Module):
     has an `embed_source` and an `embed_target`.
 
     Args:
-        n_source: number of different source tokens.
-        n_target: number of different target tokens.
+        src_vocab_size: size of the vocabulary of the source.
+        tgt_vocab_size: size of the vocabulary of the target.
     """
 
-    def __init__(self, n_source: int, n_target: int) -> None:
+    def __init__(self, src_vocab_size: int, tgt_vocab_size: int) -> None:
         super().__init__()
-        self.n_source, self.n_target = n_source, n_target
+        self.src_vocab_size, self.tgt_vocab_size = src_vocab_size, tgt_vocab_size
 
     def sources(self, ids: Tensor) -> Tensor:
         """Return the vectors (..., d_embed) of source tokens."""
@@ -82,7 +82,7 @@ class Translator(nn.Module):
             need_weights: return the weights as well.
 
         Returns:
-            Logits (batch, n_t, n_target), with `need_weights` also the weights (batch, n_t, n_s).
+            Logits (batch, n_t, tgt_vocab_size), with `need_weights` also the weights (batch, n_t, n_s).
 
         Raises:
             TypeError: what should be numbers of tokens or a mask is something else.
@@ -97,14 +97,15 @@ class Translator(nn.Module):
         return (logits, weights) if need_weights else logits
 
     def guesses(self, target: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
-        """Make a step for each target token: logits (batch, n_t, n_target), weights (batch, n_t, n_s)."""
+        """Make a step for each target token: logits (batch, n_t, tgt_vocab_size), and weights."""
         state, steps = self.begin(memory), []
-        for at in range(target.shape[1]):
-            steps.append(self.step(target[:, at], state, memory))
+        for t in range(target.shape[1]):
+            steps.append(self.step(target[:, t], state, memory))
             state = steps[-1].state
         if not steps:
-            none = memory.annotations[:, :0, :1]  # no rows, but known to autograd
-            return none.expand(-1, -1, self.n_target), none.expand(-1, -1, memory.annotations.shape[1])
+            empty = memory.annotations[:, :0, :1]  # no rows, but known to autograd
+            n_s = memory.annotations.shape[1]
+            return empty.expand(-1, -1, self.tgt_vocab_size), empty.expand(-1, -1, n_s)
         return torch.stack([s.logits for s in steps], 1), torch.stack([s.weights for s in steps], 1)
 
     @torch.no_grad()
@@ -135,7 +136,8 @@ class Translator(nn.Module):
         """
         self._check(source, key_mask)
         at_least(1, max_new_tokens=max_new_tokens)
-        is_number_of("target token", self.n_target, bos_token_id=bos_token_id, eos_token_id=eos_token_id)
+        numbers = {"bos_token_id": bos_token_id, "eos_token_id": eos_token_id}
+        is_number_of("target token", self.tgt_vocab_size, **numbers)
         memory = self.read(source, key_mask)
         state = self.begin(memory)
         word = source.new_full((len(source),), bos_token_id)

@@ -125,8 +125,8 @@ class BidirectionalEncoder(nn.Module):
         if key_mask is not None:
             # A gate of exactly 0: nothing is replaced at a token that does not exist.
             key_mask = row_of_keys(key_mask, x.shape[:1], x.shape[1])[:, 0]  # (batch, n)
-            hidden = ~torch.stack((key_mask, key_mask.flip(1)))[..., None]
-            wx = torch.cat((wx[..., :d].masked_fill(hidden, -math.inf), wx[..., d:]), -1)
+            is_padding = ~torch.stack((key_mask, key_mask.flip(1)))[..., None]
+            wx = torch.cat((wx[..., :d].masked_fill(is_padding, -math.inf), wx[..., d:]), -1)
         gates, proposals = (part.unbind(2) for part in wx.split((2 * d, d), -1))
         u_gates = torch.stack([unit.u_gates.weight.mT for unit in units])  # (2, d, 2 · d)
         u = torch.stack([unit.u.weight.mT for unit in units])  # (2, d, d)

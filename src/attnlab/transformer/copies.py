@@ -65,13 +65,13 @@ def _options(layer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> 
 
 
 def _layer(other: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer) -> EncoderLayer | DecoderLayer:
-    reads = isinstance(other, nn.TransformerDecoderLayer)
-    ours = (DecoderLayer if reads else EncoderLayer)(**_options(other))
-    norms = [ours.attention_norm, *([ours.cross_norm] if reads else []), ours.ffn_norm]
-    pairs = [(norm, getattr(other, f"norm{at}")) for at, norm in enumerate(norms, 1)]
+    is_decoder = isinstance(other, nn.TransformerDecoderLayer)
+    ours = (DecoderLayer if is_decoder else EncoderLayer)(**_options(other))
+    norms = [ours.attention_norm, *([ours.cross_norm] if is_decoder else []), ours.ffn_norm]
+    pairs = [(norm, getattr(other, f"norm{i}")) for i, norm in enumerate(norms, 1)]
     pairs += [(ours.ffn.in_proj, other.linear1), (ours.ffn.out_proj, other.linear2)]
     pairs.append((ours.attention, MultiHeadAttention.from_torch(other.self_attn)))
-    if reads:
+    if is_decoder:
         pairs.append((ours.cross, MultiHeadAttention.from_torch(other.multihead_attn)))
     ours.to(other.linear1.weight)
     for mine, theirs in pairs:

@@ -82,15 +82,22 @@ def generate(
     if key_mask is not None:
         check_padding(key_mask, ids)
     if draft is not None:
-        how = {"n_draft": n_draft, "eos_token_id": eos_token_id, "window": window, "use_cache": use_cache}
-        new = [ids.new_empty(0, max_new_tokens)]
+        draft_options = {
+            "n_draft": n_draft,
+            "eos_token_id": eos_token_id,
+            "window": window,
+            "use_cache": use_cache,
+        }
+        continuations = [ids.new_empty(0, max_new_tokens)]
         for row in range(batch):
             prompt = ids[row : row + 1] if key_mask is None else ids[row, key_mask[row]][None]
-            found = speculate(model, draft, prompt, max_new_tokens, **how, **rules, generator=generator)
-            new.append(found.ids[:, prompt.shape[1] :])
-        return torch.cat((ids, torch.cat(new)), 1)
+            speculation = speculate(
+                model, draft, prompt, max_new_tokens, **draft_options, **rules, generator=generator
+            )
+            continuations.append(speculation.ids[:, prompt.shape[1] :])
+        return torch.cat((ids, torch.cat(continuations)), 1)
     # Which words are no padding (batch, n + max_new_tokens), the new ones among them.
-    real = None if key_mask is None else F.pad(key_mask, (0, max_new_tokens), value=True)
+    full_key_mask = None if key_mask is None else F.pad(key_mask, (0, max_new_tokens), value=True)
     with writing(model):
         cache = None
         if use_cache:
@@ -99,8 +106,8 @@ def generate(
         unread = ids
         while ids.shape[1] < n + max_new_tokens and not ended(ids, eos_token_id):
             # The first pass reads the prompt (prefill), every other one the word just written (decode).
-            how = _what_is_seen(model, ids, unread.shape[1], real, window, cache)
-            scores = model(unread, cache=cache, last=True, **how)[:, 0]  # (batch, vocab_size)
+            options = _what_is_seen(model, ids, unread.shape[1], full_key_mask, window, cache)
+            scores = model(unread, cache=cache, last=True, **options)[:, 0]  # (batch, vocab_size)
             new = samplers.draw(samplers.distribution(scores, **rules), generator)
             if eos_token_id is not None:
                 new = new.where(ids[:, -1:] != eos_token_id, eos_token_id)
@@ -151,11 +158,11 @@ def beam_search(
             step = scores.to(torch.promote_types(scores.dtype, torch.float32)).log_softmax(-1)
             if eos_token_id is not None:
                 ended = ids[:, -1:] == eos_token_id
-                stay = torch.full_like(step, -torch.inf)
-                stay[:, eos_token_id] = 0
-                step = torch.where(ended, stay, step)
-            every = (total[:, None] + step).flatten()  # beginnings times words
-            total, best = every.topk(min(num_beams, int(every.isfinite().sum())))
+                only_eos = torch.full_like(step, -torch.inf)
+                only_eos[:, eos_token_id] = 0
+                step = torch.where(ended, only_eos, step)
+            continued = (total[:, None] + step).flatten()  # beginnings times words
+            total, best = continued.topk(min(num_beams, int(continued.isfinite().sum())))
             rows, new = best // step.shape[1], best % step.shape[1]
             for layer in cache:
                 layer.select(rows)
@@ -168,19 +175,19 @@ def _what_is_seen(
     model: LanguageModel,
     ids: Tensor,
     n_q: int,
-    real: Tensor | None,
+    full_key_mask: Tensor | None,
     window: int | None,
     cache: list | None,
 ) -> dict[str, Tensor]:
     """Return the masks and the position_ids of the last n_q words of all texts."""
-    n, how = ids.shape[1], {}
+    n, options = ids.shape[1], {}
     if window is not None and cache is None:  # a rolling cache sees to it itself
-        how["mask"] = masks.window(n, window - 1, 0, device=ids.device)
-    if real is not None:
-        keys = real[:, :n]
+        options["mask"] = masks.window(n, window - 1, 0, device=ids.device)
+    if full_key_mask is not None:
+        key_mask = full_key_mask[:, :n]
         if model.stack.positions in ADDED:  # all others count distances, which padding does not change
-            how["position_ids"] = (keys.cumsum(-1) - 1).clamp(min=0)[:, n - n_q :]
+            options["position_ids"] = (key_mask.cumsum(-1) - 1).clamp(min=0)[:, n - n_q :]
         if cache and n_q == 1 and isinstance(cache[0], RollingCache):
-            keys = keys[:, cache[0].next_order]
-        how["key_mask"] = keys
-    return how
+            key_mask = key_mask[:, cache[0].next_order]
+        options["key_mask"] = key_mask
+    return options

@@ -55,11 +55,11 @@ class LanguageModel(nn.Module):
     ) -> None:
         super().__init__()
         at_least(1, vocab_size=vocab_size)
-        where = {"device": device, "dtype": dtype}
-        self.embedding = nn.Embedding(vocab_size, d_model, **where)
+        factory_kwargs = {"device": device, "dtype": dtype}
+        self.embedding = nn.Embedding(vocab_size, d_model, **factory_kwargs)
         nn.init.normal_(self.embedding.weight, std=std)
-        self.stack = Encoder(d_model, n_heads, n_layers, positions=positions, **where, **options)
-        self.out_proj = nn.Linear(d_model, vocab_size, bias=False, **where)
+        self.stack = Encoder(d_model, n_heads, n_layers, positions=positions, **factory_kwargs, **options)
+        self.out_proj = nn.Linear(d_model, vocab_size, bias=False, **factory_kwargs)
         if tied:
             self.out_proj.weight = self.embedding.weight
 
@@ -93,10 +93,10 @@ class LanguageModel(nn.Module):
         is_tensor("ids", ids)
         if ids.dim() != 2:
             raise ValueError(f"ids must have shape (batch, n), got {tuple(ids.shape)}")
-        how = {"mask": mask, "key_mask": key_mask, "cache": cache, "position_ids": position_ids}
+        options = {"mask": mask, "key_mask": key_mask, "cache": cache, "position_ids": position_ids}
         words = looked_up("ids", ids, self.embedding.weight, "words")
         with all_or_nothing(cache):
-            x = self.stack(words, is_causal=True, **how)
+            x = self.stack(words, is_causal=True, **options)
             return self.out_proj(x[:, -1:] if last else x)
 
     def _apply(self, fn, recurse=True):

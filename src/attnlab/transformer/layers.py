@@ -113,10 +113,10 @@ class FeedForward(nn.Module):
         if not callable(activation) and activation not in known:
             raise ValueError(f"activation must be a function or one of {list(known)}, got {activation!r}")
         self.activation = activation if callable(activation) else known[activation]
-        made = {"bias": bias, "device": device, "dtype": dtype}
-        self.in_proj = nn.Linear(d_model, d_ff, **made)
-        self.gate_proj = nn.Linear(d_model, d_ff, **made) if activation in GATED else None
-        self.out_proj = nn.Linear(d_ff, d_model, **made)
+        parameter_options = {"bias": bias, "device": device, "dtype": dtype}
+        self.in_proj = nn.Linear(d_model, d_ff, **parameter_options)
+        self.gate_proj = nn.Linear(d_model, d_ff, **parameter_options) if activation in GATED else None
+        self.out_proj = nn.Linear(d_ff, d_model, **parameter_options)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -185,16 +185,16 @@ class EncoderLayer(nn.Module):
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
-        made = {"bias": bias, "device": device, "dtype": dtype}
-        shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, **made}
-        shared["dropout"] = dropout if attention_dropout is None else attention_dropout
-        self.attention_norm = make_norm(norm, d_model, eps=eps, **made)
-        self.attention = MultiHeadAttention(d_model, n_heads, rotary=rotary, **shared)
+        parameter_options = {"bias": bias, "device": device, "dtype": dtype}
+        attention_options = {"n_kv_heads": n_kv_heads, "d_head": d_head, **parameter_options}
+        attention_options["dropout"] = dropout if attention_dropout is None else attention_dropout
+        self.attention_norm = make_norm(norm, d_model, eps=eps, **parameter_options)
+        self.attention = MultiHeadAttention(d_model, n_heads, rotary=rotary, **attention_options)
         d_ff = 4 * d_model if d_ff is None else d_ff
         self.ffn_norm = self.ffn = None
         if d_ff:
-            self.ffn_norm = make_norm(norm, d_model, eps=eps, **made)
-            self.ffn = FeedForward(d_model, d_ff, activation=activation, dropout=dropout, **made)
+            self.ffn_norm = make_norm(norm, d_model, eps=eps, **parameter_options)
+            self.ffn = FeedForward(d_model, d_ff, activation=activation, dropout=dropout, **parameter_options)
         self.dropout = nn.Dropout(dropout)
 
     @by_name
@@ -244,9 +244,9 @@ class EncoderLayer(nn.Module):
         return self.attention.new_cache(batch, capacity, rolling=rolling)
 
     def _attend(self, x: Tensor, need_weights: bool, **options) -> tuple[Tensor, Tensor | None]:
-        found = self.attention(self._before(x, self.attention_norm), need_weights=need_weights, **options)
-        heard, weights = found if need_weights else (found, None)
-        return self._add(x, heard, self.attention_norm), weights
+        result = self.attention(self._before(x, self.attention_norm), need_weights=need_weights, **options)
+        out, weights = result if need_weights else (result, None)
+        return self._add(x, out, self.attention_norm), weights
 
     def _each(self, x: Tensor) -> Tensor:
         if self.ffn is None:
@@ -302,11 +302,11 @@ class DecoderLayer(EncoderLayer):
         dtype: torch.dtype | None = None,
         **options,
     ) -> None:
-        made = {"bias": bias, "device": device, "dtype": dtype}
-        shared = {"n_kv_heads": n_kv_heads, "d_head": d_head, **made}
-        super().__init__(d_model, n_heads, norm=norm, eps=eps, **shared, **options)
-        self.cross_norm = make_norm(norm, d_model, eps=eps, **made)
-        self.cross = MultiHeadAttention(d_model, n_heads, dropout=self.attention.dropout, **shared)
+        parameter_options = {"bias": bias, "device": device, "dtype": dtype}
+        attention_options = {"n_kv_heads": n_kv_heads, "d_head": d_head, **parameter_options}
+        super().__init__(d_model, n_heads, norm=norm, eps=eps, **attention_options, **options)
+        self.cross_norm = make_norm(norm, d_model, eps=eps, **parameter_options)
+        self.cross = MultiHeadAttention(d_model, n_heads, dropout=self.attention.dropout, **attention_options)
 
     @by_name
     def forward(
@@ -347,10 +347,10 @@ class DecoderLayer(EncoderLayer):
         options = {"mask": mask, "key_mask": key_mask, "bias": bias, "is_causal": is_causal}
         with all_or_nothing(cache):
             x, weights = self._attend(x, need_weights, cache=cache, **options)
-            asked = self._before(x, self.cross_norm)
-            heard, cross = self._read(asked, memory, memory_mask, need_weights)
-            x = self._each(self._add(x, heard, self.cross_norm))
-            return (x, (weights, cross)) if need_weights else x
+            normed = self._before(x, self.cross_norm)
+            out, cross_weights = self._read(normed, memory, memory_mask, need_weights)
+            x = self._each(self._add(x, out, self.cross_norm))
+            return (x, (weights, cross_weights)) if need_weights else x
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Compute once what every step of a decoding asks of the memory.
@@ -382,11 +382,11 @@ class DecoderLayer(EncoderLayer):
             n_memory = memory[0].shape[2] if remembered else memory.shape[1]
             memory_mask = row_of_keys(memory_mask, x.shape[:1], n_memory, name="memory_mask")
         if not remembered:
-            found = self.cross(x, context=memory, key_mask=memory_mask, need_weights=need_weights)
-            return found if need_weights else (found, None)
+            result = self.cross(x, context=memory, key_mask=memory_mask, need_weights=need_weights)
+            return result if need_weights else (result, None)
         q = self.cross.q_proj(x).unflatten(-1, (-1, self.cross.d_head)).transpose(1, 2)
         mask = None if memory_mask is None else memory_mask[:, None]  # (batch, 1, 1, n_memory)
         dropout = self.cross.dropout if self.training else 0.0
-        found = grouped_attention(q, *memory, mask=mask, dropout=dropout, need_weights=need_weights)
-        heads, weights = found if need_weights else (found, None)
+        result = grouped_attention(q, *memory, mask=mask, dropout=dropout, need_weights=need_weights)
+        heads, weights = result if need_weights else (result, None)
         return self.cross.out_proj(heads.transpose(1, 2).flatten(-2)), weights

@@ -128,28 +128,29 @@ def speculate(
     is_number_of("word", sizes[0], eos_token_id=eos_token_id)
     rules = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p}
     samplers.distribution(torch.zeros(1, 1), **rules)
-    full = ids.shape[1] + max_new_tokens
-    own, theirs = (_Reader(one, full if use_cache else None, window, rules) for one in (model, draft))
+    n_full = ids.shape[1] + max_new_tokens
+    verify, propose = (_Reader(one, n_full if use_cache else None, window, rules) for one in (model, draft))
     steps = drafted = accepted = 0
     with writing(model, draft):
-        while ids.shape[1] < full and not ended(ids, eos_token_id):
+        while ids.shape[1] < n_full and not ended(ids, eos_token_id):
             n = ids.shape[1]
             text, q = ids, []
-            while text.shape[1] < min(n + n_draft, full - 1):  # the model itself adds the last one
-                q.append(theirs(text))
+            while text.shape[1] < min(n + n_draft, n_full - 1):  # the model itself adds the last one
+                q.append(propose(text))
                 text = torch.cat((text, samplers.draw(q[-1], generator)), 1)
                 if ended(text, eos_token_id):
                     break
-            p = own(text, len(q) + 1)  # (n_drafted + 1, vocab_size)
+            p = verify(text, len(q) + 1)  # (n_drafted + 1, vocab_size)
             new = accept_or_resample(text[0, n:], torch.cat(q) if q else p[:0], p, generator)
             steps, drafted, accepted = steps + 1, drafted + len(q), accepted + len(new) - 1
             if eos_token_id is not None and eos_token_id in new[:-1]:
                 new = new[:-1]  # a draft that ended was kept whole: nothing follows it
             ids = torch.cat((ids, new[None]), 1)
-            for reader in (own, theirs):  # the last word is not read yet; what was dropped must be read anew
+            for reader in (verify, propose):
+                # The last word is not read yet; what was dropped must be read anew.
                 for layer in reader.cache or ():
                     layer.truncate(ids.shape[1] - 1)
-    return Speculation(filled(ids, full, eos_token_id), steps, drafted, accepted)
+    return Speculation(filled(ids, n_full, eos_token_id), steps, drafted, accepted)
 
 
 class _Reader:
@@ -163,9 +164,9 @@ class _Reader:
 
     def __call__(self, text: Tensor, n_last: int = 1) -> Tensor:
         """Read a text (1, n) and return the probabilities after its last words (n_last, vocab_size)."""
-        read, mask = self.cache[0].length if self.cache else 0, None
+        n_read, mask = self.cache[0].length if self.cache else 0, None
         if self.window is not None:
-            at = torch.arange(text.shape[1], device=text.device)
-            mask = at > at[read:, None] - self.window
-        scores = self.model(text[:, read:], mask=mask, cache=self.cache, last=n_last == 1)
+            place = torch.arange(text.shape[1], device=text.device)
+            mask = place > place[n_read:, None] - self.window
+        scores = self.model(text[:, n_read:], mask=mask, cache=self.cache, last=n_last == 1)
         return samplers.distribution(scores[0, -n_last:], **self.rules)

@@ -92,16 +92,18 @@ class Encoder(nn.Module):
         if not callable(positions) and positions not in get_args(Positions):
             raise ValueError(f"positions must be {', '.join(get_args(Positions))}; got {positions!r}")
         self.d_model, self.n_heads, self.positions = d_model, n_heads, positions
-        where = {"device": device, "dtype": dtype}
-        made = {"eps": eps, "bias": bias, **where}
-        self.learned = LearnedPositions(max_positions, d_model, **where) if positions == "learned" else None
-        self.relative = RelativeBias(n_heads, reach, **where) if positions == "relative" else None
-        self.input_norm = make_norm(norm, d_model, **made) if input_norm else None
-        options |= {"norm_first": norm_first, "norm": norm, "dropout": dropout, **made}
+        factory_kwargs = {"device": device, "dtype": dtype}
+        norm_options = {"eps": eps, "bias": bias, **factory_kwargs}
+        self.learned = (
+            LearnedPositions(max_positions, d_model, **factory_kwargs) if positions == "learned" else None
+        )
+        self.relative = RelativeBias(n_heads, reach, **factory_kwargs) if positions == "relative" else None
+        self.input_norm = make_norm(norm, d_model, **norm_options) if input_norm else None
+        options |= {"norm_first": norm_first, "norm": norm, "dropout": dropout, **norm_options}
         options["rotary"] = positions if callable(positions) else positions == "rotary"
         self.layers = nn.ModuleList(self.layer(d_model, n_heads, **options) for _ in range(n_layers))
         final_norm = norm_first if final_norm is None else final_norm
-        self.final_norm = make_norm(norm, d_model, **made) if final_norm else None
+        self.final_norm = make_norm(norm, d_model, **norm_options) if final_norm else None
         self.dropout = nn.Dropout(dropout)
 
     @by_name
@@ -139,19 +141,19 @@ class Encoder(nn.Module):
             TypeError: a mask is not boolean.
             ValueError: a shape does not fit, a cache is full, or position_ids would be ignored.
         """
-        common = {"mask": mask, "key_mask": key_mask, "is_causal": is_causal}
+        shared = {"mask": mask, "key_mask": key_mask, "is_causal": is_causal}
         if position_ids is not None:
             if self.positions != "rotary" and not callable(self.positions) and self.positions not in ADDED:
                 raise ValueError(f"position_ids must be None: positions = {self.positions!r} reads none")
             fits_tokens("position_ids", position_ids, x.shape[:-1])
             if self.positions not in ADDED:
-                common["position_ids"] = position_ids
-        rows = [None] * len(self.layers)
+                shared["position_ids"] = position_ids
+        factors = [None] * len(self.layers)
         if head_weights is not None:
-            has_shape("head_weights", head_weights, (len(rows), self.n_heads), "(n_layers, n_heads)")
-            rows = head_weights
-        each = [{**common, "head_weights": row} for row in rows]
-        return self._through(x, need_weights, cache, each, position_ids)
+            has_shape("head_weights", head_weights, (len(factors), self.n_heads), "(n_layers, n_heads)")
+            factors = head_weights
+        options = [{**shared, "head_weights": row} for row in factors]
+        return self._through(x, need_weights, cache, options, position_ids)
 
     def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> list[KVCache]:
         """Set aside room for a decoding.
@@ -192,12 +194,12 @@ class Encoder(nn.Module):
         x = self.dropout(self._placed(x, before, position_ids))
         weights = []
         with all_or_nothing(cache):
-            for at, layer in enumerate(self.layers):
-                own = cache[at] if cache else None
-                x = layer(x, bias=bias, cache=own, need_weights=need_weights, **options[at])
+            for i, layer in enumerate(self.layers):
+                layer_cache = cache[i] if cache else None
+                x = layer(x, bias=bias, cache=layer_cache, need_weights=need_weights, **options[i])
                 if need_weights:
-                    x, seen = x
-                    weights.append(seen)
+                    x, layer_weights = x
+                    weights.append(layer_weights)
             if self.final_norm is not None:
                 x = self.final_norm(x)
             return (x, weights) if need_weights else x
@@ -206,13 +208,13 @@ class Encoder(nn.Module):
         """Add to each token the vector of its place."""
         end = before + x.shape[-2]
         if self.learned is not None:
-            rows = self.learned.weight
+            table = self.learned.weight
             if position_ids is not None:
-                x = x + looked_up("position_ids", position_ids, rows, "positions learned")
-            elif end > len(rows):
-                raise ValueError(f"x must end within the {len(rows)} positions learned, it ends at {end}")
+                x = x + looked_up("position_ids", position_ids, table, "positions learned")
+            elif end > len(table):
+                raise ValueError(f"x must end within the {len(table)} positions learned, it ends at {end}")
             else:
-                x = x + rows[before:end]
+                x = x + table[before:end]
         elif self.positions == "sinusoidal":
             if position_ids is None:
                 position_ids = torch.arange(before, end, device=x.device)
@@ -279,13 +281,13 @@ class Decoder(Encoder):
             TypeError: a mask is not boolean.
             ValueError: a shape does not fit, or a cache is full.
         """
-        common = {"mask": mask, "key_mask": key_mask, "is_causal": is_causal, "memory_mask": memory_mask}
+        shared = {"mask": mask, "key_mask": key_mask, "is_causal": is_causal, "memory_mask": memory_mask}
         if not isinstance(memory, list):
             is_tensor("memory", memory)
         memories = memory if isinstance(memory, list) else [memory] * len(self.layers)
         if len(memories) != len(self.layers):
             raise ValueError(f"memory must have one part a layer, {len(self.layers)}, got {len(memories)}")
-        return self._through(x, need_weights, cache, [{**common, "memory": part} for part in memories])
+        return self._through(x, need_weights, cache, [{**shared, "memory": part} for part in memories])
 
     def remember(self, memory: Tensor) -> list[tuple[Tensor, Tensor]]:
         """Compute once what every step of a decoding asks of the memory.
