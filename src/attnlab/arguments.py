@@ -40,17 +40,17 @@ def by_name(forward: Forward) -> Forward:
     after x it got a boolean tensor of shape (5, 5)
     """
     parameters = inspect.signature(forward).parameters.values()
-    places = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD][1:]
+    by_place = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD][1:]
     names = [f"{one.name}=" for one in parameters if one.kind is one.KEYWORD_ONLY]
 
     @functools.wraps(forward)
-    def checked(self, *given, **named):
-        if len(given) > len(places):
+    def checked(self, *args, **kwargs):
+        if len(args) > len(by_place):
             raise TypeError(
-                f"{type(self).__name__} takes {' and '.join(places)} by place and the rest by name "
-                f"({', '.join(names)}); after {places[-1]} it got {_described(given[len(places)])}"
+                f"{type(self).__name__} takes {' and '.join(by_place)} by place and the rest by name "
+                f"({', '.join(names)}); after {by_place[-1]} it got {_described(args[len(by_place)])}"
             )
-        return forward(self, *given, **named)
+        return forward(self, *args, **kwargs)
 
     # torch.compile keeps its graphs with the code, so many for each: every layer needs a code of its own.
     checked.__code__ = checked.__code__.replace(co_name=f"{forward.__qualname__}, checked")
@@ -326,15 +326,15 @@ def fits_scores(name: str, value: Tensor, shape: Sequence[int]) -> None:
     )
 
 
-def fits_tokens(name: str, places: Tensor, shape: Sequence[int]) -> None:
-    """Check that numbers of places say clearly which tokens they belong to.
+def fits_tokens(name: str, positions: Tensor, shape: Sequence[int]) -> None:
+    """Check that positions say clearly which tokens they belong to.
 
     They are (n,), for all alike, or have every dimension of the tokens, where 1 serves all. As with a mask
     (`fits_scores`), what lies between would be read as a batch by one and as heads by another.
 
     Args:
         name: the caller's name for the tensor.
-        places: where the tokens stand.
+        positions: where the tokens stand.
         shape: the dimensions (..., n) of the tokens.
 
     Raises:
@@ -347,8 +347,8 @@ def fits_tokens(name: str, places: Tensor, shape: Sequence[int]) -> None:
     ...
     ValueError: positions must be (n,) or have ... got (2, 5); write positions[:, None] for one row a sequence
     """
-    is_tensor(name, places)
-    sizes = tuple(places.shape)
+    is_tensor(name, positions)
+    sizes = tuple(positions.shape)
     known = len(sizes) in (1, len(shape)) and sizes[-1] == shape[-1]
     pairs = zip(reversed(sizes), reversed(shape), strict=False)
     if not known or any(size not in (1, whole) for size, whole in pairs):
@@ -596,11 +596,11 @@ def row_of_keys(key_mask: Tensor, lead: Sequence[int], n_k: int, *, name: str = 
     torch.Size([2, 1, 5])
     """
     is_boolean(name, key_mask)
-    want = (*lead, n_k)
-    if key_mask.shape == want:
+    shape = (*lead, n_k)
+    if key_mask.shape == shape:
         return key_mask.unsqueeze(-2)
     if key_mask.shape != (*lead, 1, n_k):
-        has_shape(name, key_mask, want, "(..., n_k)")
+        has_shape(name, key_mask, shape, "(..., n_k)")
     return key_mask
 
 

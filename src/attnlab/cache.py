@@ -153,16 +153,16 @@ def all_or_nothing(cache: KVCache | Sequence[KVCache] | None) -> Iterator[None]:
     >>> cache.length
     0
     """
-    parts = cache if isinstance(cache, (list, tuple)) else () if cache is None else (cache,)
-    for part in parts:
-        if not isinstance(part, KVCache):
-            raise TypeError(f"cache must be what new_cache made, got {type(part).__name__}")
-    before = [part.length for part in parts]
+    caches = cache if isinstance(cache, (list, tuple)) else () if cache is None else (cache,)
+    for one in caches:
+        if not isinstance(one, KVCache):
+            raise TypeError(f"cache must be what new_cache made, got {type(one).__name__}")
+    lengths = [one.length for one in caches]
     try:
         yield
     except BaseException:
-        for part, n in zip(parts, before, strict=True):
-            part._length = n
+        for one, length in zip(caches, lengths, strict=True):
+            one._length = length
         raise
 
 

@@ -234,8 +234,8 @@ def prefix(n: int, length: int | Tensor | Sequence[int], *, device: Device = Non
         if not 0 <= length <= n:
             raise ValueError(f"length must lie between 0 and n = {n}, got {length}")
         return causal(n, device=device) | padding([length], n, device=device)[0]
-    seen = padding(length, n, device=device)  # (batch, 1, n)
-    return causal(n, device=seen.device) | seen
+    in_prefix = padding(length, n, device=device)  # (batch, 1, n)
+    return causal(n, device=in_prefix.device) | in_prefix
 
 
 def packed(documents: Tensor | Sequence[int], *, device: Device = None) -> Tensor:
@@ -323,7 +323,7 @@ def leaks(
     like = torch.empty(0) if like is None else like
     allowed = (causal(n) if mask is None else mask).to(like.device)
     draw = torch.Generator().manual_seed(0)
-    found = torch.zeros(n, n, dtype=torch.bool, device=like.device)
+    leaking = torch.zeros(n, n, dtype=torch.bool, device=like.device)
     # Whoever asks within no_grad must not be told that nothing depends on anything.
     with torch.inference_mode(False), torch.enable_grad():
         for _ in range(3):
@@ -333,8 +333,8 @@ def leaks(
             else:
                 words = torch.randint(vocab_size, (1, n), generator=draw).to(like.device)
                 depends = _moves(model, words, vocab_size, draw)
-            found = found | (depends & ~allowed)
-    first = found.nonzero()
+            leaking = leaking | (depends & ~allowed)
+    first = leaking.nonzero()
     return (int(first[0, 0]), int(first[0, 1])) if len(first) else None
 
 

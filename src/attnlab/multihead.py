@@ -108,11 +108,11 @@ class MultiHeadAttention(nn.Module):
         self.d_head, self.dropout = d_head, dropout
         self.rotary = RotaryPositions() if rotary is True else (rotary or None)
         self.score_mod = score_mod
-        made = {"bias": bias, "device": device, "dtype": dtype}
-        self.q_proj = nn.Linear(d_model, n_heads * d_head, **made)
-        self.k_proj = nn.Linear(d_model, n_kv_heads * d_head, **made)
-        self.v_proj = nn.Linear(d_model, n_kv_heads * d_head, **made)
-        self.out_proj = nn.Linear(n_heads * d_head, d_model, **made)
+        parameter_options = {"bias": bias, "device": device, "dtype": dtype}
+        self.q_proj = nn.Linear(d_model, n_heads * d_head, **parameter_options)
+        self.k_proj = nn.Linear(d_model, n_kv_heads * d_head, **parameter_options)
+        self.v_proj = nn.Linear(d_model, n_kv_heads * d_head, **parameter_options)
+        self.out_proj = nn.Linear(n_heads * d_head, d_model, **parameter_options)
 
     @by_name
     def forward(
@@ -174,15 +174,15 @@ class MultiHeadAttention(nn.Module):
             if cache is not None:
                 # One new token may see all. Several need a mask of their own on top of old ones, and where a
                 # rolling cache takes more of them than it keeps.
-                seen, is_causal = None, False
+                cache_mask, is_causal = None, False
                 if n_q > cache.capacity:
-                    seen = masks.window(n_q, cache.capacity - 1, 0, device=q.device)
+                    cache_mask = masks.window(n_q, cache.capacity - 1, 0, device=q.device)
                 elif n_q == n_k:
                     is_causal = True
                 elif n_q > 1:
-                    seen = torch.ones(n_q, n_k, dtype=torch.bool, device=q.device).tril(n_k - n_q)
-                if seen is not None:
-                    mask = seen if mask is None else mask & seen
+                    cache_mask = torch.ones(n_q, n_k, dtype=torch.bool, device=q.device).tril(n_k - n_q)
+                if cache_mask is not None:
+                    mask = cache_mask if mask is None else mask & cache_mask
             result = _attend_in_groups(
                 q,
                 k,
@@ -280,10 +280,10 @@ class MultiHeadAttention(nn.Module):
             device=like.device,
             dtype=like.dtype,
         )
-        packed = {"weight": like, "bias": other.in_proj_bias}
-        parts = {key: value.detach().chunk(3) for key, value in packed.items() if value is not None}
+        in_proj = {"weight": like, "bias": other.in_proj_bias}
+        thirds = {key: value.detach().chunk(3) for key, value in in_proj.items() if value is not None}
         for i, projection in enumerate((ours.q_proj, ours.k_proj, ours.v_proj)):
-            projection.load_state_dict({key: chunks[i] for key, chunks in parts.items()})
+            projection.load_state_dict({key: chunks[i] for key, chunks in thirds.items()})
         ours.out_proj.load_state_dict(other.out_proj.state_dict())
         return ours.train(other.training)
 
@@ -310,8 +310,8 @@ class MultiHeadAttention(nn.Module):
         )
         if self.rotary is not None:
             if position_ids is None:
-                first = 0 if cache is None else cache.length
-                position_ids = torch.arange(first, first + x.shape[1], device=x.device)
+                n_cached = 0 if cache is None else cache.length
+                position_ids = torch.arange(n_cached, n_cached + x.shape[1], device=x.device)
             else:
                 fits_tokens("position_ids", position_ids, x.shape[:2])
                 if position_ids.dim() == 2:

@@ -315,9 +315,9 @@ class SeesAll(_Positions):
     def cover(self, n: int, rows: int, device: Device) -> list[Tiles]:
         """Return these rows against strips of columns."""
         return [
-            Tiles(Listed(some[None]), Rows(left, min(WIDE, n - left)))
-            for some in self.table(device).split(rows)
-            if len(some)
+            Tiles(Listed(queries[None]), Rows(left, min(WIDE, n - left)))
+            for queries in self.table(device).split(rows)
+            if len(queries)
             for left in range(0, n, WIDE)
         ]
 

@@ -76,16 +76,16 @@ def cut(terms: Sequence, n: int, device: torch.device | str, block_size: int | N
     """
     # Windows first: their tiles hold every query once. Then what repeats, so that its tiles stay alike.
     terms = sorted(terms, key=lambda term: (bool(term.leaves), term.period(n) is None))
-    forward, backward, before, period = [], [], [], 1
+    forward, backward, earlier_rules, period = [], [], [], 1
     for term in terms:
         period = math.lcm(period, term.period(n)) if period and term.period(n) else None
-        here = term.sees(n, device)
-        sees = reduce(_but_not, before, here)
+        term_sees = term.sees(n, device)
+        sees = reduce(_but_not, earlier_rules, term_sees)
         by_queries, by_keys = _cover(term, n, device, block_size)
         shown = _shown(by_queries, sees, period, n, device)
         forward += shown
         backward += shown if by_keys is by_queries else _shown(by_keys, sees, period, n, device)
-        before.append(here)
+        earlier_rules.append(term_sees)
     forward, blank_queries = _marked(forward, "queries", n, device)
     backward, blank_keys = _marked(backward, "keys", n, device)
     return Plan(forward, backward, blank_queries, blank_keys, not _all_see(forward, n, device))
@@ -204,7 +204,7 @@ def _slices(tiles: list[Tiles], sees: Sees, device) -> list[Tiles]:
     seen = torch.cat(seen)
     before = F.pad(seen.cumsum(1, dtype=torch.int32), (1, 0))  # how many are seen to the left, in each row
     in_any = seen.any(0)
-    found = []
+    cut_down = []
     for one, shift, (high, width) in zip(tiles, shifts, sizes, strict=True):
         left, right = shift - low, shift - low + width
         in_row = before[:high, right] - before[:high, left]
@@ -212,23 +212,23 @@ def _slices(tiles: list[Tiles], sees: Sees, device) -> list[Tiles]:
             top = _between(in_row > 0)
             side = _between(in_any[left:right] if high == rows else seen[:high, left:right].any(0))
             full = int(in_row.sum()) == (top.stop - top.start) * (side.stop - side.start)
-            found.append((one, top, side, None if full else slice(left + side.start, left + side.stop)))
-    mixed = [place for *_, place in found if place]
+            cut_down.append((one, top, side, None if full else slice(left + side.start, left + side.stop)))
+    mixed = [place for *_, place in cut_down if place]
     left = min((place.start for place in mixed), default=0)  # a bias is kept for these alone
     seen = seen[:, left : max((place.stop for place in mixed), default=0)]
     bias = _as_bias(seen if wide else seen.T)
     out = []
-    for one, top, side, place in found:
-        own = (top, slice(place.start - left, place.stop - left)) if place else ()
-        own, ends = (own, (top, side)) if wide else (own[::-1], (side, top))
-        out.append(_part(one, *ends, bias[own][None] if place else None, 0))
+    for one, top, side, place in cut_down:
+        bias_place = (top, slice(place.start - left, place.stop - left)) if place else ()
+        bias_place, ends = (bias_place, (top, side)) if wide else (bias_place[::-1], (side, top))
+        out.append(_part(one, *ends, bias[bias_place][None] if place else None, 0))
     return out
 
 
 def _between(used: Tensor) -> slice:
     """Return what lies between the first and the last True, both included."""
-    places = used.nonzero()
-    return slice(int(places[0]), int(places[-1]) + 1)
+    used_at = used.nonzero()
+    return slice(int(used_at[0]), int(used_at[-1]) + 1)
 
 
 def _part(one: Tiles, rows: slice, columns: slice, bias: Tensor | None, n: int) -> Tiles:
@@ -247,10 +247,10 @@ def _bias(one: Tiles, sees: Sees, period: int | None, n: int, device) -> Tensor:
     count, size = 1 if alike else one.count, (one.queries.size, one.keys.size)
     out, portion = [], max(1, AT_ONCE // math.prod(size))
     for first in range(0, count, portion):
-        some = first, min(portion, count - first)
-        i, j = one.queries.tokens(*some, device)[:, :, None], one.keys.tokens(*some, device)[:, None]
+        span = first, min(portion, count - first)
+        i, j = one.queries.tokens(*span, device)[:, :, None], one.keys.tokens(*span, device)[:, None]
         seen = sees(i, j.clamp_max(n - 1)) & (j < n)
-        out.append(_as_bias(seen.expand(some[1], *size)))
+        out.append(_as_bias(seen.expand(span[1], *size)))
     return torch.cat(out)
 
 
@@ -259,18 +259,18 @@ def _as_bias(seen: Tensor) -> Tensor:
 
 
 def _marked(tiles: list[Tiles], side: str, n: int, device) -> tuple[tuple[Tiles, ...], bool]:
-    """Mark the tiles whose rows no tiles before them held; say whether some row is in no such tile."""
-    held = torch.zeros(n, dtype=torch.bool, device=device)
-    stored, out = held.clone(), []
+    """Mark the tiles whose rows no tiles before them covered; say whether some row is in no such tile."""
+    covered = torch.zeros(n, dtype=torch.bool, device=device)
+    covered_fresh, out = covered.clone(), []
     for one in tiles:
         rows = getattr(one, side)
         tokens = rows.tokens(0, one.count, device).flatten()
-        fresh = isinstance(rows, Rows) and not held[tokens].any() and len(tokens.unique()) == len(tokens)
-        held[tokens] = True
+        fresh = isinstance(rows, Rows) and not covered[tokens].any() and len(tokens.unique()) == len(tokens)
+        covered[tokens] = True
         if fresh:
-            stored[tokens] = True
+            covered_fresh[tokens] = True
         out.append(replace(one, fresh=bool(fresh)))
-    return tuple(out), not bool(stored.all())
+    return tuple(out), not bool(covered_fresh.all())
 
 
 def _all_see(tiles: Sequence[Tiles], n: int, device) -> bool:

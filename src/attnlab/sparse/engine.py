@@ -80,11 +80,11 @@ class _Run(torch.autograd.Function):
     @staticmethod
     def forward(q, k, v, key_bias, orders, plan, scale):
         with without_autocast(q):  # the dtypes are chosen here
-            some = q, k, v, key_bias, orders, plan, scale
-            mean, row_max, row_sum = _forward(*some, find := _way(q, k, v))
+            inputs = q, k, v, key_bias, orders, plan, scale
+            mean, row_max, row_sum = _forward(*inputs, find := _way(q, k, v))
             empty = row_max < HIDDEN / 2
             if find is _find_fused and ((row_max.abs() > LARGE) & ~empty).any():
-                mean, row_max, row_sum = _forward(*some, _find)
+                mean, row_max, row_sum = _forward(*inputs, _find)
             if plan.may_be_empty or key_bias is not None:
                 # A query that saw hidden keys only holds a mean of what it may not see; nothing flows back.
                 mean.masked_fill_(empty, 0.0)
@@ -158,24 +158,25 @@ def _way(q: Tensor, k: Tensor, v: Tensor) -> Callable:
 def _forward(q, k, v, key_bias, orders, plan, scale, find) -> tuple[Tensor, Tensor, Tensor]:
     """Return of each query the mean of the values, the largest score and the sum of exponentials."""
     like = {"device": q.device, "dtype": working_dtype(q.dtype)}
-    made = [torch.empty(*q.shape[:2], d, **like) for d in (v.shape[2], 1, 1)]
+    running = [torch.empty(*q.shape[:2], d, **like) for d in (v.shape[2], 1, 1)]
     if plan.blank_queries:
-        for x, start in zip(made, (0.0, 2 * HIDDEN, 0.0), strict=True):
+        for x, start in zip(running, (0.0, 2 * HIDDEN, 0.0), strict=True):
             x.fill_(start)
     for turn, order in enumerate([None] if orders is None else orders.unbind(1)):
-        for some, portions in shared_out(plan.forward, len(q), _at_once(plan.forward, q, find), order):
-            own = portions[0].order
-            given = [_arranged(x, some, own) for x in (q, k, v, key_bias)]
-            places = [x[some] if own is None else torch.empty_like(x[some]) for x in made]
+        for heads, portions in shared_out(plan.forward, len(q), _at_once(plan.forward, q, find), order):
+            head_order = portions[0].order
+            inputs = [_arranged(x, heads, head_order) for x in (q, k, v, key_bias)]
+            targets = [x[heads] if head_order is None else torch.empty_like(x[heads]) for x in running]
             for portion in portions:
-                tiles, which = portion.tiles, (portion.first, portion.count)
-                rows = [tiles.queries.view(x, *which) for x in places]
-                (_store if tiles.fresh else _merge)(*find(portion, *given, scale), *rows)
-                for x, part in zip(places, rows, strict=True):
-                    tiles.queries.put(x, part, *which)
-            if own is not None:
-                (_merge if turn else _store)(*(_restored(x, own) for x in places), *(x[some] for x in made))
-    return tuple(made)
+                tiles, span = portion.tiles, (portion.first, portion.count)
+                target_rows = [tiles.queries.view(x, *span) for x in targets]
+                (_store if tiles.fresh else _merge)(*find(portion, *inputs, scale), *target_rows)
+                for x, part in zip(targets, target_rows, strict=True):
+                    tiles.queries.put(x, part, *span)
+            if head_order is not None:
+                found = (_restored(x, head_order) for x in targets)
+                (_merge if turn else _store)(*found, *(x[heads] for x in running))
+    return tuple(running)
 
 
 def _backward(grad, q, k, v, key_bias, orders, mean, row_max, row_sum, plan, scale) -> tuple[Tensor, ...]:
@@ -187,28 +188,30 @@ def _backward(grad, q, k, v, key_bias, orders, mean, row_max, row_sum, plan, sca
     # exp(S - row_max) / row_sum; the division is done on dO where that is smaller.
     inner = torch.stack([(g * o).sum(-1, keepdim=True) for g, o in zip(grad, mean, strict=True)])
     for order in [None] if orders is None else orders.unbind(1):
-        for some, portions in shared_out(plan.backward, len(q), _at_once(plan.backward, q, _find), order):
-            own = portions[0].order
-            given = (q, k, v, key_bias, grad, inner, row_max, row_sum)
-            q_, k_, v_, hidden, *of_queries = (_arranged(x, some, own) for x in given)
-            dq, dk, dv = (x[some] if own is None else torch.zeros_like(x[some]) for x in sums)
+        for heads, portions in shared_out(plan.backward, len(q), _at_once(plan.backward, q, _find), order):
+            head_order = portions[0].order
+            inputs = (q, k, v, key_bias, grad, inner, row_max, row_sum)
+            q_, k_, v_, key_bias_, *of_queries = (_arranged(x, heads, head_order) for x in inputs)
+            dq, dk, dv = (x[heads] if head_order is None else torch.zeros_like(x[heads]) for x in sums)
             for portion in portions:
                 rows, columns, first = portion.tiles.queries, portion.tiles.keys, portion.first
-                fresh = portion.tiles.fresh and own is None
-                qs, g, row, most, parts = (portion.queries(x).to(exact) for x in (q_, *of_queries))
-                ks, vs = portion.keys(k_).to(exact) * scale, portion.keys(v_).to(exact)
-                p = _scores(portion, qs, ks, hidden).sub_(most).mul_(LOG2E).exp2_()
-                if p.shape[2] < g.shape[2]:
-                    p.div_(parts)
+                fresh = portion.tiles.fresh and head_order is None
+                q_rows, grad_rows, inner_rows, max_rows, sum_rows = (
+                    portion.queries(x).to(exact) for x in (q_, *of_queries)
+                )
+                k_rows, v_rows = portion.keys(k_).to(exact) * scale, portion.keys(v_).to(exact)
+                p = _scores(portion, q_rows, k_rows, key_bias_).sub_(max_rows).mul_(LOG2E).exp2_()
+                if p.shape[2] < grad_rows.shape[2]:
+                    p.div_(sum_rows)
                 else:
-                    g, row = g / parts, row / parts
-                columns.add(dv, torch.bmm(p.transpose(1, 2), g), first, 1.0, fresh)
-                ds = torch.bmm(g, vs.transpose(1, 2)).sub_(row).mul_(p)
-                rows.add(dq, torch.bmm(ds, ks), first, 1.0, False)
-                columns.add(dk, torch.bmm(ds.transpose(1, 2), qs), first, scale, fresh)
-            if own is not None:
+                    grad_rows, inner_rows = grad_rows / sum_rows, inner_rows / sum_rows
+                columns.add(dv, torch.bmm(p.transpose(1, 2), grad_rows), first, 1.0, fresh)
+                ds = torch.bmm(grad_rows, v_rows.transpose(1, 2)).sub_(inner_rows).mul_(p)
+                rows.add(dq, torch.bmm(ds, k_rows), first, 1.0, False)
+                columns.add(dk, torch.bmm(ds.transpose(1, 2), q_rows), first, scale, fresh)
+            if head_order is not None:
                 for whole, part in zip(sums, (dq, dk, dv), strict=True):
-                    whole[some].add_(_restored(part, own))
+                    whole[heads].add_(_restored(part, head_order))
     return tuple(d.to(x.dtype) for d, x in zip(sums, (q, k, v), strict=True))
 
 
@@ -237,11 +240,11 @@ def _find_fused(portion: Portion, q, k, v, key_bias, scale) -> tuple[Tensor, Ten
 
     Of a query's scores it returns the log of the sum of their exponentials, row_max + log row_sum in one.
     """
-    tiles, some = portion.tiles, (portion.first, portion.count)
-    q, k, v = tiles.queries.view(q, *some), tiles.keys.view(k, *some), tiles.keys.view(v, *some)
+    tiles, span = portion.tiles, (portion.first, portion.count)
+    q, k, v = tiles.queries.view(q, *span), tiles.keys.view(k, *span), tiles.keys.view(v, *span)
     bias = portion.bias()
     if key_bias is not None:
-        hidden = tiles.keys.view(key_bias, *some).transpose(2, 3)
+        hidden = tiles.keys.view(key_bias, *span).transpose(2, 3)
         bias = hidden if bias is None else bias + hidden
     if bias is not None:
         bias = bias.to(q.dtype).expand(*q.shape[:3], k.shape[2])
@@ -276,16 +279,16 @@ def _merge(mean, row_max, row_sum, mean_before, max_before, sum_before) -> None:
     max_before.copy_(highest)
 
 
-def _arranged(x: Tensor | None, some: slice, order: Tensor | None) -> Tensor | None:
-    """Return some heads of x (heads, n, d), their tokens in this order."""
+def _arranged(x: Tensor | None, heads: slice, order: Tensor | None) -> Tensor | None:
+    """Return these heads of x (heads, n, d), their tokens in this order."""
     if x is None or order is None:
-        return None if x is None else x[some]
+        return None if x is None else x[heads]
     if order.shape[0] == 1:
-        return x[some].index_select(1, order[0])
-    return x[some].gather(1, order[..., None].expand(-1, -1, x.shape[2]))
+        return x[heads].index_select(1, order[0])
+    return x[heads].gather(1, order[..., None].expand(-1, -1, x.shape[2]))
 
 
 def _restored(x: Tensor, order: Tensor) -> Tensor:
     """Put rows that lie in an order back to where they came from."""
-    places = torch.arange(order.shape[1], device=order.device).expand_as(order)
-    return _arranged(x, slice(None), torch.empty_like(order).scatter_(1, order, places))
+    positions = torch.arange(order.shape[1], device=order.device).expand_as(order)
+    return _arranged(x, slice(None), torch.empty_like(order).scatter_(1, order, positions))

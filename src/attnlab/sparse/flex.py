@@ -76,9 +76,9 @@ def along_blocks(
         Output (..., n, d_v); zeros for a query that sees no key.
     """
     n = q.shape[-2]
-    kept = None if key_mask is None else of_keys(key_mask, q.shape[:-2], n).reshape(-1, n)
-    blocks = pattern.block_mask(n, key_mask=kept, device=q.device)
-    shape = (1 if kept is None else len(kept), -1)
+    visible = None if key_mask is None else of_keys(key_mask, q.shape[:-2], n).reshape(-1, n)
+    blocks = pattern.block_mask(n, key_mask=visible, device=q.device)
+    shape = (1 if visible is None else len(visible), -1)
     run = _compiled() if q.is_cuda else flex_attention
     out = run(*(x.reshape(*shape, *x.shape[-2:]) for x in (q, k, v)), block_mask=blocks, scale=scale)
     return out.reshape(*q.shape[:-1], v.shape[-1])

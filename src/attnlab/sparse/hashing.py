@@ -81,15 +81,15 @@ def lsh(
                          f"got {tuple(buckets.shape)}")  # fmt: skip
     if buckets.is_floating_point() or buckets.is_complex() or buckets.dtype == torch.bool:
         raise TypeError(f"buckets must be whole numbers, got dtype {buckets.dtype}")
-    shown = None if key_mask is None else of_keys(key_mask, qk.shape[:-2], n)  # (batch, 1, ..., n)
-    if shown is not None:
-        buckets = buckets.long().masked_fill(~shown[..., None, :], torch.iinfo(torch.long).max)
+    visible = None if key_mask is None else of_keys(key_mask, qk.shape[:-2], n)  # (batch, 1, ..., n)
+    if visible is not None:
+        buckets = buckets.long().masked_fill(~visible[..., None, :], torch.iinfo(torch.long).max)
     orders = buckets.sort(stable=True, dim=-1).indices  # ties in the order of the sequence
     orders = orders.reshape(qk.shape[:-2].numel(), *buckets.shape[-2:])  # (heads, n_hashes, n)
     plan = _plan(n, min(block_size, n), _causal if is_causal else _both_ways) if n else None
     out, empty = along(plan, qk, unit(qk), v, key_mask, scale, orders)
-    alone = empty if shown is None else empty & shown[..., None]
-    return torch.where(alone, v, out)
+    sees_itself_alone = empty if visible is None else empty & visible[..., None]
+    return torch.where(sees_itself_alone, v, out)
 
 
 @torch.no_grad()

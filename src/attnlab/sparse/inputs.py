@@ -19,9 +19,9 @@ def outside_graphs(function: Callable) -> Callable:
     """Let a function run as it is under `torch.compile`, which would take its many small steps one by one."""
 
     @wraps(function)
-    def call(*given, **options):
+    def call(*args, **options):
         run = torch.compiler.disable(function) if torch.compiler.is_compiling() else function
-        return run(*given, **options)
+        return run(*args, **options)
 
     return call
 
@@ -39,9 +39,9 @@ def along(
     key_bias = None
     if key_mask is not None:
         lead, n = q.shape[:-2], q.shape[-2]
-        kept = of_keys(key_mask, lead, n).expand(*lead, n).reshape(lead.numel(), n)
-        zeros = torch.zeros(kept.shape, device=q.device, dtype=working_dtype(q.dtype))
-        key_bias = zeros.masked_fill(~kept, HIDDEN)
+        visible = of_keys(key_mask, lead, n).expand(*lead, n).reshape(lead.numel(), n)
+        zeros = torch.zeros(visible.shape, device=q.device, dtype=working_dtype(q.dtype))
+        key_bias = zeros.masked_fill(~visible, HIDDEN)
     flat = (x.reshape(x.shape[:-2].numel(), *x.shape[-2:]) for x in (q, k, v))
     out, empty = run(*flat, plan, key_bias=key_bias, orders=orders, scale=scale)
     return out.view(*q.shape[:-1], v.shape[-1]), empty.view(*q.shape[:-1], 1)

@@ -48,13 +48,13 @@ def shared_out(
     """
     for group in [(one,) for one in tiles] if order is None else [tiles]:
         scores = sum(one.pairs for one in group)
-        together = max(1, min(heads, at_once // scores))
-        for start in range(0, heads, together):
-            some = slice(start, min(start + together, heads))
-            own = None if order is None else order[some]
+        heads_at_once = max(1, min(heads, at_once // scores))
+        for start in range(0, heads, heads_at_once):
+            head_slice = slice(start, min(start + heads_at_once, heads))
+            order_of_heads = None if order is None else order[head_slice]
             portions = []
             for one in group:
-                count = max(1, at_once // ((some.stop - start) * one.queries.size * one.keys.size))
-                firsts = range(0, one.count, count)
-                portions += [Portion(one, first, min(count, one.count - first), own) for first in firsts]
-            yield some, portions
+                count = max(1, at_once // ((head_slice.stop - start) * one.queries.size * one.keys.size))
+                for first in range(0, one.count, count):
+                    portions.append(Portion(one, first, min(count, one.count - first), order_of_heads))
+            yield head_slice, portions
