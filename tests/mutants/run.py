@@ -184,6 +184,8 @@ MUTANTS = (
            "h, q_idx + before,", "h, q_idx,", "unit/test_score_mod.py"),
     Mutant("slots of a rolling cache pass for tokens", "attnlab/multihead.py",
            "kv_idx if order is None else order", "kv_idx", "unit/test_score_mod.py"),
+    Mutant("a memory that is remembered has other scores", "attnlab/transformer/layers.py",
+           '"score_mod": self.cross.score_mod', '"score_mod": None', "unit/test_score_mod.py"),
     Mutant("a layer's mask is looked at again", "attnlab/multihead.py",
            "check_options(shape, mask, bias, is_causal=",
            "check_options(shape, mask)\n            check_options(shape, mask, bias, is_causal=",

@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from attnlab import MultiHeadAttention, attention, grouped_attention, masks, positions
+from attnlab.transformer import DecoderLayer, LanguageModel
 
 pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile:UserWarning")
 
@@ -297,6 +298,25 @@ def test_a_layer_counts_from_the_first_token_in_its_cache(n_kv_heads):
         cache = layer.new_cache(2, 3, rolling=True)
         parts = [x[:, :prompt], *x[:, prompt:].split(1, 1)]
         torch.testing.assert_close(torch.cat([layer(part, cache=cache) for part in parts], 1), want)
+
+
+@torch.no_grad()
+def test_the_layers_of_a_model_take_it_after_they_are_made():
+    torch.manual_seed(0)
+    model = LanguageModel(11, 16, 4, 2, positions="rotary").double()
+    ids = torch.randint(11, (2, 6))
+    plain = model(ids)
+    for layer in model.stack.layers:
+        layer.attention.score_mod = lambda score, *_: 0.1 * torch.tanh(10 * score)
+    want, cache = model(ids), model.new_cache(2, 6)
+    assert not torch.allclose(want, plain, atol=1e-3)
+    steps = [model(part, cache=cache) for part in ids.split([2, 1, 3], 1)]
+    torch.testing.assert_close(torch.cat(steps, 1), want)
+    layer, x, memory = DecoderLayer(16, 4).double().eval(), draw(2, 3, 16), draw(2, 5, 16, seed=1)
+    plain = layer(x, memory)
+    layer.cross.score_mod = lambda score, *_: 10 * score
+    assert not torch.allclose(layer(x, memory), plain, atol=1e-3)
+    torch.testing.assert_close(layer(x, layer.remember(memory)), layer(x, memory))
 
 
 def test_a_module_that_changes_scores_belongs_to_the_layer():

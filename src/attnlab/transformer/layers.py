@@ -387,6 +387,7 @@ class DecoderLayer(EncoderLayer):
         q = self.cross.q_proj(x).unflatten(-1, (-1, self.cross.d_head)).transpose(1, 2)
         mask = None if memory_mask is None else memory_mask[:, None]  # (batch, 1, 1, n_memory)
         dropout = self.cross.dropout if self.training else 0.0
-        result = grouped_attention(q, *memory, mask=mask, dropout=dropout, need_weights=need_weights)
+        options = {"mask": mask, "score_mod": self.cross.score_mod, "dropout": dropout}
+        result = grouped_attention(q, *memory, **options, need_weights=need_weights)
         heads, weights = result if need_weights else (result, None)
         return self.cross.out_proj(heads.transpose(1, 2).flatten(-2)), weights
