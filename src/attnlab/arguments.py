@@ -435,6 +435,146 @@ def check_bias(bias: Tensor, shape: Sequence[int]) -> None:
     fits_scores("bias", bias, shape)
 
 
+def check_options(
+    shape: Sequence[int],
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    score_mod: Callable | None = None,
+    is_causal: bool = False,
+    dropout: float = 0.0,
+) -> None:
+    """Check what attention is told beside queries, keys and values.
+
+    Args:
+        shape: the shape of the scores, (..., n_q, n_k).
+        mask: as `check_mask`.
+        bias: as `check_bias`.
+        score_mod: a function of scores, as `is_score_mod`.
+        is_causal: whether later keys are hidden.
+        dropout: a chance.
+
+    Raises:
+        TypeError: the mask is not boolean, the bias is no tensor of numbers, or score_mod no function.
+        ValueError: a shape does not fit, dropout is no chance, or is_causal meets n_q other than n_k.
+
+    >>> check_options((5, 7), is_causal=True)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: is_causal needs as many queries as keys, got n_q = 5 and n_k = 7; pass a mask that says ...
+    """
+    if dropout:
+        chance(dropout=dropout)
+    if mask is not None:
+        check_mask(mask, shape)
+    if bias is not None:
+        check_bias(bias, shape)
+    if score_mod is not None:
+        is_score_mod(score_mod)
+    if is_causal and shape[-2] != shape[-1]:
+        raise ValueError(
+            f"is_causal needs as many queries as keys, got n_q = {shape[-2]} and n_k = {shape[-1]}; "
+            "pass a mask that says which keys each query may see"
+        )
+
+
+def is_score_mod(score_mod: object) -> None:
+    """Check that what should change scores is a function.
+
+    Args:
+        score_mod: what the caller was given.
+
+    Raises:
+        TypeError: it can't be called.
+
+    >>> is_score_mod(50.0)
+    Traceback (most recent call last):
+    ...
+    TypeError: score_mod must be a function of (score, b, h, q_idx, kv_idx), got float
+    """
+    if not callable(score_mod):
+        raise TypeError(
+            f"score_mod must be a function of (score, b, h, q_idx, kv_idx), got {_kind(score_mod)}"
+        )
+
+
+def scores_shape(q: Tensor, k: Tensor, v: Tensor) -> torch.Size:
+    """Return the shape of the scores, or say which of the tensors does not fit the others.
+
+    Args:
+        q: queries (..., n_q, d_k).
+        k: keys (..., n_k, d_k).
+        v: values (..., n_k, d_v).
+
+    Returns:
+        (..., n_q, n_k).
+
+    Raises:
+        TypeError: one is no tensor.
+        ValueError: one has another shape.
+
+    >>> import torch
+    >>> scores_shape(torch.zeros(2, 5, 4), torch.zeros(7, 4), torch.zeros(7, 3))
+    torch.Size([2, 5, 7])
+    """
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        is_tensor(name, x)
+        if x.dim() < 2:
+            raise ValueError(f"{name} must have shape (..., n, d), got {tuple(x.shape)}")
+    return _scores_shape(q, k, v, k.shape[:-2], v.shape[:-2])
+
+
+def grouped_scores_shape(q: Tensor, k: Tensor, v: Tensor) -> torch.Size:
+    """Return the shape of the scores of query heads that share keys and values, or say what does not fit.
+
+    Args:
+        q: queries (batch, n_heads, n_q, d_k).
+        k: keys (batch, n_kv_heads, n_k, d_k).
+        v: values (batch, n_kv_heads, n_k, d_v).
+
+    Returns:
+        (batch, n_heads, n_q, n_k).
+
+    Raises:
+        TypeError: one is no tensor.
+        ValueError: one has another shape, or n_kv_heads does not divide n_heads.
+
+    >>> import torch
+    >>> grouped_scores_shape(torch.zeros(1, 6, 5, 4), torch.zeros(1, 2, 7, 4), torch.zeros(1, 2, 7, 3))
+    torch.Size([1, 6, 5, 7])
+    """
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        is_tensor(name, x)
+        if x.dim() != 4:
+            raise ValueError(f"{name} must have shape (batch, heads, n, d), got {tuple(x.shape)}")
+    n_heads, n_kv_heads = q.shape[1], k.shape[1]
+    shared = n_heads % n_kv_heads == 0 if n_kv_heads else n_heads == 0
+    if n_kv_heads != v.shape[1] or not shared:
+        raise ValueError(f"k and v must share n_kv_heads, a divisor of n_heads; {_got(q, k, v)}")
+    return _scores_shape(q, k, v, (k.shape[0], n_heads), (v.shape[0], n_heads))
+
+
+def _scores_shape(
+    q: Tensor, k: Tensor, v: Tensor, of_keys: Sequence[int], of_values: Sequence[int]
+) -> torch.Size:
+    """Return (..., n_q, n_k); keys and values serve queries with these dimensions in front."""
+    if q.shape[-1] != k.shape[-1]:
+        raise ValueError(f"q and k must share their last dimension d_k, {_got(q, k, v)}")
+    if k.shape[-2] != v.shape[-2]:
+        raise ValueError(f"k and v must have the same number of tokens n_k, {_got(q, k, v)}")
+    lead = q.shape[:-2]
+    if not of_keys == lead == of_values:  # asked first: torch takes as long as a small kernel here
+        try:
+            lead = torch.broadcast_shapes(lead, of_keys, of_values)
+        except RuntimeError:
+            message = "the leading dimensions of q, k and v must broadcast"
+            raise ValueError(f"{message}, {_got(q, k, v)}") from None
+    return torch.Size((*lead, q.shape[-2], k.shape[-2]))
+
+
+def _got(q: Tensor, k: Tensor, v: Tensor) -> str:
+    return f"got q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
+
+
 def row_of_keys(key_mask: Tensor, lead: Sequence[int], n_k: int, *, name: str = "key_mask") -> Tensor:
     """Turn a mask of the keys into one of the pairs, the same for every query.
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Literal, overload
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.arguments import chance, check_bias, check_mask, is_tensor
+from attnlab.arguments import check_options, grouped_scores_shape, is_tensor, scores_shape
 from attnlab.precision import without_autocast, working, working_dtype
-from attnlab.scores import scaled_dot
+from attnlab.scores import _scaled_dot
+
+ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
+"""What changes scores before the softmax: a function of (score, b, h, q_idx, kv_idx), as FlexAttention's."""
 
 
 @overload
@@ -22,6 +26,7 @@ def attention(
     *,
     mask: Tensor | None = ...,
     bias: Tensor | None = ...,
+    score_mod: ScoreMod | None = ...,
     scale: float | None = ...,
     is_causal: bool = ...,
     dropout: float = ...,
@@ -35,22 +40,39 @@ def attention(
     *,
     mask: Tensor | None = ...,
     bias: Tensor | None = ...,
+    score_mod: ScoreMod | None = ...,
     scale: float | None = ...,
     is_causal: bool = ...,
     dropout: float = ...,
     need_weights: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
-def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dropout=0.0, need_weights=False):
+def attention(
+    q,
+    k,
+    v,
+    *,
+    mask=None,
+    bias=None,
+    score_mod=None,
+    scale=None,
+    is_causal=False,
+    dropout=0.0,
+    need_weights=False,
+):
     """Return, for every query, the mean of the values weighted by how well their keys answer it.
 
-    softmax(scale · q kᵀ + bias) v. The fused kernel of torch computes it unless the weights are asked for: it
-    never stores the (n_q, n_k) matrix. Both roads agree to rounding; both add up in float32 at least, so that
-    scores beyond the range of half precision do no harm.
+    softmax(score_mod(scale · q kᵀ) + bias) v. The fused kernel of torch computes it unless the weights are
+    asked for or the scores changed: it never stores the (n_q, n_k) matrix. Both roads agree to rounding; both
+    add up in float32 at least, so that scores beyond the range of half precision do no harm.
 
     A mask hides numbers, not NaN: -inf is added to a hidden score and a hidden value is multiplied by 0, and
     NaN survives both, in every query that is not itself empty. Fill padding with finite numbers. Two kernels
     of torch differ here: `is_causal` may skip a hidden NaN, and on a CPU a *query* of NaN gets zeros where
     neither mask nor bias nor weights are asked for.
+
+    With `score_mod` the scores are stored; on a GPU `torch.nn.attention.flex_attention` runs the same
+    function inside a fused kernel. As there, what it makes of a hidden score is hidden, NaN too, and a query
+    whose scores it all makes -inf attends to nothing.
 
     It runs under autocast, `torch.func` (`grad`, `vmap`, `jacrev`), `torch.compile(fullgraph=True)`, and on
     meta and fake tensors. Second derivatives and forward mode need `need_weights=True`: most fused kernels
@@ -63,6 +85,12 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
         mask: boolean, True = may attend: (n_q, n_k), or with every dimension of the scores (..., n_q, n_k),
             each its size or 1.
         bias: added to the scaled scores; the shapes of `mask`.
+        score_mod: changes the scaled scores, before bias and mask: a function of (score, b, h, q_idx,
+            kv_idx) made of elementwise operations and lookups, as FlexAttention takes it. Here it is called
+            once, with all scores (..., n_q, n_k), in float32 at least, and with whole numbers that broadcast
+            against them: b (batch, 1, 1, 1), h (1, heads, 1, 1), q_idx (n_q, 1) and kv_idx (n_k,). Beside
+            q (batch, n_q, d_k) h is 0, and beside q (n_q, d_k) b too; of more dimensions in front, b counts
+            the first and h the last. It returns scores of the same dtype whose shape broadcasts to theirs.
         scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
         is_causal: hide later keys from every query; needs n_q == n_k. Faster than `mask=causal(n)`.
         dropout: chance of each weight to be dropped, in training; the others grow by 1 / (1 - dropout).
@@ -74,49 +102,41 @@ def attention(q, k, v, *, mask=None, bias=None, scale=None, is_causal=False, dro
         that is all queries; without any query the output is empty.
 
     Raises:
-        TypeError: the mask is not boolean, or q, k, v or the bias is no tensor.
-        ValueError: shapes do not fit, or dropout is no chance; the message names the argument, its shape and
-            the shape it needs.
+        TypeError: the mask is not boolean; q, k, v or the bias is no tensor; score_mod is no function, or
+            returns another dtype.
+        ValueError: shapes do not fit, that of what score_mod returns among them, or dropout is no chance; the
+            message names the argument, its shape and the shape it needs.
 
     References:
-        Vaswani et al. 2017, section 3.2.1.
+        Vaswani et al. 2017, section 3.2.1; Dong et al. 2024, section 3 (score_mod).
 
     >>> q, k, v = torch.zeros(1, 2), torch.randn(2, 2), torch.tensor([[1.0], [3.0]])
     >>> attention(q, k, v).tolist()
     [[2.0]]
+
+    A soft cap, as in Gemma 2, bounds every score:
+
+    >>> def soft_cap(score, b, h, q_idx, kv_idx):
+    ...     return 50 * (score / 50).tanh()
+    >>> _, weights = attention(1e4 * torch.ones(1, 1), v, v, score_mod=soft_cap, need_weights=True)
+    >>> weights
+    tensor([[0.5000, 0.5000]])
     """
-    shape = _scores_shape(q, k, v)
-    if dropout:
-        chance(dropout=dropout)
-    if mask is not None:
-        check_mask(mask, shape)
-    if bias is not None:
-        check_bias(bias, shape)
-        bias = bias.to(working_dtype(q.dtype))  # beyond the range of a half it would be infinite
-    if is_causal and q.shape[-2] != k.shape[-2]:
-        raise ValueError(
-            f"is_causal needs as many queries as keys, got n_q = {q.shape[-2]} and n_k = {k.shape[-2]}; "
-            "pass a mask that says which keys each query may see"
-        )
-    allowed = empty = None
-    if mask is not None or bias is not None:
-        if is_causal:
-            past, is_causal = _past(q), False
-            mask = past if mask is None else mask & past
-        allowed, empty = _opened(mask, bias)
-    if need_weights:
-        weights = _weights(q, k, allowed, scale, is_causal)  # (..., n_q, n_k)
-        weights = weights if empty is None else weights.masked_fill(empty, 0.0)
-        weights = F.dropout(weights, dropout) if dropout else weights
-        out = weights @ v  # (..., n_q, d_v)
-    elif 0 in shape[:-2]:  # nothing to attend: on torch 2.11 the kernel would divide by the number of heads
-        out = q @ k.mT @ v
-    else:
-        out = F.scaled_dot_product_attention(
-            q, k, v, attn_mask=allowed, dropout_p=dropout, is_causal=is_causal, scale=scale
-        )
-    out = out if empty is None else out.masked_fill(empty, 0.0)
-    return (out, weights) if need_weights else out
+    shape = scores_shape(q, k, v)
+    check_options(shape, mask, bias, score_mod, is_causal, dropout)
+    return _attend(
+        q,
+        k,
+        v,
+        shape,
+        mask=mask,
+        bias=bias,
+        score_mod=score_mod,
+        scale=scale,
+        is_causal=is_causal,
+        dropout=dropout,
+        need_weights=need_weights,
+    )
 
 
 def grouped_attention(
@@ -126,6 +146,7 @@ def grouped_attention(
     *,
     mask: Tensor | None = None,
     bias: Tensor | None = None,
+    score_mod: ScoreMod | None = None,
     scale: float | None = None,
     is_causal: bool = False,
     dropout: float = 0.0,
@@ -143,6 +164,7 @@ def grouped_attention(
         v: values (batch, n_kv_heads, n_k, d_v).
         mask: boolean, True = may attend: (n_q, n_k), or (batch or 1, n_heads or 1, n_q or 1, n_k or 1).
         bias: added to the scaled scores; the shapes of `mask`.
+        score_mod: as in `attention`; h counts query heads.
         scale: as in `attention`.
         is_causal: hide later keys from every query.
         dropout: as in `attention`.
@@ -152,7 +174,7 @@ def grouped_attention(
         Output (batch, n_heads, n_q, d_v), with `need_weights` also the weights.
 
     Raises:
-        TypeError: the mask is not boolean.
+        TypeError: the mask is not boolean, or score_mod does not fit.
         ValueError: n_kv_heads does not divide n_heads, or a shape does not fit.
 
     References:
@@ -162,34 +184,97 @@ def grouped_attention(
     >>> grouped_attention(q, k, v).shape
     torch.Size([1, 4, 1, 5])
     """
-    for name, x in (("q", q), ("k", k), ("v", v)):
-        is_tensor(name, x)
-        if x.dim() != 4:
-            raise ValueError(f"{name} must have shape (batch, heads, n, d), got {tuple(x.shape)}")
-    n_heads, n_kv_heads = q.shape[1], k.shape[1]
-    shared = n_heads % n_kv_heads == 0 if n_kv_heads else n_heads == 0
-    if n_kv_heads != v.shape[1] or not shared:
-        raise ValueError(
-            "k and v must share n_kv_heads, a divisor of n_heads; "
-            f"got q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
+    shape = grouped_scores_shape(q, k, v)
+    check_options(shape, mask, bias, score_mod, is_causal, dropout)
+    return _attend_in_groups(
+        q,
+        k,
+        v,
+        shape,
+        mask=mask,
+        bias=bias,
+        score_mod=score_mod,
+        scale=scale,
+        is_causal=is_causal,
+        dropout=dropout,
+        need_weights=need_weights,
+    )
+
+
+def _attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    shape: Sequence[int],
+    *,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    score_mod: ScoreMod | None = None,
+    scale: float | None = None,
+    is_causal: bool = False,
+    dropout: float = 0.0,
+    need_weights: bool = False,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Do what `attention` does, on arguments that were checked at the caller's door.
+
+    The shape is that of the scores, (..., n_q, n_k).
+    """
+    if bias is not None:
+        bias = bias.to(working_dtype(q.dtype))  # beyond the range of a half it would be infinite
+    allowed = empty = None
+    if mask is not None or bias is not None or score_mod is not None:
+        if is_causal:
+            past, is_causal = _past(q), False
+            mask = past if mask is None else mask & past
+        if score_mod is None:
+            allowed, empty = _opened(mask, bias)
+    if need_weights or score_mod is not None:
+        if score_mod is None:
+            weights = _weights(q, k, allowed, scale, is_causal)  # (..., n_q, n_k)
+        else:
+            weights, empty = _modified_weights(q, k, shape, mask, bias, score_mod, scale)
+        weights = weights if empty is None else weights.masked_fill(empty, 0.0)
+        weights = F.dropout(weights, dropout) if dropout else weights
+        out = weights @ v  # (..., n_q, d_v)
+    elif 0 in shape[:-2]:  # nothing to attend: on torch 2.11 the kernel would divide by the number of heads
+        out = q @ k.mT @ v
+    else:
+        out = F.scaled_dot_product_attention(
+            q, k, v, attn_mask=allowed, dropout_p=dropout, is_causal=is_causal, scale=scale
         )
-    options = {"scale": scale, "is_causal": is_causal, "dropout": dropout, "need_weights": need_weights}
+    out = out if empty is None else out.masked_fill(empty, 0.0)
+    return (out, weights) if need_weights else out
+
+
+def _attend_in_groups(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    shape: Sequence[int],
+    *,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    score_mod: ScoreMod | None = None,
+    is_causal: bool = False,
+    need_weights: bool = False,
+    **options,
+) -> Tensor | tuple[Tensor, Tensor]:
+    """Do what `grouped_attention` does, on arguments that were checked at the caller's door."""
+    n_heads, n_kv_heads = q.shape[1], k.shape[1]
     size = n_heads // n_kv_heads if n_kv_heads else 1
-    if size > 1 and (q.shape[2] != 1 or is_causal):
+    as_rows = size > 1 and q.shape[2] == 1 and not is_causal and score_mod is None
+    if as_rows:
+        q, mask, bias = (_heads_as_rows(x, n_heads, n_kv_heads) for x in (q, mask, bias))
+    elif size > 1:
         # Copies of keys and values cost n·d each. They keep the fused kernel and its causal short cut.
         k, v = (x.repeat_interleave(size, dim=1) for x in (k, v))
-    elif size > 1:
-        shape = (q.shape[0], n_heads, 1, k.shape[2])
-        if mask is not None:
-            check_mask(mask, shape)
-        if bias is not None:
-            check_bias(bias, shape)
-        q, mask, bias = (_heads_as_rows(x, n_heads, n_kv_heads) for x in (q, mask, bias))
-        result = attention(q, k, v, mask=mask, bias=bias, **options)
-        if need_weights:
-            return tuple(x.reshape(x.shape[0], n_heads, 1, x.shape[-1]) for x in result)
-        return result.reshape(result.shape[0], n_heads, 1, result.shape[-1])
-    return attention(q, k, v, mask=mask, bias=bias, **options)
+    options |= {"score_mod": score_mod, "is_causal": is_causal, "need_weights": need_weights}
+    result = _attend(q, k, v, shape, mask=mask, bias=bias, **options)
+    if not as_rows:
+        return result
+    if need_weights:
+        return tuple(x.reshape(x.shape[0], n_heads, 1, x.shape[-1]) for x in result)
+    return result.reshape(result.shape[0], n_heads, 1, result.shape[-1])
 
 
 def _heads_as_rows(x: Tensor | None, n_heads: int, n_kv_heads: int) -> Tensor | None:
@@ -217,13 +302,58 @@ def _weights(q: Tensor, k: Tensor, allowed: Tensor | None, scale: float | None, 
     dtype = q.dtype
     q, k = (working(x) for x in (q, k))  # as within the fused kernels
     with without_autocast(q):
-        scores = scaled_dot(q, k, scale)  # (..., n_q, n_k)
+        scores = _scaled_dot(q, k, scale)  # (..., n_q, n_k)
         if allowed is not None:
             # Added, not filled in, as the kernels do it: NaN + -inf is NaN on both roads.
             scores = scores + (_as_bias(allowed, scores) if allowed.dtype == torch.bool else allowed)
         elif is_causal:
             scores.masked_fill_(~_past(q), -math.inf)
         return torch.softmax(scores, -1).to(dtype)
+
+
+def _modified_weights(
+    q: Tensor,
+    k: Tensor,
+    shape: Sequence[int],
+    mask: Tensor | None,
+    bias: Tensor | None,
+    score_mod: ScoreMod,
+    scale: float | None,
+) -> tuple[Tensor, Tensor]:
+    """Return weights of changed scores (..., n_q, n_k), and which rows (..., n_q, 1) have no score left."""
+    with without_autocast(q):
+        scores = _modified(_scaled_dot(working(q), working(k), scale).expand(shape), score_mod)
+        if bias is not None:
+            scores = scores + bias
+        if mask is not None:  # filled in, not added: the function may have made NaN of what is hidden
+            scores = scores.masked_fill(~mask, -math.inf)
+        empty = (scores == -math.inf).all(-1, keepdim=True)
+        return torch.softmax(scores.masked_fill(empty, 0.0), -1).to(q.dtype), empty
+
+
+def _modified(scores: Tensor, score_mod: ScoreMod) -> Tensor:
+    """Call the function with scores (..., n_q, n_k) and what counts them, and check what it returns."""
+    shape, dims = scores.shape, scores.dim()
+
+    def along(dim: int) -> Tensor:
+        count = torch.arange(shape[dim], device=scores.device)
+        return count.view([-1 if at == dim else 1 for at in range(dims)])
+
+    none = torch.zeros((), dtype=torch.long, device=scores.device)
+    b, h = along(0) if dims > 2 else none, along(dims - 3) if dims > 3 else none
+    q_idx, kv_idx = (torch.arange(n, device=scores.device) for n in shape[-2:])
+    out = score_mod(scores, b, h, q_idx[:, None], kv_idx)
+    is_tensor("what score_mod returns", out)
+    if out.dtype != scores.dtype:
+        raise TypeError(f"score_mod must return scores of dtype {scores.dtype}, as it got, got {out.dtype}")
+    if out.shape == shape:
+        return out
+    try:
+        return out.expand(shape)
+    except RuntimeError:
+        raise ValueError(
+            f"score_mod must return scores of shape {tuple(shape)}, got {tuple(out.shape)}"
+        ) from None
 
 
 def _as_bias(mask: Tensor, scores: Tensor) -> Tensor:
@@ -234,23 +364,3 @@ def _past(q: Tensor) -> Tensor:
     """Return the causal mask (n, n) for queries (..., n, d). There may be none of them."""
     n = q.shape[-2]
     return torch.ones(n, n, dtype=torch.bool, device=q.device).tril()
-
-
-def _scores_shape(q: Tensor, k: Tensor, v: Tensor) -> torch.Size:
-    """Return (..., n_q, n_k), or raise a ValueError that says which shape does not fit."""
-    for name, x in (("q", q), ("k", k), ("v", v)):
-        is_tensor(name, x)
-        if x.dim() < 2:
-            raise ValueError(f"{name} must have shape (..., n, d), got {tuple(x.shape)}")
-    got = f"got q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}"
-    if q.shape[-1] != k.shape[-1]:
-        raise ValueError(f"q and k must share their last dimension d_k, {got}")
-    if k.shape[-2] != v.shape[-2]:
-        raise ValueError(f"k and v must have the same number of tokens n_k, {got}")
-    batch = q.shape[:-2]
-    if not k.shape[:-2] == batch == v.shape[:-2]:  # asked first: torch takes as long as a small kernel here
-        try:
-            batch = torch.broadcast_shapes(batch, k.shape[:-2], v.shape[:-2])
-        except RuntimeError:
-            raise ValueError(f"the leading dimensions of q, k and v must broadcast, {got}") from None
-    return torch.Size((*batch, q.shape[-2], k.shape[-2]))

@@ -15,16 +15,17 @@ from attnlab.arguments import (
     at_least,
     by_name,
     chance,
-    check_bias,
-    check_mask,
+    check_options,
     divides,
     fits_tokens,
+    grouped_scores_shape,
     has_shape,
     has_width,
+    is_score_mod,
     row_of_keys,
 )
 from attnlab.cache import KVCache, all_or_nothing
-from attnlab.dot_product import grouped_attention
+from attnlab.dot_product import ScoreMod, _attend_in_groups
 from attnlab.positions import RotaryPositions
 from attnlab.rolling import RollingCache
 
@@ -54,11 +55,15 @@ class MultiHeadAttention(nn.Module):
         rotary: turn queries and keys by their positions; self-attention only. True for
             `positions.RotaryPositions()`, or one made with another base or layout, or any function of
             (queries, keys, positions) that returns both, turned.
+        score_mod: changes the scaled scores before bias and mask, as in `attention`; h counts query heads,
+            q_idx and kv_idx count the tokens of a sequence from its first one, those in a cache too, whatever
+            `position_ids` say. A module that is given trains with the layer.
         dropout: chance of each weight to be dropped, in training, as in torch's layer.
         device: where the parameters are made.
         dtype: dtype of the parameters.
 
     Raises:
+        TypeError: score_mod is no function.
         ValueError: n_heads is smaller than 1 or, without d_head, does not divide d_model; n_kv_heads does not
             divide n_heads; or dropout is no chance.
 
@@ -80,6 +85,7 @@ class MultiHeadAttention(nn.Module):
         d_head: int | None = None,
         bias: bool = True,
         rotary: bool | Rotation = False,
+        score_mod: ScoreMod | None = None,
         dropout: float = 0.0,
         device: Device = None,
         dtype: torch.dtype | None = None,
@@ -96,9 +102,12 @@ class MultiHeadAttention(nn.Module):
         if rotary is True and d_head % 2:
             raise ValueError(f"rotary turns pairs: d_head must be even, got {d_head}")
         chance(dropout=dropout)
+        if score_mod is not None:
+            is_score_mod(score_mod)
         self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
         self.d_head, self.dropout = d_head, dropout
         self.rotary = RotaryPositions() if rotary is True else (rotary or None)
+        self.score_mod = score_mod
         made = {"bias": bias, "device": device, "dtype": dtype}
         self.q_proj = nn.Linear(d_model, n_heads * d_head, **made)
         self.k_proj = nn.Linear(d_model, n_kv_heads * d_head, **made)
@@ -149,14 +158,14 @@ class MultiHeadAttention(nn.Module):
         """
         q, k, v = self._project(x, context, cache, position_ids)
         with all_or_nothing(cache):
+            score_mod = self.score_mod
             if cache is not None:
+                if score_mod is not None:
+                    score_mod = _in_text(score_mod, cache, q)
                 k, v = cache.append(k, v)
             (batch, _, n_q, _), n_k = q.shape, k.shape[2]
             shape = (batch, self.n_heads, n_q, n_k)
-            if mask is not None:
-                check_mask(mask, shape)
-            if bias is not None:
-                check_bias(bias, shape)
+            check_options(shape, mask, bias, is_causal=is_causal and cache is None)
             if head_weights is not None:
                 has_shape("head_weights", head_weights, (self.n_heads,), "(n_heads,)")
             if key_mask is not None:
@@ -174,12 +183,14 @@ class MultiHeadAttention(nn.Module):
                     seen = torch.ones(n_q, n_k, dtype=torch.bool, device=q.device).tril(n_k - n_q)
                 if seen is not None:
                     mask = seen if mask is None else mask & seen
-            result = grouped_attention(
+            result = _attend_in_groups(
                 q,
                 k,
                 v,
+                shape,
                 mask=mask,
                 bias=bias,
+                score_mod=score_mod,
                 is_causal=is_causal,
                 dropout=self.dropout if self.training else 0.0,
                 need_weights=need_weights,
@@ -306,6 +317,8 @@ class MultiHeadAttention(nn.Module):
                 if position_ids.dim() == 2:
                     position_ids = position_ids[:, None]  # (batch, 1, n_q): the same for all heads
             q, k = self.rotary(q, k, position_ids)
+            if not isinstance(self.rotary, RotaryPositions):
+                grouped_scores_shape(q, k, v)  # a function of the caller's may return anything
         elif position_ids is not None:
             raise ValueError("position_ids turn queries and keys: the layer must be made with rotary=")
         return q, k, v
@@ -314,3 +327,15 @@ class MultiHeadAttention(nn.Module):
         # First cut the width into heads, then move the heads forward. A direct view to (batch, heads, n, d)
         # has the same shape and mixes up tokens and heads.
         return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)  # (batch, heads, n, d_head)
+
+
+def _in_text(score_mod: ScoreMod, cache: KVCache, q: Tensor) -> ScoreMod:
+    """Let a function of scores count queries and keys from the first token of the text, cached ones too."""
+    before, order = cache.length, None
+    if isinstance(cache, RollingCache) and q.shape[2] == 1:
+        order = torch.tensor(cache.next_order, device=q.device)  # the tokens that the slots will hold
+
+    def of_text(score: Tensor, b: Tensor, h: Tensor, q_idx: Tensor, kv_idx: Tensor) -> Tensor:
+        return score_mod(score, b, h, q_idx + before, kv_idx if order is None else order)
+
+    return of_text

@@ -60,6 +60,11 @@ def scaled_dot(q: Tensor, k: Tensor, scale: float | None = None) -> Tensor:
     [[2.0, 2.0]]
     """
     _same_width(q, k)
+    return _scaled_dot(q, k, scale)
+
+
+def _scaled_dot(q: Tensor, k: Tensor, scale: float | None) -> Tensor:
+    """Do what `scaled_dot` does, on arguments that were checked at the caller's door."""
     scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     # Scaling q costs n·d multiplications, scaling the scores n²; and unscaled scores overflow fp16 sooner.
     return (q * scale) @ k.transpose(-2, -1)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from attnlab.arguments import Device, at_least, by_name, chance, check_mask, has_width, row_of_keys
-from attnlab.dot_product import attention
+from attnlab.dot_product import _attend
 
 
 class SelfAttention(nn.Module):
@@ -79,16 +79,18 @@ class SelfAttention(nn.Module):
             ValueError: x has another width than d_model, or a mask does not fit.
         """
         has_width("x", x, self.q_proj.in_features)
+        *lead, n, _ = x.shape
+        shape = (*lead, n, n)
+        if mask is not None:
+            check_mask(mask, shape)
         if key_mask is not None:
-            *lead, n, _ = x.shape
             row = row_of_keys(key_mask, lead, n)
-            if mask is not None:
-                check_mask(mask, (*lead, n, n))
             mask = row if mask is None else mask & row
-        return attention(
+        return _attend(
             self.q_proj(x),
             self.k_proj(x),
             self.v_proj(x),
+            shape,
             mask=mask,
             is_causal=is_causal,
             dropout=self.dropout if self.training else 0.0,

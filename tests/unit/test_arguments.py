@@ -1,6 +1,8 @@
 """Slips are answered by name, wherever they are made: the argument, what it was and what it should be."""
 
+import functools
 import inspect
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,11 +11,15 @@ import torch
 from attnlab import (
     MultiHeadAttention,
     SelfAttention,
+    arguments,
     attention,
+    dot_product,
     grouped_attention,
     linear,
+    multihead,
     positions,
     scores,
+    self_attention,
     sparse,
 )
 from attnlab.arguments import at_least
@@ -228,3 +234,67 @@ def test_whole_numbers_of_any_make_are_sizes(size):
     at_least(1, n_heads=size)
     with pytest.raises(ValueError, match="n_heads must be at least 3, got"):
         at_least(3, n_heads=size)
+
+
+# --- at the door, and nowhere else -------------------------------------------------------------------------
+
+Q, SEEN, REAL, ROW = torch.randn(2, 4, 3, 2), torch.ones(3, 3) > 0, torch.ones(2, 3) > 0, torch.zeros(3, 3)
+TOKENS = torch.randn(2, 3, 8)
+ONCE = {
+    "attention": (attention, {"q": Q, "k": Q + 1, "v": Q + 2, "mask": SEEN, "bias": ROW}),
+    "grouped_attention": (
+        grouped_attention,
+        {"q": Q, "k": Q[:, :2] + 1, "v": Q[:, :2] + 2, "mask": SEEN, "bias": ROW},
+    ),
+    "grouped_attention, one query": (
+        grouped_attention,
+        {"q": Q[:, :, :1], "k": Q[:, :2] + 1, "v": Q[:, :2] + 2, "mask": SEEN[:1], "bias": ROW[:1]},
+    ),
+    "SelfAttention": (SelfAttention(8, 4), {"x": TOKENS, "mask": SEEN, "key_mask": REAL}),
+    "MultiHeadAttention": (
+        MultiHeadAttention(8, 4, n_kv_heads=2),
+        {"x": TOKENS, "mask": SEEN, "key_mask": REAL, "bias": ROW, "head_weights": torch.ones(4)},
+    ),
+    "MultiHeadAttention, context": (
+        MultiHeadAttention(8, 4),
+        {"x": TOKENS, "context": TOKENS + 1, "mask": SEEN, "key_mask": REAL},
+    ),
+    "MultiHeadAttention, rotary": (
+        MultiHeadAttention(8, 4, rotary=True),
+        {"x": TOKENS, "position_ids": torch.tensor([[4, 5, 6], [0, 1, 2]]), "mask": SEEN},
+    ),
+}
+
+
+@pytest.fixture
+def looked_at(monkeypatch):
+    """Count which tensors the modules of attention ask `arguments` about.
+
+    Not in `positions` and `cache`: what turns the queries and what keeps them have doors of their own.
+    """
+    counts = Counter()
+
+    def counted(check):
+        @functools.wraps(check)
+        def looks(*given, **named):
+            # `answers` looks at the context; the batch that it must have is read from x beside it.
+            subjects = given[:2] if check is arguments.answers else (*given, *named.values())
+            counts.update(id(one) for one in subjects if isinstance(one, torch.Tensor))
+            return check(*given, **named)
+
+        return looks
+
+    for module in (dot_product, multihead, scores, self_attention):
+        for name, check in vars(arguments).items():
+            if inspect.isfunction(check) and getattr(module, name, None) is check and name != "by_name":
+                monkeypatch.setattr(module, name, counted(check))
+    return counts
+
+
+@pytest.mark.parametrize("need_weights", [False, True])
+@pytest.mark.parametrize("name", ONCE)
+def test_each_argument_is_looked_at_once_and_nothing_that_is_made_of_them(name, need_weights, looked_at):
+    call, given = ONCE[name]
+    call(**given, need_weights=need_weights)
+    named = {id(one): key for key, one in given.items()}
+    assert {named.get(one, "what was made"): n for one, n in looked_at.items()} == dict.fromkeys(given, 1)

@@ -317,7 +317,7 @@ def test_the_weights_are_not_made_unless_asked_for(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("the slow road was taken")
 
-    monkeypatch.setattr(dot_product, "scaled_dot", refuse)
+    monkeypatch.setattr(dot_product, "_scaled_dot", refuse)
     q, k, v = qkv(n_q=7)
     attention(q, k, v, mask=masks.causal(7))
     with pytest.raises(AssertionError, match="slow road"):

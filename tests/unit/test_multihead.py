@@ -646,6 +646,22 @@ def test_every_sequence_may_have_places_of_its_own():
         assert torch.allclose(torch.cat(steps, 1), layer(x, position_ids=position_ids, is_causal=True))
 
 
+def test_texts_packed_into_one_row_are_what_they_are_alone():
+    torch.manual_seed(0)
+    x, lengths = tokens(2, 7, 16).double(), (4, 3)
+    position_ids = torch.tensor([0, 1, 2, 3, 0, 1, 2])
+    apart = masks.packed([0, 0, 0, 0, 1, 1, 1])
+    turn = positions.RotaryPositions(base=100.0)
+    for rotary in (turn, lambda q, k, at: turn(q, k, at.square())):  # in which not only distances count
+        layer = MultiHeadAttention(16, 4, n_kv_heads=2, rotary=rotary).double()
+        alone = torch.cat([layer(text, is_causal=True) for text in x.split(lengths, 1)], 1)
+        got = layer(x, mask=apart & masks.causal(7), position_ids=position_ids)
+        assert torch.allclose(got, alone)
+    assert not torch.allclose(layer(x, mask=apart & masks.causal(7)), alone, atol=1e-3)
+    with pytest.raises(TypeError, match="position_ids"):  # one head has no positions to be told about
+        SelfAttention(16, 4)(x, position_ids=position_ids)
+
+
 @pytest.mark.parametrize("shape", [(5, 1), (3, 5), (2, 4), (2, 1, 5), ()])
 def test_places_that_do_not_fit_are_refused_by_name(shape):
     layer = MultiHeadAttention(8, 2, rotary=True)

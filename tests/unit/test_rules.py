@@ -155,6 +155,9 @@ FORMS = {
     "attention, weights": Form(
         lambda *a, **o: attention(*a, need_weights=True, **o)[0], "mask", crosses=True
     ),
+    "attention, score_mod": Form(
+        functools.partial(attention, score_mod=lambda score, *_: 3 * (score / 3).tanh()), "mask", crosses=True
+    ),
     "grouped_attention": Form(
         lambda q, k, v, **o: grouped_attention(q, k[:, :1], v[:, :1], **o),
         "mask",
@@ -523,6 +526,7 @@ def test_vmap_gives_the_outputs_or_says_plainly_that_it_cannot(name):
 WHOLE = {
     "attention": attention,
     "attention, weights": FORMS["attention, weights"].run,
+    "attention, score_mod": FORMS["attention, score_mod"].run,
     "grouped_attention": lambda q, k, v: grouped_attention(q, k[:, :1], v[:, :1], is_causal=True),
     "linear, elu, parallel": functools.partial(linear.linear_attention, is_causal=True, form="parallel"),
     "linformer_attention": FORMS["linformer_attention"].run,

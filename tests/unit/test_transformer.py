@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attnlab import positions
+from attnlab import masks, positions
 from attnlab.transformer import (
     Decoder,
     DecoderLayer,
@@ -506,6 +506,37 @@ def test_places_that_would_be_ignored_are_refused(scheme):
     model = LanguageModel(11, 12, 3, 2, positions=scheme)
     with pytest.raises(ValueError, match=f"position_ids must be None: positions = '{scheme}' reads none"):
         model(torch.zeros(1, 3, dtype=torch.long), position_ids=torch.arange(3))
+
+
+PACKED = [3, 1, 4]
+"""How many words the texts have that share one row."""
+
+
+def packed_texts():
+    """Return the words of one row, the mask that keeps them apart, and positions that start again."""
+    owner = torch.repeat_interleave(torch.arange(len(PACKED)), torch.tensor(PACKED))
+    ids = torch.randint(11, (1, sum(PACKED)), generator=torch.Generator().manual_seed(0))
+    return ids, masks.packed(owner), torch.cat([torch.arange(n) for n in PACKED])
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_texts_packed_into_one_row_are_what_they_are_alone(scheme):
+    torch.manual_seed(0)
+    model = LanguageModel(11, 12, 3, 2, positions=scheme, max_positions=40, std=1.0).double()
+    if model.stack.relative is not None:
+        nn.init.normal_(model.stack.relative.weight)
+    ids, apart, position_ids = packed_texts()
+    added = scheme in ("learned", "sinusoidal")
+    alone = torch.cat([model(text) for text in ids.split(PACKED, 1)], 1)
+    # Where only distances count, the mask alone keeps the texts apart, and no position needs to start again.
+    assert torch.allclose(model(ids, mask=apart), alone) == (not added)
+    if added or scheme == "rotary":
+        for given in (position_ids, position_ids[None]):
+            assert torch.allclose(model(ids, mask=apart, position_ids=given), alone)
+        assert not torch.allclose(model(ids, position_ids=position_ids), alone, atol=1e-3)
+    else:
+        with pytest.raises(ValueError, match="position_ids must be None"):
+            model(ids, mask=apart, position_ids=position_ids)
 
 
 def test_a_place_that_was_never_learned_is_refused():

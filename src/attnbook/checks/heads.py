@@ -282,7 +282,7 @@ exercise(
         precisions("float64"),
         without(
             "Here softmax and matrix products do it, without a ready-made attention.",
-            attention, grouped_attention, scaled_dot_product_attention),
+            attention, grouped_attention, "attnlab.dot_product", scaled_dot_product_attention),
     ],
     mistakes=[
         mistake("The heads are dealt out in turn (1 2 1 2 1 2). Neighbours share: 1 1 1 2 2 2, repeat_interleave.",

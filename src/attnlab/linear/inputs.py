@@ -7,8 +7,7 @@ import itertools
 import torch
 from torch import Tensor
 
-from attnlab.arguments import has_shape, is_tensor, of_keys
-from attnlab.dot_product import _scores_shape
+from attnlab.arguments import has_shape, is_tensor, of_keys, scores_shape
 from attnlab.linear.chunks import ChunkRule, scan
 from attnlab.precision import working, working_dtype
 
@@ -33,7 +32,7 @@ def together(
         TypeError: key_mask is not boolean.
         ValueError: shapes do not fit.
     """
-    *batch, n_q, n_k = _scores_shape(q, k, v)
+    *batch, n_q, n_k = scores_shape(q, k, v)
     if is_causal and n_q != n_k:
         raise ValueError(f"is_causal needs as many queries as keys, got n_q = {n_q} and n_k = {n_k}")
     if key_mask is not None:

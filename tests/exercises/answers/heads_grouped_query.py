@@ -6,7 +6,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from answers import right, wrong
-from attnlab import attention
+from attnlab import MultiHeadAttention, attention
 from attnlab.dot_product import grouped_attention
 
 
@@ -157,3 +157,9 @@ wrong("no gradient reaches k")(lambda q, k, v: grouped()(q, k.detach(), v), "key
 wrong("should be")(
     lambda q, k, v: grouped()(q.half(), k.half(), v.half()).to(q.dtype), "half precision inside"
 )
+
+
+@wrong("without a ready-made attention. (It called attnlab.dot_product.)")
+def asks_a_layer(q, k, v):
+    MultiHeadAttention(4, 2)(torch.zeros(1, 3, 4), need_weights=True)
+    return grouped()(q, k, v)
