@@ -105,14 +105,11 @@ def test_what_a_chapter_calls_of_the_package_stands_in_the_reference(book, chapt
         for path in (book / "chapters/api").glob("*.html")
         for place in parsed(path).select("dl.py dt.sig[id]")
     }
-    package = {"attnlab": __import__("attnlab")}
-    known = {names.find(name, package) for name in documented}
+    packages = {name: __import__(name) for name in names.PACKAGES}
+    known = {names.find(name, packages) for name in documented}
     sources = [cell.source for cell in cells(chapter) if cell.cell_type == "code"]
     called = names.used(sources)
-    modules = {
-        name for name in called if hasattr(package["attnlab"], name.split(".")[1]) and name.count(".") == 1
-    }
-    missing = set(called) - known - {name for name in called if _is_module(name)} - modules
+    missing = set(called) - known - {name for name in called if _is_module(name)}
     assert missing == set()
     assert linked <= documented
     assert len(linked) >= 5
