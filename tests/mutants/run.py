@@ -71,7 +71,7 @@ MUTANTS = (
            "x = x + table[before:end]", "x = x + table[: end - before]",
            "unit/test_transformer.py::test_one_token_at_a_time_is_the_full_pass"),
     Mutant("a remembered memory forgets its padding", "attnlab/transformer/layers.py",
-           "result = grouped_attention(q, *memory, mask=mask,", "result = grouped_attention(q, *memory,",
+           "options = {\"mask\": mask, \"score_mod\"", "options = {\"mask\": None, \"score_mod\"",
            "unit/test_transformer.py::test_a_decoder_reads_its_memory_once"),
     Mutant("no last norm behind pre-norm", "attnlab/transformer/stacks.py",
            "final_norm = norm_first if final_norm is None else final_norm", "final_norm = bool(final_norm)",
