@@ -14,8 +14,8 @@ from attnlab.arguments import check_options, grouped_scores_shape, is_tensor, sc
 from attnlab.precision import without_autocast, working, working_dtype
 from attnlab.scores import _scaled_dot
 
+# What changes scores before the softmax: a function of (score, b, h, q_idx, kv_idx), as FlexAttention's.
 ScoreMod = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
-"""What changes scores before the softmax: a function of (score, b, h, q_idx, kv_idx), as FlexAttention's."""
 
 
 @overload
