@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -15,7 +15,6 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from attnbook.checks import running
 from attnbook.checks.exercise import (
-    Case,
     Exercise,
     Gradient,
     Limit,
@@ -23,11 +22,11 @@ from attnbook.checks.exercise import (
     Without,
     floats,
     known,
-    label,
 )
 from attnbook.checks.instruments import Memory, Work, once
 from attnbook.checks.naming import fitting
 from attnbook.checks.running import Outcome
+from attnbook.checks.trials import Trial, trials
 from attnbook.checks.values import Difference, Tolerance, describe, difference
 from attnbook.checks.verdict import Verdict
 
@@ -35,19 +34,6 @@ MEASURED = 60.0
 """Seconds of computing that an answer may take under instruments, which cost tens of times what it does itself."""
 IN_USE = 60.0
 """Seconds of computing that an answer may take where it is put to work."""
-
-
-@dataclass(frozen=True, eq=False)
-class Trial:
-    """One call that is made: a case, in a precision, with gradients or without."""
-
-    case: Case
-    dtype: torch.dtype | None = None
-    leaves: tuple[str, ...] = ()
-    seed: int = 0
-
-    def __str__(self) -> str:
-        return label(self.case) + (f", in {describe(self.dtype)}" if self.dtype else "")
 
 
 def judge(name: str, answer: Any) -> Verdict:
@@ -85,45 +71,6 @@ def judge(name: str, answer: Any) -> Verdict:
 def accepts(task: Exercise, answer: Callable) -> bool:
     """Say whether an answer passes; stops at the first trial that fails. For those who try many answers."""
     return all(_tried(task, trial, answer)[1] is None for trial in trials(task))
-
-
-@lru_cache(maxsize=1024)
-def trials(task: Exercise) -> tuple[Trial, ...]:
-    """List the calls: every case, also with gradients and in every promised precision; then those that are late."""
-    return tuple(_listing(task))
-
-
-def _listing(task: Exercise) -> Iterator[Trial]:
-    names = tuple(
-        name for promise in task.promises if isinstance(promise, Gradient) for name in promise.names
-    )
-    dtypes = [
-        dtype for promise in task.promises if isinstance(promise, Precisions) for dtype in promise.dtypes
-    ]
-    early = [(seed, one) for seed, one in enumerate(task.cases) if not one.late]
-    for seed, one in early:
-        yield Trial(one, seed=seed)
-    for seed, one in early:
-        leaves = tuple(
-            name
-            for name in names
-            if isinstance(one.values.get(name), Tensor) and one.values[name].is_floating_point()
-        )
-        if leaves:
-            yield Trial(one, leaves=leaves, seed=seed)
-    for dtype in dtypes:
-        for seed, one in early:
-            given = [x for x in one.make().values() if floats(x)]
-            if given and all(_holds(x, dtype) for x in given if isinstance(x, Tensor)):
-                yield Trial(one, dtype, seed=seed)
-    for seed, one in enumerate(task.cases):
-        if one.late:
-            yield Trial(one, seed=seed)
-
-
-def _holds(x: Tensor, dtype: torch.dtype) -> bool:
-    """Say whether numbers that are finite stay finite in a precision."""
-    return bool((x.to(dtype).isfinite() | ~x.isfinite()).all())
 
 
 def _examine(task: Exercise, answer: Callable) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,10 +11,8 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from attnbook.checks.exercise import Exercise
 from attnbook.checks.running import Outcome
+from attnbook.checks.trials import Trial
 from attnbook.checks.values import Difference, Tolerance, difference
-
-if TYPE_CHECKING:
-    from attnbook.checks.engine import Trial
 
 
 def fitting(
