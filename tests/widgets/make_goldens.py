@@ -94,7 +94,7 @@ def alignment() -> list[dict]:
             if not text:
                 cases.append({"score": score, "text": text, "answer": "", "probabilities": [], "weights": []})
                 continue
-            (answer,), (weights,) = translation.write(model, [text], max_tokens=24)
+            (answer,), (weights,) = translation.write(model, [text], max_new_tokens=24)
             target = dates.answers([answer])
             with torch.no_grad():
                 chances = model(dates.encode([text]), target[:, :-1]).softmax(-1)[0]
