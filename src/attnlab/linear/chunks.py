@@ -7,7 +7,10 @@ and that chunk's output. `scan` runs it from left to right. What makes the loop 
   autograd records the loop, its backward fills a tensor of the whole length with zeros for every chunk: time
   turns quadratic.
 - Only the inputs and the state before each chunk are kept for the backward pass. It walks from right to left
-  and makes everything else again, chunk by chunk, while it is small enough to stay in the cache.
+  and makes everything else again, chunk by chunk, while it is small enough to stay in the cache. That is for
+  the memory: a training step of a loop that autograd records takes 0.7 to 0.9 times as long, and at its peak
+  1.4 times the memory with the delta rule, 1.5 with a decay a token, 4 with one for each row of the state
+  (8 heads, 512 to 8192 tokens of width 64, float32, one thread; the memory with 8192).
 """
 
 from __future__ import annotations
@@ -42,13 +45,13 @@ class ChunkRule:
         """
         with torch.enable_grad():
             leaves = [x.detach().requires_grad_() for x in (*state, *pieces)]
-            after, made = self.forward(tuple(leaves[: len(state)]), leaves[len(state) :])
-        pairs = [(made, d_out), *zip(after, d_state, strict=True)]
+            state_after, out_again = self.forward(tuple(leaves[: len(state)]), leaves[len(state) :])
+        pairs = [(out_again, d_out), *zip(state_after, d_state, strict=True)]
         pairs = [(x, d) for x, d in pairs if d is not None and x.requires_grad]
         if not pairs:
             return [None] * len(state), [None] * len(pieces)
-        made, given = zip(*pairs, strict=True)
-        grads = torch.autograd.grad(made, leaves, given, allow_unused=True)
+        outputs, d_outputs = zip(*pairs, strict=True)
+        grads = torch.autograd.grad(outputs, leaves, d_outputs, allow_unused=True)
         return list(grads[: len(state)]), list(grads[len(state) :])
 
 
@@ -110,7 +113,7 @@ def cut(sequences: Sequence[Tensor], block_size: int):
 
 
 def _walk(rule, state, sequences, block_size, states=None):
-    n, outs, whole = sequences[0].shape[-2], [], None
+    n, outs, full_out = sequences[0].shape[-2], [], None
     dtype = next(x.dtype for x in sequences if x.is_floating_point())
     for pieces in cut(sequences, block_size):
         if states is not None:
@@ -119,12 +122,12 @@ def _walk(rule, state, sequences, block_size, states=None):
         if torch.is_grad_enabled():
             outs.append(out)
             continue
-        if whole is None:
-            whole = out.new_empty(out.shape[0], n, out.shape[-1], dtype=dtype)
-            places = iter(whole.split(block_size, dim=-2))
-        next(places).copy_(out)
-    whole = torch.cat(outs, dim=-2).to(dtype) if outs else whole
-    return whole.view(*sequences[0].shape[:-1], whole.shape[-1]), state
+        if full_out is None:
+            full_out = out.new_empty(out.shape[0], n, out.shape[-1], dtype=dtype)
+            out_chunks = iter(full_out.split(block_size, dim=-2))
+        next(out_chunks).copy_(out)
+    full_out = torch.cat(outs, dim=-2).to(dtype) if outs else full_out
+    return full_out.view(*sequences[0].shape[:-1], full_out.shape[-1]), state
 
 
 class _Scan(torch.autograd.Function):
@@ -152,7 +155,7 @@ class _Scan(torch.autograd.Function):
             return None, None, None, *d_state, *zeros
         grads = [torch.empty_like(x, memory_format=torch.contiguous_format) if w else None
                  for x, w in zip(sequences, wanted, strict=True)]  # fmt: skip
-        views = [
+        grad_chunks = [
             None if g is None else g.view(g.shape[:-2].numel(), *g.shape[-2:]).split(ctx.block_size, dim=-2)
             for g in grads
         ]
@@ -161,10 +164,10 @@ class _Scan(torch.autograd.Function):
         with without_autocast(sequences[0]):  # the caller's backward may run under one
             for i in reversed(range(len(rows))):
                 (pieces,) = cut(rows[i], ctx.block_size)
-                own, (o, *d_o) = pieces[: len(sequences)], pieces[len(sequences) :]
-                d_o = d_o[0] if d_o else None
-                d_state, d_pieces = ctx.rule.backward(ctx.states[i], own, o, d_o, d_state)
-                for view, d in zip(views, d_pieces, strict=True):
-                    if view is not None:
-                        view[i].zero_() if d is None else view[i].copy_(d)
+                inputs, (out_chunk, *d_out_chunk) = pieces[: len(sequences)], pieces[len(sequences) :]
+                d_out_chunk = d_out_chunk[0] if d_out_chunk else None
+                d_state, d_inputs = ctx.rule.backward(ctx.states[i], inputs, out_chunk, d_out_chunk, d_state)
+                for chunks, d in zip(grad_chunks, d_inputs, strict=True):
+                    if chunks is not None:
+                        chunks[i].zero_() if d is None else chunks[i].copy_(d)
         return None, None, None, *d_state, *grads

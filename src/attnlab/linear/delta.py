@@ -126,8 +126,8 @@ def delta_step(
         if log_decay is not None:
             (log_decay,) = lifted(*hide(of_token(key_mask, k, v), log_decay))
             state = limited(log_decay, LEAST, 0.0).exp()[..., None] * state
-        held = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
-        state = torch.addcmul(state, k[..., :, None], (beta * (v - held))[..., None, :])
+        v_old = (k[..., None, :] @ state).squeeze(-2)  # (..., d_v): what the state has under this key
+        state = torch.addcmul(state, k[..., :, None], (beta * (v - v_old))[..., None, :])
         return (q[..., None, :] @ state).squeeze(-2).to(dtype), state
 
 
@@ -147,17 +147,17 @@ class _DeltaRule(ChunkRule):
     def forward(self, state, pieces):
         (memory,) = state  # (batch, d_k, d_v)
         q, k, v, beta, *fading = pieces
-        asked, offered, mixing, within = q, k, beta * (k @ k.mT), q @ k.mT  # the last two (batch, c, c)
-        wanting, kept = k, memory
+        system, scores = beta * (k @ k.mT), q @ k.mT  # (batch, c, c)
+        q_start, k_start, k_end, memory_end = q, k, k, memory  # faded since the start, until the end
         if fading:
             b = exact(fading[0]).cumsum(-2)  # (batch, c, 1)
             total = exact(fading[0]).sum(-2, keepdim=True)  # an empty chunk has one too
             between = fade((b - b.mT).tril(), q)  # (batch, c, c)
-            mixing, within = mixing * between, within * between
-            asked, wanting, offered = q * fade(b, q), k * fade(b, q), k * fade(total - b, q)
-            kept = memory * fade(total, q)
-        wanted = beta * torch.baddbmm(v, wanting, memory, alpha=-1)  # (batch, c, d_v)
+            system, scores = system * between, scores * between
+            q_start, k_start, k_end = q * fade(b, q), k * fade(b, q), k * fade(total - b, q)
+            memory_end = memory * fade(total, q)
+        v_error = beta * torch.baddbmm(v, k_start, memory, alpha=-1)  # (batch, c, d_v)
         # The solve reads what is below the diagonal.
-        u = torch.linalg.solve_triangular(mixing, wanted, upper=False, unitriangular=True)
-        out = torch.baddbmm(asked @ memory, within.tril(), u)
-        return (torch.baddbmm(kept, offered.mT, u),), out
+        u = torch.linalg.solve_triangular(system, v_error, upper=False, unitriangular=True)
+        out = torch.baddbmm(q_start @ memory, scores.tril(), u)
+        return (torch.baddbmm(memory_end, k_end.mT, u),), out

@@ -148,12 +148,12 @@ class _GatedRule(ChunkRule):
         span = 1
         while span < size:
             q2, k2, v2, b2 = (x.unflatten(-2, (-1, 2, span)) for x in (q, k, v, b))
-            asked, offered, b_later, b_earlier = q2[:, :, 1], k2[:, :, 0], b2[:, :, 1], b2[:, :, 0]
+            q_later, k_earlier, b_later, b_earlier = q2[:, :, 1], k2[:, :, 0], b2[:, :, 1], b2[:, :, 0]
             middle = b_earlier[..., -1:, :]  # (batch, blocks, 1, d_k)
-            asked = asked * fade(b_later - middle, q)
-            offered = offered * fade(middle - b_earlier, q)
-            found = asked @ offered.mT @ v2[:, :, 0]  # (batch, blocks, span, d_v)
-            out = out + F.pad(found, (0, 0, span, 0)).flatten(1, 2)
+            q_later = q_later * fade(b_later - middle, q)
+            k_earlier = k_earlier * fade(middle - b_earlier, q)
+            out_later = q_later @ k_earlier.mT @ v2[:, :, 0]  # (batch, blocks, span, d_v)
+            out = out + F.pad(out_later, (0, 0, span, 0)).flatten(1, 2)
             span *= 2
         memory = fade(total.mT, q) * memory + (k * fade(total - b, q)).mT @ v
         return (memory,), out[:, :n]

@@ -68,25 +68,33 @@ class KernelRule(ChunkRule):
         x = dict(zip(self.names, pieces, strict=True))
         fq, fk, scale, forgotten = self._features(x)
         weights = _Weights(scale, forgotten, top)
-        above, below = (weights.at_query(torch.bmm(fq, s)) for s in (sums, total))  # (batch, c, d_v or 1)
+        # What was read from the state, (batch, c, d_v) and (batch, c, 1).
+        numerator, denominator = (weights.at_query(torch.bmm(fq, s)) for s in (sums, total))
         within = weights.between(torch.bmm(fq, fk.mT))  # (batch, c, c)
         if transformed():  # vmap cannot write in place what is mapped into what is not
             within = within.tril()
-            above = above.baddbmm(within, x["v"])
+            numerator = numerator.baddbmm(within, x["v"])
         else:
             within.tril_()
-            above.baddbmm_(within, x["v"])
-        below = below + within.sum(-1, keepdim=True)
-        return weights.after(*self._written(sums, total, fk, x["v"], weights)), above / divisor(below)
+            numerator.baddbmm_(within, x["v"])
+        denominator = denominator + within.sum(-1, keepdim=True)
+        state = weights.after(*self._written(sums, total, fk, x["v"], weights))
+        return state, numerator / divisor(denominator)
 
     def backward(self, state, pieces, out, d_out, d_state):
-        """Differentiate the products by hand: three quarters of autograd's, and none of its notes."""
+        """Differentiate the products by hand: three quarters of autograd's, and none of its notes.
+
+        Measured as in `chunks`, a training step takes 1.3 to 1.4 times as long where autograd differentiates
+        each chunk, made again, and 1.4 to 1.6 times under `torch.utils.checkpoint`; with a gate or FAVOR+,
+        whose exponentials cost more, 1.2 to 1.3 and 1.2 to 1.5 times. A loop that autograd records takes 0.8
+        to 1.1 times as long, and 1.35 times the memory, with a gate or FAVOR+ 2.7 to 3.1 times.
+        """
         sums, total, top = state
         x = dict(zip(self.names, pieces, strict=True))
         with torch.enable_grad():  # maps and gates are autograd's
             leaves = {name: x[name].detach().requires_grad_() for name in ("q", "k", "gate") if name in x}
-            made = self._features({**x, **leaves})
-        fq, fk, scale, forgotten = (None if m is None else m.detach() for m in made)
+            recorded = self._features({**x, **leaves})
+        fq, fk, scale, forgotten = (None if r is None else r.detach() for r in recorded)
         weights = _Weights(scale, forgotten, top)
         d_sums, d_total = (
             torch.zeros_like(s) if d is None else d for s, d in zip(state[:2], d_state[:2], strict=True)
@@ -103,25 +111,26 @@ class KernelRule(ChunkRule):
         d_sums, d_total = weights.kept(d_sums), weights.kept(d_total)
         if d_out is not None:
             within = weights.between(torch.bmm(fq, fk.mT)).tril_()
-            below = weights.at_query(torch.bmm(fq, total)) + within.sum(-1, keepdim=True)  # (batch, c, 1)
-            d_above = d_out / divisor(below)  # (batch, c, d_v)
-            d_below = -(d_above * out).sum(-1, keepdim=True)
-            read, asked = weights.at_query(d_above), weights.at_query(d_below)
-            d_fq = torch.bmm(read, sums.mT).addcmul_(asked, total.mT)
-            d_sums, d_total = torch.baddbmm(d_sums, fq.mT, read), torch.baddbmm(d_total, fq.mT, asked)
-            d_within = weights.between(torch.bmm(d_above, x["v"].mT).add_(d_below)).tril_()
+            denominator = weights.at_query(torch.bmm(fq, total)) + within.sum(-1, keepdim=True)
+            d_numerator = d_out / divisor(denominator)  # (batch, c, d_v)
+            d_denominator = -(d_numerator * out).sum(-1, keepdim=True)  # (batch, c, 1)
+            d_read_sums, d_read_total = weights.at_query(d_numerator), weights.at_query(d_denominator)
+            d_fq = torch.bmm(d_read_sums, sums.mT).addcmul_(d_read_total, total.mT)
+            d_sums = torch.baddbmm(d_sums, fq.mT, d_read_sums)
+            d_total = torch.baddbmm(d_total, fq.mT, d_read_total)
+            d_within = weights.between(torch.bmm(d_numerator, x["v"].mT).add_(d_denominator)).tril_()
             d_fq.baddbmm_(d_within, fk)
             d_fk.baddbmm_(d_within.mT, fq)
-            d_v.baddbmm_(within.mT, d_above)
+            d_v.baddbmm_(within.mT, d_numerator)
         if scale is not None:
             d_scale = (d_fk * fk).sum(-1, keepdim=True)  # it multiplies all features of a key
-        given = zip(made, (d_fq, d_fk, d_scale, d_forgotten), strict=True)
-        given = [(m, d.to(m)) for m, d in given if d is not None and m.requires_grad]
+        pairs = zip(recorded, (d_fq, d_fk, d_scale, d_forgotten), strict=True)
+        pairs = [(r, d.to(r)) for r, d in pairs if d is not None and r.requires_grad]
         grads = dict.fromkeys(self.names) | {"v": d_v}
-        if given:
-            made, given = zip(*given, strict=True)
-            found = torch.autograd.grad(made, list(leaves.values()), given, allow_unused=True)
-            grads |= dict(zip(leaves, found, strict=True))
+        if pairs:
+            outputs, d_outputs = zip(*pairs, strict=True)
+            d_leaves = torch.autograd.grad(outputs, list(leaves.values()), d_outputs, allow_unused=True)
+            grads |= dict(zip(leaves, d_leaves, strict=True))
         return [d_sums, d_total, None], [grads[name] for name in self.names]
 
     def _written(self, sums, total, fk, v, weights) -> tuple[Tensor, Tensor]:
@@ -183,12 +192,12 @@ class _Weights:
         return *(s * once.to(s) for s in sums), self.top + lowered
 
 
-def divisor(below: Tensor) -> Tensor:
+def divisor(denominator: Tensor) -> Tensor:
     """Return sums of weights to divide by; one that is zero, or next to it, divides to zero.
 
     Next to it: a quotient of two numbers below 1e-30 has few digits left, and its gradient overflows.
     """
-    return below.masked_fill(below.abs() < 1e-30, torch.inf)
+    return denominator.masked_fill(denominator.abs() < 1e-30, torch.inf)
 
 
 def scaled(features, x: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -221,9 +230,9 @@ def kernel_scan(
     Returns:
         Output (..., n_q, d_v), and the state after the last key.
     """
-    (one, scale), plain = probe(features, k)
-    lead, dtype = q.shape[:-2], one.dtype
-    empty = empty_state((*lead, one.shape[-1], v.shape[-1]), dtype, q.device)
+    (fk_first, scale), plain = probe(features, k)
+    lead, dtype = q.shape[:-2], fk_first.dtype
+    empty = empty_state((*lead, fk_first.shape[-1], v.shape[-1]), dtype, q.device)
     state = empty if state is None else fitting("initial_state", state, empty.sums.shape)
     sums, total, top = (x.reshape(lead.numel(), *x.shape[-2:]) for x in state)
     if gate is None and scale is None:  # then every key counts 1, not exp(scale)
@@ -275,9 +284,9 @@ def probe(features, k: Tensor) -> tuple[tuple[Tensor, Tensor | None], bool]:
     ):
         watch = _Draws(k.device)
     with watch, torch.enable_grad(), without_autocast(k):
-        one = scaled(features, working(k[..., :1, :].detach()))
+        first = scaled(features, working(k[..., :1, :].detach()))
     drawn = isinstance(watch, _Draws) and watch.put_back()
-    return one, one[0].requires_grad or drawn
+    return first, first[0].requires_grad or drawn
 
 
 class _Draws(TorchDispatchMode):
@@ -293,8 +302,8 @@ class _Draws(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         if not self.before and torch.Tag.nondeterministic_seeded in function.tags:
-            given = (*args, *(kwargs or {}).values())
-            generators = [x for x in given if isinstance(x, torch.Generator)] or [torch.default_generator]
+            arguments = (*args, *(kwargs or {}).values())
+            generators = [x for x in arguments if isinstance(x, torch.Generator)] or [torch.default_generator]
             if self.device.type == "cuda":
                 generators.append(torch.cuda.default_generators[self.device.index])
             self.before = [(generator, generator.get_state()) for generator in generators]
