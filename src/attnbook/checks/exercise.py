@@ -46,7 +46,7 @@ class Case:
         name: what is special about it, for the message; its sizes if nothing is.
         values: the arguments.
         hint: a sentence that is true of this case and helps whoever fails here first.
-        exact: whether its numbers stay as they are in double precision.
+        exact: whether its numbers stay as they are in double precision. Its values are asked for, no gradients.
         drawn: whether it came from `draws`.
         late: whether it is tried once all else is right, and only as it is: it is there for answers that stop at
             some size, or that remember, and would show a reader numbers by the hundred.

@@ -42,7 +42,10 @@ def _listing(task: Exercise) -> Iterator[Trial]:
     early = [(seed, one) for seed, one in enumerate(task.cases) if not one.late]
     for seed, one in early:
         yield Trial(one, seed=seed)
+    # Not of exact cases: at huge scores a fused kernel keeps the logarithm of a row's sum, and that is rounded.
     for seed, one in early:
+        if one.exact:
+            continue
         leaves = tuple(
             name
             for name in names
