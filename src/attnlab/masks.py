@@ -14,11 +14,11 @@ sequence is (batch, n_q, n_k) beside tokens (batch, n, d); beside heads (batch, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
 import torch
 from torch import Tensor, nn
 
-from attnlab import patterns
 from attnlab.arguments import Device, at_least, has_shape, is_boolean
 
 
@@ -97,7 +97,7 @@ def window(n: int, before: int, after: int | None = None, *, device: Device = No
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
     """
     at_least(0, n=n)
-    return patterns.Window(before, after).dense(n, device=device)
+    return _patterns().Window(before, after).dense(n, device=device)
 
 
 def global_tokens(n: int, positions: Tensor | Sequence[int], *, device: Device = None) -> Tensor:
@@ -121,7 +121,7 @@ def global_tokens(n: int, positions: Tensor | Sequence[int], *, device: Device =
     [[1, 1, 1], [1, 0, 0], [1, 0, 0]]
     """
     at_least(0, n=n)
-    return patterns.GlobalTokens(positions).dense(n, device=device)
+    return _patterns().GlobalTokens(positions).dense(n, device=device)
 
 
 def random_keys(n: int, n_random: int, *, seed: int, block_size: int = 1, device: Device = None) -> Tensor:
@@ -151,7 +151,7 @@ def random_keys(n: int, n_random: int, *, seed: int, block_size: int = 1, device
     [2, 2, 2, 2]
     """
     at_least(0, n=n)
-    return patterns.RandomBlocks(n_random, block_size, seed).dense(n, device=device)
+    return _patterns().RandomBlocks(n_random, block_size, seed).dense(n, device=device)
 
 
 def strided(n: int, stride: int, *, is_causal: bool = True, device: Device = None) -> Tensor:
@@ -177,8 +177,8 @@ def strided(n: int, stride: int, *, is_causal: bool = True, device: Device = Non
     [0, 1, 0, 1, 1, 1]
     """
     at_least(0, n=n)
-    pattern = patterns.Strided(stride)
-    return (pattern & patterns.Causal() if is_causal else pattern).dense(n, device=device)
+    pattern = _patterns().Strided(stride)
+    return (pattern & _patterns().Causal() if is_causal else pattern).dense(n, device=device)
 
 
 def fixed(n: int, stride: int, summary: int = 1, *, is_causal: bool = True, device: Device = None) -> Tensor:
@@ -205,8 +205,8 @@ def fixed(n: int, stride: int, summary: int = 1, *, is_causal: bool = True, devi
     [0, 1, 0, 1, 1, 1]
     """
     at_least(0, n=n)
-    pattern = patterns.Fixed(stride, summary)
-    return (pattern & patterns.Causal() if is_causal else pattern).dense(n, device=device)
+    pattern = _patterns().Fixed(stride, summary)
+    return (pattern & _patterns().Causal() if is_causal else pattern).dense(n, device=device)
 
 
 def prefix(n: int, length: int | Tensor | Sequence[int], *, device: Device = None) -> Tensor:
@@ -394,3 +394,10 @@ def _rows(out: Tensor, n: int) -> Tensor:
 def _counts(size: Tensor, largest: Tensor) -> Tensor:
     """Say which numbers are more than roundings of the largest of their row."""
     return size > 100 * torch.finfo(size.dtype).eps * largest
+
+
+def _patterns() -> ModuleType:
+    # Half of the time that `import attnlab` would take, for those who need no pattern.
+    from attnlab import patterns
+
+    return patterns
