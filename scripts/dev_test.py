@@ -18,7 +18,7 @@ import dev_setup
 
 ROOT = dev_setup.ROOT
 AT_ONCE = 1 + max(2, min(os.cpu_count() or 2, 8))
-"""One more than cores: who tests in a browser waits, two thirds of the time, for what it shows."""
+"""One more than cores: a test in a browser and its browser wait for one another."""
 
 
 class Result(NamedTuple):

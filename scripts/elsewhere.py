@@ -82,7 +82,7 @@ def run(path: Path, folder: Path) -> int:
 
 def main(names: list[str]) -> int:
     """Run the notebooks, one after the other."""
-    if not names or find_spec("attnlab") or find_spec("attnbook"):
+    if not names or any(map(find_spec, PACKAGES)):
         print(__doc__ if not names else "attnlab is here already: try a Python that has never seen it")
         return 2
     before, complaints = pip("freeze", "--all"), pip("check")

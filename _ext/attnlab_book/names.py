@@ -91,7 +91,7 @@ def _full_name(thing: Any) -> str | None:
     """Say where a thing of the package is defined, which is not always where it is found."""
     name = getattr(thing, "__qualname__", None)
     full = getattr(thing, "__name__", "") if name is None else f"{getattr(thing, '__module__', '')}.{name}"
-    return full if str(full).partition(".")[0] in PACKAGES and "." in str(full) else None
+    return full if str(full).startswith(tuple(f"{package}." for package in PACKAGES)) else None
 
 
 def code_cells(page: Path) -> list[str]:

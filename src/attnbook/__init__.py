@@ -15,5 +15,4 @@ Floors, each importing only from floors below it (a test reads them here):
 
 from attnbook.checks import check, stub
 
-__version__ = "0.1.0"
 __all__ = ["check", "stub"]

@@ -708,7 +708,8 @@ MUTANTS = (
            "torch.cat((x, last_attentional), -1) if self.feed",
            "torch.cat((x, 0 * last_attentional), -1) if self.feed", "unit/test_recurrent.py"),
 )  # fmt: skip
-QUICK = ("mask after the softmax", "rotary shifted by one", "a gradient that is promised and never compared")
+QUICK = ("no scale", "mask after the softmax", "causal sees one ahead", "rotary shifted by one",
+         "heads split without moving them", "a gradient that is promised and never compared")  # fmt: skip
 
 
 def survives(mutant: Mutant | None, tests: str) -> bool:

@@ -105,6 +105,7 @@ def test_bad_input_is_named():
 TAGGERS = {
     "word": {"epochs": 2},
     "word and position": {"positions": "learned"},
+    "mean": {"context": "mean"},
     "attention": {"context": "attention"},
     "causal": {"context": "causal attention", "positions": "rotary"},
     "whole": {"context": "attention", "positions": "rotary", "n_layers": 2},
@@ -128,6 +129,7 @@ def reached(name):
     [
         ("word", "word", 1e-6),
         ("word and position", "word and position", 0.005),
+        ("mean", "bag of words", 0.015),
         ("attention", "bag of words", 0.015),
         ("causal", "everything before", 0.02),
         ("whole", "whole sentence", 0.02),
