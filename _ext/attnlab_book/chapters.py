@@ -76,7 +76,6 @@ class Cell:
     role: str = ""
     exercise: str = ""
     shows: bool = False
-    figure: bool = False
 
 
 def cells_of(page: Path) -> list[Cell]:
@@ -95,7 +94,6 @@ def cells_of(page: Path) -> list[Cell]:
                 about.get("role", ""),
                 about.get("exercise", ""),
                 bool(outputs),
-                "attnlab-figure" in json.dumps(outputs),
             )
         )
     return cells

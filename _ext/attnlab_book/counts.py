@@ -2,8 +2,6 @@
 
 >>> minutes("About 40 minutes to read, and an hour and a quarter more with the exercises.")
 (40, 75)
->>> reading([Cell("markdown", "one two *three* $x$"), Cell("code", "x = 1\\n\\ny = 2")])
-(4, 2, 0)
 """
 
 from __future__ import annotations
@@ -22,12 +20,11 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from attnbook.checks import EXERCISES
-from attnlab_book.chapters import Cell, Chapter, cells_of
+from attnlab_book.chapters import Chapter, cells_of
 
 SPOKEN = {"half an hour": 30, "an hour and a quarter": 75, "an hour and a half": 90, "an hour": 60}
 OPENING = re.compile(r"About (\d+) minutes to read, and ([\w ]+?) more")
 TASK = re.compile(r"Difficulty (\d) of 5, about (\d+) minutes")
-WORD = re.compile(r"[^\W\d_][\w'’-]*")
 UNCOMPARED = "nbval-ignore-output"
 
 
@@ -59,28 +56,6 @@ def minutes(text: str) -> tuple[int, int]:
 def promised(page: Path) -> tuple[int, int]:
     """Read the minutes that a page, named without a suffix, promises; errors as of `minutes`."""
     return minutes(" ".join(cell.source for cell in cells_of(page)))
-
-
-def reading(cells: list[Cell]) -> tuple[int, int, int]:
-    """Count words, visible lines of code and figures of a chapter without its exercises."""
-    words = lines = figures = 0
-    aside = False
-    for cell in cells:
-        if cell.kind == "markdown":
-            aside = (aside or "## Exercises" in cell.source) and "## Quiz" not in cell.source
-            text = re.sub(r"`[^`]*`|\$\$.*?\$\$|\$[^$]*\$|\{[^}]*\}", "w", cell.source, flags=re.DOTALL)
-            words += 0 if aside else len(WORD.findall(text))
-        elif not aside:
-            hidden = any(tag.startswith(("hide", "remove")) for tag in cell.tags)
-            lines += 0 if hidden else sum(bool(line.strip()) for line in cell.source.splitlines())
-            figures += cell.figure
-    return words, lines, figures
-
-
-def by_rule(cells: list[Cell]) -> float:
-    """Give the minutes that reading takes: 180 words a minute, 10 s a line of code, 2 minutes a figure."""
-    words, lines, figures = reading(cells)
-    return words / 180 + lines / 6 + 2 * figures
 
 
 def of_chapter(root: Path, chapter: Chapter) -> Count:
