@@ -19,7 +19,18 @@ from attnlab.linear import (
     linear_attention,
 )
 
-FORMS = ("softmax", "softmax, gate", "elu + 1", "FAVOR+", "RFA, gate", "gate", "delta rule", "gate and delta")
+FORMS = (
+    "softmax",
+    "softmax, gate",
+    "sum",
+    "elu + 1, no division",
+    "elu + 1",
+    "FAVOR+",
+    "RFA, gate",
+    "gate",
+    "delta rule",
+    "gate and delta",
+)
 
 Form = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor | None], Tensor]
 
@@ -30,7 +41,8 @@ def form(
     """Return one form as a function (q, k, v, rate, key_mask) -> output.
 
     Args:
-        name: one of `FORMS`. The gated forms are causal.
+        name: one of `FORMS`. The gated forms and the sums are causal. "sum" adds up values under keys of
+            length 1 and divides by nothing; "elu + 1, no division" does the same with features of length 1.
         d: width of queries and keys.
         features: how many random features FAVOR+ and RFA draw; d unless given. The state of all other linear
             forms has d rows.
@@ -56,6 +68,11 @@ def form(
         return lambda q, k, v, rate, key_mask: attention(q, k, v, mask=_row(q, key_mask), is_causal=is_causal)
     if name == "softmax, gate":
         return _fading_softmax
+    if name in ("sum", "elu + 1, no division"):
+        phi_of = elu_plus_one if name != "sum" else lambda x: x
+        return lambda q, k, v, rate, key_mask: gated_linear_attention(
+            *_unit(phi_of(q), phi_of(k)), v, torch.zeros_like(q[..., :1]), key_mask=key_mask
+        )
     if name == "gate":  # no division: what fades cannot grow without bound
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
             *_unit(q, k), v, rate[..., :1].log(), key_mask=key_mask
