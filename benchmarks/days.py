@@ -23,7 +23,6 @@ CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS = range(3)
 CENTRES = {
     "softmax": 0.01,
-    "softmax, gate": 0.01,
     "sum": 0.01,
     "gate": 0.005,
     "delta rule": 0.01,

@@ -21,7 +21,6 @@ from attnlab.linear import (
 
 FORMS = (
     "softmax",
-    "softmax, gate",
     "sum",
     "elu + 1, no division",
     "elu + 1",
@@ -66,8 +65,6 @@ def form(
     m, draw = features or d, torch.Generator().manual_seed(seed)
     if name == "softmax":
         return lambda q, k, v, rate, key_mask: attention(q, k, v, mask=_row(q, key_mask), is_causal=is_causal)
-    if name == "softmax, gate":
-        return _fading_softmax
     if name in ("sum", "elu + 1, no division"):
         phi_of = elu_plus_one if name != "sum" else lambda x: x
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
@@ -89,15 +86,6 @@ def form(
     if name == "RFA, gate":  # each row of its matrix is two features, a sine and a cosine
         phi = FourierFeatures.draw(d, m // 2, sigma=0.5, generator=draw)
     return _Kernel(phi, gated=name == "RFA, gate", is_causal=is_causal)
-
-
-def _fading_softmax(q: Tensor, k: Tensor, v: Tensor, rate: Tensor, key_mask: Tensor | None) -> Tensor:
-    """Softmax whose scores fall by the logarithm of every gate between two tokens; a hidden one has none."""
-    gone = rate[..., :1].log()
-    if key_mask is not None:
-        gone = gone.masked_fill(~of_keys(key_mask, gone.shape[:-2], gone.shape[-2])[..., None], 0.0)
-    gone = gone.cumsum(-2)
-    return attention(q, k, v, mask=_row(q, key_mask), bias=gone - gone.mT, is_causal=True)
 
 
 class _Kernel(nn.Module):
