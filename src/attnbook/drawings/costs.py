@@ -64,12 +64,12 @@ def _count(n: int, one: str, more: str | None = None) -> str:
 
 
 LENGTH = 8
+# What each token sees when a kind of layer is applied once.
 SIGHTS = {
     "recurrence": lambda n: masks.window(n, 1, 0),
     "convolution of 3": lambda n: masks.window(n, 2, 0),
     "attention": masks.causal,
 }
-"""What each token sees when a kind of layer is applied once."""
 
 
 def route(sight: Tensor) -> list[int]:
