@@ -25,13 +25,13 @@ CENTRES = {
     "softmax": 0.01,
     "sum": 0.01,
     "gate": 0.005,
-    "delta rule": 0.01,
+    "delta rule": 0.005,
     "gate and delta": 0.01,
 }
 AT_CHANCE = ("softmax", "sum")
 """They can't know what is newer: one low level is reached at every rate."""
 STEPS = 400
-SLOW = {"gate": 1600}
+SLOW = {"gate": 1600, "delta rule": 1600, "gate and delta": 1600}
 """What was still improving after STEPS is given more, until it is not."""
 
 
