@@ -74,7 +74,7 @@ def test_a_drawing_is_shown_with_its_own_words(drawing, capsys):
     plots.show(figure)
     assert capsys.readouterr().out == f"<{figure.get_label()}>\n"
     sizes = {text.get_fontsize() for axes in figure.axes for text in axes.texts}
-    assert min(sizes) >= 8
+    assert min(sizes) >= 9
     with pytest.raises(ValueError, match="alt must say in words"):
         plots.show(plots.new()[0])
 

@@ -96,7 +96,7 @@ class Pen:
             size: points of the letter.
         """
         self.text(x, y, letter, role=role, align="right", size=size)
-        self.text(x + 0.01, y + 0.05, index, role=role, align="left", size=size - 2)
+        self.text(x + 0.01, y + 0.05, index, role=role, align="left", size=max(9, size - 2))
 
     def box(
         self,

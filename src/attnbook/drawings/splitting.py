@@ -160,10 +160,10 @@ def heads() -> Figure:
     ):
         pen.text(0.06, y[where] + tall / 2, name, align="left", size=10)
     for where in ("x", "qkv", "join", "y"):
-        pen.indexed(4.0, y[where] + tall / 2, "n × d", "model", size=10)
+        pen.indexed(3.95, y[where] + tall / 2, "n × d", "model", size=10)
     for where in ("split", "out"):
-        pen.indexed(4.0, y[where] + tall / 2, "h × n × d", "head", size=10)
-    pen.text(4.0, y["weights"] + tall / 2, "h × n × n", align="right", size=10)
+        pen.indexed(3.95, y[where] + tall / 2, "h × n × d", "head", size=10)
+    pen.text(3.95, y["weights"] + tall / 2, "h × n × n", align="right", size=10)
     return pen.figure_of(
         "A layer of two heads, from top to bottom. Tokens, n by d_model, are projected to queries, keys "
         "and values of the same shape. Each is split by columns: the first half goes to head 1, the "
