@@ -22,6 +22,7 @@ from attnlab.linear import (
 FORMS = (
     "softmax",
     "sum",
+    "sum, no signs",
     "elu + 1, no division",
     "elu + 1",
     "FAVOR+",
@@ -30,6 +31,13 @@ FORMS = (
     "delta rule",
     "gate and delta",
 )
+
+SUMS: dict[str, Callable[[Tensor], Tensor]] = {
+    "sum": lambda x: x,
+    "sum, no signs": torch.abs,
+    "elu + 1, no division": elu_plus_one,
+}
+"""What is made of queries and keys before a plain sum; each is then scaled to length 1."""
 
 Form = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor | None], Tensor]
 
@@ -41,7 +49,8 @@ def form(
 
     Args:
         name: one of `FORMS`. The gated forms and the sums are causal. "sum" adds up values under keys of
-            length 1 and divides by nothing; "elu + 1, no division" does the same with features of length 1.
+            length 1 and divides by nothing; "sum, no signs" and "elu + 1, no division" do the same with |x| and
+            elu(x) + 1, made to have length 1.
         d: width of queries and keys.
         features: how many random features FAVOR+ and RFA draw; d unless given. The state of all other linear
             forms has d rows.
@@ -65,10 +74,9 @@ def form(
     m, draw = features or d, torch.Generator().manual_seed(seed)
     if name == "softmax":
         return lambda q, k, v, rate, key_mask: attention(q, k, v, mask=_row(q, key_mask), is_causal=is_causal)
-    if name in ("sum", "elu + 1, no division"):
-        phi_of = elu_plus_one if name != "sum" else lambda x: x
+    if name in SUMS:
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
-            *_unit(phi_of(q), phi_of(k)), v, torch.zeros_like(q[..., :1]), key_mask=key_mask
+            *_unit(*map(SUMS[name], (q, k))), v, torch.zeros_like(q[..., :1]), key_mask=key_mask
         )
     if name == "gate":  # no division: what fades cannot grow without bound
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
