@@ -49,7 +49,7 @@ def form(
 
     Args:
         name: one of `FORMS`. The gated forms and the sums are causal. "sum" adds up values under keys of
-            length 1 and divides by nothing; "sum, no signs" and "elu + 1, no division" do the same with |x| and
+            length 1 and divides by nothing; "sum, no signs" and "elu + 1, no division" do so with |x| and
             elu(x) + 1, made to have length 1.
         d: width of queries and keys.
         features: how many random features FAVOR+ and RFA draw; d unless given. The state of all other linear
