@@ -30,6 +30,7 @@ ROWS = {
     "pre-norm": {},
     "post-norm": {"norm_first": False},
     "no norm": {"part": "norm"},
+    "no norm, not even the last": {"part": "every norm"},
     "no residual": {"part": "residual"},
 }
 DRAWS = {"small": False, "Xavier": True}

@@ -18,7 +18,14 @@ from attnbook.experiments.runs import Run
 from attnlab.transformer import EncoderLayer, LanguageModel
 
 Part = Literal[
-    "", "residual", "norm", "feed-forward", "attention", "residual and norm", "residual and attention"
+    "",
+    "residual",
+    "norm",
+    "every norm",
+    "feed-forward",
+    "attention",
+    "residual and norm",
+    "residual and attention",
 ]
 
 
@@ -45,7 +52,7 @@ def without(part: Part, **options: Any) -> LanguageModel:
 
     Args:
         part: "residual", "norm", "feed-forward", "attention", "residual and norm", "residual and attention";
-            "" for a whole one. Norms go from the layers; the one behind the last layer stays.
+            "" for a whole one. Norms go from the layers; the last one stays but with "every norm".
         options: of `LanguageModel`.
 
     Raises:
@@ -64,6 +71,8 @@ def without(part: Part, **options: Any) -> LanguageModel:
         layer.__class__ = kind  # the same weights, another way through them
         if "norm" in part:
             layer.attention_norm, layer.ffn_norm = nn.Identity(), nn.Identity()
+    if part == "every norm":
+        model.stack.final_norm = nn.Identity()
     return model
 
 
