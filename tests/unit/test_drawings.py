@@ -10,12 +10,12 @@ from matplotlib import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from attnbook import drawings, plots
-from attnbook.drawings import asking
+from attnbook.drawings import asking, costs, models, order, splitting
 from attnbook.drawings.pen import Pen
 from attnbook.plots import page
-from attnlab import attention
+from attnlab import attention, masks, positions
 
-DRAWINGS = [(name,) for name in drawings.__all__]
+DRAWINGS = [*((name,) for name in drawings.__all__), ("stack", "encoder-decoder")]
 LARGEST = 40_000
 """Characters that a drawing may add to a page."""
 
@@ -74,7 +74,7 @@ def test_a_drawing_is_shown_with_its_own_words(drawing, capsys):
     plots.show(figure)
     assert capsys.readouterr().out == f"<{figure.get_label()}>\n"
     sizes = {text.get_fontsize() for axes in figure.axes for text in axes.texts}
-    assert min(sizes) >= 8
+    assert min(sizes) >= 9
     with pytest.raises(ValueError, match="alt must say in words"):
         plots.show(plots.new()[0])
 
@@ -95,9 +95,9 @@ def test_the_flow_has_the_numbers_of_the_library():
     w_q, w_k, w_v = torch.tensor([[2.0], [0]]), torch.tensor([[1.0], [1]]), torch.tensor([[1.0, 0], [0, 10]])
     for given, w in ((q, w_q), (k, w_k), (v, w_v)):
         assert torch.equal(given, x @ w.double()), "made by the matrices of the chapter"
-    scores = q[:1] @ k.T
-    want = [f"{n:g}" for n in scores[0].tolist()]
-    want += [f"{n:.2f}" for n in (*scores.softmax(-1)[0], *attention(q, k, v)[0])]
+    row = q[:1] @ k.T
+    want = [f"{n:g}" for n in row[0].tolist()]
+    want += [f"{n:.2f}" for n in (*row.softmax(-1)[0], *attention(q, k, v)[0])]
     assert set(want) <= set(words(drawings.flow()))
 
 
@@ -112,6 +112,73 @@ def test_a_pass_asks_once_for_each_word_that_it_reads():
     ]
     # Every word is a query in one pass, and a key in that pass and all later ones.
     assert [shown.count(word) for word in ("I", "a", "too")] == [1 + 4, 1 + 3, 1 + 1]
+
+
+def test_the_waves_are_the_sinusoids_and_the_columns_are_read_off_them():
+    figure = drawings.waves()
+    table = positions.sinusoidal(order.N + 1, order.D_MODEL)
+    shown = [text.replace("−", "-") for text in words(figure) if "." in text]
+    want = [f"{float(table[at, entry]):.2f}" for entry in range(order.SHOWN) for at in order.READ]
+    assert shown == want
+    long = [line for line in figure.axes[0].lines if len(line.get_xdata()) > order.N]
+    assert len(long) == order.SHOWN
+    for entry, line in enumerate(long):
+        x, y = (torch.as_tensor(part) for part in line.get_data())
+        place = (x - x[0]) / (x[-1] - x[0]) * order.N
+        # A wave about its base, whose height is that of the sine's first point.
+        base = long[entry - entry % 2].get_ydata()[0]
+        wave = (base - y) / 0.28
+        assert torch.allclose(
+            wave, positions.sinusoidal_at(place, order.D_MODEL)[:, entry].double(), atol=1e-5
+        )
+
+
+def test_a_cell_lands_where_torch_puts_it():
+    n, h, d = 3, splitting.N_HEADS, splitting.D_HEAD
+    x, right, wrong = splitting.numbered()
+    assert torch.equal(right, x.unflatten(-1, (h, d)).transpose(0, 1))
+    assert torch.equal(wrong, x.reshape(h, n, d))
+    numbers = [int(text) for text in words(drawings.reshape()) if text.isdigit()]
+    want = [part.flatten().tolist() for heads in (right, wrong) for part in (x, *heads)]
+    assert numbers == list(itertools.chain(*want))
+    # Whose numbers a row of a head holds: its own token's, or another's.
+    whose = [text for text in words(drawings.reshape()) if text in splitting.WORDS]
+    owners = [[splitting.WORDS[number // x.shape[1]] for number in part[:, 0].tolist()]
+              for heads in (right, wrong) for part in (x, *heads)]  # fmt: skip
+    assert whose == list(itertools.chain(*owners))
+
+
+def test_every_head_has_weights_of_its_own():
+    one, other = splitting.weights_of_heads()
+    assert torch.allclose(one.sum(-1), torch.ones(3, dtype=torch.float64))
+    assert (one.argmax(-1) != other.argmax(-1)).any()
+
+
+def test_the_asked_states_are_weighed_by_the_additive_score():
+    h = torch.tensor([-3.0, -1.0, 1.0, 3.0], dtype=torch.float64)
+    bump = 2 * torch.tanh(1 + h + 1) - 2 * torch.tanh(1 + h - 1)
+    assert torch.allclose(models.asked_states(), bump.softmax(-1))
+    assert ", ".join(f"{w:.2f}" for w in models.asked_states()) in drawings.encoder_decoder().get_label()
+
+
+def test_a_route_is_as_long_as_layers_are_needed():
+    for sees in costs.SIGHTS.values():
+        sight = sees(costs.LENGTH)
+        seen, layers = torch.eye(costs.LENGTH, dtype=torch.bool), 0
+        while not seen[-1, 0]:
+            seen, layers = (sight.float() @ seen.float()) > 0, layers + 1
+        places = costs.route(sight)
+        assert len(places) - 1 == layers
+        assert all(sight[b, a] for a, b in itertools.pairwise(places))
+    said = [text for text in words(drawings.paths()) if "way" in text]
+    assert said == ["7 steps on the way", "4 layers on the way", "1 layer on the way"]
+    assert costs.route(masks.causal(1)) == [0]
+
+
+def test_an_unknown_stack_is_named():
+    with pytest.raises(ValueError, match=r"one of \['layer', 'encoder-decoder'\], got 'tower'"):
+        drawings.stack("tower")
+    assert {"queries", "keys", "values"} <= set(words(drawings.stack("encoder-decoder")))
 
 
 def test_a_pen_writes_one_line_and_gives_its_sheet_a_label():

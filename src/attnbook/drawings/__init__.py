@@ -6,6 +6,20 @@
 """
 
 from attnbook.drawings.asking import flow, regression
-from attnbook.drawings.costs import cache
+from attnbook.drawings.costs import cache, memories, paths
+from attnbook.drawings.models import encoder_decoder, stack
+from attnbook.drawings.order import waves
+from attnbook.drawings.splitting import heads, reshape
 
-__all__ = ["cache", "flow", "regression"]
+__all__ = [
+    "cache",
+    "encoder_decoder",
+    "flow",
+    "heads",
+    "memories",
+    "paths",
+    "regression",
+    "reshape",
+    "stack",
+    "waves",
+]

@@ -92,10 +92,10 @@ def regression() -> Figure:
     pen.text(ask + 0.14, floor - tall * outputs[1] - 0.14, "outputs", role="output", align="left")
     pen.text(left, bases["wide"] + 0.27, "keys", role="key", align="left")
     return pen.figure_of(
-        "Kernel regression. Above, ten points and two curves of their weighted means: with a narrow kernel "
-        "it runs close to every point, with a wide one it is smooth. Below, the weights of one query at "
-        f"{QUERY:g}: the narrow kernel gives nearly all to the nearest, and the mean is {outputs[0]:.2f}, "
-        f"the wide one gives some to most of them, and it is {outputs[1]:.2f}."
+        "Kernel regression. Above, ten points and two curves of their weighted means: with a narrow "
+        "kernel it runs close to every point, with a wide one it is smooth. Below, the weights of one "
+        f"query at {QUERY:g}: the narrow kernel gives nearly all to the nearest, and the mean is "
+        f"{outputs[0]:.2f}, the wide one gives some to most of them, and it is {outputs[1]:.2f}."
     )
 
 
