@@ -23,7 +23,6 @@ STILL_HEAVY = {
     "multi_head",
     "positional_encoding",
     "before_transformers",
-    "transformer",
     "decoding",
     "real_model",
     "what_it_costs",

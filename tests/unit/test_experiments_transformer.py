@@ -38,7 +38,7 @@ def test_each_part_is_left_out_and_the_weights_are_the_same():
 
 def test_xavier_is_the_draw_of_torch_s_own_transformer():
     torch.manual_seed(0)
-    theirs = torch.nn.Transformer(64, 4, 1, 1, 256).encoder.layers[0]
+    theirs = torch.nn.Transformer(64, 4, 1, 1, 256, batch_first=True).encoder.layers[0]
     ours = NextWords(TEXT, 1, d_model=64, xavier=True).model(0).stack.layers[0]
     attention = ours.attention
     joint = torch.cat([p.weight for p in (attention.q_proj, attention.k_proj, attention.v_proj)])
@@ -98,6 +98,22 @@ def test_gradient_norms_are_those_of_autograd():
     F.cross_entropy(logits.flatten(0, 1), guess.flatten(), ignore_index=SKIP).backward()
     want = (x.grad.norm() / middle.grad.norm()).item()
     assert gradient_norms(model, read, guess) == pytest.approx([want, 1.0], rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_the_chapter_says_of_twelve_layers_before_training(seed):
+    text = toy_text({((first, second, *"cdefgh"), ()): 1 / 36 for first in "abcdef" for second in "cdefgh"})
+
+    def shown(part, xavier):
+        model = NextWords(text, 12, part=part, xavier=xavier).model(seed).double()
+        return contrasts(model, text.read)[-1], gradient_norms(model, text.read, text.guess)[0]
+
+    for xavier in (False, True):
+        assert 30 * shown("residual", xavier)[0] < shown("residual and attention", xavier)[0]
+        assert shown("residual and norm", xavier)[1] < 1e-3
+        assert shown("", xavier)[1] < 10
+    assert shown("every norm", False)[1] < 10
+    assert shown("every norm", True)[1] > 50
 
 
 def test_tokens_that_are_alike_have_no_contrast():
