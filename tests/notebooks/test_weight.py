@@ -18,7 +18,6 @@ STILL_HEAVY = {
     "why_attention",
     "queries_keys_values",
     "scaling",
-    "softmax_saturation",
     "masking",
     "multi_head",
     "positional_encoding",
