@@ -17,7 +17,6 @@ MOST_MINUTES, MOST_TABLES = 45, 4
 STILL_HEAVY = {
     "why_attention",
     "queries_keys_values",
-    "scaling",
     "softmax_saturation",
     "masking",
     "multi_head",
