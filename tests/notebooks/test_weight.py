@@ -16,7 +16,6 @@ CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
 MOST_MINUTES, MOST_TABLES = 45, 4
 STILL_HEAVY = {
     "why_attention",
-    "queries_keys_values",
     "softmax_saturation",
     "masking",
     "multi_head",
