@@ -4,8 +4,9 @@ Attention itself is the library `attnlab`, which knows nothing of this package.
 
 Floors, each importing only from floors below it (a test reads them here):
 
-- `plots`, `tables`, `benchmark`: drawings and tables for pages; two things timed side by side
-- `experiments`, `tour`: small tasks, and the one fair way to train and compare on them; inside real models
+- `plots`, `tables`, `benchmark`: plots and tables for pages; two things timed side by side
+- `drawings`, `experiments`, `tour`: what a printed book would draw; small tasks, and the one fair way to
+  train and compare on them; inside real models
 - `tagging`, `results`: the running task, with its corpora, taggers and training; stored results
 - `widgets`, `checks`: the figures a reader takes hold of; what judges a reader's own code
 

@@ -109,20 +109,22 @@ def _rounded(attribute: re.Match[str]) -> str:
     return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute[0])
 
 
-def show(figure: Figure, *, alt: str, caption: str | None = None) -> None:
+def show(figure: Figure, *, alt: str | None = None, caption: str | None = None) -> None:
     """Display a figure in a notebook and in the book.
 
     Args:
         figure: a matplotlib figure.
-        alt: what the plot shows, in words.
+        alt: what the plot shows, in words; the figure's label unless given, which the drawings of
+            `attnbook.drawings` bring along.
         caption: a line under the plot; none unless given.
 
     Raises:
-        ValueError: alt is empty.
+        ValueError: alt is empty, or neither is given.
 
     >>> show(new()[0], alt="an empty frame")
     <an empty frame>
     """
+    alt = figure.get_label() if alt is None else alt
     display(_Picture(svg(figure, alt=alt), alt, caption))
 
 

@@ -1,0 +1,25 @@
+"""The schematic drawings of the book: each a function that returns a figure, labelled with its alt text.
+
+>>> from attnbook import plots
+>>> plots.show(flow())  # doctest: +ELLIPSIS
+<How one token asks, from top to bottom. ...>
+"""
+
+from attnbook.drawings.asking import flow, regression
+from attnbook.drawings.costs import cache, memories, paths
+from attnbook.drawings.models import encoder_decoder, stack
+from attnbook.drawings.order import waves
+from attnbook.drawings.splitting import heads, reshape
+
+__all__ = [
+    "cache",
+    "encoder_decoder",
+    "flow",
+    "heads",
+    "memories",
+    "paths",
+    "regression",
+    "reshape",
+    "stack",
+    "waves",
+]

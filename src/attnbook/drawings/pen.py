@@ -1,0 +1,386 @@
+"""What schematic drawings are made of: a sheet measured in inches, and boxes, arrows, tiles on it.
+
+>>> pen = Pen(2, 1)
+>>> pen.box(0.2, 0.2, 0.8, 0.4, "keys", role="key")
+>>> pen.figure_of("A box that holds the keys.").get_label()
+'A box that holds the keys.'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, PathPatch, Rectangle
+from matplotlib.path import Path
+from torch import Tensor
+
+from attnbook.plots import INK, ROLES, new
+
+Point = tuple[float, float]
+
+FAINT = 0.35
+"""How opaque a line is that should be seen second."""
+
+
+class Pen:
+    """Draws on a sheet on which a unit is an inch, x goes to the right and y **down** from the upper left.
+
+    Every method that takes a `role` draws in the colour of "query", "key", "value" or "output", and without
+    one in the colour of the page's text. Nothing drawn is opaque, so a drawing reads on any ground.
+
+    Args:
+        width: inches; up to 4.8 its text can be read on a phone.
+        height: inches.
+
+    >>> pen = Pen(2, 1)
+    >>> pen.text(1, 0.5, "query", role="query")
+    >>> pen.arrow((0.1, 0.5), (0.5, 0.5), role="query")
+    >>> len(pen.axes.texts), len(pen.axes.patches)
+    (1, 1)
+    """
+
+    def __init__(self, width: float, height: float) -> None:
+        self.width, self.height = width, height
+        self.figure, self.axes = new(width, height)
+        self.figure.set_layout_engine("none")
+        self.axes.set_position((0, 0, 1, 1))
+        self.axes.set(xlim=(0, width), ylim=(height, 0))
+        self.axes.axis("off")
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        role: str | None = None,
+        align: str = "center",
+        size: float = 11,
+        turned: bool = False,
+    ) -> None:
+        """Write one line, the middle of its capitals at height y.
+
+        Args:
+            x: where it stands.
+            y: where it stands.
+            text: one line; a second one would lose its place in another typeface.
+            role: whose colour.
+            align: "left", "center" or "right" of the text is at x.
+            size: points.
+            turned: write upwards.
+
+        Raises:
+            ValueError: the text has several lines.
+        """
+        if "\n" in text:
+            raise ValueError(f"text must be one line, got {text!r}")
+        # Half of a capital below the middle: lines of one height stand level, whatever letters are in them.
+        drop = 0.36 * size / 72
+        x, y = (x + drop, y) if turned else (x, y + drop)
+        how = {"rotation": 90, "rotation_mode": "anchor"} if turned else {}
+        self.axes.text(x, y, text, ha=align, va="baseline", color=_colour(role), fontsize=size, **how)
+
+    def indexed(
+        self, x: float, y: float, letter: str, index: str, *, role: str | None = None, size: float = 11
+    ) -> None:
+        """Write a symbol with an index below, such as d_model; x is where the index begins.
+
+        Args:
+            x: where the two meet, in any typeface.
+            y: the middle of the capitals.
+            letter: what stands before x.
+            index: what stands after it, smaller and lower.
+            role: whose colour.
+            size: points of the letter.
+        """
+        self.text(x, y, letter, role=role, align="right", size=size)
+        self.text(x + 0.01, y + 0.05, index, role=role, align="left", size=max(9, size - 2))
+
+    def box(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        text: str = "",
+        *,
+        role: str | None = None,
+        dashed: bool = False,
+        fill: float = 0.12,
+        size: float = 11,
+    ) -> None:
+        """Draw a box with round corners and a line of text in its middle.
+
+        Args:
+            x: its left.
+            y: its upper side.
+            width: inches.
+            height: inches.
+            text: one line.
+            role: whose colour.
+            dashed: as what is not there, or not always.
+            fill: how opaque it is inside, 0 to 1.
+            size: points of the text.
+        """
+        shape = "round,pad=0,rounding_size=0.06"
+        inside = to_rgba(_colour(role), fill)
+        how = {"facecolor": inside, "edgecolor": _colour(role), "linewidth": 1.1, "linestyle": _dash(dashed)}
+        self.axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, **how))
+        if text:
+            self.text(x + width / 2, y + height / 2, text, role=role, size=size)
+
+    def arrow(
+        self,
+        start: Point,
+        end: Point,
+        *,
+        role: str | None = None,
+        width: float = 1.2,
+        bend: float = 0.0,
+        alpha: float = 1.0,
+        head: bool = True,
+        dashed: bool = False,
+    ) -> None:
+        """Draw an arrow from one point to another.
+
+        Args:
+            start: (x, y).
+            end: (x, y), where its tip is.
+            role: whose colour.
+            width: points.
+            bend: how far its middle swings out, in parts of its length; positive is to the left as it runs.
+            alpha: how opaque it is.
+            head: whether it has a tip.
+            dashed: as what is not always there.
+        """
+        self.axes.add_patch(
+            FancyArrowPatch(
+                start,
+                end,
+                arrowstyle="-|>" if head else "-",
+                mutation_scale=8 + width,
+                # The axis y points down, so what is left in inches is right on the page.
+                connectionstyle=f"arc3,rad={bend}",
+                color=_colour(role),
+                linewidth=width,
+                alpha=alpha,
+                linestyle=_dash(dashed),
+                shrinkA=0,
+                shrinkB=0,
+                joinstyle="miter",
+                capstyle="butt",
+            )
+        )
+
+    def line(
+        self,
+        points: Sequence[Point],
+        *,
+        role: str | None = None,
+        width: float = 1.2,
+        alpha: float = 1.0,
+        dashed: bool = False,
+        arrow: bool = False,
+    ) -> None:
+        """Draw straight lines from point to point.
+
+        Args:
+            points: at least two (x, y).
+            role: whose colour.
+            width: points.
+            alpha: how opaque it is.
+            dashed: as what is not always there.
+            arrow: whether the last piece ends in a tip.
+        """
+        points = list(points)
+        if arrow:
+            self.arrow(points[-2], points[-1], role=role, width=width, alpha=alpha, dashed=dashed)
+            points.pop()
+        if len(points) > 1:
+            x, y = zip(*points, strict=True)
+            dash = _dash(dashed)
+            how = {"solid_capstyle": "butt", "solid_joinstyle": "round"}
+            self.axes.plot(x, y, color=_colour(role), linewidth=width, alpha=alpha, linestyle=dash, **how)
+
+    def web(
+        self,
+        pairs: Sequence[tuple[Point, Point]],
+        *,
+        role: str | None = None,
+        width: float = 0.8,
+        alpha: float = FAINT,
+    ) -> None:
+        """Draw many straight lines as one path.
+
+        Args:
+            pairs: their ends.
+            role: whose colour.
+            width: points.
+            alpha: how opaque they are.
+        """
+        lines = Path.make_compound_path(*(Path(pair) for pair in pairs))
+        how = {"edgecolor": _colour(role), "alpha": alpha, "linewidth": width}
+        self.axes.add_patch(PathPatch(lines, fill=False, **how))
+
+    def dot(
+        self, x: float, y: float, *, role: str | None = None, radius: float = 0.05, text: str = ""
+    ) -> None:
+        """Draw a disc, or a ring around a sign.
+
+        Args:
+            x: its middle.
+            y: its middle.
+            role: whose colour.
+            radius: inches.
+            text: the sign; with one it is a ring.
+        """
+        how = {"facecolor": _colour(role)} if not text else {"fill": False, "edgecolor": _colour(role)}
+        self.axes.add_patch(Circle((x, y), radius, linewidth=1.1, **how))
+        if text:
+            self.text(x, y, text, role=role)
+
+    def dots(self, places: Sequence[Point], *, role: str | None = None, radius: float = 0.05) -> None:
+        """Draw many discs as one thing.
+
+        Args:
+            places: their middles.
+            role: whose colour.
+            radius: inches.
+        """
+        x, y = zip(*places, strict=True)
+        how = {"marker": "o", "markersize": 144 * radius, "markeredgewidth": 0, "linestyle": ""}
+        self.axes.plot(x, y, color=_colour(role), **how)
+
+    def tiles(
+        self,
+        x: float,
+        y: float,
+        rows: int,
+        columns: int,
+        *,
+        size: float | Point = 0.24,
+        role: str | None = None,
+        shades: Tensor | Sequence[Sequence[float]] | None = None,
+        texts: Sequence[Sequence[str]] | None = None,
+        points: float = 10,
+        edge: float = 0.45,
+    ) -> None:
+        """Draw a matrix as tiles.
+
+        Args:
+            x: its left.
+            y: its upper side.
+            rows: how many.
+            columns: how many.
+            size: width and height of a tile, or one number for both.
+            role: whose colour.
+            shades: (rows, columns), how full each tile is, from 0 to 1; a little unless given. At 1 a tile
+                is half opaque, so that a number can be read on it.
+            texts: what is written on each.
+            points: size of what is written.
+            edge: how opaque the edges are.
+        """
+        wide, high = (size, size) if isinstance(size, (int, float)) else size
+        alike: dict[float, list[Path]] = {}
+        for i in range(rows):
+            for j in range(columns):
+                # Rounded: what processors make different is not drawn.
+                shade = 0.3 if shades is None else round(float(shades[i][j]), 3)
+                left, top = x + j * wide, y + i * high
+                if shade:
+                    alike.setdefault(shade, []).append(_rectangle(left, top, wide, high))
+                if texts is not None and texts[i][j]:
+                    self.text(left + wide / 2, top + high / 2, texts[i][j], size=points)
+        # One path for all tiles of a shade, and one for all edges: a file a fifth as long.
+        for shade, paths in alike.items():
+            filled = Path.make_compound_path(*paths)
+            self.axes.add_patch(
+                PathPatch(filled, facecolor=_colour(role), edgecolor="none", alpha=round(0.52 * shade, 4))
+            )
+        right, bottom = x + columns * wide, y + rows * high
+        across = [[(x, y + i * high), (right, y + i * high)] for i in range(1, rows)]
+        down = [[(x + j * wide, y), (x + j * wide, bottom)] for j in range(1, columns)]
+        edges = [_rectangle(x, y, right - x, bottom - y), *(Path(ends) for ends in across + down)]
+        lines = Path.make_compound_path(*edges)
+        how = {"edgecolor": _colour(role), "alpha": edge, "linewidth": 0.8}
+        self.axes.add_patch(PathPatch(lines, fill=False, **how))
+
+    def frame(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        role: str | None = None,
+        dashed: bool = False,
+        alpha: float = 1.0,
+        line: float = 1.6,
+    ) -> None:
+        """Draw a rectangle around something.
+
+        Args:
+            x: its left.
+            y: its upper side.
+            width: inches.
+            height: inches.
+            role: whose colour.
+            dashed: as what is not there.
+            alpha: how opaque it is.
+            line: points.
+        """
+        self.axes.add_patch(
+            Rectangle(
+                (x, y),
+                width,
+                height,
+                fill=False,
+                edgecolor=_colour(role),
+                linewidth=line,
+                linestyle=_dash(dashed),
+                alpha=alpha,
+            )
+        )
+
+    def bracket(self, start: Point, end: Point, *, depth: float = 0.08, role: str | None = None) -> None:
+        """Draw a square bracket from one point to another; it stands out to the left as it runs.
+
+        Args:
+            start: (x, y).
+            end: (x, y), on the same row or in the same column.
+            depth: inches by which it stands out; negative to the other side.
+            role: whose colour.
+        """
+        (x0, y0), (x1, y1) = start, end
+        length = ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5
+        out = ((y1 - y0) / length * depth, -(x1 - x0) / length * depth)
+        inner = [(x0 + out[0], y0 + out[1]), (x1 + out[0], y1 + out[1])]
+        self.line([start, *inner, end], role=role, width=1.0)
+
+    def figure_of(self, alt: str) -> Figure:
+        """Hand the sheet over, labelled with what it shows in words: what `plots.show` then takes for `alt`.
+
+        Args:
+            alt: what it shows.
+
+        Returns:
+            The figure.
+        """
+        self.figure.set_label(alt)
+        return self.figure
+
+
+def _colour(role: str | None) -> str:
+    return INK if role is None else ROLES[role]
+
+
+def _dash(dashed: bool) -> str | tuple:
+    return (0, (3, 2)) if dashed else "-"
+
+
+def _rectangle(left: float, top: float, width: float, height: float) -> Path:
+    right, bottom = left + width, top + height
+    corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+    return Path(corners, closed=True)

@@ -1,0 +1,190 @@
+"""Drawings through what stands on them: numbers as in the library, no text on another, a small file."""
+
+import itertools
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+import torch
+from matplotlib import style
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from attnbook import drawings, plots
+from attnbook.drawings import asking, costs, models, order, splitting
+from attnbook.drawings.pen import Pen
+from attnbook.plots import page
+from attnlab import attention, masks, positions
+
+DRAWINGS = [*((name,) for name in drawings.__all__), ("stack", "encoder-decoder")]
+LARGEST = 40_000
+"""Characters that a drawing may add to a page."""
+
+
+def made(name, *arguments):
+    return getattr(drawings, name)(*arguments)
+
+
+def words(figure):
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def boxes(figure):
+    """Measure the texts, in points: about, for the page has a typeface of its own, and a narrower one."""
+    with style.context(page.STYLE):
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        texts = [text for axes in figure.axes for text in axes.texts]
+        return [(text.get_text(), text.get_window_extent(renderer)) for text in texts]
+
+
+@pytest.mark.parametrize("drawing", DRAWINGS, ids="-".join)
+def test_no_text_lies_on_another_or_leaves_the_sheet(drawing):
+    figure = made(*drawing)
+    found = boxes(figure)
+    assert found
+    sheet = figure.bbox
+    for text, box in found:
+        assert sheet.x0 <= box.x0 < box.x1 <= sheet.x1, text
+        assert sheet.y0 <= box.y0 < box.y1 <= sheet.y1, text
+    for (one, a), (other, b) in itertools.combinations(found, 2):
+        # The box of a line has room for letters that hang down; an index stands in it.
+        wide = min(a.x1, b.x1) - max(a.x0, b.x0)
+        high = min(a.y1, b.y1) - max(a.y0, b.y0)
+        assert wide <= 1 or high <= 0.15 * min(a.height, b.height), f"{one} and {other}"
+
+
+@pytest.mark.parametrize("drawing", DRAWINGS, ids="-".join)
+def test_a_drawing_is_narrow_labelled_small_and_the_same_each_time(drawing):
+    figure = made(*drawing)
+    assert figure.get_figwidth() <= 4.8
+    alt = figure.get_label()
+    assert 80 < len(alt) < 900
+    assert alt.endswith(".")
+    text = plots.svg(figure, alt=alt)
+    assert text == plots.svg(made(*drawing), alt=alt)
+    assert len(text) < LARGEST
+    # Nothing has a colour that the page cannot change.
+    left = {colour for colour in re.findall(r"#[0-9a-f]{6}\b", text)} - set(plots.ROLES.values())
+    assert not left, left
+    ElementTree.fromstring(text)
+
+
+@pytest.mark.parametrize("drawing", DRAWINGS, ids="-".join)
+def test_a_drawing_is_shown_with_its_own_words(drawing, capsys):
+    figure = made(*drawing)
+    plots.show(figure)
+    assert capsys.readouterr().out == f"<{figure.get_label()}>\n"
+    sizes = {text.get_fontsize() for axes in figure.axes for text in axes.texts}
+    assert min(sizes) >= 9
+    with pytest.raises(ValueError, match="alt must say in words"):
+        plots.show(plots.new()[0])
+
+
+def test_the_curves_are_weighted_means_and_a_narrow_kernel_hears_the_nearest():
+    x = torch.linspace(0, 7, 29, dtype=torch.float64)
+    for width in asking.WIDTHS.values():
+        bell = torch.exp(-((x[:, None] - asking.PLACES) ** 2) / (2 * width**2))
+        assert torch.allclose(asking.kernel_weights(x, width), bell / bell.sum(1, keepdim=True))
+    narrow, wide = (asking.kernel_weights(torch.tensor([asking.QUERY]), w)[0] for w in asking.WIDTHS.values())
+    assert narrow.max() > 0.85 > 0.35 > wide.max()
+    said = re.findall(r"\d\.\d\d", drawings.regression().get_label())
+    assert said == [f"{float(w @ asking.HEIGHTS):.2f}" for w in (narrow, wide)]
+
+
+def test_the_flow_has_the_numbers_of_the_library():
+    x, q, k, v = (torch.tensor(rows, dtype=torch.float64) for rows in asking.TOKENS.values())
+    w_q, w_k, w_v = torch.tensor([[2.0], [0]]), torch.tensor([[1.0], [1]]), torch.tensor([[1.0, 0], [0, 10]])
+    for given, w in ((q, w_q), (k, w_k), (v, w_v)):
+        assert torch.equal(given, x @ w.double()), "made by the matrices of the chapter"
+    row = q[:1] @ k.T
+    want = [f"{n:g}" for n in row[0].tolist()]
+    want += [f"{n:.2f}" for n in (*row.softmax(-1)[0], *attention(q, k, v)[0])]
+    assert set(want) <= set(words(drawings.flow()))
+
+
+def test_a_pass_asks_once_for_each_word_that_it_reads():
+    shown = words(drawings.cache())
+    counts = [text for text in shown if "quer" in text]
+    assert counts == [
+        "2 queries, 2 keys",
+        "1 query, 3 keys, 2 kept",
+        "1 query, 4 keys, 3 kept",
+        "1 query, 5 keys, 4 kept",
+    ]
+    # Every word is a query in one pass, and a key in that pass and all later ones.
+    assert [shown.count(word) for word in ("I", "a", "too")] == [1 + 4, 1 + 3, 1 + 1]
+
+
+def test_the_waves_are_the_sinusoids_and_the_columns_are_read_off_them():
+    figure = drawings.waves()
+    table = positions.sinusoidal(order.N + 1, order.D_MODEL)
+    shown = [text.replace("−", "-") for text in words(figure) if "." in text]
+    want = [f"{float(table[at, entry]):.2f}" for entry in range(order.SHOWN) for at in order.READ]
+    assert shown == want
+    long = [line for line in figure.axes[0].lines if len(line.get_xdata()) > order.N]
+    assert len(long) == order.SHOWN
+    for entry, line in enumerate(long):
+        x, y = (torch.as_tensor(part) for part in line.get_data())
+        place = (x - x[0]) / (x[-1] - x[0]) * order.N
+        # A wave about its base, whose height is that of the sine's first point.
+        base = long[entry - entry % 2].get_ydata()[0]
+        wave = (base - y) / 0.28
+        assert torch.allclose(
+            wave, positions.sinusoidal_at(place, order.D_MODEL)[:, entry].double(), atol=1e-5
+        )
+
+
+def test_a_cell_lands_where_torch_puts_it():
+    n, h, d = 3, splitting.N_HEADS, splitting.D_HEAD
+    x, right, wrong = splitting.numbered()
+    assert torch.equal(right, x.unflatten(-1, (h, d)).transpose(0, 1))
+    assert torch.equal(wrong, x.reshape(h, n, d))
+    numbers = [int(text) for text in words(drawings.reshape()) if text.isdigit()]
+    want = [part.flatten().tolist() for heads in (right, wrong) for part in (x, *heads)]
+    assert numbers == list(itertools.chain(*want))
+    # Whose numbers a row of a head holds: its own token's, or another's.
+    whose = [text for text in words(drawings.reshape()) if text in splitting.WORDS]
+    owners = [[splitting.WORDS[number // x.shape[1]] for number in part[:, 0].tolist()]
+              for heads in (right, wrong) for part in (x, *heads)]  # fmt: skip
+    assert whose == list(itertools.chain(*owners))
+
+
+def test_every_head_has_weights_of_its_own():
+    one, other = splitting.weights_of_heads()
+    assert torch.allclose(one.sum(-1), torch.ones(3, dtype=torch.float64))
+    assert (one.argmax(-1) != other.argmax(-1)).any()
+
+
+def test_the_asked_states_are_weighed_by_the_additive_score():
+    h = torch.tensor([-3.0, -1.0, 1.0, 3.0], dtype=torch.float64)
+    bump = 2 * torch.tanh(1 + h + 1) - 2 * torch.tanh(1 + h - 1)
+    assert torch.allclose(models.asked_states(), bump.softmax(-1))
+    assert ", ".join(f"{w:.2f}" for w in models.asked_states()) in drawings.encoder_decoder().get_label()
+
+
+def test_a_route_is_as_long_as_layers_are_needed():
+    for sees in costs.SIGHTS.values():
+        sight = sees(costs.LENGTH)
+        seen, layers = torch.eye(costs.LENGTH, dtype=torch.bool), 0
+        while not seen[-1, 0]:
+            seen, layers = (sight.float() @ seen.float()) > 0, layers + 1
+        places = costs.route(sight)
+        assert len(places) - 1 == layers
+        assert all(sight[b, a] for a, b in itertools.pairwise(places))
+    said = [text for text in words(drawings.paths()) if "way" in text]
+    assert said == ["7 steps on the way", "4 layers on the way", "1 layer on the way"]
+    assert costs.route(masks.causal(1)) == [0]
+
+
+def test_an_unknown_stack_is_named():
+    with pytest.raises(ValueError, match=r"one of \['layer', 'encoder-decoder'\], got 'tower'"):
+        drawings.stack("tower")
+    assert {"queries", "keys", "values"} <= set(words(drawings.stack("encoder-decoder")))
+
+
+def test_a_pen_writes_one_line_and_gives_its_sheet_a_label():
+    pen = Pen(2, 1)
+    with pytest.raises(ValueError, match="one line, got 'a\\\\nb'"):
+        pen.text(1, 0.5, "a\nb")
+    pen.bracket((0.5, 0.8), (0.5, 0.2))
+    assert pen.axes.lines[0].get_xdata().tolist() == [0.5, 0.42, 0.42, 0.5], "upwards, left is left"
+    assert pen.figure_of("A bracket.").get_label() == "A bracket."
