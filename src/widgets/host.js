@@ -28,8 +28,43 @@ async function start(mount) {
     address.hash = mount.id;
     return address.href;
   };
-  await figure.render({ model: pageModel(settings), el, place: { base, link, shared } });
+  const follow = (/** @type {(state: string) => void} */ open) => {
+    let last = shared;
+    const go = (/** @type {string | null} */ state) => open((last = state) ?? "{}");
+    addEventListener("popstate", () => {
+      const state = new URLSearchParams(location.search).get(parameter);
+      if (state !== last) go(state);
+    });
+    document.addEventListener("click", (event) => {
+      const state = asked(event, parameter);
+      if (state === null) return;
+      event.preventDefault();
+      go(state);
+      mount.scrollIntoView({ block: "start" });
+    });
+  };
+  await figure.render({ model: pageModel(settings), el, place: { base, link, shared, follow } });
   mount.style.minHeight = "";
+}
+
+/**
+ * The state that a click on a link of this very page asks a figure for; the address is then the link's.
+ * @param {MouseEvent} event
+ * @param {string} parameter
+ */
+function asked(event, parameter) {
+  const anchor = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest("a[href]"));
+  // Whoever wants another tab, or to save it, gets that.
+  if (!anchor || anchor.target || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return null;
+  const address = new URL(anchor.href);
+  const state = address.searchParams.get(parameter);
+  if (state === null || address.origin !== location.origin || address.pathname !== location.pathname) return null;
+  try {
+    history.pushState(null, "", address);
+  } catch {
+    return null; // not from a file: the page loads again
+  }
+  return state;
 }
 
 /**

@@ -49,6 +49,8 @@ export default figure({
   setup({ model, body, say, set, signal, place }) {
     /** @type {Run[]} */
     let runs = [];
+    /** @type {Run[]} those before the last new beginning: their curves stay, in grey, to compare with */
+    let ghosts = [];
     let [seed, going, goal, fresh, seen, spoken, drew] = [-1, false, Infinity, true, true, 0, 0];
     /** @type {{ run: Run, count: Generator<number>, share: number } | null} */
     let counting = null;
@@ -100,7 +102,11 @@ export default figure({
     });
     watcher.observe(body);
     // Reset means random weights too, whatever the state was before.
-    body.parentElement?.addEventListener("click", (event) => (fresh ||= Boolean(/** @type {Element} */ (event.target).closest('[data-part="reset"]'))), { capture: true, signal });
+    body.parentElement?.addEventListener("click", (event) => {
+      if (!(/** @type {Element} */ (event.target).closest('[data-part="reset"]'))) return;
+      [fresh, ghosts] = [true, []];
+      runs = [];
+    }, { capture: true, signal });
     document.addEventListener("visibilitychange", () => wake(), { signal });
     signal.addEventListener("abort", () => {
       watcher.disconnect();
@@ -230,6 +236,7 @@ export default figure({
       if (fresh || number !== seed || kind(wanted) !== kind(runs.map((run) => run.choices))) {
         [fresh, seed, going, counting, heads.shape] = [false, number, false, null, ""];
         still();
+        if (runs.some(trained)) ghosts = runs.filter(trained);
         runs = wanted.map((one) => start(one, seed));
         settings.show(wanted);
       } else if (JSON.stringify(wanted) !== JSON.stringify(runs.map((run) => run.choices))) {
@@ -269,7 +276,7 @@ export default figure({
       const next = { ...runs[which].choices, [name]: value };
       if (!next.context.endsWith("attention") && ["rotary", "alibi"].includes(next.positions)) next.positions = "none";
       set({ [KEYS[which]]: next });
-      if (!LIVE.includes(name)) say(`Run ${NAMES[which]}: ${CALLED[name][0]} ${CALLED[name][1][String(value)] ?? value}. Random weights again.`);
+      if (!LIVE.includes(name)) say(`Run ${NAMES[which]}: ${CALLED[name][0]} ${CALLED[name][1][String(value)] ?? value}. Random weights again${ghosts.length ? "; the curves from before stay, in grey" : ""}.`);
     }
 
     /** @param {boolean} [all] what is folded away, too */
@@ -279,8 +286,9 @@ export default figure({
       const wide = (/** @type {Element | null | undefined} */ el) => Math.max(240, Math.round(el?.clientWidth || 640));
       const narrow = body.clientWidth < NARROW;
       beside.textContent = `${runs.length > 1 ? "−" : "+"} run B`;
-      drawing.show(wide(drawing.svg.parentElement), runs, NAMES, HIGH[Number(!narrow)].curves[runs.length - 1]);
-      drawing.svg.setAttribute("aria-label", `Curves of training. ${runs.map(sentenceOf).join(" ")}`);
+      drawing.show(wide(drawing.svg.parentElement), runs, NAMES, HIGH[Number(!narrow)].curves[runs.length - 1], ghosts);
+      const before = ghosts.map((run) => `${fmt(run.curve[run.curve.length - 1].accuracy, 1)} % right at step ${run.model.steps.toLocaleString("en")}`);
+      drawing.svg.setAttribute("aria-label", `Curves of training. ${runs.map(sentenceOf).join(" ")}${before.length ? ` In grey, from before: ${before.join(", ")}.` : ""}`);
       counter.textContent = `step ${steps().toLocaleString("en")}`;
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;
@@ -416,6 +424,9 @@ ${parts.join("\n")}`;
     return { update, pytorch, svg: () => standalone(drawing.svg) };
   },
 });
+
+/** Whether it has a curve worth keeping. @param {Run} run */
+const trained = (run) => run.curve.some(({ step }) => step > 0);
 
 /** Where the largest number is. @param {number[]} row */
 const top = (row) => row.indexOf(Math.max(...row));

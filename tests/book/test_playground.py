@@ -169,6 +169,47 @@ def test_two_runs_of_one_seed_go_together_and_are_the_same_until_a_choice_parts_
     assert "bag of words 86.4" in drawing
     assert "word 74.5" in drawing
 
+def ghosts(part) -> list[str]:
+    return part.locator('[data-part="curves"] [data-part="ghost"]').evaluate_all(
+        "all => all.map((one) => one.getAttribute('d'))"
+    )
+
+
+def test_a_run_that_is_given_up_leaves_its_curve(part):
+    assert ghosts(part) == []
+    train(part, 10)
+    curve = part.locator('[data-part="curves"] [data-curve="A"]').get_attribute("d")
+    choose(part, "positions", "RoPE")
+    assert steps(part) == [0]
+    assert ghosts(part) == [curve]
+    assert "the curves from before stay, in grey" in says(part)
+    said = part.locator('[data-part="curves"]').get_attribute("aria-label")
+    assert re.search(r"In grey, from before: [\d.]+ % right at step [\d,]+\.$", said)
+    # What has not trained leaves nothing, and takes nothing away.
+    choose(part, "positions", "none")
+    assert ghosts(part) == [curve]
+    part.locator('[data-part="reset"]').click()
+    assert ghosts(part) == []
+    assert "In grey" not in part.locator('[data-part="curves"]').get_attribute("aria-label")
+
+
+def test_the_tries_open_the_figure_without_loading_the_page_again(site):
+    page = site.open("chapters/playground")
+    part = figure(page, "playground")
+    page.evaluate("window.stays = true")
+    train(part, 3)
+    page.get_by_role("link", name="Take the context away").click()
+    assert chosen(part)["context"] == "own word"
+    assert steps(part) == [0]
+    assert len(ghosts(part)) == 1
+    page.get_by_role("link", name="Give run B positions").click()
+    assert chosen(part)["context"] == "attention"
+    assert chosen(part, "B")["positions"] == "RoPE"
+    page.go_back()
+    assert chosen(part)["context"] == "own word"
+    assert page.evaluate("window.stays")
+    assert "playground=" in page.url
+
 
 def test_choices_that_act_inside_attention_wait_for_it(part):
     choose(part, "positions", "RoPE")

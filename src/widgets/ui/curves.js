@@ -60,18 +60,18 @@ export const text = (words, x, y, look = {}) => s("text", { x: x.toFixed(1), y: 
  * Plots below one another, over the same steps.
  * @param {string} part its name for tests
  * @param {string[]} shown which of accuracy, loss and gradient
- * @returns {{ svg: SVGElement, show: (wide: number, runs: Run[], names: string[], high?: number) => void }} `high`: of a plot, where it
- *   is not the usual
+ * @returns {{ svg: SVGElement, show: (wide: number, runs: Run[], names: string[], high?: number, ghosts?: Run[]) => void }} `high`: of a
+ *   plot, where it is not the usual; `ghosts`: earlier runs, of which a grey curve is left
  */
 export function curves(part, shown) {
-  const [still, moving, named] = [s("g"), s("g"), s("g")];
-  const svg = s("svg", { role: "img", "data-part": part, style: "display: block; width: 100%; height: auto" }, still, named, moving);
+  const [still, past, moving, named] = [s("g"), s("g"), s("g"), s("g")];
+  const svg = s("svg", { role: "img", "data-part": part, style: "display: block; width: 100%; height: auto" }, still, past, named, moving);
   let drawn = "";
   /** @type {ReturnType<typeof ceilings>[]} */
   let called = [];
   return {
     svg,
-    show(wide, runs, names, high) {
+    show(wide, runs, names, high, ghosts = []) {
       // Which line is a run's own is said when it has trained: before, the page asks.
       const floors = runs.filter(({ curve }) => curve.some(({ step }) => step > 0)).map(({ choices }) => /** @type {string} */ (view(choices)));
       const laid = layout(wide, shown, high);
@@ -84,6 +84,7 @@ export function curves(part, shown) {
         called = laid.map((plot) => ceilings(plot, floors));
         named.replaceChildren(...called.flat().map(({ words, x, y, look }) => text(words, x, y, look)));
       }
+      past.replaceChildren(...laid.flatMap((plot) => ghosts.map((run) => ghost(plot, run))));
       moving.replaceChildren(...laid.flatMap((plot, i) => lines(plot, runs, names, called[i].map(({ box }) => box))));
     },
   };
@@ -189,6 +190,13 @@ export function letters(dots, names, taken, room) {
   return [];
 }
 
+/** The readings of a run that a plot can show. @param {ReturnType<typeof layout>[0]} plot @param {Run} run */
+const readings = ({ name, of }, { curve, choices }) => (name === "gradient" && !choices.context.endsWith("attention") ? [] : curve.filter((reading) => Number.isFinite(of(reading)) && of(reading) > 0));
+/** A curve's way. @param {ReturnType<typeof layout>[0]} plot @param {Reading[]} points */
+const way = ({ of, on, at }, points) => points.map((reading, j) => `${j ? "L" : "M"}${at(reading.step).toFixed(1)} ${on(of(reading)).toFixed(1)}`).join("");
+/** What is left of an earlier run. @param {ReturnType<typeof layout>[0]} plot @param {Run} run */
+const ghost = (plot, run) => s("path", { d: way(plot, readings(plot, run)), fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.55, "stroke-width": 1.5, "data-part": "ghost" });
+
 /**
  * The curves, and the newest reading at the end of each.
  * @param {ReturnType<typeof layout>[0]} plot
@@ -196,10 +204,11 @@ export function letters(dots, names, taken, room) {
  * @param {string[]} names
  * @param {import("./labels.js").Box[]} taken by the names of ceilings
  */
-function lines({ name, of, said, on, at, across, wide, y: top, bottom }, runs, names, taken) {
+function lines(plot, runs, names, taken) {
+  const { of, said, on, at, across, wide, y: top, bottom } = plot;
   const drawn = runs.flatMap((run, i) => {
-    const points = run.curve.filter((reading) => Number.isFinite(of(reading)) && of(reading) > 0);
-    if (!points.length || (name === "gradient" && !run.choices.context.endsWith("attention"))) return [];
+    const points = readings(plot, run);
+    if (!points.length) return [];
     const last = points[points.length - 1];
     return [{ i, last, points, x: at(last.step), y: on(of(last)) }];
   });
@@ -209,8 +218,7 @@ function lines({ name, of, said, on, at, across, wide, y: top, bottom }, runs, n
     const ink = { fill: `var(--fig-${role})`, "font-weight": 700 };
     return [
       s("path", {
-        d: points.map((reading, j) => `${j ? "L" : "M"}${at(reading.step).toFixed(1)} ${on(of(reading)).toFixed(1)}`).join(""),
-        fill: "none", stroke: `var(--fig-${role})`, "stroke-width": 2.5, "stroke-dasharray": dash, "stroke-linejoin": "round", "data-curve": names[i],
+        d: way(plot, points), fill: "none", stroke: `var(--fig-${role})`, "stroke-width": 2.5, "stroke-dasharray": dash, "stroke-linejoin": "round", "data-curve": names[i],
       }),
       s("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: DOT, fill: `var(--fig-${role})` }),
       text(names[i], called[j]?.x ?? x + 7, called[j]?.y ?? y + 4, { ...ink, stroke: "var(--fig-paper)", "stroke-width": 3, "paint-order": "stroke", "data-letter": names[i] }),

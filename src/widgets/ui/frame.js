@@ -6,8 +6,9 @@ import css from "./style.css";
  * A figure's model: an anywidget model in a live kernel, plain values in the page.
  * @typedef {{ get(key: string): any, set(key: string, value: any): void, save_changes(): void,
  *   on(event: string, callback: () => void): void, off?(event: string, callback: () => void): void }} Model
- * @typedef {{ base?: string, link?: (state: Record<string, any>) => string, shared?: string | null }} Place where the
- *   figure stands; only the page has an address to link to, files to load, and a state that came with its own address
+ * @typedef {{ base?: string, link?: (state: Record<string, any>) => string, shared?: string | null,
+ *   follow?: (open: (state: string) => void) => void }} Place where the figure stands; only the page has an address to
+ *   link to, files to load, a state that came with its own address, and links that ask for another state
  * @typedef {{ model: Model, body: HTMLElement, say: (words: string) => void, set: (changes: Record<string, any>) => void,
  *   keep: (keys: string[]) => void, signal: AbortSignal, place: Place }} Context `keep` comes before a change: Undo brings
  *   back what these keys hold now
@@ -101,6 +102,11 @@ export function figure(definition) {
         parts = await definition.setup({ model, body, say, set: change, keep, signal: ended.signal, place });
         parts.update();
       };
+      const misled = (/** @type {unknown} */ why) => {
+        console.warn("attnlab figure:", why);
+        problem.textContent = `The link asks for something else than this figure can show: ${words(why)} It stands here as the page has it.`;
+        problem.hidden = false;
+      };
       let refused;
       try {
         if (place.shared) put(shared(place.shared, initial));
@@ -114,9 +120,7 @@ export function figure(definition) {
           put(structuredClone(initial));
           await begin();
           refused = undefined;
-          console.warn("attnlab figure:", why);
-          problem.textContent = `The link asks for something else than this figure can show: ${words(why)} It stands here as the page has it.`;
-          problem.hidden = false;
+          misled(why);
         } catch (error) {
           refused = error;
         }
@@ -127,6 +131,20 @@ export function figure(definition) {
         });
         return () => ended.abort();
       }
+      // A link of the page's own text: what the figure has done so far need not be lost to a reload.
+      place.follow?.((text) => {
+        past = [];
+        offer();
+        try {
+          put({ ...structuredClone(initial), ...shared(text, initial) });
+          parts?.update();
+          problem.hidden = true;
+        } catch (why) {
+          put(structuredClone(initial));
+          update();
+          misled(why);
+        }
+      });
       bar.hidden = false;
       bar.append(
         reset,
