@@ -1,4 +1,4 @@
-"""Must queries, keys and values be apart? One head on the toy grammar, three with less, two controls.
+"""Must queries and keys be apart? One head on the toy grammar, two with less, two that never hear themselves.
 
     python benchmarks/asking.py
 
@@ -16,7 +16,7 @@ from attnbook.experiments import around, sweep
 from attnbook.tagging.asking import FORMS, Asking
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
-SEEDS, STEPS = range(5), 600
+SEEDS, STEPS = range(10), 600
 
 
 def main() -> None:
@@ -27,7 +27,6 @@ def main() -> None:
         {name: Asking(make, steps=STEPS) for name, make in FORMS.items()},
         rates=around(0.04),
         seeds=SEEDS,
-        scout=2,
         flat=0.5,
         measure="right, %",
         cache=CACHE / "asking.json",

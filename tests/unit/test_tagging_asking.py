@@ -42,7 +42,10 @@ def test_what_the_forms_share():
     assert torch.equal(q, k)
     assert not torch.equal(k, v)
     counts = {name: sum(p.numel() for p in make().parameters()) for name, make in asking.FORMS.items()}
-    assert counts["values are the keys"] == counts["queries are the keys"] < counts["queries, keys, values"]
+    assert counts["queries are the keys"] < counts["queries, keys, values"]
+    for name in ("all three", "queries are the keys"):  # the control takes away a possibility, no number
+        free = counts["queries, keys, values" if name == "all three" else name]
+        assert counts[f"{name}, never itself"] == free
     heard = asking.looks(asking.FORMS["compared as they are"](), asking.SAW)
     torch.testing.assert_close(heard[1, 2], heard[1, 0])  # "a" as much as "I", whatever is learned
 

@@ -163,7 +163,6 @@ class OneHead(nn.Module):
 
 FORMS = {
     "queries, keys, values": lambda: OneHead(Views(0, 1, 2)),
-    "values are the keys": lambda: OneHead(Views(0, 1, 1)),
     "queries are the keys": lambda: OneHead(Views(0, 0, 1)),
     "compared as they are": lambda: OneHead(AsTheyAre()),
     "all three, never itself": lambda: OneHead(Views(0, 1, 2), itself=False),
