@@ -3,7 +3,7 @@
     python benchmarks/recall.py [--only PART ...] [--add PART/ROW ...]
 
 Writes results/linear-recall.json. Each form has learning rates of its own and three seeds. All states have
-one size. benchmarks/linear_forms.py times the same rows. Finished runs are kept in .cache.
+one size. Finished runs are kept in .cache.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ SEEDS = range(3)
 PARTS = ("width 16", "newer value")
 CENTRES = {
     "softmax": 0.01,
+    "sum": 0.08,
+    "elu + 1, no division": 0.16,
     "elu + 1": 0.16,
     "FAVOR+": 0.04,
     "gate": 0.08,
@@ -32,7 +34,7 @@ CENTRES = {
 AS_DRAWN = ("softmax",)
 """It recalls with keys as they were drawn what can be recalled: any small rate will do."""
 STEPS = 200
-SLOW = {("width 16", "elu + 1"): 2400}
+SLOW = {("width 16", "elu + 1"): 2400, ("width 16", "elu + 1, no division"): 2400}
 """What was still improving after STEPS is given more, until it is not."""
 
 

@@ -28,6 +28,10 @@ def test_a_gate_that_stays_open_is_a_plain_sum_and_the_delta_rule_overwrites():
     unit = [F.normalize(x, dim=-1) for x in (q, k)]
     want = (unit[0] @ unit[1].mT).tril() @ v
     assert torch.allclose(form("gate", 6)(q, k, v, torch.ones(2, 7, 1), None), want, atol=1e-5)
+    assert torch.allclose(form("sum", 6)(q, k, v, torch.zeros(2, 7, 1), None), want, atol=1e-5)
+    features = [F.normalize(F.elu(x) + 1, dim=-1) for x in (q, k)]
+    want = (features[0] @ features[1].mT).tril() @ v
+    assert torch.allclose(form("elu + 1, no division", 6)(q, k, v, None, None), want, atol=1e-5)
     same = k[:, :1].expand_as(k)
     out = form("delta rule", 6)(same, same, v, torch.ones(2, 7, 1), None)
     assert torch.allclose(out, v, atol=1e-5)

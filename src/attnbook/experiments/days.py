@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
-from attnbook.experiments.descent import by_seed, descend
 from attnbook.experiments.forms import form
 from attnbook.experiments.runs import Run
 
-KINDS = ("once", "changed", "another day")
-"""One asks for people who ordered once today, changed the order today, or ordered, but not today."""
+KINDS = ("once", "changed", "another day", "never")
+"""One asks for people who ordered one drink today, changed it, ordered on other days only, or never did."""
+SHAPE = {"days": 3, "orders": 12, "guests": 6, "customers": 12, "drinks": 8}
+"""What `texts` is asked for unless something else is given."""
 
 
 def texts(
@@ -36,7 +36,7 @@ def texts(
     Returns:
         Who (count, n) and what (count, n), token by token; what each customer is to get at the end
         (count, customers): the newest order of the last day, or none; and which of `KINDS` the customer is,
-        (count, customers), or -1 for who never ordered.
+        (count, customers).
 
     >>> how = {"days": 2, "orders": 2, "guests": 2, "customers": 3, "drinks": 4}
     >>> who, what, wanted, kind = texts(1, **how, draw=torch.Generator())
@@ -47,7 +47,7 @@ def texts(
     who = come.gather(-1, torch.randint(guests, (count, days, orders), generator=draw))
     what = torch.randint(drinks, (count, days, orders), generator=draw)
     wanted = torch.full((count, customers), drinks)
-    kind = torch.full((count, customers), -1)
+    kind = torch.full((count, customers), 3)
     kind.scatter_(1, who[:, :-1].flatten(1), 2)
     for at in range(orders):
         person, drink = who[:, -1, at : at + 1], what[:, -1, at : at + 1]
@@ -61,105 +61,164 @@ def texts(
     return who, what, wanted, kind
 
 
-@dataclass(frozen=True)
-class Days:
-    """Train a form of attention to know at the end of a text what each customer is to get; for `sweep`.
-
-    What training may choose is a vector for each customer and one for the mark, the rates of an order and
-    those of a mark, how sharply the answer is read, and how readily it says "none". All forms get the same
-    of these, and use the rates that they have. The curve is the share of right answers in texts that are new
-    at each step. At the end other texts are asked, each of `KINDS` for itself; their mean is the value.
+class Layer(nn.Module):
+    """One head of one of `forms.FORMS`, with all that it takes made of its tokens: q, k, v and two rates.
 
     Args:
-        name: one of `forms.FORMS`, or "sum": the gated form with a gate that always stands open.
-        d: width of the keys, and so the rows of a linear form's state.
+        name: which form.
+        d_model: width of tokens, keys and values.
+
+    >>> Layer("gate and delta", 8)(torch.randn(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
+    """
+
+    def __init__(self, name: str, d_model: int) -> None:
+        super().__init__()
+        self.name, self.attend = name, form(name, d_model)
+        self.to_qkv = nn.Linear(d_model, 3 * d_model, bias=False)
+        self.to_rates = nn.Linear(d_model, 2)  # what is kept, and what is written
+        self.to_out = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map (batch, n, d_model) to the same shape; causal."""
+        q, k, v = self.to_qkv(x).chunk(3, -1)
+        rates = self.to_rates(x).sigmoid()
+        rates = rates[..., 1:] if self.name == "delta rule" else rates
+        return self.to_out(self.attend(q, k, v, rates, None))
+
+
+class Reader(nn.Module):
+    """Embeddings, one layer that mixes tokens, and a readout: all else is the same whatever the layer is.
+
+    An order is one token, the vector of its customer plus that of its drink. A day's mark and a question, one
+    for each customer behind the last order, have vectors in the place of a drink.
+
+    Args:
+        layer: maps (batch, n, d_model) to the same shape, and lets no token look ahead.
+        d_model: width of tokens.
+        customers: how many there are.
+        drinks: how many there are.
+    """
+
+    def __init__(self, layer: nn.Module, d_model: int, customers: int, drinks: int) -> None:
+        super().__init__()
+        self.layer = layer
+        self.who = nn.Embedding(customers + 1, d_model)  # the last is the day's
+        self.what = nn.Embedding(drinks + 2, d_model)  # the last two are the day's and the question's
+        self.read = nn.Linear(d_model, drinks + 1)
+
+    def forward(self, who: Tensor, what: Tensor) -> Tensor:
+        """Read texts (count, n) as `texts` draws them; return logits (count, customers, drinks and none)."""
+        customers = self.who.num_embeddings - 1
+        asked = torch.arange(customers).expand(len(who), -1)
+        x = self.who(torch.cat((who, asked), 1)) + self.what(
+            F.pad(what, (0, customers), value=self._question)
+        )
+        return self.read(self.layer(x)[:, -customers:])
+
+    def tokens(self) -> dict[str, Tensor]:
+        """Return all tokens that there are, by kind: vectors (tokens, d_model)."""
+        orders = self.who.weight[:-1, None] + self.what.weight[:-2]
+        return {
+            "an order": orders.flatten(0, 1),
+            "a new day": self.who.weight[-1:] + self.what.weight[-2:-1],
+            "a question": self.who.weight[:-1] + self.what.weight[-1:],
+        }
+
+    @property
+    def _question(self) -> int:
+        return self.what.num_embeddings - 1
+
+
+def learn(
+    make: Callable[[int], nn.Module],
+    *,
+    rate: float = 0.01,
+    seed: int = 0,
+    steps: int = 400,
+    batch: int = 16,
+    every: int = 25,
+    d_model: int = 32,
+    **shape: int,
+) -> tuple[Reader, Run]:
+    """Train a layer on texts of days, by Adam.
+
+    Args:
+        make: width -> a layer, as for `Reader`.
+        rate: the learning rate.
+        seed: of what the reader begins with, and of the texts.
+        steps: updates.
+        batch: texts of one update, new ones each time.
+        every: updates to a point of the curve.
+        d_model: width of tokens.
+        shape: as `SHAPE`.
+
+    Returns:
+        The reader, and its run. The curve is the share of customers who get what they should, in texts not
+        yet learned from. The value is that share in other texts at the end, and the extras those of `KINDS`.
+
+    >>> how = {"steps": 5, "d_model": 8, "days": 1, "orders": 2, "guests": 2, "customers": 3}
+    >>> reader, run = learn(lambda d: Layer("gate", d), **how)
+    >>> sorted(run.extras), len(reader.tokens()["an order"])
+    (['changed', 'never', 'once'], 24)
+    """
+    shape = SHAPE | shape
+    draw = torch.Generator().manual_seed(seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        reader = Reader(make(d_model), d_model, shape["customers"], shape["drinks"])
+    optimizer, watched = torch.optim.Adam(reader.parameters(), lr=rate), []
+    for _ in range(steps):
+        who, what, wanted, _ = texts(batch, **shape, draw=draw)
+        logits = reader(who, what)
+        watched.append((logits.argmax(-1) == wanted).float().mean().item())
+        loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    curve = [sum(watched[at : at + every]) / every for at in range(0, steps // every * every, every)]
+    with torch.no_grad():
+        who, what, wanted, kind = texts(400, **shape, draw=torch.Generator().manual_seed(1000))
+        right = (reader(who, what).argmax(-1) == wanted).float()
+    shares = {name: right[kind == at].mean().item() for at, name in enumerate(KINDS) if (kind == at).any()}
+    return reader, Run(curve, every=every, value=right.mean().item(), extras=shares)
+
+
+@dataclass(frozen=True)
+class Days:
+    """Train a layer of one form to know at the end of a text what each customer is to get; for `sweep`.
+
+    Everything around the form is the same: see `Layer` and `Reader`. Curve, value and extras as in `learn`.
+
+    Args:
+        name: one of `forms.FORMS`.
+        d_model: width of tokens and keys, and so the rows of a linear form's state.
         days, orders, guests, customers, drinks: as in `texts`.
         steps: updates.
         batch: texts of one update.
 
-    >>> task = Days("gate and delta", d=8, days=2, orders=3, guests=2, customers=3, drinks=4, steps=5)
-    >>> sorted(task.together([(0.1, 0)])[0].extras)
-    ['another day', 'changed', 'once']
+    >>> run = Days("gate and delta", d_model=8, steps=5, batch=2)(0.1, seed=0)
+    >>> sorted(run.extras)
+    ['another day', 'changed', 'never', 'once']
     """
 
     told: ClassVar = {
         "optimizer": "Adam",
         "examples": "texts",
-        "counts": "the mean of the shares of each kind of customer",
+        "counts": "the share of customers who get what they should",
     }
 
     name: str
-    d: int = 8
+    d_model: int = 32
     days: int = 3
-    orders: int = 24
+    orders: int = 12
     guests: int = 6
     customers: int = 12
-    drinks: int = 16
-    steps: int = 300
+    drinks: int = 8
+    steps: int = 400
     batch: int = 16
 
-    def together(self, pairs: Sequence[tuple[float, int]]) -> list[Run]:
-        """Train one model for each (rate, seed): those of one seed side by side, on the same texts."""
-        return by_seed(self._train, pairs)
-
-    def _train(self, rates: Sequence[float], seed: int) -> list[Run]:
-        draw, count = torch.Generator().manual_seed(seed), len(rates)
-        keys = torch.randn(self.customers + 1, self.d, generator=draw).repeat(count, 1, 1).requires_grad_()
-        gates = torch.full((count, 2, 2), 3.0, requires_grad=True)  # of an order, of a mark: kept, and beta
-        sharpness = torch.full((count,), 1.0, requires_grad=True)
-        none = torch.zeros(count, requires_grad=True)
-        parameters = [keys, gates, sharpness, none]
-
-        def right(texts: int, source: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-            who, what, wanted, kind = self._texts(texts, source)
-            got = sharpness.exp()[:, None, None, None] * self._answers(keys, gates, who, what)
-            got = got + F.pad(none[:, None], (self.drinks, 0))[:, None, None]
-            wanted = wanted.expand(count, -1, -1)
-            loss = F.cross_entropy(got.movedim(-1, 1), wanted, reduction="none").flatten(1).mean(-1)
-            loss = loss + 0 * gates.sum((-2, -1))  # a form without rates has a gradient for them all the same
-            return loss, (got.argmax(-1) == wanted).float(), kind
-
-        def measure(step: int) -> tuple[Tensor, Tensor]:
-            loss, hit, _ = right(self.batch, draw)
-            return loss, hit.flatten(1).mean(-1)
-
-        curves = descend(
-            parameters,
-            torch.tensor(rates),
-            measure,
-            steps=self.steps,
-            every=min(25, self.steps),
-            optimizer="Adam",
-        )
-        with torch.no_grad():
-            _, hit, kind = right(200, torch.Generator().manual_seed(1000))
-        exam = {name: hit[:, kind == at].mean(-1).tolist() for at, name in enumerate(KINDS)}
-        return [
-            self._run(curve.curve, {name: shares[at] for name, shares in exam.items()})
-            for at, curve in enumerate(curves)
-        ]
-
-    def _answers(self, keys: Tensor, gates: Tensor, who: Tensor, what: Tensor) -> Tensor:
-        """Read the text and ask for everybody: (models, texts, customers, drinks and none)."""
-        texts, n = who.shape
-        asked = torch.arange(self.customers).expand(texts, -1)
-        x = keys[:, torch.cat((who, asked), 1)]  # (models, texts, n + customers, d)
-        v = F.one_hot(F.pad(what, (0, self.customers)), self.drinks + 1).to(x.dtype)
-        rate = gates.sigmoid()[:, (who == self.customers).long()]  # (models, texts, n, 2)
-        rate = F.pad(rate, (0, 0, 0, self.customers), value=1.0)
-        if self.name == "sum":
-            rate = torch.ones_like(rate)
-        written = torch.arange(x.shape[-2]) < n  # who asks only reads
-        attend = form("gate" if self.name == "sum" else self.name, self.d)
-        if self.name == "delta rule":
-            rate = rate[..., 1:]
-        out = attend(x, x, v.expand(*x.shape[:-1], -1), rate, written.expand(len(x), -1))
-        return out[..., n:, :]
-
-    def _run(self, curve: Sequence[float], shares: dict[str, float]) -> Run:
-        mean = sum(shares.values()) / len(shares) if math.isfinite(curve[-1]) else math.nan
-        return Run(curve, every=25, value=mean, extras=shares)
-
-    def _texts(self, count: int, draw: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        names = ("days", "orders", "guests", "customers", "drinks")
-        return texts(count, **{name: getattr(self, name) for name in names}, draw=draw)
+    def __call__(self, rate: float, seed: int) -> Run:
+        """Train once."""
+        how = {name: getattr(self, name) for name in ("d_model", "steps", "batch", *SHAPE)}
+        return learn(lambda d_model: Layer(self.name, d_model), rate=rate, seed=seed, **how)[1]

@@ -19,7 +19,17 @@ from attnlab.linear import (
     linear_attention,
 )
 
-FORMS = ("softmax", "softmax, gate", "elu + 1", "FAVOR+", "RFA, gate", "gate", "delta rule", "gate and delta")
+FORMS = (
+    "softmax",
+    "sum",
+    "elu + 1, no division",
+    "elu + 1",
+    "FAVOR+",
+    "RFA, gate",
+    "gate",
+    "delta rule",
+    "gate and delta",
+)
 
 Form = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor | None], Tensor]
 
@@ -30,7 +40,8 @@ def form(
     """Return one form as a function (q, k, v, rate, key_mask) -> output.
 
     Args:
-        name: one of `FORMS`. The gated forms are causal.
+        name: one of `FORMS`. The gated forms and the sums are causal. "sum" adds up values under keys of
+            length 1 and divides by nothing; "elu + 1, no division" does the same with features of length 1.
         d: width of queries and keys.
         features: how many random features FAVOR+ and RFA draw; d unless given. The state of all other linear
             forms has d rows.
@@ -54,8 +65,11 @@ def form(
     m, draw = features or d, torch.Generator().manual_seed(seed)
     if name == "softmax":
         return lambda q, k, v, rate, key_mask: attention(q, k, v, mask=_row(q, key_mask), is_causal=is_causal)
-    if name == "softmax, gate":
-        return _fading_softmax
+    if name in ("sum", "elu + 1, no division"):
+        phi_of = elu_plus_one if name != "sum" else lambda x: x
+        return lambda q, k, v, rate, key_mask: gated_linear_attention(
+            *_unit(phi_of(q), phi_of(k)), v, torch.zeros_like(q[..., :1]), key_mask=key_mask
+        )
     if name == "gate":  # no division: what fades cannot grow without bound
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
             *_unit(q, k), v, rate[..., :1].log(), key_mask=key_mask
@@ -72,15 +86,6 @@ def form(
     if name == "RFA, gate":  # each row of its matrix is two features, a sine and a cosine
         phi = FourierFeatures.draw(d, m // 2, sigma=0.5, generator=draw)
     return _Kernel(phi, gated=name == "RFA, gate", is_causal=is_causal)
-
-
-def _fading_softmax(q: Tensor, k: Tensor, v: Tensor, rate: Tensor, key_mask: Tensor | None) -> Tensor:
-    """Softmax whose scores fall by the logarithm of every gate between two tokens; a hidden one has none."""
-    gone = rate[..., :1].log()
-    if key_mask is not None:
-        gone = gone.masked_fill(~of_keys(key_mask, gone.shape[:-2], gone.shape[-2])[..., None], 0.0)
-    gone = gone.cumsum(-2)
-    return attention(q, k, v, mask=_row(q, key_mask), bias=gone - gone.mT, is_causal=True)
 
 
 class _Kernel(nn.Module):
