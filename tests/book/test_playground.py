@@ -169,6 +169,7 @@ def test_two_runs_of_one_seed_go_together_and_are_the_same_until_a_choice_parts_
     assert "bag of words 86.4" in drawing
     assert "word 74.5" in drawing
 
+
 def ghosts(part) -> list[str]:
     return part.locator('[data-part="curves"] [data-part="ghost"]').evaluate_all(
         "all => all.map((one) => one.getAttribute('d'))"
