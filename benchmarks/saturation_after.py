@@ -1,11 +1,9 @@
-"""How sharp attention is after training: in the shipped tagger, and among more keys than it was trained with.
+"""How sharp attention is after training: the shipped tagger's.
 
     python benchmarks/saturation_after.py
 
 Writes results/saturation-after.json. The tagger's weights are read on the treebank's test set, before and
-after training; then its scores are multiplied by a factor, and its mistakes counted again. The retrieval
-layers are trained with eight keys and asked with more, with their scores as they are, times the quotient of
-the logarithms, and times a thousand, so that the largest score takes all.
+after training; then its scores are multiplied by a factor, and its mistakes counted again.
 """
 
 from __future__ import annotations
@@ -15,15 +13,13 @@ import copy
 import math
 
 import torch
-from torch import Tensor
 
 from attnbook import results
-from attnbook.experiments import Retrieval, retrieval
 from attnbook.tagging import load_treebank, shipped
 
 SEEDS = range(3)
 CLOSED = 0.01  # a row whose slopes p (1 - p) are all below this is saturated: of < 99 keys, one is near 1
-ALL = 1000.0  # a factor on the scores that leaves the largest alone
+ALL = 1000.0  # a factor on the scores with which the largest takes all
 LENGTHS = ((2, 9), (10, 19), (20, 39), (40, 200))
 
 
@@ -33,7 +29,7 @@ def main() -> None:
     parser.add_argument("--data", help="folder of the treebank")
     torch.set_num_threads(1)
     results.begin()
-    found = {"tagger": tagger(load_treebank(parser.parse_args().data).test), "length": length()}
+    found = {"tagger": tagger(load_treebank(parser.parse_args().data).test)}
     results.store("saturation-after", found, command="python benchmarks/saturation_after.py", seeds=SEEDS)
 
 
@@ -73,9 +69,11 @@ def read(model: torch.nn.Module, card: shipped.ShippedTagger, sentences: list) -
 
     Returns:
         The share of right tags; and for each head, in order, the mean over its rows of the entropy as a share
-        of ln n, of the largest weight and of being saturated, and of the keys heard, e^H, by length.
+        of ln n, of the largest weight and of being saturated, and of the keys heard, e^H, by length;
+        and for each range of lengths their mean over its rows.
     """
     right, words, rows, heard = 0, 0, [], {name: [] for name in map(named, LENGTHS)}
+    lengths = {name: [] for name in heard}
     for tokens, tags in sentences:
         n = len(tokens)
         scores, weights = model(card.ids(tokens)[None], need_weights=True)
@@ -90,48 +88,17 @@ def read(model: torch.nn.Module, card: shipped.ShippedTagger, sentences: list) -
         for low, high in LENGTHS:
             if low <= n <= high:
                 heard[named((low, high))].append(entropy.exp())
+                lengths[named((low, high))] += [n] * n
     means = torch.cat(rows, -1).mean(-1).tolist()
     found = dict(zip(("entropy", "largest", "saturated"), means, strict=True))
     found |= {f"heard, {name}": torch.cat(several, -1).mean(-1).tolist() for name, several in heard.items()}
+    found |= {f"words, {name}": [sum(several) / len(several)] for name, several in lengths.items()}
     return right / words, found
 
 
 def named(lengths: tuple[int, int]) -> str:
     """Name a range of lengths."""
     return f"{lengths[0]} to {lengths[1]}"
-
-
-def length() -> list[dict]:
-    """Train layers with eight keys, and ask them among more."""
-    task = Retrieval(d_k=64, words=256, steps=600)
-    _, vectors, matrices = task.train([(0.01, seed) for seed in SEEDS])
-    found = []
-    for n in (8, 16, 32, 64, 128, 256):
-        row = {"keys": n}
-        for name, factor in {"as": 1.0, "log": math.log(n) / math.log(8), "all": ALL}.items():
-            numbers = [
-                asked(task, n, factor, *layer, seed)
-                for seed, *layer in zip(SEEDS, vectors, *matrices, strict=True)
-            ]
-            row[f"weight, {name}"], row[f"right, {name}"] = map(list, zip(*numbers, strict=True))
-        found.append(row)
-        print({key: x if key == "keys" else round(sum(x) / len(x), 3) for key, x in row.items()}, flush=True)
-    return found
-
-
-@torch.no_grad()
-def asked(task: Retrieval, n: int, factor: float, vectors: Tensor, w_q, w_k, w_v, w_out, seed: int) -> tuple:
-    """Ask one layer two thousand questions; return the mean weight on the right key, the share answered."""
-    some = retrieval.ask(torch.Generator().manual_seed(1000 + seed), batch=2000, tokens=n, words=task.words)
-    weight = right = 0.0
-    for at in torch.arange(2000).split(100):
-        x = (vectors[0][some.names[at]] + vectors[1][some.contents[at]]) / 2**0.5  # (100, n, d_model)
-        scores = (vectors[0][some.asked[at]] @ w_q) @ (x @ w_k).transpose(-2, -1) * task.d_k**-0.5
-        weights = (factor * scores).softmax(-1)  # (100, 1, n)
-        answers = (weights @ (x @ w_v) @ w_out)[:, 0].argmax(-1)
-        weight += weights[:, 0, 0].sum().item() / 2000  # the first token is asked for
-        right += (answers == some.answers[at, 0]).sum().item() / 2000
-    return weight, right
 
 
 if __name__ == "__main__":

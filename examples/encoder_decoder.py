@@ -6,7 +6,6 @@ script, it learns to write numbers backwards, in a few seconds.
 """
 
 import argparse
-import math
 
 import torch
 import torch.nn.functional as F
@@ -19,65 +18,100 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
         self.n_heads = n_heads
-        self.q_proj, self.k_proj = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
-        self.v_proj, self.out_proj = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+        self.q_proj = nn.Linear(d_model, d_model)
+        self.k_proj = nn.Linear(d_model, d_model)
+        self.v_proj = nn.Linear(d_model, d_model)
+        self.out_proj = nn.Linear(d_model, d_model)
 
     def forward(
-        self, x: Tensor, context: Tensor, mask: Tensor | None = None, is_causal: bool = False
+        self,
+        x: Tensor,
+        context: Tensor,
+        mask: Tensor | None = None,
+        is_causal: bool = False,
     ) -> Tensor:
-        """Map x (batch, n_q, d_model) and context (batch, n_k, d_model) to (batch, n_q, d_model).
+        """Map (batch, n_q, d) and (batch, n_k, d) to (batch, n_q, d).
 
-        The mask (batch, 1, 1, n_k) is True where a token of the context may be attended to.
+        The mask (batch, 1, 1, n_k) is True where a token may be seen.
         """
-        q, k, v = (
-            t.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, n, d_head)
-            for t in (self.q_proj(x), self.k_proj(context), self.v_proj(context))
-        )
-        out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=is_causal)
+        q = self.split(self.q_proj(x))  # (batch, n_heads, n_q, d_head)
+        k = self.split(self.k_proj(context))  # (..., n_k, d_head)
+        v = self.split(self.v_proj(context))
+        attend = F.scaled_dot_product_attention
+        out = attend(q, k, v, attn_mask=mask, is_causal=is_causal)
         return self.out_proj(out.transpose(1, 2).flatten(-2))
+
+    def split(self, x: Tensor) -> Tensor:
+        """Turn (batch, n, d) into (batch, n_heads, n, d_head)."""
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
 
 class EncoderLayer(nn.Module):
-    """Attend within the source, then work on each token; each result is added and normed."""
+    """Attend within the source, then work on each token."""
 
-    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float,
+    ) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(d_model, n_heads)
-        self.ffn = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
-        self.attention_norm, self.ffn_norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.ffn = nn.Sequential(
+            nn.Linear(d_model, d_ff),
+            nn.ReLU(),
+            nn.Linear(d_ff, d_model),
+        )
+        self.attention_norm = nn.LayerNorm(d_model)
+        self.ffn_norm = nn.LayerNorm(d_model)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Map the source (batch, n, d_model) to (batch, n, d_model)."""
-        x = self.attention_norm(x + self.dropout(self.attention(x, x, mask)))
+        """Map the source (batch, n, d) to (batch, n, d)."""
+        heard = self.attention(x, x, mask)
+        x = self.attention_norm(x + self.dropout(heard))
         return self.ffn_norm(x + self.dropout(self.ffn(x)))
 
 
 class DecoderLayer(EncoderLayer):
-    """Attend within what is written, then to the source, then work on each token."""
+    """Attend within the target, then to the source, then work on each."""
 
-    def __init__(self, d_model: int, n_heads: int, d_ff: int, dropout: float) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        d_ff: int,
+        dropout: float,
+    ) -> None:
         super().__init__(d_model, n_heads, d_ff, dropout)
         self.cross_attention = MultiHeadAttention(d_model, n_heads)
         self.cross_norm = nn.LayerNorm(d_model)
 
-    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """Map the target (batch, n, d_model), given the encoder's output, to (batch, n, d_model)."""
-        # Padding at the end of a target needs no mask: it comes later than all that is real.
-        x = self.attention_norm(x + self.dropout(self.attention(x, x, is_causal=True)))
-        x = self.cross_norm(x + self.dropout(self.cross_attention(x, memory, memory_mask)))
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor,
+    ) -> Tensor:
+        """Map the target (batch, n, d), given what the encoder returned."""
+        # Padding at the end of a target comes after all that is real.
+        heard = self.attention(x, x, is_causal=True)
+        x = self.attention_norm(x + self.dropout(heard))
+        found = self.cross_attention(x, memory, memory_mask)
+        x = self.cross_norm(x + self.dropout(found))
         return self.ffn_norm(x + self.dropout(self.ffn(x)))
 
 
 def sinusoidal_positions(n: int, d_model: int) -> Tensor:
-    """Return the table (n, d_model) of sines (even columns) and cosines (odd ones)."""
-    frequencies = 10000.0 ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    angles = torch.arange(n)[:, None] * frequencies  # (n, d_model / 2)
+    """Return (n, d_model): sines in even columns, cosines in odd."""
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angles = torch.arange(n)[:, None] * 10000.0 ** (-even / d_model)
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(-2)
 
 
 class Transformer(nn.Module):
-    """Score, at every position of a target, the token that comes next, given a source."""
+    """Score the next token at each place of a target, given a source."""
 
     def __init__(
         self,
@@ -94,16 +128,19 @@ class Transformer(nn.Module):
         super().__init__()
         self.pad_token_id = pad_token_id
         sizes = (d_model, n_heads, d_ff or 4 * d_model, dropout)
-        self.embedding = nn.Embedding(vocab_size, d_model)  # of source, target and output
+        # One table for source, target and output.
+        self.embedding = nn.Embedding(vocab_size, d_model)
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
-        positions = sinusoidal_positions(max_positions, d_model).to(self.embedding.weight.dtype)
+        positions = sinusoidal_positions(max_positions, d_model)
+        positions = positions.to(self.embedding.weight.dtype)
         self.register_buffer("positions", positions, persistent=False)
-        self.encoder = nn.ModuleList(EncoderLayer(*sizes) for _ in range(n_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(*sizes) for _ in range(n_layers))
+        layers = range(n_layers)
+        self.encoder = nn.ModuleList(EncoderLayer(*sizes) for _ in layers)
+        self.decoder = nn.ModuleList(DecoderLayer(*sizes) for _ in layers)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """Map token ids (batch, n_source) and (batch, n_target), both padded on the right, to logits.
+        """Map ids (batch, n_source), (batch, n_target), padded at the end.
 
         Returns:
             Logits (batch, n_target, vocab_size).
@@ -111,14 +148,19 @@ class Transformer(nn.Module):
         return self.decode(target, *self.encode(source))
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """Return what the decoder reads, (batch, n_source, d_model), and its mask (batch, 1, 1, n_source)."""
+        """Return the memory (batch, n_source, d) and its mask."""
         mask = (source != self.pad_token_id)[:, None, None]
         x = self.embed(source)
         for layer in self.encoder:
             x = layer(x, mask)
         return x, mask
 
-    def decode(self, target: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
+    def decode(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        memory_mask: Tensor,
+    ) -> Tensor:
         """Return the logits (batch, n_target, vocab_size)."""
         x = self.embed(target)
         for layer in self.decoder:
@@ -126,19 +168,26 @@ class Transformer(nn.Module):
         return F.linear(x, self.embedding.weight)
 
     def embed(self, ids: Tensor) -> Tensor:
-        """Return embeddings, scaled, with positions added: (batch, n, d_model)."""
-        x = self.embedding(ids) * math.sqrt(self.embedding.embedding_dim)
+        """Return embeddings, scaled, plus positions: (batch, n, d)."""
+        x = self.embedding(ids) * self.embedding.embedding_dim**0.5
         return self.dropout(x + self.positions[: ids.shape[1]])
 
     @torch.no_grad()
-    def generate(self, source: Tensor, bos_token_id: int, eos_token_id: int, max_new_tokens: int) -> Tensor:
-        """Write the best token at each step, (batch, at most max_new_tokens); an ended text is padded."""
+    def generate(
+        self,
+        source: Tensor,
+        bos_token_id: int,
+        eos_token_id: int,
+        max_new_tokens: int,
+    ) -> Tensor:
+        """Write the best token at each step; pad a text that has ended."""
         memory = self.encode(source)
         ids = torch.full_like(source[:, :1], bos_token_id)
         ended = torch.zeros_like(ids, dtype=torch.bool)
         for _ in range(max_new_tokens):
             new = self.decode(ids, *memory)[:, -1:].argmax(-1)  # (batch, 1)
-            ids = torch.cat((ids, new.masked_fill(ended, self.pad_token_id)), dim=1)
+            padded = new.masked_fill(ended, self.pad_token_id)
+            ids = torch.cat((ids, padded), dim=1)
             ended |= new == eos_token_id
             if ended.all():
                 break

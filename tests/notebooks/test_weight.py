@@ -15,14 +15,10 @@ from attnlab_book.weight import Weight, weigh
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
 MOST_MINUTES, MOST_TABLES = 45, 4
 STILL_HEAVY = {
-    "why_attention",
-    "scaling",
-    "softmax_saturation",
     "masking",
     "multi_head",
     "positional_encoding",
     "before_transformers",
-    "transformer",
     "decoding",
     "real_model",
     "what_it_costs",

@@ -1,6 +1,7 @@
 """The files that a reader copies compute what the library computes, and need torch alone."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -182,6 +183,18 @@ def test_the_encoder_decoder_is_the_librarys(translators):
     assert got.keys() == wanted.keys()
     for name, gradient in wanted.items():
         assert_close(got[name], gradient, **CLOSE, msg=lambda text, name=name: f"{name}: {text}")
+
+
+def test_the_chapter_s_code_to_take_along_is_this_file_s():
+    source = (EXAMPLES / "encoder_decoder.py").read_text()
+    model = source[source.index("class MultiHeadAttention") : source.index("PAD, BOS, EOS")].strip()
+    assert max(map(len, model.split("\n"))) <= 76  # what a page shows
+    (chapter,) = (EXAMPLES.parent / "chapters").glob("*_transformer.ipynb")
+    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
+    (kept,) = [
+        "".join(cell["source"]) for cell in cells if "take-it-with-you" in cell["metadata"].get("tags", ())
+    ]
+    assert kept.endswith(model)
 
 
 def test_the_encoder_decoder_reads_neither_padding_nor_what_comes_later(translators):

@@ -1,13 +1,11 @@
 """The Transformer's experiments: parts that are really left out, losses that are really above the floor."""
 
-import json
 import math
 
 import pytest
 import torch
 from torch.nn import functional as F
 
-from attnbook.experiments.book_text import Letters, NextLetter, counting, prose
 from attnbook.experiments.depth import NextWords, by_counting, contrasts, gradient_norms, toy_text, without
 from attnbook.experiments.fitting import fit
 from attnbook.experiments.hops import Follower, Hops, follow, rings
@@ -32,8 +30,31 @@ def test_each_part_is_left_out_and_the_weights_are_the_same():
     assert torch.allclose(deaf(ids)[:, 1:2], deaf(ids[:, 1:2]), atol=1e-6)
     assert without("feed-forward", **SIZES).stack.layers[1].ffn is None
     assert isinstance(without("norm", **SIZES).stack.layers[1].attention_norm, torch.nn.Identity)
+    assert not isinstance(without("norm", **SIZES).stack.final_norm, torch.nn.Identity)
+    assert isinstance(without("every norm", **SIZES).stack.final_norm, torch.nn.Identity)
     with pytest.raises(ValueError, match="part must be residual, norm"):
         without("head", **SIZES)
+
+
+def test_xavier_is_the_draw_of_torch_s_own_transformer():
+    torch.manual_seed(0)
+    theirs = torch.nn.Transformer(64, 4, 1, 1, 256, batch_first=True).encoder.layers[0]
+    ours = NextWords(TEXT, 1, d_model=64, xavier=True).model(0).stack.layers[0]
+    attention = ours.attention
+    joint = torch.cat([p.weight for p in (attention.q_proj, attention.k_proj, attention.v_proj)])
+    pairs = [
+        (joint, theirs.self_attn.in_proj_weight),
+        (attention.out_proj.weight, theirs.self_attn.out_proj.weight),
+    ]
+    pairs += [
+        (ours.ffn.in_proj.weight, theirs.linear1.weight),
+        (ours.ffn.out_proj.weight, theirs.linear2.weight),
+    ]
+    for mine, other in pairs:
+        assert mine.std().item() == pytest.approx(other.std().item(), rel=0.05)
+        assert mine.abs().max().item() == pytest.approx(other.abs().max().item(), rel=0.02)
+    assert not attention.q_proj.bias.any()
+    assert not theirs.self_attn.in_proj_bias.any()
 
 
 def test_the_exact_loss_is_the_mean_over_all_sentences():
@@ -79,6 +100,22 @@ def test_gradient_norms_are_those_of_autograd():
     assert gradient_norms(model, read, guess) == pytest.approx([want, 1.0], rel=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_the_chapter_says_of_twelve_layers_before_training(seed):
+    text = toy_text({((first, second, *"cdefgh"), ()): 1 / 36 for first in "abcdef" for second in "cdefgh"})
+
+    def shown(part, xavier):
+        model = NextWords(text, 12, part=part, xavier=xavier).model(seed).double()
+        return contrasts(model, text.read)[-1], gradient_norms(model, text.read, text.guess)[0]
+
+    for xavier in (False, True):
+        assert 30 * shown("residual", xavier)[0] < shown("residual and attention", xavier)[0]
+        assert shown("residual and norm", xavier)[1] < 1e-3
+        assert shown("", xavier)[1] < 10
+    assert shown("every norm", False)[1] < 10
+    assert shown("every norm", True)[1] > 50
+
+
 def test_tokens_that_are_alike_have_no_contrast():
     model = without("", **SIZES)
     assert contrasts(model, torch.tensor([[2, 2, 2]])) == pytest.approx([0, 0], abs=1e-3)
@@ -89,66 +126,6 @@ def test_tokens_that_are_alike_have_no_contrast():
     assert isinstance(bare.ffn_norm, torch.nn.Identity)
     y = torch.randn(1, 3, 8)
     assert torch.allclose(bare(y), bare.ffn(bare.attention(y)), atol=1e-6)
-
-
-def test_prose_has_no_code_no_formulas_and_no_exercises(tmp_path):
-    cells = [
-        ("markdown", "# Title\n\nA sentence with $x^2$ in it and {term}`attention`, long enough to be kept."),
-        ("code", "print('a line of code that is long enough to be kept')"),
-        ("markdown", ":::{admonition} Box\nnot this\n:::"),
-        ("markdown", "## Exercises\n\nAn exercise that is long enough to be kept, but is not."),
-        ("markdown", "And nothing that comes after the exercises is kept either, however long."),
-    ]
-    made = [{"cell_type": kind, "source": [text]} for kind, text in cells]
-    (tmp_path / "01_one.ipynb").write_text(json.dumps({"cells": made}))
-    assert prose(tmp_path) == "a sentence with x in it and attention, long enough to be kept.\n"
-    with pytest.raises(FileNotFoundError, match="no chapters"):
-        prose(tmp_path / "elsewhere")
-
-
-def test_tables_of_counts_are_kneser_and_ney_by_hand():
-    letters = Letters("aab" * 8 + "aba" + "bab")
-    assert [letters.read(letters.part(name)) for name in ("train", "dev", "test")] == [
-        "aab" * 8,
-        "aba",
-        "bab",
-    ]
-    alone = {"a": 16 / 24, "b": 8 / 24}  # a share of one half, blended with one half each
-    alone = {letter: (24 * p - 0.5 + 0.5 * 2 * 0.5) / 24 for letter, p in alone.items()}
-    paid = counting(letters, 0).tolist()
-    assert paid == pytest.approx([-math.log(alone[letter]) for letter in "bab"])
-    different = {"a": 2 / 3, "b": 1 / 3}  # a came after a and b, b after a: b was counted once, a twice
-    share = 1 / (1 + 2 * 1)
-    short = {letter: (3 * p - share + share * 2 * 0.5) / 3 for letter, p in different.items()}
-    after_b = (7 - 0.5 + 0.5 * short["a"]) / 7  # b was always followed by a
-    after_a = (8 - 0.5 + 0.5 * 2 * short["b"]) / 16
-    assert counting(letters, 1).tolist() == pytest.approx([-math.log(p) for p in (after_a, after_b, after_a)])
-    assert counting(letters, 1, "dev").tolist() == pytest.approx(
-        [-math.log(p) for p in (after_b, after_a, after_b)]
-    )
-
-
-def test_a_longer_table_is_no_worse_than_a_shorter_one_where_all_is_known():
-    letters = Letters("abcd" * 100)
-    means = [float(counting(letters, order).mean()) for order in range(4)]
-    assert means[0] == pytest.approx(math.log(4), abs=0.01)
-    assert max(means[1:]) < 0.05
-
-
-def test_letters_are_learned():
-    letters = Letters("abcd" * 200)
-    task = NextLetter(letters, n_layers=1, d_model=16, context=8, batch=8, steps=100, every=50, dropout=0.0)
-    model, curve = task.train(0.01, 0)
-    assert curve[-1] < 0.1
-    assert not model.training
-    paid, text = task.paid(model, "test"), letters.part("test")
-    one = F.cross_entropy(model(text[None, 4:12])[0, 4:], text[9:13], reduction="none")
-    assert torch.allclose(paid[4:8], one, atol=1e-5)  # the second window
-    assert task.loss(model, "test") == pytest.approx(float(paid.mean()))
-    places = task.by_place(model, "test", 6)
-    read = text.unfold(0, 7, 6)
-    whole = F.cross_entropy(model(read[:, :-1]).mT, read[:, 1:], reduction="none")
-    assert torch.allclose(places, whole.mean(0), atol=1e-6)
 
 
 def test_the_rate_rises():

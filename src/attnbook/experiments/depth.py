@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.experiments.fitting import fit
 from attnbook.experiments.next_word import SKIP, Text, floor
@@ -18,7 +18,14 @@ from attnbook.experiments.runs import Run
 from attnlab.transformer import EncoderLayer, LanguageModel
 
 Part = Literal[
-    "", "residual", "norm", "feed-forward", "attention", "residual and norm", "residual and attention"
+    "",
+    "residual",
+    "norm",
+    "every norm",
+    "feed-forward",
+    "attention",
+    "residual and norm",
+    "residual and attention",
 ]
 
 
@@ -45,7 +52,7 @@ def without(part: Part, **options: Any) -> LanguageModel:
 
     Args:
         part: "residual", "norm", "feed-forward", "attention", "residual and norm", "residual and attention";
-            "" for a whole one.
+            "" for a whole one. Norms go from the layers; the last one stays but with "every norm".
         options: of `LanguageModel`.
 
     Raises:
@@ -57,13 +64,42 @@ def without(part: Part, **options: Any) -> LanguageModel:
     """
     if part not in get_args(Part):
         raise ValueError(f"part must be {', '.join(get_args(Part)[1:])}; got {part!r}")
-    changes = {"feed-forward": {"d_ff": 0}}.get(part, {"norm": "none"} if "norm" in part else {})
-    model = LanguageModel(**options, **changes)
+    model = LanguageModel(**options, **({"d_ff": 0} if part == "feed-forward" else {}))
     kind = {"attention": Deaf, "residual and attention": BareDeaf}.get(part)
     kind = kind or (Bare if "residual" in part else EncoderLayer)
     for layer in model.stack.layers:
         layer.__class__ = kind  # the same weights, another way through them
+        if "norm" in part:
+            layer.attention_norm, layer.ffn_norm = nn.Identity(), nn.Identity()
+    if part == "every norm":
+        model.stack.final_norm = nn.Identity()
     return model
+
+
+@torch.no_grad()
+def draw_as_torch_does(model: LanguageModel) -> None:
+    """Draw the matrices of a stack anew, as `torch.nn.Transformer` draws its own.
+
+    That is Glorot and Bengio's uniform draw ("Xavier"), where queries, keys and values are one matrix of
+    3 d_model rows; the biases of attention are 0. `torch.nn.Linear` by itself draws smaller ones.
+
+    Args:
+        model: changed in place.
+
+    References:
+        Glorot and Bengio 2010, section 4.2.1.
+
+    >>> model = LanguageModel(9, 8, 2, 1)
+    >>> draw_as_torch_does(model)
+    >>> model.stack.layers[0].attention.q_proj.weight.abs().max().item() <= (6 / 32) ** 0.5
+    True
+    """
+    for name, weight in model.stack.named_parameters():
+        if weight.dim() == 2:
+            joint = name.endswith(("q_proj.weight", "k_proj.weight", "v_proj.weight"))
+            nn.init.xavier_uniform_(weight, gain=math.sqrt(0.5) if joint else 1.0)
+        elif ".attention." in name and name.endswith("bias"):
+            nn.init.zeros_(weight)
 
 
 @dataclass(frozen=True)
@@ -85,6 +121,7 @@ class NextWords:
         exact: compute the loss over all sentences at the end.
         every: steps to a point of the curve.
         n_heads: heads of a layer.
+        xavier: draw the first matrices as `torch.nn.Transformer` does, not as `torch.nn.Linear`.
     """
 
     told: ClassVar = {
@@ -104,6 +141,7 @@ class NextWords:
     exact: bool = False
     every: int = 10
     n_heads: int = 4
+    xavier: bool = False
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once."""
@@ -113,7 +151,7 @@ class NextWords:
     def model(self, seed: int) -> LanguageModel:
         """Build the model, untrained."""
         torch.manual_seed(seed)
-        return without(
+        model = without(
             self.part,
             vocab_size=len(self.text.words),
             d_model=self.d_model,
@@ -123,6 +161,9 @@ class NextWords:
             tied=False,
             std=1.0,
         )
+        if self.xavier:
+            draw_as_torch_does(model)
+        return model
 
     def train(
         self, rate: float, seed: int, model: LanguageModel | None = None
