@@ -3,7 +3,8 @@
     python benchmarks/asking.py
     python benchmarks/asking.py rivals
 
-Writes results/asking.json; with "rivals" results/asking-rivals.json, on one full table and plain means. Finished runs stay in .cache, so an interruption costs little.
+Writes results/asking.json; with "rivals" results/asking-rivals.json, on one full table and plain means.
+Finished runs stay in .cache, so an interruption costs little.
 """
 
 from __future__ import annotations
