@@ -17,7 +17,6 @@ MOST_MINUTES, MOST_TABLES = 45, 4
 STILL_HEAVY = {
     "masking",
     "multi_head",
-    "positional_encoding",
     "before_transformers",
     "decoding",
     "real_model",
