@@ -74,12 +74,22 @@ def threads(given: Mapping[str, str]) -> dict[str, str]:
     return dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), many)
 
 
+def kind(given: Mapping[str, str]) -> dict[str, str]:
+    """Tell oneDNN, too, for which kind of processor torch shall compute.
+
+    Else it goes by the real one, and torch's fused attention raises in bfloat16 where that has AMX.
+    """
+    lowered = {"default": "SSE41", "avx2": "AVX2"}.get(given.get("ATEN_CPU_CAPABILITY", ""))
+    return {"ONEDNN_MAX_CPU_ISA": given.get("ONEDNN_MAX_CPU_ISA", lowered)} if lowered else {}
+
+
 def main(only: Sequence[str]) -> int:
     """Set up and run the steps whose names contain one of `only`, or all of them."""
     dev_setup.environment()
     if (ROOT / "package.json").exists():
         dev_setup.node_modules()
-    variables = dev_setup.variables() | threads(os.environ) | {"CHROMIUM": dev_setup.browser()}
+    variables = dev_setup.variables() | threads(os.environ) | kind(os.environ)
+    variables["CHROMIUM"] = dev_setup.browser()
     chosen = {name: step for name, step in steps().items() if not only or any(word in name for word in only)}
     if not chosen:
         raise dev_setup.SetupError(f"no step is called {' or '.join(only)}; there are: {', '.join(steps())}")

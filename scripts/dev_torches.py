@@ -58,6 +58,6 @@ def main(versions: Sequence[str]) -> int:
         asked = [python, "-c", "import torch; print(torch.__version__)"]
         torch = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
         steps = dev_test.steps(python)
-        variables = dev_setup.variables(folder) | dev_test.threads(os.environ)
+        variables = dev_setup.variables(folder) | dev_test.threads(os.environ) | dev_test.kind(os.environ)
         chosen |= {f"torch {torch}: {name}": (steps[name], variables) for name in STEPS}
     return dev_test.side_by_side(chosen)

@@ -388,6 +388,11 @@ def test_the_workflow_tries_every_kind_of_processor_with_one_thread_and_two():
     # What is asked for reaches the steps.
     assert set(dev_test.threads({}).values()) == {"1"}
     assert set(dev_test.threads({"OMP_NUM_THREADS": "2"}).values()) == {"2"}
+    kinds = {kind: dev_test.kind({"ATEN_CPU_CAPABILITY": kind}) for kind in ("default", "avx2", "avx512")}
+    name = "ONEDNN_MAX_CPU_ISA"
+    assert kinds == {"default": {name: "SSE41"}, "avx2": {name: "AVX2"}, "avx512": {}}
+    assert dev_test.kind({"ATEN_CPU_CAPABILITY": "default", name: "ALL"}) == {name: "ALL"}
+    assert dev_test.kind({}) == {}
 
 
 def test_where_readers_run_it_has_a_python_that_the_package_allows():

@@ -172,6 +172,8 @@ EQUAL: dict[str, dict[str, str]] = {
         "low, high = (-33.0, 30.0)": "A wider interval.",
     },
     "relevance-sparsemax": {
+        "z = (z - z.amax(-1, keepdim=True)).clamp_min(-1)": "1 below the largest, a score is at its threshold or under it",
+        "z = (z - z.amax(-1, keepdim=True)).clamp_min(-3)": "what is more than 1 below the largest gets nothing",
         "stay = (ordered >= thresholds).sum(-1, keepdim=True)": "a score at its threshold leaves it where it is",
     },
     "saturation-sharpness": {

@@ -90,6 +90,13 @@ def test_the_curves_are_weighted_means_and_a_narrow_kernel_hears_the_nearest():
     assert said == [f"{float(w @ asking.HEIGHTS):.2f}" for w in (narrow, wide)]
 
 
+def test_the_bars_of_the_curves_are_the_weights():
+    lines = [line for axes in drawings.regression().axes for line in axes.lines]
+    bars = [-(line.get_ydata()[1] - line.get_ydata()[0]) for line in lines if line.get_linewidth() == 5]
+    weights = [asking.kernel_weights(torch.tensor([asking.QUERY]), w)[0] for w in asking.WIDTHS.values()]
+    assert torch.allclose(torch.tensor(bars, dtype=torch.float64), asking.TALL * torch.cat(weights))
+
+
 def test_the_flow_has_the_numbers_of_the_library():
     x, q, k, v = (torch.tensor(rows, dtype=torch.float64) for rows in asking.TOKENS.values())
     w_q, w_k, w_v = torch.tensor([[2.0], [0]]), torch.tensor([[1.0], [1]]), torch.tensor([[1.0, 0], [0, 10]])

@@ -71,6 +71,14 @@ exercise(
             for side, at in (("right", [60.0, 45.5]), ("left", [-70.0]))
         ),
         case(
+            "a place far from two points side by side",
+            "Every exponential is 0 there, and yet the nearest point does not have all the weight: use a softmax.",
+            at=torch.tensor([50.0]),
+            xs=torch.tensor([1.9, 2.0]),
+            ys=torch.tensor([1.0, 3.0]),
+            width=3.0,
+        ),
+        case(
             "two points at the same place",
             at=torch.tensor([1.0, 3.0, 0.2]),
             xs=torch.tensor([1.0, 1.0]),
@@ -228,6 +236,8 @@ exercise(
     praise="As many words as asked for, at the one temperature that does it, for small scores and for large ones.",
 )
 
+_LOWEST = torch.finfo(torch.float32).min
+
 exercise(
     "relevance-sparsemax",
     "sparsemax",
@@ -253,6 +263,17 @@ exercise(
             "There sums lose their last digits: subtract the largest score of each row first.",
             z=torch.tensor([[1.0, 1.0, 0.0]]) * 1e8,
         ),
+        case(
+            "a row with a score of a hundred million above one with small scores",
+            "Each row has a largest score of its own: subtract that.",
+            z=torch.tensor([[1e8, 0.0, 0.0], [1.0, 0.5, -1.0]]),
+        ),
+        case(
+            "two scores that a mask has made the lowest number there is",
+            "Their sum is minus infinity. What is more than 1 below the largest gets nothing: how far does not matter.",
+            z=torch.tensor([[0.5, _LOWEST, 0.0, _LOWEST]]),
+        ),
+        case("42 scores that are nearly equal", "Any number may stay.", z=torch.linspace(0, 0.01, 42)[None]),
     ],
     promises=[gradient("z"), precisions("float64")],
     mistakes=[

@@ -13,6 +13,8 @@ PLACES = torch.tensor([0.4, 1.1, 1.7, 2.6, 3.1, 4.0, 4.4, 5.3, 6.1, 6.6], dtype=
 HEIGHTS = torch.tensor([0.9, 1.4, 2.3, 2.0, 2.7, 1.6, 1.2, 0.5, 1.0, 0.6], dtype=torch.float64)
 QUERY = 5.0
 WIDTHS = {"narrow": 0.25, "wide": 1.2}
+TALL = 0.85
+"""Inches that the bar of a weight of 1 is high."""
 
 WORDS = ("I", "saw", "it")
 TOKENS = {
@@ -80,10 +82,10 @@ def regression() -> Figure:
         weights = kernel_weights(query, width)[0]
         outputs.append(float(weights @ HEIGHTS))
         pen.dot(ask, floor - tall * outputs[-1], role="output", radius=0.07)
-        # As high as the bell where it stands: a weight is its share of all ten heights.
-        for x, y in across(PLACES, _bell(PLACES, width), bases[name], 0.7):
+        for x, y in across(PLACES, weights, bases[name], TALL):
             pen.line([(x, bases[name]), (x, y)], role="query", width=5, alpha=0.6)
-        pen.line(across(grid, _bell(grid, width), bases[name], 0.7), dashed=dashed, width=1)
+        sample = bases[name] - 0.74  # of the curve that these weights belong to
+        pen.line([(left, sample), (left + unit, sample)], role="output", dashed=dashed, width=1.8)
         pen.text(left, bases[name] - 0.55, name, align="left")
         pen.text(left, bases[name] - 0.36, "weights", align="left")
     for base in (floor, *bases.values()):
@@ -93,14 +95,10 @@ def regression() -> Figure:
     pen.text(left, bases["wide"] + 0.27, "keys", role="key", align="left")
     return pen.figure_of(
         "Kernel regression. Above, ten points and two curves of their weighted means: with a narrow "
-        "kernel it runs close to every point, with a wide one it is smooth. Below, the weights of one "
-        f"query at {QUERY:g}: the narrow kernel gives nearly all to the nearest, and the mean is "
+        "kernel it runs close to every point, with a wide one, dashed, it is smooth. Below, the weights of "
+        f"one query at {QUERY:g}: the narrow kernel gives nearly all to the nearest, and the mean is "
         f"{outputs[0]:.2f}, the wide one gives some to most of them, and it is {outputs[1]:.2f}."
     )
-
-
-def _bell(x: Tensor, width: float) -> Tensor:
-    return (-(x - QUERY).square() / (2 * width**2)).exp()
 
 
 def flow() -> Figure:

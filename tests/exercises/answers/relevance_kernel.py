@@ -35,6 +35,15 @@ def all_to_the_last_on_the_far_right(at, xs, ys, width):
     return torch.where(at > 30, ys[xs.argmax()], near)
 
 
+@wrong("a place far from two points side by side")
+def the_nearest_where_the_sum_is_zero(at, xs, ys, width):
+    gap = at[:, None] - xs
+    e = (-(gap**2) / (2 * width**2)).exp()
+    total = e.sum(-1)
+    mean = e @ ys / torch.where(total == 0, 1, total)
+    return torch.where(total == 0, ys[gap.abs().argmin(-1)], mean)
+
+
 wrong("The kernel values are not divided")(kernel(weigh=torch.exp), "not divided")
 wrong("The distance is not squared")(kernel(lambda gap, w: -gap.abs() / w), "not squared")
 wrong("The width multiplies")(kernel(lambda gap, w: -(gap * w).square() / 2), "the width multiplies")

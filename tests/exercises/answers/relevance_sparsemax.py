@@ -25,14 +25,16 @@ def by_sorting(z):
     return (z - thresholds(ordered).gather(-1, stay - 1)).clamp_min(0)
 
 
-right(lambda z: by_sorting(z - z.amax(-1, keepdim=True)), "sorted and shifted")
+right(lambda z: by_sorting((z - z.amax(-1, keepdim=True)).clamp_min(-2)), "sorted, shifted, cut at -2")
+wrong("the lowest number there is")(lambda z: by_sorting(z - z.amax(-1, keepdim=True)), "sorted and shifted")
+wrong("above one with small scores")(lambda z: by_sorting(z - z.max()), "the largest of all rows subtracted")
 wrong("With scores near a hundred million: it raised")(by_sorting, "sorted, sums at 1e8")
 
 
 @right
 def pruned_until_done(z):
     """Michelot's algorithm."""
-    z = z - z.amax(-1, keepdim=True)
+    z = (z - z.amax(-1, keepdim=True)).clamp_min(-3)
     stay = torch.ones_like(z, dtype=torch.bool)
     while True:
         more = stay & (z > threshold(z, stay))
@@ -41,11 +43,21 @@ def pruned_until_done(z):
         stay = more
 
 
-@wrong("lets two scores stay")
-def two_at_most(z):
-    top = z.topk(min(2, z.shape[-1]), -1).values
-    stay = (top > thresholds(top)).sum(-1, keepdim=True)
-    return (z - thresholds(top).gather(-1, stay - 1)).clamp_min(0)
+def at_most(most):
+    """The thresholds of the largest few alone."""
+
+    def answer(z):
+        top = z.topk(min(most, z.shape[-1]), -1).values
+        stay = (top > thresholds(top)).sum(-1, keepdim=True)
+        return (z - thresholds(top).gather(-1, stay - 1)).clamp_min(0)
+
+    return answer
+
+
+wrong("lets two scores stay")(at_most(2), "two at most")
+wrong("42 scores that are nearly equal")(
+    lambda z: at_most(12)((z - z.amax(-1, keepdim=True)).clamp_min(-2)), "twelve at most"
+)
 
 
 @wrong("should be")
