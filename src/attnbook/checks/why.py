@@ -39,6 +39,10 @@ MANY = language(*((f"w{i % 7} w{i % 9}", f"{'NVA'[i % 3]} {'NVA'[i // 9 % 3]}", 
 LONG = language(
     (" ".join(f"w{i % 7}" for i in range(48)), " ".join("NVA"[i % 5 % 3] for i in range(48)), "1")
 )
+LAST = language(
+    (" ".join(["saw", *"abcdefghijkl", "can"]), " ".join(["N"] * 14), "2/5"),
+    (" ".join(["saw", *"abcdefghijkl", "saw"]), " ".join(["V"] * 14), "3/5"),
+)
 RARE = language(("can saw", "NOUN VERB", "1/1000003"), ("saw", "NOUN", "1000002/1000003"))
 EVEN = language(("can", "NOUN", "1/3"), ("can", "VERB", "1/3"), ("can", "AUX", "1/3"))
 
@@ -56,6 +60,11 @@ def see_previous(words: Words, i: int) -> Hashable:
 def see_next(words: Words, i: int) -> Hashable:
     """See the word and the one after."""
     return words[i : i + 2]
+
+
+def see_sentence(words: Words, i: int) -> Hashable:
+    """See the whole sentence, and which word of it is asked for."""
+    return i, words
 
 
 def see_place(words: Words, i: int) -> Hashable:
@@ -111,6 +120,7 @@ exercise(
         case("other sentences, a view of the word alone", sentences=THAT, view=see_word),
         case("other sentences, a view of the word and the one after it", sentences=THAT, view=see_next),
         case("other sentences, a view of the word and the one before it", sentences=THAT, view=see_previous),
+        case("sentences that differ in their last word, a view of the whole sentence", sentences=LAST, view=see_sentence),
         case("a word none of whose tags has a majority", sentences=EVEN, view=see_word),
         case("a sentence that is rare", sentences=RARE, view=see_word),
         *late(
@@ -142,7 +152,7 @@ exercise(
             lambda sentences, view: 1 - ceiling(sentences, view),
         ),
     ],
-    praise="Exact, for the word alone and for three other views.",
+    praise="Exact, for the word alone and for four other views.",
 )  # fmt: skip
 
 

@@ -132,6 +132,12 @@ wrong("should be")(
     "each sentence has a function of its own",
 )
 wrong("should be")(lambda s, view: Fraction(7, 8), "one of the numbers")
+wrong("a view of the whole sentence")(
+    lambda s, view: ceiling(s, lambda words, i: str(view(words, i))[:12]), "the first letters of the view"
+)
+wrong("a view of the whole sentence")(
+    lambda s, view: ceiling(s, lambda words, i: str(view(words, i))[:60]), "more letters of the view"
+)
 wrong("It went through a float")(lambda s, view: float(ceiling(s, view)), "a float")
 wrong("It went through a float")(
     lambda s, view: Fraction(float(ceiling(s, view))).limit_denominator(), "a fraction close by"
