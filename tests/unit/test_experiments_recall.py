@@ -4,6 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from attnbook.experiments.descent import descend
 from attnbook.experiments.forms import FORMS, form
 from attnbook.experiments.recall import Recall, answers, texts
 
@@ -101,3 +102,24 @@ def test_models_side_by_side_do_not_disturb_one_another():
 def test_a_run_that_diverged_has_no_value():
     (lost,) = Recall.of("delta rule", d=4, pairs=(2,), keys=4, values=3, steps=40).together([(1e38, 0)])
     assert lost.diverged
+
+
+def test_where_nothing_is_to_be_forgotten_training_turns_gate_and_delta_rule_into_sums(monkeypatch):
+    trained = []
+
+    def watched(parameters, *args, **how):
+        trained.append(parameters[-1])
+        return descend(parameters, *args, **how)
+
+    monkeypatch.setattr("attnbook.experiments.recall.descend", watched)
+    for name, rate in (("gate", 0.08), ("delta rule", 0.16)):
+        Recall.of(name, steps=200).together([(rate, 0)])
+    gate, beta = (rates[0, 0].sigmoid().item() for rates in trained)
+    assert gate > 0.95
+    assert beta < 0.25  # 0.08; it begins at 0.95
+    whole = form("delta rule", 16)
+
+    def held(q, k, v, rate, hidden):
+        return whole(q, k, v, torch.ones_like(rate), hidden)
+
+    assert Recall(lambda seed: held, steps=200).together([(0.16, 0)])[0].extras["64 pairs"] < 0.6

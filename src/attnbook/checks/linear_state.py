@@ -77,6 +77,11 @@ def _one(g: Tensor) -> Tensor:
     return torch.ones_like(g)
 
 
+def _first_whole(g: Tensor) -> Tensor:
+    """What enters where a state begins with the first term, instead of with its share of it."""
+    return torch.cat((torch.ones_like(g[..., :1, :]), 1 - g[..., 1:, :]), -2)
+
+
 LONG = 1000
 """So many tokens that meeting all stored keys for each of them makes thirty times the numbers that a state does."""
 
@@ -112,6 +117,10 @@ exercise(
         mistake("The gate is not used: nothing fades.", _walk(_one, _one)),
         mistake("The weights are not divided by their sum. Let the sum of keys run along, and divide.", _walk(divide="nothing")),
         mistake("The new term is written whole. It enters with 1 - gate, in both sums.", _walk(enter=_one)),
+        *(
+            mistake("The first term is written whole. It enters with 1 - gate, as every other does: before it the state is 0.", does)
+            for does in (_walk(enter=_first_whole), _walk(enter=_first_whole, enter_sum=lambda g: 1 - g))
+        ),
         mistake("The new value is written whole. It enters with 1 - gate, as its key does in the other sum.", _walk(enter=_one, enter_sum=lambda g: 1 - g)),
         mistake("The new key is added whole to the sum of keys. It enters with 1 - gate there too.", _walk(enter_sum=_one)),
         *(

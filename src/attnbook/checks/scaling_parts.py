@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -51,6 +52,17 @@ def _shares(s: Tensor) -> Tensor:
     return found / found.sum(0)
 
 
+FAR = replace(
+    case(
+        "scores near 10,000, where a mean of squares less the square of the mean has no digit left",
+        s=1e4
+        + torch.tensor([[3, -1, 1, 1], [-4, 0, -2, -2], [1, 1, 3, -1], [0, -4, -2, -2]], dtype=torch.float32),
+    ),
+    exact=True,
+)
+"""Whole numbers, and halves as means: single precision keeps them, but not their squares."""
+
+
 exercise(
     "scaling-owed",
     "split",
@@ -59,6 +71,7 @@ exercise(
         *draws(s="... n k", lead=[(), (2,), (3, 2), (4,)]),
         case("a score for each query, the same for all keys", s=torch.tensor([[2.0], [-1.0], [0.5]]).expand(3, 5).clone()),
         case("a score for each key, the same for all queries", s=torch.tensor([[2.0, -1.0, 0.5, 4.0]]).expand(3, 4).clone()),
+        FAR,
         case("scores that belong to the pair alone", s=torch.tensor([[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0]])),
     ],
     promises=[gradient("s"), precisions("float64")],

@@ -191,7 +191,7 @@ def division_by_products(q, k, v, gate):
     return (q[..., None, :] @ state).squeeze(-2) / (q * k.cumsum(-2)).sum(-1, keepdim=True)
 
 
-@wrong("should be")
+@wrong("The first term is written whole")
 def the_first_term_whole(q, k, v, gate):
     """A state that starts with the first term, instead of with its share of it."""
     return walk()(q, k, v, torch.cat((torch.zeros_like(gate[..., :1, :]), gate[..., 1:, :]), -2))

@@ -112,3 +112,9 @@ def in_numpy(s):
     s = s.detach().numpy()
     rows, columns = s.mean(-1, keepdims=True), s.mean(-2, keepdims=True)
     return torch.from_numpy(np.stack([part.var((-2, -1)) for part in (rows, columns, s - rows - columns)]))
+
+
+@wrong("a mean of squares less the square of the mean")
+def mean_of_squares_less_the_square(s):
+    two = (-2, -1)
+    return torch.stack([(part**2).mean(two) - part.mean(two) ** 2 for part in parts(s)])
