@@ -1,19 +1,22 @@
 """Must queries and keys be apart? One head on the toy grammar, two with less, two that never hear themselves.
 
     python benchmarks/asking.py
+    python benchmarks/asking.py rivals
 
-Writes results/asking.json. Finished runs stay in .cache, so an interruption costs little.
+Writes results/asking.json; with "rivals" results/asking-rivals.json, on one full table and plain means.
+Finished runs stay in .cache, so an interruption costs little.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import torch
 
 from attnbook import results
 from attnbook.experiments import around, sweep
-from attnbook.tagging.asking import FORMS, Asking
+from attnbook.tagging.asking import FORMS, RIVALS, Asking
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, STEPS = range(10), 600
@@ -23,17 +26,20 @@ def main() -> None:
     """Train and store."""
     torch.set_num_threads(1)
     results.begin()
+    rivals = sys.argv[1:] == ["rivals"]
+    name, forms = ("asking-rivals", RIVALS) if rivals else ("asking", FORMS)
     found = sweep(
-        {name: Asking(make, steps=STEPS) for name, make in FORMS.items()},
+        {form: Asking(make, steps=STEPS) for form, make in forms.items()},
         rates=around(0.04),
         seeds=SEEDS,
         flat=0.5,
         measure="right, %",
-        cache=CACHE / "asking.json",
+        cache=CACHE / f"{name}.json",
         progress=False,
     )
     print(found.as_table(digits=1), flush=True)
-    results.store("asking", {"sweeps": {"asking": found}}, command="python benchmarks/asking.py", seeds=SEEDS)
+    command = "python benchmarks/asking.py" + " rivals" * rivals
+    results.store(name, {"sweeps": {name: found}}, command=command, seeds=SEEDS)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,8 @@ def use(head: Any) -> dict[str, Any]:
     withstand(head, wide, other)
     if wide == other:
         found |= called(head, "head(x)", {"x": _normal(2, 6, wide, seed=5)})
+        given = {"x": _normal(2, 6, wide, seed=5), "memory": _normal(2, 6, wide, seed=9)}
+        found |= called(head, "head(x, memory) of one shape", given)
     return {"parameters": shapes, "calls": found}
 
 

@@ -136,6 +136,42 @@ class AsTheyAre(nn.Module):
         return self.sharpness * x, x, self.value(x)
 
 
+class OneTable(nn.Module):
+    """One square matrix of relevance, free to be unsymmetric, in the place of queries and keys.
+
+    >>> q, k, v = OneTable()(encode(["I", "saw"]))
+    >>> q.shape == k.shape, v.shape
+    (True, torch.Size([1, 8, 16]))
+    """
+
+    def __init__(self, *, width: int = HEAD) -> None:
+        super().__init__()
+        self.width = width
+        self.table = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.value = nn.Linear(WIDTH, width, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries, keys and values."""
+        return self.table(x), x, self.value(x)
+
+
+class Alike(nn.Module):
+    """No relevance at all: every score is 0, and the head hears a plain mean of values.
+
+    >>> OneHead(Alike())(encode(["I", "saw"]), need_weights=True)[1][0, 0, :2]
+    tensor([0.5000, 0.5000])
+    """
+
+    def __init__(self, *, width: int = HEAD) -> None:
+        super().__init__()
+        self.width = width
+        self.value = nn.Linear(WIDTH, width, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries, keys and values."""
+        return torch.zeros_like(x), x, self.value(x)
+
+
 class OneHead(nn.Module):
     """A tagger with one head: a linear layer reads each token beside what it has heard.
 
@@ -147,7 +183,7 @@ class OneHead(nn.Module):
     torch.Size([1, 8, 6])
     """
 
-    def __init__(self, views: Views | AsTheyAre, *, itself: bool = True) -> None:
+    def __init__(self, views: Views | AsTheyAre | OneTable | Alike, *, itself: bool = True) -> None:
         super().__init__()
         self.views, self.itself = views, itself
         self.tag = nn.Linear(WIDTH + views.width, len(grammar.TAGS))
@@ -169,6 +205,13 @@ FORMS = {
     "queries are the keys, never itself": lambda: OneHead(Views(0, 0, 1), itself=False),
 }
 """What makes the taggers that are compared."""
+
+RIVALS = {
+    "one full table": lambda: OneHead(OneTable()),
+    "a plain mean": lambda: OneHead(Alike()),
+    "a plain mean, never itself": lambda: OneHead(Alike(), itself=False),
+}
+"""The plainest others: all relevance in one matrix, and none at all."""
 
 
 def looks(model: nn.Module, words: Sequence[str]) -> Tensor:

@@ -39,6 +39,10 @@ wrong("The arrows are too short")(circle(1.0), "short")
 wrong("With n = 20: place 1 should give at least 0.9 to place 0; it gives")(circle(6.0), "enough for eight")
 wrong("With n = 50")(circle(20.0), "enough for twenty")
 wrong("not a number")(circle(math.inf), "endless")
+wrong("not a number")(circle(1e25), "products overflow")
+wrong("With n = 37")(
+    lambda n: circle(100.0)(n) if n in (1, 2, 3, 8, 20, 50) else 2 * [torch.zeros(n, 2)], "listed places"
+)
 wrong("With n = 20")(lambda n: circle(100.0)(n) if n < 9 else 2 * [torch.zeros(n, 2)], "eight places")
 
 

@@ -78,6 +78,9 @@ wrong("'k_proj.weight': the second entry should be 8, it is 5")(
 )
 wrong("cannot be multiplied")(layer(ask=lambda x, memory: (memory, x)), "the memory asks")
 wrong("mat1 and mat2 shapes cannot be multiplied")(layer(ask=lambda x, memory: (x, x)), "the memory ignored")
+wrong("no gradient reaches memory")(
+    layer(ask=lambda x, memory: (x, x if x.shape == memory.shape else memory)), "a memory like x ignored"
+)
 
 
 @wrong("head(x)")
