@@ -126,6 +126,10 @@ class Transformer(nn.Module):
         max_positions: int = 512,
     ) -> None:
         super().__init__()
+        if d_model % 2 or d_model % n_heads:
+            raise ValueError("d_model must divide by 2 and by n_heads")
+        if d_ff is not None and d_ff < 1:
+            raise ValueError("d_ff must be at least 1")
         self.pad_token_id = pad_token_id
         sizes = (d_model, n_heads, d_ff or 4 * d_model, dropout)
         # One table for source, target and output.
@@ -169,6 +173,8 @@ class Transformer(nn.Module):
 
     def embed(self, ids: Tensor) -> Tensor:
         """Return embeddings, scaled, plus positions: (batch, n, d)."""
+        if ids.shape[1] > len(self.positions):
+            raise ValueError(f"there are {len(self.positions)} positions")
         x = self.embedding(ids) * self.embedding.embedding_dim**0.5
         return self.dropout(x + self.positions[: ids.shape[1]])
 
@@ -180,7 +186,12 @@ class Transformer(nn.Module):
         eos_token_id: int,
         max_new_tokens: int,
     ) -> Tensor:
-        """Write the best token at each step; pad a text that has ended."""
+        """Write the best token at each step; pad a text that has ended.
+
+        Without dropout, whatever mode the model is in.
+        """
+        was_training = self.training
+        self.eval()
         memory = self.encode(source)
         ids = torch.full_like(source[:, :1], bos_token_id)
         ended = torch.zeros_like(ids, dtype=torch.bool)
@@ -191,6 +202,7 @@ class Transformer(nn.Module):
             ended |= new == eos_token_id
             if ended.all():
                 break
+        self.train(was_training)
         return ids[:, 1:]
 
 
@@ -228,7 +240,7 @@ def main() -> None:
         if step == 1 or step % 50 == 0:
             print(f"step {step:4}  loss {loss.item():.3f}")
     source, target = numbers(1000, n)
-    written = model.eval().generate(source, BOS, EOS, n + 1)
+    written = model.generate(source, BOS, EOS, n + 1)
     written = F.pad(written, (0, n + 1 - written.shape[1]), value=PAD)
     print(f"{(written == target[:, 1:]).all(1).double().mean():.0%} of new numbers written without a mistake")
 

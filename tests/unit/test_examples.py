@@ -233,6 +233,33 @@ def test_dropout_takes_away_a_share_of_what_is_added_in_training_alone():
     assert torch.equal(made(source, target), made(source, target))
 
 
+def test_it_writes_without_dropout_and_leaves_the_mode_as_it_was():
+    torch.manual_seed(0)
+    made = example("encoder_decoder").Transformer(13, 16, 4, 2, dropout=0.9, pad_token_id=PAD)
+    source = torch.randint(10, (4, 5))
+    written = made.generate(source, BOS, 12, 6)
+    assert made.training
+    assert torch.equal(made.generate(source, BOS, 12, 6), written)
+    assert torch.equal(made.eval().generate(source, BOS, 12, 6), written)
+    assert not made.training
+
+
+@pytest.mark.parametrize("sizes", [{"d_model": 15, "n_heads": 3}, {"n_heads": 3}, {"d_ff": 0}])
+def test_the_encoder_decoder_refuses_sizes_that_do_not_fit(sizes):
+    with pytest.raises(ValueError, match=r"(d_model|d_ff) must"):
+        example("encoder_decoder").Transformer(
+            **{"vocab_size": 13, "d_model": 16, "n_heads": 4, "n_layers": 1} | sizes
+        )
+
+
+def test_the_encoder_decoder_refuses_more_tokens_than_it_has_places():
+    made = example("encoder_decoder").Transformer(13, 16, 4, 1, pad_token_id=PAD, max_positions=4)
+    made(torch.ones(1, 4).long(), torch.ones(1, 4).long())
+    for n_source, n_target in ((5, 4), (4, 5)):
+        with pytest.raises(ValueError, match="4 positions"):
+            made(torch.ones(1, n_source).long(), torch.ones(1, n_target).long())
+
+
 ALONE = """
 import runpy, sys
 sys.modules["attnlab"] = sys.modules["attnbook"] = None  # an import would be an error

@@ -113,6 +113,9 @@ wrong("summed out but still counted in the mean")(
 wrong("The mean is over all real words")(
     lambda *a: loss(*a, count=lambda real: real.sum()), "all words divide"
 )
+wrong("One is taken from the count for every row")(
+    lambda *a: loss(*a, count=lambda real: real.sum() - len(real)), "a first word in every row"
+)
 wrong("That is the sum of the surprises")(lambda *a: loss(*a, count=lambda real: 1), "the sum")
 wrong("The sign is missing")(lambda *a: loss(*a, count=lambda real: -real[:, 1:].sum()), "no minus")
 wrong("in bits")(lambda *a: loss(*a) / math.log(2), "in bits")
