@@ -211,7 +211,7 @@ RIVALS = {
     "a plain mean": lambda: OneHead(Alike()),
     "a plain mean, never itself": lambda: OneHead(Alike(), itself=False),
 }
-"""The plainest others: all relevance in one matrix, and none at all."""
+"""The plainest other heads. One has all relevance in one matrix, the rest have none at all."""
 
 
 def looks(model: nn.Module, words: Sequence[str]) -> Tensor:
