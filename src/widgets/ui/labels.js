@@ -11,6 +11,9 @@
  */
 export const sized = (words, size, bold = false) => ({ wide: (words.length + 0.25) * size * (bold ? 0.64 : 0.58), up: 0.9 * size, down: 0.25 * size });
 
+/** How far the ink of a text may reach beyond its anchor. */
+const BEARING = 1;
+
 /**
  * The box of a text.
  * @param {number} x of its anchor
@@ -19,7 +22,7 @@ export const sized = (words, size, bold = false) => ({ wide: (words.length + 0.2
  * @param {boolean} [end] anchored at its end
  * @returns {Box}
  */
-export const boxed = (x, y, { wide, up, down }, end = false) => ({ left: end ? x - wide : x, right: end ? x : x + wide, top: y - up, bottom: y + down });
+export const boxed = (x, y, { wide, up, down }, end = false) => ({ left: (end ? x - wide : x) - BEARING, right: (end ? x : x + wide) + BEARING, top: y - up, bottom: y + down });
 
 /** Whether two boxes share more than an edge. @param {Box} a @param {Box} b */
 export const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
