@@ -39,9 +39,8 @@ def weigh(notebook: dict[str, Any]) -> Weight:
         if cell["cell_type"] == "markdown":
             if re.search(r"(?m)^## Exercises", source):
                 break
-            text = re.sub(
-                NO_TEXT, " ", source, flags=re.DOTALL
-            )  # a box that unfolds counts: slow readers open it
+            # A box that unfolds counts: slow readers open it.
+            text = re.sub(NO_TEXT, " ", source, flags=re.DOTALL)
             parts.append(
                 Weight(
                     words=len(re.findall(r"[A-Za-z][A-Za-z'-]*", text)),
@@ -53,13 +52,9 @@ def weigh(notebook: dict[str, Any]) -> Weight:
         tags = set(cell["metadata"].get("tags", []))
         lines = 0 if tags & SOURCE_HIDDEN else sum(bool(line.strip()) for line in source.split("\n"))
         data = [of for output in cell["outputs"] for of in output.get("data", {}).values()]
-        shown = (
-            "" if tags & OUTPUT_HIDDEN else "".join("".join(of) for of in data if isinstance(of, str | list))
-        )
+        seen = [] if tags & OUTPUT_HIDDEN else [of for of in data if isinstance(of, str | list)]
+        shown = "".join("".join(of) for of in seen)
         figures = shown.count('data-attnlab="')  # the table inside a figure is its text alternative
-        parts.append(
-            Weight(
-                lines=lines, plots="<svg" in shown, tables="<table" in shown and not figures, figures=figures
-            )
-        )
+        table = "<table" in shown and not figures
+        parts.append(Weight(lines=lines, tables=table, plots="<svg" in shown, figures=figures))
     return Weight(*(sum(of) for of in zip(*parts, strict=True)))

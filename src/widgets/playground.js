@@ -13,7 +13,7 @@ import { called, looks, margin, NAMED, square } from "./ui/looks.js";
 import { PANELS, panels } from "./ui/panels.js";
 import { CHALLENGES, met } from "./math/challenges.js";
 import { LONGEST, posterior, TAGS, WORDS } from "./math/grammar.js";
-import { CEILINGS, checked, exactly, LAST, numbered, start, view } from "./math/playground.js";
+import { CEILINGS, checked, exactly, LAST, numbered, start, trained, view } from "./math/playground.js";
 import { forward } from "./math/train.js";
 
 /** @typedef {import("./math/playground.js").Run} Run */
@@ -104,8 +104,7 @@ export default figure({
     // Reset means random weights too, whatever the state was before.
     body.parentElement?.addEventListener("click", (event) => {
       if (!(/** @type {Element} */ (event.target).closest('[data-part="reset"]'))) return;
-      [fresh, ghosts] = [true, []];
-      runs = [];
+      [fresh, runs, ghosts] = [true, [], []];
     }, { capture: true, signal });
     document.addEventListener("visibilitychange", () => wake(), { signal });
     signal.addEventListener("abort", () => {
@@ -424,9 +423,6 @@ ${parts.join("\n")}`;
     return { update, pytorch, svg: () => standalone(drawing.svg) };
   },
 });
-
-/** Whether it has a curve worth keeping. @param {Run} run */
-const trained = (run) => run.curve.some(({ step }) => step > 0);
 
 /** Where the largest number is. @param {number[]} row */
 const top = (row) => row.indexOf(Math.max(...row));

@@ -47,9 +47,7 @@ def cache() -> Figure:
             pen.tiles(first, y, 1, kept.length, size=size, role=role, texts=texts, shades=shades)
             if kept.length < kept.capacity:
                 empty = (kept.capacity - kept.length) * size[0]
-                pen.frame(
-                    first + kept.length * size[0], y, empty, size[1], dashed=True, alpha=FAINT, line=0.8
-                )
+                pen.frame(first + kept.length * size[0], y, empty, size[1], alpha=FAINT)
             pen.text(
                 first + kept.capacity * size[0] + 0.1, y + 0.14, f"{role}s", role=role, align="left", size=10
             )

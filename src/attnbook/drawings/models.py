@@ -180,9 +180,7 @@ def _two_stacks() -> Figure:
         pen.text(x, 0.16, f"{title}, N ×")
         last = parts[-1][1] + 0.78
         edges = sorted((x - side * (wide / 2 + 0.1), x + side * (wide / 2 + 0.27)))
-        pen.frame(
-            edges[0], enter - 0.12, edges[1] - edges[0], last - enter + 0.12, alpha=0.5, line=0.8, dashed=True
-        )
+        pen.frame(edges[0], enter - 0.12, edges[1] - edges[0], last - enter + 0.12, alpha=0.5)
         above = 0.3
         for part, top in parts:
             pen.arrow((x, above), (x, top - 0.02), role="query" if part == "cross-attention" else None)

@@ -58,7 +58,6 @@ class Pen:
         role: str | None = None,
         align: str = "center",
         size: float = 11,
-        turned: bool = False,
     ) -> None:
         """Write one line, the middle of its capitals at height y.
 
@@ -69,7 +68,6 @@ class Pen:
             role: whose colour.
             align: "left", "center" or "right" of the text is at x.
             size: points.
-            turned: write upwards.
 
         Raises:
             ValueError: the text has several lines.
@@ -78,9 +76,7 @@ class Pen:
             raise ValueError(f"text must be one line, got {text!r}")
         # Half of a capital below the middle: lines of one height stand level, whatever letters are in them.
         drop = 0.36 * size / 72
-        x, y = (x + drop, y) if turned else (x, y + drop)
-        how = {"rotation": 90, "rotation_mode": "anchor"} if turned else {}
-        self.axes.text(x, y, text, ha=align, va="baseline", color=_colour(role), fontsize=size, **how)
+        self.axes.text(x, y + drop, text, ha=align, va="baseline", color=_colour(role), fontsize=size)
 
     def indexed(
         self, x: float, y: float, letter: str, index: str, *, role: str | None = None, size: float = 11
@@ -107,7 +103,6 @@ class Pen:
         text: str = "",
         *,
         role: str | None = None,
-        dashed: bool = False,
         fill: float = 0.12,
         size: float = 11,
     ) -> None:
@@ -120,13 +115,12 @@ class Pen:
             height: inches.
             text: one line.
             role: whose colour.
-            dashed: as what is not there, or not always.
             fill: how opaque it is inside, 0 to 1.
             size: points of the text.
         """
         shape = "round,pad=0,rounding_size=0.06"
         inside = to_rgba(_colour(role), fill)
-        how = {"facecolor": inside, "edgecolor": _colour(role), "linewidth": 1.1, "linestyle": _dash(dashed)}
+        how = {"facecolor": inside, "edgecolor": _colour(role), "linewidth": 1.1}
         self.axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, **how))
         if text:
             self.text(x + width / 2, y + height / 2, text, role=role, size=size)
@@ -138,7 +132,6 @@ class Pen:
         *,
         role: str | None = None,
         width: float = 1.2,
-        bend: float = 0.0,
         alpha: float = 1.0,
         head: bool = True,
         dashed: bool = False,
@@ -150,7 +143,6 @@ class Pen:
             end: (x, y), where its tip is.
             role: whose colour.
             width: points.
-            bend: how far its middle swings out, in parts of its length; positive is to the left as it runs.
             alpha: how opaque it is.
             head: whether it has a tip.
             dashed: as what is not always there.
@@ -161,8 +153,6 @@ class Pen:
                 end,
                 arrowstyle="-|>" if head else "-",
                 mutation_scale=8 + width,
-                # The axis y points down, so what is left in inches is right on the page.
-                connectionstyle=f"arc3,rad={bend}",
                 color=_colour(role),
                 linewidth=width,
                 alpha=alpha,
@@ -204,25 +194,14 @@ class Pen:
             how = {"solid_capstyle": "butt", "solid_joinstyle": "round"}
             self.axes.plot(x, y, color=_colour(role), linewidth=width, alpha=alpha, linestyle=dash, **how)
 
-    def web(
-        self,
-        pairs: Sequence[tuple[Point, Point]],
-        *,
-        role: str | None = None,
-        width: float = 0.8,
-        alpha: float = FAINT,
-    ) -> None:
-        """Draw many straight lines as one path.
+    def web(self, pairs: Sequence[tuple[Point, Point]]) -> None:
+        """Draw many thin, faint straight lines as one path.
 
         Args:
             pairs: their ends.
-            role: whose colour.
-            width: points.
-            alpha: how opaque they are.
         """
         lines = Path.make_compound_path(*(Path(pair) for pair in pairs))
-        how = {"edgecolor": _colour(role), "alpha": alpha, "linewidth": width}
-        self.axes.add_patch(PathPatch(lines, fill=False, **how))
+        self.axes.add_patch(PathPatch(lines, fill=False, edgecolor=INK, alpha=FAINT, linewidth=0.8))
 
     def dot(
         self, x: float, y: float, *, role: str | None = None, radius: float = 0.05, text: str = ""
@@ -264,7 +243,6 @@ class Pen:
         role: str | None = None,
         shades: Tensor | Sequence[Sequence[float]] | None = None,
         texts: Sequence[Sequence[str]] | None = None,
-        points: float = 10,
         edge: float = 0.45,
     ) -> None:
         """Draw a matrix as tiles.
@@ -279,7 +257,6 @@ class Pen:
             shades: (rows, columns), how full each tile is, from 0 to 1; a little unless given. At 1 a tile
                 is half opaque, so that a number can be read on it.
             texts: what is written on each.
-            points: size of what is written.
             edge: how opaque the edges are.
         """
         wide, high = (size, size) if isinstance(size, (int, float)) else size
@@ -292,7 +269,7 @@ class Pen:
                 if shade:
                     alike.setdefault(shade, []).append(_rectangle(left, top, wide, high))
                 if texts is not None and texts[i][j]:
-                    self.text(left + wide / 2, top + high / 2, texts[i][j], size=points)
+                    self.text(left + wide / 2, top + high / 2, texts[i][j], size=10)
         # One path for all tiles of a shade, and one for all edges: a file a fifth as long.
         for shade, paths in alike.items():
             filled = Path.make_compound_path(*paths)
@@ -307,57 +284,32 @@ class Pen:
         how = {"edgecolor": _colour(role), "alpha": edge, "linewidth": 0.8}
         self.axes.add_patch(PathPatch(lines, fill=False, **how))
 
-    def frame(
-        self,
-        x: float,
-        y: float,
-        width: float,
-        height: float,
-        *,
-        role: str | None = None,
-        dashed: bool = False,
-        alpha: float = 1.0,
-        line: float = 1.6,
-    ) -> None:
-        """Draw a rectangle around something.
+    def frame(self, x: float, y: float, width: float, height: float, *, alpha: float) -> None:
+        """Draw a thin dashed rectangle around something.
 
         Args:
             x: its left.
             y: its upper side.
             width: inches.
             height: inches.
-            role: whose colour.
-            dashed: as what is not there.
             alpha: how opaque it is.
-            line: points.
         """
-        self.axes.add_patch(
-            Rectangle(
-                (x, y),
-                width,
-                height,
-                fill=False,
-                edgecolor=_colour(role),
-                linewidth=line,
-                linestyle=_dash(dashed),
-                alpha=alpha,
-            )
-        )
+        how = {"edgecolor": INK, "linewidth": 0.8, "linestyle": _dash(True), "alpha": alpha}
+        self.axes.add_patch(Rectangle((x, y), width, height, fill=False, **how))
 
-    def bracket(self, start: Point, end: Point, *, depth: float = 0.08, role: str | None = None) -> None:
+    def bracket(self, start: Point, end: Point) -> None:
         """Draw a square bracket from one point to another; it stands out to the left as it runs.
 
         Args:
             start: (x, y).
             end: (x, y), on the same row or in the same column.
-            depth: inches by which it stands out; negative to the other side.
-            role: whose colour.
         """
+        depth = 0.08
         (x0, y0), (x1, y1) = start, end
         length = ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5
         out = ((y1 - y0) / length * depth, -(x1 - x0) / length * depth)
         inner = [(x0 + out[0], y0 + out[1]), (x1 + out[0], y1 + out[1])]
-        self.line([start, *inner, end], role=role, width=1.0)
+        self.line([start, *inner, end], width=1.0)
 
     def figure_of(self, alt: str) -> Figure:
         """Hand the sheet over, labelled with what it shows in words: what `plots.show` then takes for `alt`.

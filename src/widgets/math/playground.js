@@ -70,6 +70,9 @@ export function view({ context, positions }) {
   return positions === "none" ? "bag of words" : "whole sentence";
 }
 
+/** Whether a run has left its random weights, and a curve behind. @param {Run} run */
+export const trained = ({ curve }) => curve.some(({ step }) => step > 0);
+
 /**
  * Begin a run from random weights.
  * @param {Choices} choices

@@ -1,7 +1,7 @@
 // The playground's curves, on axes that stay where they are.
 import { fmt, s } from "./dom.js";
 import { arrange, boxed, sized } from "./labels.js";
-import { CEILINGS, LAST, view } from "../math/playground.js";
+import { CEILINGS, LAST, trained, view } from "../math/playground.js";
 
 /** @typedef {import("../math/playground.js").Run} Run */
 /** @typedef {import("../math/playground.js").Reading} Reading */
@@ -73,7 +73,7 @@ export function curves(part, shown) {
     svg,
     show(wide, runs, names, high, ghosts = []) {
       // Which line is a run's own is said when it has trained: before, the page asks.
-      const floors = runs.filter(({ curve }) => curve.some(({ step }) => step > 0)).map(({ choices }) => /** @type {string} */ (view(choices)));
+      const floors = runs.filter(trained).map(({ choices }) => /** @type {string} */ (view(choices)));
       const laid = layout(wide, shown, high);
       const key = `${wide} ${high} ${floors}`;
       if (drawn !== key) {
