@@ -17,7 +17,6 @@ MOST_MINUTES, MOST_TABLES = 45, 4
 STILL_HEAVY = {
     "multi_head",
     "before_transformers",
-    "decoding",
     "real_model",
     "what_it_costs",
     "sparse_attention",
