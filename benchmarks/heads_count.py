@@ -67,7 +67,7 @@ def bound() -> None:
             "1 head of width 64, a gate from the query": TwoPlaces(1, 64, gate="query"),
         },
         controls={
-            "1 head of width 64, a gate that does not see the query": TwoPlaces(1, 64, gate="nothing"),
+            "1 head of width 64, a gate that does not see the query": TwoPlaces(1, 64, gate="blind"),
             "1 head of width 64, asked only (left, right)": TwoPlaces(1, 64, questions=(1,)),
         },
         rates=around(0.03),

@@ -83,7 +83,7 @@ class TwoPlaces:
     Args:
         n_heads: number of heads.
         d_head: width of each.
-        gate: behind the head, if there is one: what it sees, the "query" or "nothing" of it.
+        gate: behind the head, if there is one: "query" if it sees that, else "blind".
         questions: which of the four are asked; (left, right) alone is `(1,)`.
         steps: of Adam.
 
@@ -101,7 +101,7 @@ class TwoPlaces:
     n_heads: int
     d_head: int
     questions: tuple[int, ...] = (0, 1, 2, 3)
-    gate: Literal["", "query", "nothing"] = ""
+    gate: Literal["", "query", "blind"] = ""
     steps: int = 400
     every: int = 10
     batch: int = 128
@@ -113,7 +113,7 @@ class TwoPlaces:
     def layer(self) -> MultiHeadAttention | GatedHead:
         """Make the layer, as it is before training."""
         if self.gate:
-            return GatedHead(4, self.d_head, blind=self.gate == "nothing")
+            return GatedHead(4, self.d_head, blind=self.gate == "blind")
         return MultiHeadAttention(4, self.n_heads, d_head=self.d_head, bias=False)
 
     def train(self, rate: float, seed: int) -> tuple[MultiHeadAttention | GatedHead, Run]:
