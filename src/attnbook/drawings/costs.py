@@ -159,7 +159,7 @@ def memories() -> Figure:
     """
     pen, n, now = Pen(4.3, 5.4), 4, {"query": 1, "key": 2, "value": 2, "output": 1}
     tile, wide, tops = 0.3, 0.44, (0.55, 2.85)
-    columns = {"query": 0.5, "key": 1.55, "value": 2.3, "output": 3.3}
+    columns = {"query": 0.5, "key": 1.5, "value": 2.28, "output": 3.15}
     pen.box(0.06, 0.1, 4.18, 1.86, fill=0.04)
     pen.box(0.06, 2.6, 4.18, 1.5, fill=0.12)
     pen.text(0.2, 0.31, "large, slow memory", align="left", size=10)
@@ -174,10 +174,10 @@ def memories() -> Figure:
         ends = [(at + wide / 2, tops[0] + n * tile + 0.06), (at + wide / 2, tops[1] - 0.05)]
         streams = role in ("key", "value")
         pen.arrow(*(ends[::-1] if role == "output" else ends), role=role, width=3 if streams else 1.2)
-    for at, text in ((0.82, "once"), (3.62, "once")):
+    for at, text in ((0.82, "once"), (3.47, "once")):
         pen.text(at, 2.28, text, align="left", size=10)
-    pen.text(2.62, 2.18, "tile", align="left", size=10)
-    pen.text(2.62, 2.38, "by tile", align="left", size=10)
+    pen.text(2.6, 2.18, "tile", align="left", size=10)
+    pen.text(2.6, 2.38, "by tile", align="left", size=10)
     # Queries meet keys in a tile of scores, and what that weighs of the values is added to the output.
     below, bus = tops[1] + tile, 3.58
     pen.tiles(1.1, bus - 0.15, 1, 1, size=0.3, shades=[[0.5]])
@@ -201,7 +201,7 @@ def memories() -> Figure:
         [(columns["value"] + wide / 2, below + 0.03), (columns["value"] + wide / 2, bus + 0.08)], role="value"
     )
     pen.dot(columns["value"] + wide / 2, bus + 0.08, role="value")
-    pen.text(end + 0.3, tops[1] + tile / 2, "m, z", align="left", size=10)
+    pen.text(end + 0.28, tops[1] + tile / 2, "m, z, t", align="left", size=10)
     # What would be needed at once without tiles.
     grid, top, cell = 2.05, 4.3, 0.25
     pen.tiles(grid, top, n, n, size=cell, shades=[[0.0] * n] * n, edge=0.25)
@@ -211,9 +211,9 @@ def memories() -> Figure:
     return pen.figure_of(
         "Attention in tiles. The large, slow memory holds Q, K, V and O, each cut into four tiles. One "
         "tile of Q comes to the small, fast memory once; all tiles of K and V stream past it. There a "
-        "tile of scores is made, weighs its values, and is forgotten; what stays is a tile of O and two "
-        "running numbers a row, m and z. It goes back once. The matrix of n by n scores is never "
-        "written: one tile of its sixteen is there at a time."
+        "tile of scores is made, weighs its values, and is forgotten; what stays is the m, z and t of each "
+        "query. A tile of O goes back once. The matrix of n by n scores is never written: one tile of its "
+        "sixteen is there at a time."
     )
 
 
