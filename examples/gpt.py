@@ -14,8 +14,8 @@ from torch import Tensor, nn
 class Cache:
     """Room for the keys and values of one layer, set aside once."""
 
-    def __init__(self, batch: int, room: int, like: nn.Linear) -> None:
-        self.keys = like.weight.new_empty(batch, room, like.in_features)
+    def __init__(self, batch: int, room: int, like: Tensor) -> None:
+        self.keys = like.new_empty(batch, room, like.shape[-1])
         self.values = torch.empty_like(self.keys)
         self.length = 0
 
@@ -154,8 +154,8 @@ class GPT(nn.Module):
         """Continue the prompts (batch, n), a token at a time."""
         most = self.position_embedding.num_embeddings
         room = min(most, ids.shape[1] + max_new_tokens)
-        widths = [block.attention.out_proj for block in self.blocks]
-        cache = [Cache(len(ids), room, width) for width in widths]
+        like = self.lm_head.weight  # as wide, in its dtype, on its device
+        cache = [Cache(len(ids), room, like) for _ in self.blocks]
         unread = ids
         for _ in range(max_new_tokens):
             if ids.shape[1] > most:  # all move up, so no key stays right
