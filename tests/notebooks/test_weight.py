@@ -16,7 +16,6 @@ CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
 MOST_MINUTES, MOST_TABLES = 45, 4
 STILL_HEAVY = {
     "multi_head",
-    "before_transformers",
     "decoding",
     "real_model",
     "what_it_costs",

@@ -165,7 +165,10 @@ def test_the_asked_states_are_weighed_by_the_additive_score():
     h = torch.tensor([-3.0, -1.0, 1.0, 3.0], dtype=torch.float64)
     bump = 2 * torch.tanh(1 + h + 1) - 2 * torch.tanh(1 + h - 1)
     assert torch.allclose(models.asked_states(), bump.softmax(-1))
-    assert ", ".join(f"{w:.2f}" for w in models.asked_states()) in drawings.encoder_decoder().get_label()
+    figure = drawings.encoder_decoder()
+    assert ", ".join(f"{w:.2f}" for w in models.asked_states()) in figure.get_label()
+    fed_back = [arrow for arrow in figure.axes[0].patches if isinstance(arrow.get_linestyle(), tuple)]
+    assert len(fed_back) == 2 * 2, "each of two decoders reads two of the words that it wrote"
 
 
 def test_a_route_is_as_long_as_layers_are_needed():
