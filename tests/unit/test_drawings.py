@@ -10,7 +10,7 @@ from matplotlib import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from attnbook import drawings, plots
-from attnbook.drawings import asking, costs, models, order, splitting
+from attnbook.drawings import asking, costs, models, order, serving, splitting
 from attnbook.drawings.pen import Pen
 from attnbook.plots import page
 from attnlab import attention, masks, positions
@@ -121,6 +121,25 @@ def test_a_pass_asks_once_for_each_word_that_it_reads():
     assert [shown.count(word) for word in ("I", "a", "too")] == [1 + 4, 1 + 3, 1 + 1]
 
 
+def test_a_page_serves_all_texts_with_the_same_words_in_it_and_before_it():
+    one, other = held = serving.tables(serving.TEXTS, serving.SIZE, serving.FREE)
+    shared = len(serving.BEGINNING) // serving.SIZE
+    assert one[:shared] == other[:shared]
+    assert not set(one[shared:]) & set(other[shared:])
+    kept = {}  # page -> the words that it holds and those before
+    for text, table in zip(serving.TEXTS, held, strict=True):
+        for at, number in enumerate(table, start=1):
+            until = text[: at * serving.SIZE]
+            assert kept.setdefault(number, until) == until
+    shown = words(drawings.pages())
+    assert [text for text in shown if text.isdigit()] == [str(number) for number in range(serving.ROOM)]
+    said = [text for text in shown if "words" in text]
+    assert said == ["11 words, in pages 2, 0, 5", "14 words, in pages 2, 0, 7, 3"]
+    # The same words elsewhere are other keys, and a page that is not full is nobody else's.
+    assert serving.tables(["abab", "ab"], 2, range(9)) == [[0, 1], [0]]
+    assert serving.tables(["abc", "abc"], 2, range(9)) == [[0, 1], [0, 2]]
+
+
 def test_the_waves_are_the_sinusoids_and_the_columns_are_read_off_them():
     figure = drawings.waves()
     table = positions.sinusoidal(order.N + 1, order.D_MODEL)
@@ -198,3 +217,15 @@ def test_a_pen_writes_one_line_and_gives_its_sheet_a_label():
     pen.bracket((0.5, 0.8), (0.5, 0.2))
     assert pen.axes.lines[0].get_xdata().tolist() == [0.5, 0.42, 0.42, 0.5], "upwards, left is left"
     assert pen.figure_of("A bracket.").get_label() == "A bracket."
+
+
+def test_the_tiles_of_a_window_hold_every_pair_that_counts_and_little_else():
+    figure = drawings.window_tiles()
+    band = masks.window(7, 2, 0)
+    assert f"{band.sum()} cells are in the window" in figure.get_label()
+    # Tokens stand once on each side; padding fills the first block of keys and the last block of both.
+    shown = words(figure)
+    assert all(shown.count(str(place)) == 2 for place in range(7))
+    assert shown.count("pad") == 4
+    row, column = band.nonzero().T
+    assert ((row // 2 - column // 2 == 0) | (row // 2 - column // 2 == 1)).all(), "no pair lies outside"
