@@ -6,6 +6,7 @@
 """
 
 from attnbook.drawings.asking import flow, regression
+from attnbook.drawings.circuits import induction
 from attnbook.drawings.costs import cache, memories, paths
 from attnbook.drawings.models import encoder_decoder, stack
 from attnbook.drawings.order import waves
@@ -16,6 +17,7 @@ __all__ = [
     "encoder_decoder",
     "flow",
     "heads",
+    "induction",
     "memories",
     "paths",
     "regression",
