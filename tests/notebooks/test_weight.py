@@ -18,7 +18,6 @@ STILL_HEAVY = {
     "multi_head",
     "before_transformers",
     "decoding",
-    "real_model",
     "what_it_costs",
     "sparse_attention",
 }
