@@ -1,4 +1,4 @@
-"""What attention costs: what is kept, how far a signal travels, and what moves between two memories."""
+"""What attention costs: what is kept, how far a signal travels, what moves, and what a window computes."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def memories() -> Figure:
     """
     pen, n, now = Pen(4.3, 5.4), 4, {"query": 1, "key": 2, "value": 2, "output": 1}
     tile, wide, tops = 0.3, 0.44, (0.55, 2.85)
-    columns = {"query": 0.5, "key": 1.55, "value": 2.3, "output": 3.3}
+    columns = {"query": 0.5, "key": 1.5, "value": 2.28, "output": 3.15}
     pen.box(0.06, 0.1, 4.18, 1.86, fill=0.04)
     pen.box(0.06, 2.6, 4.18, 1.5, fill=0.12)
     pen.text(0.2, 0.31, "large, slow memory", align="left", size=10)
@@ -174,10 +174,10 @@ def memories() -> Figure:
         ends = [(at + wide / 2, tops[0] + n * tile + 0.06), (at + wide / 2, tops[1] - 0.05)]
         streams = role in ("key", "value")
         pen.arrow(*(ends[::-1] if role == "output" else ends), role=role, width=3 if streams else 1.2)
-    for at, text in ((0.82, "once"), (3.62, "once")):
+    for at, text in ((0.82, "once"), (3.47, "once")):
         pen.text(at, 2.28, text, align="left", size=10)
-    pen.text(2.62, 2.18, "tile", align="left", size=10)
-    pen.text(2.62, 2.38, "by tile", align="left", size=10)
+    pen.text(2.6, 2.18, "tile", align="left", size=10)
+    pen.text(2.6, 2.38, "by tile", align="left", size=10)
     # Queries meet keys in a tile of scores, and what that weighs of the values is added to the output.
     below, bus = tops[1] + tile, 3.58
     pen.tiles(1.1, bus - 0.15, 1, 1, size=0.3, shades=[[0.5]])
@@ -201,7 +201,7 @@ def memories() -> Figure:
         [(columns["value"] + wide / 2, below + 0.03), (columns["value"] + wide / 2, bus + 0.08)], role="value"
     )
     pen.dot(columns["value"] + wide / 2, bus + 0.08, role="value")
-    pen.text(end + 0.3, tops[1] + tile / 2, "m, z", align="left", size=10)
+    pen.text(end + 0.28, tops[1] + tile / 2, "m, z, t", align="left", size=10)
     # What would be needed at once without tiles.
     grid, top, cell = 2.05, 4.3, 0.25
     pen.tiles(grid, top, n, n, size=cell, shades=[[0.0] * n] * n, edge=0.25)
@@ -211,7 +211,53 @@ def memories() -> Figure:
     return pen.figure_of(
         "Attention in tiles. The large, slow memory holds Q, K, V and O, each cut into four tiles. One "
         "tile of Q comes to the small, fast memory once; all tiles of K and V stream past it. There a "
-        "tile of scores is made, weighs its values, and is forgotten; what stays is a tile of O and two "
-        "running numbers a row, m and z. It goes back once. The matrix of n by n scores is never "
-        "written: one tile of its sixteen is there at a time."
+        "tile of scores is made, weighs its values, and is forgotten; what stays is the m, z and t of each "
+        "query. A tile of O goes back once. The matrix of n by n scores is never written: one tile of its "
+        "sixteen is there at a time."
+    )
+
+
+def window_tiles() -> Figure:
+    """Draw a causal window cut into tiles: a block of queries meets its own block of keys and the one before.
+
+    Seven tokens, a window of 2 back, blocks of 2; the last block is filled up with padding.
+
+    Returns:
+        The figure, labelled with its alt text.
+
+    References:
+        Beltagy et al. 2020, section 3.1.
+
+    >>> "4 tiles" in window_tiles().get_label()
+    True
+    """
+    pen, n, back, size = Pen(4.3, 4.0), 7, 2, 0.33
+    left, top = 0.88, 0.62
+    sees = masks.window(n, back, 0)
+    names = [*["pad"] * back, *(str(place) for place in range(n)), "pad"]
+    for column, name in enumerate(names):
+        pen.text(left + (column + 0.5) * size, top - 0.16, name, role="key", size=9)
+    for row, name in enumerate(names[back:]):
+        pen.text(left - 0.1, top + (row + 0.5) * size, name, role="query", size=9, align="right")
+    pen.text(left + len(names) * size / 2, top - 0.44, "keys", role="key")
+    pen.text(0.06, top - 0.16, "queries", role="query", align="left")
+    counts, blocks = 0, range(0, len(names) - back, back)
+    pen.frame(left, top, len(names) * size, len(names[back:]) * size, alpha=FAINT)
+    for first in blocks:
+        rows, columns = range(first, first + back), range(first - back, first + back)
+        inside = [[i < n and 0 <= j < n and bool(sees[i, j]) for j in columns] for i in rows]
+        counts += sum(map(sum, inside))
+        shades = [[1.0 if one else 0.12 for one in row] for row in inside]
+        pen.tiles(
+            left + first * size, top + first * size, back, 2 * back, size=size, role="output", shades=shades
+        )
+    foot = top + len(names[back:]) * size + 0.3
+    for x, shade, said in ((left, 1.0, "counts"), (left + 1.2, 0.12, "computed, then hidden")):
+        pen.tiles(x, foot - 0.1, 1, 1, size=0.2, role="output", shades=[[shade]])
+        pen.text(x + 0.28, foot, said, align="left", size=10)
+    return pen.figure_of(
+        f"A window of {back} back over {n} tokens, in {len(blocks)} tiles along the diagonal. Each block of "
+        f"{back} queries meets {2 * back} keys: its own block and the one before. {counts} cells are in the "
+        "window, three in most rows; the others of the tiles are computed and hidden. Outside of the tiles "
+        "nothing is computed. The first tile begins with padded keys, the last one ends with a padded row."
     )

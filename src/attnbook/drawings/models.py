@@ -56,7 +56,11 @@ def encoder_decoder() -> Figure:
             pen.box(at - box / 2, top + 0.68, box, high, role="value")
             pen.indexed(at + 0.04, top + 0.85, "h", str(j + 1), role="value")
             if j:
-                pen.arrow((STATES[j - 1] + box / 2 + 0.02, top + 0.85), (at - box / 2 - 0.03, top + 0.85))
+                left, right = STATES[j - 1] + box / 2 + 0.02, at - box / 2 - 0.03
+                both = title == "asking every state"
+                pen.arrow((left, top + (0.79 if both else 0.85)), (right, top + (0.79 if both else 0.85)))
+                if both:  # read from the right as well
+                    pen.arrow((right + 0.01, top + 0.91), (left + 0.01, top + 0.91))
         pen.text(3.5, top + 0.85, "encoder", align="left", size=10)
         pen.text(3.5, top + 2.15, "decoder", align="left", size=10)
         for t, at in enumerate(STATES[:3]):
@@ -66,6 +70,8 @@ def encoder_decoder() -> Figure:
             pen.indexed(at + 0.04, top + 2.62, "y", str(t + 1), size=10)
             if t:
                 pen.arrow((STATES[t - 1] + box / 2 + 0.02, top + 2.15), (at - box / 2 - 0.03, top + 2.15))
+                # The word just written is read at the next step.
+                pen.arrow((STATES[t - 1] + 0.17, top + 2.6), (at - box / 2 + 0.04, top + 2.35), dashed=True)
     # One vector, made from the last state, and read at every step.
     top = 0.12
     pen.box(STATES[3] - 0.17, top + 1.28, 0.34, high, "c", role="output")
@@ -95,10 +101,10 @@ def encoder_decoder() -> Figure:
     shares = ", ".join(f"{weight:.2f}" for weight in weights.tolist())
     return pen.figure_of(
         "Two encoder-decoders. In both an encoder reads four tokens, each state made from a token and "
-        "the state before, and a decoder writes three. Above, one vector c is made from the last state, "
-        "and every step of the decoder reads it. Below, before its second step, the decoder's state asks "
-        f"every state of the encoder; weighed by {shares}, they are mixed into a vector for this step "
-        "alone."
+        "the state before, and a decoder writes three, each of which it reads at its next step. Above, "
+        "one vector c is made from the last state, and every step of the decoder reads it. Below, the "
+        "encoder reads from the right, too, and before its second step the decoder's state asks every state "
+        f"of the encoder; weighed by {shares}, they are mixed into a vector for this step alone."
     )
 
 
