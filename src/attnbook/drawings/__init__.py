@@ -10,6 +10,7 @@ from attnbook.drawings.circuits import induction
 from attnbook.drawings.costs import cache, memories, paths, window_tiles
 from attnbook.drawings.models import encoder_decoder, stack
 from attnbook.drawings.order import waves
+from attnbook.drawings.serving import pages
 from attnbook.drawings.splitting import heads, reshape
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "heads",
     "induction",
     "memories",
+    "pages",
     "paths",
     "regression",
     "reshape",
