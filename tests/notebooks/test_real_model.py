@@ -90,7 +90,7 @@ def of_induction():
     yield f"Head 12.2 looks at the piece before with {looks[11, 1]:.2f}, 17.1 with {looks[16, 0]:.2f}"
     path = next(row for row in results.load("real-model-paths")["heads"] if row["head"] == [17, 4])
     keys, queries = (f"{path[part][0]:.2f}" for part in ("keys", "queries"))
-    yield f"Hidden from the keys leaves {keys} of that, hidden from the queries all {queries}"
+    yield f"hidden from the keys, {keys} is left of that; hidden from the queries, {queries}"
     early = results.load("real-model-zero")["lost"].values()
     zero, mean = ([row[how][0] for row in early] for how in ("zero", "mean"))
     yield f"by zero ({min(zero):.1f} to {max(zero):.1f} nats lost)"
