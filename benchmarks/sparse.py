@@ -1,12 +1,11 @@
 """Sparse attention beside torch's fused kernel, and beside the packages people use: time and memory.
 
-    python benchmarks/sparse.py [--sizes 1024 ... 8192] [--repeats 5]
-    python benchmarks/sparse.py --peers --out FILE
+    python benchmarks/sparse.py --out FILE [--peers] [--sizes 1024 ... 8192] [--repeats 5]
 
-Writes results/sparse.json: batch 1, 8 heads of 64, single precision. All candidates of a size run in turn,
-round after round, in seconds that this process computed; kept are medians and the ratios within rounds. The
-packages to compare with are in benchmarks/requirements.txt; one that is missing is said to be missing. No
-chapter shows them, so their numbers go to a file of their own.
+Attention alone, without the rest of a layer: batch 1, 8 heads of 64, single precision. All candidates of a
+size run in turn, round after round, in seconds that this process computed; kept are medians and the ratios
+within rounds. The packages to compare with are in benchmarks/requirements.txt; one that is missing is said to
+be missing.
 """
 
 from __future__ import annotations
@@ -192,11 +191,9 @@ def main() -> None:
     )
     arguments.add_argument("--sizes", nargs="+", type=int, default=[1024, 2048, 4096, 8192])
     arguments.add_argument("--repeats", type=int, default=5)
-    arguments.add_argument("--peers", action="store_true", help="beside the packages people use; needs --out")
-    arguments.add_argument("--out", type=Path, help="another file, for a trial")
+    arguments.add_argument("--peers", action="store_true", help="beside the packages people use")
+    arguments.add_argument("--out", type=Path, required=True, help="the file to write: no chapter shows it")
     chosen = arguments.parse_args()
-    if chosen.peers and chosen.out is None:
-        arguments.error("--peers needs --out: no chapter shows them")
     torch.set_num_threads(1)
     results.begin(chosen.out)
     there, missing = runnable(CANDIDATES if chosen.peers else SHOWN)

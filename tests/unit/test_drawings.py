@@ -198,3 +198,15 @@ def test_a_pen_writes_one_line_and_gives_its_sheet_a_label():
     pen.bracket((0.5, 0.8), (0.5, 0.2))
     assert pen.axes.lines[0].get_xdata().tolist() == [0.5, 0.42, 0.42, 0.5], "upwards, left is left"
     assert pen.figure_of("A bracket.").get_label() == "A bracket."
+
+
+def test_the_tiles_of_a_window_hold_every_pair_that_counts_and_little_else():
+    figure = drawings.window_tiles()
+    band = masks.window(7, 2, 0)
+    assert f"{band.sum()} cells are in the window" in figure.get_label()
+    # Tokens stand once on each side; padding fills the first block of keys and the last block of both.
+    shown = words(figure)
+    assert all(shown.count(str(place)) == 2 for place in range(7))
+    assert shown.count("pad") == 4
+    row, column = band.nonzero().T
+    assert ((row // 2 - column // 2 == 0) | (row // 2 - column // 2 == 1)).all(), "no pair lies outside"

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from attnbook.experiments.descent import descend
 from attnbook.experiments.forms import FORMS, form
-from attnbook.experiments.recall import Recall, answers, texts
+from attnbook.experiments.recall import Recall, answers, question, texts
 
 
 def inputs(*shape, seed=0):
@@ -123,3 +123,21 @@ def test_where_nothing_is_to_be_forgotten_training_turns_gate_and_delta_rule_int
         return whole(q, k, v, torch.ones_like(rate), hidden)
 
     assert Recall(lambda seed: held, steps=200).together([(0.16, 0)])[0].extras["64 pairs"] < 0.6
+
+
+def test_a_question_is_a_key_of_the_text_and_neighbours_are_as_alike_as_was_asked_for():
+    q, k, v, wanted = question(300, 64, seed=0)
+    q_near, k_near, *_ = question(300, 64, alike=0.5, shift=4, seed=0)
+    assert q.shape == (300, 1, 32)
+    assert k.shape == (300, 64, 32)
+    at = (q @ k.mT).argmax(-1)
+    assert torch.allclose((q @ k.mT).amax(-1), torch.ones(300, 1).double())
+    assert v.gather(1, at[..., None].expand(-1, -1, 8)).argmax(-1).equal(wanted)
+    assert at.unique().numel() > 55
+    # Groups of eight begin four places before the text, so places 3 and 4 belong to two of them.
+    for keys, within in ((k, 0.0), (k_near, 0.5)):
+        between = (keys[:, 1:] * keys[:, :-1]).sum(-1).mean(0)
+        borders = torch.arange(63) % 8 == 3
+        assert (between[borders].abs() < 0.05).all()
+        assert ((between[~borders] - within).abs() < 0.08).all()
+    assert q_near.norm(dim=-1).sub(1).abs().max() < 1e-12

@@ -6,7 +6,7 @@
 """
 
 from attnbook.drawings.asking import flow, regression
-from attnbook.drawings.costs import cache, memories, paths
+from attnbook.drawings.costs import cache, memories, paths, window_tiles
 from attnbook.drawings.models import encoder_decoder, stack
 from attnbook.drawings.order import waves
 from attnbook.drawings.splitting import heads, reshape
@@ -22,4 +22,5 @@ __all__ = [
     "reshape",
     "stack",
     "waves",
+    "window_tiles",
 ]

@@ -1,4 +1,4 @@
-"""What attention costs: what is kept, how far a signal travels, and what moves between two memories."""
+"""What attention costs: what is kept, how far a signal travels, what moves, and what a window computes."""
 
 from __future__ import annotations
 
@@ -214,4 +214,50 @@ def memories() -> Figure:
         "tile of scores is made, weighs its values, and is forgotten; what stays is the m, z and t of each "
         "query. A tile of O goes back once. The matrix of n by n scores is never written: one tile of its "
         "sixteen is there at a time."
+    )
+
+
+def window_tiles() -> Figure:
+    """Draw a causal window cut into tiles: a block of queries meets its own block of keys and the one before.
+
+    Seven tokens, a window of 2 back, blocks of 2; the last block is filled up with padding.
+
+    Returns:
+        The figure, labelled with its alt text.
+
+    References:
+        Beltagy et al. 2020, section 3.1.
+
+    >>> "4 tiles" in window_tiles().get_label()
+    True
+    """
+    pen, n, back, size = Pen(4.3, 4.0), 7, 2, 0.33
+    left, top = 0.88, 0.62
+    sees = masks.window(n, back, 0)
+    names = [*["pad"] * back, *(str(place) for place in range(n)), "pad"]
+    for column, name in enumerate(names):
+        pen.text(left + (column + 0.5) * size, top - 0.16, name, role="key", size=9)
+    for row, name in enumerate(names[back:]):
+        pen.text(left - 0.1, top + (row + 0.5) * size, name, role="query", size=9, align="right")
+    pen.text(left + len(names) * size / 2, top - 0.44, "keys", role="key")
+    pen.text(0.06, top - 0.16, "queries", role="query", align="left")
+    counts, blocks = 0, range(0, len(names) - back, back)
+    pen.frame(left, top, len(names) * size, len(names[back:]) * size, alpha=FAINT)
+    for first in blocks:
+        rows, columns = range(first, first + back), range(first - back, first + back)
+        inside = [[i < n and 0 <= j < n and bool(sees[i, j]) for j in columns] for i in rows]
+        counts += sum(map(sum, inside))
+        shades = [[1.0 if one else 0.12 for one in row] for row in inside]
+        pen.tiles(
+            left + first * size, top + first * size, back, 2 * back, size=size, role="output", shades=shades
+        )
+    foot = top + len(names[back:]) * size + 0.3
+    for x, shade, said in ((left, 1.0, "counts"), (left + 1.2, 0.12, "computed, then hidden")):
+        pen.tiles(x, foot - 0.1, 1, 1, size=0.2, role="output", shades=[[shade]])
+        pen.text(x + 0.28, foot, said, align="left", size=10)
+    return pen.figure_of(
+        f"A window of {back} back over {n} tokens, in {len(blocks)} tiles along the diagonal. Each block of "
+        f"{back} queries meets {2 * back} keys: its own block and the one before. {counts} cells are in the "
+        "window, three in most rows; the others of the tiles are computed and hidden. Outside of the tiles "
+        "nothing is computed. The first tile begins with padded keys, the last one ends with a padded row."
     )

@@ -46,6 +46,43 @@ def texts(
     return which, numbers, torch.rand(count, pairs, generator=draw).argsort(-1)[:, :asked]
 
 
+def question(
+    count: int, n: int, *, d: int = 32, values: int = 8, alike: float = 0.0, shift: int = 0, seed: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Draw texts of n tokens, each a key and a value, and a query that is the key of one of them.
+
+    Keys are directions drawn at random, so nothing is to be learned.
+
+    Args:
+        count: how many texts.
+        n: tokens in each.
+        d: width of the keys.
+        values: how many values there are.
+        alike: the share of a key's variance that it has in common with its group of eight, from 0 to 1.
+        shift: how many places before the first token the first group begins.
+        seed: number that fixes the draw.
+
+    Returns:
+        The queries (count, 1, d), the keys (count, n, d), both of length 1 and in double precision, the
+        values (count, n, values), one-hot, and the right ones (count, 1), as numbers.
+
+    >>> q, k, v, wanted = question(5, 16, seed=0)
+    >>> ((100 * q @ k.mT).softmax(-1) @ v).argmax(-1).equal(wanted)
+    True
+    """
+    draw, how = torch.Generator().manual_seed(seed), {"dtype": torch.float64}
+    keys = torch.randn(count, n, d, generator=draw, **how)
+    if alike:
+        common = torch.randn(count, (n + shift - 1) // 8 + 1, d, generator=draw, **how)
+        common = common.repeat_interleave(8, -2)[:, shift : shift + n]
+        keys = (1 - alike) ** 0.5 * keys + alike**0.5 * common
+    keys = F.normalize(keys, dim=-1)
+    numbers = torch.randint(values, (count, n), generator=draw)
+    at = torch.randint(n, (count, 1), generator=draw)
+    query = keys.gather(1, at[..., None].expand(-1, -1, d))
+    return query, keys, F.one_hot(numbers, values).to(keys), numbers.gather(1, at)
+
+
 def answers(
     attend: Form, keys: Tensor, numbers: Tensor, at: Tensor, *, values: int, rate: Tensor | float = 1.0
 ) -> Tensor:
