@@ -37,6 +37,9 @@ EQUAL: dict[str, dict[str, str]] = {
         "return (len(u), p[-1])": "There is a number for each drafted word.",
         "for i, word in enumerate(drafted):": "A number in a tensor finds the same entry.",
     },
+    "heads-latent": {
+        "scores = wide_query @ kept.mT / q.shape[-1] ** 0.5": "Queries are as wide as keys.",
+    },
     "inside-induction": {
         "return torch.zeros_like(weights[:, 0, -1])": "Zeros of that shape hold nothing of the weights.",
         "return torch.zeros_like(weights[:, -1, 0])": "Zeros of that shape hold nothing of the weights.",
