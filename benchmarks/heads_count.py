@@ -1,8 +1,8 @@
-"""How many heads: for retrieval, for two places with an exact bound, in a tagger; and what sharing costs.
+"""How many heads: for two places with an exact bound, for retrieval, in a tagger; and one head with a gate.
 
-    python benchmarks/heads_count.py [bound] [count] [longer] [sharing]
+    python benchmarks/heads_count.py [bound] [count] [longer]
 
-Writes results/heads-bound.json, heads-count.json, heads-longer.json and heads-sharing.json.
+Writes results/heads-bound.json, heads-count.json and heads-longer.json.
 The width of a layer is the same for every number of heads, so that only the cut differs.
 """
 
@@ -20,13 +20,12 @@ from attnbook.tagging import Tagger, Vocabulary, evaluate, grammar, train
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 COMMAND = "python benchmarks/heads_count.py"
-SEEDS, EPOCHS, STEPS = range(5), 8, 600
+SEEDS, TEN, EPOCHS, STEPS = range(5), range(10), 8, 600
 LONGER = {"epochs": 24, "steps": 3000}
 SHAPE = {"context": "attention", "positions": "rotary", "d_model": 64}
 DRAWN = (3000, 500, 4000)
 TITLES = ("four contents at once", "tags of the toy grammar")
 HOW = {"seeds": SEEDS, "scout": 2, "progress": False}
-FEWER = {"seeds": range(3), "scout": 1, "progress": False}
 
 
 @cache
@@ -35,8 +34,8 @@ def sentences() -> tuple[list, list, list]:
     return tuple(grammar.sample(count, seed) for count, seed in zip(DRAWN, (1, 2, 3), strict=True))
 
 
-def tagger(n_heads: int, kv_heads: int, epochs: int = EPOCHS):
-    """Make a candidate that trains a tagger of one layer with so many heads and key-value heads.
+def tagger(n_heads: int, epochs: int = EPOCHS):
+    """Make a candidate that trains a tagger of one layer with so many heads.
 
     Its value is the accuracy on the dev set, and it carries that on the test set.
     """
@@ -45,8 +44,6 @@ def tagger(n_heads: int, kv_heads: int, epochs: int = EPOCHS):
         lessons, dev, test = sentences()
         torch.manual_seed(seed)
         made = Tagger(Vocabulary(lessons), n_heads=n_heads, **SHAPE)
-        if kv_heads < n_heads:
-            made.layers[0].mixer = made.layers[0].mixer.grouped(kv_heads)
         history = train(made, lessons, dev, epochs=epochs, lr=rate, seed=seed, progress=False)
         return Run([100 * share for share in history.dev], extras={"test": evaluate(made, test).all})
 
@@ -56,27 +53,32 @@ def tagger(n_heads: int, kv_heads: int, epochs: int = EPOCHS):
         "epochs": epochs,
         "d_model": SHAPE["d_model"],
         "n_heads": n_heads,
-        "n_kv_heads": kv_heads,
         "counts": f"tags right in {DRAWN[1]} new sentences",
     }
     return candidate
 
 
 def bound() -> None:
-    """Two places: one head against its exact bound."""
-    rows = {"1 head of width 64": TwoPlaces(1, 64), "2 heads of width 8": TwoPlaces(2, 8)}
+    """Two places: one head against its exact bound, two heads, and one with a gate."""
     found = sweep(
-        rows,
-        controls={"1 head of width 64, asked only (left, right)": TwoPlaces(1, 64, questions=(1,))},
+        {
+            "1 head of width 64": TwoPlaces(1, 64),
+            "2 heads of width 8": TwoPlaces(2, 8),
+            "1 head of width 64, a gate from the query": TwoPlaces(1, 64, gate="query"),
+        },
+        controls={
+            "1 head of width 64, a gate that does not see the query": TwoPlaces(1, 64, gate="blind"),
+            "1 head of width 64, asked only (left, right)": TwoPlaces(1, 64, questions=(1,)),
+        },
         rates=around(0.03),
         goal="low",
         tie=0.001,
         measure="error over the bound of one head",
         cache=CACHE / "heads-bound.json",
-        **HOW,
+        **HOW | {"seeds": TEN},
     )
     print(found.as_table(digits=3), flush=True)
-    results.store("heads-bound", {"sweeps": {"two places": found}}, command=COMMAND, seeds=SEEDS)
+    results.store("heads-bound", {"sweeps": {"two places": found}}, command=COMMAND, seeds=TEN)
 
 
 def count() -> None:
@@ -93,7 +95,7 @@ def count() -> None:
     )
     print(retrieval.as_table(), flush=True)
     tags = sweep(
-        {f"{h} heads" if h > 1 else "1 head": tagger(h, h) for h in (1, 2, 4, 8)},
+        {f"{h} heads" if h > 1 else "1 head": tagger(h) for h in (1, 2, 4, 8)},
         rates=around(0.005),
         measure="dev, %",
         flat=0.2,
@@ -122,11 +124,11 @@ def longer() -> None:
             runs = Retrieval(heads=h, asked=4, steps=LONGER["steps"]).together([(rate, s) for s in SEEDS])
             done[contents][name] = [run.value for run in runs]
             keep(done)
-    for seed in FEWER["seeds"]:
+    for seed in range(3):
         for name, row in results.sweep("heads-count", tags).rows.items():
             h, ends = int(name.split()[0]), done[tags].setdefault(name, [])
             if len(ends) == seed:
-                ends.append(tagger(h, h, LONGER["epochs"])(row.rate, seed).extras["test"])
+                ends.append(tagger(h, LONGER["epochs"])(row.rate, seed).extras["test"])
                 keep(done)
 
 
@@ -136,25 +138,9 @@ def keep(ends: dict[str, dict[str, list[float]]]) -> None:
     results.store("heads-longer", LONGER | {"ends": ends}, command=COMMAND, seeds=SEEDS)
 
 
-def sharing() -> None:
-    """Eight query heads that share key-value heads from the start."""
-    found = sweep(
-        {f"{m} key-value heads" if m > 1 else "1 key-value head": tagger(8, m) for m in (8, 4, 2, 1)},
-        rates=around(0.005, n=3),
-        measure="dev, %",
-        flat=0.2,
-        cache=CACHE / "heads-shared.json",
-        **FEWER,
-    )
-    print(found.as_table(digits=1), flush=True)
-    results.store(
-        "heads-sharing", {"sweeps": {"shared from the start": found}}, command=COMMAND, seeds=FEWER["seeds"]
-    )
-
-
 if __name__ == "__main__":
     torch.set_num_threads(1)
     results.begin()
-    parts = {"bound": bound, "count": count, "longer": longer, "sharing": sharing}
+    parts = {"bound": bound, "count": count, "longer": longer}
     for name in sys.argv[1:] or parts:
         parts[name]()

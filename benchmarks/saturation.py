@@ -1,11 +1,11 @@
-"""What the factor 1/√d does to training: with and without it, from either start, by width.
+"""What a saturated start does to training: the retrieval task, with and without the factor 1/√d.
 
     python benchmarks/saturation.py
 
-Writes results/saturation-training.json. Four layers at each width: with the factor or without it, begun with
-the first scores of the one or of the other. Each has learning rates of its own. At the width of 64 all seeds
-try every rate, and the layers are read before training and after it: how many rows of weights are saturated,
-and how many have most weight on the key that was asked for.
+Writes results/saturation-training.json. Two layers try every rate: one divides its scores by √d, one does
+not. Then layers that differ from them in one thing each are trained at the same two rates: in the spread of
+their first scores, or in what passes back through the softmax. Three are read before training and after it:
+how many rows of weights are saturated, and how many have most weight on the key that was asked for.
 """
 
 from __future__ import annotations
@@ -20,24 +20,43 @@ from attnbook import results
 from attnbook.experiments import Comparison, Retrieval, around, retrieval, sweep
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
-SEEDS, SCOUTS = range(10), 3
-MIDDLES = {16: 0.01, 64: 0.005, 256: 0.0025}
-"""Width of queries and keys -> the middle of the grid of rates."""
-READ = 64
-"""At this width all seeds try every rate, and the layers are read."""
-TASK = {"d_model": 128, "words": 64, "steps": 400}
+SEEDS = range(10)
+D = 64
+"""The width of queries and keys."""
+MIDDLE = 0.005
+"""Of the grid of rates."""
+RATES = (0.0025, 0.005)
+"""At these all layers are compared."""
+HIGH = 0.02
+"""A rate at which the layer without the factor ends badly, and is read again."""
+READ = ("scaled", "not scaled", "not scaled, let through")
+"""The layers that are read."""
+TASK = {"d_k": D, "d_model": 128, "words": 64, "steps": 400}
 CLOSED = 0.01
 """A row whose slopes p (1 - p) are all below this is saturated: of eight keys, one is near 1."""
 
 
-def candidates(d: int) -> dict[str, Retrieval]:
-    """Give the four layers of a width by what the chapter calls them."""
-    plain, how, root = {"scale": 1.0}, {"d_k": d, **TASK}, d**0.25
+class LetThrough(Retrieval):
+    """A layer that computes with its weights and learns as if its scores had been divided by √d again."""
+
+    def weigh(self, scores: Tensor) -> Tensor:
+        """Give the weights of the scores, and the gradient of a softmax that is √d times as warm."""
+        weights, warm = scores.softmax(2), (scores / self.d_k**0.5).softmax(2)
+        return warm + (weights - warm).detach()
+
+
+def layers() -> dict[str, Retrieval]:
+    """Give all layers by name: whether they divide, how they begin, and what passes back."""
+    root, linear = D**0.25, 3**-0.5  # the entries of a new nn.Linear have variance 1/(3 d_model)
     return {
-        "scaled": Retrieval(**how),
-        "not scaled": Retrieval(**plain, **how),
-        "not scaled, first scores as scaled": Retrieval(start=1 / root, **plain, **how),
-        "scaled, first scores as not scaled": Retrieval(start=root, **how),
+        "scaled": Retrieval(**TASK),
+        "not scaled": Retrieval(scale=1.0, **TASK),
+        "scaled, saturated": Retrieval(start=root, **TASK),
+        "not scaled, unsaturated": Retrieval(scale=1.0, start=1 / root, **TASK),
+        "scaled, saturated, let through": LetThrough(start=root, **TASK),
+        "not scaled, let through": LetThrough(scale=1.0, **TASK),
+        "scaled, as nn.Linear": Retrieval(start=linear, **TASK),
+        "not scaled, as nn.Linear": Retrieval(scale=1.0, start=linear, **TASK),
     }
 
 
@@ -45,35 +64,41 @@ def main() -> None:
     """Train and store."""
     torch.set_num_threads(1)
     results.begin()
-    sweeps = {}
-    for d, middle in MIDDLES.items():
-        (name, first), (other, second), *controls = candidates(d).items()
-        sweeps[f"width {d}"] = found = sweep(
-            {name: first, other: second},
-            controls=dict(controls),
-            rates=around(middle),
-            seeds=SEEDS,
-            scout=None if d == READ else SCOUTS,
-            level=0.9,
-            tie=0.01,
-            widen=6,
-            measure="answered right",
-            cache=CACHE / f"saturation-training-{d}.json",
-            progress=False,
-        )
-        print(d, found.as_table(), sep="\n", flush=True)
-    found = {"sweeps": sweeps, "read": reading(sweeps[f"width {READ}"])}
-    print(found["read"])
-    results.store("saturation-training", found, command="python benchmarks/saturation.py", seeds=SEEDS)
+    every = layers()
+    found = sweep(
+        {name: every[name] for name in ("scaled", "not scaled")},
+        rates=around(MIDDLE),
+        seeds=SEEDS,
+        level=0.9,
+        tie=0.01,
+        widen=6,
+        measure="answered right",
+        cache=CACHE / "saturation-training-64.json",
+        progress=False,
+    )
+    print(found.as_table(), flush=True)
+    trained = {name: {str(rate): steps(layer, rate) for rate in RATES} for name, layer in every.items()}
+    print(trained, flush=True)
+    out = {"sweeps": {f"width {D}": found}, "steps": trained, "read": reading(found)}
+    print(out["read"])
+    results.store("saturation-training", out, command="python benchmarks/saturation.py", seeds=SEEDS)
+
+
+def steps(layer: Retrieval, rate: float) -> list[int | None]:
+    """Train at one rate; return for each seed the steps until nine of ten questions are answered right."""
+    return [run.steps_to(0.9, "high") for run in layer.together([(rate, seed) for seed in SEEDS])]
 
 
 def reading(found: Comparison) -> dict[str, dict[str, dict[str, list[float]]]]:
-    """Read every layer before training and after it, one number for each seed."""
+    """Read layers before training, after it at the best rate, and after it at a high one, for each seed."""
     out = {}
-    for name, layer in candidates(READ).items():
-        moved = layer.train([(found[name].rate, seed) for seed in SEEDS])[1:]
+    for name in READ:
+        layer = layers()[name]
         still = dataclasses.replace(layer, steps=layer.every).train([(0.0, seed) for seed in SEEDS])[1:]
-        out[name] = {"before": read(layer, *still), "after": read(layer, *moved)}
+        out[name] = {"before": read(layer, *still)}
+        rates = {f"after, at {HIGH:g}": HIGH} | ({"after": found[name].rate} if name in found.rows else {})
+        for when, rate in rates.items():
+            out[name][when] = read(layer, *layer.train([(rate, seed) for seed in SEEDS])[1:])
     return out
 
 

@@ -1,4 +1,4 @@
-"""A GPT in sixty lines of PyTorch, to be copied and changed.
+"""A GPT with its cache and its writing loop, to be copied and changed.
 
 Decoder-only and pre-norm, with learned positions and an output that shares the embedding's weights, as in
 Radford et al. (2018, 2019). Run as a script, it learns to sort digits, in a few seconds.
@@ -11,8 +11,25 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 
+class Cache:
+    """Room for the keys and values of one layer, set aside once."""
+
+    def __init__(self, batch: int, room: int, like: nn.Linear) -> None:
+        self.keys = like.weight.new_empty(batch, room, like.in_features)
+        self.values = torch.empty_like(self.keys)
+        self.length = 0
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add (batch, n_new, d_model); return all so far."""
+        end = self.length + k.shape[1]
+        self.keys[:, self.length : end] = k
+        self.values[:, self.length : end] = v
+        self.length = end
+        return self.keys[:, :end], self.values[:, :end]
+
+
 class CausalSelfAttention(nn.Module):
-    """Let each token attend to itself and to the tokens before it, in several heads."""
+    """Let each token attend to itself and to those before it."""
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
@@ -20,64 +37,133 @@ class CausalSelfAttention(nn.Module):
         self.qkv_proj = nn.Linear(d_model, 3 * d_model)
         self.out_proj = nn.Linear(d_model, d_model)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Map tokens (batch, n, d_model) to (batch, n, d_model)."""
-        q, k, v = (
-            t.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)  # (batch, n_heads, n, d_head)
-            for t in self.qkv_proj(x).chunk(3, dim=-1)
+    def forward(self, x: Tensor, cache: Cache | None = None) -> Tensor:
+        """Map (batch, n, d_model) to (batch, n, d_model)."""
+        q, k, v = self.qkv_proj(x).chunk(3, dim=-1)
+        if cache is not None:
+            k, v = cache.append(k, v)  # (batch, n_k, d_model)
+        n_q, n_k = q.shape[1], k.shape[1]
+        seen = torch.ones(n_q, n_k, dtype=torch.bool, device=x.device)
+        out = F.scaled_dot_product_attention(
+            *(self.split(t) for t in (q, k, v)),
+            attn_mask=seen.tril(n_k - n_q),  # the last n_q rows
         )
-        out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.out_proj(out.transpose(1, 2).flatten(-2))  # (batch, n, d_model)
+        return self.out_proj(out.transpose(1, 2).flatten(-2))
+
+    def split(self, x: Tensor) -> Tensor:
+        """Turn (batch, n, d_model) into (batch, n_heads, n, d_head)."""
+        return x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
 
 
 class Block(nn.Module):
-    """Attend, then work on each token; both read a normed stream and add to it."""
+    """Attend, then work on each token; both add to the stream."""
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
-        self.attention_norm, self.ffn_norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.attention_norm = nn.LayerNorm(d_model)
         self.attention = CausalSelfAttention(d_model, n_heads)
-        self.ffn = nn.Sequential(nn.Linear(d_model, 4 * d_model), nn.GELU(), nn.Linear(4 * d_model, d_model))
+        self.ffn_norm = nn.LayerNorm(d_model)
+        self.ffn = nn.Sequential(
+            nn.Linear(d_model, 4 * d_model),
+            nn.GELU(),
+            nn.Linear(4 * d_model, d_model),
+        )
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Map tokens (batch, n, d_model) to (batch, n, d_model)."""
-        x = x + self.attention(self.attention_norm(x))
+    def forward(self, x: Tensor, cache: Cache | None = None) -> Tensor:
+        """Map (batch, n, d_model) to (batch, n, d_model)."""
+        x = x + self.attention(self.attention_norm(x), cache)
         return x + self.ffn(self.ffn_norm(x))
+
+
+def distribution(
+    logits: Tensor,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+) -> Tensor:
+    """Map logits (batch, vocab_size) to what a token is drawn with.
+
+    Temperature comes first, then a rule cuts. Equals are kept together.
+    """
+    if temperature == 0:
+        best = logits.argmax(-1)
+        return F.one_hot(best, logits.shape[-1]).to(logits.dtype)
+    p = (logits / temperature).softmax(-1)
+    if top_k is not None:
+        least = p.topk(min(top_k, p.shape[-1])).values[:, -1:]
+        p = p.where(p >= least, 0)
+        p = p / p.sum(-1, keepdim=True)
+    if top_p is not None:
+        falling = p.sort(dim=-1, descending=True).values
+        n_below = (falling.cumsum(-1) < top_p).sum(-1, keepdim=True)
+        last = n_below.clamp(max=p.shape[-1] - 1)
+        p = p.where(p >= falling.gather(-1, last), 0)
+        p = p / p.sum(-1, keepdim=True)
+    return p
 
 
 class GPT(nn.Module):
     """Score, at every position, the token that comes next."""
 
     def __init__(
-        self, vocab_size: int, d_model: int, n_heads: int, n_layers: int, max_positions: int
+        self,
+        vocab_size: int,
+        d_model: int,
+        n_heads: int,
+        n_layers: int,
+        max_positions: int,
     ) -> None:
         super().__init__()
         self.token_embedding = nn.Embedding(vocab_size, d_model)
         self.position_embedding = nn.Embedding(max_positions, d_model)
-        self.blocks = nn.ModuleList(Block(d_model, n_heads) for _ in range(n_layers))
+        blocks = (Block(d_model, n_heads) for _ in range(n_layers))
+        self.blocks = nn.ModuleList(blocks)
         self.final_norm = nn.LayerNorm(d_model)
         self.lm_head = nn.Linear(d_model, vocab_size, bias=False)
         self.lm_head.weight = self.token_embedding.weight  # tied
+        # With torch's spread of 1 the first logits would be too large.
         for embedding in (self.token_embedding, self.position_embedding):
-            nn.init.normal_(embedding.weight, std=0.02)  # torch's 1 is too much for the first logits
+            nn.init.normal_(embedding.weight, std=0.02)
 
-    def forward(self, ids: Tensor) -> Tensor:
-        """Map token ids (batch, n) to logits (batch, n, vocab_size)."""
-        x = self.token_embedding(ids) + self.position_embedding.weight[: ids.shape[1]]
-        for block in self.blocks:
-            x = block(x)
+    def forward(
+        self,
+        ids: Tensor,
+        cache: list[Cache] | None = None,
+    ) -> Tensor:
+        """Map ids (batch, n) to logits (batch, n, vocab_size).
+
+        With a cache, ids are the tokens after those that it holds.
+        """
+        start = cache[0].length if cache else 0
+        end = start + ids.shape[1]
+        x = self.token_embedding(ids)
+        x = x + self.position_embedding.weight[start:end]
+        for layer, block in enumerate(self.blocks):
+            x = block(x, cache[layer] if cache else None)
         return self.lm_head(self.final_norm(x))
 
     @torch.no_grad()
-    def generate(self, ids: Tensor, max_new_tokens: int, temperature: float = 1.0) -> Tensor:
-        """Continue the prompts (batch, n), a token at a time; at temperature 0 with the best token."""
+    def generate(
+        self,
+        ids: Tensor,
+        max_new_tokens: int,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+    ) -> Tensor:
+        """Continue the prompts (batch, n), a token at a time."""
+        most = self.position_embedding.num_embeddings
+        room = min(most, ids.shape[1] + max_new_tokens)
+        widths = [block.attention.out_proj for block in self.blocks]
+        cache = [Cache(len(ids), room, width) for width in widths]
+        unread = ids
         for _ in range(max_new_tokens):
-            logits = self(ids[:, -self.position_embedding.num_embeddings :])[:, -1]  # (batch, vocab_size)
-            if temperature == 0:
-                new = logits.argmax(-1, keepdim=True)
-            else:
-                new = (logits / temperature).softmax(-1).multinomial(1)
-            ids = torch.cat((ids, new), dim=1)
+            if ids.shape[1] > most:  # all move up, so no key stays right
+                cache, unread = None, ids[:, -most:]
+            logits = self(unread, cache)[:, -1]  # (batch, vocab_size)
+            p = distribution(logits, temperature, top_k, top_p)
+            unread = p.multinomial(1)
+            ids = torch.cat((ids, unread), dim=1)
         return ids
 
 

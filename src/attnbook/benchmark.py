@@ -252,33 +252,6 @@ def peak_memory(statement: str, setup: str = "pass", *, timeout: float = 600) ->
     return int(done.stdout.split()[-1])
 
 
-def ceilings(*, size: int = 1024, repeats: int = 7, clock: Clock = time.perf_counter) -> dict[str, float]:
-    """Measure what this machine can do at best: multiplications of matrices, and copying.
-
-    Args:
-        size: the matrices are (size, size), fp32; the copied block has 64 times their bytes.
-        repeats: the best of so many runs counts.
-        clock: as in `compare`.
-
-    Returns:
-        "matmul FLOP/s" and "copy bytes/s" (read plus written), with the threads that torch uses now.
-
-    >>> list(ceilings(size=64, repeats=1))
-    ['matmul FLOP/s', 'copy bytes/s']
-    """
-    a, b = torch.randn(size, size), torch.randn(size, size)
-    block = torch.ones(64, size, size)
-    target = torch.empty_like(block)
-    result = compare(
-        {"matmul": lambda: a @ b, "copy": lambda: target.copy_(block)}, repeats=repeats, clock=clock
-    )
-    best = {name: min(values) for name, values in result.seconds.items()}
-    return {
-        "matmul FLOP/s": 2 * size**3 / best["matmul"],
-        "copy bytes/s": 2 * block.numel() * block.element_size() / best["copy"],
-    }
-
-
 def provenance(*packages: str) -> dict:
     """Describe where numbers come from: processor, threads, device, and the versions that made them.
 

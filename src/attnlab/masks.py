@@ -280,9 +280,10 @@ def leaks(
     differentiated by the input. A model that takes the numbers of words has no such gradient and is asked
     by trying: one word at a time is exchanged for another, and each output row that moves depends on it.
     Both are done for three random inputs, within `torch.no_grad()` and `torch.inference_mode()` too. A leak
-    found is a fact; that three draws show none makes one unlikely, least so one that only a certain word
-    shows. Gradients and moves below 100 roundings of the row's largest number count as zero: a model in
-    float64 shows fainter leaks.
+    found is a fact; that none is found is no proof. One that only a certain word shows may be missed, and a
+    gradient does not see what passes through a choice (the largest, the top two) or a `detach`: exchange
+    vectors there. Gradients and moves below 100 roundings of the row's largest number count as zero: a model
+    in float64 shows fainter leaks.
 
     Args:
         model: takes vectors (1, n, d_model), or numbers of words (1, n) where `vocab_size` is given; returns

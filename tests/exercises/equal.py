@@ -37,6 +37,9 @@ EQUAL: dict[str, dict[str, str]] = {
         "return (len(u), p[-1])": "There is a number for each drafted word.",
         "for i, word in enumerate(drafted):": "A number in a tensor finds the same entry.",
     },
+    "heads-latent": {
+        "scores = wide_query @ kept.mT / q.shape[-1] ** 0.5": "Queries are as wide as keys.",
+    },
     "inside-induction": {
         "return torch.zeros_like(weights[:, 0, -1])": "Zeros of that shape hold nothing of the weights.",
         "return torch.zeros_like(weights[:, -1, 0])": "Zeros of that shape hold nothing of the weights.",
@@ -115,8 +118,11 @@ EQUAL: dict[str, dict[str, str]] = {
         "moves = (before - model(changed)).abs()": "Only the size of a move counts.",
         "return (depends & ~mask).nonzero()": "A tensor of pairs is a list of pairs.",
         "before, depends = (model(words), torch.ones(n, n, dtype=torch.bool))": "Every column is written anew.",
-        "words, other = torch.randint(vocab_size, (2, 201, n))": "One sentence more shows no less.",
-        "words, other = torch.randint(vocab_size, (2, 199, n))": "199 sentences are many, too.",
+        "words, other = torch.randint(vocab_size, (2, 101 * vocab_size, n))": "More sentences show no less.",
+        "words, other = torch.randint(vocab_size, (2, 99 * vocab_size, n))": "99 sentences a word are many, too.",
+        "words, other = torch.randint(vocab_size, (2, 100, n))": "Enough for the small vocabularies that are tried.",
+        "words, other = torch.randint(vocab_size, (2, 100 + vocab_size, n))": "Enough for the small vocabularies, too.",
+        "words, other = torch.randint(vocab_size, (2, 100 * n, n))": "Enough for the small vocabularies, too.",
     },
     "playground-error": {
         "distance = p * words - right": "The distances are squared.",

@@ -15,8 +15,6 @@ from attnlab_book.weight import Weight, weigh
 CHAPTERS = sorted((ROOT / "chapters").glob("[0-9]*.ipynb"))
 MOST_MINUTES, MOST_TABLES = 45, 4
 STILL_HEAVY = {
-    "multi_head",
-    "decoding",
     "real_model",
 }
 """Chapters of the second edition, heavier than the rule allows. The list may only shrink."""

@@ -125,19 +125,6 @@ def test_a_gpu_is_waited_for_before_each_reading_of_the_clock(monkeypatch):
     assert seen == ["wait", "clock", "run", "wait", "clock"]
 
 
-def test_ceilings_count_operations_and_bytes_and_keep_the_best_round(monkeypatch):
-    def compare(candidates, *, repeats, clock):
-        assert (repeats, clock()) == (3, "the clock")
-        assert candidates["matmul"]().shape == (8, 8)
-        assert candidates["copy"]().shape == (64, 8, 8)
-        return benchmark.Comparison({"matmul": [4.0, 2.0, 8.0], "copy": [10.0, 5.0, 20.0]})
-
-    monkeypatch.setattr(benchmark, "compare", compare)
-    got = benchmark.ceilings(size=8, repeats=3, clock=lambda: "the clock")
-    # Products of 8 x 8: 512 multiplications, as many additions. 4,096 numbers of 4 bytes, read and written.
-    assert got == {"matmul FLOP/s": 1024 / 2, "copy bytes/s": 2 * 16384 / 5}
-
-
 def test_peak_memory_does_not_hide_below_a_peak_of_the_setup():
     setup = "import numpy\nnumpy.ones(30_000_000)"  # 240 MB, gone again
     assert 70e6 < benchmark.peak_memory("numpy.ones(10_000_000)", setup) < 110e6

@@ -10,7 +10,7 @@ from matplotlib import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from attnbook import drawings, plots
-from attnbook.drawings import asking, costs, models, order, splitting
+from attnbook.drawings import asking, costs, models, order, serving, splitting
 from attnbook.drawings.pen import Pen
 from attnbook.plots import page
 from attnlab import attention, masks, positions
@@ -119,6 +119,25 @@ def test_a_pass_asks_once_for_each_word_that_it_reads():
     ]
     # Every word is a query in one pass, and a key in that pass and all later ones.
     assert [shown.count(word) for word in ("I", "a", "too")] == [1 + 4, 1 + 3, 1 + 1]
+
+
+def test_a_page_serves_all_texts_with_the_same_words_in_it_and_before_it():
+    one, other = held = serving.tables(serving.TEXTS, serving.SIZE, serving.FREE)
+    shared = len(serving.BEGINNING) // serving.SIZE
+    assert one[:shared] == other[:shared]
+    assert not set(one[shared:]) & set(other[shared:])
+    kept = {}  # page -> the words that it holds and those before
+    for text, table in zip(serving.TEXTS, held, strict=True):
+        for at, number in enumerate(table, start=1):
+            until = text[: at * serving.SIZE]
+            assert kept.setdefault(number, until) == until
+    shown = words(drawings.pages())
+    assert [text for text in shown if text.isdigit()] == [str(number) for number in range(serving.ROOM)]
+    said = [text for text in shown if "words" in text]
+    assert said == ["11 words, in pages 2, 0, 5", "14 words, in pages 2, 0, 7, 3"]
+    # The same words elsewhere are other keys, and a page that is not full is nobody else's.
+    assert serving.tables(["abab", "ab"], 2, range(9)) == [[0, 1], [0]]
+    assert serving.tables(["abc", "abc"], 2, range(9)) == [[0, 1], [0, 2]]
 
 
 def test_the_waves_are_the_sinusoids_and_the_columns_are_read_off_them():

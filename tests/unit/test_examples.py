@@ -132,6 +132,67 @@ def test_the_gpt_draws_from_its_probabilities_and_reads_what_it_has_positions_fo
     assert torch.equal(gpt.generate(prompts, 10, temperature=0.7), ids)
 
 
+def test_the_gpt_with_a_cache_computes_what_it_computes_without(language_models):
+    _, gpt = language_models
+    ids = torch.randint(12, (2, 9))
+    wanted = gpt(ids)
+    for sizes in ([9], [1] * 9, [4, 1, 1, 3]):
+        cache = [example("gpt").Cache(2, 9, block.attention.out_proj) for block in gpt.blocks]
+        with torch.no_grad():
+            rows = [gpt(part, cache) for part in ids.split(sizes, 1)]
+        assert_close(torch.cat(rows, 1), wanted, **CLOSE)
+
+
+def test_the_gpt_reads_each_token_once_while_its_positions_last(language_models):
+    _, gpt = language_models
+    read = []
+    gpt.register_forward_pre_hook(lambda _, args: read.append(args[0].shape[1]))
+    gpt.generate(torch.randint(12, (2, 4)), 8)
+    assert read == [4, 1, 1, 1, 1, 1, 9, 9]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *({"top_k": k} for k in (1, 4, 40)),
+        *({"top_p": share} for share in (0.1, 0.8, 1.0)),
+        {"top_k": 5, "top_p": 0.6},
+        {"temperature": 2.5, "top_p": 0.8},
+        {"temperature": 0},
+    ],
+    ids=str,
+)
+def test_the_gpt_s_rules_are_the_librarys(rules):
+    logits = 3 * torch.randn(50, 12)
+    assert_close(
+        example("gpt").distribution(logits, **rules), transformer.distribution(logits, **rules), **CLOSE
+    )
+
+
+def kept(topic):
+    """Return the cell that a chapter gives to take along."""
+    (chapter,) = (EXAMPLES.parent / "chapters").glob(f"*_{topic}.ipynb")
+    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
+    (cell,) = [
+        "".join(cell["source"]) for cell in cells if "take-it-with-you" in cell["metadata"].get("tags", ())
+    ]
+    return cell
+
+
+@pytest.mark.parametrize(
+    ("name", "topic", "first", "behind"),
+    [
+        ("gpt", "decoding", "class Cache", "def main"),
+        ("encoder_decoder", "transformer", "class MultiHeadAttention", "PAD, BOS, EOS"),
+    ],
+)
+def test_the_chapter_s_code_to_take_along_is_this_file_s(name, topic, first, behind):
+    source = (EXAMPLES / f"{name}.py").read_text()
+    model = source[source.index(first) : source.index(behind)].strip()
+    assert max(map(len, model.split("\n"))) <= 76  # what a page shows
+    assert kept(topic).endswith(model)
+
+
 NAMES_IN_TRANSFORMER = {
     r"^(encoder|decoder)\.layers": r"\1",
     r"\.cross\.": ".cross_attention.",
@@ -183,18 +244,6 @@ def test_the_encoder_decoder_is_the_librarys(translators):
     assert got.keys() == wanted.keys()
     for name, gradient in wanted.items():
         assert_close(got[name], gradient, **CLOSE, msg=lambda text, name=name: f"{name}: {text}")
-
-
-def test_the_chapter_s_code_to_take_along_is_this_file_s():
-    source = (EXAMPLES / "encoder_decoder.py").read_text()
-    model = source[source.index("class MultiHeadAttention") : source.index("PAD, BOS, EOS")].strip()
-    assert max(map(len, model.split("\n"))) <= 76  # what a page shows
-    (chapter,) = (EXAMPLES.parent / "chapters").glob("*_transformer.ipynb")
-    cells = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
-    (kept,) = [
-        "".join(cell["source"]) for cell in cells if "take-it-with-you" in cell["metadata"].get("tags", ())
-    ]
-    assert kept.endswith(model)
 
 
 def test_the_encoder_decoder_reads_neither_padding_nor_what_comes_later(translators):

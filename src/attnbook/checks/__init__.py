@@ -13,6 +13,7 @@ from attnbook.checks import (  # noqa: F401  (they register their exercises)
     costs_online,
     decoding,
     heads,
+    heads_latent,
     heads_layer,
     inside,
     linear,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -37,6 +38,8 @@ def _pairs(got: Any) -> list[tuple[int, int]]:
         if len(entries) != 2 or any(x is None or x != int(x) for x in entries):
             raise ValueError(f"Each entry of the list should be a pair (i, j), one is {describe(pair)}.")
         pairs.append((int(entries[0]), int(entries[1])))
+    if twice := [pair for pair, count in Counter(pairs).items() if count > 1]:
+        raise ValueError(f"Each pair should stand in the list once, {twice[0]} stands there more often.")
     return pairs
 
 

@@ -156,7 +156,7 @@ exercise(
     cases=[
         *rows("n spread weight temperature", (1000, 1.0, 0.5, 1.0), (64, 0.0, 0.9, 1.0), (4000, 1.5, 0.9, 1.5),
               (300, 0.6, 0.25, 0.5), (2000, 0.9, 0.02, 0.75), (9000, 3.0, 0.5, 2.5)),
-        case("two keys, the other one at 0", "There is one other key, not two.", n=2, spread=0.0, weight=0.2, temperature=3.0),
+        case("two keys, the other one at 0", "Less than half of the weight, against one other key at 0: the score lies below 0.", n=2, spread=0.0, weight=0.2, temperature=3.0),
         case("less than an equal share", "Equal scores give 1/400: it has to stay behind.", n=400, spread=0.0, weight=0.0005, temperature=2.0),
         *late(*rows("n spread weight temperature", (1000, 0.7, 0.8, 1.2))),
     ],
@@ -179,6 +179,9 @@ exercise(
                 lambda n, s, w, t: t * ahead(n, s, w, 1.0)),
         mistake("The others' variance is σ²/T², and T times that is left in the score: one T below, not two.",
                 lambda n, s, w, t: t * (math.log(n - 1) + math.log(w / (1 - w))) + s**2 / (2 * t**2)),
+        mistake("The spread's term lacks its temperature: the others' variance is σ²/T², and T times half of it is σ²/(2T).",
+                lambda n, s, w, t: t * (math.log(n - 1) + math.log(w / (1 - w))) + s**2 / 2),
+        mistake("It never goes below 0. A key that is to get less than the others has to stay behind them.", lambda n, s, w, t: max(0.0, ahead(n, s, w, t))),
         mistake("It divides by the temperature. Scores are divided by it, so the lead must be T times as large.", lambda n, s, w, t: ahead(n, s, w, 1 / t)),
         mistake("The softmax has base e: take natural logarithms.", lambda n, s, w, t: t * (math.log2(n - 1) + math.log2(w / (1 - w))) + s**2 / (2 * t)),
         mistake("The softmax has base e: take natural logarithms.", lambda n, s, w, t: t * (math.log10(n - 1) + math.log10(w / (1 - w))) + s**2 / (2 * t)),

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attnbook.checks.exercise import case, draws, exercise, gradient, mistake, precisions, without
+from attnbook.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions, without
 
 
 def softmax(scores: Tensor) -> Tensor:
@@ -97,9 +97,10 @@ exercise(
         case("thirty scores of 8 in fp16", "exp(8) is 2981, and thirty of them are more than fp16 can hold. Subtract the largest score first.",
              scores=torch.full((1, 30), 8.0, dtype=torch.float16)),
         *(
-            case(f"the largest and the most negative number of {name}", "They are finite, and so is everything that a softmax of them needs.", scores=_ends(getattr(torch, name)))
+            case(f"the largest and the most negative number of {name}", "The weights there are exactly 1, ½ and 0. Subtract the largest score, and add nothing to the sum.", scores=_ends(getattr(torch, name)))
             for name in ("float16", "bfloat16", "float32", "float64")
         ),
+        *late(case("a thousand scores of 5 in fp16", "Each gets a thousandth.", scores=torch.full((1000,), 5.0, dtype=torch.float16))),
     ],
     promises=[
         gradient("scores"),
@@ -131,6 +132,8 @@ exercise(
                 lambda s: _safe(s) / (_safe(s).sum(-1, keepdim=True) + 1e-9)),
         mistake("1e-9 is 0 in fp16, and a row of −inf divides 0 by it. Where the sum is 0, divide by 1.",
                 lambda s: _safe(s) / _safe(s).sum(-1, keepdim=True).clamp_min(1e-9)),
+        mistake("A millionth is added to the sum, and every weight is a millionth too small, which fp64 shows. Replace a sum of 0 alone, with where.",
+                lambda s: _safe(s) / (_safe(s).sum(-1, keepdim=True) + 1e-6)),
         mistake("The sum is cut at 1, and where it is 1, in a row that one score takes whole, a clamp may pass no gradient back. Replace a sum of 0 alone, with where.",
                 _cut_at_one),
         mistake("It computes in single precision, which has half the digits of fp64 and ends at 3e38. Keep to the dtype of the scores.",

@@ -9,6 +9,7 @@ from attnbook.drawings.asking import flow, regression
 from attnbook.drawings.costs import cache, memories, paths, window_tiles
 from attnbook.drawings.models import encoder_decoder, stack
 from attnbook.drawings.order import waves
+from attnbook.drawings.serving import pages
 from attnbook.drawings.splitting import heads, reshape
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "flow",
     "heads",
     "memories",
+    "pages",
     "paths",
     "regression",
     "reshape",

@@ -177,10 +177,14 @@ class Retrieval:
         for part, words in enumerate((some.names, some.contents)):
             # advanced indices around the slice of heads: (models, batch, asked, tokens, h)
             scores = scores + table[model, part, place, asked, :, words[:, :, None]].sum(2)
-        weights = scores.softmax(2)  # (models, batch, tokens, h)
+        weights = self.weigh(scores)  # (models, batch, tokens, h)
         for part, words in enumerate((some.names, some.contents)):
             # what each head gives to each word, added up first: then one product with the messages
             given = torch.zeros(*weights.shape[:2], self.words, h, dtype=weights.dtype)
             given = given.scatter_add(2, words[..., None].expand_as(weights), weights)
             out = out + given.transpose(2, 3).flatten(2) @ message[:, part].flatten(1, 2)
         return out.unflatten(-1, (self.asked, self.words))
+
+    def weigh(self, scores: Tensor) -> Tensor:
+        """Turn scores (models, batch, tokens, h) into weights; a control may do it in another way."""
+        return scores.softmax(2)

@@ -47,6 +47,7 @@ SAID = {
     ("scale", None): "1/√width",
     ("features", None): "as keys",
     ("part", ""): "none",
+    ("gate", ""): "none",
     ("norm_first", True): "pre-norm",
     ("norm_first", False): "post-norm",
 }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnbook.experiments.runs import Run
+from attnlab.dot_product import attention
 from attnlab.multihead import MultiHeadAttention
 
 QUESTIONS = torch.tensor([[1.0, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]])
@@ -44,6 +45,37 @@ def bound(tokens: Tensor) -> float:
     return ((u[:, 0] - u[:, 1]) ** 2).mean().item() / 8
 
 
+class GatedHead(nn.Module):
+    """One head whose output goes through a gate: each of its numbers times one between 0 and 1.
+
+    Args:
+        d_model: width of queries and tokens.
+        d_head: width of the head.
+        blind: the gate is given ones instead of the query, and so is the same for every question.
+
+    References:
+        Qiu et al. 2025, section 2.2.
+
+    >>> GatedHead(4, 8)(torch.zeros(1, 3, 4), context=torch.zeros(1, 2, 4)).shape
+    torch.Size([1, 3, 4])
+    """
+
+    def __init__(self, d_model: int, d_head: int, *, blind: bool = False) -> None:
+        super().__init__()
+        self.q_proj = nn.Linear(d_model, d_head, bias=False)
+        self.k_proj = nn.Linear(d_model, d_head, bias=False)
+        self.v_proj = nn.Linear(d_model, d_head, bias=False)
+        self.gate = nn.Linear(d_model, d_head)
+        self.out_proj = nn.Linear(d_head, d_model, bias=False)
+        self.blind = blind
+
+    def forward(self, x: Tensor, *, context: Tensor) -> Tensor:
+        """Let x, (batch, n_q, d_model), ask the context, (batch, n_k, d_model); returns the shape of x."""
+        heard = attention(self.q_proj(x), self.k_proj(context), self.v_proj(context))
+        seen = torch.ones_like(x) if self.blind else x
+        return self.out_proj(self.gate(seen).sigmoid() * heard)
+
+
 @dataclass(frozen=True)
 class TwoPlaces:
     """A layer of attention that is asked for two places, in order; a candidate of `sweep`.
@@ -51,6 +83,7 @@ class TwoPlaces:
     Args:
         n_heads: number of heads.
         d_head: width of each.
+        gate: behind the head, if there is one: "query" if it sees that, else "blind".
         questions: which of the four are asked; (left, right) alone is `(1,)`.
         steps: of Adam.
 
@@ -68,6 +101,7 @@ class TwoPlaces:
     n_heads: int
     d_head: int
     questions: tuple[int, ...] = (0, 1, 2, 3)
+    gate: Literal["", "query", "blind"] = ""
     steps: int = 400
     every: int = 10
     batch: int = 128
@@ -76,10 +110,16 @@ class TwoPlaces:
         """Train once. The curve is the error over `bound`, on pairs that are new at that step."""
         return self.train(rate, seed)[1]
 
-    def train(self, rate: float, seed: int) -> tuple[MultiHeadAttention, Run]:
+    def layer(self) -> MultiHeadAttention | GatedHead:
+        """Make the layer, as it is before training."""
+        if self.gate:
+            return GatedHead(4, self.d_head, blind=self.gate == "blind")
+        return MultiHeadAttention(4, self.n_heads, d_head=self.d_head, bias=False)
+
+    def train(self, rate: float, seed: int) -> tuple[MultiHeadAttention | GatedHead, Run]:
         """Train once, and return the layer too."""
         torch.manual_seed(seed)
-        layer = MultiHeadAttention(4, self.n_heads, d_head=self.d_head, bias=False)
+        layer = self.layer()
         optimizer, watched = torch.optim.Adam(layer.parameters(), lr=rate), []
         for step in range(self.steps):
             queries, tokens, wanted = draw(self.batch, seed=seed * self.steps + step)
@@ -94,7 +134,9 @@ class TwoPlaces:
             end = self.error(layer, queries, tokens, wanted).item() / bound(tokens)
         return layer, Run(points.tolist(), every=self.every, value=end)
 
-    def error(self, layer: MultiHeadAttention, queries: Tensor, tokens: Tensor, wanted: Tensor) -> Tensor:
+    def error(
+        self, layer: MultiHeadAttention | GatedHead, queries: Tensor, tokens: Tensor, wanted: Tensor
+    ) -> Tensor:
         """Return the mean squared error on the questions that are asked."""
         asked = list(self.questions)
         return F.mse_loss(layer(queries[:, asked], context=tokens)[..., :2], wanted[:, asked])

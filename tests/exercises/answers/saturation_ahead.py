@@ -80,7 +80,12 @@ wrong("of the weight")(
     lambda n, s, w, t: ahead(n, s if t == 1 else 0, w, t), "the spread at temperature 1 alone"
 )
 wrong("of the weight")(lambda n, s, w, t: ahead(n, s, w, t) + 0.5 * t, "half a nat too far")
-wrong("of the weight")(lambda n, s, w, t: max(0.0, ahead(n, s, w, t)), "never behind")
+wrong("It never goes below 0")(
+    lambda n, s, w, t: ahead(n, s, w, t) if w > 1 / n and ahead(n, s, w, t) > 0 else 0.0, "never behind"
+)
+wrong("lacks its temperature")(
+    lambda n, s, w, t: t * math.log((n - 1) * w / (1 - w)) + 0.5 * s**2, "the variance at temperature 1"
+)
 wrong("of the weight")(lambda n, s, w, t: round(ahead(n, s, w, t)), "rounded")
 wrong("of the weight")(lambda n, s, w, t: 6.9, "always 6.9")
 wrong("nan")(lambda n, s, w, t: math.nan, "NaN")

@@ -151,7 +151,8 @@ wrong("should be")(
 )
 wrong("1e-9 is 0 in fp16")(over(lambda total: total + 1e-9), "plus 1e-9")
 wrong("1e-9 is 0 in fp16")(over(lambda total: total.clamp_min(1e-9)), "at least 1e-9")
-wrong("should be")(over(lambda total: total + 1e-6), "plus a millionth")
+wrong("A millionth is added")(over(lambda total: total + 1e-6), "plus a millionth")
+wrong("add nothing to the sum")(over(lambda total: total + 1e-5), "plus a little more")
 wrong("should be")(over(lambda total: total.clamp_max(1)), "a sum at most 1")
 
 
