@@ -2,7 +2,7 @@
 
     python benchmarks/real_model.py --data FOLDER [PART ...]
 
-The parts are tour, ablation, explanation, induction, paths, zero and speed, all unless some are named; each
+The parts are tour, ablation, explanation, induction, paths and zero, all unless some are named; each
 writes results/real-model-PART.json. `paths` reads what `induction` found. FOLDER holds the treebank, whose
 dev set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights
 that the figure shows.
@@ -28,7 +28,6 @@ from attnbook.tour import definitions
 from attnbook.tour.inside import each_head, hidden_states, layers_of, means, replaced
 from attnbook.widgets.inside import STORED, pack
 from attnlab.pretrained import load_minilm, load_smollm2, sentence_vector
-from attnlab.transformer import generate
 
 COMMAND = "python benchmarks/real_model.py --data FOLDER"
 PACKAGES = ("tokenizers", "gguf", "safetensors")
@@ -392,6 +391,8 @@ def measure_explanation(_: Path) -> dict:
         at_random = [torch.rand(n, generator=draw) for _ in range(100)]
         # Known exactly, yet without a sign: what a share of how far can say at best.
         given["drop"]["how far, known exactly"] = given["turn"]["left out"]
+        # And the effect itself without its sign: no share without one that knows the sizes says more.
+        given["drop"]["its size, known exactly"] = given["drop"]["left out"].abs()
         for kind, ending in (("drop", ""), ("turn", ", turn")):
             effect = given[kind].pop("left out")
             named = {name: [value] for name, value in (given[kind] | given["share"]).items()}
@@ -614,27 +615,6 @@ def measure_zero(_: Path) -> dict:
     }
 
 
-def measure_speed(_: Path) -> dict:
-    """Time greedy writing with the cache and without, in seconds of one processor; the text is the same."""
-    model = load_smollm2()
-    ids = model.tokens("The capital of France is")
-    out = {}
-    for max_new_tokens in (16, 48):
-        seconds: dict[bool, list[float]] = {True: [], False: []}
-        texts = {}
-        for _ in range(3):  # taking turns
-            for use_cache, times in seconds.items():
-                start = time.process_time()
-                texts[use_cache] = generate(model, ids, max_new_tokens, use_cache=use_cache)
-                times.append(time.process_time() - start)
-        assert (texts[True] == texts[False]).all()
-        out[str(max_new_tokens)] = {
-            "with": round(max_new_tokens / sorted(seconds[True])[1], 2),
-            "without": round(max_new_tokens / sorted(seconds[False])[1], 2),
-        }
-    return {"model": "SmolLM2-135M-Instruct", "prompt": ids.shape[1], "pieces a second": out}
-
-
 FIGURE = (
     "I saw a saw.",
     "The dog ate the bone because it was hungry.",
@@ -661,7 +641,6 @@ PARTS: dict[str, Callable[[Path], dict]] = {
     "induction": measure_induction,
     "paths": measure_paths,
     "zero": measure_zero,
-    "speed": measure_speed,
 }
 
 

@@ -24,29 +24,28 @@ def percent(x):
 
 def of_tour():
     stored = results.load("real-model-tour")
-    found, layers, sinks = stored["found"], stored["by layer"], stored["sinks"]
-    it = found["it"]
+    layers, sinks = stored["by layer"], stored["sinks"]
+    it = stored["found"]["it"]
     later = [*layers["previous"][1:], layers["next"][0], *layers["next"][2:]]
-    lean, near = it["fits both"]["gain"], it["it nearer to what it means, by layer"]
-    one, both = ("{:.3f} ± {:.3f}".format(*near[kind][-1]) for kind in ("fits one", "fits both"))
+    lean = it["fits both"]["gain"]
     left = {word: f"{it['words'][word]['CLS'][0]:.2f}" for word in ("it", "rain")}
     most = it["largest lean of all heads"]["fits both"]
+    assert round(3 * it["words"]["it"]["both nouns"][0]) == 2
     yield f"*it* gives *sushi* {percent(it['words']['it']['sushi'])} of its weight"
-    yield f"Head 4.2 gave *sushi* {it['words']['it']['sushi']:.2f}"
-    yield f"2.9 gives the next piece {found['next']['shuffled'][0]:.2f}"
-    yield f"in {it['items']} pairs of sentences that did not choose the head"
-    yield f"doesn't lean at all: {lean[0]:.2f} ± {lean[1]:.2f}".replace("-", "−")
-    yield f"chosen on these very pairs, leans by {most:.2f}"
-    yield f"by {one} (cosine) where the last word fits one noun alone, but by {both} where it fits both"
-    yield f"leaves {left['it']} there, and *rain* {left['rain']}"
-    yield f"{stored['sentences']} sentences the piece before gets {percent(layers['previous'][0])} in layer 1"
+    yield f"*It* gave *sushi* {it['words']['it']['sushi']:.2f} in head 4.2"
+    yield f"and *sushi* gets {it['words']['rain']['sushi']:.2f}"
+    yield f"None of our {it['items']} pairs chose the head"
+    yield f"no difference: {lean[0]:.2f} ± {lean[1]:.2f}, and {most:.2f} in the best".replace("-", "−")
+    yield f"leaves {left['it']} to `[CLS]`; *rain* leaves {left['rain']}"
+    cls = percent(stored["everywhere"]["CLS"])
+    yield f"`[CLS]`, {cls} over all heads and {stored['sentences']} sentences"
+    yield f"the piece before gets {percent(layers['previous'][0])} in layer 1"
     yield f"the piece after {percent(layers['next'][1])} in layer 2"
     yield f"later each gets {100 * min(later):.0f} to {percent(max(later))}"
     yield f"an even look would give ({percent(stored['everywhere']['even'])})"
-    yield f"`[CLS]`, with {percent(stored['everywhere']['CLS'])} of all weight"
-    yield f"it gets {percent(stored['everywhere']['CLS'])} of all weight"
-    yield f"There are {sinks['heads']} heads"
-    yield f"{sinks['weight']:.2f} on average. Only {percent(sinks['share of what they give'])}"
+    yield f"gets {cls} of all weight"
+    yield f"In {sinks['heads']} heads `[CLS]` gets more than half of the weight, {sinks['weight']:.2f} on"
+    yield f"{percent(sinks['share of what they give'])} are from there"
 
 
 def of_the_figure():
@@ -58,7 +57,8 @@ def of_the_figure():
         *("dog", "bone", "it"),
     ]
     assert all(figure.weights[7].argmax() == 5 for figure in (hungry, tasty))
-    yield f"with *hungry* it gives the dog {hungry.weights[7, 2]:.2f}, with *tasty* {tasty.weights[7, 2]:.2f}"
+    assert tasty.weights[7, 2] < 0.09
+    yield f"with *hungry* it gives the dog {hungry.weights[7, 2]:.1f}, with *tasty* less than 0.1"
     notice = []
     for layer in (18, 19):
         for head in range(1, 10):
@@ -69,27 +69,32 @@ def of_the_figure():
 
 
 def of_ablation():
-    removed = results.load("real-model-ablation")
-    clear = [m for row in removed["lost"]["mean"] for m, e in row if abs(m) > 2 * e]
-    assert sum(m < 0 for m in clear) == 12
-    yield f"By their means, {len(clear)} of the 72 bars stay clear of zero"
-    yield "in twelve of these the loss is *lower*"
-    yield f"finds {removed['right']} of them"
+    yield f"finds {results.load('real-model-ablation')['right']} of them"
 
 
 def of_induction():
-    removed = results.load("real-model-induction")["removed"]
-    whole, without = (removed[name]["mean"] for name in ("none", "the eight"))
-    gain, left = (x["first round"][0] - x["second round"][0] for x in (whole, without))
-    assert 0.72 < 1 - left / gain < 0.78
-    right = [percent(x["guessed right"][0]) for x in (without, whole)]
-    yield "three quarters of what the second round gains"
-    yield f"over the eight texts, {right[0]} of its pieces are guessed right, and {right[1]} with them"
-    others = [x["mean"]["second round"][0] for name, x in removed.items() if name.startswith("eight others")]
-    yield f"costs {max(others) - whole['second round'][0]:.1f} at worst"
-    early = results.load("real-model-zero")
-    first = early["weight on the first place, by layer"]
-    yield f"it gets {percent(first[1])} of the weight in layer 2, and {percent(first[3])} in layer 4"
+    stored = results.load("real-model-induction")
+    removed = {name: x["mean"] for name, x in stored["removed"].items()}
+    right = {name: 100 * x["guessed right"][0] for name, x in removed.items()}
+    assert [f"{right[name]:.0f}" for name in ("none", "the eight")] == ["62", "1"]
+    yield "one guess in a hundred is right, where it was sixty-two"
+    cost = right["none"] - min(x for name, x in right.items() if name.startswith("eight others"))
+    assert 5.5 < cost <= 6.6
+    yield "cost six at worst"
+    only = right["the word before: 17.1"]
+    assert 0.18 < only / right["none"] < 0.22
+    assert 2.5 < only / (100 / 24) < 3.5
+    yield f"Without it {only:.0f} guesses in a hundred are right: a fifth"
+    looks = {tuple(row["head"]): row["score"][0] for row in (*stored["heads"], *stored["behind"])}
+    yield f"Head 18.5 looks at what came next with {looks[17, 4]:.2f}"
+    yield f"Head 12.2 looks at the piece before with {looks[11, 1]:.2f}, 17.1 with {looks[16, 0]:.2f}"
+    path = next(row for row in results.load("real-model-paths")["heads"] if row["head"] == [17, 4])
+    keys, queries = (f"{path[part][0]:.2f}" for part in ("keys", "queries"))
+    yield f"hidden from the keys, {keys} is left of that; hidden from the queries, {queries}"
+    early = results.load("real-model-zero")["lost"].values()
+    zero, mean = ([row[how][0] for row in early] for how in ("zero", "mean"))
+    yield f"by zero ({min(zero):.1f} to {max(zero):.1f} nats lost)"
+    yield f"by their means ({min(mean):.1f} to {max(mean):.1f})"
 
 
 def of_explanation():
@@ -99,14 +104,16 @@ def of_explanation():
         for kind in ("rank, turn", "rank")
     )
     assert round(5 * stored["drops below zero"], 1) == 2
-    yield "two pieces in five bring the definition *nearer*"
+    yield "Two pieces in five bring the definition *nearer*"
     yield f"weights tell well, {turn['weight, last layer']}"
     yield f"already gives {turn['how rare the piece is']}"
     yield f"they say little, {drop['weight, last layer']}"
-    yield f"known exactly, says only {drop['how far, known exactly']}"
-    yield f"reach {drop['gradients, integrated']}"
-    yield f"through the layers: {turn['weight, rolled out']} and {drop['weight, rolled out']}"
-    yield f"Gradient times vector: {turn['gradient · vector']} and {drop['gradient · vector']}"
+    yield f"its sign rubbed out, gets {drop['its size, known exactly']}"
+    yield f"get {drop['gradients, integrated']}"
+    for kind, name in (("moved, values zero", "silent"), ("moved", "hidden")):
+        cls, word = (f"{stored['forbidden'][piece][kind][0]:.3f}" for piece in ("[CLS]", "a word"))
+        end = f"by {cls}; with a word {name}, by {word}"
+        yield end
 
 
 @pytest.mark.parametrize("part", [of_tour, of_the_figure, of_ablation, of_induction, of_explanation])

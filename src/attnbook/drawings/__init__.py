@@ -6,6 +6,7 @@
 """
 
 from attnbook.drawings.asking import flow, regression
+from attnbook.drawings.circuits import induction
 from attnbook.drawings.costs import cache, memories, paths, window_tiles
 from attnbook.drawings.models import encoder_decoder, stack
 from attnbook.drawings.order import waves
@@ -17,6 +18,7 @@ __all__ = [
     "encoder_decoder",
     "flow",
     "heads",
+    "induction",
     "memories",
     "pages",
     "paths",
