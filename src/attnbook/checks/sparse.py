@@ -117,7 +117,7 @@ exercise(
             "256 ways are none in eight bits. Numbers need more room, also between two questions of yes or no.",
             masks=_relayed(256),
         ),
-        case("9 layers of a window of 1 over 12 tokens", "Each layer adds a place.", masks=masks.window(12, 1, 0).expand(9, 12, 12)),
+        case("90 layers of a window of 1 over 96 tokens", "Each layer adds a place.", masks=masks.window(96, 1, 0).expand(90, 96, 96)),
         case(
             "240 layers and a crowd",
             "The number of ways outgrows float64 there. Keep yes or no after each product.",
