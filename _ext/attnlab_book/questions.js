@@ -155,6 +155,7 @@
     };
     covers.push(open);
     look.addEventListener("click", open);
+    figure.addEventListener("attnlab-asked", open, { once: true }); // a link of the page asks for a state of it
     never.addEventListener("click", () => {
       store(COVERS, "off");
       for (const each of covers) each();

@@ -30,17 +30,25 @@ async function start(mount) {
   };
   const follow = (/** @type {(state: string) => void} */ open) => {
     let last = shared;
-    const go = (/** @type {string | null} */ state) => open((last = state) ?? "{}");
+    const go = (/** @type {string | null} */ state) => {
+      // Whoever asks for a state wants to see it: the page's questions take their sheet away.
+      if (state !== null) mount.dispatchEvent(new Event("attnlab-asked"));
+      open((last = state) ?? "{}");
+    };
     addEventListener("popstate", () => {
       const state = new URLSearchParams(location.search).get(parameter);
       if (state !== last) go(state);
     });
     document.addEventListener("click", (event) => {
-      const state = asked(event, parameter);
-      if (state === null) return;
+      const found = asked(event, parameter);
+      if (!found) return;
       event.preventDefault();
-      go(state);
+      go(found.state);
+      wayBack(mount, found.anchor);
       mount.scrollIntoView({ block: "start" });
+      // The next Tab goes on from here, as after any link within a page.
+      mount.tabIndex = -1;
+      mount.focus({ preventScroll: true });
     });
   };
   await figure.render({ model: pageModel(settings), el, place: { base, link, shared, follow } });
@@ -51,11 +59,14 @@ async function start(mount) {
  * The state that a click on a link of this very page asks a figure for; the address is then the link's.
  * @param {MouseEvent} event
  * @param {string} parameter
+ * @returns {{ state: string, anchor: HTMLAnchorElement } | null}
  */
 function asked(event, parameter) {
   const anchor = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest("a[href]"));
   // Whoever wants another tab, or to save it, gets that.
   if (!anchor || anchor.target || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return null;
+  // A link to another place of the page has the state of now in its address, and asks for none.
+  if (anchor.getAttribute("href")?.startsWith("#")) return null;
   const address = new URL(anchor.href);
   const state = address.searchParams.get(parameter);
   if (state === null || address.origin !== location.origin || address.pathname !== location.pathname) return null;
@@ -64,7 +75,29 @@ function asked(event, parameter) {
   } catch {
     return null; // not from a file: the page loads again
   }
-  return state;
+  return { state, anchor };
+}
+
+/**
+ * Put below a figure a link back to the words that asked for its state.
+ * @param {HTMLElement} mount
+ * @param {HTMLAnchorElement} anchor
+ */
+function wayBack(mount, anchor) {
+  mount.querySelector(":scope > .attnlab-back")?.remove();
+  if (mount.contains(anchor)) return;
+  const from = anchor.closest("p, li, td") ?? anchor;
+  const name = `${mount.id}-asked-`;
+  from.id ||= name + (document.querySelectorAll(`[id^="${name}"]`).length + 1);
+  const first = from.firstElementChild;
+  const title = first?.matches("strong") ? first.textContent?.replace(/\.$/, "") : "";
+  const link = document.createElement("a");
+  link.href = `#${from.id}`;
+  link.textContent = title ? `Back to “${title}”` : "Back to the text";
+  const line = document.createElement("p");
+  line.className = "attnlab-back";
+  line.append(link);
+  mount.append(line);
 }
 
 /**

@@ -21,7 +21,7 @@ import { forward } from "./math/train.js";
 
 const NAMES = ["A", "B"];
 const KEYS = ["a", "b"];
-const EXAMPLES = ["I saw a saw", "that duck can fish", "you can watch that old saw", "they left"];
+const EXAMPLES = ["I saw a saw", "that duck can fish", "you can watch that old saw", "they left", "that can saw a saw"];
 /** Milliseconds that it works before it lets the page have its turn: half a frame. */
 const SLICE = 7;
 /** Milliseconds between two drawings, and between two sentences said to screen readers. */

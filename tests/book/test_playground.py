@@ -369,6 +369,59 @@ def test_a_try_opens_on_the_figure_and_not_on_another_question(site, width, heig
     )
 
 
+IN_SIGHT = "(e) => { const { top } = e.getBoundingClientRect(); return top >= 0 && top < innerHeight / 2; }"
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+def test_a_try_leads_up_to_the_figure_and_the_figure_back_to_it_by_keys(site, width):
+    page = site.open("chapters/playground", width=width, height=640)
+    part = figure(page, "playground")
+    back = page.locator(".attnlab-back a")
+    assert back.count() == 0
+    page.get_by_role("link", name="Give run B positions").focus()
+    page.keyboard.press("Enter")
+    assert chosen(part, "B")["positions"] == "RoPE"
+    # The figure has the focus, so the next Tab goes to its first button.
+    page.keyboard.press("Tab")
+    assert part.locator('[data-part="train"]').evaluate("(one) => one === document.activeElement")
+    train(part, 3)
+    assert back.inner_text() == "Back to “3. Places”"
+    assert reach(part, ".attnlab-root") <= back.evaluate(BOX)[0] - part.evaluate(BOX)[0]
+    back.scroll_into_view_if_needed()
+    assert back.evaluate("(a, [x, y]) => document.elementFromPoint(x, y) === a", middle(back))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert violations(page) == []
+    before = steps(part)
+    back.focus()
+    page.keyboard.press("Enter")
+    asked = page.locator("p", has_text="3. Places.")
+    page.wait_for_function(IN_SIGHT, arg=asked.element_handle())
+    # What was trained stays, there and after the next link to another place of the page.
+    page.locator('a[href="#exercises"]').first.evaluate("(a) => a.click()")
+    page.wait_for_function(IN_SIGHT, arg=page.locator("#exercises").element_handle())
+    assert steps(part) == before
+    page.get_by_role("link", name="Take the context away").click()
+    assert page.locator(".attnlab-back").all_inner_texts() == ["Back to “1. Only the word itself”"]
+    page.emulate_media(media="print")
+    assert not back.is_visible()
+    page.emulate_media(media="screen")
+
+
+def test_nothing_of_the_page_lies_on_the_figure(site):
+    page = site.open("chapters/playground", height=700)
+    page.get_by_role("link", name="Raise the rate").click()
+    page.mouse.wheel(0, 900)
+    page.mouse.wheel(0, -100)
+    assert page.locator("#pst-back-to-top").is_hidden()
+
+
+def test_the_examples_have_one_that_a_trained_tagger_gets_wrong(part):
+    offered = part.locator('[data-part="examples"] option').all_inner_texts()[1:]
+    assert "that can saw a saw" in offered
+    part.locator('[data-part="examples"]').select_option(label="that can saw a saw")
+    assert table(part, "tags")[0] == ["best possible", "PRON", "AUX", "VERB", "DET", "NOUN"]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_nothing(site, page_file, theme):
     page = site.figures(page_file, theme=theme)

@@ -158,6 +158,16 @@ def test_a_link_to_a_state_shows_the_figure(page, site):
     assert page.locator(".attnlab-cover").count() == 0
 
 
+def test_a_link_of_the_page_to_a_state_shows_the_figure_too(page, site):
+    page.goto(f"{site.address}/chapters/playground.html")
+    figure = page.locator("figure.attnlab-figure").first
+    figure.locator('[data-part="reset"]').wait_for(state="attached")
+    assert figure.evaluate("(figure) => figure.inert")
+    page.get_by_role("link", name="Take the context away").click()
+    assert not figure.evaluate("(figure) => figure.inert")
+    assert page.locator(".attnlab-cover").count() == 0
+
+
 @pytest.mark.parametrize("kept", ["[]", "not json", "null", '{"PAGE": 3}', '{"PAGE": {"given": 3}}'])
 def test_what_a_browser_kept_wrongly_is_forgotten(page, site, kept):
     kept = kept.replace("PAGE", page_of(CHAPTER).split("/")[-1])

@@ -64,8 +64,8 @@ export const text = (words, x, y, look = {}) => s("text", { x: x.toFixed(1), y: 
  *   plot, where it is not the usual; `ghosts`: earlier runs, of which a grey curve is left
  */
 export function curves(part, shown) {
-  const [still, past, moving, named] = [s("g"), s("g"), s("g"), s("g")];
-  const svg = s("svg", { role: "img", "data-part": part, style: "display: block; width: 100%; height: auto" }, still, past, named, moving);
+  const [still, past, moving, named, ends] = Array.from({ length: 5 }, () => s("g"));
+  const svg = s("svg", { role: "img", "data-part": part, style: "display: block; width: 100%; height: auto" }, still, past, moving, named, ends);
   let drawn = "";
   /** @type {ReturnType<typeof ceilings>[]} */
   let called = [];
@@ -85,7 +85,9 @@ export function curves(part, shown) {
         named.replaceChildren(...called.flat().map(({ words, x, y, look }) => text(words, x, y, look)));
       }
       past.replaceChildren(...laid.flatMap((plot) => ghosts.map((run) => ghost(plot, run))));
-      moving.replaceChildren(...laid.flatMap((plot, i) => lines(plot, runs, names, called[i].map(({ box }) => box))));
+      const drawing = laid.map((plot, i) => lines(plot, runs, names, called[i].map(({ box }) => box)));
+      moving.replaceChildren(...drawing.flatMap(({ paths }) => paths));
+      ends.replaceChildren(...drawing.flatMap(({ marks }) => marks));
     },
   };
 }
@@ -113,7 +115,7 @@ export function layout(wide, shown, given) {
 const flat = ({ on, across }, value, look) => s("path", { d: `M${LEFT} ${on(value).toFixed(1)}h${across}`, fill: "none", stroke: "var(--fig-line)", ...look });
 const DOTTED = { stroke: "var(--fig-ink)", "stroke-dasharray": "2 3" };
 /** Written over lines. */
-const HALO = { stroke: "var(--fig-paper)", "stroke-width": 3.5, "stroke-linejoin": "round", "paint-order": "stroke" };
+const HALO = { stroke: "var(--fig-paper)", "stroke-width": 5, "stroke-linejoin": "round", "paint-order": "stroke" };
 
 /**
  * What does not move: ticks, and the ceilings.
@@ -198,7 +200,7 @@ const way = ({ of, on, at }, points) => points.map((reading, j) => `${j ? "L" : 
 const ghost = (plot, run) => s("path", { d: way(plot, readings(plot, run)), fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.55, "stroke-width": 1.5, "data-part": "ghost" });
 
 /**
- * The curves, and the newest reading at the end of each.
+ * The curves, which go behind the names of ceilings, and the newest reading at the end of each.
  * @param {ReturnType<typeof layout>[0]} plot
  * @param {Run[]} runs
  * @param {string[]} names
@@ -213,17 +215,18 @@ function lines(plot, runs, names, taken) {
     return [{ i, last, points, x: at(last.step), y: on(of(last)) }];
   });
   const called = letters(drawn, drawn.map(({ i }) => names[i]), taken, { left: LEFT, right: wide, top: top - 4, bottom });
-  return drawn.flatMap(({ i, last, points, x, y }, j) => {
-    const { role, dash } = LOOKS[i];
+  const paths = drawn.map(({ i, points }) => s("path", {
+    d: way(plot, points), fill: "none", stroke: `var(--fig-${LOOKS[i].role})`, "stroke-width": 2.5, "stroke-dasharray": LOOKS[i].dash, "stroke-linejoin": "round", "data-curve": names[i],
+  }));
+  const marks = drawn.flatMap(({ i, last, x, y }, j) => {
+    const { role } = LOOKS[i];
     const ink = { fill: `var(--fig-${role})`, "font-weight": 700 };
     return [
-      s("path", {
-        d: way(plot, points), fill: "none", stroke: `var(--fig-${role})`, "stroke-width": 2.5, "stroke-dasharray": dash, "stroke-linejoin": "round", "data-curve": names[i],
-      }),
       s("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: DOT, fill: `var(--fig-${role})` }),
       text(names[i], called[j]?.x ?? x + 7, called[j]?.y ?? y + 4, { ...ink, stroke: "var(--fig-paper)", "stroke-width": 3, "paint-order": "stroke", "data-letter": names[i] }),
       // Numbers stand still, above, one behind the other.
       text(`${names[i]} ${said(last)}`, LEFT + across - (runs.length - 1 - i) * 78, top - 8, { ...ink, "text-anchor": "end" }),
     ];
   });
+  return { paths, marks };
 }
