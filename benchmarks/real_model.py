@@ -2,8 +2,8 @@
 
     python benchmarks/real_model.py --data FOLDER [PART ...]
 
-The parts are tour, ablation, explanation, induction, paths and zero, all unless some are named; each
-writes results/real-model-PART.json. `paths` reads what `induction` found. FOLDER holds the treebank, whose
+The parts are tour, ablation, explanation, induction, copying, paths and zero, all unless some are named; each
+writes results/real-model-PART.json. `copying` and `paths` read what `induction` found. FOLDER holds the treebank, whose
 dev set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights
 that the figure shows.
 """
@@ -529,6 +529,57 @@ def measure_induction(folder: Path) -> dict:
 
 
 @torch.no_grad()
+def measure_copying(folder: Path) -> dict:
+    """Count right guesses in the second round, of random pieces and of sentences, without some of the heads."""
+    model = load_smollm2()
+    found = results.load("real-model-induction")
+    again, other = rounds(16, seed=0)
+    prose = [model.tokens(text) for text in of_treebank(folder, (0, 20))]
+    mean = means(model, [(ids, None) for ids in (again[:8], other[:8], *prose)])
+    sentences = [model.tokens(text) for text in of_treebank(folder, (32, 64))]
+    generator = torch.Generator().manual_seed(0)
+    shuffled = [ids[:, torch.randperm(ids.shape[1], generator=generator)] for ids in sentences]
+    kinds = {
+        "random pieces": rounds(32, seed=2)[0][:, None, :PERIOD],
+        "sentences": sentences,
+        "shuffled": shuffled,
+    }
+
+    def right(ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Tell which pieces (1, n), but the first, are guessed right the first time and the second: (n - 1,)."""
+        n = ids.shape[1]
+        twice = torch.cat((ids, ids), 1)
+        hit = (model(twice)[0, :-1].argmax(-1) == twice[0, 1:]).float()
+        return hit[: n - 1], hit[n:]
+
+    def counted(texts: Sequence[Tensor]) -> dict:
+        pairs = [right(ids) for ids in texts]
+        return {
+            "first": spread(torch.stack([first.mean() for first, _ in pairs])),
+            "second": spread(torch.stack([second.mean() for _, second in pairs])),
+        }
+
+    def of_layer(layer: int) -> list[tuple[int, int]]:
+        return [at for at in heads if at[0] == layer]
+
+    heads = [tuple(row["head"]) for row in found["heads"]]
+    groups = {"none": [], "the eight": heads}
+    groups |= {
+        name: row["heads"] for name, row in found["removed"].items() if name.startswith("eight others")
+    }
+    groups |= {
+        name: row["heads"] for name, row in found["removed"].items() if name.startswith("the word before")
+    }
+    groups |= {tour.names([at]): [at] for at in heads}
+    groups |= {f"of layer {layer + 1}": of_layer(layer) for layer in sorted({layer for layer, _ in heads})}
+    removed = {}
+    for title, places in groups.items():
+        with replaced(model, {tuple(at): mean[tuple(at)] for at in places}):
+            removed[title] = {kind: counted(texts) for kind, texts in kinds.items()}
+    return {"model": "SmolLM2-135M-Instruct", "texts": 32, "period": PERIOD, "removed": removed}
+
+
+@torch.no_grad()
 def measure_paths(_: Path) -> dict:
     """Hide the head that looks one back from the keys above it alone, or the queries, or the values."""
     model = load_smollm2()
@@ -639,6 +690,7 @@ PARTS: dict[str, Callable[[Path], dict]] = {
     "ablation": measure_ablation,
     "explanation": measure_explanation,
     "induction": measure_induction,
+    "copying": measure_copying,
     "paths": measure_paths,
     "zero": measure_zero,
 }
