@@ -60,9 +60,12 @@ exercise(
              **_texts([5, 7, 3], 7, 3, left=True)),
         case("a text of a single piece beside another", "A single piece has nothing before it: it doesn't count.",
              **_texts([5, 1], 5, 2)),
+        case("a text of no pieces beside another", "Nothing in it counts, and nothing is subtracted for it.",
+             **_texts([5, 0], 5, 2)),
         case("heads that look at one piece alone", "A weight of exactly 0 counts like any other.",
-             weights=torch.stack((torch.eye(5).roll(1, 0), torch.eye(5), torch.eye(5).roll(-1, 0))).expand(2, 3, 5, 5).clone(),
+             weights=torch.stack((torch.eye(5).roll(-1, 0), torch.eye(5), torch.eye(5).roll(1, 0))).expand(2, 3, 5, 5).clone(),
              key_mask=torch.tensor([[True] * 5, [True] * 3 + [False] * 2])),
+        *late(case("two texts of 60 pieces", **_texts([60, 60], 60, 2))),
     ],
     promises=[gradient("weights"), precisions("float64")],
     mistakes=[
