@@ -83,7 +83,20 @@ def of_induction():
     right = {
         (name, kind): 100 * x["second"][0] for name, kinds in removed.items() for kind, x in kinds.items()
     }
-    OF-COPYING
+    assert [f"{right[name, 'random pieces']:.0f}" for name in ("none", "the eight")] == ["59", "1"]
+    yield "one guess in a hundred is right for random pieces, where it was fifty-nine"
+    cost = right["none", "random pieces"] - right["eight others", "random pieces"]
+    assert 7 < cost < 8.5
+    yield "eight others of the same layers cost eight"
+    yield f"For real sentences, {right['the eight', 'sentences']:.0f} are still right"
+    yield f"the first round's {100 * removed['none']['sentences']['first'][0]:.0f}"
+    yield f"for their pieces shuffled, {right['the eight', 'shuffled']:.0f}"
+    only = right["17.1", "random pieces"]
+    assert 0.18 < only / right["none", "random pieces"] < 0.22
+    yield f"Without it {only:.0f} of a hundred random pieces are right, a fifth"
+    yield f"of sentences, {right['17.1', 'sentences']:.0f}."
+    assert round(right["12.2", "random pieces"]) == round(right["none", "random pieces"])
+    assert right["18.5", "random pieces"] > right["none", "random pieces"]
     looks = {tuple(row["head"]): row["score"][0] for row in (*stored["heads"], *stored["behind"])}
     yield f"Head 18.5 looks at what came next with {looks[17, 4]:.2f}"
     yield f"Head 12.2 looks at the piece before with {looks[11, 1]:.2f}, 17.1 with {looks[16, 0]:.2f}"
@@ -104,7 +117,7 @@ def of_explanation():
     yield f"changes the vector most in {turn[weight]} of 100 definitions"
     yield f"it is the right one in {drop[weight]}: far"
     yield f"In {drop[weight]} of 100 definitions"
-    yield f"without its sign is right in {drop['its size, known exactly']}"
+    yield f"with its sign hidden, is right in {drop['its size, known exactly']}"
     yield f"of pieces drawn at random, in {drop[chance]}"
     for kind, name in (("moved, values zero", "silent"), ("moved", "hidden")):
         cls, word = (f"{stored['forbidden'][piece][kind][0]:.3f}" for piece in ("[CLS]", "a word"))
