@@ -37,6 +37,7 @@ def test_ends_of_the_speeds():
     chosen = divided["larger base, chosen"]
     assert chosen[0].item() == pytest.approx(1)
     assert chosen[-1].item() == pytest.approx(stretching.LARGER)
+    assert torch.equal(divided["slow pairs"], torch.where(rounds >= 1, 1.0, 4.0).double())
     kept = stretching.KEPT_FROM
     assert torch.allclose(divided["by parts"][rounds >= kept], torch.tensor(1.0, dtype=torch.float64))
     assert torch.allclose(divided["by parts"][rounds <= 1], torch.tensor(4.0, dtype=torch.float64))
