@@ -60,9 +60,9 @@ def stretched(
     Args:
         way: "as it is"; "interpolation", every speed divided by the factor; "larger base", chosen so that the
             slowest pair is divided by the factor and the fastest by 1; "larger base, chosen", so that it is
-            divided by `larger`; "slow pairs", pairs that do not turn once in the trained length divided by the
-            factor, all others left; "by parts", pairs that turn once at most in the trained length divided, those
-            of `kept_from` turns left, a straight line between; and the same with scores made larger, as YaRN
+            divided by `larger`; "slow pairs", those that do not turn once in the trained length divided by
+            the factor, all others left; "by parts", pairs that turn once at most divided, those of
+            `kept_from` turns left, a straight line between; and the same with scores made larger, as YaRN
             does.
         d: width of a head.
         base: that of the training.
