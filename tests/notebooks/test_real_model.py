@@ -113,7 +113,8 @@ def of_explanation():
     assert round(5 * stored["drops below zero"], 1) == 2
     yield "Two pieces in five bring the definition *nearer*"
     weight, rare, chance = "weight, last layer", "how rare the piece is", "drawn at random"
-    assert round(turn[weight] / turn[rare]) == 2 and round(drop[weight] / drop[chance]) == 4
+    assert round(turn[weight] / turn[rare]) == 2
+    assert round(drop[weight] / drop[chance]) == 4
     yield f"changes the vector most in {turn[weight]} of 100 definitions"
     yield f"it is the right one in {drop[weight]}: far"
     yield f"In {drop[weight]} of 100 definitions"
