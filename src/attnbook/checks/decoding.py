@@ -55,7 +55,9 @@ def _beside(x, t, keys, values, w_q, w_k, w_v):
     return ((q[:, None] @ k.mT * q.shape[-1] ** -0.5).softmax(-1) @ v)[:, 0], new_keys, new_values
 
 
-def _token(room: int, t: int, *, unused: float | None = None, times: float = 1.0, seed: int = 0) -> dict[str, Any]:
+def _token(
+    room: int, t: int, *, unused: float | None = None, times: float = 1.0, seed: int = 0
+) -> dict[str, Any]:
     """A step at token t, its vector made longer; slots that nobody has had may hold a number of one's choice."""
     generator = torch.Generator().manual_seed(seed)
     x, keys, values, *w = (
