@@ -208,12 +208,12 @@ class RotaryPositions(nn.Module):
 class LearnedPositions(nn.Module):
     """Give every position a vector of its own, learned like those of the words and added to them.
 
-    A position that training never reached keeps its random vector, and one past the end has none.
+    A position that training never reached learns nothing, and one past the end has no vector at all.
 
     Args:
         max_positions: rows of the table, at least 1.
         d_model: width.
-        std: spread of the vectors at the start, to be compared with that of the words they are added to.
+        std: spread of the vectors at the start. From a small one, a short training may learn too little.
         device: where the vectors are made.
         dtype: dtype of the vectors.
 

@@ -37,6 +37,7 @@ def test_ends_of_the_speeds():
     chosen = divided["larger base, chosen"]
     assert chosen[0].item() == pytest.approx(1)
     assert chosen[-1].item() == pytest.approx(stretching.LARGER)
+    assert torch.equal(divided["slow pairs"], torch.where(rounds >= 1, 1.0, 4.0).double())
     kept = stretching.KEPT_FROM
     assert torch.allclose(divided["by parts"][rounds >= kept], torch.tensor(1.0, dtype=torch.float64))
     assert torch.allclose(divided["by parts"][rounds <= 1], torch.tensor(4.0, dtype=torch.float64))
@@ -133,7 +134,8 @@ def test_slow_pairs_slowed_reach_far_and_interpolation_loses_the_neighbour():
     mean = {name: READ.extra(name)[0] for name in READ.runs[0].extras}
     at = {way: mean[f"{way}, 128"] for way in get_args(stretching.Way)}
     assert at["by parts"] > 85 > 70 > at["larger base"] > 40 > 30 > at["as it is"] > at["interpolation"]
-    assert at["larger base, chosen"] > 85
+    assert at["larger base, chosen"] > at["slow pairs"] > 85
+    assert mean["slow pairs, 32"] > 98
     assert mean["as it is, 32"] > 99 > 97 > mean["by parts, 32"] - 2 > 90
     assert mean["interpolation, 32"] < 50
     # Unseen turns do harm by themselves; cutting them down is no cure, nor is a window.
@@ -163,5 +165,7 @@ def test_taggers_lost_by_unseen_turns_and_numbers_chosen_elsewhere_do_not_serve_
         assert min(mean[way]) > mean["as it is"][0] - 1
     assert mean["larger base, chosen"][-1] > mean["as it is"][0] - 1.1
     assert mean["as it is"][0] - mean["by parts"][0] == pytest.approx(6, abs=1)
+    assert mean["as it is"][0] - mean["slow pairs"][0] < 1.5
+    assert min(mean["slow pairs"]) > 91 > mean["by parts"][-1]
     # A head of 16: no pair goes round five times in 24 words.
     assert 24 / (2 * math.pi) < stretching.KEPT_FROM

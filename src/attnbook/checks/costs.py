@@ -154,6 +154,21 @@ def _loud(places: tuple[int, ...], n: int, size: int, score: float) -> dict:
     return _lying((q, k, v), size)
 
 
+def _low(n: int, size: int) -> dict:
+    """Scores of about -12,000, in halves: no order of summation rounds them. Small values, for a log of a sum is rounded."""
+    draw = torch.Generator().manual_seed(n)
+    k = -3000 - torch.randint(8, (n, 1), generator=draw).expand(n, 16) / 8
+    return _lying((torch.ones(n, 16), k.contiguous(), 0.005 * torch.randn(n, 16, generator=draw)), size)
+
+
+def _forgotten(n: int, size: int) -> dict:
+    """Large values with scores of 0, and a last key with a score of 200 and small values."""
+    draw = torch.Generator().manual_seed(n)
+    q, k, v = torch.ones(n, 4), torch.zeros(n, 4), 1e4 * (1 + torch.rand(n, 4, generator=draw))
+    k[-1], v[-1] = 100.0, torch.randn(4, generator=draw)
+    return _lying((q, k, v), size)
+
+
 def _tiles(mistake: str = "") -> Callable:
     """Make the reference, or an answer with one mistake of the kind people make."""
 
@@ -176,8 +191,12 @@ def _tiles(mistake: str = "") -> Callable:
             "ahead": (j > i + 1) | later,
             "upside down": j < i,
         }.get(mistake, j > i)
-        if mistake == "zeros":
-            weights = s.masked_fill(hidden, 0.0).masked_fill(later, -math.inf).softmax(-1)
+        if mistake in ("zeros", "low"):
+            weights = (
+                s.masked_fill(hidden, 0.0 if mistake == "zeros" else -1e4)
+                .masked_fill(later, -math.inf)
+                .softmax(-1)
+            )
         elif mistake == "after":
             weights = s.masked_fill(later, -math.inf).softmax(-1).masked_fill(hidden, 0.0)
         else:
@@ -194,7 +213,8 @@ def _running(mistake: str) -> Callable:
         out = []
         for i in range(0, n, size):
             q = read("queries", i, i + size)
-            largest, powers, total = torch.full((len(q), 1), -math.inf), 0.0, 0.0
+            start = -1e4 if mistake == "start" else -math.inf
+            largest, powers, total = torch.full((len(q), 1), start), 0.0, 0.0
             for j in range(0, i + 1, size):
                 k, v = read("keys", j, j + size), read("values", j, j + size)
                 s = q @ k.mT / q.shape[-1] ** 0.5
@@ -236,6 +256,8 @@ exercise(
              **_loud((0,), 11, 3, 200.0)),
         case("a score of 200 in the last tile", "Running numbers made before it must be corrected.", **_loud((9,), 11, 4, 200.0)),
         case("small scores only, about −200", "A maximum that starts at a number may never come down: start it at −∞.", **_loud(tuple(range(9)), 9, 2, -200.0)),
+        case("scores about −12,000", "Start the maximum at −∞, and hide with −∞: no score may be lower.", **_low(10, 4)),
+        case("values of 10,000 before a score of 200", "What the correction makes too small for the precision is gone: keep nothing of it.", **_forgotten(8, 3)),
         *late(case(f"{LONG:,} tokens in tiles of {TILE}", **_memory(7, LONG, 4, TILE))),
     ],
     promises=[
@@ -257,6 +279,8 @@ exercise(
         mistake("A query sees one token too many: the next one.", _tiles("ahead")),
         mistake("It hides the past and shows the future.", _tiles("upside down")),
         mistake("Hidden scores are set to 0, which is a score like others. Minus infinity hides.", _tiles("zeros")),
+        mistake("Hidden scores are set to a number, and other scores may be lower. Minus infinity hides.", _tiles("low")),
+        mistake("A maximum that starts at a number never comes down to scores far below it. Start it at −∞.", _running("start")),
         mistake("It hides after the softmax: the weights that are left do not sum to 1.", _tiles("after")),
         mistake("The scores are not divided by √d.", _tiles("unscaled")),
         mistake("The scores are divided by d, not by √d.", _tiles("d")),

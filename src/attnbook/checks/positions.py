@@ -157,11 +157,13 @@ exercise(
                large=None),
         case("scores of several hundreds", "There exp overflows; Tensor.softmax takes the largest score of a row off first.",
              q=torch.eye(4).expand(1, 1, 4, 4) * 30, k=torch.eye(4).flip(0).expand(1, 1, 4, 4) * 40, v=torch.arange(16.0).view(1, 1, 4, 4) / 4),
+        *late(case("the sizes of an earlier case and another base", "An angle depends on the base too, not on the sizes alone.",
+                   q=torch.eye(4).expand(1, 1, 4, 4) * 3, k=torch.eye(4).expand(1, 1, 4, 4), v=torch.arange(16.0).view(1, 1, 4, 4) / 4, base=20.0)),
     ],
     promises=[
         gradient("q", "k", "v"),
         precisions("float64"),
-        without("Here the turning is yours, without positions.rotary.", positions.rotary),
+        without("Here the turning is yours, without positions.rotary.", positions.rotary, positions.RotaryPositions.forward),
     ],
     mistakes=[
         mistake("Positions make no difference: all tokens are turned alike. The angle of a pair is its speed times the position "
@@ -263,6 +265,9 @@ exercise(
              x=torch.ones(1, 4, 8), rows=torch.tensor([0, 0, 1, 1]), columns=torch.tensor([0, 1, 0, 1])),
         case("a pair for each", x=torch.ones(3, 4), rows=torch.tensor([0, 3, 1]), columns=torch.tensor([2, 0, 1]), base=10.0),
         *late(case("rows and columns up to 60", x=torch.ones(4, 8), rows=torch.tensor([0, 41, 60, 7]), columns=torch.tensor([59, 3, 44, 0]))),
+        *late(case("rows and columns up to 5000", x=torch.ones(4, 8), rows=torch.tensor([0, 700, 5000, 64]), columns=torch.tensor([4096, 3, 90, 1000]))),
+        *late(case("the sizes of an earlier case and another base", "An angle depends on the base too, not on the sizes alone.",
+                   x=torch.ones(1, 4, 8), rows=torch.tensor([0, 0, 1, 1]), columns=torch.tensor([0, 1, 0, 1]), base=20.0)),
     ],
     promises=[gradient("x")],
     mistakes=[

@@ -79,6 +79,12 @@ def _plus(size: float) -> Callable[[Tensor], Tensor]:
     return lambda t: t + size * positions.sinusoidal(*t.shape, dtype=t.dtype)
 
 
+def _beyond_an_exchange(t: Tensor) -> Tensor:
+    """Minds the order only if more than two rows have left their places, where the first column falls."""
+    moved = (t[:, 0] != t[:, 0].sort(descending=True).values).sum()
+    return torch.cat((t[:1] * (1 + (moved > 2)), t[1:]))
+
+
 _SINGLED = "It singles out one place. An order that moves this row shows it; try ten orders or more."
 _UNLUCKY = "Its fault shows in five orders of seven. One order can be unlucky: try ten."
 
@@ -137,6 +143,9 @@ exercise(
              f=_last_is_no_number, x=_of(5, 4)),
         *late(case("the number of the row added to its last entry, of 44",
                    f=lambda t: t + torch.arange(len(t))[:, None] * (torch.arange(t.shape[1]) == t.shape[1] - 1), x=_of(8, 44))),
+        case("a function that minds the order only if more than two rows have moved",
+             "For this x it commutes with every exchange of two rows, and not with every order. Draw orders at random.",
+             f=_beyond_an_exchange, x=_of(9, 4).sort(0, descending=True).values),
         *(case(f"a function that some orders do not show, x of shape (7, {d})", _UNLUCKY, f=_moody, x=_of(7, d, first=3.0))
           for d in (2, 3, 4, 5)),
     ],

@@ -157,7 +157,7 @@ def memories() -> Figure:
     >>> "never" in memories().get_label()
     True
     """
-    pen, n, now = Pen(4.3, 5.4), 4, {"query": 1, "key": 2, "value": 2, "output": 1}
+    pen, n, now = Pen(4.3, 5.4), 4, {"query": 2, "key": 1, "value": 1, "output": 2}
     tile, wide, tops = 0.3, 0.44, (0.55, 2.85)
     columns = {"query": 0.5, "key": 1.5, "value": 2.28, "output": 3.15}
     pen.box(0.06, 0.1, 4.18, 1.86, fill=0.04)

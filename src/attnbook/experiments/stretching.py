@@ -22,7 +22,13 @@ from attnlab.masks import window
 from attnlab.multihead import MultiHeadAttention
 
 Way = Literal[
-    "as it is", "interpolation", "larger base", "larger base, chosen", "by parts", "by parts, sharper"
+    "as it is",
+    "interpolation",
+    "larger base",
+    "larger base, chosen",
+    "slow pairs",
+    "by parts",
+    "by parts, sharper",
 ]
 TRAINED = 32
 """Words in a text of training."""
@@ -54,8 +60,9 @@ def stretched(
     Args:
         way: "as it is"; "interpolation", every speed divided by the factor; "larger base", chosen so that the
             slowest pair is divided by the factor and the fastest by 1; "larger base, chosen", so that it is
-            divided by `larger`; "by parts", pairs that turn once at most in the trained length divided, those
-            of `kept_from` turns left, a straight line between; and the same with scores made larger, as YaRN
+            divided by `larger`; "slow pairs", those that do not turn once in the trained length divided by
+            the factor, all others left; "by parts", pairs that turn once at most divided, those of
+            `kept_from` turns left, a straight line between; and the same with scores made larger, as YaRN
             does.
         d: width of a head.
         base: that of the training.
@@ -89,6 +96,8 @@ def stretched(
     if way == "as it is":
         return speeds, 1.0
     turns = trained * speeds / (2 * math.pi)
+    if way == "slow pairs":
+        return torch.where(turns >= 1, speeds, speeds / factor), 1.0
     keep = ((turns - 1) / (kept_from - 1)).clamp(0, 1)
     return keep * speeds + (1 - keep) * speeds / factor, (
         0.1 * math.log(factor) + 1 if way == "by parts, sharper" else 1.0

@@ -21,6 +21,7 @@ def tiles(
     top=lambda s: s.amax(-1, keepdim=True),
     e=lambda s, new: (s - new).exp(),
     seen=lambda e, own: e,
+    fade=lambda largest, new: (largest - new).exp(),
     correct=(True, True),
     end=lambda powers, total: total / powers,
 ):
@@ -38,7 +39,7 @@ def tiles(
                 k, v = read("keys", j, j + size), read("values", j, j + size)
                 s = hide(score(q, k)) if i == j else score(q, k)
                 new = torch.maximum(largest, top(s))
-                here, c = e(s, new), (largest - new).exp()
+                here, c = e(s, new), fade(largest, new)
                 powers = (powers * c if correct[0] else powers) + here.sum(-1, keepdim=True)
                 total = (total * c if correct[1] else total) + seen(here, i == j) @ v
                 largest = new
@@ -238,6 +239,11 @@ wrong("not divided by the sum of powers")(tiles(end=lambda powers, total: total)
 wrong("Large exponentials overflow")(tiles(e=lambda s, new: s.exp(), correct=(False, False)), "no maximum")
 wrong("Each query has a maximum of its own")(tiles(top=torch.max), "one maximum for the tile")
 wrong("should be")(tiles(start=0.0), "a start at 0")
+wrong("A maximum that starts at a number")(tiles(start=-1e4), "a start at -10,000")
+wrong("Hidden scores are set to a number")(tiles(hide=lambda s: causal(s, -1e4)), "hidden by -10,000")
+wrong("should be")(
+    tiles(fade=lambda largest, new: (largest - new).exp().clamp(min=1e-6)), "a correction of 1e-6 at least"
+)
 wrong("The last, shorter tile is missing")(
     lambda r, n, s: list(tiles()(r, n, s))[: n // s or 1], "the last tile lost"
 )

@@ -80,6 +80,18 @@ def every_other_pair(x, rows, columns, base=10000.0):
     return out.flatten(-2)
 
 
+SPEEDS = {}
+
+
+@wrong("the sizes of an earlier case and another base")
+def speeds_kept_by_their_width(x, rows, columns, base=10000.0):
+    half = x.shape[-1] // 2
+    speed = SPEEDS.setdefault((x.shape[-2], half), base ** (-2 * torch.arange(half // 2) / half))
+    turns = [torch.polar(torch.ones(()), at[:, None] * speed) for at in (rows, columns)]
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
+    return torch.view_as_real(pairs * torch.cat(turns, -1)).flatten(-2)
+
+
 @wrong("should be")
 def one_long_row(x, rows, columns, base=10000.0):
     return turned(x, rows * (int(columns.max()) + 1) + columns, base)
@@ -106,6 +118,9 @@ wrong("should be")(grid(lambda r, c: (r / 2, c / 2)), "half the distance")
 wrong("should be")(grid(lambda r, c: (r + c, r - c)), "the sum and the difference")
 wrong("should be")(grid(lambda r, c: (r - r[0], c - c[0])), "from the first patch")
 wrong("should be")(grid(lambda r, c: (r.clamp_max(5), c)), "no row beyond 5")
+wrong("rows and columns up to 5000")(
+    grid(lambda r, c: (r.clamp_max(63), c.clamp_max(63))), "no place beyond 63"
+)
 wrong("should be")(
     lambda x, rows, columns, base=1e4: x + positions.sinusoidal(*x.shape[-2:], base=base), "sinusoids added"
 )

@@ -105,6 +105,27 @@ def with_the_package(q, k, v, base=10000.0):
     return attend(*(positions.rotary(t, torch.arange(t.shape[-2]), base=base) for t in (q, k)), v)
 
 
+@wrong("here the turning is yours, without positions.rotary")
+def with_the_layer_of_the_package(q, k, v, base=10000.0):
+    return attend(*positions.RotaryPositions(base=base)(q, k), v)
+
+
+ANGLES = {}
+
+
+@wrong("the sizes of an earlier case and another base")
+def angles_kept_by_their_sizes(q, k, v, base=10000.0):
+    n, d = q.shape[-2:]
+    angle = torch.arange(n)[:, None] * base ** (-2 * torch.arange(d // 2, dtype=torch.float64) / d)
+    angle = ANGLES.setdefault((n, d), angle)
+
+    def turn(t, base):
+        a, b, c, s = t[..., 0::2], t[..., 1::2], angle.cos().to(t.dtype), angle.sin().to(t.dtype)
+        return torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2)
+
+    return rope(turn)(q, k, v, base)
+
+
 @wrong("counted along axis -2, not over the batch or the heads")
 def over_the_heads(q, k, v, base=10000.0):
     q, k = (turned(t.transpose(1, 2), base).transpose(1, 2) for t in (q, k))
