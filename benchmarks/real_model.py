@@ -2,10 +2,10 @@
 
     python benchmarks/real_model.py --data FOLDER [PART ...]
 
-The parts are tour, ablation, explanation, induction, paths and zero, all unless some are named; each
-writes results/real-model-PART.json. `paths` reads what `induction` found. FOLDER holds the treebank, whose
-dev set lends its sentences. A few minutes on one thread. The part `figure`, when named, writes the weights
-that the figure shows.
+The parts are tour, ablation, explanation, induction, copying and paths, all unless some are named; each
+writes results/real-model-PART.json. `copying` and `paths` read what `induction` found. FOLDER holds the
+treebank, whose dev set lends its sentences. A few minutes on one thread. The part `figure`, when named,
+writes the weights that the figure shows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from torch import Tensor
 from attnbook import results, tour
 from attnbook.tagging import load_treebank
 from attnbook.tour import definitions
-from attnbook.tour.inside import each_head, hidden_states, layers_of, means, replaced
+from attnbook.tour.inside import hidden_states, layers_of, means, replaced
 from attnbook.widgets.inside import STORED, pack
 from attnlab.pretrained import load_minilm, load_smollm2, sentence_vector
 
@@ -529,6 +529,54 @@ def measure_induction(folder: Path) -> dict:
 
 
 @torch.no_grad()
+def measure_copying(folder: Path) -> dict:
+    """Count right guesses in the second round, of random pieces and of sentences, without some heads."""
+    model = load_smollm2()
+    found = results.load("real-model-induction")
+    again, other = rounds(16, seed=0)
+    prose = [model.tokens(text) for text in of_treebank(folder, (0, 20))]
+    mean = means(model, [(ids, None) for ids in (again[:8], other[:8], *prose)])
+    sentences = [model.tokens(text) for text in of_treebank(folder, (32, 56))]
+    generator = torch.Generator().manual_seed(0)
+    shuffled = [ids[:, torch.randperm(ids.shape[1], generator=generator)] for ids in sentences]
+    kinds = {
+        "random pieces": rounds(24, seed=2)[0][:, None, :PERIOD],
+        "sentences": sentences,
+        "shuffled": shuffled,
+    }
+
+    def right(ids: Tensor) -> tuple[Tensor, Tensor]:
+        """Tell which pieces (1, n), but the first, are guessed right in either round: (n - 1,) each."""
+        n = ids.shape[1]
+        twice = torch.cat((ids, ids), 1)
+        hit = (model(twice)[0, :-1].argmax(-1) == twice[0, 1:]).float()
+        return hit[: n - 1], hit[n:]
+
+    def counted(texts: Sequence[Tensor]) -> dict:
+        pairs = [right(ids) for ids in texts]
+        return {
+            "first": spread(torch.stack([first.mean() for first, _ in pairs])),
+            "second": spread(torch.stack([second.mean() for _, second in pairs])),
+        }
+
+    removed_there = found["removed"]
+    others = [name for name in removed_there if name.startswith("eight others")]
+    worst = min(others, key=lambda name: removed_there[name]["mean"]["guessed right"][0])
+    heads = [tuple(row["head"]) for row in found["heads"]]
+    one_layer = [at for at in heads if at[0] == heads[1][0]]
+    groups = {"none": [], "the eight": heads, "eight others": removed_there[worst]["heads"]}
+    groups |= {
+        tour.names([at]): [at] for at in (*(tuple(row["head"]) for row in found["behind"][:2]), heads[1])
+    }
+    groups[f"of layer {heads[1][0] + 1}"] = one_layer
+    removed = {}
+    for title, places in groups.items():
+        with replaced(model, {tuple(at): mean[tuple(at)] for at in places}):
+            removed[title] = {kind: counted(texts) for kind, texts in kinds.items()}
+    return {"model": "SmolLM2-135M-Instruct", "texts": len(sentences), "period": PERIOD, "removed": removed}
+
+
+@torch.no_grad()
 def measure_paths(_: Path) -> dict:
     """Hide the head that looks one back from the keys above it alone, or the queries, or the values."""
     model = load_smollm2()
@@ -563,58 +611,6 @@ def measure_paths(_: Path) -> dict:
     }
 
 
-@torch.no_grad()
-def measure_zero(_: Path) -> dict:
-    """Remove early heads of the decoder, by zero and by the mean, at all places or at some of them."""
-    model = load_smollm2()
-    again, other = rounds(16, seed=0)
-    mean = means(model, [(again[:8], None), (other[:8], None)])
-
-    def loss(texts: Tensor, layer: int, head: int, value: Tensor | float, where: slice) -> Tensor:
-        def change(at: int, x: Tensor) -> Tensor | None:
-            if at != layer:
-                return None
-            x = x.clone()
-            x[:, where, head] = value
-            return x
-
-        found = []
-        for part in texts.split(8):
-            with each_head(model, change):
-                guess = model(part)[:, PERIOD:-1].log_softmax(-1)
-            found.append(-guess.gather(-1, part[:, PERIOD + 1 :, None])[..., 0].mean(1))
-        return torch.cat(found)
-
-    nowhere, everywhere = slice(0), slice(None)
-    # The four that zeros hurt most on eight texts; all that follows is measured on others.
-    seek, texts = again[:8], rounds(40, seed=1)[0]
-    places = [(layer, head) for layer in (1, 2) for head in range(9)]
-    hurt = [loss(seek, *at, 0.0, everywhere).mean().item() for at in places]
-    worst = sorted(places, key=lambda at: -hurt[places.index(at)])[:4]
-    whole = loss(texts, 1, 0, 0.0, nowhere)
-    lost: dict[str, dict] = {}
-    ruined: dict[str, dict] = {}
-    for at in worst:
-        row, count = lost[tour.names([at])], ruined[tour.names([at])] = {}, {}
-        for name, value, where in (
-            ("zero", 0.0, everywhere),
-            ("mean", mean[at], everywhere),
-            ("mean, first place", mean[at], slice(1)),
-            ("mean, other places", mean[at], slice(1, None)),
-        ):
-            added = loss(texts, *at, value, where) - whole
-            row[name], count[name] = spread(added), int((added > 1).sum())
-    weights = torch.stack([tour.weights_of(model, row[None])[:, :, 1:, 0].mean((1, 2)) for row in other[:4]])
-    return {
-        "model": "SmolLM2-135M-Instruct",
-        "texts": len(texts),
-        "loss": spread(whole),
-        "lost": lost,
-        "texts that lose more than a nat": ruined,
-        "weight on the first place, by layer": [round(x, 3) for x in weights.mean(0).tolist()],
-    }
-
-
 FIGURE = (
     "I saw a saw.",
     "The dog ate the bone because it was hungry.",
@@ -639,8 +635,8 @@ PARTS: dict[str, Callable[[Path], dict]] = {
     "ablation": measure_ablation,
     "explanation": measure_explanation,
     "induction": measure_induction,
+    "copying": measure_copying,
     "paths": measure_paths,
-    "zero": measure_zero,
 }
 
 

@@ -33,19 +33,20 @@ def of_tour():
     assert round(3 * it["words"]["it"]["both nouns"][0]) == 2
     yield f"*it* gives *sushi* {percent(it['words']['it']['sushi'])} of its weight"
     yield f"*It* gave *sushi* {it['words']['it']['sushi']:.2f} in head 4.2"
+    yield f"and *sushi* gets {it['words']['that']['sushi']:.2f}"
     yield f"and *sushi* gets {it['words']['rain']['sushi']:.2f}"
     yield f"None of our {it['items']} pairs chose the head"
     yield f"no difference: {lean[0]:.2f} ± {lean[1]:.2f}, and {most:.2f} in the best".replace("-", "−")
-    yield f"leaves {left['it']} to `[CLS]`; *rain* leaves {left['rain']}"
+    yield f"leaves {left['it']} to `[CLS]`; *rain* in its place finds hardly any and leaves {left['rain']}"
     cls = percent(stored["everywhere"]["CLS"])
     yield f"`[CLS]`, {cls} over all heads and {stored['sentences']} sentences"
     yield f"the piece before gets {percent(layers['previous'][0])} in layer 1"
     yield f"the piece after {percent(layers['next'][1])} in layer 2"
-    yield f"later each gets {100 * min(later):.0f} to {percent(max(later))}"
-    yield f"an even look would give ({percent(stored['everywhere']['even'])})"
-    yield f"gets {cls} of all weight"
+    yield f"elsewhere each gets {100 * min(later):.0f} to {percent(max(later))}"
+    yield f"`[CLS]` gets {cls} of all weight"
     yield f"In {sinks['heads']} heads `[CLS]` gets more than half of the weight, {sinks['weight']:.2f} on"
     yield f"{percent(sinks['share of what they give'])} are from there"
+    yield f"In {sinks['heads']} heads, `[CLS]` gets {sinks['weight']:.2f} of the weight and makes"
 
 
 def of_the_figure():
@@ -69,47 +70,56 @@ def of_the_figure():
 
 
 def of_ablation():
-    yield f"finds {results.load('real-model-ablation')['right']} of them"
+    stored = results.load("real-model-ablation")
+    for how in ("zero", "mean"):
+        lost, error = stored["lost"][how][3][1]
+        assert abs(lost) < 2 * error
+    yield f"finds {stored['right']} of them"
 
 
 def of_induction():
     stored = results.load("real-model-induction")
-    removed = {name: x["mean"] for name, x in stored["removed"].items()}
-    right = {name: 100 * x["guessed right"][0] for name, x in removed.items()}
-    assert [f"{right[name]:.0f}" for name in ("none", "the eight")] == ["62", "1"]
-    yield "one guess in a hundred is right, where it was sixty-two"
-    cost = right["none"] - min(x for name, x in right.items() if name.startswith("eight others"))
-    assert 5.5 < cost <= 6.6
-    yield "cost six at worst"
-    only = right["the word before: 17.1"]
-    assert 0.18 < only / right["none"] < 0.22
-    assert 2.5 < only / (100 / 24) < 3.5
-    yield f"Without it {only:.0f} guesses in a hundred are right: a fifth"
+    removed = results.load("real-model-copying")["removed"]
+    right = {
+        (name, kind): 100 * x["second"][0] for name, kinds in removed.items() for kind, x in kinds.items()
+    }
+    assert [f"{right[name, 'random pieces']:.0f}" for name in ("none", "the eight")] == ["59", "1"]
+    yield "one guess in a hundred is right for random pieces, where it was fifty-nine"
+    cost = right["none", "random pieces"] - right["eight others", "random pieces"]
+    assert 7 < cost < 8.5
+    yield "eight others of the same layers cost eight"
+    yield f"For real sentences, {right['the eight', 'sentences']:.0f} are still right"
+    yield f"the first round's {100 * removed['none']['sentences']['first'][0]:.0f}"
+    yield f"for their pieces shuffled, {right['the eight', 'shuffled']:.0f}"
+    only = right["17.1", "random pieces"]
+    assert 0.18 < only / right["none", "random pieces"] < 0.22
+    yield f"Without it {only:.0f} of a hundred random pieces are right, a fifth"
+    yield f"of sentences, {right['17.1', 'sentences']:.0f}."
+    assert round(right["12.2", "random pieces"]) == round(right["none", "random pieces"])
+    assert right["18.5", "random pieces"] > right["none", "random pieces"]
     looks = {tuple(row["head"]): row["score"][0] for row in (*stored["heads"], *stored["behind"])}
     yield f"Head 18.5 looks at what came next with {looks[17, 4]:.2f}"
     yield f"Head 12.2 looks at the piece before with {looks[11, 1]:.2f}, 17.1 with {looks[16, 0]:.2f}"
     path = next(row for row in results.load("real-model-paths")["heads"] if row["head"] == [17, 4])
     keys, queries = (f"{path[part][0]:.2f}" for part in ("keys", "queries"))
     yield f"hidden from the keys, {keys} is left of that; hidden from the queries, {queries}"
-    early = results.load("real-model-zero")["lost"].values()
-    zero, mean = ([row[how][0] for row in early] for how in ("zero", "mean"))
-    yield f"by zero ({min(zero):.1f} to {max(zero):.1f} nats lost)"
-    yield f"by their means ({min(mean):.1f} to {max(mean):.1f})"
 
 
 def of_explanation():
     stored = results.load("real-model-explanation")
     turn, drop = (
-        {k: f"{x[0]:.2f}".replace("-", "−") for k, x in stored[kind].items()}
-        for kind in ("rank, turn", "rank")
+        {name: round(100 * x[0]) for name, x in stored[kind].items()} for kind in ("top, turn", "top")
     )
     assert round(5 * stored["drops below zero"], 1) == 2
     yield "Two pieces in five bring the definition *nearer*"
-    yield f"weights tell well, {turn['weight, last layer']}"
-    yield f"already gives {turn['how rare the piece is']}"
-    yield f"they say little, {drop['weight, last layer']}"
-    yield f"its sign rubbed out, gets {drop['its size, known exactly']}"
-    yield f"get {drop['gradients, integrated']}"
+    weight, rare, chance = "weight, last layer", "how rare the piece is", "drawn at random"
+    assert round(turn[weight] / turn[rare]) == 2
+    assert round(drop[weight] / drop[chance]) == 4
+    yield f"changes the vector most in {turn[weight]} of 100 definitions"
+    yield f"it is the right one in {drop[weight]}: far"
+    yield f"In {drop[weight]} of 100 definitions"
+    yield f"with its sign hidden, is right in {drop['its size, known exactly']}"
+    yield f"of pieces drawn at random, in {drop[chance]}"
     for kind, name in (("moved, values zero", "silent"), ("moved", "hidden")):
         cls, word = (f"{stored['forbidden'][piece][kind][0]:.3f}" for piece in ("[CLS]", "a word"))
         end = f"by {cls}; with a word {name}, by {word}"

@@ -118,6 +118,18 @@ wrong("A weight of exactly 0")(
     lambda w, real: torch.stack([x[x > 0].mean() for x in (back(w) * both(real)[:, None]).unbind(1)]),
     "what is above 0 alone",
 )
+wrong("Nothing in it counts")(
+    lambda w, real: over(back(w), both(real), (real.sum(1) - 1).sum()),
+    "one less for each text, also for none",
+)
+wrong("A weight of exactly 0")(
+    lambda w, real: over(back(w), both(real), (back(w)[:, 0] * both(real)).count_nonzero()),
+    "what is above 0 in the first head",
+)
+wrong("should be")(
+    lambda w, real: previous(w[..., :-1, :-1], real[:, :-1]) if w.shape[-1] > 50 else previous(w, real),
+    "the last piece of a long text forgotten",
+)
 wrong("should have shape")(lambda w, real: previous(w, real)[:3], "three heads")
 wrong("should have shape")(lambda w, real: (back(w) * both(real)[:, None]).sum(2), "a number for each text")
 wrong("should be a tensor")(lambda w, real: previous(w, real).tolist(), "a list")
