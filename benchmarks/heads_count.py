@@ -9,7 +9,8 @@ The width of a layer is the same for every number of heads, so that only the cut
 from __future__ import annotations
 
 import sys
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 import torch
@@ -22,6 +23,7 @@ CACHE = Path(__file__).parents[1] / ".cache/runs"
 COMMAND = "python benchmarks/heads_count.py"
 SEEDS, TEN, EPOCHS, STEPS = range(5), range(10), 8, 600
 LONGER = {"epochs": 24, "steps": 3000}
+BOUND_STEPS = 4000
 SHAPE = {"context": "attention", "positions": "rotary", "d_model": 64}
 DRAWN = (3000, 500, 4000)
 TITLES = ("four contents at once", "tags of the toy grammar")
@@ -59,16 +61,24 @@ def tagger(n_heads: int, epochs: int = EPOCHS):
 
 
 def bound() -> None:
-    """Two places: one head against its exact bound, two heads, and one with a gate."""
+    """Two places: one head against its exact bound, two heads, and one head with each assumption broken."""
+    head = partial(TwoPlaces, 1, 64)
+    broken = {
+        "1 head of width 64, a gate from the query": head(gate="query"),
+        "1 head of width 64, a matrix of the query added": head(added="query"),
+        "1 head of width 64, one more token that holds nothing": head(empty=1),
+        "1 head of width 64, two more tokens that hold nothing": head(empty=2),
+    }
+    longer = {
+        f"{name}, {BOUND_STEPS:,} steps": replace(one, steps=BOUND_STEPS)
+        for name, one in broken.items()
+        if not one.gate
+    }
     found = sweep(
-        {
-            "1 head of width 64": TwoPlaces(1, 64),
-            "2 heads of width 8": TwoPlaces(2, 8),
-            "1 head of width 64, a gate from the query": TwoPlaces(1, 64, gate="query"),
-        },
+        {"1 head of width 64": head(), "2 heads of width 8": TwoPlaces(2, 8), **broken, **longer},
         controls={
-            "1 head of width 64, a gate that does not see the query": TwoPlaces(1, 64, gate="blind"),
-            "1 head of width 64, asked only (left, right)": TwoPlaces(1, 64, questions=(1,)),
+            "1 head of width 64, a gate that does not see the query": head(gate="blind"),
+            "1 head of width 64, asked only (left, right)": head(questions=(1,)),
         },
         rates=around(0.03),
         goal="low",

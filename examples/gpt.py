@@ -33,6 +33,8 @@ class CausalSelfAttention(nn.Module):
 
     def __init__(self, d_model: int, n_heads: int) -> None:
         super().__init__()
+        if d_model % n_heads:
+            raise ValueError("d_model must divide by n_heads")
         self.n_heads = n_heads
         self.qkv_proj = nn.Linear(d_model, 3 * d_model)
         self.out_proj = nn.Linear(d_model, d_model)
@@ -79,27 +81,31 @@ def distribution(
     logits: Tensor,
     temperature: float = 1.0,
     top_k: int | None = None,
-    top_p: float | None = None,
+    top_p: float = 1.0,
+    min_p: float = 0.0,
 ) -> Tensor:
     """Map logits (batch, vocab_size) to what a token is drawn with.
 
-    Temperature comes first, then a rule cuts. Equals are kept together.
+    Temperature comes first, then the rules cut, one after another. Of
+    equals, the one that comes first in the vocabulary counts as better.
     """
+    if logits.dtype in (torch.float16, torch.bfloat16):
+        logits = logits.float()
     if temperature == 0:
         best = logits.argmax(-1)
         return F.one_hot(best, logits.shape[-1]).to(logits.dtype)
     p = (logits / temperature).softmax(-1)
+    p, order = p.sort(dim=-1, descending=True, stable=True)
     if top_k is not None:
-        least = p.topk(min(top_k, p.shape[-1])).values[:, -1:]
-        p = p.where(p >= least, 0)
+        p = p.where(torch.arange(p.shape[-1], device=p.device) < top_k, 0)
         p = p / p.sum(-1, keepdim=True)
-    if top_p is not None:
-        falling = p.sort(dim=-1, descending=True).values
-        n_below = (falling.cumsum(-1) < top_p).sum(-1, keepdim=True)
-        last = n_below.clamp(max=p.shape[-1] - 1)
-        p = p.where(p >= falling.gather(-1, last), 0)
+    if top_p < 1:
+        before = F.pad(p.cumsum(-1)[:, :-1], (1, 0))  # the better ones
+        p = p.where(before < top_p, 0)
         p = p / p.sum(-1, keepdim=True)
-    return p
+    p = p.where(p >= min_p * p[:, :1], 0)
+    p = p / p.sum(-1, keepdim=True)
+    return torch.zeros_like(p).scatter(-1, order, p)
 
 
 class GPT(nn.Module):
@@ -136,6 +142,8 @@ class GPT(nn.Module):
         """
         start = cache[0].length if cache else 0
         end = start + ids.shape[1]
+        if end > self.position_embedding.num_embeddings:
+            raise ValueError(f"{end} tokens are more than max_positions")
         x = self.token_embedding(ids)
         x = x + self.position_embedding.weight[start:end]
         for layer, block in enumerate(self.blocks):
@@ -149,20 +157,32 @@ class GPT(nn.Module):
         max_new_tokens: int,
         temperature: float = 1.0,
         top_k: int | None = None,
-        top_p: float | None = None,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        eos_token_id: int | None = None,
     ) -> Tensor:
-        """Continue the prompts (batch, n), a token at a time."""
+        """Continue the prompts (batch, n), a token at a time.
+
+        A text that has its end goes on with that token; once all have
+        theirs, nothing more is written.
+        """
         most = self.position_embedding.num_embeddings
         room = min(most, ids.shape[1] + max_new_tokens)
         like = self.lm_head.weight  # as wide, in its dtype, on its device
         cache = [Cache(len(ids), room, like) for _ in self.blocks]
         unread = ids
         for _ in range(max_new_tokens):
+            ended = torch.zeros_like(ids[:, -1:], dtype=torch.bool)
+            if eos_token_id is not None:
+                ended = ids[:, -1:] == eos_token_id
+            if ended.all():
+                break
             if ids.shape[1] > most:  # all move up, so no key stays right
                 cache, unread = None, ids[:, -most:]
             logits = self(unread, cache)[:, -1]  # (batch, vocab_size)
-            p = distribution(logits, temperature, top_k, top_p)
+            p = distribution(logits, temperature, top_k, top_p, min_p)
             unread = p.multinomial(1)
+            unread = unread.where(~ended, ids[:, -1:])
             ids = torch.cat((ids, unread), dim=1)
         return ids
 

@@ -87,7 +87,7 @@ def of_induction():
     yield "one guess in a hundred is right for random pieces, where it was fifty-nine"
     cost = right["none", "random pieces"] - right["eight others", "random pieces"]
     assert 7 < cost < 8.5
-    yield "eight others of the same layers cost eight"
+    yield "eight others of the same layers, the control, cost eight"
     yield f"For real sentences, {right['the eight', 'sentences']:.0f} are still right"
     yield f"the first round's {100 * removed['none']['sentences']['first'][0]:.0f}"
     yield f"for their pieces shuffled, {right['the eight', 'shuffled']:.0f}"

@@ -156,7 +156,9 @@ def test_the_gpt_reads_each_token_once_while_its_positions_last(language_models)
     [
         *({"top_k": k} for k in (1, 4, 40)),
         *({"top_p": share} for share in (0.1, 0.8, 1.0)),
+        *({"min_p": share} for share in (0.05, 0.5, 1.0)),
         {"top_k": 5, "top_p": 0.6},
+        {"top_k": 7, "top_p": 0.9, "min_p": 0.3},
         {"temperature": 2.5, "top_p": 0.8},
         {"temperature": 0},
     ],
@@ -164,9 +166,38 @@ def test_the_gpt_reads_each_token_once_while_its_positions_last(language_models)
 )
 def test_the_gpt_s_rules_are_the_librarys(rules):
     logits = 3 * torch.randn(50, 12)
-    assert_close(
-        example("gpt").distribution(logits, **rules), transformer.distribution(logits, **rules), **CLOSE
-    )
+    for scores in (logits, logits.round(), torch.zeros(1, 4)):  # rounded ones have ties
+        assert_close(
+            example("gpt").distribution(scores, **rules), transformer.distribution(scores, **rules), **CLOSE
+        )
+
+
+def test_the_gpt_s_rules_take_scores_in_half_precision():
+    logits = (3 * torch.randn(50, 5000)).bfloat16()
+    for rules in ({"top_k": 50}, {"top_p": 0.9}, {"min_p": 0.1}, {"temperature": 0}):
+        got, wanted = example("gpt").distribution(logits, **rules), transformer.distribution(logits, **rules)
+        assert_close(got, wanted, rtol=1e-4, atol=1e-6)
+    assert ((example("gpt").distribution(logits, top_k=50) > 0).sum(-1) == 50).all()
+
+
+def test_the_gpt_writes_until_all_texts_have_their_end(language_models):
+    ours, gpt = language_models
+    prompts = torch.randint(12, (4, 3))
+    for end in range(12):
+        wanted = transformer.generate(ours, prompts, 6, eos_token_id=end)
+        got = gpt.generate(prompts, 6, temperature=0, eos_token_id=end)
+        n = got.shape[1]
+        assert torch.equal(got, wanted[:, :n])
+        assert (wanted[:, n:] == end).all()
+        assert n == 9 or (got[:, -1] == end).all()
+
+
+def test_the_gpt_refuses_sizes_that_do_not_fit(language_models):
+    _, gpt = language_models
+    with pytest.raises(ValueError, match="must divide by n_heads"):
+        example("gpt").GPT(vocab_size=12, d_model=8, n_heads=3, n_layers=1, max_positions=9)
+    with pytest.raises(ValueError, match="10 tokens are more than max_positions"):
+        gpt(torch.zeros(1, 10, dtype=torch.long))
 
 
 def kept(topic):

@@ -147,3 +147,45 @@ def test_a_model_learns_from_scratch_and_writes_what_it_learned():
     for answer, row, text in zip(answers, weights, texts, strict=True):
         assert row.shape == (len(answer), len(text))
         torch.testing.assert_close(row.sum(-1), torch.ones(len(answer)))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_text_of_a_test_is_learned_from(seed, monkeypatch):
+    """Three weeks have so few texts that tests drawn without a look at the lessons would share many."""
+    monkeypatch.setattr(dates, "LAST", dates.FIRST + timedelta(20))
+    learned, tested, encode = [], [], dates.encode
+
+    def measure(model, pairs):
+        tested.append({pair.text for pair in pairs})
+        return {"right": 0.0, "aligned": 0.0}
+
+    monkeypatch.setattr(translation, "measure", measure)
+    monkeypatch.setattr(dates, "encode", lambda texts: learned.extend(texts) or encode(texts))
+    task = Translation("fixed", {"d_embed": 4, "d_hidden": 4}, train_on=(1,), test_on=(1,), steps=4, every=4)
+    task(0.01, seed)
+    dev, test = tested
+    assert set(learned) == task.known(seed)
+    assert len(learned) == 4 * 32
+    assert dev.isdisjoint(learned)
+    assert test.isdisjoint(learned)
+    assert test.isdisjoint(dev)
+
+
+def test_no_training_draws_what_a_test_is_drawn_from():
+    """Before known texts are dropped, a training and a test share a few by chance, not a whole drawing."""
+    task = Translation("fixed", train_on=(1,), steps=4)
+    tests = translation.new(100, 1, translation._TEST, ())
+    for seed in (0, 1, 2, translation._SEEDS - 1):
+        shared = task.known(seed) & {pair.text for pair in tests}
+        assert len(shared) < 5
+    for seed in (-1, translation._SEEDS):
+        with pytest.raises(ValueError, match="seed must be from 0 to 9999"):
+            task(0.01, seed)
+
+
+def test_new_texts_are_as_many_as_asked_for_and_none_is_known():
+    known = {pair.text for pair in dates.draw(90, 2, random.Random(7))}
+    found = translation.new(100, 2, 7, known)
+    assert len(found) == 100
+    assert known.isdisjoint(pair.text for pair in found)
+    assert found == translation.new(100, 2, 7, known)

@@ -87,6 +87,19 @@ def test_no_layer_of_one_head_beats_the_bound_and_the_right_one_of_two_heads_is_
         assert TwoPlaces(2, 4).error(layer, queries, tokens, wanted).item() < 1e-8
 
 
+@pytest.mark.parametrize("more", [{"gate": "query"}, {"added": "query"}, {"empty": 1}, {"empty": 2}], ids=str)
+def test_one_head_passes_the_bound_where_an_assumption_is_broken(more):
+    assert TwoPlaces(1, 16, **more)(0.03, seed=0).value < 0.6
+
+
+def test_tokens_that_hold_nothing_change_neither_numbers_nor_questions():
+    queries, tokens, _ = two_places.draw(3, seed=1)
+    wide, among = two_places.with_empty(queries, tokens, 2)
+    assert torch.equal(wide, F.pad(queries, (0, 2)))
+    assert torch.equal(among[:, :2], F.pad(tokens, (0, 2)))
+    assert torch.equal(among[:, 2:], F.pad(torch.eye(2), (4, 0)).expand(3, 2, 6))
+
+
 def test_one_head_that_is_asked_one_question_needs_no_routing():
     run = TwoPlaces(1, 8, questions=(1,))(0.03, seed=0)
     assert run.value < 1e-3

@@ -1,13 +1,16 @@
 """The alignment figure: its table holds what its models compute, and its models are what they claim to be."""
 
 import random
+import runpy
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 from attnbook.experiments import dates, translation
 from attnbook.widgets import DateAlignment, stored
-from attnbook.widgets.alignment import MOST, models
+from attnbook.widgets.alignment import LONGEST, MOST, learned, models
 from attnlab.recurrent import BahdanauModel, LuongModel
 
 from .test_widgets import Cells
@@ -40,11 +43,22 @@ def test_the_models_are_of_the_kinds_that_their_names_say():
 
 def test_they_get_as_many_new_dates_right_as_the_figure_says():
     card = stored.card("alignment")
-    pairs = dates.draw(300, 1, random.Random(11))  # the card counts a thousand others
+    pairs = translation.new(300, 1, 11, learned())  # the card counts a thousand others
     for name, model in models().items():
         found = translation.measure(model, pairs)
         assert 100 * found["right"] == pytest.approx(card["models"][name]["right"], abs=3)
         assert found["aligned"] > 0.3  # evenly shared out it would be about 0.1
+
+
+def test_what_they_learned_from_is_what_they_were_trained_on():
+    shipped = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks/ship_alignment.py"))
+    assert shipped["SEED"] == 0
+    assert max(shipped["STEPS"].values()) == LONGEST.steps
+    first = dates.draw(LONGEST.batch, 1, random.Random(0))
+    assert learned() >= {pair.text for pair in first}
+    short = replace(LONGEST, name="dot", steps=50)
+    assert learned() >= short.known(0)
+    assert learned().isdisjoint(pair.text for pair in translation.new(100, 1, shipped["TEST"], learned()))
 
 
 def test_text_that_no_model_knows_is_left_out_or_cut():

@@ -55,13 +55,16 @@ def _beside(x, t, keys, values, w_q, w_k, w_v):
     return ((q[:, None] @ k.mT * q.shape[-1] ** -0.5).softmax(-1) @ v)[:, 0], new_keys, new_values
 
 
-def _token(room: int, t: int, *, unused: float | None = None, seed: int = 0) -> dict[str, Any]:
-    """A step at token t; slots that nobody has had may hold a number of one's choice."""
+def _token(
+    room: int, t: int, *, unused: float | None = None, times: float = 1.0, seed: int = 0
+) -> dict[str, Any]:
+    """A step at token t, its vector made longer; slots that nobody has had may hold a number of one's choice."""
     generator = torch.Generator().manual_seed(seed)
     x, keys, values, *w = (
         torch.randn(shape, generator=generator)
         for shape in ((2, 6), (2, room, 3), (2, room, 4), (6, 3), (6, 3), (6, 4))
     )
+    x = times * x
     if unused is not None:
         keys[:, t:], values[:, t:] = unused, unused
     return dict(zip(("x", "t", "keys", "values", "w_q", "w_k", "w_v"), (x, t, keys, values, *w), strict=True))
@@ -83,7 +86,9 @@ exercise(
         case("a cache whose unused slots hold no numbers", "They may hold anything, NaN too, and NaN times a weight of 0 is NaN. Take the used slots alone.",
              **_token(6, 2, unused=float("nan"))),
         case("a cache whose unused slots hold 1e30", "What stands in slots that no token has had must not matter.", **_token(6, 2, unused=1e30)),
-        *late(case("another token that fills the cache", **_token(4, 3, seed=1))),
+        case("scores of several hundred", "e to the power of such a score is more than a number holds. Take the largest score off first, or leave it to `softmax`.",
+             **_token(4, 6, times=200.0)),
+        *late(case("another token that fills the cache", **_token(4, 3, seed=1)), case("other scores of several hundred", **_token(4, 6, times=200.0, seed=1))),
     ],
     promises=[precisions("float64")],
     mistakes=[

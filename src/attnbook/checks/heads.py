@@ -259,8 +259,20 @@ def _loud(kv_heads: int, share: int) -> dict[str, Tensor]:
     return shared
 
 
-def _shared(kv_heads: int, share: int) -> dict[str, Tensor]:
-    shapes = {"q": (kv_heads * share, 3, 7), "k": (kv_heads, 6, 7), "v": (kv_heads, 6, 9)}
+def _apart(kv_heads: int, share: int) -> dict[str, Tensor]:
+    """The same, but the scores of the first row lie 200 above those of the others."""
+    loud = _loud(kv_heads, share)
+    loud["q"][:, :, 1:, 0] = -260.0
+    return loud
+
+
+def _below_the_largest(scores: Tensor) -> Tensor:
+    e = (scores - scores.max()).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+def _shared(kv_heads: int, share: int, n_q: int = 3) -> dict[str, Tensor]:
+    shapes = {"q": (kv_heads * share, n_q, 7), "k": (kv_heads, 6, 7), "v": (kv_heads, 6, 9)}
     return {name: _normal(2, *shape, seed=seed) for seed, (name, shape) in enumerate(shapes.items())}
 
 
@@ -275,7 +287,9 @@ exercise(
         case("a key-value head for each of four query heads", "Then nothing is shared.", **_shared(4, 1)),
         case("sixteen heads that share eight", **_shared(8, 2)),
         case("one head", **_shared(1, 1)),
+        case("as many queries as keys", "Nothing is hidden there either.", **_shared(2, 2, n_q=6)),
         case("scores about 100", "There exp overflows; Tensor.softmax takes the largest score of a row off first.", **_loud(2, 3)),
+        case("rows whose scores lie 200 apart", "Each row has a largest score of its own.", **_apart(2, 3)),
     ],
     promises=[
         gradient("q", "k", "v"),
@@ -319,6 +333,8 @@ exercise(
                 lambda q, k, v: _attend(q, k, v, weigh=lambda s: s.softmax(-2))),
         mistake("exp overflows where scores are large: the output is not a number. Tensor.softmax takes the largest score off first.",
                 lambda q, k, v: _attend(q, k, v, weigh=_overflows)),
+        mistake("The largest of all scores is taken off, and where a row lies far below it, 0 is divided by 0. Take off the largest of each row.",
+                lambda q, k, v: _attend(q, k, v, weigh=_below_the_largest)),
         mistake("The softmax runs over the heads. Each row belongs to one query of one head: use dim=-1.",
                 lambda q, k, v: _attend(q, k, v, weigh=lambda s: s.softmax(1))),
     ],

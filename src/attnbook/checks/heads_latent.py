@@ -43,6 +43,18 @@ def _loud() -> dict[str, Any]:
     return given
 
 
+def _apart() -> dict[str, Any]:
+    """The same, but the scores of the first row lie 200 above those of the others."""
+    given = _loud()
+    given["q"][:, :, 1:, 0] = -256.0
+    return given
+
+
+def _below_the_largest(scores: Tensor) -> Tensor:
+    e = (scores - scores.max()).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
 exercise(
     "heads-latent",
     "latent",
@@ -53,6 +65,7 @@ exercise(
         case("one number is kept for each token", **_given(2, 3, 4, 5, 1, 6, 2)),
         case("as much is kept as a head is wide", **_given(2, 3, 4, 6, 5, 5, 5)),
         case("scores about 100", "There exp overflows; Tensor.softmax takes the largest score of a row off first.", **_loud()),
+        case("rows whose scores lie 200 apart", "Each row has a largest score of its own.", **_apart()),
         *late(case(f"one query, {LONG:,} tokens", **_given(1, 8, 1, LONG, 4, 128, 128))),
     ],
     promises=[
@@ -80,6 +93,8 @@ exercise(
                 lambda q, c, w_uk, w_uv: _attend(q, c, w_uk, w_uv, weigh=lambda s: s.softmax(-2))),
         mistake("exp overflows where scores are large: the output is not a number. Tensor.softmax takes the largest score off first.",
                 lambda q, c, w_uk, w_uv: _attend(q, c, w_uk, w_uv, weigh=_overflows)),
+        mistake("The largest of all scores is taken off, and where a row lies far below it, 0 is divided by 0. Take off the largest of each row.",
+                lambda q, c, w_uk, w_uv: _attend(q, c, w_uk, w_uv, weigh=_below_the_largest)),
     ],
-    praise="The output of all heads from one narrow vector a token, and no key or value of any head was made.",
+    praise="The output of all heads from one narrow vector a token, with few numbers made on the way.",
 )  # fmt: skip

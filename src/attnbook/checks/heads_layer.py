@@ -33,13 +33,14 @@ def _mask(*shape: int, seed: int) -> Tensor:
 def _calls(wide: int, other: int) -> list[tuple[str, dict[str, Tensor]]]:
     heads = SIZES.get((wide, other), (1,))[0]
     found = []
-    # The fourth and the fifth have the same shapes: whoever keeps anything by its shape is found out.
+    # The fourth to the sixth have the same shapes: whoever keeps anything by its shape, or a mask, is found out.
     for lead, n_q, n_k, masked, seed in (
         ((2,), 5, 3, "", 0),
         ((), 4, 4, "heads", 5),
         ((2, 3), 1, 6, "table", 5),
         ((2,), 4, 9, "heads", 5),
         ((2,), 4, 9, "heads", 6),
+        ((2,), 4, 9, "", 7),
         ((), 3, 40, "table", 5),
     ):
         given = {

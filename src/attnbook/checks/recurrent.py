@@ -53,12 +53,12 @@ _FAR = dict(
 )
 
 
-def _loud_padding() -> dict:
-    """One hidden unit is -1 for every token of the text and 1 for the padding, and counts 50."""
-    h, real = _normal(6, 4, seed=8), torch.arange(6) < 4
+def _loud_padding(counts: float = 50.0, tokens: int = 4) -> dict:
+    """One hidden unit is -1 for every token of the text and 1 for the padding, and `counts`."""
+    h, real = _normal(6, 4, seed=8), torch.arange(6) < tokens
     w_a, u_a, v = _normal(3, 5, seed=2), _normal(4, 5, seed=3), _normal(5, seed=4)
     h[:, 0] = torch.where(real, -1.0, 1.0)
-    w_a[:, 0], u_a[:, 0], v[0] = 0, torch.tensor([20.0, 0, 0, 0]), 50
+    w_a[:, 0], u_a[:, 0], v[0] = 0, torch.tensor([20.0, 0, 0, 0]), counts
     return {"s": _normal(3), "h": h, "real": real, "w_a": w_a, "u_a": u_a, "v": v}
 
 
@@ -76,6 +76,8 @@ exercise(
         case("a text that fills its row", **_FAR, v=_normal(5, seed=5)),
         case("padding that would score far higher than the text", "What is padded gets nothing, whatever its score, and takes nothing away.",
              **_loud_padding()),
+        case("a text of one token that scores very low", "A low number for the padding is not low enough for every text: −∞ is.",
+             **_loud_padding(40_000.0, tokens=1)),
         *late(case("another state, in a text that fills its row", **_FAR | {"s": _normal(3, seed=9), "w_a": _normal(3, 5, seed=10)}, v=_normal(5, seed=5))),
     ],
     promises=[gradient("s", "h", "w_a", "u_a", "v"), precisions("float64")],
@@ -95,6 +97,12 @@ exercise(
         mistake("The weights are not divided by their sum. Use a softmax over the tokens.", _look(weigh=lambda e, real: e.exp() * real)),
         mistake("All of the weight goes to the best token. A softmax shares it out.",
                 _look(weigh=lambda e, real: torch.nn.functional.one_hot(_masked(e, real).argmax(-1), e.shape[-1]).to(e.dtype))),
+        mistake("The softmax runs along the first axis. In a batch those are the texts: let it run over the tokens, along the last.",
+                _look(weigh=lambda e, real: e.masked_fill(~real, float("-inf")).softmax(0))),
+        mistake("One state asks for the whole batch: the first. Each text is asked by its own.",
+                lambda s, *rest: _look()(s.reshape(-1, s.shape[-1])[0].expand_as(s), *rest)),
+        mistake("One text's padding is used for the whole batch: the first. Each text has its own length.",
+                lambda s, h, real, *w: _look()(s, h, real.reshape(-1, real.shape[-1])[0].expand_as(real), *w)),
         mistake("Every token gets the same weight.", _look(weigh=lambda e, real: _masked(torch.zeros_like(e), real))),
         mistake("The scores are divided by the root of their width. That is the later, scaled dot product; this score has no divisor.",
                 _look(scale=lambda a: a**-0.5)),
@@ -157,6 +165,8 @@ exercise(
              scores=_normal(9, seed=3, spread=300.0), p=torch.tensor([5.3]), radius=3),
         case("by far the best scores outside the window", "What lies outside gets nothing, whatever its score, and takes nothing away.",
              scores=torch.tensor([200.0, -301.0, -300.0, -299.0, -302.0, 200.0, 300.0]), p=torch.tensor([3.4]), radius=2),
+        case("a window of one token with a very low score", "A low number outside is not low enough for every text: −∞ is.",
+             scores=torch.tensor([-40000.0, 0, 1, 2]), p=torch.tensor([0.8]), radius=1),
         *late(case("a window of 91 tokens", scores=_normal(130, seed=5), p=torch.tensor([61.3]), radius=45)),
     ],
     promises=[gradient("scores", "p"), precisions("float64")],
@@ -172,6 +182,8 @@ exercise(
         mistake("The softmax runs over the whole text, and the window cuts afterwards. Then tokens outside it have taken "
                 "weight away: mask first.", _window(late=True)),
         mistake("The tokens at exactly the radius are left out. They belong to the window.", _window(strict=True)),
+        mistake("One place is used for the whole batch: the first. Each row has its own.",
+                lambda scores, p, radius: _window()(scores, p.flatten()[0].expand_as(p), radius)),
         mistake("It is the bell alone: the scores are not used.",
                 lambda scores, p, radius: _window()(torch.zeros_like(scores), p, radius)),
     ],
@@ -265,6 +277,8 @@ exercise(
         case("one token that nobody looked at much", weights=_SKIPPED),
         case("a token that only the last of 12 steps looked at", weights=_LATE),
         case("one token that got next to nothing", "Then the penalty is large: no smallest share is assumed.", weights=_NEXT_TO_NOTHING),
+        case("one token that got far less than that", "Then the penalty is larger still: no smallest share is assumed.",
+             weights=torch.tensor([[0.5, 0.5, 1e-30], [0.25, 0.75, 1e-30]])),
         case("4 steps over 60 tokens", "A product of all shares is too small for a float; a sum of logarithms is not.", weights=_matrix(4, 60, 7)),
         *late(case("5 other steps over 3 tokens", weights=_matrix(5, 3, 14)), case("45 steps over 6 tokens", weights=_matrix(45, 6, 9) / 30)),
     ],

@@ -68,6 +68,27 @@ def _inputs(
     return case(name, hint, q=q, k=k, v=v, size=size, top=top)
 
 
+def _large() -> Case:
+    """Whole numbers: the scores, up to 200, are exact, and no two blocks score alike for one query."""
+    draw = torch.Generator().manual_seed(1)
+    q, k = (torch.randint(-14, 15, (20, 4), generator=draw).float() for _ in range(2))
+    v = torch.randn(20, 4, generator=draw)
+    hint = "Let torch.softmax, or the largest score of each row, keep the exponentials finite."
+    return Case("scores in the hundreds", {"q": q, "k": k, "v": v, "size": 4, "top": 2}, hint, exact=True)
+
+
+def _close() -> Case:
+    """Block means score 2,000 and a little, no two alike; half precision mixes some up. All products are exact."""
+    draw = torch.Generator().manual_seed(310)
+    q, k = (torch.randint(-24, 25, (28, 4), generator=draw).float() / 8 for _ in range(2))
+    q[:, 0], k[:, 0] = 40.0, 50.0
+    v = torch.randn(28, 4, generator=draw)
+    hint = "Choose by the scores as they are: rounded, they tie."
+    return Case(
+        "blocks that score nearly alike", {"q": q, "k": k, "v": v, "size": 4, "top": 2}, hint, exact=True
+    )
+
+
 def _block_by_block(q: Tensor, k: Tensor, size: int) -> Tensor:
     means = q.unflatten(-2, (-1, size)).mean(-2)
     return _by_mean(means, k, size).repeat_interleave(size, -2)
@@ -122,6 +143,8 @@ exercise(
         _inputs((3,), 1, 6, 2, 4, 5, "a text of one block", "There is no earlier block: it is causal attention."),
         _inputs((), 8, 1, 3, 6, 4, "blocks of one token"),
         _inputs((2,), 1, 1, 1, 5, 3, "a single token"),
+        _large(),
+        _close(),
         *late(_inputs((2, 3), 5, 4, 2, 6, 7, "2 by 3 other texts of 20 tokens", seed=1000)),
     ],
     promises=[gradient("q", "k", "v"), precisions("float64")],

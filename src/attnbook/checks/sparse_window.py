@@ -122,6 +122,8 @@ def _scaled(scale: Callable[[Tensor, Tensor, int], float]) -> Callable:
 
 MANY = 640
 """So many tokens, and a table of their pairs dwarfs everything that a window needs."""
+FEWER = 320
+"""So many, and such a table is still far larger than all others."""
 
 exercise(
     "sparse-block-window",
@@ -152,6 +154,7 @@ exercise(
             4,
         ),
         _inputs((), MANY, 3, 2, 4, f"{MANY} tokens and a window of 4"),
+        _inputs((), FEWER, 3, 2, 4, f"{FEWER} tokens and a window of 4"),
         *late(_inputs((2, 3), 22, 5, 6, 4, "2 by 3 other texts of 22 tokens", seed=1)),
     ],
     promises=[
@@ -159,8 +162,8 @@ exercise(
         precisions("float64"),
         at_most(
             "On the way stands a table with n² entries: none may be made, no mask either.",
-            largest=lambda q, k, v, w: q.shape[-2] ** 2 / 8 if q.shape[-2] >= MANY else math.inf,
-            bytes=lambda q, k, v, w: q.shape[-2] ** 2 / 2 if q.shape[-2] >= MANY else math.inf,
+            largest=lambda q, k, v, w: q.shape[-2] ** 2 / (8 if q.shape[-2] >= MANY else 4) if q.shape[-2] >= FEWER else math.inf,
+            bytes=lambda q, k, v, w: q.shape[-2] ** 2 / 2 if q.shape[-2] >= FEWER else math.inf,
         ),
         at_most(
             "The work is not saved: piece by piece, it still makes about n² numbers. A query needs w + 1 scores, a "

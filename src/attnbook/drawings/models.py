@@ -26,11 +26,14 @@ def asked_states() -> Tensor:
     1
     """
     h = torch.tensor([[-3.0], [-1.0], [1.0], [3.0]], dtype=torch.float64)
-    # A bump over s + h = 0, from two hidden units: on above -1, and taken away above 1.
+    # A bump over s - h = 0, from two hidden units: on above -1, and taken away above 1.
     ones = torch.ones(1, 2, dtype=torch.float64)
     asks = torch.tensor([[1.0, 1.0], [1.0, -1.0]], dtype=torch.float64)
-    s, v = torch.tensor([[1.0, 1.0]], dtype=torch.float64), 2 * torch.tensor([1.0, -1.0], dtype=torch.float64)
-    return scores.softmax(scores.additive(s, h, asks, ones, v))[0]
+    s, v = (
+        torch.tensor([[-1.0, 1.0]], dtype=torch.float64),
+        2 * torch.tensor([1.0, -1.0], dtype=torch.float64),
+    )
+    return scores.softmax(scores.additive(s, h, asks, -ones, v))[0]
 
 
 def encoder_decoder() -> Figure:

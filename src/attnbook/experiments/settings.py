@@ -39,6 +39,8 @@ QUIET = {
     "asked": 1,
     "warm": 1,
     "part": "",
+    "added": "",
+    "empty": 0,
     "features": None,
 }
 """Settings at which nothing is done: where all rows have them, a note says nothing of it."""
@@ -48,6 +50,7 @@ SAID = {
     ("features", None): "as keys",
     ("part", ""): "none",
     ("gate", ""): "none",
+    ("added", ""): "nothing",
     ("norm_first", True): "pre-norm",
     ("norm_first", False): "post-norm",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -28,15 +28,18 @@ MODELS: dict[str, Callable[..., Translator]] = {
     "local-p": lambda **how: LuongModel(*_SIZES, where="local-p", **how),
 }
 """The models, by name; each takes the options of its class. The local ones score by `general`."""
+_SEEDS = 10_000
+_DEV, _TEST = _SEEDS + 1, _SEEDS + 2
+"""Trainings have seeds below `_SEEDS`; what they are watched and tested with is drawn from two above."""
 
 
 @dataclass(frozen=True)
 class Translation:
     """A model that learns to write dates; a candidate of `sweep`.
 
-    Its curve is the share of dates that are right, in texts it doesn't learn from; each batch holds texts of
-    one number of dates, which take turns. Its extras are the same share on other texts, by their number of
-    dates; how much weight falls where it should ("aligned"); and the processor's seconds.
+    Its curve is the share of dates that are right, in texts that it never learns from; each batch holds texts
+    of one number of dates, which take turns. Its extras are the same share on other such texts, by their
+    number of dates; how much weight falls where it should ("aligned"); and the processor's seconds.
 
     Args:
         name: one of `MODELS`.
@@ -71,17 +74,20 @@ class Translation:
         return self.train(rate, seed, progress=False)[1]
 
     def train(self, rate: float, seed: int, *, progress: bool = True) -> tuple[Translator, Run]:
-        """Train once, with a bar if it takes more than two seconds, and return the model too."""
+        """Train once, with a bar if it takes more than two seconds, and return the model too.
+
+        Raises:
+            ValueError: the seed isn't from 0 to 9999.
+        """
         torch.manual_seed(seed)
         model = MODELS[self.name](**self.options)
-        source = random.Random(seed)
-        dev = [dates.draw(30, n, random.Random(-1)) for n in self.train_on]
-        step = 0
+        lessons, known = self.lessons(seed), self.known(seed)
+        dev = [new(30, n, _DEV, known) for n in self.train_on]
+        known |= {pair.text for pairs in dev for pair in pairs}
+        tests = {n: new(100, n, _TEST, known) for n in self.test_on}
 
         def loss() -> Tensor:
-            nonlocal step
-            pairs = dates.draw(self.batch, self.train_on[step % len(self.train_on)], source)
-            step += 1
+            pairs = next(lessons)
             texts, answers = dates.encode([p.text for p in pairs]), dates.answers([p.iso for p in pairs])
             logits = model(texts, answers[:, :-1], key_mask=texts > 0)
             return F.cross_entropy(logits.flatten(0, 1), answers[:, 1:].flatten())
@@ -94,14 +100,59 @@ class Translation:
         curve = fit(model, loss, watch, **how)
         spent = time.process_time() - begun
         extras, looks = {}, []
-        for n in self.test_on:
-            found = measure(model, dates.draw(100, n, random.Random(-2)))
+        for n, pairs in tests.items():
+            found = measure(model, pairs)
             extras[f"{n} date{'s' * (n > 1)}"] = found["right"]
             looks += [found["aligned"]] * (n in self.train_on)
         if self.name != "fixed" and looks:
             extras["aligned"] = sum(looks) / len(looks)
         extras["CPU s"] = spent
         return model, Run(curve, every=self.every, value=curve[-1], extras=extras)
+
+    def lessons(self, seed: int) -> Iterator[list[dates.Dates]]:
+        """Draw the batches from which a training with this seed learns, one after the other.
+
+        Raises:
+            ValueError: the seed isn't from 0 to 9999. Below 0 `random` drops the sign, and seeds would share
+                their texts; above, tests are drawn.
+
+        >>> task = Translation("dot", train_on=(1, 2), steps=3, batch=4)
+        >>> [len(batch[0].iso) for batch in task.lessons(0)]  # of one date, of two, of one
+        [10, 21, 10]
+        """
+        if not 0 <= seed < _SEEDS:
+            raise ValueError(f"seed must be from 0 to {_SEEDS - 1}, got {seed}")
+        source = random.Random(seed)
+        for step in range(self.steps):
+            yield dates.draw(self.batch, self.train_on[step % len(self.train_on)], source)
+
+    def known(self, seed: int) -> set[str]:
+        """Return every text from which a training with this seed learns.
+
+        >>> task = Translation("dot", train_on=(1,), steps=3, batch=4)
+        >>> len(task.known(0))
+        12
+        """
+        return {pair.text for batch in self.lessons(seed) for pair in batch}
+
+
+def new(count: int, n: int, seed: int, known: Collection[str]) -> list[dates.Dates]:
+    """Draw texts that a training has not seen.
+
+    Args:
+        count: how many texts.
+        n: dates in each.
+        seed: of the drawing.
+        known: texts that are dropped when they are drawn, such as those of `Translation.known`.
+
+    >>> first, second = dates.draw(2, 1, random.Random(0))
+    >>> new(1, 1, 0, {first.text}) == [second]
+    True
+    """
+    source, found = random.Random(seed), []
+    while len(found) < count:
+        found += [pair for pair in dates.draw(count, n, source) if pair.text not in known]
+    return found[:count]
 
 
 @torch.no_grad()

@@ -1,4 +1,4 @@
-"""Two places, two numbers: what one head cannot route and two can."""
+"""Two places, two numbers: the bound of one head that sees nothing else, and what passes it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,29 @@ def draw(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     return QUESTIONS.expand(n, 4, 4), tokens, wanted
 
 
+def with_empty(queries: Tensor, tokens: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Add tokens that hold no number, each in a place of its own.
+
+    Args:
+        queries: (n, questions, 4).
+        tokens: (n, 2, 4).
+        count: how many to add, c.
+
+    Returns:
+        Queries (n, questions, 4 + c), the new columns zero, and tokens (n, 2 + c, 4 + c).
+
+    >>> with_empty(*draw(1, seed=0)[:2], 1)[1][0, 2].tolist()
+    [0.0, 0.0, 0.0, 0.0, 1.0]
+    """
+    empty = F.pad(torch.eye(count), (tokens.shape[-1], 0)).expand(len(tokens), -1, -1)
+    return F.pad(queries, (0, count)), torch.cat((F.pad(tokens, (0, count)), empty), 1)
+
+
 def bound(tokens: Tensor) -> float:
-    """Return the least mean squared error of one head over the four questions: the mean of (u₁ − u₂)²/8."""
+    """Return the least mean squared error of one head over the four questions: the mean of (u₁ − u₂)²/8.
+
+    It holds for two tokens alone, with nothing added to what the head says and nothing bent behind it.
+    """
     u = tokens[..., :2].sum(-1)
     return ((u[:, 0] - u[:, 1]) ** 2).mean().item() / 8
 
@@ -76,6 +97,27 @@ class GatedHead(nn.Module):
         return self.out_proj(self.gate(seen).sigmoid() * heard)
 
 
+class HeadBesideMatrix(nn.Module):
+    """One head, and a matrix times the query added to what it says.
+
+    Args:
+        d_model: width of queries and tokens.
+        d_head: width of the head.
+
+    >>> HeadBesideMatrix(4, 8)(torch.zeros(1, 3, 4), context=torch.zeros(1, 2, 4)).shape
+    torch.Size([1, 3, 4])
+    """
+
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.head = MultiHeadAttention(d_model, 1, d_head=d_head, bias=False)
+        self.beside = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor, *, context: Tensor) -> Tensor:
+        """Let x, (batch, n_q, d_model), ask the context, (batch, n_k, d_model); returns the shape of x."""
+        return self.head(x, context=context) + self.beside(x)
+
+
 @dataclass(frozen=True)
 class TwoPlaces:
     """A layer of attention that is asked for two places, in order; a candidate of `sweep`.
@@ -84,6 +126,8 @@ class TwoPlaces:
         n_heads: number of heads.
         d_head: width of each.
         gate: behind the head, if there is one: "query" if it sees that, else "blind".
+        added: "query" if a matrix times the query is added to what the head says.
+        empty: tokens that hold no number, beside the two that do.
         questions: which of the four are asked; (left, right) alone is `(1,)`.
         steps: of Adam.
 
@@ -102,6 +146,8 @@ class TwoPlaces:
     d_head: int
     questions: tuple[int, ...] = (0, 1, 2, 3)
     gate: Literal["", "query", "blind"] = ""
+    added: Literal["", "query"] = ""
+    empty: int = 0
     steps: int = 400
     every: int = 10
     batch: int = 128
@@ -110,13 +156,16 @@ class TwoPlaces:
         """Train once. The curve is the error over `bound`, on pairs that are new at that step."""
         return self.train(rate, seed)[1]
 
-    def layer(self) -> MultiHeadAttention | GatedHead:
+    def layer(self) -> nn.Module:
         """Make the layer, as it is before training."""
+        wide = 4 + self.empty
         if self.gate:
-            return GatedHead(4, self.d_head, blind=self.gate == "blind")
-        return MultiHeadAttention(4, self.n_heads, d_head=self.d_head, bias=False)
+            return GatedHead(wide, self.d_head, blind=self.gate == "blind")
+        if self.added:
+            return HeadBesideMatrix(wide, self.d_head)
+        return MultiHeadAttention(wide, self.n_heads, d_head=self.d_head, bias=False)
 
-    def train(self, rate: float, seed: int) -> tuple[MultiHeadAttention | GatedHead, Run]:
+    def train(self, rate: float, seed: int) -> tuple[nn.Module, Run]:
         """Train once, and return the layer too."""
         torch.manual_seed(seed)
         layer = self.layer()
@@ -134,9 +183,8 @@ class TwoPlaces:
             end = self.error(layer, queries, tokens, wanted).item() / bound(tokens)
         return layer, Run(points.tolist(), every=self.every, value=end)
 
-    def error(
-        self, layer: MultiHeadAttention | GatedHead, queries: Tensor, tokens: Tensor, wanted: Tensor
-    ) -> Tensor:
+    def error(self, layer: nn.Module, queries: Tensor, tokens: Tensor, wanted: Tensor) -> Tensor:
         """Return the mean squared error on the questions that are asked."""
         asked = list(self.questions)
-        return F.mse_loss(layer(queries[:, asked], context=tokens)[..., :2], wanted[:, asked])
+        queries, tokens = with_empty(queries[:, asked], tokens, self.empty)
+        return F.mse_loss(layer(queries, context=tokens)[..., :2], wanted[:, asked])

@@ -123,6 +123,14 @@ def masked_after_the_softmax(x, t, keys, values, w_q, w_k, w_v):
     return (weights * (torch.arange(keys.shape[1]) <= t) @ values)[:, 0], keys, values
 
 
+@wrong("scores of several hundred")
+def exponentials_as_they_come(x, t, keys, values, w_q, w_k, w_v):
+    keys, values = step(x, t, keys, values, w_q, w_k, w_v)[1:]
+    k, v = keys[:, : t + 1], values[:, : t + 1]
+    e = ((x @ w_q)[:, None] @ k.mT / k.shape[-1] ** 0.5).exp()
+    return (e / e.sum(-1, keepdim=True) @ v)[:, 0], keys, values
+
+
 wrong("NaN")(masked(lambda values, used: values), "all slots under a mask")
 wrong("slots that no token has had yet are attended to")(
     lambda *a: step(*a, seen=lambda t: None), "all slots"

@@ -145,6 +145,21 @@ wrong("should be")(
     "a causal mask",
 )
 
+
+@wrong("as many queries as keys")
+def causal_where_it_can_be(q, k, v):
+    n = q.shape[-2]
+    hidden = torch.ones(n, k.shape[-2]).triu(1).bool() if n == k.shape[-2] else torch.tensor(False)
+    return grouped(weigh=lambda s: s.masked_fill(hidden, -math.inf).softmax(-1))(q, k, v)
+
+
+def below_the_largest(s):
+    e = (s - s.max()).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+wrong("The largest of all scores is taken off")(grouped(weigh=below_the_largest), "less the largest of all")
+
 # By whom, in which precision.
 wrong("without a ready-made attention. (It called scaled_dot_product_attention.)")(
     lambda q, k, v: scaled_dot_product_attention(q, k, v, enable_gqa=True), "torch's own"

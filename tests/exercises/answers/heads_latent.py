@@ -107,6 +107,16 @@ wrong("exp overflows")(
     "exponentials by hand",
 )
 
+
+@wrong("The largest of all scores is taken off")
+def less_the_largest_of_all(q, c, w_uk, w_uv):
+    def weigh(s):
+        e = (s - s.max()).exp()
+        return e / e.sum(-1, keepdim=True)
+
+    return latent(q, c, w_uk, w_uv, weigh=weigh)
+
+
 # Whose matrices.
 wrong("All heads use the matrices of the first")(
     lambda q, c, w_uk, w_uv: latent(q, c, w_uk[0].expand_as(w_uk), w_uv[0].expand_as(w_uv)),

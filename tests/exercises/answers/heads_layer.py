@@ -227,6 +227,16 @@ class TheFirstMaskOfAShape(Heads):
         return super().hide(scores, self.masks.setdefault(mask.shape, mask))
 
 
+@wrong("4 and 9 tokens, (2,) in front, no mask")
+class TheLastMaskWhereThereIsNone(Heads):
+    def hide(self, scores, mask):
+        last = self.__dict__.get("last")
+        if mask is None and last is not None and last.shape[-2:] == scores.shape[-2:]:
+            mask = last
+        self.__dict__["last"] = last if mask is None else mask
+        return super().hide(scores, mask)
+
+
 @wrong("should be")
 class AlwaysCausal(Heads):
     def hide(self, scores, mask):

@@ -27,6 +27,8 @@ wrong("Each weight has its logarithm taken")(lambda w: w.log().sum(0).clamp(max=
 wrong("The logarithm has the base 2")(lambda w: penalty(w) / np.log(2), "in bits")
 wrong("next to nothing")(lambda w: (w.sum(0).clamp(max=1) + 1e-9).log().sum(), "a billionth added")
 wrong("next to nothing")(lambda w: w.sum(0).clamp(1e-3, 1).log().sum(), "at least a thousandth")
+wrong("far less than that")(lambda w: (w.sum(0).clamp(max=1) + 1e-12).log().sum(), "a trillionth added")
+wrong("far less than that")(lambda w: w.sum(0).clamp(1e-12, 1).log().sum(), "at least a trillionth")
 wrong("60 tokens")(lambda w: w.sum(0).clamp(max=1).prod().log(), "the logarithm of a product")
 wrong("last of 12 steps")(lambda w: penalty(w[:8]), "eight steps")
 wrong("should")(lambda w: penalty(w[:-1]), "not the last step")

@@ -95,9 +95,12 @@ wrong("should")(lambda e, p, r: window(e, p, 2), "radius always 2")
 wrong("should")(lambda e, p, r: window(e, p.round(), r), "rounded place")
 wrong("should")(lambda e, p, r: window(e, p.floor(), r), "the place before")
 wrong("should")(lambda e, p, r: window(e, p.clamp(1, e.shape[-1]), r), "a place within the text")
-wrong("should")(lambda e, p, r: window(e, p.flatten()[0] + 0 * p, r), "one place for the whole batch")
+wrong("One place is used for the whole batch")(
+    lambda e, p, r: window(e, p.flatten()[0] + 0 * p, r), "one place for the whole batch"
+)
 wrong("should")(lambda e, p, r: e.softmax(-1), "a softmax of everything")
 wrong("outside")(lambda e, p, r: window(e, p, r, low=-100), "minus a hundred outside")
+wrong("a very low score")(lambda e, p, r: window(e, p, r, low=-1e4), "minus ten thousand outside")
 wrong("in place")(lambda e, p, r: e.copy_(window(e, p, r)), "written into the scores")
 wrong("gradient")(lambda e, p, r: window(e, p.detach(), r), "detached place")
 wrong("gradient")(lambda e, p, r: window(e, p.detach(), r) + 0 * p, "the bell detached")

@@ -149,15 +149,21 @@ wrong("should")(
 )
 wrong("several hundreds")(look(weigh=lambda e, real: shared(e.clamp(-80, 80), real)), "scores cut at 80")
 wrong("should")(look(weigh=lambda e, real: e.masked_fill(~real, -1e9).softmax(0)), "softmax over the batch")
+wrong("runs along the first axis")(
+    look(weigh=lambda e, real: e.masked_fill(~real, -math.inf).softmax(0)), "softmax over the batch, and −∞"
+)
+wrong("scores very low")(
+    look(weigh=lambda e, real: e.masked_fill(~real, -1e4).softmax(-1)), "-10000 for padding"
+)
 wrong("should")(lambda s, h, *_: h[..., 0, :], "the first token only")
 wrong("The state makes no difference")(
     lambda s, *rest: look()(torch.zeros_like(s), *rest), "the state is not asked"
 )
-wrong("should")(
+wrong("One state asks for the whole batch")(
     lambda s, *rest: look()(s.reshape(-1, s.shape[-1])[0].expand_as(s), *rest),
     "one state for the whole batch",
 )
-wrong("should")(
+wrong("One text's padding is used for the whole batch")(
     lambda s, h, real, *w: look()(s, h, real.reshape(-1, real.shape[-1])[0].expand_as(real), *w),
     "one length for the whole batch",
 )

@@ -142,6 +142,7 @@ TABLE(dense)
 TABLE(in_a_thread(dense), "a table in a thread")
 TABLE(if_long(rows_at_a_time(10**6)), "dense where it is long")
 TABLE(blocks(width=lambda w: 300), "blocks of 300")
+TABLE(lambda q, k, v, w: (dense if q.shape[-2] < 600 else blocks())(q, k, v, w), "dense below 600 tokens")
 
 
 def band_of_numpy(table):

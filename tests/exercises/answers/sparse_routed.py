@@ -193,6 +193,19 @@ wrong("should be")(
 )
 wrong("The scale is wrong. Divide")(scaled(lambda q, v: 1), "not scaled")
 wrong("The scale is wrong. Divide")(scaled(lambda q, v: 1 / q.shape[-1]), "divided by d")
+wrong("scores in the hundreds")(
+    routed(
+        attend=lambda q, k, v, mask: (
+            F.normalize((q @ k.mT / q.shape[-1] ** 0.5).exp() * mask, p=1, dim=-1) @ v
+        )
+    ),
+    "a bare exp",
+)
+for rough in (torch.bfloat16, torch.float16):
+    wrong("blocks that score nearly alike")(
+        routed(lambda q, k, size, to=rough: (q @ means(k, size).mT).to(to).to(q.dtype)),
+        f"chosen by scores in {rough}",
+    )
 wrong("it is the root of the values' width")(scaled(lambda q, v: v.shape[-1] ** -0.5), "the values' width")
 
 # Batches, gradients, precision, memory.
