@@ -313,7 +313,7 @@ export default figure({
       const most = ours.weights.indexOf(top(ours));
       say(
         `Key ${names()[most]} has weight ${fmt(top(ours))}${slopes ? ` and slope ${small(ours.slopes[most])}` : ""}. ` +
-          `Of ${ROWS} sampled rows, ${closed} ${slopes ? `have no slope of ${CLOSED} or more` : "give 99 % or more to one key"}.`,
+          `Of ${ROWS} sampled queries, ${closed} ${slopes ? `have no slope of ${CLOSED} or more` : "give 99 % or more to one key"}.`,
       );
     }
 

@@ -77,7 +77,7 @@ def test_without_slopes_it_shows_weights_and_how_many_rows_are_certain(site, ben
         got = [[float(cell) for cell in row[1:]] for row in table(part)]
         want = [[float(cell) for cell in row[1:]] for row in numbers]
         assert got == [pytest.approx(row, abs=6e-5, rel=0.05) for row in want]
-        assert f"Of 64 sampled rows, {closed} give 99 % or more to one key." in says(part)
+        assert f"Of 64 sampled queries, {closed} give 99 % or more to one key." in says(part)
     assert "slope" not in part.inner_text()
 
 
@@ -87,7 +87,7 @@ def test_without_the_scale_a_wide_row_saturates(part):
         assert_shows(part, ours(d_k=d_k))
     choose(part, "scale", "off")
     assert_shows(part, ours(d_k=1024, scaled=False))
-    assert "Of 64 sampled rows, 56 have no slope of 0.01 or more." in says(part)
+    assert "Of 64 sampled queries, 56 have no slope of 0.01 or more." in says(part)
     press(part, "width", "Home")
     assert_shows(part, ours(d_k=1, scaled=False))
 

@@ -74,6 +74,10 @@ def _ends(dtype: torch.dtype) -> Tensor:
     return torch.tensor([[most, -most, 0.0], [-most, -most, -torch.inf], [most, most, -most]], dtype=dtype)
 
 
+def _one_ahead(n: int) -> Tensor:
+    return torch.tensor([11.0] + [5.0] * (n - 1), dtype=torch.float16)
+
+
 INF = math.inf
 OWN = "Each row needs its own largest score, not that of the whole tensor, nor the largest in size."
 
@@ -100,7 +104,9 @@ exercise(
             case(f"the largest and the most negative number of {name}", "The weights there are exactly 1, ½ and 0. Subtract the largest score, and add nothing to the sum.", scores=_ends(getattr(torch, name)))
             for name in ("float16", "bfloat16", "float32", "float64")
         ),
-        *late(case("a thousand scores of 5 in fp16", "Each gets a thousandth.", scores=torch.full((1000,), 5.0, dtype=torch.float16))),
+        case("a thousand scores in fp64", "All of them belong to the sum, and a weight is a share of that.",
+             scores=torch.randn(1000, generator=torch.Generator().manual_seed(1), dtype=torch.float64)),
+        *late(case("a score of 11 and 999 of 5 in fp16", "The first weight is 1/(1 + 999/e⁶), the others are 1/e⁶ of it.", scores=_one_ahead(1000))),
     ],
     promises=[
         gradient("scores"),
