@@ -1,9 +1,9 @@
-"""What letting the gradient through does where no row is saturated: the control of saturation.py, from the other start.
+"""Letting the gradient through where no row is saturated: the control of saturation.py from the other start.
 
     python benchmarks/saturation_control.py
 
-Writes results/saturation-control.json: steps until nine of ten questions are answered right, for the layer that
-divides its scores by √d and for the one that does not, at the two rates of saturation.py.
+Writes results/saturation-control.json: steps until nine of ten questions are answered right, for the layer
+that divides its scores by √d and for the one that does not, at the two rates of saturation.py.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ def main() -> None:
         "scaled, let through": LetThrough(**short),
         "not scaled, unsaturated, let through": LetThrough(scale=1.0, start=D**-0.25, **short),
     }
-    out = {
-        "steps": {name: {str(rate): steps(layer, rate) for rate in RATES} for name, layer in layers.items()}
-    }
-    print(out)
-    results.store("saturation-control", out, command="python benchmarks/saturation_control.py", seeds=SEEDS)
+    found = {name: {str(rate): steps(layer, rate) for rate in RATES} for name, layer in layers.items()}
+    print(found)
+    command = "python benchmarks/saturation_control.py"
+    results.store("saturation-control", {"steps": found}, command=command, seeds=SEEDS)
 
 
 if __name__ == "__main__":

@@ -244,7 +244,7 @@ export default figure({
       cloud.replaceChildren(
         strokes(dots.join(""), { "data-part": "cloud", stroke: "var(--fig-key)", "stroke-width": 2.6, "stroke-linecap": "round", "stroke-opacity": 0.75 }),
         ...at.columns.map((_, c) => strokes(theirs.map((one, r) => line(one, r, c)).join(""), { stroke: paints[c], "stroke-width": thin })),
-        text({ x: 0, y: HEAD - 6, "font-size": at.wide < 480 ? 11 : 12, fill: "var(--fig-quiet)" }, at.right > 240 ? `${ROWS} queries: scores / T, ${said}${gone ? ` ±${REACH}` : ""}` : said),
+        text({ x: 0, y: HEAD - 6, "font-size": at.wide < 480 ? 11 : 12, fill: "var(--fig-quiet)" }, at.right > 300 ? `${ROWS} queries: scores / T, ${said}${gone ? ` ±${REACH}` : ""}` : said),
         strokes(`M ${place(-spread)} ${at.axis + 1} H ${place(spread)}`, { stroke: "var(--fig-ink)", "stroke-width": 2.5 }),
       );
       const ours = measure(row.map((x) => x * by));
