@@ -48,7 +48,7 @@ def set_theme_options(app: Sphinx, config: Config) -> None:
 def drop_thebe_nodes(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Remove the settings of live code cells that sphinx-thebe adds to every page."""
     for node in list(doctree.findall(nodes.raw)):
-        if "thebe" in node.astext() and "attnlab" not in node.astext():
+        if "x-thebe-config" in node.astext():
             node.parent.remove(node)
 
 
