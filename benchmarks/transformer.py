@@ -1,8 +1,8 @@
 """A Transformer with and without its parts, and how many lookups in a row its layers can do.
 
-    python benchmarks/transformer.py [depth] [hops]
+    python benchmarks/transformer.py [depth] [network] [hops]
 
-Writes results/transformer-depth.json and -hops.
+Writes results/transformer-depth.json, -network and -hops.
 """
 
 from __future__ import annotations
@@ -44,9 +44,19 @@ def text() -> Text:
 
 def depth() -> None:
     """Leave out a part of twelve layers, whose first weights are drawn in two ways."""
+    leave_out("transformer-depth", ROWS)
+
+
+def network() -> None:
+    """Leave out the feed-forward networks of the same twelve layers."""
+    leave_out("transformer-network", {"no network": {"part": "feed-forward"}})
+
+
+def leave_out(topic: str, rows: dict[str, dict]) -> None:
+    """Train the stacks of `rows`, each with both draws of first weights, and store what they reach."""
     made = {
         f"{name}, {weights}": NextWords(text(), 12, **kind, xavier=xavier, warm=30)
-        for name, kind in ROWS.items()
+        for name, kind in rows.items()
         for weights, xavier in DRAWS.items()
     }
     found = sweep(
@@ -58,11 +68,11 @@ def depth() -> None:
         flat=0.01,
         may_end_at_edge=[name for name in made if name.startswith("no ")],
         measure="nats above the floor",
-        cache=CACHE / "transformer-depth.json",
+        cache=CACHE / f"{topic}.json",
         progress=False,
     )
     print(found.as_table(digits=3), flush=True)
-    results.store("transformer-depth", {"sweeps": {"parts": found}}, command=COMMAND, seeds=SEEDS)
+    results.store(topic, {"sweeps": {"parts": found}}, command=COMMAND, seeds=SEEDS)
 
 
 def hops() -> None:
@@ -95,6 +105,6 @@ def hops() -> None:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     results.begin()
-    parts = {"depth": depth, "hops": hops}
+    parts = {"depth": depth, "network": network, "hops": hops}
     for name in sys.argv[1:] or parts:
         parts[name]()

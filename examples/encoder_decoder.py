@@ -126,12 +126,15 @@ class Transformer(nn.Module):
         max_positions: int = 512,
     ) -> None:
         super().__init__()
+        d_ff = 4 * d_model if d_ff is None else d_ff
+        needed = {"d_model": d_model, "n_heads": n_heads, "d_ff": d_ff}
+        for name, size in needed.items():
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
         if d_model % 2 or d_model % n_heads:
             raise ValueError("d_model must divide by 2 and by n_heads")
-        if d_ff is not None and d_ff < 1:
-            raise ValueError("d_ff must be at least 1")
         self.pad_token_id = pad_token_id
-        sizes = (d_model, n_heads, d_ff or 4 * d_model, dropout)
+        sizes = (d_model, n_heads, d_ff, dropout)
         # One table for source, target and output.
         self.embedding = nn.Embedding(vocab_size, d_model)
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)

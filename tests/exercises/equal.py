@@ -165,6 +165,8 @@ EQUAL: dict[str, dict[str, str]] = {
     },
     "queries-narrow": {
         "d_model, d_k = w_k.shape": "Both matrices have one shape.",
+        "return (factor * w_q @ w_k.T, torch.eye(d_model))": "The cases are in single precision, which is what torch.eye makes.",
+        "return (factor * w_q @ w_k.T, torch.eye(d_model).to(w_k))": "Both matrices have one dtype.",
     },
     "relevance-kernel": {
         "exponents = -(xs - at[:, None]).square() / (2 * width ** 2)": "a square does not know the sign",

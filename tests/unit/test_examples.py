@@ -324,9 +324,18 @@ def test_it_writes_without_dropout_and_leaves_the_mode_as_it_was():
     assert not made.training
 
 
-@pytest.mark.parametrize("sizes", [{"d_model": 15, "n_heads": 3}, {"n_heads": 3}, {"d_ff": 0}])
-def test_the_encoder_decoder_refuses_sizes_that_do_not_fit(sizes):
-    with pytest.raises(ValueError, match=r"(d_model|d_ff) must"):
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ({"d_model": 15, "n_heads": 3}, "d_model must divide by 2"),
+        ({"n_heads": 3}, "d_model must divide by 2 and by n_heads"),
+        ({"d_model": 0}, "d_model must be at least 1, got 0"),
+        ({"n_heads": 0}, "n_heads must be at least 1, got 0"),
+        ({"d_ff": 0}, "d_ff must be at least 1, got 0"),
+    ],
+)
+def test_the_encoder_decoder_refuses_sizes_that_do_not_fit(sizes, said):
+    with pytest.raises(ValueError, match=said):
         example("encoder_decoder").Transformer(
             **{"vocab_size": 13, "d_model": 16, "n_heads": 4, "n_layers": 1} | sizes
         )

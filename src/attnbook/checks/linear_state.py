@@ -107,8 +107,8 @@ exercise(
         gradient("q", "k", "v", "gate"),
         precisions("float64"),
         at_most(
-            "The output is right, but every token meets all keys before it again: about n² numbers are made. Carry a state "
-            "from token to token instead.",
+            "The output is right, but about n² numbers are made: a token costs more in a longer text. Carry a state from "
+            "token to token, and join the outputs once, at the end.",
             made=lambda q, k, v, gate: 0.75 * q.shape[-2] ** 2 if q.shape[-2] >= LONG else math.inf,
         ),
     ],
@@ -139,7 +139,7 @@ exercise(
             )
         ),
         mistake("gate and 1 - gate have changed places: the gate says how much stays.", _walk(lambda g: 1 - g, lambda g: g)),
-        mistake("What is written fades at once. Let the old state fade first, then write.", _walk(late=True, divide="q·z")),
+        mistake("What a token writes fades by its own gate too. Let the old state fade by this token's gate first, then write.", _walk(late=True)),
         mistake("It divides by the sum over the whole text, which holds later keys: a leak. Let that sum run too.", lambda *a: _whole(*a, over="text")),
         mistake("It divides by the sum of keys at the end, which holds later keys: a leak. Let that sum run too.",
                 lambda q, k, v, gate: _walk(divide="nothing")(q, k, v, gate) / (q @ _walk(divide="nothing")(torch.ones_like(gate), torch.ones_like(gate), k, gate)[..., -1:, :].mT)),

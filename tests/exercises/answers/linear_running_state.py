@@ -116,7 +116,7 @@ right(chunks(16), "chunks of 16")
 right(chunks(64), "chunks of 64")
 
 
-@wrong("meets all keys before it again")
+@wrong("about n² numbers are made")
 def all_stored_keys_again(q, k, v, gate):
     out, faded = [], None
     for i in range(k.shape[-2]):
@@ -127,7 +127,7 @@ def all_stored_keys_again(q, k, v, gate):
     return torch.stack(out, -2)
 
 
-@wrong("meets all keys before it again")
+@wrong("about n² numbers are made")
 def all_stored_keys_in_place(q, k, v, gate):
     """The same with two buffers that are written again and again, where nobody asks for a gradient."""
     if q.requires_grad:
@@ -143,8 +143,31 @@ def all_stored_keys_in_place(q, k, v, gate):
     return torch.stack(out, -2)
 
 
-wrong("meets all keys before it again")(all_weights, "all n × n weights")
-wrong("meets all keys before it again")(in_a_thread(all_weights), "all n × n weights, in a thread")
+wrong("about n² numbers are made")(all_weights, "all n × n weights")
+wrong("about n² numbers are made")(in_a_thread(all_weights), "all n × n weights, in a thread")
+
+
+@wrong("join the outputs once")
+def outputs_joined_at_every_token(q, k, v, gate):
+    """A state, and all outputs so far copied for each new one."""
+    s, z, out = 0, 0, v[..., :0, :]
+    for i in range(k.shape[-2]):
+        g, term = gate[..., i, :], k[..., i, :, None] * v[..., i, None, :]
+        s, z = fade(s, g[..., None], term), fade(z, g, k[..., i, :])
+        new = (q[..., i, :, None] * s).sum(-2) / (q[..., i, :] * z).sum(-1, keepdim=True)
+        out = torch.cat((out, new[..., None, :]), -2)
+    return out
+
+
+@wrong("fades by its own gate too")
+def the_gate_of_the_token_before(q, k, v, gate):
+    s, z, out, g = 0, 0, [], gate[..., 0, :]
+    for i in range(k.shape[-2]):
+        now, term = gate[..., i, :], k[..., i, :, None] * v[..., i, None, :]
+        s, z = g[..., None] * s + (1 - now[..., None]) * term, g * z + (1 - now) * k[..., i, :]
+        out.append((q[..., i, :, None] * s).sum(-2) / (q[..., i, :] * z).sum(-1, keepdim=True))
+        g = now
+    return torch.stack(out, -2)
 
 
 @wrong("Every token sees the whole text")
@@ -229,7 +252,7 @@ wrong("The sum of keys does not fade")(walk(total=lambda z, g, k: z + k), "a sum
 wrong("The matrix does not fade")(walk(lambda s, g, new: s + (1 - g) * new, fade), "the matrix does not fade")
 wrong("The matrix does not fade")(walk(lambda s, g, new: s + new, fade), "a matrix of whole terms")
 wrong("gate and 1 - gate have changed places")(walk(lambda s, g, new: torch.lerp(s, new, g)), "1 - gate")
-wrong("What is written fades at once")(walk(lambda s, g, new: g * (s + (1 - g) * new)), "fades last")
+wrong("fades by its own gate too")(walk(lambda s, g, new: g * (s + (1 - g) * new)), "fades last")
 wrong("The weights are not divided by their sum")(walk(below=lambda q, z, i: 1), "not divided")
 wrong("It divides by the number of tokens")(walk(below=lambda q, z, i: i + 1), "a mean over tokens")
 wrong("It divides by the sum of keys alone")(
