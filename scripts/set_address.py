@@ -2,6 +2,7 @@
 
 set_address.py me/attnlab    change it
 set_address.py --check       say whether every place agrees with `repository: url:` in _config.yml
+set_address.py --release     the same, and that it is an address at all: what is published leads somewhere
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from pathlib import Path
 
 import nbformat
 import readers
+from attnlab_book.pages import UNSET
 from notebook_form import normalise, text, write
 
 ROOT = Path(__file__).resolve().parent.parent
+UNTIL_SET = re.compile(r"<!-- until the address is set -->\n.*?\n\n", re.DOTALL)
+"""A paragraph that goes with the first address."""
 FORM = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
 SETTING = re.compile(r"^repository:\n  url: https://github\.com/(\S+)$", re.MULTILINE)
 # Whatever repository the package is fetched or launched from, under any host's way of writing it.
@@ -54,6 +58,11 @@ def current(root: Path) -> str:
     return found[1]
 
 
+def is_set(root: Path) -> bool:
+    """Say whether `current` is an address, and not the stand-in for one."""
+    return current(root).split("/")[0] != UNSET
+
+
 def files(root: Path) -> list[Path]:
     """List the text files of the repository; the tests speak of made-up addresses and are left out."""
     listed = subprocess.run(
@@ -81,6 +90,8 @@ def change(root: Path, new: str) -> list[Path]:
         before = path.read_text(encoding="utf-8")
         after = re.sub(rf"(?<![\w-]){re.escape(old)}(?![\w-])", new, before)
         after = after.replace(pages(old), pages(new))
+        if new.split("/")[0] != UNSET:
+            after = UNTIL_SET.sub("", after)
         if after != before:
             path.write_text(after, encoding="utf-8")
             changed.append(path)
@@ -127,9 +138,12 @@ def main() -> int:
     )
     parser.add_argument("address", nargs="?", metavar="owner/name")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--release", action="store_true")
     arguments = parser.parse_args()
-    if arguments.check:
+    if arguments.check or arguments.release:
         wrong = disagreements(ROOT)
+        if arguments.release and not is_set(ROOT):
+            wrong.append(f"{current(ROOT)} stands in for an address: make address REPO=owner/name sets it")
         print("\n".join(wrong) if wrong else f"every place shows {current(ROOT)}")
         return int(bool(wrong))
     if not arguments.address:

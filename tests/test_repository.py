@@ -27,6 +27,7 @@ sys.path[:0] = [str(ROOT / "_ext"), str(ROOT / "scripts")]
 import dev_test
 import set_address
 from attnlab_book import chapters
+from attnlab_book.pages import UNSET
 
 import attnbook
 import attnlab
@@ -440,6 +441,10 @@ def test_the_citation_has_the_address():
     assert citation["repository-code"] == config["repository"]["url"]
 
 
+OTHERS = "ada/attention-book"
+"""Where a fork may lie; nothing of ours is called so."""
+
+
 @pytest.fixture
 def copy(tmp_path):
     for path in tracked():
@@ -459,32 +464,57 @@ def asked(folder, *arguments):
 
 
 def test_one_command_sets_the_address_everywhere(copy):
-    before = (copy / FIRST).read_text()
+    before, here = (copy / FIRST).read_text(), set_address.current(ROOT)
     assert asked(copy, "--check").returncode == 0
-    done = asked(copy, "ada/attention-book")
+    done = asked(copy, OTHERS)
     assert done.returncode == 0, done.stderr
-    assert asked(copy, "--check").returncode == 0
+    for asks in ("--check", "--release"):
+        assert asked(copy, asks).returncode == 0
     readme = (copy / "README.md").read_text()
     assert readme.count("https://ada.github.io/attention-book/") == len(WRITTEN) + 1
-    assert "owner.github.io" not in readme
+    assert set_address.pages(here) not in readme
+    assert "until the address is set" not in readme
     (copy / "README.md").write_text(readme.replace("//ada.github.io", "//grace.github.io"))
     assert "README.md shows grace.github.io/attention-book" in asked(copy, "--check").stdout
     (copy / "README.md").write_text(readme)
     for name in (*set_address.PLACES, FIRST):
         text = (copy / name).read_text()
-        assert "ada/attention-book" in text, name
-        assert "OWNER/attnlab" not in text, name
+        assert OTHERS in text, name
+        assert here not in text, name
     for stored in (copy / FIRST, copy / FIRST.replace("chapters/", "notebooks/")):
         cell = nbformat.read(stored, as_version=4).cells[0]
         # The packages are called attnlab and attnbook, whatever the repository is called.
-        assert 'SOURCE = "git+https://github.com/ada/attention-book"' in cell.source
+        assert f'SOURCE = "git+https://github.com/{OTHERS}"' in cell.source
         assert '"attnlab @ {SOURCE}" "attnbook @ {BOOK}"' in cell.source
         assert cell.id == hashlib.sha256(f"code\n{cell.source}".encode()).hexdigest()[:8]
-    assert "?repo=https://github.com/ada/attention-book&branch=main&targetpath=attnlab&" in (
+    assert f"?repo=https://github.com/{OTHERS}&branch=main&targetpath=attnlab&" in (
         (copy / "chapters/teachers.md").read_text()
     )
-    assert asked(copy, "OWNER/attnlab").returncode == 0
+    assert asked(copy, here).returncode == 0
     assert (copy / FIRST).read_text() == before
+
+
+def test_a_fork_with_an_address_and_a_teachers_folder_passes_what_is_tested_of_them(copy):
+    """`weekly.yml` runs the two commands and then all tests; here are those that speak of an address."""
+    assert asked(copy, OTHERS).returncode == 0
+    (copy / "teacher/students").mkdir(parents=True)
+    shutil.copy(copy / FIRST, copy / "teacher/students")
+    lint = [sys.executable, "-m", "ruff", "check", "--quiet", "--no-cache", "."]
+    done = subprocess.run(lint, cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    subprocess.run(["git", "add", "-A"], cwd=copy, check=True)
+    chosen = "address or disagrees or released or lists_of or set_up_cell or where_readers or elsewhere"
+    asks = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "tests/test_repository.py",
+        "-k",
+        f"({chosen}) and not fork",
+    ]
+    done = subprocess.run(asks, cwd=copy, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
 
 
 @pytest.mark.parametrize("address", ["", "ada", "ada/", "/x", "a b/c", "ada/x/y", "https://github.com/ada/x"])
@@ -500,12 +530,51 @@ def test_a_bad_address_changes_nothing(copy):
         assert done.returncode != 0
         assert done.stderr.strip()
         assert "Traceback" not in done.stderr
-    assert "OWNER/attnlab" in (copy / "_config.yml").read_text()
+    assert set_address.current(copy) == set_address.current(ROOT)
 
 
 def test_one_place_that_disagrees_is_reported(copy):
     file = copy / "CITATION.cff"
-    file.write_text(file.read_text().replace("OWNER/attnlab", "someone/attnlab"))
+    file.write_text(file.read_text().replace(set_address.current(ROOT), "someone/attnlab-of-theirs"))
     done = asked(copy, "--check")
     assert done.returncode == 1
     assert "CITATION.cff" in done.stdout + done.stderr
+
+
+def test_nothing_is_released_without_an_address(copy):
+    setting = copy / "_config.yml"
+    for path in set_address.files(copy):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(set_address.current(ROOT), f"{UNSET}/attnlab"), encoding="utf-8")
+    assert set_address.current(copy) == f"{UNSET}/attnlab" in setting.read_text()
+    done = asked(copy, "--release")
+    assert done.returncode == 1
+    assert f"{UNSET}/attnlab stands in for an address" in done.stdout
+
+
+def test_nothing_is_published_untested():
+    """What publishes waits for what tests, and asks for an address first."""
+    flows = {path.name: yaml.safe_load(path.read_text()) for path in (ROOT / ".github/workflows").iterdir()}
+    ((jobs, publishing),) = [
+        (flow["jobs"], job)
+        for flow in flows.values()
+        for job in flow["jobs"].values()
+        if any("deploy-pages" in step.get("uses", "") for step in job.get("steps", ()))
+    ]
+    (waits_for,) = [jobs[one] for one in [publishing["needs"]]]
+    assert waits_for["uses"].endswith("/test.yml")
+    # YAML 1.1 reads the key `on` as true.
+    assert "workflow_call" in flows["test.yml"][True]
+    # On main the tests run once: before the book is published.
+    assert "main" not in str(flows["test.yml"][True].get("push", ""))
+    asks = [step.get("run", "") for step in publishing["steps"]]
+    assert any("address --release" in one for one in asks[: asks.index("make html")])
+    every_week = "\n".join(
+        step.get("run", "")
+        for flow in flows.values()
+        if "schedule" in flow[True]
+        for job in flow["jobs"].values()
+        for step in job.get("steps", ())
+    )
+    assert "make mutants" in every_week
+    assert re.search(r"make address REPO=.*\n.*make teacher\n.*\.ci/run", every_week)

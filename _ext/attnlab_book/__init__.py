@@ -1,11 +1,11 @@
 """What Jupyter Book and its theme leave open: a book that loads nothing from outside and that axe accepts.
 
-`assets` copies the scripts that pages load; `pages` mends what is put into each page; `numbering` takes the
-numbers of chapters from their file names, which `chapters` reads; `terms` ties chapters to the
-glossary, `names` to the package's reference;
-`counts` says what is in a chapter and how it is tested; `readers` hands out its plain notebook; `cards` and
-`drawings` make the landing page's cards, `share` says what a link to a page shows, `playground` links to the
-playground in a state, and `search` writes what the search looks through.
+`assets` copies the scripts that pages load, `licences` the licences of what others made; `pages` mends what
+is put into each page; `numbering` takes the numbers of chapters from their file names, read by `chapters`;
+`terms` ties chapters to the glossary, `names` to the package's reference; `counts` says what is in a chapter
+and how it is tested; `readers` hands out its plain notebook; `cards` and `drawings` make the landing page's
+cards, `share` says what a link to a page shows, `playground` links to the playground in a state, and `search`
+writes what the search looks through.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         assets,
         cards,
         counts,
+        licences,
         names,
         numbering,
         pages,
@@ -38,6 +39,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         app.add_role(role, numbering.mention_role)
     app.connect("config-inited", pages.set_theme_options)
     app.connect("builder-inited", assets.copy)
+    app.connect("builder-inited", licences.copy)
     app.connect("builder-inited", numbering.read_chapters)
     app.connect("builder-inited", terms.load)
     app.add_transform(terms.LinkFirstUse)
@@ -48,6 +50,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("chapter-path", cards.ChapterPath)
     app.add_directive("chapter-start", cards.ChapterStart)
     app.add_directive("counted", counts.Counted)
+    app.add_directive("licences", licences.Licences)
     app.add_role("counted", counts.package_role)
     app.add_role("playground", playground.role)
     # After Sphinx has given its own numbers.

@@ -11,6 +11,11 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 OFF_BY = re.compile(r"(?<=[\d%]) ± (?=\d)")
+UNSET = "OWNER"
+"""Who owns the repository until `make address` has said it: what leads there is not shown."""
+LICENCES = "chapters/licences"
+LEAD_THERE = ("launch-buttons", "source-buttons")
+"""The theme's buttons that open or show what is in the repository."""
 SIDE_BY_SIDE = 50
 """Letters that a prediction's answers may have together, to stand in one line of a wide page."""
 
@@ -21,9 +26,9 @@ def set_theme_options(app: Sphinx, config: Config) -> None:
     `html_theme_options` below `sphinx: config:` would replace Jupyter Book's own and lose the Colab and
     Binder buttons.
     """
-    if not config.html_baseurl:
+    owner, name = config.html_theme_options["repository_url"].rstrip("/").split("/")[-2:]
+    if not config.html_baseurl and owner != UNSET:
         # Where the book is published, from the one setting that says where its repository is.
-        owner, name = config.html_theme_options["repository_url"].rstrip("/").split("/")[-2:]
         config.html_baseurl = f"https://{owner.lower()}.github.io/{name}/"
     config.html_theme_options.update(
         {
@@ -43,7 +48,7 @@ def set_theme_options(app: Sphinx, config: Config) -> None:
 def drop_thebe_nodes(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Remove the settings of live code cells that sphinx-thebe adds to every page."""
     for node in list(doctree.findall(nodes.raw)):
-        if "thebe" in node.astext() and "attnlab" not in node.astext():
+        if "x-thebe-config" in node.astext():
             node.parent.remove(node)
 
 
@@ -90,6 +95,13 @@ def mend_context(
         for script in context["script_files"]
         if not (_unwanted(script) or (plain and _typesets(script)))
     ]
+    if "pathto" in context:
+        footer = context.get("theme_extra_footer") or ""
+        context["theme_extra_footer"] = footer.replace("LICENCES", context["pathto"](LICENCES))
+    if not app.config.html_baseurl:
+        context["header_buttons"] = [
+            group for group in context.get("header_buttons", []) if group.get("label") not in LEAD_THERE
+        ]
     if pagename == app.config.root_doc:
         # Its title is the book's: once is enough.
         context["title"], context["docstitle"] = app.config.html_title, ""

@@ -94,12 +94,15 @@ def add_tags(
         "og:site_name": BOOK,
         "og:title": title,
         "og:description": about,
-        "og:url": f"{address}/{pagename}.html",
-        "og:image": f"{address}/{FOLDER}/{topic}.png",
-        "og:image:width": str(width),
-        "og:image:height": str(height),
-        "og:image:alt": f"A drawing for “{title}”",
     }
+    if address:  # without one there is no page to name, and a picture is asked for by its whole address
+        said |= {
+            "og:url": f"{address}/{pagename}.html",
+            "og:image": f"{address}/{FOLDER}/{topic}.png",
+            "og:image:width": str(width),
+            "og:image:height": str(height),
+            "og:image:alt": f"A drawing for “{title}”",
+        }
     tags = [f'<meta name="description" content="{escape(about)}">']
     tags += [f'<meta property="{name}" content="{escape(value)}">' for name, value in said.items()]
     tags.append('<meta name="twitter:card" content="summary_large_image">')

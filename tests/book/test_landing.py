@@ -1,10 +1,13 @@
 """The landing page and what a shared link shows: cards, ways through, first screens, pictures."""
 
 import re
+from types import SimpleNamespace
 from urllib.parse import urlparse
 
 import pytest
+import set_address
 from attnlab_book import cards, counts, drawings, pages, share
+from attnlab_book import readers as edition
 from PIL import Image
 
 from .conftest import ROOT, chapters, toc_pages
@@ -149,8 +152,13 @@ def test_a_shared_link_says_what_it_leads_to_and_shows_it(book, name):
     if chapter:
         assert said["og:title"] == f"{chapter.label} {chapter.title}"
         assert said["og:description"] == share.questions(ROOT)[chapter.topic]
+    # Nothing is said of an address that nobody has set.
+    published = set_address.is_set(ROOT)
+    assert len(head.select("link[rel=canonical]")) == published
+    assert {"og:url", "og:image"} <= said.keys() if published else not {"og:url", "og:image"} & said.keys()
+    if not published:
+        return
     assert said["og:url"].endswith(f"/{name}.html")
-    assert len(head.select("link[rel=canonical]")) == 1
     picture = ROOT / share.FOLDER / urlparse(said["og:image"]).path.rpartition("/")[2]
     assert (book / share.FOLDER / picture.name).read_bytes() == picture.read_bytes()
     with Image.open(picture) as image:
@@ -191,3 +199,35 @@ def test_the_address_of_the_pages_comes_from_the_one_setting():
 
     pages.set_theme_options(None, Config)
     assert Config.html_baseurl == "https://ada-l.github.io/notes.x/"
+    Config.html_baseurl, Config.html_theme_options["repository_url"] = "", "https://github.com/OWNER/notes.x"
+    pages.set_theme_options(None, Config)
+    assert Config.html_baseurl == ""
+
+
+@pytest.mark.parametrize("address", ["", "https://ada.github.io/notes/"])
+def test_what_leads_to_the_repository_is_shown_once_it_has_an_address(address):
+    config = SimpleNamespace(html_baseurl=address, root_doc="chapters/index", html_title="")
+    groups = ["download-buttons", "launch-buttons", "source-buttons", None]
+    buttons = [{"label": label, "buttons": []} for label in groups]
+    shown = {"script_files": [], "body": "", "header_buttons": buttons, "title": "A page"}
+    app = SimpleNamespace(
+        config=config, env=SimpleNamespace(attnlab_chapters=[]), attnlab_questions={}, srcdir=ROOT
+    )
+    pages.mend_context(app, "chapters/x", "page.html", shown, None)
+    assert [one["label"] for one in shown["header_buttons"]] == (groups if address else groups[::3])
+    share.add_tags(app, "chapters/x", "page.html", shown, None)
+    assert ("og:url" in shown["metatags"]) == ("og:image" in shown["metatags"]) == bool(address)
+    assert f'content="{address}chapters/x.html"' in shown["metatags"] or not address
+
+
+def test_the_readers_edition_is_what_the_buttons_open():
+    name = WRITTEN[0].page.rpartition("/")[2]
+    hosts = {
+        "https://colab.research.google.com/github/a/b/blob/main/": "notebooks",
+        "https://mybinder.org/v2/gh/a/b/main?urlpath=lab/tree/": "notebooks",
+        "https://github.com/a/b/edit/main/": "chapters",
+    }
+    buttons = [{"url": f"{host}chapters/{name}.ipynb"} for host in hosts]
+    shown = {"header_buttons": [{"label": "launch-buttons", "buttons": buttons}]}
+    edition.launch_edition(SimpleNamespace(srcdir=ROOT), WRITTEN[0].page, "page.html", shown, None)
+    assert [one["url"] for one in buttons] == [f"{host}{place}/{name}.ipynb" for host, place in hosts.items()]

@@ -6,6 +6,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import set_address
+from attnlab_book import licences
 
 from .conftest import ROOT, toc_pages
 from .reader import parsed
@@ -102,9 +104,48 @@ def test_models_are_where_their_figures_look_for_them(book):
     assert not (ROOT / "_static/models").exists()
 
 
-def test_notebook_pages_launch_in_colab_and_binder(book):
+def test_notebook_pages_launch_in_colab_and_binder_once_there_is_an_address(book):
+    shown = set_address.is_set(ROOT)
     for name in toc_pages():
         if (ROOT / f"{name}.ipynb").exists():
             text = (book / f"{name}.html").read_text(encoding="utf-8")
-            assert "colab.research.google.com/github/" in text
-            assert "mybinder.org/v2/gh/" in text
+            assert ("colab.research.google.com/github/" in text) == shown
+            assert ("mybinder.org/v2/gh/" in text) == shown
+            assert shown or "/OWNER/" not in text.partition('<div class="bd-article')[0]
+
+
+SAYS = {
+    "MIT": "Permission is hereby granted, free of charge",
+    "BSD": "Redistribution and use in source and binary forms",
+    "Apache": "Apache License",
+    "OFL": "SIL OPEN FONT LICENSE",
+}
+"""Words that a licence's text must hold."""
+
+
+def test_what_others_made_comes_with_its_licence(book):
+    static = book / "_static"
+    for one in licences.SHIPPED:
+        text = " ".join((static / "licences" / one.file).read_text(encoding="utf-8").split())
+        asked = [words for name, words in SAYS.items() if name in one.licence]
+        assert asked, one.name
+        assert all(words in text for words in asked), one.name
+        assert all(list(static.glob(pattern)) for pattern in one.files), one.name
+    links = parsed(book / "chapters/licences.html").select("article table a[href*=_static]")
+    assert [link["href"].rpartition("/")[2] for link in links] == [one.file for one in licences.SHIPPED]
+
+
+def test_nothing_is_shipped_whose_licence_nobody_knows(book):
+    static = book / "_static"
+    patterns = [*licences.OURS, *(pattern for one in licences.SHIPPED for pattern in one.files)]
+    known = {path for pattern in patterns for path in static.glob(pattern)}
+    unknown = [path for path in static.rglob("*") if path.is_file() and not {path, path.parent} & known]
+    assert unknown == []
+
+
+def test_every_page_leads_to_the_licences(book):
+    for page in all_pages(book):
+        if page != book / "index.html":  # it leads on to the first page by itself
+            footer = parsed(page).select("footer a")
+            assert "All licences" in [link.get_text() for link in footer], page
+            assert "LICENCES" not in [link["href"] for link in footer]

@@ -173,6 +173,7 @@ EQUAL: dict[str, dict[str, str]] = {
     },
     "relevance-temperature": {
         "if torch.special.entr(p).sum().exp() <= heard:": "Equal happens once at most, at the end.",
+        "s = s - s.min()": "Whichever score is subtracted from all, the differences stay.",
         "p = (s / math.exp(middle)).softmax(-0)": "There is one axis.",
         "p = (s / math.exp2(middle)).softmax(-1)": "The search runs over temperatures all the same.",
         "for _ in range(61):": "More than enough steps, either way.",

@@ -29,3 +29,21 @@ def test_the_copy_is_what_is_tested_and_passes_unbroken():
     assert mutants.survives(None, "unit/test_cache.py")
     broken = next(mutant for mutant in mutants.MUTANTS if mutant.tests == "unit/test_cache.py")
     assert not mutants.survives(broken, broken.tests)
+
+
+def test_a_test_that_is_red_already_stops_no_mutant_of_the_others(monkeypatch, capsys):
+    tests = {"one": "red", "two": "green", "six": "green"}
+    made = tuple(mutants.Mutant(name, "x.py", "a", "b", of) for name, of in tests.items())
+    monkeypatch.setattr(mutants, "MUTANTS", made)
+    monkeypatch.setattr(mutants, "survives", lambda one, tests: tests == "green" and one is None)
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    assert mutants.main() == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "FAILS     red without any mutant",
+        "caught    two",
+        "caught    six",
+        "2 of 3 mutants were caught, 1 not tried",
+    ]
+    sys.argv.append("two")
+    assert mutants.main() == 0
+    assert "FAILS" not in capsys.readouterr().out

@@ -17,9 +17,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from notebook_form import WIDGET_VIEW, normalise, of_toc, text
-
 import notebooks
+from notebook_form import WIDGET_VIEW, normalise, of_toc, text
 
 NOTEBOOKS = of_toc()
 

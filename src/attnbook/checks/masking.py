@@ -211,6 +211,8 @@ exercise(
              mask=torch.zeros(3, 4, dtype=torch.bool)),
         case("a column of a mask, shape (3, 1)", "Each query may look at all keys, or at none.",
              scores=_normal(3, 4), mask=torch.tensor([[True], [False], [True]])),
+        case("visible scores of -1e38", "Minus infinity is the only number below all that a dtype can hold.",
+             **_row(-1e38, -1e38, 0.0, seen="xx.")),
     ],
     promises=[gradient("scores"), precisions("float64", "float16", "bfloat16")],
     mistakes=[
@@ -242,9 +244,12 @@ exercise(
         mistake("-10,000 stands in for minus infinity. It makes small, it does not hide: an empty row gets the weights of "
                 "hidden tokens, and visible scores may lie lower.",
                 lambda scores, mask: _filled(-1e4, scores, mask)),
-        mistake("A large negative number stands in for minus infinity. It makes small, it does not hide: an empty row gets the "
-                "weights of hidden tokens, and float16 has no number below -65,504.",
-                lambda scores, mask: _filled(None, scores, mask)),
+        *(
+            mistake("A large negative number stands in for minus infinity. It makes small, it does not hide: an empty row gets "
+                    "the weights of hidden tokens, and float16 has no number below -65,504.",
+                    lambda scores, mask, low=low: _filled(low, scores, mask))
+            for low in (None, -1e9)
+        ),
         mistake("The lowest number of the dtype stands in for minus infinity, and visible scores may be as low, above all in "
                 "float16.",
                 lambda scores, mask: _filled(None, scores, mask) * mask),

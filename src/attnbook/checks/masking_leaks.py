@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attnbook.checks.exercise import case, exercise, late, mistake
-from attnbook.checks.values import describe, number
+from attnbook.checks.values import Difference, describe, difference, number
 from attnlab import masks
 
 
@@ -41,6 +41,13 @@ def _pairs(got: Any) -> list[tuple[int, int]]:
     if twice := [pair for pair, count in Counter(pairs).items() if count > 1]:
         raise ValueError(f"Each pair should stand in the list once, {twice[0]} stands there more often.")
     return pairs
+
+
+def _in_order(got: list, want: list, **_: Any) -> Difference | str | None:
+    """Tell pairs in another order from other pairs."""
+    if got != want and sorted(got) == want:
+        return f"These are the right pairs, but in reading order they are {want}."
+    return difference(got, want)
 
 
 @lru_cache
@@ -162,7 +169,10 @@ exercise(
         _leaks("one word", "A single word that may see itself can't leak.", _attends(masks.causal(1), 6), 1, 6),
         _leaks("a model that leaves every word as it is", "", lambda words: _vectors(4, 2)[words], 4, 4),
         *late(
-            _leaks("45 different words", "", _strays(45, (0, lambda w: 1.0 * (w[1] > 22), [1])), 2, 45),
+            _leaks("45 different words, each leak shown by one of them alone",
+                   "The more words there are, the more sentences it takes.",
+                   _strays(45, (0, lambda w: 1.0 * (w[1] == 22), [1]), (0, lambda w: 1.0 * (w[2] == 7), [0, 1]),
+                           (1, lambda w: 1.0 * (w[2] == 31), [1])), 3, 45),
         ),
     ],
     mistakes=[
@@ -201,6 +211,7 @@ exercise(
                 lambda *a: sorted(_found(*a), key=lambda pair: pair[::-1])),
     ],
     read=_pairs,
+    compare=_in_order,
     lift=False,
     praise="Every leak found, faint and hidden ones too, and none where there is none.",
 )  # fmt: skip

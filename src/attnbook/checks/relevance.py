@@ -145,7 +145,7 @@ def _words_heard(p: Tensor) -> Tensor:
 
 def _hear(s: Tensor, heard: float, measure: Callable[[Tensor], Tensor] = _words_heard) -> Tensor:
     """Close in on the temperature from both sides, in its logarithm."""
-    low, high = -40.0, 40.0
+    s, low, high = s - s.max(), -40.0, 40.0
     for _ in range(120):
         middle = (low + high) / 2
         p = (s / math.exp(middle)).softmax(-1)
@@ -192,6 +192,14 @@ exercise(
         ),
         case("300 added to every score", "Only differences count.", s=_TENTHS * 4 + 300, heard=3.0),
         case("scores below -300", "Only differences count.", s=_TENTHS * 4 - 300, heard=3.0),
+        *late(
+            case(
+                "five million added to every score",
+                "Divided as they are, such scores lose the digits that count: subtract the largest score first.",
+                s=torch.tensor([0.0, 1.0, 2.0, 3.0]) + 5e6,
+                heard=2.5,
+            ),
+        ),
     ],
     within=Tolerance(2e-4, 2e-4),
     mistakes=[
@@ -262,6 +270,11 @@ exercise(
             "scores near a hundred million",
             "There sums lose their last digits: subtract the largest score of each row first.",
             z=torch.tensor([[1.0, 1.0, 0.0]]) * 1e8,
+        ),
+        case(
+            "scores so large that 1 is lost beside them",
+            "Subtract the largest score of each row first.",
+            z=torch.tensor([[1.0, 1.0, 0.0]]) * 1e20,
         ),
         case(
             "a row with a score of a hundred million above one with small scores",

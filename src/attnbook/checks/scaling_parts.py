@@ -138,9 +138,11 @@ def _search(
     factor: float = 2.0,
     lost: float = -1.0,
     farther: bool = True,
+    halvings: float = math.inf,
+    while_lost: float = math.inf,
     order: Callable[[float, float], tuple[float, float]] = lambda rate, share: (rate, share),
 ) -> Callable:
-    """Make a `search` that goes in these directions, by this factor, once or farther."""
+    """Make a `search` that goes in these directions, by this factor, once or farther, with so many halvings."""
 
     def does(train: Train, rate: float) -> Best:
         def at(rate: float) -> float:
@@ -150,8 +152,13 @@ def _search(
         first = rate
         for go, step in ((down, 1 / factor), (up, factor)):
             while go and (at(rate * step) > at(rate) or (step < 1 and at(rate * step) == at(rate) == lost)):
+                lost_here = at(rate) == lost
                 rate *= step
                 if not farther and rate != first:
+                    break
+                if step < 1 and rate <= first * factor ** -min(
+                    halvings, while_lost if lost_here else math.inf
+                ):
                     break
         return Best(*order(rate, train(rate)))
 
@@ -184,6 +191,8 @@ exercise(
             (0.25, math.log2(0.25) + 0.2, math.log2(0.25) + 0.5, ", which is the best, and its double diverges"),
             (0.7, math.log2(0.7) - 0.6, 9.0, ", a little too large"),
             (1e-9, math.log2(1e-9) + 30.3, 9.0, ", a billionth of a good one"),
+            (1e6, math.log2(1e6) - 26.2, 99.0, ", millions of times too large"),
+            (1e6, math.log2(1e6) - 26.2, -4.0, ", millions of times too large, and all but the last of the way down diverges"),
         )
     ],
     within=Tolerance(1e-6, 1e-5),
@@ -193,6 +202,8 @@ exercise(
         mistake("It only goes down. The best rate may be above the first one.", _search(up=False)),
         mistake("It tries three rates. Where the best is at the edge of what was tried, go on.", _three),
         mistake("It goes one step at most. Go on until the best rate has a worse neighbour on both sides.", _search(farther=False)),
+        mistake("It stops after some halvings. Go down as far as it takes.", _search(halvings=8)),
+        mistake("It gives up where runs go on diverging. Go down as far as it takes.", _search(while_lost=5)),
         mistake("It returns the first rate. Try others.", _search(down=False, up=False)),
         mistake("Its rates are a factor of 10 apart. Use 2.", _search(factor=10.0)),
         mistake("It goes one step past the best. Keep the best rate, not the last one tried.", _one_too_far),

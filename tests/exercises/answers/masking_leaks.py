@@ -105,7 +105,7 @@ wrong("Row and column have changed places")(listed(lambda found: [(j, i) for i, 
 wrong("The pairs come in the order of the words")(
     lambda *given: [pair[::-1] for pair in table(*given).T.nonzero().tolist()], "word by word"
 )
-wrong("the first entry: the first entry should be 0, it is 2")(
+wrong("right pairs, but in reading order they are [(0, 3), (2, 4)]")(
     listed(lambda found: found[::-1]), "from the end"
 )
 wrong("the first entry: the first entry should be 0, it is 1")(
@@ -137,6 +137,9 @@ wrong("It changes all words up to j")(
     pairs(sentences=200, change=exchanged(lambda j: slice(j + 1))), "all up to j"
 )
 wrong("should have length")(pairs(sentences=1), "one sentence")
+wrong("45 different words")(
+    pairs(sentences=20, change=shuffled), "twenty sentences, however many words there are"
+)
 wrong("Missing: [(1, 4)]")(
     lambda model, n, vocab_size, mask: pairs(words=torch.zeros(1, n).long())(model, n, vocab_size, mask),
     "zeros",

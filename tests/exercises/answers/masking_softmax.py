@@ -102,7 +102,18 @@ wrong("visible scores may be as low")(
     filled(lambda dtype: torch.finfo(dtype).min, torch.mul), "the lowest number, and the mask after"
 )
 wrong("visible scores at the lowest number")(filled(-6e4, torch.mul), "-60,000, and the mask after")
-wrong("in float16: it raised RuntimeError")(filled(-1e9, torch.mul), "-1e9, and the mask after")
+wrong("visible scores of -1e38")(filled(-1e9, torch.mul), "-1e9, and the mask after")
+wrong("visible scores of -1e38")(
+    lambda s, m: filled(-1e9)(s.double(), m).masked_fill(empty(m), 0.0).to(s.dtype),
+    "-1e9 in double precision",
+)
+wrong("visible scores of -1e38")(
+    lambda s, m: ((s.double() + ~m * -1e9).softmax(-1) * m).to(s.dtype), "-1e9 added in double precision"
+)
+wrong("visible scores of -1e38")(
+    filled(lambda dtype: -INF if dtype is torch.float16 else -1e30, lambda p, m: p.masked_fill(~m, 0.0)),
+    "-1e30 where it is a number",
+)
 wrong("an empty row between two others")(lambda s, m: (s + ~m * -1e9).softmax(-1), "-1e9 added")
 
 # Rows in which nothing is allowed.

@@ -29,6 +29,7 @@ right(lambda z: by_sorting((z - z.amax(-1, keepdim=True)).clamp_min(-2)), "sorte
 wrong("the lowest number there is")(lambda z: by_sorting(z - z.amax(-1, keepdim=True)), "sorted and shifted")
 wrong("above one with small scores")(lambda z: by_sorting(z - z.max()), "the largest of all rows subtracted")
 wrong("With scores near a hundred million: it raised")(by_sorting, "sorted, sums at 1e8")
+wrong("so large that 1 is lost")(lambda z: by_sorting(z.double()).to(z), "sorted, in double precision")
 
 
 @right

@@ -28,6 +28,8 @@ def sought(count=words, low=-30.0, high=30.0, steps=100, row=lambda s, t: ((s - 
 
 @right
 def doubled_until_too_hot(s, heard):
+    s = s - s.mean()
+
     def row(t):
         return (s / t).softmax(-1)
 
@@ -112,6 +114,10 @@ wrong("it mixes the best word with all words")(
     "the best and a share for all",
 )
 wrong("0 · ln 0 is NaN")(sought(lambda p: (-(p * p.log()).sum()).exp()), "entropy written out")
+wrong("subtract the largest score first")(
+    sought(row=lambda s, t: (s / t).softmax(-1)), "divided without subtracting"
+)
+right(sought(row=lambda s, t: (s.double() / t).softmax(-1).to(s)), "divided in double precision")
 wrong("should be")(sought(steps=8), "a few steps")
 wrong("should be")(sought(low=math.log(0.01), high=math.log(100)), "temperatures from 0.01 to 100")
 wrong("should be")(sought(low=0.0), "no temperature below 1")

@@ -138,3 +138,27 @@ wrong("2 values")(
 @wrong("far too large: the rate should be")
 def divergence_for_the_best(train, rate):
     return (rate, 2.0) if math.isnan(train(2 * rate)) else walk(train, min(rate, 0.1), 2.0)
+
+
+@wrong("It stops after some halvings")
+def eight_halvings(train, rate):
+    at = share_at(train)
+    for _ in range(8):
+        if at(rate / 2) >= at(rate):
+            rate = rate / 2
+    while at(rate * 2) > at(rate):
+        rate = rate * 2
+    return rate, train(rate)
+
+
+@wrong("It gives up where runs go on diverging")
+def five_halvings_while_lost(train, rate):
+    at = share_at(train)
+    for _ in range(5):
+        if at(rate) < 0:
+            rate = rate / 2
+    while at(rate / 2) > at(rate):
+        rate = rate / 2
+    while at(rate * 2) > at(rate):
+        rate = rate * 2
+    return rate, train(rate)
