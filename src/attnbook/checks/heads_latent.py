@@ -50,6 +50,13 @@ def _apart() -> dict[str, Any]:
     return given
 
 
+def _causal_where_square(scores: Tensor) -> Tensor:
+    n, m = scores.shape[-2:]
+    if n == m:
+        scores = scores.masked_fill(scores.new_ones(n, n).triu(1).bool(), -math.inf)
+    return scores.softmax(-1)
+
+
 def _below_the_largest(scores: Tensor) -> Tensor:
     e = (scores - scores.max()).exp()
     return e / e.sum(-1, keepdim=True)
@@ -64,6 +71,7 @@ exercise(
         case("one head", **_given(2, 1, 3, 5, 4, 6, 7)),
         case("one number is kept for each token", **_given(2, 3, 4, 5, 1, 6, 2)),
         case("as much is kept as a head is wide", **_given(2, 3, 4, 6, 5, 5, 5)),
+        case("as many queries as tokens", "Nothing is hidden there either.", **_given(2, 3, 5, 5, 4, 6, 7)),
         case("scores about 100", "There exp overflows; Tensor.softmax takes the largest score of a row off first.", **_loud()),
         case("rows whose scores lie 200 apart", "Each row has a largest score of its own.", **_apart()),
         *late(case(f"one query, {LONG:,} tokens", **_given(1, 8, 1, LONG, 4, 128, 128))),
@@ -89,6 +97,8 @@ exercise(
                 lambda q, c, w_uk, w_uv: _attend(q, c, w_uk, w_uv, w_k=w_uk[:1], w_v=w_uv[:1])),
         mistake("All heads use the key matrix of the first. What is kept is shared; each head has matrices of its own.",
                 lambda q, c, w_uk, w_uv: _attend(q, c, w_uk, w_uv, w_k=w_uk[:1])),
+        mistake("It hides later tokens, where there are as many queries as tokens. Nothing here is causal.",
+                lambda q, c, w_uk, w_uv: _attend(q, c, w_uk, w_uv, weigh=_causal_where_square)),
         mistake("The softmax runs down the columns. Each row belongs to one query: use dim=-1.",
                 lambda q, c, w_uk, w_uv: _attend(q, c, w_uk, w_uv, weigh=lambda s: s.softmax(-2))),
         mistake("exp overflows where scores are large: the output is not a number. Tensor.softmax takes the largest score off first.",

@@ -144,3 +144,9 @@ wrong("should be")(
     lambda q, c, w_uk, w_uv: latent(q.half(), c.half(), w_uk.half(), w_uv.half()).to(q.dtype),
     "half precision inside",
 )
+
+
+@wrong("Nothing here is causal")
+def causal_where_it_can_be(q, c, w_uk, w_uv):
+    k, v = (torch.einsum("bmr,hrd->bhmd", c, w) for w in (w_uk, w_uv))
+    return attention(q, k, v, is_causal=q.shape[2] == c.shape[1])
