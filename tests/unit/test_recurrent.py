@@ -277,7 +277,7 @@ def test_empty_dimensions_work(name, empty):
 
 @pytest.fixture
 def lstm_in_halves():
-    """Let torch's own LSTM run where oneDNN has none in bfloat16: on processors without that type it raises."""
+    """Let torch's own LSTM run where oneDNN has none in bfloat16: there it raises."""
     torch._C._set_mkldnn_enabled(torch.ops.mkldnn._is_mkldnn_bf16_supported())
     yield
     torch._C._set_mkldnn_enabled(True)
