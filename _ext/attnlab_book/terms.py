@@ -31,6 +31,7 @@ ORDINARY = frozenset(
         "decode",
         "gate",
         "key",
+        "loss",
         "position",
         "reach",
         "scale",
