@@ -1,7 +1,7 @@
 """Every letter of a formula stands in the notation, for its chapter or for all, and no letter there is idle.
 
 A formula is not parsed: what is neither a letter nor its index is blotted out, and the rest is read from left
-right. So `d_\\text{model}`, `\\hat p`, `q'` are letters of their own; `\\ln`, `\\text{error}` are none.
+to right. So `d_\\text{model}`, `\\hat p`, `q'` are letters of their own, and `\\ln`, `\\text{error}` none.
 """
 
 import re
@@ -40,7 +40,7 @@ COUNTERS = set("ijklmt")
 OF_KEYS = {"W", "d", "n", "b", r"\mu", r"\sigma"}
 """What carries the index k for "of keys": these, too, are symbols with a meaning of their own."""
 OTHER_WITH_AN_INDEX = {"e", "h", "H"}
-"""An index makes these another: Euler's number and a score, heads and a state, entropy and a head's output."""
+"""An index makes these another: Euler's number and a score, heads and a state, entropy and a head."""
 
 
 def formulas(text):
