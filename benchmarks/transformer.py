@@ -1,8 +1,8 @@
 """A Transformer with and without its parts, and how many lookups in a row its layers can do.
 
-    python benchmarks/transformer.py [depth] [network] [hops]
+    python benchmarks/transformer.py [depth] [network] [layers] [longer] [hops]
 
-Writes results/transformer-depth.json, -network and -hops.
+Writes results/transformer-depth.json, -network, -layers, -longer and -hops.
 """
 
 from __future__ import annotations
@@ -52,21 +52,34 @@ def network() -> None:
     leave_out("transformer-network", {"no network": {"part": "feed-forward"}})
 
 
-def leave_out(topic: str, rows: dict[str, dict]) -> None:
+def layers() -> None:
+    """Add layers to a stack without residual connections."""
+    some = {1: "one layer", 2: "two layers", 4: "four layers"}
+    rows = {name: {"part": "residual", "n_layers": n} for n, name in some.items()}
+    leave_out("transformer-layers", rows, at=8e-3, may_end_at_edge=True)
+
+
+def longer() -> None:
+    """Give the two places of the norm three times the steps."""
+    rows = {name: ROWS[name] | {"steps": 450} for name in ("pre-norm", "post-norm")}
+    leave_out("transformer-longer", rows, at=4e-3)
+
+
+def leave_out(topic: str, rows: dict[str, dict], at: float = 2e-3, may_end_at_edge: bool = False) -> None:
     """Train the stacks of `rows`, each with both draws of first weights, and store what they reach."""
     made = {
-        f"{name}, {weights}": NextWords(text(), 12, **kind, xavier=xavier, warm=30)
+        f"{name}, {weights}": NextWords(text(), **{"n_layers": 12, "warm": 30, "xavier": xavier, **kind})
         for name, kind in rows.items()
         for weights, xavier in DRAWS.items()
     }
     found = sweep(
         made,
-        rates=around(2e-3, n=3),
+        rates=around(at, n=3),
         seeds=SEEDS,
         scout=1,
         goal="low",
         flat=0.01,
-        may_end_at_edge=[name for name in made if name.startswith("no ")],
+        may_end_at_edge=[name for name in made if may_end_at_edge or name.startswith("no ")],
         measure="nats above the floor",
         cache=CACHE / f"{topic}.json",
         progress=False,
@@ -105,6 +118,6 @@ def hops() -> None:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     results.begin()
-    parts = {"depth": depth, "network": network, "hops": hops}
+    parts = {"depth": depth, "network": network, "layers": layers, "longer": longer, "hops": hops}
     for name in sys.argv[1:] or parts:
         parts[name]()
