@@ -247,10 +247,8 @@ class _Shown:
             (f"<p><strong>{html.escape(title)}</strong></p>" if title else "") + table._repr_html_()
             for title, table in self.parts
         )
-        lists = "".join(
-            "<ul>" + "".join(f"<li>{html.escape(key)}: {html.escape(said)}</li>" for key, said in one) + "</ul>"
-            for one in self.facts
-        )
+        said = (("".join(f"<li>{html.escape(': '.join(fact))}</li>" for fact in one)) for one in self.facts)
+        lists = "".join(f"<ul>{lines}</ul>" for lines in said)
         return f"{body}<details><summary>Where these numbers come from</summary>{lists}</details>"
 
 
