@@ -34,6 +34,10 @@ def test_a_gate_that_stays_open_is_a_plain_sum_and_the_delta_rule_overwrites():
         features = [F.normalize(phi(x), dim=-1) for x in (q, k)]
         want = (features[0] @ features[1].mT).tril() @ v
         assert torch.allclose(form(name, 6)(q, k, v, None, None), want, atol=1e-5)
+    features = [F.normalize(x.abs(), dim=-1) for x in (q, k)]
+    weights = (features[0] @ features[1].mT).tril()
+    less = (weights - weights.sum(-1, keepdim=True) / torch.arange(1.0, 8)[:, None]).tril()
+    assert torch.allclose(form("no signs, less the mean", 6)(q, k, v, None, None), less @ v, atol=1e-5)
     same = k[:, :1].expand_as(k)
     out = form("delta rule", 6)(same, same, v, torch.ones(2, 7, 1), None)
     assert torch.allclose(out, v, atol=1e-5)

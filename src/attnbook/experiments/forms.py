@@ -23,6 +23,7 @@ FORMS = (
     "softmax",
     "sum",
     "sum, no signs",
+    "no signs, less the mean",
     "elu + 1, no division",
     "elu + 1",
     "FAVOR+",
@@ -50,7 +51,8 @@ def form(
     Args:
         name: one of `FORMS`. The gated forms and the sums are causal. "sum" adds up values under keys of
             length 1 and divides by nothing; "sum, no signs" and "elu + 1, no division" do so with |x| and
-            elu(x) + 1, made to have length 1.
+            elu(x) + 1, made to have length 1; "no signs, less the mean" is a control of the former: of each
+            token's weights the mean is taken away.
         d: width of queries and keys.
         features: how many random features FAVOR+ and RFA draw; d unless given. The state of all other linear
             forms has d rows.
@@ -78,6 +80,8 @@ def form(
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
             *_unit(*map(SUMS[name], (q, k))), v, torch.zeros_like(q[..., :1]), key_mask=key_mask
         )
+    if name == "no signs, less the mean":
+        return lambda q, k, v, rate, key_mask: _less_the_mean(*_unit(q.abs(), k.abs()), key_mask) @ v
     if name == "gate":  # no division: what fades cannot grow without bound
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
             *_unit(q, k), v, rate[..., :1].log(), key_mask=key_mask
@@ -113,6 +117,16 @@ class _Kernel(nn.Module):
 def _row(q: Tensor, key_mask: Tensor | None) -> Tensor | None:
     """Turn a mask of the keys into one of the pairs, beside queries (batch, ..., n, d)."""
     return None if key_mask is None else of_keys(key_mask, q.shape[:-2], q.shape[-2])[..., None, :]
+
+
+def _less_the_mean(q: Tensor, k: Tensor, key_mask: Tensor | None) -> Tensor:
+    """Return causal weights (..., n, n), each less the mean of those that its token sees."""
+    weights = q @ k.mT
+    seen = torch.ones_like(weights, dtype=torch.bool).tril()
+    if key_mask is not None:
+        seen = seen & _row(q, key_mask)
+    weights = weights * seen
+    return (weights - weights.sum(-1, keepdim=True) / seen.sum(-1, keepdim=True).clamp(min=1)) * seen
 
 
 def _unit(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
