@@ -23,6 +23,7 @@ SEEDS = range(3)
 PARTS = ("width 16", "newer value")
 CENTRES = {
     "softmax": 0.01,
+    "softmax, a slope": 0.01,
     "sum": 0.08,
     "sum, no signs": 0.16,
     "no signs, less the mean": 0.16,
@@ -33,8 +34,8 @@ CENTRES = {
     "delta rule": 0.16,
     "gate and delta": 0.16,
 }
-AS_DRAWN = ("softmax",)
-"""It recalls with keys as they were drawn what can be recalled: any small rate will do."""
+AS_DRAWN = ("softmax", "softmax, a slope")
+"""They recall with keys as they were drawn what can be recalled: any small rate will do."""
 STEPS = 200
 SLOW = {
     ("width 16", name): 2400

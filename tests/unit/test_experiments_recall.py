@@ -19,6 +19,10 @@ def test_softmax_and_elu_are_what_their_formulas_say():
     q, k, v, rate = inputs(2, 7, 6)
     want = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     assert torch.allclose(form("softmax", 6)(q, k, v, rate, None), want, atol=1e-6)
+    far = torch.arange(7)[:, None] - torch.arange(7)
+    scores = q @ k.mT / 6**0.5 + far * torch.tensor(0.5).log()
+    want = scores.masked_fill(far < 0, -torch.inf).softmax(-1) @ v
+    assert torch.allclose(form("softmax, a slope", 6)(q, k, v, 0 * rate + 0.5, None), want, atol=1e-6)
     weights = ((F.elu(q) + 1) @ (F.elu(k) + 1).mT).tril()
     want = weights / weights.sum(-1, keepdim=True) @ v
     assert torch.allclose(form("elu + 1", 6)(q, k, v, rate, None), want, atol=1e-5)

@@ -21,6 +21,7 @@ from attnlab.linear import (
 
 FORMS = (
     "softmax",
+    "softmax, a slope",
     "sum",
     "sum, no signs",
     "no signs, less the mean",
@@ -49,7 +50,9 @@ def form(
     """Return one form as a function (q, k, v, rate, key_mask) -> output.
 
     Args:
-        name: one of `FORMS`. The gated forms and the sums are causal. "sum" adds up values under keys of
+        name: one of `FORMS`. The gated forms and the sums are causal. In "softmax, a slope" every
+            token from a key to its query lowers the score by -log of its rate: one number for all tokens is
+            the slope of ALiBi, and fades the weight as a gate fades a state. "sum" adds up values under keys of
             length 1 and divides by nothing; "sum, no signs" and "elu + 1, no division" do so with |x| and
             elu(x) + 1, made to have length 1; "no signs, less the mean" is a control of the former: of each
             token's weights the mean is taken away.
@@ -76,6 +79,10 @@ def form(
     m, draw = features or d, torch.Generator().manual_seed(seed)
     if name == "softmax":
         return lambda q, k, v, rate, key_mask: attention(q, k, v, mask=_row(q, key_mask), is_causal=is_causal)
+    if name == "softmax, a slope":
+        return lambda q, k, v, rate, key_mask: attention(
+            q, k, v, bias=_faded(rate[..., :1]), mask=_row(q, key_mask), is_causal=True
+        )
     if name in SUMS:
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
             *_unit(*map(SUMS[name], (q, k))), v, torch.zeros_like(q[..., :1]), key_mask=key_mask
@@ -117,6 +124,12 @@ class _Kernel(nn.Module):
 def _row(q: Tensor, key_mask: Tensor | None) -> Tensor | None:
     """Turn a mask of the keys into one of the pairs, beside queries (batch, ..., n, d)."""
     return None if key_mask is None else of_keys(key_mask, q.shape[:-2], q.shape[-2])[..., None, :]
+
+
+def _faded(rate: Tensor) -> Tensor:
+    """Return the logarithm of what is left at each token of each before it, (..., n, n)."""
+    passed = rate.log().cumsum(-2)
+    return passed - passed.mT
 
 
 def _less_the_mean(q: Tensor, k: Tensor, key_mask: Tensor | None) -> Tensor:
