@@ -50,12 +50,12 @@ def form(
     """Return one form as a function (q, k, v, rate, key_mask) -> output.
 
     Args:
-        name: one of `FORMS`. The gated forms and the sums are causal. In "softmax, a slope" every
-            token from a key to its query lowers the score by -log of its rate: one number for all tokens is
-            the slope of ALiBi, and fades the weight as a gate fades a state. "sum" adds up values under keys of
-            length 1 and divides by nothing; "sum, no signs" and "elu + 1, no division" do so with |x| and
-            elu(x) + 1, made to have length 1; "no signs, less the mean" is a control of the former: of each
-            token's weights the mean is taken away.
+        name: one of `FORMS`. The gated forms and the sums are causal. In "softmax, a slope" every token from
+            a key to its query lowers the score by -log of its rate: one number for all tokens is the slope of
+            ALiBi, and fades the weight as a gate fades a state. "sum" adds up values under keys of length 1
+            and divides by nothing; "sum, no signs" and "elu + 1, no division" do so with |x| and elu(x) + 1,
+            made to have length 1; "no signs, less the mean" is a control of the former: of each token's
+            weights the mean is taken away.
         d: width of queries and keys.
         features: how many random features FAVOR+ and RFA draw; d unless given. The state of all other linear
             forms has d rows.
