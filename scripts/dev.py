@@ -10,6 +10,7 @@ python scripts/dev.py widgets       build the figures' scripts from src/widgets 
 python scripts/dev.py lab           open the notebooks in JupyterLab
 python scripts/dev.py teacher       write teacher/: notebooks without solutions, slides, a marking sheet
 python scripts/dev.py address ME/X  set the repository's address everywhere it shows
+python scripts/dev.py insert-chapter TOPIC --at N   make room for a chapter, and write its skeleton
 python scripts/dev.py bench         run the benchmarks that need no treebank (a name runs only that one)
 python scripts/dev.py mutants       break the package in many places; each time a test must fail
 python scripts/dev.py screenshot    draw the README's picture from the built book
@@ -91,6 +92,17 @@ def in_environment(*command: str) -> int:
     return subprocess.run([dev_setup.python(), *command], cwd=ROOT, env=dev_setup.variables()).returncode
 
 
+def is_root() -> bool:
+    """Say whether this runs as root, as in most containers; Windows has none."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def lab_command(rest: list[str], *, root: bool) -> list[str]:
+    """Return how JupyterLab is started. As root it wants to be told that this is meant."""
+    meant = ["--allow-root"] if root and "--allow-root" not in rest else []
+    return ["-m", "jupyterlab", "--notebook-dir", "notebooks", *meant, *rest]
+
+
 def bench(rest: list[str]) -> int:
     """Run benchmarks/NAME.py with the rest as its options; without a name, all that need no treebank."""
     names = sorted(path.stem for path in ROOT.glob("benchmarks/*.py") if path.stem not in NEED_TREEBANK)
@@ -120,9 +132,10 @@ def main() -> int:
         "notebooks": lambda: in_environment("scripts/notebooks.py", *rest),
         "treebank": lambda: in_environment("benchmarks/tagging.py", *rest),
         "widgets": widgets,
-        "lab": lambda: in_environment("-m", "jupyterlab", "--notebook-dir", "notebooks", *rest),
+        "lab": lambda: in_environment(*lab_command(rest, root=is_root())),
         "teacher": lambda: in_environment("scripts/teacher.py", *rest),
         "address": lambda: in_environment("scripts/set_address.py", *rest),
+        "insert-chapter": lambda: in_environment("scripts/insert_chapter.py", *rest),
         "bench": lambda: bench(rest),
         "mutants": lambda: in_environment("tests/mutants/run.py", *rest),
         "screenshot": lambda: in_environment("scripts/screenshot.py", *rest),

@@ -59,6 +59,7 @@ def steps(python: str = dev_setup.python()) -> dict[str, list[str]]:
         "repository": [
             *pytest,
             "tests/test_repository.py",
+            "tests/test_changing.py",
             "tests/test_clocks.py",
             "tests/test_torches.py",
             "tests/test_wheel.py",

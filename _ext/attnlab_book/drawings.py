@@ -273,6 +273,11 @@ def _playground() -> list[str]:
     ]
 
 
+def _to_come() -> list[str]:
+    """Stand in for a drawing that a new chapter does not have yet."""
+    return [_frame(14 + 46 * i, 25, 40, 40, LINE, stroke_dasharray="4 4") for i in range(3)]
+
+
 DRAWINGS: dict[str, Callable[[], list[str]]] = {
     "why_attention": _why_attention,
     "relevance_and_averaging": _relevance_and_averaging,

@@ -84,7 +84,7 @@ def of_induction():
         (name, kind): 100 * x["second"][0] for name, kinds in removed.items() for kind, x in kinds.items()
     }
     assert [f"{right[name, 'random pieces']:.0f}" for name in ("none", "the eight")] == ["59", "1"]
-    yield "one guess in a hundred is right for random pieces, where it was fifty-nine"
+    yield "hardly a guess is right for random pieces, where fifty-nine of a hundred were"
     cost = right["none", "random pieces"] - right["eight others", "random pieces"]
     assert 7 < cost < 8.5
     yield "eight others of the same layers, the control, cost eight"

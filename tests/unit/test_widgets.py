@@ -2,8 +2,11 @@
 
 import json
 import math
+import pkgutil
 import re
 from html.parser import HTMLParser
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 import torch
@@ -44,6 +47,66 @@ class Cells(HTMLParser):
     def handle_data(self, data):
         if self.open:
             self.rows[-1][-1] += data
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def unregistered(figures, exported, page):
+    """Say of each class of a figure where it is not named yet, in sentences for whoever adds one."""
+    said = []
+    for kind in figures:
+        if kind.__name__ not in exported:
+            said.append(
+                f"{kind.__name__} can't be imported from attnbook.widgets: "
+                f"in src/attnbook/widgets/__init__.py add `from {kind.__module__} import {kind.__name__}`, "
+                "and its name to __all__"
+            )
+        if f".. autoclass:: attnbook.widgets.{kind.__name__}\n" not in page:
+            said.append(
+                f"{kind.__name__} is missing in the reference: in chapters/api/figures.md add the line "
+                f"`.. autoclass:: attnbook.widgets.{kind.__name__}`"
+            )
+    return said
+
+
+def figures():
+    """Find the classes of all figures, wherever they are named."""
+    modules = [import_module(m.name) for m in pkgutil.iter_modules(widgets.__path__, "attnbook.widgets.")]
+    return [
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type) and issubclass(kind, widgets.Figure) and kind.__module__ == module.__name__
+    ]
+
+
+def test_every_figure_is_registered():
+    page = (ROOT / "chapters/api/figures.md").read_text()
+    assert unregistered(figures(), widgets.__all__, page) == []
+    assert len(figures()) > 15
+    # A script without a class is shown by nobody; host.js is the page's own.
+    scripts = {path.stem for path in (ROOT / "src/widgets").glob("*.js")} - {"host"}
+    assert {kind.name for kind in figures() if kind is not widgets.Figure} == scripts
+
+
+def test_a_figure_that_is_not_registered_or_not_finished_is_told_what_is_missing():
+    class Bare(widgets.Figure):
+        name = "bare"
+        state = ()
+
+    first, second = unregistered([Bare], [], "")
+    assert "in src/attnbook/widgets/__init__.py add `from" in first
+    assert second.endswith("in chapters/api/figures.md add the line `.. autoclass:: attnbook.widgets.Bare`")
+    assert unregistered([Bare], ["Bare"], ".. autoclass:: attnbook.widgets.Bare\n") == []
+    with pytest.raises(
+        NotImplementedError, match=r"Bare must have a method table\(\) that returns its numbers"
+    ):
+        Bare()._repr_html_()
+    with pytest.raises(
+        NotImplementedError, match=r"Bare must have a method caption\(\) that returns one sentence"
+    ):
+        Bare().caption()
 
 
 @pytest.mark.parametrize(

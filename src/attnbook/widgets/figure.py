@@ -30,12 +30,26 @@ class Figure(anywidget.AnyWidget):
         return {key: getattr(self, key) for key in self.state}
 
     def table(self) -> str:
-        """Return the figure's numbers as an HTML table."""
-        raise NotImplementedError
+        """Return the figure's numbers as an HTML table.
+
+        Raises:
+            NotImplementedError: the figure's class has none yet.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must have a method table() that returns its numbers as an HTML table, "
+            "made by attnbook.tables.table_of(head, rows): print, screen readers and GitHub show it"
+        )
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        raise NotImplementedError
+        """Return one sentence that says what the figure is for.
+
+        Raises:
+            NotImplementedError: the figure's class has none yet.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} must have a method caption() that returns one sentence, plain text, "
+            "which says what the figure is for"
+        )
 
     def __repr__(self) -> str:
         return f"<figure: {self.name}>"
