@@ -8,6 +8,7 @@ Writes results/listener.json, in a minute and a half. chapters/marking_sample.md
 from __future__ import annotations
 
 from collections import Counter
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -55,6 +56,12 @@ class Listener(nn.Module):
         return (logits, weights) if need_weights else logits
 
 
+class Trained(Asking):
+    """A listener's training, told as it is: what is heard has a width, and heads there are none."""
+
+    told: ClassVar = {"optimizer": "Adam", "examples": "new sentences", "counts": Asking.told["counts"]}
+
+
 def mirrored(words: grammar.Words, i: int) -> tuple:
     """What such a listener can tell: its word, and at each distance which two words, not on which side."""
 
@@ -87,7 +94,7 @@ def main() -> None:
     grammar.VIEWS["mirrored"] = mirrored
     views = {"falls off with distance": "mirrored", "control: all alike": "bag of words"}
     candidates = {
-        name: Asking(lambda falls=falls: Listener(falls=falls), steps=STEPS)
+        name: Trained(lambda falls=falls: Listener(falls=falls), steps=STEPS)
         for name, falls in zip(views, (True, False), strict=True)
     }
     idea, control = candidates

@@ -1,17 +1,22 @@
-"""Letting the gradient through where no row is saturated: the control of saturation.py from the other start.
+"""Controls of saturation.py: the gradient let through from a start without saturation; more rates.
 
     python benchmarks/saturation_control.py
 
-Writes results/saturation-control.json: steps until nine of ten questions are answered right, for the layer
-that divides its scores by √d and for the one that does not, at the two rates of saturation.py.
+Writes results/saturation-control.json: steps until nine of ten questions are answered right. The gradient is
+let through in the layer that divides its scores by √d and in the one that does not, at the two rates of
+saturation.py. The layer that divides is trained from its saturated start at the other rates of its sweep.
+At a high rate, from a start where no row is saturated, the layer that does not divide stands beside one that
+does, and whose W_q and W_k take larger steps: as many times larger as they are themselves. Under Adam these
+two are one layer.
 """
 
 from __future__ import annotations
 
 import torch
-from saturation import RATES, SEEDS, TASK, D, LetThrough, steps
+from saturation import HIGH, MIDDLE, RATES, SEEDS, TASK, D, LetThrough, steps
 
 from attnbook import results
+from attnbook.experiments import Retrieval, around
 
 
 def main() -> None:
@@ -19,11 +24,18 @@ def main() -> None:
     torch.set_num_threads(1)
     results.begin()
     short = TASK | {"steps": 100}
-    layers = {
-        "scaled, let through": LetThrough(**short),
-        "not scaled, unsaturated, let through": LetThrough(scale=1.0, start=D**-0.25, **short),
+    root = D**0.25
+    others = [rate for rate in around(MIDDLE) if rate not in RATES]
+    candidates = {
+        "scaled, let through": (LetThrough(**short), RATES),
+        "not scaled, unsaturated, let through": (LetThrough(scale=1.0, start=1 / root, **short), RATES),
+        "scaled, saturated": (Retrieval(start=root, **TASK), others),
+        "not scaled, unsaturated": (Retrieval(scale=1.0, start=1 / root, **TASK), [HIGH]),
+        "scaled, larger steps": (Retrieval(faster=root, **TASK), [HIGH]),
     }
-    found = {name: {str(rate): steps(layer, rate) for rate in RATES} for name, layer in layers.items()}
+    found = {
+        name: {str(rate): steps(layer, rate) for rate in rates} for name, (layer, rates) in candidates.items()
+    }
     print(found)
     command = "python benchmarks/saturation_control.py"
     results.store("saturation-control", {"steps": found}, command=command, seeds=SEEDS)

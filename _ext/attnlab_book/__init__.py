@@ -34,7 +34,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         terms,
     )
 
-    app.add_node(numbering.ChapterMention)
+    app.add_node(numbering.ChapterMention, html=(numbering.write_mention, None))
     for role in numbering.ROLES:
         app.add_role(role, numbering.mention_role)
     app.connect("config-inited", pages.set_theme_options)

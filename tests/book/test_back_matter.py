@@ -78,7 +78,28 @@ def test_the_glossary_lists_for_each_term_the_chapters_that_link_to_it(book):
             assert line.get_text().startswith("chapter" if len(line.find_all("a")) == 1 else "chapters")
             listed[term["id"]] = {link.get_text() for link in line.find_all("a")}
     assert listed == wanted
-    assert len(listed) > 80
+
+
+def test_every_term_of_the_glossary_is_linked_from_a_chapter(book):
+    linked = {
+        link["href"].partition("#")[2]
+        for chapter in WRITTEN
+        for link in page(book, chapter.page).select("article a[href*='glossary.html#term-']")
+    }
+    defined = {
+        term["id"]: term.get_text() for term in page(book, "chapters/glossary").select("dl.glossary dt")
+    }
+    assert len(defined) == len(terms.read((ROOT / f"{terms.GLOSSARY}.md").read_text()))
+    assert [name for place, name in defined.items() if place not in linked] == []
+
+
+def test_contents_name_the_chapters_that_the_notations_headings_name(book):
+    notation = page(book, "chapters/notation")
+    numbered = [chapter for chapter in WRITTEN if notation.select_one(f"h3 a[href*='{chapter.topic}.html']")]
+    assert len(numbered) > 12
+    titles = [f"{chapter.label} {chapter.title}" for chapter in numbered]
+    listed = [link.get_text().strip() for link in notation.select("nav.page-toc a")]
+    assert [title for title in listed if title in titles] == titles
 
 
 def test_an_everyday_word_is_a_term_only_where_it_is_introduced():
