@@ -184,14 +184,7 @@ def _figure(cell: NotebookNode, *, plots: bool) -> str:
 def deck(slides: list[Slide]) -> str:
     """Write slides as one page that asks for nothing else."""
     shown = "\n".join(_section(at, slide) for at, slide in enumerate(slides, 1))
-    scripts = [*_scripts(shown), (ROOT / "_static/attnlab.js").read_text(encoding="utf-8")]
-    if r"\(" in shown or r"\[" in shown:
-        # It writes formulas as drawings, and so needs no fonts. Apache License 2.0.
-        scripts = [
-            _text(ROOT / "scripts/slides_math.js"),
-            _text(assets.mathjax_folder() / "tex-svg-full.js"),
-            *scripts,
-        ]
+    scripts = [*formulas(shown), *_scripts(shown), _text(ROOT / "_static/attnlab.js")]
     style = FONT.sub("", _text(ROOT / "_static/attnlab.css"))
     page = _text(ROOT / "scripts/slides.html")
     for place, content in {
@@ -203,6 +196,14 @@ def deck(slides: list[Slide]) -> str:
         before, after = page.split(f"<!-- {place} -->")
         page = before + content + after
     return page
+
+
+def formulas(shown: str) -> list[str]:
+    """List the scripts that draw the formulas of a page, if it has one."""
+    if r"\(" not in shown and r"\[" not in shown:
+        return []
+    # It writes formulas as drawings, and so needs no fonts. Apache License 2.0.
+    return [_text(ROOT / "scripts/slides_math.js"), _text(assets.mathjax_folder() / "tex-svg-full.js")]
 
 
 def _section(at: int, slide: Slide) -> str:

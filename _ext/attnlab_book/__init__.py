@@ -3,9 +3,9 @@
 `assets` copies the scripts that pages load, `licences` the licences of what others made; `pages` mends what
 is put into each page; `numbering` takes the numbers of chapters from their file names, read by `chapters`;
 `terms` ties chapters to the glossary, `names` to the package's reference; `counts` says what is in a chapter
-and how it is tested; `readers` hands out its plain notebook; `cards` and `drawings` make the landing page's
-cards, `share` says what a link to a page shows, `playground` links to the playground in a state, and `search`
-writes what the search looks through.
+and how it is tested, `lessons` how long it takes a class; `readers` hands out its plain notebook; `cards` and
+`drawings` make the landing page's cards, `share` says what a link to a page shows, `playground` links to the
+playground in a state, and `search` writes what the search looks through.
 """
 
 from __future__ import annotations

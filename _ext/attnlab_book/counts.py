@@ -73,15 +73,20 @@ def of_chapter(root: Path, chapter: Chapter) -> Count:
 
 
 @cache
-def wrong_answers(root: Path) -> Counter[str]:
-    """Count, for each exercise, the answers that must be refused."""
+def answers(root: Path) -> list[Any]:
+    """List the right and wrong answers that the tests keep, with `exercise`, `status` and `piece`."""
     folder = root / "tests/exercises"
     sys.path.insert(0, str(folder))
     try:
-        answers = importlib.import_module("answers")
-        return Counter(one.exercise for one in answers.load() if one.status == "wrong")
+        return list(importlib.import_module("answers").load())
     finally:
         sys.path.remove(str(folder))
+
+
+@cache
+def wrong_answers(root: Path) -> Counter[str]:
+    """Count, for each exercise, the answers that must be refused."""
+    return Counter(one.exercise for one in answers(root) if one.status == "wrong")
 
 
 def of_package(root: Path) -> dict[str, int]:
@@ -102,14 +107,20 @@ def _name(node: ast.expr) -> str:
 
 
 class Counted(SphinxDirective):
-    """``{counted} tests`` and ``{counted} minutes``: a table with a row for each chapter."""
+    """``{counted} tests`` and ``{counted} minutes``: a table with a row for each chapter.
+
+    ``{counted} plan`` has a line of topics for each week, ``{counted} lesson`` one topic: minutes in class.
+    """
 
     required_arguments = 1
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Count now: the numbers stand in the page's source."""
         root = Path(self.env.srcdir)
         book = [chapter for chapter in self.env.attnlab_chapters if chapter.number is not None]
+        if self.arguments[0] in ("plan", "lesson"):
+            return self._lessons(root, book)
         counts = [of_chapter(root, chapter) for chapter in book]
         for chapter in book:
             self.env.note_dependency(str(root / f"{chapter.page}.ipynb"))
@@ -135,10 +146,33 @@ class Counted(SphinxDirective):
             ]  # fmt: skip
         total: list[Any] = ["the book", *map(sum, zip(*rows, strict=True))]
         titles = [f"{{chapter-title}}`{chapter.topic}`" for chapter in book]
-        lines = ["| " + " | ".join(map(str, row)) + " |" for row in [
-            head, ["---", *["---:"] * len(rows[0])],
-            *([title, *row] for title, row in zip(titles, rows, strict=True)), total,
-        ]]  # fmt: skip
+        return self._table(head, [[title, *row] for title, row in zip(titles, rows, strict=True)] + [total])
+
+    def _lessons(self, root: Path, book: list[Chapter]) -> list[nodes.Node]:
+        from attnlab_book import lessons  # which counts with what is above
+
+        for chapter in book:
+            self.env.note_dependency(str(root / f"{chapter.page}.ipynb"))
+        words = "\n".join(self.content)
+        if self.arguments[0] == "lesson":
+            (chapter,) = [one for one in book if one.topic == words.strip()]
+            rows = [
+                [f"{part.begins}–{part.ends}", part.heading, part.predictions or ""]
+                for part in lessons.sections(root, chapter)
+            ]
+            return self._table(["minutes", "section", "to predict"], rows, left=2)
+        held = {chapter.topic: lessons.lesson(root, chapter) for chapter in book}
+        rows = []
+        for at, week in enumerate(lessons.weeks_of(words, held), 1):
+            titles = ", ".join(f"{{chapter-title}}`{topic}`" for topic in week.topics) or week.words
+            rows.append([at, titles, *(x or "" for x in (week.predictions, week.minutes, week.exercises))])
+        head = ["week", "chapters", "to predict", "minutes in class", "minutes for exercises"]
+        return self._table(head, rows, left=2)
+
+    def _table(self, head: list[str], rows: list[list[Any]], left: int = 1) -> list[nodes.Node]:
+        """Make a table whose columns but the first, or the first few, are numbers."""
+        rule = ["---"] * left + ["---:"] * (len(head) - left)
+        lines = ["| " + " | ".join(map(str, row)) + " |" for row in (head, rule, *rows)]
         found = self.parse_text_to_nodes("\n".join(lines))
         found[0]["classes"].append("attn-counted")  # type: ignore[index]
         return found

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 import readers
 import set_address
-from attnlab_book import cards, counts, drawings, licences, names, search, terms
+from attnlab_book import cards, counts, drawings, lessons, licences, names, search, terms
 from bs4 import BeautifulSoup
 
 from .conftest import ROOT, chapters
@@ -33,7 +33,7 @@ def cells(chapter):
 
 @pytest.mark.parametrize(
     "module",
-    [cards, chapters, counts, drawings, licences, names, search, terms],
+    [cards, chapters, counts, drawings, lessons, licences, names, search, terms],
     ids=lambda module: module.__name__,
 )
 def test_the_examples_of_the_books_extension_run(module):
@@ -227,3 +227,10 @@ def test_the_minutes_that_a_chapter_promises_are_those_of_its_exercises_and_stan
     assert more == sum(int(found) for found in re.findall(r"of 5, about (\d+) minutes", source))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"/{chapter.page.rpartition('/')[2]}.ipynb) | {promised} |" in readme
+
+
+def test_the_readme_promises_as_much_for_exercises_as_the_chapters_do():
+    each = [counts.promised(ROOT / chapter.page)[1] for chapter in WRITTEN]
+    each = [minutes for minutes in each if minutes]  # a new chapter may have none yet
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"the exercises take {min(each)} to {max(each)} more." in readme
