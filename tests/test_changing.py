@@ -63,7 +63,7 @@ def state(folder):
     ("asked", "said"),
     [
         (("Gates", AT), "a topic is small letters with _ between words"),
-        (("masking", AT), "'masking' is the topic of chapter 06 already"),
+        (("masking", AT), "'masking' is the topic of another chapter"),
         (("gates", 0), f"--at must be 1 to {LAST + 1}"),
         (("gates", LAST + 2), f"the last chapter is {LAST}, got {LAST + 2}"),
         (("gates", AT, BOOK[0].title), "is no other chapter's"),
