@@ -14,6 +14,7 @@ from pathlib import Path
 import nbformat
 import readers
 import slides
+import source
 from attnlab_book import counts
 from nbformat import NotebookNode
 from notebook_form import ROOT
@@ -39,7 +40,6 @@ summary { cursor: pointer; } nav a { margin-right: 0.8rem; }
 }
 """
 ABOUT = (
-    "From the book <i>I Saw a Saw</i>; its text is under CC BY 4.0, its code under the MIT licence. "
     "Made from the chapters and from the data of the exercises. What is called a mistake here is told to "
     "its reader in the same words, and first stand those that most of the wrong answers make which the "
     "book keeps for its tests. An answer that makes none of them is shown the first case in which it differs."
@@ -185,10 +185,11 @@ def page(sections: dict[str, tuple[str, str]]) -> str:
         f'<a href="#{anchor}">{html.escape(title)}</a> ' for anchor, (title, _) in sections.items()
     )
     shown = "\n".join(section for _, section in sections.values())
+    origin = slides.MARKDOWN.renderInline(source.note(source.address(ROOT), "chapters/teachers"))
     scripts = "".join(f"<script>{slides._inline(script)}</script>" for script in slides.formulas(shown))
     return (
         '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
         'content="width=device-width, initial-scale=1"><title>Answers, for marking</title>'
-        f"<style>{PAPER}</style><h1>Answers, for marking</h1><p>{ABOUT}</p>"
+        f"<style>{PAPER}</style><h1>Answers, for marking</h1><p>{origin} {ABOUT}</p>"
         f"<nav>{links}</nav>{shown}{scripts}</html>\n"
     )

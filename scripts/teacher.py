@@ -29,7 +29,7 @@ import slides
 from attnlab_book import chapters, counts, share
 from nbformat import NotebookNode
 from notebook_form import ROOT, text, write
-from set_address import current, pages
+from source import address, current, note, pages
 
 FOLDER = "teacher"
 WRITTEN = ".written.json"
@@ -230,6 +230,7 @@ def make(root: Path, **kept: bool) -> dict[str, str]:
                 title=titles[page],
                 question=asked[topics[page]],
                 exercises=listed,
+                source=note(address(root), page),
             )
             made[f"slides/{path.stem}.html"] = slides.deck(shown)
     sheet += project(root)

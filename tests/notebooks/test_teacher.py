@@ -17,8 +17,9 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "_ext")]
 import marking
 import readers
 import slides
+import source
 import teacher
-from attnlab_book import chapters, counts, lessons
+from attnlab_book import chapters, counts, lessons, licences
 from notebook_form import of_toc
 
 from attnbook.checks import EXERCISES, check
@@ -180,6 +181,7 @@ def test_a_deck_has_every_figure_prediction_and_question(path, made):
     deck = made[f"slides/{path.stem}.html"]
     shown = re.findall(r'<section class="slide (\w+)".*?</section>', deck, re.DOTALL)
     assert shown[0] == "title"
+    assert shown[-1] == "source"
     assert shown.count("predict") == len(re.findall(r"^:class: predict$", prose, re.MULTILINE))
     assert shown.count("quiz") == 5
     figures = sum('class=\\"attnlab-figure' in json.dumps(cell.get("outputs", "")) for cell in stored)
@@ -226,7 +228,8 @@ def test_the_answers_are_the_chapters_own_and_whole(made):
     assert not re.search(
         r":::|\{[\w:-]+\}`", re.sub(r"<script>.*?</script>|<pre>.*?</pre>", "", page, flags=re.DOTALL)
     )
-    assert "CC BY 4.0" in page
+    assert f"From <em>{source.TITLE}</em>, by {source.PEOPLE}." in page or f">{source.TITLE}</a>" in page
+    assert 'href="https://creativecommons.org/licenses/by/4.0/"' in page
     # The formulas are drawn by what the page brings along.
     assert page.count("<script>") == 2
 
@@ -301,6 +304,45 @@ def test_what_students_believe_is_shaken_by_what_the_chapter_shows():
         assert missing == [], topic
 
 
+def shown_text(markup):
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", markup)).split())
+
+
+def test_whatever_a_class_is_given_says_where_it_comes_from_and_under_which_licence(made):
+    said = f"From {source.TITLE}, by {source.PEOPLE}. Text and pictures: CC BY 4.0. Code: MIT."
+    assert len([name for name in made if "/" in name]) > 30
+    for name, content in made.items():
+        if name.endswith(".ipynb"):
+            first = cells(content, "markdown")[0].source
+            assert said in shown_text(re.sub(r"\[([^\]]+)\]\([^)]*\)|\*", r"\1", first)), name
+            assert first.startswith("# ")
+        elif name.startswith("slides/"):
+            shown = re.findall(r'<section class="slide .*?</section>', content, re.DOTALL)
+            assert said in shown_text(shown[0]), name
+            assert said in shown_text(shown[-1]), name
+            assert 'href="https://creativecommons.org/licenses/by/4.0/"' in shown[0]
+
+
+def test_a_deck_names_what_else_it_carries_and_holds_the_licence_of_what_others_made(made):
+    (licence,) = [one.text.read_text(encoding="utf-8") for one in licences.SHIPPED if one.name == "MathJax"]
+    assert "Apache License" in licence
+    seen = set()
+    for name, content in made.items():
+        if not name.endswith(".html"):
+            continue
+        tagger = "globalThis.attnlabModels ??= {}).tagger = " in content
+        formulas = "MathJax.version" in content
+        assert content.count(licence) == formulas, name
+        if name.startswith("slides/"):
+            seen |= {("tagger", tagger), ("formulas", formulas)}
+            last = re.findall(r'<section class="slide source".*?</section>', content, re.DOTALL)[0]
+            assert ("Natalia Silveira" in last) == tagger, name
+            assert ('href="https://creativecommons.org/licenses/by-sa/4.0/"' in last) == tagger, name
+            assert ("MathJax" in last) == formulas, name
+    assert {("tagger", True), ("tagger", False), ("formulas", True)} <= seen
+    assert licence in made["answers.html"]
+
+
 PREDICT = """:::{admonition} Predict, then look
 :class: predict
 
@@ -334,13 +376,15 @@ def test_a_box_with_choices_is_a_question_with_notes(answers):
     told = '<details class="hint"><summary>What you saw</summary>\n\nIt shrank.\n\n</details>'
     markdown = [nbformat.v4.new_markdown_cell(text) for text in (f"## Size\n\n{PREDICT}", told)]
     names = readers.Names([], {}, {})
-    made = slides.of([markdown[0], shows, markdown[1]], names, title="One", question="?", exercises=[])
-    assert [slide.kind for slide in made] == ["title", "predict", "figure"]
+    cells = [markdown[0], shows, markdown[1]]
+    made = slides.of(cells, names, title="One", question="?", exercises=[], source="From *it*.")
+    assert [slide.kind for slide in made] == ["title", "predict", "figure", "source"]
+    assert made[0].body == '<p>?</p><p class="source">From <em>it</em>.</p>'
     assert made[1].body == (
         '<div class="asked"><p>Will it grow?</p></div>'
         '<ol class="choices"><li>It grows.</li><li>It shrinks.</li><li>It stays.</li></ol>'
     )
-    for slide in made[1:]:
+    for slide in made[1:3]:
         assert [re.sub(r"<[^>]+>", "", note) for note in slide.notes] == [
             "A. No. It shrinks.",
             r"B. Yes. By \(\sqrt d\).",
