@@ -385,7 +385,7 @@ def main(given: list[str] | None = None) -> int:
     new = change.chapter
     print(
         f"\n{new.page}.ipynb is chapter {new.label}, “{new.title}”, in “{new.part}”; "
-        f"{len(change.renamed)} chapters behind it have moved on by one.\n\n"
+        f"chapters that moved on by one: {len(change.renamed)}.\n\n"
         "Left to do: the chapter; its question in chapters/index.ipynb; what can be grabbed, in\n"
         "README.md; its rows on the pages for teachers (`git grep -i 'to write'` finds all of these);\n"
         "its picture in _ext/attnlab_book/drawings.py; and then `make html` and `make screenshot`,\n"

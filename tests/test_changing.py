@@ -123,7 +123,7 @@ def test_a_chapter_is_inserted_and_what_shows_numbers_follows(inserted):
         assert there == [one.page.rpartition("/")[2] for one in book]
     page = (inserted / "chapters/teachers.md").read_text()
     assert f"| {{chapter-title}}`{TOPIC}` | *to write* |" in page
-    # In the plan of all chapters it shares a week with the one that it comes before; in the short one it is not.
+    # In the plan of all chapters it shares a week with the one that it comes before.
     assert (
         page.count(f"\n{BOOK[AT - 2].topic}, {TOPIC}, {BOOK[AT - 1].topic}\n") == page.count(TOPIC) - 1 == 1
     )
