@@ -2,8 +2,10 @@
 
     python benchmarks/asking.py
     python benchmarks/asking.py rivals
+    python benchmarks/asking.py mirrored
 
-Writes results/asking.json; with "rivals" results/asking-rivals.json, on one full table and plain means.
+Writes results/asking.json; with "rivals" results/asking-rivals.json, on one full table and plain means; with
+"mirrored" results/asking-mirrored.json, on one symmetric table.
 Finished runs stay in .cache, so an interruption costs little.
 """
 
@@ -16,20 +18,21 @@ import torch
 
 from attnbook import results
 from attnbook.experiments import around, sweep
-from attnbook.tagging.asking import FORMS, RIVALS, Asking
+from attnbook.tagging.asking import FORMS, MIRRORED, RIVALS, Asking
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, STEPS = range(10), 600
+PARTS = {"": FORMS, "rivals": RIVALS, "mirrored": MIRRORED}
 
 
 def main() -> None:
     """Train and store."""
     torch.set_num_threads(1)
     results.begin()
-    rivals = sys.argv[1:] == ["rivals"]
-    name, forms = ("asking-rivals", RIVALS) if rivals else ("asking", FORMS)
+    part = "".join(sys.argv[1:])
+    name = f"asking-{part}" if part else "asking"
     found = sweep(
-        {form: Asking(make, steps=STEPS) for form, make in forms.items()},
+        {form: Asking(make, steps=STEPS) for form, make in PARTS[part].items()},
         rates=around(0.04),
         seeds=SEEDS,
         flat=0.5,
@@ -38,7 +41,7 @@ def main() -> None:
         progress=False,
     )
     print(found.as_table(digits=1), flush=True)
-    command = "python benchmarks/asking.py" + " rivals" * rivals
+    command = f"python benchmarks/asking.py {part}".rstrip()
     results.store(name, {"sweeps": {name: found}}, command=command, seeds=SEEDS)
 
 

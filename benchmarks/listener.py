@@ -8,6 +8,7 @@ Writes results/listener.json, in a minute and a half. chapters/marking_sample.md
 from __future__ import annotations
 
 from collections import Counter
+from itertools import zip_longest
 from typing import ClassVar
 
 import torch
@@ -41,7 +42,8 @@ class Listener(nn.Module):
         """Return who hears how much of whom, (..., n, n), given which tokens are real, (..., n)."""
         at = torch.arange(real.shape[-1])
         distance = (at[:, None] - at).abs()  # (n, n)
-        scores = -self.slope * distance if self.slope is not None else torch.zeros_like(distance).float()
+        slope = self.value.weight.new_zeros(()) if self.slope is None else self.slope
+        scores = -slope * distance
         return scores.masked_fill(~real[..., None, :], -torch.inf).softmax(-1)
 
     def forward(self, x: Tensor, *, need_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
@@ -64,11 +66,8 @@ class Trained(Asking):
 
 def mirrored(words: grammar.Words, i: int) -> tuple:
     """What such a listener can tell: its word, and at each distance which two words, not on which side."""
-
-    def at(j: int) -> str:
-        return words[j] if 0 <= j < len(words) else ""
-
-    return words[i], *(tuple(sorted((at(i - d), at(i + d)))) for d in range(1, len(words)))
+    sides = zip_longest(reversed(words[:i]), words[i + 1 :], fillvalue="")
+    return words[i], *((a, b) if a < b else (b, a) for a, b in sides)
 
 
 @torch.no_grad()

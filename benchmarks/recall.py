@@ -23,8 +23,10 @@ SEEDS = range(3)
 PARTS = ("width 16", "newer value")
 CENTRES = {
     "softmax": 0.01,
+    "softmax, a slope": 0.01,
     "sum": 0.08,
     "sum, no signs": 0.16,
+    "no signs, less the mean": 0.16,
     "elu + 1, no division": 0.16,
     "elu + 1": 0.16,
     "FAVOR+": 0.04,
@@ -32,11 +34,14 @@ CENTRES = {
     "delta rule": 0.16,
     "gate and delta": 0.16,
 }
-AS_DRAWN = ("softmax",)
-"""It recalls with keys as they were drawn what can be recalled: any small rate will do."""
+AS_DRAWN = ("softmax", "softmax, a slope")
+"""They recall with keys as they were drawn what can be recalled: any small rate will do."""
 STEPS = 200
-SLOW = {("width 16", name): 2400 for name in ("sum, no signs", "elu + 1, no division", "elu + 1")}
-"""What was still improving after STEPS is given more, until it is not."""
+SLOW = {
+    ("width 16", name): 2400
+    for name in ("sum, no signs", "no signs, less the mean", "elu + 1, no division", "elu + 1")
+}
+"""What was still improving after STEPS is given more, until it is not; the control as much as its row."""
 
 
 def recalls(part: str) -> dict[str, Recall]:

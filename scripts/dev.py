@@ -8,7 +8,7 @@ python scripts/dev.py notebooks     run the notebooks again and store their outp
 python scripts/dev.py treebank      train the taggers on the treebank, store benchmarks/results/tagging.json
 python scripts/dev.py widgets       build the figures' scripts from src/widgets (needs Node)
 python scripts/dev.py lab           open the notebooks in JupyterLab
-python scripts/dev.py teacher       write teacher/: notebooks without solutions, slides, a marking sheet
+python scripts/dev.py teacher       write teacher/: notebooks without solutions, slides, marks and answers
 python scripts/dev.py address ME/X  set the repository's address everywhere it shows
 python scripts/dev.py insert-chapter TOPIC --at N   make room for a chapter, and write its skeleton
 python scripts/dev.py bench         run the benchmarks that need no treebank (a name runs only that one)

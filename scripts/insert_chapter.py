@@ -128,9 +128,8 @@ def _check(book: list[Chapter], topic: str, number: int, title: str) -> None:
         raise RefusedError(
             f"a topic is small letters with _ between words, as sparse_attention; got {topic!r}"
         )
-    there = next((one for one in book if one.topic == topic), None)
-    if there:
-        raise RefusedError(f"{topic!r} is the topic of chapter {there.label} already")
+    if topic in {one.topic for one in book}:
+        raise RefusedError(f"{topic!r} is the topic of another chapter")
     last = book[-1].number or 0
     if not 1 <= number <= last + 1:
         raise RefusedError(f"--at must be 1 to {last + 1}: the last chapter is {last}, got {number}")

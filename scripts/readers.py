@@ -5,8 +5,9 @@
 
 The chapters are the book's source: they hold markup that only the book resolves, and solutions that run. A
 reader's notebook holds neither. Numbers and citations stand in its text, hints and solutions are folded
-HTML that runs nothing, no output is there before the reader has made it, and each figure has a name. Cells
-that only check what the text says, often the answer to a prediction, are the book's alone.
+HTML that runs nothing, no output is there before the reader has made it, and each figure has a name. Below
+its title each says where it comes from and under which licence. Cells that only check what the text says,
+often the answer to a prediction, are the book's alone.
 
 A notebook in which a reader has written is never overwritten.
 
@@ -35,7 +36,8 @@ from notebook_form import ROOT, normalise, text, write
 
 sys.path.insert(0, str(ROOT / "_ext"))
 
-from attnlab_book import chapters, playground
+import source as book_source
+from attnlab_book import chapters, licences, playground
 from attnlab_book.chapters import Chapter
 
 FOLDER = "notebooks"
@@ -56,6 +58,7 @@ Sources = dict[str, tuple[str, str, str]]
 Cut = Callable[[list[NotebookNode]], list[NotebookNode]]
 TARGET = re.compile(r"^\([\w-]+\)=$\n*", re.MULTILINE)
 NOTE = re.compile(r"\n*^\[\^([\w-]+)\]: (.+(?:\n.+)*)$", re.MULTILINE)
+ADDRESS = re.compile(r"github\.com/\S+|[\w-]+\.github\.io/[\w.-]+/chapters/")
 MARK = re.compile(r" ?\[\^([^\]\s]+)\]")
 
 
@@ -261,6 +264,11 @@ def edition(
     if names.cited:
         entries = "\n".join(f"- {' '.join(sources[key][2].split())}" for key in names.cited)
         cells.append(nbformat.v4.new_markdown_cell(f"### References\n\n{entries}"))
+    address = book_source.address(path.parent.parent)
+    first = next(cell for cell in cells if cell.cell_type == "markdown")
+    title, _, rest = first.source.partition("\n")
+    note = book_source.note(address, f"{path.parent.name}/{path.stem}")
+    first.source = f"{title}\n\n{note}\n{rest}".strip()
     made = normalise(nbformat.v4.new_notebook(cells=cells))
     made.metadata["attnlab"] = {"edition": _digest(made)}
     return made
@@ -279,8 +287,9 @@ def _only_checks(cell: NotebookNode) -> bool:
 
 
 def _to_run(cell: NotebookNode) -> NotebookNode:
-    made = nbformat.v4.new_code_cell(_named_figure(cell.source))
     tags = cell.metadata.get("tags", [])
+    signed = licences.SIGNED if licences.TAKEN in tags else ""
+    made = nbformat.v4.new_code_cell(signed + _named_figure(cell.source))
     made.metadata = NotebookNode(
         {key: cell.metadata[key] for key in ("exercise", "role") if key in cell.metadata}
     )
@@ -321,7 +330,7 @@ def _wrapped(comment: str, width: int = 76) -> list[str]:
 
 def _digest(notebook: NotebookNode) -> str:
     # Where the repository is may be changed by a command, which is no reader.
-    sources = [re.sub(r"github\.com/\S+", "", f"{cell.cell_type}\n{cell.source}") for cell in notebook.cells]
+    sources = [ADDRESS.sub("", f"{cell.cell_type}\n{cell.source}") for cell in notebook.cells]
     return hashlib.sha256("\n\n".join(sources).encode()).hexdigest()[:16]
 
 

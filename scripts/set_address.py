@@ -17,12 +17,12 @@ import nbformat
 import readers
 from attnlab_book.pages import UNSET
 from notebook_form import normalise, text, write
+from source import current, is_set, pages
 
 ROOT = Path(__file__).resolve().parent.parent
 UNTIL_SET = re.compile(r"<!-- until the address is set -->\n.*?\n\n", re.DOTALL)
 """A paragraph that goes with the first address."""
 FORM = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})/[A-Za-z0-9._-]{1,100}")
-SETTING = re.compile(r"^repository:\n  url: https://github\.com/(\S+)$", re.MULTILINE)
 # Whatever repository the package is fetched or launched from, under any host's way of writing it.
 SHOWN = r"(?:github\.com/|gh/|github/)([A-Za-z0-9-]+/{name})(?![\w-])"
 PUBLISHED = r"([A-Za-z0-9-]+\.github\.io/{name})(?![\w-])"
@@ -42,25 +42,6 @@ SUFFIXES = {
     ".json",
     "",
 }
-
-
-def current(root: Path) -> str:
-    """Read the one setting.
-
-    Raises:
-        ValueError: _config.yml has no address where it should have one.
-    """
-    found = SETTING.search((root / "_config.yml").read_text(encoding="utf-8"))
-    if not found:
-        raise ValueError(
-            "_config.yml must have `repository:` and below it `  url: https://github.com/OWNER/NAME`"
-        )
-    return found[1]
-
-
-def is_set(root: Path) -> bool:
-    """Say whether `current` is an address, and not the stand-in for one."""
-    return current(root).split("/")[0] != UNSET
 
 
 def files(root: Path) -> list[Path]:
@@ -123,12 +104,6 @@ def disagreements(root: Path) -> list[str]:
         if path.suffix == ".ipynb" and f"github.com/{address}" not in content:
             found.append(f"{name} has no set-up cell for Colab that installs from {address}")
     return found
-
-
-def pages(address: str) -> str:
-    """Say where the book of a repository is published."""
-    owner, name = address.split("/")
-    return f"{owner.lower()}.github.io/{name}"
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import readers
-from attnlab_book import assets
+from attnlab_book import assets, licences
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from nbformat import NotebookNode
@@ -42,6 +42,14 @@ PARTS = (HEADING, BOX, FOLD, QUESTION)
 STATIC = ROOT / "src/attnbook/static"
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:)[^)\s]*\)")
 FONT = re.compile(r"@font-face \{[^}]*\}\n?")
+ORIGINS = {
+    "tagger": "a small tagger that learned from [UD English-EWT]"
+    "(https://universaldependencies.org/treebanks/en_ewt/index.html) 2.16 by Natalia Silveira and others, "
+    "passed on as that is, under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/)",
+}
+"""Where models come from that are under other terms than the book's, by the name of their file."""
+MATHJAX = "MathJax, which sets the formulas, under the [Apache License 2.0]"
+MATHJAX += "(https://www.apache.org/licenses/LICENSE-2.0), whose text is in this file's source"
 
 
 @dataclass
@@ -49,7 +57,7 @@ class Slide:
     """One slide, as HTML.
 
     Args:
-        kind: `title`, `predict`, `figure`, `exercises` or `quiz`.
+        kind: `title`, `predict`, `figure`, `exercises`, `quiz` or `source`.
         title: its heading.
         body: what all see.
         notes: what only the teacher should see.
@@ -110,7 +118,13 @@ def _answers(offered: list[Choice], names: readers.Names) -> list[str]:
 
 
 def of(
-    cells: list[NotebookNode], names: readers.Names, *, title: str, question: str, exercises: list[str]
+    cells: list[NotebookNode],
+    names: readers.Names,
+    *,
+    title: str,
+    question: str,
+    exercises: list[str],
+    source: str,
 ) -> list[Slide]:
     """Make a chapter's slides, in its order.
 
@@ -120,8 +134,10 @@ def of(
         title: number and title of the chapter.
         question: what the landing page asks for it.
         exercises: a line for each exercise; none, and there is no slide of them.
+        source: what is said of the book, in Markdown, on the first slide and the last.
     """
-    slides = [Slide("title", title, f"<p>{html.escape(question)}</p>")]
+    origin = MARKDOWN.renderInline(source)
+    slides = [Slide("title", title, f'<p>{html.escape(question)}</p><p class="source">{origin}</p>')]
     heading, told = "", [slides[0]]
     for cell in cells:
         if cell.cell_type == "code":
@@ -155,7 +171,16 @@ def of(
             elif "predict" in (found.get("options") or ""):
                 slides.append(_predict(found["name"], found["inside"], names))
                 told = [slides[-1]]
-    return slides
+    return [*slides, _source(origin, "".join(slide.body + "".join(slide.notes) for slide in slides))]
+
+
+def _source(origin: str, shown: str) -> Slide:
+    """Say on the last slide where all comes from that the deck carries."""
+    carried = [told for name, told in ORIGINS.items() if any(name in path.name for path in _models(shown))]
+    carried += [MATHJAX] if _has_formulas(shown) else []
+    listed = "".join(f"<li>{MARKDOWN.renderInline(one)}</li>" for one in carried)
+    held = f"<p>This file also carries</p><ul>{listed}</ul>" if listed else ""
+    return Slide("source", "Where this comes from", f"<p>{origin}</p>{held}")
 
 
 def _predict(name: str, inside: str, names: readers.Names) -> Slide:
@@ -184,14 +209,7 @@ def _figure(cell: NotebookNode, *, plots: bool) -> str:
 def deck(slides: list[Slide]) -> str:
     """Write slides as one page that asks for nothing else."""
     shown = "\n".join(_section(at, slide) for at, slide in enumerate(slides, 1))
-    scripts = [*_scripts(shown), (ROOT / "_static/attnlab.js").read_text(encoding="utf-8")]
-    if r"\(" in shown or r"\[" in shown:
-        # It writes formulas as drawings, and so needs no fonts. Apache License 2.0.
-        scripts = [
-            _text(ROOT / "scripts/slides_math.js"),
-            _text(assets.mathjax_folder() / "tex-svg-full.js"),
-            *scripts,
-        ]
+    scripts = [*formulas(shown), *_scripts(shown), _text(ROOT / "_static/attnlab.js")]
     style = FONT.sub("", _text(ROOT / "_static/attnlab.css"))
     page = _text(ROOT / "scripts/slides.html")
     for place, content in {
@@ -203,6 +221,20 @@ def deck(slides: list[Slide]) -> str:
         before, after = page.split(f"<!-- {place} -->")
         page = before + content + after
     return page
+
+
+def formulas(shown: str) -> list[str]:
+    """List the scripts that draw the formulas of a page, if it has one, with their licence."""
+    if not _has_formulas(shown):
+        return []
+    (licence,) = [one.text for one in licences.SHIPPED if one.name == "MathJax"]
+    # It writes formulas as drawings, and so needs no fonts. Its licence asks for its text beside it.
+    mathjax = f"/* MathJax\n{_text(licence)}*/\n{_text(assets.mathjax_folder() / 'tex-svg-full.js')}"
+    return [_text(ROOT / "scripts/slides_math.js"), mathjax]
+
+
+def _has_formulas(shown: str) -> bool:
+    return r"\(" in shown or r"\[" in shown
 
 
 def _section(at: int, slide: Slide) -> str:
@@ -218,19 +250,26 @@ def _section(at: int, slide: Slide) -> str:
     )
 
 
+def _modules(shown: str) -> dict[str, str]:
+    """Read the script of each kind of figure in a page."""
+    kinds = dict.fromkeys(re.findall(r'data-attnlab="(\w+)"', shown))
+    return {kind: _text(STATIC / f"{kind}.js") for kind in kinds}
+
+
+def _models(shown: str) -> list[Path]:
+    """List the models that the figures of a page would load."""
+    modules = _modules(shown).values()
+    return [
+        path
+        for path in sorted(STATIC.glob("*-model.js"))
+        if any("-model.js" in text and f'"{path.stem.removesuffix("-model")}"' in text for text in modules)
+    ]
+
+
 def _scripts(shown: str) -> list[str]:
     """List the scripts of the figures in a page, and the models that they would otherwise load."""
-    kinds = dict.fromkeys(re.findall(r'data-attnlab="(\w+)"', shown))
-    modules = {kind: _text(STATIC / f"{kind}.js") for kind in kinds}
-    models = [
-        _text(path)
-        for path in sorted(STATIC.glob("*-model.js"))
-        if any(
-            "-model.js" in text and f'"{path.stem.removesuffix("-model")}"' in text
-            for text in modules.values()
-        )
-    ]
-    return [*models, *(assets.classic(kind, text) for kind, text in modules.items())]
+    models = map(_text, _models(shown))
+    return [*models, *(assets.classic(kind, text) for kind, text in _modules(shown).items())]
 
 
 def _inline(script: str) -> str:

@@ -1,6 +1,6 @@
 """Writes what a class needs into the folder teacher/, which git ignores.
 
-    teacher.py                 students/ without solutions, slides/ for each chapter, and a marking sheet
+    teacher.py                 students/ without solutions, slides/ for each chapter, a marking sheet, answers
     teacher.py --no-hints      the students' notebooks without hints
     teacher.py --answers       with what the quizzes and the boxes to predict in say of each choice
     teacher.py --to FOLDER     into another folder
@@ -22,13 +22,14 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import marking
 import nbformat
 import readers
 import slides
 from attnlab_book import chapters, counts, share
 from nbformat import NotebookNode
 from notebook_form import ROOT, text, write
-from set_address import current, pages
+from source import address, current, note, pages
 
 FOLDER = "teacher"
 WRITTEN = ".written.json"
@@ -208,6 +209,7 @@ def make(root: Path, **kept: bool) -> dict[str, str]:
     titles = {one.page: f"{one.label} {one.title}" for one in book}
     topics, asked = {one.page: one.topic for one in book}, share.questions(root)
     published, made, sheet = f"https://{pages(current(root))}", {}, []
+    answered: dict[str, tuple[str, str]] = {}
     for page in chapters.pages(root):
         path = root / f"{page}.ipynb"
         if not path.exists():
@@ -219,6 +221,8 @@ def make(root: Path, **kept: bool) -> dict[str, str]:
         mine = tasks(root / page, titles.get(page, path.stem.capitalize()), names)
         sheet += mine
         if page in titles:
+            anchor = topics[page].replace("_", "-")
+            answered[anchor] = titles[page], marking.chapter(path, names, titles[page], anchor)
             listed = [f"{one.title} (difficulty {one.difficulty}, {one.minutes} minutes)" for one in mine]
             shown = slides.of(
                 without_solutions(stored),
@@ -226,10 +230,15 @@ def make(root: Path, **kept: bool) -> dict[str, str]:
                 title=titles[page],
                 question=asked[topics[page]],
                 exercises=listed,
+                source=note(address(root), page),
             )
             made[f"slides/{path.stem}.html"] = slides.deck(shown)
     sheet += project(root)
-    return made | {"marking.csv": as_csv(sheet), "marking.html": as_page(sheet)}
+    return made | {
+        "marking.csv": as_csv(sheet),
+        "marking.html": as_page(sheet),
+        "answers.html": marking.page(answered),
+    }
 
 
 def _digest(content: str) -> str:
@@ -287,7 +296,8 @@ def main(words: list[str] | None = None) -> int:
     except (ChangedError, readers.UnknownMarkupError) as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"{len(changed)} files written in {options.to}: students/, slides/, marking.csv and marking.html")
+    what = "students/, slides/, marking.csv, marking.html and answers.html"
+    print(f"{len(changed)} files written in {options.to}: {what}")
     return 0
 
 

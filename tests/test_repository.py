@@ -19,6 +19,9 @@ import yaml
 from IPython.core.inputtransformer2 import TransformerManager
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
+from pybtex.database import parse_file
+from pybtex.plugin import find_plugin
+from pybtex.richtext import Text
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src"
@@ -219,6 +222,78 @@ def test_every_entry_of_the_bibliography_is_closed_and_stands_once():
     assert len(set(entries)) == len(entries)
 
 
+SAID_ELSEWHERE = {"yu2016orthogonal", "rush2018annotated", "tunstall2022natural"}
+"""Sources that no section cites: the package uses one, and two taught who wrote the book."""
+NO_NUMBER = {
+    *("silveira2014gold", "explosion2022englishewt", "karpathy2023gpt", "alammar2018illustrated"),
+    *("watson1964smooth", "radford2018improving", "rahimi2007random", "yu2022orca", "elhage2021mathematical"),
+    *("nvidia2021a100", "nvidia2023h100", "nostalgebraist2020interpreting", "levesque2012winograd"),
+    *("glorot2010understanding", "lee2021selfattention", "marcus1980theory", "bakouch2025smollm3"),
+    *("transformers2026configurations", "miller2023attention", "dao2023flashdecoding", "tunstall2022natural"),
+}
+"""Sources with neither DOI nor arXiv number: pages, lectures, data sheets, and papers that got none."""
+CITED = re.compile(r"\{cite:[tp]\}`([^`]+)`")
+
+
+def bibliography():
+    return parse_file(str(ROOT / "chapters/references.bib")).entries
+
+
+def keys(text):
+    return {key.strip() for found in CITED.findall(text) for key in found.split(",")}
+
+
+def test_every_source_says_in_a_sentence_what_it_gave_the_book_and_is_cited():
+    entries = bibliography()
+    page = (ROOT / "chapters/references.md").read_text(encoding="utf-8")
+    told, _, rest = page.partition("## All entries")
+    assert "{bibliography}" in rest
+    assert keys(told) == entries.keys()
+    for sentence in re.split(r"(?<=[.;?]) |\n+", told):
+        if CITED.search(sentence):
+            assert len(re.findall(r"\w+", CITED.sub("", sentence))) >= 3, sentence
+    pages = [path for path in (ROOT / "chapters").rglob("*.md") if path.name != "references.md"]
+    cited = {key for path in pages for key in keys(path.read_text(encoding="utf-8"))}
+    for path in (ROOT / "chapters").glob("*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            cited |= keys(cell.source) if cell.cell_type == "markdown" else set()
+    assert cited == entries.keys() - SAID_ELSEWHERE
+
+
+def test_a_source_is_found_by_its_number_or_its_address():
+    for key, entry in bibliography().items():
+        doi, address = entry.fields.get("doi", ""), entry.fields.get("url", "")
+        paper = entry.fields.get("eprint", "") or address.partition("arxiv.org/abs/")[2]
+        assert re.fullmatch(r"(10\.\d{4,}/\S+)?", doi), key
+        assert re.fullmatch(r"(\d{4}\.\d{4,5})?", paper), key
+        assert bool(doi or paper) == (key not in NO_NUMBER), key
+        assert doi or paper or address or entry.type == "book", key
+        # The Anthology's papers have numbers of their own, and these lead there.
+        assert "aclanthology" not in address or paper or key in NO_NUMBER, key
+
+
+NAMES = re.compile(
+    r"\b(Transformers?|Performers|Python|Siamese|Google|Turing|Winograd|English|Universal|Dependencies|Llama"
+    r"|Mistral|Gemma|Kimi Linear|Big Bird|Retentive Network|Gated Delta Networks|Tensor Core"
+    r"|\w*[a-z0-9][A-Z]\w*|\w*[A-Z]{2}\w*)\b"
+)
+
+
+def test_titles_keep_the_capitals_of_names_and_of_what_follows_a_colon():
+    plain = find_plugin("pybtex.backends", "plaintext")()
+    style = find_plugin("pybtex.style.formatting", "plain")()
+    shown = {
+        one.key: " ".join(one.text.render(plain).split())
+        for one in style.format_bibliography(parse_file(str(ROOT / "chapters/references.bib")))
+    }
+    for key, entry in bibliography().items():
+        title = Text.from_latex(entry.fields["title"]).render(plain)
+        first, *others = re.split(r"(?<=[:?!]) ", title)
+        wanted = NAMES.findall(title) + [re.match(r"\w+", one)[0] for one in others]
+        assert [word for word in wanted if word not in shown[key]] == [], key
+        assert first[:2] in shown[key], key
+
+
 def test_every_page_exists_and_every_notebook_is_stored_with_its_outputs():
     for page in pages():
         paths = [p for suffix in (".md", ".ipynb") if (p := ROOT / f"{page}{suffix}").exists()]
@@ -359,7 +434,8 @@ def test_commands_and_files_that_the_readme_names_exist():
         for command in re.findall(r"`make ([a-z]+)|^make ([a-z]+)", text, re.MULTILINE):
             assert f'"{command[0] or command[1]}"' in dev, command
         for named in re.findall(r"`((?:src|tests|scripts|chapters|benchmarks|_static)/[\w./-]+\w)`", text):
-            if not re.search("NN|NAME|TOPIC", named) and "*" not in named:
+            # "share" is the example's: tests/book/test_contributing.py makes those files.
+            if not re.search("NN|NAME|TOPIC|share", named) and "*" not in named:
                 assert (ROOT / named).exists(), f"{name}: {named}"
 
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from fnmatch import fnmatch
 from pathlib import Path
 
 import nbformat
@@ -132,10 +133,56 @@ def test_the_books_wheel_holds_its_package_and_the_stored_results(tree, wheels):
     names = contents(wheels["attnbook"])
     stored = {f"attnbook/stored/{name}" for name in files_of(tree / "benchmarks/results")}
     assert {"attnbook/stored/costs.json", "attnbook/stored/real-model-reference.safetensors"} < stored
-    package = {f"attnbook/{name}" for name in files_of(tree / "src/attnbook")} - {"attnbook/pyproject.toml"}
-    assert names == stored | package | {"attnbook/LICENSE"}
+    beside = {"attnbook/pyproject.toml", "attnbook/LICENSE", "attnbook/NOTICE"}
+    assert names == stored | {f"attnbook/{name}" for name in files_of(tree / "src/attnbook")} - beside
     assert {"attnbook/attnbook.mplstyle", "attnbook/tagging/data/tagger.safetensors"} < names
     assert any(re.fullmatch(r"attnbook/static/\w+\.js", name) for name in names)
+
+
+def told(wheel):
+    """Read what a wheel says of its licences: their texts by name, and the lines of its metadata."""
+    held = zipfile.ZipFile(wheel)
+    texts = {
+        name.rpartition("/")[2]: held.read(name).decode()
+        for name in held.namelist()
+        if ".dist-info/licenses/" in name
+    }
+    (name,) = [name for name in held.namelist() if name.endswith("/METADATA")]
+    return texts, held.read(name).decode().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "terms"),
+    [("attnlab", {"LICENSE"}, "MIT"), ("attnbook", {"LICENSE", "NOTICE"}, "MIT AND CC-BY-SA-4.0")],
+)
+def test_a_wheel_carries_the_licences_of_all_that_is_in_it(wheels, name, files, terms):
+    texts, lines = told(wheels[name])
+    assert texts.keys() == files
+    assert f"License-Expression: {terms}" in lines
+    assert {f"License-File: {file}" for file in files} <= set(lines)
+    assert texts["LICENSE"] == (ROOT / "LICENSE").read_text()
+    assert "Permission is hereby granted, free of charge" in texts["LICENSE"]
+
+
+def test_the_notice_names_whatever_the_books_wheel_holds_that_is_no_code_of_ours(wheels):
+    notice = told(wheels["attnbook"])[0]["NOTICE"]
+    for link in (
+        "https://creativecommons.org/licenses/by-sa/4.0/",
+        "https://universaldependencies.org/treebanks/en_ewt/index.html",
+        "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2",
+        "https://huggingface.co/HuggingFaceTB/SmolLM2-135M-Instruct",
+        "https://www.apache.org/licenses/LICENSE-2.0",
+    ):
+        assert link in notice
+    named = re.findall(r"(?:stored|static|tagging/data)/[\w*.-]+", notice)
+    # What is measured here is ours; figures are built from src/widgets.
+    learned = r"attnbook/(?:.*-model\.js|.*\.safetensors|static/.*\.json|stored/real-model-.*)"
+    held = [
+        name.removeprefix("attnbook/") for name in contents(wheels["attnbook"]) if re.fullmatch(learned, name)
+    ]
+    assert len(held) > 8
+    assert [one for one in held if not any(fnmatch(one, pattern) for pattern in named)] == []
+    assert [pattern for pattern in named if not any(fnmatch(one, pattern) for one in held)] == []
 
 
 def test_the_library_asks_for_torch_alone_and_both_have_one_version(wheels):

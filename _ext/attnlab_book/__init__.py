@@ -2,10 +2,10 @@
 
 `assets` copies the scripts that pages load, `licences` the licences of what others made; `pages` mends what
 is put into each page; `numbering` takes the numbers of chapters from their file names, read by `chapters`;
-`terms` ties chapters to the glossary, `names` to the package's reference; `counts` says what is in a chapter
-and how it is tested; `readers` hands out its plain notebook; `cards` and `drawings` make the landing page's
-cards, `share` says what a link to a page shows, `playground` links to the playground in a state, and `search`
-writes what the search looks through.
+`terms` ties chapters to the glossary, `sources` to the bibliography, `names` to the package's reference;
+`counts` says what is in a chapter and how it is tested, `lessons` how long it takes a class; `readers` hands
+out its plain notebook; `cards` and `drawings` make the landing page's cards, `share` says what a link to a
+page shows, `playground` links to the playground in a state, and `search` writes what is searched through.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
         readers,
         search,
         share,
+        sources,
         terms,
     )
 
-    app.add_node(numbering.ChapterMention)
+    app.add_node(numbering.ChapterMention, html=(numbering.write_mention, None))
     for role in numbering.ROLES:
         app.add_role(role, numbering.mention_role)
     app.connect("config-inited", pages.set_theme_options)
@@ -56,9 +57,12 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # After Sphinx has given its own numbers.
     app.connect("env-get-updated", numbering.number_by_file_name, priority=900)
     app.connect("env-get-updated", terms.rewrite_glossary)
+    app.connect("env-get-updated", sources.rewrite_bibliography)
     app.connect("doctree-resolved", numbering.link_mentions)
     app.connect("doctree-resolved", terms.say_where_terms_are_used)
     app.connect("doctree-resolved", terms.explain_links)
+    app.connect("doctree-resolved", sources.say_where_sources_are_cited)
+    app.connect("doctree-resolved", licences.sign_code)
     app.connect("doctree-resolved", names.link_mentions)
     app.connect("doctree-resolved", names.fill_index)
     app.connect("doctree-resolved", pages.drop_thebe_nodes, priority=900)

@@ -49,6 +49,13 @@ def link_mentions(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         node.replace_self([_link(app, docname, text, chapter) for text, chapter in pieces])
 
 
+def write_mention(translator: nodes.NodeVisitor, node: ChapterMention) -> None:
+    """Write a mention in a heading where contents list that heading: there it is words alone."""
+    pieces = chapters.resolve(translator.builder.env.attnlab_chapters, node["role"], node["topics"])  # type: ignore[attr-defined]
+    translator.body.append(escape("".join(text for text, _ in pieces)))  # type: ignore[attr-defined]
+    raise nodes.SkipNode
+
+
 def _link(app: Sphinx, docname: str, text: str, chapter: chapters.Chapter | None) -> nodes.Node:
     if chapter is None:
         return nodes.Text(text)

@@ -83,7 +83,7 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter]) -> Iterator
                 formulas += re.findall(r"[A-Za-z]+", node.astext())
         if not isinstance(section[0], nodes.title):
             continue
-        heading = "" if section.parent is doctree else section[0].astext()
+        heading = "" if section.parent is doctree else _prose(section[0], book)
         text = re.sub(r"\s+", " ", " ".join(prose)).strip()
         yield section["ids"][0], heading, text, " ".join(dict.fromkeys(formulas))
 

@@ -7,6 +7,7 @@ from contextlib import redirect_stdout
 from functools import lru_cache
 from pathlib import Path
 
+from attnlab_book import licences
 from bs4 import BeautifulSoup
 
 AXE = Path(__file__).resolve().parents[2] / "node_modules/axe-core/axe.min.js"
@@ -148,6 +149,7 @@ def run_copied(part) -> tuple[str, dict]:
     """Run the code that a figure gives; return what it printed and the names it made."""
     shown, space = io.StringIO(), {}
     code = copied(part)
+    assert code.startswith(licences.SIGNED)
     with redirect_stdout(shown):
         exec(code, space)
     return shown.getvalue().strip(), space

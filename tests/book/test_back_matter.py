@@ -1,5 +1,6 @@
 """The pages that tie the book together, glossary, reference and counts, held against their sources."""
 
+import ast
 import doctest
 import re
 import sys
@@ -9,10 +10,12 @@ import nbformat
 import pytest
 import readers
 import set_address
-from attnlab_book import cards, counts, drawings, licences, names, search, terms
+from attnlab_book import cards, counts, drawings, lessons, licences, names, search, terms
 from bs4 import BeautifulSoup
 
-from .conftest import ROOT, chapters
+from attnbook.checks import EXERCISES
+
+from .conftest import ROOT, chapters, toc_pages
 from .reader import parsed
 
 sys.path.insert(0, str(ROOT / "tests/exercises"))
@@ -33,7 +36,7 @@ def cells(chapter):
 
 @pytest.mark.parametrize(
     "module",
-    [cards, chapters, counts, drawings, licences, names, search, terms],
+    [cards, chapters, counts, drawings, lessons, licences, names, search, terms],
     ids=lambda module: module.__name__,
 )
 def test_the_examples_of_the_books_extension_run(module):
@@ -78,7 +81,28 @@ def test_the_glossary_lists_for_each_term_the_chapters_that_link_to_it(book):
             assert line.get_text().startswith("chapter" if len(line.find_all("a")) == 1 else "chapters")
             listed[term["id"]] = {link.get_text() for link in line.find_all("a")}
     assert listed == wanted
-    assert len(listed) > 80
+
+
+def test_every_term_of_the_glossary_is_linked_from_a_chapter(book):
+    linked = {
+        link["href"].partition("#")[2]
+        for chapter in WRITTEN
+        for link in page(book, chapter.page).select("article a[href*='glossary.html#term-']")
+    }
+    defined = {
+        term["id"]: term.get_text() for term in page(book, "chapters/glossary").select("dl.glossary dt")
+    }
+    assert len(defined) == len(terms.read((ROOT / f"{terms.GLOSSARY}.md").read_text()))
+    assert [name for place, name in defined.items() if place not in linked] == []
+
+
+def test_contents_name_the_chapters_that_the_notations_headings_name(book):
+    notation = page(book, "chapters/notation")
+    numbered = [chapter for chapter in WRITTEN if notation.select_one(f"h3 a[href*='{chapter.topic}.html']")]
+    assert len(numbered) > 12
+    titles = [f"{chapter.label} {chapter.title}" for chapter in numbered]
+    listed = [link.get_text().strip() for link in notation.select("nav.page-toc a")]
+    assert [title for title in listed if title in titles] == titles
 
 
 def test_an_everyday_word_is_a_term_only_where_it_is_introduced():
@@ -145,30 +169,112 @@ def rows(table):
 
 
 def test_what_is_counted_is_what_there_is(book):
-    head, *body, total = rows(page(book, "chapters/how_we_test").select_one("article table"))
-    assert head == [
-        "chapter",
-        "outputs",
-        "not compared",
-        "exercises",
-        "mistakes with a name",
-        "wrong answers",
-    ]
-    assert [row[0] for row in body] == [f"{one.label} {one.title}" for one in WRITTEN]
-    links = page(book, "chapters/how_we_test").select("article .attn-counted a")
-    assert [link["href"] for link in links] == [f"{one.page.rpartition('/')[2]}.html" for one in WRITTEN]
-    for row, chapter in zip(body, WRITTEN, strict=True):
-        shown = [cell for cell in cells(chapter) if cell.cell_type == "code" and cell.outputs]
+    how_we_test = page(book, "chapters/how_we_test")
+    head, *body, total = rows(how_we_test.select_one("article .attn-counted"))
+    assert head == ["page", "outputs", "not compared", "exercises", "mistakes with a name", "wrong answers"]
+    notebooks = [name for name in toc_pages() if (ROOT / f"{name}.ipynb").exists()]
+    links = how_we_test.select("article .attn-counted a")
+    assert [link["href"] for link in links] == [f"{name.rpartition('/')[2]}.html" for name in notebooks]
+    titles = {one.page: f"{one.label} {one.title}" for one in WRITTEN}
+    for row, name in zip(body, notebooks, strict=True):
+        assert row[0] == titles.get(name, page(book, name).find("h1").get_text().rstrip("#"))
+        stored = nbformat.read(ROOT / f"{name}.ipynb", as_version=4).cells
+        shown = [cell for cell in stored if cell.cell_type == "code" and cell.outputs]
         tagged = [cell for cell in shown if "nbval-ignore-output" in cell.metadata.get("tags", [])]
-        named = {cell.metadata["exercise"] for cell in cells(chapter) if "exercise" in cell.metadata}
+        named = {cell.metadata["exercise"] for cell in stored if "exercise" in cell.metadata}
         wrong = [one for one in answers.load() if one.exercise in named and one.status == "wrong"]
         assert row[1:4] == [str(len(shown)), str(len(tagged)), str(len(named))]
         assert row[5] == str(len(wrong))
         assert int(row[4]) >= len(named)
     assert total[1:] == [str(sum(int(row[at]) for row in body)) for at in range(1, 6)]
-    text = page(book, "chapters/how_we_test").find("article").get_text()
-    mutants = len(re.findall(r"^    Mutant\(", (ROOT / "tests/mutants/run.py").read_text(), re.MULTILINE))
-    assert f"It knows {mutants} such ways" in text
+    # All exercises that there are, on whatever page.
+    assert int(total[3]) == len(EXERCISES)
+    assert int(total[5]) == sum(one.status == "wrong" for one in answers.load())
+
+
+def test_what_runs_is_counted_from_what_runs(book):
+    text = " ".join(page(book, "chapters/how_we_test").find("article").get_text().split())
+    run = (ROOT / "tests/mutants/run.py").read_text()
+    mutants = len(re.findall(r"^    Mutant\(", run, re.MULTILINE))
+    quick = len(re.findall(r'"', run.partition("QUICK = (")[2].partition("\n\n")[0])) // 2
+    every = [
+        node.name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+    ]
+    assert f"runs: {len(every):,} test functions" in text
+    assert f"It knows {mutants:,} such ways" in text
+    assert f"Each run of the suite tries {quick} of them" in text
+    machines = (ROOT / ".github/workflows/test.yml").read_text().count("- { python:")
+    assert f"the suite, on {machines} combinations" in text
+    unit = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests/unit").glob("test_*.py"))
+    on_treebank = len(re.findall(r"^def test_\w+\([^)]*\btreebank(?:_folder)?\b", unit, re.MULTILINE))
+    assert f"{on_treebank} test functions that train or measure on it" in text
+    found = counts.of_package(ROOT)
+    assert 0 < found["quick"] < found["weights"] < found["aimed"] < found["tests"]
+    # No workflow fetches the treebank, as the page says, and nobody claims that readers wrote wrong answers.
+    flows = [path.read_text() for path in (ROOT / ".github/workflows").iterdir()]
+    assert not [flow for flow in flows if "ATTNLAB_DATA" in flow or "EWT" in flow]
+    assert "written by people" not in text
+
+
+def test_what_a_test_needs_is_found_through_its_fixtures():
+    known = {
+        "test_a": {"treebank", "x"},
+        "treebank": {"treebank_folder"},
+        "treebank_folder": {"skip"},
+        "test_b": {"encoder"},
+        "encoder": {"loaded"},
+        "loaded": {"load", "skip"},
+        "test_c": {"x", "test_c"},
+    }
+    assert [counts._needs(name, known) for name in ("test_a", "test_b", "test_c")] == [
+        "treebank",
+        "weights",
+        "",
+    ]
+
+
+def test_every_source_lists_the_sections_that_cite_it(book):
+    entries = page(book, "chapters/references").select("article .citation")
+    assert len(entries) == len(readers.sources_of(ROOT / "chapters/references.bib"))
+    shown = Counter()
+    for entry in entries:
+        assert not entry.select(".label, .fn-bracket")
+        for link in entry.select(".attn-used a"):
+            name, _, anchor = link["href"].partition("#")
+            place = page(book, f"chapters/{name.removesuffix('.html')}").find("article")
+            if anchor:
+                place = place.find(id=anchor)
+                assert link.get_text() == place.find(re.compile("h[2-6]")).get_text().rstrip("#")
+            # The section holds a link to this very entry.
+            assert place.select(f"a[href='references.html#{entry['id']}']"), link
+            shown[name, anchor] += 1
+    # And each section that cites does so: as many links lead back as there are sources in it.
+    for name in toc_pages():
+        file = f"{name.rpartition('/')[2]}.html"
+        cited = {}
+        for link in page(book, name).select("article a[href*='references.html#']"):
+            # What an exercise stands in is a section to the page, and none to the contents.
+            section = link.find_parent("section", id=lambda name: name != "exercise-content")
+            outer = section.find_parent("section")
+            anchor = section["id"] if outer else ""
+            cited.setdefault(anchor, set()).add(link["href"])
+        for anchor, links in cited.items():
+            if anchor:
+                assert shown[file, anchor] == len(links), (name, anchor)
+
+
+def test_code_to_take_along_is_signed_on_its_page(book):
+    signed = 0
+    for chapter in WRITTEN:
+        for cell in page(book, chapter.page).select(".tag_take-it-with-you"):
+            code = cell.select_one("pre").get_text()
+            assert code.startswith(licences.SIGNED)
+            assert cell.select_one("pre .c1"), "what is signed is still coloured"
+            signed += 1
+    assert signed > 10
 
 
 @by_topic
@@ -206,3 +312,10 @@ def test_the_minutes_that_a_chapter_promises_are_those_of_its_exercises_and_stan
     assert more == sum(int(found) for found in re.findall(r"of 5, about (\d+) minutes", source))
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"/{chapter.page.rpartition('/')[2]}.ipynb) | {promised} |" in readme
+
+
+def test_the_readme_promises_as_much_for_exercises_as_the_chapters_do():
+    each = [counts.promised(ROOT / chapter.page)[1] for chapter in WRITTEN]
+    each = [minutes for minutes in each if minutes]  # a new chapter may have none yet
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"the exercises take {min(each)} to {max(each)} more." in readme

@@ -3,11 +3,13 @@
 import doctest
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import types
 
+import dev_test
 import pytest
 import torch
 from attnlab_book import assets
@@ -127,6 +129,25 @@ def test_its_python_is_in_form_and_says_what_it_promises(copy, kind):
     assert kind(1.0).caption() in kind(1.0)._repr_html_()
     with pytest.raises(ValueError, match="lead must be between -5 and 5, got 6"):
         kind(6)
+
+
+def test_what_the_page_says_to_type_is_there_and_says_what_it_shows():
+    (code,) = re.findall(r"python -c '(from attnbook\.checks import judge; [^']+)'", PAGE)
+    said = []
+    exec(code, {"print": said.append})
+    (shown,) = re.findall(r"This prints `(.*?) …`", PAGE, re.DOTALL)
+    assert said[0].startswith(shown)
+    # Each step that the page names as an example is one, and a word chooses what it says.
+    asked = re.findall(r"`python scripts/dev\.py test ([^`]+)`", PAGE)
+    assert len(asked) == 3
+    for words in map(shlex.split, asked):
+        chosen = [name for name in dev_test.steps() if any(word in name for word in words)]
+        assert len(chosen) >= len(words), words
+    for name in re.findall(r"(?:python -m pytest -q |`node --test )(tests/[\w/.]+)", PAGE):
+        path = ROOT / name
+        assert path.exists() or path.name in ("test_share.py", "share.test.mjs", "NAME.test.mjs"), name
+    ignored = subprocess.run(["git", "check-ignore", "draft.md"], cwd=ROOT, capture_output=True, text=True)
+    assert ignored.stdout == "draft.md\n"
 
 
 def test_its_behaviour_in_a_page_is_what_its_own_test_asks(book, site, page_with, copy, kind):

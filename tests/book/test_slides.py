@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import readers
 import slides
+import source
 import teacher
 
 BOOK = chapters.read(ROOT)
@@ -31,7 +32,12 @@ def opened(browser, tmp_path):
         cells = nbformat.read(path, as_version=4).cells
         names = readers.names_of(path, cells, BOOK, readers.sources_of(ROOT / "chapters/references.bib"))
         made = slides.of(
-            teacher.without_solutions(cells), names, title=topic, question="Why?", exercises=["One"]
+            teacher.without_solutions(cells),
+            names,
+            title=topic,
+            question="Why?",
+            exercises=["One"],
+            source=source.note("ada/notes", page_of(topic)),
         )
         file = tmp_path / "deck.html"
         file.write_text(slides.deck(made), encoding="utf-8")
@@ -74,7 +80,9 @@ def test_keys_turn_the_slides_and_show_the_notes(opened):
     page.keyboard.press("PageUp")
     assert place(page) == f"2 / {many}"
     page.keyboard.press("End")
-    question = page.locator(".slide").last
+    assert "by the attnlab authors" in page.locator(".slide").last.inner_text()
+    page.keyboard.press("PageUp")
+    question = page.locator(".slide").nth(-2)
     assert question.locator("li").count() == 3
     assert not question.locator(".notes").is_visible()
     page.keyboard.press("n")
@@ -83,7 +91,7 @@ def test_keys_turn_the_slides_and_show_the_notes(opened):
     assert not question.locator(".notes").is_visible()
     page.reload()
     page.locator("body[data-stands]").wait_for()
-    assert place(page) == f"{many} / {many}"
+    assert place(page) == f"{many - 1} / {many}"
 
 
 def test_a_figure_that_was_made_smaller_is_dragged_like_any_other(opened):

@@ -1,6 +1,8 @@
 """The readers' edition: plain Markdown, nothing given away, nothing of the reader's lost."""
 
 import ast
+import doctest
+import json
 import re
 import shutil
 import sys
@@ -14,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "_ext")]
 
 import readers
-from attnlab_book import chapters
+import source as book_source
+from attnlab_book import chapters, licences
+from attnlab_book.pages import UNSET
 from notebook_form import of_toc
 
 PAIRS = [(path, ROOT / "notebooks" / path.name) for path in of_toc()]
@@ -28,6 +32,45 @@ def cells(path, kind=None):
 
 def test_the_edition_is_what_the_chapters_give():
     assert readers.write_all(ROOT, check=True) == [], "run scripts/readers.py"
+
+
+@each
+def test_its_first_text_says_where_it_comes_from_and_under_which_licence(source, made):
+    title, empty, note, *_ = cells(made, "markdown")[0].source.split("\n")
+    assert title.startswith("# ")
+    assert empty == ""
+    assert note == book_source.note(book_source.address(ROOT), f"chapters/{source.stem}")
+    assert "I Saw a Saw: attention from first principles" in note
+    assert "https://creativecommons.org/licenses/by/4.0/" in note
+
+
+def test_a_note_leads_to_the_page_once_there_is_an_address(tmp_path):
+    assert doctest.testmod(book_source) == (0, 2)
+    linked = book_source.note("Ada/notes", "chapters/01_one")
+    assert "](https://ada.github.io/notes/chapters/01_one.html)" in linked
+    assert "](https://github.com/Ada/notes/blob/main/LICENSE)" in linked
+    for address in (f"{UNSET}/notes", "Ada/notes"):
+        (tmp_path / "_config.yml").write_text(f"repository:\n  url: https://github.com/{address}\n")
+        assert book_source.address(tmp_path) == ("" if UNSET in address else address)
+    # Another address is no reader's work, and other words are.
+    digests = {
+        readers._digest(nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)]))
+        for text in (linked, linked.replace("Ada", "Grace").replace("ada", "grace"), f"{linked} Mine.")
+    }
+    assert len(digests) == 2
+
+
+@each
+def test_code_to_take_along_says_whose_it_is(source, made):
+    kept = [cell.source for cell in cells(source) if licences.TAKEN in cell.metadata.get("tags", [])]
+    signed = [cell.source for cell in cells(made, "code") if cell.source.startswith(licences.SIGNED)]
+    assert signed == [licences.SIGNED + code for code in kept]
+    assert len(licences.SIGNED) <= 76
+
+
+def test_a_figure_signs_its_code_as_the_book_does():
+    frame = (ROOT / "src/widgets/ui/frame.js").read_text(encoding="utf-8")
+    assert f"const SIGNED = {json.dumps(licences.SIGNED)};" in frame
 
 
 MARKUP = {
@@ -256,7 +299,7 @@ def test_markup_without_a_plain_form_stops_the_edition(names, markup):
 @pytest.fixture
 def copied(tmp_path):
     (tmp_path / "chapters").mkdir()
-    whole = ("_toc.yml", "chapters/references.bib", "chapters/_words.md")
+    whole = ("_toc.yml", "_config.yml", "chapters/references.bib", "chapters/_words.md")
     for name in (*whole, *(f"chapters/{path.name}" for path, _ in PAIRS)):
         shutil.copy(ROOT / name, tmp_path / name)
     for page in chapters.pages(ROOT):

@@ -1,6 +1,8 @@
 """What a class is given: notebooks without solutions, slides, and a sheet whose numbers are the book's."""
 
 import csv
+import html
+import itertools
 import json
 import re
 import sys
@@ -12,13 +14,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "_ext")]
 
+import marking
 import readers
 import slides
+import source
 import teacher
-from attnlab_book import chapters, counts
+from attnlab_book import chapters, counts, lessons, licences
 from notebook_form import of_toc
 
-from attnbook.checks import check
+from attnbook.checks import EXERCISES, check
 
 PATHS = of_toc()
 each = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
@@ -177,6 +181,7 @@ def test_a_deck_has_every_figure_prediction_and_question(path, made):
     deck = made[f"slides/{path.stem}.html"]
     shown = re.findall(r'<section class="slide (\w+)".*?</section>', deck, re.DOTALL)
     assert shown[0] == "title"
+    assert shown[-1] == "source"
     assert shown.count("predict") == len(re.findall(r"^:class: predict$", prose, re.MULTILINE))
     assert shown.count("quiz") == 5
     figures = sum('class=\\"attnlab-figure' in json.dumps(cell.get("outputs", "")) for cell in stored)
@@ -187,6 +192,155 @@ def test_a_deck_has_every_figure_prediction_and_question(path, made):
     assert 'class="right"' not in seen
     assert not re.search(r'(?:src|href)="(?!https://|#)', deck)
     assert not re.search(r":::|\{[\w:-]+\}`", re.sub(r"<script>.*?</script>", "", deck, flags=re.DOTALL))
+
+
+def words(markup):
+    """The words of some Markdown or HTML, without formulas, links and entities: what both forms share."""
+    bare = re.sub(r"\$[^$]*\$|\\[(\[].*?\\[)\]]|\{[\w:-]+\}`[^`]*`|<[^>]+>|&\w+;", " ", markup)
+    return re.findall(r"[A-Za-z]{3,}", re.sub(r"\]\([^)]*\)", " ", bare))
+
+
+def test_the_answers_are_the_chapters_own_and_whole(made):
+    page = made["answers.html"]
+    book = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
+    parts = dict(zip([one.topic for one in book], page.split('<section id="')[1:], strict=True))
+    for chapter in book:
+        part = parts[chapter.topic]
+        shown = " ".join(words(part.replace("&#x27;", "'")))
+        path = ROOT / f"{chapter.page}.ipynb"
+        quiz, boxes = offered(path)
+        right = [choice for question in (*quiz, *boxes) for choice in question if choice.right]
+        assert len(right) == len(quiz) + len(boxes) > 5
+        for choice in right:
+            assert f"<b>{choice.title}</b>" in part
+            assert choice.why.split(".")[0] == "Yes"
+            first = max(re.split(r"\$[^$]*\$|\{[\w:-]+\}`[^`]*`|[*`]", choice.why), key=len)
+            assert " ".join(words(first)) in shown, choice.why
+        wrong = [choice for question in quiz for choice in question if not choice.right]
+        assert not [choice for choice in wrong if f"<b>{choice.title}</b>" in part]
+        assert part.count("<h3>Exercise ") == len(counts.of_chapter(ROOT, chapter).exercises)
+        for solved in marking.exercises(nbformat.read(path, as_version=4).cells):
+            task = EXERCISES[solved.name]
+            assert f"def {task.answer}" in solved.code or f"class {task.answer}" in solved.code
+            assert solved.idea
+            assert set(solved.mistakes) == {one.message for one in task.mistakes}
+            assert html.escape(solved.code) in part
+    assert not re.search(
+        r":::|\{[\w:-]+\}`", re.sub(r"<script>.*?</script>|<pre>.*?</pre>", "", page, flags=re.DOTALL)
+    )
+    assert f"From <em>{source.TITLE}</em>, by {source.PEOPLE}." in page or f">{source.TITLE}</a>" in page
+    assert 'href="https://creativecommons.org/licenses/by/4.0/"' in page
+    # The formulas are drawn by what the page brings along.
+    assert page.count("<script>") == 2
+
+
+def test_mistakes_that_most_wrong_answers_make_come_first():
+    kept = [
+        one for one in counts.answers(ROOT) if one.exercise == "masking-softmax" and one.status == "wrong"
+    ]
+    often = [sum(one.piece in message for one in kept) for message in marking.mistakes("masking-softmax")]
+    assert often == sorted(often, reverse=True)
+    assert often[0] > often[-1]
+
+
+BOOK = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
+TEACHERS = (ROOT / "chapters/teachers.md").read_text(encoding="utf-8")
+
+
+def test_a_plan_counts_what_the_chapters_hold_and_keeps_to_its_hours():
+    held = {chapter.topic: lessons.lesson(ROOT, chapter) for chapter in BOOK}
+    for chapter in BOOK:
+        lesson, (quiz, boxes) = held[chapter.topic], offered(ROOT / f"{chapter.page}.ipynb")
+        assert lesson.reading == counts.promised(ROOT / chapter.page)[0]
+        assert lesson.exercises == counts.of_chapter(ROOT, chapter).task_minutes
+        assert (lesson.predictions, lesson.questions) == (len(boxes), len(quiz))
+        assert lesson.minutes == lesson.reading + 10 * len(boxes) + 2 * len(quiz)
+    seven, fourteen = (
+        lessons.weeks_of(plan, held)
+        for plan in re.findall(r"^```\{counted\} plan\n(.*?)^```$", TEACHERS, re.MULTILINE | re.DOTALL)
+    )
+    assert (len(seven), len(fourteen)) == (7, 14)
+    for plan, most in ((seven, 90), (fourteen, 180)):
+        for at, week in enumerate(plan, 1):
+            assert week.minutes <= most, (
+                f"week {at} takes {week.minutes} minutes: move a chapter in teachers.md"
+            )
+    topics = [topic for week in fourteen for topic in week.topics]
+    assert topics == list(held), "the plan of fourteen weeks has every chapter, in order"
+    with pytest.raises(ValueError, match="no chapter has the topic 'maskin'"):
+        lessons.weeks_of("maskin", held)
+
+
+def test_the_plan_of_one_lesson_goes_through_the_chapter_and_stops_in_time():
+    (topic,) = re.findall(r"^```\{counted\} lesson\n(.*?)\n```$", TEACHERS, re.MULTILINE)
+    (chapter,) = [one for one in BOOK if one.topic == topic]
+    parts = lessons.sections(ROOT, chapter)
+    assert all(one.ends == after.begins for one, after in itertools.pairwise(parts))
+    whole = lessons.lesson(ROOT, chapter)
+    assert abs(parts[-1].ends - whole.minutes) <= 3  # a chapter's minutes are rounded to five
+    assert sum(part.predictions for part in parts) == whole.predictions
+    (stop,) = re.findall(r"In a single one stop after \*([^*]+)\*", TEACHERS)
+    (at,) = [at for at, part in enumerate(parts) if part.heading == stop]
+    assert parts[at].ends <= 47
+    assert parts[at + 1].ends > 47
+    assert parts[-1].ends <= 90
+
+
+def test_what_students_believe_is_shaken_by_what_the_chapter_shows():
+    page = (ROOT / "chapters/beliefs.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \{chapter-title\}`(\w+)` \| (.+?) \| (.+?) \| (.+?) \|$", page, re.MULTILINE)
+    assert [topic for topic, *_ in rows] == [chapter.topic for chapter in BOOK]
+    for (topic, said, shakes, asks), chapter in zip(rows, BOOK, strict=True):
+        if "to write" in said:
+            continue
+        assert re.fullmatch(r'"[^"]+\."', said), topic
+        assert re.search(r"[Ff]igure|\*Common mistakes\*", shakes), topic
+        assert asks.endswith("?"), topic
+        told = "\n".join(
+            cell.source for cell in chapters.cells_of(ROOT / chapter.page) if cell.kind == "markdown"
+        )
+        numbers = re.findall(r"\d+(?:\.\d+)?", re.sub(r"\*[\d/]+\*", "", shakes))
+        missing = [one for one in numbers if not re.search(rf"(?<![\d.]){re.escape(one)}(?![\d]|\.\d)", told)]
+        assert missing == [], topic
+
+
+def shown_text(markup):
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", markup)).split())
+
+
+def test_whatever_a_class_is_given_says_where_it_comes_from_and_under_which_licence(made):
+    said = f"From {source.TITLE}, by {source.PEOPLE}. Text and pictures: CC BY 4.0. Code: MIT."
+    assert len([name for name in made if "/" in name]) > 30
+    for name, content in made.items():
+        if name.endswith(".ipynb"):
+            first = cells(content, "markdown")[0].source
+            assert said in shown_text(re.sub(r"\[([^\]]+)\]\([^)]*\)|\*", r"\1", first)), name
+            assert first.startswith("# ")
+        elif name.startswith("slides/"):
+            shown = re.findall(r'<section class="slide .*?</section>', content, re.DOTALL)
+            assert said in shown_text(shown[0]), name
+            assert said in shown_text(shown[-1]), name
+            assert 'href="https://creativecommons.org/licenses/by/4.0/"' in shown[0]
+
+
+def test_a_deck_names_what_else_it_carries_and_holds_the_licence_of_what_others_made(made):
+    (licence,) = [one.text.read_text(encoding="utf-8") for one in licences.SHIPPED if one.name == "MathJax"]
+    assert "Apache License" in licence
+    seen = set()
+    for name, content in made.items():
+        if not name.endswith(".html"):
+            continue
+        tagger = "globalThis.attnlabModels ??= {}).tagger = " in content
+        formulas = "MathJax.version" in content
+        assert content.count(licence) == formulas, name
+        if name.startswith("slides/"):
+            seen |= {("tagger", tagger), ("formulas", formulas)}
+            last = re.findall(r'<section class="slide source".*?</section>', content, re.DOTALL)[0]
+            assert ("Natalia Silveira" in last) == tagger, name
+            assert ('href="https://creativecommons.org/licenses/by-sa/4.0/"' in last) == tagger, name
+            assert ("MathJax" in last) == formulas, name
+    assert {("tagger", True), ("tagger", False), ("formulas", True)} <= seen
+    assert licence in made["answers.html"]
 
 
 PREDICT = """:::{admonition} Predict, then look
@@ -222,13 +376,15 @@ def test_a_box_with_choices_is_a_question_with_notes(answers):
     told = '<details class="hint"><summary>What you saw</summary>\n\nIt shrank.\n\n</details>'
     markdown = [nbformat.v4.new_markdown_cell(text) for text in (f"## Size\n\n{PREDICT}", told)]
     names = readers.Names([], {}, {})
-    made = slides.of([markdown[0], shows, markdown[1]], names, title="One", question="?", exercises=[])
-    assert [slide.kind for slide in made] == ["title", "predict", "figure"]
+    cells = [markdown[0], shows, markdown[1]]
+    made = slides.of(cells, names, title="One", question="?", exercises=[], source="From *it*.")
+    assert [slide.kind for slide in made] == ["title", "predict", "figure", "source"]
+    assert made[0].body == '<p>?</p><p class="source">From <em>it</em>.</p>'
     assert made[1].body == (
         '<div class="asked"><p>Will it grow?</p></div>'
         '<ol class="choices"><li>It grows.</li><li>It shrinks.</li><li>It stays.</li></ol>'
     )
-    for slide in made[1:]:
+    for slide in made[1:3]:
         assert [re.sub(r"<[^>]+>", "", note) for note in slide.notes] == [
             "A. No. It shrinks.",
             r"B. Yes. By \(\sqrt d\).",

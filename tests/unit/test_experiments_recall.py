@@ -19,6 +19,10 @@ def test_softmax_and_elu_are_what_their_formulas_say():
     q, k, v, rate = inputs(2, 7, 6)
     want = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     assert torch.allclose(form("softmax", 6)(q, k, v, rate, None), want, atol=1e-6)
+    far = torch.arange(7)[:, None] - torch.arange(7)
+    scores = q @ k.mT / 6**0.5 + far * torch.tensor(0.5).log()
+    want = scores.masked_fill(far < 0, -torch.inf).softmax(-1) @ v
+    assert torch.allclose(form("softmax, a slope", 6)(q, k, v, 0 * rate + 0.5, None), want, atol=1e-6)
     weights = ((F.elu(q) + 1) @ (F.elu(k) + 1).mT).tril()
     want = weights / weights.sum(-1, keepdim=True) @ v
     assert torch.allclose(form("elu + 1", 6)(q, k, v, rate, None), want, atol=1e-5)
@@ -34,6 +38,10 @@ def test_a_gate_that_stays_open_is_a_plain_sum_and_the_delta_rule_overwrites():
         features = [F.normalize(phi(x), dim=-1) for x in (q, k)]
         want = (features[0] @ features[1].mT).tril() @ v
         assert torch.allclose(form(name, 6)(q, k, v, None, None), want, atol=1e-5)
+    features = [F.normalize(x.abs(), dim=-1) for x in (q, k)]
+    weights = (features[0] @ features[1].mT).tril()
+    less = (weights - weights.sum(-1, keepdim=True) / torch.arange(1.0, 8)[:, None]).tril()
+    assert torch.allclose(form("no signs, less the mean", 6)(q, k, v, None, None), less @ v, atol=1e-5)
     same = k[:, :1].expand_as(k)
     out = form("delta rule", 6)(same, same, v, torch.ones(2, 7, 1), None)
     assert torch.allclose(out, v, atol=1e-5)

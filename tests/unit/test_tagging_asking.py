@@ -50,6 +50,14 @@ def test_what_the_forms_share():
     torch.testing.assert_close(heard[1, 2], heard[1, 0])  # "a" as much as "I", whatever is learned
 
 
+def test_a_symmetric_table_scores_both_ways_alike_and_a_free_one_does_not():
+    x = asking.encode(asking.SAW)
+    for symmetric in (True, False):
+        q, k, _ = asking.OneTable(symmetric=symmetric)(x)
+        scores = q @ k.mT
+        assert torch.allclose(scores, scores.mT, atol=1e-5) == symmetric
+
+
 def test_taggers_trained_side_by_side_learn_what_each_learns_alone():
     task = asking.Asking(asking.FORMS["queries, keys, values"], steps=3, every=1, batch=8)
     together = task.train([(0.01, 0), (0.1, 1)])

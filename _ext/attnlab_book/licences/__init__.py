@@ -16,6 +16,10 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 HERE = Path(__file__).parent
+TAKEN = "take-it-with-you"
+"""The tag of a cell that is there to be copied whole."""
+SIGNED = "# From the book I Saw a Saw, by the attnlab authors. MIT licence.\n"
+"""What code says first that is copied from a page; `src/widgets/ui/frame.js` says the same."""
 FOLDER = "_static/licences"
 
 
@@ -132,6 +136,16 @@ def copy(app: Sphinx) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for one in SHIPPED:
         shutil.copyfile(one.text, folder / one.file)
+
+
+def sign_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Begin each cell that is there to be copied with one line: whose it is, and under which licence."""
+    for cell in doctree.findall(nodes.container):
+        if f"tag_{TAKEN}" in cell["classes"]:
+            code = cell.next_node(nodes.literal_block)
+            # What is not its own source counts as parsed, and is not highlighted.
+            code.rawsource = SIGNED + code.astext()
+            code[:] = [nodes.Text(code.rawsource)]
 
 
 class Licences(SphinxDirective):

@@ -96,7 +96,7 @@ exercise(
         _text((3,), 6, 2, 5),
         _text((1,), 8, 4, 7),
         _text((2,), 1, 5, 3, "a single token", "It reads what it has written itself: its own value comes out."),
-        _text((), 12, 3, 2, "gates from 0.95 to 0.99", "What was written long ago still counts.", (0.95, 0.99)),
+        _text((), 60, 3, 2, "gates from 0.95 to 0.99", "What was written long ago still counts.", (0.95, 0.99)),
         _text((2,), 4, 3, 4, "gates from 0.001 to 0.01", "Hardly anything stays: nearly the token's own value comes out.", (0.001, 0.01)),
         *late(
             _text((), 5, 3, 3, "5 other tokens, 3 features and values of width 3", seed=1),

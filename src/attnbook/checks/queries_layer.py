@@ -80,7 +80,7 @@ def use(head: Any) -> dict[str, Any]:
     # As many tokens as in the first call, and others: whoever keeps what was, by its shape, is found out.
     given = {"x": _normal(5, wide, seed=7), "memory": _normal(3, other, seed=8)}
     found |= called(head, "head(x, memory) of 5 and 3 other tokens", given)
-    withstand(head, wide, other)
+    found["head(x, memory) with scores in the hundreds"] = withstand(head, wide, other)
     if wide == other:
         found |= called(head, "head(x)", {"x": _normal(2, 6, wide, seed=5)})
         given = {"x": _normal(2, 6, wide, seed=5), "memory": _normal(2, 6, wide, seed=9)}
@@ -88,7 +88,7 @@ def use(head: Any) -> dict[str, Any]:
     return {"parameters": shapes, "calls": found}
 
 
-def withstand(layer: nn.Module, wide: int, other: int) -> None:
+def withstand(layer: nn.Module, wide: int, other: int) -> Tensor:
     """Call a layer once with scores in the hundreds.
 
     Args:
@@ -96,15 +96,20 @@ def withstand(layer: nn.Module, wide: int, other: int) -> None:
         wide: numbers of a token that asks.
         other: numbers of a token that is asked.
 
+    Returns:
+        The output.
+
     Raises:
         ValueError: a sentence about an output that is not a number.
     """
     given = {"x": LONG * _normal(5, wide, seed=3), "memory": LONG * _normal(3, other, seed=4)}
-    if output(layer, "scores in the hundreds", given).isnan().any():
+    out = output(layer, "scores in the hundreds", given)
+    if out.isnan().any():
         raise ValueError(
             "With scores in the hundreds the output is not a number: exp overflows. "
             "Tensor.softmax takes the largest score off first."
         )
+    return out.detach()
 
 
 def output(layer: nn.Module, name: str, given: dict[str, Tensor]) -> Tensor:
@@ -216,7 +221,7 @@ exercise(
     read=use,
     cases=rows("d_model d_memory d_k d_v", (5, 8, 3, 4), (6, 6, 4, 9), (7, 2, 16, 5), (3, 9, 1, 1))
     + late(*rows("d_model d_memory d_k d_v", (45, 46, 47, 48))),
-    within=Tolerance(1e-5, 1e-4),
+    within=Tolerance(1e-4, 1e-4),  # gradients reach 40: near a saturated row, those near 0 are rounding
     stub="""class Head(torch.nn.Module):
     def __init__(self, d_model, d_memory, d_k, d_v):
         ...  # your code here

@@ -190,9 +190,9 @@ exercise(
 )  # fmt: skip
 
 
-def sharpness(weights: Tensor, lengths: Tensor) -> Tensor:
+def evenness(weights: Tensor, lengths: Tensor) -> Tensor:
     """The reference, and the frame of its mistakes."""
-    return _sharpness()(weights, lengths)
+    return _evenness()(weights, lengths)
 
 
 def _share(p: Tensor, lengths: Tensor) -> Tensor:
@@ -207,8 +207,8 @@ def _asked(p: Tensor, lengths: Tensor) -> Tensor:
     return _real(p, lengths) & (lengths > 1)[:, None]
 
 
-def _sharpness(share: Callable = _share, asked: Callable = _asked) -> Callable:
-    """A `sharpness` with another number for a row, or with other rows."""
+def _evenness(share: Callable = _share, asked: Callable = _asked) -> Callable:
+    """An `evenness` with another number for a row, or with other rows."""
 
     def does(p: Tensor, lengths: Tensor) -> Tensor:
         rows = asked(p, lengths)  # (batch, n)
@@ -218,7 +218,7 @@ def _sharpness(share: Callable = _share, asked: Callable = _asked) -> Callable:
 
 
 def _by_sentence(p: Tensor, lengths: Tensor) -> Tensor:
-    means = [sharpness(p[at : at + 1], lengths[at : at + 1]) for at in range(len(p)) if lengths[at] > 1]
+    means = [evenness(p[at : at + 1], lengths[at : at + 1]) for at in range(len(p)) if lengths[at] > 1]
     return torch.stack(means).mean(0)
 
 
@@ -250,8 +250,8 @@ def _numbers(out: Any) -> Any:
 
 exercise(
     "saturation-sharpness",
-    "sharpness",
-    reference=sharpness,
+    "evenness",
+    reference=evenness,
     read=_numbers,
     cases=[
         case("sentences of 5, 2 and 4 words", "", **_batch((5, 2, 4), 2, 5)),
@@ -271,30 +271,30 @@ exercise(
         ),
     ],
     mistakes=[
-        mistake("Rows of padding are counted. Only the first `lengths` queries of a sentence are words.", _sharpness(asked=lambda p, length: (length > 1)[:, None].expand(len(length), p.shape[-1]))),
+        mistake("Rows of padding are counted. Only the first `lengths` queries of a sentence are words.", _evenness(asked=lambda p, length: (length > 1)[:, None].expand(len(length), p.shape[-1]))),
         mistake("Rows of padding add to the sum, but not to the number of rows that it is divided by.",
                 lambda p, length: torch.where((length > 1)[:, None, None], _share(p, length), 0.0).sum((0, 2)) / _asked(p, length).sum()),
         mistake("Padding is taken out of the sum, but counted in the number of rows.",
                 lambda p, length: torch.where(_asked(p, length)[:, None], _share(p, length), 0.0).sum((0, 2)) / (len(length) * p.shape[-1])),
         mistake("It divides by the logarithm of the padded length. The most a row can have is ln of its own sentence's length.",
-                _sharpness(lambda p, length: torch.special.entr(p).sum(-1) / math.log(max(p.shape[-1], 2)))),
-        mistake("Those are nats. Divide each row by the most that it can have, ln of the sentence's length.", _sharpness(lambda p, length: torch.special.entr(p).sum(-1))),
-        mistake("It divides by the length. The most entropy that a row can have is its logarithm.", _sharpness(lambda p, length: torch.special.entr(p).sum(-1) / length[:, None, None])),
-        mistake("The entropy is in bits and the logarithm natural. Use one base for both.", _sharpness(lambda p, length: _share(p, length) / math.log(2))),
-        mistake("The sign is turned around: p ln p is negative, and entropy is not.", _sharpness(lambda p, length: -_share(p, length))),
-        mistake("That is one minus the share. Equal weights should give 1, one-hot ones 0.", _sharpness(lambda p, length: 1 - _share(p, length))),
-        mistake("That is the largest weight. The exercise asks for the entropy.", _sharpness(lambda p, length: p.amax(-1))),
-        mistake("That is the number of keys heard, e^H. The exercise asks for H as a share of ln of the length.", _sharpness(lambda p, length: torch.special.entr(p).sum(-1).exp())),
-        mistake("A sentence of one word gives 0/0. It has no choice to make: leave its row out.", _sharpness(asked=_real)),
+                _evenness(lambda p, length: torch.special.entr(p).sum(-1) / math.log(max(p.shape[-1], 2)))),
+        mistake("Those are nats. Divide each row by the most that it can have, ln of the sentence's length.", _evenness(lambda p, length: torch.special.entr(p).sum(-1))),
+        mistake("It divides by the length. The most entropy that a row can have is its logarithm.", _evenness(lambda p, length: torch.special.entr(p).sum(-1) / length[:, None, None])),
+        mistake("The entropy is in bits and the logarithm natural. Use one base for both.", _evenness(lambda p, length: _share(p, length) / math.log(2))),
+        mistake("The sign is turned around: p ln p is negative, and entropy is not.", _evenness(lambda p, length: -_share(p, length))),
+        mistake("That is one minus the share. Equal weights should give 1, one-hot ones 0.", _evenness(lambda p, length: 1 - _share(p, length))),
+        mistake("That is the largest weight. The exercise asks for the entropy.", _evenness(lambda p, length: p.amax(-1))),
+        mistake("That is the number of keys heard, e^H. The exercise asks for H as a share of ln of the length.", _evenness(lambda p, length: torch.special.entr(p).sum(-1).exp())),
+        mistake("A sentence of one word gives 0/0. It has no choice to make: leave its row out.", _evenness(asked=_real)),
         mistake("The row of a sentence of one word counts as 0. It has no choice to make: leave it out.",
-                _sharpness(lambda p, length: torch.where((length > 1)[:, None, None], _share(p, length), 0.0), _real)),
-        mistake("0 · ln 0 is NaN in arithmetic. It counts as 0: use torch.special.entr.", _sharpness(lambda p, length: -(p * p.log()).sum(-1) / length.to(p.dtype).log()[:, None, None])),
+                _evenness(lambda p, length: torch.where((length > 1)[:, None, None], _share(p, length), 0.0), _real)),
+        mistake("0 · ln 0 is NaN in arithmetic. It counts as 0: use torch.special.entr.", _evenness(lambda p, length: -(p * p.log()).sum(-1) / length.to(p.dtype).log()[:, None, None])),
         mistake("It averages over sentences. Every row counts the same, so a long sentence counts for more.", _by_sentence),
-        mistake("It averages over the heads too. Return one number for each head.", lambda p, length: sharpness(p, length).mean()),
+        mistake("It averages over the heads too. Return one number for each head.", lambda p, length: evenness(p, length).mean()),
         mistake("It returns one number for each sentence. Return one for each head.",
                 lambda p, length: (torch.where(_asked(p, length)[:, None], _share(p, length), 0.0).sum(-1).mean(1) / _asked(p, length).sum(-1).clamp_min(1))),
         mistake("The sums run down the columns. A query's weights are a row: sum over the last axis.",
-                lambda p, length: sharpness(p.transpose(-2, -1), length)),
+                lambda p, length: evenness(p.transpose(-2, -1), length)),
     ],
     praise="One number for each head, over the rows of real words that have a choice.",
 )  # fmt: skip

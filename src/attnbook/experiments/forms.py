@@ -21,8 +21,10 @@ from attnlab.linear import (
 
 FORMS = (
     "softmax",
+    "softmax, a slope",
     "sum",
     "sum, no signs",
+    "no signs, less the mean",
     "elu + 1, no division",
     "elu + 1",
     "FAVOR+",
@@ -48,9 +50,12 @@ def form(
     """Return one form as a function (q, k, v, rate, key_mask) -> output.
 
     Args:
-        name: one of `FORMS`. The gated forms and the sums are causal. "sum" adds up values under keys of
-            length 1 and divides by nothing; "sum, no signs" and "elu + 1, no division" do so with |x| and
-            elu(x) + 1, made to have length 1.
+        name: one of `FORMS`. The gated forms and the sums are causal. In "softmax, a slope" every token from
+            a key to its query lowers the score by -log of its rate: one number for all tokens is the slope of
+            ALiBi, and fades the weight as a gate fades a state. "sum" adds up values under keys of length 1
+            and divides by nothing; "sum, no signs" and "elu + 1, no division" do so with |x| and elu(x) + 1,
+            made to have length 1; "no signs, less the mean" is a control of the former: of each token's
+            weights the mean is taken away.
         d: width of queries and keys.
         features: how many random features FAVOR+ and RFA draw; d unless given. The state of all other linear
             forms has d rows.
@@ -74,10 +79,16 @@ def form(
     m, draw = features or d, torch.Generator().manual_seed(seed)
     if name == "softmax":
         return lambda q, k, v, rate, key_mask: attention(q, k, v, mask=_row(q, key_mask), is_causal=is_causal)
+    if name == "softmax, a slope":
+        return lambda q, k, v, rate, key_mask: attention(
+            q, k, v, bias=_faded(rate[..., :1]), mask=_row(q, key_mask), is_causal=True
+        )
     if name in SUMS:
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
             *_unit(*map(SUMS[name], (q, k))), v, torch.zeros_like(q[..., :1]), key_mask=key_mask
         )
+    if name == "no signs, less the mean":
+        return lambda q, k, v, rate, key_mask: _less_the_mean(*_unit(q.abs(), k.abs()), key_mask) @ v
     if name == "gate":  # no division: what fades cannot grow without bound
         return lambda q, k, v, rate, key_mask: gated_linear_attention(
             *_unit(q, k), v, rate[..., :1].log(), key_mask=key_mask
@@ -113,6 +124,22 @@ class _Kernel(nn.Module):
 def _row(q: Tensor, key_mask: Tensor | None) -> Tensor | None:
     """Turn a mask of the keys into one of the pairs, beside queries (batch, ..., n, d)."""
     return None if key_mask is None else of_keys(key_mask, q.shape[:-2], q.shape[-2])[..., None, :]
+
+
+def _faded(rate: Tensor) -> Tensor:
+    """Return the logarithm of what is left at each token of each before it, (..., n, n)."""
+    passed = rate.log().cumsum(-2)
+    return passed - passed.mT
+
+
+def _less_the_mean(q: Tensor, k: Tensor, key_mask: Tensor | None) -> Tensor:
+    """Return causal weights (..., n, n), each less the mean of those that its token sees."""
+    weights = q @ k.mT
+    seen = torch.ones_like(weights, dtype=torch.bool).tril()
+    if key_mask is not None:
+        seen = seen & _row(q, key_mask)
+    weights = weights * seen
+    return (weights - weights.sum(-1, keepdim=True) / seen.sum(-1, keepdim=True).clamp(min=1)) * seen
 
 
 def _unit(q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:

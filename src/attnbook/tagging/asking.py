@@ -137,22 +137,27 @@ class AsTheyAre(nn.Module):
 
 
 class OneTable(nn.Module):
-    """One square matrix of relevance, free to be unsymmetric, in the place of queries and keys.
+    """One square matrix of relevance in the place of queries and keys.
+
+    Args:
+        width: of the values.
+        symmetric: whether the table is the mean of the matrix and its transpose; else it is the matrix.
 
     >>> q, k, v = OneTable()(encode(["I", "saw"]))
     >>> q.shape == k.shape, v.shape
     (True, torch.Size([1, 8, 16]))
     """
 
-    def __init__(self, *, width: int = HEAD) -> None:
+    def __init__(self, *, width: int = HEAD, symmetric: bool = False) -> None:
         super().__init__()
-        self.width = width
+        self.width, self.symmetric = width, symmetric
         self.table = nn.Linear(WIDTH, WIDTH, bias=False)
         self.value = nn.Linear(WIDTH, width, bias=False)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries, keys and values."""
-        return self.table(x), x, self.value(x)
+        table = self.table.weight
+        return F.linear(x, (table + table.mT) / 2 if self.symmetric else table), x, self.value(x)
 
 
 class Alike(nn.Module):
@@ -212,6 +217,9 @@ RIVALS = {
     "a plain mean, never itself": lambda: OneHead(Alike(), itself=False),
 }
 """The plainest other heads. One has all relevance in one matrix, the rest have none at all."""
+
+MIRRORED = {"one symmetric table": lambda: OneHead(OneTable(symmetric=True))}
+"""The full table again, and relevance goes both ways alike."""
 
 
 def looks(model: nn.Module, words: Sequence[str]) -> Tensor:

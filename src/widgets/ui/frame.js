@@ -2,6 +2,9 @@
 import { h, onResize } from "./dom.js";
 import css from "./style.css";
 
+/** What copied code says first; `_ext/attnlab_book/licences` says the same of cells that are there to be copied. */
+const SIGNED = "# From the book I Saw a Saw, by the attnlab authors. MIT licence.\n";
+
 /**
  * A figure's model: an anywidget model in a live kernel, plain values in the page.
  * @typedef {{ get(key: string): any, set(key: string, value: any): void, save_changes(): void,
@@ -152,7 +155,7 @@ export function figure(definition) {
         menu(
           ended.signal,
           place.link ? button("Copy link", "link", () => copy(/** @type {any} */ (place.link)(current()))) : "",
-          button("Copy as PyTorch", "pytorch", () => copy(/** @type {Parts} */ (parts).pytorch())),
+          button("Copy as PyTorch", "pytorch", () => copy(SIGNED + /** @type {Parts} */ (parts).pytorch())),
           button("Save SVG", "svg", () => save(/** @type {Parts} */ (parts).svg(), `attnlab-${definition.name}.svg`)),
         ),
       );

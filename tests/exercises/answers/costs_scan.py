@@ -1,5 +1,7 @@
 """A recurrence with gates in O(log n) steps."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 
@@ -99,6 +101,41 @@ def by_halves_one_after_the_other(a, x):
     return torch.cat((first, second + a[half:].cumprod(0)[:, None] * first[-1]))
 
 
+@wrong("With 16,384 tokens: it takes too many steps")
+def columns_then_carries(a, x):
+    """The text as a square: its columns in turn, all rows at once, then what each row hands on."""
+    n, d = x.shape
+    wide = math.isqrt(n - 1) + 1
+    high = -(-n // wide)
+    gates = F.pad(a, (0, high * wide - n)).view(high, wide, 1)
+    inputs = F.pad(x, (0, 0, 0, high * wide - n)).view(high, wide, d)
+    states, joined, carried = [inputs[:, 0]], [gates[:, 0]], [torch.zeros_like(x[0])]
+    for j in range(1, wide):
+        states.append(torch.addcmul(inputs[:, j], gates[:, j], states[-1]))
+        joined.append(gates[:, j] * joined[-1])
+    states, joined = torch.stack(states, 1), torch.stack(joined, 1)
+    for row in range(high - 1):
+        carried.append(torch.addcmul(states[row, -1], joined[row, -1], carried[-1]))
+    return (states + joined * torch.stack(carried)[:, None]).reshape(-1, d)[:n]
+
+
+@right
+def down_and_up(a, x):
+    """Join neighbours until one is left, and hand back what stood before each, for padded lengths."""
+
+    def joined(gates, x):
+        if len(x) == 1:
+            return gates, x
+        both = gates[1::2] * gates[::2], x[1::2] + gates[1::2] * x[::2]
+        gate, heard = joined(*both)
+        gate_before, heard_before = back(gate, 1, 1.0), back(heard, 1)
+        even = gates[::2] * gate_before, x[::2] + gates[::2] * heard_before
+        return (torch.stack(two, 1).flatten(0, 1) for two in zip(even, (gate, heard), strict=True))
+
+    room = 2 ** (len(x) - 1).bit_length() - len(x)
+    return list(joined(F.pad(a, (0, room))[:, None], F.pad(x, (0, 0, 0, room))))[1][: len(x)]
+
+
 @wrong("nothing may be divided by it")
 def divided_by_products(a, x):
     gates = a.cumprod(0)[:, None]
@@ -133,6 +170,7 @@ wrong("too many steps")(walk_over(4), "n/4 steps")
 wrong("too many steps")(walk_over(8), "n/8 steps")
 wrong("2,048 tokens")(rounds(goes_on=lambda step, n: step < 16), "four rounds")
 wrong("2,048 tokens")(rounds(goes_on=lambda step, n: step < 512), "nine rounds")
+wrong("16,384 tokens")(rounds(goes_on=lambda step, n: step < 2048), "eleven rounds")
 wrong("It stops too early")(rounds(goes_on=lambda step, n: 2 * step < n), "one round too few")
 wrong("double the step, do not add one")(rounds(further=lambda step: step + 1), "steps of 1, 2, 3")
 wrong("The gates are not joined")(rounds(join=lambda a, gate, step: a), "gates not joined")

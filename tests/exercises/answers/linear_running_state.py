@@ -159,6 +159,16 @@ def outputs_joined_at_every_token(q, k, v, gate):
     return out
 
 
+@wrong("gates from 0.95 to 0.99")
+def thirteen_tokens_from_zero(q, k, v, gate):
+    """A state made anew at every token, from the last thirteen: no state runs along."""
+    whole, out = walk(), []
+    for i in range(k.shape[-2]):
+        last = slice(max(i - 12, 0), i + 1)
+        out.append(whole(*(t[..., last, :] for t in (q, k, v, gate)))[..., -1, :])
+    return torch.stack(out, -2)
+
+
 @wrong("fades by its own gate too")
 def the_gate_of_the_token_before(q, k, v, gate):
     s, z, out, g = 0, 0, [], gate[..., 0, :]
@@ -238,8 +248,8 @@ def all_texts_in_one_state(q, k, v, gate):
 
 
 @wrong("1,000 tokens")
-def anew_every_50_tokens(q, k, v, gate):
-    parts = zip(*(t.split(50, -2) for t in (q, k, v, gate)), strict=True)
+def anew_every_100_tokens(q, k, v, gate):
+    parts = zip(*(t.split(100, -2) for t in (q, k, v, gate)), strict=True)
     return torch.cat([walk()(*part) for part in parts], -2)
 
 

@@ -49,6 +49,8 @@ right(layer(), "the package's attention")
 right(layer(scaled_dot_product_attention), "torch's own attention")
 right(layer(einsum), "einsum")
 right(layer(loops), "loops")
+right(weighed(lambda s: (s - s.logsumexp(-1, keepdim=True)).exp()), "the logarithm of the sum taken off")
+right(weighed(lambda s: s.log_softmax(-1).exp()), "the logarithm of the softmax")
 
 
 @wrong("k_proj should be an nn.Linear; there is none")
@@ -110,6 +112,9 @@ wrong("The softmax runs down the columns")(weighed(lambda s: s.softmax(-2)), "do
 wrong("runs along dimension 1")(weighed(lambda s: s.softmax(dim=1)), "dimension 1")
 wrong("There is no softmax")(layer(lambda q, k, v: q @ (k.mT @ v) / q.shape[-1] ** 0.5), "no softmax")
 wrong("exp overflows")(weighed(lambda s: s.exp() / s.exp().sum(-1, keepdim=True)), "exponentials by hand")
+wrong("'head(x, memory) with scores in the hundreds' should be")(
+    weighed(lambda s: (lambda e: e / e.sum(-1, keepdim=True))(s.clamp(-80, 80).exp())), "scores cut off at 80"
+)
 wrong("it raised")(
     layer(lambda q, k, v: (q @ k.T / math.sqrt(k.shape[-1])).softmax(-1) @ v), "all axes transposed"
 )

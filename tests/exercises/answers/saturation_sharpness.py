@@ -21,10 +21,10 @@ def share(p, lengths):
 def mean(row=share, rows=words):
     """The mean of some number of a row, over some of the rows."""
 
-    def sharpness(p, lengths):
+    def evenness(p, lengths):
         return row(p, lengths).movedim(1, -1)[rows(p, lengths)].mean(0)
 
-    return sharpness
+    return evenness
 
 
 @right
