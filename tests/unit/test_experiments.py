@@ -309,7 +309,7 @@ def test_a_note_leaves_out_what_the_names_of_the_rows_tell():
         name: Row(name, 0.1, {0.1: [Run([0.5])]}, settings={"part": part, "steps": 9})
         for name, part in {"whole": "", "no norm": "norm"}.items()
     }
-    assert "part: none or norm" in comparison.note([Comparison(rows)])
+    assert "Part: none or norm" in comparison.note([Comparison(rows)])
     assert comparison.note([Comparison(rows)], but=["part"]) == comparison.note(
         [Comparison({name: replace(row, settings={"steps": 9}) for name, row in rows.items()})]
     )
