@@ -61,7 +61,12 @@ class Listener(nn.Module):
 class Trained(Asking):
     """A listener's training, told as it is: what is heard has a width, and heads there are none."""
 
-    told: ClassVar = {"optimizer": "Adam", "examples": "new sentences", "counts": Asking.told["counts"]}
+    told: ClassVar = {
+        "optimizer": "Adam",
+        "examples": "new sentences",
+        "counts": Asking.told["counts"],
+        "d_model": len(WORDS),
+    }
 
 
 def mirrored(words: grammar.Words, i: int) -> tuple:

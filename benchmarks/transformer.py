@@ -1,14 +1,15 @@
 """A Transformer with and without its parts, and how many lookups in a row its layers can do.
 
-    python benchmarks/transformer.py [depth] [network] [hops]
+    python benchmarks/transformer.py [depth] [network] [layers] [longer] [hops]
 
-Writes results/transformer-depth.json, -network and -hops.
+Writes results/transformer-depth.json, -network, -layers, -longer and -hops.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -52,21 +53,40 @@ def network() -> None:
     leave_out("transformer-network", {"no network": {"part": "feed-forward"}})
 
 
-def leave_out(topic: str, rows: dict[str, dict]) -> None:
-    """Train the stacks of `rows`, each with both draws of first weights, and store what they reach."""
+def layers() -> None:
+    """Add layers to a stack without residual connections."""
+    some = {1: "one layer", 2: "two layers", 4: "four layers"}
+    rows = {name: {"part": "residual", "n_layers": n} for n, name in some.items()}
+    leave_out("transformer-layers", rows, at=8e-3, may_end_at_edge=True)
+
+
+def longer() -> None:
+    """Give the two places of the norm three times the steps, begun with small weights."""
+    rows = {name: ROWS[name] | {"steps": 450} for name in ("pre-norm", "post-norm")}
+    leave_out("transformer-longer", rows, at=4e-3, draws=("small",))
+
+
+def leave_out(
+    topic: str,
+    rows: dict[str, dict],
+    at: float = 2e-3,
+    may_end_at_edge: bool = False,
+    draws: Sequence[str] = tuple(DRAWS),
+) -> None:
+    """Train the stacks of `rows`, each with both draws of first weights or one, and store what they reach."""
     made = {
-        f"{name}, {weights}": NextWords(text(), 12, **kind, xavier=xavier, warm=30)
+        f"{name}, {draw}": NextWords(text(), **{"n_layers": 12, "warm": 30, "xavier": DRAWS[draw], **kind})
         for name, kind in rows.items()
-        for weights, xavier in DRAWS.items()
+        for draw in draws
     }
     found = sweep(
         made,
-        rates=around(2e-3, n=3),
+        rates=around(at, n=3),
         seeds=SEEDS,
         scout=1,
         goal="low",
         flat=0.01,
-        may_end_at_edge=[name for name in made if name.startswith("no ")],
+        may_end_at_edge=[name for name in made if may_end_at_edge or name.startswith("no ")],
         measure="nats above the floor",
         cache=CACHE / f"{topic}.json",
         progress=False,
@@ -105,6 +125,6 @@ def hops() -> None:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     results.begin()
-    parts = {"depth": depth, "network": network, "hops": hops}
+    parts = {"depth": depth, "network": network, "layers": layers, "longer": longer, "hops": hops}
     for name in sys.argv[1:] or parts:
         parts[name]()

@@ -224,7 +224,7 @@ def _rewrite(root: Path, change: Change, place: Place, names: dict[str, str]) ->
         if not path.exists():
             continue
         words = change.texts.get(path) or path.read_text(encoding="utf-8")
-        if re.search(f"^{row}$", words, re.MULTILINE):
+        if f"{{chapter-title}}`{beside.topic}`" in words:
             edit(f"{page}.md", _tables(words, place, new, row, f"{page}.md", root))
     name = "_ext/attnlab_book/drawings.py"
     words = change.texts.get(root / name) or (root / name).read_text(encoding="utf-8")
@@ -272,7 +272,7 @@ def _index(root: Path, change: Change, place: Place, row: str) -> None:
 
 
 def _tables(words: str, place: Place, new: Chapter, row: str, name: str, root: Path) -> str:
-    """Give the chapter a row in each table of all chapters, and a place in each plan of them all."""
+    """Give the chapter its row in each table and list of all chapters, and its place in each plan."""
     book = [one.topic for one in chapters.read(root) if one.number is not None]
     listed = re.findall(r"^\| \{chapter-title\}`(\w+)` \|", words, re.MULTILINE)
     if listed == book:
@@ -281,6 +281,10 @@ def _tables(words: str, place: Place, new: Chapter, row: str, name: str, root: P
         words = place.into(
             words, row, f"| {{chapter-title}}`{new.topic}` |{f' {TO_WRITE} |' * cells}", name=name
         )
+    entry = rf"\{{chapter-title\}}`{place.beside.topic}`\n: .*\n"
+    if re.findall(r"^\{chapter-title\}`(\w+)`\n: ", words, re.MULTILINE) == book:
+        blank = f"{{chapter-title}}`{new.topic}`\n: **{TO_WRITE}** {TO_WRITE} *Ask next:* {TO_WRITE}\n"
+        words = place.into(words, entry, blank, name=name)
     there = place.beside.topic
     both = f"{new.topic}, {there}" if place.before else f"{there}, {new.topic}"
 
@@ -381,9 +385,10 @@ def main(given: list[str] | None = None) -> int:
     new = change.chapter
     print(
         f"\n{new.page}.ipynb is chapter {new.label}, “{new.title}”, in “{new.part}”; "
-        f"{len(change.renamed)} chapters behind it have moved on by one.\n\n"
+        f"chapters that moved on by one: {len(change.renamed)}.\n\n"
         "Left to do: the chapter; its question in chapters/index.ipynb; what can be grabbed, in\n"
         "README.md; its rows on the pages for teachers (`git grep -i 'to write'` finds all of these);\n"
+        "the plan of all chapters in chapters/teachers.md, if a week is now too full (a test says which);\n"
         "its picture in _ext/attnlab_book/drawings.py; and then `make html` and `make screenshot`,\n"
         "which draws what links to the renumbered chapters show."
     )

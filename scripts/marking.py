@@ -162,7 +162,7 @@ def chapter(path: Path, names: readers.Names, title: str, anchor: str) -> str:
             )
     for one in exercises(cells):
         number = names.numbers.get(f"ex-{one.name}", "")
-        told = [f"<li>{show(message)}</li>" for message in one.mistakes]
+        told = [f"<li>{html.escape(message)}</li>" for message in one.mistakes]
         rest = (
             f"<details><summary>{len(told) - SHOWN} more</summary><ul>{''.join(told[SHOWN:])}</ul></details>"
         )
@@ -176,7 +176,7 @@ def chapter(path: Path, names: readers.Names, title: str, anchor: str) -> str:
 
 
 def page(sections: dict[str, tuple[str, str]]) -> str:
-    """Write all chapters as one page that prints and asks for nothing else.
+    """Write all chapters as one page that asks for nothing else.
 
     Args:
         sections: by anchor, the title of a page and its answers.

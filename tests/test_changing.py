@@ -123,6 +123,14 @@ def test_a_chapter_is_inserted_and_what_shows_numbers_follows(inserted):
         assert there == [one.page.rpartition("/")[2] for one in book]
     page = (inserted / "chapters/teachers.md").read_text()
     assert f"| {{chapter-title}}`{TOPIC}` | *to write* |" in page
+    # In the plan of all chapters it shares a week with the one that it comes before.
+    assert (
+        page.count(f"\n{BOOK[AT - 2].topic}, {TOPIC}, {BOOK[AT - 1].topic}\n") == page.count(TOPIC) - 1 == 1
+    )
+    beliefs = (inserted / "chapters/beliefs.md").read_text()
+    assert re.findall(r"^\{chapter-title\}`(\w+)`\n: \*\*.+\n\n", beliefs, re.MULTILINE) == [
+        one.topic for one in book
+    ]
     old = re.compile("|".join(one.page.rpartition("/")[2] for one in BOOK[AT - 1 :]))
     for name in ("README.md", "_toc.yml"):
         assert not old.search((inserted / name).read_text()), name

@@ -228,8 +228,8 @@ class Counted(SphinxDirective):
         rows = []
         for at, week in enumerate(lessons.weeks_of(words, held), 1):
             titles = ", ".join(f"{{chapter-title}}`{topic}`" for topic in week.topics) or week.words
-            rows.append([at, titles, *(x or "" for x in (week.predictions, week.minutes, week.exercises))])
-        head = ["week", "chapters", "to predict", "minutes in class", "minutes for exercises"]
+            rows.append([at, titles, week.minutes or "", week.exercises or ""])
+        head = ["week", "chapters", "in class", "at home"]
         return self._table(head, rows, left=2)
 
     def _table(self, head: list[str], rows: list[list[Any]], left: int = 1) -> list[nodes.Node]:

@@ -57,7 +57,6 @@ class Week:
     """A line of a plan: its chapters' topics, and what they take together; or words, and no chapter."""
 
     topics: list[str]
-    predictions: int = 0
     minutes: int = 0
     exercises: int = 0
     words: str = ""
@@ -100,7 +99,6 @@ def weeks_of(lines: str, lessons: Mapping[str, Lesson]) -> list[Week]:
         weeks.append(
             Week(
                 topics,
-                sum(one.predictions for one in of),
                 sum(one.minutes for one in of),
                 sum(one.exercises for one in of),
             )

@@ -101,6 +101,7 @@ def show(
     which: str | Sequence[str] | None = None,
     about: str = "",
     note: str = "",
+    also: Sequence[str] = (),
     digits: int = 2,
 ) -> None:
     """Display stored results as a real table, with where they come from in a fold under it.
@@ -116,6 +117,7 @@ def show(
             all unless given, none for an empty tuple.
         about: what the table tells, in words, for readers who do not see it; needed with `head`.
         note: a line under the table. What the sweeps were given is told behind it.
+        also: other topics whose numbers the page shows there; the fold has where they come from as well.
         digits: digits after the point in the table of a sweep.
 
     Raises:
@@ -137,7 +139,7 @@ def show(
         parts = parts if len(parts) > 1 else [("", parts[0][1])]
     else:
         raise ValueError(f"{name!r} holds no sweep: give the head and the rows of a table")
-    display(_Shown(parts, stored))
+    display(_Shown(parts, [stored, *map(load, also)]))
 
 
 def source(name: str) -> None:
@@ -149,7 +151,7 @@ def source(name: str) -> None:
     >>> source("costs")
     made by python benchmarks/costs.py
     """
-    display(_Shown([], load(name)))
+    display(_Shown([], [load(name)]))
 
 
 def begin(path: Path | None = None) -> None:
@@ -230,20 +232,24 @@ def facts(stored: Mapping[str, Any]) -> list[tuple[str, str]]:
 class _Shown:
     """Tables, each with a title where there are several, and the fold."""
 
-    def __init__(self, parts: Sequence[tuple[str, tables.Table]], stored: Mapping[str, Any]) -> None:
-        self.parts, self.facts = parts, facts(stored)
+    def __init__(
+        self, parts: Sequence[tuple[str, tables.Table]], stored: Sequence[Mapping[str, Any]]
+    ) -> None:
+        self.parts, self.facts = parts, [facts(one) for one in stored]
 
     def __repr__(self) -> str:
         text = [f"{title}\n{table!r}" if title else repr(table) for title, table in self.parts]
-        return "\n".join([*text, *(f"made by {said}" for key, said in self.facts if key == "made by")])
+        made = (f"made by {said}" for one in self.facts for key, said in one if key == "made by")
+        return "\n".join([*text, *made])
 
     def _repr_html_(self) -> str:
         body = "".join(
             (f"<p><strong>{html.escape(title)}</strong></p>" if title else "") + table._repr_html_()
             for title, table in self.parts
         )
-        lines = "".join(f"<li>{html.escape(key)}: {html.escape(said)}</li>" for key, said in self.facts)
-        return f"{body}<details><summary>Where these numbers come from</summary><ul>{lines}</ul></details>"
+        said = (("".join(f"<li>{html.escape(': '.join(fact))}</li>" for fact in one)) for one in self.facts)
+        lists = "".join(f"<ul>{lines}</ul>" for lines in said)
+        return f"{body}<details><summary>Where these numbers come from</summary>{lists}</details>"
 
 
 def _refuse(commit: str | None, what: str, remedy: str) -> None:

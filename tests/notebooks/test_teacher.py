@@ -288,7 +288,8 @@ def test_the_plan_of_one_lesson_goes_through_the_chapter_and_stops_in_time():
 
 def test_what_students_believe_is_shaken_by_what_the_chapter_shows():
     page = (ROOT / "chapters/beliefs.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \{chapter-title\}`(\w+)` \| (.+?) \| (.+?) \| (.+?) \|$", page, re.MULTILINE)
+    entry = r"^\{chapter-title\}`(\w+)`\n: \*\*(.+?)\*\* (.+?) \*Ask next:\* (.+)$"
+    rows = re.findall(entry, page, re.MULTILINE)
     assert [topic for topic, *_ in rows] == [chapter.topic for chapter in BOOK]
     for (topic, said, shakes, asks), chapter in zip(rows, BOOK, strict=True):
         if "to write" in said:

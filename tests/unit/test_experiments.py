@@ -2,12 +2,12 @@
 
 import json
 import math
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 
 import pytest
 
 from attnbook import experiments
-from attnbook.experiments import Comparison, EdgeError, Row, Run, around, settings, sweep
+from attnbook.experiments import Comparison, EdgeError, Row, Run, around, comparison, settings, sweep
 from attnbook.experiments.days import Days
 from attnbook.experiments.hops import Hops
 from attnbook.experiments.recall import Recall
@@ -302,3 +302,14 @@ def test_a_sweep_keeps_and_tells_every_setting_of_its_candidates(tmp_path):
                     assert settings._say(key, value) in back.note(), (name, key, back.note())
     note = Comparison({"a": Row("a", 0.1, {0.1: [Run([0.5] * 4, every=5)]})}).note()
     assert note == "1 learning rates a row; one seed; looked at every 5 steps."
+
+
+def test_a_note_leaves_out_what_the_names_of_the_rows_tell():
+    rows = {
+        name: Row(name, 0.1, {0.1: [Run([0.5])]}, settings={"part": part, "steps": 9})
+        for name, part in {"whole": "", "no norm": "norm"}.items()
+    }
+    assert "Part: none or norm" in comparison.note([Comparison(rows)])
+    assert comparison.note([Comparison(rows)], but=["part"]) == comparison.note(
+        [Comparison({name: replace(row, settings={"steps": 9}) for name, row in rows.items()})]
+    )

@@ -43,7 +43,7 @@ def test_a_table_is_shown_with_a_fold(clone, capsys):
         "topic", {"sweeps": {"SGD": found(), "Adam": found()}}, command="a <script>", seeds=range(2)
     )
     stored = results.load("topic")
-    shown = results._Shown([("SGD", results.sweep("topic", "SGD").as_table())], stored)
+    shown = results._Shown([("SGD", results.sweep("topic", "SGD").as_table())], [stored])
     page = shown._repr_html_()
     assert "0.95 ± 0.07" in page
     assert "a &amp; b" in page
@@ -58,6 +58,19 @@ def test_a_table_is_shown_with_a_fold(clone, capsys):
     assert "made by a <script>" in text
     results.source("topic")
     assert "made by" in capsys.readouterr().out
+
+
+def test_one_fold_tells_the_sources_of_several_topics(clone, capsys):
+    for topic in ("one", "two"):
+        results.store(topic, {"x": 1}, command=f"make {topic}")
+    results.show("one", ["x"], [[1]], about="numbers", also=["two"])
+    assert [line for line in capsys.readouterr().out.splitlines() if "made by" in line] == [
+        "made by make one",
+        "made by make two",
+    ]
+    page = results._Shown([], [results.load("one"), results.load("two")])._repr_html_()
+    assert page.count("<details>") == 1
+    assert page.count("<ul>") == 2
 
 
 def test_what_is_missing_is_said_with_what_there_is(clone, tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ EXACT = {
     "nothing": Fraction(16, 69),
     "word": Fraction(5143, 6900),
     "word and position": Fraction(568097, 690000),
+    "bag and own place": Fraction(67774139029, 69000000000),
     "previous word": Fraction(40907, 43125),
     "next word": Fraction(39806, 43125),
     "both neighbours": Fraction(566871, 575000),
@@ -79,7 +80,9 @@ def test_seeing_more_never_hurts():
         ("previous word", "everything before"),
         ("everything before", "whole sentence"),
         ("both neighbours", "whole sentence"),
-        ("bag of words", "whole sentence"),
+        ("word and position", "bag and own place"),
+        ("bag of words", "bag and own place"),
+        ("bag and own place", "whole sentence"),
     ):
         assert grammar.ceiling(less) < grammar.ceiling(more)
 

@@ -234,16 +234,20 @@ class Comparison:
         return cls(rows, stored["measure"], stored["how"], **judge)
 
 
-def note(parts: Sequence[Comparison]) -> str:
+def note(parts: Sequence[Comparison], but: Sequence[str] = ()) -> str:
     """Return the line under a table of several comparisons, or of one: all that their rows were given.
 
     A name that several of them use for a row stands for all of these rows.
+
+    Args:
+        parts: the comparisons.
+        but: settings that the names of the rows tell already.
     """
     rows = [row for part in parts for row in part.rows.values()]
     every = sorted({run.every for row in rows for run in row.runs if run.curve})
     rates, seeds = ([*map(len, these)] for these in ([row.tried for row in rows], [row.runs for row in rows]))
     tried = [len(runs) for row in rows for rate, runs in row.tried.items() if rate != row.rate]
-    given = [(row.name, row.settings) for row in rows]
+    given = [(row.name, {key: x for key, x in row.settings.items() if key not in but}) for row in rows]
     by = f" tried by {_seeds(tried)}" if tried and max(seeds) > 1 else ""
     chosen = dict.fromkeys(part.how for part in parts if part.how)
     said = [", ".join([f"{_range(rates)} learning rates a row{by}", *chosen])]

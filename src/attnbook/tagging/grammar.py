@@ -45,6 +45,7 @@ VIEWS: dict[str, Callable[[Words, int], Hashable]] = {
     "word": lambda words, i: words[i],
     "word and position": lambda words, i: (words[i], i),
     "bag of words": lambda words, i: (words[i], tuple(sorted(words))),
+    "bag and own place": lambda words, i: (words[i], i, tuple(sorted(words))),
     "previous word": lambda words, i: words[max(i - 1, 0) : i + 1] if i else ("", words[i]),
     "next word": lambda words, i: (words[i], *words[i + 1 : i + 2]),
     "both neighbours": lambda words, i: (i > 0, words[max(i - 1, 0) : i + 2]),
@@ -89,8 +90,8 @@ def ceiling(view: str) -> Fraction:
 
     Args:
         view: a key of `VIEWS`: "nothing" (one tag for all), "word", "word and position", "bag of words" (what
-            attention without positions sees), "previous word", "next word", "both neighbours",
-            "everything before" (causal), "whole sentence".
+            attention without positions sees), "bag and own place", "previous word", "next word",
+            "both neighbours", "everything before" (causal), "whole sentence".
 
     Returns:
         The accuracy, between 0 and 1, exactly.
