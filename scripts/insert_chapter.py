@@ -313,14 +313,16 @@ def _check_mentions(root: Path, book: list[Chapter], change: Change) -> None:
 
 def _skeleton(root: Path, chapter: Chapter, place: Place) -> str:
     """Make the chapter's notebook, with what its cells print."""
-    first = next(one for one in chapters.read(root) if one.number is not None)
+    book = [one for one in chapters.read(root) if one.number is not None]
+    first = book[0]
+    before = [one for one in book if one.number < chapter.number]  # type: ignore[operator]
     set_up = nbformat.read(root / f"{first.page}.ipynb", as_version=4).cells[0]
     words = SKELETON.read_text(encoding="utf-8")
     quiz = "".join(_question(at) for at in range(QUESTIONS))
     for name, value in {
         "TITLE": chapter.title,
         "LABEL": chapter.topic.replace("_", "-"),
-        "BEFORE": place.beside.topic,
+        "BEFORE": (before or [place.beside])[-1].topic,
         "QUIZ": f'<div class="quiz">\n\n{quiz}</div>\n',
     }.items():
         words = words.replace(name, value)
