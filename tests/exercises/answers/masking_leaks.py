@@ -31,6 +31,13 @@ def pairs(keep=lambda found, mask: found & ~mask, **options):
     ]
 
 
+def many(**options):
+    """As many sentences as the words ask for."""
+    return lambda model, n, vocab_size, mask: pairs(sentences=100 * vocab_size, **options)(
+        model, n, vocab_size, mask
+    )
+
+
 def listed(form, **options):
     """The pairs in another form."""
     return lambda *given: form(pairs(**options)(*given))
@@ -78,8 +85,8 @@ def shuffled(words, j):
     return other
 
 
-right(pairs(sentences=300, change=shuffled), "words of other sentences")
-right(pairs(change=first_word, sentences=200), "always for the first word")
+right(many(change=shuffled), "words of other sentences")
+right(many(change=first_word), "always for the first word")
 right(pairs(least=1e-4), "a bolder threshold")
 right(lambda *given: table(*given).nonzero().tolist(), "lists for pairs")
 right(lambda *given: table(*given).nonzero(), "a tensor of pairs")
@@ -140,6 +147,18 @@ wrong("should have length")(pairs(sentences=1), "one sentence")
 wrong("45 different words")(
     pairs(sentences=20, change=shuffled), "twenty sentences, however many words there are"
 )
+wrong("1,000 different words")(
+    pairs(sentences=100, change=shuffled), "a hundred sentences, however many words there are"
+)
+
+
+@wrong("Not all the other words of a sentence should be one and the same")
+def one_word_and_one_other(model, n, vocab_size, mask):
+    """Sentences that say one word again and again, but for the place that is asked about."""
+    words = torch.arange(vocab_size)[:, None].expand(-1, n)
+    return pairs(words=words)(model, n, vocab_size, mask)
+
+
 wrong("Missing: [(1, 4)]")(
     lambda model, n, vocab_size, mask: pairs(words=torch.zeros(1, n).long())(model, n, vocab_size, mask),
     "zeros",
