@@ -313,14 +313,16 @@ def _check_mentions(root: Path, book: list[Chapter], change: Change) -> None:
 
 def _skeleton(root: Path, chapter: Chapter, place: Place) -> str:
     """Make the chapter's notebook, with what its cells print."""
-    first = next(one for one in chapters.read(root) if one.number is not None)
+    book = [one for one in chapters.read(root) if one.number is not None]
+    first = book[0]
+    before = [one for one in book if one.number < chapter.number]  # type: ignore[operator]
     set_up = nbformat.read(root / f"{first.page}.ipynb", as_version=4).cells[0]
     words = SKELETON.read_text(encoding="utf-8")
     quiz = "".join(_question(at) for at in range(QUESTIONS))
     for name, value in {
         "TITLE": chapter.title,
         "LABEL": chapter.topic.replace("_", "-"),
-        "BEFORE": place.beside.topic,
+        "BEFORE": (before or [place.beside])[-1].topic,
         "QUIZ": f'<div class="quiz">\n\n{quiz}</div>\n',
     }.items():
         words = words.replace(name, value)
@@ -388,6 +390,7 @@ def main(given: list[str] | None = None) -> int:
         f"chapters that moved on by one: {len(change.renamed)}.\n\n"
         "Left to do: the chapter; its question in chapters/index.ipynb; what can be grabbed, in\n"
         "README.md; its rows on the pages for teachers (`git grep -i 'to write'` finds all of these);\n"
+        "the plan of all chapters in chapters/teachers.md, if a week is now too full (a test says which);\n"
         "its picture in _ext/attnlab_book/drawings.py; and then `make html` and `make screenshot`,\n"
         "which draws what links to the renumbered chapters show."
     )

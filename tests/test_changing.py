@@ -17,7 +17,7 @@ import dev
 import insert_chapter
 import marking
 import readers
-from attnlab_book import chapters, counts
+from attnlab_book import chapters, counts, terms
 from attnlab_book.weight import weigh
 from insert_chapter import RefusedError
 from notebook_form import normalise, text
@@ -165,6 +165,11 @@ def test_the_skeleton_is_stored_as_a_chapter_is_and_its_minutes_are_the_rules(in
     prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
     assert counts.minutes(prose) == (5 * round(weigh(notebook).minutes / 5), 0)
     assert len(marking.quiz(notebook.cells)) == 5
+    assert f"What comes before stands in {{chapter}}`{BOOK[AT - 2].topic}`." in prose
+    # A term that the glossary lacks would stop the build.
+    used = [re.sub(r"^.*<|>$", "", term) for term in re.findall(r"\{term\}`([^`]+)`", prose)]
+    assert len(used) > 4
+    assert set(used) <= set(terms.read((ROOT / "chapters/glossary.md").read_text(encoding="utf-8")))
     (box,) = marking.predictions(notebook.cells)
     assert box.answer.startswith("Each token sees itself")
     for cell in notebook.cells:
