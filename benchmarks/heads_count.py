@@ -1,8 +1,8 @@
 """How many heads: for two places with an exact bound, for retrieval, in a tagger; and one head with a gate.
 
-    python benchmarks/heads_count.py [bound] [count] [longer]
+    python benchmarks/heads_count.py [bound] [count] [longer] [within]
 
-Writes results/heads-bound.json, heads-count.json and heads-longer.json.
+Writes results/heads-bound.json, heads-count.json, heads-longer.json and heads-within.json.
 The width of a layer is the same for every number of heads, so that only the cut differs.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 from attnbook import results
-from attnbook.experiments import Retrieval, Run, TwoPlaces, around, sweep
+from attnbook.experiments import Retrieval, Run, TwoPlaces, around, retrieval, sweep, two_places
 from attnbook.tagging import Tagger, Vocabulary, evaluate, grammar, train
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
@@ -93,7 +93,7 @@ def bound() -> None:
 
 def count() -> None:
     """Accuracy by the number of heads: four contents at once, and tags of the toy grammar."""
-    retrieval = sweep(
+    asked = sweep(
         {f"{h} heads" if h > 1 else "1 head": Retrieval(heads=h, asked=4, steps=STEPS) for h in (1, 2, 4, 8)},
         rates=around(0.014, factor=2**0.5),
         tie=0.01,
@@ -103,7 +103,7 @@ def count() -> None:
         cache=CACHE / "heads-retrieval.json",
         **HOW,
     )
-    print(retrieval.as_table(), flush=True)
+    print(asked.as_table(), flush=True)
     tags = sweep(
         {f"{h} heads" if h > 1 else "1 head": tagger(h) for h in (1, 2, 4, 8)},
         rates=around(0.005),
@@ -114,7 +114,7 @@ def count() -> None:
     )
     print(tags.as_table(digits=1), flush=True)
     views = {view: 100 * float(grammar.ceiling(view)) for view in ("word", "whole sentence")}
-    sweeps = dict(zip(TITLES, (retrieval, tags), strict=True))
+    sweeps = dict(zip(TITLES, (asked, tags), strict=True))
     results.store("heads-count", {"ceilings": views, "sweeps": sweeps}, command=COMMAND, seeds=SEEDS)
 
 
@@ -148,9 +148,42 @@ def keep(ends: dict[str, dict[str, list[float]]]) -> None:
     results.store("heads-longer", LONGER | {"ends": ends}, command=COMMAND, seeds=SEEDS)
 
 
+def within() -> None:
+    """Look into trained layers: how two heads share their weight, and what one head guesses.
+
+    The layers are those of `bound` and `longer`, trained again with the same rates and seeds.
+    """
+    rate, two = results.sweep("heads-bound")["2 heads of width 8"].rate, []
+    for seed in TEN:
+        layer, run = TwoPlaces(2, 8).train(rate, seed)
+        queries, tokens, _ = two_places.draw(2000, seed=-1)
+        with torch.no_grad():
+            _, weights = layer(queries, context=tokens, need_weights=True)
+        left = weights[..., 0]  # (pairs, heads, questions)
+        two.append({"seed": seed, "error": run.value})
+        for name, found in (("left", left.mean(0)), ("spread", left.std(0))):
+            two[-1][name] = [[round(x, 3) for x in row] for row in found.tolist()]
+        print(two[-1], flush=True)
+    rate = results.sweep("heads-count", TITLES[0])["1 head"].rate
+    task = Retrieval(heads=1, asked=4, steps=LONGER["steps"])
+    runs, vectors, matrices = task.train([(rate, s) for s in SEEDS])
+    draws = [torch.Generator().manual_seed(1000 + s) for s in SEEDS]
+    asked = [retrieval.ask(draw, batch=3000, asked=4) for draw in draws]
+    names = ("names", "contents", "asked", "answers")
+    some = retrieval.Questions(*(torch.stack([getattr(q, name) for q in asked]) for name in names))
+    guesses = task.answers(vectors, matrices, some).argmax(-1)  # (seeds, batch, 4)
+    among = guesses[..., None] == some.answers[..., None, :]
+    often = (some.answers[..., None] == some.answers[..., None, :]).sum(-1).amax(-1, keepdim=True)
+    one = {"right": [run.value for run in runs]}
+    for name, true in (("among the four", among.any(-1)), ("a most frequent one", among.sum(-1) == often)):
+        one[name] = [round(share, 4) for share in true.float().mean((1, 2)).tolist()]
+    print(one, flush=True)
+    results.store("heads-within", {"two heads": two, "one head": one}, command=COMMAND, seeds=TEN)
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     results.begin()
-    parts = {"bound": bound, "count": count, "longer": longer}
+    parts = {"bound": bound, "count": count, "longer": longer, "within": within}
     for name in sys.argv[1:] or parts:
         parts[name]()

@@ -88,6 +88,7 @@ def distribution(
 
     Temperature comes first, then the rules cut, one after another. Of
     equals, the one that comes first in the vocabulary counts as better.
+    `top_k` is at least 1, or None.
     """
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()

@@ -147,7 +147,6 @@ EQUAL: dict[str, dict[str, str]] = {
     },
     "positions-equivariant": {
         "return torch.allclose(f(x[order]), out, rtol=0, atol=1.1000000000000001e-05)": "Between rounding and a thousandth there is room for many tolerances.",
-        "return torch.allclose(f(x[order]), out, atol=1e-05)": "The checker lets torch's own relative part pass: it allows more only for outputs above 1.",
         "return torch.allclose(out, f(x[order]), rtol=0, atol=1e-05)": "Without a relative part the two may change places.",
         "orders = [torch.randperm(len(x)) for _ in range(11)]": "How many orders are drawn is the reader's choice.",
         "orders = [torch.randperm(len(x)) for _ in range(9)]": "How many orders are drawn is the reader's choice.",

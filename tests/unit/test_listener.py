@@ -13,7 +13,8 @@ from attnbook.tagging.asking import WORDS, encode
 ROOT = Path(__file__).parents[2]
 SOURCE = (ROOT / "benchmarks/listener.py").read_text()
 STORED = json.loads((ROOT / "benchmarks/results/listener.json").read_text())
-PAGE = (ROOT / "chapters/marking_sample.md").read_text()
+# A number and its ± share a line.
+PAGE = (ROOT / "chapters/marking_sample.md").read_text().replace("\N{NO-BREAK SPACE}", " ")
 TEACHERS = (ROOT / "chapters/teachers.md").read_text()
 IDEA, CONTROL = STORED["sweeps"]["listener"]["rows"]
 SENTENCES = (("I", "saw", "a", "saw"), ("that", "old", "duck", "can", "watch", "them"), ("you", "fish"))

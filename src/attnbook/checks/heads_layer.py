@@ -81,7 +81,7 @@ def use(layer: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, given in _calls(wide, other):
         found |= called(layer, name, given, PARTS)
-    withstand(layer, wide, other)
+    found["heads(x, memory) with scores in the hundreds"] = withstand(layer, wide, other)
     found["outputs that move when what the mask hides changes, with scores in the hundreds"] = _moved(
         layer, wide, other
     )

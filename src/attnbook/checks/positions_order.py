@@ -85,6 +85,20 @@ def _beyond_an_exchange(t: Tensor) -> Tensor:
     return torch.cat((t[:1] * (1 + (moved > 2)), t[1:]))
 
 
+def _beyond_the_ends(t: Tensor) -> Tensor:
+    """Minds the order only if the row with the largest entry stands neither second, first nor last.
+
+    From these places an exchange of two neighbours and a roll, of which all orders can be made, need not take it away.
+    """
+    at = int(t[:, 0].argmax())
+    return t * (1 + (2 <= at < len(t) - 1))
+
+
+def _of_thousands(t: Tensor) -> Tensor:
+    """Outputs of which torch's own relative part, 1e-5, is some hundredths; the order moves them by thousandths, exactly."""
+    return 4096 * t.round() + torch.arange(len(t))[:, None] / 512
+
+
 _SINGLED = "It singles out one place. An order that moves this row shows it; try ten orders or more."
 _UNLUCKY = "Its fault shows in five orders of seven. One order can be unlucky: try ten."
 
@@ -148,6 +162,12 @@ exercise(
              f=_beyond_an_exchange, x=_of(9, 4).sort(0, descending=True).values),
         *(case(f"a function that some orders do not show, x of shape (7, {d})", _UNLUCKY, f=_moody, x=_of(7, d, first=3.0))
           for d in (2, 3, 4, 5)),
+        case("a function that minds the order only if the largest row has gone far",
+             "All orders can be made of a few, one after the other. But f is asked at this x alone, which these few may not show. Draw orders at random.",
+             f=_beyond_the_ends, x=_of(20, 4, first=9.0)),
+        case("thousands, and a part that minds the order",
+             "It moves outputs by some thousandths, and the text says that one is not rounding. Of thousands torch.allclose allows hundredths: rtol=0 forbids it.",
+             f=_of_thousands, x=_of(5, 3).abs() + 1),
     ],
     mistakes=[
         mistake("It says True whatever the function does. If it tries an order, it is the one given: try others.",
@@ -159,6 +179,12 @@ exercise(
                 _asks(orders=lambda n: [torch.arange(n).roll(k) for k in range(n)])),
         mistake("It only exchanges the first two rows. Draw orders at random.",
                 _asks(orders=lambda n: [torch.tensor([1, 0, *range(2, n)])])),
+        *(
+            mistake("It tries two orders of which all others can be made. But f is asked at one x, and another order of it may show what these do not: "
+                    "draw orders at random.",
+                    _asks(orders=lambda n, by=by: [torch.tensor([1, 0, *range(2, n)]), torch.arange(n).roll(by)]))
+            for by in (1, -1)
+        ),
         mistake("It asks for f(PX) = f(X), which is invariance. Permute the rows of the output alike: f(PX) = P f(X).",
                 _asks(lambda f, x, p: _close(f(x[p]), f(x)))),
         mistake("It takes invariance, f(PX) = f(X), as well. Sorted rows are invariant, and not equivariant.",
@@ -176,6 +202,8 @@ exercise(
             )
             for off in (0.009, 1.0)
         ),
+        mistake("It allows for a part of each number, as torch.allclose does unless rtol=0. Of thousands that is more than a thousandth.",
+                _asks(lambda f, x, p: torch.allclose(f(x[p]), f(x)[p], atol=1e-5))),
         mistake("It compares sums over the rows, which don't say where a row went. Compare row by row.",
                 _asks(lambda f, x, p: _close(f(x[p]).sum(0), f(x).sum(0), 1e-4))),
         mistake("It compares sorted rows, which don't say where a row went. Compare row by row, in their order.",

@@ -117,6 +117,9 @@ right(
     "a mask to be added",
 )
 right(but(hide=lambda self, s, mask: s if mask is None else s.masked_fill(~mask, -1e9)), "a fill of -1e9")
+right(
+    but(weigh=lambda self, s, mask: self.hide(s, mask).log_softmax(-1).exp()), "the logarithm of the softmax"
+)
 right(under(lambda mask: mask.view(-1).view(mask.shape)), "the mask as one row and back")
 
 # What is made.
@@ -178,6 +181,10 @@ wrong("The softmax runs down the columns")(
 )
 wrong("exp overflows")(
     but(weigh=lambda self, s, mask: zeros_and_a_division(s, mask, off=lambda s: 0.0)), "exponentials by hand"
+)
+wrong("'heads(x, memory) with scores in the hundreds' should be")(
+    but(weigh=lambda self, s, mask: zeros_and_a_division(s.clamp(-80, 80), mask, off=lambda s: 0.0)),
+    "scores cut off at 80",
 )
 wrong("The mask is not used")(but(hide=lambda self, s, mask: s), "the mask forgotten")
 wrong("the wrong way round")(under(torch.logical_not), "the mask inverted")

@@ -49,7 +49,8 @@ right(
     "NumPy's orders",
 )
 right(
-    lambda f, x: np.all([np.allclose(f(x[p]), f(x)[p], atol=1e-5) for p in orders(len(x))]), "NumPy's truth"
+    lambda f, x: np.all([np.allclose(f(x[p]), f(x)[p], rtol=0, atol=1e-5) for p in orders(len(x))]),
+    "NumPy's truth",
 )
 right(
     lambda f, x: torch.stack([(f(x[p]) - f(x)[p]).abs().max() < 1e-5 for p in orders(len(x))]).all(),
@@ -60,14 +61,14 @@ right(
 @right
 def by_matrices(f, x):
     eye = torch.eye(len(x))
-    return all(torch.allclose(f(eye[p] @ x), eye[p] @ f(x), atol=1e-5) for p in orders(len(x)))
+    return all(torch.allclose(f(eye[p] @ x), eye[p] @ f(x), rtol=0, atol=1e-5) for p in orders(len(x)))
 
 
 @wrong("It takes invariance, f(PX) = f(X), as well")
 def invariance_as_well(f, x):
     for order in orders(len(x), 5):
         got = f(x[order])
-        if not (torch.allclose(got, f(x), atol=1e-5) or torch.allclose(got, f(x)[order], atol=1e-5)):
+        if not (close(got, f(x)) or close(got, f(x)[order])):
             return False
     return True
 
@@ -125,6 +126,18 @@ wrong("compare with a tolerance")(
 wrong("too little rounding")(asks(lambda got, out, p: close(got, out[p], 1e-9)), "too tight")
 wrong("The tolerance is too wide")(asks(lambda got, out, p: close(got, out[p], 9e-3)), "a wide tolerance")
 wrong("too wide")(asks(lambda got, out, p: got.allclose(out[p], 1e-2, 1e-5)), "a hundredth of each number")
+wrong("unless rtol=0")(asks(lambda got, out, p: got.allclose(out[p], atol=1e-5)), "torch's own relative part")
+wrong("unless rtol=0")(
+    asks(lambda got, out, p: np.allclose(out[p], got, atol=1e-5)), "NumPy's own relative part"
+)
+wrong("two orders of which all others can be made")(
+    asks(row_by_row, lambda n: [torch.tensor([1, 0, *range(2, n)]), torch.arange(n).roll(1)]),
+    "two orders that make all",
+)
+wrong("two orders of which all others can be made")(
+    asks(row_by_row, lambda n: [torch.tensor([1, 0, *range(2, n)]), torch.arange(n).roll(-1)]),
+    "two orders that make all, the other way round",
+)
 wrong("a tolerance that is absolute")(
     asks(lambda got, out, p: got.allclose(out[p]), lambda n: orders(n, 20)),
     "a tolerance that is relative alone",
