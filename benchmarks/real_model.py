@@ -578,7 +578,7 @@ def measure_copying(folder: Path) -> dict:
 
 @torch.no_grad()
 def measure_paths(_: Path) -> dict:
-    """Hide what one head wrote, and nothing else, from the keys above it alone, or the queries, or the values.
+    """Hide what one head wrote from the keys above it alone, or the queries, or the values.
 
     The layers above read a stream in which that head's part is its mean; all else in it is as it is in this
     run. `everything` is the head's removal: there the layers above react to it, and to each other.
@@ -640,7 +640,9 @@ def measure_paths(_: Path) -> dict:
         "model": "SmolLM2-135M-Instruct",
         "texts": 8,
         "hidden": list(at),
-        "heads": [{"head": list(to)} | {name: spread(x[:, *to]) for name, x in looks.items()} for to in heads],
+        "heads": [
+            {"head": list(to)} | {name: spread(x[:, *to]) for name, x in looks.items()} for to in heads
+        ],
         "texts copied": len(random_pieces),
         "copied": right,
     }
