@@ -18,6 +18,14 @@ function drawing(wide, name, high) {
   return { plot, room: { left: 0, right: wide, top: plot.y - 4, bottom: plot.bottom } };
 }
 
+test("a loss that rises is seen to rise: its axis reaches to the largest", () => {
+  const on = (/** @type {number} */ most) => layout(560, ["loss"], 100, most)[0];
+  assert.deepEqual([0, 2.9, 3.1, 58].map((most) => on(most).top), [3, 3, 10, 100]);
+  assert.equal(on(0).on(58), on(0).y, "past its end a curve is cut");
+  assert.ok(on(58).on(58) > on(58).y && on(58).on(58) < on(58).on(10));
+  assert.equal(on(58).ticks.length, on(0).ticks.length + 1);
+});
+
 test("boxes that share an edge do not meet", () => {
   const box = { left: 0, top: 0, right: 10, bottom: 10 };
   assert.ok(meet(box, { left: 9, top: 9, right: 20, bottom: 20 }));

@@ -127,7 +127,7 @@ function* work(run, seed) {
     [run.loss, run.exact] = [loss, null];
     smooth += (loss - smooth) / 20;
     if (!Number.isFinite(loss) || smooth > LOST) {
-      run.diverged = `diverged at step ${model.steps}: its loss is ${Number.isFinite(loss) ? loss.toFixed(1) : "no number any more"}, where knowing nothing costs 1.79. A learning rate of ${rate} is too large for it.`;
+      run.diverged = `diverged at step ${model.steps}: its loss is ${Number.isFinite(loss) ? "far above 1.79, the cost of knowing nothing" : "no number any more"}. A learning rate of ${rate} is too large for it.`;
       yield* look(run);
       return;
     }

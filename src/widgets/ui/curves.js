@@ -74,8 +74,9 @@ export function curves(part, shown) {
     show(wide, runs, names, high, ghosts = []) {
       // Which line is a run's own is said when it has trained: before, the page asks.
       const floors = runs.filter(trained).map(({ choices }) => /** @type {string} */ (view(choices)));
-      const laid = layout(wide, shown, high);
-      const key = `${wide} ${high} ${floors}`;
+      const most = Math.max(...[...runs, ...ghosts].flatMap(({ curve }) => curve.map(({ loss }) => loss)).filter(Number.isFinite), 0);
+      const laid = layout(wide, shown, high, most);
+      const key = `${wide} ${high} ${floors} ${laid.map(({ top }) => top)}`;
       if (drawn !== key) {
         drawn = key;
         const end = laid[laid.length - 1].bottom + FOOT;
@@ -92,11 +93,21 @@ export function curves(part, shown) {
   };
 }
 
-/** Where each plot lies. @param {number} wide @param {string[]} shown @param {number} [given] how high */
-export function layout(wide, shown, given) {
+/**
+ * Where each plot lies.
+ * @param {number} wide
+ * @param {string[]} shown
+ * @param {number} [given] how high
+ * @param {number} [most] the largest loss: where the axis ends below it, it goes on to the next power of ten
+ */
+export function layout(wide, shown, given, most = 0) {
   let bottom = 0;
   return shown.map((name, i) => {
     const plot = { ...PLOTS[name], high: given ?? PLOTS[name].high };
+    if (name === "loss" && most > plot.top) {
+      plot.top = 10 ** Math.ceil(Math.log10(most));
+      plot.ticks = [...plot.ticks, [10, "10"]];
+    }
     const top = bottom + HEAD;
     bottom = top + plot.high;
     const across = wide - LEFT - RIGHT;

@@ -152,6 +152,17 @@ wrong("1,000 different words")(
 )
 
 
+@wrong("A mean over the sentences drowns what few of them show")
+def a_mean_over_the_sentences(model, n, vocab_size, mask):
+    words, other = torch.randint(vocab_size, (2, 20 * vocab_size, n))
+    before, found = model(words), torch.zeros(n, n, dtype=torch.bool)
+    for j in range(n):
+        changed = words.clone()
+        changed[:, j] = other[:, j]
+        found[:, j] = (model(changed) - before).abs().mean((0, 2)) > 1e-5
+    return (found & ~mask).nonzero().tolist()
+
+
 @wrong("Not all the other words of a sentence should be one and the same")
 def one_word_and_one_other(model, n, vocab_size, mask):
     """Sentences that say one word again and again, but for the place that is asked about."""
