@@ -578,36 +578,73 @@ def measure_copying(folder: Path) -> dict:
 
 @torch.no_grad()
 def measure_paths(_: Path) -> dict:
-    """Hide the head that looks one back from the keys above it alone, or the queries, or the values."""
+    """Hide what one head wrote from the keys above it alone, or the queries, or the values.
+
+    The layers above read a stream in which that head's part is its mean; all else in it is as it is in this
+    run. `everything` is the head's removal: there the layers above react to it, and to each other.
+    """
     model = load_smollm2()
     found = results.load("real-model-induction")
     heads = [tuple(row["head"]) for row in found["heads"]]
     at = tuple(found["behind"][0]["head"])
     again, other = rounds(16, seed=0)
+    random_pieces = rounds(24, seed=2)[0]  # those of measure_copying
     mean = means(model, [(again[:8], None), (other[:8], None)])[at]
-    above = [layer.attention for layer in layers_of(model)[at[0] + 1 :]]
+    layers = layers_of(model)
+    source = layers[at[0]].attention
+    w_o = source.out_proj.weight.unflatten(1, (source.n_heads, -1))[:, at[1]]  # (d_model, d_head)
 
     def scores() -> Tensor:
         rows = [tour.after_last_time(tour.weights_of(model, row[None]), PERIOD) for row in again[8:]]
         return torch.stack(rows)
 
-    keep: dict[str, list[Tensor]] = {"keys": [], "queries": [], "values": []}
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(replaced(model, {at: mean}))
-        for name, said in keep.items():
-            parts = [getattr(part, f"{name[0]}_proj") for part in above]
-            stack.enter_context(hooked(parts, lambda _, x, said=said: said.append(x[0]), before=True))
-        out = {"everything": scores()}
-    for name, said in keep.items():
-        stored = iter(said)  # text by text, layer by layer: as they are asked for again
-        parts = [getattr(part, f"{name[0]}_proj") for part in above]
-        with hooked(parts, lambda _, x, stored=stored: (next(stored),), before=True):
-            out[name] = scores()
+    def copied() -> list[float]:
+        rows = []
+        for ids in random_pieces.split(8):
+            hit = model(ids)[:, :-1].argmax(-1) == ids[:, 1:]
+            rows.append(hit[:, PERIOD:].float().mean(1))
+        return spread(torch.cat(rows))
+
+    @contextlib.contextmanager
+    def hidden(name: str, above: Sequence[torch.nn.Module]) -> Iterator[None]:
+        said: dict[str, Tensor] = {}
+
+        def listen(_, x: tuple[Tensor]) -> None:
+            said["too much"] = (x[0].unflatten(-1, (source.n_heads, -1))[:, :, at[1]] - mean) @ w_o.T
+
+        def enter(_, x: tuple[Tensor]) -> None:
+            said["stream"] = x[0]
+
+        def less(layer: torch.nn.Module) -> Callable:
+            return lambda _, __: (layer.attention_norm(said["stream"] - said["too much"]),)
+
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(hooked([source.out_proj], listen, before=True))
+            stack.enter_context(hooked(above, enter, before=True))
+            for layer in above:
+                part = getattr(layer.attention, f"{name[0]}_proj")
+                stack.enter_context(hooked([part], less(layer), before=True))
+            yield
+
+    above = layers[at[0] + 1 :]
+    looks, right = {}, {"nothing hidden": copied()}
+    with replaced(model, {at: mean}):
+        looks["everything"], right["everything"] = scores(), copied()
+    for name in ("keys", "queries", "values"):
+        with hidden(name, above):
+            looks[name], right[name] = scores(), copied()
+    for count in (1, 2):
+        with hidden("keys", above[:count]):
+            right[f"keys of the first {count} above"] = copied()
     return {
         "model": "SmolLM2-135M-Instruct",
         "texts": 8,
         "hidden": list(at),
-        "heads": [{"head": list(to)} | {name: spread(x[:, *to]) for name, x in out.items()} for to in heads],
+        "heads": [
+            {"head": list(to)} | {name: spread(x[:, *to]) for name, x in looks.items()} for to in heads
+        ],
+        "texts copied": len(random_pieces),
+        "copied": right,
     }
 
 

@@ -75,6 +75,10 @@ def of_ablation():
         lost, error = stored["lost"][how][3][1]
         assert abs(lost) < 2 * error
     yield f"finds {stored['right']} of them"
+    together = {name: how["mean"] for name, how in stored["together"].items()}
+    yield "in the folded table, {:.2f} ± {:.2f}.".format(*together["layers 1 to 5"])
+    last, every = (f"{together[name][0]:.2f}" for name in ("layer 6", "all"))
+    yield f"costs no less, {last}, than all seventy-two together, {every}"
 
 
 def of_induction():
@@ -100,9 +104,20 @@ def of_induction():
     looks = {tuple(row["head"]): row["score"][0] for row in (*stored["heads"], *stored["behind"])}
     yield f"Head 18.5 looks at what came next with {looks[17, 4]:.2f}"
     yield f"Head 12.2 looks at the piece before with {looks[11, 1]:.2f}, 17.1 with {looks[16, 0]:.2f}"
-    path = next(row for row in results.load("real-model-paths")["heads"] if row["head"] == [17, 4])
-    keys, queries = (f"{path[part][0]:.2f}" for part in ("keys", "queries"))
+    stored = results.load("real-model-paths")
+    paths = {tuple(row["head"]): row for row in stored["heads"]}
+    keys, queries = (f"{paths[17, 4][part][0]:.2f}" for part in ("keys", "queries"))
     yield f"hidden from the keys, {keys} is left of that; hidden from the queries, {queries}"
+    yield f"none keeps more than {max(row['keys'][0] for row in paths.values()):.2f} when"
+    lost = {at: looks[at] - row["queries"][0] for at, row in paths.items()}
+    assert lost.pop((18, 7)) > 0.2
+    yield f"19.8 loses much, the others at most {max(lost.values()):.2f}"
+    copied = {name: round(100 * x[0]) for name, x in stored["copied"].items()}
+    assert copied["nothing hidden"] == round(right["none", "random pieces"])
+    assert (copied["keys"], copied["everything"]) == (0, round(only))
+    yield f"from the queries, {copied['queries']} of a hundred; from the values, {copied['values']}."
+    one, two = (copied[f"keys of the first {count} above"] for count in (1, 2))
+    yield f"it leaves {one}; from those of layers 18 and 19, {two}."
 
 
 def of_explanation():
@@ -115,11 +130,11 @@ def of_explanation():
     weight, rare, chance = "weight, last layer", "how rare the piece is", "drawn at random"
     assert round(turn[weight] / turn[rare]) == 2
     assert round(drop[weight] / drop[chance]) == 4
-    yield f"changes the vector most in {turn[weight]} of 100 definitions"
-    yield f"it is the right one in {drop[weight]}: far"
-    yield f"In {drop[weight]} of 100 definitions"
-    yield f"with its sign hidden, is right in {drop['its size, known exactly']}"
-    yield f"of pieces drawn at random, in {drop[chance]}"
+    yield f"changes the vector most in {turn[weight]} % of the definitions"
+    yield f"it is the right one in {drop[weight]} %: far"
+    yield f"In {drop[weight]} % of the definitions"
+    yield f"with its sign hidden, is right in {drop['its size, known exactly']} %"
+    yield f"of pieces drawn at random, in {drop[chance]} %"
     for kind, name in (("moved, values zero", "silent"), ("moved", "hidden")):
         cls, word = (f"{stored['forbidden'][piece][kind][0]:.3f}" for piece in ("[CLS]", "a word"))
         end = f"by {cls}; with a word {name}, by {word}"

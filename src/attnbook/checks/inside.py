@@ -60,7 +60,7 @@ exercise(
         case("a text of one piece beside another", "It has nothing before it and doesn't count.", **_texts([5, 1], 5, 2)),
         case("a text of no pieces beside another", "Nothing in it counts.", **_texts([5, 0], 5, 2)),
         case("heads that look at one piece alone", "A weight of exactly 0 counts like any other.",
-             weights=torch.stack((torch.eye(5).roll(-1, 0), torch.eye(5), torch.eye(5).roll(1, 0))).expand(2, 3, 5, 5).clone(),
+             weights=torch.eye(5)[torch.tensor([[1, 2, 3, 4, 0], [0, 1, 2, 3, 4], [4, 0, 1, 2, 3], [0, 0, 2, 2, 4]])].expand(2, 4, 5, 5).clone(),
              key_mask=torch.tensor([[True] * 5, [True] * 3 + [False] * 2])),
         *late(case("two texts of 60 pieces", **_texts([60, 60], 60, 2))),
     ],
