@@ -84,3 +84,14 @@ def test_the_workflow_runs_it_weekly_and_on_change():
     assert [step["run"] for step in steps if "run" in step] == ["make torches"]
     assert "torches:" in (ROOT / "Makefile").read_text()
     assert ".torches/" in (ROOT / ".gitignore").read_text().split()
+
+
+def test_a_checkout_that_was_moved_installs_its_packages_anew(tmp_path, monkeypatch):
+    """They are installed from where it lies."""
+    found = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "requirements.txt").write_text("torch")
+        monkeypatch.setattr(dev_setup, "ROOT", tmp_path / name)
+        found.append(dev_setup._stamp(tmp_path, "requirements.txt"))
+    assert found[0] != found[1]
