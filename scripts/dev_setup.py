@@ -186,7 +186,7 @@ def _browser_installers() -> list[list[str]]:
 
 def _stamp(folder: Path, *sources: str) -> Path:
     content = b"".join((ROOT / name).read_bytes() for name in sources) + sys.version.split()[0].encode()
-    content += str(ROOT).encode()  # the packages are installed from here: a checkout that was moved needs it anew
+    content += str(ROOT).encode()  # the packages are installed from here, so a moved checkout needs them anew
     return folder / f".attnlab-{hashlib.sha256(content).hexdigest()[:12]}"
 
 
