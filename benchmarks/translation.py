@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from attnbook import results
-from attnbook.experiments import Translation, around, sweep
+from attnbook.experiments import Comparison, Translation, around, sweep
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, STEPS = range(3), 600
@@ -32,15 +32,13 @@ def candidate(name: str, options: dict, times: int) -> Translation:
     return Translation(name, options, steps=STEPS * times, every=STEPS * times // 10)
 
 
-def main() -> None:
-    """Train and store."""
-    torch.set_num_threads(1)
-    results.begin()
+def train(topic: str, rows: dict[str, tuple[str, dict, int]]) -> Comparison:
+    """Sweep the candidates of `rows`, all in one way."""
     found = sweep(
-        {name: candidate(*row) for name, row in ROWS.items()},
+        {name: candidate(*row) for name, row in rows.items()},
         seeds=SEEDS,
         scout=1,
-        cache=CACHE / "translation.json",
+        cache=CACHE / f"{topic}.json",
         rates=around(MIDDLE, n=3),
         level=0.95,
         tie=0.01,
@@ -48,6 +46,14 @@ def main() -> None:
         progress=False,
     )
     print(found.as_table(), flush=True)
+    return found
+
+
+def main() -> None:
+    """Train and store."""
+    torch.set_num_threads(1)
+    results.begin()
+    found = train("translation", ROWS)
     rate = found["fixed vector"].rate
     longer = candidate(*LONGER)(rate, seed=0).extras | {"rate": rate, "seed": 0}
     print(longer, flush=True)
