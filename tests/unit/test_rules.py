@@ -198,6 +198,12 @@ FORMS = {
         ),
         "key_mask",
     ),
+    "delta_rule, gated by row": Form(
+        lambda q, k, v, **o: linear.delta_rule(
+            q, F.normalize(k, dim=-1), v, 2 * rate(k), log_decay=-0.02 * k.sigmoid(), block_size=8, **o
+        ),
+        "key_mask",
+    ),
     "linformer_attention": Form(
         lambda q, k, v, **o: linear.linformer_attention(q, k, v, MIX.to(q.dtype), **o),
         "key_mask",
