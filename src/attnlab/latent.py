@@ -26,9 +26,9 @@ from attnlab.rolling import RollingCache
 
 Form = Literal["plain", "absorbed"]
 PARTS = {
-    "q_a_proj": "q_proj.0",
-    "q_a_layernorm": "q_proj.1",
-    "q_b_proj": "q_proj.2",
+    "q_a_proj": "q_down",
+    "q_a_layernorm": "q_norm",
+    "q_b_proj": "q_proj",
     "kv_a_proj_with_mqa": "kv_down",
     "kv_a_layernorm": "kv_norm",
     "kv_b_proj": "kv_up",
@@ -127,16 +127,14 @@ class LatentAttention(nn.Module):
         self.rotary = (RotaryPositions() if rotary is True else (rotary or None)) if d_rotary else None
         self.scale = (d_head + d_rotary) ** -0.5 if scale is None else scale
         factory = {"device": device, "dtype": dtype}
-        n_out = n_heads * (d_head + d_rotary)
-        if d_query_latent is None:
-            self.q_proj = nn.Linear(d_model, n_out, bias=False, **factory)
-        else:
+        self.q_down = self.q_norm = None
+        if d_query_latent is not None:
             at_least(1, d_query_latent=d_query_latent)
-            self.q_proj = nn.Sequential(
-                nn.Linear(d_model, d_query_latent, bias=bias, **factory),
-                nn.RMSNorm(d_query_latent, eps=eps, **factory),
-                nn.Linear(d_query_latent, n_out, bias=False, **factory),
-            )
+            self.q_down = nn.Linear(d_model, d_query_latent, bias=bias, **factory)
+            self.q_norm = nn.RMSNorm(d_query_latent, eps=eps, **factory)
+        self.q_proj = nn.Linear(
+            d_query_latent or d_model, n_heads * (d_head + d_rotary), bias=False, **factory
+        )
         self.kv_down = nn.Linear(d_model, self.d_kept, bias=bias, **factory)
         self.kv_norm = nn.RMSNorm(d_latent, eps=eps, **factory)
         self.kv_up = nn.Linear(d_latent, n_heads * (d_head + d_v), bias=False, **factory)
@@ -312,9 +310,10 @@ class LatentAttention(nn.Module):
         has_width("x", x, self.d_model)
         if x.dim() != 3:
             raise ValueError(f"x must have shape (batch, n, d_model), got {tuple(x.shape)}")
-        q = self.q_proj(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+        asks = x if self.q_down is None else _normed(self.q_norm, self.q_down(x))
+        q = self.q_proj(asks).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
         latent, r = self.kv_down(x)[:, None].split((self.d_latent, self.d_rotary), -1)
-        latent = self.kv_norm(latent)  # (batch, 1, n_q, d_latent)
+        latent = _normed(self.kv_norm, latent)  # (batch, 1, n_q, d_latent)
         if self.rotary is not None:
             if position_ids is None:
                 n_cached = 0 if cache is None else cache.length
@@ -328,3 +327,8 @@ class LatentAttention(nn.Module):
         elif position_ids is not None:
             raise ValueError("position_ids turn queries and keys: the layer must be made with rotary=")
         return q, torch.cat((latent, r), -1)
+
+
+def _normed(norm: nn.RMSNorm, x: Tensor) -> Tensor:
+    """Bring vectors (..., d) to a common size, in the precision of the norm's factors under autocast too."""
+    return norm(x.to(norm.weight.dtype))
