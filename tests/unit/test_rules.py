@@ -24,8 +24,11 @@ from attnlab import (
     grouped_attention,
     linear,
     masks,
+    selection,
     sparse,
 )
+from attnlab.arguments import row_of_keys
+from attnlab.latent import LatentAttention
 from attnlab.patterns import GlobalTokens, Strided, Window
 
 HEADS, D = 2, 8
@@ -61,17 +64,21 @@ def layer(kind, dtype):
         "MultiHeadAttention": lambda: MultiHeadAttention(width, HEADS),
         "rotary": lambda: MultiHeadAttention(width, HEADS, rotary=True),
         "shared": lambda: MultiHeadAttention(width, HEADS, n_kv_heads=1),
+        "latent": lambda: LatentAttention(width, HEADS, d_latent=12, d_head=6, d_rotary=4, d_v=7),
+        "selected": lambda: selection.SelectedAttention(
+            MultiHeadAttention(width, HEADS, rotary=True), selection.Indexer(width, 6, width=8)
+        ),
         "nn.MultiheadAttention": lambda: nn.MultiheadAttention(width, HEADS, batch_first=True),
     }
     return makers[kind]().to(dtype).requires_grad_(False)
 
 
-def of_tokens(kind):
+def of_tokens(kind, **fixed):
     """Run a layer on the queries of all heads side by side, as tokens."""
 
     def run(q, k, v, **options):
         x = q.transpose(1, 2).flatten(-2)
-        return layer(kind, q.dtype)(x, **options)
+        return layer(kind, q.dtype)(x, **fixed, **options)
 
     return run
 
@@ -147,6 +154,18 @@ def stepped(step, *extras, **options):
     return run
 
 
+def chosen(q, k, v, key_mask=None):
+    """Let the first numbers of all heads, if there are any, choose six keys."""
+    mask = None if key_mask is None else row_of_keys(key_mask, q.shape[:1], k.shape[-2])
+    scores = selection.index_scores(q[..., :4], k[..., :4].sum(-3))
+    return selection.selected_attention(q, k, v, selection.top_keys(scores, 6, mask=mask))
+
+
+def branched(q, k, v):
+    gates = q[..., :3].sigmoid()
+    return selection.branched_attention(q, k, v, gates, block_size=4, top=2, window=3)
+
+
 PATTERN = (Window(5, 2) | GlobalTokens([0])) & (Strided(3) | Window(0, 4))
 MIX = torch.ones(3, 1000).tril_(300).div_(20)
 FORMS = {
@@ -168,6 +187,9 @@ FORMS = {
     "MultiHeadAttention": Form(of_tokens("MultiHeadAttention"), "mask", any_heads=False),
     "MultiHeadAttention, rotary": Form(of_tokens("rotary"), "mask", any_heads=False),
     "MultiHeadAttention, shared": Form(of_tokens("shared"), "mask", any_heads=False),
+    "LatentAttention, plain": Form(of_tokens("latent", form="plain"), "mask", any_heads=False),
+    "LatentAttention, absorbed": Form(of_tokens("latent", form="absorbed"), "mask", any_heads=False),
+    "LatentAttention, cache": Form(decoded("latent"), trains=False, any_heads=False),
     "MultiHeadAttention, cache": Form(decoded("rotary"), trains=False, any_heads=False),
     "sparse.attend": Form(lambda *a, **o: sparse.attend(*a, PATTERN, **o), "key_mask"),
     "sparse.window": Form(lambda *a, **o: sparse.window(*a, 5, 2, **o), "key_mask"),
@@ -178,6 +200,10 @@ FORMS = {
     ),
     "sparse.lsh": Form(lambda q, k, v, **o: sparse.lsh(q, v, block_size=4, **o), "key_mask"),
     "sparse.tiled": Form(lambda *a, **o: sparse.tiled(*a, block_size=8, is_causal=True, **o), "key_mask"),
+    "selected_attention": Form(chosen, "key_mask", crosses=True),
+    "branched_attention": Form(branched),
+    "SelectedAttention": Form(of_tokens("selected"), "key_mask", any_heads=False),
+    "SelectedAttention, cache": Form(decoded("selected"), trains=False, any_heads=False),
     "linear, elu": Form(linear_form(), "key_mask", crosses=True),
     "linear, elu, causal": Form(linear_form(is_causal=True, block_size=8), "key_mask"),
     "linear, elu, recurrent": Form(linear_form(is_causal=True, form="recurrent"), "key_mask"),
@@ -434,7 +460,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
-@pytest.mark.parametrize("kind", ["MultiHeadAttention", "rotary", "shared"])
+@pytest.mark.parametrize("kind", ["MultiHeadAttention", "rotary", "shared", "latent"])
 @torch.no_grad()
 def test_a_refused_call_leaves_the_cache_as_it_was(why, kind):
     heads, x = layer(kind, torch.float32), torch.randn(2, 5, HEADS * D)
@@ -547,7 +573,9 @@ def test_it_becomes_one_graph(name):
     torch.testing.assert_close(results(compiled, qkv), results(WHOLE[name], qkv))
 
 
-@pytest.mark.parametrize("kind", ["SelfAttention", "MultiHeadAttention", "rotary", "shared"])
+@pytest.mark.parametrize(
+    "kind", ["SelfAttention", "MultiHeadAttention", "rotary", "shared", "selected", "latent"]
+)
 def test_a_layer_becomes_one_graph(kind):
     x, module = torch.randn(2, 5, HEADS * D), layer(kind, torch.float32)
     compiled = torch.compile(module, fullgraph=True, backend="eager")
@@ -557,6 +585,10 @@ def test_a_layer_becomes_one_graph(kind):
 MODULES = {
     "SelfAttention": lambda: SelfAttention(D, D),
     "MultiHeadAttention": lambda: MultiHeadAttention(D, 2, n_kv_heads=1, rotary=True),
+    "SelectedAttention": lambda: selection.SelectedAttention(
+        MultiHeadAttention(D, 2), selection.Indexer(D, 3, rotary=True)
+    ),
+    "LatentAttention": lambda: LatentAttention(D, 2, d_latent=5, d_head=4, d_rotary=2, d_query_latent=6),
     "PositiveFeatures": lambda: linear.PositiveFeatures.draw(D, 16),
     "FourierFeatures": lambda: linear.FourierFeatures.draw(D, 16),
 }
