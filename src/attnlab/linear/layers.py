@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from attnlab.arguments import Device, at_least, by_name, divides, has_shape, has_width, row_of_keys
 from attnlab.linear.delta import delta_rule
-from attnlab.precision import working
+from attnlab.precision import without_autocast, working
 
 
 class DeltaNetState(NamedTuple):
@@ -137,23 +137,36 @@ class GatedDeltaNet(nn.Module):
         has_shape("state.tail", tail, shape, "(batch, channels, kernel_size - 1)")
         mixed = torch.cat((tail.to(mixed), mixed), -1)
         tail = mixed[..., x.shape[1] :]
-        mixed = F.silu(self.conv(mixed) if x.shape[1] else mixed[..., shape[-1] :]).mT
-        width = self.n_qk_heads * self.d_head
-        q, k, v = mixed.split([width, width, mixed.shape[-1] - 2 * width], -1)
-        q, k = (_unit(_heads(t, self.n_qk_heads)) for t in (q, k))
-        q, k = (t.repeat_interleave(self.n_heads // self.n_qk_heads, 1) for t in (q, k))
         beta, log_decay = (_heads(t, self.n_heads) for t in self.rates(x))
-        out, memory = delta_rule(
-            q * self.d_head**-0.5, k, _heads(v, self.n_heads), beta, log_decay=log_decay,
-            key_mask=key_mask, initial_state=memory, return_state=True,
-        )  # fmt: skip
-        out = self.out_proj(self.gated(out.transpose(1, 2), x).flatten(-2))
+        with without_autocast(x):  # in single precision at least, from the convolution to what is read
+            q, k, v = self._convolved(working(mixed), x.shape[1])
+            out, memory = delta_rule(
+                q * self.d_head**-0.5, k, v, beta, log_decay=log_decay,
+                key_mask=key_mask, initial_state=memory, return_state=True,
+            )  # fmt: skip
+        out = self.gated(out.transpose(1, 2).to(self.norm.weight), x)
+        out = self.out_proj(out.flatten(-2).to(x))
         return (out, DeltaNetState(memory, tail)) if return_state else out
 
+    def _convolved(self, mixed: Tensor, n: int) -> list[Tensor]:
+        """Return q, k and v (batch, n_heads, n, d) of n tokens, behind those that the convolution sees."""
+        weight = working(self.conv.weight)
+        mixed = F.conv1d(mixed, weight, groups=len(weight)) if n else mixed[..., :0]
+        width = self.n_qk_heads * self.d_head
+        q, k, v = F.silu(mixed).mT.split([width, width, mixed.shape[1] - 2 * width], -1)
+        q, k = (_unit(_heads(t, self.n_qk_heads)) for t in (q, k))
+        q, k = (t.repeat_interleave(self.n_heads // self.n_qk_heads, 1) for t in (q, k))
+        return [q, k, _heads(v, self.n_heads)]
+
     def rates(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return β and log α of tokens, (batch, n, n_heads) each."""
-        log_decay = -working(self.log_a).exp() * F.softplus(working(self.decay_proj(x)))
-        return self.max_beta * self.beta_proj(x).sigmoid(), log_decay
+        """Return β and log α of tokens, (batch, n, n_heads) each.
+
+        A layer with a decay for each row of its states replaces `decay_proj` by one that returns
+        n_heads · d_head numbers a token.
+        """
+        steps = F.softplus(working(self.decay_proj(x))).unflatten(-1, (self.n_heads, -1))
+        log_decay = -working(self.log_a).exp()[:, None] * steps  # (batch, n, n_heads, 1 or d_head)
+        return self.max_beta * self.beta_proj(x).sigmoid(), log_decay.flatten(-2)
 
     def gated(self, out: Tensor, x: Tensor) -> Tensor:
         """Return what the heads read, (batch, n, n_heads, d_v), normalised and gated by the tokens."""
@@ -166,5 +179,5 @@ def _heads(x: Tensor, n_heads: int) -> Tensor:
 
 
 def _unit(x: Tensor) -> Tensor:
-    """Return vectors of length 1, or shorter where they are short themselves; the length is a float32."""
-    return (working(x) * (working(x).square().sum(-1, keepdim=True) + 1e-6).rsqrt()).to(x)
+    """Return vectors of length 1, or shorter where they are very short themselves."""
+    return x * (x.square().sum(-1, keepdim=True) + 1e-6).rsqrt()
