@@ -9,7 +9,6 @@ from typing import Literal, get_args
 import torch
 from torch import Tensor, nn
 
-from attnlab import masks
 from attnlab.arguments import (
     Device,
     answers,
@@ -23,9 +22,8 @@ from attnlab.arguments import (
     has_shape,
     has_width,
     is_score_mod,
-    row_of_keys,
 )
-from attnlab.cache import KVCache, all_or_nothing
+from attnlab.cache import KVCache, all_or_nothing, visible_pairs
 from attnlab.differential import Difference
 from attnlab.dot_product import ScoreMod, _attend_in_groups
 from attnlab.positions import RotaryPositions
@@ -204,21 +202,7 @@ class MultiHeadAttention(nn.Module):
             check_options(shape, mask, bias, is_causal=is_causal and cache is None)
             if head_weights is not None:
                 has_shape("head_weights", head_weights, (self.n_heads,), "(n_heads,)")
-            if key_mask is not None:
-                row = row_of_keys(key_mask, (batch,), n_k)[:, None]  # (batch, 1, 1, n_k)
-                mask = row if mask is None else mask & row
-            if cache is not None:
-                # One new token may see all. Several need a mask of their own on top of old ones, and where a
-                # rolling cache takes more of them than it keeps.
-                cache_mask, is_causal = None, False
-                if n_q > cache.capacity:
-                    cache_mask = masks.window(n_q, cache.capacity - 1, 0, device=q.device)
-                elif n_q == n_k:
-                    is_causal = True
-                elif n_q > 1:
-                    cache_mask = torch.ones(n_q, n_k, dtype=torch.bool, device=q.device).tril(n_k - n_q)
-                if cache_mask is not None:
-                    mask = cache_mask if mask is None else mask & cache_mask
+            mask, is_causal = visible_pairs(shape, cache, mask, key_mask, is_causal)
             result = _attend_in_groups(
                 q,
                 k,
