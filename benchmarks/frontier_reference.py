@@ -103,7 +103,34 @@ def tamed() -> Iterator[tuple[str, dict[str, Tensor]]]:
     yield "inkling2", answered(depth, lambda blocks, last: depth(blocks, last)[0], blocks=blocks, last=last)
 
 
+# --- what is kept ------------------------------------------------------------------------------------------
+
+
+def latent() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Latent attention, with its cache: queries compressed or not, pairs of neighbours or of halves."""
+    sizes = {"hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 4, "kv_lora_rank": 10}
+    sizes |= {"qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5}
+    n, x = 6, torch.randn(2, 6, 16, generator=torch.Generator().manual_seed(1))
+    turn = angles(n, 4)
+    for file, settings in {
+        "deepseek_v3": {"q_lora_rank": 12, "attention_bias": True, "rope_interleave": True},
+        "deepseek_v3_halves": {"q_lora_rank": None, "attention_bias": False, "rope_interleave": False},
+    }.items():
+        config = transformers.DeepseekV3Config(**sizes, **settings)
+        config._attn_implementation = "eager"
+        layer = drawn(published("deepseek_v3", "DeepseekV3Attention")(config, 0))
+        whole = answered(layer, lambda x, layer=layer: layer(x, turn, hidden_future(n))[0], x=x.clone())
+        cache, steps = transformers.DynamicCache(), []
+        with torch.no_grad():
+            for t, token in enumerate(x.split(1, 1)):
+                at = tuple(part[:, t : t + 1] for part in turn)
+                steps.append(layer(token, at, None, past_key_values=cache)[0])
+        kept = cache.layers[0]
+        yield file, whole | {"decoded": torch.cat(steps, 1), "latents": kept.keys, "rotary_keys": kept.values}
+
+
 REFERENCES: dict[str, Callable[[], Iterable[tuple[str, dict[str, Tensor]]]]] = {
+    "latent": latent,
     "tamed": tamed,
 }
 

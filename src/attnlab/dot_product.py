@@ -290,8 +290,8 @@ def _attend_in_groups(
         sinks = None if sinks is None else sinks[..., None, None]
         q, mask, bias, sinks = (_heads_as_rows(x, n_heads, n_kv_heads) for x in (q, mask, bias, sinks))
     elif size > 1:
-        # Copies of keys and values cost n·d each; where one serves all none is made. They keep the fused
-        # kernel and its causal short cut.
+        # Copies of keys and values cost n·d each (none is made where one serves all heads). They keep the
+        # fused kernel and its causal short cut.
         k, v = (x[:, :, None].expand(-1, -1, size, -1, -1).flatten(1, 2) for x in (k, v))
     options |= {"score_mod": score_mod, "is_causal": is_causal, "sinks": sinks, "need_weights": need_weights}
     result = _attend(q, k, v, shape, mask=mask, bias=bias, **options)

@@ -219,13 +219,7 @@ class MultiHeadAttention(nn.Module):
             heads, weights = result if need_weights else (result, None)
             if head_weights is not None:
                 heads = heads * head_weights[:, None, None]
-            if self.difference is not None:
-                heads = self.difference(heads)
-            heads = heads.transpose(1, 2)  # (batch, n_q, heads, d)
-            if self.gate_proj is not None:
-                gate = self.gate_proj(x).unflatten(-1, (heads.shape[2], -1)).sigmoid()
-                heads = heads * gate  # of (batch, n_q, heads, d or 1)
-            out = self.out_proj(heads.flatten(-2))  # (batch, n_q, d_model)
+            out = self._mixed(heads, x)
             return (out, weights) if need_weights else out
 
     def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> KVCache:
@@ -355,6 +349,16 @@ class MultiHeadAttention(nn.Module):
         elif position_ids is not None:
             raise ValueError("position_ids turn queries and keys: the layer must be made with rotary=")
         return q, k, v
+
+    def _mixed(self, heads: Tensor, x: Tensor) -> Tensor:
+        """Turn what heads (batch, heads, n_q, d) found for tokens x into the output (batch, n_q, d_model)."""
+        if self.difference is not None:
+            heads = self.difference(heads)
+        heads = heads.transpose(1, 2)  # (batch, n_q, heads, d)
+        if self.gate_proj is not None:
+            gate = self.gate_proj(x).unflatten(-1, (heads.shape[2], -1)).sigmoid()
+            heads = heads * gate  # of (batch, n_q, heads, d or 1)
+        return self.out_proj(heads.flatten(-2))
 
     def _split(self, x: Tensor) -> Tensor:
         # First cut the width into heads, then move the heads forward. A direct view to (batch, heads, n, d)

@@ -24,8 +24,11 @@ from attnlab import (
     grouped_attention,
     linear,
     masks,
+    selection,
     sparse,
 )
+from attnlab.arguments import row_of_keys
+from attnlab.latent import LatentAttention
 from attnlab.patterns import GlobalTokens, Strided, Window
 
 HEADS, D = 2, 8
@@ -65,17 +68,21 @@ def layer(kind, dtype):
             width, HEADS, n_kv_heads=1, qk_norm=True, sinks=True, gate="elementwise", rotary=True
         ),
         "differential": lambda: MultiHeadAttention(width, HEADS, differential=0.5, gate="headwise"),
+        "latent": lambda: LatentAttention(width, HEADS, d_latent=12, d_head=6, d_rotary=4, d_v=7),
+        "selected": lambda: selection.SelectedAttention(
+            MultiHeadAttention(width, HEADS, rotary=True), selection.Indexer(width, 6, width=8)
+        ),
         "nn.MultiheadAttention": lambda: nn.MultiheadAttention(width, HEADS, batch_first=True),
     }
     return makers[kind]().to(dtype).requires_grad_(False)
 
 
-def of_tokens(kind):
+def of_tokens(kind, **fixed):
     """Run a layer on the queries of all heads side by side, as tokens."""
 
     def run(q, k, v, **options):
         x = q.transpose(1, 2).flatten(-2)
-        return layer(kind, q.dtype)(x, **options)
+        return layer(kind, q.dtype)(x, **fixed, **options)
 
     return run
 
@@ -151,6 +158,18 @@ def stepped(step, *extras, **options):
     return run
 
 
+def chosen(q, k, v, key_mask=None):
+    """Let the first numbers of all heads, if there are any, choose six keys."""
+    mask = None if key_mask is None else row_of_keys(key_mask, q.shape[:1], k.shape[-2])
+    scores = selection.index_scores(q[..., :4], k[..., :4].sum(-3))
+    return selection.selected_attention(q, k, v, selection.top_keys(scores, 6, mask=mask))
+
+
+def branched(q, k, v):
+    gates = q[..., :3].sigmoid()
+    return selection.branched_attention(q, k, v, gates, block_size=4, top=2, window=3)
+
+
 PATTERN = (Window(5, 2) | GlobalTokens([0])) & (Strided(3) | Window(0, 4))
 SINK = torch.tensor(0.7)
 MIX = torch.ones(3, 1000).tril_(300).div_(20)
@@ -182,6 +201,9 @@ FORMS = {
     "MultiHeadAttention, tamed": Form(of_tokens("tamed"), "mask", any_heads=False),
     "MultiHeadAttention, tamed, cache": Form(decoded("tamed"), trains=False, any_heads=False),
     "MultiHeadAttention, differential": Form(of_tokens("differential"), "mask", any_heads=False),
+    "LatentAttention, plain": Form(of_tokens("latent", form="plain"), "mask", any_heads=False),
+    "LatentAttention, absorbed": Form(of_tokens("latent", form="absorbed"), "mask", any_heads=False),
+    "LatentAttention, cache": Form(decoded("latent"), trains=False, any_heads=False),
     "MultiHeadAttention, cache": Form(decoded("rotary"), trains=False, any_heads=False),
     "sparse.attend": Form(lambda *a, **o: sparse.attend(*a, PATTERN, **o), "key_mask"),
     "sparse.window": Form(lambda *a, **o: sparse.window(*a, 5, 2, **o), "key_mask"),
@@ -192,6 +214,10 @@ FORMS = {
     ),
     "sparse.lsh": Form(lambda q, k, v, **o: sparse.lsh(q, v, block_size=4, **o), "key_mask"),
     "sparse.tiled": Form(lambda *a, **o: sparse.tiled(*a, block_size=8, is_causal=True, **o), "key_mask"),
+    "selected_attention": Form(chosen, "key_mask", crosses=True),
+    "branched_attention": Form(branched),
+    "SelectedAttention": Form(of_tokens("selected"), "key_mask", any_heads=False),
+    "SelectedAttention, cache": Form(decoded("selected"), trains=False, any_heads=False),
     "linear, elu": Form(linear_form(), "key_mask", crosses=True),
     "linear, elu, causal": Form(linear_form(is_causal=True, block_size=8), "key_mask"),
     "linear, elu, recurrent": Form(linear_form(is_causal=True, form="recurrent"), "key_mask"),
@@ -442,7 +468,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
-@pytest.mark.parametrize("kind", ["MultiHeadAttention", "rotary", "shared", "tamed", "differential"])
+@pytest.mark.parametrize(
+    "kind", ["MultiHeadAttention", "rotary", "shared", "tamed", "differential", "latent"]
+)
 @torch.no_grad()
 def test_a_refused_call_leaves_the_cache_as_it_was(why, kind):
     heads, x = layer(kind, torch.float32), torch.randn(2, 5, HEADS * D)
@@ -557,7 +585,11 @@ def test_it_becomes_one_graph(name):
 
 
 @pytest.mark.parametrize(
-    "kind", ["SelfAttention", "MultiHeadAttention", "rotary", "shared", "tamed", "differential"]
+    "kind",
+    [
+        *("SelfAttention", "MultiHeadAttention", "rotary", "shared"),
+        *("tamed", "differential", "selected", "latent"),
+    ],
 )
 def test_a_layer_becomes_one_graph(kind):
     x, module = torch.randn(2, 5, HEADS * D), layer(kind, torch.float32)
@@ -571,6 +603,10 @@ MODULES = {
     "MultiHeadAttention, tamed": lambda: MultiHeadAttention(
         D, 2, qk_norm=True, sinks=True, gate="headwise", differential=0.3
     ),
+    "SelectedAttention": lambda: selection.SelectedAttention(
+        MultiHeadAttention(D, 2), selection.Indexer(D, 3, rotary=True)
+    ),
+    "LatentAttention": lambda: LatentAttention(D, 2, d_latent=5, d_head=4, d_rotary=2, d_query_latent=6),
     "PositiveFeatures": lambda: linear.PositiveFeatures.draw(D, 16),
     "FourierFeatures": lambda: linear.FourierFeatures.draw(D, 16),
 }

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import nn
 
-from attnlab import MultiHeadAttention, attention, grouped_attention, masks
+from attnlab import MultiHeadAttention, attention, grouped_attention, masks, selection
 from attnlab.differential import Difference
 from attnlab.positions import RotaryPositions
 from attnlab.transformer import DecoderLayer, EncoderLayer, LanguageModel
@@ -348,6 +348,15 @@ def test_a_layer_of_which_heads_are_pooled_keeps_its_options(layer):
             )
             project.bias.data[4:] = project.bias.data[:4]
         same(layer.grouped(1)(x), layer(x), 1e-12)
+
+
+def test_selected_keys_are_gated_too_and_sinks_beside_them_are_refused():
+    layer, x = MultiHeadAttention(16, 4, gate="headwise", qk_norm=True), torch.randn(2, 5, 16)
+    all_of_them = selection.SelectedAttention(layer, selection.Indexer(16, 5))
+    same(all_of_them(x, is_causal=True), layer(x, is_causal=True))
+    for options in {"sinks": True}, {"differential": 0.8}:
+        with pytest.raises(ValueError, match="heads must have neither sinks nor differences"):
+            selection.SelectedAttention(MultiHeadAttention(16, 4, **options), selection.Indexer(16, 5))
 
 
 def test_a_gate_that_is_wide_open_halves_or_shuts_what_a_head_brings():
