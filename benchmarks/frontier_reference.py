@@ -62,6 +62,47 @@ def hidden_future(n: int) -> Tensor:
     return torch.full((n, n), torch.finfo(torch.float32).min).triu(1)[None, None]
 
 
+# --- how scores are tamed, and what comes out --------------------------------------------------------------
+
+
+def tamed() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Sinks, gates, norms of queries and keys, caps, temperatures, differences, attention over depth."""
+    sizes = {"hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
+    one = sizes | {"num_hidden_layers": 2, "attn_implementation": "eager"}
+    full = {"layer_types": ["full_attention"] * 2}
+    n, x = 6, torch.randn(2, 6, 16, generator=torch.Generator().manual_seed(1))
+    seen = {"position_embeddings": angles(n, 8), "attention_mask": hidden_future(n)}
+    kept: dict = {"shared_kv_states": {}}
+    half = {"position_embeddings": tuple(x[..., :4] for x in angles(n, 8))}
+    for family, name, config, settings, more in (
+        ("gpt_oss", "GptOssAttention", "GptOssConfig", {}, half),
+        ("qwen3", "Qwen3Attention", "Qwen3Config", {}, {}),
+        ("qwen3_next", "Qwen3NextAttention", "Qwen3NextConfig", {}, {}),
+        ("diffllama", "DiffLlamaAttention", "DiffLlamaConfig", {}, {}),
+        ("gemma2", "Gemma2Attention", "Gemma2Config",
+         full | {"query_pre_attn_scalar": 8, "attn_logit_softcapping": 2.0}, {}),
+        ("gemma4", "Gemma4TextAttention", "Gemma4TextConfig",
+         full | {"attention_k_eq_v": True, "num_global_key_value_heads": 2, "global_head_dim": 8,
+                 "num_kv_shared_layers": 0}, kept),
+    ):  # fmt: skip
+        config = getattr(transformers, config)(**one, **settings)
+        config._attn_implementation = "eager"
+        layer = drawn(published(family, name)(config, 1))
+        options = seen | more
+        yield family, answered(layer, lambda x, layer=layer, o=options: layer(x, **o)[0], x=x.clone())
+
+    longer = drawn(published("mistral_large4", "MistralLarge4TextSoftmaxScaling")(4))
+    q = torch.randn(2, 4, n, 8, generator=torch.Generator().manual_seed(2))
+    at = torch.arange(n)[None] + torch.tensor([[0], [3]])
+    yield "mistral_large4", answered(longer, lambda q, at: longer(q, at, True), q=q, at=at)
+
+    config = transformers.Inkling2TextConfig(hidden_size=16)
+    depth = drawn(published("inkling2", "Inkling2BlockAttentionResidual")(config))
+    draw = torch.Generator().manual_seed(3)
+    blocks, last = torch.randn(2, n, 3, 16, generator=draw), torch.randn(2, n, 16, generator=draw)
+    yield "inkling2", answered(depth, lambda blocks, last: depth(blocks, last)[0], blocks=blocks, last=last)
+
+
 # --- what is kept ------------------------------------------------------------------------------------------
 
 
@@ -116,6 +157,7 @@ def road() -> Iterator[tuple[str, dict[str, Tensor]]]:
 
 REFERENCES: dict[str, Callable[[], Iterable[tuple[str, dict[str, Tensor]]]]] = {
     "latent": latent,
+    "tamed": tamed,
     "road": road,
 }
 

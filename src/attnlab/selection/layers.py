@@ -261,12 +261,12 @@ class SelectedAttention(nn.Module):
     (`imitation_loss`).
 
     Args:
-        heads: the attention; its `score_mod` must be None.
+        heads: the attention, without `score_mod`, sinks or differences.
         indexer: what chooses, for tokens of the same width.
 
     Raises:
         TypeError: one is something else.
-        ValueError: their widths differ, or the heads change scores.
+        ValueError: their widths differ, or the heads change scores, or have sinks or differences.
 
     References:
         DeepSeek-AI 2025 (DeepSeek-V3.2), section 2.1.
@@ -287,6 +287,8 @@ class SelectedAttention(nn.Module):
                 if heads.score_mod is None
                 else "heads must have no score_mod: its keys are numbered, and chosen ones are not in order"
             )
+        if heads.sinks is not None or heads.difference is not None:
+            raise ValueError("heads must have neither sinks nor differences")
         self.heads, self.indexer = heads, indexer
 
     @by_name
@@ -340,7 +342,7 @@ class SelectedAttention(nn.Module):
             )
             dropout = heads.dropout if self.training else 0.0
             out = selected_attention(q, k, v, places, dropout=dropout)
-            return heads.out_proj(out.transpose(1, 2).flatten(-2))
+            return heads._mixed(out, x)
 
     def new_cache(self, batch: int, capacity: int) -> IndexedCache:
         """Set aside room for the keys and values of a decoding, and for the keys of the indexer.
