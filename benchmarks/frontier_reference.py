@@ -179,12 +179,37 @@ def kept() -> Iterator[tuple[str, dict[str, Tensor]]]:
 
     y = torch.randn(2, n, 16, generator=torch.Generator().manual_seed(2))
     yield "gemma4_shared", answered(two, both, x=x.clone(), y=y)
+# --- the other road ----------------------------------------------------------------------------------------
+
+
+def road() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Gated delta rules and a state-space layer, on two texts of which one is padded on the left."""
+    delta = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 6}
+    delta |= {"linear_value_head_dim": 5}
+    x = torch.randn(2, 68, 8, generator=torch.Generator().manual_seed(1))  # beyond the first chunk of 64
+    seen = torch.arange(68) >= torch.tensor([[0], [7]])
+    for file, family, name, config, settings in (
+        ("qwen3_next_delta", "qwen3_next", "Qwen3NextGatedDeltaNet", "Qwen3NextConfig", delta),
+        ("olmo_hybrid", "olmo_hybrid", "OlmoHybridGatedDeltaNet", "OlmoHybridConfig",
+         delta | {"linear_num_key_heads": 4}),
+        ("kimi_linear", "kimi_linear", "KimiLinearDeltaAttention", "KimiLinearConfig",
+         {"linear_num_heads": 2, "linear_head_dim": 6}),
+        ("mamba2", "mamba2", "Mamba2Mixer", "Mamba2Config",
+         {"num_heads": 4, "head_dim": 4, "state_size": 5, "n_groups": 2, "chunk_size": 16}),
+    ):  # fmt: skip
+        config = getattr(transformers, config)(hidden_size=8, num_hidden_layers=4, **settings)
+        layer = drawn(published(family, name)(config, 0))
+        with torch.no_grad():  # long memories; and sums of large decays would lose digits in single precision
+            next(w for name, w in layer.named_parameters() if name.endswith("A_log")).sub_(4.0)
+        run = lambda x, seen, layer=layer: layer(x, attention_mask=seen)  # noqa: E731
+        yield file, answered(layer, run, x=x.clone(), seen=seen)
 
 
 REFERENCES: dict[str, Callable[[], Iterable[tuple[str, dict[str, Tensor]]]]] = {
     "kept": kept,
     "latent": latent,
     "tamed": tamed,
+    "road": road,
 }
 
 

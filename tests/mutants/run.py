@@ -31,6 +31,7 @@ class Mutant:
     """A file of tests, or one test of it as FILE::NAME, where the file is slow."""
 
 
+RECURRENCES = "unit/test_linear.py::test_gates_and_the_delta_rule_are_their_matrix_recurrences"
 ANSWERS = "exercises/test_answers.py::test_an_answer_is_judged_as_marked"
 
 MUTANTS = (
@@ -592,17 +593,32 @@ MUTANTS = (
            "gate\n    if form", "unit/test_linear_maps.py"),
     Mutant("a step's gate beyond its range", "attnlab/linear/transformer.py",
            "limited(gate, 0.0, 1.0)\n        fk", "gate\n        fk", "unit/test_linear_maps.py"),
-    Mutant("a state that grows", "attnlab/linear/gated.py",
+    Mutant("a state that grows", "attnlab/linear/inputs.py",
            "limited(per_token(\"log_decay\", log_decay, (*q.shape[:-1], width)), LEAST, 0.0)",
            "per_token(\"log_decay\", log_decay, (*q.shape[:-1], width))", "unit/test_linear_maps.py"),
     Mutant("a step's state that grows", "attnlab/linear/gated.py", "limited(log_decay, LEAST, 0.0).exp()",
            "log_decay.exp()", "unit/test_linear_maps.py"),
-    Mutant("a corrected state that grows", "attnlab/linear/delta.py",
-           "limited(per_token(\"log_decay\", log_decay, (*q.shape[:-1], 1)), LEAST, 0.0)",
-           "per_token(\"log_decay\", log_decay, (*q.shape[:-1], 1))", "unit/test_linear_maps.py"),
     Mutant("a step's corrected state that grows", "attnlab/linear/delta.py",
            "limited(log_decay, LEAST, 0.0).exp()",
            "log_decay.exp()", "unit/test_linear_maps.py"),
+    Mutant("terms fade since the start of the half", "attnlab/linear/chunks.py",
+           "middle = b_earlier[:, :, -1:]", "middle = b_earlier[:, :, :1]",
+           "unit/test_delta_net.py::test_strong_decays_are_exact_forward_and_backward"),
+    Mutant("the state fades alike in all rows", "attnlab/linear/delta.py",
+           "memory_end = memory * fade(total.mT, q)",
+           "memory_end = memory * fade(total.mean(-1, keepdim=True), q)",
+           RECURRENCES),
+    Mutant("the correction does not see its decay", "attnlab/linear/delta.py",
+           "torch.stack((k, q)), k, log_decay", "torch.stack((k, q)), k, 0 * log_decay",
+           RECURRENCES),
+    Mutant("a rate of one at most, whatever it was told", "attnlab/linear/layers.py",
+           "self.max_beta * self.beta_proj(x).sigmoid()", "self.beta_proj(x).sigmoid()",
+           "unit/test_delta_net.py"),
+    Mutant("a tail of the tokens before the last", "attnlab/linear/layers.py",
+           "tail = mixed[..., x.shape[1] :]", "tail = mixed[..., : shape[-1]]", "unit/test_delta_net.py"),
+    Mutant("queries and keys share heads in turns", "attnlab/linear/layers.py",
+           "t.repeat_interleave(self.n_heads // self.n_qk_heads, 1)",
+           "t.repeat(1, self.n_heads // self.n_qk_heads, 1, 1)", "unit/test_delta_net.py"),
     Mutant("a gate at its end has the slope of a clamp", "attnlab/linear/inputs.py",
            "x.masked_fill(x < low, low).masked_fill(x > high, high)", "x.clamp(low, high)",
            "unit/test_linear_maps.py"),
