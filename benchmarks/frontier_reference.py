@@ -179,6 +179,8 @@ def kept() -> Iterator[tuple[str, dict[str, Tensor]]]:
 
     y = torch.randn(2, n, 16, generator=torch.Generator().manual_seed(2))
     yield "gemma4_shared", answered(two, both, x=x.clone(), y=y)
+
+
 # --- the other road ----------------------------------------------------------------------------------------
 
 
