@@ -132,9 +132,87 @@ def latent() -> Iterator[tuple[str, dict[str, Tensor]]]:
         yield file, whole | {"decoded": torch.cat(steps, 1), "latents": kept.keys, "rotary_keys": kept.values}
 
 
+def kept() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Keys that are the values, in a window and pooled in blocks; keys and values that two layers share."""
+    n, x = 11, torch.randn(2, 11, 16, generator=torch.Generator().manual_seed(1))
+    config = transformers.DeepseekV4Config(
+        hidden_size=16,
+        num_attention_heads=4,
+        head_dim=8,
+        qk_rope_head_dim=4,
+        partial_rotary_factor=0.5,
+        q_lora_rank=12,
+        o_groups=2,
+        o_lora_rank=5,
+        sliding_window=4,
+        layer_types=["sliding_attention", "heavily_compressed_attention"],
+        num_hidden_layers=2,
+        compress_rates={"compressed_sparse_attention": 2, "heavily_compressed_attention": 3},
+    )
+    config._attn_implementation = "eager"
+    window = torch.ones(n, n, dtype=torch.bool).tril().triu(-3)
+    hidden = torch.zeros(2, 1, n, n).masked_fill(~window, -torch.inf)
+    turns = {"main": 10_000.0, "compress": 160_000.0}
+    turns = {name: tuple(part[..., :2] for part in angles(n, 4, base)) for name, base in turns.items()}
+    at = torch.arange(n).expand(2, -1)
+    for index, file in enumerate(("deepseek_v4_window", "deepseek_v4_pooled")):
+        layer = drawn(published("deepseek_v4", "DeepseekV4Attention")(config, index))
+        yield file, answered(layer, lambda x, layer=layer: layer(x, turns, at, hidden)[0], x=x.clone())
+
+    config = transformers.Gemma4TextConfig(
+        hidden_size=16,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        global_head_dim=8,
+        layer_types=["full_attention"] * 2,
+        num_hidden_layers=2,
+        num_kv_shared_layers=1,
+    )
+    config._attn_implementation = "eager"
+    two = nn.ModuleList(drawn(published("gemma4", "Gemma4TextAttention")(config, i), i) for i in range(2))
+
+    def both(x: Tensor, y: Tensor) -> Tensor:
+        seen = {
+            "position_embeddings": angles(n, 8),
+            "attention_mask": hidden_future(n),
+            "shared_kv_states": {},
+        }
+        return torch.stack([layer(z, **seen)[0] for layer, z in zip(two, (x, y), strict=True)])
+
+    y = torch.randn(2, n, 16, generator=torch.Generator().manual_seed(2))
+    yield "gemma4_shared", answered(two, both, x=x.clone(), y=y)
+# --- the other road ----------------------------------------------------------------------------------------
+
+
+def road() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Gated delta rules and a state-space layer, on two texts of which one is padded on the left."""
+    delta = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 6}
+    delta |= {"linear_value_head_dim": 5}
+    x = torch.randn(2, 68, 8, generator=torch.Generator().manual_seed(1))  # beyond the first chunk of 64
+    seen = torch.arange(68) >= torch.tensor([[0], [7]])
+    for file, family, name, config, settings in (
+        ("qwen3_next_delta", "qwen3_next", "Qwen3NextGatedDeltaNet", "Qwen3NextConfig", delta),
+        ("olmo_hybrid", "olmo_hybrid", "OlmoHybridGatedDeltaNet", "OlmoHybridConfig",
+         delta | {"linear_num_key_heads": 4}),
+        ("kimi_linear", "kimi_linear", "KimiLinearDeltaAttention", "KimiLinearConfig",
+         {"linear_num_heads": 2, "linear_head_dim": 6}),
+        ("mamba2", "mamba2", "Mamba2Mixer", "Mamba2Config",
+         {"num_heads": 4, "head_dim": 4, "state_size": 5, "n_groups": 2, "chunk_size": 16}),
+    ):  # fmt: skip
+        config = getattr(transformers, config)(hidden_size=8, num_hidden_layers=4, **settings)
+        layer = drawn(published(family, name)(config, 0))
+        with torch.no_grad():  # long memories; and sums of large decays would lose digits in single precision
+            next(w for name, w in layer.named_parameters() if name.endswith("A_log")).sub_(4.0)
+        run = lambda x, seen, layer=layer: layer(x, attention_mask=seen)  # noqa: E731
+        yield file, answered(layer, run, x=x.clone(), seen=seen)
+
+
 REFERENCES: dict[str, Callable[[], Iterable[tuple[str, dict[str, Tensor]]]]] = {
+    "kept": kept,
     "latent": latent,
     "tamed": tamed,
+    "road": road,
 }
 
 

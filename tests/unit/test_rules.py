@@ -72,6 +72,8 @@ def layer(kind, dtype):
         "selected": lambda: selection.SelectedAttention(
             MultiHeadAttention(width, HEADS, rotary=True), selection.Indexer(width, 6, width=8)
         ),
+        # A norm of next to nothing, as is read of small weights, makes any rounding large.
+        "GatedDeltaNet": lambda: linear.GatedDeltaNet(width, HEADS, eps=0.01),
         "nn.MultiheadAttention": lambda: nn.MultiheadAttention(width, HEADS, batch_first=True),
     }
     return makers[kind]().to(dtype).requires_grad_(False)
@@ -238,6 +240,13 @@ FORMS = {
         ),
         "key_mask",
     ),
+    "delta_rule, gated by row": Form(
+        lambda q, k, v, **o: linear.delta_rule(
+            q, F.normalize(k, dim=-1), v, 2 * rate(k), log_decay=-0.02 * k.sigmoid(), block_size=8, **o
+        ),
+        "key_mask",
+    ),
+    "GatedDeltaNet": Form(of_tokens("GatedDeltaNet"), "key_mask", any_heads=False),
     "linformer_attention": Form(
         lambda q, k, v, **o: linear.linformer_attention(q, k, v, MIX.to(q.dtype), **o),
         "key_mask",
@@ -254,7 +263,7 @@ every_trained = pytest.mark.parametrize("name", TRAIN)
 
 def is_layer(name):
     """Say whether a form reads tokens, which ask, offer and pass on at once, instead of q, k and v."""
-    return "Attention" in name
+    return "Attention" in name or name == "GatedDeltaNet"
 
 
 def draw(n=24, *, batch=2, heads=HEADS, n_k=None, seed=0, dtype=torch.float32):
