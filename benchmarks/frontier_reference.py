@@ -44,15 +44,17 @@ def answered(module: nn.Module, run: Callable[..., Tensor], **inputs: Tensor) ->
     real = {name: x.requires_grad_() for name, x in inputs.items() if x.is_floating_point()}
     leaves = real | {f"w.{name}": weight for name, weight in module.named_parameters()}
     out = run(**inputs)
-    g = torch.randn(out.shape, generator=torch.Generator().manual_seed(9))
+    g = torch.randn(out.shape, generator=torch.Generator().manual_seed(9)).to(out.dtype)
     got = torch.autograd.grad(out, list(leaves.values()), g, materialize_grads=True, allow_unused=True)
     gradients = {f"d.{name}": one for name, one in zip(leaves, got, strict=True)}
     return inputs | leaves | gradients | {"out": out, "g": g}
 
 
-def angles(n: int, d: int, base: float = 10_000.0) -> tuple[Tensor, Tensor]:
+def angles(
+    n: int, d: int, base: float = 10_000.0, dtype: torch.dtype = torch.float32
+) -> tuple[Tensor, Tensor]:
     """Return cosines and sines (1, n, d) of rotary positions, both halves of a head alike."""
-    turn = torch.arange(n)[:, None] * base ** (-torch.arange(0, d, 2) / d)
+    turn = torch.arange(n, dtype=dtype)[:, None] * base ** (-torch.arange(0, d, 2, dtype=dtype) / d)
     turn = torch.cat((turn, turn), -1)[None]
     return turn.cos(), turn.sin()
 
@@ -70,10 +72,11 @@ def tamed() -> Iterator[tuple[str, dict[str, Tensor]]]:
     sizes = {"hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
     one = sizes | {"num_hidden_layers": 2, "attn_implementation": "eager"}
     full = {"layer_types": ["full_attention"] * 2}
-    n, x = 6, torch.randn(2, 6, 16, generator=torch.Generator().manual_seed(1))
-    seen = {"position_embeddings": angles(n, 8), "attention_mask": hidden_future(n)}
+    n, x = 6, torch.randn(2, 6, 16, generator=torch.Generator().manual_seed(1)).double()
+    turn = angles(n, 8, dtype=torch.float64)
+    seen = {"position_embeddings": turn, "attention_mask": hidden_future(n)}
     kept: dict = {"shared_kv_states": {}}
-    half = {"position_embeddings": tuple(x[..., :4] for x in angles(n, 8))}
+    half = {"position_embeddings": tuple(x[..., :4] for x in turn)}
     for family, name, config, settings, more in (
         ("gpt_oss", "GptOssAttention", "GptOssConfig", {}, half),
         ("qwen3", "Qwen3Attention", "Qwen3Config", {}, {}),
@@ -87,7 +90,7 @@ def tamed() -> Iterator[tuple[str, dict[str, Tensor]]]:
     ):  # fmt: skip
         config = getattr(transformers, config)(**one, **settings)
         config._attn_implementation = "eager"
-        layer = drawn(published(family, name)(config, 1))
+        layer = drawn(published(family, name)(config, 1)).double()
         options = seen | more
         yield family, answered(layer, lambda x, layer=layer, o=options: layer(x, **o)[0], x=x.clone())
 
