@@ -295,6 +295,7 @@ DRAWINGS: dict[str, Callable[[], list[str]]] = {
     "what_it_costs": _what_it_costs,
     "sparse_attention": _sparse_attention,
     "linear_attention": _linear_attention,
+    "todays_models": _to_come,
 }
 
 
