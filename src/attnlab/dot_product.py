@@ -266,8 +266,8 @@ def _attend_in_groups(
     if as_rows:
         q, mask, bias = (_heads_as_rows(x, n_heads, n_kv_heads) for x in (q, mask, bias))
     elif size > 1:
-        # Copies of keys and values cost n·d each; where one serves all heads none is made. They keep the fused
-        # kernel and its causal short cut.
+        # Copies of keys and values cost n·d each (none is made where one serves all heads). They keep the
+        # fused kernel and its causal short cut.
         k, v = (x[:, :, None].expand(-1, -1, size, -1, -1).flatten(1, 2) for x in (k, v))
     options |= {"score_mod": score_mod, "is_causal": is_causal, "need_weights": need_weights}
     result = _attend(q, k, v, shape, mask=mask, bias=bias, **options)

@@ -28,6 +28,7 @@ from attnlab import (
     sparse,
 )
 from attnlab.arguments import row_of_keys
+from attnlab.latent import LatentAttention
 from attnlab.patterns import GlobalTokens, Strided, Window
 
 HEADS, D = 2, 8
@@ -63,6 +64,7 @@ def layer(kind, dtype):
         "MultiHeadAttention": lambda: MultiHeadAttention(width, HEADS),
         "rotary": lambda: MultiHeadAttention(width, HEADS, rotary=True),
         "shared": lambda: MultiHeadAttention(width, HEADS, n_kv_heads=1),
+        "latent": lambda: LatentAttention(width, HEADS, d_latent=12, d_head=6, d_rotary=4, d_v=7),
         "selected": lambda: selection.SelectedAttention(
             MultiHeadAttention(width, HEADS, rotary=True), selection.Indexer(width, 6, width=8)
         ),
@@ -71,12 +73,12 @@ def layer(kind, dtype):
     return makers[kind]().to(dtype).requires_grad_(False)
 
 
-def of_tokens(kind):
+def of_tokens(kind, **fixed):
     """Run a layer on the queries of all heads side by side, as tokens."""
 
     def run(q, k, v, **options):
         x = q.transpose(1, 2).flatten(-2)
-        return layer(kind, q.dtype)(x, **options)
+        return layer(kind, q.dtype)(x, **fixed, **options)
 
     return run
 
@@ -185,6 +187,9 @@ FORMS = {
     "MultiHeadAttention": Form(of_tokens("MultiHeadAttention"), "mask", any_heads=False),
     "MultiHeadAttention, rotary": Form(of_tokens("rotary"), "mask", any_heads=False),
     "MultiHeadAttention, shared": Form(of_tokens("shared"), "mask", any_heads=False),
+    "LatentAttention, plain": Form(of_tokens("latent", form="plain"), "mask", any_heads=False),
+    "LatentAttention, absorbed": Form(of_tokens("latent", form="absorbed"), "mask", any_heads=False),
+    "LatentAttention, cache": Form(decoded("latent"), trains=False, any_heads=False),
     "MultiHeadAttention, cache": Form(decoded("rotary"), trains=False, any_heads=False),
     "sparse.attend": Form(lambda *a, **o: sparse.attend(*a, PATTERN, **o), "key_mask"),
     "sparse.window": Form(lambda *a, **o: sparse.window(*a, 5, 2, **o), "key_mask"),
@@ -449,7 +454,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
-@pytest.mark.parametrize("kind", ["MultiHeadAttention", "rotary", "shared"])
+@pytest.mark.parametrize("kind", ["MultiHeadAttention", "rotary", "shared", "latent"])
 @torch.no_grad()
 def test_a_refused_call_leaves_the_cache_as_it_was(why, kind):
     heads, x = layer(kind, torch.float32), torch.randn(2, 5, HEADS * D)
@@ -562,7 +567,9 @@ def test_it_becomes_one_graph(name):
     torch.testing.assert_close(results(compiled, qkv), results(WHOLE[name], qkv))
 
 
-@pytest.mark.parametrize("kind", ["SelfAttention", "MultiHeadAttention", "rotary", "shared", "selected"])
+@pytest.mark.parametrize(
+    "kind", ["SelfAttention", "MultiHeadAttention", "rotary", "shared", "selected", "latent"]
+)
 def test_a_layer_becomes_one_graph(kind):
     x, module = torch.randn(2, 5, HEADS * D), layer(kind, torch.float32)
     compiled = torch.compile(module, fullgraph=True, backend="eager")
@@ -575,6 +582,7 @@ MODULES = {
     "SelectedAttention": lambda: selection.SelectedAttention(
         MultiHeadAttention(D, 2), selection.Indexer(D, 3, rotary=True)
     ),
+    "LatentAttention": lambda: LatentAttention(D, 2, d_latent=5, d_head=4, d_rotary=2, d_query_latent=6),
     "PositiveFeatures": lambda: linear.PositiveFeatures.draw(D, 16),
     "FourierFeatures": lambda: linear.FourierFeatures.draw(D, 16),
 }

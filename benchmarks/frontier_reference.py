@@ -1,0 +1,111 @@
+"""Store what the transformers library computes with today's attentions, for ours to be compared with.
+
+    PYTHONPATH=.cache/peers python benchmarks/frontier_reference.py [NAME ...]
+
+It needs the transformers of benchmarks/requirements.txt. Each entry of `REFERENCES` builds published modules
+with small random weights and writes tests/unit/frontier/FILE.safetensors for each: the weights (w.NAME), the
+inputs and outputs under their own names, and for a gradient g of the output those of all inputs (d.NAME) and
+weights (d.w.NAME).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+
+import torch
+import transformers
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+FOLDER = Path(__file__).parents[1] / "tests/unit/frontier"
+LARGEST = 60_000
+"""Bytes that one file may have."""
+
+
+def published(family: str, name: str) -> type:
+    """Return a class of the library by the family of models it stands with, such as "gpt_oss"."""
+    return getattr(import_module(f"transformers.models.{family}.modeling_{family}"), name)
+
+
+def drawn(module: nn.Module, seed: int = 0) -> nn.Module:
+    """Give a module random weights, of a size that leaves no softmax flat."""
+    draw = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.copy_(0.5 * torch.randn(weight.shape, generator=draw))
+    return module.eval()
+
+
+def answered(module: nn.Module, run: Callable[..., Tensor], **inputs: Tensor) -> dict[str, Tensor]:
+    """Return a module's weights, its inputs, its output and all gradients for a random one of the output."""
+    real = {name: x.requires_grad_() for name, x in inputs.items() if x.is_floating_point()}
+    leaves = real | {f"w.{name}": weight for name, weight in module.named_parameters()}
+    out = run(**inputs)
+    g = torch.randn(out.shape, generator=torch.Generator().manual_seed(9))
+    got = torch.autograd.grad(out, list(leaves.values()), g, materialize_grads=True, allow_unused=True)
+    gradients = {f"d.{name}": one for name, one in zip(leaves, got, strict=True)}
+    return inputs | leaves | gradients | {"out": out, "g": g}
+
+
+def angles(n: int, d: int, base: float = 10_000.0) -> tuple[Tensor, Tensor]:
+    """Return cosines and sines (1, n, d) of rotary positions, both halves of a head alike."""
+    turn = torch.arange(n)[:, None] * base ** (-torch.arange(0, d, 2) / d)
+    turn = torch.cat((turn, turn), -1)[None]
+    return turn.cos(), turn.sin()
+
+
+def hidden_future(n: int) -> Tensor:
+    """Return what the library adds to scores to hide later keys, (1, 1, n, n)."""
+    return torch.full((n, n), torch.finfo(torch.float32).min).triu(1)[None, None]
+
+
+# --- what is kept ------------------------------------------------------------------------------------------
+
+
+def latent() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Latent attention, with its cache: queries compressed or not, pairs of neighbours or of halves."""
+    sizes = {"hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 4, "kv_lora_rank": 10}
+    sizes |= {"qk_nope_head_dim": 6, "qk_rope_head_dim": 4, "v_head_dim": 5}
+    n, x = 6, torch.randn(2, 6, 16, generator=torch.Generator().manual_seed(1))
+    turn = angles(n, 4)
+    for file, settings in {
+        "deepseek_v3": {"q_lora_rank": 12, "attention_bias": True, "rope_interleave": True},
+        "deepseek_v3_halves": {"q_lora_rank": None, "attention_bias": False, "rope_interleave": False},
+    }.items():
+        config = transformers.DeepseekV3Config(**sizes, **settings)
+        config._attn_implementation = "eager"
+        layer = drawn(published("deepseek_v3", "DeepseekV3Attention")(config, 0))
+        whole = answered(layer, lambda x, layer=layer: layer(x, turn, hidden_future(n))[0], x=x.clone())
+        cache, steps = transformers.DynamicCache(), []
+        with torch.no_grad():
+            for t, token in enumerate(x.split(1, 1)):
+                at = tuple(part[:, t : t + 1] for part in turn)
+                steps.append(layer(token, at, None, past_key_values=cache)[0])
+        kept = cache.layers[0]
+        yield file, whole | {"decoded": torch.cat(steps, 1), "latents": kept.keys, "rotary_keys": kept.values}
+
+
+REFERENCES: dict[str, Callable[[], Iterable[tuple[str, dict[str, Tensor]]]]] = {
+    "latent": latent,
+}
+
+
+def main() -> None:
+    """Store the references that are named, or all."""
+    FOLDER.mkdir(exist_ok=True)
+    torch.set_num_threads(1)
+    for name in sys.argv[1:] or REFERENCES:
+        for file, tensors in REFERENCES[name]():
+            path = FOLDER / f"{file}.safetensors"
+            card = {"made by": f"benchmarks/frontier_reference.py {name}", "torch": torch.__version__}
+            card["transformers"] = transformers.__version__
+            save_file({key: x.detach().clone().contiguous() for key, x in tensors.items()}, path, card)
+            assert path.stat().st_size <= LARGEST, f"{path} has {path.stat().st_size:,} bytes"
+            print(path.name, f"{path.stat().st_size:,} bytes", flush=True)
+
+
+if __name__ == "__main__":
+    main()
