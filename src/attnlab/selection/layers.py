@@ -249,7 +249,7 @@ class Indexer(nn.Module):
         return self.rotary(x, x[:, :0], position_ids)[0]
 
 
-SCORED = 2**22
+SCORED = 2**20
 """How many scores of small heads are held at once."""
 
 
