@@ -4,7 +4,7 @@
 
 Writes results/selection-recall.json: shares of values recalled, by the numbers of the indexer and by how many
 tokens are read, each with learning rates of its own and five seeds; beside them the same indexers as they
-were drawn. Writes results/selection-costs.json: the time of a whole layer beside the same layer with fused dense
+were drawn. Writes results/selection-costs.json: the time of a layer beside the same one with fused dense
 attention, in pairs within rounds, by length; and the first length from which selection stays ahead, if any.
 """
 

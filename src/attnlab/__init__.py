@@ -19,7 +19,8 @@ Floors, each importing only from floors below it (a test reads them here):
 - `masks`, `positions`, `scores`, `cache`: what attention is told beside q, k and v, and what it keeps
 - `dot_product`, `rolling`: the one definition of attention; a cache of the last tokens
 - `self_attention`, `multihead`, `sparse`, `linear`: layers, and what costs less than n²
-- `latent`, `selection`: one vector a token for keys and values; learned selection of the keys that are read
+- `latent`: one vector a token in place of keys and values
+- `selection`: learned selection of the keys that are read
 - `transformer`, `recurrent`: stacks, language models and how they write; the attention before them
 - `pretrained`: two published models, in these modules
 

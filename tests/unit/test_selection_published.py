@@ -10,8 +10,16 @@ import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
 
+from attnlab.latent import LatentAttention
 from attnlab.positions import RotaryPositions, rotary
-from attnlab.selection import Indexer, index_scores, keys_of_blocks, selected_attention, top_keys
+from attnlab.selection import (
+    Indexer,
+    SelectedAttention,
+    index_scores,
+    keys_of_blocks,
+    selected_attention,
+    top_keys,
+)
 
 FOLDER = Path(__file__).parent / "frontier"
 halves = RotaryPositions(layout="halves", width=4)
@@ -29,14 +37,18 @@ def joined(heads, w):
     return F.linear(heads.transpose(1, 2).flatten(-2), w["o_proj.weight"])
 
 
-def deepseek_v32(x, w):
-    """One indexer for all heads, of the same compressed query, in front of latent attention."""
+def indexer(w):
     choose = Indexer(16, 4, n_heads=3, width=8, d_query=12, rotary=halves)
     theirs = {"q_proj": "wq_b", "k_proj": "wk", "k_norm": "k_norm", "weights_proj": "weights_proj"}
     names = [(f"{our}.weight", f"indexer.{their}.weight") for our, their in theirs.items()]
     state = {our: w[their].detach() for our, their in names}
     choose.load_state_dict(state | {"k_norm.bias": w["indexer.k_norm.bias"].detach()})
+    return choose
 
+
+def deepseek_v32(x, w):
+    """One indexer for all heads, of the same compressed query, in front of latent attention."""
+    choose = indexer(w)
     asking = norm(F.linear(x, w["q_a_proj.weight"]), w["q_a_layernorm.weight"])
     places = choose(x, asking=asking, is_causal=True)
 
@@ -105,3 +117,27 @@ def test_it_is_what_the_published_layer_computes(model):
     for name, one in zip(leaves, got, strict=True):
         want = stored[f"d.{name}"]
         torch.testing.assert_close(one, want, rtol=0, atol=1e-5 * want.abs().max().item())
+
+
+@torch.no_grad()
+def test_the_indexer_before_latent_attention_is_the_published_layer_and_decodes_with_one_cache():
+    stored = load_file(FOLDER / "deepseek_v32.safetensors")
+    w = {name[2:]: x for name, x in stored.items() if name.startswith("w.")}
+    config = {"hidden_size": 16, "num_attention_heads": 2, "kv_lora_rank": 8, "qk_nope_head_dim": 4}
+    config |= {"qk_rope_head_dim": 4, "v_head_dim": 6, "q_lora_rank": 12}
+    heads = {name: x for name, x in w.items() if not name.startswith("indexer.")}
+    layer = SelectedAttention(LatentAttention.from_deepseek(heads, config), indexer(w))
+    x, want = stored["x"], stored["out"]
+    there = torch.arange(11) >= torch.tensor([[0], [3]])
+    got = layer(x, is_causal=True, key_mask=there)
+    torch.testing.assert_close(got * there[..., None], want, rtol=1e-5, atol=1e-5)
+    cache, parts = layer.new_cache(2, 11), []
+    for token in x.split((5, 1, 1, 4), 1):
+        seen = there[:, : cache.length + token.shape[1]]
+        parts.append(layer(token, cache=cache, key_mask=seen))
+    torch.testing.assert_close(torch.cat(parts, 1), got, rtol=1e-5, atol=1e-5)
+    assert cache.append(*(torch.zeros(2, *shape) for shape in ((1, 0, 12), (1, 0, 0), (0, 8))))[2].shape == (
+        2,
+        11,
+        8,
+    )
