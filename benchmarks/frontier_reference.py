@@ -63,6 +63,47 @@ def hidden_future(n: int) -> Tensor:
     return torch.full((n, n), torch.finfo(torch.float32).min).triu(1)[None, None]
 
 
+# --- how scores are tamed, and what comes out --------------------------------------------------------------
+
+
+def tamed() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Sinks, gates, norms of queries and keys, caps, temperatures, differences, attention over depth."""
+    sizes = {"hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
+    one = sizes | {"num_hidden_layers": 2, "attn_implementation": "eager"}
+    full = {"layer_types": ["full_attention"] * 2}
+    n, x = 6, torch.randn(2, 6, 16, generator=torch.Generator().manual_seed(1))
+    seen = {"position_embeddings": angles(n, 8), "attention_mask": hidden_future(n)}
+    kept: dict = {"shared_kv_states": {}}
+    half = {"position_embeddings": tuple(x[..., :4] for x in angles(n, 8))}
+    for family, name, config, settings, more in (
+        ("gpt_oss", "GptOssAttention", "GptOssConfig", {}, half),
+        ("qwen3", "Qwen3Attention", "Qwen3Config", {}, {}),
+        ("qwen3_next", "Qwen3NextAttention", "Qwen3NextConfig", {}, {}),
+        ("diffllama", "DiffLlamaAttention", "DiffLlamaConfig", {}, {}),
+        ("gemma2", "Gemma2Attention", "Gemma2Config",
+         full | {"query_pre_attn_scalar": 8, "attn_logit_softcapping": 2.0}, {}),
+        ("gemma4", "Gemma4TextAttention", "Gemma4TextConfig",
+         full | {"attention_k_eq_v": True, "num_global_key_value_heads": 2, "global_head_dim": 8,
+                 "num_kv_shared_layers": 0}, kept),
+    ):  # fmt: skip
+        config = getattr(transformers, config)(**one, **settings)
+        config._attn_implementation = "eager"
+        layer = drawn(published(family, name)(config, 1))
+        options = seen | more
+        yield family, answered(layer, lambda x, layer=layer, o=options: layer(x, **o)[0], x=x.clone())
+
+    longer = drawn(published("mistral_large4", "MistralLarge4TextSoftmaxScaling")(4))
+    q = torch.randn(2, 4, n, 8, generator=torch.Generator().manual_seed(2))
+    at = torch.arange(n)[None] + torch.tensor([[0], [3]])
+    yield "mistral_large4", answered(longer, lambda q, at: longer(q, at, True), q=q, at=at)
+
+    config = transformers.Inkling2TextConfig(hidden_size=16)
+    depth = drawn(published("inkling2", "Inkling2BlockAttentionResidual")(config))
+    draw = torch.Generator().manual_seed(3)
+    blocks, last = torch.randn(2, n, 3, 16, generator=draw), torch.randn(2, n, 16, generator=draw)
+    yield "inkling2", answered(depth, lambda blocks, last: depth(blocks, last)[0], blocks=blocks, last=last)
+
+
 # --- what is kept ------------------------------------------------------------------------------------------
 
 
@@ -137,9 +178,37 @@ def selected() -> Iterator[tuple[str, dict[str, Tensor]]]:
     yield "minimax_m3", answered(layer, lambda x: run(x)[0], x=x.clone())
 
 
+# --- the other road ----------------------------------------------------------------------------------------
+
+
+def road() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Gated delta rules and a state-space layer, on two texts of which one is padded on the left."""
+    delta = {"linear_num_key_heads": 2, "linear_num_value_heads": 4, "linear_key_head_dim": 6}
+    delta |= {"linear_value_head_dim": 5}
+    x = torch.randn(2, 68, 8, generator=torch.Generator().manual_seed(1))  # beyond the first chunk of 64
+    seen = torch.arange(68) >= torch.tensor([[0], [7]])
+    for file, family, name, config, settings in (
+        ("qwen3_next_delta", "qwen3_next", "Qwen3NextGatedDeltaNet", "Qwen3NextConfig", delta),
+        ("olmo_hybrid", "olmo_hybrid", "OlmoHybridGatedDeltaNet", "OlmoHybridConfig",
+         delta | {"linear_num_key_heads": 4}),
+        ("kimi_linear", "kimi_linear", "KimiLinearDeltaAttention", "KimiLinearConfig",
+         {"linear_num_heads": 2, "linear_head_dim": 6}),
+        ("mamba2", "mamba2", "Mamba2Mixer", "Mamba2Config",
+         {"num_heads": 4, "head_dim": 4, "state_size": 5, "n_groups": 2, "chunk_size": 16}),
+    ):  # fmt: skip
+        config = getattr(transformers, config)(hidden_size=8, num_hidden_layers=4, **settings)
+        layer = drawn(published(family, name)(config, 0))
+        with torch.no_grad():  # long memories; and sums of large decays would lose digits in single precision
+            next(w for name, w in layer.named_parameters() if name.endswith("A_log")).sub_(4.0)
+        run = lambda x, seen, layer=layer: layer(x, attention_mask=seen)  # noqa: E731
+        yield file, answered(layer, run, x=x.clone(), seen=seen)
+
+
 REFERENCES: dict[str, Callable[[], Iterable[tuple[str, dict[str, Tensor]]]]] = {
     "latent": latent,
     "selected": selected,
+    "tamed": tamed,
+    "road": road,
 }
 
 

@@ -64,10 +64,16 @@ def layer(kind, dtype):
         "MultiHeadAttention": lambda: MultiHeadAttention(width, HEADS),
         "rotary": lambda: MultiHeadAttention(width, HEADS, rotary=True),
         "shared": lambda: MultiHeadAttention(width, HEADS, n_kv_heads=1),
+        "tamed": lambda: MultiHeadAttention(
+            width, HEADS, n_kv_heads=1, qk_norm=True, sinks=True, gate="elementwise", rotary=True
+        ),
+        "differential": lambda: MultiHeadAttention(width, HEADS, differential=0.5, gate="headwise"),
         "latent": lambda: LatentAttention(width, HEADS, d_latent=12, d_head=6, d_rotary=4, d_v=7),
         "selected": lambda: selection.SelectedAttention(
             MultiHeadAttention(width, HEADS, rotary=True), selection.Indexer(width, 6, width=8)
         ),
+        # A norm of next to nothing, as is read of small weights, makes any rounding large.
+        "GatedDeltaNet": lambda: linear.GatedDeltaNet(width, HEADS, eps=0.01),
         "nn.MultiheadAttention": lambda: nn.MultiheadAttention(width, HEADS, batch_first=True),
     }
     return makers[kind]().to(dtype).requires_grad_(False)
@@ -167,6 +173,7 @@ def branched(q, k, v):
 
 
 PATTERN = (Window(5, 2) | GlobalTokens([0])) & (Strided(3) | Window(0, 4))
+SINK = torch.tensor(0.7)
 MIX = torch.ones(3, 1000).tril_(300).div_(20)
 FORMS = {
     "attention": Form(attention, "mask", crosses=True),
@@ -176,6 +183,12 @@ FORMS = {
     ),
     "attention, score_mod": Form(
         functools.partial(attention, score_mod=lambda score, *_: 3 * (score / 3).tanh()), "mask", crosses=True
+    ),
+    "attention, sinks": Form(
+        lambda q, k, v, **o: attention(q, k, v, sinks=SINK.to(q.dtype), **o), "mask", crosses=True
+    ),
+    "attention, sinks, causal": Form(
+        lambda q, k, v, **o: attention(q, k, v, sinks=SINK, is_causal=True, **o), "mask"
     ),
     "grouped_attention": Form(
         lambda q, k, v, **o: grouped_attention(q, k[:, :1], v[:, :1], **o),
@@ -187,6 +200,9 @@ FORMS = {
     "MultiHeadAttention": Form(of_tokens("MultiHeadAttention"), "mask", any_heads=False),
     "MultiHeadAttention, rotary": Form(of_tokens("rotary"), "mask", any_heads=False),
     "MultiHeadAttention, shared": Form(of_tokens("shared"), "mask", any_heads=False),
+    "MultiHeadAttention, tamed": Form(of_tokens("tamed"), "mask", any_heads=False),
+    "MultiHeadAttention, tamed, cache": Form(decoded("tamed"), trains=False, any_heads=False),
+    "MultiHeadAttention, differential": Form(of_tokens("differential"), "mask", any_heads=False),
     "LatentAttention, plain": Form(of_tokens("latent", form="plain"), "mask", any_heads=False),
     "LatentAttention, absorbed": Form(of_tokens("latent", form="absorbed"), "mask", any_heads=False),
     "LatentAttention, cache": Form(decoded("latent"), trains=False, any_heads=False),
@@ -224,6 +240,13 @@ FORMS = {
         ),
         "key_mask",
     ),
+    "delta_rule, gated by row": Form(
+        lambda q, k, v, **o: linear.delta_rule(
+            q, F.normalize(k, dim=-1), v, 2 * rate(k), log_decay=-0.02 * k.sigmoid(), block_size=8, **o
+        ),
+        "key_mask",
+    ),
+    "GatedDeltaNet": Form(of_tokens("GatedDeltaNet"), "key_mask", any_heads=False),
     "linformer_attention": Form(
         lambda q, k, v, **o: linear.linformer_attention(q, k, v, MIX.to(q.dtype), **o),
         "key_mask",
@@ -240,7 +263,7 @@ every_trained = pytest.mark.parametrize("name", TRAIN)
 
 def is_layer(name):
     """Say whether a form reads tokens, which ask, offer and pass on at once, instead of q, k and v."""
-    return "Attention" in name
+    return "Attention" in name or name == "GatedDeltaNet"
 
 
 def draw(n=24, *, batch=2, heads=HEADS, n_k=None, seed=0, dtype=torch.float32):
@@ -454,7 +477,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
-@pytest.mark.parametrize("kind", ["MultiHeadAttention", "rotary", "shared", "latent"])
+@pytest.mark.parametrize(
+    "kind", ["MultiHeadAttention", "rotary", "shared", "tamed", "differential", "latent"]
+)
 @torch.no_grad()
 def test_a_refused_call_leaves_the_cache_as_it_was(why, kind):
     heads, x = layer(kind, torch.float32), torch.randn(2, 5, HEADS * D)
@@ -553,6 +578,7 @@ WHOLE = {
     "attention": attention,
     "attention, weights": FORMS["attention, weights"].run,
     "attention, score_mod": FORMS["attention, score_mod"].run,
+    "attention, sinks": FORMS["attention, sinks"].run,
     "grouped_attention": lambda q, k, v: grouped_attention(q, k[:, :1], v[:, :1], is_causal=True),
     "linear, elu, parallel": functools.partial(linear.linear_attention, is_causal=True, form="parallel"),
     "linformer_attention": FORMS["linformer_attention"].run,
@@ -568,7 +594,11 @@ def test_it_becomes_one_graph(name):
 
 
 @pytest.mark.parametrize(
-    "kind", ["SelfAttention", "MultiHeadAttention", "rotary", "shared", "selected", "latent"]
+    "kind",
+    [
+        *("SelfAttention", "MultiHeadAttention", "rotary", "shared"),
+        *("tamed", "differential", "selected", "latent"),
+    ],
 )
 def test_a_layer_becomes_one_graph(kind):
     x, module = torch.randn(2, 5, HEADS * D), layer(kind, torch.float32)
@@ -579,6 +609,9 @@ def test_a_layer_becomes_one_graph(kind):
 MODULES = {
     "SelfAttention": lambda: SelfAttention(D, D),
     "MultiHeadAttention": lambda: MultiHeadAttention(D, 2, n_kv_heads=1, rotary=True),
+    "MultiHeadAttention, tamed": lambda: MultiHeadAttention(
+        D, 2, qk_norm=True, sinks=True, gate="headwise", differential=0.3
+    ),
     "SelectedAttention": lambda: selection.SelectedAttention(
         MultiHeadAttention(D, 2), selection.Indexer(D, 3, rotary=True)
     ),

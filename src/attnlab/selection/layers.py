@@ -17,7 +17,7 @@ from attnlab.arguments import (
     row_of_keys,
 )
 from attnlab.cache import KVCache, all_or_nothing
-from attnlab.latent import LatentAttention
+from attnlab.latent import LatentAttention, _normed
 from attnlab.multihead import MultiHeadAttention
 from attnlab.positions import RotaryPositions
 from attnlab.precision import without_autocast
@@ -266,12 +266,12 @@ class SelectedAttention(nn.Module):
     (`imitation_loss`).
 
     Args:
-        heads: the attention; a `score_mod` it must not have.
+        heads: the attention, without `score_mod`, sinks or differences.
         indexer: what chooses, for tokens of the same width.
 
     Raises:
         TypeError: one is something else.
-        ValueError: their widths differ, or the heads change scores.
+        ValueError: their widths differ, or the heads change scores, or have sinks or differences.
 
     References:
         DeepSeek-AI 2025 (DeepSeek-V3.2), section 2.1.
@@ -290,17 +290,13 @@ class SelectedAttention(nn.Module):
             if not isinstance(part, kinds):
                 wanted = " or ".join(kind.__name__ for kind in kinds)
                 raise TypeError(f"{name} must be {wanted}, got {type(part).__name__}")
-        if getattr(heads, "score_mod", None) is not None:
-            raise ValueError(
-                "heads must have no score_mod: it numbers keys, and chosen ones are not in order"
-            )
-        compressed = isinstance(heads.q_proj, nn.Sequential)
-        d_query = heads.q_proj[-1].in_features if compressed else heads.d_model
-        if (heads.d_model, d_query) != (indexer.d_model, indexer.q_proj.in_features):
-            raise ValueError(
-                f"indexer must have d_model = {heads.d_model} and d_query = {d_query}, as the heads have them, "
-                f"got {indexer.d_model} and {indexer.q_proj.in_features}"
-            )
+        if any(getattr(heads, name, None) is not None for name in ("score_mod", "sinks", "difference")):
+            raise ValueError("heads must have no score_mod, sinks or differences")
+        compressed = getattr(heads, "q_down", None)
+        d_query = heads.d_model if compressed is None else compressed.out_features
+        got = indexer.d_model, indexer.q_proj.in_features
+        if got != (heads.d_model, d_query):
+            raise ValueError(f"indexer must have d_model and d_query = {(heads.d_model, d_query)}, got {got}")
         self.heads, self.indexer = heads, indexer
 
     @by_name
@@ -345,7 +341,8 @@ class SelectedAttention(nn.Module):
             q, k, v = heads._project(x, None, cache, turned_at)
         if position_ids is None:
             position_ids = torch.arange(before, before + x.shape[1], device=x.device)
-        asking = heads.q_proj[:-1](x) if isinstance(heads.q_proj, nn.Sequential) else None
+        compressed = getattr(heads, "q_down", None)
+        asking = None if compressed is None else _normed(heads.q_norm, compressed(x))
         index = self.indexer.keys(x, position_ids=position_ids)
         with all_or_nothing(cache):
             if cache is not None:
@@ -366,9 +363,9 @@ class SelectedAttention(nn.Module):
                 q = torch.cat((asked @ up_k, turned), -1)  # (batch, n_heads, n_q, d_kept)
                 out = selected_attention(q, k, k, places, scale=heads.scale, dropout=dropout)
                 out = out[..., : heads.d_latent] @ up_v.mT
-            else:
-                out = selected_attention(q, k, v, places, dropout=dropout)
-            return heads.out_proj(out.transpose(1, 2).flatten(-2))
+                return heads.out_proj(out.transpose(1, 2).flatten(-2))
+            out = selected_attention(q, k, v, places, dropout=dropout)
+            return heads._mixed(out, x)
 
     def new_cache(self, batch: int, capacity: int) -> IndexedCache:
         """Set aside room for what the heads keep of each token, and for the keys of the indexer.
