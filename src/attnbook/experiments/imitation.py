@@ -64,8 +64,8 @@ class Imitation:
     heads: int = 1
     top: int = 8
     n: int = 64
-    steps: int = 400
-    batch: int = 64
+    steps: int = 200
+    batch: int = 32
 
     def together(self, pairs: Sequence[tuple[float, int]]) -> list[Run]:
         """Train one indexer for each (rate, seed): those of one seed side by side, on the same texts."""
