@@ -1,7 +1,9 @@
 """Learned selection: equal to dense attention under the mask that it selects, however it was chosen."""
 
 import itertools
+from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 
@@ -286,6 +288,39 @@ def test_dropout_drops_in_training_alone():
     assert not torch.equal(one(x), one(x))
     one.eval()
     torch.testing.assert_close(one(x), one.heads(x), rtol=0, atol=1e-12)
+
+
+# --- what the chapter on sparse attention builds -----------------------------------------------------------
+
+
+def test_the_chapters_indexer_chooses_reads_and_learns_as_the_package_does():
+    (path,) = (Path(__file__).parents[2] / "chapters").glob("*_sparse_attention.ipynb")
+    cells = nbformat.read(path, as_version=4).cells
+    (code,) = (cell.source for cell in cells if "take-it-with-you" in cell.metadata.get("tags", []))
+    chapter = {}
+    exec(code, chapter)
+    torch.manual_seed(0)
+    choose, x, (q, k, v) = (
+        chapter["Indexer"](16, width=6, top=5).double(),
+        draw(2, 30, 16),
+        draw(3, 2, 4, 30, 8),
+    )
+    scores = choose.to_query(x) @ choose.to_key(x).mT
+    places = top_keys(scores, 5, mask=masks.causal(30))
+    want = chapter["selected_attention"](q, k, v, choose(x, size=7))
+    torch.testing.assert_close(selected_attention(q, k, v, places), want, rtol=0, atol=1e-12)
+
+    choose.top = 30
+    weights = attention(q, k, v, is_causal=True, need_weights=True)[1].mean(1)
+    losses = (
+        imitation_loss(scores, weights, mask=masks.causal(30)),
+        chapter["imitation"](choose(x, size=7), weights),
+    )
+    ours, theirs = (
+        torch.autograd.grad(loss, list(choose.parameters()), retain_graph=True) for loss in losses
+    )
+    for got, of_chapter in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(got, of_chapter, rtol=0, atol=1e-12)
 
 
 # --- what is refused ---------------------------------------------------------------------------------------
