@@ -17,8 +17,11 @@ Floors, each importing only from floors below it (a test reads them here):
   there whole or not at all
 - `patterns`: which query sees which key, as an object that no length is too long for
 - `masks`, `positions`, `scores`, `cache`: what attention is told beside q, k and v, and what it keeps
-- `dot_product`, `rolling`: the one definition of attention; a cache of the last tokens
+- `dot_product`, `rolling`, `differential`: the one definition of attention; a cache of the last tokens; the
+  difference of two heads
 - `self_attention`, `multihead`, `sparse`, `linear`: layers, and what costs less than n²
+- `latent`: one vector a token in place of keys and values
+- `selection`: learned selection of the keys that are read
 - `transformer`, `recurrent`: stacks, language models and how they write; the attention before them
 - `pretrained`: two published models, in these modules
 

@@ -442,6 +442,7 @@ def check_options(
     score_mod: Callable | None = None,
     is_causal: bool = False,
     dropout: float = 0.0,
+    sinks: Tensor | None = None,
 ) -> None:
     """Check what attention is told beside queries, keys and values.
 
@@ -452,9 +453,11 @@ def check_options(
         score_mod: a function of scores, as `is_score_mod`.
         is_causal: whether later keys are hidden.
         dropout: a chance.
+        sinks: scores for nothing, () or (n_heads,).
 
     Raises:
-        TypeError: the mask is not boolean, the bias is no tensor of numbers, or score_mod no function.
+        TypeError: the mask is not boolean, the bias is no tensor of numbers, score_mod no function, or the
+            sinks are no tensor.
         ValueError: a shape does not fit, dropout is no chance, or is_causal meets n_q other than n_k.
 
     >>> check_options((5, 7), is_causal=True)  # doctest: +ELLIPSIS
@@ -470,6 +473,10 @@ def check_options(
         check_bias(bias, shape)
     if score_mod is not None:
         is_score_mod(score_mod)
+    if sinks is not None:
+        is_tensor("sinks", sinks)
+        if sinks.dim():
+            has_shape("sinks", sinks, shape[-3:-2] if len(shape) > 3 else (), "(n_heads,)")
     if is_causal and shape[-2] != shape[-1]:
         raise ValueError(
             f"is_causal needs as many queries as keys, got n_q = {shape[-2]} and n_k = {shape[-1]}; "

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from attnlab.arguments import Device, at_least, has_shape
+from attnlab.arguments import Device, at_least, has_shape, row_of_keys
 
 
 class KVCache:
@@ -22,12 +22,12 @@ class KVCache:
         n_kv_heads: key-value heads of the layer that this cache belongs to.
         capacity: tokens there is room for.
         d_head: width of a key, and of a value unless `d_v` is given.
-        d_v: width of a value.
+        d_v: width of a value; 0 where values are read off the keys, as those of `LatentAttention`.
         device: where the room is.
         dtype: dtype of keys and values.
 
     Raises:
-        ValueError: a size is smaller than 1; only a batch may be empty.
+        ValueError: a size is smaller than 1; only a batch and values may be empty.
 
     References:
         Pope et al. 2023, section 2.
@@ -50,8 +50,8 @@ class KVCache:
         dtype: torch.dtype | None = None,
     ) -> None:
         d_v = d_head if d_v is None else d_v
-        at_least(0, batch=batch)
-        at_least(1, n_kv_heads=n_kv_heads, capacity=capacity, d_head=d_head, d_v=d_v)
+        at_least(0, batch=batch, d_v=d_v)
+        at_least(1, n_kv_heads=n_kv_heads, capacity=capacity, d_head=d_head)
         self._length = 0
         with torch.inference_mode(False):  # what is made in it could not be written into outside of it
             self._keys = torch.empty(batch, n_kv_heads, capacity, d_head, device=device, dtype=dtype)
@@ -128,6 +128,51 @@ class KVCache:
             has_shape(name, new, (*room.shape[:2], k.shape[-2], room.shape[3]))
 
 
+def visible_pairs(
+    shape: Sequence[int],
+    cache: KVCache | None,
+    mask: Tensor | None = None,
+    key_mask: Tensor | None = None,
+    is_causal: bool = False,
+) -> tuple[Tensor | None, bool]:
+    """Join what a layer was told of who may see whom, and what follows from its cache.
+
+    New tokens see themselves, each other in order, and all that the cache held before them. One new token may
+    see all; several need a mask of their own on top of old ones, and where a rolling cache takes more of them
+    than it keeps.
+
+    Args:
+        shape: the shape of the scores, (batch, heads, n_q, n_k).
+        cache: what the new keys were added to, if anything.
+        mask: as the layer got it, True = may attend.
+        key_mask: boolean (batch, n_k) or (batch, 1, n_k); True = a real token.
+        is_causal: whether later keys are hidden; beside a cache that goes without saying.
+
+    Returns:
+        The mask of all that, None if it hides nothing, and whether attention must be causal besides.
+
+    Raises:
+        TypeError: key_mask is not boolean.
+        ValueError: it has another shape.
+
+    >>> visible_pairs((1, 1, 2, 3), KVCache(batch=1, n_kv_heads=1, capacity=8, d_head=4))[0].int().tolist()
+    [[1, 1, 0], [1, 1, 1]]
+    """
+    (batch, _, n_q, n_k), order = shape, None
+    if cache is not None:
+        is_causal = n_q == n_k <= cache.capacity
+        if not is_causal and n_q > 1:
+            first = n_k - n_q  # how many are older than the first new one
+            order = torch.ones(n_q, n_k, dtype=torch.bool, device=cache._keys.device)
+            order = order.tril(first).triu(first + 1 - cache.capacity)
+    if key_mask is not None:
+        row = row_of_keys(key_mask, (batch,), n_k)[:, None]  # (batch, 1, 1, n_k)
+        mask = row if mask is None else mask & row
+    if order is not None:
+        mask = order if mask is None else mask & order
+    return mask, is_causal
+
+
 @contextmanager
 def all_or_nothing(cache: KVCache | Sequence[KVCache] | None) -> Iterator[None]:
     """Let a call that is refused or stopped half-way leave its cache as long as it was.
@@ -167,15 +212,27 @@ def all_or_nothing(cache: KVCache | Sequence[KVCache] | None) -> Iterator[None]:
 
 
 def kv_cache_bytes(
-    n_layers: int, n_kv_heads: int, d_head: int, n: int, *, batch: int = 1, bytes_per_number: int = 2
+    n_layers: int,
+    n_kv_heads: int,
+    d_head: int,
+    n: int,
+    *,
+    d_v: int | None = None,
+    batch: int = 1,
+    bytes_per_number: int = 2,
 ) -> int:
     """Count the bytes that keys and values take: two vectors a token, a layer and a key-value head.
+
+    Where layers differ, add up over their kinds, with `n` no larger than a window and divided by the size of
+    a block that is pooled into one. A layer that reads the cache of another has none of its own.
 
     Args:
         n_layers: layers, each with a cache of its own.
         n_kv_heads: key-value heads of a layer; as many as query heads in plain multi-head attention.
-        d_head: width of a head.
+        d_head: width of a key, and of a value unless `d_v` is given.
         n: tokens of a sequence.
+        d_v: width of a value; 0 where it is read off the key, as in `LatentAttention`, whose one key is the
+            latent with the rotary part.
         batch: sequences.
         bytes_per_number: 2 for half precision, 4 for single.
 
@@ -186,11 +243,14 @@ def kv_cache_bytes(
         ValueError: a number is negative, or bytes_per_number smaller than 1.
 
     References:
-        Shazeer 2019, section 3; Ainslie et al. 2023, section 2.2.
+        Shazeer 2019, section 3; Ainslie et al. 2023, section 2.2; DeepSeek-AI 2024, section 2.1.4.
 
     >>> kv_cache_bytes(n_layers=32, n_kv_heads=8, d_head=128, n=1)
     131072
+    >>> kv_cache_bytes(n_layers=61, n_kv_heads=1, d_head=512 + 64, n=1, d_v=0)  # DeepSeek-V3
+    70272
     """
-    at_least(0, n_layers=n_layers, n_kv_heads=n_kv_heads, d_head=d_head, n=n, batch=batch)
+    width_v = d_head if d_v is None else d_v
+    at_least(0, n_layers=n_layers, n_kv_heads=n_kv_heads, d_head=d_head, n=n, d_v=width_v, batch=batch)
     at_least(1, bytes_per_number=bytes_per_number)
-    return 2 * n_layers * n_kv_heads * d_head * n * batch * bytes_per_number
+    return n_layers * n_kv_heads * (d_head + width_v) * n * batch * bytes_per_number

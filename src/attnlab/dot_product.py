@@ -30,6 +30,7 @@ def attention(
     scale: float | None = ...,
     is_causal: bool = ...,
     dropout: float = ...,
+    sinks: Tensor | None = ...,
     need_weights: Literal[False] = ...,
 ) -> Tensor: ...
 @overload
@@ -44,6 +45,7 @@ def attention(
     scale: float | None = ...,
     is_causal: bool = ...,
     dropout: float = ...,
+    sinks: Tensor | None = ...,
     need_weights: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
 def attention(
@@ -57,6 +59,7 @@ def attention(
     scale=None,
     is_causal=False,
     dropout=0.0,
+    sinks=None,
     need_weights=False,
 ):
     """Return, for every query, the mean of the values weighted by how well their keys answer it.
@@ -94,6 +97,9 @@ def attention(
         scale: factor on q kᵀ; 1/sqrt(d_k) unless given.
         is_causal: hide later keys from every query; needs n_q == n_k. Faster than `mask=causal(n)`.
         dropout: chance of each weight to be dropped, in training; the others grow by 1 / (1 - dropout).
+        sinks: a score for nothing, beside those of the keys: () for all heads, or (n_heads,) beside q (...,
+            n_heads, n_q, d_k). It takes its share of every row and brings zeros, so that the weights of the
+            keys sum to less than one. Neither bias, score_mod nor mask reach it.
         need_weights: return the weights as well, as they were used.
 
     Returns:
@@ -102,13 +108,14 @@ def attention(
         that is all queries; without any query the output is empty.
 
     Raises:
-        TypeError: the mask is not boolean; q, k, v or the bias is no tensor; score_mod is no function, or
-            returns another dtype.
+        TypeError: the mask is not boolean; q, k, v, the bias or the sinks are no tensor; score_mod is no
+            function, or returns another dtype.
         ValueError: shapes do not fit, that of what score_mod returns among them, or dropout is no chance; the
             message names the argument, its shape and the shape it needs.
 
     References:
-        Vaswani et al. 2017, section 3.2.1; Dong et al. 2024, section 3 (score_mod).
+        Vaswani et al. 2017, section 3.2.1; Dong et al. 2024, section 3 (score_mod); OpenAI 2025, section 2.2
+        (sinks).
 
     >>> q, k, v = torch.zeros(1, 2), torch.randn(2, 2), torch.tensor([[1.0], [3.0]])
     >>> attention(q, k, v).tolist()
@@ -121,9 +128,14 @@ def attention(
     >>> _, weights = attention(1e4 * torch.ones(1, 1), v, v, score_mod=soft_cap, need_weights=True)
     >>> weights
     tensor([[0.5000, 0.5000]])
+
+    A sink of the same score as both keys leaves them two thirds:
+
+    >>> attention(q, k, v, sinks=torch.tensor(0.0), need_weights=True)[1]
+    tensor([[0.3333, 0.3333]])
     """
     shape = scores_shape(q, k, v)
-    check_options(shape, mask, bias, score_mod, is_causal, dropout)
+    check_options(shape, mask, bias, score_mod, is_causal, dropout, sinks)
     return _attend(
         q,
         k,
@@ -135,6 +147,7 @@ def attention(
         scale=scale,
         is_causal=is_causal,
         dropout=dropout,
+        sinks=sinks,
         need_weights=need_weights,
     )
 
@@ -150,6 +163,7 @@ def grouped_attention(
     scale: float | None = None,
     is_causal: bool = False,
     dropout: float = 0.0,
+    sinks: Tensor | None = None,
     need_weights: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Attend with many query heads to fewer key-value heads, which groups of query heads share.
@@ -168,13 +182,14 @@ def grouped_attention(
         scale: as in `attention`.
         is_causal: hide later keys from every query.
         dropout: as in `attention`.
+        sinks: as in `attention`, one for each query head, or one for all.
         need_weights: return the weights (batch, n_heads, n_q, n_k) as well.
 
     Returns:
         Output (batch, n_heads, n_q, d_v), with `need_weights` also the weights.
 
     Raises:
-        TypeError: the mask is not boolean, or score_mod does not fit.
+        TypeError: the mask is not boolean, score_mod does not fit, or the sinks are no tensor.
         ValueError: n_kv_heads does not divide n_heads, or a shape does not fit.
 
     References:
@@ -185,7 +200,7 @@ def grouped_attention(
     torch.Size([1, 4, 1, 5])
     """
     shape = grouped_scores_shape(q, k, v)
-    check_options(shape, mask, bias, score_mod, is_causal, dropout)
+    check_options(shape, mask, bias, score_mod, is_causal, dropout, sinks)
     return _attend_in_groups(
         q,
         k,
@@ -197,6 +212,7 @@ def grouped_attention(
         scale=scale,
         is_causal=is_causal,
         dropout=dropout,
+        sinks=sinks,
         need_weights=need_weights,
     )
 
@@ -213,12 +229,15 @@ def _attend(
     scale: float | None = None,
     is_causal: bool = False,
     dropout: float = 0.0,
+    sinks: Tensor | None = None,
     need_weights: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Do what `attention` does, on arguments that were checked at the caller's door.
 
     The shape is that of the scores, (..., n_q, n_k).
     """
+    if sinks is not None and sinks.dim() < 2:
+        sinks = sinks[..., None, None]  # (n_heads, 1, 1): for every query
     if bias is not None:
         bias = bias.to(working_dtype(q.dtype))  # beyond the range of a half it would be infinite
     allowed = empty = None
@@ -228,16 +247,19 @@ def _attend(
             mask = past if mask is None else mask & past
         if score_mod is None:
             allowed, empty = _opened(mask, bias)
-    if need_weights or score_mod is not None:
+    # Beside a sink the weights of one query cost less than a copy of all keys, which the kernel would need.
+    if need_weights or score_mod is not None or (sinks is not None and (shape[-2] == 1 or scale == 0)):
         if score_mod is None:
-            weights = _weights(q, k, allowed, scale, is_causal)  # (..., n_q, n_k)
+            weights = _weights(q, k, allowed, scale, is_causal, sinks)  # (..., n_q, n_k)
         else:
-            weights, empty = _modified_weights(q, k, shape, mask, bias, score_mod, scale)
+            weights, empty = _modified_weights(q, k, shape, mask, bias, score_mod, scale, sinks)
         weights = weights if empty is None else weights.masked_fill(empty, 0.0)
         weights = F.dropout(weights, dropout) if dropout else weights
         out = weights @ v  # (..., n_q, d_v)
     elif 0 in shape[:-2]:  # nothing to attend: on torch 2.11 the kernel would divide by the number of heads
         out = q @ k.mT @ v
+    elif sinks is not None:
+        out = _beside_a_sink(q, k, v, allowed, sinks, scale, is_causal=is_causal, dropout=dropout)
     else:
         out = F.scaled_dot_product_attention(
             q, k, v, attn_mask=allowed, dropout_p=dropout, is_causal=is_causal, scale=scale
@@ -256,6 +278,7 @@ def _attend_in_groups(
     bias: Tensor | None = None,
     score_mod: ScoreMod | None = None,
     is_causal: bool = False,
+    sinks: Tensor | None = None,
     need_weights: bool = False,
     **options,
 ) -> Tensor | tuple[Tensor, Tensor]:
@@ -264,11 +287,13 @@ def _attend_in_groups(
     size = n_heads // n_kv_heads if n_kv_heads else 1
     as_rows = size > 1 and q.shape[2] == 1 and not is_causal and score_mod is None
     if as_rows:
-        q, mask, bias = (_heads_as_rows(x, n_heads, n_kv_heads) for x in (q, mask, bias))
+        sinks = None if sinks is None else sinks[..., None, None]
+        q, mask, bias, sinks = (_heads_as_rows(x, n_heads, n_kv_heads) for x in (q, mask, bias, sinks))
     elif size > 1:
-        # Copies of keys and values cost n·d each. They keep the fused kernel and its causal short cut.
-        k, v = (x.repeat_interleave(size, dim=1) for x in (k, v))
-    options |= {"score_mod": score_mod, "is_causal": is_causal, "need_weights": need_weights}
+        # Copies of keys and values cost n·d each (none is made where one serves all heads). They keep the
+        # fused kernel and its causal short cut.
+        k, v = (x[:, :, None].expand(-1, -1, size, -1, -1).flatten(1, 2) for x in (k, v))
+    options |= {"score_mod": score_mod, "is_causal": is_causal, "sinks": sinks, "need_weights": need_weights}
     result = _attend(q, k, v, shape, mask=mask, bias=bias, **options)
     if not as_rows:
         return result
@@ -298,7 +323,51 @@ def _opened(mask: Tensor | None, bias: Tensor | None) -> tuple[Tensor, Tensor]:
     return bias.masked_fill(empty, 0.0), empty
 
 
-def _weights(q: Tensor, k: Tensor, allowed: Tensor | None, scale: float | None, is_causal: bool) -> Tensor:
+def _beside_a_sink(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    allowed: Tensor | None,
+    sinks: Tensor,
+    scale: float | None,
+    *,
+    is_causal: bool,
+    dropout: float,
+) -> Tensor:
+    """Let the fused kernel attend to one key more, in front, whose value is zero and whose score the sink.
+
+    A further column makes that score: 1 in the queries, 0 in the keys, the sink (n_heads, 1, 1) in the new
+    one. A second one holds what rounding to half precision takes from the first.
+    """
+    d, d_v = q.shape[-1], v.shape[-1]
+    width = (max(d, d_v) + 2 + 7) // 8 * 8  # eights, and one width for all: what the kernels ask for
+    scale = 1 / math.sqrt(d) if scale is None else scale
+    score = working(sinks) / scale
+    rough = score.to(torch.bfloat16).to(q.dtype)  # autocast may round to it, too
+    rest = (score - rough).nan_to_num(0.0, 0.0, 0.0).to(q.dtype)  # -inf, which is no sink, leaves no rest
+    new = F.pad(torch.cat((rough, rest), -1), (d, width - d - 2))  # (n_heads, 1, width)
+    lead = torch.broadcast_shapes(k.shape[:-2], new.shape[:-2])
+    k = F.pad(k, (0, width - d)).expand(*lead, -1, -1)
+    k = torch.cat((new.expand(*lead, -1, -1), k), -2)  # (..., 1 + n_k, width)
+    v = F.pad(v, (0, width - d_v, 1, 0))
+    q = F.pad(q, (0, width - d, int(is_causal), 0), value=1.0)  # with a query beside the key: still causal
+    if allowed is not None:
+        allowed = allowed.expand(*allowed.shape[:-1], k.shape[-2] - 1)
+        allowed = F.pad(allowed, (1, 0), value=allowed.dtype == torch.bool)
+    out = F.scaled_dot_product_attention(
+        q, k, v, attn_mask=allowed, dropout_p=dropout, is_causal=is_causal, scale=scale
+    )
+    return out[..., int(is_causal) :, :d_v]
+
+
+def _weights(
+    q: Tensor,
+    k: Tensor,
+    allowed: Tensor | None,
+    scale: float | None,
+    is_causal: bool,
+    sinks: Tensor | None = None,
+) -> Tensor:
     dtype = q.dtype
     q, k = (working(x) for x in (q, k))  # as within the fused kernels
     with without_autocast(q):
@@ -308,7 +377,15 @@ def _weights(q: Tensor, k: Tensor, allowed: Tensor | None, scale: float | None, 
             scores = scores + (_as_bias(allowed, scores) if allowed.dtype == torch.bool else allowed)
         elif is_causal:
             scores.masked_fill_(~_past(q), -math.inf)
-        return torch.softmax(scores, -1).to(dtype)
+        return _softmax(scores, sinks).to(dtype)
+
+
+def _softmax(scores: Tensor, sinks: Tensor | None) -> Tensor:
+    """Weigh scores (..., n_q, n_k), of which a sink takes its share."""
+    if sinks is None:
+        return torch.softmax(scores, -1)
+    sinks = sinks.to(scores.dtype).expand(*scores.shape[:-1], 1)
+    return torch.softmax(torch.cat((sinks, scores), -1), -1)[..., 1:]
 
 
 def _modified_weights(
@@ -319,6 +396,7 @@ def _modified_weights(
     bias: Tensor | None,
     score_mod: ScoreMod,
     scale: float | None,
+    sinks: Tensor | None,
 ) -> tuple[Tensor, Tensor]:
     """Return weights of changed scores (..., n_q, n_k), and which rows (..., n_q, 1) have no score left."""
     with without_autocast(q):
@@ -328,7 +406,7 @@ def _modified_weights(
         if mask is not None:  # filled in, not added: the function may have made NaN of what is hidden
             scores = scores.masked_fill(~mask, -math.inf)
         empty = (scores == -math.inf).all(-1, keepdim=True)
-        return torch.softmax(scores.masked_fill(empty, 0.0), -1).to(q.dtype), empty
+        return _softmax(scores.masked_fill(empty, 0.0), sinks).to(q.dtype), empty
 
 
 def _modified(scores: Tensor, score_mod: ScoreMod) -> Tensor:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
-from attnlab import masks
 from attnlab.arguments import (
     Device,
     answers,
@@ -22,14 +22,15 @@ from attnlab.arguments import (
     has_shape,
     has_width,
     is_score_mod,
-    row_of_keys,
 )
-from attnlab.cache import KVCache, all_or_nothing
+from attnlab.cache import KVCache, all_or_nothing, visible_pairs
+from attnlab.differential import Difference
 from attnlab.dot_product import ScoreMod, _attend_in_groups
 from attnlab.positions import RotaryPositions
 from attnlab.rolling import RollingCache
 
 Rotation = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
+Gate = Literal["elementwise", "headwise"]
 
 
 class MultiHeadAttention(nn.Module):
@@ -58,6 +59,14 @@ class MultiHeadAttention(nn.Module):
         score_mod: changes the scaled scores before bias and mask, as in `attention`; h counts query heads,
             q_idx and kv_idx count the tokens of a sequence from its first one, those in a cache too, whatever
             `position_ids` say. A module that is given trains with the layer.
+        qk_norm: bring each query and each key to a common size, by an RMS norm with factors (d_head,), before
+            they are turned. What the layer has as `q_norm` and `k_norm` may be another module.
+        sinks: learn for each head the score of nothing, as in `attention`; 0 at first. The weights of a row
+            sum to less than one.
+        gate: multiply what the heads bring by the sigmoid of a projection of x: "elementwise" each number by
+            its own, "headwise" all of a head's by one.
+        differential: make the heads pairs that bring a `Difference`, whose λ starts here. Weights are still
+            those of single heads, and so are `head_weights`. n_heads and n_kv_heads are even.
         dropout: chance of each weight to be dropped, in training, as in torch's layer.
         device: where the parameters are made.
         dtype: dtype of the parameters.
@@ -65,10 +74,13 @@ class MultiHeadAttention(nn.Module):
     Raises:
         TypeError: score_mod is no function.
         ValueError: n_heads is smaller than 1 or, without d_head, does not divide d_model; n_kv_heads does not
-            divide n_heads; or dropout is no chance.
+            divide n_heads; dropout is no chance; there is no such gate; or heads that make pairs are odd.
 
     References:
-        Vaswani et al. 2017, section 3.2.2; Shazeer 2019, section 3; Ainslie et al. 2023, section 2.2.
+        Vaswani et al. 2017, section 3.2.2; Shazeer 2019, section 3; Ainslie et al. 2023, section 2.2. Norms
+        of queries and keys: Henry et al. 2020, section 3; per head and with RMS: Yang et al. 2025, section 2.
+        Sinks: OpenAI 2025, section 2.2. Gates: Qiu et al. 2025, section 2.2. Differences: Ye et al. 2024,
+        section 2.1.
 
     >>> layer = MultiHeadAttention(d_model=16, n_heads=4)
     >>> out, weights = layer(torch.zeros(2, 5, 16), need_weights=True)
@@ -86,6 +98,10 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         rotary: bool | Rotation = False,
         score_mod: ScoreMod | None = None,
+        qk_norm: bool = False,
+        sinks: bool = False,
+        gate: Gate | None = None,
+        differential: float | None = None,
         dropout: float = 0.0,
         device: Device = None,
         dtype: torch.dtype | None = None,
@@ -104,15 +120,31 @@ class MultiHeadAttention(nn.Module):
         chance(dropout=dropout)
         if score_mod is not None:
             is_score_mod(score_mod)
+        if gate is not None and gate not in get_args(Gate):
+            raise ValueError(f"gate must be None or one of {get_args(Gate)}, got {gate!r}")
         self.d_model, self.n_heads, self.n_kv_heads = d_model, n_heads, n_kv_heads
         self.d_head, self.dropout = d_head, dropout
         self.rotary = RotaryPositions() if rotary is True else (rotary or None)
         self.score_mod = score_mod
-        parameter_options = {"bias": bias, "device": device, "dtype": dtype}
+        factory_kwargs = {"device": device, "dtype": dtype}
+        parameter_options = {"bias": bias, **factory_kwargs}
         self.q_proj = nn.Linear(d_model, n_heads * d_head, **parameter_options)
         self.k_proj = nn.Linear(d_model, n_kv_heads * d_head, **parameter_options)
         self.v_proj = nn.Linear(d_model, n_kv_heads * d_head, **parameter_options)
         self.out_proj = nn.Linear(n_heads * d_head, d_model, **parameter_options)
+        self.q_norm = self.k_norm = self.sinks = self.gate_proj = self.difference = None
+        if qk_norm:
+            self.q_norm, self.k_norm = (nn.RMSNorm(d_head, eps=1e-6, **factory_kwargs) for _ in range(2))
+        if sinks:
+            self.sinks = nn.Parameter(torch.zeros(n_heads, **factory_kwargs))
+        if differential is not None:
+            _are_pairs(n_kv_heads)
+            self.difference = Difference(d_head, start=differential, **factory_kwargs)
+        if gate is not None:
+            n_out = n_heads if differential is None else n_heads // 2
+            self.gate_proj = nn.Linear(
+                d_model, n_out if gate == "headwise" else n_heads * d_head, **parameter_options
+            )
 
     @by_name
     def forward(
@@ -163,26 +195,14 @@ class MultiHeadAttention(nn.Module):
                 if score_mod is not None:
                     score_mod = _in_text(score_mod, cache, q)
                 k, v = cache.append(k, v)
+            if self.difference is not None:
+                v = self.difference.widened(v)
             (batch, _, n_q, _), n_k = q.shape, k.shape[2]
             shape = (batch, self.n_heads, n_q, n_k)
             check_options(shape, mask, bias, is_causal=is_causal and cache is None)
             if head_weights is not None:
                 has_shape("head_weights", head_weights, (self.n_heads,), "(n_heads,)")
-            if key_mask is not None:
-                row = row_of_keys(key_mask, (batch,), n_k)[:, None]  # (batch, 1, 1, n_k)
-                mask = row if mask is None else mask & row
-            if cache is not None:
-                # One new token may see all. Several need a mask of their own on top of old ones, and where a
-                # rolling cache takes more of them than it keeps.
-                cache_mask, is_causal = None, False
-                if n_q > cache.capacity:
-                    cache_mask = masks.window(n_q, cache.capacity - 1, 0, device=q.device)
-                elif n_q == n_k:
-                    is_causal = True
-                elif n_q > 1:
-                    cache_mask = torch.ones(n_q, n_k, dtype=torch.bool, device=q.device).tril(n_k - n_q)
-                if cache_mask is not None:
-                    mask = cache_mask if mask is None else mask & cache_mask
+            mask, is_causal = visible_pairs(shape, cache, mask, key_mask, is_causal)
             result = _attend_in_groups(
                 q,
                 k,
@@ -193,12 +213,13 @@ class MultiHeadAttention(nn.Module):
                 score_mod=score_mod,
                 is_causal=is_causal,
                 dropout=self.dropout if self.training else 0.0,
+                sinks=self.sinks,
                 need_weights=need_weights,
             )
             heads, weights = result if need_weights else (result, None)
             if head_weights is not None:
                 heads = heads * head_weights[:, None, None]
-            out = self.out_proj(heads.transpose(1, 2).flatten(-2))  # (batch, n_q, d_model)
+            out = self._mixed(heads, x)
             return (out, weights) if need_weights else out
 
     def new_cache(self, batch: int, capacity: int, *, rolling: bool = False) -> KVCache:
@@ -226,7 +247,8 @@ class MultiHeadAttention(nn.Module):
             A new layer, to be trained a little further.
 
         Raises:
-            ValueError: n_kv_heads does not divide the number of key-value heads.
+            ValueError: n_kv_heads does not divide the number of key-value heads, or is odd where these make
+                pairs.
 
         References:
             Ainslie et al. 2023, section 2.1.
@@ -235,6 +257,8 @@ class MultiHeadAttention(nn.Module):
         torch.Size([8, 16])
         """
         divides(self.n_kv_heads, n_kv_heads=n_kv_heads)
+        if self.difference is not None:
+            _are_pairs(n_kv_heads)
         pooled = copy.deepcopy(self)  # with all that it was made with, and in its mode
         pooled.n_kv_heads = n_kv_heads
         for name in ("k_proj", "v_proj"):
@@ -308,6 +332,9 @@ class MultiHeadAttention(nn.Module):
             self._split(project(tokens))
             for project, tokens in ((self.q_proj, x), (self.k_proj, context), (self.v_proj, context))
         )
+        if self.q_norm is not None:
+            whole = self.k_proj.weight.dtype  # that of the factors, where autocast made halves of q and k
+            q, k = self.q_norm(q.to(whole)).to(v.dtype), self.k_norm(k.to(whole)).to(v.dtype)
         if self.rotary is not None:
             if position_ids is None:
                 n_cached = 0 if cache is None else cache.length
@@ -323,10 +350,25 @@ class MultiHeadAttention(nn.Module):
             raise ValueError("position_ids turn queries and keys: the layer must be made with rotary=")
         return q, k, v
 
+    def _mixed(self, heads: Tensor, x: Tensor) -> Tensor:
+        """Turn what heads (batch, heads, n_q, d) found for tokens x into the output (batch, n_q, d_model)."""
+        if self.difference is not None:
+            heads = self.difference(heads)
+        heads = heads.transpose(1, 2)  # (batch, n_q, heads, d)
+        if self.gate_proj is not None:
+            gate = self.gate_proj(x).unflatten(-1, (heads.shape[2], -1)).sigmoid()
+            heads = heads * gate  # of (batch, n_q, heads, d or 1)
+        return self.out_proj(heads.flatten(-2))
+
     def _split(self, x: Tensor) -> Tensor:
         # First cut the width into heads, then move the heads forward. A direct view to (batch, heads, n, d)
         # has the same shape and mixes up tokens and heads.
         return x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)  # (batch, heads, n, d_head)
+
+
+def _are_pairs(n_kv_heads: int) -> None:
+    if n_kv_heads % 2:
+        raise ValueError(f"differential pairs heads: n_kv_heads must be even, got {n_kv_heads}")
 
 
 def _in_text(score_mod: ScoreMod, cache: KVCache, q: Tensor) -> ScoreMod:

@@ -66,11 +66,20 @@ def test_a_full_cache_refuses_one_more_and_stays_as_it_was():
 def test_bytes_of_a_published_shape_and_of_nothing():
     assert kv_cache_bytes(32, 8, 128, 8192, batch=16) == 16 * 2**30
     assert kv_cache_bytes(32, 8, 128, 0) == 0
+    assert kv_cache_bytes(61, 1, 576, 10, d_v=0) == 61 * 576 * 10 * 2  # a latent, which values are read off
+    assert kv_cache_bytes(1, 3, 5, 7, d_v=11, bytes_per_number=1) == 3 * 7 * (5 + 11)
     with pytest.raises(ValueError, match="bytes_per_number must be at least 1, got 0"):
         kv_cache_bytes(1, 1, 1, 1, bytes_per_number=0)
 
 
-@pytest.mark.parametrize("name", ["n_kv_heads", "capacity", "d_head", "d_v"])
+def test_values_that_are_read_off_the_keys_take_no_room():
+    cache, k = KVCache(2, 1, 5, 4, d_v=0), torch.randn(2, 1, 3, 4)
+    keys, values = cache.append(k, k[..., :0])
+    assert torch.equal(keys, k)
+    assert values.shape == (2, 1, 3, 0)
+
+
+@pytest.mark.parametrize("name", ["n_kv_heads", "capacity", "d_head"])
 def test_a_cache_without_room_is_refused(name):
     sizes = {"batch": 1, "n_kv_heads": 1, "capacity": 1, "d_head": 1, "d_v": 1} | {name: 0}
     with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):

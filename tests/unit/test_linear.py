@@ -139,9 +139,9 @@ def decay_by_matrices(q, k, v, log_decay):
 
 
 def correct_by_matrices(q, k, v, beta):
-    """The delta rule from S_t = (I - β k kᵀ) α S_{t-1} + β k vᵀ, in numpy; α is 1 unless it is given too."""
+    """The delta rule from S_t = (I - β k kᵀ) diag(α) S_{t-1} + β k vᵀ, in numpy; α is 1 unless given."""
     q, k, v, beta = (x.numpy() for x in (q, k, v, beta))
-    beta, stays = beta[:, :1], np.exp(beta[:, 1]) if beta.shape[1] > 1 else np.ones(len(q))
+    beta, stays = beta[:, :1], np.exp(beta[:, 1:]) if beta.shape[1] > 1 else np.ones((len(q), 1))
     state, outs = np.zeros((q.shape[1], v.shape[1])), []
     for t in range(len(q)):
         kept = (np.eye(q.shape[1]) - beta[t] * np.outer(k[t], k[t])) * stays[t]
@@ -159,13 +159,15 @@ RULES = {
     "gated, one decay for all rows": (linear.gated_linear_attention, decay_by_matrices, 1),
     "delta": (linear.delta_rule, correct_by_matrices, 1),
     "delta, gated": (delta_and_gate, correct_by_matrices, 2),
+    "delta, gated by row": (delta_and_gate, correct_by_matrices, 1 + D),
 }
 
 
 def rule_inputs(name, seed, batch, n):
     q, k, v = qkv(seed, batch, n)
     fourth = rates(seed, batch, n, RULES[name][2])
-    logs, plain = fourth.clamp(min=1e-3).log(), {"delta": 1, "delta, gated": 1}.get(name, 0)
+    logs, plain = fourth.clamp(min=1e-3).log(), int(name.startswith("delta"))
+    fourth = 2 * fourth if "row" in name else fourth  # the eigenvalue along the key: 1 - β, from -1 to 1
     return [q, F.normalize(k, dim=-1), v, torch.cat((fourth[..., :plain], logs[..., plain:]), -1)]
 
 

@@ -53,6 +53,18 @@ def fading_delta_step(q, k, v, rate, state, **how):
     return delta_step(q, k, v, rate, state, log_decay=rate.log() / 2, **how)
 
 
+def by_row(rate, k):
+    return rate.log() * torch.arange(k.shape[-1])
+
+
+def delta_by_row(q, k, v, rate, **how):
+    return delta(q, k, v, 2 * rate, log_decay=by_row(rate, k), **how)
+
+
+def delta_step_by_row(q, k, v, rate, state, **how):
+    return delta_step(q, k, v, 2 * rate, state, log_decay=by_row(rate, k), **how)
+
+
 FORMS = {
     "elu": kernel(elu_plus_one),
     "elu, gated": kernel(elu_plus_one, gated=True),
@@ -63,6 +75,7 @@ FORMS = {
     "gated": (gated, gated_step),
     "delta": (delta, delta_step),
     "delta, gated": (fading_delta, fading_delta_step),
+    "delta, gated by row": (delta_by_row, delta_step_by_row),
 }
 
 

@@ -24,8 +24,11 @@ from attnlab import (
     grouped_attention,
     linear,
     masks,
+    selection,
     sparse,
 )
+from attnlab.arguments import row_of_keys
+from attnlab.latent import LatentAttention
 from attnlab.patterns import GlobalTokens, Strided, Window
 
 HEADS, D = 2, 8
@@ -61,17 +64,27 @@ def layer(kind, dtype):
         "MultiHeadAttention": lambda: MultiHeadAttention(width, HEADS),
         "rotary": lambda: MultiHeadAttention(width, HEADS, rotary=True),
         "shared": lambda: MultiHeadAttention(width, HEADS, n_kv_heads=1),
+        "tamed": lambda: MultiHeadAttention(
+            width, HEADS, n_kv_heads=1, qk_norm=True, sinks=True, gate="elementwise", rotary=True
+        ),
+        "differential": lambda: MultiHeadAttention(width, HEADS, differential=0.5, gate="headwise"),
+        "latent": lambda: LatentAttention(width, HEADS, d_latent=12, d_head=6, d_rotary=4, d_v=7),
+        "selected": lambda: selection.SelectedAttention(
+            MultiHeadAttention(width, HEADS, rotary=True), selection.Indexer(width, 6, width=8)
+        ),
+        # A norm of next to nothing, as is read of small weights, makes any rounding large.
+        "GatedDeltaNet": lambda: linear.GatedDeltaNet(width, HEADS, eps=0.01),
         "nn.MultiheadAttention": lambda: nn.MultiheadAttention(width, HEADS, batch_first=True),
     }
     return makers[kind]().to(dtype).requires_grad_(False)
 
 
-def of_tokens(kind):
+def of_tokens(kind, **fixed):
     """Run a layer on the queries of all heads side by side, as tokens."""
 
     def run(q, k, v, **options):
         x = q.transpose(1, 2).flatten(-2)
-        return layer(kind, q.dtype)(x, **options)
+        return layer(kind, q.dtype)(x, **fixed, **options)
 
     return run
 
@@ -147,7 +160,20 @@ def stepped(step, *extras, **options):
     return run
 
 
+def chosen(q, k, v, key_mask=None):
+    """Let the first numbers of all heads, if there are any, choose six keys."""
+    mask = None if key_mask is None else row_of_keys(key_mask, q.shape[:1], k.shape[-2])
+    scores = selection.index_scores(q[..., :4], k[..., :4].sum(-3))
+    return selection.selected_attention(q, k, v, selection.top_keys(scores, 6, mask=mask))
+
+
+def branched(q, k, v):
+    gates = q[..., :3].sigmoid()
+    return selection.branched_attention(q, k, v, gates, block_size=4, top=2, window=3)
+
+
 PATTERN = (Window(5, 2) | GlobalTokens([0])) & (Strided(3) | Window(0, 4))
+SINK = torch.tensor(0.7)
 MIX = torch.ones(3, 1000).tril_(300).div_(20)
 FORMS = {
     "attention": Form(attention, "mask", crosses=True),
@@ -157,6 +183,12 @@ FORMS = {
     ),
     "attention, score_mod": Form(
         functools.partial(attention, score_mod=lambda score, *_: 3 * (score / 3).tanh()), "mask", crosses=True
+    ),
+    "attention, sinks": Form(
+        lambda q, k, v, **o: attention(q, k, v, sinks=SINK.to(q.dtype), **o), "mask", crosses=True
+    ),
+    "attention, sinks, causal": Form(
+        lambda q, k, v, **o: attention(q, k, v, sinks=SINK, is_causal=True, **o), "mask"
     ),
     "grouped_attention": Form(
         lambda q, k, v, **o: grouped_attention(q, k[:, :1], v[:, :1], **o),
@@ -168,6 +200,12 @@ FORMS = {
     "MultiHeadAttention": Form(of_tokens("MultiHeadAttention"), "mask", any_heads=False),
     "MultiHeadAttention, rotary": Form(of_tokens("rotary"), "mask", any_heads=False),
     "MultiHeadAttention, shared": Form(of_tokens("shared"), "mask", any_heads=False),
+    "MultiHeadAttention, tamed": Form(of_tokens("tamed"), "mask", any_heads=False),
+    "MultiHeadAttention, tamed, cache": Form(decoded("tamed"), trains=False, any_heads=False),
+    "MultiHeadAttention, differential": Form(of_tokens("differential"), "mask", any_heads=False),
+    "LatentAttention, plain": Form(of_tokens("latent", form="plain"), "mask", any_heads=False),
+    "LatentAttention, absorbed": Form(of_tokens("latent", form="absorbed"), "mask", any_heads=False),
+    "LatentAttention, cache": Form(decoded("latent"), trains=False, any_heads=False),
     "MultiHeadAttention, cache": Form(decoded("rotary"), trains=False, any_heads=False),
     "sparse.attend": Form(lambda *a, **o: sparse.attend(*a, PATTERN, **o), "key_mask"),
     "sparse.window": Form(lambda *a, **o: sparse.window(*a, 5, 2, **o), "key_mask"),
@@ -178,6 +216,10 @@ FORMS = {
     ),
     "sparse.lsh": Form(lambda q, k, v, **o: sparse.lsh(q, v, block_size=4, **o), "key_mask"),
     "sparse.tiled": Form(lambda *a, **o: sparse.tiled(*a, block_size=8, is_causal=True, **o), "key_mask"),
+    "selected_attention": Form(chosen, "key_mask", crosses=True),
+    "branched_attention": Form(branched),
+    "SelectedAttention": Form(of_tokens("selected"), "key_mask", any_heads=False),
+    "SelectedAttention, cache": Form(decoded("selected"), trains=False, any_heads=False),
     "linear, elu": Form(linear_form(), "key_mask", crosses=True),
     "linear, elu, causal": Form(linear_form(is_causal=True, block_size=8), "key_mask"),
     "linear, elu, recurrent": Form(linear_form(is_causal=True, form="recurrent"), "key_mask"),
@@ -198,6 +240,13 @@ FORMS = {
         ),
         "key_mask",
     ),
+    "delta_rule, gated by row": Form(
+        lambda q, k, v, **o: linear.delta_rule(
+            q, F.normalize(k, dim=-1), v, 2 * rate(k), log_decay=-0.02 * k.sigmoid(), block_size=8, **o
+        ),
+        "key_mask",
+    ),
+    "GatedDeltaNet": Form(of_tokens("GatedDeltaNet"), "key_mask", any_heads=False),
     "linformer_attention": Form(
         lambda q, k, v, **o: linear.linformer_attention(q, k, v, MIX.to(q.dtype), **o),
         "key_mask",
@@ -214,7 +263,7 @@ every_trained = pytest.mark.parametrize("name", TRAIN)
 
 def is_layer(name):
     """Say whether a form reads tokens, which ask, offer and pass on at once, instead of q, k and v."""
-    return "Attention" in name
+    return "Attention" in name or name == "GatedDeltaNet"
 
 
 def draw(n=24, *, batch=2, heads=HEADS, n_k=None, seed=0, dtype=torch.float32):
@@ -428,7 +477,9 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
-@pytest.mark.parametrize("kind", ["MultiHeadAttention", "rotary", "shared"])
+@pytest.mark.parametrize(
+    "kind", ["MultiHeadAttention", "rotary", "shared", "tamed", "differential", "latent"]
+)
 @torch.no_grad()
 def test_a_refused_call_leaves_the_cache_as_it_was(why, kind):
     heads, x = layer(kind, torch.float32), torch.randn(2, 5, HEADS * D)
@@ -527,6 +578,7 @@ WHOLE = {
     "attention": attention,
     "attention, weights": FORMS["attention, weights"].run,
     "attention, score_mod": FORMS["attention, score_mod"].run,
+    "attention, sinks": FORMS["attention, sinks"].run,
     "grouped_attention": lambda q, k, v: grouped_attention(q, k[:, :1], v[:, :1], is_causal=True),
     "linear, elu, parallel": functools.partial(linear.linear_attention, is_causal=True, form="parallel"),
     "linformer_attention": FORMS["linformer_attention"].run,
@@ -541,7 +593,13 @@ def test_it_becomes_one_graph(name):
     torch.testing.assert_close(results(compiled, qkv), results(WHOLE[name], qkv))
 
 
-@pytest.mark.parametrize("kind", ["SelfAttention", "MultiHeadAttention", "rotary", "shared"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("SelfAttention", "MultiHeadAttention", "rotary", "shared"),
+        *("tamed", "differential", "selected", "latent"),
+    ],
+)
 def test_a_layer_becomes_one_graph(kind):
     x, module = torch.randn(2, 5, HEADS * D), layer(kind, torch.float32)
     compiled = torch.compile(module, fullgraph=True, backend="eager")
@@ -551,6 +609,13 @@ def test_a_layer_becomes_one_graph(kind):
 MODULES = {
     "SelfAttention": lambda: SelfAttention(D, D),
     "MultiHeadAttention": lambda: MultiHeadAttention(D, 2, n_kv_heads=1, rotary=True),
+    "MultiHeadAttention, tamed": lambda: MultiHeadAttention(
+        D, 2, qk_norm=True, sinks=True, gate="headwise", differential=0.3
+    ),
+    "SelectedAttention": lambda: selection.SelectedAttention(
+        MultiHeadAttention(D, 2), selection.Indexer(D, 3, rotary=True)
+    ),
+    "LatentAttention": lambda: LatentAttention(D, 2, d_latent=5, d_head=4, d_rotary=2, d_query_latent=6),
     "PositiveFeatures": lambda: linear.PositiveFeatures.draw(D, 16),
     "FourierFeatures": lambda: linear.FourierFeatures.draw(D, 16),
 }

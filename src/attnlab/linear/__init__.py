@@ -7,7 +7,8 @@ time, and `chunked`, matrix products within a chunk and the recurrence between c
 
 - `linear_attention`: any feature map. `elu_plus_one` (Linear Transformer), `PositiveFeatures` (Performer,
   FAVOR+), `FourierFeatures` and a gate (random feature attention).
-- `gated_linear_attention`: a state that fades. `delta_rule`: a state that corrects itself.
+- `gated_linear_attention`: a state that fades. `delta_rule`: a state that corrects itself, and may fade.
+- `GatedDeltaNet`: the delta rule as a layer, which makes all that it needs of its tokens.
 - `linformer_attention`: a fixed number of mixtures of the keys; not causal.
 - `linear_step`, `gated_step`, `delta_step`: decode one token from a state of constant size.
 
@@ -31,11 +32,14 @@ from attnlab.linear.delta import delta_rule, delta_step
 from attnlab.linear.features import FourierFeatures, PositiveFeatures, elu_plus_one, orthogonal_gaussian
 from attnlab.linear.gated import gated_linear_attention, gated_step
 from attnlab.linear.kernel import LinearState
+from attnlab.linear.layers import DeltaNetState, GatedDeltaNet
 from attnlab.linear.linformer import linformer_attention
 from attnlab.linear.transformer import linear_attention, linear_step
 
 __all__ = [
+    "DeltaNetState",
     "FourierFeatures",
+    "GatedDeltaNet",
     "LinearState",
     "PositiveFeatures",
     "delta_rule",

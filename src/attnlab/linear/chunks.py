@@ -105,6 +105,48 @@ def fade(x: Tensor, like: Tensor) -> Tensor:
     return F.threshold(x.to(like), -60.0, -torch.inf).exp()
 
 
+def faded_products(rows: Tensor, keys: Tensor, log_decay: Tensor) -> Tensor:
+    """Return products whose terms fade apart: Σ_c rows_ic keys_jc exp(b_ic - b_jc) for j ≤ i, 0 elsewhere.
+
+    Here b is the running sum of log α. The factors exp(b_i) and exp(-b_j) could be multiplied into rows and
+    keys, if exp(-b_j) did not overflow. With a token r between them, exp(b_i - b_r) and exp(b_r - b_j) are
+    both at most 1. So the later half of the tokens meets the earlier half with r in the middle, in one
+    product; then the halves are halved, down to single tokens.
+
+    Args:
+        rows: what meets the keys, as queries, (..., batch, c, d).
+        keys: (batch, c, d).
+        log_decay: log α (batch, c, d), at most 0.
+
+    Returns:
+        Tables (..., batch, c, c).
+
+    >>> x = torch.ones(1, 3, 1)
+    >>> faded_products(x, x, (x / 2).log())[0].tolist()
+    [[1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.25, 0.5, 1.0]]
+    """
+    n = keys.shape[-2]
+    size = 1 << max(n - 1, 0).bit_length()
+    # Tokens of zeros round up to a power of two: they meet with nothing and let nothing fade.
+    rows, keys, log_decay = (F.pad(x, (0, 0, 0, size - n)) for x in (rows, keys, log_decay))
+    b = exact(log_decay).cumsum(-2)
+    tables = (rows * keys).sum(-1)[..., None, None]  # (..., batch, blocks, span, span)
+    span = 1
+    while span < size:
+        rows_later = rows.unflatten(-2, (-1, 2, span))[..., 1, :, :]  # (..., batch, blocks, span, d)
+        keys_earlier, b_earlier, b_later = (
+            x.unflatten(-2, (-1, 2, span))[:, :, half] for x, half in ((keys, 0), (b, 0), (b, 1))
+        )
+        middle = b_earlier[:, :, -1:]
+        rows_later = rows_later * fade(b_later - middle, rows)
+        keys_earlier = keys_earlier * fade(middle - b_earlier, rows)
+        top, bottom = tables.unflatten(-3, (-1, 2)).unbind(-3)
+        bottom = torch.cat((rows_later @ keys_earlier.mT, bottom), -1)
+        tables = torch.cat((F.pad(top, (0, span)), bottom), -2)
+        span *= 2
+    return tables[..., 0, :n, :n]
+
+
 def cut(sequences: Sequence[Tensor], block_size: int):
     """Yield, chunk by chunk, the pieces (batch, c, d) of every sequence, in the dtype of the work."""
     for pieces in zip(*(x.split(block_size, dim=-2) for x in sequences), strict=True):

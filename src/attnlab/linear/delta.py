@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, exact, fade
-from attnlab.linear.gated import LEAST
+from attnlab.linear.chunks import ChunkRule, exact, fade, faded_products
 from attnlab.linear.inputs import (
+    LEAST,
     check_form,
+    decays,
     hide,
     in_form,
     lifted,
@@ -40,15 +41,19 @@ def delta_rule(
     """Read, at every token, a state that was corrected towards each (key, value): an associative memory.
 
     S_t = S_{t-1} + β_t k_t (v_t - S_{t-1}ᵀ k_t)ᵀ, out_t = S_tᵀ q_t. With keys of length 1 and β = 1 the old
-    value under k_t is wiped out and v_t takes its place; β = 0 writes nothing. It is causal. With a decay α_t
-    the state fades first, S_{t-1} being α_t S_{t-1} in both places: the gated delta rule.
+    value under k_t is wiped out and v_t takes its place; β = 0 writes nothing, and β = 2 with v_t = 0 turns
+    the sign of what is held, so that a state can count modulo 2. It is causal. With a decay α_t the state
+    fades first, S_{t-1} being diag(α_t) S_{t-1} in both places: the gated delta rule with one α for all rows,
+    Kimi Delta Attention with one for each.
 
     Args:
         q: queries (..., n, d_k); the scale, if any, is the caller's.
         k: keys (..., n, d_k), of length 1: longer ones let the state grow without bound when β ‖k‖² > 2.
         v: values (..., n, d_v).
-        beta: rates β (..., n, 1), from 0 to 1.
-        log_decay: log α (..., n, 1), at most 0 (what is larger counts as 0); None for no fading.
+        beta: rates β (..., n, 1), from 0 to 2. Beyond 1 the state transition diag(α) - β k (α k)ᵀ has a
+            negative eigenvalue.
+        log_decay: log α (..., n, 1) or (..., n, d_k), at most 0 (what is larger counts as 0); None for no
+            fading.
         key_mask: boolean (batch, n) or (batch, 1, n), True = may be attended to, as `masks.padding` makes it.
             A hidden token leaves the state as it is.
         form: "chunked", which `torch.compile` leaves out of its graph, or "recurrent": one token at a time,
@@ -67,7 +72,8 @@ def delta_rule(
 
     References:
         Schlag et al. 2021, section 4.2; Yang et al. 2024 (delta rule over sequence length), sections 3.1 and
-        3.2; with a decay: Yang, Kautz and Hatamizadeh 2025 (gated delta networks), section 3.
+        3.2; with a decay: Yang, Kautz and Hatamizadeh 2025 (gated delta networks), section 3; with one for
+        each row: Kimi Team 2025, section 3; β beyond 1: Grazzi et al. 2025, theorem 1.
 
     >>> x = torch.ones(3, 1)
     >>> delta_rule(x, x, torch.tensor([[3.0], [5.0], [7.0]]), x).flatten().tolist()
@@ -78,7 +84,7 @@ def delta_rule(
     (beta,) = hide(key_mask, per_token("beta", beta, (*q.shape[:-1], 1)))
     sequences, step = [q, k, v, beta], delta_step
     if log_decay is not None:
-        log_decay = limited(per_token("log_decay", log_decay, (*q.shape[:-1], 1)), LEAST, 0.0)
+        log_decay = decays(log_decay, q)
         sequences, step = [*sequences, *hide(key_mask, log_decay)], _fading_step
     return in_form(form, _DeltaRule(), step, sequences, initial_state, block_size, return_state)
 
@@ -101,8 +107,8 @@ def delta_step(
         v: its value (..., d_v).
         beta: rate (..., 1).
         state: what the last call returned, or `delta_rule` with `return_state`; None before the first token.
-        log_decay: log α (..., 1), at most 0 (what is larger counts as 0), by which the state fades first;
-            None for no fading.
+        log_decay: log α (..., 1) or (..., d_k), at most 0 (what is larger counts as 0), by which the state
+            fades first; None for no fading.
         key_mask: boolean (batch, 1), this token's column; one with False leaves the state as it is.
 
     Returns:
@@ -141,23 +147,31 @@ class _DeltaRule(ChunkRule):
     S_{t-1} is the state S before the chunk plus the corrections of the chunk's earlier tokens, so that
     u_t + β_t Σ_{s<t} (k_t·k_s) u_s = β_t (v_t - Sᵀ k_t). The matrix is 1 on the diagonal and 0 above it: one
     triangular solve gives all corrections of the chunk, and with them it is linear attention without
-    division. Where the state fades, exp(b_t - b_s) lies between two tokens, b being the running sum of log α.
+    division. Where the state fades, exp(b_t - b_s) lies between two tokens, b being the running sum of log α:
+    a number beside k_t·k_s, or one for each row of the state, within that product.
     """
 
     def forward(self, state, pieces):
         (memory,) = state  # (batch, d_k, d_v)
         q, k, v, beta, *fading = pieces
-        system, scores = beta * (k @ k.mT), q @ k.mT  # (batch, c, c)
-        q_start, k_start, k_end, memory_end = q, k, k, memory  # faded since the start, until the end
-        if fading:
-            b = exact(fading[0]).cumsum(-2)  # (batch, c, 1)
+        if not fading:
+            system, scores = k @ k.mT, q @ k.mT  # (batch, c, c)
+            q_start, k_start, k_end, memory_end = q, k, k, memory
+        else:  # faded between two tokens, since the start, until the end
+            b = exact(fading[0]).cumsum(-2)  # (batch, c, 1) or (batch, c, d_k)
             total = exact(fading[0]).sum(-2, keepdim=True)  # an empty chunk has one too
-            between = fade((b - b.mT).tril(), q)  # (batch, c, c)
-            system, scores = system * between, scores * between
+            system, scores = self._tables(k, q, b, fading[0])
             q_start, k_start, k_end = q * fade(b, q), k * fade(b, q), k * fade(total - b, q)
-            memory_end = memory * fade(total, q)
+            memory_end = memory * fade(total.mT, q)
         v_error = beta * torch.baddbmm(v, k_start, memory, alpha=-1)  # (batch, c, d_v)
         # The solve reads what is below the diagonal.
-        u = torch.linalg.solve_triangular(system, v_error, upper=False, unitriangular=True)
+        u = torch.linalg.solve_triangular(beta * system, v_error, upper=False, unitriangular=True)
         out = torch.baddbmm(q_start @ memory, scores.tril(), u)
         return (torch.baddbmm(memory_end, k_end.mT, u),), out
+
+    def _tables(self, k, q, b, log_decay):
+        """Return keys times keys and queries times keys, (batch, c, c) each, faded between the two."""
+        if b.shape[-1] == 1:
+            between = fade((b - b.mT).tril(), q)  # (batch, c, c)
+            return (k @ k.mT) * between, (q @ k.mT) * between
+        return faded_products(torch.stack((k, q)), k, log_decay).unbind()

@@ -5,25 +5,22 @@ from __future__ import annotations
 from typing import Literal
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from attnlab.arguments import has_shape, is_tensor
-from attnlab.linear.chunks import ChunkRule, exact, fade
+from attnlab.arguments import has_shape
+from attnlab.linear.chunks import ChunkRule, exact, fade, faded_products
 from attnlab.linear.inputs import (
+    LEAST,
     check_form,
+    decays,
     hide,
     in_form,
     lifted,
     limited,
     of_token,
-    per_token,
     together,
 )
 from attnlab.precision import without_autocast
-
-LEAST = -1e4
-"""Stands for any lower logarithm of a decay: exp(-10000) is 0 in every dtype, and infinity breaks sums."""
 
 
 def gated_linear_attention(
@@ -42,7 +39,9 @@ def gated_linear_attention(
 
     S_t = diag(α_t) S_{t-1} + k_t v_tᵀ, out_t = S_tᵀ q_t.
     It is causal, and there is no division: the decay α keeps the state from growing. α ≡ 1 is linear
-    attention without its normaliser; one α for all rows is a retention or Mamba-2 layer.
+    attention without its normaliser; one α for all rows is a retention or Mamba-2 layer. That one is at the
+    same time a masked table, out = (q kᵀ ∘ L) v with L_ij = α_{j+1} ⋯ α_i for j ≤ i (state-space duality),
+    and a `block_size` of n computes it so.
 
     Args:
         q: queries (..., n, d_k); the scale, if any, is the caller's.
@@ -66,7 +65,7 @@ def gated_linear_attention(
         ValueError: shapes do not fit, or the form is unknown.
 
     References:
-        Yang et al. 2024 (gated linear attention), sections 4.1 to 4.3.
+        Yang et al. 2024 (gated linear attention), sections 4.1 to 4.3; Dao and Gu 2024, sections 5 and 6.
 
     >>> x, half = torch.ones(3, 1), torch.full((3, 1), 0.5)
     >>> gated_linear_attention(x, x, x, half.log()).flatten().tolist()
@@ -74,10 +73,7 @@ def gated_linear_attention(
     """
     check_form(form, ("chunked", "recurrent"))
     q, k, v, key_mask = together(q, k, v, key_mask, is_causal=True)
-    is_tensor("log_decay", log_decay)
-    width = log_decay.shape[-1] if log_decay.dim() > 1 and log_decay.shape[-1] == 1 else q.shape[-1]
-    log_decay = limited(per_token("log_decay", log_decay, (*q.shape[:-1], width)), LEAST, 0.0)
-    (log_decay,) = hide(key_mask, log_decay)
+    (log_decay,) = hide(key_mask, decays(log_decay, q))
     sequences = [q, k, v, log_decay]
     return in_form(form, _GatedRule(), gated_step, sequences, initial_state, block_size, return_state)
 
@@ -128,42 +124,17 @@ class _GatedRule(ChunkRule):
     """One chunk. Between tokens j ≤ i lies the decay exp(b_i - b_j), b being the running sum of log α.
 
     With one decay a token that is a number, at most 1, which multiplies the weight of j for i. With one for
-    each row of the state it stands inside the product of q and k. Its factors exp(b_i) and exp(-b_j) could be
-    multiplied into q and k, if exp(-b_j) did not overflow. With a token r between them, exp(b_i - b_r) and
-    exp(b_r - b_j) are both at most 1. So the chunk is halved: the queries of its later half meet the keys of
-    its earlier half with r in the middle, in one product; then the halves are halved, down to single tokens.
+    each row of the state it stands inside the product of q and k, as `faded_products` has it.
     """
 
     def forward(self, state, pieces):
-        if pieces[3].shape[-1] == 1:
-            return self._by_token(state, pieces)
         (memory,) = state  # (batch, d_k, d_v)
-        n = pieces[0].shape[-2]
-        size = 1 << max(n - 1, 0).bit_length()
-        # Tokens of zeros round the last chunk up to a power of two: they write nothing and let nothing fade.
-        q, k, v, log_decay = (F.pad(x, (0, 0, 0, size - n)) for x in pieces)
-        b = exact(log_decay).cumsum(-2)  # (batch, size, d_k)
-        total = b[:, -1:]
-        out = (q * fade(b, q)) @ memory + (q * k).sum(-1, keepdim=True) * v
-        span = 1
-        while span < size:
-            q2, k2, v2, b2 = (x.unflatten(-2, (-1, 2, span)) for x in (q, k, v, b))
-            q_later, k_earlier, b_later, b_earlier = q2[:, :, 1], k2[:, :, 0], b2[:, :, 1], b2[:, :, 0]
-            middle = b_earlier[..., -1:, :]  # (batch, blocks, 1, d_k)
-            q_later = q_later * fade(b_later - middle, q)
-            k_earlier = k_earlier * fade(middle - b_earlier, q)
-            out_later = q_later @ k_earlier.mT @ v2[:, :, 0]  # (batch, blocks, span, d_v)
-            out = out + F.pad(out_later, (0, 0, span, 0)).flatten(1, 2)
-            span *= 2
-        memory = fade(total.mT, q) * memory + (k * fade(total - b, q)).mT @ v
-        return (memory,), out[:, :n]
-
-    def _by_token(self, state, pieces):
-        """One decay a token: a table of weights (batch, c, c), masked by what fades between two tokens."""
-        (memory,) = state
         q, k, v, log_decay = pieces
-        b = exact(log_decay).cumsum(-2)  # (batch, c, 1)
+        b = exact(log_decay).cumsum(-2)  # (batch, c, 1) or (batch, c, d_k)
         total = exact(log_decay).sum(-2, keepdim=True)  # an empty chunk has one too
-        weights = (q @ k.mT) * fade((b - b.mT).tril(), q)
-        out = torch.baddbmm((q * fade(b, q)) @ memory, weights.tril(), v)
-        return (torch.baddbmm(fade(total, q) * memory, (k * fade(total - b, q)).mT, v),), out
+        if b.shape[-1] == 1:
+            weights = ((q @ k.mT) * fade((b - b.mT).tril(), q)).tril()
+        else:
+            weights = faded_products(q, k, log_decay)
+        out = torch.baddbmm((q * fade(b, q)) @ memory, weights, v)
+        return (torch.baddbmm(fade(total.mT, q) * memory, (k * fade(total - b, q)).mT, v),), out

@@ -11,6 +11,9 @@ from attnlab.arguments import has_shape, is_tensor, of_keys, scores_shape
 from attnlab.linear.chunks import ChunkRule, scan
 from attnlab.precision import working, working_dtype
 
+LEAST = -1e4
+"""Stands for any lower logarithm of a decay: exp(-10000) is 0 in every dtype, and infinity breaks sums."""
+
 
 def together(
     q: Tensor, k: Tensor, v: Tensor, key_mask: Tensor | None, *, is_causal: bool
@@ -103,6 +106,28 @@ def limited(x: Tensor, low: float, high: float) -> Tensor:
     if not (torch.is_grad_enabled() and x.requires_grad):
         return x.clamp(low, high)
     return x.masked_fill(x < low, low).masked_fill(x > high, high)
+
+
+def decays(log_decay: Tensor, q: Tensor) -> Tensor:
+    """Check the logarithms of decays, one a token or one for each row of the state, and limit them.
+
+    Args:
+        log_decay: log α, which broadcasts to (..., n, 1) or (..., n, d_k).
+        q: queries (..., n, d_k).
+
+    Returns:
+        log α (..., n, 1) or (..., n, d_k), from `LEAST` to 0.
+
+    Raises:
+        TypeError: it is no tensor.
+        ValueError: it has another shape.
+
+    >>> decays(torch.tensor([[0.5], [-torch.inf]]), torch.ones(2, 4)).flatten().tolist()
+    [0.0, -10000.0]
+    """
+    is_tensor("log_decay", log_decay)
+    width = 1 if log_decay.dim() > 1 and log_decay.shape[-1] == 1 else q.shape[-1]
+    return limited(per_token("log_decay", log_decay, (*q.shape[:-1], width)), LEAST, 0.0)
 
 
 def state_shape(k: Tensor, v: Tensor) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from attnlab.arguments import Device, answers, at_least, by_name, has_width, row_of_keys
 from attnlab.cache import KVCache, all_or_nothing
 from attnlab.dot_product import grouped_attention
-from attnlab.multihead import MultiHeadAttention, Rotation
+from attnlab.multihead import MultiHeadAttention
 
 Norm = Literal["layer", "rms", "none"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "swiglu", "geglu"] | Callable[[Tensor], Tensor]
@@ -146,18 +146,18 @@ class EncoderLayer(nn.Module):
         dropout: share of what each part adds and of the network's middle that is dropped in training.
         attention_dropout: share of the weights of attention; as much unless given.
         bias: whether projections and norms have a bias.
-        n_kv_heads: key-value heads, if they are fewer.
-        d_head: width of a head, if it is not d_model / n_heads.
-        rotary: turn queries and keys by their positions: True, or what turns them (`MultiHeadAttention`).
+        sandwich: norm what each part adds as well, before it is added: with pre-norm x + norm(part(norm(x))).
         eps: of the norms.
         device: where the parameters are made.
         dtype: dtype of the parameters.
+        options: all others of `MultiHeadAttention`: n_kv_heads, d_head, rotary, sinks, ...
 
     Raises:
         ValueError: a width does not fit or a name is unknown.
 
     References:
-        Vaswani et al. 2017, sections 3.1 and 5.4; Xiong et al. 2020, section 3.1 (pre-norm).
+        Vaswani et al. 2017, sections 3.1 and 5.4; Xiong et al. 2020, section 3.1 (pre-norm); Ding et al.
+        2021, section 2.4 (sandwich).
 
     >>> import torch
     >>> EncoderLayer(d_model=16, n_heads=4)(torch.zeros(2, 5, 16)).shape
@@ -176,24 +176,25 @@ class EncoderLayer(nn.Module):
         dropout: float = 0.0,
         attention_dropout: float | None = None,
         bias: bool = True,
-        n_kv_heads: int | None = None,
-        d_head: int | None = None,
-        rotary: bool | Rotation = False,
+        sandwich: bool = False,
         eps: float = 1e-5,
         device: Device = None,
         dtype: torch.dtype | None = None,
+        **options,
     ) -> None:
         super().__init__()
         self.norm_first = norm_first
         parameter_options = {"bias": bias, "device": device, "dtype": dtype}
-        attention_options = {"n_kv_heads": n_kv_heads, "d_head": d_head, **parameter_options}
-        attention_options["dropout"] = dropout if attention_dropout is None else attention_dropout
-        self.attention_norm = make_norm(norm, d_model, eps=eps, **parameter_options)
-        self.attention = MultiHeadAttention(d_model, n_heads, rotary=rotary, **attention_options)
+        make = partial(make_norm, norm, d_model, eps=eps, **parameter_options)
+        attention_dropout = dropout if attention_dropout is None else attention_dropout
+        self.attention_norm, self.attention_out_norm = make(), make() if sandwich else None
+        self.attention = MultiHeadAttention(
+            d_model, n_heads, dropout=attention_dropout, **parameter_options, **options
+        )
         d_ff = 4 * d_model if d_ff is None else d_ff
-        self.ffn_norm = self.ffn = None
+        self.ffn_norm = self.ffn_out_norm = self.ffn = None
         if d_ff:
-            self.ffn_norm = make_norm(norm, d_model, eps=eps, **parameter_options)
+            self.ffn_norm, self.ffn_out_norm = make(), make() if sandwich else None
             self.ffn = FeedForward(d_model, d_ff, activation=activation, dropout=dropout, **parameter_options)
         self.dropout = nn.Dropout(dropout)
 
@@ -246,18 +247,18 @@ class EncoderLayer(nn.Module):
     def _attend(self, x: Tensor, need_weights: bool, **options) -> tuple[Tensor, Tensor | None]:
         result = self.attention(self._before(x, self.attention_norm), need_weights=need_weights, **options)
         out, weights = result if need_weights else (result, None)
-        return self._add(x, out, self.attention_norm), weights
+        return self._add(x, out, self.attention_norm, self.attention_out_norm), weights
 
     def _each(self, x: Tensor) -> Tensor:
         if self.ffn is None:
             return x
-        return self._add(x, self.ffn(self._before(x, self.ffn_norm)), self.ffn_norm)
+        return self._add(x, self.ffn(self._before(x, self.ffn_norm)), self.ffn_norm, self.ffn_out_norm)
 
     def _before(self, x: Tensor, norm: nn.Module) -> Tensor:
         return norm(x) if self.norm_first else x
 
-    def _add(self, x: Tensor, part: Tensor, norm: nn.Module) -> Tensor:
-        x = x + self.dropout(part)
+    def _add(self, x: Tensor, part: Tensor, norm: nn.Module, out_norm: nn.Module | None) -> Tensor:
+        x = x + self.dropout(part if out_norm is None else out_norm(part))
         return x if self.norm_first else norm(x)
 
 
@@ -271,10 +272,11 @@ class DecoderLayer(EncoderLayer):
         bias: likewise.
         n_kv_heads: likewise, of both attentions.
         d_head: likewise.
+        sandwich: likewise.
         eps: likewise.
         device: likewise.
         dtype: likewise.
-        options: all others of `EncoderLayer`.
+        options: all others of `EncoderLayer`; those of attention are of the tokens among themselves.
 
     Raises:
         ValueError: a width does not fit or a name is unknown.
@@ -297,6 +299,7 @@ class DecoderLayer(EncoderLayer):
         bias: bool = True,
         n_kv_heads: int | None = None,
         d_head: int | None = None,
+        sandwich: bool = False,
         eps: float = 1e-5,
         device: Device = None,
         dtype: torch.dtype | None = None,
@@ -304,8 +307,11 @@ class DecoderLayer(EncoderLayer):
     ) -> None:
         parameter_options = {"bias": bias, "device": device, "dtype": dtype}
         attention_options = {"n_kv_heads": n_kv_heads, "d_head": d_head, **parameter_options}
-        super().__init__(d_model, n_heads, norm=norm, eps=eps, **attention_options, **options)
-        self.cross_norm = make_norm(norm, d_model, eps=eps, **parameter_options)
+        super().__init__(
+            d_model, n_heads, norm=norm, sandwich=sandwich, eps=eps, **attention_options, **options
+        )
+        make = partial(make_norm, norm, d_model, eps=eps, **parameter_options)
+        self.cross_norm, self.cross_out_norm = make(), make() if sandwich else None
         self.cross = MultiHeadAttention(d_model, n_heads, dropout=self.attention.dropout, **attention_options)
 
     @by_name
@@ -349,7 +355,7 @@ class DecoderLayer(EncoderLayer):
             x, weights = self._attend(x, need_weights, cache=cache, **options)
             normed = self._before(x, self.cross_norm)
             out, cross_weights = self._read(normed, memory, memory_mask, need_weights)
-            x = self._each(self._add(x, out, self.cross_norm))
+            x = self._each(self._add(x, out, self.cross_norm, self.cross_out_norm))
             return (x, (weights, cross_weights)) if need_weights else x
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
