@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -44,15 +45,17 @@ def answered(module: nn.Module, run: Callable[..., Tensor], **inputs: Tensor) ->
     real = {name: x.requires_grad_() for name, x in inputs.items() if x.is_floating_point()}
     leaves = real | {f"w.{name}": weight for name, weight in module.named_parameters()}
     out = run(**inputs)
-    g = torch.randn(out.shape, generator=torch.Generator().manual_seed(9))
+    g = torch.randn(out.shape, generator=torch.Generator().manual_seed(9)).to(out.dtype)
     got = torch.autograd.grad(out, list(leaves.values()), g, materialize_grads=True, allow_unused=True)
     gradients = {f"d.{name}": one for name, one in zip(leaves, got, strict=True)}
     return inputs | leaves | gradients | {"out": out, "g": g}
 
 
-def angles(n: int, d: int, base: float = 10_000.0) -> tuple[Tensor, Tensor]:
+def angles(
+    n: int, d: int, base: float = 10_000.0, dtype: torch.dtype = torch.float32
+) -> tuple[Tensor, Tensor]:
     """Return cosines and sines (1, n, d) of rotary positions, both halves of a head alike."""
-    turn = torch.arange(n)[:, None] * base ** (-torch.arange(0, d, 2) / d)
+    turn = torch.arange(n, dtype=dtype)[:, None] * base ** (-torch.arange(0, d, 2, dtype=dtype) / d)
     turn = torch.cat((turn, turn), -1)[None]
     return turn.cos(), turn.sin()
 
@@ -70,10 +73,11 @@ def tamed() -> Iterator[tuple[str, dict[str, Tensor]]]:
     sizes = {"hidden_size": 16, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
     one = sizes | {"num_hidden_layers": 2, "attn_implementation": "eager"}
     full = {"layer_types": ["full_attention"] * 2}
-    n, x = 6, torch.randn(2, 6, 16, generator=torch.Generator().manual_seed(1))
-    seen = {"position_embeddings": angles(n, 8), "attention_mask": hidden_future(n)}
+    n, x = 6, torch.randn(2, 6, 16, generator=torch.Generator().manual_seed(1)).double()
+    turn = angles(n, 8, dtype=torch.float64)
+    seen = {"position_embeddings": turn, "attention_mask": hidden_future(n)}
     kept: dict = {"shared_kv_states": {}}
-    half = {"position_embeddings": tuple(x[..., :4] for x in angles(n, 8))}
+    half = {"position_embeddings": tuple(x[..., :4] for x in turn)}
     for family, name, config, settings, more in (
         ("gpt_oss", "GptOssAttention", "GptOssConfig", {}, half),
         ("qwen3", "Qwen3Attention", "Qwen3Config", {}, {}),
@@ -87,7 +91,7 @@ def tamed() -> Iterator[tuple[str, dict[str, Tensor]]]:
     ):  # fmt: skip
         config = getattr(transformers, config)(**one, **settings)
         config._attn_implementation = "eager"
-        layer = drawn(published(family, name)(config, 1))
+        layer = drawn(published(family, name)(config, 1)).double()
         options = seen | more
         yield family, answered(layer, lambda x, layer=layer, o=options: layer(x, **o)[0], x=x.clone())
 
@@ -129,6 +133,104 @@ def latent() -> Iterator[tuple[str, dict[str, Tensor]]]:
         yield file, whole | {"decoded": torch.cat(steps, 1), "latents": kept.keys, "rotary_keys": kept.values}
 
 
+# --- who is looked at: learned selection -------------------------------------------------------------------
+
+
+def selected() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Indexers of single tokens and of blocks, in the attention that they choose for."""
+    n, x = 11, torch.randn(2, 11, 16, generator=torch.Generator().manual_seed(1))
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "attn_implementation": "eager"}
+    shared = small | {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
+    hidden = hidden_future(n).expand(2, 1, -1, -1).clone()
+    hidden[1, :, :, :3] = torch.finfo(torch.float32).min  # the second text has padding on the left
+    real = torch.arange(n)[:, None] >= torch.tensor([0, 3])[:, None, None]  # what it asks is not compared
+
+    latent = {"q_lora_rank": 12, "kv_lora_rank": 8, "qk_nope_head_dim": 4, "qk_rope_head_dim": 4}
+    config = transformers.DeepseekV32Config(
+        **small, **latent, num_attention_heads=2, num_key_value_heads=2, v_head_dim=6,
+        index_n_heads=3, index_head_dim=8, index_topk=4,
+    )  # fmt: skip
+    # Drawn so that no score of the last chosen key is that of another: which of several zeros `torch.topk`
+    # takes is its own affair, and we take the earliest.
+    layer = drawn(published("deepseek_v32", "DeepseekV32Attention")(config, 0), seed=4)
+    run = partial(layer, position_embeddings=angles(n, 4), attention_mask=hidden)
+    yield "deepseek_v32", answered(layer, lambda x: run(x)[0] * real, x=x.clone())
+
+    turns = {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5}
+    config = transformers.Qwen4ExpTextConfig(
+        **shared, rope_parameters=turns, layer_types=["indexed_attention"], indexer_n_heads=3,
+        indexer_kv_heads=1, indexer_head_dim=6, indexer_budget=4, indexer_compress_ratio=2,
+    )  # fmt: skip
+    config._attn_implementation = "eager"
+    layer = drawn(published("qwen4_exp", "Qwen4ExpTextAttention")(config, 0))
+    run = partial(layer, position_embeddings=[a.expand(2, -1, -1) for a in angles(n, 4)])
+    yield (
+        "qwen4_exp",
+        answered(layer, lambda x: run(x, attention_mask=hidden, past_key_values=None)[0] * real, x=x.clone()),
+    )
+
+    config = transformers.MiniMaxM3VLTextConfig(
+        **shared, rotary_dim=4, layer_types=["minimax_m3_sparse"], index_n_heads=2, index_head_dim=6,
+        index_block_size=2, index_topk_blocks=3, index_local_blocks=1,
+    )  # fmt: skip
+    config._attn_implementation = "eager"
+    layer = drawn(published("minimax_m3_vl", "MiniMaxM3VLAttention")(config, 0))
+    run = partial(layer, position_embeddings=angles(n, 4), attention_mask=hidden_future(n))
+    yield "minimax_m3", answered(layer, lambda x: run(x)[0], x=x.clone())
+
+
+def kept() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Keys that are the values, in a window and pooled in blocks; keys and values that two layers share."""
+    n, x = 11, torch.randn(2, 11, 16, generator=torch.Generator().manual_seed(1))
+    config = transformers.DeepseekV4Config(
+        hidden_size=16,
+        num_attention_heads=4,
+        head_dim=8,
+        qk_rope_head_dim=4,
+        partial_rotary_factor=0.5,
+        q_lora_rank=12,
+        o_groups=2,
+        o_lora_rank=5,
+        sliding_window=4,
+        layer_types=["sliding_attention", "heavily_compressed_attention"],
+        num_hidden_layers=2,
+        compress_rates={"compressed_sparse_attention": 2, "heavily_compressed_attention": 3},
+    )
+    config._attn_implementation = "eager"
+    window = torch.ones(n, n, dtype=torch.bool).tril().triu(-3)
+    hidden = torch.zeros(2, 1, n, n).masked_fill(~window, -torch.inf)
+    turns = {"main": 10_000.0, "compress": 160_000.0}
+    turns = {name: tuple(part[..., :2] for part in angles(n, 4, base)) for name, base in turns.items()}
+    at = torch.arange(n).expand(2, -1)
+    for index, file in enumerate(("deepseek_v4_window", "deepseek_v4_pooled")):
+        layer = drawn(published("deepseek_v4", "DeepseekV4Attention")(config, index))
+        yield file, answered(layer, lambda x, layer=layer: layer(x, turns, at, hidden)[0], x=x.clone())
+
+    config = transformers.Gemma4TextConfig(
+        hidden_size=16,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        global_head_dim=8,
+        layer_types=["full_attention"] * 2,
+        num_hidden_layers=2,
+        num_kv_shared_layers=1,
+    )
+    config._attn_implementation = "eager"
+    two = nn.ModuleList(drawn(published("gemma4", "Gemma4TextAttention")(config, i), i) for i in range(2))
+
+    def both(x: Tensor, y: Tensor) -> Tensor:
+        seen = {
+            "position_embeddings": angles(n, 8),
+            "attention_mask": hidden_future(n),
+            "shared_kv_states": {},
+        }
+        return torch.stack([layer(z, **seen)[0] for layer, z in zip(two, (x, y), strict=True)])
+
+    y = torch.randn(2, n, 16, generator=torch.Generator().manual_seed(2))
+    yield "gemma4_shared", answered(two, both, x=x.clone(), y=y)
+
+
 # --- the other road ----------------------------------------------------------------------------------------
 
 
@@ -156,7 +258,9 @@ def road() -> Iterator[tuple[str, dict[str, Tensor]]]:
 
 
 REFERENCES: dict[str, Callable[[], Iterable[tuple[str, dict[str, Tensor]]]]] = {
+    "kept": kept,
     "latent": latent,
+    "selected": selected,
     "tamed": tamed,
     "road": road,
 }

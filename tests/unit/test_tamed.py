@@ -25,23 +25,23 @@ def same(got, want, tolerance=1e-5):
 def loaded(layer, stored):
     """Put the published weights into a layer that has them under the same names, but for the output's."""
     weights = {key[2:].replace("o_proj", "out_proj"): x for key, x in stored.items() if key[:2] == "w."}
-    layer.load_state_dict(weights)
+    layer.double().load_state_dict(weights)
     return layer
 
 
-def is_the_published(layer, stored, **options):
+def is_the_published(layer, stored, tolerance=1e-5):
     """Compare the output and all gradients, and return those of weights that have no place of their own."""
     x = stored["x"].requires_grad_()
-    out = layer(x, is_causal=True, **options)
-    same(out, stored["out"])
-    same(layer(x, is_causal=True, need_weights=True, **options)[0], stored["out"])
+    out = layer(x, is_causal=True)
+    same(out, stored["out"], tolerance)
+    same(layer(x, is_causal=True, need_weights=True)[0], stored["out"], tolerance)
     weights = dict(layer.named_parameters())
     got = torch.autograd.grad(out, [x, *weights.values()], stored["g"])
-    same(got[0], stored["d.x"])
+    same(got[0], stored["d.x"], tolerance)
     gradients = dict(zip(weights, got[1:], strict=True))
     for key in list(gradients):
         if (theirs := stored.get("d.w." + key.replace("out_proj", "o_proj"))) is not None:
-            same(gradients.pop(key), theirs)
+            same(gradients.pop(key), theirs, tolerance)
     return gradients
 
 
@@ -51,8 +51,7 @@ def is_the_published(layer, stored, **options):
 def test_a_layer_with_sinks_is_that_of_gpt_oss():
     stored = load_file(STORED / "gpt_oss.safetensors")
     layer = MultiHeadAttention(16, 4, n_kv_heads=2, d_head=8, sinks=True, rotary=HALVES)
-    layer.out_proj.bias = nn.Parameter(torch.zeros(16))
-    assert not is_the_published(loaded(layer, stored), stored)
+    assert not is_the_published(loaded(layer, stored), stored, 1e-12)  # the others round within
 
 
 def test_norms_of_queries_and_keys_are_those_of_qwen3():
