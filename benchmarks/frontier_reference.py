@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -132,6 +133,52 @@ def latent() -> Iterator[tuple[str, dict[str, Tensor]]]:
         yield file, whole | {"decoded": torch.cat(steps, 1), "latents": kept.keys, "rotary_keys": kept.values}
 
 
+# --- who is looked at: learned selection -------------------------------------------------------------------
+
+
+def selected() -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Indexers of single tokens and of blocks, in the attention that they choose for."""
+    n, x = 11, torch.randn(2, 11, 16, generator=torch.Generator().manual_seed(1))
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "attn_implementation": "eager"}
+    shared = small | {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
+    hidden = hidden_future(n).expand(2, 1, -1, -1).clone()
+    hidden[1, :, :, :3] = torch.finfo(torch.float32).min  # the second text has padding on the left
+    real = torch.arange(n)[:, None] >= torch.tensor([0, 3])[:, None, None]  # what it asks is not compared
+
+    latent = {"q_lora_rank": 12, "kv_lora_rank": 8, "qk_nope_head_dim": 4, "qk_rope_head_dim": 4}
+    config = transformers.DeepseekV32Config(
+        **small, **latent, num_attention_heads=2, num_key_value_heads=2, v_head_dim=6,
+        index_n_heads=3, index_head_dim=8, index_topk=4,
+    )  # fmt: skip
+    # Drawn so that no score of the last chosen key is that of another: which of several zeros `torch.topk`
+    # takes is its own affair, and we take the earliest.
+    layer = drawn(published("deepseek_v32", "DeepseekV32Attention")(config, 0), seed=4)
+    run = partial(layer, position_embeddings=angles(n, 4), attention_mask=hidden)
+    yield "deepseek_v32", answered(layer, lambda x: run(x)[0] * real, x=x.clone())
+
+    turns = {"rope_type": "default", "rope_theta": 10_000.0, "partial_rotary_factor": 0.5}
+    config = transformers.Qwen4ExpTextConfig(
+        **shared, rope_parameters=turns, layer_types=["indexed_attention"], indexer_n_heads=3,
+        indexer_kv_heads=1, indexer_head_dim=6, indexer_budget=4, indexer_compress_ratio=2,
+    )  # fmt: skip
+    config._attn_implementation = "eager"
+    layer = drawn(published("qwen4_exp", "Qwen4ExpTextAttention")(config, 0))
+    run = partial(layer, position_embeddings=[a.expand(2, -1, -1) for a in angles(n, 4)])
+    yield (
+        "qwen4_exp",
+        answered(layer, lambda x: run(x, attention_mask=hidden, past_key_values=None)[0] * real, x=x.clone()),
+    )
+
+    config = transformers.MiniMaxM3VLTextConfig(
+        **shared, rotary_dim=4, layer_types=["minimax_m3_sparse"], index_n_heads=2, index_head_dim=6,
+        index_block_size=2, index_topk_blocks=3, index_local_blocks=1,
+    )  # fmt: skip
+    config._attn_implementation = "eager"
+    layer = drawn(published("minimax_m3_vl", "MiniMaxM3VLAttention")(config, 0))
+    run = partial(layer, position_embeddings=angles(n, 4), attention_mask=hidden_future(n))
+    yield "minimax_m3", answered(layer, lambda x: run(x)[0], x=x.clone())
+
+
 def kept() -> Iterator[tuple[str, dict[str, Tensor]]]:
     """Keys that are the values, in a window and pooled in blocks; keys and values that two layers share."""
     n, x = 11, torch.randn(2, 11, 16, generator=torch.Generator().manual_seed(1))
@@ -182,6 +229,8 @@ def kept() -> Iterator[tuple[str, dict[str, Tensor]]]:
 
     y = torch.randn(2, n, 16, generator=torch.Generator().manual_seed(2))
     yield "gemma4_shared", answered(two, both, x=x.clone(), y=y)
+
+
 # --- the other road ----------------------------------------------------------------------------------------
 
 
@@ -211,6 +260,7 @@ def road() -> Iterator[tuple[str, dict[str, Tensor]]]:
 REFERENCES: dict[str, Callable[[], Iterable[tuple[str, dict[str, Tensor]]]]] = {
     "kept": kept,
     "latent": latent,
+    "selected": selected,
     "tamed": tamed,
     "road": road,
 }

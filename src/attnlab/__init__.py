@@ -20,7 +20,8 @@ Floors, each importing only from floors below it (a test reads them here):
 - `dot_product`, `rolling`, `differential`: the one definition of attention; a cache of the last tokens; the
   difference of two heads
 - `self_attention`, `multihead`, `sparse`, `linear`: layers, and what costs less than n²
-- `latent`, `selection`: one vector a token for keys and values; learned selection of the keys that are read
+- `latent`: one vector a token in place of keys and values
+- `selection`: learned selection of the keys that are read
 - `transformer`, `recurrent`: stacks, language models and how they write; the attention before them
 - `pretrained`: two published models, in these modules
 

@@ -16,6 +16,7 @@ from attnlab.arguments import (
     chance,
     check_options,
     fits_tokens,
+    has_shape,
     has_width,
 )
 from attnlab.cache import KVCache, all_or_nothing, visible_pairs
@@ -59,7 +60,7 @@ class LatentAttention(nn.Module):
         absorbed  n_q · d_latent · (d_head + d_v)  +  2 · n_q · n_k · (d_latent + d_rotary)
 
     Unless told, a call takes the cheaper one: as a rule the plain one to read a prompt, the absorbed one to
-    decode.
+    decode. The layer may take the place of the `attention` of an `EncoderLayer`.
 
     Args:
         d_model: width of tokens and output.
@@ -150,6 +151,7 @@ class LatentAttention(nn.Module):
         bias: Tensor | None = None,
         is_causal: bool = False,
         need_weights: bool = False,
+        head_weights: Tensor | None = None,
         cache: KVCache | None = None,
         position_ids: Tensor | None = None,
         form: Form | None = None,
@@ -164,6 +166,7 @@ class LatentAttention(nn.Module):
             bias: added to the scaled scores; the shapes of `mask`.
             is_causal: hide later tokens.
             need_weights: return the weights (batch, n_heads, n_q, n_k) as well, as they were used.
+            head_weights: (n_heads,) factor on the output of each head; 0 removes one.
             cache: the tokens before x, from `new_cache`. Latents and rotary keys of x are added to it, each
                 token sees itself and all before it, and n_k counts the cached tokens too. A call that is
                 refused or stopped leaves it as it was.
@@ -187,6 +190,8 @@ class LatentAttention(nn.Module):
             (batch, _, n_q, _), n_k = q.shape, kept.shape[2]
             shape = (batch, self.n_heads, n_q, n_k)
             check_options(shape, mask, bias, is_causal=is_causal and cache is None)
+            if head_weights is not None:
+                has_shape("head_weights", head_weights, (self.n_heads,), "(n_heads,)")
             mask, is_causal = visible_pairs(shape, cache, mask, key_mask, is_causal)
             up_k, up_v = self._up()
             absorbed = (form or self._cheaper(n_q, n_k)) == "absorbed"
@@ -210,6 +215,8 @@ class LatentAttention(nn.Module):
             )
             heads, weights = result if need_weights else (result, None)
             heads = heads[..., : self.d_latent] @ up_v.mT if absorbed else heads[..., : self.d_v]
+            if head_weights is not None:
+                heads = heads * head_weights[:, None, None]
             out = self.out_proj(heads.transpose(1, 2).flatten(-2))  # (batch, n_q, d_model)
             return (out, weights) if need_weights else out
 

@@ -146,7 +146,8 @@ export default figure({
       }
       const below = base + (narrow ? 50 : 40);
       let from = 0;
-      order.filter((i) => p[i] > 0).forEach((i, rank) => {
+      // In the order of the vocabulary, in which the draw goes through them: so the number falls on the drawn word.
+      p.flatMap((x, i) => (x > 0 ? [i] : [])).forEach((i, rank) => {
         const [x, width, on] = [from * wide, p[i] * wide, i === word];
         from += p[i];
         drawn.push(s("rect", { x: x.toFixed(2), y: below + 16, width: Math.max(width - 1, 0.3).toFixed(2), height: 26, fill: "var(--fig-output)", "fill-opacity": on ? 0.9 : rank % 2 ? 0.3 : 0.45, "data-part": "piece", "data-word": words[i] }));

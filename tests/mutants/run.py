@@ -35,6 +35,18 @@ RECURRENCES = "unit/test_linear.py::test_gates_and_the_delta_rule_are_their_matr
 ANSWERS = "exercises/test_answers.py::test_an_answer_is_judged_as_marked"
 
 MUTANTS = (
+    Mutant("of equal scores the later key is chosen", "attnlab/selection/choosing.py",
+           "(bits.long() << 32) - places", "(bits.long() << 32) + places",
+           "unit/test_selection.py::test_of_equal_scores_the_earlier_keys_are_chosen"),
+    Mutant("a query reads what is behind it in its block", "attnlab/selection/choosing.py",
+           "(blocks[..., None] < 0) | (places > at)", "blocks[..., None] < 0",
+           "unit/test_selection.py::test_blocks_hold_their_keys_up_to_the_query"),
+    Mutant("who reads nobody reads the first key", "attnlab/selection/gathered.py",
+           "seen = (places >= 0)", "seen = (places >= -1)",
+           "unit/test_selection.py::test_it_is_dense_attention_under_the_mask_that_it_selects"),
+    Mutant("an indexer forgets the keys of other sequences", "attnlab/selection/layers.py",
+           "self._index = self._index[rows]", "self._index = self._index.clone()",
+           "unit/test_selection.py::test_sequences_of_a_cache_are_reordered_whole"),
     Mutant("rotary turns of another model", "attnlab/pretrained/smollm2.py",
            "base=100_000.0", "base=10_000.0",
            "unit/test_pretrained.py::test_the_logits_of_the_decoder_are_the_librarys"),

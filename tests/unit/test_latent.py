@@ -12,6 +12,7 @@ from attnlab import KVCache, MultiHeadAttention, attention, masks
 from attnlab.cache import kv_cache_bytes
 from attnlab.latent import PARTS, LatentAttention
 from attnlab.positions import RotaryPositions, rotary
+from attnlab.transformer import LanguageModel
 
 FRONTIER = Path(__file__).parent / "frontier"
 SIZES = {
@@ -295,6 +296,28 @@ def test_weights_are_dropped_in_training_alone():
         _, weights = heads(x, need_weights=True, form=form)
         assert ((weights == 0).double().mean() - 0.5).abs() < 0.15
         assert not torch.equal(heads(x, form=form), heads(x, form=form))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_heads_are_weighted_one_by_one(form):
+    heads, x = layer(), draw(2, 5, 16)
+    factors = torch.tensor([0.0, 1.0, -2.0, 0.5], dtype=torch.float64)
+    got, single = heads(x, head_weights=factors, form=form), torch.eye(4, dtype=torch.float64)
+    want = sum(factor * heads(x, head_weights=one) for factor, one in zip(factors, single, strict=True))
+    assert (got - want).abs().max() < 1e-12
+
+
+@torch.no_grad()
+def test_a_model_whose_layers_keep_latents_decodes_as_it_reads():
+    torch.manual_seed(0)
+    model = LanguageModel(20, 16, 4, 2, positions="none", std=1.0).double().eval()
+    for part in model.stack.layers:
+        part.attention = layer()
+    ids = torch.randint(20, (2, 7))
+    cache = model.new_cache(2, 7)
+    got = torch.cat([model(one, cache=cache) for one in ids.split((3, 1, 1, 2), 1)], 1)
+    assert (got - model(ids)).abs().max() < 1e-11
+    assert all(part._keys.shape[-1] == 14 for part in cache)
 
 
 # --- what is refused ---------------------------------------------------------------------------------------

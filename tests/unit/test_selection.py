@@ -1,7 +1,9 @@
 """Learned selection: equal to dense attention under the mask that it selects, however it was chosen."""
 
 import itertools
+from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 
@@ -57,7 +59,7 @@ def test_of_equal_scores_the_earlier_keys_are_chosen(dtype):
     scores = torch.randint(-2, 3, (50, 40), generator=torch.Generator().manual_seed(0)).to(dtype)
     scores[:, ::7] *= -0.0  # both zeros are one number
     want = torch.sort(scores, dim=-1, descending=True, stable=True).indices
-    for top in (1, 8, 40, 99):
+    for top in (1, 3, 8, 40, 99):  # of few, many keys or all; by blocks of six, four and two, and without
         assert torch.equal(top_keys(scores, top), want[:, :top])
 
 
@@ -288,6 +290,39 @@ def test_dropout_drops_in_training_alone():
     torch.testing.assert_close(one(x), one.heads(x), rtol=0, atol=1e-12)
 
 
+# --- what the chapter on sparse attention builds -----------------------------------------------------------
+
+
+def test_the_chapters_indexer_chooses_reads_and_learns_as_the_package_does():
+    (path,) = (Path(__file__).parents[2] / "chapters").glob("*_sparse_attention.ipynb")
+    cells = nbformat.read(path, as_version=4).cells
+    (code,) = (cell.source for cell in cells if "take-it-with-you" in cell.metadata.get("tags", []))
+    chapter = {}
+    exec(code, chapter)
+    torch.manual_seed(0)
+    choose, x, (q, k, v) = (
+        chapter["Indexer"](16, width=6, top=5).double(),
+        draw(2, 30, 16),
+        draw(3, 2, 4, 30, 8),
+    )
+    scores = choose.to_query(x) @ choose.to_key(x).mT
+    places = top_keys(scores, 5, mask=masks.causal(30))
+    want = chapter["selected_attention"](q, k, v, choose(x, size=7))
+    torch.testing.assert_close(selected_attention(q, k, v, places), want, rtol=0, atol=1e-12)
+
+    choose.top = 30
+    weights = attention(q, k, v, is_causal=True, need_weights=True)[1].mean(1)
+    losses = (
+        imitation_loss(scores, weights, mask=masks.causal(30)),
+        chapter["imitation"](choose(x, size=7), weights),
+    )
+    ours, theirs = (
+        torch.autograd.grad(loss, list(choose.parameters()), retain_graph=True) for loss in losses
+    )
+    for got, of_chapter in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(got, of_chapter, rtol=0, atol=1e-12)
+
+
 # --- what is refused ---------------------------------------------------------------------------------------
 
 
@@ -310,7 +345,7 @@ def test_what_does_not_fit_is_refused_by_name():
         branched_attention(draw(2, 4, 9, 5), k, v, draw(2, 4, 9, 2), block_size=2, top=1, window=1)
     with pytest.raises(ValueError, match="as many keys as queries, got 9 and 6"):
         branched_attention(q, k, v, draw(2, 4, 6, 3), block_size=2, top=1, window=1)
-    with pytest.raises(ValueError, match="heads and indexer must share d_model, got 16 and 8"):
+    with pytest.raises(ValueError, match=r"indexer must have d_model and d_query = \(16, 16\), got \(8, 8\)"):
         SelectedAttention(MultiHeadAttention(16, 4), Indexer(8, 2))
     with pytest.raises(ValueError, match="heads must have no score_mod"):
         SelectedAttention(MultiHeadAttention(16, 4, score_mod=lambda s, *_: s), Indexer(16, 2))

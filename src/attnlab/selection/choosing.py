@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from attnlab.arguments import at_least, check_mask, has_shape, is_tensor
@@ -45,7 +46,7 @@ def index_scores(q: Tensor, k: Tensor, weights: Tensor | None = None, *, scale: 
         shape = (*q.shape[:-3], q.shape[-2], q.shape[-3])
         has_shape("weights", weights, shape, "(..., n_q, n_heads)")
     with without_autocast(q):
-        scores = (working(q * scale) @ working(k).mT.unsqueeze(-3)).relu()  # (..., n_heads, n_q, n_k)
+        scores = (working(q * scale) @ working(k).mT.unsqueeze(-3)).relu_()  # (..., n_heads, n_q, n_k)
         if weights is None:
             return scores.sum(-3)
         return torch.einsum("...hqk,...qh->...qk", scores, working(weights))
@@ -81,13 +82,29 @@ def top_keys(scores: Tensor, top: int, *, mask: Tensor | None = None) -> Tensor:
         check_mask(mask, scores.shape)
         scores = scores.masked_fill(~mask, -torch.inf)
     n_k = scores.shape[-1]
+    top = min(top, n_k)
+    places = torch.arange(n_k, device=scores.device).expand_as(scores)
+    block_size = round((n_k / max(1, top)) ** 0.5)
+    if block_size > 1:
+        # The best keys lie in as many blocks at most, those with the best maxima: so only n_k / block_size
+        # maxima and top · block_size keys are put in order.
+        scores = F.pad(scores, (0, -n_k % block_size), value=-torch.inf)
+        blocks = scores.unflatten(-1, (-1, block_size)).amax(-1)
+        best = _best(blocks, torch.arange(blocks.shape[-1], device=scores.device), top)
+        places = best[..., None] * block_size + torch.arange(block_size, device=scores.device)
+        places = places.flatten(-2)
+        scores = scores.gather(-1, places)
+    best = _best(scores, places, top)
+    return places.gather(-1, best).masked_fill(scores.gather(-1, best) == -torch.inf, -1)
+
+
+def _best(scores: Tensor, places: Tensor, top: int) -> Tensor:
+    """Return where the largest scores (..., n) stand, in order; of equal ones that of the first place."""
     # The bits of a number are in its order once those of negative ones are turned round. With the place in
     # the lower half of a longer number no two are equal. (Adding 0 makes 0 of -0.)
     bits = (scores.float() + 0.0).view(torch.int32)
     bits = bits ^ (bits >> 31 & 0x7FFFFFFF)
-    order = (bits.long() << 32) + torch.arange(n_k - 1, -1, -1, device=scores.device)
-    best = order.topk(min(top, n_k)).indices
-    return best.masked_fill(scores.gather(-1, best) == -torch.inf, -1)
+    return ((bits.long() << 32) - places).topk(min(top, scores.shape[-1])).indices
 
 
 def keys_of_blocks(blocks: Tensor, block_size: int, n_k: int) -> Tensor:

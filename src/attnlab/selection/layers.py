@@ -17,6 +17,7 @@ from attnlab.arguments import (
     row_of_keys,
 )
 from attnlab.cache import KVCache, all_or_nothing
+from attnlab.latent import LatentAttention, _normed
 from attnlab.multihead import MultiHeadAttention
 from attnlab.positions import RotaryPositions
 from attnlab.precision import without_autocast
@@ -249,12 +250,16 @@ class Indexer(nn.Module):
         return self.rotary(x, x[:, :0], position_ids)[0]
 
 
-SCORED = 2**22
+SCORED = 2**20
 """How many scores of small heads are held at once."""
 
 
 class SelectedAttention(nn.Module):
     """Put an indexer before the attention of a layer: all its heads read the keys that the indexer chose.
+
+    Latent attention is read in its absorbed form: what is gathered is one latent a token, for all heads. The
+    queries of its indexer are made of the compressed query, if the heads have one (known from DeepSeek's
+    code). With `MultiHeadAttention` each key-value head gathers for itself; one is cheapest.
 
     Equal to the layer of heads under the mask of what is chosen; where no more than `top` keys may be seen,
     under its own mask. A layer trained densely goes on from here, once the indexer has learned to imitate it
@@ -276,19 +281,22 @@ class SelectedAttention(nn.Module):
     torch.Size([2, 7, 16])
     """
 
-    def __init__(self, heads: MultiHeadAttention, indexer: Indexer) -> None:
+    def __init__(self, heads: MultiHeadAttention | LatentAttention, indexer: Indexer) -> None:
         super().__init__()
-        for name, part, kind in (("heads", heads, MultiHeadAttention), ("indexer", indexer, Indexer)):
-            if not isinstance(part, kind):
-                raise TypeError(f"{name} must be {kind.__name__}, got {type(part).__name__}")
-        if heads.d_model != indexer.d_model or heads.score_mod is not None:
-            raise ValueError(
-                f"heads and indexer must share d_model, got {heads.d_model} and {indexer.d_model}"
-                if heads.score_mod is None
-                else "heads must have no score_mod: its keys are numbered, and chosen ones are not in order"
-            )
-        if heads.sinks is not None or heads.difference is not None:
-            raise ValueError("heads must have neither sinks nor differences")
+        for name, part, kinds in (
+            ("heads", heads, (MultiHeadAttention, LatentAttention)),
+            ("indexer", indexer, (Indexer,)),
+        ):
+            if not isinstance(part, kinds):
+                wanted = " or ".join(kind.__name__ for kind in kinds)
+                raise TypeError(f"{name} must be {wanted}, got {type(part).__name__}")
+        if any(getattr(heads, name, None) is not None for name in ("score_mod", "sinks", "difference")):
+            raise ValueError("heads must have no score_mod, sinks or differences")
+        compressed = getattr(heads, "q_down", None)
+        d_query = heads.d_model if compressed is None else compressed.out_features
+        got = indexer.d_model, indexer.q_proj.in_features
+        if got != (heads.d_model, d_query):
+            raise ValueError(f"indexer must have d_model and d_query = {(heads.d_model, d_query)}, got {got}")
         self.heads, self.indexer = heads, indexer
 
     @by_name
@@ -320,14 +328,21 @@ class SelectedAttention(nn.Module):
             TypeError: a mask is not boolean, or the cache is something else.
             ValueError: a shape does not fit, or the cache is full.
         """
-        heads, before = self.heads, 0
+        heads, before, latent = self.heads, 0, isinstance(self.heads, LatentAttention)
         if cache is not None:
             if not isinstance(cache, IndexedCache):
                 raise TypeError(f"cache must be what new_cache made, got {type(cache).__name__}")
             before = cache.length
-        q, k, v = heads._project(x, None, cache, position_ids if heads.rotary is not None else None)
+        turned_at = position_ids if heads.rotary is not None else None
+        if latent:
+            q, k = heads._project(x, cache, turned_at)
+            v = k[..., :0]  # read off the keys
+        else:
+            q, k, v = heads._project(x, None, cache, turned_at)
         if position_ids is None:
             position_ids = torch.arange(before, before + x.shape[1], device=x.device)
+        compressed = getattr(heads, "q_down", None)
+        asking = None if compressed is None else _normed(heads.q_norm, compressed(x))
         index = self.indexer.keys(x, position_ids=position_ids)
         with all_or_nothing(cache):
             if cache is not None:
@@ -335,22 +350,32 @@ class SelectedAttention(nn.Module):
             places = self.indexer(
                 x,
                 keys=index,
+                asking=asking,
                 mask=mask,
                 key_mask=key_mask,
                 is_causal=is_causal or cache is not None,
                 position_ids=position_ids,
             )
             dropout = heads.dropout if self.training else 0.0
+            if latent:
+                up_k, up_v = heads._up()
+                asked, turned = q.split((heads.d_head, heads.d_rotary), -1)
+                q = torch.cat((asked @ up_k, turned), -1)  # (batch, n_heads, n_q, d_kept)
+                out = selected_attention(q, k, k, places, scale=heads.scale, dropout=dropout)
+                out = out[..., : heads.d_latent] @ up_v.mT
+                return heads.out_proj(out.transpose(1, 2).flatten(-2))
             out = selected_attention(q, k, v, places, dropout=dropout)
             return heads._mixed(out, x)
 
     def new_cache(self, batch: int, capacity: int) -> IndexedCache:
-        """Set aside room for the keys and values of a decoding, and for the keys of the indexer.
+        """Set aside room for what the heads keep of each token, and for the keys of the indexer.
 
         Args:
             batch: sequences side by side.
             capacity: tokens there is room for.
         """
-        heads, like = self.heads, self.heads.k_proj.weight
-        width, options = self.indexer.width, {"device": like.device, "dtype": like.dtype}
-        return IndexedCache(batch, heads.n_kv_heads, capacity, heads.d_head, width, **options)
+        heads, like = self.heads, self.heads.out_proj.weight
+        options = {"device": like.device, "dtype": like.dtype}
+        if isinstance(heads, LatentAttention):
+            return IndexedCache(batch, 1, capacity, heads.d_kept, self.indexer.width, d_v=0, **options)
+        return IndexedCache(batch, heads.n_kv_heads, capacity, heads.d_head, self.indexer.width, **options)
