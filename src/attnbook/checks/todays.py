@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from attnbook.checks.exercise import at_most, case, draws, exercise, gradient, late, mistake, precisions
+from attnbook.checks.sparse import in_each_way
 
 LONG = 2000
 """So many tokens that expanding them makes some forty times the numbers that an absorbed step makes."""
@@ -81,7 +82,7 @@ exercise(
         case("one number is kept as latent", **_token(3, 6, 1, 4, 2, 5)),
         case("as many heads as tokens", "Each head has a row of weights, over the tokens.", **_token(5, 5, 4, 3, 2, 6)),
         case("scores about 100", "There exp overflows; Tensor.softmax takes the largest score of a row off first.", **_loud(1.0, 1.0)),
-        case("heads whose scores lie 200 apart", "Each head has a largest score of its own.", **_loud(1.0, -1.0)),
+        case("heads whose scores lie 160 apart", "Each head has a largest score of its own.", **_loud(1.0, -0.6)),
         *late(case(f"8 heads and {LONG:,} tokens", **_token(8, LONG, 4, 128, 4, 128))),
     ],
     promises=[
@@ -202,8 +203,11 @@ exercise(
     ],
     promises=[gradient("scores", "sink"), precisions("float64")],
     mistakes=[
-        mistake("The rows sum to 1, as without a sink. Its exponential belongs in the sum, and what it gets is missing from the row.",
-                lambda scores, sink: scores.softmax(-1)),
+        *in_each_way(
+            "The rows sum to 1, as without a sink. Its exponential belongs in the sum, and what it gets is missing from the row.",
+            lambda scores, sink: scores.softmax(-1),
+            lambda scores, sink: (lambda w: w / w.sum(-1, keepdim=True))(sink_softmax(scores, sink)),
+        ),
         mistake("The weight of the sink is returned as well. Cut its column off: there is no value for it.",
                 lambda scores, sink: _beside(scores, sink[:, None, None])),
         mistake("The weight of the sink is returned as well, in front. Cut its column off: there is no value for it.",
