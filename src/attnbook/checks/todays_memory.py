@@ -98,7 +98,7 @@ exercise(
             top=lambda s, g: int(torch.randint(1, 6, (1,), generator=g)),
             seeds=6, large=dict(n=41, h=42, m=43),
         ),
-        _asked(2, 9, 3, 1, "one key is chosen"),
+        _asked(2, 9, 3, 1, "one key is chosen", "One place in each row: of equal scores the earliest."),
         _asked(2, 6, 3, 60, "more are wanted than there are", "Then a token sees itself and everything before it."),
         _asked(3, 1, 2, 2, "a single token", "It sees itself."),
         _asked(3, 3, 4, 2, "as many heads as tokens", "Row i of w belongs to query i, and its columns to the heads."),
