@@ -35,6 +35,7 @@ from attnbook.checks import (  # noqa: F401  (they register their exercises)
     sparse_blocks,
     sparse_window,
     todays,
+    todays_bytes,
     todays_memory,
     transformer,
     why,

@@ -12,7 +12,7 @@ def gates(x, w_beta, w_alpha, a):
 
 
 def token(made=gates, one=None):
-    """Head by head; or with other gates, or another step of one head: S, q, k, v, β, α to output and state."""
+    """Head by head; or with other gates, or with another step of one head."""
 
     def answer(x, state, q, k, v, w_beta, w_alpha, a):
         heads = zip(state, q, k, v, *made(x, w_beta, w_alpha, a), strict=True)

@@ -56,15 +56,10 @@ def as_heads_of_the_package(q, q_r, c, k_r, U, V):
 
 
 @right
-def queries_scaled_first(q, q_r, c, k_r, U, V):
+def three_at_a_time(q, q_r, c, k_r, U, V):
     root = (q.shape[-1] + q_r.shape[-1]) ** 0.5
-    s = (
-        torch.einsum("hd,hrd,nr->hn", q / root, U, c)
-        if len(c) < 100
-        else (U @ (q / root)[..., None])[..., 0] @ c.T
-    )
-    w = F.softmax(s + (q_r / root) @ k_r.T, -1)
-    return torch.einsum("hr,hrw->hw", w @ c, V)
+    s = torch.einsum("hd,hrd,nr->hn", q / root, U, c) + (q_r / root) @ k_r.T
+    return torch.einsum("hn,nr,hrw->hw", F.softmax(s, -1), c, V)
 
 
 @right
