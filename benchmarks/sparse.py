@@ -87,7 +87,7 @@ def hugging_face(n: int) -> Form:
     def run(q, k, v):
         out, _ = layer.bigbird_block_sparse_attention(
             q, k, v, band, rows, columns, blocked, blocked, HEADS, 3, WIDTH, BLOCK, BLOCK, 1, n, n,
-            seed=0, plan_from_length=None, plan_num_rand_blocks=None, output_attentions=False)  # fmt: skip
+            seed=0, plan_from_length=None, plan_num_rand_blocks=None)  # fmt: skip
         return out
 
     return run

@@ -163,10 +163,10 @@ def questions(count: int, n: int, seed: int) -> tuple[Tensor, Tensor, Tensor, Te
 class One(nn.Module):
     """A layer of attention, and a guess of the value from what it brings."""
 
-    def __init__(self, start: float | None, subtract: bool) -> None:
+    def __init__(self, start: float | None, subtract: bool, d_model: int, n_heads: int, d_head: int) -> None:
         super().__init__()
-        self.heads = MultiHeadAttention(24, 4, d_head=8, bias=False, differential=start)
-        self.guess = nn.Linear(24, 8)
+        self.heads = MultiHeadAttention(d_model, n_heads, d_head=d_head, bias=False, differential=start)
+        self.guess = nn.Linear(d_model, 8)
         if start is not None and not subtract:  # λ = 0: the second map of each pair is not used
             for one in self.heads.difference.parameters():
                 nn.init.zeros_(one).requires_grad_(False)
@@ -195,14 +195,17 @@ class Distracted:
     start: float | None = None
     subtract: bool = True
     n: int = 64
-    steps: int = 800
+    d_model: int = 24
+    n_heads: int = 4
+    d_head: int = 8
+    steps: int = 1600
     every: int = 40
     batch: int = 32
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once."""
         torch.manual_seed(seed)
-        model, watched = One(self.start, self.subtract), []
+        model, watched = One(self.start, self.subtract, self.d_model, self.n_heads, self.d_head), []
         optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=rate)
         for step in range(self.steps):
             asked, tokens, _, wanted = questions(self.batch, self.n, seed * self.steps + step)
@@ -236,7 +239,7 @@ def noise(folder: Path) -> dict:
         "two pairs, differences from 0.2": Distracted(0.2),
         "two pairs, differences from 0.8": Distracted(0.8),
     }
-    swept = sweep(rows, rates=around(0.008, n=3), seeds=SEEDS, goal="low", scout=2, flat=0.05, measure="loss")
+    swept = sweep(rows, rates=around(0.004, n=3), seeds=SEEDS, goal="low", scout=1, flat=0.02, measure="loss")
     print(swept.as_table(), flush=True)
     shares = {}
     for name, row in rows.items():

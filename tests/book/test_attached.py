@@ -95,6 +95,7 @@ HEADS = next(settings for name, settings, _ in FIGURES if name == "inside")
 LONG = max(range(len(HEADS["texts"])), key=lambda i: HEADS["texts"][i]["layers"])
 FIGURES += [
     ("calculator", CALCULATOR | {"stage": 5, "focus": [0, 0]}, 900),
+    ("anatomy", {"first": "llama", "second": "deepseek_v4", "length": 32768}, 900),
     ("inside", HEADS | {"sentence": LONG, "layer": HEADS["texts"][LONG]["layers"], "head": 1}, 330),
 ]
 

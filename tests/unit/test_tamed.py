@@ -354,7 +354,7 @@ def test_selected_keys_are_gated_too_and_sinks_beside_them_are_refused():
     all_of_them = selection.SelectedAttention(layer, selection.Indexer(16, 5))
     same(all_of_them(x, is_causal=True), layer(x, is_causal=True))
     for options in {"sinks": True}, {"differential": 0.8}:
-        with pytest.raises(ValueError, match="heads must have neither sinks nor differences"):
+        with pytest.raises(ValueError, match="heads must have no score_mod, sinks or differences"):
             selection.SelectedAttention(MultiHeadAttention(16, 4, **options), selection.Indexer(16, 5))
 
 

@@ -35,6 +35,7 @@ from attnbook.widgets import alignment as alignment_figure
 from attnbook.widgets import decoder as decoder_figure
 from attnbook.widgets import linear as linear_figure
 from attnbook.widgets import saturation as saturating
+from attnbook.widgets.anatomy import published
 from attnbook.widgets.block import follow
 from attnlab import attention, masks
 from attnlab.transformer import distribution
@@ -489,6 +490,17 @@ def block() -> list[dict]:
     return cases
 
 
+def anatomy() -> list[dict]:
+    """Add up what the caches of the published models hold, entry by entry."""
+    cases = []
+    for name, model in published().items():
+        layers, grow, within, window, state = torch.tensor(model["cache"], dtype=torch.float64).T
+        for n in (256, 300, 5000, 131072, 2**20):
+            held = layers * (grow * n + within * window.clamp(max=n) + state)
+            cases.append({"name": name, "n": n, "want": held.sum().item()})
+    return cases
+
+
 def text_rules() -> list[dict]:
     """Cut, describe and hash texts: written by hand, and thrown together from difficult characters."""
     draw = random.Random(7)
@@ -503,6 +515,7 @@ def text_rules() -> list[dict]:
 
 
 GOLDENS = {
+    "anatomy": anatomy,
     "alignment": alignment,
     "block": block,
     "calculator": calculator,

@@ -7,6 +7,7 @@ the permission that widgets from elsewhere need there.
 """
 
 from attnbook.widgets.alignment import DateAlignment
+from attnbook.widgets.anatomy import Anatomy
 from attnbook.widgets.block import Block
 from attnbook.widgets.calculator import Calculator
 from attnbook.widgets.decoder import Decoding
@@ -27,6 +28,7 @@ from attnbook.widgets.state import StateFilling
 from attnbook.widgets.tag import TagSentence
 
 __all__ = [
+    "Anatomy",
     "Block",
     "Calculator",
     "DateAlignment",

@@ -1,0 +1,241 @@
+"""How attention changed: the stored census of published models, its shares by year, and bytes by length.
+
+`benchmarks/census.py` reads the models; a row says what their layers did. Here is what a page makes of them.
+
+>>> len(models()) > 150
+True
+>>> round(cache_bytes(model("llama"), 4096) / 2**30, 2)
+2.0
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import torch
+from matplotlib.figure import Figure
+
+from attnbook import plots, results
+
+_MEANINGS = Path(__file__).parent / "static/census-fields.json"
+Row = Mapping[str, Any]
+YEARS = range(2018, 2027)
+KINDS = {
+    "F": "full",
+    "W": "window",
+    "S": "selected",
+    "P": "pooled",
+    "L": "linear",
+    "H": "attention and linear",
+    "C": "convolution",
+    "X": "cross",
+    "N": "none",
+}
+"""What the letters of a strip mean; one letter a layer."""
+
+
+@cache
+def _stored() -> dict[str, Any]:
+    return results.load("census")
+
+
+def models() -> list[Row]:
+    """Return the models of the census that could be read, by name."""
+    return [row for row in _stored()["models"] if row["read"] != "nothing"]
+
+
+def model(name: str) -> Row:
+    """Return one model.
+
+    Raises:
+        ValueError: the census has no model of this name.
+
+    >>> model("llama")["kv_heads"]
+    32
+    """
+    found = next((row for row in models() if row["model"] == name), None)
+    if found is None:
+        raise ValueError(f"name must be a model of the census, as 'llama', got {name!r}")
+    return found
+
+
+def cache_bytes(row: Row, n: int) -> int | None:
+    """Return how many bytes a model's cache holds for n tokens, at two bytes a number; None where unknown.
+
+    Layers with a window hold no more than it; a state is held whatever the length; a token whose block is
+    not yet full counts for its part of it.
+
+    Args:
+        row: a model.
+        n: tokens, at least 1.
+
+    Raises:
+        ValueError: n is smaller than 1.
+
+    >>> cache_bytes(model("gpt_oss"), 100_000) - cache_bytes(model("gpt_oss"), 50_000) == 18 * 2048 * 50_000
+    True
+    """
+    if n < 1:
+        raise ValueError(f"n must be at least 1, got {n}")
+    if "cache" not in row:
+        return None
+    one = lambda cost: cost.get("bytes", 0) * n + cost.get("state", 0) + _within(cost, n)  # noqa: E731
+    return round(sum(cost["layers"] * one(cost) for cost in row["cache"]))
+
+
+def _within(cost: Mapping[str, Any], n: int) -> int:
+    return cost.get("within", 0) * min(n, cost.get("window", 0))
+
+
+def _grouped(row: Row) -> bool | None:
+    heads, kept = row.get("heads"), row.get("kv_heads")
+    if heads is None or kept is None:
+        return None if row["strip"].strip("LCN") else False
+    least = lambda x: min(x) if isinstance(x, list) else x  # noqa: E731
+    return least(kept) < least(heads)
+
+
+def _layers(letters: str) -> Callable[[Row], bool | None]:
+    return lambda row: (
+        None if row["strip"] == "unknown" else any(letter in row["strip"] for letter in letters)
+    )
+
+
+def _place(*names: str) -> Callable[[Row], bool | None]:
+    def has(row: Row) -> bool | None:
+        return None if "positions" not in row else any(name in row["positions"] for name in names)
+
+    return has
+
+
+def _bare(row: Row) -> bool | None:
+    places = row.get("positions")
+    return None if places is None else "none" in places and "rotary" in places
+
+
+def _norms(*places: str) -> Callable[[Row], bool | None]:
+    return lambda row: None if row.get("norms", "unknown") == "unknown" else row["norms"] in places
+
+
+def _said(name: str) -> Callable[[Row], bool]:
+    return lambda row: bool(row.get(name))
+
+
+CHANGES: dict[str, Callable[[Row], bool | None]] = {
+    "learned positions": _place("learned"),
+    "rotary positions": _place("rotary"),
+    "norms first": _norms("pre", "sandwich"),
+    "grouped heads": _grouped,
+    "latent keys and values": _said("latent"),
+    "caches shared by layers": _said("shared"),
+    "windows": _layers("W"),
+    "layers without positions": _bare,
+    "selected or pooled keys": _layers("SP"),
+    "QK-norm": _said("QK-norm"),
+    "sinks": _said("sinks"),
+    "soft cap": _said("cap"),
+    "gate behind the heads": _said("gate"),
+    "norms behind branches": _norms("sandwich", "output"),
+    "other residual streams": _said("residual"),
+    "linear layers": _layers("LH"),
+}
+"""Change to the formula of 2017 -> whether a model has it; None where the census can't tell."""
+
+
+def shares() -> dict[str, dict[int, float]]:
+    """Return for each change its share of the models of a year, among those of which it can be told.
+
+    >>> shares()["latent keys and values"][2018]
+    0.0
+    """
+    out: dict[str, dict[int, float]] = {}
+    for name, has in CHANGES.items():
+        out[name] = {}
+        for year in YEARS:
+            told = [has(row) for row in models() if row["year"] == year]
+            told = [yes for yes in told if yes is not None]
+            out[name][year] = sum(told) / len(told) if told else float("nan")
+    return out
+
+
+def count() -> dict[int, int]:
+    """Return how many models of the census each year has."""
+    return {year: sum(row["year"] == year for row in models()) for year in YEARS}
+
+
+def plot(names: Sequence[str] | None = None) -> Figure:
+    """Draw the shares of the changes, a row each, over the years.
+
+    Args:
+        names: of the changes; all unless given.
+
+    Raises:
+        ValueError: a name is none of the changes.
+    """
+    names = list(CHANGES) if names is None else list(names)
+    if unknown := [name for name in names if name not in CHANGES]:
+        raise ValueError(f"names must be changes, as {next(iter(CHANGES))!r}, got {unknown}")
+    found = shares()
+    values = torch.tensor([[100 * found[name][year] for year in YEARS] for name in names])
+    figure, axes = plots.new(9, 0.45 * len(names) + 1)
+    columns = [f"{year}\n({number})" for year, number in count().items()]
+    plots.heatmap(values.nan_to_num(0), names, columns, axes, limit=100, decimals=0)
+    axes.set_aspect("auto")
+    return figure
+
+
+def strip(row: Row) -> str:
+    """Return the layers of a model in words.
+
+    >>> strip(model("gpt_oss"))
+    '(1 window, 1 full) × 18'
+    """
+    runs = [(KINDS[letter], len(list(group))) for letter, group in groupby(row["strip"])]
+    for period in range(1, len(runs) // 2 + 1):
+        times, rest = divmod(len(runs), period)
+        if not rest and runs == runs[:period] * times:
+            one = ", ".join(f"{number} {kind}" for kind, number in runs[:period])
+            return f"({one}) × {times}"
+    return ", ".join(f"{number} {kind}" for kind, number in runs)
+
+
+def fields() -> list[dict[str, Any]]:
+    """Return the fields of all configurations, the most used first: in how many, what each means, and where.
+
+    `topic` is a chapter's, `label` one of its sections; both are empty for what is not in this book.
+
+    >>> next(field["topic"] for field in fields() if field["name"] == "num_key_value_heads")
+    'multi_head'
+    """
+    known = json.loads(_MEANINGS.read_text(encoding="utf-8"))
+    out = [
+        {"name": name, "models": number, **dict(zip(("means", "topic", "label"), known[name], strict=True))}
+        for name, number in _stored()["fields"].items()
+        if name in known
+    ]
+    return sorted(out, key=lambda field: (-field["models"], field["name"]))
+
+
+def show(names: Sequence[str]) -> None:
+    """Display models of the census as a table: layers, heads, and what the cache takes at three lengths.
+
+    Args:
+        names: of the models.
+
+    Raises:
+        ValueError: the census has no model of a name.
+    """
+    rows = []
+    for name in names:
+        row = model(name)
+        sizes = [cache_bytes(row, n) for n in (4096, 32768, 131072)]
+        heads = f"{row.get('heads', '–')} : {row.get('kv_heads', '–')}"
+        said = ["–" if size is None else f"{size / 2**30:.2f}" for size in sizes]
+        rows.append([name, str(row["year"]), strip(row), heads, *said])
+    head = ["model", "year", "layers", "heads : key heads", "4K", "32K", "128K"]
+    results.show("census", head, rows, about="layers, heads and caches of models", note="Caches in GiB.")

@@ -1,0 +1,173 @@
+// Two published models side by side: layers as strips, the formula with what each changes, and the cache by length.
+//
+// For tests (data-part): first, second (selects), strip (svg, data-side; rects with data-kind), formula (dl, data-side;
+// b with data-name, and data-lit where the other differs), length (slider), curves (svg: curve, data-side; handle),
+// numbers (table: model, year, layers, bytes a token, cache), status.
+import css from "./ui/anatomy.css";
+import { grip, slider } from "./ui/controls.js";
+import { draggable, fmt, h, onResize, s, spot, standalone } from "./ui/dom.js";
+import { figure } from "./ui/frame.js";
+import { strip, table } from "./ui/tables.js";
+import { KINDS, counted, differing, formula, held, size } from "./math/anatomy.js";
+import { PUBLISHED } from "./math/published.js";
+
+const SIDES = /** @type {const} */ (["first", "second"]);
+const [SHORT, LONG] = [8, 20];
+const [LEAST, MOST] = [20, 41];
+const grouped = (/** @type {number} */ n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+const text = (/** @type {any} */ props, /** @type {string} */ words) => s("text", { "font-size": 12, fill: "var(--fig-quiet)", ...props }, words);
+
+/**
+ * A layer as a bar: its height and its look tell the kind.
+ * @param {string} kind
+ * @param {number} x
+ * @param {number} wide
+ * @param {number} high
+ */
+function bar(kind, x, wide, high) {
+  const at = (/** @type {number} */ top, /** @type {number} */ tall, /** @type {any} */ look = { fill: "var(--fig-ink)" }) =>
+    s("rect", { x: x.toFixed(2), y: (top * high).toFixed(2), width: wide.toFixed(2), height: (tall * high).toFixed(2), ...look });
+  const line = { fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.2 };
+  const drawn = {
+    F: [at(0, 1)],
+    W: [at(0.55, 0.45)],
+    S: [0, 0.38, 0.76].map((top) => at(top, 0.24)),
+    P: [at(0, 0.24), at(0.38, 0.62)],
+    L: [at(0.04, 0.92, line)],
+    H: [at(0.04, 0.92, line), at(0.5, 0.46)],
+    C: [at(0.8, 0.2)],
+    X: [at(0.3, 0.4, line)],
+    N: [at(0.94, 0.06)],
+  }[kind] ?? [];
+  return s("g", { "data-kind": kind }, ...drawn);
+}
+
+export default figure({
+  name: "anatomy",
+  css,
+  title: "Anatomy of a model",
+  keys: ["first", "second", "length"],
+  setup({ model, body, say, set, signal }) {
+    const names = Object.keys(PUBLISHED);
+    const sides = SIDES.map((side) => {
+      const options = names.map((name) => h("option", { value: name }, `${PUBLISHED[name].label} (${PUBLISHED[name].year})`));
+      const pick = h("select", { "data-part": side, "aria-label": `${side} model`, on: { change: () => set({ [side]: pick.value }) } }, ...options);
+      const layers = s("svg", { "data-part": "strip", "data-side": side, role: "img" });
+      const kinds = h("div", { class: "attnlab-kinds" });
+      const lines = h("dl", { class: "attnlab-anatomy", "data-part": "formula", "data-side": side });
+      return { side, pick, layers, kinds, lines, column: h("div", {}, h("label", {}, side === "first" ? "A" : "B", pick), layers, kinds, lines) };
+    });
+    const chart = s("svg", { "data-part": "curves", style: "display: block; width: 100%; height: auto; margin-top: 0.6rem" });
+    const to = (/** @type {number} */ power) => set({ length: Math.round(2 ** Math.min(Math.max(power, SHORT), LONG)) });
+    const length = slider({ part: "length", label: "Tokens", limits: { min: SHORT, max: LONG, step: 0.25 }, role: "output", onInput: to });
+    // One for good: what is dragged stays where the pointer holds it.
+    const handle = grip({ which: "length", limits: [SHORT, LONG], style: "cursor: ew-resize" });
+    handle.setAttribute("aria-label", "Tokens");
+    const [behind, before] = [s("g"), s("g", { "pointer-events": "none" })];
+    chart.append(behind, handle, before);
+    const numbers = strip("Table of numbers");
+    body.append(
+      h("div", { class: "attnlab-pair" }, ...sides.map(({ column }) => column)),
+      chart,
+      h("div", { class: "attnlab-row" }, length.row),
+      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
+    );
+    length.row.style.cssText = "flex: 1; margin: 0";
+    let wide = 0;
+    const [left, right, high] = [62, 12, 210];
+    const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
+    const x = (/** @type {number} */ power) => left + ((wide - left - right) * (power - SHORT)) / (LONG - SHORT);
+    const y = (/** @type {number} */ bytes) => 8 + ((high - 30) * (MOST - Math.min(Math.max(Math.log2(bytes), LEAST), MOST))) / (MOST - LEAST);
+    onResize(body, signal, () => wide && wide !== room() && update());
+    const dragged = (/** @type {PointerEvent} */ event) => to(SHORT + ((spot(chart, event)[0] - left) / (wide - left - right)) * (LONG - SHORT));
+    draggable(handle, signal, dragged);
+    handle.addEventListener("keydown", (event) => {
+      const by = { ArrowRight: 0.25, ArrowUp: 0.25, ArrowLeft: -0.25, ArrowDown: -0.25, PageUp: 1, PageDown: -1, Home: -LONG, End: LONG }[/** @type {KeyboardEvent} */ (event).key];
+      if (!by) return;
+      event.preventDefault();
+      to(Math.log2(Number(model.get("length"))) + by);
+    });
+
+    function read() {
+      const chosen = SIDES.map((side) => {
+        const name = String(model.get(side));
+        if (!(name in PUBLISHED)) throw new Error(`${side} must be one of ${names.join(", ")}, got ${name}.`);
+        return { name, ...PUBLISHED[name] };
+      });
+      const n = Number(model.get("length"));
+      if (!(n >= 2 ** SHORT && n <= 2 ** LONG)) throw new Error(`length must be from ${2 ** SHORT} to ${2 ** LONG}, got ${n}.`);
+      return { chosen, n };
+    }
+
+    function update() {
+      const { chosen, n } = read();
+      sides.forEach(({ pick, layers, kinds, lines }, at) => {
+        const [own, other] = [chosen[at], chosen[1 - at]];
+        pick.value = own.name;
+        const [step, gap] = [480 / own.strip.length, 480 / own.strip.length > 5 ? 1.5 : 0.8];
+        layers.setAttribute("viewBox", "0 0 480 34");
+        layers.setAttribute("aria-label", `${own.strip.length} layers: ${counted(own).map(([kind, many]) => `${many} ${KINDS[kind]}`).join(", ")}`);
+        layers.replaceChildren(...[...own.strip].map((kind, i) => bar(kind, i * step + gap / 2, Math.max(step - gap, 1), 34)));
+        const swatch = (/** @type {string} */ kind) => s("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": true, style: "display: inline; width: 12px; margin: 0" }, bar(kind, 1, 10, 12));
+        kinds.replaceChildren(...counted(own).map(([kind, many]) => h("span", {}, swatch(kind), ` ${many} ${KINDS[kind]}`)));
+        const lit = differing(own, other);
+        lines.replaceChildren(
+          ...formula(own).flatMap(({ what, tokens }) => [
+            h("dt", {}, what),
+            h("dd", {}, ...tokens.map(({ text, part }) => (part ? h("b", { "data-name": part, "data-lit": lit.has(part) }, text) : text))),
+          ]),
+        );
+      });
+      length.show(Math.log2(n), grouped(n));
+      wide = room();
+      draw(chosen, n);
+      const rows = chosen.map((own) => [own.label, String(own.year), counted(own).map(([kind, many]) => `${many} ${KINDS[kind]}`).join(", "), grouped(Math.round(held(own, 2 ** LONG + 1) - held(own, 2 ** LONG))), size(held(own, n))]);
+      numbers.replaceChildren(table("numbers", ["model", "year", "layers", "bytes a token, in the end", `cache for ${grouped(n)} tokens`], rows));
+      const [a, b] = chosen.map((own) => held(own, n));
+      const [more, less] = a >= b ? [0, 1] : [1, 0];
+      const ratio = Math.max(a, b) / Math.max(Math.min(a, b), 1);
+      say(`${grouped(n)} tokens: ${chosen[0].label} holds ${size(a)}, ${chosen[1].label} ${size(b)}${ratio > 1.005 ? `: ${"AB"[more]} has ${fmt(ratio, ratio < 10 ? 1 : 0)} times as much as ${"AB"[less]}` : ""}.`);
+    }
+
+    /**
+     * Both caches over the length, on fixed axes.
+     * @param {import("./math/anatomy.js").Model[]} chosen
+     * @param {number} n
+     */
+    function draw(chosen, n) {
+      chart.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+      const drawn = [20, 30, 40].map((power) => s("g", {}, s("path", { d: `M${left} ${y(2 ** power)}H${wide - right}`, stroke: "var(--fig-line)" }), text({ x: left - 6, y: y(2 ** power) + 4, "text-anchor": "end" }, { 20: "1 MiB", 30: "1 GiB", 40: "1 TiB" }[power] ?? "")));
+      const marks = wide < 420 ? [8, 14, 20] : [8, 11, 14, 17, 20];
+      drawn.push(...marks.map((power) => text({ x: x(power), y: high - 6, "text-anchor": power === LONG ? "end" : "middle" }, power < 10 ? String(2 ** power) : power < 20 ? `${2 ** (power - 10)}K` : "1M tokens")));
+      const steps = Array.from({ length: 97 }, (_, i) => SHORT + (i * (LONG - SHORT)) / 96);
+      const at = Math.log2(n);
+      const stem = s("path", { d: `M${x(at)} 8V${high - 22}`, stroke: "var(--fig-output)", "stroke-width": 2 });
+      const [a, b] = chosen.map((own) => y(held(own, n)));
+      chosen.forEach((own, side) => {
+        const d = steps.map((power, i) => `${i ? "L" : "M"}${x(power).toFixed(1)} ${y(held(own, 2 ** power)).toFixed(1)}`).join("");
+        drawn.push(s("path", { d, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-dasharray": side ? "6 4" : "none", "data-part": "curve", "data-side": SIDES[side] }));
+      });
+      const flip = x(at) > wide - 130;
+      const label = (/** @type {number} */ side) => {
+        const [own, other] = side ? [b, a] : [a, b];
+        const away = own < other || (own === other && !side) ? -7 : 17;
+        return text({ x: x(at) + (flip ? -9 : 9), y: Math.min(Math.max(own + away, 12), high - 26), "text-anchor": flip ? "end" : "start", "font-size": 13, fill: "var(--fig-ink)", stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" }, `${"AB"[side]} ${size(held(chosen[side], n))}`);
+      };
+      const dots = [a, b].map((height) => s("circle", { cx: x(at), cy: height, r: 4.5, fill: "var(--fig-output)" }));
+      handle.replaceChildren(s("rect", { x: x(at) - 14, y: 0, width: 28, height: high - 20, fill: "transparent" }), stem, ...dots);
+      for (const [key, value] of Object.entries({ "aria-valuenow": at.toFixed(2), "aria-valuetext": `${grouped(n)} tokens` })) handle.setAttribute(key, value);
+      behind.replaceChildren(...drawn);
+      before.replaceChildren(label(0), label(1));
+    }
+
+    return {
+      update,
+      pytorch() {
+        const { chosen, n } = read();
+        const written = chosen.map(({ label, cache }) => `    "${label}": [${cache.map((cost) => `[${cost.join(", ")}]`).join(", ")}],`).join("\n");
+        return `import torch\n\n# kinds of layers: how many, bytes a token, bytes a token within the window, the window, bytes of state\nmodels = {\n${written}\n}\nn = ${n}\nfor name, kinds in models.items():\n    layers, grows, within, window, state = torch.tensor(kinds, dtype=torch.float64).T\n    held = layers * (grows * n + within * window.clamp(max=n) + state)\n    print(name, round(held.sum().item() / 2**20, 1), "MiB")\n`;
+      },
+      svg: () => standalone(chart),
+    };
+  },
+});

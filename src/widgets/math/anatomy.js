@@ -1,0 +1,129 @@
+// Published models: what their caches hold at a length, and their formula with the parts that it changed.
+
+/**
+ * `cache`: for each kind of entry its layers, bytes a token, bytes a token within a window, the window, bytes of state.
+ * @typedef {{ label: string, year: number, strip: string, norms: string, cache: number[][], kept?: number[], latent?: any,
+ *   shared?: number, cap?: any, windows?: any, tied?: number, qk?: number, sink?: number, gate?: any, streams?: string,
+ *   chosen?: number, turned?: number, bare?: number, places?: string }} Model
+ * @typedef {{ text: string, part?: string }} Token a piece of a formula; `part` names what is not as it was in 2017
+ */
+
+/** What the letters of a strip mean. */
+export const KINDS = /** @type {Record<string, string>} */ ({
+  F: "full", W: "window", S: "selected", P: "pooled", L: "linear", H: "attention and linear", C: "convolution", X: "cross", N: "none",
+});
+
+/**
+ * Bytes in the cache for n tokens, at two bytes a number.
+ * @param {Model} model
+ * @param {number} n
+ */
+export const held = ({ cache }, n) =>
+  Math.round(cache.reduce((sum, [layers, grow, within, window, state]) => sum + layers * (grow * n + within * Math.min(n, window) + state), 0));
+
+/**
+ * How many layers of each kind, the most first.
+ * @param {Model} model
+ * @returns {[string, number][]} letter and number
+ */
+export const counted = ({ strip }) =>
+  /** @type {[string, number][]} */ (Object.keys(KINDS).map((kind) => [kind, strip.split(kind).length - 1])).filter(([, n]) => n).sort((a, b) => b[1] - a[1]);
+
+const several = (/** @type {any} */ x) => (Array.isArray(x) ? x.join(" or ") : String(x));
+
+/**
+ * The formula of a model, in lines: where the norms stand, attention, what is kept, what other layers do.
+ * @param {Model} model
+ * @returns {{ what: string, tokens: Token[] }[]}
+ */
+export function formula(model) {
+  const { strip, norms, kept } = model;
+  const has = (/** @type {string} */ letters) => [...letters].some((letter) => strip.includes(letter));
+  const norm = { text: "Norm", part: "norms" };
+  /** @type {Token[]} */
+  const stream = [{ text: "x ← " }];
+  if (norms === "post") stream.push({ text: "Norm(x + layer(x))" });
+  else {
+    const [outer, inner] = [["sandwich", "output"].includes(norms), ["sandwich", "pre"].includes(norms)];
+    stream.push({ text: "x + " }, ...(outer ? [norm, { text: "(" }] : []), { text: "layer(" }, ...(inner ? [norm, { text: "(x)" }] : [{ text: "x" }]), { text: outer ? "))" : ")" });
+  }
+  if (model.streams) stream.push({ text: model.streams === "hyper-connections" ? ", in several streams" : ", from all depths", part: "streams" });
+  const lines = [{ what: "stream", tokens: stream }];
+  if (has("FWSPH")) {
+    const hat = model.qk ? "\u0302" : "";
+    /** @type {Token[]} */
+    const line = [];
+    if (model.gate) line.push({ text: "σ(x W) ⊙ ", part: "gate" });
+    line.push({ text: "softmax(" });
+    if (model.cap) line.push({ text: `${several(model.cap)} tanh(`, part: "cap" });
+    line.push({ text: `q${hat} `, part: hat && "qk" });
+    if (model.turned) line.push({ text: "R ", part: "turned" });
+    line.push({ text: `k${hat}ᵀ`, part: hat && "qk" }, { text: " / √d" });
+    if (model.cap) line.push({ text: ")", part: "cap" });
+    if (model.places === "ALiBi" || model.places === "relative") line.push({ text: model.places === "ALiBi" ? " − m · distance" : " + b(distance)", part: "places" });
+    if (model.sink) line.push({ text: ", sink", part: "sink" });
+    line.push({ text: ") " }, { text: model.tied ? "k" : "v", part: model.tied ? "tied" : "" });
+    lines.push({ what: "attention", tokens: line });
+    /** @type {Token[]} */
+    const seen = [];
+    const put = (/** @type {boolean} */ on, /** @type {string} */ text, part = "") => on && seen.push({ text: seen.length ? ", or " : "" }, { text, part });
+    const last = model.windows ? `the last ${several(model.windows)}` : "a window";
+    if (has("P")) {
+      // A layer sees its window, and of what lies before it blocks that are pooled.
+      seen.push({ text: last, part: "windows" }, { text: ", and " });
+      if (has("S")) seen.push({ text: `the best ${model.chosen} pooled blocks`, part: "chosen" }, { text: ", or " });
+      seen.push({ text: "all pooled blocks", part: "pooled" });
+    } else {
+      put(has("FH"), "all before");
+      put(has("W"), last, "windows");
+      put(has("S"), model.chosen ? `the best ${model.chosen}` : "chosen ones", "chosen");
+    }
+    lines.push({ what: "keys seen", tokens: seen });
+    if (model.turned && model.bare) lines.push({ what: "places", tokens: [{ text: `no R in ${model.bare} layers`, part: "bare" }] });
+    if (kept) {
+      const [heads, few] = kept;
+      /** @type {Token[]} */
+      const tokens = [];
+      if (model.latent) tokens.push({ text: `k, v of ${heads} heads made from a latent of ${several(model.latent)}`, part: "latent" });
+      else if (few < heads) tokens.push({ text: `k, v of ${few} ${few === 1 ? "head" : "heads"} for ${heads} of queries`, part: "grouped" });
+      else tokens.push({ text: `k, v of all ${heads} heads` });
+      if (model.tied) tokens.push({ text: ", the values are the keys", part: "tied" });
+      if (model.shared) tokens.push({ text: `; ${model.shared} layers read another's`, part: "shared" });
+      lines.push({ what: "kept", tokens });
+    }
+  }
+  if (has("LH")) lines.push({ what: "linear layers", tokens: [{ text: "S ← fade · S + k vᵀ, out = q S", part: "state" }] });
+  return lines;
+}
+
+/**
+ * The parts of a model's formula, each with its words.
+ * @param {Model} model
+ * @returns {Map<string, string>}
+ */
+export function parts(model) {
+  const found = new Map();
+  for (const { tokens } of formula(model)) for (const { text, part } of tokens) if (part) found.set(part, (found.get(part) ?? "") + text);
+  return found;
+}
+
+/**
+ * The parts of one model that another has not, or has otherwise.
+ * @param {Model} one
+ * @param {Model} other
+ * @returns {Set<string>}
+ */
+export function differing(one, other) {
+  const theirs = parts(other);
+  return new Set([...parts(one)].filter(([part, words]) => theirs.get(part) !== words).map(([part]) => part));
+}
+
+/**
+ * A size in words.
+ * @param {number} bytes
+ */
+export function size(bytes) {
+  const [unit, name] = bytes >= 2 ** 30 ? [2 ** 30, "GiB"] : bytes >= 2 ** 20 ? [2 ** 20, "MiB"] : [2 ** 10, "KiB"];
+  const value = bytes / unit;
+  return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${name}`;
+}

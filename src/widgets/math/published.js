@@ -1,0 +1,28 @@
+// Models of the census, as attnbook.widgets.anatomy.script() writes them: do not edit.
+
+/** @type {Record<string, import('./anatomy.js').Model>} */
+export const PUBLISHED = {
+  gpt2: {"year": 2018, "strip": "FFFFFFFFFFFF", "norms": "pre", "cache": [[12, 3072, 0, 0, 0]], "kept": [12, 12], "places": "learned", "label": "GPT-2"},
+  falcon: {"year": 2023, "strip": "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF", "norms": "pre", "cache": [[32, 256, 0, 0, 0]], "kept": [71, 1], "turned": 32, "label": "Falcon"},
+  llama: {"year": 2022, "strip": "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF", "norms": "pre", "cache": [[32, 16384, 0, 0, 0]], "kept": [32, 32], "turned": 32, "label": "Llama"},
+  mistral: {"year": 2023, "strip": "WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW", "norms": "pre", "cache": [[32, 0, 4096, 4096, 0]], "kept": [32, 8], "windows": [4096], "turned": 32, "label": "Mistral"},
+  cohere2: {"year": 2024, "strip": "WWWFWWWFWWWFWWWFWWWFWWWFWWWFWWWFWWWFWWWF", "norms": "pre", "cache": [[30, 0, 32768, 4096, 0], [10, 32768, 0, 0, 0]], "kept": [64, 64], "windows": [4096], "turned": 30, "bare": 10, "label": "Command R7B"},
+  gemma2: {"year": 2024, "strip": "WFWFWFWFWFWFWFWFWFWFWFWFWF", "norms": "sandwich", "cache": [[13, 0, 4096, 4096, 0], [13, 4096, 0, 0, 0]], "kept": [8, 4], "cap": 50.0, "windows": [4096], "turned": 26, "label": "Gemma 2"},
+  gemma3_text: {"year": 2025, "strip": "WWWWWFWWWWWFWWWWWFWWWWWFWW", "norms": "sandwich", "cache": [[22, 0, 4096, 4096, 0], [4, 4096, 0, 0, 0]], "kept": [8, 4], "windows": [4096], "qk": 1, "turned": 26, "label": "Gemma 3"},
+  gemma3n_text: {"year": 2025, "strip": "WWWWFWWWWFWWWWFWWWWFWWWWFWWWWFWWWWF", "norms": "sandwich", "cache": [[16, 0, 2048, 512, 0], [4, 2048, 0, 0, 0]], "kept": [8, 2], "shared": 15, "windows": [512], "qk": 1, "turned": 35, "label": "Gemma 3n"},
+  gemma4_text: {"year": 2026, "strip": "WWWWWFWWWWWFWWWWWFWWWWWFWWWWWF", "norms": "sandwich", "cache": [[25, 0, 4096, 512, 0], [5, 8192, 0, 0, 0]], "kept": [8, 4], "windows": [512], "qk": 1, "turned": 30, "label": "Gemma 4"},
+  llama4_text: {"year": 2025, "strip": "WWWFWWWFWWWFWWWFWWWFWWWFWWWFWWWFWWWFWWWFWWWFWWWF", "norms": "pre", "cache": [[36, 0, 4096, 8192, 0], [12, 4096, 0, 0, 0]], "kept": [40, 8], "windows": [8192], "qk": 1, "turned": 36, "bare": 12, "label": "Llama 4"},
+  qwen3: {"year": 2025, "strip": "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF", "norms": "pre", "cache": [[32, 16384, 0, 0, 0]], "kept": [32, 32], "qk": 1, "turned": 32, "label": "Qwen3"},
+  qwen3_next: {"year": 2025, "strip": "LLLFLLLFLLLFLLLFLLLFLLLFLLLFLLLFLLLFLLLFLLLFLLLF", "norms": "pre", "cache": [[36, 0, 0, 0, 1114112], [12, 2048, 0, 0, 0]], "kept": [16, 2], "qk": 1, "gate": "sigmoid", "turned": 12, "label": "Qwen3-Next"},
+  gpt_oss: {"year": 2025, "strip": "WFWFWFWFWFWFWFWFWFWFWFWFWFWFWFWFWFWF", "norms": "pre", "cache": [[18, 0, 2048, 128, 0], [18, 2048, 0, 0, 0]], "kept": [64, 8], "windows": [128], "sink": 1, "turned": 36, "label": "gpt-oss"},
+  olmo3: {"year": 2025, "strip": "WWWFWWWFWWWFWWWFWWWFWWWFWWWFWWWF", "norms": "output", "cache": [[24, 0, 16384, 4096, 0], [8, 16384, 0, 0, 0]], "kept": [32, 32], "windows": [4096], "qk": 1, "turned": 32, "label": "Olmo 3"},
+  deepseek_v3: {"year": 2025, "strip": "FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF", "norms": "pre", "cache": [[61, 1152, 0, 0, 0]], "kept": [128, 128], "latent": 576, "turned": 61, "label": "DeepSeek-V3"},
+  deepseek_v32: {"year": 2025, "strip": "SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS", "norms": "pre", "cache": [[61, 1408, 0, 0, 0]], "kept": [128, 128], "latent": 576, "chosen": 2048, "turned": 61, "label": "DeepSeek-V3.2"},
+  deepseek_v4: {"year": 2026, "strip": "PPPSPSPSPSPSPSPSPSPSPSPSPSPSPSPSPSPSPSPSPSP", "norms": "pre", "cache": [[23, 8, 1024, 128, 0], [20, 320, 1024, 128, 10240]], "kept": [64, 1], "windows": [128], "tied": 1, "qk": 1, "sink": 1, "streams": "hyper-connections", "chosen": 512, "turned": 43, "label": "DeepSeek-V4"},
+  glm_moe_dsa: {"year": 2026, "strip": "SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS", "norms": "pre", "cache": [[78, 1408, 0, 0, 0]], "kept": [64, 64], "latent": 576, "chosen": 2048, "turned": 78, "label": "GLM-5"},
+  kimi_linear: {"year": 2026, "strip": "LLLLFLLLFLLLFLLLFLLLFLLLFLL", "norms": "pre", "cache": [[21, 0, 0, 0, 1146880], [6, 1152, 0, 0, 0]], "kept": [32, 32], "latent": 576, "bare": 6, "label": "Kimi Linear"},
+  minimax: {"year": 2025, "strip": "FLFLFLFLFLFLFLFLFLFLFLFLFLFLFLFL", "norms": "pre", "cache": [[16, 4096, 0, 0, 0]], "kept": [32, 8], "turned": 16, "label": "MiniMax-01"},
+  mamba2: {"year": 2024, "strip": "LLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLLL", "norms": "pre", "cache": [[64, 0, 0, 0, 2179072]], "label": "Mamba-2"},
+  jamba: {"year": 2024, "strip": "LLLLFLLLLLLLFLLLLLLLFLLLLLLLFLLL", "norms": "pre", "cache": [[28, 0, 0, 0, 327680], [4, 4096, 0, 0, 0]], "kept": [32, 8], "bare": 4, "label": "Jamba"},
+  falcon_h1: {"year": 2025, "strip": "HHHHHHHHHHHHHHHHHHHHHHHHHHHHHHHH", "norms": "pre", "cache": [[32, 4096, 0, 0, 536576]], "kept": [32, 8], "turned": 32, "label": "Falcon-H1"},
+};

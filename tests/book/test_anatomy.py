@@ -1,0 +1,70 @@
+"""Two models side by side in a page of the book, against what Python computes from the census."""
+
+import pytest
+
+from attnbook import census
+from attnbook.widgets import Anatomy
+from attnbook.widgets.anatomy import SHOWN
+
+from .reader import figure, middle, table
+
+
+@pytest.fixture(scope="module")
+def bench(page_with):
+    return page_with(Anatomy()._repr_html_())
+
+
+def shown(part):
+    """Read names, and sizes in MiB."""
+    units = {"KiB": 2**-10, "MiB": 1, "GiB": 2**10}
+    rows = table(part, "numbers")
+    sizes = [row[-1].split() for row in rows]
+    return [row[0] for row in rows], [float(size) * units[unit] for size, unit in sizes]
+
+
+def test_picked_models_and_a_dragged_length_hold_what_python_computes(site, bench):
+    page = site.figures(bench)
+    part = figure(page, "anatomy")
+    for first, second, power in (
+        ("gpt_oss", "llama", 17),
+        ("mamba2", "deepseek_v4", 10),
+        ("gpt2", "gemma2", 20),
+    ):
+        part.locator('[data-part="first"]').select_option(first)
+        part.locator('[data-part="second"]').select_option(second)
+        part.locator('[data-part="length"]').fill(str(power))
+        names, sizes = shown(part)
+        assert names == [SHOWN[first], SHOWN[second]]
+        want = [size / 2**20 for size in Anatomy(first, second, length=2**power).sizes()]
+        assert sizes == pytest.approx(want, rel=0.01)
+
+
+def test_the_handle_follows_the_pointer_and_the_keys(site, bench):
+    page = site.figures(bench)
+    part = figure(page, "anatomy")
+    handle = part.locator('[data-part="handle"]')
+    before = handle.get_attribute("aria-valuetext")
+    x, y = middle(handle)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y, steps=3)
+    page.mouse.up()
+    moved = handle.get_attribute("aria-valuetext")
+    assert int(moved.split()[0].replace(",", "")) > int(before.split()[0].replace(",", ""))
+    handle.press("End")
+    assert handle.get_attribute("aria-valuetext") == "1,048,576 tokens"
+    handle.press("ArrowRight")
+    assert handle.get_attribute("aria-valuetext") == "1,048,576 tokens"
+
+
+def test_strips_have_a_bar_a_layer_and_what_differs_is_lit(site, bench):
+    page = site.figures(bench)
+    part = figure(page, "anatomy")
+    part.locator('[data-part="first"]').select_option("llama")
+    part.locator('[data-part="second"]').select_option("gpt_oss")
+    strip = part.locator('[data-part="strip"][data-side="second"] > g')
+    kinds = strip.evaluate_all("(bars) => bars.map((bar) => bar.dataset.kind).join('')")
+    assert kinds == census.model("gpt_oss")["strip"]
+    lit = part.locator('[data-part="formula"][data-side="second"] b[data-lit]')
+    assert {"sink", "windows", "grouped"} == set(lit.evaluate_all("(all) => all.map((b) => b.dataset.name)"))
+    assert part.locator('[data-part="formula"][data-side="first"] b[data-lit]').count() == 0

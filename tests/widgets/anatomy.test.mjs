@@ -1,0 +1,49 @@
+// The mathematics of the figure "anatomy" against torch in double precision, and the formulas in words.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { golden, near } from "./compare.mjs";
+import { KINDS, counted, differing, formula, held, parts, size } from "../../src/widgets/math/anatomy.js";
+import { PUBLISHED } from "../../src/widgets/math/published.js";
+
+const written = (name, what) => formula(PUBLISHED[name]).find((line) => line.what === what)?.tokens.map(({ text }) => text).join("");
+
+test("what every cache holds, to 1e-12", () => {
+  const cases = golden("anatomy");
+  assert.deepEqual(new Set(cases.map(({ name }) => name)), new Set(Object.keys(PUBLISHED)));
+  for (const { name, n, want } of cases) near(held(PUBLISHED[name], n), want, 1e-12, `${name} ${n}`);
+});
+
+test("a window ends the growth of its layers, a state begins with all it ever holds", () => {
+  const model = { label: "", year: 0, strip: "WFL", norms: "pre", cache: [[1, 0, 10, 5, 0], [1, 10, 0, 0, 0], [1, 0, 0, 0, 7]] };
+  assert.deepEqual([1, 5, 6, 100].map((n) => held(model, n)), [27, 107, 117, 1057]);
+});
+
+test("every layer is counted once", () => {
+  for (const model of Object.values(PUBLISHED)) {
+    assert.equal(counted(model).reduce((sum, [kind, n]) => sum + (KINDS[kind] ? n : NaN), 0), model.strip.length);
+  }
+});
+
+test("formulas say what a model changed", () => {
+  assert.equal(written("gpt2", "attention"), "softmax(q kᵀ / √d) v");
+  assert.equal(written("llama", "attention"), "softmax(q R kᵀ / √d) v");
+  assert.equal(written("gpt_oss", "attention"), "softmax(q R kᵀ / √d, sink) v");
+  assert.equal(written("gpt_oss", "keys seen"), "all before, or the last 128");
+  assert.equal(written("gemma2", "attention"), "softmax(50 tanh(q R kᵀ / √d)) v");
+  assert.equal(written("gemma2", "stream"), "x ← x + Norm(layer(Norm(x)))");
+  assert.match(written("deepseek_v3", "kept"), /a latent of 576$/);
+  assert.equal(written("mamba2", "attention"), undefined);
+});
+
+test("a part differs where the other has none, or has it with other numbers", () => {
+  const differs = (a, b) => [...differing(PUBLISHED[a], PUBLISHED[b])];
+  for (const name of Object.keys(PUBLISHED)) assert.deepEqual(differs(name, name), []);
+  assert.deepEqual(differs("llama", "gpt2"), ["turned"]);
+  assert.deepEqual(differs("gpt2", "llama"), []);
+  assert.ok(differs("gemma2", "gpt_oss").includes("windows"));
+  assert.ok(parts(PUBLISHED.gpt_oss).has("sink"));
+});
+
+test("sizes in words", () => {
+  assert.deepEqual([2048, 3 * 2 ** 20, 150 * 2 ** 20, 5 * 2 ** 40].map(size), ["2.00 KiB", "3.00 MiB", "150 MiB", "5120 GiB"]);
+});
