@@ -26,8 +26,8 @@ def texts(count: int, n: int, *, d: int = 32, seed: int) -> tuple[Tensor, Tensor
     The last number is 1 in the token that asks, which has no value.
 
     Returns:
-        The tokens that ask (count, 1, d + 9), those of the text (count, n, d + 9), the keys (count, n, d), the
-        values (count, n, 8), and the right ones (count, 1), as numbers.
+        The tokens that ask (count, 1, d + 9), those of the text (count, n, d + 9), the keys (count, n, d),
+        the values (count, n, 8), and the right ones (count, 1), as numbers.
 
     >>> asks, text, keys, values, wanted = texts(3, 16, seed=0)
     >>> asks.shape, text.shape, wanted.shape
