@@ -123,16 +123,15 @@ def speed(repeats: int) -> dict:
 def parity() -> Comparison:
     """Train each layer of `parity.LAYERS`; all but the last are at chance at every rate."""
     centres = {"softmax": 0.01, "gate": 0.02, "delta, β ≤ 1": 0.02, "delta, β ≤ 2": 0.04}
-    return swept(
-        {name: Parity(name) for name in centres}, centres, "right", at_edge=tuple(centres)[:-1], level=0.99
-    )
+    rows = {name: Parity(name) for name in centres}
+    return swept(rows, centres, "right", at_edge=tuple(centres)[:-1], level=0.99)
 
 
 def hybrids() -> Comparison:
     """Train stacks of four layers with more and more of softmax; one of it at either end."""
     centres = {"dddd": 0.008, "dddS": 0.01, "Sddd": 0.01, "dSdS": 0.01, "dSSS": 0.01, "SSSS": 0.01}
     rows = {name: Hybrid(name.lower()) for name in centres}
-    return swept(rows, centres, "recalled", level=0.9, scout=1, tie=0.005)
+    return swept(rows, centres, "recalled", level=0.9, tie=0.005)
 
 
 def swept(
@@ -145,6 +144,7 @@ def swept(
             {name: candidate},
             rates=around(centres[name], n=3),
             seeds=SEEDS,
+            scout=1,
             measure=measure,
             widen=0 if name in at_edge else 4,
             may_end_at_edge=at_edge,

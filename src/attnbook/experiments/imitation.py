@@ -20,20 +20,20 @@ SHARP = 16.0
 """What the scores of dense attention are multiplied with, as in the chapter on sparse attention."""
 
 
-def tokens(count: int, n: int, *, seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def texts(count: int, n: int, *, d: int = 32, seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Draw texts as an indexer sees them: each token its key and its value side by side, and a last number.
 
     The last number is 1 in the token that asks, which has no value.
 
     Returns:
-        The tokens that ask (count, 1, 41), those of the text (count, n, 41), the keys (count, n, 32), the
-        values (count, n, 8), and the right ones (count, 1), as numbers.
+        The tokens that ask (count, 1, d + 9), those of the text (count, n, d + 9), the keys (count, n, d),
+        the values (count, n, 8), and the right ones (count, 1), as numbers.
 
-    >>> asks, text, keys, values, wanted = tokens(3, 16, seed=0)
+    >>> asks, text, keys, values, wanted = texts(3, 16, seed=0)
     >>> asks.shape, text.shape, wanted.shape
     (torch.Size([3, 1, 41]), torch.Size([3, 16, 41]), torch.Size([3, 1]))
     """
-    q, k, v, wanted = question(count, n, seed=seed)
+    q, k, v, wanted = question(count, n, d=d, seed=seed)
     q, k, v = q.float(), k.float(), v.float()
     asks = F.pad(F.pad(q, (0, v.shape[-1])), (0, 1), value=1.0)
     return asks, F.pad(torch.cat((k, v), -1), (0, 1)), k, v, wanted
@@ -50,7 +50,8 @@ class Imitation:
         width: numbers of each small head.
         heads: small heads.
         top: how many tokens are chosen.
-        n: tokens of a text.
+        tokens: tokens of a text.
+        d: width of the keys.
         steps: updates; at a rate of 0 the indexer stays as it was drawn.
         batch: texts of one update.
 
@@ -63,7 +64,8 @@ class Imitation:
     width: int = 8
     heads: int = 1
     top: int = 8
-    n: int = 64
+    tokens: int = 64
+    d: int = 32
     steps: int = 200
     batch: int = 32
 
@@ -72,7 +74,7 @@ class Imitation:
         return by_seed(self._train, pairs)
 
     def _train(self, rates: Sequence[float], seed: int) -> list[Run]:
-        draw, count, d = torch.Generator().manual_seed(seed), len(rates), 41
+        draw, count, d = torch.Generator().manual_seed(seed), len(rates), self.d + 9
 
         def matrix(rows: int, columns: int) -> Tensor:
             return (torch.randn(rows, columns, generator=draw) / rows**0.5).repeat(count, 1, 1)
@@ -95,7 +97,9 @@ class Imitation:
             return (out == wanted.repeat(count, 1)).float().view(count, -1).mean(-1)
 
         def measure(step: int) -> tuple[Tensor, Tensor]:
-            asks, text, k, v, wanted = tokens(self.batch, self.n, seed=10_000 * (seed + 1) + step)
+            asks, text, k, v, wanted = texts(
+                self.batch, self.tokens, d=self.d, seed=10_000 * (seed + 1) + step
+            )
             weights = attention(asks[..., : k.shape[-1]], k, v, scale=SHARP, need_weights=True)[1]
             found = scores(asks, text)
             loss = torch.stack([imitation_loss(one, weights) for one in found])
@@ -106,7 +110,7 @@ class Imitation:
             parameters, torch.tensor(rates), measure, steps=self.steps, every=every, optimizer="Adam"
         )
         with torch.no_grad():
-            asks, text, *given = tokens(1000, self.n, seed=seed)
+            asks, text, *given = texts(1000, self.tokens, d=self.d, seed=seed)
             found = scores(asks, text)
             shares = {top: right(found, asks, *given, top) for top in (4, 8, 16)}
         ends = shares[self.top] if self.top in shares else right(found, asks, *given, self.top)

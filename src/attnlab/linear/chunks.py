@@ -8,9 +8,10 @@ and that chunk's output. `scan` runs it from left to right. What makes the loop 
   turns quadratic.
 - Only the inputs and the state before each chunk are kept for the backward pass. It walks from right to left
   and makes everything else again, chunk by chunk, while it is small enough to stay in the cache. That is for
-  the memory: a training step of a loop that autograd records takes 0.7 to 0.9 times as long, and at its peak
-  1.4 times the memory with the delta rule, 1.5 with a decay a token, 4 with one for each row of the state
-  (8 heads, 512 to 8192 tokens of width 64, float32, one thread; the memory with 8192).
+  the memory. At its peak a training step of a loop that autograd records takes 3 times the memory with one
+  decay a token, 4 with the gated delta rule, and 6 to 7 with a decay for each row of the state (8192 tokens).
+  It takes as long, or 1.2 times, where the backward pass is written by hand, and 0.8 to 0.9 times where it is
+  not, with a decay for each row (8 heads, 512 to 4096 tokens of width 64, float32, one thread).
 """
 
 from __future__ import annotations
@@ -103,6 +104,43 @@ def fade(x: Tensor, like: Tensor) -> Tensor:
     which it would soon become, make the products of a CPU several times as slow.
     """
     return F.threshold(x.to(like), -60.0, -torch.inf).exp()
+
+
+def faded(log_decay: Tensor, like: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return what is left within a chunk, from log α (batch, c, 1), or (batch, c, d) for each row of a state.
+
+    Returns:
+        Between two tokens, (batch, c, c), 1 above the diagonal; nothing useful for a decay of each row. From
+        the start to a token and from a token to the end, (batch, c, 1 or d). All the way, (batch, 1 or d, 1).
+    """
+    b = exact(log_decay).cumsum(-2)
+    total = exact(log_decay).sum(-2, keepdim=True)  # an empty chunk has one too
+    between = fade((b - b.mT).tril(), like) if b.shape[-1] == 1 else like
+    return between, fade(b, like), fade(total - b, like), fade(total.mT, like)
+
+
+def filled(d: Tensor | None, like: Tensor) -> Tensor:
+    """Return a gradient, zeros for none."""
+    return torch.zeros_like(like) if d is None else d
+
+
+def dots(a: Tensor, b: Tensor) -> Tensor:
+    """Return the products of rows with rows, (..., n, 1)."""
+    return (a * b).sum(-1, keepdim=True)
+
+
+def slope_of_decay(grows: Tensor, shrinks: Tensor, through: Tensor) -> Tensor:
+    """Return the gradient of log α (batch, c, 1).
+
+    Where a number fades between two tokens, its share in the loss, times the gradient of that share, counts
+    for the decays of all tokens behind the one and up to the other.
+
+    Args:
+        grows: those products, summed for the token that reads, (batch, c, 1).
+        shrinks: for the token that wrote, or at the end of the chunk if it goes out of it.
+        through: for what goes through the chunk, (batch, 1, 1).
+    """
+    return exact(grows - shrinks).flip(-2).cumsum(-2).flip(-2) + through
 
 
 def faded_products(rows: Tensor, keys: Tensor, log_decay: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, exact, fade, faded_products
+from attnlab.linear.chunks import ChunkRule, dots, faded, faded_products, filled, slope_of_decay
 from attnlab.linear.inputs import (
     LEAST,
     check_form,
@@ -154,24 +154,51 @@ class _DeltaRule(ChunkRule):
     def forward(self, state, pieces):
         (memory,) = state  # (batch, d_k, d_v)
         q, k, v, beta, *fading = pieces
-        if not fading:
-            system, scores = k @ k.mT, q @ k.mT  # (batch, c, c)
-            q_start, k_start, k_end, memory_end = q, k, k, memory
-        else:  # faded between two tokens, since the start, until the end
-            b = exact(fading[0]).cumsum(-2)  # (batch, c, 1) or (batch, c, d_k)
-            total = exact(fading[0]).sum(-2, keepdim=True)  # an empty chunk has one too
-            system, scores = self._tables(k, q, b, fading[0])
-            q_start, k_start, k_end = q * fade(b, q), k * fade(b, q), k * fade(total - b, q)
-            memory_end = memory * fade(total.mT, q)
-        v_error = beta * torch.baddbmm(v, k_start, memory, alpha=-1)  # (batch, c, d_v)
-        # The solve reads what is below the diagonal.
-        u = torch.linalg.solve_triangular(beta * system, v_error, upper=False, unitriangular=True)
-        out = torch.baddbmm(q_start @ memory, scores.tril(), u)
-        return (torch.baddbmm(memory_end, k_end.mT, u),), out
+        system, scores, _, start, end, through = _tables(q, k, *fading)
+        error = torch.baddbmm(v, k * start, memory, alpha=-1)  # (batch, c, d_v)
+        u = _solved(beta * system, beta * error)
+        out = torch.baddbmm((q * start) @ memory, scores.tril(), u)
+        return (torch.baddbmm(through * memory, (k * end).mT, u),), out
 
-    def _tables(self, k, q, b, log_decay):
-        """Return keys times keys and queries times keys, (batch, c, c) each, faded between the two."""
-        if b.shape[-1] == 1:
-            between = fade((b - b.mT).tril(), q)  # (batch, c, c)
-            return (k @ k.mT) * between, (q @ k.mT) * between
-        return faded_products(torch.stack((k, q)), k, log_decay).unbind()
+    def backward(self, state, pieces, out, d_out, d_state):
+        (memory,) = state
+        q, k, v, beta, *fading = pieces
+        if fading and fading[0].shape[-1] > 1:
+            return super().backward(state, pieces, out, d_out, d_state)
+        d_out, d_after = filled(d_out, out), filled(d_state[0], memory)
+        system, scores, between, start, end, through = _tables(q, k, *fading)
+        error = torch.baddbmm(v, k * start, memory, alpha=-1)
+        u = _solved(beta * system, beta * error)
+        d_u = torch.baddbmm((k * end) @ d_after, scores.tril().mT, d_out)
+        d_solved = _solved((beta * system).mT, d_u, upper=True)  # of β times the error
+        d_error = beta * d_solved
+        d_scores, d_system = ((d_out @ u.mT) * between).tril(), (d_solved @ u.mT).tril(-1)
+        d_beta = dots(d_solved, error) - dots(d_system, system)
+        d_system = -beta * d_system * between
+        d_q = torch.baddbmm(start * (d_out @ memory.mT), d_scores, k)
+        k_reads = d_system @ k - start * (d_error @ memory.mT)
+        k_leaves = end * (u @ d_after.mT)  # for what goes out of the chunk
+        k_writes = torch.baddbmm(torch.baddbmm(k_leaves, d_scores.mT, q), d_system.mT, k)
+        d_memory = torch.baddbmm(through * d_after, (q * start).mT, d_out)
+        d_memory = torch.baddbmm(d_memory, (k * start).mT, d_error, alpha=-1)
+        d_pieces = [d_q, k_reads + k_writes, d_error, d_beta]
+        if fading:
+            d_through = (through * memory * d_after).sum((-2, -1), keepdim=True)
+            d_through = d_through + dots(k, k_leaves).sum(-2, keepdim=True)
+            d_pieces += [slope_of_decay(dots(q, d_q) + dots(k, k_reads), dots(k, k_writes), d_through)]
+        return [d_memory], d_pieces
+
+
+def _tables(q, k, log_decay=None):
+    """Return keys times keys and queries times keys (batch, c, c), and what fades: see `faded`."""
+    if log_decay is None:
+        return k @ k.mT, q @ k.mT, 1.0, 1.0, 1.0, 1.0
+    fades = faded(log_decay, q)
+    if log_decay.shape[-1] == 1:
+        return (k @ k.mT) * fades[0], (q @ k.mT) * fades[0], *fades
+    return *faded_products(torch.stack((k, q)), k, log_decay).unbind(), *fades
+
+
+def _solved(system, right, upper=False):
+    """Solve a triangular system with ones on its diagonal, whatever stands there and beyond it."""
+    return torch.linalg.solve_triangular(system, right, upper=upper, unitriangular=True)

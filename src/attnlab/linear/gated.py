@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from attnlab.arguments import has_shape
-from attnlab.linear.chunks import ChunkRule, exact, fade, faded_products
+from attnlab.linear.chunks import ChunkRule, dots, faded, faded_products, filled, slope_of_decay
 from attnlab.linear.inputs import (
     LEAST,
     check_form,
@@ -130,11 +130,25 @@ class _GatedRule(ChunkRule):
     def forward(self, state, pieces):
         (memory,) = state  # (batch, d_k, d_v)
         q, k, v, log_decay = pieces
-        b = exact(log_decay).cumsum(-2)  # (batch, c, 1) or (batch, c, d_k)
-        total = exact(log_decay).sum(-2, keepdim=True)  # an empty chunk has one too
-        if b.shape[-1] == 1:
-            weights = ((q @ k.mT) * fade((b - b.mT).tril(), q)).tril()
-        else:
-            weights = faded_products(q, k, log_decay)
-        out = torch.baddbmm((q * fade(b, q)) @ memory, weights, v)
-        return (torch.baddbmm(fade(total.mT, q) * memory, (k * fade(total - b, q)).mT, v),), out
+        between, start, end, through = faded(log_decay, q)
+        by_row = log_decay.shape[-1] > 1
+        weights = faded_products(q, k, log_decay) if by_row else ((q @ k.mT) * between).tril()
+        out = torch.baddbmm((q * start) @ memory, weights, v)
+        return (torch.baddbmm(through * memory, (k * end).mT, v),), out
+
+    def backward(self, state, pieces, out, d_out, d_state):
+        if pieces[3].shape[-1] > 1:
+            return super().backward(state, pieces, out, d_out, d_state)
+        (memory,), (q, k, v, log_decay) = state, pieces
+        d_out, d_after = filled(d_out, out), filled(d_state[0], memory)
+        between, start, end, through = faded(log_decay, q)
+        weights, d_weights = ((q @ k.mT) * between).tril(), ((d_out @ v.mT) * between).tril()
+        d_q = torch.baddbmm(start * (d_out @ memory.mT), d_weights, k)
+        k_leaves = end * (v @ d_after.mT)  # for what goes out of the chunk
+        d_k = torch.baddbmm(k_leaves, d_weights.mT, q)
+        d_v = torch.baddbmm((k * end) @ d_after, weights.mT, d_out)
+        d_memory = torch.baddbmm(through * d_after, (q * start).mT, d_out)
+        d_through = (through * memory * d_after).sum((-2, -1), keepdim=True) + dots(k, k_leaves).sum(
+            -2, keepdim=True
+        )
+        return [d_memory], [d_q, d_k, d_v, slope_of_decay(dots(q, d_q), dots(k, d_k), d_through)]
