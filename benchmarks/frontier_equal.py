@@ -2,8 +2,8 @@
 
     python benchmarks/frontier_equal.py
 
-What the library transformers computed lies in tests/unit/frontier (benchmarks/frontier_reference.py wrote it),
-and the tests hold ours to it. This runs these tests and notes what they compare: outputs and all gradients.
+What the library transformers computed lies in tests/unit/frontier, written by benchmarks/frontier_reference.py.
+The tests hold ours to it. This runs these tests and notes what they compare: outputs and all gradients.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ CHOSEN = "test_it_is_what_the_published_layer_computes"
 TESTS = {
     "latent": f"latent.py::{PUBLISHED}[deepseek_v3-plain]",
     "latent, absorbed": f"latent.py::{PUBLISHED}[deepseek_v3-absorbed]",
-    "latent, decoding": "latent.py::test_decoding_and_what_is_kept_are_those_of_the_published_layer[deepseek_v3]",
+    "latent, decoding": "latent.py::"
+    "test_decoding_and_what_is_kept_are_those_of_the_published_layer[deepseek_v3]",
     "one wide head": f"kept.py::{PUBLISHED}[deepseek_v4_window]",
     "pooled blocks": f"kept.py::{PUBLISHED}[deepseek_v4_pooled]",
     "shared cache": f"kept.py::{PUBLISHED}[gemma4_shared]",
