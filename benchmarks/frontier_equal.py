@@ -2,7 +2,7 @@
 
     python benchmarks/frontier_equal.py
 
-What the library transformers computed lies in tests/unit/frontier, written by benchmarks/frontier_reference.py.
+What the library transformers computed lies in tests/unit/frontier (benchmarks/frontier_reference.py wrote it).
 The tests hold ours to it. This runs these tests and notes what they compare: outputs and all gradients.
 """
 
