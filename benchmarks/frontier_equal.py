@@ -2,8 +2,8 @@
 
     python benchmarks/frontier_equal.py
 
-What the library transformers computed lies in tests/unit/frontier (benchmarks/frontier_reference.py wrote it).
-The tests hold ours to it. This runs these tests and notes what they compare: outputs and all gradients.
+What the library transformers computed lies in tests/unit/frontier: benchmarks/frontier_reference.py put it
+there, and the tests hold ours to it. This runs them, and notes what they compare: outputs and all gradients.
 """
 
 from __future__ import annotations
