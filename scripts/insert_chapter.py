@@ -390,7 +390,7 @@ def main(given: list[str] | None = None) -> int:
         f"chapters that moved on by one: {len(change.renamed)}.\n\n"
         "Left to do: the chapter; its question in chapters/index.ipynb; what can be grabbed, in\n"
         "README.md; its rows on the pages for teachers (all of these are found by\n"
-        "`git grep --untracked -i 'to write'`);\n"
+        "`git grep --untracked -E '\\*to write|To write:'`);\n"
         "the plan of all chapters in chapters/teachers.md, if a week is now too full\n"
         "(`python -m pytest -q tests/notebooks/test_teacher.py` says which);\n"
         "its picture in _ext/attnlab_book/drawings.py; and then `make html` and `make screenshot`,\n"
