@@ -79,7 +79,7 @@ def install(folder: Path, requirements: Path) -> None:
         print(f"Making {folder.relative_to(ROOT)} with Python {sys.version.split()[0]}", flush=True)
         venv.create(folder, with_pip=True)
     if any(folder.glob(".attnlab-*")):
-        print("Installing again: a list of packages or the folder has changed (what fits is kept)", flush=True)
+        print("Installing again what has changed (what fits is kept)", flush=True)
     else:
         print("Installing the pinned packages (about 1 GB; a few minutes the first time)", flush=True)
     _pip(folder, "install", "--upgrade", "-r", str(requirements))

@@ -172,7 +172,7 @@ def test_the_skeleton_is_stored_as_a_chapter_is_and_its_minutes_are_the_rules(in
     assert len(used) > 4
     assert set(used) <= set(terms.read((ROOT / "chapters/glossary.md").read_text(encoding="utf-8")))
     (box,) = marking.predictions(notebook.cells)
-    assert box.answer.startswith("Each token sees itself")
+    assert box.answer.startswith("B. Each token sees itself")
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             assert output.get("name") != "stderr", output.text
