@@ -34,8 +34,8 @@ SHOWN = {
     "jamba": "Jamba",
     "falcon_h1": "Falcon-H1",
 }
-"""Models of the census, and what they are called. All else about them is computed. Left out is one whose default
-configuration is far from every published checkpoint, or whose cache is not all told."""
+"""Models of the census, and what they are called. All else about them is computed. Left out is one whose
+default configuration is far from every published checkpoint, or whose cache is not all told."""
 LENGTHS = (2**8, 2**20)
 _SCRIPT = Path("src/widgets/math/published.js")
 
