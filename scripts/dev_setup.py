@@ -78,7 +78,10 @@ def install(folder: Path, requirements: Path) -> None:
     if not Path(python(folder)).exists():
         print(f"Making {folder.relative_to(ROOT)} with Python {sys.version.split()[0]}", flush=True)
         venv.create(folder, with_pip=True)
-    print("Installing the pinned packages (about 1 GB; a few minutes the first time)", flush=True)
+    if any(folder.glob(".attnlab-*")):
+        print("Installing again what has changed (what fits is kept)", flush=True)
+    else:
+        print("Installing the pinned packages (about 1 GB; a few minutes the first time)", flush=True)
     _pip(folder, "install", "--upgrade", "-r", str(requirements))
     _pip(folder, "install", "--no-deps", *(word for place in PACKAGES for word in ("-e", place)))
 

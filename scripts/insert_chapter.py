@@ -389,8 +389,10 @@ def main(given: list[str] | None = None) -> int:
         f"\n{new.page}.ipynb is chapter {new.label}, “{new.title}”, in “{new.part}”; "
         f"chapters that moved on by one: {len(change.renamed)}.\n\n"
         "Left to do: the chapter; its question in chapters/index.ipynb; what can be grabbed, in\n"
-        "README.md; its rows on the pages for teachers (`git grep -i 'to write'` finds all of these);\n"
-        "the plan of all chapters in chapters/teachers.md, if a week is now too full (a test says which);\n"
+        "README.md; its rows on the pages for teachers (all of these are found by\n"
+        "`git grep --untracked -E '\\*to write|To write:'`);\n"
+        "the plan of all chapters in chapters/teachers.md, if a week is now too full\n"
+        "(`python -m pytest -q tests/notebooks/test_teacher.py` says which);\n"
         "its picture in _ext/attnlab_book/drawings.py; and then `make html` and `make screenshot`,\n"
         "which draws what links to the renumbered chapters show."
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,7 +49,7 @@ ABOUT = (
 
 @dataclass(frozen=True)
 class Question:
-    """A question of a quiz, or a box to predict in: what is asked, the right answer and its reason."""
+    """A question of a quiz, or a box to predict in: what is asked, the right answer and why."""
 
     asked: str
     answer: str
@@ -96,14 +97,20 @@ def predictions(cells: list[NotebookNode]) -> list[Question]:
 
 def _told(box: tuple[str, list[slides.Choice]], saw: str) -> Question:
     asked, offered = box
-    right = next((one for one in offered if one.right), None)
-    why = "\n\n".join(filter(None, [right.why if right else "", saw.strip()]))
-    return Question(asked, right.title if right else "", why)
+    answer, reason = next(_lettered(offered), ("", ""))
+    return Question(asked, answer, "\n\n".join(filter(None, [reason, saw.strip()])))
 
 
 def _right(asked: str, markdown: str) -> Question:
-    (right,) = [one for one in slides.choices(markdown) if one.right]
-    return Question(asked, right.title, right.why)
+    ((answer, why),) = _lettered(slides.choices(markdown))
+    return Question(asked, answer, why)
+
+
+def _lettered(offered: list[slides.Choice]) -> Iterator[tuple[str, str]]:
+    """Give the right choices, each with the letter that it has on the slides, and its reason."""
+    for letter, one in zip(slides.LETTERS, offered, strict=False):
+        if one.right:
+            yield f"{letter}. {one.title}", one.why
 
 
 def exercises(cells: list[NotebookNode]) -> list[Solved]:
@@ -176,7 +183,7 @@ def chapter(path: Path, names: readers.Names, title: str, anchor: str) -> str:
 
 
 def page(sections: dict[str, tuple[str, str]]) -> str:
-    """Write all chapters as one page that asks for nothing else.
+    """Write all sections as one page that asks for nothing else.
 
     Args:
         sections: by anchor, the title of a page and its answers.
@@ -187,9 +194,10 @@ def page(sections: dict[str, tuple[str, str]]) -> str:
     shown = "\n".join(section for _, section in sections.values())
     origin = slides.MARKDOWN.renderInline(source.note(source.address(ROOT), "chapters/teachers"))
     scripts = "".join(f"<script>{slides._inline(script)}</script>" for script in slides.formulas(shown))
+    carried = f"<footer>{slides.carried(shown)}</footer>"
     return (
         '<!DOCTYPE html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
         'content="width=device-width, initial-scale=1"><title>Answers, for marking</title>'
         f"<style>{PAPER}</style><h1>Answers, for marking</h1><p>{origin} {ABOUT}</p>"
-        f"<nav>{links}</nav>{shown}{scripts}</html>\n"
+        f"<nav>{links}</nav>{shown}{carried}{scripts}</html>\n"
     )

@@ -48,8 +48,12 @@ ORIGINS = {
     "passed on as that is, under [CC BY-SA 4.0](https://creativecommons.org/licenses/by-sa/4.0/)",
 }
 """Where models come from that are under other terms than the book's, by the name of their file."""
-MATHJAX = "MathJax, which sets the formulas, under the [Apache License 2.0]"
-MATHJAX += "(https://www.apache.org/licenses/LICENSE-2.0), whose text is in this file's source"
+PUBLISHED = {"all-MiniLM-L6-v2": "sentence-transformers", "SmolLM2-135M-Instruct": "HuggingFaceTB"}
+"""Models of others whose weights of attention a figure may hold, and who published each."""
+APACHE = "https://www.apache.org/licenses/LICENSE-2.0"
+MATHJAX = f"MathJax, which sets the formulas, under the [Apache License 2.0]({APACHE}), "
+MATHJAX += "whose text is in this file's source"
+LETTERS = "ABCDEF"
 
 
 @dataclass
@@ -113,7 +117,7 @@ def _listed(offered: list[Choice]) -> str:
 def _answers(offered: list[Choice], names: readers.Names) -> list[str]:
     return [
         f'<div class="{"right" if one.right else "wrong"}"><b>{letter}.</b> {_shown(one.why, names)}</div>'
-        for letter, one in zip("ABCDEF", offered, strict=False)
+        for letter, one in zip(LETTERS, offered, strict=False)
     ]
 
 
@@ -176,11 +180,21 @@ def of(
 
 def _source(origin: str, shown: str) -> Slide:
     """Say on the last slide where all comes from that the deck carries."""
-    carried = [told for name, told in ORIGINS.items() if any(name in path.name for path in _models(shown))]
-    carried += [MATHJAX] if _has_formulas(shown) else []
-    listed = "".join(f"<li>{MARKDOWN.renderInline(one)}</li>" for one in carried)
-    held = f"<p>This file also carries</p><ul>{listed}</ul>" if listed else ""
-    return Slide("source", "Where this comes from", f"<p>{origin}</p>{held}")
+    return Slide("source", "Where this comes from", f"<p>{origin}</p>{carried(shown)}")
+
+
+def carried(shown: str) -> str:
+    """Say what a page carries besides the book's own, and under which terms."""
+    told = [told for name, told in ORIGINS.items() if any(name in path.name for path in _models(shown))]
+    told += [
+        f"weights of attention that [{model}](https://huggingface.co/{owner}/{model}), under the "
+        f"[Apache License 2.0]({APACHE}), computed on sentences of our own"
+        for model, owner in PUBLISHED.items()
+        if html.escape(f'"model": "{model}"') in shown
+    ]
+    told += [MATHJAX] if _has_formulas(shown) else []
+    listed = "".join(f"<li>{MARKDOWN.renderInline(one)}</li>" for one in told)
+    return f"<p>This file also carries</p><ul>{listed}</ul>" if listed else ""
 
 
 def _predict(name: str, inside: str, names: readers.Names) -> Slide:

@@ -2,7 +2,7 @@
 
     teacher.py                 students/ without solutions, slides/ for each chapter, a marking sheet, answers
     teacher.py --no-hints      the students' notebooks without hints
-    teacher.py --answers       with what the quizzes and the boxes to predict in say of each choice
+    teacher.py --keep-answers  with what the quizzes and the boxes to predict in say of each choice
     teacher.py --to FOLDER     into another folder
 
 The students' notebooks are the readers' edition less every solution: none is left to unfold, and the checks
@@ -220,9 +220,11 @@ def make(root: Path, **kept: bool) -> dict[str, str]:
         names = readers.names_of(path, stored, book, sources)
         mine = tasks(root / page, titles.get(page, path.stem.capitalize()), names)
         sheet += mine
+        if page in titles or mine:
+            title = titles.get(page, path.stem.capitalize())
+            anchor = topics.get(page, path.stem).replace("_", "-")
+            answered[anchor] = title, marking.chapter(path, names, title, anchor)
         if page in titles:
-            anchor = topics[page].replace("_", "-")
-            answered[anchor] = titles[page], marking.chapter(path, names, titles[page], anchor)
             listed = [f"{one.title} (difficulty {one.difficulty}, {one.minutes} minutes)" for one in mine]
             shown = slides.of(
                 without_solutions(stored),
@@ -288,11 +290,11 @@ def main(words: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--no-hints", dest="hints", action="store_false")
-    parser.add_argument("--answers", action="store_true")
+    parser.add_argument("--keep-answers", action="store_true")
     parser.add_argument("--to", metavar="FOLDER", type=Path, default=ROOT / FOLDER)
     options = parser.parse_args(words)
     try:
-        changed = write_all(options.to, make(ROOT, hints=options.hints, answers=options.answers))
+        changed = write_all(options.to, make(ROOT, hints=options.hints, answers=options.keep_answers))
     except (ChangedError, readers.UnknownMarkupError) as error:
         print(error, file=sys.stderr)
         return 1

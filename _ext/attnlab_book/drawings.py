@@ -273,6 +273,16 @@ def _playground() -> list[str]:
     ]
 
 
+def _todays_models() -> list[str]:
+    strips = ("FFFFFFFFFF", "WWWFWWWFWW", "LLLFLLLFLL")
+    colour = {"F": QUERY, "W": VALUE, "L": KEY}
+    return [
+        _box(11 + 14 * at, 10 + 26 * row, 11, 19, colour[kind], 0.85)
+        for row, strip in enumerate(strips)
+        for at, kind in enumerate(strip)
+    ]
+
+
 def _to_come() -> list[str]:
     """Stand in for a drawing that a new chapter does not have yet."""
     return [_frame(14 + 46 * i, 25, 40, 40, LINE, stroke_dasharray="4 4") for i in range(3)]
@@ -295,6 +305,7 @@ DRAWINGS: dict[str, Callable[[], list[str]]] = {
     "what_it_costs": _what_it_costs,
     "sparse_attention": _sparse_attention,
     "linear_attention": _linear_attention,
+    "todays_models": _todays_models,
 }
 
 

@@ -32,7 +32,7 @@ FLAGS = [
     "--no-proxy-server",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 ]
-PATIENCE = 120_000
+PATIENCE = 300_000
 """Milliseconds that one step may take on a loaded machine; on an idle one nothing waits for them."""
 STANDING = """() => [...document.querySelectorAll("figure.attnlab-figure")].every((figure) =>
   figure.dataset.mounted && figure.querySelector('[data-part="reset"], [data-part="error"]:not([hidden])'))"""

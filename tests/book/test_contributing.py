@@ -90,6 +90,7 @@ def kind(copy):
     found = getattr(module, line[1])
     patch.setattr(widgets, line[1], found, raising=False)
     assert f"`.. autoclass:: attnbook.widgets.{line[1]}`" in SECTION
+    assert f"`widgets.{line[1]}(1.0)`" in SECTION
     yield found
     patch.undo()
 
@@ -138,7 +139,7 @@ def test_what_the_page_says_to_type_is_there_and_says_what_it_shows():
     (shown,) = re.findall(r"This prints `(.*?) …`", PAGE, re.DOTALL)
     assert said[0].startswith(shown)
     # Each step that the page names as an example is one, and a word chooses what it says.
-    asked = re.findall(r"`python scripts/dev\.py test ([^`]+)`", PAGE)
+    asked = re.findall(r"`python3 scripts/dev\.py test ([^`]+)`", PAGE)
     assert len(asked) == 3
     for words in map(shlex.split, asked):
         chosen = [name for name in dev_test.steps() if any(word in name for word in words)]

@@ -81,6 +81,22 @@ EQUAL: dict[str, dict[str, str]] = {
         "return int((i.clamp_max(s) + 2 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + 0 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
     },
+    "today-bytes": {
+        "keys = min(n, layer['window'])": "Where there is a window, no keys have been counted before.",
+        "keys += min(layer['window'], n)": "A minimum knows no order.",
+    },
+    "today-gate": {
+        "return gate.transpose(2, 1) * heads": "transpose exchanges two axes; their order in the call says nothing.",
+    },
+    "today-indexer": {
+        "order = scores.sort(descending=True, stable=True).indices": "The last axis is the one that is sorted unless another is named.",
+        "order = scores.sort(dim=-1, descending=True).indices": "Unless it is asked to keep equals in their order, torch may keep it all the same.",
+        "order = scores.sort(dim=-1, descending=True, stable=False).indices": "Unless it is asked to keep equals in their order, torch may keep it all the same.",
+    },
+    "today-latent": {
+        "scores = scores / (q.shape[-1] + k_r.shape[-1]) ** 0.5": "Turned queries and keys are equally wide.",
+        "scores = scores / (U.shape[-1] + q_r.shape[-1]) ** 0.5": "Keys are as wide as queries.",
+    },
     "transformer-block": {
         "y = norm(x, w_o.shape[-1:])": "Attention gives back what is as wide as a token.",
         "y = norm(x, w_out.shape[-1:])": "The network gives back what is as wide as a token.",
@@ -224,6 +240,7 @@ LEADING: dict[str, dict[int, int]] = {
     "saturation-stable-softmax": {0: 1},
     "scaling-qk-norm": {0: 2, 1: 2},
     "scaling-unit-scores": {0: 2},
+    "today-sink": {0: 3},
     "transformer-block": {0: 2},
     "transformer-norm-backward": {0: 2, 1: 2},
     "why-running-bag": {0: 2},

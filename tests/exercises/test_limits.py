@@ -18,6 +18,7 @@ from answers.saturation_backward import by_numpy_matrix
 from answers.saturation_backward import in_lists as lists_of_scores
 from answers.sparse_block_window import a_byte_a_pair, dense, rows_at_a_time
 from answers.sparse_stride import by_rows_of_numpy, masks_of_numpy, table
+from answers.today_latent import keys_and_values
 from stored import SOLUTIONS, run
 
 from attnbook.checks import EXERCISES, running
@@ -56,6 +57,7 @@ COUNTED = {
     (WINDOW, "made"): (solution(WINDOW), rows_at_a_time(32)),
     ("saturation-backward", "largest"): (solution("saturation-backward"), lambda s, t, g: ((s.softmax(-1)[..., None] * s.softmax(-1)[..., None, :]) @ g[..., None])[..., 0]),
     ("saturation-backward", "bytes"): (lists_of_scores, by_numpy_matrix),
+    ("today-latent", "made"): (solution("today-latent"), keys_and_values),
 }  # fmt: skip
 
 

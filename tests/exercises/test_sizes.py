@@ -29,6 +29,7 @@ SMALL: dict[str, dict[str, str]] = {
     },
     "masking-leaks": dict.fromkeys(("n", "mask -2", "mask -1"), "The reference tries every sentence."),
     "transformer-block": {"x -4": "One batch of batches shows an answer that knows one axis."},
+    "today-bytes": {"bytes_per_number": "A number takes a few bytes."},
     "recurrent-local-window": {"p -1": "There is one place for each row of scores."},
 }
 """By exercise, the sizes that stay small, and why."""

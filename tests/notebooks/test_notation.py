@@ -161,6 +161,20 @@ def test_every_letter_of_the_notation_is_used():
     assert idle(rows(NOTATION), used()) == []
 
 
+NAMED = re.compile(r"\\operatorname\{(E|Var|Cov)\}|\\(odot|propto)(?![a-z])")
+"""Signs of a few formulas that say no word: what they mean, a table says."""
+
+
+def test_signs_that_say_no_word_stand_in_the_notation_too():
+    paths = [path for path in (ROOT / "chapters").rglob("*") if path.suffix in {".md", ".ipynb"}]
+    told, used = set(), set()
+    for path in paths:
+        table = path.stem == "notation"
+        for formula in formulas(page(path)):
+            (told if table else used).update(one[1] or one[2] for one in NAMED.finditer(formula))
+    assert told == used != set()
+
+
 def test_whatever_row_is_deleted_its_chapter_is_named():
     pages, listed = used(), rows(NOTATION)
     for at, (place, shown) in enumerate(listed):

@@ -203,22 +203,32 @@ def words(markup):
 def test_the_answers_are_the_chapters_own_and_whole(made):
     page = made["answers.html"]
     book = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
-    parts = dict(zip([one.topic for one in book], page.split('<section id="')[1:], strict=True))
+    topics = [*(one.topic for one in book), "playground"]
+    found = page.split('<section id="')[1:]
+    parts = {one.partition('"')[0].replace("-", "_"): one for one in found}
+    assert sorted(parts) == sorted(topics)
     for chapter in book:
         part = parts[chapter.topic]
         shown = " ".join(words(part.replace("&#x27;", "'")))
         path = ROOT / f"{chapter.page}.ipynb"
         quiz, boxes = offered(path)
-        right = [choice for question in (*quiz, *boxes) for choice in question if choice.right]
+        right = [
+            (letter, choice)
+            for question in (*quiz, *boxes)
+            for letter, choice in zip("ABC", question, strict=True)
+            if choice.right
+        ]
         assert len(right) == len(quiz) + len(boxes) > 5
-        for choice in right:
-            assert f"<b>{choice.title}</b>" in part
+        for letter, choice in right:
+            assert f"<b>{letter}. {choice.title}</b>" in part
             assert choice.why.split(".")[0] == "Yes"
             first = max(re.split(r"\$[^$]*\$|\{[\w:-]+\}`[^`]*`|[*`]", choice.why), key=len)
             assert " ".join(words(first)) in shown, choice.why
         wrong = [choice for question in quiz for choice in question if not choice.right]
-        assert not [choice for choice in wrong if f"<b>{choice.title}</b>" in part]
+        assert not [choice for choice in wrong if f". {choice.title}</b>" in part]
         assert part.count("<h3>Exercise ") == len(counts.of_chapter(ROOT, chapter).exercises)
+    for topic in topics:
+        part, (path,) = parts[topic], [one for one in PATHS if one.stem.endswith(topic)]
         for solved in marking.exercises(nbformat.read(path, as_version=4).cells):
             task = EXERCISES[solved.name]
             assert f"def {task.answer}" in solved.code or f"class {task.answer}" in solved.code
@@ -232,6 +242,28 @@ def test_the_answers_are_the_chapters_own_and_whole(made):
     assert 'href="https://creativecommons.org/licenses/by/4.0/"' in page
     # The formulas are drawn by what the page brings along.
     assert page.count("<script>") == 2
+
+
+def test_every_exercise_that_has_points_has_an_answer(made):
+    sheet = csv.DictReader(made["marking.csv"].lstrip("\N{BYTE ORDER MARK}").splitlines())
+    rows = [row for row in sheet if row["minutes"]]
+    told = re.findall(r"<h3>Exercise ([^:]+): (.+?)</h3>", made["answers.html"])
+    assert [(row["number"], html.escape(row["title"])) for row in rows] == told
+    assert {row["chapter"] for row in rows} == set(
+        map(html.unescape, re.findall(r"<h2>(.+?)</h2>", made["answers.html"]))
+    )
+    assert "Playground" in {row["chapter"] for row in rows}
+
+
+def test_whoever_asks_for_answers_keeps_them_in_the_students_notebooks(monkeypatch, tmp_path, capsys):
+    asked = []
+    monkeypatch.setattr(teacher, "make", lambda root, **kept: asked.append(kept) or {})
+    for words in ([], ["--keep-answers"], ["--no-hints"]):
+        assert teacher.main([*words, "--to", str(tmp_path)]) == 0
+    assert [(one["answers"], one["hints"]) for one in asked] == [(False, True), (True, True), (False, False)]
+    with pytest.raises(SystemExit):  # what looks as if it made the page of answers
+        teacher.main(["--answers", "--to", str(tmp_path)])
+    assert "--answers" in capsys.readouterr().err
 
 
 def test_mistakes_that_most_wrong_answers_make_come_first():
@@ -340,8 +372,21 @@ def test_a_deck_names_what_else_it_carries_and_holds_the_licence_of_what_others_
             assert ("Natalia Silveira" in last) == tagger, name
             assert ('href="https://creativecommons.org/licenses/by-sa/4.0/"' in last) == tagger, name
             assert ("MathJax" in last) == formulas, name
-    assert {("tagger", True), ("tagger", False), ("formulas", True)} <= seen
+            for model, owner in slides.PUBLISHED.items():
+                held = model in content.replace(last, "")
+                seen.add((model, held))
+                assert (f'href="https://huggingface.co/{owner}/{model}"' in last) == held, name
+    two = {(name, here) for name in ("tagger", *slides.PUBLISHED) for here in (True, False)}
+    assert {*two, ("formulas", True)} <= seen
     assert licence in made["answers.html"]
+    assert "<footer><p>This file also carries</p><ul><li>MathJax" in made["answers.html"]
+
+
+def test_every_model_whose_weights_a_figure_shows_has_its_publisher():
+    stored = json.loads((slides.STATIC / "inside-weights.json").read_text(encoding="utf-8"))
+    assert {text["model"] for text in stored} == set(slides.PUBLISHED)
+    notice = (ROOT / "src/attnbook/NOTICE").read_text(encoding="utf-8")
+    assert all(f"huggingface.co/{owner}/{model}" in notice for model, owner in slides.PUBLISHED.items())
 
 
 PREDICT = """:::{admonition} Predict, then look

@@ -1,5 +1,7 @@
 """A text read in pieces, its state handed from call to call, is the text read at once."""
 
+from functools import partial
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -262,3 +264,13 @@ def test_states_that_do_not_fit_are_refused_by_name():
     for step, token in ((linear.linear_step, now), (linear.gated_step, rated), (linear.delta_step, rated)):
         with pytest.raises(ValueError, match=r"key_mask must have shape .* = \(2, 1\), got \(2,\)"):
             step(*token, key_mask=torch.ones(2, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("form", ["chunked", "recurrent"])
+@pytest.mark.parametrize("name", ["gated", "delta", "delta, gated by row"])
+def test_a_state_of_another_precision_takes_that_of_the_sequences(name, form):
+    start = torch.full((2, D, D_V), 0.5)
+    for dtype, other in ((torch.float64, torch.float32), (torch.float32, torch.float64)):
+        run = partial(FORMS[name][0], *text(9, (2,), 5, dtype), form=form)
+        out = run(initial_state=start.to(other))
+        torch.testing.assert_close(out, run(initial_state=start.to(dtype)))

@@ -34,6 +34,9 @@ from attnbook.checks import (  # noqa: F401  (they register their exercises)
     sparse,
     sparse_blocks,
     sparse_window,
+    todays,
+    todays_bytes,
+    todays_memory,
     transformer,
     why,
 )

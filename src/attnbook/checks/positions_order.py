@@ -79,6 +79,13 @@ def _plus(size: float) -> Callable[[Tensor], Tensor]:
     return lambda t: t + size * positions.sinusoidal(*t.shape, dtype=t.dtype)
 
 
+def _a_thousandth_at_the_front(t: Tensor) -> Tensor:
+    """Sees an order in one entry of many: the mean of all differences is less than rounding."""
+    out = t.clone()
+    out[0, 0] += 1e-3
+    return out
+
+
 def _beyond_an_exchange(t: Tensor) -> Tensor:
     """Minds the order only if more than two rows have left their places, where the first column falls."""
     moved = (t[:, 0] != t[:, 0].sort(descending=True).values).sum()
@@ -150,6 +157,9 @@ exercise(
              f=lambda t: t + torch.arange(len(t))[:, None] * (torch.arange(t.shape[1]) == t.shape[1] - 1), x=_of(8, 5)),
         *(case(f"a function in which the order moves the {which} row of the output alone", "Compare all rows.", f=_shuffled(row), x=_of(60, 3, first=9.0))
           for which, row in (("last", -1), ("first", 0))),
+        case("a thousandth added to the first entry of the first row",
+             "One entry a thousandth off is enough. A mean of all differences hides it among the others: compare entry by entry.",
+             f=_a_thousandth_at_the_front, x=_of(60, 6)),
         case("a function that minds the order only if some number is above 50", "Whether it does is asked of this x, whose first number is 100.",
              f=lambda t: t + (t.max() > 50) * positions.sinusoidal(*t.shape, dtype=t.dtype), x=_of(6, 6, first=100.0)),
         *late(case("a function that minds the order only if some number is above 50, and none is", f=lambda t: t + (t.max() > 50) * positions.sinusoidal(*t.shape, dtype=t.dtype), x=_of(6, 6))),
@@ -204,6 +214,8 @@ exercise(
         ),
         mistake("It allows for a part of each number, as torch.allclose does unless rtol=0. Of thousands that is more than a thousandth.",
                 _asks(lambda f, x, p: torch.allclose(f(x[p]), f(x)[p], atol=1e-5))),
+        mistake("It compares the mean of all differences, in which one entry can hide. Compare entry by entry.",
+                _asks(lambda f, x, p: (f(x[p]) - f(x)[p]).abs().mean() < 1e-5)),
         mistake("It compares sums over the rows, which don't say where a row went. Compare row by row.",
                 _asks(lambda f, x, p: _close(f(x[p]).sum(0), f(x).sum(0), 1e-4))),
         mistake("It compares sorted rows, which don't say where a row went. Compare row by row, in their order.",

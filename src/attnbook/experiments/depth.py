@@ -32,7 +32,7 @@ Part = Literal[
 class Bare(EncoderLayer):
     """A layer whose parts replace the stream instead of adding to it."""
 
-    def _add(self, x, part, norm):
+    def _add(self, x, part, norm, out_norm):
         return part if self.norm_first else norm(part)
 
 

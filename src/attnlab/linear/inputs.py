@@ -194,9 +194,10 @@ def in_form(
     if state is None:
         state = torch.zeros(shape, dtype=working_dtype(q.dtype), device=q.device)
     has_shape("initial_state", state, shape, "(..., d_k, d_v)")
+    state = state.to(working_dtype(q.dtype))  # of another precision than the sequences, it takes theirs
     if form == "recurrent" and q.shape[-2]:  # no tokens at all are one empty chunk
-        out, state = token_by_token(step, working(state), *sequences)
+        out, state = token_by_token(step, state, *sequences)
     else:
-        flat = working(state).reshape(q.shape[:-2].numel(), *shape[-2:])
+        flat = state.reshape(q.shape[:-2].numel(), *shape[-2:])
         out, (state,) = scan(rule, (flat,), sequences, block_size)
     return (out, state.view(shape)) if return_state else out

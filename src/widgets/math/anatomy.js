@@ -4,7 +4,7 @@
  * `cache`: for each kind of entry its layers, bytes a token, bytes a token within a window, the window, bytes of state.
  * @typedef {{ label: string, year: number, strip: string, norms: string, cache: number[][], kept?: number[], latent?: any,
  *   shared?: number, cap?: any, windows?: any, tied?: number, qk?: number, sink?: number, gate?: any, streams?: string,
- *   chosen?: number, turned?: number, bare?: number, places?: string }} Model
+ *   chosen?: number, delta?: number, turned?: number, bare?: number, places?: string }} Model
  * @typedef {{ text: string, part?: string }} Token a piece of a formula; `part` names what is not as it was in 2017
  */
 
@@ -92,7 +92,7 @@ export function formula(model) {
       lines.push({ what: "kept", tokens });
     }
   }
-  if (has("LH")) lines.push({ what: "linear layers", tokens: [{ text: "S ← fade · S + k vᵀ, out = q S", part: "state" }] });
+  if (has("LH")) lines.push({ what: "linear layers", tokens: [{ text: `S ← fade · S + ${model.delta ? "β kᵀ(v − kS)" : "kᵀ v"}, out = q S`, part: "state" }] });
   return lines;
 }
 

@@ -142,6 +142,9 @@ wrong("a tolerance that is absolute")(
     asks(lambda got, out, p: got.allclose(out[p]), lambda n: orders(n, 20)),
     "a tolerance that is relative alone",
 )
+wrong("It compares the mean of all differences")(
+    asks(lambda got, out, p: (out[p] - got).abs().mean() < 1e-5), "the mean difference"
+)
 wrong("It compares sums")(asks(lambda got, out, p: close(got.sum(0), out.sum(0), 1e-4)), "sums")
 wrong("It compares sorted rows")(
     asks(lambda got, out, p: close(got.sort(0).values, out.sort(0).values)), "sorted rows"
