@@ -83,6 +83,7 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, help="another file, for a trial")
     out = parser.parse_args().out
+    results.begin(out)
     torch.set_num_threads(1)
     differences, nodes = Differences(), {name: f"tests/unit/test_{test}" for name, test in TESTS.items()}
     options = ["-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml")]
