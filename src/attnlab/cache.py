@@ -160,8 +160,10 @@ def visible_pairs(
     """
     (batch, _, n_q, n_k), order = shape, None
     if cache is not None:
-        is_causal = n_q == n_k <= cache.capacity
-        if not is_causal and n_q > 1:
+        is_causal = False  # a comparison itself would be no bool where sizes are symbols of a compiler
+        if n_q == n_k <= cache.capacity:
+            is_causal = True
+        elif n_q > 1:
             first = n_k - n_q  # how many are older than the first new one
             order = torch.ones(n_q, n_k, dtype=torch.bool, device=cache._keys.device)
             order = order.tril(first).triu(first + 1 - cache.capacity)

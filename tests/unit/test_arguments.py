@@ -13,6 +13,7 @@ from attnlab import (
     SelfAttention,
     arguments,
     attention,
+    cache,
     dot_product,
     grouped_attention,
     linear,
@@ -270,7 +271,8 @@ ONCE = {
 def looked_at(monkeypatch):
     """Count which tensors the modules of attention ask `arguments` about.
 
-    Not in `positions` and `cache`: what turns the queries and what keeps them have doors of their own.
+    Not in `positions` and `cache`: what turns the queries and what keeps them have doors of their own. But the
+    mask of keys is looked at in `cache`, where it joins what follows from the order of the tokens.
     """
     counts = Counter()
 
@@ -288,6 +290,7 @@ def looked_at(monkeypatch):
         for name, check in vars(arguments).items():
             if inspect.isfunction(check) and getattr(module, name, None) is check and name != "by_name":
                 monkeypatch.setattr(module, name, counted(check))
+    monkeypatch.setattr(cache, "row_of_keys", counted(arguments.row_of_keys))
     return counts
 
 
