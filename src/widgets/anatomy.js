@@ -57,7 +57,7 @@ export default figure({
       const lines = h("dl", { class: "attnlab-anatomy", "data-part": "formula", "data-side": side });
       return { side, pick, layers, kinds, lines, column: h("div", {}, h("label", {}, side === "first" ? "A" : "B", pick), layers, kinds, lines) };
     });
-    const chart = s("svg", { "data-part": "curves", style: "display: block; width: 100%; height: auto; margin-top: 0.6rem" });
+    const chart = s("svg", { "data-part": "curves", style: "display: block; width: 100%; height: auto; margin-top: 0.2rem" });
     const to = (/** @type {number} */ power) => set({ length: Math.round(2 ** Math.min(Math.max(power, SHORT), LONG)) });
     const length = slider({ part: "length", label: "Tokens", limits: { min: SHORT, max: LONG, step: 0.25 }, role: "output", onInput: to });
     // One for good: what is dragged stays where the pointer holds it.
@@ -74,7 +74,7 @@ export default figure({
     );
     length.row.style.cssText = "flex: 1; margin: 0";
     let wide = 0;
-    const [left, right, high] = [62, 12, 210];
+    const [left, right, high] = [62, 12, 128];
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
     const x = (/** @type {number} */ power) => left + ((wide - left - right) * (power - SHORT)) / (LONG - SHORT);
     const y = (/** @type {number} */ bytes) => 8 + ((high - 30) * (MOST - Math.min(Math.max(Math.log2(bytes), LEAST), MOST))) / (MOST - LEAST);

@@ -271,8 +271,8 @@ ONCE = {
 def looked_at(monkeypatch):
     """Count which tensors the modules of attention ask `arguments` about.
 
-    Not in `positions` and `cache`: what turns the queries and what keeps them have doors of their own. But the
-    mask of keys is looked at in `cache`, where it joins what follows from the order of the tokens.
+    Not in `positions` and `cache`: what turns the queries and what keeps them have doors of their own. But
+    the mask of keys is looked at in `cache`, where it joins what follows from the order of the tokens.
     """
     counts = Counter()
 

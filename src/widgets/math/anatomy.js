@@ -92,7 +92,7 @@ export function formula(model) {
       lines.push({ what: "kept", tokens });
     }
   }
-  if (has("LH")) lines.push({ what: "linear layers", tokens: [{ text: `S ← fade · S + ${model.delta ? "β kᵀ(v − kS)" : "kᵀ v"}, out = q S`, part: "state" }] });
+  if (has("LH")) lines.push({ what: "linear", tokens: [{ text: `S ← fade · S + ${model.delta ? "β kᵀ(v − kS)" : "kᵀ v"}, out = q S`, part: "state" }] });
   return lines;
 }
 
