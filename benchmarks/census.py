@@ -15,8 +15,8 @@ Where a default configuration makes no model, or one that can't run, the row is 
 classes ("read": "class" or "modules"); what can't be told is left out and listed under "unknown".
 
 A default configuration need not be that of a published model. For some that everybody knows,
-benchmarks/checkpoints.json has the fields of attention in which the checkpoint differs from it, and the public
-places that say so; they go through the same run.
+benchmarks/checkpoints.json has the fields of attention in which the checkpoint differs from it, and the
+public places that say so; they go through the same run.
 """
 
 from __future__ import annotations
@@ -865,7 +865,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--only", nargs="*", default=[], help="models to print; nothing is stored")
     parser.add_argument("--check", action="store_true", help="compare with what is stored")
-    parser.add_argument("--checkpoints", action="store_true", help="read checkpoints.json, and store that alone")
+    parser.add_argument("--checkpoints", action="store_true", help="read checkpoints.json, and store it")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
