@@ -51,7 +51,7 @@ def family() -> Figure:
     True
     """
     pen = Pen(4.8, 3.3)
-    columns, top, step = (0.55, 1.57, 2.37, 3.08, 3.93), 1.02, 0.26
+    columns, top, step = (0.55, 1.61, 2.4, 3.1, 3.93), 1.02, 0.26
     middle = columns[2]
     pen.box(middle - 1.25, 0.06, 2.5, 0.34, f"{ROOT[0]}: softmax(q kᵀ / √d) v")
     high = {year: top + step * (year - YEARS[0]) for year in YEARS}

@@ -73,6 +73,7 @@ export function formula(model) {
       seen.push({ text: last, part: "windows" }, { text: ", and " });
       if (has("S")) seen.push({ text: `the best ${model.chosen} pooled blocks`, part: "chosen" }, { text: ", or " });
       seen.push({ text: "all pooled blocks", part: "pooled" });
+      if (has("W")) seen.push({ text: ", or nothing else" });
     } else {
       put(has("FH"), "all before");
       put(has("W"), last, "windows");
