@@ -34,10 +34,11 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     places = {}
     for one in book:
         if one.number is not None:
-            doctree = app.env.get_doctree(one.page)
+            sections = app.env.get_doctree(one.page).findall(nodes.section)
             headings = {
-                section.next_node(nodes.title).astext(): section["ids"][0]
-                for section in doctree.findall(nodes.section)
+                section[0].astext(): section["ids"][0]
+                for section in sections
+                if len(section) and isinstance(section[0], nodes.title)
             }
             places[one.page] = headings
 

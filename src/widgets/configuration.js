@@ -14,7 +14,7 @@ import { parse, plain } from "./math/json.js";
 const LONGEST = 1_000_000;
 const ROWS = 1500;
 /** @type {Record<string, string>} */
-const NAMES = { layers: "Layers", heads: "Heads", cache: "Cache", window: "Window", positions: "Positions", "made for": "Longest text" };
+const NAMES = { fields: "Fields", inside: "Read in", layers: "Layers", heads: "Heads", cache: "Cache", window: "Window", positions: "Positions", "made for": "Longest text" };
 
 /** @param {any} model @param {string | undefined} base @returns {Promise<Data>} */
 async function known(model, base) {
@@ -127,15 +127,16 @@ export default figure({
       try {
         const found = read(now);
         const all = listed(found);
-        const said = summary(reading(plain(found), rules));
-        const inside = reading(plain(found), rules).inside;
+        const ours = all.filter(({ name }) => meanings.get(name)?.section).length;
+        const result = reading(plain(found), rules);
+        /** @type {[string, string[]][]} */
+        const said = [["fields", [`${grouped(all.length)}, of which ${grouped(ours)} in this book`]], ...summary(result)];
+        if (result.inside) said.splice(1, 0, ["inside", [result.inside.slice(0, -1)]]);
         facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, NAMES[what]), h("dd", {}, ...lines.map((line) => h("div", { "data-unknown": line.startsWith("unknown") }, line)))]));
-        if (inside) facts.prepend(h("dt", {}, "Read in"), h("dd", {}, inside.slice(0, -1)));
         rows.replaceChildren(...all.slice(0, ROWS).map(line));
         refused.hidden = true;
         shown.hidden = false;
         sift();
-        const ours = all.filter(({ name }) => meanings.get(name)?.section).length;
         const cut = all.length > ROWS ? ` The first ${grouped(ROWS)} are listed.` : "";
         say(all.length ? `${grouped(all.length)} ${all.length === 1 ? "field" : "fields"}: ${grouped(ours)} in this book, ${grouped(all.length - ours)} not.${cut}` : "An object without fields.");
       } catch (error) {
