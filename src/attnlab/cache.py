@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor
 
-from attnlab.arguments import Device, at_least, has_shape, row_of_keys
+from attnlab.arguments import Device, at_least, fits_tokens, has_shape, row_of_keys
 
 
 class KVCache:
@@ -173,6 +173,30 @@ def visible_pairs(
     if order is not None:
         mask = order if mask is None else mask & order
     return mask, is_causal
+
+
+def token_positions(position_ids: Tensor | None, x: Tensor, before: int) -> Tensor:
+    """Return where new tokens stand: where they are said to, or after those that came before them.
+
+    Args:
+        position_ids: as the layer got them, (n,) or (batch, n), if it did.
+        x: the new tokens (batch, n, d).
+        before: how many tokens came before them.
+
+    Returns:
+        Positions (n,), or (batch, 1, n): one axis for heads, which all stand at the same place.
+
+    Raises:
+        TypeError: position_ids are no tensor.
+        ValueError: they have another shape.
+
+    >>> token_positions(None, torch.zeros(1, 2, 4), before=3).tolist()
+    [3, 4]
+    """
+    if position_ids is None:
+        return torch.arange(before, before + x.shape[1], device=x.device)
+    fits_tokens("position_ids", position_ids, x.shape[:2])
+    return position_ids[:, None] if position_ids.dim() == 2 else position_ids
 
 
 @contextmanager

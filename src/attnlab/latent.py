@@ -15,11 +15,10 @@ from attnlab.arguments import (
     by_name,
     chance,
     check_options,
-    fits_tokens,
     has_shape,
     has_width,
 )
-from attnlab.cache import KVCache, all_or_nothing, visible_pairs
+from attnlab.cache import KVCache, all_or_nothing, token_positions, visible_pairs
 from attnlab.dot_product import _attend_in_groups
 from attnlab.multihead import Rotation
 from attnlab.positions import RotaryPositions
@@ -322,13 +321,7 @@ class LatentAttention(nn.Module):
         latent, r = self.kv_down(x)[:, None].split((self.d_latent, self.d_rotary), -1)
         latent = _normed(self.kv_norm, latent)  # (batch, 1, n_q, d_latent)
         if self.rotary is not None:
-            if position_ids is None:
-                n_cached = 0 if cache is None else cache.length
-                position_ids = torch.arange(n_cached, n_cached + x.shape[1], device=x.device)
-            else:
-                fits_tokens("position_ids", position_ids, x.shape[:2])
-                if position_ids.dim() == 2:
-                    position_ids = position_ids[:, None]  # (batch, 1, n_q): the same for all heads
+            position_ids = token_positions(position_ids, x, 0 if cache is None else cache.length)
             turned, r = self.rotary(q[..., self.d_head :], r, position_ids)
             q = torch.cat((q[..., : self.d_head], turned), -1)
         elif position_ids is not None:

@@ -17,13 +17,12 @@ from attnlab.arguments import (
     chance,
     check_options,
     divides,
-    fits_tokens,
     grouped_scores_shape,
     has_shape,
     has_width,
     is_score_mod,
 )
-from attnlab.cache import KVCache, all_or_nothing, visible_pairs
+from attnlab.cache import KVCache, all_or_nothing, token_positions, visible_pairs
 from attnlab.differential import Difference
 from attnlab.dot_product import ScoreMod, _attend_in_groups
 from attnlab.positions import RotaryPositions
@@ -336,13 +335,7 @@ class MultiHeadAttention(nn.Module):
             whole = self.k_proj.weight.dtype  # that of the factors, where autocast made halves of q and k
             q, k = self.q_norm(q.to(whole)).to(v.dtype), self.k_norm(k.to(whole)).to(v.dtype)
         if self.rotary is not None:
-            if position_ids is None:
-                n_cached = 0 if cache is None else cache.length
-                position_ids = torch.arange(n_cached, n_cached + x.shape[1], device=x.device)
-            else:
-                fits_tokens("position_ids", position_ids, x.shape[:2])
-                if position_ids.dim() == 2:
-                    position_ids = position_ids[:, None]  # (batch, 1, n_q): the same for all heads
+            position_ids = token_positions(position_ids, x, 0 if cache is None else cache.length)
             q, k = self.rotary(q, k, position_ids)
             if not isinstance(self.rotary, RotaryPositions):
                 grouped_scores_shape(q, k, v)  # a function of the caller's may return anything

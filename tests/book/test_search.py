@@ -15,7 +15,7 @@ ASKED = {
     "causal mask": ["masking"],
     "softmax": ["softmax_saturation", "relevance_and_averaging"],
     "GQA": ["multi_head", "decoding"],
-    "attention sink": ["real_model", "sparse_attention"],
+    "attention sink": ["todays_models", "real_model", "sparse_attention"],
     "KV cache": ["decoding"],
     "rotary embedding RoPE": ["positional_encoding"],
     "Bahdanau": ["before_transformers"],

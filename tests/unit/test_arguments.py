@@ -272,7 +272,8 @@ def looked_at(monkeypatch):
     """Count which tensors the modules of attention ask `arguments` about.
 
     Not in `positions` and `cache`: what turns the queries and what keeps them have doors of their own. But
-    the mask of keys is looked at in `cache`, where it joins what follows from the order of the tokens.
+    the mask of keys and the positions are looked at in `cache`, where they join what follows from the order
+    of the tokens.
     """
     counts = Counter()
 
@@ -290,7 +291,8 @@ def looked_at(monkeypatch):
         for name, check in vars(arguments).items():
             if inspect.isfunction(check) and getattr(module, name, None) is check and name != "by_name":
                 monkeypatch.setattr(module, name, counted(check))
-    monkeypatch.setattr(cache, "row_of_keys", counted(arguments.row_of_keys))
+    for check in (arguments.row_of_keys, arguments.fits_tokens):
+        monkeypatch.setattr(cache, check.__name__, counted(check))
     return counts
 
 

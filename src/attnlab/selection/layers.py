@@ -11,12 +11,11 @@ from attnlab.arguments import (
     at_least,
     by_name,
     check_mask,
-    fits_tokens,
     has_shape,
     has_width,
     row_of_keys,
 )
-from attnlab.cache import KVCache, all_or_nothing
+from attnlab.cache import KVCache, all_or_nothing, token_positions
 from attnlab.latent import LatentAttention, _normed
 from attnlab.multihead import MultiHeadAttention
 from attnlab.positions import RotaryPositions
@@ -233,21 +232,16 @@ class Indexer(nn.Module):
         has_shape("asking", asking, (*x.shape[:2], self.q_proj.in_features), "(batch, n_q, d_query)")
         keys = self.keys(x, position_ids=position_ids) if keys is None else keys
         has_shape("keys", keys, (len(x), keys.shape[1], self.width), "(batch, n_k, width)")
-        if position_ids is None:
-            position_ids = torch.arange(keys.shape[1] - x.shape[1], keys.shape[1], device=x.device)
         with without_autocast(x):  # in the dtype of the parameters: near scores are told apart
             q = self.q_proj(asking.to(dtype)).unflatten(-1, (self.n_heads, self.width)).transpose(1, 2)
             weights = self.weights_proj(x.to(dtype)) * (self.n_heads * self.width) ** -0.5
-            return self._turned(q, position_ids), keys, weights
+            return self._turned(q, position_ids, keys.shape[1] - x.shape[1]), keys, weights
 
-    def _turned(self, x: Tensor, position_ids: Tensor | None) -> Tensor:
-        """Turn vectors (batch, heads, n, width) by their positions."""
+    def _turned(self, x: Tensor, position_ids: Tensor | None, before: int = 0) -> Tensor:
+        """Turn vectors (batch, heads, n, width) by their positions, after `before` others unless given."""
         if self.rotary is None:
             return x
-        if position_ids is not None:
-            fits_tokens("position_ids", position_ids, (len(x), x.shape[2]))
-            position_ids = position_ids[:, None] if position_ids.dim() == 2 else position_ids
-        return self.rotary(x, x[:, :0], position_ids)[0]
+        return self.rotary(x, x[:, :0], token_positions(position_ids, x[:, 0], before))[0]
 
 
 SCORED = 2**20
