@@ -88,7 +88,7 @@ def distribution(
 
     Temperature comes first, then the rules cut, one after another. Of
     equals, the one that comes first in the vocabulary counts as better.
-    `top_k` is at least 1, or None.
+    `top_k` is at least 1, or None; `top_p` is above 0, `min_p` at most 1.
     """
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
@@ -164,8 +164,8 @@ class GPT(nn.Module):
     ) -> Tensor:
         """Continue the prompts (batch, n), a token at a time.
 
-        A text that has its end goes on with that token; once all have
-        theirs, nothing more is written.
+        A text that has its end, and a prompt that ends so, goes on with
+        that token; once all have theirs, nothing more is written.
         """
         most = self.position_embedding.num_embeddings
         room = min(most, ids.shape[1] + max_new_tokens)

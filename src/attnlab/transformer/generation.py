@@ -47,7 +47,7 @@ def generate(
         top_k: see `samplers.top_k`.
         top_p: see `samplers.top_p`.
         min_p: see `samplers.min_p`.
-        eos_token_id: the word that ends a text; whatever comes after it is this word again.
+        eos_token_id: the word that ends a text; after it, be it the last of a prompt, comes only this word.
         key_mask: boolean (batch, n): the words of the prompts that are no padding.
         window: each word sees itself and those before it, so many in all, and the cache holds no more. With
             a draft it holds all: a word that is dropped must not have taken another's place.
