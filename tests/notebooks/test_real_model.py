@@ -45,7 +45,7 @@ def of_tour():
     yield f"elsewhere each gets {100 * min(later):.0f} to {percent(max(later))}"
     yield f"`[CLS]` gets {cls} of all weight"
     yield f"In {sinks['heads']} heads `[CLS]` gets more than half of the weight, {sinks['weight']:.2f} on"
-    yield f"{percent(sinks['share of what they give'])} comes from there"
+    yield f"{percent(sinks['share of what they give'])} comes from `[CLS]`."
     yield f"In {sinks['heads']} heads, `[CLS]` gets {sinks['weight']:.2f} of the weight and makes"
 
 
@@ -141,7 +141,8 @@ def of_explanation():
     assert max(others) < drop[weight] < alone + 5  # as well
     yield f"right in {min(others)} to {max(others)} %, the mean of all in {drop['weight, all layers']} %."
     yield f"nearest to the text's is right in {alone} %."
-    yield f"with its sign hidden, is right in {drop['its size, known exactly']} %"
+    size = drop["its size, known exactly"]
+    yield f"with its sign hidden, is right in {size} %, the weight in {drop[weight]}."
     yield f"of pieces drawn at random, in {drop[chance]} %"
     for kind, name in (("moved, values zero", "silent"), ("moved", "hidden")):
         cls, word = (f"{stored['forbidden'][piece][kind][0]:.3f}" for piece in ("[CLS]", "a word"))
