@@ -15,8 +15,10 @@ from attnlab.distributed.splits import Split
 from attnlab.distributed.traffic import Communicator, described
 from attnlab.precision import without_autocast, working
 
+AT_ONCE = {"cpu": 2**20, "cuda": 2**26}
+"""Scores that are made at once, so that no table of all of them is ever there."""
 ROWS = 256
-"""Queries that are computed at once, so that no table of all scores is ever there."""
+"""Queries that are computed at once at most: later keys than they see are left out."""
 
 
 def ring_attention(
@@ -37,8 +39,9 @@ def ring_attention(
     Equal to `grouped_attention` on the whole sequence. At each of world - 1 steps a process attends to the
     keys that it holds, merges that with what it found before (`merge`), and has meanwhile passed those keys
     on. What is not visible is not computed, and with a window keys go no farther than they are seen. Scores
-    are made for 256 queries at once and made again in the backward pass, in which the gradients of keys and
-    values travel along and come home.
+    are made for a few queries at once and made again in the backward pass, in which the gradients of keys and
+    values travel along and come home. Memory falls as the number of processes grows: both the keys that are
+    held and those that come are there, and nothing grows with the square of the length.
 
     A gradient is that of the sum of what all processes derive theirs from. It can be differentiated once.
 
@@ -176,7 +179,7 @@ def _forward(q, k, v, comm, split, sight) -> tuple[Tensor, Tensor]:
             comes = _empty(held, split.size((at - 1) % comm.size))
             coming = comm.shift(held, comes, "keys and values")
         keys, values = (working(x) for x in held.split((k.shape[-1], v.shape[-1]), -1))
-        for rows, columns, seen in _blocks(comm, split, at, sight, q.device):
+        for rows, columns, seen in _blocks(comm, split, at, sight, q):
             one, its_lse = found(
                 q[..., rows, :], keys[..., columns, :], values[..., columns, :], seen, sight.scale
             )
@@ -207,7 +210,7 @@ def _backward(grad, q, k, v, out, lse, comm, split, sight) -> tuple[Tensor, Tens
         keys, values = (working(x) for x in held.split(widths, -1))
         d_held = like(held, *held.shape)
         dk, dv = d_held.split(widths, -1)
-        for rows, columns, seen in _blocks(comm, split, at, sight, q.device, count=False):
+        for rows, columns, seen in _blocks(comm, split, at, sight, queries, count=False):
             q_rows, g_rows = queries[..., rows, :], grad[..., rows, :]
             k_rows, v_rows = keys[..., columns, :], values[..., columns, :]
             p = (scaled(q_rows, k_rows, seen, sight.scale) - lse[..., rows, :]).exp()
@@ -234,22 +237,24 @@ def _empty(x: Tensor, size: int) -> Tensor:
     return x.new_empty(*x.shape[:2], size, x.shape[3])
 
 
-def _blocks(comm, split, at, sight, device, *, count=True):
+def _blocks(comm, split, at, sight, q, *, count=True):
     """Yield which rows of the queries here and columns of the keys of `at` see each other, and how.
 
     Places are those among the tokens that a process holds. A block is a run of queries and a run of keys.
     """
-    mine = 0
+    mine, heads = 0, q.shape[:3].numel()
+    at_once = AT_ONCE.get(q.device.type, AT_ONCE["cuda"])
     for start, stop in split.runs(comm.rank):
         theirs = 0
         for first, last in split.runs(at):
             any_seen = False
-            for top in range(start, stop, ROWS):
-                bottom = min(top + ROWS, stop)
+            height = max(1, min(ROWS, at_once // max(1, heads * (last - first))))
+            for top in range(start, stop, height):
+                bottom = min(top + height, stop)
                 low, high = sight.keys(top, bottom, first, last)
                 if low >= high:
                     continue
-                seen = sight.mask(top, bottom, low, high, device)
+                seen = sight.mask(top, bottom, low, high, q.device)
                 if (sight.documents is not None or sight.key_mask is not None) and not seen.any():
                     continue
                 any_seen = True
