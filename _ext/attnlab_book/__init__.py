@@ -5,7 +5,8 @@ is put into each page; `numbering` takes the numbers of chapters from their file
 `terms` ties chapters to the glossary, `sources` to the bibliography, `names` to the package's reference;
 `counts` says what is in a chapter and how it is tested, `lessons` how long it takes a class; `readers` hands
 out its plain notebook; `cards` and `drawings` make the landing page's cards, `share` says what a link to a
-page shows, `playground` links to the playground in a state, and `search` writes what is searched through.
+page shows, `playground` links to the playground in a state, `fields` writes what a configuration's fields
+mean, and `search` what is searched through.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         assets,
         cards,
         counts,
+        fields,
         licences,
         names,
         numbering,
@@ -78,5 +80,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", readers.launch_edition, priority=900)
     app.connect("build-finished", pages.write_root_page)
     app.connect("build-finished", readers.offer_edition)
+    app.connect("build-finished", fields.write)
     app.connect("build-finished", search.write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,7 +14,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-from attnlab_book import icons
+from attnlab_book import fields, icons
 
 # The parts of MathJax that mathjax3_config loads, and no more: its menu (108 KB gzipped) and its speech
 # engine, which fetches rules while one reads, stay out.
@@ -61,7 +61,8 @@ def copy(app: Sphinx) -> None:
 def _version(app: Sphinx) -> str:
     """Name what the figures' scripts and the models hold."""
     held = hashlib.sha256()
-    for script in sorted(Path(app.srcdir, "src/attnbook/static").glob("*.js")):
+    scripts = sorted(Path(app.srcdir, "src/attnbook/static").glob("*.js"))
+    for script in (*scripts, *(Path(app.srcdir, name) for name in fields.SOURCES)):
         held.update(script.read_bytes())
     return held.hexdigest()[:8]
 

@@ -8,7 +8,8 @@ Floors, each importing only from floors below it (a test reads them here):
 - `drawings`, `experiments`, `tour`: what a printed book would draw; small tasks, and the one fair way to
   train and compare on them; inside real models
 - `tagging`, `results`: the running task, with its corpora, taggers and training; stored results
-- `census`: how attention changed, read from the models of a published library
+- `census`, `configuration`: how attention changed, read from the models of a published library; what a
+  model's fields say of it
 - `widgets`, `checks`: the figures a reader takes hold of; what judges a reader's own code
 
 >>> check("why-scores", lambda weights: weights)  # doctest: +ELLIPSIS

@@ -1,6 +1,7 @@
 """How attention changed: the stored census of published models, its shares by year, and bytes by length.
 
 `benchmarks/census.py` reads the models; a row says what their layers did. Here is what a page makes of them.
+A model of the census is a class in its default configuration; checkpoints are a few published ones.
 
 >>> len(models()) > 150
 True
@@ -10,6 +11,7 @@ True
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -62,6 +64,54 @@ def model(name: str) -> Row:
     if found is None:
         raise ValueError(f"name must be a model of the census, as 'llama', got {name!r}")
     return found
+
+
+@cache
+def checkpoints() -> list[Row]:
+    """Return published models with numbers of their own, read as the census reads a class.
+
+    A row says besides which "checkpoint" it is, the year in which it was "published", the "fields" in which
+    it differs from the default configuration of its class, and the "sources" of these numbers.
+
+    >>> [row["checkpoint"] for row in checkpoints() if row["model"] == "llama"]
+    ['Llama 2 7B', 'Llama 3 8B']
+    """
+    return results.load("census-checkpoints")["models"]
+
+
+def checkpoint(name: str) -> Row:
+    """Return one published model: by the name of its class, or by its own where a class has several.
+
+    Raises:
+        ValueError: there is no checkpoint of this name.
+
+    >>> checkpoint("qwen3")["fields"]
+    {'num_hidden_layers': 36, 'num_key_value_heads': 8}
+    """
+    found = {row["name"]: row for row in checkpoints()}
+    if name not in found:
+        raise ValueError(f"name must be one of {', '.join(found)}, got {name!r}")
+    return found[name]
+
+
+def default(name: str) -> dict[str, Any]:
+    """Return the default configuration of a model, its fields in their order.
+
+    Raises:
+        ValueError: the census has no configuration of this name.
+
+    >>> default("llama")["num_hidden_layers"]
+    32
+    """
+    stored = _configurations()
+    if name not in stored:
+        raise ValueError(f"name must be a model of the census, as 'llama', got {name!r}")
+    return copy.deepcopy(stored[name])
+
+
+@cache
+def _configurations() -> dict[str, dict[str, Any]]:
+    return results.load("configurations")["configurations"]
 
 
 def cache_bytes(row: Row, n: int) -> int | None:
@@ -205,18 +255,22 @@ def strip(row: Row) -> str:
 
 
 def fields() -> list[dict[str, Any]]:
-    """Return the fields of all configurations, the most used first: in how many, what each means, and where.
+    """Return the fields that are told of, the most used first: in how many models, meaning, and section.
 
-    `topic` is a chapter's, `label` one of its sections; both are empty for what is not in this book.
+    `topic` is a chapter's, `label` one of its sections; both are empty for what is not in this book. A field
+    that stands inside of another, or in older configurations, is counted in no model.
 
     >>> next(field["topic"] for field in fields() if field["name"] == "num_key_value_heads")
     'multi_head'
     """
-    known = json.loads(_MEANINGS.read_text(encoding="utf-8"))
+    known, number = json.loads(_MEANINGS.read_text(encoding="utf-8")), _stored()["fields"]
     out = [
-        {"name": name, "models": number, **dict(zip(("means", "topic", "label"), known[name], strict=True))}
-        for name, number in _stored()["fields"].items()
-        if name in known
+        {
+            "name": name,
+            "models": number.get(name, 0),
+            **dict(zip(("means", "topic", "label"), told, strict=True)),
+        }
+        for name, told in known.items()
     ]
     return sorted(out, key=lambda field: (-field["models"], field["name"]))
 

@@ -22,6 +22,7 @@ Floors, each importing only from floors below it (a test reads them here):
 - `self_attention`, `multihead`, `sparse`, `linear`: layers, and what costs less than n²
 - `latent`: one vector a token in place of keys and values
 - `selection`: learned selection of the keys that are read
+- `distributed`: attention on many devices
 - `transformer`, `recurrent`: stacks, language models and how they write; the attention before them
 - `pretrained`: two published models, in these modules
 

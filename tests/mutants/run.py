@@ -35,6 +35,18 @@ RECURRENCES = "unit/test_linear.py::test_gates_and_the_delta_rule_are_their_matr
 ANSWERS = "exercises/test_answers.py::test_an_answer_is_judged_as_marked"
 
 MUTANTS = (
+    Mutant("an empty part is merged like any other", "attnlab/distributed/merging.py",
+           ".masked_fill(sums == -math.inf, 0.0)", "",
+           "unit/test_distributed.py::test_what_an_empty_part_holds_counts_for_nothing"),
+    Mutant("the last process keeps the gradients of others", "attnlab/distributed/ring.py",
+           "by = 1 if hop < hops else -hops", "by = 1",
+           "unit/test_distributed.py::test_a_ring_is_attention_on_one_device"),
+    Mutant("the gradient of a shared head is that of one process", "attnlab/distributed/heads.py",
+           "if len(set(held)) < len(held):", "if False:",
+           "unit/test_distributed.py::test_a_layer_whose_heads_are_apart_is_the_whole_layer"),
+    Mutant("nobody asks whether all do the same", "attnlab/distributed/traffic.py",
+           "if not self.check or self.size == 1:", "if True:",
+           "unit/test_distributed.py::test_what_differs_is_found_before_anything_else_is_sent"),
     Mutant("of equal scores the later key is chosen", "attnlab/selection/choosing.py",
            "(bits.long() << 32) - places", "(bits.long() << 32) + places",
            "unit/test_selection.py::test_of_equal_scores_the_earlier_keys_are_chosen"),

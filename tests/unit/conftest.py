@@ -51,3 +51,20 @@ def whatever_a_clamp_passes_back(request):
     """Run a test twice: with nothing and with all of the gradient passed back where a clamp's number ties."""
     with Clamps(request.param):
         yield
+
+
+@pytest.fixture(scope="session")
+def processes():
+    """Give processes that are started once for all tests: a function of how many, and of a job for them."""
+    from attnlab.distributed import Processes
+
+    started, source = {}, Path(__file__).with_name("distributed_jobs.py").read_text(encoding="utf-8")
+
+    def run(world, *job, **options):
+        if world not in started:
+            started[world] = Processes(world, limit=300)
+        return started[world].run(source, *job, **options)
+
+    yield run
+    for group in started.values():
+        group.close()

@@ -113,6 +113,25 @@ def test_letters_trained_again_stay_within_the_stored_spread(scheme):
         assert abs(again.extras[key] - statistics.mean(values)) <= max(4 * statistics.stdev(values), 2.0)
 
 
+def test_on_letters_the_speeds_of_rope_decide_how_far_it_holds():
+    stored = json.loads((BENCHMARKS / "results/positions-speeds.json").read_text())
+    assert stored["made by"] == "python benchmarks/positions_speeds.py"
+    whole, near = map(Comparison.from_dict, stored["sweeps"].values())
+    at = {}
+    for name, row in whole.rows.items():
+        assert len(row.runs) == 10
+        assert not row.edge
+        assert row.extra("16")[0] > 99
+        assert near[name].extra("64")[0] > 99.5
+        at[name] = row.extra("64")[0]
+    wide, slow, fast = (at[f"width 8, base {base}"] for base in ("10,000", "1,000", "100"))
+    assert wide > 98 > 85 > slow > 75 > 55 > fast
+    assert at["width 16, base 10,000"] < 60
+    layer = letters.LetterBefore("RoPE", base=100.0).attend
+    assert layer.rotary.base == 100
+    assert letters.LetterBefore("ALiBi").attend.rotary is None
+
+
 def test_the_model_of_letters_sees_what_it_is_given():
     ids = torch.randint(8, (2, 20))
     for scheme in ("no positions", "learned", "sinusoids", "relative bias", "ALiBi", "RoPE"):

@@ -16,6 +16,8 @@ from pathlib import Path
 import torch
 from torch.nn.attention.flex_attention import create_mask
 
+from attnbook import configuration as configurations
+from attnbook import results
 from attnbook.experiments import dates, translation
 from attnbook.tagging import shipped, words
 from attnbook.widgets import (
@@ -490,6 +492,16 @@ def block() -> list[dict]:
     return cases
 
 
+def configuration() -> dict:
+    """Read each configuration of the census's models, by the rules that go to the page."""
+    models = {}
+    for name, config in results.load("configurations")["configurations"].items():
+        found = configurations.read(config)
+        said, each = configurations.summary(found), configurations.token_bytes(found)
+        models[name] = {"reading": found, "bytes": each, "summary": said}
+    return {"rules": configurations.RULES, "models": models}
+
+
 def anatomy() -> list[dict]:
     """Add up what the caches of the published models hold, entry by entry."""
     cases = []
@@ -516,6 +528,7 @@ def text_rules() -> list[dict]:
 
 GOLDENS = {
     "anatomy": anatomy,
+    "configuration": configuration,
     "alignment": alignment,
     "block": block,
     "calculator": calculator,

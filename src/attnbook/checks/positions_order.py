@@ -178,6 +178,7 @@ exercise(
         case("thousands, and a part that minds the order",
              "It moves outputs by some thousandths, and the text says that one is not rounding. Of thousands torch.allclose allows hundredths: rtol=0 forbids it.",
              f=_of_thousands, x=_of(5, 3).abs() + 1),
+        case("a function in which the order moves the 31st row of the output alone", "Compare all rows.", f=_shuffled(30), x=_of(60, 3, first=9.0)),
     ],
     mistakes=[
         mistake("It says True whatever the function does. If it tries an order, it is the one given: try others.",

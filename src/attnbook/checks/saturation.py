@@ -223,7 +223,7 @@ def _by_sentence(p: Tensor, lengths: Tensor) -> Tensor:
 
 
 def _batch(
-    lengths: Sequence[int], heads: int, n: int, spread: float = 2.0, seed: int = 0
+    lengths: Sequence[int], heads: int, n: int, spread: float = 2.0, seed: int = 0, back: bool = False
 ) -> dict[str, Tensor]:
     """Weights of a padded batch, as a layer makes them: a padded query looks at the real keys too."""
     lengths = torch.tensor(lengths)
@@ -232,6 +232,8 @@ def _batch(
         scores * torch.arange(1, heads + 1)[:, None, None] / heads
     )  # each head has a sharpness of its own
     scores = scores.masked_fill(torch.arange(n) >= lengths[:, None, None, None], -torch.inf)
+    if back:  # a query looks at itself and at the words before it
+        scores = scores.masked_fill(torch.ones(n, n).tril() == 0, -torch.inf)
     return {"weights": scores.softmax(-1), "lengths": lengths}
 
 
@@ -262,6 +264,8 @@ exercise(
         case("more padding than words", "", **_batch((2, 3), 3, 8, seed=4)),
         case("weights of exactly 0 and 1", "0 times ln 0 counts as 0: torch.special.entr knows that.", **_batch((4, 2, 3), 2, 4, spread=2000.0, seed=5)),
         case("equal weights", "Each head is at 1 there.", **_batch((4, 3), 3, 4, spread=0.0, seed=6)),
+        case("weights that only look back", "A row has weight 0 after its own word, and is divided by ln of the sentence's length all the same.",
+             **_batch((6, 2, 4), 3, 6, seed=11, back=True)),
         case("rows of padding that are not numbers", "They mean nothing, and NaN times 0 is NaN: put 0 in their place with torch.where.",
              **_not_numbers(**_batch((5, 2, 4), 2, 6, seed=7))),
         *late(

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attnbook.experiments.runs import Run
 from attnlab.masks import window
 from attnlab.multihead import MultiHeadAttention
-from attnlab.positions import LearnedPositions, RelativeBias, alibi, sinusoidal
+from attnlab.positions import LearnedPositions, RelativeBias, RotaryPositions, alibi, sinusoidal
 
 Scheme = Literal["no positions", "learned", "sinusoids", "relative bias", "ALiBi", "RoPE"]
 TRAINED = 16
@@ -34,6 +34,7 @@ class LetterBefore(nn.Module):
         d_model: width.
         n_heads: number of heads.
         std: spread of learned positions at the start; that of the letters is 1.
+        base: that of RoPE.
 
     Raises:
         ValueError: the scheme is unknown.
@@ -43,14 +44,21 @@ class LetterBefore(nn.Module):
     """
 
     def __init__(
-        self, scheme: Scheme, *, d_model: int = D_MODEL, n_heads: int = N_HEADS, std: float = 1.0
+        self,
+        scheme: Scheme,
+        *,
+        d_model: int = D_MODEL,
+        n_heads: int = N_HEADS,
+        std: float = 1.0,
+        base: float = 10000.0,
     ) -> None:
         super().__init__()
         if scheme not in get_args(Scheme):
             raise ValueError(f"scheme must be {', '.join(get_args(Scheme))}; got {scheme!r}")
         self.scheme, self.d_model, self.n_heads = scheme, d_model, n_heads
         self.letters, self.out = nn.Embedding(LETTERS, d_model), nn.Linear(2 * d_model, LETTERS)
-        self.attend = MultiHeadAttention(d_model, n_heads, rotary=scheme == "RoPE")
+        rotary = scheme == "RoPE" and RotaryPositions(base=base)
+        self.attend = MultiHeadAttention(d_model, n_heads, rotary=rotary)
         self.table = LearnedPositions(max(LENGTHS), d_model, std=std)
         self.relative = RelativeBias(n_heads, reach=8)
 
@@ -79,7 +87,13 @@ class LetterBefore(nn.Module):
 
 
 def letter_before(
-    scheme: Scheme, *, std: float = 1.0, steps: int = STEPS, bias_rate: float = BIAS_RATE
+    scheme: Scheme,
+    *,
+    std: float = 1.0,
+    steps: int = STEPS,
+    bias_rate: float = BIAS_RATE,
+    n_heads: int = N_HEADS,
+    base: float = 10000.0,
 ) -> Callable[[float, int], Run]:
     """Make a candidate for `sweep`: train on texts of 16 letters, test on 16, 32 and 64.
 
@@ -91,6 +105,8 @@ def letter_before(
         std: spread of learned positions at the start.
         steps: batches of 32 texts, each seen once; a multiple of 10.
         bias_rate: the rate of the relative bias, in rates of all else.
+        n_heads: number of heads, which share a width of 32.
+        base: that of RoPE.
 
     Returns:
         A function of learning rate and seed. Its run's curve is the share of right letters in ten batches,
@@ -110,7 +126,7 @@ def letter_before(
 
     def train(rate: float, seed: int) -> Run:
         torch.manual_seed(seed)
-        model, right = LetterBefore(scheme, std=std), []
+        model, right = LetterBefore(scheme, n_heads=n_heads, std=std, base=base), []
         others = [p for name, p in model.named_parameters() if not name.startswith("relative")]
         groups = [{"params": others}, {"params": model.relative.parameters(), "lr": bias_rate * rate}]
         adam = torch.optim.Adam(groups, lr=rate)
@@ -132,11 +148,12 @@ def letter_before(
         "examples": "texts",
         "tokens": TRAINED,
         "d_model": D_MODEL,
-        "n_heads": N_HEADS,
+        "n_heads": n_heads,
         "counts": "letters right in 200 new texts of as many",
     }
     train.told |= {"std": std} if scheme == "learned" else {}
     train.told |= {"bias_rate": bias_rate} if scheme == "relative bias" else {}
+    train.told |= {"base": base} if scheme == "RoPE" else {}
     return train
 
 

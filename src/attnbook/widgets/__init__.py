@@ -10,6 +10,7 @@ from attnbook.widgets.alignment import DateAlignment
 from attnbook.widgets.anatomy import Anatomy
 from attnbook.widgets.block import Block
 from attnbook.widgets.calculator import Calculator
+from attnbook.widgets.configuration import Configuration
 from attnbook.widgets.decoder import Decoding
 from attnbook.widgets.figure import Figure
 from attnbook.widgets.heads import HeadsWorkshop
@@ -31,6 +32,7 @@ __all__ = [
     "Anatomy",
     "Block",
     "Calculator",
+    "Configuration",
     "DateAlignment",
     "Decoding",
     "Figure",

@@ -167,6 +167,9 @@ wrong("moves the last row of the output alone")(
 wrong("moves the first row of the output alone")(
     asks(lambda got, out, p: close(got[-1], out[p][-1])), "the last row"
 )
+wrong("moves the 31st row of the output alone")(
+    asks(lambda got, out, p: close(got[[0, -1]], out[p][[0, -1]])), "the first row and the last"
+)
 wrong("some number is above 50")(lambda f, x: asks(row_by_row)(f, torch.randn_like(x)), "an input of its own")
 wrong("should be")(lambda f, x: asks(row_by_row)(f, torch.zeros_like(x)), "zeros for an input")
 wrong("should be True or False")(

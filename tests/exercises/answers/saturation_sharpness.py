@@ -82,6 +82,9 @@ wrong("It divides by the logarithm of the padded length.")(
 )
 wrong("Those are nats")(mean(lambda p, n: entr(p).sum(-1)), "nats")
 wrong("It divides by the length.")(mean(lambda p, n: entr(p).sum(-1) / n.view(-1, 1, 1)), "over the length")
+wrong("A row has weight 0 after its own word")(
+    mean(lambda p, n: entr(p).sum(-1) / (p > 0).sum(-1).clamp_min(2).log()), "over the keys with weight"
+)
 wrong("Use one base")(mean(lambda p, n: share(p, n) / math.log(2)), "bits")
 wrong("The sign is turned around")(
     mean(lambda p, n: torch.xlogy(p, p).sum(-1) / n.log()[:, None, None]), "no minus"

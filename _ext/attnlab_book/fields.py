@@ -1,0 +1,55 @@
+"""Writes what the page *Read a configuration* needs: what fields mean, and the sections that have them.
+
+A section is named by its chapter's topic and its heading; a heading that is not there stops the build.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+from attnlab_book import chapters
+
+NAME = "configuration-model.js"
+SOURCES = (
+    "_toc.yml",
+    "benchmarks/results/configurations.json",
+    "src/attnbook/configuration.py",
+    "src/attnbook/static/census-fields.json",
+    "src/attnbook/widgets/configuration.py",
+)
+"""What the script is made of, beside the headings of the chapters."""
+
+
+def write(app: Sphinx, exception: Exception | None) -> None:
+    """Put the fields, as a script, beside the models that figures load."""
+    if exception or app.builder.format != "html":
+        return
+    from attnbook.widgets import configuration
+
+    book = app.env.attnlab_chapters  # type: ignore[attr-defined]
+    places = {}
+    for one in book:
+        if one.number is not None:
+            sections = app.env.get_doctree(one.page).findall(nodes.section)
+            headings = {
+                section[0].astext(): section["ids"][0]
+                for section in sections
+                if len(section) and isinstance(section[0], nodes.title)
+            }
+            places[one.page] = headings
+
+    def where(topic: str, label: str) -> tuple[str, str]:
+        chapter = chapters.find(book, topic)
+        if label not in places[chapter.page]:
+            raise ExtensionError(f"census-fields.json must name a section of {chapter.page}, got {label!r}")
+        address = f"{app.builder.get_target_uri(chapter.page)}#{places[chapter.page][label]}"
+        return f"{chapter.label} {chapter.title}: {label}", address
+
+    held = configuration.data(where)
+    target = Path(app.outdir, "_static/models", NAME)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(f"(globalThis.attnlabModels ??= {{}}).configuration = {held};\n", encoding="utf-8")

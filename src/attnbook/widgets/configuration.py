@@ -1,0 +1,149 @@
+"""A model's configuration, field by field: what each means, its section, and what all say together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import traitlets
+
+from attnbook import census, configuration
+from attnbook.tables import table_of
+from attnbook.widgets.figure import STATIC, Figure
+
+OFFERED = {
+    "gpt2": "GPT-2",
+    "llama": "Llama",
+    "mistral": "Mistral",
+    "deepseek_v32": "DeepSeek-V3.2",
+    "deepseek_v4": "DeepSeek-V4",
+    "gemma3n_text": "Gemma 3n",
+    "gpt_oss": "gpt-oss",
+    "jamba": "Jamba",
+    "kimi_linear": "Kimi Linear",
+    "llama4_text": "Llama 4",
+    "mamba2": "Mamba-2",
+    "qwen3_next": "Qwen3-Next",
+}
+"""Models of the census whose default configurations the page brings along, and what they are called."""
+LONGEST = 1_000_000
+"""Characters that are read."""
+
+
+def text_of(config: Mapping[str, Any]) -> str:
+    """Write a configuration as a `config.json` has it, a field a line.
+
+    >>> print(text_of({"n_head": 2, "layer_types": ["full", "full"]}))
+    {
+      "n_head": 2,
+      "layer_types": ["full", "full"]
+    }
+    """
+    lines = (
+        f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in config.items()
+    )
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+@cache
+def data(where: Any = None) -> str:
+    """Return what the page needs beside the figure, as JSON: rules, examples, and what fields mean.
+
+    Args:
+        where: gives the name and the address of a section, for a chapter's topic and its heading; without
+            it both are told as they are, and nothing is linked.
+    """
+    where = where or (lambda topic, label: (f"{topic.replace('_', ' ')}: {label}", ""))
+    fields: dict[tuple[str, ...], list[str]] = {}
+    for field in census.fields():
+        section = where(field["topic"], field["label"]) if field["topic"] else ("", "")
+        fields.setdefault((field["means"], *section), []).append(field["name"])
+    examples = [[label, text_of(census.default(name))] for name, label in OFFERED.items()]
+    held = {
+        "rules": configuration.RULES,
+        "examples": examples,
+        "fields": [[*told, sorted(names)] for told, names in fields.items()],
+    }
+    return json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+
+
+class Configuration(Figure):
+    """Read a configuration: every field with its meaning and its section, and what they say together.
+
+    Args:
+        config: the fields; or the text of a `config.json`; or a model of the census, as "gpt_oss".
+
+    Raises:
+        ValueError: the text is no JSON object, or longer than a million characters.
+
+    >>> Configuration({"n_layer": 2, "n_head": 4, "n_embd": 64}).bytes_a_token
+    512
+    """
+
+    _esm = STATIC / "configuration.js"
+    name = "configuration"
+    state = ("text",)
+    text = traitlets.Unicode().tag(sync=True)
+    data = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, config: Mapping[str, Any] | str = "gpt_oss") -> None:
+        if isinstance(config, str) and config.strip()[:1] not in ("{", "[", ""):
+            config = census.default(config)
+        text = config if isinstance(config, str) else text_of(config)
+        if len(text) > LONGEST:
+            raise ValueError(f"config must have at most {LONGEST:,} characters, got {len(text):,}")
+        super().__init__(text=text, data=data())
+        self.config()
+
+    def config(self) -> dict[str, Any]:
+        """Return the fields.
+
+        Raises:
+            ValueError: the text is no JSON object.
+        """
+        try:
+            found = json.loads(self.text)
+        except ValueError as error:
+            raise ValueError(f"config must be JSON: {error}") from None
+        if not isinstance(found, dict):
+            raise ValueError(f"config must be an object with fields, got a {type(found).__name__}")
+        return found
+
+    @property
+    def bytes_a_token(self) -> int | None:
+        """Bytes that a token adds to the cache past all windows, two a number; None if unknown."""
+        return configuration.token_bytes(configuration.read(self.config()))
+
+    def table(self) -> str:
+        """Return what the fields say together, and each field, as an HTML table."""
+        rows = [
+            [what, "; ".join(said), "computed from the fields", ""]
+            for what, said in configuration.summary(configuration.read(self.config()))
+        ]
+        known = {field["name"]: field for field in census.fields()}
+        rows += _rows(self.config(), "", known)
+        return table_of(["field", "value", "what it means", "section"], rows)
+
+    def caption(self) -> str:
+        """Return one sentence that says what the figure is for."""
+        return "Paste a config.json, drop one, or pick an example: it is read in this page and sent nowhere."
+
+
+def _rows(config: Mapping[str, Any], path: str, known: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    out = []
+    for name, value in config.items():
+        field = known.get(name, {"means": "", "topic": "", "label": ""})
+        said = "a part" if isinstance(value, dict) else json.dumps(value, ensure_ascii=False)
+        out.append(
+            [
+                f"{path}{name}",
+                said if len(said) < 160 else f"{said[:160]}…",
+                field["means"],
+                field["label"] or "not in this book",
+            ]
+        )
+        if isinstance(value, dict):
+            out += _rows(value, f"{path}{name}.", known)
+    return out

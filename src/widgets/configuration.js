@@ -1,0 +1,174 @@
+// A configuration, field by field: what each means, where the book has it, and above what all say together.
+//
+// For tests (data-part): example (select), file (button), text (textarea), refused (what is wrong), summary (dl), find
+// (text), fields (table: field, value, what it means, section; rows with data-known), status.
+import css from "./ui/configuration.css";
+import { h, s, standalone } from "./ui/dom.js";
+import { figure } from "./ui/frame.js";
+import { load } from "./ui/script.js";
+import { groupBytes, grouped, listed, reading, summary } from "./math/configuration.js";
+import { parse, plain } from "./math/json.js";
+
+/** @typedef {{ rules: any, examples: [string, string][], fields: [string, string, string, string[]][] }} Data */
+
+const LONGEST = 1_000_000;
+const ROWS = 1500;
+/** @type {Record<string, string>} */
+const NAMES = { fields: "Fields", inside: "Read in", layers: "Layers", heads: "Heads", cache: "Cache", window: "Window", positions: "Positions", "made for": "Longest text" };
+
+/** @param {any} model @param {string | undefined} base @returns {Promise<Data>} */
+async function known(model, base) {
+  const given = model.get("data");
+  if (given) return JSON.parse(given);
+  const store = () => /** @type {any} */ (globalThis).attnlabModels?.configuration;
+  if (!store()) await load("models/configuration-model.js", base);
+  return store();
+}
+
+/** What a text holds, or an error in words for whoever pasted it. @param {string} text */
+function read(text) {
+  if (text.length > LONGEST) throw new Error(`This is too long: ${grouped(text.length)} characters, and at most ${grouped(LONGEST)} are read. A configuration has a few thousand; weights and word lists are other files.`);
+  if (!text.trim()) throw new Error("There is nothing to read yet: paste a config.json, drop one, or pick an example.");
+  const found = parse(text);
+  if (found.kind !== "object") throw new Error(`A configuration is an object, { … } with fields; this is ${found.kind === "list" ? "a list" : "a single value"}.`);
+  return found;
+}
+
+export default figure({
+  name: "configuration",
+  css,
+  title: "Read a configuration",
+  keys: ["text"],
+  async setup({ model, body, say, set, signal, place }) {
+    const { rules, examples, fields } = await known(model, place.base);
+    const meanings = new Map(fields.flatMap(([means, section, at, names]) => names.map((name) => [name, { means, section, at }])));
+    // What was pasted would stand in the address, and an address is sent: no link has it.
+    delete place.link;
+
+    const example = h("select", { "data-part": "example", on: { change: () => example.value !== "" && set({ text: examples[Number(example.value)][1] }) } }, h("option", { value: "" }, "your own"), ...examples.map(([name], i) => h("option", { value: i }, name)));
+    const file = h("input", { type: "file", accept: ".json,application/json,text/plain", hidden: true, tabindex: -1, "aria-hidden": true });
+    const open = h("button", { type: "button", "data-part": "file", on: { click: () => file.click() } }, "Open a file");
+    const text = h("textarea", { "data-part": "text", rows: 7, spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "The text of config.json" });
+    const refused = h("p", { class: "attnlab-error", role: "alert", "data-part": "refused", hidden: true });
+    const facts = h("dl", { class: "attnlab-facts", "data-part": "summary" });
+    const find = h("input", { type: "text", "data-part": "find", placeholder: "a part of its name", autocapitalize: "off", autocomplete: "off", spellcheck: "false" });
+    const none = h("p", { hidden: true }, "No field has this in its name.");
+    const rows = h("tbody", { role: "rowgroup" });
+    const heads = ["field", "value", "what it means", "section"].map((name) => h("th", { scope: "col", role: "columnheader" }, name));
+    // Roles, since on a phone its rows are laid out as blocks, and some browsers then forget that it is a table.
+    const table = h("table", { class: "attnlab-fields", role: "table", "aria-label": "Fields", "data-part": "fields" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...heads)), rows);
+    const shown = h("div", {}, facts, h("label", { class: "attnlab-find" }, "Find a field", find), none, table);
+    body.append(
+      h("div", { class: "attnlab-open" }, h("label", {}, "Example", example), open, file),
+      text,
+      h("p", { class: "attnlab-private" }, "Paste a config.json here, or drop it. It is read in this page and sent nowhere."),
+      refused,
+      shown,
+    );
+
+    const take = async (/** @type {File | undefined} */ chosen) => {
+      if (!chosen) return;
+      // A file of weights is not read to be told that it is none.
+      set({ text: chosen.size > 4 * LONGEST ? " ".repeat(LONGEST + 1) : await chosen.text() });
+    };
+    file.addEventListener("change", async () => {
+      await take(file.files?.[0]);
+      file.value = "";
+    });
+    text.addEventListener("input", () => set({ text: text.value }));
+    body.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      text.classList.add("is-target");
+    }, { signal });
+    body.addEventListener("dragleave", () => text.classList.remove("is-target"), { signal });
+    body.addEventListener("drop", (event) => {
+      event.preventDefault();
+      text.classList.remove("is-target");
+      const { files, ...data } = { files: event.dataTransfer?.files, words: event.dataTransfer?.getData("text/plain") };
+      if (files?.length) take(files[0]);
+      else if (data.words) set({ text: data.words });
+    }, { signal });
+    find.addEventListener("input", () => sift());
+
+    function sift() {
+      const wanted = find.value.trim().toLowerCase();
+      let left = 0;
+      for (const row of rows.children) {
+        row.hidden = !row.dataset.name.includes(wanted);
+        left += Number(!row.hidden);
+      }
+      none.hidden = left > 0 || !rows.children.length;
+      table.hidden = !left;
+    }
+
+    /** @param {{ path: string, name: string, value: string }} field */
+    function line({ path, name, value }) {
+      const told = meanings.get(name);
+      const cell = (/** @type {string} */ is, /** @type {any[]} */ ...inside) => h("td", { role: "cell", class: `attnlab-${is}` }, ...inside);
+      const section = !told?.section ? "not in this book" : told.at && place.base ? h("a", { href: new URL(`../${told.at}`, place.base).href }, told.section) : told.section;
+      return h(
+        "tr",
+        { role: "row", "data-name": `${path}${name}`.toLowerCase(), "data-known": Boolean(told?.section) },
+        h("th", { scope: "row", role: "rowheader", dir: "auto" }, path && h("span", {}, path), name),
+        cell("value", value),
+        cell("means", told?.means ?? ""),
+        cell("section", section),
+      );
+    }
+
+    let last = "";
+    function update() {
+      const now = String(model.get("text"));
+      if (text.value !== now) text.value = now.length > LONGEST ? "" : now;
+      const at = examples.findIndex(([, own]) => own === now);
+      example.value = at < 0 ? "" : String(at);
+      if (now !== last) find.value = "";
+      last = now;
+      try {
+        const found = read(now);
+        const all = listed(found);
+        const ours = all.filter(({ name }) => meanings.get(name)?.section).length;
+        const result = reading(plain(found), rules);
+        /** @type {[string, string[]][]} */
+        const said = [["fields", [`${grouped(all.length)}, of which ${grouped(ours)} in this book`]], ...summary(result)];
+        if (result.inside) said.splice(1, 0, ["inside", [result.inside.slice(0, -1)]]);
+        facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, NAMES[what]), h("dd", {}, ...lines.map((line) => h("div", { "data-unknown": line.startsWith("unknown") }, line)))]));
+        rows.replaceChildren(...all.slice(0, ROWS).map(line));
+        refused.hidden = true;
+        shown.hidden = false;
+        sift();
+        const cut = all.length > ROWS ? ` The first ${grouped(ROWS)} are listed.` : "";
+        say(all.length ? `${grouped(all.length)} ${all.length === 1 ? "field" : "fields"}: ${grouped(ours)} in this book, ${grouped(all.length - ours)} not.${cut}` : "An object without fields.");
+      } catch (error) {
+        refused.textContent = error instanceof Error ? error.message : String(error);
+        refused.hidden = false;
+        shown.hidden = true;
+        say("");
+      }
+    }
+
+    const current = () => {
+      try {
+        return reading(plain(read(String(model.get("text")))), rules);
+      } catch {
+        return null;
+      }
+    };
+    return {
+      update,
+      pytorch() {
+        const groups = current()?.cache;
+        if (!groups) return "import torch\n\n# What the cache takes can't be told from this configuration.\n";
+        const each = groups.map((group) => `    [${groupBytes(group)}, ${group.window ?? "torch.inf"}],\n`).join("");
+        return `import torch\n\n# kinds of layers: bytes a token, and the window that ends it\ngroups = torch.tensor([\n${each}], dtype=torch.float64).reshape(-1, 2)\ngrows, window = groups.T\nfor n in (4096, 32768, 131072):\n    held = (grows * window.clamp(max=n)).sum()\n    print(n, round(held.item() / 2**20, 1), "MiB")\n`;
+      },
+      svg() {
+        const found = current();
+        const lines = found ? summary(found).flatMap(([what, said]) => said.map((line, i) => [i ? "" : NAMES[what], line])) : [["", "no configuration"]];
+        const text = (/** @type {number} */ x, /** @type {number} */ i, /** @type {string} */ fill, /** @type {string} */ words) => s("text", { x, y: 24 + 22 * i, "font-size": 14, fill: `var(--fig-${fill})` }, words);
+        const wide = 120 + 7.4 * Math.max(...lines.map(([, line]) => line.length));
+        return standalone(s("svg", { viewBox: `0 0 ${Math.ceil(wide)} ${22 * lines.length + 14}` }, ...lines.flatMap(([what, line], i) => [text(10, i, "quiet", what), text(110, i, "ink", line)])));
+      },
+    };
+  },
+});

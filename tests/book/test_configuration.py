@@ -1,0 +1,293 @@
+"""A configuration read in the page: pasted, dropped, picked and refused, against what Python reads."""
+
+import json
+
+import pytest
+
+from attnbook import census, configuration
+from attnbook.widgets import Configuration
+from attnbook.widgets.configuration import LONGEST, OFFERED, text_of
+
+from .reader import assert_fits_a_thumb, figure, parsed, run_copied, saved, says, table, violations
+
+NAMES = {"made for": "Longest text"}
+DROP = """([text, file]) => {
+  const data = new DataTransfer();
+  if (file) data.items.add(new File([text], "config.json", { type: "application/json" }));
+  else data.setData("text/plain", text);
+  const area = document.querySelector('[data-part="text"]');
+  for (const type of ["dragover", "drop"]) {
+    area.dispatchEvent(new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: data }));
+  }
+}"""
+SUMMARY = """(list) => {
+  const out = {};
+  for (const dt of list.querySelectorAll("dt")) {
+    out[dt.textContent] = [...dt.nextElementSibling.children].map((line) => line.textContent);
+  }
+  return out;
+}"""
+
+
+@pytest.fixture(scope="module")
+def bench(page_with):
+    return page_with(Configuration("gpt_oss")._repr_html_())
+
+
+@pytest.fixture
+def part(site, bench):
+    return figure(site.figures(bench), "configuration")
+
+
+def paste(part, text):
+    part.locator('[data-part="text"]').fill(text)
+
+
+def summary(part):
+    return part.locator('[data-part="summary"]').evaluate(SUMMARY)
+
+
+def refused(part):
+    message = part.locator('[data-part="refused"]')
+    return message.inner_text() if message.is_visible() else ""
+
+
+def test_each_example_says_in_the_page_what_python_says(part):
+    pick = part.locator('[data-part="example"]')
+    assert pick.locator("option").all_inner_texts() == ["your own", *OFFERED.values()]
+    for name in OFFERED:
+        pick.select_option(label=OFFERED[name])
+        config = census.default(name)
+        shown = summary(part)
+        for what, lines in configuration.summary(configuration.read(config)):
+            assert shown[NAMES.get(what, what.capitalize())] == lines, name
+        tops = [row[0] for row in table(part, "fields") if "." not in row[0]]
+        assert tops == list(config)
+        assert says(part).startswith(f"{len(table(part, 'fields'))} fields: ")
+
+
+def test_a_pasted_text_is_told_field_by_field(part):
+    config = {
+        "n_head": 4,
+        "wings": 2,
+        "rope_scaling": {"type": "yarn", "factor": 2.5},
+        "layer_types": ["a"] * 9,
+    }
+    paste(part, text_of(config))
+    rows = {row[0]: row[1:] for row in table(part, "fields")}
+    assert list(rows) == [
+        "n_head",
+        "wings",
+        "rope_scaling",
+        "rope_scaling.type",
+        "rope_scaling.factor",
+        "layer_types",
+    ]
+    assert rows["n_head"] == [
+        "4",
+        "heads of queries in a layer",
+        "07 Multi-head attention: Several heads, side by side",
+    ]
+    assert rows["wings"] == ["2", "", "not in this book"]
+    assert rows["rope_scaling.factor"][0] == "2.5"
+    assert rows["layer_types"][0] == '["a"] × 9'
+    assert part.locator('[data-part="example"]').input_value() == ""
+    assert summary(part)["Fields"] == ["6, of which 5 in this book"]
+    assert summary(part)["Cache"] == ["unknown: layers of the kind “a” are not read here"]
+    paste(part, '{"text_config": {"num_hidden_layers": 2, "n_head": 1, "head_dim": 8}}')
+    assert summary(part)["Read in"] == ["text_config"]
+    assert summary(part)["Cache"] == ["2 layers × 2 × 1 × 8 × 2 bytes = 64 bytes a token"]
+
+
+def test_every_link_leads_to_a_section_that_is_there(book, part):
+    found = {}
+    for name in OFFERED:
+        part.locator('[data-part="example"]').select_option(label=OFFERED[name])
+        links = part.locator('[data-part="fields"] a').evaluate_all(
+            "(all) => all.map((a) => [a.href, a.textContent])"
+        )
+        found.update(links)
+    assert len(found) > 25
+    for address, words in found.items():
+        page, _, anchor = address.partition("#")
+        section = parsed(book / "chapters" / page.rpartition("/")[2]).find(id=anchor)
+        heading = section.find(["h1", "h2"]).get_text().rstrip("#")
+        assert words.endswith(f": {heading}"), words
+
+
+def test_every_section_that_any_field_leads_to_is_there(book):
+    text = (book / "_static/models/configuration-model.js").read_text(encoding="utf-8")
+    held = json.loads(text.partition(" = ")[2].rstrip().rstrip(";"))
+    names = [name for *_, names in held["fields"] for name in names]
+    assert sorted(names) == sorted(field["name"] for field in census.fields())
+    for _, section, at, names in held["fields"]:
+        assert bool(section) == bool(at), names
+        if at:
+            page, _, anchor = at.partition("#")
+            heading = parsed(book / page).find(id=anchor).find(["h1", "h2"]).get_text().rstrip("#")
+            assert section.endswith(f": {heading}"), names
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "There is nothing to read yet"),
+        ("  \n ", "There is nothing to read yet"),
+        ('{"a": 1,\n}', "line 1, column 8: a comma before the closing “}”"),
+        ('{\n  "a": 1 // why\n}', "line 2, column 10: a comment"),
+        ('{"a": True}', "line 1, column 7: True is Python. JSON writes true."),
+        ('{"a": None}', "JSON writes null."),
+        ("{'a': 1}", "a single quote"),
+        ('{"a": "b', "line 1, column 7: a text starts here"),
+        ("[1, 2]", "this is a list"),
+        ("12", "this is a single value"),
+        ("<img src=x onerror=alert(1)>", "line 1, column 1: a value should stand here, and there is “<”"),
+        ('{"a": ' + "[" * 80, "more than 60 objects or lists"),
+    ],
+)
+def test_what_is_no_configuration_is_told_so(part, text, why):
+    paste(part, "{}")
+    paste(part, text)
+    assert why in refused(part)
+    assert not part.locator('[data-part="fields"]').is_visible()
+    paste(part, '{"n_head": 2}')
+    assert refused(part) == ""
+    assert len(table(part, "fields")) == 1
+
+
+def test_what_is_too_big_is_not_read(part):
+    part.page.evaluate(DROP, ["x" * (LONGEST + 1), False])
+    assert "too long: 1,000,001 characters" in refused(part)
+    part.page.evaluate(DROP, ["x" * (4 * LONGEST + 1), True])
+    part.get_by_text("at most 1,000,000 are read").wait_for()
+    paste(part, json.dumps({f"field {i}": i for i in range(3000)}))
+    assert len(table(part, "fields")) == 1500
+    assert "3,000 fields" in says(part)
+    assert "The first 1,500 are listed." in says(part)
+
+
+def test_names_and_values_are_text_and_never_markup(site, part):
+    evil = '<img src=x onerror="window.bad = 1"><script>window.bad = 1</script>'
+    paste(
+        part, json.dumps({evil: evil, "__proto__": {evil: [evil]}, "model_type": evil, "layer_types": [evil]})
+    )
+    assert part.locator("img, script").count() == 0
+    assert table(part, "fields")[0][0] == evil
+    assert part.page.evaluate("window.bad") is None
+    paste(part, evil)
+    assert part.locator("img, script").count() == 0
+
+
+def test_a_file_or_a_text_can_be_dropped_and_a_file_be_picked(part):
+    part.page.evaluate(DROP, ['{"n_head": 3}', False])
+    assert table(part, "fields")[0][:2] == ["n_head", "3"]
+    part.page.evaluate(DROP, ['{"n_layer": 5}', True])
+    part.get_by_text("5, of which is unknown", exact=False).or_(
+        part.locator("tr", has_text="n_layer")
+    ).first.wait_for()
+    assert table(part, "fields")[0][:2] == ["n_layer", "5"]
+    with part.page.expect_file_chooser() as chosen:
+        part.locator('[data-part="file"]').press("Enter")
+    chosen.value.set_files(
+        {"name": "config.json", "mimeType": "application/json", "buffer": b'{"vocab_size": 7}'}
+    )
+    part.locator("tr", has_text="vocab_size").wait_for()
+    assert table(part, "fields")[0][:2] == ["vocab_size", "7"]
+
+
+def test_a_field_is_found_by_a_part_of_its_name(part):
+    find = part.locator('[data-part="find"]')
+    find.press_sequentially("ROPE")
+    rows = part.locator('[data-part="fields"] tbody tr:visible th')
+    assert rows.count() > 3
+    assert all("rope" in name for name in rows.all_inner_texts())
+    find.fill("wings")
+    assert part.get_by_text("No field has this in its name.").is_visible()
+    part.locator('[data-part="example"]').select_option(label="Llama")
+    assert find.input_value() == ""
+    assert part.locator('[data-part="fields"] tbody tr:visible').count() == len(table(part, "fields"))
+
+
+def test_keys_alone_reach_everything(part):
+    part.locator('[data-part="example"]').focus()
+    reached = []
+    for _ in range(5):
+        reached.append(
+            part.page.evaluate("document.activeElement.dataset.part ?? document.activeElement.tagName")
+        )
+        part.page.keyboard.press("Tab")
+    assert reached == ["example", "file", "text", "find", "A"]
+    part.locator('[data-part="example"]').focus()
+    part.page.keyboard.press("Home")
+    part.page.keyboard.type("Llama")
+    assert part.locator('[data-part="text"]').input_value() == text_of(census.default("llama"))
+
+
+def test_reset_and_undo_and_the_menu(part):
+    paste(part, "no")
+    part.locator('[data-part="reset"]').click()
+    assert part.locator('[data-part="text"]').input_value() == text_of(census.default("gpt_oss"))
+    part.locator('[data-part="undo"]').click()
+    assert "“no” is no value" in refused(part)
+    part.locator('[data-part="reset"]').click()
+    # What one pastes would stand in the link's address, and be sent with it.
+    assert part.locator('[data-part="link"]').count() == 0
+    printed, names = run_copied(part)
+    assert names["grows"].tolist() == [36864, 36864]
+    assert printed.splitlines()[0] == f"4096 {round(36864 * (4096 + 128) / 2**20, 1)} MiB"
+
+
+@pytest.mark.parametrize("name", ["mamba2", "deepseek_v4"])
+def test_copied_code_runs_where_nothing_grows_or_nothing_is_known(part, name):
+    part.locator('[data-part="example"]').select_option(label=OFFERED[name])
+    printed, _ = run_copied(part)
+    assert printed.split("\n")[0] == ("4096 0.0 MiB" if name == "mamba2" else "")
+
+
+def test_the_saved_drawing_has_the_summary(part):
+    text = saved(part)
+    assert "18 layers × 2 × 8 × 64 × 2 bytes = 36,864 bytes a token" in text
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_no_width_scrolls_sideways_and_axe_finds_nothing(site, bench, width, theme):
+    page = site.open(bench, width=width, theme=theme)
+    part = figure(page, "configuration")
+    for text in (None, '{"a": 1,}', json.dumps({"a" * 90: "b" * 300, "x": {"y" * 60: list(range(200))}})):
+        if text:
+            paste(part, text)
+        assert_fits_a_thumb(part)
+        assert violations(page) == []
+
+
+def test_a_phone_keeps_it_a_table_for_whoever_hears_it(site, bench):
+    page = site.open(bench, width=320)
+    part = figure(page, "configuration")
+    rows = part.get_by_role("table", name="Fields").get_by_role("row")
+    assert rows.count() == 1 + len(table(part, "fields"))
+    assert part.get_by_role("columnheader").all_inner_texts() == [
+        "field",
+        "value",
+        "what it means",
+        "section",
+    ]
+
+
+def test_it_reads_from_a_file_with_no_server(site, book, bench):
+    part = figure(site.open(bench, address=book.as_uri()), "configuration")
+    part.locator('[data-part="example"]').select_option(label="Llama")
+    assert summary(part)["Cache"] == ["32 layers × 2 × 32 × 128 × 2 bytes = 524,288 bytes a token"]
+    link = part.locator('[data-part="fields"] a').first
+    assert link.get_attribute("href").startswith(book.as_uri())
+
+
+def test_the_page_has_it_and_chapter_and_contents_lead_to_it(site, book):
+    page = site.open("chapters/configuration")
+    assert figure(page, "configuration").locator('[data-part="fields"] tbody tr').count() > 30
+    assert page.locator("nav.bd-links a", has_text="Read a configuration").count() == 1
+    # Before the tool, at most a third of a usual screen is prose.
+    title, tool = (page.locator(what).first.bounding_box()["y"] for what in ("article h1", "article figure"))
+    assert tool - title < 300
+    chapter = next((book / "chapters").glob("*_todays_models.html"))
+    assert parsed(chapter).select_one('article a[href^="configuration.html"]')

@@ -1,0 +1,210 @@
+"""Configurations: what their fields say, held to what running the models told; and every field's place."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from attnbook import census, configuration, results, widgets
+from attnbook.widgets import configuration as figures
+
+from .test_widgets import Cells
+
+STORED = results.load("configurations")["configurations"]
+BESIDE = set((Path(__file__).parent / "not_in_this_book.txt").read_text(encoding="utf-8").split())
+LETTERS = {"full": "F", "window": "W", "selected": "S", "linear": "L", "convolution": "C", "none": "N"}
+
+
+def read(**fields):
+    return configuration.read(fields)
+
+
+def said(**fields):
+    return dict(configuration.summary(read(**fields)))
+
+
+def test_what_fields_tell_of_a_cache_is_what_running_the_model_told():
+    compared = 0
+    for name, config in STORED.items():
+        row, found = census.model(name), configuration.read(config)
+        if found["cache"] is None:
+            assert found["why"], name
+            continue
+        if "cache" not in row:
+            continue
+        kept = {}
+        for group in found["cache"]:
+            each = configuration.group_bytes(group) // group["layers"]
+            key = (group["window"], each) if "window" in group else (0, each)
+            kept[key] = kept.get(key, 0) + group["layers"]
+        want = {}
+        for cost in row["cache"]:
+            if each := cost.get("within") or cost.get("bytes"):
+                assert not (cost.get("within") and cost.get("bytes")), name
+                key = (cost.get("window", 0), each)
+                want[key] = want.get(key, 0) + cost["layers"]
+        assert kept == want, name
+        compared += 1
+    assert compared > 120
+
+
+def test_a_token_past_all_windows_adds_what_the_census_says():
+    for name, config in STORED.items():
+        each, row = configuration.token_bytes(configuration.read(config)), census.model(name)
+        if each is not None and "cache" in row:
+            assert each == census.cache_bytes(row, 2**21) - census.cache_bytes(row, 2**21 - 1), name
+
+
+def test_heads_kinds_and_positions_are_those_of_the_census_where_fields_tell_them():
+    told = {"heads": 0, "kept": 0, "kinds": 0, "positions": 0}
+    for name, config in STORED.items():
+        found, row = configuration.read(config), census.model(name)
+        for ours, theirs in (("heads", "heads"), ("kept", "kv_heads")):
+            if found[ours] and isinstance(row.get(theirs), int):
+                assert found[ours] == row[theirs], name
+                told[ours] += 1
+        if found["kinds"] and set(row["strip"]) <= set(census.KINDS) and row["strip"]:
+            strip = row["strip"]
+            if "shared" not in found["kinds"]:
+                want = {letter: strip.count(letter) for letter in set(strip)}
+                assert {LETTERS[kind]: many for kind, many in found["kinds"].items()} == want, name
+                told["kinds"] += 1
+        # Hybrids whose layers are all linear by default have a base, and nothing to turn.
+        if found["positions"] and row.get("positions") and "F" in row["strip"]:
+            assert found["positions"]["kind"] in row["positions"], name
+            told["positions"] += 1
+    assert min(told.values()) > 90, told
+
+
+def test_every_field_of_every_model_is_told_of_or_listed_as_not_in_this_book():
+    known = {field["name"] for field in census.fields()}
+    met = set()
+
+    def walk(config):
+        for name, value in config.items():
+            met.add(name)
+            if isinstance(value, dict) and name not in BESIDE | {"per_layer_config"}:
+                walk(value)
+
+    for config in STORED.values():
+        walk(config)
+    assert len(met) > 500
+    assert met - known - BESIDE == set(), "say what they mean, or list them in not_in_this_book.txt"
+    assert BESIDE & known == set()
+    assert BESIDE - met == set(), "no model has them: take them off the list"
+
+
+def test_the_stored_fields_are_those_of_the_census():
+    counted = results.load("census")["fields"]
+    for name, config in STORED.items():
+        assert set(config) - set(counted) <= {"model_type", "is_encoder_decoder"}, name
+    assert set(counted) == {name for config in STORED.values() for name in config} - {
+        "model_type",
+        "is_encoder_decoder",
+    }
+
+
+def test_gpt_oss_by_hand():
+    found = configuration.read(STORED["gpt_oss"])
+    assert configuration.token_bytes(found) == 18 * 2 * 8 * 64 * 2 == 36_864
+    words = dict(configuration.summary(found))
+    assert words["layers"] == ["36: 18 with a window of 128 tokens, 18 full"]
+    assert words["cache"] == [
+        "18 layers × 2 × 8 × 64 × 2 bytes = 36,864 bytes a token",
+        "18 layers × 2 × 8 × 64 × 2 bytes = 36,864 bytes a token, for the last 128 tokens only",
+    ]
+    assert words["positions"] == ["rotary, base 150,000, stretched by 32 (yarn)"]
+
+
+def test_a_latent_with_an_indexer_by_hand():
+    found = configuration.read(STORED["deepseek_v32"])
+    assert configuration.token_bytes(found) == 61 * (512 + 64 + 128) * 2
+    # As older files of the same model have it, without the list of layers.
+    older = {name: value for name, value in STORED["deepseek_v32"].items() if name != "layer_types"}
+    assert configuration.read(older)["cache"] == found["cache"]
+
+
+def test_older_names_and_lists():
+    assert said(n_layer=2, n_head=4, n_embd=64)["cache"] == [
+        "2 layers × 2 × 4 × 16 × 2 bytes = 512 bytes a token"
+    ]
+    assert read(n_layers=3, n_heads=2, d_model=8, multi_query=True)["kept"] == 1
+    jamba = dict(
+        num_hidden_layers=8, num_attention_heads=2, head_dim=4, attn_layer_period=4, attn_layer_offset=1
+    )
+    assert read(**jamba)["kinds"] == {"linear": 6, "full": 2}
+    assert read(**jamba, sliding_window=7)["kinds"] == {"linear": 6, "full": 2}
+    assert read(num_hidden_layers=4, attn_layer_indices=[1, 3], mamba_d_state=8)["kinds"] == {
+        "linear": 2,
+        "full": 2,
+    }
+    shared = read(num_hidden_layers=4, num_attention_heads=2, head_dim=4, num_kv_shared_layers=1)
+    assert shared["cache"] == [{"layers": 3, "terms": [2, 2, 4]}]
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({}, "no field says how many layers there are"),
+        ({"num_hidden_layers": True}, "no field says how many layers there are"),
+        ({"num_hidden_layers": 2}, "no field says how many heads there are"),
+        ({"num_hidden_layers": 2, "n_head": 3, "n_embd": 8}, "no field says how wide a head is"),
+        ({"num_hidden_layers": 2, "sliding_window": 5}, "no field says which layers have the window"),
+        ({"num_hidden_layers": 2, "mamba_d_state": 5}, "no field says which layers have a state"),
+        ({"num_hidden_layers": 2, "layer_types": ["wings"]}, "layers of the kind “wings” are not read here"),
+        ({"num_hidden_layers": 2, "layer_types": ["full_attention"]}, "1 layers are listed, and 2 counted"),
+        ({"layer_types": ["sliding_attention"]}, "no field says how long the window is"),
+        ({"num_hidden_layers": 2, "compress_rates": {"a": 4}}, "compress_rates changes what is kept"),
+        ({"model_type": "rwkv", "num_hidden_layers": 2}, "it keeps a state, whose size no field says"),
+    ],
+)
+def test_what_cant_be_told_is_said(fields, why):
+    assert read(**fields)["why"].startswith(why)
+    assert configuration.token_bytes(read(**fields)) is None
+
+
+def test_the_model_of_the_text_is_found_inside():
+    found = read(vision_config={"num_attention_heads": 9}, text_config={"num_hidden_layers": 2, "n_head": 1})
+    assert (found["inside"], found["layers"], found["heads"]) == ("text_config.", 2, 1)
+
+
+def test_the_figure_s_table_and_errors():
+    figure = widgets.Configuration({"n_layer": 2, "n_head": 4, "n_embd": 64, "rope_scaling": {"type": "<b>"}})
+    rows = Cells(figure._repr_html_()).rows
+    assert rows[0] == ["field", "value", "what it means", "section"]
+    assert rows[3][:2] == ["cache", "2 layers × 2 × 4 × 16 × 2 bytes = 512 bytes a token"]
+    assert rows[-1][:2] == ["rope_scaling.type", '"<b>"']
+    assert "<b>" not in figure._repr_html_()
+    assert [row[0] for row in rows[7:]] == [
+        "n_layer",
+        "n_head",
+        "n_embd",
+        "rope_scaling",
+        "rope_scaling.type",
+    ]
+    assert figure.bytes_a_token == 512
+    assert widgets.Configuration('{"a": 1}').bytes_a_token is None
+    assert Cells(widgets.Configuration({"a": 1})._repr_html_()).rows[-1] == ["a", "1", "", "not in this book"]
+    for text, message in (
+        ("alpaca", "name must be a model of the census, as 'llama', got 'alpaca'"),
+        ('{"a": 1,}', "config must be JSON: "),
+        ("[1]", "config must be an object with fields, got a list"),
+        ("", "config must be JSON: "),
+        ("{" + " " * figures.LONGEST, "config must have at most 1,000,000 characters, got 1,000,001"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            widgets.Configuration(text)
+
+
+def test_what_goes_to_the_page_is_small_and_whole():
+    held = json.loads(figures.data())
+    assert len(figures.data()) < 60_000
+    assert len(held["examples"]) == len(figures.OFFERED) > 8
+    for name, (_, text) in zip(figures.OFFERED, held["examples"], strict=True):
+        assert json.loads(text) == STORED[name]
+    names = [name for *_, names in held["fields"] for name in names]
+    assert sorted(names) == sorted(field["name"] for field in census.fields())
+    assert not any(at for _, _, at, _ in held["fields"])
+    linked = json.loads(figures.data(lambda topic, label: (label, f"{topic}#x")))
+    assert all(bool(section) == bool(at) for _, section, at, _ in linked["fields"])
