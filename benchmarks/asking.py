@@ -2,13 +2,12 @@
 
     python benchmarks/asking.py
     python benchmarks/asking.py rivals
-    python benchmarks/asking.py mirrored
     python benchmarks/asking.py starts
     python benchmarks/asking.py turned
 
 Writes results/asking.json; with "rivals" results/asking-rivals.json, on one full table and plain means; with
-"mirrored" results/asking-mirrored.json, on one symmetric table; with "starts" results/asking-starts.json, on
-matrices that start smaller; with "turned" results/asking-turned.json, on one matrix and signs.
+"starts" results/asking-starts.json, on matrices that start smaller; with "turned" results/asking-turned.json,
+on one matrix and turned signs.
 Finished runs stay in .cache, so an interruption costs little.
 """
 
@@ -21,11 +20,11 @@ import torch
 
 from attnbook import results
 from attnbook.experiments import around, sweep
-from attnbook.tagging.asking import FORMS, MIRRORED, RIVALS, STARTS, TURNED, Asking
+from attnbook.tagging.asking import FORMS, RIVALS, STARTS, TURNED, Asking
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, STEPS = range(10), 600
-PARTS = {"": FORMS, "rivals": RIVALS, "mirrored": MIRRORED, "starts": STARTS, "turned": TURNED}
+PARTS = {"": FORMS, "rivals": RIVALS, "starts": STARTS, "turned": TURNED}
 FEWER = {"starts": 3, "turned": 3}
 """Of how many rates a grid has to begin with, where not of five."""
 

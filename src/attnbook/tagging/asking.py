@@ -146,23 +146,21 @@ class OneTable(nn.Module):
 
     Args:
         width: of the values.
-        symmetric: whether the table is the mean of the matrix and its transpose; else it is the matrix.
 
     >>> q, k, v = OneTable()(encode(["I", "saw"]))
     >>> q.shape == k.shape, v.shape
     (True, torch.Size([1, 8, 16]))
     """
 
-    def __init__(self, *, width: int = HEAD, symmetric: bool = False) -> None:
+    def __init__(self, *, width: int = HEAD) -> None:
         super().__init__()
-        self.width, self.symmetric = width, symmetric
+        self.width = width
         self.table = nn.Linear(WIDTH, WIDTH, bias=False)
         self.value = nn.Linear(WIDTH, width, bias=False)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries, keys and values."""
-        table = self.table.weight
-        return F.linear(x, (table + table.mT) / 2 if self.symmetric else table), x, self.value(x)
+        return self.table(x), x, self.value(x)
 
 
 class Alike(nn.Module):
@@ -222,9 +220,6 @@ RIVALS = {
     "a plain mean, never itself": lambda: OneHead(Alike(), itself=False),
 }
 """The plainest other heads. One has all relevance in one matrix, the rest have none at all."""
-
-MIRRORED = {"one symmetric table": lambda: OneHead(OneTable(symmetric=True))}
-"""The full table again, and relevance goes both ways alike."""
 
 STARTS = {
     "queries are the keys, started at 0.3": lambda: OneHead(Views(0, 0, 1, start=0.3)),
