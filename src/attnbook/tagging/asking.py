@@ -229,7 +229,7 @@ STARTS = {
 """Heads whose scores start nearer to 0."""
 
 TURNED = {"queries are keys half turned": lambda: OneHead(Views(0, 0, 1, turned=HEAD // 2))}
-"""One matrix makes both, and half of each query's numbers get the other sign: no number is learned more."""
+"""One matrix makes both, and half of the numbers of each query get the other sign."""
 
 
 def looks(model: nn.Module, words: Sequence[str]) -> Tensor:
