@@ -9,9 +9,14 @@ The packages to run it with are in benchmarks/requirements.txt:
     python benchmarks/census.py                  writes results/census.json, in about ten minutes
     python benchmarks/census.py --only llama     prints rows, and stores nothing
     python benchmarks/census.py --check          says whether a run gives what is stored, the provenance apart
+    python benchmarks/census.py --checkpoints    writes results/census-checkpoints.json, in a minute
 
 Where a default configuration makes no model, or one that can't run, the row is read from the source of its
 classes ("read": "class" or "modules"); what can't be told is left out and listed under "unknown".
+
+A default configuration need not be that of a published model. For some that everybody knows,
+benchmarks/checkpoints.json has the fields of attention in which the checkpoint differs from it, and the
+public places that say so; they go through the same run.
 """
 
 from __future__ import annotations
@@ -41,6 +46,7 @@ from transformers.models.auto import configuration_auto, modeling_auto
 from attnbook import results
 
 COMMAND = "python benchmarks/census.py"
+CHECKPOINTS = Path(__file__).parent / "checkpoints.json"
 SIZES = (128, 256)
 """Two lengths, each a multiple of all rates at which a cache is pooled: what grows between is a token's."""
 MIXES = re.compile(r"Attention|Attn|MLA$|Mixer|Mamba|DeltaNet|ShortConv|RecurrentBlock|^xLSTMLayer$")
@@ -347,6 +353,25 @@ def models(only: list[str]) -> Iterator[Found]:
             yield met[name]
 
 
+def checkpoints() -> list[dict[str, Any]]:
+    """Read the models of which a checkpoint's own numbers are known."""
+    known = json.loads(CHECKPOINTS.read_text(encoding="utf-8"))
+    made = {found.name: found for found in models([one["model"] for one in known])}
+    rows = []
+    for one in known:
+        usual = made[one["model"]]
+        text = type(usual.text)(**one["fields"])
+        code = source(type(text)) + inspect.getsource(sys.modules[usual.maker.__module__])
+        known_to = {*vars(usual.text), *re.findall(r"\w+", code)}
+        strange = sorted(set(one["fields"]) - known_to)
+        if strange:
+            raise ValueError(f"{one['name']}: the configuration knows no {', '.join(strange)}")
+        rows.append(one | row(Found(usual.name, text, text, usual.maker)))
+        for guess in ("base", "stretched", "names"):  # of the default, not of the checkpoint
+            rows[-1]["positions"].pop(guess, None)
+    return rows
+
+
 def year(found: Found) -> int | str:
     """Return the year of the copyright line at the head of the model's code, or else of its configuration."""
     place = Path(inspect.getsourcefile(type(found.text))).parent
@@ -400,11 +425,17 @@ def entry(layer: Any) -> tuple[str, int | None, int, int]:
     return type(layer).__name__, parts.pop("sliding_window", None), both, held(list(parts.values()), set())
 
 
+def loose(cache: Any) -> list[Tensor]:
+    """Return the states that a cache holds in lists of its own, beside its layers."""
+    lists = (value for value in vars(cache).values() if isinstance(value, list))
+    return [part for parts in lists for part in parts if isinstance(part, Tensor)]
+
+
 def grows(held_after: Any) -> bool:
     """Return whether a cache holds more than keys and values, of which one run tells all."""
     if not hasattr(held_after, "layers"):
         return held_after is not None
-    return any(entry(layer)[3] for layer in held_after.layers)
+    return bool(loose(held_after)) or any(entry(layer)[3] for layer in held_after.layers)
 
 
 def call(model: nn.Module, text: Any, n: int, watch: Watch | None = None) -> Any:
@@ -615,6 +646,9 @@ def of_cache(watch: Watch, caches: list[Any]) -> tuple[list[dict] | None, dict[i
         if window:
             windows[at] = window
         entries[(2 * (grow + (0 if window else keys)), window, 2 * keys if window else 0, 2 * state)] += 1
+    for one, two in zip(loose(small), loose(large), strict=True):
+        grow = (two.numel() - one.numel()) / step
+        entries[(2 * grow, None, 0, 2 * (one.numel() - grow * SIZES[0]))] += 1
     return [tidy(count, *cost) for cost, count in entries.items()], windows, shared
 
 
@@ -831,12 +865,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("--only", nargs="*", default=[], help="models to print; nothing is stored")
     parser.add_argument("--check", action="store_true", help="compare with what is stored")
+    parser.add_argument("--checkpoints", action="store_true", help="read checkpoints.json, and store it")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     torch.set_num_threads(1)
     if not given.only and not given.check:
         results.begin()
+    if given.checkpoints:
+        numbers = {"release": transformers.__version__, "models": checkpoints()}
+        command = f"{COMMAND} --checkpoints"
+        results.store("census-checkpoints", numbers, command=command, packages=("transformers",))
+        return
     found, rows = list(models(given.only)), []
     for model in found:
         rows.append(row(model))

@@ -356,15 +356,19 @@ def reasons(model, text: str, word: Tensor) -> dict[str, dict[str, Tensor]]:
             "replaced by [MASK]": vector(copies.masked_fill(here, model.tokenizer.token_to_id("[MASK]"))),
             "nobody may look at it": vector(copies, ~here),
         }
+        alone = torch.stack((ids[0, :1].expand(n - 2), ids[0, 1:-1], ids[0, -1:].expand(n - 2)), 1)
+        near = vector(alone) @ whole
     share = {
         "gradient · vector": (slope * vectors).sum(-1)[0, 1:-1].detach(),
         "gradients, integrated": (steps.mean(0) * (vectors - empty)).sum(-1)[0, 1:-1],
         "size of the gradient": slope.norm(dim=-1)[0, 1:-1],
         "weight, all layers": weights.mean((0, 1, 2))[1:-1],
+        **{f"weight, layer {at + 1}": weights[at].mean((0, 1))[1:-1] for at in range(len(weights) - 1)},
         "weight, last layer": weights[-1].mean((0, 1))[1:-1],
         "weight · value, last layer": passed[-1].mean((0, 1))[1:-1],
         "weight, rolled out": flow.mean(0)[1:-1],
         "how rare the piece is": ids[0, 1:-1].double(),
+        "its vector, read alone": near,  # no weights
     }
     return {
         "drop": {name: (whole - x) @ word for name, x in without.items()},

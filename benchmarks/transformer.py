@@ -1,8 +1,8 @@
 """A Transformer with and without its parts, and how many lookups in a row its layers can do.
 
-    python benchmarks/transformer.py [depth] [network] [layers] [longer] [hops]
+    python benchmarks/transformer.py [depth] [network] [clipped] [layers] [longer] [hops] [bare]
 
-Writes results/transformer-depth.json, -network, -layers, -longer and -hops.
+Writes results/transformer-depth.json, -network, -clipped, -layers, -longer, -hops and -bare.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ def network() -> None:
     leave_out("transformer-network", {"no network": {"part": "feed-forward"}})
 
 
+def clipped() -> None:
+    """Shorten long gradients of the stacks that have no norm at all."""
+    leave_out("transformer-clipped", {"no norm, clipped": {"part": "every norm", "clip": 1.0}})
+
+
 def layers() -> None:
     """Add layers to a stack without residual connections."""
     some = {1: "one layer", 2: "two layers", 4: "four layers"}
@@ -96,13 +101,26 @@ def leave_out(
 
 
 def hops() -> None:
-    """Follow a ring for one to four hops, with one to four layers; and one layer with the numbers of four.
-
-    Seed 0 chooses between two rates, and every finished run is kept.
-    """
+    """Follow a ring for one to four hops, with one to four layers; and one layer with the numbers of four."""
     made = {f"{n} layer{'s' * (n > 1)}": Hops(n) for n in range(1, 5)}
     made[wide := "1 layer, twice as wide"] = Hops(1, d_model=128)
-    kept, rows = CACHE / "transformer-hops.json", {}
+    follow("transformer-hops", made, control=wide)
+
+
+def bare() -> None:
+    """Take the residual connections out of the four layers, and try smaller rates as well."""
+    made = {"4 layers, no residual": Hops(4, part="residual")}
+    follow("transformer-bare", made, rates=(5e-4, 1e-3, 2e-3, 4e-3))
+
+
+def follow(
+    topic: str, made: dict[str, Hops], *, rates: Sequence[float] = (2e-3, 4e-3), control: str = ""
+) -> None:
+    """Train the stacks on rings and store what they reach.
+
+    Seed 0 chooses among the rates, and every finished run is kept.
+    """
+    kept, rows = CACHE / f"{topic}.json", {}
     known = json.loads(kept.read_text())["runs"] if kept.exists() else {}
 
     def train(name: str, rate: float, seed: int) -> Run:
@@ -112,19 +130,21 @@ def hops() -> None:
         return Run.from_dict(known[key])
 
     for name in made:
-        tried = {rate: [train(name, rate, 0)] for rate in (2e-3, 4e-3)}
+        tried = {rate: [train(name, rate, 0)] for rate in rates}
         best = choose_rate(tried, goal="high", level=None, choose="end")
         tried[best] += [train(name, best, seed) for seed in SEEDS[1:]]
-        rows[name] = Row(name, best, tried, control=name == wide, edge=True, settings=settings_of(made[name]))
-    found = Comparison(rows, measure="right answers", how="the better one for the first seed", goal="high")
+        given = settings_of(made[name])
+        rows[name] = Row(name, best, tried, control=name == control, edge=True, settings=given)
+    how = f"the {'better one' if len(rates) == 2 else 'best'} for the first seed"
+    found = Comparison(rows, measure="right answers", how=how, goal="high")
     print(found.as_table(), flush=True)
     numbers = {"by guessing": 1 / (Hops(1).names - 1), "sweeps": {"hops": found}}
-    results.store("transformer-hops", numbers, command=COMMAND, seeds=SEEDS)
+    results.store(topic, numbers, command=COMMAND, seeds=SEEDS)
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     results.begin()
-    parts = {"depth": depth, "network": network, "layers": layers, "longer": longer, "hops": hops}
+    parts = {part.__name__: part for part in (depth, network, clipped, layers, longer, hops, bare)}
     for name in sys.argv[1:] or parts:
         parts[name]()

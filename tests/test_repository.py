@@ -232,6 +232,7 @@ NO_NUMBER = {
     *("nvidia2021a100", "nvidia2023h100", "nostalgebraist2020interpreting", "levesque2012winograd"),
     *("glorot2010understanding", "lee2021selfattention", "marcus1980theory", "bakouch2025smollm3"),
     *("transformers2026configurations", "miller2023attention", "dao2023flashdecoding", "tunstall2022natural"),
+    "deepseek2026v4",
 }
 """Sources with neither DOI nor arXiv number: pages, lectures, data sheets, and papers that got none."""
 CITED = re.compile(r"\{cite:[tp]\}`([^`]+)`")

@@ -1,6 +1,7 @@
 """How attention changed: the stored census of published models, its shares by year, and bytes by length.
 
 `benchmarks/census.py` reads the models; a row says what their layers did. Here is what a page makes of them.
+A model of the census is a class in its default configuration; checkpoints are a few published ones.
 
 >>> len(models()) > 150
 True
@@ -63,6 +64,34 @@ def model(name: str) -> Row:
     if found is None:
         raise ValueError(f"name must be a model of the census, as 'llama', got {name!r}")
     return found
+
+
+@cache
+def checkpoints() -> list[Row]:
+    """Return published models with numbers of their own, read as the census reads a class.
+
+    A row says besides which "checkpoint" it is, the year in which it was "published", the "fields" in which
+    it differs from the default configuration of its class, and the "sources" of these numbers.
+
+    >>> [row["checkpoint"] for row in checkpoints() if row["model"] == "llama"]
+    ['Llama 2 7B', 'Llama 3 8B']
+    """
+    return results.load("census-checkpoints")["models"]
+
+
+def checkpoint(name: str) -> Row:
+    """Return one published model: by the name of its class, or by its own where a class has several.
+
+    Raises:
+        ValueError: there is no checkpoint of this name.
+
+    >>> checkpoint("qwen3")["fields"]
+    {'num_hidden_layers': 36, 'num_key_value_heads': 8}
+    """
+    found = {row["name"]: row for row in checkpoints()}
+    if name not in found:
+        raise ValueError(f"name must be one of {', '.join(found)}, got {name!r}")
+    return found[name]
 
 
 def default(name: str) -> dict[str, Any]:

@@ -14,6 +14,8 @@ import { PUBLISHED } from "./math/published.js";
 const SIDES = /** @type {const} */ (["first", "second"]);
 const [SHORT, LONG] = [8, 20];
 const [LEAST, MOST] = [20, 41];
+/** Of an arrow key, in doublings of the length; the slider has a finer one, so that two caches can be made equal. */
+const STEP = 1 / 16;
 const grouped = (/** @type {number} */ n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 const text = (/** @type {any} */ props, /** @type {string} */ words) => s("text", { "font-size": 12, fill: "var(--fig-quiet)", ...props }, words);
 
@@ -66,8 +68,13 @@ export default figure({
     const [behind, before] = [s("g"), s("g", { "pointer-events": "none" })];
     chart.append(behind, handle, before);
     const numbers = strip("Table of numbers");
+    const legend = h("p", { class: "attnlab-kinds", "data-part": "legend", style: "margin: 0.4rem 0 0" },
+      h("span", {}, h("b", {}, "coloured"), ": not as in 2017"),
+      h("span", {}, h("b", { "data-lit": true }, "underlined"), ": not as in the other model"),
+      h("span", {}, "R: turned by place; q\u0302, k\u0302: normed"));
     body.append(
       h("div", { class: "attnlab-pair" }, ...sides.map(({ column }) => column)),
+      legend,
       chart,
       h("div", { class: "attnlab-row" }, length.row),
       h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
@@ -82,7 +89,7 @@ export default figure({
     const dragged = (/** @type {PointerEvent} */ event) => to(SHORT + ((spot(chart, event)[0] - left) / (wide - left - right)) * (LONG - SHORT));
     draggable(handle, signal, dragged);
     handle.addEventListener("keydown", (event) => {
-      const by = { ArrowRight: 0.25, ArrowUp: 0.25, ArrowLeft: -0.25, ArrowDown: -0.25, PageUp: 1, PageDown: -1, Home: -LONG, End: LONG }[/** @type {KeyboardEvent} */ (event).key];
+      const by = { ArrowRight: STEP, ArrowUp: STEP, ArrowLeft: -STEP, ArrowDown: -STEP, PageUp: 1, PageDown: -1, Home: -LONG, End: LONG }[/** @type {KeyboardEvent} */ (event).key];
       if (!by) return;
       event.preventDefault();
       to(Math.log2(Number(model.get("length"))) + by);
@@ -122,11 +129,11 @@ export default figure({
       wide = room();
       draw(chosen, n);
       const rows = chosen.map((own) => [own.label, String(own.year), counted(own).map(([kind, many]) => `${many} ${KINDS[kind]}`).join(", "), grouped(Math.round(held(own, 2 ** LONG + 1) - held(own, 2 ** LONG))), size(held(own, n))]);
-      numbers.replaceChildren(table("numbers", ["model", "year", "layers", "bytes a token, in the end", `cache for ${grouped(n)} tokens`], rows));
+      numbers.replaceChildren(table("numbers", ["checkpoint", "year", "layers", "bytes a token, in the end", `cache for ${grouped(n)} tokens`], rows));
       const [a, b] = chosen.map((own) => held(own, n));
       const [more, less] = a >= b ? [0, 1] : [1, 0];
       const ratio = Math.max(a, b) / Math.max(Math.min(a, b), 1);
-      say(`${grouped(n)} tokens: ${chosen[0].label} holds ${size(a)}, ${chosen[1].label} ${size(b)}${ratio > 1.005 ? `: ${"AB"[more]} has ${fmt(ratio, ratio < 10 ? 1 : 0)} times as much as ${"AB"[less]}` : ""}.`);
+      say(`${grouped(n)} tokens: ${chosen[0].label} holds ${size(a)}, ${chosen[1].label} ${size(b)}${ratio > 1.005 ? `: ${"AB"[more]} has ${fmt(ratio, ratio < 10 ? (ratio < 1.1 ? 2 : 1) : 0)} times as much as ${"AB"[less]}` : ", as much"}.`);
     }
 
     /**

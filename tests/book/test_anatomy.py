@@ -4,7 +4,6 @@ import pytest
 
 from attnbook import census
 from attnbook.widgets import Anatomy
-from attnbook.widgets.anatomy import SHOWN
 
 from .reader import figure, middle, table
 
@@ -34,7 +33,7 @@ def test_picked_models_and_a_dragged_length_hold_what_python_computes(site, benc
         part.locator('[data-part="second"]').select_option(second)
         part.locator('[data-part="length"]').fill(str(power))
         names, sizes = shown(part)
-        assert names == [SHOWN[first], SHOWN[second]]
+        assert names == [census.checkpoint(name)["checkpoint"] for name in (first, second)]
         want = [size / 2**20 for size in Anatomy(first, second, length=2**power).sizes()]
         assert sizes == pytest.approx(want, rel=0.01)
 
@@ -64,7 +63,33 @@ def test_strips_have_a_bar_a_layer_and_what_differs_is_lit(site, bench):
     part.locator('[data-part="second"]').select_option("gpt_oss")
     strip = part.locator('[data-part="strip"][data-side="second"] > g')
     kinds = strip.evaluate_all("(bars) => bars.map((bar) => bar.dataset.kind).join('')")
-    assert kinds == census.model("gpt_oss")["strip"]
+    assert kinds == census.checkpoint("gpt_oss")["strip"]
     lit = part.locator('[data-part="formula"][data-side="second"] b[data-lit]')
     assert {"sink", "windows", "grouped"} == set(lit.evaluate_all("(all) => all.map((b) => b.dataset.name)"))
     assert part.locator('[data-part="formula"][data-side="first"] b[data-lit]').count() == 0
+
+
+def test_two_caches_can_be_made_equal_and_a_legend_says_what_is_lit(site, bench):
+    page = site.figures(bench)
+    part = figure(page, "anatomy")
+    part.locator('[data-part="first"]').select_option("gpt_oss")
+    part.locator('[data-part="second"]').select_option("kimi_linear")
+    assert "underlined: not as in the other model" in part.locator('[data-part="legend"]').inner_text()
+    slider = part.locator('[data-part="length"]')
+    slider.fill("9.3")
+    found = set()
+    for _ in range(3):
+        found.add("as much." in part.locator('[data-part="status"]').inner_text())
+        slider.press("ArrowRight")
+    assert True in found
+
+
+def test_sinks_stand_beside_an_indexer(site, bench):
+    page = site.figures(bench)
+    part = figure(page, "anatomy")
+    part.locator('[data-part="first"]').select_option("deepseek_v32")
+    part.locator('[data-part="second"]').select_option("deepseek_v4")
+    names = part.locator('[data-part="formula"][data-side="second"] b').evaluate_all(
+        "(all) => all.map((b) => b.dataset.name)"
+    )
+    assert {"sink", "chosen", "pooled", "tied"} <= set(names)

@@ -6,7 +6,6 @@ import pytest
 
 from attnbook import census, configuration
 from attnbook.widgets import Configuration
-from attnbook.widgets.anatomy import SHOWN
 from attnbook.widgets.configuration import LONGEST, OFFERED, text_of
 
 from .reader import assert_fits_a_thumb, figure, parsed, run_copied, saved, says, table, violations
@@ -55,9 +54,9 @@ def refused(part):
 
 def test_each_example_says_in_the_page_what_python_says(part):
     pick = part.locator('[data-part="example"]')
-    assert pick.locator("option").all_inner_texts() == ["your own", *(SHOWN[name] for name in OFFERED)]
+    assert pick.locator("option").all_inner_texts() == ["your own", *OFFERED.values()]
     for name in OFFERED:
-        pick.select_option(label=SHOWN[name])
+        pick.select_option(label=OFFERED[name])
         config = census.default(name)
         shown = summary(part)
         for what, lines in configuration.summary(configuration.read(config)):
@@ -103,7 +102,7 @@ def test_a_pasted_text_is_told_field_by_field(part):
 def test_every_link_leads_to_a_section_that_is_there(book, part):
     found = {}
     for name in OFFERED:
-        part.locator('[data-part="example"]').select_option(label=SHOWN[name])
+        part.locator('[data-part="example"]').select_option(label=OFFERED[name])
         links = part.locator('[data-part="fields"] a').evaluate_all(
             "(all) => all.map((a) => [a.href, a.textContent])"
         )
@@ -240,7 +239,7 @@ def test_reset_and_undo_and_the_menu(part):
 
 @pytest.mark.parametrize("name", ["mamba2", "deepseek_v4"])
 def test_copied_code_runs_where_nothing_grows_or_nothing_is_known(part, name):
-    part.locator('[data-part="example"]').select_option(label=SHOWN[name])
+    part.locator('[data-part="example"]').select_option(label=OFFERED[name])
     printed, _ = run_copied(part)
     assert printed.split("\n")[0] == ("4096 0.0 MiB" if name == "mamba2" else "")
 

@@ -153,8 +153,6 @@ EQUAL: dict[str, dict[str, str]] = {
         "a, b = (t[..., ::2], t[..., 1::2])": "A slice starts at 0 anyway.",
         "n, d = k.shape[-2:]": "Queries and keys have one shape.",
         "speed = base ** (-torch.arange(0, d, 2) / d)": "Whoever computes in double may make it the default.",
-        "speed = base ** (-torch.arange(0, d, 2, dtype=k.dtype) / d)": "Queries and keys have one dtype.",
-        "speed = base ** (-torch.arange(0, d, 2, dtype=v.dtype) / d)": "Queries and values have one dtype.",
     },
     "positions-buckets": {
         "return torch.where(distance <= e, distance, far)": "Bucket e begins with distance e, whichever way it is found.",

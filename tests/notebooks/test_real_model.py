@@ -45,7 +45,7 @@ def of_tour():
     yield f"elsewhere each gets {100 * min(later):.0f} to {percent(max(later))}"
     yield f"`[CLS]` gets {cls} of all weight"
     yield f"In {sinks['heads']} heads `[CLS]` gets more than half of the weight, {sinks['weight']:.2f} on"
-    yield f"{percent(sinks['share of what they give'])} are from there"
+    yield f"{percent(sinks['share of what they give'])} comes from `[CLS]`."
     yield f"In {sinks['heads']} heads, `[CLS]` gets {sinks['weight']:.2f} of the weight and makes"
 
 
@@ -60,13 +60,15 @@ def of_the_figure():
     assert all(figure.weights[7].argmax() == 5 for figure in (hungry, tasty))
     assert tasty.weights[7, 2] < 0.09
     yield f"with *hungry* it gives the dog {hungry.weights[7, 2]:.1f}, with *tasty* less than 0.1"
-    notice = []
+    notice, half = [], {}
     for layer in (18, 19):
         for head in range(1, 10):
             w = HeadsViewer(5, layer=layer, head=head).weights
             back = [sum(w[at, at - 4 - 5 * k] for k in (0, 1) if at >= 5 + 5 * k) for at in range(5, 15)]
             notice += [f"{layer}.{head}"] * bool(sum(back) > 5)
-    yield f"{', '.join(notice[:-1])} and {notice[-1]} look from each piece"
+            half[f"{layer}.{head}"] = 0.45 < sum(back) / 10 < 0.55
+    assert [name for name in notice if half[name]] == ["18.4"]
+    yield f"{', '.join(notice[:-1])} and {notice[-1]} look mostly at what followed a piece before, 18.4 with"
 
 
 def of_ablation():
@@ -77,8 +79,8 @@ def of_ablation():
     yield f"finds {stored['right']} of them"
     together = {name: how["mean"] for name, how in stored["together"].items()}
     yield "in the folded table, {:.2f} ± {:.2f}.".format(*together["layers 1 to 5"])
-    last, every = (f"{together[name][0]:.2f}" for name in ("layer 6", "all"))
-    yield f"costs no less, {last}, than all seventy-two together, {every}"
+    every = ("{:.2f} ± {:.2f}".format(*stored["together"]["all"][how]) for how in ("mean", "zero"))
+    yield "{} with those other means, and by zero {}.".format(*every)
 
 
 def of_induction():
@@ -87,6 +89,7 @@ def of_induction():
     right = {
         (name, kind): 100 * x["second"][0] for name, kinds in removed.items() for kind, x in kinds.items()
     }
+    assert 45 < right["the eight", "sentences"] < 55  # half
     assert [f"{right[name, 'random pieces']:.0f}" for name in ("none", "the eight")] == ["59", "1"]
     yield "hardly a guess is right for random pieces, where fifty-nine of a hundred were"
     cost = right["none", "random pieces"] - right["eight others", "random pieces"]
@@ -133,7 +136,13 @@ def of_explanation():
     yield f"changes the vector most in {turn[weight]} % of the definitions"
     yield f"it is the right one in {drop[weight]} %: far"
     yield f"In {drop[weight]} % of the definitions"
-    yield f"with its sign hidden, is right in {drop['its size, known exactly']} %"
+    others = [drop[f"weight, layer {layer}"] for layer in range(1, 6)]
+    alone = drop["its vector, read alone"]
+    assert max(others) < drop[weight] < alone + 5  # as well
+    yield f"right in {min(others)} to {max(others)} %, the mean of all in {drop['weight, all layers']} %."
+    yield f"nearest to the text's is right in {alone} %."
+    size = drop["its size, known exactly"]
+    yield f"with its sign hidden, is right in {size} %, the weight in {drop[weight]}."
     yield f"of pieces drawn at random, in {drop[chance]} %"
     for kind, name in (("moved, values zero", "silent"), ("moved", "hidden")):
         cls, word = (f"{stored['forbidden'][piece][kind][0]:.3f}" for piece in ("[CLS]", "a word"))

@@ -185,6 +185,37 @@ def test_fields_are_explained_and_lead_to_sections_that_are_there():
         assert field["label"] in heads, field
 
 
+def test_a_checkpoint_has_its_own_numbers_and_says_where_they_are_from():
+    table = json.loads((ROOT / "benchmarks/checkpoints.json").read_text(encoding="utf-8"))
+    rows = census.checkpoints()
+    assert [{key: row[key] for key in one} for one, row in zip(table, rows, strict=True)] == table
+    assert len({row["name"] for row in rows}) == len({row["checkpoint"] for row in rows}) == len(rows) >= 16
+    for row in rows:
+        assert row["read"] == "run"
+        assert row["sources"], row["name"]
+        assert not {"base", "stretched"} & row["positions"].keys(), "of the default"
+        usual = BY_NAME[row["model"]]
+        same = {key for key in ("strip", "heads", "kv_heads", "cache") if row.get(key) == usual.get(key)}
+        assert bool(row["fields"]) == (len(same) < 4), row["name"]
+    with pytest.raises(ValueError, match=r"name must be one of gpt2, .*, got 'alpaca'"):
+        census.checkpoint("alpaca")
+
+
+def test_what_is_known_of_checkpoints_that_everybody_knows():
+    known = {row["checkpoint"]: row for row in census.checkpoints()}
+    each = lambda name: census.cache_bytes(known[name], 2**20 + 1) - census.cache_bytes(known[name], 2**20)  # noqa: E731
+    assert (each("Llama 2 7B"), each("Llama 3 8B")) == (32 * 2 * 2 * 32 * 128, 32 * 2 * 2 * 8 * 128)
+    assert each("Qwen3 8B") == 36 * 2 * 2 * 8 * 128
+    assert each("Command R7B") == 8 * 2 * 2 * 8 * 128
+    assert known["Gemma 3 27B"]["windows"] == [1024]
+    assert known["MiniMax-Text-01"]["strip"] == "LLLLLLLF" * 10
+    assert known["MiniMax-Text-01"]["cache"][1] == {"layers": 70, "state": 64 * 128 * 128 * 2}
+    v4 = known["DeepSeek-V4-Flash"]
+    assert v4["strip"] == "WW" + "SP" * 20 + "S"
+    assert v4["sinks"] == v4["layers"] > v4["selection"]["layers"] == 21
+    assert known["Kimi Linear 48B-A3B"]["strip"] == "LLLF" * 6 + "LLF"
+
+
 def test_the_figure_s_script_holds_what_the_census_says():
     stored = (ROOT / "src/widgets/math/published.js").read_text(encoding="utf-8")
     assert stored == anatomy.script()
@@ -192,17 +223,15 @@ def test_the_figure_s_script_holds_what_the_census_says():
     assert len(anatomy.published()) >= 16
     for name, model in anatomy.published().items():
         layers = [count * grow for count, grow, *_ in model["cache"]]
-        grows = census.cache_bytes(census.model(name), 2**21) - census.cache_bytes(
-            census.model(name), 2**21 - 1
-        )
-        assert sum(layers) == grows, name
+        row = census.checkpoint(name)
+        assert sum(layers) == census.cache_bytes(row, 2**21) - census.cache_bytes(row, 2**21 - 1), name
 
 
 def test_the_figure_s_table_and_errors():
     figure = Anatomy("gpt_oss", "llama", length=1000)
     assert figure.sizes() == [18 * 2048 * (1000 + 128), 32 * 16384 * 1000]
     cells = Cells(figure._repr_html_())
-    assert cells.rows[1] == ["gpt-oss", "2025", "(1 window, 1 full) × 18", "36,864", "39.7"]
+    assert cells.rows[1] == ["gpt-oss-120b", "2025", "(1 window, 1 full) × 18", "36,864", "39.7"]
     assert json.loads(cells.figure["data-settings"]) == {
         "first": "gpt_oss",
         "second": "llama",

@@ -42,6 +42,7 @@ def near(got, want, tolerance):
 # --- merging -----------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=40)
 @given(
     cuts=st.lists(st.integers(0, 9), max_size=5),
     order=st.randoms(use_true_random=False),
@@ -252,7 +253,7 @@ def named_cases(heads):
             "packed, causal, scaled": {"documents": documents(n), "is_causal": True, "scale": 0.3},
             "all at once": {"documents": documents(n), "window": (5, 2), "key_mask": padded(n, n, n - 1)},
         }
-        for options in hides.values():
+        for options in list(hides.values())[:: 3 - kinds]:
             for _ in range(kinds):
                 kind = ("contiguous", "zigzag")[len(cases) % 2]
                 cases.append((made(n, *heads[len(cases) % len(heads)], seed=len(cases)), kind, options))
@@ -299,7 +300,7 @@ def calls(draw_):
     return made(n, heads, kv, seed=n), draw_(st.sampled_from(["contiguous", "zigzag"])), options
 
 
-@settings(max_examples=6)
+@settings(max_examples=5)
 @given(cases=st.lists(calls(), min_size=4, max_size=4), world=st.sampled_from(WORLDS))
 def test_whatever_is_hidden(processes, cases, world):
     compare(processes, world, "ring", cases)

@@ -3,6 +3,7 @@
 import itertools
 import re
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,7 +11,7 @@ from matplotlib import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from attnbook import drawings, plots
-from attnbook.drawings import asking, costs, models, order, serving, splitting
+from attnbook.drawings import asking, costs, history, models, order, serving, splitting
 from attnbook.drawings.pen import Pen
 from attnbook.plots import page
 from attnlab import attention, masks, positions
@@ -229,3 +230,21 @@ def test_the_tiles_of_a_window_hold_every_pair_that_counts_and_little_else():
     assert shown.count("pad") == 4
     row, column = band.nonzero().T
     assert ((row // 2 - column // 2 == 0) | (row // 2 - column // 2 == 1)).all(), "no pair lies outside"
+
+
+def test_the_family_has_the_years_of_its_sources_and_no_two_changes_in_one_place():
+    sources = Path(__file__).parents[2] / "chapters/references.bib"
+    entries = re.split(r"\n@\w+\{", sources.read_text(encoding="utf-8"))
+    years = {
+        entry.split(",")[0].split("{")[-1]: int(re.search(r"year\s*= \{(\d+)\}", entry)[1])
+        for entry in entries
+    }
+    changes = [change for branch in history.PLACES.values() for change in branch]
+    assert {key: year for year, _, key in changes} == {key: years[key] for _, _, key in changes}
+    assert years[history.ROOT[1]] == history.ROOT[0]
+    for branch in history.PLACES.values():
+        when = [year for year, *_ in branch]
+        assert when == sorted(set(when))
+    written = words(drawings.family())
+    for _, name, _ in changes:
+        assert name in written

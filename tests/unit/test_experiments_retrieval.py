@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from attnbook.experiments import Retrieval
+from attnbook.experiments import Retrieval, retrieval
 from attnbook.experiments.descent import Descent, descend
 from attnbook.experiments.retrieval import Questions, ask
 from attnlab import attention
@@ -63,6 +63,26 @@ def test_a_scale_is_a_start_and_a_rate_of_queries_and_keys(optimizer, rate, fast
     assert root[0][0].curve == pytest.approx(by_d[0][0].curve, abs=0.05)
     for ours, theirs, times in zip(root[2], by_d[2], (2.0, 2.0, 1.0, 1.0), strict=True):
         assert torch.allclose(times * ours, theirs, atol=1e-3)
+
+
+def test_a_small_w_q_beside_a_large_w_k_needs_two_rates(monkeypatch):
+    how, pairs, a = {"scale": 1.0, "steps": 20, "every": 1}, [(0.005, 0), (0.005, 1)], 8**0.5
+    want = Retrieval(start=1 / a, **how).together(pairs)  # both matrices alike
+
+    class LikeT5(Retrieval):
+        def begin(self, draw):
+            vectors, (w_q, *others) = super().begin(draw)
+            return vectors, [w_q / 8, *others]
+
+    def with_rates(*args, factors, **others):
+        return descend(*args, factors=[1 / a, a, *factors[2:]], **others)
+
+    head = LikeT5(**how)
+    at_one_rate = head.together(pairs)
+    monkeypatch.setattr(retrieval, "descend", with_rates)
+    for same, other, run in zip(head.together(pairs), at_one_rate, want, strict=True):
+        assert same.curve == pytest.approx(run.curve, abs=0.05)
+        assert other.curve != pytest.approx(run.curve, abs=0.05)
 
 
 def test_it_learns_and_one_head_cannot_report_two_contents():

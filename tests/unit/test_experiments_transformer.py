@@ -167,6 +167,33 @@ def test_questions_are_answered_each_by_itself():
     assert (whole[0, 0] - whole[0, 1]).abs().max() > 1e-3
 
 
+def test_a_follower_without_its_stream_has_the_same_weights():
+    ring, one = rings(1, 5, torch.Generator().manual_seed(0)), torch.ones(1, 1, dtype=torch.long)
+    made = []
+    for part in ("", "residual"):
+        torch.manual_seed(0)
+        made.append(Follower(5, 3, 16, 2, 1, part))
+    whole, bare = made
+    assert all(torch.equal(a, b) for a, b in zip(whole.parameters(), bare.parameters(), strict=True))
+    told, layer = bare.name.weight + bare.points_to(ring), bare.stack.layers[0]
+    x = torch.cat((told, bare.name(one) + bare.hops(one)), 1)
+    heard = layer.attention(layer.attention_norm(x), mask=(torch.arange(6) < 5).expand(6, 6))
+    ends = bare.stack.final_norm(layer.ffn(layer.ffn_norm(heard)))
+    assert torch.allclose(bare(ring, one, one), bare.out(ends)[:, 5:], atol=1e-5)
+    assert Hops(1, part="residual").part == "residual"
+
+
+def test_a_long_gradient_is_shortened():
+    steps = {"steps": 1, "every": 1, "batch": 4, "d_model": 8}
+    plain, clipped = (NextWords(TEXT, 1, clip=clip, **steps) for clip in (None, 1e-9))
+    start = plain.model(0).state_dict()
+    moved = [
+        max((a - start[k]).abs().max().item() for k, a in task.train(0.01, 0)[0].state_dict().items())
+        for task in (plain, clipped)
+    ]
+    assert moved[1] < 0.5 * moved[0]  # beside Adam's eps of 1e-8 such a gradient is small
+
+
 def test_right_answers_are_counted_for_each_number_of_hops():
     class Two(torch.nn.Module):
         def forward(self, ring, start, hops):

@@ -32,6 +32,8 @@ test("formulas say what a model changed", () => {
   assert.equal(written("gemma2", "attention"), "softmax(50 tanh(q R kᵀ / √d)) v");
   assert.equal(written("gemma2", "stream"), "x ← x + Norm(layer(Norm(x)))");
   assert.match(written("deepseek_v3", "kept"), /a latent of 576$/);
+  assert.equal(written("deepseek_v4", "keys seen"), "the last 128, and the best 512 pooled blocks, or all pooled blocks, or nothing else");
+  assert.equal(written("gemma4_text", "kept"), "k, v of 4 or 16 heads for 32 of queries");
   assert.equal(written("mamba2", "attention"), undefined);
 });
 

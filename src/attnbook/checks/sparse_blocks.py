@@ -142,6 +142,7 @@ exercise(
         _inputs((), 4, 3, 9, 5, 2, "more blocks wanted than there are", "Then a token sees everything before it."),
         _inputs((3,), 1, 6, 2, 4, 5, "a text of one block", "There is no earlier block: it is causal attention."),
         _inputs((), 8, 1, 3, 6, 4, "blocks of one token"),
+        _inputs((), 8, 2, 4, 5, 6, "8 blocks of which four are chosen"),
         _inputs((2,), 1, 1, 1, 5, 3, "a single token"),
         _large(),
         _close(),

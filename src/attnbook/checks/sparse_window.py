@@ -161,14 +161,14 @@ exercise(
         gradient("q", "k", "v"),
         precisions("float64"),
         at_most(
-            "On the way stands a table with n² entries: none may be made, no mask either.",
-            largest=lambda q, k, v, w: q.shape[-2] ** 2 / (8 if q.shape[-2] >= MANY else 4) if q.shape[-2] >= FEWER else math.inf,
+            "On the way stands a table with more than n²/2 entries: none of all pairs may be made, no mask either.",
+            largest=lambda q, k, v, w: q.shape[-2] ** 2 / 2 if q.shape[-2] >= FEWER else math.inf,
             bytes=lambda q, k, v, w: q.shape[-2] ** 2 / 2 if q.shape[-2] >= FEWER else math.inf,
         ),
         at_most(
-            "The work is not saved: piece by piece, it still makes about n² numbers. A query needs w + 1 scores, a "
+            "The work is not saved: piece by piece, it still makes more than 2n² numbers. A query needs w + 1 scores, a "
             "block of them 2w each.",
-            made=lambda q, k, v, w: q.shape[-2] ** 2 / 2 if q.shape[-2] >= MANY else math.inf,
+            made=lambda q, k, v, w: q.shape[-2] ** 2 * 2 if q.shape[-2] >= MANY else math.inf,
         ),
     ],
     mistakes=[

@@ -59,6 +59,13 @@ def _half_bare(x, w_q, w_k, w_v, w_o, w_in, w_out):
     return x + _think(_norm(x), w_in, w_out)
 
 
+def _unnormed_values(x, w_q, w_k, w_v, w_o, w_in, w_out):
+    y = _norm(x)
+    scores = (y @ w_q) @ (y @ w_k).mT / w_q.shape[-1] ** 0.5
+    x = x + scores.softmax(-1) @ (x @ w_v) @ w_o
+    return x + _think(_norm(x), w_in, w_out)
+
+
 def _no_second_residual(x, w_q, w_k, w_v, w_o, w_in, w_out):
     return _think(_norm(x + _attend(_norm(x), w_q, w_k, w_v, w_o)), w_in, w_out)
 
@@ -97,6 +104,7 @@ exercise(
         mistake("The network replaces the stream. Add it.", _no_second_residual),
         mistake("The parts are added to what was normed. Add them to the stream as it came.", _normed_stream),
         mistake("The network should see what attention has added: norm the new stream, not the old one.", _parallel),
+        mistake("The values are read from the stream before the norm. Queries, keys and values all read what is normed.", _unnormed_values),
         mistake("There is no norm before attention.", lambda *a: _block(*a, first=_same)),
         mistake("There is no norm before the network.", lambda *a: _block(*a, second=_same)),
         mistake("There is no norm at all.", lambda *a: _block(*a, first=_same, second=_same)),

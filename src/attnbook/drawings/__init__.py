@@ -8,6 +8,7 @@
 from attnbook.drawings.asking import flow, regression
 from attnbook.drawings.circuits import induction
 from attnbook.drawings.costs import cache, memories, paths, window_tiles
+from attnbook.drawings.history import family
 from attnbook.drawings.models import encoder_decoder, stack
 from attnbook.drawings.order import waves
 from attnbook.drawings.serving import pages
@@ -16,6 +17,7 @@ from attnbook.drawings.splitting import heads, reshape
 __all__ = [
     "cache",
     "encoder_decoder",
+    "family",
     "flow",
     "heads",
     "induction",

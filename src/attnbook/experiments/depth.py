@@ -122,6 +122,7 @@ class NextWords:
         every: steps to a point of the curve.
         n_heads: heads of a layer.
         xavier: draw the first matrices as `torch.nn.Transformer` does, not as `torch.nn.Linear`.
+        clip: the longest gradient; a longer one is shortened to it. None leaves all as they are.
     """
 
     told: ClassVar = {
@@ -142,6 +143,7 @@ class NextWords:
     every: int = 10
     n_heads: int = 4
     xavier: bool = False
+    clip: float | None = None
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once."""
@@ -185,7 +187,7 @@ class NextWords:
         def watch() -> float:
             return math.fsum(seen[-self.every :]) / self.every
 
-        how = {"rate": rate, "steps": self.steps, "every": self.every, "warm": self.warm}
+        how = {"rate": rate, "steps": self.steps, "every": self.every, "warm": self.warm, "clip": self.clip}
         return model, fit(model, loss, watch, **how)
 
     @cached_property

@@ -8,12 +8,13 @@ the first has found.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from attnbook.experiments.depth import Bare
 from attnbook.experiments.fitting import fit
 from attnbook.experiments.runs import Run
 from attnlab.transformer import Encoder
@@ -46,19 +47,31 @@ class Follower(nn.Module):
         d_model: width.
         n_heads: heads of each layer.
         n_layers: layers.
+        part: what is left out of every layer: "residual", or nothing.
 
     >>> model, two = Follower(5, 3, 16, 2, 1), torch.ones(1, 2, dtype=torch.long)
     >>> model(torch.tensor([[1, 2, 3, 4, 0]]), two, two).shape
     torch.Size([1, 2, 5])
     """
 
-    def __init__(self, names: int, farthest: int, d_model: int, n_heads: int, n_layers: int) -> None:
+    def __init__(
+        self,
+        names: int,
+        farthest: int,
+        d_model: int,
+        n_heads: int,
+        n_layers: int,
+        part: Literal["", "residual"] = "",
+    ) -> None:
         super().__init__()
         self.name = nn.Embedding(names, d_model)
         self.points_to = nn.Embedding(names, d_model)
         self.hops = nn.Embedding(farthest + 1, d_model)
         self.stack = Encoder(d_model, n_heads, n_layers)
         self.out = nn.Linear(d_model, names)
+        if part:
+            for layer in self.stack.layers:
+                layer.__class__ = Bare  # the same weights, another way through them
 
     def forward(self, ring: Tensor, start: Tensor, hops: Tensor) -> Tensor:
         """Return the scores (batch, n, names) of the answers to n questions on each ring (batch, names)."""
@@ -86,6 +99,7 @@ class Hops:
         every: steps between two points of the curve.
         batch: rings in a step.
         d_head: width of a head.
+        part: what is left out of every layer: "residual", or nothing.
 
     >>> run = Hops(1, d_model=16, names=3, farthest=1, steps=150, every=50)(0.01, seed=0)
     >>> run.extras["1 hop"] > 0.95
@@ -106,6 +120,7 @@ class Hops:
     every: int = 100
     batch: int = 32
     d_head: int = 16
+    part: Literal["", "residual"] = ""
 
     def __call__(self, rate: float, seed: int) -> Run:
         """Train once."""
@@ -116,7 +131,8 @@ class Hops:
     def train(self, rate: float, seed: int) -> tuple[Follower, list[float]]:
         """Return the trained model and its curve."""
         torch.manual_seed(seed)
-        model = Follower(self.names, self.farthest, self.d_model, self.d_model // self.d_head, self.n_layers)
+        sizes = (self.names, self.farthest, self.d_model, self.d_model // self.d_head, self.n_layers)
+        model = Follower(*sizes, self.part)
         draw, shape = torch.Generator().manual_seed(seed), (self.batch, self.names)
 
         def loss() -> Tensor:

@@ -39,6 +39,7 @@ QUIET = {
     "asked": 1,
     "warm": 1,
     "part": "",
+    "clip": None,
     "added": "",
     "empty": 0,
     "features": None,

@@ -1,4 +1,4 @@
-"""Two models side by side, as a library configures them: layers, formula, and the cache by length."""
+"""Two published models side by side: layers, formula, and the cache by length."""
 
 from __future__ import annotations
 
@@ -13,29 +13,6 @@ from attnbook import census
 from attnbook.tables import table_of
 from attnbook.widgets.figure import STATIC, Figure
 
-SHOWN = {
-    "gpt2": "GPT-2",
-    "falcon": "Falcon",
-    "llama": "Llama",
-    "mistral": "Mistral",
-    "gemma2": "Gemma 2",
-    "gemma3n_text": "Gemma 3n",
-    "gemma4_text": "Gemma 4",
-    "llama4_text": "Llama 4",
-    "qwen3_next": "Qwen3-Next",
-    "gpt_oss": "gpt-oss",
-    "olmo3": "Olmo 3",
-    "deepseek_v3": "DeepSeek-V3",
-    "deepseek_v32": "DeepSeek-V3.2",
-    "deepseek_v4": "DeepSeek-V4",
-    "glm_moe_dsa": "GLM-5",
-    "kimi_linear": "Kimi Linear",
-    "mamba2": "Mamba-2",
-    "jamba": "Jamba",
-    "falcon_h1": "Falcon-H1",
-}
-"""Models of the census, and what they are called. All else about them is computed. Left out is one whose
-default configuration is far from every published checkpoint, or whose cache is not all told."""
 LENGTHS = (2**8, 2**20)
 _SCRIPT = Path("src/widgets/math/published.js")
 
@@ -47,7 +24,7 @@ def published() -> dict[str, dict[str, Any]]:
     >>> published()["gpt_oss"]["kept"]
     [64, 8]
     """
-    return {name: _one(census.model(name)) | {"label": label} for name, label in SHOWN.items()}
+    return {row["name"]: _one(row) | {"label": row["checkpoint"]} for row in census.checkpoints()}
 
 
 def _one(row: census.Row) -> dict[str, Any]:
@@ -55,7 +32,7 @@ def _one(row: census.Row) -> dict[str, Any]:
     most = lambda x: max(x) if isinstance(x, list) else x  # noqa: E731
     places, parts = row["positions"], {}
     if "heads" in row:
-        parts["kept"] = [most(row["heads"]), most(row["kv_heads"])]
+        parts["kept"] = [most(row["heads"]), row["kv_heads"]]
     for part, key in (("latent", "latent"), ("shared", "shared"), ("cap", "cap"), ("windows", "windows")):
         if row.get(key):
             parts[part] = row[key]
@@ -83,13 +60,13 @@ def _one(row: census.Row) -> dict[str, Any]:
         ]
         for cost in row["cache"]
     ]
-    return {"year": row["year"], "strip": row["strip"], "norms": row["norms"], "cache": costs} | parts
+    return {"year": row["published"], "strip": row["strip"], "norms": row["norms"], "cache": costs} | parts
 
 
 def script() -> str:
     """Return the text of the script that holds the models for the page."""
     lines = [f"  {name}: {json.dumps(model, ensure_ascii=False)},\n" for name, model in published().items()]
-    head = "// Models of the census, as attnbook.widgets.anatomy.script() writes them: do not edit.\n\n"
+    head = "// Checkpoints of the census, as attnbook.widgets.anatomy.script() writes them: do not edit.\n\n"
     kind = "/** @type {Record<string, import('./anatomy.js').Model>} */\n"
     return f"{head}{kind}export const PUBLISHED = {{\n{''.join(lines)}}};\n"
 
@@ -97,10 +74,10 @@ def script() -> str:
 class Anatomy(Figure):
     """Compare two models: their layers, the parts of the formula they change, the cache by length.
 
-    Each model is the default configuration of its class in the census.
+    Each model has the numbers of a published checkpoint, where its class in the library may have others.
 
     Args:
-        first: a model of `anatomy.SHOWN`.
+        first: a model of `census.checkpoints`, by its name.
         second: another one.
         length: tokens in the cache, 256 to 1,048,576.
 
@@ -121,8 +98,8 @@ class Anatomy(Figure):
 
     def __init__(self, first: str = "llama", second: str = "gemma4_text", *, length: int = 4096) -> None:
         for side, name in (("first", first), ("second", second)):
-            if name not in SHOWN:
-                raise ValueError(f"{side} must be one of {', '.join(SHOWN)}, got {name!r}")
+            if name not in published():
+                raise ValueError(f"{side} must be one of {', '.join(published())}, got {name!r}")
         low, high = LENGTHS
         if not low <= length <= high:
             raise ValueError(f"length must be from {low} to {high}, got {length}")
@@ -130,20 +107,21 @@ class Anatomy(Figure):
 
     def sizes(self) -> list[int]:
         """Return the bytes of both caches at the length."""
-        return [census.cache_bytes(census.model(name), self.length) for name in (self.first, self.second)]
+        return [
+            census.cache_bytes(census.checkpoint(name), self.length) for name in (self.first, self.second)
+        ]
 
     def table(self) -> str:
         """Return both models as an HTML table."""
         rows = []
         for name, size in zip((self.first, self.second), self.sizes(), strict=True):
-            row = census.model(name)
-            each = [sum(count * grow for count, grow, *_ in published()[name]["cache"])]
-            rows.append(
-                [SHOWN[name], str(row["year"]), census.strip(row), f"{each[0]:,.0f}", f"{size / 2**20:,.1f}"]
-            )
-        head = ["model", "year", "layers", "bytes a token", f"MiB for {self.length:,} tokens"]
+            row = census.checkpoint(name)
+            each = sum(count * grow for count, grow, *_ in published()[name]["cache"])
+            cells = [census.strip(row), f"{each:,.0f}", f"{size / 2**20:,.1f}"]
+            rows.append([row["checkpoint"], str(row["published"]), *cells])
+        head = ["checkpoint", "year", "layers", "bytes a token", f"MiB for {self.length:,} tokens"]
         return table_of(head, rows)
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
-        return "Pick two models in their default configurations, and drag the length of the text."
+        return "Pick two published checkpoints, and drag the length of the text."

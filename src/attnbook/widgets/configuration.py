@@ -11,24 +11,23 @@ import traitlets
 
 from attnbook import census, configuration
 from attnbook.tables import table_of
-from attnbook.widgets.anatomy import SHOWN
 from attnbook.widgets.figure import STATIC, Figure
 
-OFFERED = (
-    "gpt2",
-    "llama",
-    "mistral",
-    "deepseek_v32",
-    "deepseek_v4",
-    "gemma3n_text",
-    "gpt_oss",
-    "jamba",
-    "kimi_linear",
-    "llama4_text",
-    "mamba2",
-    "qwen3_next",
-)
-"""Models of the census whose configurations the page brings along."""
+OFFERED = {
+    "gpt2": "GPT-2",
+    "llama": "Llama",
+    "mistral": "Mistral",
+    "deepseek_v32": "DeepSeek-V3.2",
+    "deepseek_v4": "DeepSeek-V4",
+    "gemma3n_text": "Gemma 3n",
+    "gpt_oss": "gpt-oss",
+    "jamba": "Jamba",
+    "kimi_linear": "Kimi Linear",
+    "llama4_text": "Llama 4",
+    "mamba2": "Mamba-2",
+    "qwen3_next": "Qwen3-Next",
+}
+"""Models of the census whose default configurations the page brings along, and what they are called."""
 LONGEST = 1_000_000
 """Characters that are read."""
 
@@ -61,7 +60,7 @@ def data(where: Any = None) -> str:
     for field in census.fields():
         section = where(field["topic"], field["label"]) if field["topic"] else ("", "")
         fields.setdefault((field["means"], *section), []).append(field["name"])
-    examples = [[SHOWN[name], text_of(census.default(name))] for name in OFFERED]
+    examples = [[label, text_of(census.default(name))] for name, label in OFFERED.items()]
     held = {
         "rules": configuration.RULES,
         "examples": examples,

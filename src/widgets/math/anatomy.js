@@ -1,8 +1,8 @@
-// Published models: what their caches hold at a length, and their formula with the parts that it changed.
+// Published checkpoints: what their caches hold at a length, and their formula with the parts that it changed.
 
 /**
  * `cache`: for each kind of entry its layers, bytes a token, bytes a token within a window, the window, bytes of state.
- * @typedef {{ label: string, year: number, strip: string, norms: string, cache: number[][], kept?: number[], latent?: any,
+ * @typedef {{ label: string, year: number, strip: string, norms: string, cache: number[][], kept?: any[], latent?: any,
  *   shared?: number, cap?: any, windows?: any, tied?: number, qk?: number, sink?: number, gate?: any, streams?: string,
  *   chosen?: number, delta?: number, turned?: number, bare?: number, places?: string }} Model
  * @typedef {{ text: string, part?: string }} Token a piece of a formula; `part` names what is not as it was in 2017
@@ -73,6 +73,7 @@ export function formula(model) {
       seen.push({ text: last, part: "windows" }, { text: ", and " });
       if (has("S")) seen.push({ text: `the best ${model.chosen} pooled blocks`, part: "chosen" }, { text: ", or " });
       seen.push({ text: "all pooled blocks", part: "pooled" });
+      if (has("W")) seen.push({ text: ", or nothing else" });
     } else {
       put(has("FH"), "all before");
       put(has("W"), last, "windows");
@@ -82,10 +83,11 @@ export function formula(model) {
     if (model.turned && model.bare) lines.push({ what: "places", tokens: [{ text: `no R in ${model.bare} layers`, part: "bare" }] });
     if (kept) {
       const [heads, few] = kept;
+      const most = Math.max(...[few].flat());
       /** @type {Token[]} */
       const tokens = [];
       if (model.latent) tokens.push({ text: `k, v of ${heads} heads made from a latent of ${several(model.latent)}`, part: "latent" });
-      else if (few < heads) tokens.push({ text: `k, v of ${few} ${few === 1 ? "head" : "heads"} for ${heads} of queries`, part: "grouped" });
+      else if (most < heads) tokens.push({ text: `k, v of ${several(few)} ${most === 1 ? "head" : "heads"} for ${heads} of queries`, part: "grouped" });
       else tokens.push({ text: `k, v of all ${heads} heads` });
       if (model.tied) tokens.push({ text: ", the values are the keys", part: "tied" });
       if (model.shared) tokens.push({ text: `; ${model.shared} layers read another's`, part: "shared" });

@@ -174,6 +174,7 @@ wrong("It chooses one block. `top` are wanted")(
     routed(pick=lambda s, top: F.one_hot(s.argmax(-1), s.shape[-1]) > 0), "the best alone"
 )
 wrong("should be")(routed(pick=lambda s, top: most(s, 2)), "two blocks always")
+wrong("should be")(routed(pick=lambda s, top: most(s, min(top, 3))), "three blocks at most")
 wrong("should be")(routed(pick=lambda s, top: most(s, top) & (s > 0)), "positive ones only")
 wrong("it raised")(
     routed(pick=lambda s, top: F.one_hot(s.topk(top).indices, s.shape[-1]).sum(-2) > 0), "more than there are"
