@@ -2,10 +2,12 @@
 
     python benchmarks/asking.py
     python benchmarks/asking.py rivals
-    python benchmarks/asking.py mirrored
+    python benchmarks/asking.py starts
+    python benchmarks/asking.py turned
 
 Writes results/asking.json; with "rivals" results/asking-rivals.json, on one full table and plain means; with
-"mirrored" results/asking-mirrored.json, on one symmetric table.
+"starts" results/asking-starts.json, on matrices that start smaller; with "turned" results/asking-turned.json,
+on one matrix and turned signs.
 Finished runs stay in .cache, so an interruption costs little.
 """
 
@@ -18,11 +20,13 @@ import torch
 
 from attnbook import results
 from attnbook.experiments import around, sweep
-from attnbook.tagging.asking import FORMS, MIRRORED, RIVALS, Asking
+from attnbook.tagging.asking import FORMS, RIVALS, STARTS, TURNED, Asking
 
 CACHE = Path(__file__).parents[1] / ".cache/runs"
 SEEDS, STEPS = range(10), 600
-PARTS = {"": FORMS, "rivals": RIVALS, "mirrored": MIRRORED}
+PARTS = {"": FORMS, "rivals": RIVALS, "starts": STARTS, "turned": TURNED}
+FEWER = {"starts": 3, "turned": 3}
+"""Of how many rates a grid has to begin with, where not of five."""
 
 
 def main() -> None:
@@ -33,7 +37,7 @@ def main() -> None:
     name = f"asking-{part}" if part else "asking"
     found = sweep(
         {form: Asking(make, steps=STEPS) for form, make in PARTS[part].items()},
-        rates=around(0.04),
+        rates=around(0.04, n=FEWER.get(part, 5)),
         seeds=SEEDS,
         flat=0.5,
         measure="right, %",

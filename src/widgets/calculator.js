@@ -49,7 +49,7 @@ export default figure({
   setup({ model, body, say, set, keep, signal }) {
     /** @type {ReturnType<typeof attend>} */
     let result;
-    let [drawn, walked, playing, timer] = ["", "", false, 0];
+    let [drawn, fitted, walked, playing, timer] = ["", "", "", false, 0];
     let product = "Q";
 
     const go = (/** @type {number} */ stage) => {
@@ -155,11 +155,21 @@ export default figure({
           corner,
           ...[[top, "top"], [left, "left"], [out, "result"]].flatMap(([name, area]) => (name ? [cellsOf(name, area, all[name], tokens)] : [])),
         );
-        fit();
       }
       const sources = feeds(target);
       digits = room();
-      for (const name of shown) fill(name, all[name], target, sources, out);
+      const longest = Object.fromEntries(shown.map((name) => [name, fill(name, all[name], target, sources, out)]));
+      // What stands in one column is equally wide, and as wide as its longest number.
+      const column = Math.max(longest[out], longest[top] ?? 0);
+      for (const name of shown) {
+        const area = /** @type {HTMLElement} */ (board.querySelector(`[data-area]:has([data-part="matrix-${name}"])`));
+        area.style.setProperty("--characters", String(name === left ? longest[left] : column));
+      }
+      const taken = JSON.stringify([layout, longest]);
+      if (taken !== fitted) {
+        fitted = taken;
+        fit();
+      }
       const pieces = explain(all, target, tokens, model.get("scale"));
       // Read as one line; seen as it is printed in books.
       const [words, before] = [plain(pieces), formula.firstChild?.textContent];
@@ -358,17 +368,22 @@ export default figure({
      * @param {{ name: string, row: number, column: number }} target
      * @param {(name: string, row: number, column: number) => boolean} sources
      * @param {string} out
+     * @returns {number} how many characters its longest number has, where a minus counts twice, for it is wide; what
+     *   can be edited is not counted
      */
     function fill(name, values, target, sources, out) {
       const product = board.classList.contains("is-product") && name === out && target.name === out;
+      let longest = 0;
       for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] [data-row]`)) {
         const cell = /** @type {HTMLInputElement} */ (el);
         const [i, j] = placeOf(name, cell);
         const value = values[i][j];
         if (cell.tagName !== "INPUT") {
-          cell.textContent = fmt(value, name === "A" ? digits : 2);
+          const text = fmt(value, name === "A" ? digits : 2);
+          cell.textContent = text;
+          longest = Math.max(longest, text.length + Number(text.startsWith("−")));
           // The name replaces the text for a screen reader, so it has the number too.
-          cell.setAttribute("aria-label", `${cell.textContent}, ${name} row ${i + 1} column ${j + 1}`);
+          cell.setAttribute("aria-label", `${text}, ${name} row ${i + 1} column ${j + 1}`);
         } else if (!cell.matches(":focus") || number(cell.value) !== null) cell.value = written(value);
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
@@ -377,6 +392,7 @@ export default figure({
         td.classList.toggle("is-band", product && ((i === target.row && j < target.column) || (j === target.column && i < target.row)));
         if (name === "A") shade(td, value);
       }
+      return longest;
     }
 
     /** @returns {string} the state as a snippet that runs */

@@ -299,6 +299,27 @@ def test_a_stage_moves_neither_what_is_below_the_calculator_nor_its_buttons(site
     assert len(places) == 1
 
 
+INSIDE = """(part) => [...part.querySelectorAll(".attnlab-board td button")].flatMap((cell) => {
+  const text = document.createRange();
+  text.selectNodeContents(cell);
+  const [inner, outer] = [text, cell.parentElement].map((e) => e.getBoundingClientRect());
+  return inner.left > outer.left && inner.right < outer.right ? [] : [cell.textContent];
+})"""
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_every_number_of_the_calculator_stays_in_its_cell(site, bench, width):
+    page = site.figures(bench, width=width, height=700)
+    part = figure(page, "calculator")
+    for value in ("-1", "-10"):
+        part.locator('[data-part="stages"] [data-value="2"]').click()
+        part.locator('[data-part="matrix-Wq"] input').first.fill(value)
+        part.locator('[data-part="matrix-Wq"] input').first.press("Enter")
+        for stage in range(2, 7):
+            choose(part, "stages", stage)
+            assert part.evaluate(INSIDE) == [], (value, stage)
+
+
 def test_the_three_views_come_one_at_a_time(page):
     part = figure(page, "calculator")
     part.locator('[data-part="next"]').click()

@@ -50,12 +50,30 @@ def test_what_the_forms_share():
     torch.testing.assert_close(heard[1, 2], heard[1, 0])  # "a" as much as "I", whatever is learned
 
 
-def test_a_symmetric_table_scores_both_ways_alike_and_a_free_one_does_not():
+def test_keys_half_turned_score_both_ways_alike_and_not_as_keys_do():
     x = asking.encode(asking.SAW)
-    for symmetric in (True, False):
-        q, k, _ = asking.OneTable(symmetric=symmetric)(x)
-        scores = q @ k.mT
-        assert torch.allclose(scores, scores.mT, atol=1e-5) == symmetric
+    torch.manual_seed(0)
+    turned = asking.TURNED["queries are keys half turned"]()
+    torch.manual_seed(0)
+    plain = asking.FORMS["queries are the keys"]()
+    assert turned.load_state_dict(plain.state_dict())  # not a number more
+    q, k, _ = turned.views(x)
+    assert torch.equal(k, plain.views(x)[1])
+    assert torch.equal(q.abs(), k.abs())
+    assert (q == -k)[0, :4].sum(-1).tolist() == 4 * [asking.HEAD // 2]
+    assert torch.allclose(q @ k.mT, (q @ k.mT).mT, atol=1e-5)
+    q, k, _ = asking.OneTable()(x)
+    assert not torch.allclose(q @ k.mT, (q @ k.mT).mT, atol=1e-2)
+
+
+def test_a_smaller_start_is_of_queries_and_keys_alone():
+    x = asking.encode(asking.SAW)
+    for which in ((0, 0, 1), (0, 1, 2)):
+        torch.manual_seed(0)
+        q, k, v = asking.Views(*which)(x)
+        torch.manual_seed(0)
+        small = asking.Views(*which, start=0.1)(x)
+        torch.testing.assert_close(small, (0.1 * q, 0.1 * k, v))
 
 
 def test_taggers_trained_side_by_side_learn_what_each_learns_alone():

@@ -99,22 +99,27 @@ class Views(nn.Module):
     Args:
         which: the matrix of the queries, of the keys and of the values, counted from 0.
         width: of each.
+        start: what the matrices of queries and keys are multiplied by, before any training.
+        turned: so many numbers of each query get the other sign.
 
     >>> q, k, v = Views(0, 1, 1)(encode(["I", "saw"]))
     >>> torch.equal(q, k), torch.equal(k, v)
     (False, True)
     """
 
-    def __init__(self, *which: int, width: int = HEAD) -> None:
+    def __init__(self, *which: int, width: int = HEAD, start: float = 1.0, turned: int = 0) -> None:
         super().__init__()
-        self.which, self.width = which, width
+        self.which, self.width, self.turned = which, width, turned
         self.matrices = nn.ModuleList(nn.Linear(WIDTH, width, bias=False) for _ in range(max(which) + 1))
+        with torch.no_grad():
+            for i in {*which[:2]}:
+                self.matrices[i].weight.mul_(start)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries, keys and values."""
         made = [matrix(x) for matrix in self.matrices]
         q, k, v = (made[i] for i in self.which)
-        return q, k, v
+        return torch.cat((-q[..., : self.turned], q[..., self.turned :]), -1), k, v
 
 
 class AsTheyAre(nn.Module):
@@ -141,23 +146,21 @@ class OneTable(nn.Module):
 
     Args:
         width: of the values.
-        symmetric: whether the table is the mean of the matrix and its transpose; else it is the matrix.
 
     >>> q, k, v = OneTable()(encode(["I", "saw"]))
     >>> q.shape == k.shape, v.shape
     (True, torch.Size([1, 8, 16]))
     """
 
-    def __init__(self, *, width: int = HEAD, symmetric: bool = False) -> None:
+    def __init__(self, *, width: int = HEAD) -> None:
         super().__init__()
-        self.width, self.symmetric = width, symmetric
+        self.width = width
         self.table = nn.Linear(WIDTH, WIDTH, bias=False)
         self.value = nn.Linear(WIDTH, width, bias=False)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return queries, keys and values."""
-        table = self.table.weight
-        return F.linear(x, (table + table.mT) / 2 if self.symmetric else table), x, self.value(x)
+        return self.table(x), x, self.value(x)
 
 
 class Alike(nn.Module):
@@ -218,8 +221,15 @@ RIVALS = {
 }
 """The plainest other heads. One has all relevance in one matrix, the rest have none at all."""
 
-MIRRORED = {"one symmetric table": lambda: OneHead(OneTable(symmetric=True))}
-"""The full table again, and relevance goes both ways alike."""
+STARTS = {
+    "queries are the keys, started at 0.3": lambda: OneHead(Views(0, 0, 1, start=0.3)),
+    "queries are the keys, started at 0.1": lambda: OneHead(Views(0, 0, 1, start=0.1)),
+    "queries, keys, values, started at 0.1": lambda: OneHead(Views(0, 1, 2, start=0.1)),
+}
+"""Heads whose scores start nearer to 0."""
+
+TURNED = {"queries are keys half turned": lambda: OneHead(Views(0, 0, 1, turned=HEAD // 2))}
+"""One matrix makes both, and half of the numbers of each query get the other sign."""
 
 
 def looks(model: nn.Module, words: Sequence[str]) -> Tensor:
