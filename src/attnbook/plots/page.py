@@ -109,9 +109,7 @@ def _rounded(attribute: re.Match[str]) -> str:
     return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute[0])
 
 
-def show(
-    figure: Figure, *, alt: str | None = None, caption: str | None = None, wide: bool = False
-) -> None:
+def show(figure: Figure, *, alt: str | None = None, caption: str | None = None, wide: bool = False) -> None:
     """Display a figure in a notebook and in the book.
 
     Args:

@@ -18,8 +18,8 @@ _SCRIPT = Path("src/widgets/math/published.js")
 _ROOTS = {"gemma3_text": 168, "gemma3n_text": 0, "gemma4_text": 0}
 """What stands under the root in place of the width of a head; 0 where scores are not divided.
 
-Read from code: 168 from litgpt's configuration of Gemma 3 27B, no division from the attention of transformers'
-classes for the other two.
+Read from code: 168 from litgpt's configuration of Gemma 3 27B; that the other two do not divide from the
+classes of transformers.
 """
 
 
