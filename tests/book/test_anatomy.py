@@ -69,6 +69,17 @@ def test_strips_have_a_bar_a_layer_and_what_differs_is_lit(site, bench):
     assert part.locator('[data-part="formula"][data-side="first"] b[data-lit]').count() == 0
 
 
+def test_a_root_that_a_model_left_out_is_lit(site, bench):
+    page = site.figures(bench)
+    part = figure(page, "anatomy")
+    part.locator('[data-part="first"]').select_option("gemma3_text")
+    part.locator('[data-part="second"]').select_option("gemma4_text")
+    said = [part.locator(f'[data-part="formula"][data-side="{side}"]') for side in ("first", "second")]
+    lit = [one.locator('b[data-name="root"][data-lit]').inner_text() for one in said]
+    assert lit == ["√168", "not divided by √d"]
+    assert ["√d)" in one.inner_text() for one in said] == [False, False]
+
+
 def test_two_caches_can_be_made_equal_and_a_legend_says_what_is_lit(site, bench):
     page = site.figures(bench)
     part = figure(page, "anatomy")

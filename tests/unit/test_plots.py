@@ -141,6 +141,8 @@ def test_showing_leaves_the_readers_settings_alone(capsys):
     shown = page._Picture(plots.svg(figure, alt="x"), "x", "A <caption>.")._repr_html_()
     assert shown.startswith('<figure class="attnlab-plot"><svg role="img"')
     assert shown.endswith("<figcaption>A &lt;caption&gt;.</figcaption></figure>")
+    wide = page._Picture(plots.svg(figure, alt="x"), "x", None, wide=True)._repr_html_()
+    assert wide.startswith('<figure class="attnlab-plot wide"><svg role="img"')
 
 
 @pytest.mark.parametrize(

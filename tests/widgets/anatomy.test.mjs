@@ -31,6 +31,13 @@ test("formulas say what a model changed", () => {
   assert.equal(written("gpt_oss", "keys seen"), "all before, or the last 128");
   assert.equal(written("gemma2", "attention"), "softmax(50 tanh(q R kᵀ / √d)) v");
   assert.equal(written("gemma2", "stream"), "x ← x + Norm(layer(Norm(x)))");
+  assert.equal(written("gemma3_text", "attention"), "softmax(q\u0302 R k\u0302ᵀ / √168) v");
+  for (const name of ["gemma3n_text", "gemma4_text"]) {
+    assert.equal(written(name, "attention"), "softmax(q\u0302 R k\u0302ᵀ) v");
+    assert.equal(written(name, "scores"), "not divided by √d");
+  }
+  for (const name of Object.keys(PUBLISHED)) assert.equal(written(name, "scores") !== undefined, PUBLISHED[name].root === 0);
+  assert.equal(written("llama4_text", "keys seen"), "all before, or its own block of 8192");
   assert.match(written("deepseek_v3", "kept"), /a latent of 576$/);
   assert.equal(written("deepseek_v4", "keys seen"), "the last 128, and the best 512 pooled blocks, or all pooled blocks, or nothing else");
   assert.equal(written("gemma4_text", "kept"), "k, v of 4 or 16 heads for 32 of queries");
@@ -42,6 +49,7 @@ test("a part differs where the other has none, or has it with other numbers", ()
   for (const name of Object.keys(PUBLISHED)) assert.deepEqual(differs(name, name), []);
   assert.deepEqual(differs("llama", "gpt2"), ["turned"]);
   assert.deepEqual(differs("gpt2", "llama"), []);
+  for (const name of ["gemma3_text", "gemma3n_text"]) assert.ok(differs(name, "qwen3").includes("root"));
   assert.ok(differs("gemma2", "gpt_oss").includes("windows"));
   assert.ok(parts(PUBLISHED.gpt_oss).has("sink"));
 });

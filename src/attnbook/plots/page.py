@@ -109,7 +109,7 @@ def _rounded(attribute: re.Match[str]) -> str:
     return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute[0])
 
 
-def show(figure: Figure, *, alt: str | None = None, caption: str | None = None) -> None:
+def show(figure: Figure, *, alt: str | None = None, caption: str | None = None, wide: bool = False) -> None:
     """Display a figure in a notebook and in the book.
 
     Args:
@@ -117,6 +117,7 @@ def show(figure: Figure, *, alt: str | None = None, caption: str | None = None) 
         alt: what the plot shows, in words; the figure's label unless given, which the drawings of
             `attnbook.drawings` bring along.
         caption: a line under the plot; none unless given.
+        wide: on a phone it scrolls and stays readable, where others shrink.
 
     Raises:
         ValueError: alt is empty, or neither is given.
@@ -125,18 +126,19 @@ def show(figure: Figure, *, alt: str | None = None, caption: str | None = None) 
     <an empty frame>
     """
     alt = figure.get_label() if alt is None else alt
-    display(_Picture(svg(figure, alt=alt), alt, caption))
+    display(_Picture(svg(figure, alt=alt), alt, caption, wide))
 
 
 class _Picture:
     """What a notebook shows: the plot where it can, its text alternative everywhere else."""
 
-    def __init__(self, picture: str, alt: str, caption: str | None) -> None:
+    def __init__(self, picture: str, alt: str, caption: str | None, wide: bool = False) -> None:
         self.picture, self.alt, self.caption = picture, alt, caption
+        self.kind = "attnlab-plot wide" if wide else "attnlab-plot"
 
     def __repr__(self) -> str:
         return f"<{self.alt}>"
 
     def _repr_html_(self) -> str:
         caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
-        return f'<figure class="attnlab-plot">{self.picture}{caption}</figure>'
+        return f'<figure class="{self.kind}">{self.picture}{caption}</figure>'

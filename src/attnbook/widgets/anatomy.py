@@ -15,6 +15,12 @@ from attnbook.widgets.figure import STATIC, Figure
 
 LENGTHS = (2**8, 2**20)
 _SCRIPT = Path("src/widgets/math/published.js")
+_ROOTS = {"gemma3_text": 168, "gemma3n_text": 0, "gemma4_text": 0}
+"""What stands under the root in place of the width of a head; 0 where scores are not divided.
+
+Read from code: 168 from litgpt's configuration of Gemma 3 27B; that the other two do not divide from the
+classes of transformers.
+"""
 
 
 @cache
@@ -45,6 +51,10 @@ def _one(row: census.Row) -> dict[str, Any]:
     if "selection" in row:
         sizes = [size for name, size in row["selection"].items() if name != "layers"]
         parts["chosen"] = sizes[0] if sizes else 0
+    if row["name"] in _ROOTS:
+        parts["root"] = _ROOTS[row["name"]]
+    if census.default(row["model"]).get("attention_chunk_size") in row.get("windows", ()):
+        parts["chunks"] = 1
     for part, key in (("turned", "rotary"), ("bare", "none")):
         if places.get(key):
             parts[part] = places[key]

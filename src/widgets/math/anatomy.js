@@ -4,7 +4,7 @@
  * `cache`: for each kind of entry its layers, bytes a token, bytes a token within a window, the window, bytes of state.
  * @typedef {{ label: string, year: number, strip: string, norms: string, cache: number[][], kept?: any[], latent?: any,
  *   shared?: number, cap?: any, windows?: any, tied?: number, qk?: number, sink?: number, gate?: any, streams?: string,
- *   chosen?: number, delta?: number, turned?: number, bare?: number, places?: string }} Model
+ *   root?: number, chunks?: number, chosen?: number, delta?: number, turned?: number, bare?: number, places?: string }} Model
  * @typedef {{ text: string, part?: string }} Token a piece of a formula; `part` names what is not as it was in 2017
  */
 
@@ -58,16 +58,19 @@ export function formula(model) {
     if (model.cap) line.push({ text: `${several(model.cap)} tanh(`, part: "cap" });
     line.push({ text: `q${hat} `, part: hat && "qk" });
     if (model.turned) line.push({ text: "R ", part: "turned" });
-    line.push({ text: `k${hat}ᵀ`, part: hat && "qk" }, { text: " / √d" });
+    line.push({ text: `k${hat}ᵀ`, part: hat && "qk" });
+    if (model.root) line.push({ text: " / " }, { text: `√${model.root}`, part: "root" });
+    else if (model.root === undefined) line.push({ text: " / √d" });
     if (model.cap) line.push({ text: ")", part: "cap" });
     if (model.places === "ALiBi" || model.places === "relative") line.push({ text: model.places === "ALiBi" ? " − m · distance" : " + b(distance)", part: "places" });
     if (model.sink) line.push({ text: ", sink", part: "sink" });
     line.push({ text: ") " }, { text: model.tied ? "k" : "v", part: model.tied ? "tied" : "" });
     lines.push({ what: "attention", tokens: line });
+    if (model.root === 0) lines.push({ what: "scores", tokens: [{ text: "not divided by √d", part: "root" }] });
     /** @type {Token[]} */
     const seen = [];
     const put = (/** @type {boolean} */ on, /** @type {string} */ text, part = "") => on && seen.push({ text: seen.length ? ", or " : "" }, { text, part });
-    const last = model.windows ? `the last ${several(model.windows)}` : "a window";
+    const last = model.windows ? `${model.chunks ? "its own block of" : "the last"} ${several(model.windows)}` : "a window";
     if (has("P")) {
       // A layer sees its window, and of what lies before it blocks that are pooled.
       seen.push({ text: last, part: "windows" }, { text: ", and " });
