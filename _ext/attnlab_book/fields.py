@@ -16,7 +16,9 @@ from attnlab_book import chapters
 NAME = "configuration-model.js"
 SOURCES = (
     "_toc.yml",
+    "benchmarks/results/census-checkpoints.json",
     "benchmarks/results/configurations.json",
+    "src/attnbook/census.py",
     "src/attnbook/configuration.py",
     "src/attnbook/static/census-fields.json",
     "src/attnbook/widgets/configuration.py",

@@ -109,6 +109,22 @@ def default(name: str) -> dict[str, Any]:
     return copy.deepcopy(stored[name])
 
 
+def published(name: str) -> dict[str, Any]:
+    """Return the configuration of a checkpoint: the fields of its class's default, with its own in them.
+
+    A checkpoint's own are those of attention; elsewhere the default may say another number. A model of which
+    no checkpoint is known comes in its default configuration.
+
+    Raises:
+        ValueError: there is neither a checkpoint nor a model of this name.
+
+    >>> published("llama3")["num_key_value_heads"], default("llama")["num_key_value_heads"]
+    (8, 32)
+    """
+    found = next((row for row in checkpoints() if row["name"] == name), None)
+    return default(name) if found is None else default(found["model"]) | copy.deepcopy(found["fields"])
+
+
 @cache
 def _configurations() -> dict[str, dict[str, Any]]:
     return results.load("configurations")["configurations"]

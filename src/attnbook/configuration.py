@@ -13,6 +13,7 @@ same `RULES`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -24,7 +25,7 @@ RULES: dict[str, Any] = {
     "layers": ["num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"],
     "heads": ["num_attention_heads", "n_head", "n_heads", "decoder_attention_heads", "attention_heads"],
     "kept": ["num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "num_query_groups"],
-    "head": ["head_dim", "attention_head_dim", "kv_channels", "d_head"],
+    "head": ["head_dim", "attention_head_dim", "kv_channels", "d_head", "d_kv"],
     "width": ["hidden_size", "n_embd", "d_model", "dim"],
     "window": [
         "sliding_window",
@@ -54,6 +55,33 @@ RULES: dict[str, Any] = {
     },
     # Types of models whose window, where no field says which layers have it, is in all of them.
     "windows": ["mistral", "mixtral", "phi3", "starcoder2", "moshi"],
+    # Fields that say a base of rotations.
+    "bases": ["rope_theta", "rotary_emb_base", "rope_local_base_freq"],
+    # Types of models that read a text at once, unless they are told to be decoders.
+    "encoders": [
+        "albert",
+        "bert",
+        "bert-generation",
+        "big_bird",
+        "camembert",
+        "data2vec-text",
+        "deberta",
+        "deberta-v2",
+        "distilbert",
+        "electra",
+        "ernie",
+        "megatron-bert",
+        "mobilebert",
+        "modernbert",
+        "mpnet",
+        "rembert",
+        "roberta",
+        "roberta-prelayernorm",
+        "roc_bert",
+        "roformer",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+    ],
     # How the names of fields begin that only layers with a state have.
     "states": ["mamba_", "ssm_", "linear_", "conv_L", "state_size", "attn_layer_indices", "hybrid_override"],
     # Fields that change what is kept, unless they are false, zero, empty or null, in ways not read here.
@@ -88,6 +116,8 @@ RULES: dict[str, Any] = {
     },
 }
 """How fields are read, here and in the page."""
+MOST = 100_000
+"""Layers that are counted one by one."""
 BYTES = 2
 """Of a number in the cache, as nearly all are kept."""
 
@@ -115,30 +145,70 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         `heads`, `kept` (heads of keys and values), `head` (their width), `value` (that of values), `latent`,
         `cache` (groups of layers, with numbers whose product a token takes, where a list is a sum, and the
         window that ends it),
-        `why` (what hides the cache), `window`, `positions` and `length`.
+        `why` (what hides the cache, or why it is empty), `window`, `positions`, `length`, and `unread` (for
+        what a field says in a way that can't be used, which field and how).
     """
     inside, text = inner(config)
-    find = lambda names: next((text[name] for name in RULES[names] if _whole(text.get(name))), None)  # noqa: E731
-    out = {"inside": inside} | {name: find(name) for name in ("layers", "heads", "kept", "head", "length")}
-    heads, width = out["heads"], find("width")
+    found, unread = _found(text)
+    heads, window, width = found["heads"], found.pop("window"), found.pop("width")
+    out: dict[str, Any] = {"inside": inside, "unread": unread} | found
     if isinstance(text.get("multi_query"), bool) and text.get("new_decoder_architecture") is not True:
         out["kept"] = 1 if text["multi_query"] else heads
-    out["kept"] = out["kept"] or heads
-    if out["head"] is None and width and heads and width % heads == 0:
-        out["head"] = width // heads
+        unread.pop("kept", None)
+    if "kept" not in unread:
+        out["kept"] = out["kept"] or heads
+    if out["head"] is None and width and heads and "head" not in unread:
+        if width % heads == 0:
+            out["head"] = width // heads
+        else:
+            name = next(name for name in RULES["width"] if _whole(text.get(name)))
+            unread["head"] = f"{name} is {width}, which {heads} heads can't share evenly"
+    elif out["head"] is None and "width" in unread:
+        unread.setdefault("head", unread["width"])
     out["latent"] = out["value"] = None
     if _whole(text.get("kv_lora_rank")) and _whole(text.get("qk_rope_head_dim")):
         out |= {"latent": [text["kv_lora_rank"], text["qk_rope_head_dim"]], "kept": None, "head": None}
     elif _whole(text.get("v_head_dim")):
         out["value"] = text["v_head_dim"]
-    kinds, doubt = _kinds(text, out, find("window"))
+    kinds, doubt = _kinds(text, out, window)
     if kinds and out["layers"] is None:
         out["layers"] = sum(kinds.values())
-    out |= {"kinds": kinds, "window": find("window") if kinds and "window" in kinds else None}
+    out |= {"kinds": kinds, "window": window if kinds and "window" in kinds else None}
     cache, why = _cache(text, out, doubt)
     if any(not _empty(text.get(name)) for name in RULES["looks"]):
         out["kinds"] = None
-    return out | {"cache": cache, "why": why, "positions": _positions(text)}
+    return out | {"cache": cache, "why": why, "positions": _positions(text, unread)}
+
+
+def _found(text: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the numbers that fields say, and what is wrong with those that say them otherwise."""
+    found, unread = {}, {}
+    for what in ("layers", "heads", "kept", "head", "width", "window", "length"):
+        names = RULES[what]
+        if what == "heads" and _whole(text.get("d_kv")):
+            names = [*names, "num_heads"]  # in other models these are the heads of a state
+        found[what] = next((text[name] for name in names if _whole(text.get(name))), None)
+        # Where a window is, 0 and false say that there is none.
+        absent = _empty if what == "window" else lambda value: value is None
+        wrong = next((name for name in names if not absent(text.get(name))), None)
+        if found[what] is None and wrong is not None:
+            unread[what] = f"{wrong} is {_said(text[wrong])}, no whole number above 0"
+    return found, unread
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, str):
+        return f"“{value[:40]}”"
+    kinds = {list: "a list", dict: "an object"}
+    return kinds[type(value)] if type(value) in kinds else json.dumps(value)
+
+
+def _encoder(text: Mapping[str, Any]) -> bool:
+    if text.get("is_decoder") is True or text.get("is_encoder_decoder") is True:
+        return False
+    classes = text.get("architectures")
+    masked = isinstance(classes, list) and any(str(name).endswith("ForMaskedLM") for name in classes)
+    return masked or text.get("model_type") in RULES["encoders"]
 
 
 def _whole(value: Any) -> bool:
@@ -172,7 +242,9 @@ def _kinds(
             return None, f"{len(said)} layers are listed, and {layers} counted"
         names = [RULES["kinds"][word] for word in said]
     elif layers is None:
-        return None, "no field says how many layers there are"
+        return None, out["unread"].get("layers", "no field says how many layers there are")
+    elif layers > MOST:
+        return None, f"more than {MOST:,} layers are not counted here"
     elif isinstance(indices, list) and indices:
         names = ["full" if at in indices else "linear" for at in range(layers)]
     elif _whole(period := text.get("attn_layer_period")):
@@ -185,6 +257,8 @@ def _kinds(
         names = ["linear"] * layers
     elif any(name.startswith(start) for name in text for start in RULES["states"]):
         return None, "no field says which layers have a state"
+    elif "window" in out["unread"] and text.get("use_sliding_window") is not False:
+        return None, out["unread"]["window"]
     elif window is None or text.get("use_sliding_window") is False:
         chosen = out["latent"] and _whole(text.get("index_topk"))
         names = ["selected" if chosen else "full"] * layers
@@ -195,7 +269,7 @@ def _kinds(
     else:
         return None, "no field says which layers have the window"
     if "window" in names and window is None:
-        return None, "no field says how long the window is"
+        return None, out["unread"].get("window", "no field says how long the window is")
     if _whole(shared := text.get("num_kv_shared_layers")):
         names = [name if at < layers - shared else "shared" for at, name in enumerate(names)]
     return {name: names.count(name) for name in dict.fromkeys(names)}, ""
@@ -207,6 +281,8 @@ def _cache(
     """Return what each kind of layer keeps of a token, or say what hides it."""
     if (why := _by_type(text)) is not None:
         return None, why
+    if _encoder(text):
+        return [], "an encoder reads a text at once, and keeps nothing of it"
     odd = next((name for name in RULES["odd"] if not _empty(text.get(name))), None)
     if odd:
         return None, f"{odd} changes what is kept, in a way that this page can't compute"
@@ -220,9 +296,10 @@ def _cache(
     if out["latent"]:
         terms = [out["latent"]]
     elif not out["kept"]:
-        return None, "no field says how many heads there are"
+        said = out["unread"].get("kept") or out["unread"].get("heads")
+        return None, said or "no field says how many heads there are"
     elif not out["head"]:
-        return None, "no field says how wide a head is"
+        return None, out["unread"].get("head", "no field says how wide a head is")
     elif out["value"]:
         terms = [out["kept"], [out["head"], out["value"]]]
     else:
@@ -238,8 +315,8 @@ def _cache(
     return groups, ""
 
 
-def _positions(text: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return how places are told, as far as fields say it."""
+def _positions(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any] | None:
+    """Return how places are told, as far as fields say it; `unread` gets a base that can't be used."""
     attention = text.get("attn_config") if isinstance(text.get("attn_config"), Mapping) else {}
     if text.get("alibi") is True or attention.get("alibi") is True:
         return {"kind": "ALiBi"}
@@ -249,13 +326,16 @@ def _positions(text: Mapping[str, Any]) -> dict[str, Any] | None:
     parts = [text]
     if isinstance(scaling, Mapping):
         parts += [scaling, *(part for part in scaling.values() if isinstance(part, Mapping))]
-    names = ("rope_theta", "rotary_emb_base", "rope_local_base_freq")
-    bases = [part[name] for part in parts for name in names if _number(part.get(name))]
-    if not bases and not _whole(text.get("rotary_dim")):
-        return None
-    said = [part.get("rope_type", part.get("type")) for part in parts[1:]]
-    said = [name for name in said if isinstance(name, str) and name not in ("default", "main")]
+    given = [(name, part[name]) for part in parts for name in RULES["bases"] if part.get(name) is not None]
+    bases = [value for _, value in given if _number(value)]
+    types = [part.get("rope_type", part.get("type")) for part in parts[1:]]
+    types = [name for name in types if isinstance(name, str)]
     factors = [part["factor"] for part in parts[1:] if _number(part.get("factor"))]
+    if not (given or types or factors or _whole(text.get("rotary_dim"))):
+        return None
+    if given and not bases:
+        unread["base"] = f"{given[0][0]} is {_said(given[0][1])}, no number above 0"
+    said = [name for name in types if name not in ("default", "main")]
     bare = text.get("no_rope_layers")
     return {
         "kind": "rotary",
@@ -301,9 +381,9 @@ def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     >>> summary(read({"n_layer": 2, "n_head": 4, "n_embd": 64, "n_positions": 512}))[1]
     ('heads', ['4 of queries, 4 of keys and values, each 16 wide'])
     """
-    unknown = "unknown: no field says it"
+    unknown = lambda what: f"unknown: {reading['unread'].get(what, 'no field says it')}"  # noqa: E731
     kinds, layers = reading["kinds"], reading["layers"]
-    counted = unknown if layers is None else f"{layers:,}"
+    counted = unknown("layers") if layers is None else f"{layers:,}"
     if kinds:
         window = f"{reading['window'] or 0:,}"
         each = [f"{count} {WORDS[name].format(window=window)}" for name, count in kinds.items()]
@@ -312,11 +392,11 @@ def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
         counted += "; of which kinds is unknown"
     return [
         ("layers", [counted]),
-        ("heads", [_heads(reading) or unknown]),
+        ("heads", [_heads(reading) or unknown("heads")]),
         ("cache", _kept(reading)),
         ("window", [_window(reading)]),
-        ("positions", [_places(reading["positions"]) or unknown]),
-        ("made for", [unknown if reading["length"] is None else f"{reading['length']:,} tokens"]),
+        ("positions", [_places(reading) or unknown("positions")]),
+        ("made for", [unknown("length") if reading["length"] is None else f"{reading['length']:,} tokens"]),
     ]
 
 
@@ -328,10 +408,14 @@ def _heads(reading: Mapping[str, Any]) -> str:
     if reading["latent"]:
         latent, turned = reading["latent"]
         return f"{heads:,} of queries; keys and values are made from a latent of {latent:,} + {turned:,}"
+    if kept is None:
+        return f"{heads:,} of queries; how many of keys and values is unknown: {reading['unread']['kept']}"
     each = "" if head is None else f", each {head:,} wide"
     if reading["value"] and reading["value"] != head:
         each += f" (values {reading['value']:,})"
     shared = f": {heads // kept} queries share one" if heads > kept and heads % kept == 0 else ""
+    if heads % kept:
+        shared = f": {heads:,} can't share {kept:,} evenly"
     return f"{heads:,} of queries, {kept:,} of keys and values{each}{shared}"
 
 
@@ -339,14 +423,16 @@ def _kept(reading: Mapping[str, Any]) -> list[str]:
     groups = reading["cache"]
     if groups is None:
         return [f"unknown: {reading['why']}"]
-    if not groups:
-        return ["0 bytes a token: what is kept does not grow"]
-    lines = []
+    lines = [] if groups else [f"0 bytes a token: {reading['why'] or 'what is kept does not grow'}"]
     for group in sorted(groups, key=lambda group: "window" in group):
         factors: Sequence[str] = [f"{group['layers']} layers", *map(_term, group["terms"])]
         limit = f", for the last {group['window']:,} tokens only" if "window" in group else ""
         product = f"{' × '.join(factors)} × {BYTES} bytes"
         lines.append(f"{product} = {group_bytes(group):,} bytes a token{limit}")
+    held = {"linear": "a state", "convolution": "the last tokens of a convolution"}
+    for name, what in held.items():
+        if not reading["why"] and (many := (reading["kinds"] or {}).get(name)):
+            lines.append(f"and {what} in {many} layers, whatever the length: not computed here")
     return lines
 
 
@@ -357,10 +443,12 @@ def _term(term: int | list[int]) -> str:
 def _window(reading: Mapping[str, Any]) -> str:
     if reading["window"]:
         return f"{reading['window']:,} tokens, in {reading['kinds']['window']} layers"
-    return "none" if reading["kinds"] else "unknown: no field says which layers have one"
+    said = reading["unread"].get("window", "no field says which layers have one")
+    return "none" if reading["kinds"] else f"unknown: {said}"
 
 
-def _places(positions: Mapping[str, Any] | None) -> str:
+def _places(reading: Mapping[str, Any]) -> str:
+    positions = reading["positions"]
     if positions is None:
         return ""
     if positions["kind"] != "rotary":
@@ -368,6 +456,9 @@ def _places(positions: Mapping[str, Any] | None) -> str:
     out = "rotary"
     if positions["bases"]:
         out += f", base {' and '.join(f'{base:,.0f}' for base in positions['bases'])}"
+    else:
+        why = reading["unread"].get("base")
+        out += f", base unknown: {why}" if why else ", base not said"
     if positions["stretched"]:
         times = "" if positions["factor"] is None else f" by {positions['factor']:g}"
         out += f", stretched{times} ({positions['stretched']})"

@@ -1,7 +1,8 @@
 // A configuration, field by field: what each means, where the book has it, and above what all say together.
 //
-// For tests (data-part): example (select), file (button), text (textarea), refused (what is wrong), summary (dl), find
-// (text), fields (table: field, value, what it means, section; rows with data-known), status.
+// For tests (data-part): example (select), file (button), text (textarea), defaults (what an example has of its class),
+// refused (what is wrong), summary (dl), find (text), fields (table: field, value, what it means, section; rows with
+// data-known), status.
 import css from "./ui/configuration.css";
 import { h, s, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -46,6 +47,7 @@ export default figure({
     delete place.link;
 
     const example = h("select", { "data-part": "example", on: { change: () => example.value !== "" && set({ text: examples[Number(example.value)][1] }) } }, h("option", { value: "" }, "your own"), ...examples.map(([name], i) => h("option", { value: i }, name)));
+    const defaults = h("p", { class: "attnlab-private", "data-part": "defaults" }, "An example has the layers, heads and windows of its checkpoint; all other fields are the defaults of its class.");
     const file = h("input", { type: "file", accept: ".json,application/json,text/plain", hidden: true, tabindex: -1, "aria-hidden": true });
     const open = h("button", { type: "button", "data-part": "file", on: { click: () => file.click() } }, "Open a file");
     const text = h("textarea", { "data-part": "text", rows: 7, spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "The text of config.json" });
@@ -60,6 +62,7 @@ export default figure({
     const shown = h("div", {}, facts, h("label", { class: "attnlab-find" }, "Find a field", find), none, table);
     body.append(
       h("div", { class: "attnlab-open" }, h("label", {}, "Example", example), open, file),
+      defaults,
       text,
       h("p", { class: "attnlab-private" }, "Paste a config.json here, or drop it. It is read in this page and sent nowhere."),
       refused,
@@ -122,6 +125,7 @@ export default figure({
       if (text.value !== now) text.value = now.length > LONGEST ? "" : now;
       const at = examples.findIndex(([, own]) => own === now);
       example.value = at < 0 ? "" : String(at);
+      defaults.hidden = at < 0;
       if (now !== last) find.value = "";
       last = now;
       try {
@@ -157,10 +161,13 @@ export default figure({
     return {
       update,
       pytorch() {
-        const groups = current()?.cache;
+        const found = current();
+        const groups = found?.cache;
         if (!groups) return "import torch\n\n# What the cache takes can't be told from this configuration.\n";
         const each = groups.map((group) => `    [${groupBytes(group)}, ${group.window ?? "torch.inf"}],\n`).join("");
-        return `import torch\n\n# kinds of layers: bytes a token, and the window that ends it\ngroups = torch.tensor([\n${each}], dtype=torch.float64).reshape(-1, 2)\ngrows, window = groups.T\nfor n in (4096, 32768, 131072):\n    held = (grows * window.clamp(max=n)).sum()\n    print(n, round(held.item() / 2**20, 1), "MiB")\n`;
+        const states = found?.why ? 0 : (found?.kinds?.linear ?? 0) + (found?.kinds?.convolution ?? 0);
+        const beside = states ? `# what ${states} layers hold whatever the length is not counted\n` : "";
+        return `import torch\n\n# kinds of layers: bytes a token, and the window that ends it\n${beside}groups = torch.tensor([\n${each}], dtype=torch.float64).reshape(-1, 2)\ngrows, window = groups.T\nfor n in (4096, 32768, 131072):\n    held = (grows * window.clamp(max=n)).sum()\n    print(n, round(held.item() / 2**20, 1), "MiB")\n`;
       },
       svg() {
         const found = current();

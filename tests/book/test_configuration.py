@@ -8,9 +8,10 @@ from attnbook import census, configuration
 from attnbook.widgets import Configuration
 from attnbook.widgets.configuration import LONGEST, OFFERED, text_of
 
-from .reader import assert_fits_a_thumb, figure, parsed, run_copied, saved, says, table, violations
+from .reader import assert_fits_a_thumb, copied, figure, parsed, run_copied, saved, says, table, violations
 
 NAMES = {"made for": "Longest text"}
+LABELS = {name: census.checkpoint(name)["checkpoint"] for name in OFFERED}
 DROP = """([text, file]) => {
   const data = new DataTransfer();
   if (file) data.items.add(new File([text], "config.json", { type: "application/json" }));
@@ -54,10 +55,10 @@ def refused(part):
 
 def test_each_example_says_in_the_page_what_python_says(part):
     pick = part.locator('[data-part="example"]')
-    assert pick.locator("option").all_inner_texts() == ["your own", *OFFERED.values()]
+    assert pick.locator("option").all_inner_texts() == ["your own", *LABELS.values()]
     for name in OFFERED:
-        pick.select_option(label=OFFERED[name])
-        config = census.default(name)
+        pick.select_option(label=LABELS[name])
+        config = census.published(name)
         shown = summary(part)
         for what, lines in configuration.summary(configuration.read(config)):
             assert shown[NAMES.get(what, what.capitalize())] == lines, name
@@ -99,10 +100,24 @@ def test_a_pasted_text_is_told_field_by_field(part):
     assert summary(part)["Cache"] == ["2 layers × 2 × 1 × 8 × 2 bytes = 64 bytes a token"]
 
 
+def test_what_an_example_has_of_its_class_is_said_beside_it_alone(part):
+    beside = part.locator('[data-part="defaults"]')
+    part.locator('[data-part="example"]').select_option(label="Kimi Linear 48B-A3B")
+    assert "all other fields are the defaults of its class" in beside.inner_text()
+    assert summary(part)["Cache"] == [
+        "7 layers × (512 + 64) × 2 bytes = 8,064 bytes a token",
+        "and a state in 20 layers, whatever the length: not computed here",
+    ]
+    assert "# what 20 layers hold whatever the length is not counted" in copied(part)
+    paste(part, '{"num_hidden_layers": "32"}')
+    assert not beside.is_visible()
+    assert summary(part)["Layers"] == ["unknown: num_hidden_layers is “32”, no whole number above 0"]
+
+
 def test_every_link_leads_to_a_section_that_is_there(book, part):
     found = {}
     for name in OFFERED:
-        part.locator('[data-part="example"]').select_option(label=OFFERED[name])
+        part.locator('[data-part="example"]').select_option(label=LABELS[name])
         links = part.locator('[data-part="fields"] a').evaluate_all(
             "(all) => all.map((a) => [a.href, a.textContent])"
         )
@@ -203,7 +218,7 @@ def test_a_field_is_found_by_a_part_of_its_name(part):
     assert all("rope" in name for name in rows.all_inner_texts())
     find.fill("wings")
     assert part.get_by_text("No field has this in its name.").is_visible()
-    part.locator('[data-part="example"]').select_option(label="Llama")
+    part.locator('[data-part="example"]').select_option(label="Llama 2 7B")
     assert find.input_value() == ""
     assert part.locator('[data-part="fields"] tbody tr:visible').count() == len(table(part, "fields"))
 
@@ -220,13 +235,13 @@ def test_keys_alone_reach_everything(part):
     part.locator('[data-part="example"]').focus()
     part.page.keyboard.press("Home")
     part.page.keyboard.type("Llama")
-    assert part.locator('[data-part="text"]').input_value() == text_of(census.default("llama"))
+    assert part.locator('[data-part="text"]').input_value() == text_of(census.published("llama"))
 
 
 def test_reset_and_undo_and_the_menu(part):
     paste(part, "no")
     part.locator('[data-part="reset"]').click()
-    assert part.locator('[data-part="text"]').input_value() == text_of(census.default("gpt_oss"))
+    assert part.locator('[data-part="text"]').input_value() == text_of(census.published("gpt_oss"))
     part.locator('[data-part="undo"]').click()
     assert "“no” is no value" in refused(part)
     part.locator('[data-part="reset"]').click()
@@ -239,7 +254,7 @@ def test_reset_and_undo_and_the_menu(part):
 
 @pytest.mark.parametrize("name", ["mamba2", "deepseek_v4"])
 def test_copied_code_runs_where_nothing_grows_or_nothing_is_known(part, name):
-    part.locator('[data-part="example"]').select_option(label=OFFERED[name])
+    part.locator('[data-part="example"]').select_option(label=LABELS[name])
     printed, _ = run_copied(part)
     assert printed.split("\n")[0] == ("4096 0.0 MiB" if name == "mamba2" else "")
 
@@ -276,7 +291,7 @@ def test_a_phone_keeps_it_a_table_for_whoever_hears_it(site, bench):
 
 def test_it_reads_from_a_file_with_no_server(site, book, bench):
     part = figure(site.open(bench, address=book.as_uri()), "configuration")
-    part.locator('[data-part="example"]').select_option(label="Llama")
+    part.locator('[data-part="example"]').select_option(label="Llama 2 7B")
     assert summary(part)["Cache"] == ["32 layers × 2 × 32 × 128 × 2 bytes = 524,288 bytes a token"]
     link = part.locator('[data-part="fields"] a').first
     assert link.get_attribute("href").startswith(book.as_uri())

@@ -12,6 +12,7 @@ from attnbook.widgets import configuration as figures
 from .test_widgets import Cells
 
 STORED = results.load("configurations")["configurations"]
+EXAMPLES = {row["name"]: (census.published(row["name"]), row) for row in census.checkpoints()}
 BESIDE = set((Path(__file__).parent / "not_in_this_book.txt").read_text(encoding="utf-8").split())
 LETTERS = {"full": "F", "window": "W", "selected": "S", "linear": "L", "convolution": "C", "none": "N"}
 
@@ -24,10 +25,18 @@ def said(**fields):
     return dict(configuration.summary(read(**fields)))
 
 
+def decoders():
+    """Yield each default and each checkpoint as a decoder, as the census ran it, with what that told."""
+    for name, config in STORED.items():
+        yield name, config | {"is_decoder": True}, census.model(name)
+    for config, row in EXAMPLES.values():
+        yield row["checkpoint"], config, row
+
+
 def test_what_fields_tell_of_a_cache_is_what_running_the_model_told():
     compared = 0
-    for name, config in STORED.items():
-        row, found = census.model(name), configuration.read(config)
+    for name, config, row in decoders():
+        found = configuration.read(config)
         if found["cache"] is None:
             assert found["why"], name
             continue
@@ -50,8 +59,8 @@ def test_what_fields_tell_of_a_cache_is_what_running_the_model_told():
 
 
 def test_a_token_past_all_windows_adds_what_the_census_says():
-    for name, config in STORED.items():
-        each, row = configuration.token_bytes(configuration.read(config)), census.model(name)
+    for name, config, row in decoders():
+        each = configuration.token_bytes(configuration.read(config))
         if each is not None and "cache" in row:
             assert each == census.cache_bytes(row, 2**21) - census.cache_bytes(row, 2**21 - 1), name
 
@@ -147,9 +156,9 @@ def test_older_names_and_lists():
     ("fields", "why"),
     [
         ({}, "no field says how many layers there are"),
-        ({"num_hidden_layers": True}, "no field says how many layers there are"),
+        ({"num_hidden_layers": None}, "no field says how many layers there are"),
         ({"num_hidden_layers": 2}, "no field says how many heads there are"),
-        ({"num_hidden_layers": 2, "n_head": 3, "n_embd": 8}, "no field says how wide a head is"),
+        ({"num_hidden_layers": 2, "n_head": 3}, "no field says how wide a head is"),
         ({"num_hidden_layers": 2, "sliding_window": 5}, "no field says which layers have the window"),
         ({"num_hidden_layers": 2, "mamba_d_state": 5}, "no field says which layers have a state"),
         ({"num_hidden_layers": 2, "layer_types": ["wings"]}, "layers of the kind “wings” are not read here"),
@@ -162,6 +171,100 @@ def test_older_names_and_lists():
 def test_what_cant_be_told_is_said(fields, why):
     assert read(**fields)["why"].startswith(why)
     assert configuration.token_bytes(read(**fields)) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "what", "words"),
+    [
+        ({"num_hidden_layers": "32"}, "layers", "num_hidden_layers is “32”, no whole number above 0"),
+        ({"num_hidden_layers": "32"}, "cache", "num_hidden_layers is “32”, no whole number above 0"),
+        ({"num_hidden_layers": -3}, "layers", "num_hidden_layers is -3, no whole number above 0"),
+        ({"n_layer": 10**9}, "cache", "more than 100,000 layers are not counted here"),
+        ({"n_layer": 2, "n_head": [1, 2]}, "heads", "n_head is a list, no whole number above 0"),
+        ({"n_layer": 2, "n_head": 4, "d_head": {}}, "cache", "d_head is an object, no whole number above 0"),
+        ({"n_layer": 2, "n_head": 3, "n_embd": "8"}, "cache", "n_embd is “8”, no whole number above 0"),
+        ({"n_layer": 2, "n_head": 3, "dim": 64}, "cache", "dim is 64, which 3 heads can't share evenly"),
+        ({"n_layer": 2, "sliding_window": -1}, "window", "sliding_window is -1, no whole number above 0"),
+        ({"n_positions": True}, "made for", "n_positions is true, no whole number above 0"),
+    ],
+)
+def test_a_field_whose_value_cant_be_used_is_named_with_it(fields, what, words):
+    assert said(**fields)[what] == [f"unknown: {words}"]
+    assert read(**fields)["cache"] is None
+
+
+def test_heads_that_cant_be_read_are_not_taken_for_as_many_as_there_are_queries():
+    fields = {"n_layer": 2, "n_head": 8, "head_dim": 4, "num_key_value_heads": "2"}
+    why = "num_key_value_heads is “2”, no whole number above 0"
+    assert said(**fields)["heads"] == [f"8 of queries; how many of keys and values is unknown: {why}"]
+    assert said(**fields)["cache"] == [f"unknown: {why}"]
+    uneven = said(**fields | {"num_key_value_heads": 3})["heads"]
+    assert uneven == ["8 of queries, 3 of keys and values, each 4 wide: 8 can't share 3 evenly"]
+
+
+def test_a_window_of_nothing_is_none():
+    for nothing in (0, False, None):
+        assert read(n_layer=2, sliding_window=nothing)["kinds"] == {"full": 2}
+
+
+def test_rotations_of_which_no_field_says_the_base():
+    # As a published file of Gemma 3 has them.
+    stretched = {"text_config": {"rope_scaling": {"factor": 8.0, "rope_type": "linear"}}}
+    assert said(**stretched)["positions"] == ["rotary, base not said, stretched by 8 (linear)"]
+    assert said(rope_parameters={"rope_type": "default"})["positions"] == ["rotary, base not said"]
+    assert said(rope_scaling={}, rope_theta=None)["positions"] == ["unknown: no field says it"]
+    unread = "rotary, base unknown: rope_theta is “1e6”, no number above 0"
+    assert said(rope_theta="1e6")["positions"] == [unread]
+
+
+def test_layers_that_hold_a_state_are_said_beside_what_grows():
+    beside = "layers, whatever the length: not computed here"
+    assert configuration.summary(configuration.read(STORED["qwen3_next"]))[2][1] == [
+        "12 layers × 2 × 2 × 256 × 2 bytes = 24,576 bytes a token",
+        f"and a state in 36 {beside}",
+    ]
+    assert said(**STORED["mamba2"])["cache"] == [
+        "0 bytes a token: what is kept does not grow",
+        f"and a state in 64 {beside}",
+    ]
+    convolved = {"layer_types": ["conv", "full_attention"], "n_head": 1, "head_dim": 8}
+    assert said(**convolved)["cache"][1] == f"and the last tokens of a convolution in 1 {beside}"
+
+
+def test_an_encoder_keeps_nothing_unless_it_is_told_to_decode():
+    words = ["0 bytes a token: an encoder reads a text at once, and keeps nothing of it"]
+    assert said(**STORED["bert"])["cache"] == words
+    assert configuration.token_bytes(configuration.read(STORED["bert"])) == 0
+    told = configuration.read(STORED["bert"] | {"is_decoder": True})
+    assert configuration.token_bytes(told) == 36_864
+    assert said(architectures=["NewForMaskedLM"], n_layer=2, n_head=1, head_dim=8)["cache"] == words
+    # The field alone tells nothing: that of a decoder says false as well.
+    assert STORED["gpt_neox"]["is_decoder"] is False
+    assert configuration.token_bytes(configuration.read(STORED["gpt_neox"])) > 0
+
+
+def test_t5_has_names_of_its_own():
+    t5 = dict(num_layers=6, num_heads=8, d_kv=64, d_model=1024, is_encoder_decoder=True)
+    assert said(**t5)["heads"] == ["8 of queries, 8 of keys and values, each 64 wide"]
+    assert said(**t5)["cache"][0].startswith("unknown: is_encoder_decoder changes what is kept")
+    # Without d_kv the same name is that of a state's heads.
+    assert read(num_hidden_layers=2, num_heads=8, state_size=4)["heads"] is None
+
+
+def test_what_sets_the_root_is_told():
+    means = {field["name"]: field["means"] for field in census.fields()}
+    gemma = means["query_pre_attn_scalar"]
+    assert gemma == "the number whose root scores are divided by, in place of the width"
+    times = "what scores are multiplied by, in place of one over the root of the width"
+    assert means["attention_multiplier"] == means["softmax_scale"] == times
+    assert "the d under the root" not in means["head_dim"]
+
+
+def test_an_example_is_the_checkpoint_that_the_chapter_has():
+    kimi = widgets.Configuration("kimi_linear")
+    assert kimi.bytes_a_token == 8_064
+    assert configuration.read(kimi.config())["kinds"] == {"linear": 20, "full": 7}
+    assert widgets.Configuration("bloom").config() == STORED["bloom"], "no checkpoint: its class's defaults"
 
 
 def test_the_model_of_the_text_is_found_inside():
@@ -201,8 +304,9 @@ def test_what_goes_to_the_page_is_small_and_whole():
     held = json.loads(figures.data())
     assert len(figures.data()) < 60_000
     assert len(held["examples"]) == len(figures.OFFERED) > 8
-    for name, (_, text) in zip(figures.OFFERED, held["examples"], strict=True):
-        assert json.loads(text) == STORED[name]
+    for name, (label, text) in zip(figures.OFFERED, held["examples"], strict=True):
+        config, row = EXAMPLES[name]
+        assert (label, json.loads(text)) == (row["checkpoint"], config)
     names = [name for *_, names in held["fields"] for name in names]
     assert sorted(names) == sorted(field["name"] for field in census.fields())
     assert not any(at for _, _, at, _ in held["fields"])

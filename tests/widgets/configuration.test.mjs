@@ -7,7 +7,7 @@ import { grouped, listed, reading, summary, tokenBytes } from "../../src/widgets
 import { parse, plain } from "../../src/widgets/math/json.js";
 
 const stored = JSON.parse(readFileSync(new URL("../../benchmarks/results/configurations.json", import.meta.url), "utf8")).configurations;
-const { rules, models } = golden("configuration");
+const { rules, models, odd } = golden("configuration");
 const of = (config) => plain(parse(typeof config === "string" ? config : JSON.stringify(config)));
 const said = (config) => Object.fromEntries(summary(reading(of(config), rules)));
 const fails = (text) => {
@@ -28,6 +28,17 @@ test("each configuration of the census reads as in Python, and in the same words
     assert.equal(tokenBytes(got), want.bytes, name);
     assert.deepEqual(summary(got), want.summary, name);
   }
+});
+
+test("values that can't be used, states, encoders and bases that no field says are told in the same words", () => {
+  assert.ok(odd.length > 20);
+  for (const { config, ...want } of odd) {
+    const got = reading(of(config), rules);
+    assert.deepEqual(JSON.parse(JSON.stringify(got)), want.reading);
+    assert.equal(tokenBytes(got), want.bytes);
+    assert.deepEqual(summary(got), want.summary);
+  }
+  assert.deepEqual(said({ num_hidden_layers: "32" }).layers, ["unknown: num_hidden_layers is “32”, no whole number above 0"]);
 });
 
 test("a configuration without the newer lists of layers", () => {

@@ -77,6 +77,30 @@ TEXTS = (
     "<script>alert('x')</script>\u0000\u0007 a\u200bb \ufeff\ufffd",
     "ΟΔΟΣ Σ ǅ ŉ \u2028\u2029 \u00a0 x_y _ __ '",
 )
+ODD = (
+    {"num_hidden_layers": "32", "num_attention_heads": -3, "max_position_embeddings": 2.5},
+    {"n_layer": 2, "n_head": 3, "n_embd": 64},
+    {"n_layer": 2, "n_head": 3, "n_embd": "x" * 39 + "🇩🇪"},
+    {"n_layer": 2, "n_head": 8, "head_dim": 4, "num_key_value_heads": "2", "rope_theta": "1e6"},
+    {"n_layer": 2, "n_head": 8, "head_dim": 4, "num_key_value_heads": 3},
+    {"n_layer": 2, "n_head": [8], "head_dim": {}, "sliding_window": -1, "n_positions": True},
+    {"n_layer": 2, "n_head": 1, "head_dim": 4, "sliding_window": False},
+    {"layer_types": ["sliding_attention"], "sliding_window": "4"},
+    {"n_layer": 2, "n_head": 1, "n_head_kv": "1", "head_dim": 4, "multi_query": True},
+    {"n_layer": 2, "n_head": 1, "kv_lora_rank": 8, "qk_rope_head_dim": 4, "hidden_size": "9"},
+    {"n_layer": 10**9, "n_head": 1, "head_dim": 8},
+    {"text_config": {"rope_scaling": {"factor": 8.0, "rope_type": "linear"}}},
+    {"rope_parameters": {"rope_type": "default"}, "rope_theta": None},
+    {"rope_scaling": {}, "rotary_dim": 4},
+    {"layer_types": ["conv", "mamba", "full_attention"], "n_head": 1, "head_dim": 8},
+    {"model_type": "bert", "n_layer": 2, "n_head": 1, "head_dim": 8},
+    {"model_type": "bert", "n_layer": 2, "n_head": 1, "head_dim": 8, "is_decoder": True},
+    {"architectures": ["NewForMaskedLM"], "n_layer": 2, "n_head": 1, "head_dim": 8},
+    {"architectures": [3], "model_type": "xmod", "n_layer": 2},
+    {"num_layers": 6, "num_heads": 8, "d_kv": 64, "d_model": 1024, "is_encoder_decoder": True},
+    {"num_hidden_layers": 2, "num_heads": 8, "state_size": 4},
+)
+"""Configurations with values that can't be used, and with names and kinds that the census's have not."""
 ALPHABET = "aZsxn't.,:-/@&’'\"! \t09_éßИשم的👍\u0301\u200d🏽\u00a0İſ"
 
 
@@ -494,12 +518,18 @@ def block() -> list[dict]:
 
 def configuration() -> dict:
     """Read each configuration of the census's models, by the rules that go to the page."""
-    models = {}
-    for name, config in results.load("configurations")["configurations"].items():
+
+    def told(config: dict) -> dict:
         found = configurations.read(config)
         said, each = configurations.summary(found), configurations.token_bytes(found)
-        models[name] = {"reading": found, "bytes": each, "summary": said}
-    return {"rules": configurations.RULES, "models": models}
+        return {"reading": found, "bytes": each, "summary": said}
+
+    stored = results.load("configurations")["configurations"]
+    return {
+        "rules": configurations.RULES,
+        "models": {name: told(config) for name, config in stored.items()},
+        "odd": [{"config": config} | told(config) for config in ODD],
+    }
 
 
 def anatomy() -> list[dict]:

@@ -13,21 +13,21 @@ from attnbook import census, configuration
 from attnbook.tables import table_of
 from attnbook.widgets.figure import STATIC, Figure
 
-OFFERED = {
-    "gpt2": "GPT-2",
-    "llama": "Llama",
-    "mistral": "Mistral",
-    "deepseek_v32": "DeepSeek-V3.2",
-    "deepseek_v4": "DeepSeek-V4",
-    "gemma3n_text": "Gemma 3n",
-    "gpt_oss": "gpt-oss",
-    "jamba": "Jamba",
-    "kimi_linear": "Kimi Linear",
-    "llama4_text": "Llama 4",
-    "mamba2": "Mamba-2",
-    "qwen3_next": "Qwen3-Next",
-}
-"""Models of the census whose default configurations the page brings along, and what they are called."""
+OFFERED = (
+    "gpt2",
+    "llama",
+    "mistral",
+    "deepseek_v32",
+    "deepseek_v4",
+    "gemma3n_text",
+    "gpt_oss",
+    "jamba",
+    "kimi_linear",
+    "llama4_text",
+    "mamba2",
+    "qwen3_next",
+)
+"""Checkpoints of the census whose configurations the page brings along."""
 LONGEST = 1_000_000
 """Characters that are read."""
 
@@ -60,7 +60,7 @@ def data(where: Any = None) -> str:
     for field in census.fields():
         section = where(field["topic"], field["label"]) if field["topic"] else ("", "")
         fields.setdefault((field["means"], *section), []).append(field["name"])
-    examples = [[label, text_of(census.default(name))] for name, label in OFFERED.items()]
+    examples = [[census.checkpoint(name)["checkpoint"], text_of(census.published(name))] for name in OFFERED]
     held = {
         "rules": configuration.RULES,
         "examples": examples,
@@ -73,7 +73,8 @@ class Configuration(Figure):
     """Read a configuration: every field with its meaning and its section, and what they say together.
 
     Args:
-        config: the fields; or the text of a `config.json`; or a model of the census, as "gpt_oss".
+        config: the fields; or the text of a `config.json`; or a model of the census, as "gpt_oss", with
+            the numbers of its checkpoint where one is known.
 
     Raises:
         ValueError: the text is no JSON object, or longer than a million characters.
@@ -90,7 +91,7 @@ class Configuration(Figure):
 
     def __init__(self, config: Mapping[str, Any] | str = "gpt_oss") -> None:
         if isinstance(config, str) and config.strip()[:1] not in ("{", "[", ""):
-            config = census.default(config)
+            config = census.published(config)
         text = config if isinstance(config, str) else text_of(config)
         if len(text) > LONGEST:
             raise ValueError(f"config must have at most {LONGEST:,} characters, got {len(text):,}")

@@ -4,10 +4,11 @@
 /** @typedef {{ layers: number, terms: (number | number[])[], window?: number }} Group */
 /** @typedef {{ inside: string, layers: number | null, heads: number | null, kept: number | null, head: number | null,
  *   value: number | null, latent: number[] | null, length: number | null, kinds: Record<string, number> | null,
- *   window: number | null, cache: Group[] | null, why: string,
+ *   window: number | null, cache: Group[] | null, why: string, unread: Record<string, string>,
  *   positions: { kind: string, bases?: number[], stretched?: string | null, factor?: number | null, bare?: number } | null }} Reading */
 
 const BYTES = 2;
+const MOST = 100_000;
 const isObject = (/** @type {any} */ value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const whole = (/** @type {any} */ value) => Number.isInteger(value) && value > 0;
 const positive = (/** @type {any} */ value) => typeof value === "number" && value > 0;
@@ -37,30 +38,66 @@ export function inner(config, rules) {
  */
 export function reading(config, rules) {
   const [inside, text] = inner(config, rules);
-  const find = (/** @type {string} */ what) => {
-    const name = rules[what].find((/** @type {string} */ name) => whole(text[name]));
-    return name === undefined ? null : text[name];
-  };
+  const { found, unread } = numbers(text, rules);
+  const { window, width, ...rest } = found;
   /** @type {Reading} */
-  const out = { inside, layers: find("layers"), heads: find("heads"), kept: find("kept"), head: find("head"), length: find("length"), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: places(text) };
-  const width = find("width");
-  if (typeof text.multi_query === "boolean" && text.new_decoder_architecture !== true) out.kept = text.multi_query ? 1 : out.heads;
-  out.kept ||= out.heads;
-  if (out.head === null && width && out.heads && width % out.heads === 0) out.head = width / out.heads;
+  const out = { inside, unread, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: places(text, unread, rules) };
+  if (typeof text.multi_query === "boolean" && text.new_decoder_architecture !== true) {
+    out.kept = text.multi_query ? 1 : out.heads;
+    delete unread.kept;
+  }
+  if (!unread.kept) out.kept ||= out.heads;
+  if (out.head === null && width && out.heads && !unread.head) {
+    if (width % out.heads === 0) out.head = width / out.heads;
+    else unread.head = `${rules.width.find((/** @type {string} */ name) => whole(text[name]))} is ${width}, which ${out.heads} heads can't share evenly`;
+  } else if (out.head === null && unread.width) unread.head ??= unread.width;
   if (whole(text.kv_lora_rank) && whole(text.qk_rope_head_dim)) Object.assign(out, { latent: [text.kv_lora_rank, text.qk_rope_head_dim], kept: null, head: null });
   else if (whole(text.v_head_dim)) out.value = text.v_head_dim;
-  const names = layers(text, out, find("window"), rules);
+  const names = layers(text, out, window, rules);
   if (Array.isArray(names)) {
     out.layers ??= names.length;
     out.kinds = {};
     for (const name of names) out.kinds[name] = (out.kinds[name] ?? 0) + 1;
-    out.window = out.kinds.window ? find("window") : null;
+    out.window = out.kinds.window ? window : null;
   }
   const cache = kept(text, out, typeof names === "string" ? names : "", rules);
   if (typeof cache === "string") out.why = cache;
   else out.cache = cache;
+  if (byType(text, rules) === undefined && encodes(text, rules)) [out.cache, out.why] = [[], "an encoder reads a text at once, and keeps nothing of it"];
   if (rules.looks.some((/** @type {string} */ name) => !nothing(text[name]))) out.kinds = null;
   return out;
+}
+
+/**
+ * The numbers that fields say, and what is wrong with those that say them otherwise.
+ * @param {any} text
+ * @param {any} rules
+ */
+function numbers(text, rules) {
+  /** @type {Record<string, number | null>} */
+  const found = {};
+  /** @type {Record<string, string>} */
+  const unread = {};
+  for (const what of ["layers", "heads", "kept", "head", "width", "window", "length"]) {
+    /** @type {string[]} In models without d_kv, num_heads are the heads of a state. */
+    const names = what === "heads" && whole(text.d_kv) ? [...rules.heads, "num_heads"] : rules[what];
+    const name = names.find((name) => whole(text[name]));
+    found[what] = name === undefined ? null : text[name];
+    // Where a window is, 0 and false say that there is none.
+    const wrong = names.find((name) => (what === "window" ? !nothing(text[name]) : text[name] !== undefined && text[name] !== null));
+    if (name === undefined && wrong) unread[what] = `${wrong} is ${told(text[wrong])}, no whole number above 0`;
+  }
+  return { found, unread };
+}
+
+/** @param {any} value */
+const told = (value) => (typeof value === "string" ? `“${[...value].slice(0, 40).join("")}”` : Array.isArray(value) ? "a list" : isObject(value) ? "an object" : String(value));
+
+/** Whether a model reads a text at once. @param {any} text @param {any} rules @returns {boolean} */
+function encodes(text, rules) {
+  if (text.is_decoder === true || text.is_encoder_decoder === true) return false;
+  const masked = Array.isArray(text.architectures) && text.architectures.some((/** @type {any} */ name) => String(name).endsWith("ForMaskedLM"));
+  return masked || rules.encoders.includes(text.model_type);
 }
 
 /** @param {any} text @param {any} rules @returns {string | undefined} */
@@ -78,7 +115,7 @@ function layers(text, out, window, rules) {
   const doubt = byType(text, rules);
   if (doubt !== undefined) return doubt;
   const said = rules.each.map((/** @type {string} */ name) => text[name]).find(Array.isArray);
-  const each = (/** @type {(at: number) => string} */ kind) => Array.from({ length: Math.min(out.layers ?? 0, 1e5) }, (_, at) => kind(at));
+  const each = (/** @type {(at: number) => string} */ kind) => Array.from({ length: out.layers ?? 0 }, (_, at) => kind(at));
   const indices = text.attn_layer_indices;
   /** @type {string[]} */
   let names;
@@ -87,17 +124,19 @@ function layers(text, out, window, rules) {
     if (odd !== undefined) return `layers of the kind “${odd}” are not read here`;
     if (out.layers !== null && out.layers !== said.length) return `${said.length} layers are listed, and ${out.layers} counted`;
     names = said.map((/** @type {string} */ word) => rules.kinds[word]);
-  } else if (out.layers === null) return "no field says how many layers there are";
+  } else if (out.layers === null) return out.unread.layers ?? "no field says how many layers there are";
+  else if (out.layers > MOST) return `more than ${grouped(MOST)} layers are not counted here`;
   else if (Array.isArray(indices) && indices.length) names = each((at) => (indices.includes(at) ? "full" : "linear"));
   else if (whole(text.attn_layer_period)) names = each((at) => (at % text.attn_layer_period === (text.attn_layer_offset ?? 0) ? "full" : "linear"));
   else if (whole(text.full_attention_interval)) names = each((at) => ((at + 1) % text.full_attention_interval ? "linear" : "full"));
   else if (out.heads === null && whole(text.state_size)) names = each(() => "linear");
   else if (Object.keys(text).some((name) => rules.states.some((/** @type {string} */ start) => name.startsWith(start)))) return "no field says which layers have a state";
+  else if (out.unread.window && text.use_sliding_window !== false) return out.unread.window;
   else if (window === null || text.use_sliding_window === false) names = each(() => (out.latent && whole(text.index_topk) ? "selected" : "full"));
   else if (whole(text.sliding_window_pattern)) names = each((at) => ((at + 1) % text.sliding_window_pattern ? "window" : "full"));
   else if (rules.windows.includes(text.model_type)) names = each(() => "window");
   else return "no field says which layers have the window";
-  if (names.includes("window") && window === null) return "no field says how long the window is";
+  if (names.includes("window") && window === null) return out.unread.window ?? "no field says how long the window is";
   const shared = text.num_kv_shared_layers;
   return whole(shared) ? names.map((name, at) => (at < /** @type {number} */ (out.layers) - shared ? name : "shared")) : names;
 }
@@ -120,8 +159,8 @@ function kept(text, out, doubt, rules) {
   if (Array.isArray(text.indexer_types) && text.indexer_types.some((/** @type {any} */ word) => word !== "full")) return "some layers choose keys with the indexer of another";
   const keeps = Object.keys(kinds).filter((name) => ["full", "window", "selected"].includes(name));
   if (!keeps.length) return [];
-  if (!latent && !out.kept) return "no field says how many heads there are";
-  if (!latent && !out.head) return "no field says how wide a head is";
+  if (!latent && !out.kept) return out.unread.kept ?? out.unread.heads ?? "no field says how many heads there are";
+  if (!latent && !out.head) return out.unread.head ?? "no field says how wide a head is";
   if (kinds.selected && !(latent && whole(text.index_head_dim))) return "no field says what is kept to choose keys by";
   const [many, wide] = [Number(out.kept), Number(out.head)];
   const terms = latent ? [latent] : out.value ? [many, [wide, out.value]] : [2, many, wide];
@@ -132,17 +171,27 @@ function kept(text, out, doubt, rules) {
   }));
 }
 
-/** How places are told, as far as fields say it. @param {any} text @returns {Reading["positions"]} */
-function places(text) {
+/**
+ * How places are told, as far as fields say it; `unread` gets a base that can't be used.
+ * @param {any} text
+ * @param {Record<string, string>} unread
+ * @param {any} rules
+ * @returns {Reading["positions"]}
+ */
+function places(text, unread, rules) {
   const attention = isObject(text.attn_config) ? text.attn_config : {};
   if (text.alibi === true || attention.alibi === true) return { kind: "ALiBi" };
   if (text.learned_pos_emb === true || text.use_learned_position_embeddings === true) return { kind: "learned" };
   const scaling = text.rope_parameters === undefined ? text.rope_scaling : text.rope_parameters;
   const parts = [text, ...(isObject(scaling) ? [scaling, ...Object.values(scaling).filter(isObject)] : [])];
-  const bases = parts.flatMap((part) => ["rope_theta", "rotary_emb_base", "rope_local_base_freq"].map((name) => part[name]).filter(positive));
-  if (!bases.length && !whole(text.rotary_dim)) return null;
-  const said = parts.slice(1).map((part) => (part.rope_type === undefined ? part.type : part.rope_type)).filter((name) => typeof name === "string" && !["default", "main"].includes(name));
+  /** @type {[string, any][]} */
+  const given = parts.flatMap((part) => rules.bases.map((/** @type {string} */ name) => [name, part[name]])).filter(([, value]) => value !== undefined && value !== null);
+  const bases = given.map(([, value]) => value).filter(positive);
+  const types = parts.slice(1).map((part) => (part.rope_type === undefined ? part.type : part.rope_type)).filter((name) => typeof name === "string");
   const factors = parts.slice(1).map(({ factor }) => factor).filter(positive);
+  if (!given.length && !types.length && !factors.length && !whole(text.rotary_dim)) return null;
+  if (given.length && !bases.length) unread.base = `${given[0][0]} is ${told(given[0][1])}, no number above 0`;
+  const said = types.filter((name) => !["default", "main"].includes(name));
   const bare = text.no_rope_layers;
   return { kind: "rotary", bases: [...new Set(bases)].sort((a, b) => a - b), stretched: said[0] ?? null, factor: factors[0] ?? null, bare: Array.isArray(bare) ? bare.filter((x) => x === 0).length : 0 };
 }
@@ -169,52 +218,57 @@ const WORDS = {
  * @returns {[string, string[]][]}
  */
 export function summary(found) {
-  const unknown = "unknown: no field says it";
-  const { kinds, layers, window, length } = found;
-  let counted = layers === null ? unknown : grouped(layers);
+  const { kinds, layers, window, length, unread } = found;
+  const unknown = (/** @type {string} */ what) => `unknown: ${unread[what] ?? "no field says it"}`;
+  let counted = layers === null ? unknown("layers") : grouped(layers);
   if (kinds) {
     const each = Object.entries(kinds).map(([name, count]) => `${count} ${name === "window" ? `with a window of ${grouped(window ?? 0)} tokens` : WORDS[name]}`);
     counted += each.length > 1 ? `: ${each.join(", ")}` : `, all ${each[0].slice(each[0].indexOf(" ") + 1)}`;
   } else if (layers) counted += "; of which kinds is unknown";
   return [
     ["layers", [counted]],
-    ["heads", [inHeads(found) || unknown]],
+    ["heads", [inHeads(found) || unknown("heads")]],
     ["cache", inCache(found)],
-    ["window", [window && kinds ? `${grouped(window)} tokens, in ${kinds.window} layers` : kinds ? "none" : "unknown: no field says which layers have one"]],
-    ["positions", [inPlaces(found.positions) || unknown]],
-    ["made for", [length === null ? unknown : `${grouped(length)} tokens`]],
+    ["window", [window && kinds ? `${grouped(window)} tokens, in ${kinds.window} layers` : kinds ? "none" : `unknown: ${unread.window ?? "no field says which layers have one"}`]],
+    ["positions", [inPlaces(found) || unknown("positions")]],
+    ["made for", [length === null ? unknown("length") : `${grouped(length)} tokens`]],
   ];
 }
 
 /** @param {Reading} found */
-function inHeads({ heads, kept, head, value, latent, kinds }) {
+function inHeads({ heads, kept, head, value, latent, kinds, unread }) {
   if (heads === null) return kinds && Object.keys(kinds).every((name) => ["linear", "convolution", "none"].includes(name)) ? "none: no layer has a softmax" : "";
   if (latent) return `${grouped(heads)} of queries; keys and values are made from a latent of ${latent.map(grouped).join(" + ")}`;
   const wide = head === null ? "" : `, each ${grouped(head)} wide${value && value !== head ? ` (values ${grouped(value)})` : ""}`;
-  const many = Number(kept);
-  const shared = heads > many && heads % many === 0 ? `: ${heads / many} queries share one` : "";
+  if (kept === null) return `${grouped(heads)} of queries; how many of keys and values is unknown: ${unread.kept}`;
+  const many = kept;
+  const shared = heads % many ? `: ${grouped(heads)} can't share ${grouped(many)} evenly` : heads > many ? `: ${heads / many} queries share one` : "";
   return `${grouped(heads)} of queries, ${grouped(many)} of keys and values${wide}${shared}`;
 }
 
 /** @param {Reading} found */
-function inCache({ cache, why }) {
+function inCache({ cache, why, kinds }) {
   if (!cache) return [`unknown: ${why}`];
-  if (!cache.length) return ["0 bytes a token: what is kept does not grow"];
   const last = (/** @type {Group} */ group) => Number(group.window !== undefined);
-  return [...cache]
+  const grow = [...cache]
     .sort((a, b) => last(a) - last(b))
     .map((group) => {
       const terms = group.terms.map((term) => (Array.isArray(term) ? `(${term.map(grouped).join(" + ")})` : grouped(term)));
       const limit = group.window === undefined ? "" : `, for the last ${grouped(group.window)} tokens only`;
       return `${group.layers} layers × ${terms.join(" × ")} × ${BYTES} bytes = ${grouped(groupBytes(group))} bytes a token${limit}`;
     });
+  if (!grow.length) grow.push(`0 bytes a token: ${why || "what is kept does not grow"}`);
+  for (const [name, what] of [["linear", "a state"], ["convolution", "the last tokens of a convolution"]]) {
+    if (!why && kinds?.[name]) grow.push(`and ${what} in ${kinds[name]} layers, whatever the length: not computed here`);
+  }
+  return grow;
 }
 
-/** @param {Reading["positions"]} positions */
-function inPlaces(positions) {
+/** @param {Reading} found */
+function inPlaces({ positions, unread }) {
   if (!positions || positions.kind !== "rotary") return positions?.kind ?? "";
   const { bases = [], stretched, factor, bare } = positions;
-  const base = bases.length ? `, base ${bases.map((x) => grouped(Math.round(x))).join(" and ")}` : "";
+  const base = bases.length ? `, base ${bases.map((x) => grouped(Math.round(x))).join(" and ")}` : unread.base ? `, base unknown: ${unread.base}` : ", base not said";
   const by = stretched ? `, stretched${factor === null || factor === undefined ? "" : ` by ${factor}`} (${stretched})` : "";
   return `rotary${base}${by}${bare ? `; ${bare} layers without` : ""}`;
 }
