@@ -61,17 +61,16 @@ export default figure({
     });
     const chart = s("svg", { "data-part": "curves", style: "display: block; width: 100%; height: auto; margin-top: 0.2rem" });
     const to = (/** @type {number} */ power) => set({ length: Math.round(2 ** Math.min(Math.max(power, SHORT), LONG)) });
-    const length = slider({ part: "length", label: "Tokens", limits: { min: SHORT, max: LONG, step: 0.25 }, role: "output", onInput: to });
+    const length = slider({ part: "length", label: "Tokens", limits: { min: SHORT, max: LONG, step: 1 / 64 }, role: "output", onInput: to });
     // One for good: what is dragged stays where the pointer holds it.
     const handle = grip({ which: "length", limits: [SHORT, LONG], style: "cursor: ew-resize" });
     handle.setAttribute("aria-label", "Tokens");
     const [behind, before] = [s("g"), s("g", { "pointer-events": "none" })];
     chart.append(behind, handle, before);
     const numbers = strip("Table of numbers");
-    const legend = h("p", { class: "attnlab-kinds", "data-part": "legend", style: "margin: 0.4rem 0 0" },
+    const legend = h("p", { class: "attnlab-kinds", "data-part": "legend", style: "margin: 0.25rem 0 0" },
       h("span", {}, h("b", {}, "coloured"), ": not as in 2017"),
-      h("span", {}, h("b", { "data-lit": true }, "underlined"), ": not as in the other model"),
-      h("span", {}, "R: turned by place; q\u0302, k\u0302: normed"));
+      h("span", {}, h("b", { "data-lit": true }, "underlined"), ": not as in the other model"));
     body.append(
       h("div", { class: "attnlab-pair" }, ...sides.map(({ column }) => column)),
       legend,
@@ -81,7 +80,7 @@ export default figure({
     );
     length.row.style.cssText = "flex: 1; margin: 0";
     let wide = 0;
-    const [left, right, high] = [62, 12, 128];
+    const [left, right, high] = [62, 12, 110];
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
     const x = (/** @type {number} */ power) => left + ((wide - left - right) * (power - SHORT)) / (LONG - SHORT);
     const y = (/** @type {number} */ bytes) => 8 + ((high - 30) * (MOST - Math.min(Math.max(Math.log2(bytes), LEAST), MOST))) / (MOST - LEAST);

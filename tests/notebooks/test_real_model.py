@@ -68,7 +68,8 @@ def of_the_figure():
             notice += [f"{layer}.{head}"] * bool(sum(back) > 5)
             half[f"{layer}.{head}"] = 0.45 < sum(back) / 10 < 0.55
     assert [name for name in notice if half[name]] == ["18.4"]
-    yield f"{', '.join(notice[:-1])} and {notice[-1]} look mostly at what followed a piece before, 18.4 with"
+    names = f"{', '.join(notice[:-1])} and {notice[-1]}"
+    yield f"{names} look mostly at what followed the same piece before, 18.4 with"
 
 
 def of_ablation():
@@ -143,6 +144,9 @@ def of_explanation():
     yield f"nearest to the text's is right in {alone} %."
     size = drop["its size, known exactly"]
     yield f"with its sign hidden, is right in {size} %, the weight in {drop[weight]}."
+    turns = drop["how far, known exactly"]
+    assert turns < drop[weight]
+    yield f"how far the vector turns, known exactly but without the word, is right in {turns} %."
     yield f"of pieces drawn at random, in {drop[chance]} %"
     for kind, name in (("moved, values zero", "silent"), ("moved", "hidden")):
         cls, word = (f"{stored['forbidden'][piece][kind][0]:.3f}" for piece in ("[CLS]", "a word"))
