@@ -7,7 +7,8 @@ Floors, each importing only from floors below it (a test reads them here):
 - `plots`, `tables`, `benchmark`: plots and tables for pages; two things timed side by side
 - `drawings`, `experiments`, `tour`: what a printed book would draw; small tasks, and the one fair way to
   train and compare on them; inside real models
-- `tagging`, `results`: the running task, with its corpora, taggers and training; stored results
+- `tagging`, `results`, `rules`: the running task, with its corpora, taggers and training; stored results;
+  the names by which a configuration is read
 - `census`, `configuration`: how attention changed, read from the models of a published library; what a
   model's fields say of it
 - `widgets`, `checks`: the figures a reader takes hold of; what judges a reader's own code

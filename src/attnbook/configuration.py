@@ -18,106 +18,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
-RULES: dict[str, Any] = {
-    # The parts of a configuration that hold the model of the text.
-    "inside": ["text_config", "llm_config", "language_config", "thinker_config", "decoder_config"],
-    # What a thing is called. The first that is there counts.
-    "layers": ["num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"],
-    "heads": ["num_attention_heads", "n_head", "n_heads", "decoder_attention_heads", "attention_heads"],
-    "kept": ["num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "num_query_groups"],
-    "head": ["head_dim", "attention_head_dim", "kv_channels", "d_head", "d_kv"],
-    "width": ["hidden_size", "n_embd", "d_model", "dim"],
-    "window": [
-        "sliding_window",
-        "sliding_window_size",
-        "attention_window_size",
-        "window_size",
-        "attention_chunk_size",
-    ],
-    "length": ["max_position_embeddings", "n_positions", "max_seq_len", "context_length", "seq_length"],
-    # A list with a word for each layer, and what the words mean.
-    "each": ["layer_types", "layers_block_type", "block_types", "attention_layers"],
-    "kinds": {
-        "full_attention": "full",
-        "attention": "full",
-        "global": "full",
-        "full": "full",
-        "sliding_attention": "window",
-        "chunked_attention": "window",
-        "local": "window",
-        "indexed_attention": "selected",
-        "linear_attention": "linear",
-        "mamba": "linear",
-        "recurrent": "linear",
-        "conv": "convolution",
-        "moe": "none",
-        "mlp": "none",
-    },
-    # Types of models whose window, where no field says which layers have it, is in all of them.
-    "windows": ["mistral", "mixtral", "phi3", "starcoder2", "moshi"],
-    # Fields that say a base of rotations.
-    "bases": ["rope_theta", "rotary_emb_base", "rope_local_base_freq"],
-    # Types of models that read a text at once, unless they are told to be decoders.
-    "encoders": [
-        "albert",
-        "bert",
-        "bert-generation",
-        "big_bird",
-        "camembert",
-        "data2vec-text",
-        "deberta",
-        "deberta-v2",
-        "distilbert",
-        "electra",
-        "ernie",
-        "megatron-bert",
-        "mobilebert",
-        "modernbert",
-        "mpnet",
-        "rembert",
-        "roberta",
-        "roberta-prelayernorm",
-        "roc_bert",
-        "roformer",
-        "xlm-roberta",
-        "xlm-roberta-xl",
-    ],
-    # How the names of fields begin that only layers with a state have.
-    "states": ["mamba_", "ssm_", "linear_", "conv_L", "state_size", "attn_layer_indices", "hybrid_override"],
-    # Fields that change what is kept, unless they are false, zero, empty or null, in ways not read here.
-    "odd": [
-        "is_encoder_decoder",
-        "per_layer_config",
-        "cross_attention_layers",
-        "swa_head_dim",
-        "swa_num_key_value_heads",
-        "attention_k_eq_v",
-        "global_head_dim",
-        "num_global_key_value_heads",
-        "compress_rates",
-        "compress_ratios",
-        "cca_time0",
-        "mem_len",
-        "patcher_config",
-    ],
-    # Fields that change what a layer sees, and leave the cache as it is.
-    "looks": ["cross_attention_layers", "keep_window_size", "num_random_blocks", "H_cycles"],
-    # Types of models whose class does what no field says.
-    "types": {
-        "falcon_h1": "each layer has attention and a state, which no field says",
-        "gpt_neo": "its library keeps all keys, though half of its layers look at a window",
-        "longcat_flash": "each layer attends twice, which no field says",
-        "mimo_v2_flash": "its layers with a window have heads of their own, which no field says",
-        "openai-gpt": "its library keeps nothing",
-        "reformer": "what it keeps no field says",
-        "rwkv": "it keeps a state, whose size no field says",
-        "xlstm": "it keeps a state, whose size no field says",
-        "xmod": "it keeps nothing of a text that it reads at once",
-    },
-}
-"""How fields are read, here and in the page."""
-MOST = 100_000
-"""Layers that are counted one by one."""
+from attnbook.rules import RULES
+
 BYTES = 2
 """Of a number in the cache, as nearly all are kept."""
 
@@ -183,7 +85,7 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
 def _found(text: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the numbers that fields say, and what is wrong with those that say them otherwise."""
     found, unread = {}, {}
-    for what in ("layers", "heads", "kept", "head", "width", "window", "length"):
+    for what in RULES["numbers"]:
         names = RULES[what]
         if what == "heads" and _whole(text.get("d_kv")):
             names = [*names, "num_heads"]  # in other models these are the heads of a state
@@ -199,16 +101,13 @@ def _found(text: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
 def _said(value: Any) -> str:
     if isinstance(value, str):
         return f"“{value[:40]}”"
-    kinds = {list: "a list", dict: "an object"}
-    return kinds[type(value)] if type(value) in kinds else json.dumps(value)
+    return "a list or an object" if isinstance(value, list | dict) else json.dumps(value)
 
 
 def _encoder(text: Mapping[str, Any]) -> bool:
     if text.get("is_decoder") is True or text.get("is_encoder_decoder") is True:
         return False
-    classes = text.get("architectures")
-    masked = isinstance(classes, list) and any(str(name).endswith("ForMaskedLM") for name in classes)
-    return masked or text.get("model_type") in RULES["encoders"]
+    return text.get("model_type") in RULES["encoders"]
 
 
 def _whole(value: Any) -> bool:
@@ -243,8 +142,8 @@ def _kinds(
         names = [RULES["kinds"][word] for word in said]
     elif layers is None:
         return None, out["unread"].get("layers", "no field says how many layers there are")
-    elif layers > MOST:
-        return None, f"more than {MOST:,} layers are not counted here"
+    elif layers > RULES["most"]:
+        return None, RULES["many"]
     elif isinstance(indices, list) and indices:
         names = ["full" if at in indices else "linear" for at in range(layers)]
     elif _whole(period := text.get("attn_layer_period")):
@@ -282,14 +181,14 @@ def _cache(
     if (why := _by_type(text)) is not None:
         return None, why
     if _encoder(text):
-        return [], "an encoder reads a text at once, and keeps nothing of it"
+        return [], RULES["nothing"]
     odd = next((name for name in RULES["odd"] if not _empty(text.get(name))), None)
     if odd:
-        return None, f"{odd} changes what is kept, in a way that this page can't compute"
+        return None, f"{odd} {RULES['changes']}"
     if out["kinds"] is None:
         return None, doubt
     if isinstance(types := text.get("indexer_types"), list) and any(word != "full" for word in types):
-        return None, "some layers choose keys with the indexer of another"
+        return None, RULES["another"]
     keeps = [name for name in out["kinds"] if name in ("full", "window", "selected")]
     if not keeps:
         return [], ""
@@ -409,13 +308,11 @@ def _heads(reading: Mapping[str, Any]) -> str:
         latent, turned = reading["latent"]
         return f"{heads:,} of queries; keys and values are made from a latent of {latent:,} + {turned:,}"
     if kept is None:
-        return f"{heads:,} of queries; how many of keys and values is unknown: {reading['unread']['kept']}"
+        return f"{heads:,} of queries; keys and values are unknown: {reading['unread']['kept']}"
     each = "" if head is None else f", each {head:,} wide"
     if reading["value"] and reading["value"] != head:
         each += f" (values {reading['value']:,})"
     shared = f": {heads // kept} queries share one" if heads > kept and heads % kept == 0 else ""
-    if heads % kept:
-        shared = f": {heads:,} can't share {kept:,} evenly"
     return f"{heads:,} of queries, {kept:,} of keys and values{each}{shared}"
 
 
@@ -443,8 +340,9 @@ def _term(term: int | list[int]) -> str:
 def _window(reading: Mapping[str, Any]) -> str:
     if reading["window"]:
         return f"{reading['window']:,} tokens, in {reading['kinds']['window']} layers"
-    said = reading["unread"].get("window", "no field says which layers have one")
-    return "none" if reading["kinds"] else f"unknown: {said}"
+    if reading["kinds"]:
+        return "none"
+    return f"unknown: {reading['unread'].get('window', 'no field says which layers have one')}"
 
 
 def _places(reading: Mapping[str, Any]) -> str:

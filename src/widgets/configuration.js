@@ -10,7 +10,7 @@ import { load } from "./ui/script.js";
 import { groupBytes, grouped, listed, reading, summary } from "./math/configuration.js";
 import { parse, plain } from "./math/json.js";
 
-/** @typedef {{ rules: any, examples: [string, string][], fields: [string, string, string, string[]][] }} Data */
+/** @typedef {{ rules: any, note: string, examples: [string, string][], fields: [string, string, string, string[]][] }} Data */
 
 const LONGEST = 1_000_000;
 const ROWS = 1500;
@@ -41,13 +41,13 @@ export default figure({
   title: "Read a configuration",
   keys: ["text"],
   async setup({ model, body, say, set, signal, place }) {
-    const { rules, examples, fields } = await known(model, place.base);
+    const { rules, note, examples, fields } = await known(model, place.base);
     const meanings = new Map(fields.flatMap(([means, section, at, names]) => names.map((name) => [name, { means, section, at }])));
     // What was pasted would stand in the address, and an address is sent: no link has it.
     delete place.link;
 
     const example = h("select", { "data-part": "example", on: { change: () => example.value !== "" && set({ text: examples[Number(example.value)][1] }) } }, h("option", { value: "" }, "your own"), ...examples.map(([name], i) => h("option", { value: i }, name)));
-    const defaults = h("p", { class: "attnlab-private", "data-part": "defaults" }, "An example has the layers, heads and windows of its checkpoint; all other fields are the defaults of its class.");
+    const defaults = h("p", { class: "attnlab-private", "data-part": "defaults" }, note);
     const file = h("input", { type: "file", accept: ".json,application/json,text/plain", hidden: true, tabindex: -1, "aria-hidden": true });
     const open = h("button", { type: "button", "data-part": "file", on: { click: () => file.click() } }, "Open a file");
     const text = h("textarea", { "data-part": "text", rows: 7, spellcheck: "false", autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "The text of config.json" });
@@ -165,8 +165,7 @@ export default figure({
         const groups = found?.cache;
         if (!groups) return "import torch\n\n# What the cache takes can't be told from this configuration.\n";
         const each = groups.map((group) => `    [${groupBytes(group)}, ${group.window ?? "torch.inf"}],\n`).join("");
-        const states = found?.why ? 0 : (found?.kinds?.linear ?? 0) + (found?.kinds?.convolution ?? 0);
-        const beside = states ? `# what ${states} layers hold whatever the length is not counted\n` : "";
+        const beside = found?.kinds?.linear ? "# states are not counted\n" : "";
         return `import torch\n\n# kinds of layers: bytes a token, and the window that ends it\n${beside}groups = torch.tensor([\n${each}], dtype=torch.float64).reshape(-1, 2)\ngrows, window = groups.T\nfor n in (4096, 32768, 131072):\n    held = (grows * window.clamp(max=n)).sum()\n    print(n, round(held.item() / 2**20, 1), "MiB")\n`;
       },
       svg() {

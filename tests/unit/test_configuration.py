@@ -180,8 +180,12 @@ def test_what_cant_be_told_is_said(fields, why):
         ({"num_hidden_layers": "32"}, "cache", "num_hidden_layers is “32”, no whole number above 0"),
         ({"num_hidden_layers": -3}, "layers", "num_hidden_layers is -3, no whole number above 0"),
         ({"n_layer": 10**9}, "cache", "more than 100,000 layers are not counted here"),
-        ({"n_layer": 2, "n_head": [1, 2]}, "heads", "n_head is a list, no whole number above 0"),
-        ({"n_layer": 2, "n_head": 4, "d_head": {}}, "cache", "d_head is an object, no whole number above 0"),
+        ({"n_layer": 2, "n_head": [1, 2]}, "heads", "n_head is a list or an object, no whole number above 0"),
+        (
+            {"n_layer": 2, "n_head": 4, "d_head": {}},
+            "cache",
+            "d_head is a list or an object, no whole number above 0",
+        ),
         ({"n_layer": 2, "n_head": 3, "n_embd": "8"}, "cache", "n_embd is “8”, no whole number above 0"),
         ({"n_layer": 2, "n_head": 3, "dim": 64}, "cache", "dim is 64, which 3 heads can't share evenly"),
         ({"n_layer": 2, "sliding_window": -1}, "window", "sliding_window is -1, no whole number above 0"),
@@ -196,10 +200,8 @@ def test_a_field_whose_value_cant_be_used_is_named_with_it(fields, what, words):
 def test_heads_that_cant_be_read_are_not_taken_for_as_many_as_there_are_queries():
     fields = {"n_layer": 2, "n_head": 8, "head_dim": 4, "num_key_value_heads": "2"}
     why = "num_key_value_heads is “2”, no whole number above 0"
-    assert said(**fields)["heads"] == [f"8 of queries; how many of keys and values is unknown: {why}"]
+    assert said(**fields)["heads"] == [f"8 of queries; keys and values are unknown: {why}"]
     assert said(**fields)["cache"] == [f"unknown: {why}"]
-    uneven = said(**fields | {"num_key_value_heads": 3})["heads"]
-    assert uneven == ["8 of queries, 3 of keys and values, each 4 wide: 8 can't share 3 evenly"]
 
 
 def test_a_window_of_nothing_is_none():
@@ -237,7 +239,6 @@ def test_an_encoder_keeps_nothing_unless_it_is_told_to_decode():
     assert configuration.token_bytes(configuration.read(STORED["bert"])) == 0
     told = configuration.read(STORED["bert"] | {"is_decoder": True})
     assert configuration.token_bytes(told) == 36_864
-    assert said(architectures=["NewForMaskedLM"], n_layer=2, n_head=1, head_dim=8)["cache"] == words
     # The field alone tells nothing: that of a decoder says false as well.
     assert STORED["gpt_neox"]["is_decoder"] is False
     assert configuration.token_bytes(configuration.read(STORED["gpt_neox"])) > 0

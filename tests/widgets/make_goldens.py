@@ -95,8 +95,6 @@ ODD = (
     {"layer_types": ["conv", "mamba", "full_attention"], "n_head": 1, "head_dim": 8},
     {"model_type": "bert", "n_layer": 2, "n_head": 1, "head_dim": 8},
     {"model_type": "bert", "n_layer": 2, "n_head": 1, "head_dim": 8, "is_decoder": True},
-    {"architectures": ["NewForMaskedLM"], "n_layer": 2, "n_head": 1, "head_dim": 8},
-    {"architectures": [3], "model_type": "xmod", "n_layer": 2},
     {"num_layers": 6, "num_heads": 8, "d_kv": 64, "d_model": 1024, "is_encoder_decoder": True},
     {"num_hidden_layers": 2, "num_heads": 8, "state_size": 4},
 )

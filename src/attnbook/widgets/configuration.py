@@ -28,6 +28,10 @@ OFFERED = (
     "qwen3_next",
 )
 """Checkpoints of the census whose configurations the page brings along."""
+NOTE = (
+    "An example has the layers, heads and windows of its checkpoint; other fields are its class's defaults."
+)
+"""What is said beside an example."""
 LONGEST = 1_000_000
 """Characters that are read."""
 
@@ -63,6 +67,7 @@ def data(where: Any = None) -> str:
     examples = [[census.checkpoint(name)["checkpoint"], text_of(census.published(name))] for name in OFFERED]
     held = {
         "rules": configuration.RULES,
+        "note": NOTE,
         "examples": examples,
         "fields": [[*told, sorted(names)] for told, names in fields.items()],
     }

@@ -8,9 +8,10 @@
  *   positions: { kind: string, bases?: number[], stretched?: string | null, factor?: number | null, bare?: number } | null }} Reading */
 
 const BYTES = 2;
-const MOST = 100_000;
 const isObject = (/** @type {any} */ value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const whole = (/** @type {any} */ value) => Number.isInteger(value) && value > 0;
+const no = (/** @type {string} */ what) => `no field says ${what}`;
+const given = (/** @type {any} */ value) => value !== undefined && value !== null;
 const positive = (/** @type {any} */ value) => typeof value === "number" && value > 0;
 const nothing = (/** @type {any} */ value) => value === undefined || value === null || value === false || value === 0 || value === "" || (Array.isArray(value) ? !value.length : isObject(value) && !Object.keys(value).length);
 /** Groups of three digits, as Python's `,` writes them. @param {number} n */
@@ -63,7 +64,7 @@ export function reading(config, rules) {
   const cache = kept(text, out, typeof names === "string" ? names : "", rules);
   if (typeof cache === "string") out.why = cache;
   else out.cache = cache;
-  if (byType(text, rules) === undefined && encodes(text, rules)) [out.cache, out.why] = [[], "an encoder reads a text at once, and keeps nothing of it"];
+  if (byType(text, rules) === undefined && encodes(text, rules)) [out.cache, out.why] = [[], rules.nothing];
   if (rules.looks.some((/** @type {string} */ name) => !nothing(text[name]))) out.kinds = null;
   return out;
 }
@@ -78,26 +79,25 @@ function numbers(text, rules) {
   const found = {};
   /** @type {Record<string, string>} */
   const unread = {};
-  for (const what of ["layers", "heads", "kept", "head", "width", "window", "length"]) {
+  for (const what of rules.numbers) {
     /** @type {string[]} In models without d_kv, num_heads are the heads of a state. */
     const names = what === "heads" && whole(text.d_kv) ? [...rules.heads, "num_heads"] : rules[what];
     const name = names.find((name) => whole(text[name]));
     found[what] = name === undefined ? null : text[name];
     // Where a window is, 0 and false say that there is none.
-    const wrong = names.find((name) => (what === "window" ? !nothing(text[name]) : text[name] !== undefined && text[name] !== null));
+    const wrong = names.find((name) => (what === "window" ? !nothing(text[name]) : given(text[name])));
     if (name === undefined && wrong) unread[what] = `${wrong} is ${told(text[wrong])}, no whole number above 0`;
   }
   return { found, unread };
 }
 
 /** @param {any} value */
-const told = (value) => (typeof value === "string" ? `“${[...value].slice(0, 40).join("")}”` : Array.isArray(value) ? "a list" : isObject(value) ? "an object" : String(value));
+const told = (value) => (typeof value === "string" ? `“${[...value].slice(0, 40).join("")}”` : typeof value === "object" ? "a list or an object" : String(value));
 
 /** Whether a model reads a text at once. @param {any} text @param {any} rules @returns {boolean} */
 function encodes(text, rules) {
   if (text.is_decoder === true || text.is_encoder_decoder === true) return false;
-  const masked = Array.isArray(text.architectures) && text.architectures.some((/** @type {any} */ name) => String(name).endsWith("ForMaskedLM"));
-  return masked || rules.encoders.includes(text.model_type);
+  return rules.encoders.includes(text.model_type);
 }
 
 /** @param {any} text @param {any} rules @returns {string | undefined} */
@@ -124,19 +124,19 @@ function layers(text, out, window, rules) {
     if (odd !== undefined) return `layers of the kind “${odd}” are not read here`;
     if (out.layers !== null && out.layers !== said.length) return `${said.length} layers are listed, and ${out.layers} counted`;
     names = said.map((/** @type {string} */ word) => rules.kinds[word]);
-  } else if (out.layers === null) return out.unread.layers ?? "no field says how many layers there are";
-  else if (out.layers > MOST) return `more than ${grouped(MOST)} layers are not counted here`;
+  } else if (out.layers === null) return out.unread.layers ?? no("how many layers there are");
+  else if (out.layers > rules.most) return rules.many;
   else if (Array.isArray(indices) && indices.length) names = each((at) => (indices.includes(at) ? "full" : "linear"));
   else if (whole(text.attn_layer_period)) names = each((at) => (at % text.attn_layer_period === (text.attn_layer_offset ?? 0) ? "full" : "linear"));
   else if (whole(text.full_attention_interval)) names = each((at) => ((at + 1) % text.full_attention_interval ? "linear" : "full"));
   else if (out.heads === null && whole(text.state_size)) names = each(() => "linear");
-  else if (Object.keys(text).some((name) => rules.states.some((/** @type {string} */ start) => name.startsWith(start)))) return "no field says which layers have a state";
+  else if (Object.keys(text).some((name) => rules.states.some((/** @type {string} */ start) => name.startsWith(start)))) return no("which layers have a state");
   else if (out.unread.window && text.use_sliding_window !== false) return out.unread.window;
   else if (window === null || text.use_sliding_window === false) names = each(() => (out.latent && whole(text.index_topk) ? "selected" : "full"));
   else if (whole(text.sliding_window_pattern)) names = each((at) => ((at + 1) % text.sliding_window_pattern ? "window" : "full"));
   else if (rules.windows.includes(text.model_type)) names = each(() => "window");
-  else return "no field says which layers have the window";
-  if (names.includes("window") && window === null) return out.unread.window ?? "no field says how long the window is";
+  else return no("which layers have the window");
+  if (names.includes("window") && window === null) return out.unread.window ?? no("how long the window is");
   const shared = text.num_kv_shared_layers;
   return whole(shared) ? names.map((name, at) => (at < /** @type {number} */ (out.layers) - shared ? name : "shared")) : names;
 }
@@ -153,15 +153,15 @@ function kept(text, out, doubt, rules) {
   const why = byType(text, rules);
   if (why !== undefined) return why;
   const odd = rules.odd.find((/** @type {string} */ name) => !nothing(text[name]));
-  if (odd) return `${odd} changes what is kept, in a way that this page can't compute`;
+  if (odd) return `${odd} ${rules.changes}`;
   if (!out.kinds) return doubt;
   const { kinds, latent, window } = out;
-  if (Array.isArray(text.indexer_types) && text.indexer_types.some((/** @type {any} */ word) => word !== "full")) return "some layers choose keys with the indexer of another";
+  if (Array.isArray(text.indexer_types) && text.indexer_types.some((/** @type {any} */ word) => word !== "full")) return rules.another;
   const keeps = Object.keys(kinds).filter((name) => ["full", "window", "selected"].includes(name));
   if (!keeps.length) return [];
-  if (!latent && !out.kept) return out.unread.kept ?? out.unread.heads ?? "no field says how many heads there are";
-  if (!latent && !out.head) return out.unread.head ?? "no field says how wide a head is";
-  if (kinds.selected && !(latent && whole(text.index_head_dim))) return "no field says what is kept to choose keys by";
+  if (!latent && !out.kept) return out.unread.kept ?? out.unread.heads ?? no("how many heads there are");
+  if (!latent && !out.head) return out.unread.head ?? no("how wide a head is");
+  if (kinds.selected && !(latent && whole(text.index_head_dim))) return no("what is kept to choose keys by");
   const [many, wide] = [Number(out.kept), Number(out.head)];
   const terms = latent ? [latent] : out.value ? [many, [wide, out.value]] : [2, many, wide];
   return keeps.map((name) => ({
@@ -185,12 +185,12 @@ function places(text, unread, rules) {
   const scaling = text.rope_parameters === undefined ? text.rope_scaling : text.rope_parameters;
   const parts = [text, ...(isObject(scaling) ? [scaling, ...Object.values(scaling).filter(isObject)] : [])];
   /** @type {[string, any][]} */
-  const given = parts.flatMap((part) => rules.bases.map((/** @type {string} */ name) => [name, part[name]])).filter(([, value]) => value !== undefined && value !== null);
-  const bases = given.map(([, value]) => value).filter(positive);
+  const named = parts.flatMap((part) => rules.bases.map((/** @type {string} */ name) => [name, part[name]])).filter(([, value]) => given(value));
+  const bases = named.map(([, value]) => value).filter(positive);
   const types = parts.slice(1).map((part) => (part.rope_type === undefined ? part.type : part.rope_type)).filter((name) => typeof name === "string");
   const factors = parts.slice(1).map(({ factor }) => factor).filter(positive);
-  if (!given.length && !types.length && !factors.length && !whole(text.rotary_dim)) return null;
-  if (given.length && !bases.length) unread.base = `${given[0][0]} is ${told(given[0][1])}, no number above 0`;
+  if (!named.length && !types.length && !factors.length && !whole(text.rotary_dim)) return null;
+  if (named.length && !bases.length) unread.base = `${named[0][0]} is ${told(named[0][1])}, no number above 0`;
   const said = types.filter((name) => !["default", "main"].includes(name));
   const bare = text.no_rope_layers;
   return { kind: "rotary", bases: [...new Set(bases)].sort((a, b) => a - b), stretched: said[0] ?? null, factor: factors[0] ?? null, bare: Array.isArray(bare) ? bare.filter((x) => x === 0).length : 0 };
@@ -219,7 +219,7 @@ const WORDS = {
  */
 export function summary(found) {
   const { kinds, layers, window, length, unread } = found;
-  const unknown = (/** @type {string} */ what) => `unknown: ${unread[what] ?? "no field says it"}`;
+  const unknown = (/** @type {string} */ what) => `unknown: ${unread[what] ?? no("it")}`;
   let counted = layers === null ? unknown("layers") : grouped(layers);
   if (kinds) {
     const each = Object.entries(kinds).map(([name, count]) => `${count} ${name === "window" ? `with a window of ${grouped(window ?? 0)} tokens` : WORDS[name]}`);
@@ -229,7 +229,7 @@ export function summary(found) {
     ["layers", [counted]],
     ["heads", [inHeads(found) || unknown("heads")]],
     ["cache", inCache(found)],
-    ["window", [window && kinds ? `${grouped(window)} tokens, in ${kinds.window} layers` : kinds ? "none" : `unknown: ${unread.window ?? "no field says which layers have one"}`]],
+    ["window", [window && kinds ? `${grouped(window)} tokens, in ${kinds.window} layers` : kinds ? "none" : `unknown: ${unread.window ?? no("which layers have one")}`]],
     ["positions", [inPlaces(found) || unknown("positions")]],
     ["made for", [length === null ? unknown("length") : `${grouped(length)} tokens`]],
   ];
@@ -240,9 +240,9 @@ function inHeads({ heads, kept, head, value, latent, kinds, unread }) {
   if (heads === null) return kinds && Object.keys(kinds).every((name) => ["linear", "convolution", "none"].includes(name)) ? "none: no layer has a softmax" : "";
   if (latent) return `${grouped(heads)} of queries; keys and values are made from a latent of ${latent.map(grouped).join(" + ")}`;
   const wide = head === null ? "" : `, each ${grouped(head)} wide${value && value !== head ? ` (values ${grouped(value)})` : ""}`;
-  if (kept === null) return `${grouped(heads)} of queries; how many of keys and values is unknown: ${unread.kept}`;
+  if (kept === null) return `${grouped(heads)} of queries; keys and values are unknown: ${unread.kept}`;
   const many = kept;
-  const shared = heads % many ? `: ${grouped(heads)} can't share ${grouped(many)} evenly` : heads > many ? `: ${heads / many} queries share one` : "";
+  const shared = heads > many && heads % many === 0 ? `: ${heads / many} queries share one` : "";
   return `${grouped(heads)} of queries, ${grouped(many)} of keys and values${wide}${shared}`;
 }
 

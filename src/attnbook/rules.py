@@ -1,0 +1,112 @@
+"""The names and kinds by which a configuration is read: in `attnbook.configuration`, and in the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+RULES: dict[str, Any] = {
+    # The parts of a configuration that hold the model of the text.
+    "inside": ["text_config", "llm_config", "language_config", "thinker_config", "decoder_config"],
+    # What a thing is called. The first that is there counts.
+    "layers": ["num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"],
+    "heads": ["num_attention_heads", "n_head", "n_heads", "decoder_attention_heads", "attention_heads"],
+    "kept": ["num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "num_query_groups"],
+    "head": ["head_dim", "attention_head_dim", "kv_channels", "d_head", "d_kv"],
+    "width": ["hidden_size", "n_embd", "d_model", "dim"],
+    "window": [
+        "sliding_window",
+        "sliding_window_size",
+        "attention_window_size",
+        "window_size",
+        "attention_chunk_size",
+    ],
+    "length": ["max_position_embeddings", "n_positions", "max_seq_len", "context_length", "seq_length"],
+    # A list with a word for each layer, and what the words mean.
+    "each": ["layer_types", "layers_block_type", "block_types", "attention_layers"],
+    "kinds": {
+        "full_attention": "full",
+        "attention": "full",
+        "global": "full",
+        "full": "full",
+        "sliding_attention": "window",
+        "chunked_attention": "window",
+        "local": "window",
+        "indexed_attention": "selected",
+        "linear_attention": "linear",
+        "mamba": "linear",
+        "recurrent": "linear",
+        "conv": "convolution",
+        "moe": "none",
+        "mlp": "none",
+    },
+    # Types of models whose window, where no field says which layers have it, is in all of them.
+    "windows": ["mistral", "mixtral", "phi3", "starcoder2", "moshi"],
+    # What is looked for as a number.
+    "numbers": ["layers", "heads", "kept", "head", "width", "window", "length"],
+    # Fields that say a base of rotations.
+    "bases": ["rope_theta", "rotary_emb_base", "rope_local_base_freq"],
+    # Types of models that read a text at once, unless they are told to be decoders.
+    "encoders": [
+        "albert",
+        "bert",
+        "bert-generation",
+        "big_bird",
+        "camembert",
+        "data2vec-text",
+        "deberta",
+        "deberta-v2",
+        "distilbert",
+        "electra",
+        "ernie",
+        "megatron-bert",
+        "mobilebert",
+        "modernbert",
+        "mpnet",
+        "rembert",
+        "roberta",
+        "roberta-prelayernorm",
+        "roc_bert",
+        "roformer",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+    ],
+    # Why a cache is empty, or hidden.
+    "nothing": "an encoder reads a text at once, and keeps nothing of it",
+    "another": "some layers choose keys with the indexer of another",
+    "changes": "changes what is kept, in a way that this page can't compute",
+    "many": "more than 100,000 layers are not counted here",
+    "most": 100_000,
+    # How the names of fields begin that only layers with a state have.
+    "states": ["mamba_", "ssm_", "linear_", "conv_L", "state_size", "attn_layer_indices", "hybrid_override"],
+    # Fields that change what is kept, unless they are false, zero, empty or null, in ways not read here.
+    "odd": [
+        "is_encoder_decoder",
+        "per_layer_config",
+        "cross_attention_layers",
+        "swa_head_dim",
+        "swa_num_key_value_heads",
+        "attention_k_eq_v",
+        "global_head_dim",
+        "num_global_key_value_heads",
+        "compress_rates",
+        "compress_ratios",
+        "cca_time0",
+        "mem_len",
+        "patcher_config",
+    ],
+    # Fields that change what a layer sees, and leave the cache as it is.
+    "looks": ["cross_attention_layers", "keep_window_size", "num_random_blocks", "H_cycles"],
+    # Types of models whose class does what no field says.
+    "types": {
+        "falcon_h1": "each layer has attention and a state, which no field says",
+        "gpt_neo": "its library keeps all keys, though half of its layers look at a window",
+        "longcat_flash": "each layer attends twice, which no field says",
+        "mimo_v2_flash": "its layers with a window have heads of their own, which no field says",
+        "openai-gpt": "its library keeps nothing",
+        "reformer": "what it keeps no field says",
+        "rwkv": "it keeps a state, whose size no field says",
+        "xlstm": "it keeps a state, whose size no field says",
+        "xmod": "it keeps nothing of a text that it reads at once",
+    },
+}
+"""How fields are read, here and in the page."""
