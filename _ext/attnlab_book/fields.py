@@ -5,6 +5,7 @@ A section is named by its chapter's topic and its heading; a heading that is not
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from docutils import nodes
@@ -27,12 +28,17 @@ SOURCES = (
 """What the script is made of, beside the headings of the chapters."""
 
 
+def script(where: Callable[[str, str], tuple[str, str]]) -> str:
+    """Return what a page loads: `where` tells a section's title and address, from topic and heading."""
+    from attnbook.widgets import configuration
+
+    return f"(globalThis.attnlabModels ??= {{}}).configuration = {configuration.data(where)};\n"
+
+
 def write(app: Sphinx, exception: Exception | None) -> None:
     """Put the fields, as a script, beside the models that figures load."""
     if exception or app.builder.format != "html":
         return
-    from attnbook.widgets import configuration
-
     book = app.env.attnlab_chapters  # type: ignore[attr-defined]
     places = {}
     for one in book:
@@ -52,7 +58,6 @@ def write(app: Sphinx, exception: Exception | None) -> None:
         address = f"{app.builder.get_target_uri(chapter.page)}#{places[chapter.page][label]}"
         return f"{chapter.label} {chapter.title}: {label}", address
 
-    held = configuration.data(where)
     target = Path(app.outdir, "_static/models", NAME)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(f"(globalThis.attnlabModels ??= {{}}).configuration = {held};\n", encoding="utf-8")
+    target.write_text(script(where), encoding="utf-8")
