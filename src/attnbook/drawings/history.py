@@ -34,7 +34,7 @@ PLACES: dict[str, tuple[tuple[int, str, str], ...]] = {
         (2025, "gated delta", "yang2025gated"),
     ),
 }
-"""A place of the formula -> its changes: the year, what it is called, and the key of its source."""
+"""For each place of the formula its changes, each with its year, its name and the key of its source."""
 YEARS = range(2018, 2027)
 
 
