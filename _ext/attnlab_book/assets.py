@@ -62,7 +62,7 @@ def _version(app: Sphinx) -> str:
     """Name what the figures' scripts and the models hold."""
     held = hashlib.sha256()
     scripts = sorted(Path(app.srcdir, "src/attnbook/static").glob("*.js"))
-    for script in (*scripts, *(Path(app.srcdir, name) for name in fields.SOURCES)):
+    for script in (*scripts, *fields.sources(app)):
         held.update(script.read_bytes())
     return held.hexdigest()[:8]
 

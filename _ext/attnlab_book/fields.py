@@ -14,6 +14,7 @@ from sphinx.errors import ExtensionError
 
 from attnlab_book import chapters
 
+PAGE = "chapters/configuration.ipynb"
 NAME = "configuration-model.js"
 SOURCES = (
     "_toc.yml",
@@ -28,6 +29,11 @@ SOURCES = (
 """What the script is made of, beside the headings of the chapters."""
 
 
+def sources(app: Sphinx) -> list[Path]:
+    """List what the script is made of, if the book has the page that loads it."""
+    return [Path(app.srcdir, name) for name in SOURCES] if Path(app.srcdir, PAGE).is_file() else []
+
+
 def script(where: Callable[[str, str], tuple[str, str]]) -> str:
     """Return what a page loads: `where` tells a section's title and address, from topic and heading."""
     from attnbook.widgets import configuration
@@ -37,7 +43,7 @@ def script(where: Callable[[str, str], tuple[str, str]]) -> str:
 
 def write(app: Sphinx, exception: Exception | None) -> None:
     """Put the fields, as a script, beside the models that figures load."""
-    if exception or app.builder.format != "html":
+    if exception or app.builder.format != "html" or not sources(app):
         return
     book = app.env.attnlab_chapters  # type: ignore[attr-defined]
     places = {}
