@@ -21,6 +21,7 @@ from attnlab.selection import (
     selection_mask,
     top_keys,
 )
+from attnlab.selection.gathered import GATHERED as gathered_numbers
 
 DOUBLE = {"dtype": torch.float64}
 
@@ -92,7 +93,8 @@ def test_blocks_hold_their_keys_up_to_the_query():
 @pytest.mark.parametrize("apart", [False, True])
 @pytest.mark.parametrize("gathered", [2**20, 1])
 def test_it_is_dense_attention_under_the_mask_that_it_selects(n_kv_heads, apart, gathered, monkeypatch):
-    monkeypatch.setattr("attnlab.selection.gathered.GATHERED", gathered)  # all queries at once, or one by one
+    # All queries at once, or one by one.
+    monkeypatch.setitem(gathered_numbers, "cpu", gathered)
     q, k, v = draw(2, 4, 6, 5), draw(2, n_kv_heads, 9, 5, seed=1), draw(2, n_kv_heads, 9, 3, seed=2)
     lead = (2, n_kv_heads, 6, 9) if apart else (2, 6, 9)
     places = top_keys(draw(*lead, seed=3), 4, mask=draw(6, 9, seed=4) > 0.3)

@@ -80,3 +80,26 @@ def test_flex_attention_is_left_alone_where_it_could_skip_little():
     for pattern in (Window(128, 0), Window(96) | GlobalTokens([0]) | RandomBlocks(3), Causal()):
         assert flex.picks_flex("auto", wide, wide, pattern)
     assert not flex.picks_flex("auto", wide, wide, Strided(90) & Causal())  # touches every block
+
+
+def test_a_kernel_is_made_for_every_pattern_however_many_there_are(monkeypatch):
+    """torch gives up after eight, and computes all pairs; here that would raise, with `fullgraph`."""
+    torch._dynamo.reset()
+    monkeypatch.setattr(flex, "flex_attention", flex._compiled.__wrapped__("eager"))
+    torch.manual_seed(0)
+    near, some = Window(9, 0), RandomBlocks(3)
+    patterns = (
+        near,
+        near | GlobalTokens([0]),
+        Strided(7) & Causal(),
+        some,
+        near | some,
+        (near | some) & Causal(),
+    )
+    with torch.no_grad():
+        for n in (130, 260):
+            q, k, v = torch.randn(3, 1, 2, n, 16)
+            for pattern in patterns:
+                out = sparse.attend(q, k, v, pattern, engine="flex")
+                assert (out - attention(q, k, v, mask=pattern.dense(n))).abs().max() < 1e-5
+    torch._dynamo.reset()

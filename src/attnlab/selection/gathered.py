@@ -63,7 +63,8 @@ def selected_attention(
     seen = (places >= 0).expand(-1, n_kv_heads, -1, -1).flatten(0, 1).unsqueeze(-2)  # (count, n_q, 1, top)
     first = n_k * torch.arange(count, device=k.device).view(batch, n_kv_heads, 1, 1)
     rows = (places.clamp(min=0) + first).flatten(0, 1)  # (count, n_q, top), in a table of all heads' keys
-    portion = max(1, GATHERED // max(1, count * top * (k.shape[-1] + v.shape[-1])))
+    at_once = GATHERED.get(k.device.type, GATHERED["cuda"])
+    portion = max(1, at_once // max(1, count * top * (k.shape[-1] + v.shape[-1])))
     out = [
         attention(
             q[:, start : start + portion],
@@ -79,8 +80,8 @@ def selected_attention(
     return out.transpose(2, 3).flatten(1, 2)
 
 
-GATHERED = 2**20
-"""How many numbers are gathered at once: few enough to stay near the processor."""
+GATHERED = {"cpu": 2**20, "cuda": 2**28}
+"""How many numbers are gathered at once: near a processor few, on a GPU enough to keep it busy."""
 
 
 def _rows_of(x: Tensor, rows: Tensor) -> Tensor:

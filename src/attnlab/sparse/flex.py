@@ -23,6 +23,8 @@ from attnlab.patterns.block_masks import SIDE
 Engine = Literal["auto", "tiles", "flex"]
 NARROWEST = 16
 """The kernel wants heads at least so wide."""
+KERNELS = 4096
+"""How many kernels torch may make, one for each pattern, shape, dtype and way to ask."""
 WASTE = 16
 """FlexAttention is chosen if its blocks hold at most so many times the pairs of the tiles."""
 
@@ -85,5 +87,15 @@ def along_blocks(
 
 
 @lru_cache(maxsize=1)
-def _compiled() -> Callable:
-    return torch.compile(flex_attention)
+def _compiled(backend: str = "inductor") -> Callable:
+    """Return the compiled kernel, which is made again for every pattern.
+
+    torch gives up after eight times, and runs what it was given as it stands: all n² scores. Not here.
+    """
+    compiled = torch.compile(flex_attention, backend=backend, fullgraph=True)
+
+    def run(q: Tensor, k: Tensor, v: Tensor, **settings) -> Tensor:
+        with torch._dynamo.config.patch(recompile_limit=KERNELS, accumulated_recompile_limit=KERNELS):
+            return compiled(q, k, v, **settings)
+
+    return run
