@@ -213,6 +213,11 @@ exercise(
             w_q=torch.tensor([[1.0, 2, 0, 1], [2, 4, 0, 2], [-1, -2, 0, -1]]),
             w_k=torch.tensor([[0.5, 1, 3, -1], [1, 0, 0, 2], [0, -1, 1, 1]]),
         ),
+        case(
+            "queries whose first columns are 0",
+            w_q=torch.tensor([[0.0, 0, 0, 1, 2], [0, 0, 0, -1, 3], [0, 0, 0, 2, 1]]),
+            w_k=torch.tensor([[1.0, 2, 0, 2, -1], [0, 1, 1, 1, 3], [-1, 0, 2, 1, 1]]),
+        ),
         *late(case("d_model = 43", w_q=_spread(43, 47, 0), w_k=_spread(43, 47, 1))),
     ],
     compare=_same_head,
