@@ -140,7 +140,8 @@ def follow(
         best = choose_rate(tried, goal="high", level=None, choose="end")
         tried[best] += [train(name, best, seed) for seed in SEEDS[1:]]
         given = settings_of(made[name])
-        rows[name] = Row(name, best, tried, control=name == control, edge=True, settings=given)
+        edge = best in (min(rates), max(rates))
+        rows[name] = Row(name, best, tried, control=name == control, edge=edge, settings=given)
     how = f"the {'better one' if len(rates) == 2 else 'best'} for the first seed"
     found = Comparison(rows, measure="right answers", how=how, goal="high")
     print(found.as_table(), flush=True)
