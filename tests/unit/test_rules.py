@@ -547,7 +547,8 @@ def result_or_plain_refusal(call):
     try:
         return call()
     except (RuntimeError, NotImplementedError) as error:
-        if "torch.func" not in str(error):
+        # An operator that torch, in its older versions, cannot map, it names itself.
+        if "torch.func" not in str(error) and "Batching rule not implemented" not in str(error):
             raise
         return None
 
@@ -569,9 +570,10 @@ def test_torch_func_gives_the_gradient_or_says_plainly_that_it_cannot(name):
 @pytest.mark.filterwarnings("ignore:There is a performance drop because we have not yet implemented")
 def test_vmap_gives_the_outputs_or_says_plainly_that_it_cannot(name):
     form, qkv = FORMS[name], [torch.stack(pair) for pair in zip(draw(), draw(seed=1), strict=True)]
+    want = torch.stack([form(*one) for one in zip(*qkv, strict=True)])  # first: it draws the layers' weights
     got = result_or_plain_refusal(lambda: torch.func.vmap(form)(*qkv))
     if got is not None:
-        torch.testing.assert_close(got, torch.stack([form(*one) for one in zip(*qkv, strict=True)]))
+        torch.testing.assert_close(got, want)
 
 
 WHOLE = {

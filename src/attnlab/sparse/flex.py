@@ -92,7 +92,7 @@ def _compiled(backend: str = "inductor") -> Callable:
 
     torch gives up after eight times, and runs what it was given as it stands: all n² scores. Not here.
     """
-    compiled = torch.compile(flex_attention, backend=backend, fullgraph=True)
+    compiled = torch.compile(flex_attention, backend=backend, fullgraph=True, dynamic=False)
 
     def run(q: Tensor, k: Tensor, v: Tensor, **settings) -> Tensor:
         with torch._dynamo.config.patch(recompile_limit=KERNELS, accumulated_recompile_limit=KERNELS):
