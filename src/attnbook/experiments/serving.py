@@ -51,6 +51,9 @@ class Request:
         answer: words that the model will write. The server does not know it before.
         beginning: which of the common beginnings the prompt has.
         shared: tokens of that beginning, fewer than the prompt's.
+
+    Raises:
+        ValueError: a prompt or an answer is empty, or nothing of the prompt is its own.
     """
 
     arrival: float
@@ -59,9 +62,16 @@ class Request:
     beginning: int = 0
     shared: int = 0
 
+    def __post_init__(self) -> None:
+        at_least(1, prompt=self.prompt, answer=self.answer)
+        if not 0 <= self.shared < self.prompt:
+            raise ValueError(
+                f"shared must be less than the {self.prompt} tokens of the prompt, got {self.shared}"
+            )
+
 
 def trace(
-    n: int, rate: float, seed: int, *, beginnings: int = 4, shared: int = 512, longest: int = 8192
+    n: int, rate: float, seed: int, *, beginnings: int = 4, shared: int = 256, longest: int = 8192
 ) -> list[Request]:
     """Draw requests: arrivals at random, prompts and answers of which most are short and a few very long.
 
@@ -74,17 +84,17 @@ def trace(
         longest: tokens of a prompt and its answer at most.
 
     >>> [(one.prompt, one.answer) for one in trace(4, 1.0, seed=0)]
-    [(720, 63), (623, 322), (604, 254), (596, 129)]
+    [(464, 86), (367, 318), (348, 264), (340, 153)]
     """
     draw, at, found = random.Random(seed), 0.0, []
 
-    def tail(shortest: int, most: int) -> int:
-        return min(int(shortest * draw.paretovariate(1.2)), most)
+    def tail(shortest: int, heavy: float, most: int) -> int:
+        return min(int(shortest * draw.paretovariate(heavy)), most)
 
     for _ in range(n):
         at += draw.expovariate(1.0) / rate
-        prompt = shared + tail(64, longest // 2 - shared)
-        found.append(Request(at, prompt, tail(40, longest // 4), draw.randrange(beginnings), shared))
+        prompt = shared + tail(64, 1.2, longest // 2 - shared)
+        found.append(Request(at, prompt, tail(60, 1.5, longest // 4), draw.randrange(beginnings), shared))
     return found
 
 
@@ -126,7 +136,7 @@ class Pages:
             beginning: which, if the text is new.
             shared: tokens of it.
         """
-        table = self.tables.get(text, [])
+        table, shared = self.tables.get(text, []), min(shared, tokens)
         found = [] if table else self.there(beginning, shared)
         more = -(-tokens // self.size) - len(table) - len(found)
         if more > len(self.free):
@@ -254,7 +264,7 @@ class Server:
         room: tokens that all caches hold; without, what the weights leave of the memory.
 
     Raises:
-        ValueError: static without places, or a number smaller than 1.
+        ValueError: static without places, a number smaller than 1, or a model whose words see a window only.
 
     References:
         Yu et al. 2022, section 3 (static or continuous); Kwon et al. 2023, section 4 (pages; a text without
@@ -276,9 +286,14 @@ class Server:
         at_least(1, **{name: value for name, value in given.items() if value is not None})
         if self.static and self.places is None:
             raise ValueError("static batches need places, got None")
+        if self.shape.window is not None:
+            raise ValueError(f"a model without a window is served, got one of {self.shape.window}")
 
     def work(self, parts: Sequence[tuple[int, int]]) -> tuple[int, int]:
         """Count the bytes and the operations of a step.
+
+        The weights are read once. Each text reads its cache, and a word or a token of a prompt is two
+        operations for each weight, and four for each pair, head and number of its width.
 
         Args:
             parts: for each text, the tokens in its cache and those that it reads now.
@@ -420,8 +435,7 @@ class Server:
 
     def _enter(self, pages: Pages, text: _Text) -> bool:
         """Give a newcomer its pages. What lies in shared ones it need not read; one token is always left."""
-        beginning, shared = text.request.beginning, min(text.request.shared, text.request.prompt - 1)
-        shared = shared if self.sharing else 0
+        beginning, shared = text.request.beginning, text.request.shared if self.sharing else 0
         there = len(pages.there(beginning, shared)) * pages.size
         if not self._grow(pages, text, text.kept + text.unread, beginning, shared):
             return False
