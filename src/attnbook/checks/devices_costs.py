@@ -89,7 +89,7 @@ exercise(
     reference=bytes_sent,
     cases=[
         *(_asked(name, scheme, sizes) for (name, sizes), scheme in product(SHAPES, SCHEMES)),
-        *late(*(_asked("64 processes", scheme, (2**20, 64, 128, 8, 96, 48)) for scheme in SCHEMES)),
+        *late(*(_asked("64 processes", scheme, (2**20, 64, 128, 8, 96, 4)) for scheme in SCHEMES)),
         *late(*(_asked("64 processes and as many key-value heads", scheme, (2**20, 64, 128, 64, 96, 2)) for scheme in SCHEMES)),
     ],
     within=Tolerance(1e-3, 0.0),
