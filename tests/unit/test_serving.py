@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -354,3 +355,38 @@ def test_a_trace_is_drawn_from_its_seed_and_most_of_it_is_short():
 def test_what_cannot_be_is_refused(make, match):
     with pytest.raises(ValueError, match=match):
         make()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_the_chapter_says_of_its_rules_holds_in_ten_traces(seed):
+    asked = trace(400, 80, seed)
+    many = Server(places=59)
+    shared = Server(page=16, sharing=True)
+    static, whole, pages, common, pieces = runs = [
+        rule.run(asked)
+        for rule in (
+            replace(many, static=True),
+            many,
+            Server(page=16),
+            shared,
+            replace(shared, piece=512),
+        )
+    ]
+    apart = shared.apart(asked, link=64e9)
+    speeds = [run.speed(asked[-1].arrival) for run in runs]
+    assert speeds == sorted(speeds)
+    assert speeds[1] > 3 * speeds[0]
+    assert static.idle > 0.8
+    assert static.missed > 0.6
+    assert whole.missed == 0
+    assert static.wait(0.9) > 10 * whole.wait(0.9) > 100 * pages.wait(0.9) > 100 * common.wait(0.9)
+    assert whole.filled < 0.1 < 0.97 < min(run.filled for run in (pages, common, pieces))
+    assert pages.most > 59 + 40 > whole.most
+    assert max(run.evicted for run in (*runs, apart)) == 0
+    # Pauses: a prompt read whole, in pieces, and elsewhere.
+    assert min(run.pause for run in (whole, pages, common)) > 7 * pieces.pause
+    assert pieces.pause < apart.pause < common.pause / 3
+    first = max(words[1] - words[0] for words in apart.times if len(words) > 1)
+    later = max(b - a for words in apart.times for a, b in pairwise(words[1:]))
+    assert apart.pause == first > 1.5 * later
+    assert apart.wait(0.9) > common.wait(0.9)
