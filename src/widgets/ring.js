@@ -20,17 +20,19 @@ const bytes = (/** @type {number} */ n) => `${n.toLocaleString("en")} B`;
 /** Scores as time: pairs in all heads. */
 const units = (/** @type {number} */ scores) => String(scores / SHAPE.heads);
 const listed = (/** @type {number[]} */ ranks) => `device${ranks.length > 1 ? "s" : ""} ${ranks.join(", ").replace(/, (\d)$/, " and $1")}`;
+const [blue, orange, ink, quiet, paper] = ["query", "key", "ink", "quiet", "paper"].map((role) => `var(--fig-${role})`);
 const text = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words, /** @type {any} */ props = {}) =>
-  s("text", { x, y, "font-size": 13, fill: "var(--fig-quiet)", ...props }, words);
+  s("text", { x, y, "font-size": 12, fill: quiet, ...props }, words);
 const middle = { "text-anchor": "middle" };
-const strong = { fill: "var(--fig-ink)", "font-weight": 600 };
-const halo = { stroke: "var(--fig-paper)", "stroke-width": 3, "paint-order": "stroke" };
-const dashed = { fill: "none", stroke: "var(--fig-quiet)", "stroke-dasharray": "4 3", "stroke-width": 1.2 };
-const blue = "var(--fig-query)";
+const atEnd = { "text-anchor": "end" };
+const mark = (/** @type {string} */ part, /** @type {number | string} */ device) => ({ "data-part": part, "data-device": device });
+const strong = { fill: ink, "font-weight": 600 };
+const halo = { stroke: paper, "stroke-width": 3, "paint-order": "stroke" };
+const dashed = { fill: "none", stroke: quiet, "stroke-dasharray": "4 3", "stroke-width": 1.2 };
 const LOOKS = {
   now: { fill: blue, "fill-opacity": 0.75 },
   done: { fill: blue, "fill-opacity": 0.25 },
-  open: { fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.45 },
+  open: { fill: "none", stroke: quiet, "stroke-opacity": 0.45 },
 };
 
 export default figure({
@@ -122,11 +124,11 @@ export default figure({
         const names = whole ? [[Array.from({ length: n }, (_, i) => i), ""]] : held.map((list, rank) => [list, String(rank)]);
         return /** @type {[number[], string][]} */ (names).flatMap(([list, name]) => runs(list).flatMap(([from, end]) => {
           const [a, b] = [from * cell + 1.5, end * cell - 1.5];
-          const role = rows ? blue : "var(--fig-key)";
+          const role = rows ? blue : orange;
           const mid = ((from + end) / 2) * cell;
-          const mark = { x: rows ? left - 6 : left + a, y: rows ? top + a : top - 6, width: rows ? 3 : b - a, height: rows ? b - a : 3, fill: role };
-          const word = rows ? text(left - 10, top + mid + size * 0.36, name, { ...strong, fill: role, "text-anchor": "end", "font-size": size }) : text(left + mid, top - 10, name, { ...strong, ...middle, fill: role, "font-size": size });
-          return [s("rect", mark), word];
+          const bar = { x: rows ? left - 6 : left + a, y: rows ? top + a : top - 6, width: rows ? 3 : b - a, height: rows ? b - a : 3, fill: role };
+          const word = rows ? text(left - 10, top + mid + size * 0.36, name, { ...strong, fill: role, ...atEnd, "font-size": size }) : text(left + mid, top - 10, name, { ...strong, ...middle, fill: role, "font-size": size });
+          return [s("rect", bar), word];
         }));
       };
       const blocks = whole || now.does !== "ring" ? [] : now.turns.flatMap(({ from, pairs: busy }, rank) =>
@@ -139,13 +141,13 @@ export default figure({
           const word = high < 8.5 ? [] : [text(left + j * cell + w * (low ? 0.34 : 0.5), top + i * cell + tall * (low ? 0.68 : 0.5) + high * 0.36, String(rank), { ...middle, ...strong, ...halo, "font-size": high })];
           if (lit) return word;
           if (busy) return [];
-          const box = s("rect", { x: left + j * cell + 2, y: top + i * cell + 2, width: w - 4, height: tall - 4, rx: 2, ...dashed, "data-part": "nothing", "data-device": rank });
-          return [box, ...(w > 54 && tall > 34 ? [...word.map((one) => (one.setAttribute("y", String(top + i * cell + tall / 2 - 4)), one)), text(left + j * cell + w / 2, top + i * cell + tall / 2 + 12, "waits", { ...middle, "font-size": 12 })] : word)];
+          const box = s("rect", { x: left + j * cell + 2, y: top + i * cell + 2, width: w - 4, height: tall - 4, rx: 2, ...dashed, ...mark("nothing", rank) });
+          return [box, ...(w > 54 && tall > 34 ? [...word.map((one) => (one.setAttribute("y", String(top + i * cell + tall / 2 - 4)), one)), text(left + j * cell + w / 2, top + i * cell + tall / 2 + 12, "waits", { ...middle })] : word)];
         })),
       );
       return [
-        text(left + side / 2, top - 26, whole ? "all keys" : "keys of device", { ...middle, "font-size": 12 }),
-        text(0, 0, whole ? "all queries" : "queries of device", { ...middle, "font-size": 12, transform: `translate(${left - 26} ${top + side / 2}) rotate(-90)` }),
+        text(left + side / 2, top - 26, whole ? "all keys" : "keys of device", { ...middle }),
+        text(0, 0, whole ? "all queries" : "queries of device", { ...middle, transform: `translate(${left - 26} ${top + side / 2}) rotate(-90)` }),
         ...bands(true), ...bands(false),
         ...Object.entries(d).map(([state, path]) => s("path", { d: path, ...LOOKS[/** @type {keyof typeof LOOKS} */ (state)], "data-part": "cells", "data-state": state, "data-pairs": pairs[/** @type {keyof typeof pairs} */ (state)] })),
         ...blocks,
@@ -176,13 +178,13 @@ export default figure({
         if (now.does === "attend") return [heads(own), heads(its)];
         return [heads(own), tokensOf(rank)];
       };
-      const colours = { ring: [blue, "var(--fig-key)"], give: ["var(--fig-ink)", "var(--fig-ink)"], attend: [blue, "var(--fig-key)"], return: ["var(--fig-output)", "var(--fig-output)"] }[now.does];
+      const colours = { ring: [blue, orange], give: [ink, ink], attend: [blue, orange], return: ["var(--fig-output)", "var(--fig-output)"] }[now.does];
       const held2 = now.turns.map((_, rank) => holds(rank).map((words, side) =>
-        s("g", { "data-part": "chip", "data-device": rank, "data-what": names[side] },
-          s("rect", { x: side ? second : first, y: mid(rank) - tall / 2, width: chip, height: tall, rx: 6, fill: "var(--fig-paper)" }),
+        s("g", { ...mark("chip", rank), "data-what": names[side] },
+          s("rect", { x: side ? second : first, y: mid(rank) - tall / 2, width: chip, height: tall, rx: 6, fill: paper }),
           s("rect", { x: side ? second : first, y: mid(rank) - tall / 2, width: chip, height: tall, rx: 6, fill: colours[side], "fill-opacity": 0.13, stroke: colours[side] }),
-          text((side ? second : first) + chip / 2, mid(rank) + 4.5, words, { ...middle, fill: "var(--fig-ink)", "font-size": Math.min(size, (chip - 6) / (0.56 * words.length)).toFixed(1) }))));
-      const line = { fill: "none", stroke: "var(--fig-key)", "stroke-width": 1.6 };
+          text((side ? second : first) + chip / 2, mid(rank) + 4.5, words, { ...middle, fill: ink, "font-size": Math.min(size, (chip - 6) / (0.56 * words.length)).toFixed(1) }))));
+      const line = { fill: "none", stroke: orange, "stroke-width": 1.6 };
       const link = (/** @type {number} */ from, /** @type {number} */ end, /** @type {string} */ d, /** @type {any} */ props = {}) => s("path", { d, ...line, "data-part": "arrow", "data-from": from, "data-to": end, ...props });
       /** @type {SVGElement[]} */
       let arrows = [];
@@ -197,7 +199,7 @@ export default figure({
         });
       } else if (moves) {
         const [a, b] = [first + chip + 1, second - 1];
-        const stroke = now.does === "give" ? "var(--fig-ink)" : "var(--fig-output)";
+        const stroke = now.does === "give" ? ink : "var(--fig-output)";
         arrows = held.flatMap((_, from) => held.map((_, end) => link(from, end, `M${a} ${mid(from)}L${b} ${mid(end)}`, { stroke, "stroke-width": 1.1, "stroke-opacity": 0.75, ...(from === end ? { "stroke-dasharray": "2 3", "data-part": "stays" } : {}) })));
       }
       const busiest = now.long;
@@ -206,13 +208,13 @@ export default figure({
         const words = moves ? sends : pairs ? `${x + across - state > 132 ? "computes " : ""}${many(pairs, "pair")}` : "waits";
         const rest = waits && scores && x + across - state > 210 ? `then waits ${units(waits)}` : "";
         const below = moves ? "" : [now.does === "attend" ? `in ${many(of, "head")}` : sends, rest].filter(Boolean).join(", ");
-        return s("g", { "data-part": "does", "data-device": rank },
+        return s("g", { ...mark("does", rank) },
           text(state, mid(rank) + (below ? -2 : 4.5), words, { ...strong, "font-size": size }),
           ...(below ? [text(state, mid(rank) + 12.5, below, { "font-size": 11.5 })] : []));
       });
       const ground = now.turns.map(({ scores }, rank) =>
         s("rect", { x, y: mid(rank) - high / 2 + 1.5, width: across, height: high - 3, rx: 6, ...(moves || !busiest || scores ? { fill: blue, "fill-opacity": scores ? 0.07 : 0 } : { ...dashed }) }));
-      const head = (/** @type {number} */ at, /** @type {string} */ words, /** @type {any} */ props) => text(at, y - 7, words, { "font-size": 12, ...props });
+      const head = (/** @type {number} */ at, /** @type {string} */ words, /** @type {any} */ props) => text(at, y - 7, words, props);
       return {
         chips: held2.map(([, k]) => k),
         drawn: [
@@ -244,8 +246,8 @@ export default figure({
             const width = x(start + length) - x(start);
             const fits = words.length * 6.6 + 6 < width;
             parts.push(
-              s("rect", { x: (x(start) + 0.75).toFixed(2), y: place(rank) + 1.5, width: Math.max(width - 1.5, 0.5).toFixed(2), height: high - 3, ...look, "data-part": what, "data-device": rank, "data-step": k + 1, "data-amount": length / SHAPE.heads }),
-              ...(fits ? [text((x(start) + x(start + length)) / 2, place(rank) + high / 2 + 4, words, { ...middle, "font-size": 11.5, fill: what === "busy" ? "var(--fig-ink)" : "var(--fig-quiet)" })] : []),
+              s("rect", { x: (x(start) + 0.75).toFixed(2), y: place(rank) + 1.5, width: Math.max(width - 1.5, 0.5).toFixed(2), height: high - 3, ...look, ...mark(what, rank), "data-step": k + 1, "data-amount": length / SHAPE.heads }),
+              ...(fits ? [text((x(start) + x(start + length)) / 2, place(rank) + high / 2 + 4, words, { ...middle, "font-size": 11.5, fill: what === "busy" ? ink : quiet })] : []),
             );
           };
           box(from, scores, "busy", { fill: blue, "fill-opacity": k === t ? 0.5 : 0.22 }, units(scores));
@@ -256,17 +258,17 @@ export default figure({
         const share = `${percent(waits, long)} %`;
         parts.push(
           text(roomy ? 6 : 3, place(rank) + high / 2 + 4, roomy ? `device ${rank}` : String(rank), { ...strong, "font-size": roomy ? 12.5 : 11.5 }),
-          text(wide, place(rank) + high / 2 + 4, roomy && long ? `waited ${units(waits)} of ${units(long)}: ${share}` : share, { "text-anchor": "end", "font-size": 12, fill: "var(--fig-ink)", "data-part": "share", "data-device": rank }),
+          text(wide, place(rank) + high / 2 + 4, roomy && long ? `waited ${units(waits)} of ${units(long)}: ${share}` : share, { ...atEnd, fill: ink, ...mark("share", rank) }),
         );
       }
       const waited = sums.reduce((sum, { waits }) => sum + waits, 0);
       const end = x(long);
       return [
-        text(roomy ? 6 : 3, y - 8, `time ${last ? "in all" : "so far"}: ${units(long)} pairs`, { "font-size": 12, ...strong }),
-        ...(roomy ? [] : [text(wide, y - 8, "waited", { "text-anchor": "end", "font-size": 12 })]),
-        s("path", { d: `M${left} ${y - 2}V${place(p) + 2}M${end} ${y - 2}V${place(p) + 2}`, stroke: "var(--fig-quiet)" }),
+        text(roomy ? 6 : 3, y - 8, `time ${last ? "in all" : "so far"}: ${units(long)} pairs`, { ...strong }),
+        ...(roomy ? [] : [text(wide, y - 8, "waited", { ...atEnd })]),
+        s("path", { d: `M${left} ${y - 2}V${place(p) + 2}M${end} ${y - 2}V${place(p) + 2}`, stroke: quiet }),
         ...parts,
-        text(wide, place(p) + 15, `${roomy ? "all devices" : "all"}: ${percent(waited, p * long)} %`, { "text-anchor": "end", "font-size": 12, ...strong, "data-part": "share", "data-device": "all" }),
+        text(wide, place(p) + 15, `${roomy ? "all devices" : "all"}: ${percent(waited, p * long)} %`, { ...atEnd, ...strong, ...mark("share", "all") }),
       ];
     }
 
