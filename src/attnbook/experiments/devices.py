@@ -23,7 +23,7 @@ from attnlab.distributed import Split, all_reduce_bytes, all_to_all_bytes, ring_
 class Costs(NamedTuple):
     """What a machine takes, in seconds.
 
-    Attributes:
+    Args:
         message: for a message, however short.
         byte: for a byte that is sent.
         pair: for a query and a key of one head.

@@ -38,7 +38,7 @@ class Machine:
 
 
 H100 = Machine(989e12, 3.35e12, 80e9)
-"""NVIDIA's data sheet of 2023: SXM, bf16 without sparsity."""
+"""By NVIDIA's data sheet of 2023, for SXM and bf16 without sparsity."""
 
 
 @dataclass(frozen=True)
