@@ -34,9 +34,9 @@ class Turn(NamedTuple):
 class DevicesInSteps(Figure):
     """Step through attention on several devices: a ring of two kinds, or an exchange of tokens for heads.
 
-    Pairs of a query and a key are counted that are seen, and a unit of time is one of them in all 8 heads. A
-    step lasts until its slowest device is done. Sending takes no time here; its bytes are counted, for 8 query
-    heads, 2 key-value heads of width 64, and 2 bytes a number.
+    Counted are the pairs of a query and a key that are seen, and a unit of time is one of them in all 8
+    heads. A step lasts until its slowest device is done. Sending takes no time here; its bytes are counted,
+    for 8 query heads, 2 key-value heads of width 64, and 2 bytes a number.
 
     Args:
         tokens: 8 to 32; they need not divide evenly.
@@ -133,9 +133,9 @@ class DevicesInSteps(Figure):
             computes, waits, sent = self.computes()[rank], self.waits()[rank], self.sent()[rank]
             share = percent(round(waits * HEADS), round((waits + computes) * HEADS))
             cells = [_spans(self.split.positions(rank).tolist()), *map(self._did, turns)]
-            rows.append([f"device {rank}", *cells, f"{computes:g}", f"{waits:g} ({share} %)", f"{sent:,} B"])
+            rows.append([str(rank), *cells, f"{computes:g}", f"{waits:g} ({share} %)", f"{sent:,} B"])
         named = [f"step {number + 1}" for number in range(len(steps))]
-        return table_of(["", "its tokens", *named, "computes", "waits", "sends"], rows)
+        return table_of(["device", "its tokens", *named, "computes", "waits", "sends"], rows)
 
     def _did(self, turn: Turn) -> str:
         if self.scheme != "all-to-all":
