@@ -155,19 +155,20 @@ export default figure({
     }
 
     /** A row for each device: what it holds, what it does, what it sends. @param {State} state */
-    function lanes({ n, p, t, held, now, causal: only }, /** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ across, /** @type {number} */ high, /** @type {boolean} */ roomy) {
-      const size = roomy ? 12.5 : 11.5;
-      const [first, chip, tall] = [x + (roomy ? 70 : 15), roomy ? 94 : Math.min(90, (across - 107) / 2), 24];
+    function lanes({ n, p, t, held, now, causal: only }, /** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ across, /** @type {number} */ high) {
+      const roomy = across >= 420; // for the word "device" in front of its number
+      const size = across > 340 ? 12.5 : 11.5;
+      const [first, chip, tall] = [x + (roomy ? 70 : 15), Math.min(94, (across - 107) / 2), 24];
       const moves = now.does === "give" || now.does === "return";
-      const second = first + chip + (moves ? (roomy ? 46 : 26) : 8);
+      const second = first + chip + (moves ? (across > 340 ? 42 : 26) : 8);
       const state = second + chip + (now.does === "ring" ? 18 : 8);
       const mid = (/** @type {number} */ rank) => y + (rank + 0.5) * high;
       const tokensOf = (/** @type {number} */ rank) => spans(held[rank]);
       const heads = (/** @type {number[]} */ list) => `head${list.length > 1 ? "s" : ""} ${spans(list)}`;
       const names = {
-        ring: /** @type {const} */ (["queries", roomy ? "keys and values" : "keys, values"]),
+        ring: /** @type {const} */ (["queries", chip > 90 ? "keys and values" : "keys, values"]),
         give: /** @type {const} */ (["has tokens", "gets heads"]),
-        attend: /** @type {const} */ (["queries", roomy ? "keys and values" : "keys, values"]),
+        attend: /** @type {const} */ (["queries", chip > 90 ? "keys and values" : "keys, values"]),
         return: /** @type {const} */ (["has heads", "gets tokens"]),
       }[now.does];
       /** @param {number} rank @returns {[string, string]} */
@@ -204,8 +205,8 @@ export default figure({
       }
       const busiest = now.long;
       const done = now.turns.map(({ pairs, heads: of, scores, waits, sent }, rank) => {
-        const sends = sent ? `${roomy ? "sends " : moves ? "" : "→ "}${bytes(sent)}` : "";
-        const words = moves ? sends : pairs ? `${x + across - state > 132 ? "computes " : ""}${many(pairs, "pair")}` : "waits";
+        const sends = sent ? `${moves && !roomy ? "" : across > 340 ? "sends " : "→ "}${bytes(sent)}` : "";
+        const words = moves ? sends : pairs ? `${x + across - state > 146 ? "computes " : ""}${many(pairs, "pair")}` : "waits";
         const rest = waits && scores && x + across - state > 210 ? `then waits ${units(waits)}` : "";
         const below = moves ? "" : [now.does === "attend" ? `in ${many(of, "head")}` : sends, rest].filter(Boolean).join(", ");
         return s("g", { ...mark("does", rank) },
@@ -276,12 +277,12 @@ export default figure({
     function draw(state) {
       const { p, t, now } = state;
       wide = room();
-      const [roomy, beside] = [wide >= 480, wide >= 740];
+      const [roomy, beside] = [wide >= 480, wide >= 600];
       const [left, top] = [beside ? 44 : 40, 42];
-      const side = Math.min(wide - left - 4, beside ? 264 : 300);
+      const side = Math.min(beside ? Math.max(230, wide - left - 374) : wide - left - 4, 280);
       const high = beside ? Math.min(70, Math.max(36, side / p)) : 37;
-      const [x, y] = beside ? [left + side + 22, top] : [0, top + side + 34];
-      const { chips, drawn } = lanes(state, x, y, wide - x - 1, high, roomy);
+      const [x, y] = beside ? [left + side + 18, top] : [0, top + side + 34];
+      const { chips, drawn } = lanes(state, x, y, wide - x - 1, high);
       const below = Math.max(top + side, y + p * high) + 36;
       const thick = roomy ? 20 : 18;
       const tall = Math.ceil(below + p * thick + 22);
@@ -305,7 +306,7 @@ export default figure({
       const [own, even] = [heads / p, n % p === 0 && (now.does === "ring" || heads % p === 0)];
       const product = { ring: `${n / p} tokens × ${kvHeads} heads × ${2 * width}`, give: `${p - 1} × ${n / p} tokens × (${own} + 2 × ${headsOf(p, 0).read.length}) heads × ${width}`, attend: "", return: `${p - 1} × ${n / p} tokens × ${own} heads × ${width}` }[now.does];
       const sent = sends.at(-1) ? ` Each sends ${sends.length > 1 ? `${sends[0].toLocaleString("en")} to ` : even ? `${product} numbers × ${each} B = ` : ""}${bytes(sends[sends.length - 1])}.` : "";
-      if (now.does === "give") return `${at}each device gives its tokens' queries, keys and values away by heads.${sent}`;
+      if (now.does === "give") return `${at}tokens are exchanged for heads.${sent}`;
       if (now.does === "return") return `${at}outputs go back to the devices of their tokens.${sent}${end}`;
       const ranks = now.turns.map((_, rank) => rank);
       const idle = ranks.filter((rank) => !now.turns[rank].scores);
@@ -327,7 +328,7 @@ export default figure({
       step.input.max = String(all.length);
       step.show(t + 1, `${t + 1} of ${all.length}`);
       back.disabled = t === 0;
-      next.textContent = last ? "From the start" : "Next step";
+      next.textContent = last ? "Start over" : "Next step";
       draw(state);
       plane.setAttribute("aria-label", `${n} tokens on ${p} devices, ${SCHEMES[scheme]}${scheme === "all-to-all" ? "" : " ring"}, ${only ? "causal" : "not causal"}: step ${t + 1} of ${all.length}. Above, the table of queries and keys and what each device holds; below, a bar of time for each device`);
       legend.replaceChildren(
@@ -338,10 +339,10 @@ export default figure({
         does === "ring" ? `keys ${spans(held[turn.from])}: ${turn.pairs ? many(turn.pairs, "pair") : "waits"}`
           : does === "attend" ? `${turn.pairs} pairs in ${many(turn.heads, "head")}` : `sends ${bytes(turn.sent)}`;
       const rows = totals(seen).map(({ scores, waits, sent }, rank) => [
-        `device ${rank}`, spans(held[rank]), ...seen.map(({ turns, does }) => cell(turns[rank], does)),
+        String(rank), spans(held[rank]), ...seen.map(({ turns, does }) => cell(turns[rank], does)),
         units(scores), `${units(waits)} (${percent(waits, scores + waits)} %)`, bytes(sent),
       ]);
-      numbers.replaceChildren(table("numbers", ["", "its tokens", ...seen.map((_, k) => `step ${k + 1}`), "computes", "waits", "sends"], rows));
+      numbers.replaceChildren(table("numbers", ["device", "its tokens", ...seen.map((_, k) => `step ${k + 1}`), "computes", "waits", "sends"], rows));
       say(told(state));
     }
 

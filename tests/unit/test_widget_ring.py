@@ -59,7 +59,7 @@ def test_blocks_of_equal_length_leave_zigzag_without_waiting():
 
 def test_its_table_word_for_word():
     rows = DevicesInSteps(8, 2).table()
-    cells = ["device 0", "0–3", "keys 0–3: 10 pairs", "keys 4–7: waits", "10", "16 (62 %)", "2,048 B"]
+    cells = ["0", "0–3", "keys 0–3: 10 pairs", "keys 4–7: waits", "10", "16 (62 %)", "2,048 B"]
     assert "".join(f"<td>{cell}</td>" for cell in cells[1:]) in rows
     assert f'<th scope="row">{cells[0]}</th>' in rows
     exchanged = DevicesInSteps(8, 3, "all-to-all").table()

@@ -133,9 +133,9 @@ class DevicesInSteps(Figure):
             computes, waits, sent = self.computes()[rank], self.waits()[rank], self.sent()[rank]
             share = percent(round(waits * HEADS), round((waits + computes) * HEADS))
             cells = [_spans(self.split.positions(rank).tolist()), *map(self._did, turns)]
-            rows.append([f"device {rank}", *cells, f"{computes:g}", f"{waits:g} ({share} %)", f"{sent:,} B"])
+            rows.append([str(rank), *cells, f"{computes:g}", f"{waits:g} ({share} %)", f"{sent:,} B"])
         named = [f"step {number + 1}" for number in range(len(steps))]
-        return table_of(["", "its tokens", *named, "computes", "waits", "sends"], rows)
+        return table_of(["device", "its tokens", *named, "computes", "waits", "sends"], rows)
 
     def _did(self, turn: Turn) -> str:
         if self.scheme != "all-to-all":
