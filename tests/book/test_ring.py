@@ -209,11 +209,7 @@ def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, mess
     assert message in site.complaint(bench, "ring", state)
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize(("width", "most"), [(1280, 720), (320, 1040)])
-=======
 @pytest.mark.parametrize(("width", "most"), [(1280, 680), (320, 1010)])
->>>>>>> b17ring
 def test_nothing_touches_and_it_is_no_higher_than_it_must_be(site, bench, width, most):
     part = figure(site.figures(bench, width=width, height=900), "ring")
     assert part.locator(".attnlab-root").bounding_box()["height"] <= most
@@ -240,8 +236,6 @@ def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
         assert violations(page) == []
         assert page.evaluate(SIDEWAYS) == []
         assert_fits_a_thumb(page.locator("figure"))
-<<<<<<< HEAD
-=======
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -253,4 +247,3 @@ def test_the_next_step_stays_readable_under_the_mouse(site, bench, theme):
     button.hover()
     assert button.evaluate(colours) == before
     assert before[0] != before[1]
->>>>>>> b17ring
