@@ -89,6 +89,16 @@ def _close() -> Case:
     )
 
 
+def _far_below() -> Case:
+    """Block means score -20,000 and a little, no two alike: what hides a block must lie lower. All products are exact."""
+    draw = torch.Generator().manual_seed(310)
+    q, k = (torch.randint(-24, 25, (28, 4), generator=draw).float() / 8 for _ in range(2))
+    q[:, 0], k[:, 0] = -400.0, 50.0
+    v = torch.randn(28, 4, generator=draw)
+    hint = "What may not be chosen must lie below every score: −∞."
+    return Case("scores around −20,000", {"q": q, "k": k, "v": v, "size": 4, "top": 2}, hint, exact=True)
+
+
 def _block_by_block(q: Tensor, k: Tensor, size: int) -> Tensor:
     means = q.unflatten(-2, (-1, size)).mean(-2)
     return _by_mean(means, k, size).repeat_interleave(size, -2)
@@ -146,6 +156,7 @@ exercise(
         _inputs((2,), 1, 1, 1, 5, 3, "a single token"),
         _large(),
         _close(),
+        _far_below(),
         *late(_inputs((2, 3), 5, 4, 2, 6, 7, "2 by 3 other texts of 20 tokens", seed=1000)),
     ],
     promises=[gradient("q", "k", "v"), precisions("float64")],

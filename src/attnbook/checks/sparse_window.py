@@ -254,5 +254,5 @@ exercise(
         ),
         mistake("The padding is still there. Cut it off at the end.", _open(0, 0, cut=False)),
     ],
-    praise="Equal to the dense window, forward and backward, for any length, and its work grows with n · w.",
+    praise="Equal to the dense window, forward and backward, for any length, and without a table of all pairs.",
 )  # fmt: skip

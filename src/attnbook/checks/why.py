@@ -44,6 +44,7 @@ LAST = language(
     (" ".join(["saw", *"abcdefghijkl", "saw"]), " ".join(["V"] * 14), "3/5"),
 )
 RARE = language(("can saw", "NOUN VERB", "1/1000003"), ("saw", "NOUN", "1000002/1000003"))
+CASED = language(("Can saw", "AUX VERB", "1/2"), ("can saw", "NOUN VERB", "1/2"))
 EVEN = language(("can", "NOUN", "1/3"), ("can", "VERB", "1/3"), ("can", "AUX", "1/3"))
 
 
@@ -121,6 +122,7 @@ exercise(
         case("other sentences, a view of the word and the one after it", sentences=THAT, view=see_next),
         case("other sentences, a view of the word and the one before it", sentences=THAT, view=see_previous),
         case("sentences that differ in their last word, a view of the whole sentence", sentences=LAST, view=see_sentence),
+        case("words that differ in a capital, a view of the word alone", sentences=CASED, view=see_word),
         case("a word none of whose tags has a majority", sentences=EVEN, view=see_word),
         case("a sentence that is rare", sentences=RARE, view=see_word),
         *late(

@@ -114,6 +114,12 @@ wrong("should be")(
     "the block before in any case",
 )
 
+for low in (-1e3, -1e4):
+    wrong("scores around −20,000")(
+        routed(pick=lambda s, top, low=low: most(s.masked_fill(s.isinf(), low), top)),
+        f"later ones hidden by {low:.0f}",
+    )
+
 # Its own block.
 wrong("Of its own block a token sees later tokens")(routed(near=torch.clone), "its whole block")
 wrong("Its own block is missing")(routed(near=torch.zeros_like), "without its block")

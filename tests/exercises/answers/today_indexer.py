@@ -147,6 +147,13 @@ def the_later_of_equals(q, k, w, top):
     return seen
 
 
+@wrong("Places are added to the scores")
+def a_little_less_for_each_place(q, k, w, top):
+    past = causal(len(k))
+    s = (scored(q, k, w) - 1e-4 * torch.arange(len(k))).masked_fill(~past, -torch.inf)
+    return torch.zeros_like(past).scatter(-1, s.topk(min(top, len(k))).indices, True) & past
+
+
 wrong("A key that scores 0 or less is never chosen")(
     mask(pick=lambda s, top, may: ranks(s, top, may & (s > 0)) & (s > 0)), "what is wanted"
 )
