@@ -283,6 +283,18 @@ def _todays_models() -> list[str]:
     ]
 
 
+def _many_devices() -> list[str]:
+    turn = [math.radians(90 + 360 * r / 6) for r in range(6)]
+    places = [(80 + 32 * math.cos(a), 45 + 32 * math.sin(a)) for a in turn]
+    circle = [
+        (80 + 32 * math.cos(math.radians(a)), 45 + 32 * math.sin(math.radians(a))) for a in range(0, 361, 6)
+    ]
+    return [
+        _line(circle, LINE, 2),
+        *(_box(x - 8, y - 8, 16, 16, (QUERY, KEY, VALUE)[r % 3], 0.85) for r, (x, y) in enumerate(places)),
+    ]
+
+
 def _to_come() -> list[str]:
     """Stand in for a drawing that a new chapter does not have yet."""
     return [_frame(14 + 46 * i, 25, 40, 40, LINE, stroke_dasharray="4 4") for i in range(3)]
@@ -306,6 +318,7 @@ DRAWINGS: dict[str, Callable[[], list[str]]] = {
     "sparse_attention": _sparse_attention,
     "linear_attention": _linear_attention,
     "todays_models": _todays_models,
+    "many_devices": _many_devices,
 }
 
 

@@ -37,6 +37,30 @@ EQUAL: dict[str, dict[str, str]] = {
         "return (len(u), p[-1])": "There is a number for each drafted word.",
         "for i, word in enumerate(drafted):": "A number in a tensor finds the same entry.",
     },
+    "devices-best": {
+        "heads, kv = (n_heads // p, max(n_kv_heads // p, 1))": "A maximum knows no order.",
+        "heads, kv = (n_heads // p, max(1, n_kv_heads / p))": "Where there are no fewer key-value heads than devices, p divides them.",
+        "heads, kv = (n_heads / p, max(1, n_kv_heads // p))": "p divides the heads.",
+        "c, others, width = (n / p, p - 1, 2 * d_head)": "p divides the tokens.",
+        "last = n_heads * (c * c * others + c * (c + 1) / 2)": "One of c and c + 1 is even.",
+        "even = heads * (n * (n + 1) / 2)": "One of n and n + 1 is even.",
+    },
+    "devices-bytes": {
+        "return (p - 1) * (n / p) * vectors * d_head * bytes_per_number": "p divides the tokens.",
+        "return numbers * max(4, bytes_per_number)": "A maximum knows no order.",
+        "vectors = 2 * (n_heads // p) + 2 * max(n_kv_heads // p, 1)": "A maximum knows no order.",
+        "vectors = 2 * (n_heads // p) + 2 * max(1, n_kv_heads / p)": "Where there are no fewer key-value heads than processes, p divides them.",
+        "vectors = 2 * (n_heads / p) + 2 * max(1, n_kv_heads // p)": "p divides the heads.",
+    },
+    "devices-merge": {
+        "safe = lses.masked_fill(nothing, 1.0)": "Where no part has a key, any number will do: outputs are 0 there, and the lse is filled over.",
+    },
+    "devices-merge-backward": {
+        "outs = outs.masked_fill(empty[..., None], 1.0)": "An empty part has the weight 0, whatever number it holds.",
+    },
+    "devices-ring": {
+        "p, c, d = k.shape": "Queries and keys have one shape.",
+    },
     "heads-latent": {
         "scores = wide_query @ kept.mT / q.shape[-1] ** 0.5": "Queries are as wide as keys.",
     },

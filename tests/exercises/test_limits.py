@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from answers.costs_online import all_scores, by_logs
 from answers.costs_scan import odd_and_even, walk_over
 from answers.costs_tiles import in_arrays, whole_rows, whole_rows_in_numpy
+from answers.devices_ring import a_mask_of_the_whole_text
 from answers.heads_latent import with_keys
 from answers.linear_running_state import all_stored_keys_again
 from answers.saturation_backward import by_numpy_matrix
@@ -48,6 +49,7 @@ COUNTED = {
     ("costs-online", "bytes"): (by_logs, all_scores(lambda s: s.tolist())),
     ("costs-tiles", "held"): (solution("costs-tiles"), whole_rows),
     ("costs-tiles", "bytes"): (in_arrays, whole_rows_in_numpy),
+    ("devices-ring", "largest"): (solution("devices-ring"), a_mask_of_the_whole_text),
     ("heads-latent", "made"): (solution("heads-latent"), with_keys),
     (STATE, "made"): (solution(STATE), all_stored_keys_again),
     (STRIDE, "largest"): (solution(STRIDE), table),

@@ -24,6 +24,7 @@ ENOUGH = 40
 COUNTED = ("costs-", "sparse-", "heads-layer", "linear-delta", "linear-running-state")
 """Exercises in which work is counted, or which have large cases of their own for that."""
 SMALL: dict[str, dict[str, str]] = {
+    "devices-bytes": {"bytes_per_number": "A number takes a few bytes."},
     "masking-softmax": {
         "mask -4": "A mask of four axes has ones in front here; others have sizes of their own."
     },

@@ -39,7 +39,10 @@ from attnbook.widgets import linear as linear_figure
 from attnbook.widgets import saturation as saturating
 from attnbook.widgets.anatomy import published
 from attnbook.widgets.block import follow
+from attnbook.widgets.ring import SCHEMES
 from attnlab import attention, masks
+from attnlab.distributed import Split, all_to_all_bytes, ring_bytes
+from attnlab.distributed.splits import heads_of
 from attnlab.transformer import distribution
 
 FOLDER = Path(__file__).parent / "goldens"
@@ -541,6 +544,37 @@ def anatomy() -> list[dict]:
     return cases
 
 
+def ring() -> list[dict]:
+    """Deal tokens out by `Split`, count what is seen, and bytes by the package's formulas."""
+    shape = {"n_kv_heads": 2, "d_head": 64, "bytes_per_number": 2}
+    cases = []
+    for tokens, devices, scheme in itertools.product((8, 16, 29), (2, 3, 4, 8), SCHEMES):
+        kind = "zigzag" if scheme == "zigzag" else "contiguous"
+        split = Split(tokens, devices, kind)
+        held = [split.positions(rank).tolist() for rank in range(devices)]
+        for causal in (True, False):
+            seen = [[j <= i or not causal for j in range(tokens)] for i in range(tokens)]
+            if scheme == "all-to-all":
+                dealt = [heads_of(8, 2, devices, rank) for rank in range(devices)]
+                pairs = [[0] * devices, [sum(map(sum, seen))] * devices, [0] * devices]
+                heads = [[0] * devices, [len(own) for own, _ in dealt], [0] * devices]
+                sent = [all_to_all_bytes(split, r, n_heads=8, **shape) for r in range(devices)]
+            else:
+                pairs = [
+                    [
+                        sum(seen[i][j] for i in held[rank] for j in held[(rank - hop) % devices])
+                        for rank in range(devices)
+                    ]
+                    for hop in range(devices)
+                ]
+                heads = [[8] * devices] * devices
+                sent = [ring_bytes(split, rank, **shape) for rank in range(devices)]
+            given = {"tokens": tokens, "devices": devices, "scheme": scheme, "causal": causal}
+            want = {"held": held, "pairs": pairs, "heads": heads, "sent": sent}
+            cases.append({"given": given, "want": want})
+    return cases
+
+
 def text_rules() -> list[dict]:
     """Cut, describe and hash texts: written by hand, and thrown together from difficult characters."""
     draw = random.Random(7)
@@ -568,6 +602,7 @@ GOLDENS = {
     "online": online,
     "patterns": patterns,
     "positions": positions,
+    "ring": ring,
     "rope": rope,
     "saturation": saturation,
     "state": state,

@@ -22,6 +22,7 @@ from attnbook.widgets.online import OnlineSoftmax
 from attnbook.widgets.patterns import SparsePatterns
 from attnbook.widgets.playground import Playground
 from attnbook.widgets.positions import PositionsLab
+from attnbook.widgets.ring import DevicesInSteps
 from attnbook.widgets.rope import RopeDial
 from attnbook.widgets.sampler import Sampling
 from attnbook.widgets.saturation import Saturation
@@ -35,6 +36,7 @@ __all__ = [
     "Configuration",
     "DateAlignment",
     "Decoding",
+    "DevicesInSteps",
     "Figure",
     "HeadsViewer",
     "HeadsWorkshop",

@@ -119,16 +119,17 @@ class Split:
         Returns:
             0 to world - 1, the same for every process: without a window, world - 1.
         """
-        return max(
+        runs = [self.runs(rank) for rank in range(self.world)]
+        return next(
             (
                 hop
-                for hop in range(self.world)
-                for rank in range(self.world)
-                for start, stop in self.runs(rank)
-                for first, last in self.runs((rank - hop) % self.world)
+                for hop in reversed(range(self.world))  # without a window the first that is tried
+                for rank, mine in enumerate(runs)
+                for start, stop in mine
+                for first, last in runs[(rank - hop) % self.world]
                 if first < stop + after and last > start - before
             ),
-            default=0,
+            0,
         )
 
 

@@ -1,0 +1,249 @@
+"""Attention on several devices in a page of the book: stepped through, against what Python computes."""
+
+import itertools
+
+import pytest
+
+from attnbook.widgets import DevicesInSteps
+from attnbook.widgets.ring import SCHEMES, percent
+
+from .reader import (
+    SIDEWAYS,
+    TOUCHING,
+    assert_fits_a_thumb,
+    choose,
+    copied,
+    figure,
+    press,
+    run_copied,
+    saved,
+    says,
+    static,
+    table,
+    violations,
+)
+
+
+@pytest.fixture(scope="module")
+def bench(page_with):
+    return page_with(DevicesInSteps()._repr_html_())
+
+
+@pytest.fixture
+def part(site, bench):
+    return figure(site.figures(bench), "ring")
+
+
+def amounts(part, what, devices):
+    """Add up what the bars of each device stand for."""
+    drawn = part.locator(f'[data-part="{what}"]').evaluate_all(
+        "(all) => all.map((e) => [Number(e.dataset.device), Number(e.dataset.amount)])"
+    )
+    return [sum(amount for rank, amount in drawn if rank == device) for device in range(devices)]
+
+
+def assert_shows(part, expected):
+    """Hold table, cells, arrows and bars to what Python computes."""
+    p, step, steps = expected.devices, expected.step, expected.steps()
+    so_far, now = steps[:step], steps[step - 1]
+    rows = static(expected.table())[0]
+    cells = [row[: 2 + step] for row in table(part)]
+    assert cells == [row[: 2 + step] for row in rows]
+    computed = [sum(t.pairs * t.heads for t in turns) / 8 for turns in zip(*so_far, strict=True)]
+    time = sum(max(t.pairs * t.heads for t in turns) for turns in so_far) / 8
+    waits = [time - own for own in computed]
+    sent = [sum(t.sent for t in turns) for turns in zip(*so_far, strict=True)]
+    for row, own, idle, away in zip(table(part), computed, waits, sent, strict=True):
+        share = percent(int(idle * 8), int(time * 8)) if time else 0
+        assert row[2 + step :] == [f"{own:g}", f"{idle:g} ({share} %)", f"{away:,} B"]
+    assert amounts(part, "busy", p) == computed
+    assert amounts(part, "idle", p) == waits
+    if step == len(steps):
+        assert table(part) == rows
+    lit = part.locator('[data-part="cells"][data-state="now"]').get_attribute("data-pairs")
+    ring = expected.scheme != "all-to-all"
+    assert int(lit) == (sum(t.pairs for t in now) if ring else now[0].pairs)
+    arrows = part.locator('[data-part="arrow"]').evaluate_all(
+        "(all) => all.map((e) => [Number(e.dataset.from), Number(e.dataset.to)])"
+    )
+    if ring:
+        assert arrows == ([] if step == p else [[rank, (rank + 1) % p] for rank in range(p)])
+    else:
+        pairs = [[a, b] for a, b in itertools.product(range(p), range(p)) if a != b]
+        assert arrows == ([] if step == 2 else pairs)
+    assert part.locator('[data-part="error"]').is_hidden()
+
+
+def test_it_opens_where_the_first_device_waits(site, bench):
+    part = figure(site.open(bench), "ring")
+    assert_shows(part, DevicesInSteps())
+    assert says(part) == (
+        "Step 2 of 4: device 0 waits, the others compute 16 pairs each. "
+        "Each sends 4 tokens × 2 heads × 128 numbers × 2 B = 2,048 B."
+    )
+    waiting = part.locator('[data-part="nothing"]')
+    assert waiting.evaluate_all("(all) => all.map((e) => e.dataset.device)") == ["0"]
+    # What is to come is not told.
+    drawn = part.locator('[data-part="plane"]').text_content()
+    assert "of 26" in drawn
+    assert "of 58" not in drawn + part.inner_text()
+
+
+def test_it_steps_by_button_by_key_and_by_slider(part):
+    part.locator('[data-part="next"]').click()
+    assert_shows(part, DevicesInSteps(step=3))
+    press(part, "next", "ArrowRight")
+    assert_shows(part, DevicesInSteps(step=4))
+    assert says(part).endswith("Time in all: 58; waited: 41 % of it.")
+    press(part, "next", "Home")
+    assert_shows(part, DevicesInSteps(step=1))
+    assert part.locator('[data-part="back"]').is_disabled()
+    press(part, "step", "ArrowRight", "ArrowRight")
+    assert_shows(part, DevicesInSteps(step=3))
+    part.locator('[data-part="back"]').click()
+    assert_shows(part, DevicesInSteps(step=2))
+    press(part, "next", "End")
+    part.locator('[data-part="next"]').click()  # from the start
+    assert_shows(part, DevicesInSteps(step=1))
+    part.locator('[data-part="reset"]').click()
+    assert_shows(part, DevicesInSteps())
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("causal", [True, False])
+def test_every_step_of_every_scheme_holds_what_python_computes(part, scheme, causal):
+    choose(part, "scheme", scheme)
+    part.locator('[data-part="causal"]').set_checked(causal)
+    for tokens, devices in ((16, 4), (13, 3), (32, 8), (9, 8)):
+        part.locator('[data-part="tokens"]').fill(str(tokens))
+        part.locator('[data-part="devices"]').fill(str(devices))
+        for step in range(1, 1 + (3 if scheme == "all-to-all" else devices)):
+            part.locator('[data-part="step"]').fill(str(step))
+            assert_shows(part, DevicesInSteps(tokens, devices, scheme, causal=causal, step=step))
+
+
+def test_shares_of_the_time_waited_stand_beside_the_bars(part):
+    press(part, "next", "End")
+    shares = part.locator('[data-part="share"]').all_text_contents()
+    assert shares == [
+        "waited 48 of 58: 83 %",
+        "waited 32 of 58: 55 %",
+        "waited 16 of 58: 28 %",
+        "waited 0 of 58: 0 %",
+        "all devices: 41 %",
+    ]
+    choose(part, "scheme", "zigzag")
+    assert part.locator('[data-part="share"]').last.text_content() == "all devices: 0 %"
+
+
+def test_a_step_that_another_scheme_lacks_becomes_its_last(part):
+    press(part, "next", "End")
+    choose(part, "scheme", "all-to-all")
+    assert_shows(part, DevicesInSteps(scheme="all-to-all", step=3))
+    choose(part, "scheme", "zigzag")
+    part.locator('[data-part="devices"]').fill("2")
+    assert_shows(part, DevicesInSteps(devices=2, scheme="zigzag", step=2))
+
+
+def test_the_scale_of_time_is_one_for_all_schemes(part):
+    scale = """(all) => all.map((e) => e.width.baseVal.value / Number(e.dataset.amount))"""
+    seen = []
+    for scheme, causal in itertools.product(SCHEMES, (True, False)):
+        choose(part, "scheme", scheme)
+        part.locator('[data-part="causal"]').set_checked(causal)
+        press(part, "next", "End")
+        seen += part.locator('[data-part="busy"]').evaluate_all(scale)
+    assert max(seen) == pytest.approx(min(seen), rel=0.03)  # a hair is left between two steps
+
+
+def test_keys_are_seen_to_go_on_unless_motion_is_unwanted(site, bench):
+    page = site.open(bench)
+    part = figure(page, "ring")
+    moved = """() => { document.querySelector('[data-part="next"]').click();
+      const chips = (a) => a.effect.target.dataset?.part === "chip";
+      return document.getAnimations().filter(chips).length; }"""
+    assert page.evaluate(moved) == 0
+    page.emulate_media(reduced_motion="no-preference")
+    try:
+        assert page.evaluate(moved) == 4
+    finally:
+        page.emulate_media(reduced_motion="reduce")
+    assert_shows(part, DevicesInSteps(step=4))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("causal", [True, False])
+def test_copied_code_comes_to_the_same_as_one_device_and_to_the_same_counts(part, scheme, causal):
+    choose(part, "scheme", scheme)
+    part.locator('[data-part="causal"]').set_checked(causal)
+    part.locator('[data-part="tokens"]').fill("13")
+    *lines, last = run_copied(part)[0].splitlines()
+    assert last == "equal to one device: True"
+    expected = DevicesInSteps(13, 4, scheme, causal=causal)
+    for rank, line in enumerate(lines):
+        assert line.endswith(f"sends {expected.sent()[rank]}")
+        if scheme != "all-to-all":
+            pairs = [turns[rank].pairs for turns in expected.steps()]
+            assert line.startswith(f"device {rank} pairs {pairs}")
+    assert len(lines) == 4
+
+
+def test_a_link_and_a_picture_show_the_step(part):
+    choose(part, "scheme", "zigzag")
+    press(part, "next", "ArrowRight")
+    assert "0–1, 14–15" in saved(part)
+    part.page.goto(copied(part, "link"))
+    assert_shows(figure(part.page, "ring"), DevicesInSteps(scheme="zigzag", step=3))
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"tokens": 40}, "tokens must be a whole number from 8 to 32, got 40"),
+        ({"devices": 1}, "devices must be a whole number from 2 to 8, got 1"),
+        ({"scheme": "striped"}, "scheme must be one of contiguous, zigzag, all-to-all, got striped"),
+        ({"step": 5}, "step must be a whole number from 1 to 4, got 5"),
+    ],
+)
+def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, message):
+    assert message in site.complaint(bench, "ring", state)
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 680), (320, 1010)])
+def test_nothing_touches_and_it_is_no_higher_than_it_must_be(site, bench, width, most):
+    part = figure(site.figures(bench, width=width, height=900), "ring")
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= most
+    for scheme, (tokens, devices) in itertools.product(SCHEMES, ((16, 4), (32, 8), (29, 7), (32, 2))):
+        choose(part, "scheme", scheme)
+        part.locator('[data-part="tokens"]').fill(str(tokens))
+        part.locator('[data-part="devices"]').fill(str(devices))
+        for step in (1, 2, 3):
+            part.locator('[data-part="step"]').fill(str(step))
+            assert part.evaluate(TOUCHING) == [], (scheme, tokens, devices, step)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
+    page = site.figures(bench, theme=theme, width=320, height=700)
+    part = figure(page, "ring")
+    assert violations(page) == []
+    for scheme, step in (("zigzag", 1), ("all-to-all", 2), ("all-to-all", 3)):
+        choose(part, "scheme", scheme)
+        part.locator('[data-part="step"]').fill(str(step))
+        part.locator("details:not([open], .attnlab-menu) > summary").evaluate_all(
+            "(all) => all.forEach((e) => e.click())"
+        )
+        assert violations(page) == []
+        assert page.evaluate(SIDEWAYS) == []
+        assert_fits_a_thumb(page.locator("figure"))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_next_step_stays_readable_under_the_mouse(site, bench, theme):
+    """Its letters have the colour of paper: the ground must not take it, too."""
+    button = figure(site.figures(bench, theme=theme), "ring").locator('[data-part="next"]')
+    colours = "(e) => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
+    before = button.evaluate(colours)
+    button.hover()
+    assert button.evaluate(colours) == before
+    assert before[0] != before[1]
