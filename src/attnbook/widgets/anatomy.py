@@ -39,9 +39,12 @@ def _one(row: census.Row) -> dict[str, Any]:
     places, parts = row["positions"], {}
     if "heads" in row:
         parts["kept"] = [most(row["heads"]), row["kv_heads"]]
-    for part, key in (("latent", "latent"), ("shared", "shared"), ("cap", "cap"), ("windows", "windows")):
+    for part, key in (("shared", "shared"), ("cap", "cap"), ("windows", "windows")):
         if row.get(key):
             parts[part] = row[key]
+    if row.get("latent"):
+        given = census.default(row["model"]) | row["fields"]
+        parts["latent"] = [given["kv_lora_rank"], given["qk_rope_head_dim"]]
     parts |= {"tied": 1} if row.get("keys are values") else {}
     parts |= {"qk": 1} if row.get("QK-norm") else {}
     parts |= {"sink": 1} if row.get("sinks") else {}

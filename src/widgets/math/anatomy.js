@@ -2,7 +2,7 @@
 
 /**
  * `cache`: for each kind of entry its layers, bytes a token, bytes a token within a window, the window, bytes of state.
- * @typedef {{ label: string, year: number, strip: string, norms: string, cache: number[][], kept?: any[], latent?: any,
+ * @typedef {{ label: string, year: number, strip: string, norms: string, cache: number[][], kept?: any[], latent?: number[],
  *   shared?: number, cap?: any, windows?: any, tied?: number, qk?: number, sink?: number, gate?: any, streams?: string,
  *   root?: number, chunks?: number, chosen?: number, delta?: number, turned?: number, bare?: number, places?: string }} Model
  * @typedef {{ text: string, part?: string }} Token a piece of a formula; `part` names what is not as it was in 2017
@@ -56,9 +56,10 @@ export function formula(model) {
     if (model.gate) line.push({ text: "σ(x W) ⊙ ", part: "gate" });
     line.push({ text: "softmax(" });
     if (model.cap) line.push({ text: `${several(model.cap)} tanh(`, part: "cap" });
-    line.push({ text: `q${hat} `, part: hat && "qk" });
+    // Beside keys from a latent stands a short one for all heads, and only that is turned.
+    line.push(model.latent ? { text: "(q kᵀ + qᵣ " } : { text: `q${hat} `, part: hat && "qk" });
     if (model.turned) line.push({ text: "R ", part: "turned" });
-    line.push({ text: `k${hat}ᵀ`, part: hat && "qk" });
+    line.push(model.latent ? { text: "kᵣᵀ)" } : { text: `k${hat}ᵀ`, part: hat && "qk" });
     if (model.root) line.push({ text: " / " }, { text: `√${model.root}`, part: "root" });
     else if (model.root === undefined) line.push({ text: " / √d" });
     if (model.cap) line.push({ text: ")", part: "cap" });
@@ -89,7 +90,7 @@ export function formula(model) {
       const most = Math.max(...[few].flat());
       /** @type {Token[]} */
       const tokens = [];
-      if (model.latent) tokens.push({ text: `k, v of ${heads} heads made from a latent of ${several(model.latent)}`, part: "latent" });
+      if (model.latent) tokens.push({ text: `k, v of ${heads} heads made from a latent of ${model.latent[0]}, and one key of ${model.latent[1]} for all heads`, part: "latent" });
       else if (most < heads) tokens.push({ text: `k, v of ${several(few)} ${most === 1 ? "head" : "heads"} for ${heads} of queries`, part: "grouped" });
       else tokens.push({ text: `k, v of all ${heads} heads` });
       if (model.tied) tokens.push({ text: ", the values are the keys", part: "tied" });
