@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
-from attnbook.checks.exercise import Mistake, case, draws, exercise, gradient, mistake, precisions, without
+from attnbook.checks.exercise import BY_HAND, Mistake, case, draws, exercise, gradient, mistake, precisions
 from attnbook.checks.sparse import in_each_way
 
 
@@ -230,9 +229,7 @@ exercise(
     ],
     promises=[
         precisions("float64"),
-        without("It leaves the work to autograd. Write the backward pass itself.",
-                torch.autograd.grad, torch.autograd.backward, torch.autograd.Variable._execution_engine.run_backward,
-                forward_ad.make_dual, torch._VF._make_dual, "_softmax_backward_data"),
+        BY_HAND,
     ],
     mistakes=[
         mistake("Every part gets all of the output's gradient. It gets what it counts for: times its weight.", _back(to_outs=lambda w, d_out: d_out.expand(len(w), *d_out.shape).clone())),

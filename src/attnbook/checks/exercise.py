@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from attnbook.checks.instruments import once
 from attnbook.checks.running import copies
@@ -299,6 +300,20 @@ def without(message: str, *functions: Callable | str) -> Without:
         tuple(one for one in functions if not isinstance(one, str) or "." in one),
         tuple(one for one in texts if "." not in one),
     )
+
+
+AUTOGRAD = (
+    torch.autograd.grad,
+    torch.autograd.backward,
+    torch.autograd.Variable._execution_engine.run_backward,
+    forward_ad.make_dual,
+    torch._VF._make_dual,
+)
+"""What differentiates."""
+BY_HAND = without(
+    "It leaves the work to autograd. Write the backward pass itself.", *AUTOGRAD, "_softmax_backward_data"
+)
+"""Promise that a backward pass through a softmax is written out."""
 
 
 @dataclass(frozen=True, eq=False)

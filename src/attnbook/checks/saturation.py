@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.autograd import forward_ad
 
-from attnbook.checks.exercise import at_most, case, draws, exercise, late, mistake, precisions, rows, without
+from attnbook.checks.exercise import BY_HAND, at_most, case, draws, exercise, late, mistake, precisions, rows
 from attnbook.checks.values import Difference, difference, number
 
 LEADS = ((), (2,), (3,), (2, 4), (1,), (4, 3))
@@ -85,9 +84,7 @@ exercise(
             largest=lambda scores, temperature, gradient: 4 * scores.numel() if scores.shape[-1] >= LONG else math.inf,
             bytes=lambda scores, temperature, gradient: 400 * scores.numel() if scores.shape[-1] >= LONG else math.inf,
         ),
-        without("It leaves the work to autograd. Write the backward pass itself.",
-                torch.autograd.grad, torch.autograd.backward, torch.autograd.Variable._execution_engine.run_backward,
-                forward_ad.make_dual, torch._VF._make_dual, "_softmax_backward_data"),
+        BY_HAND,
     ],
     mistakes=[
         mistake("The weighted mean of the gradient is not subtracted: what reaches the scores of a row sums to zero.", _backward(lambda p, g: p * g)),

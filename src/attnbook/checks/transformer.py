@@ -7,9 +7,18 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.autograd import forward_ad
 
-from attnbook.checks.exercise import case, draws, exercise, gradient, late, mistake, precisions, without
+from attnbook.checks.exercise import (
+    AUTOGRAD,
+    case,
+    draws,
+    exercise,
+    gradient,
+    late,
+    mistake,
+    precisions,
+    without,
+)
 
 
 def _norm(x: Tensor) -> Tensor:
@@ -248,8 +257,7 @@ exercise(
     promises=[
         precisions("float64"),
         without("Here a few means do it, without autograd and without torch's own backward passes.",
-                torch.autograd.grad, torch.autograd.backward, torch.autograd.Variable._execution_engine.run_backward,
-                forward_ad.make_dual, torch._VF._make_dual,  # its Jacobian is symmetric, so forward mode answers too
+                *AUTOGRAD,  # its Jacobian is symmetric, so forward mode answers too
                 "torch._decomp", "torch._refs",  # torch's kernels once more, in Python
                 *(f"{kernel}_backward" for kernel in ("native_layer_norm", "native_group_norm", "native_batch_norm"))),
     ],
