@@ -177,6 +177,15 @@ def violations(page, *rules: str) -> list[str]:
     return [f"{rule} ×{n}: {node['html'][:160]} {node['failureSummary'][:200]}" for rule, node, n in nodes]
 
 
+def assert_readable_under_the_mouse(button):
+    """The letters of a filled button have the colour of paper: the ground must not take it, too."""
+    colours = "(e) => [getComputedStyle(e).color, getComputedStyle(e).backgroundColor]"
+    before = button.evaluate(colours)
+    button.hover()
+    assert button.evaluate(colours) == before
+    assert before[0] != before[1]
+
+
 def assert_fits_a_thumb(part):
     """The page does not scroll sideways, and every target of the figure is 24 px or more."""
     assert part.page.evaluate(SIDEWAYS) == []
