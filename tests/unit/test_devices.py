@@ -1,13 +1,16 @@
 """A model of time, held to times that were made up by it, to arithmetic by hand, and to what was measured."""
 
+from dataclasses import replace
+
 import pytest
 
 from attnbook import results
 from attnbook.experiments import devices
-from attnbook.experiments.devices import Accelerator, Costs, Shape, counts, fit, layer
+from attnbook.experiments.devices import Accelerator, Costs, counts, fit, layer
+from attnlab.transformer.shapes import PUBLISHED
 
 SLOW = Accelerator("slow", rate=1000.0, near=8.0, far=2.0, island=4)
-SMALL = Shape(n_heads=8, n_kv_heads=2, d_head=4, bytes_per_number=2)
+SMALL = replace(PUBLISHED["Llama 3 8B"], n_heads=8, n_kv_heads=2, d_head=4)
 
 
 def run(messages, sent, scores, seconds, scheme="ring", world=2):

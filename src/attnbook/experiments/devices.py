@@ -18,6 +18,7 @@ import numpy as np
 
 from attnlab.arguments import at_least
 from attnlab.distributed import Split, all_reduce_bytes, all_to_all_bytes, ring_bytes
+from attnlab.transformer.shapes import Shape
 
 
 class Costs(NamedTuple):
@@ -83,15 +84,6 @@ def fit(runs: Sequence[Mapping[str, Any]], heads: int) -> Costs:
     return Costs(*found.tolist())
 
 
-class Shape(NamedTuple):
-    """A layer: query heads, key-value heads, their width, and the bytes of a number."""
-
-    n_heads: int
-    n_kv_heads: int
-    d_head: int
-    bytes_per_number: int = 2
-
-
 @dataclass(frozen=True)
 class Accelerator:
     """A device among many like it.
@@ -137,6 +129,19 @@ class Seconds(NamedTuple):
 
 
 SCHEMES = "ring", "all to all", "heads apart"
+BYTES = 2
+"""Of a number that is sent."""
+
+
+def computing(n: int, devices: int, machine: Accelerator, shape: Shape) -> float:
+    """Return the seconds of arithmetic of a device in one causal attention, forward, where all do the same.
+
+    >>> from attnlab.transformer.shapes import PUBLISHED
+    >>> fast = Accelerator("", rate=512 * 32 * 3, near=1, far=1, island=8)
+    >>> computing(2, 1, fast, PUBLISHED["Llama 3 8B"])  # 32 heads of 128, three pairs
+    1.0
+    """
+    return 4 * shape.d_head * shape.n_heads * n * (n + 1) / 2 / devices / machine.rate
 
 
 def layer(scheme: str, n: int, devices: int, machine: Accelerator, shape: Shape) -> Seconds | None:
@@ -150,7 +155,7 @@ def layer(scheme: str, n: int, devices: int, machine: Accelerator, shape: Shape)
         n: tokens.
         devices: how many; they should divide the tokens, and for the ring twice as many should.
         machine: what each of them is.
-        shape: of the layer.
+        shape: of the model.
 
     Returns:
         Both bounds, or None where a scheme has fewer heads than devices.
@@ -161,22 +166,24 @@ def layer(scheme: str, n: int, devices: int, machine: Accelerator, shape: Shape)
     at_least(1, n=n, devices=devices)
     if scheme not in SCHEMES:
         raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}; got {scheme!r}")
-    heads, kv_heads, d, size = shape
-    computing = 4 * d * heads * n * (n + 1) / 2 / devices / machine.rate
+    heads, kv_heads, d = shape.n_heads, shape.n_kv_heads, shape.d_head
+    computes = computing(n, devices, machine, shape)
     if scheme == "ring":
         split = Split(n, devices, "zigzag")
-        sent = ring_bytes(split, 0, n_kv_heads=kv_heads, d_head=d, bytes_per_number=size)
+        sent = ring_bytes(split, 0, n_kv_heads=kv_heads, d_head=d, bytes_per_number=BYTES)
         sending = machine.sending(sent, devices, around=True)
-        step, hops = computing / devices, devices - 1
+        step, hops = computes / devices, devices - 1
         hidden = step + hops * max(step, sending / max(1, hops))
-        return Seconds(hidden, computing + 2 * sending)
+        return Seconds(hidden, computes + 2 * sending)
     if devices > heads:
         return None
     if scheme == "all to all":
         split = Split(n, devices)
-        sent = all_to_all_bytes(split, 0, n_heads=heads, n_kv_heads=kv_heads, d_head=d, bytes_per_number=size)
+        sent = all_to_all_bytes(
+            split, 0, n_heads=heads, n_kv_heads=kv_heads, d_head=d, bytes_per_number=BYTES
+        )
         sending = machine.sending(sent, devices, around=False)
     else:
-        sent = all_reduce_bytes(n * heads * d, devices, bytes_per_number=size)
+        sent = all_reduce_bytes(n * heads * d, devices, bytes_per_number=BYTES)
         sending = machine.sending(sent, devices, around=True)
-    return Seconds(computing + sending, computing + 2 * sending)
+    return Seconds(computes + sending, computes + 2 * sending)

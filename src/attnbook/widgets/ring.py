@@ -129,8 +129,8 @@ class DevicesInSteps(Figure):
     def table(self) -> str:
         """Return all steps of all devices as an HTML table, whichever step is shown."""
         steps, rows = self.steps(), []
-        for rank, turns in enumerate(zip(*steps, strict=True)):
-            computes, waits, sent = self.computes()[rank], self.waits()[rank], self.sent()[rank]
+        counted = zip(zip(*steps, strict=True), self.computes(), self.waits(), self.sent(), strict=True)
+        for rank, (turns, computes, waits, sent) in enumerate(counted):
             share = percent(round(waits * HEADS), round((waits + computes) * HEADS))
             cells = [_spans(self.split.positions(rank).tolist()), *map(self._did, turns)]
             rows.append([str(rank), *cells, f"{computes:g}", f"{waits:g} ({share} %)", f"{sent:,} B"])
