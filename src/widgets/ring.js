@@ -279,13 +279,13 @@ export default figure({
       wide = room();
       const [roomy, beside] = [wide >= 480, wide >= 600];
       const [left, top] = [beside ? 44 : 40, 42];
-      const side = Math.min(beside ? Math.max(230, wide - left - 374) : wide - left - 4, 280);
+      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, 280);
       const high = beside ? Math.min(70, Math.max(36, side / p)) : 37;
       const [x, y] = beside ? [left + side + 18, top] : [0, top + side + 34];
       const { chips, drawn } = lanes(state, x, y, wide - x - 1, high);
-      const below = Math.max(top + side, y + p * high) + 36;
-      const thick = roomy ? 20 : 18;
-      const tall = Math.ceil(below + p * thick + 22);
+      const below = Math.max(top + side, y + p * high) + 30;
+      const thick = roomy ? 17 : 18;
+      const tall = Math.ceil(below + p * thick + 20);
       for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall })) plane.setAttribute(key, String(value));
       plane.replaceChildren(...square(state, left, top, side), ...drawn, ...bars(state, below, thick, roomy));
       // A step more of the same ring: keys are seen to go on.

@@ -90,7 +90,7 @@ export function formula(model) {
       const most = Math.max(...[few].flat());
       /** @type {Token[]} */
       const tokens = [];
-      if (model.latent) tokens.push({ text: `k, v of ${heads} heads made from a latent of ${model.latent[0]}, and one key of ${model.latent[1]} for all heads`, part: "latent" });
+      if (model.latent) tokens.push({ text: `a latent of ${model.latent[0]} for ${heads} heads, and a key of ${model.latent[1]}`, part: "latent" });
       else if (most < heads) tokens.push({ text: `k, v of ${several(few)} ${most === 1 ? "head" : "heads"} for ${heads} of queries`, part: "grouped" });
       else tokens.push({ text: `k, v of all ${heads} heads` });
       if (model.tied) tokens.push({ text: ", the values are the keys", part: "tied" });
