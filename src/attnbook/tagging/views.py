@@ -109,6 +109,18 @@ class Design:
             mask[place, list(self.sees(n, place, layer))] = True
         return mask
 
+    def tagger_choices(self) -> dict[str, object]:
+        """Return what a `Tagger` of this design is made of: told, RoPE turns its queries and keys.
+
+        RoPE tells at which offset a word stands, and no more: learned or sinusoidal places would also tell
+        where in the sentence the word itself is, which the ceiling does not allow.
+
+        >>> Design(told=True).tagger_choices()["positions"]
+        'rotary'
+        """
+        positions = "rotary" if self.told else "none"
+        return {"context": self.mix, "positions": positions, "n_layers": len(self.layers), "design": self}
+
     def masks(self, real: Tensor) -> list[Tensor]:
         """Return the mask of each layer for sentences of a batch, padded at their ends.
 
@@ -234,17 +246,17 @@ def _told(view: Tensor, mask: Tensor) -> Tensor:
 
 def _shares(view: Tensor, mask: Tensor) -> Tensor:
     """Number the shares of what a word sees, and itself: shapes as for `_told`."""
-    n, nothing = view.shape[1], int(view.max()) + 1
-    seen = view[:, None].expand_as(mask).where(mask, nothing).sort(-1).values  # (sentences, n, n)
+    most, nothing = int(mask.sum(-1).max()), int(view.max()) + 1
+    seen = view[:, None].expand_as(mask).where(mask, nothing).sort(-1).values[..., :most]
     often = (seen[..., None] == seen[..., None, :]).sum(-1).where(seen < nothing, 0)
     divisor = often[..., 0]
-    for at in range(1, n):
+    for at in range(1, most):
         divisor = torch.gcd(divisor, often[..., at])
     # Equal ones stand side by side, so every divisor-th is one of each share.
-    kept = (torch.arange(n) * divisor.clamp_min(1)[..., None]).clamp_max(n)
+    kept = (torch.arange(most) * divisor.clamp_min(1)[..., None]).clamp_max(most)
     seen = torch.nn.functional.pad(seen, (0, 1), value=nothing).gather(-1, kept)
     found = view
-    for at in range(n):
+    for at in range(most):
         found = _numbered(found, seen[..., at], nothing + 1)
     return found.where(view >= 0, view)
 
