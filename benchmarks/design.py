@@ -35,7 +35,7 @@ def main() -> None:
         found.append((best, price, design))
     edge = frontier([(float(price), best) for best, price, _ in found])
     numbers = {
-        "columns": ["offsets of each layer", "told where", "ceiling, %", "pairs a word", "bytes held", "wait"],
+        "columns": ["offsets by layer", "told where", "ceiling, %", "pairs a word", "bytes held", "wait"],
         "designs": [row(*one) for one in found],
         "frontier": [row(*found[at]) for at in edge],
     }

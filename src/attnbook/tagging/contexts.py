@@ -26,7 +26,7 @@ class Mean(nn.Module):
         self.value, self.out = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
 
     def forward(self, x: Tensor, *, key_mask: Tensor | None, mask: Tensor | None = None) -> Tensor:
-        """Return to every token of x (batch, n, d_model) a mean: of all, or of those its row of a mask opens."""
+        """Return to every token of x (batch, n, d_model) a mean: of all, or of those that a mask opens."""
         shape = (x.shape[0], 1, x.shape[1])
         real = x.new_ones(shape) if key_mask is None else key_mask.to(x.dtype)
         if mask is not None:  # (batch, 1, n, n)
