@@ -12,6 +12,7 @@ from attnbook.widgets.block import Block
 from attnbook.widgets.calculator import Calculator
 from attnbook.widgets.configuration import Configuration
 from attnbook.widgets.decoder import Decoding
+from attnbook.widgets.design import Design
 from attnbook.widgets.figure import Figure
 from attnbook.widgets.heads import HeadsWorkshop
 from attnbook.widgets.inside import HeadsViewer
@@ -36,6 +37,7 @@ __all__ = [
     "Configuration",
     "DateAlignment",
     "Decoding",
+    "Design",
     "DevicesInSteps",
     "Figure",
     "HeadsViewer",
