@@ -75,7 +75,7 @@ export default figure({
 
     const rows = [0, 1].map((layer) => offsets({ layer, signal, open: (offset) => Boolean(design.layers[layer]?.includes(offset)), paint: (offset, on) => paint(layer, offset, on) }));
     const depth = radio("layers", "Layers", { 1: "one", 2: "two" }, (count) => set({ layers: count === "2" ? [design.layers[0], design.layers[1] ?? []] : [design.layers[0]] }));
-    const told = radio("told", "Places", { yes: "told where", no: "not told" }, (value) => set({ told: value === "yes", ...(value === "yes" ? { mix: "attention" } : {}) }));
+    const told = radio("told", "Places", { yes: "told", no: "not told" }, (value) => set({ told: value === "yes", ...(value === "yes" ? { mix: "attention" } : {}) }));
     const mix = radio("mix", "Mixed by", { attention: "attention", mean: "mean" }, (value) => set({ mix: value, ...(value === "mean" ? { told: false } : {}) }));
     const first = list("first", "First words that all see", [["0", "none"], ["1", "first word"], ["2", "first two"]], (value) => set({ first: Number(value) }));
     const keys = list("keys", "At most so many words", [["0", "all of them"], ...Array.from({ length: 7 }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), `the nearest ${i + 1}`]))], (value) => set({ keys: Number(value) }));
@@ -95,7 +95,7 @@ export default figure({
     const tiles = { lost: tile("lost", "Lost by the view", "key"), missed: tile("missed", "Not found by training", "output"), price: tile("price", "Price paid", "value") };
     const said = h("span");
     const onward = button("onward", "Next", () => next());
-    const guide = h("div", { class: "attnlab-guide", role: "note", "data-part": "guide", hidden: true }, said, h("span", { class: "attnlab-guide-do" }, onward, button("dismiss", "Leave out", () => leave())));
+    const guide = h("div", { class: "attnlab-guide", role: "note", "data-part": "guide", hidden: true }, said, h("span", { class: "attnlab-guide-do" }, onward, button("dismiss", "Skip", () => leave())));
     const items = h("ul", { class: "attnlab-challenges" }, ...CHALLENGES.map(({ id, text }) => h("li", { "data-part": "challenge", "data-id": id }, text)));
     const tried = strip("Designs that were tried");
     const numbers = strip("Numbers of this design");
@@ -203,6 +203,7 @@ export default figure({
       still();
       if (run && run.model.steps && !run.exact) counting = { count: exactly(run), share: 0 };
       draw(true);
+      if (counting) say("Counting all 61,242 sentences.");
       wake();
     }
 

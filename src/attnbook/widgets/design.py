@@ -108,5 +108,5 @@ class Design(Figure):
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
         return (
-            "Design your own attention: paint whom a word sees, see what it can reach at best, then train it."
+            "Design your own attention: paint whom a word sees, see what it can reach, then train it."
         )

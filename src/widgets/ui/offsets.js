@@ -13,7 +13,7 @@ export function offsets({ layer, signal, open, paint }) {
   const cell = (/** @type {number} */ offset) =>
     offset
       ? h("button", { type: "button", "data-part": "offset", "data-layer": layer, "data-offset": offset, tabindex: offset === -1 ? 0 : -1, on: { click } }, signed(offset))
-      : h("span", { class: "attnlab-own", title: "the word itself" }, "itself");
+      : h("span", { class: "attnlab-own", title: "the word itself" }, "0");
   const cells = OFFSETS.map(cell);
   const named = h("span", { class: "attnlab-label" });
   const group = h("div", { class: "attnlab-offsets", role: "group", on: { keydown: walk, pointerdown: start } }, ...cells);
