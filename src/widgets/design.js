@@ -1,7 +1,7 @@
 // Design your own attention: who sees whom is painted; at once stands there how good any model can be that sees so, and what it costs;
 // then it is trained, and the rest is what training did not find.
 //
-// For tests (data-part): offset (buttons, data-layer, data-offset), layers, told, mix (radio groups), first, keys, preset (selects), train,
+// For tests (data-part): offset (buttons, data-layer, data-offset), layers, told, mix (radio groups), first, nearest, preset (selects), train,
 // restart (buttons), steps, progress, lost, missed, price (texts), plane (svg; in it frontier, tried, now, trained), mask (svg), guide, onward,
 // dismiss, opens (buttons, data-opens), panel, challenge (list items, data-id), forget, links (textarea), take (button), refused, tried,
 // numbers (tables), show (buttons), status, reset, link, pytorch, svg.
@@ -40,7 +40,7 @@ export default figure({
   name: "design",
   css: shared + own,
   title: "Design your own attention",
-  keys: ["layers", "told", "first", "keys", "mix", "seed", "panel"],
+  keys: ["layers", "told", "first", "nearest", "mix", "seed", "panel"],
   undo: "nothing", // trained weights are no part of its state
   setup({ model, body, say, set, signal }) {
     const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, props = {}) => h("button", { type: "button", "data-part": part, ...props, on: { click } }, text);
@@ -78,7 +78,7 @@ export default figure({
     const told = radio("told", "Places", { yes: "told", no: "not told" }, (value) => set({ told: value === "yes", ...(value === "yes" ? { mix: "attention" } : {}) }));
     const mix = radio("mix", "Mixed by", { attention: "attention", mean: "mean" }, (value) => set({ mix: value, ...(value === "mean" ? { told: false } : {}) }));
     const first = list("first", "First words that all see", [["0", "none"], ["1", "first word"], ["2", "first two"]], (value) => set({ first: Number(value) }));
-    const keys = list("keys", "At most so many words", [["0", "all of them"], ...Array.from({ length: 7 }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), `the nearest ${i + 1}`]))], (value) => set({ keys: Number(value) }));
+    const nearest = list("nearest", "At most so many words", [["0", "all of them"], ...Array.from({ length: 7 }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), `the nearest ${i + 1}`]))], (value) => set({ nearest: Number(value) }));
     const preset = list("preset", "Patterns to begin from", [["", "Patterns"], ...Object.keys(PRESETS).map((name) => /** @type {[string, string]} */ ([name, name]))], (name) => {
       preset.value = "";
       if (name) set({ layers: design.layers.map(() => PRESETS[name]) });
@@ -111,7 +111,7 @@ export default figure({
     body.append(
       guide,
       h("div", { class: "attnlab-bench" },
-        h("div", {}, ...rows.map(({ el }) => el), h("div", { class: "attnlab-sets" }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", keys), group("all see", first), group("begin from", preset)), h("div", { class: "attnlab-seen" }, mask)),
+        h("div", {}, ...rows.map(({ el }) => el), h("div", { class: "attnlab-sets" }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("all see", first), group("begin from", preset)), h("div", { class: "attnlab-seen" }, mask)),
         h("div", {}, drawing.svg),
       ),
       h("div", { class: "attnlab-go-row" }, train, button("restart", "Back to step 0", () => begin()), counter, progress),
@@ -219,7 +219,7 @@ export default figure({
     }
 
     function update() {
-      const wanted = checked(Object.fromEntries(["layers", "told", "first", "keys", "mix"].map((key) => [key, model.get(key)])));
+      const wanted = checked(Object.fromEntries(["layers", "told", "first", "nearest", "mix"].map((key) => [key, model.get(key)])));
       const seed = Number(model.get("seed"));
       if (!Number.isInteger(seed) || seed < 0 || seed > 1e6) throw new Error(`seed must be a whole number from 0 to 1,000,000, got ${model.get("seed")}.`);
       const panel = String(model.get("panel") ?? "");
@@ -229,7 +229,7 @@ export default figure({
       select(depth, String(design.layers.length));
       select(told, design.told ? "yes" : "no");
       select(mix, design.mix);
-      [first.value, keys.value] = [String(design.first), String(design.keys)];
+      [first.value, nearest.value] = [String(design.first), String(design.nearest)];
       rows.forEach(({ el, show, name }, layer) => {
         el.hidden = layer >= design.layers.length;
         name(design.layers.length > 1 ? `layer ${layer + 1}` : "");
@@ -385,7 +385,7 @@ export default figure({
 
     /** @returns {string} */
     function pytorch() {
-      const { layers, first, keys } = design;
+      const { layers, first, nearest } = design;
       const tuple = (/** @type {(number | string)[]} */ all) => `(${all.join(", ")}${all.length === 1 ? "," : ""})`;
       const trained = run && run.model.steps ? `
 training.load(tagger, """${packed(run.model.values)}""")  # the page's weights after ${run.model.steps} steps
@@ -395,7 +395,7 @@ print(f"trained: {100 * expected_accuracy(tagger):.2f} % of all words right")
 from attnbook.tagging.training import expected_accuracy
 from attnbook.widgets import training
 
-design = views.Design(layers=${tuple(layers.map(tuple))}, told=${design.told ? "True" : "False"}, first=${first}, keys=${keys}, mix="${design.mix}")
+design = views.Design(layers=${tuple(layers.map(tuple))}, told=${design.told ? "True" : "False"}, first=${first}, nearest=${nearest}, mix="${design.mix}")
 for layer in range(len(design.layers)):
     print(design.mask(5, layer).int())  # True = may attend
 print(f"ceiling: {100 * float(views.ceiling(design)):.2f} %, {float(views.pairs(design)):.2f} pairs a word")

@@ -1,4 +1,4 @@
-"""Designs and their ceilings, against references that share no line with them: sets, bags and fractions by hand."""
+"""Designs and their ceilings, against references that share no line with them: nested sets and fractions."""
 
 import itertools
 import random
@@ -35,7 +35,7 @@ def looks(design, words):
         for i in range(len(words)):
             near = {i} | {i + o for o in offsets} | set(range(design.first))
             near = sorted((j for j in near if 0 <= j < len(words)), key=lambda j: (abs(i - j), j > i))
-            near = near[: design.keys] if design.keys else near
+            near = near[: design.nearest] if design.nearest else near
             assert design.sees(len(words), i, layer) == tuple(sorted(near))
             if design.told:
                 seen = frozenset((j - i, now[j]) for j in near)
@@ -61,7 +61,9 @@ def by_hand(design, language):
 def drawn(rng):
     offsets = [o for o in range(-3, 4) if o]
     layers = tuple(tuple(rng.sample(offsets, rng.randint(0, 3))) for _ in range(rng.randint(1, 2)))
-    return Design(layers, rng.random() < 0.5, first=rng.choice((0, 0, 1, 2)), keys=rng.choice((0, 0, 2, 3)))
+    return Design(
+        layers, rng.random() < 0.5, first=rng.choice((0, 0, 1, 2)), nearest=rng.choice((0, 0, 2, 3))
+    )
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -114,7 +116,7 @@ def test_what_is_held_is_counted_word_by_word():
         ({"layers": ((0,),)}, "offsets must be -7 to 7 without 0"),
         ({"layers": ((8,),)}, "offsets must be -7 to 7 without 0"),
         ({"first": 3}, "first must be 0, 1 or 2, got 3"),
-        ({"keys": 9}, "keys must be 0 to 8, got 9"),
+        ({"nearest": 9}, "nearest must be 0 to 8, got 9"),
         ({"mix": "sum"}, "mix must be attention or mean, got 'sum'"),
         ({"told": True, "mix": "mean"}, "it can't be told where"),
     ],
@@ -125,7 +127,7 @@ def test_what_is_no_design_is_refused(given, message):
 
 
 def test_probabilities_without_room_are_refused():
-    odd = {(("a",), ("X",)): Fraction(1, 2**62), (("b",), ("X",)): 1 - Fraction(1, 2**62)}
+    odd = {(("a",), ("X",)): Fraction(1, 2**70), (("b",), ("X",)): 1 - Fraction(1, 2**70)}
     with pytest.raises(ValueError, match="common denominator"):
         views.ceiling(Design(), odd)
 
@@ -138,7 +140,7 @@ def tagger_of(design, seed):
     "design",
     [
         Design(((-1, 1),)),
-        Design(((-2, 1),), told=True, keys=2),
+        Design(((-2, 1),), told=True, nearest=2),
         Design(((-1,), (1, 2)), mix="mean"),
         Design(((-2,), (1,)), first=1),
         Design(((-1, 1), (-1,)), told=True),
@@ -188,6 +190,4 @@ def test_the_stored_frontier_is_that_of_its_designs():
         assert (held, wait) == views.reading(design)
     deep = [row for row in designs if row[1] and len(row[0]) == 2]
     single = [row for row in designs if len(row[0]) == 1]
-    assert not any(
-        row[2] > max(one[2] for one in single if one[3] <= row[3] + 1e-9) + 1e-9 for row in deep
-    )
+    assert not any(row[2] > max(one[2] for one in single if one[3] <= row[3] + 1e-9) + 1e-9 for row in deep)

@@ -32,7 +32,7 @@ test("a challenge asks for all that it says", () => {
   const not = (one, id) => assert.ok(!met(one).includes(id), id);
   not({ ...few, pairs: 2.81 }, "pairs");
   not({ ...few, ceiling: 98.99 }, "pairs");
-  not(entry({ layers: [[-2, -1, 1, 2, 3]], told: true, keys: 5 }), "keys");
+  not(entry({ layers: [[-2, -1, 1, 2, 3]], told: true, nearest: 5 }), "keys");
   not({ ...keys, ceiling: 99.6377 }, "keys");
   not({ ...mean, design: { ...mean.design, mix: "attention" } }, "mean");
   not({ ...two, design: { ...two.design, told: true } }, "two");
@@ -74,6 +74,6 @@ test("a design stands on the board once, with its best training, and nonsense in
 });
 
 test("a design in words", () => {
-  assert.equal(worded(checked({ layers: [[-1, 2]], told: true, keys: 3, first: 1 })), "−1 +2, and the first word, nearest 3, told where");
+  assert.equal(worded(checked({ layers: [[-1, 2]], told: true, nearest: 3, first: 1 })), "−1 +2, and the first word, nearest 3, told where");
   assert.equal(worded(checked({ layers: [[], [1]], mix: "mean" })), "itself then +1, mean");
 });

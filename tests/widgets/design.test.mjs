@@ -55,12 +55,12 @@ test("what no design can be is refused by name", () => {
     [{ layers: [["1"]] }, 'one is "1"'],
     [{ told: 1 }, "told must be true or false; it is 1"],
     [{ first: 3 }, "first must be 0, 1 or 2; it is 3"],
-    [{ keys: 9 }, "keys must be 0 to 8; it is 9"],
+    [{ nearest: 9 }, "nearest must be 0 to 8; it is 9"],
     [{ mix: "sum" }, "mix must be attention or mean"],
     [{ told: true, mix: "mean" }, "it can’t be told where"],
   ]) {
     assert.throws(() => checked(given), (error) => error.message.includes(message), JSON.stringify(given));
   }
-  assert.deepEqual(checked({ layers: [[2, -1, 2]] }), { layers: [[-1, 2]], told: false, first: 0, keys: 0, mix: "attention" });
-  assert.equal(most(checked({ layers: [[-3, -1, 1], [1]], keys: 3 })), 5);
+  assert.deepEqual(checked({ layers: [[2, -1, 2]] }), { layers: [[-1, 2]], told: false, first: 0, nearest: 0, mix: "attention" });
+  assert.equal(most(checked({ layers: [[-3, -1, 1], [1]], nearest: 3 })), 5);
 });

@@ -603,14 +603,14 @@ def design() -> list[dict]:
             layers=layers,
             told=mix == "attention" and rng.random() < 0.6,
             first=rng.choice((0, 0, 0, 1, 2)),
-            keys=rng.choice((0, 0, 2, 3, 4)),
+            nearest=rng.choice((0, 0, 2, 3, 4)),
             mix=mix,
         )
         best, price = views.ceiling(one), views.pairs(one)
         held, wait = views.reading(one)
         cases.append(
             {
-                **{key: getattr(one, key) for key in ("layers", "told", "first", "keys", "mix")},
+                **{key: getattr(one, key) for key in ("layers", "told", "first", "nearest", "mix")},
                 "ceiling": float(best),
                 "pairs": float(price),
                 "bytes": held,

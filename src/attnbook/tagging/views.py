@@ -33,14 +33,14 @@ class Design:
     """Who may see whom, in one layer or in two.
 
     A word always sees itself. At each offset of its layer it sees the word that stands there, if there is
-    one; the first words of the sentence may be seen by all. Of all these `keys` keeps the nearest, the word
-    itself among them and, of two that are equally near, the one before.
+    one; the first words of the sentence may be seen by all. Of all these, so many as `nearest` says are kept,
+    the word itself among them and, of two that are equally near, the one before.
 
     Args:
         layers: the offsets of each layer, from -7 to 7 without 0, which goes without saying.
         told: whether a word knows at which offset it sees another.
         first: how many of the first words everybody sees, 0 to 2.
-        keys: how many words a word sees at most in a layer, itself counted; 0 for all that are painted.
+        nearest: how many words a word sees at most in a layer, itself counted; 0 for all that are painted.
         mix: how it takes in what it sees: "attention" weighs, "mean" takes the same share of each, untold.
 
     Raises:
@@ -48,14 +48,14 @@ class Design:
 
     >>> Design(layers=((1, -1),), told=True).sees(4, 0)
     (0, 1)
-    >>> Design(layers=((-3, -1, 1),), keys=3).sees(5, 4)
+    >>> Design(layers=((-3, -1, 1),), nearest=3).sees(5, 4)
     (1, 3, 4)
     """
 
     layers: tuple[tuple[int, ...], ...] = ((),)
     told: bool = False
     first: int = 0
-    keys: int = 0
+    nearest: int = 0
     mix: Mix = "attention"
 
     def __post_init__(self) -> None:
@@ -66,8 +66,8 @@ class Design:
                 raise ValueError(f"offsets must be -{FARTHEST} to {FARTHEST} without 0, got {offsets}")
         if self.first not in (0, 1, 2):
             raise ValueError(f"first must be 0, 1 or 2, got {self.first}")
-        if not 0 <= self.keys <= LONGEST:
-            raise ValueError(f"keys must be 0 to {LONGEST}, got {self.keys}")
+        if not 0 <= self.nearest <= LONGEST:
+            raise ValueError(f"nearest must be 0 to {LONGEST}, got {self.nearest}")
         if self.mix not in get_args(Mix):
             raise ValueError(f"mix must be {' or '.join(get_args(Mix))}, got {self.mix!r}")
         if self.told and self.mix == "mean":
@@ -88,8 +88,8 @@ class Design:
         """
         open_to_it = {place, *(place + offset for offset in self.layers[layer]), *range(self.first)}
         there = [j for j in open_to_it if 0 <= j < n]
-        nearest = sorted(there, key=lambda j: (abs(j - place), j))
-        return tuple(sorted(nearest[: self.keys or n]))
+        closest = sorted(there, key=lambda j: (abs(j - place), j))
+        return tuple(sorted(closest[: self.nearest or n]))
 
     def mask(self, n: int, layer: int = 0) -> Tensor:
         """Return the mask of a layer.

@@ -27,7 +27,7 @@ class Design(Figure):
         layers: the offsets of one layer or of two, -7 to 7; a word always sees itself.
         told: whether it knows where those stand that it sees.
         first: how many of the first words all see, 0 to 2.
-        keys: how many words a word sees at most in a layer, the nearest, itself counted; 0 for all.
+        nearest: how many words a word sees at most in a layer, the nearest, itself counted; 0 for all.
         mix: "attention", or "mean", which is not told where.
         seed: of the weights and the batches, 0 or larger.
         panel: what is open below: "challenges", "tried", "numbers", or nothing.
@@ -42,11 +42,11 @@ class Design(Figure):
 
     _esm = STATIC / "design.js"
     name = "design"
-    state = ("layers", "told", "first", "keys", "mix", "seed", "panel")
+    state = ("layers", "told", "first", "nearest", "mix", "seed", "panel")
     layers = traitlets.List().tag(sync=True)
     told = traitlets.Bool().tag(sync=True)
     first = traitlets.Int().tag(sync=True)
-    keys = traitlets.Int().tag(sync=True)
+    nearest = traitlets.Int().tag(sync=True)
     mix = traitlets.Unicode().tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
     panel = traitlets.Unicode("").tag(sync=True)
@@ -59,7 +59,7 @@ class Design(Figure):
         *,
         told: bool = True,
         first: int = 0,
-        keys: int = 0,
+        nearest: int = 0,
         mix: views.Mix = "attention",
         seed: int = 0,
         panel: str = "",
@@ -69,14 +69,16 @@ class Design(Figure):
         if panel not in PANELS:
             raise ValueError(f"panel must be {', '.join(PANELS[1:])}, or empty; got {panel!r}")
         told = told and mix != "mean"
-        asked = views.Design(tuple(map(tuple, layers)), told=told, first=first, keys=keys, mix=mix)
+        asked = views.Design(tuple(map(tuple, layers)), told=told, first=first, nearest=nearest, mix=mix)
         offsets = [list(layer) for layer in asked.layers]
-        super().__init__(layers=offsets, told=told, first=first, keys=keys, mix=mix, seed=seed, panel=panel)
+        super().__init__(
+            layers=offsets, told=told, first=first, nearest=nearest, mix=mix, seed=seed, panel=panel
+        )
 
     def design(self) -> views.Design:
         """Return the design as it is painted now."""
         layers = tuple(map(tuple, self.layers))
-        return views.Design(layers, told=self.told, first=self.first, keys=self.keys, mix=self.mix)
+        return views.Design(layers, told=self.told, first=self.first, nearest=self.nearest, mix=self.mix)
 
     def tagger(self) -> Tagger:
         """Return the tagger with the weights that it had when training was last paused.
@@ -107,6 +109,4 @@ class Design(Figure):
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
-        return (
-            "Design your own attention: paint whom a word sees, see what it can reach, then train it."
-        )
+        return "Design your own attention: paint whom a word sees, see what it can reach, then train it."

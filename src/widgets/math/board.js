@@ -16,11 +16,11 @@ const KEPT = 200;
 /** @type {{ id: string, text: string, met: (entry: Entry) => boolean, solution: any }[]} each with a design that meets it */
 export const CHALLENGES = [
   {
-    id: "pairs", text: "A ceiling of 99 % or more, from at most 2.8 pairs a word.", solution: { layers: [[-1, 1, 2]], told: true, keys: 3 },
+    id: "pairs", text: "A ceiling of 99 % or more, from at most 2.8 pairs a word.", solution: { layers: [[-1, 1, 2]], told: true, nearest: 3 },
     met: ({ ceiling, pairs }) => ceiling >= 99 && pairs <= 2.8,
   },
   {
-    id: "keys", text: "All that the whole sentence gives, 99.64 %, though no word sees more than four, itself counted, in all layers together.", solution: { layers: [[-2, -1, 1, 2, 3]], told: true, keys: 4 },
+    id: "keys", text: "All that the whole sentence gives, 99.64 %, though no word sees more than four, itself counted, in all layers together.", solution: { layers: [[-2, -1, 1, 2, 3]], told: true, nearest: 4 },
     met: ({ design, ceiling }) => most(design) <= 4 && ceiling > WHOLE - NEARLY,
   },
   {
@@ -94,12 +94,12 @@ export function links(text) {
 export const signed = (offset) => (offset > 0 ? `+${offset}` : `−${-offset}`);
 
 /** A design in words. @param {Design} design */
-export function worded({ layers, told, first, keys, mix }) {
+export function worded({ layers, told, first, nearest, mix }) {
   const each = layers.map((offsets) => (offsets.length ? offsets.map(signed).join(" ") : "itself"));
   return [
     each.join(" then "),
     ...(first ? [first > 1 ? "and the first two words" : "and the first word"] : []),
-    ...(keys ? [`nearest ${keys}`] : []),
+    ...(nearest ? [`nearest ${nearest}`] : []),
     mix === "mean" ? "mean" : told ? "told where" : "not told where",
   ].join(", ");
 }
