@@ -5,7 +5,7 @@ import json
 import pytest
 
 from attnbook.tagging import views
-from attnbook.widgets import Design
+from attnbook.widgets import AttentionDesign
 
 from .reader import (
     assert_fits_a_thumb,
@@ -25,7 +25,7 @@ from .reader import (
 
 def mount(*layers, **more):
     """Write the figure without its table: the ceiling takes seconds, and is read elsewhere."""
-    made = Design(*layers, **more)
+    made = AttentionDesign(*layers, **more)
     made.table = lambda: ""
     return made._repr_html_()
 

@@ -3,13 +3,13 @@
 import pytest
 import torch
 
-from attnbook.widgets import Design, training
+from attnbook.widgets import AttentionDesign, training
 
 from .test_widgets import Cells
 
 
 def test_its_table_has_the_ceiling_and_the_price():
-    rows = Cells(Design([[-1, 1]])._repr_html_()).rows
+    rows = Cells(AttentionDesign([[-1, 1]])._repr_html_()).rows
     assert ["sees", "−1 +1"] in rows
     assert ["nobody passes", "98.59 %"] in rows
     assert ["pairs a word", "2.54"] in rows
@@ -26,11 +26,11 @@ def test_its_table_has_the_ceiling_and_the_price():
 )
 def test_what_does_not_fit_is_refused(given, message):
     with pytest.raises(ValueError, match=message):
-        Design(**given)
+        AttentionDesign(**given)
 
 
 def test_the_trained_tagger_comes_back():
-    figure = Design([[-1], [1]], mix="mean", seed=2)
+    figure = AttentionDesign([[-1], [1]], mix="mean", seed=2)
     assert figure.told is False
     trained = figure.tagger()
     training.train(trained, 2, steps=2, lr=0.01, batch_size=4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import torch
 import traitlets
@@ -17,7 +18,7 @@ PANELS = ("", "challenges", "tried", "numbers")
 """What may be open below."""
 
 
-class Design(Figure):
+class AttentionDesign(Figure):
     """Paint whom a word sees, and read at once the best accuracy of any model that sees so, exactly.
 
     In a live notebook the trained weights come back: `tagger()` is the tagger as it stands, once training is
@@ -35,7 +36,7 @@ class Design(Figure):
     Raises:
         ValueError: an argument is out of its range.
 
-    >>> figure = Design([[-1, 1]])
+    >>> figure = AttentionDesign([[-1, 1]])
     >>> figure.design().told, figure.design().sees(3, 0), figure.steps
     (True, (0, 1), 0)
     """
@@ -60,7 +61,7 @@ class Design(Figure):
         told: bool = True,
         first: int = 0,
         nearest: int = 0,
-        mix: views.Mix = "attention",
+        mix: Literal["attention", "mean"] = "attention",
         seed: int = 0,
         panel: str = "",
     ) -> None:
