@@ -264,7 +264,7 @@ export default figure({
       tabs[0].textContent = `${PANELS.challenges} ${done.length}/${CHALLENGES.length}`;
       for (const item of items.children) item.classList.toggle("is-met", done.includes(/** @type {HTMLElement} */ (item).dataset.id ?? ""));
       const panel = model.get("panel");
-      if (all || panel === "numbers") numbers.replaceChildren(table("numbers", ["this design", ""], rowsOf(entry, right)));
+      if (all || panel === "numbers") numbers.replaceChildren(table("numbers", ["this design", "value"], rowsOf(entry, right)));
       if (all && panel === "tried") list_tried();
       lead();
       if (entry && !going && !counting && all) say(sentence(entry, right));
@@ -295,7 +295,7 @@ export default figure({
     function list_tried() {
       const all = [...entries].sort((a, b) => a.pairs - b.pairs || b.ceiling - a.ceiling);
       tried.replaceChildren(
-        table("tried", ["sees", "ceiling", "trained", "pairs", "bytes", ""], all.map((one) => [
+        table("tried", ["sees", "ceiling", "trained", "pairs", "bytes", "open it"], all.map((one) => [
           (one.name ? `${one.name}: ` : "") + worded(one.design), `${fmt(one.ceiling, 2)} %`, one.trained ? `${fmt(one.trained, 2)} %` : "–", fmt(one.pairs, 2), String(one.bytes),
           h("td", {}, button("show", "Show", () => set(structuredClone(one.design)), { "aria-label": `Show ${worded(one.design)}` })),
         ])),

@@ -106,7 +106,7 @@ class AttentionDesign(Figure):
             ["bytes held", str(held)],
             ["words waited for", str(wait)],
         ]
-        return table_of(["this design", ""], rows)
+        return table_of(["this design", "value"], rows)
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""

@@ -16,7 +16,7 @@ const UP = [75, 90, 95, 98, 99, 99.6];
 /** @returns {{ svg: SVGElement, show: (given: { wide: number, entries: Entry[], entry: Entry | null, right: number }) => void }} */
 export function plane() {
   const [still, moving] = [s("g"), s("g")];
-  const svg = s("svg", { role: "img", "data-part": "plane", style: "display: block; width: 100%; height: auto" }, still, moving);
+  const svg = s("svg", { role: "img", "data-part": "plane", "aria-label": "Designs by price and best possible accuracy", style: "display: block; width: 100%; height: auto" }, still, moving);
   let drawn = 0;
   return {
     svg,
