@@ -39,7 +39,7 @@ export function offsets({ layer, signal, open, paint }) {
         const offset = Number(button.dataset.offset);
         const far = Math.abs(offset);
         button.setAttribute("aria-pressed", String(open(offset)));
-        button.setAttribute("aria-label", `${far === 1 ? "the word" : `${far} words`} ${offset < 0 ? "before" : "after"}`);
+        button.setAttribute("aria-label", `${signed(offset)}: ${far === 1 ? "the word" : `${far} words`} ${offset < 0 ? "before" : "after"}`);
       }
     },
   };
