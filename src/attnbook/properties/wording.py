@@ -1,0 +1,54 @@
+"""Numbers as the findings say them."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from attnbook.properties.subject import Inputs
+
+
+class Broken(Exception):  # noqa: N818  (it is a finding, no error)
+    """A property does not hold: what was seen, and with which tensors."""
+
+    def __init__(self, text: str, **example: Tensor) -> None:
+        super().__init__(text)
+        self.text, self.example = text, example
+
+
+def number(x: float) -> str:
+    """Return three digits of a number.
+
+    >>> number(0.12345), number(float("nan")), number(1234.5)
+    ('0.123', 'NaN', '1.23e+03')
+    """
+    return "NaN" if x != x else f"{x:.3g}"
+
+
+def short(row: Tensor) -> str:
+    """Return the first numbers of a row.
+
+    >>> import torch
+    >>> short(torch.arange(5.0))
+    '[0, 1, 2, 3, …]'
+    """
+    flat = row.detach().double().flatten().tolist()
+    return f"[{', '.join(map(number, flat[:4]))}{', …' if len(flat) > 4 else ''}]"
+
+
+def few(got: Tensor, want: Tensor) -> str:
+    """Say how one row differs from what it should be, where it does most: (..., d) each.
+
+    >>> import torch
+    >>> few(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]))
+    'is 2 where it should be 3'
+    """
+    a, b = got.detach().double().flatten(), want.detach().double().flatten()
+    apart = (a - b).abs().nan_to_num(float("inf"), float("inf"))
+    place = int(apart.argmax())
+    return f"is {number(float(a[place]))} where it should be {number(float(b[place]))}"
+
+
+def rows_of(inputs: Inputs, mask: Tensor | None = None) -> dict[str, Tensor]:
+    """Return inputs by their names."""
+    named = dict(zip(("q", "k", "v") if len(inputs) == 3 else ("x",), inputs, strict=True))
+    return named if mask is None else named | {"mask": mask}
