@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import Any
 
 from torch import nn
@@ -107,6 +108,7 @@ def battery(
         positions=positions,
         unit=unit,
     )
+    subject = replace(subject, softmax="definition" not in not_meant)
     asked: dict[str, Callable[[Subject], str]] = {
         "definition": definition,
         "weights": weights,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +17,7 @@ from attnbook.properties.subject import (
     Sees,
     Subject,
     UnaskedError,
+    copied,
     parameters_of,
 )
 
@@ -53,15 +53,17 @@ def subject_of(
         call, split, hides = _found_call(layer)
     else:
         split, hides = _said_by(call)
-    raw = split and d_model is None and not is_module
-    width = D_HEAD if raw else d_model or _width(layer)
+    width = d_model or (_width(layer) if is_module or not split else None)
+    raw = split and width is None
+    if not raw and width is None:
+        raise ValueError("d_model must be given: the width of this layer's tokens can't be found")
     subject = Subject(
         layer,
         call,
         raw=raw,
         split=split,
         lead=(2, HEADS * group) if raw else (2,),
-        width=width,
+        width=width or D_HEAD,
         d_head=d_head,
         group=group,
         hides=hides,
@@ -88,7 +90,7 @@ def subject_of(
 def _copied(layer: nn.Module) -> nn.Module:
     """Return a copy to work on, as it computes when nothing is trained."""
     try:
-        return copy.deepcopy(layer).eval()
+        return copied(layer).eval()
     except Exception:  # it holds what can't be copied: it stays as it is
         return layer
 
@@ -146,16 +148,14 @@ def _torchs(layer: nn.MultiheadAttention) -> Callable[..., Any]:
     return call
 
 
-def _width(layer: Any) -> int:
+def _width(layer: Any) -> int | None:
     for name in WIDTHS:
         if isinstance(getattr(layer, name, None), int):
             return getattr(layer, name)
     linear = (
         [one for one in layer.modules() if isinstance(one, nn.Linear)] if isinstance(layer, nn.Module) else []
     )
-    if linear:
-        return linear[0].in_features
-    raise ValueError("d_model must be given: the width of this layer's tokens can't be found")
+    return linear[0].in_features if linear else None
 
 
 def _with_its_lead(subject: Subject) -> Subject:

@@ -53,7 +53,7 @@ def _moved_as_seen(subject: Subject, inputs: Inputs, hidden: Tensor | None) -> N
     n = inputs[0].shape[-2]
     out = subject(inputs, hidden)
     want = subject.pairs(hidden, n)
-    rows = want.any(-1)
+    rows = want.any(-1) & subject.judged(hidden, n)
     nan = (out.isnan().any(-1).reshape(-1, n).any(0) & rows).nonzero()
     if len(nan):
         raise Broken(
@@ -90,7 +90,7 @@ def _as_if_cut_out(subject: Subject, n: int) -> None:
     keep -= keep % subject.unit
     if not keep:
         return
-    moved = subject.positions or subject.sees not in ("all", "past")
+    moved = subject.positions or subject.sees not in ("all", "past") or subject.hides == "keys"
     order = torch.arange(n) if moved else torch.randperm(n, generator=torch.Generator().manual_seed(n))
     kept = order[:keep].sort()[0]
     shown = torch.zeros(n, dtype=torch.bool).index_fill(0, kept, True)
@@ -124,21 +124,22 @@ def _as_if_cut_out(subject: Subject, n: int) -> None:
 
 
 def _far_scores(subject: Subject) -> str:
-    """Hide a key with a huge score beside visible ones with a score as low."""
+    """Hide keys with a huge score beside a visible one with a score as low."""
+    if not subject.softmax or callable(subject.sees):
+        return ""
     n = 2 * subject.unit
-    shown = torch.ones(n, dtype=torch.bool)
-    shown[0] = False
+    shown = torch.arange(n) == 0
     hidden = shown[None] if subject.hides == "keys" else shown.expand(n, n)
     try:
         reader = reader_of(subject)
-        d = reader.widths[0]
-        first, last = reader.weights((d**0.5 * FAR, -(d**0.5) * FAR), d, hidden)
+        root = reader.widths[0] ** 0.5
+        first, last = reader.weights((-root * FAR, root * FAR), reader.widths[0], hidden)
     except UnaskedError:
         return ""
-    if not abs(first) < 1e-6 or not abs(last - 1 / (n - 1)) < 1e-3:
+    if not abs(first - 1) < 1e-3 or not abs(last) < 1e-6:
         raise Broken(
-            f"{n} tokens: key 0 is hidden, its score is 3·10⁴, that of the others -3·10⁴; they weigh {number(first)} "
-            f"and {number(last)}, which should be 0 and {number(1 / (n - 1))}"
+            f"{n} tokens: key 0 alone is visible and has a score of -3·10⁴, hidden ones have 3·10⁴: they weigh "
+            f"{number(first)} and {number(last)}, which should be 1 and 0"
         )
     return "nor with a score of 3·10⁴ beside one of -3·10⁴"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from dataclasses import replace
 from functools import cached_property
@@ -10,7 +9,7 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from attnbook.properties.subject import Subject, UnaskedError
+from attnbook.properties.subject import Subject, UnaskedError, copied
 
 Q = ("q_proj", "to_q", "query", "q", "w_q", "wq", "W_q", "Wq", "q_lin", "linear_q", "queries", "toqueries")
 K = ("k_proj", "to_k", "key", "k", "w_k", "wk", "W_k", "Wk", "k_lin", "linear_k", "keys", "tokeys")
@@ -28,7 +27,11 @@ def reader_of(subject: Subject) -> RawReader | Opened:
     Raises:
         UnaskedError: they can't be read; the message says why.
     """
-    return RawReader(subject) if subject.raw else Opened(subject)
+    reader = RawReader(subject) if subject.raw else Opened(subject)
+    for weight, want in zip(reader.weights((0.0, 0.0)), [1 / (2 * subject.unit)] * 2, strict=True):
+        if not subject.raw and abs(weight - want) > 0.01:
+            raise UnaskedError("The weights of two keys can't be read off what its heads bring")
+    return reader
 
 
 def _filled(like: Tensor, which: int, products: tuple[float, float]) -> Tensor:
@@ -87,7 +90,7 @@ class Opened:
             raise UnaskedError("Places turn its queries and keys: their product is not the score")
         if not isinstance(layer, nn.Module):
             raise UnaskedError("It is no module, so its queries and keys can't be reached")
-        self.subject = replace(subject, layer=copy.deepcopy(layer))
+        self.subject = replace(subject, layer=copied(layer))
         self.modules = dict(self.subject.layer.named_modules())
         self.torchs = self.subject.layer if isinstance(layer, nn.MultiheadAttention) else None
         if self.torchs is not None:
@@ -103,7 +106,8 @@ class Opened:
         """Find the one projection with one of these names."""
         ends = [(name.rpartition(".")[2], module) for name, module in self.modules.items()]
         found = [m for end, m in ends if end in names and next(m.parameters(), None) is not None]
-        return found[0] if found else None
+        maps = [one for one in found[0].modules() if isinstance(one, nn.Linear)] if found else []
+        return maps[0] if len(maps) == 1 else found[0] if found else None
 
     def _make_plain(self) -> None:
         """Make torch's projections do nothing."""

@@ -44,6 +44,7 @@ class Subject:
         polarity: what it is told: True keeps, True hides, or a number to add.
         sees: whom a token may see without a mask: "all", "past", a mask of its own for each length; None if unknown.
         positions: it is told the places of tokens.
+        softmax: it promises that its weights are a softmax of scores.
         dtype: in which it is asked.
         unit: its lengths are multiples of this.
     """
@@ -60,6 +61,7 @@ class Subject:
     polarity: Polarity = "keep"
     sees: Sees | None = "all"
     positions: bool = False
+    softmax: bool = True
     dtype: torch.dtype = torch.float64
     unit: int = 1
     notes: tuple[str, ...] = field(default=())
@@ -93,7 +95,7 @@ class Subject:
             with surroundings(seed, torch.float32 if self.dtype.itemsize < 4 else self.dtype):
                 with torch.set_grad_enabled(graded):
                     out = first_tensor(self.call(self.layer, *inputs, *told))
-        except (KeyboardInterrupt, Endless):
+        except (KeyboardInterrupt, Endless, UnaskedError):
             raise
         except BaseException as error:  # a layer may even exit
             raise UnaskedError(said(error, self.call).rstrip(".").partition(", in the line")[0]) from error
@@ -143,7 +145,7 @@ class Subject:
         generator = torch.Generator().manual_seed(seed)
         if self.hides == "keys":
             shown = torch.ones(1, n, dtype=torch.bool)
-            shown[0, 1 + int(torch.randint(n - 1, (), generator=generator)) if n > 1 else n :] = False
+            shown[0, max(1, n - 1 - seed) :] = n == 1  # padding stands behind
             return shown
         mask = torch.rand(n, n, generator=generator) < 0.5
         mask.fill_diagonal_(True)
@@ -156,6 +158,11 @@ class Subject:
         """Return whom tokens may see under a mask, (n, n)."""
         seen = self.seen(n)
         return seen if seen is None or mask is None else seen & mask.expand(n, n)
+
+    def judged(self, mask: Tensor | None, n: int) -> Tensor:
+        """Say which rows count, (n,): not those of hidden tokens, where it is tokens that are hidden."""
+        tokens = mask is not None and self.hides == "keys" and not self.split
+        return mask[0] if tokens else torch.ones(n, dtype=torch.bool)
 
     def moved(self, inputs: Inputs, mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Exchange one key at a time: say which rows move, boolean (n_q, n_k), and by how much."""
@@ -172,8 +179,14 @@ class Subject:
 
     def in_dtype(self, dtype: torch.dtype) -> Subject:
         """Return the same in another dtype; a module is copied."""
-        layer = copy.deepcopy(self.layer).to(dtype) if isinstance(self.layer, nn.Module) else self.layer
+        layer = copied(self.layer).to(dtype) if isinstance(self.layer, nn.Module) else self.layer
         return replace(self, layer=layer, dtype=dtype)
+
+
+def copied(layer: nn.Module) -> nn.Module:
+    """Return a copy of a module; what it keeps of a call loses its history, which can't be copied."""
+    kept = [x for one in layer.modules() for x in vars(one).values() if isinstance(x, Tensor) and not x.is_leaf]
+    return copy.deepcopy(layer, {id(x): x.detach() for x in kept})
 
 
 def first_tensor(out: Any) -> Tensor | None:

@@ -35,7 +35,7 @@ def weights(subject: Subject) -> str:
 
 
 def _rows_alike(got: Tensor, want: Tensor, subject: Subject, inputs: Inputs, mask: Tensor | None) -> None:
-    apart = per_row(got, want)
+    apart = per_row(got, want).where(subject.judged(mask, got.shape[-2]), 0.0)
     if (apart > 100 * subject.close * scale_of(want)).any():
         row = int(apart.argmax())
         size = few(got[..., row, :], want[..., row, :])

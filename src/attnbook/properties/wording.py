@@ -35,6 +35,19 @@ def short(row: Tensor) -> str:
     return f"[{', '.join(map(number, flat[:4]))}{', …' if len(flat) > 4 else ''}]"
 
 
+def two(a: float, b: float) -> tuple[str, str]:
+    """Return two numbers with as many digits as it takes to tell them apart, three at least.
+
+    >>> two(0.5, 0.25), two(0.33334, 0.33331)
+    (('0.5', '0.25'), ('0.33334', '0.33331'))
+    """
+    for digits in range(3, 17):
+        pair = tuple("NaN" if x != x else f"{x:.{digits}g}" for x in (a, b))
+        if pair[0] != pair[1]:
+            break
+    return pair
+
+
 def few(got: Tensor, want: Tensor) -> str:
     """Say how one row differs from what it should be, where it does most: (..., d) each.
 
@@ -45,7 +58,7 @@ def few(got: Tensor, want: Tensor) -> str:
     a, b = got.detach().double().flatten(), want.detach().double().flatten()
     apart = (a - b).abs().nan_to_num(float("inf"), float("inf"))
     place = int(apart.argmax())
-    return f"is {number(float(a[place]))} where it should be {number(float(b[place]))}"
+    return "is {} where it should be {}".format(*two(float(a[place]), float(b[place])))
 
 
 def rows_of(inputs: Inputs, mask: Tensor | None = None) -> dict[str, Tensor]:
