@@ -3,9 +3,9 @@
     python -m pip install --no-deps --target .cache/peers -r benchmarks/requirements.txt
     PYTHONPATH=.cache/peers python benchmarks/battery.py [--only WORD] [--out FILE]
 
-Each implementation is asked as its own documentation says it is called, with what it promises: what it is told
-not to promise (an approximation has no softmax of q·k) is not asked. Every finding comes with the tensors that show
-it: tests/unit/test_battery_findings.py shows those of torch again, in a few lines each.
+Each implementation is called as its documentation says. What it does not promise is not asked: an
+approximation has no softmax of q·k. What was found is shown again by hand, with other numbers and without the
+battery, by benchmarks/battery_by_hand.py; those of torch by tests/unit/test_battery.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import io
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import version
@@ -36,7 +36,7 @@ WIDTH, HEADS, D_HEAD = 16, 4, 4
 
 @dataclass(frozen=True)
 class Peer:
-    """A public implementation: where it is from, how it is made and called, and what is said to the battery."""
+    """A public implementation: where it is from, how it is made and called, and what the battery is told."""
 
     name: str
     package: str
@@ -61,7 +61,10 @@ def peer(name: str, package: str, call: Callable[..., Any] | None = None, **opti
 # --- torch -------------------------------------------------------------------------------------------------
 
 peer(
-    "scaled_dot_product_attention", "torch", lambda f, q, k, v, mask: f(q, k, v, attn_mask=mask), polarity="keep"
+    "scaled_dot_product_attention",
+    "torch",
+    lambda f, q, k, v, mask: f(q, k, v, attn_mask=mask),
+    polarity="keep",
 )(lambda: F.scaled_dot_product_attention)
 peer("scaled_dot_product_attention, is_causal", "torch", lambda f, q, k, v: f(q, k, v, is_causal=True),
      sees="past")(lambda: F.scaled_dot_product_attention)  # fmt: skip
@@ -190,7 +193,7 @@ def _() -> nn.Module:
 class _Anything(types.ModuleType):
     """Stands in for a package that is imported beside attention, which has no use for it."""
 
-    __path__: list[str] = []
+    __path__ = ()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -300,7 +303,8 @@ def _() -> nn.Module:
 
 
 @peer("linear-attention-transformer: linear_attn", "linear-attention-transformer",
-      lambda f, q, k, v, key_mask: f(q, k, v, kv_mask=key_mask), not_meant=("definition", "weights"))  # fmt: skip
+      lambda f, q, k, v, key_mask: f(q, k, v, kv_mask=key_mask),
+      not_meant=("definition", "weights"))  # fmt: skip
 def _() -> Callable:
     return import_module("linear_attention_transformer.linear_attention_transformer").linear_attn
 
@@ -340,8 +344,9 @@ def _() -> nn.Module:
     )
 
 
-@peer("reformer-pytorch: LSHSelfAttention", "reformer-pytorch", lambda m, x, key_mask: m(x, input_mask=key_mask),
-      d_model=WIDTH, unit=4, not_meant=("definition", "order"), positions=True)  # fmt: skip
+@peer("reformer-pytorch: LSHSelfAttention", "reformer-pytorch",
+      lambda m, x, key_mask: m(x, input_mask=key_mask), d_model=WIDTH, unit=4, positions=True,
+      not_meant=("definition", "order"))  # fmt: skip
 def _() -> nn.Module:
     return import_module("reformer_pytorch").LSHSelfAttention(
         WIDTH, heads=HEADS, bucket_size=2, n_hashes=4, dim_head=D_HEAD
@@ -349,8 +354,8 @@ def _() -> nn.Module:
 
 
 @peer("flash-linear-attention: naive_chunk_linear_attn", "fla-core", lambda f, q, k, v: f(
-    *(x.transpose(1, 2) for x in (q.tanh() + 1.1, k.tanh() + 1.1, v)), normalize=True).transpose(1, 2), unit=64,
-    sees="past", not_meant=("definition",))  # fmt: skip
+    *(x.transpose(1, 2) for x in (q.tanh() + 1.1, k.tanh() + 1.1, v)), normalize=True).transpose(1, 2),
+    unit=64, sees="past", not_meant=("definition",))  # fmt: skip
 def _() -> Callable:
     spec = import_module("importlib.util").find_spec("fla")
     path = Path(next(iter(spec.submodule_search_locations))) / "ops/linear_attn/naive.py"
@@ -391,7 +396,9 @@ def main() -> None:
         print(findings, end="\n\n", flush=True)
         found[one.name] = {
             "package": one.package,
-            "version": torch.__version__.partition("+")[0] if one.package == "torch" else version(one.package),
+            "version": torch.__version__.partition("+")[0]
+            if one.package == "torch"
+            else version(one.package),
             "notes": list(findings.notes),
             "found": {row.name: [row.verdict, row.text] for row in findings},
         }

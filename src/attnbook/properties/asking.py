@@ -24,10 +24,10 @@ PROPERTIES: dict[str, str] = {
     "order": "Who stands where says nothing, unless places are told.",
     "batch": "Each text of a batch, and each head, gets what it gets alone.",
     "leak": "What is hidden changes nothing, whatever it holds, as if it were cut out; what is shown counts.",
-    "empty row": "Who may see nothing gets something finite, with nothing of what is hidden, forward and backward.",
+    "empty row": "Who may see nothing gets something finite and nothing of what is hidden; backward, too.",
     "gradient": "Slopes are those of finite differences, for every input and every weight.",
     "precision": "Large scores and half precision come near to what double precision gives.",
-    "second call": "A second call, or one without gradients, gives the same, and arguments stay as they were.",
+    "second call": "A second call, or one without gradients, gives the same; arguments stay as they were.",
     "pieces": "Each query, a beginning, a cache filled in pieces: as in the whole.",
 }
 """The ten properties by name, and what each says."""
@@ -51,42 +51,42 @@ def battery(
 ) -> Findings:
     """Ask ten properties of any attention: which hold, which do not and where, and which could not be asked.
 
-    It asks by calling: no property looks into the code. A module is copied first and put into eval mode. That a
-    property holds means that nothing against it was seen, on two, three and five tokens and on 320. The one thing
-    that is told apart by names is the scale of a layer, for which the projections to q, k and v are found by theirs.
+    It asks by calling, and knows nothing of the code; only to read the weights of a layer it looks for the
+    projections to q, k and v, by the names that they usually have. A module is copied first and put into eval
+    mode. That a property holds means that nothing against it was seen, on up to twelve tokens and on 320.
 
     Args:
-        layer: a function of (q, k, v), each (batch, heads, n, d), or fewer dimensions in front; or an `nn.Module`
-            whose tokens are (batch, n, d_model), as x alone or as q, k and v. A parameter called mask,
-            attn_mask or the like takes a mask of pairs (n_q, n_k); one called key_mask, key_padding_mask or the
-            like takes one of keys (batch, n_k).
-        call: how it is called where its own signature does not say so: a function of (layer, x) or (layer, q, k,
-            v), with `mask` or `key_mask` as the last parameter where there is one; it is None where nothing is
-            hidden.
-        d_model: the width of tokens; found by itself where a module has an attribute or a linear map that says it.
-        d_head: the width of a layer's heads; found by itself where an attribute says it, or how many heads there are.
+        layer: a function of (q, k, v), each (batch, heads, n, d), or with fewer dimensions in front; or an
+            `nn.Module` whose tokens are (batch, n, d_model), given as x alone or as q, k and v. A parameter
+            called mask, attn_mask or the like takes a mask of pairs (n_q, n_k); one called key_mask,
+            key_padding_mask or the like takes one of keys (batch, n_k).
+        call: how it is called, where its own signature does not say so: a function of (layer, x) or (layer,
+            q, k, v), with `mask` or `key_mask` as the last parameter where there is one, which is None where
+            nothing is hidden.
+        d_model: the width of tokens; found where a module has an attribute or a linear map that says it.
+        d_head: the width of a layer's heads; found where an attribute says it, or how many heads there are.
         group: how many query heads share a key-value head, for a function.
-        polarity: what the mask means: "keep" (boolean, True = may attend), "hide" (boolean, True = hidden) or "add"
-            (added to the scores). Found out unless given; give it where the layer may be the one that errs.
-        sees: whom a token sees without a mask: "all", "past" (itself and those before), or a function of n that
-            returns a mask (n, n). Found out unless given, "all" or "past".
+        polarity: what the mask means: "keep" (boolean, True = may attend), "hide" (boolean, True = hidden) or
+            "add" (added to the scores). Found out unless given; give it where the layer may be in the wrong.
+        sees: whom a token sees without a mask: "all", "past" (itself and those before), or a function of n
+            that returns a mask (n, n). Found out unless given, where it is "all" or "past".
         positions: it is told where tokens stand, so that order counts.
-        decode: for a layer with a cache: takes the layer and a list of pieces (batch, n_i, d_model), returns the
-            output of each.
-        not_meant: the properties that it does not promise, by name: they are not asked.
+        decode: for a layer with a cache: takes the layer and a list of pieces (batch, n_i, d_model), and
+            returns the output of each.
+        not_meant: the properties that it does not promise, by name; they are not asked.
         unit: lengths are multiples of this.
         seconds: of computing that one property may take.
         name: what the table calls it; the layer's own name unless given.
 
     Returns:
-        A finding for each of the ten, in the order of `PROPERTIES`. What the layer raises is never raised here.
+        A finding for each of the ten, in the order of `PROPERTIES`. What the layer raises is not raised here.
 
     Raises:
         TypeError: the layer can't be called, or neither its signature nor `call` says how.
         ValueError: `not_meant` names no property, or the width of tokens can't be found.
 
     References:
-        Claessen and Hughes 2000 (properties in the place of examples); Chen et al. 1998 (metamorphic testing).
+        Claessen and Hughes 2000 (properties in the place of examples).
 
     >>> from torch.nn.functional import scaled_dot_product_attention
     >>> battery(scaled_dot_product_attention).broken

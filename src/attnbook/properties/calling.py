@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from attnbook.properties.subject import (
@@ -71,10 +72,7 @@ def subject_of(
         unit=unit,
     )
     subject = _in_its_dtype(_with_its_lead(subject) if raw and group == 1 else subject)
-    if sees is None:
-        subject = replace(subject, sees=_found_sight(subject))
-    else:
-        subject = replace(subject, sees=sees)
+    subject = replace(subject, sees=_found_sight(subject) if sees is None else sees)
     if polarity is not None or hides is None:
         return replace(subject, polarity=polarity or "keep")
     found = _found_polarity(subject)
@@ -109,9 +107,11 @@ def _said_by(call: Callable[..., Any]) -> tuple[bool, Any]:
 
 
 def _found_call(layer: Any) -> tuple[Callable[..., Any], bool, Any]:
-    """Return how a layer is called, from its signature: the call, whether it takes q, k and v, what it hides."""
+    """Return how a layer is called, by its signature: the call, whether it takes q, k and v, its mask."""
     if isinstance(layer, nn.MultiheadAttention):
         return _torchs(layer), True, "pairs"
+    if layer is F.scaled_dot_product_attention:  # it has no signature
+        return lambda f, q, k, v, mask: f(q, k, v, attn_mask=mask), True, "pairs"
     forward = layer.forward if isinstance(layer, nn.Module) else layer
     parameters = parameters_of(forward)
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -122,8 +122,8 @@ def _found_call(layer: Any) -> tuple[Callable[..., Any], bool, Any]:
     hides = None if mask is None else "pairs" if mask in PAIRS else "keys"
     if len(names) not in (1, 3) or len(names) + (mask in needed) != len(needed):
         raise TypeError(
-            f"layer takes ({', '.join(parameters)}): say how it is called, by call=lambda layer, q, k, v: … or "
-            "call=lambda layer, x: …, with mask or key_mask behind where there is one"
+            f"layer takes ({', '.join(parameters)}): say how it is called, by call=lambda layer, q, k, v: … "
+            "or call=lambda layer, x: …, with mask or key_mask behind where there is one"
         )
 
     def plainly(layer: Any, *inputs: Tensor) -> Any:
@@ -200,8 +200,8 @@ def _rounds_inside(subject: Subject) -> bool:
         )
         for sign in (1, 0, -1)
     ]
-    bend = (ends[0] - 2 * ends[1] + ends[2]).abs().max()
-    return bool(bend > 1e-10 * max(1.0, float(ends[1].abs().max())))
+    bend = (ends[0] - 2 * ends[1] + ends[2]).detach().abs().max()
+    return bool(bend > 1e-10 * max(1.0, float(ends[1].detach().abs().max())))
 
 
 def _found_sight(subject: Subject) -> Sees | None:

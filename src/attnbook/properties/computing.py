@@ -38,7 +38,7 @@ def _large(subject: Subject) -> str:
             got = single(inputs)
             if not got.isfinite().all():
                 raise Broken(
-                    f"{n * subject.unit} tokens, {size:.0f} times as large, in float32: the output is not finite",
+                    f"{n * subject.unit} tokens, {size:.0f} times as large, in float32: it is not finite",
                     **rows_of(inputs),
                 )
             if subject.dtype is not torch.float64:

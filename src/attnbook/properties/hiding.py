@@ -117,7 +117,8 @@ def _as_if_cut_out(subject: Subject, n: int) -> None:
             row = int(apart.argmax())
             held = "" if times == 1 else ", of large numbers,"
             raise Broken(
-                f"{n} tokens, keys {(~shown).nonzero().flatten().tolist()}{held} hidden: row {int(rows[row])} "
+                f"{n} tokens, keys {(~shown).nonzero().flatten().tolist()}{held} hidden: row "
+                f"{int(rows[row])} "
                 f"{few(got[..., row, :], want[..., row, :])}, which it is where they are cut out",
                 **rows_of(loud, hidden),
             )
@@ -138,7 +139,7 @@ def _far_scores(subject: Subject) -> str:
         return ""
     if not abs(first - 1) < 1e-3 or not abs(last) < 1e-6:
         raise Broken(
-            f"{n} tokens: key 0 alone is visible and has a score of -3·10⁴, hidden ones have 3·10⁴: they weigh "
+            f"{n} tokens: key 0 alone is visible, its score is -3·10⁴, hidden ones have 3·10⁴; they weigh "
             f"{number(first)} and {number(last)}, which should be 1 and 0"
         )
     return "nor with a score of 3·10⁴ beside one of -3·10⁴"

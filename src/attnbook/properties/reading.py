@@ -1,4 +1,4 @@
-"""Read the weights of two keys off any attention: from its output, or from inside a layer that has projections."""
+"""Read the weights of two keys off any attention: from its output, or inside a layer with projections."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def reader_of(subject: Subject) -> RawReader | Opened:
 
 
 def _filled(like: Tensor, which: int, products: tuple[float, float]) -> Tensor:
-    """Return queries (0), keys (1) or values (2) like (…, n, d), so that q·k of the first key and of all others are given.
+    """Return queries (0), keys (1) or values (2) like (…, n, d) for given q·k of the first key and others.
 
-    The first value is the first unit vector, the last value the second: the output's first two numbers are weights.
+    The first value is the first unit vector, the last value the second: so the output begins with weights.
     """
     size = math.sqrt(max(1e-12, *map(abs, products)))
     out = torch.zeros(like.shape, dtype=like.dtype)
@@ -82,7 +82,7 @@ class RawReader:
 
 
 class Opened:
-    """Of a layer whose projections were found: what they bring is put in its place, and what the heads bring is read."""
+    """Of a layer whose projections were found: probes stand for what they bring; what heads bring is read."""
 
     def __init__(self, subject: Subject) -> None:
         layer = subject.layer
@@ -144,7 +144,7 @@ class Opened:
     def weights(
         self, products: tuple[float, float], d: int = 0, mask: Tensor | None = None
     ) -> tuple[float, float]:
-        """Return the weights that the last query gives to the first key and to the last one, in the first head."""
+        """Return the weights of the last query for the first key and the last one, in the first head."""
         subject = self.subject
         inputs = subject.draw(2 * subject.unit)
         if self.torchs is not None:
@@ -154,10 +154,18 @@ class Opened:
         filled: set[int] = set()
         hooks = []
         if self.whole is not None:
-            hooks.append(self.whole.register_forward_hook(lambda m, i, out: filled.update(range(3)) or _three(out, products)))
+            hooks.append(
+                self.whole.register_forward_hook(
+                    lambda m, i, out: filled.update(range(3)) or _three(out, products)
+                )
+            )
         else:
             for which, part in enumerate(self.parts):
-                hooks.append(part.register_forward_hook(lambda m, i, out, w=which: filled.add(w) or _one(out, w, products)))
+                hooks.append(
+                    part.register_forward_hook(
+                        lambda m, i, out, w=which: filled.add(w) or _one(out, w, products)
+                    )
+                )
         if self.out is not None:
             hooks.append(self.out.register_forward_pre_hook(lambda m, i: seen.append(i[0].detach())))
         try:

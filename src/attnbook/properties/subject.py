@@ -42,7 +42,7 @@ class Subject:
         group: query heads that share a key-value head.
         hides: a mask of "pairs" (n_q, n_k), of "keys" (batch, n_k), or none.
         polarity: what it is told: True keeps, True hides, or a number to add.
-        sees: whom a token may see without a mask: "all", "past", a mask of its own for each length; None if unknown.
+        sees: whom a token may see without a mask: "all", "past", or a mask for each length; None if unknown.
         positions: it is told the places of tokens.
         softmax: it promises that its weights are a softmax of scores.
         dtype: in which it is asked.
@@ -92,9 +92,9 @@ class Subject:
         """Call the layer on the inputs themselves, with gradients or without."""
         told = () if self.hides is None else (self.told(mask, inputs),)
         try:
-            with surroundings(seed, torch.float32 if self.dtype.itemsize < 4 else self.dtype):
-                with torch.set_grad_enabled(graded):
-                    out = first_tensor(self.call(self.layer, *inputs, *told))
+            default = torch.float32 if self.dtype.itemsize < 4 else self.dtype
+            with surroundings(seed, default), torch.set_grad_enabled(graded):
+                out = first_tensor(self.call(self.layer, *inputs, *told))
         except (KeyboardInterrupt, Endless, UnaskedError):
             raise
         except BaseException as error:  # a layer may even exit
@@ -185,7 +185,9 @@ class Subject:
 
 def copied(layer: nn.Module) -> nn.Module:
     """Return a copy of a module; what it keeps of a call loses its history, which can't be copied."""
-    kept = [x for one in layer.modules() for x in vars(one).values() if isinstance(x, Tensor) and not x.is_leaf]
+    kept = [
+        x for one in layer.modules() for x in vars(one).values() if isinstance(x, Tensor) and not x.is_leaf
+    ]
     return copy.deepcopy(layer, {id(x): x.detach() for x in kept})
 
 
@@ -201,7 +203,7 @@ def first_tensor(out: Any) -> Tensor | None:
 
 
 def per_row(got: Tensor, want: Tensor) -> Tensor:
-    """Return the largest difference of each row, over all in front: (n,). Where one alone is NaN it is infinite."""
+    """Return the largest difference of each row, over all in front: (n,); infinite where one alone is NaN."""
     apart = (got.double() - want.double()).abs()
     apart = torch.where(got == want, 0.0, apart)  # equal infinities
     apart = torch.where(got.isnan() & want.isnan(), 0.0, apart).nan_to_num(math.inf, math.inf)

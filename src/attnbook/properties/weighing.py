@@ -66,7 +66,7 @@ def definition(subject: Subject) -> str:
         root, divisors = math.sqrt(d), []
         for lead in (1.0, 3.0):
             first, second = reader.weights((root * lead / 2, -root * lead / 2), d)
-            if math.isfinite(first) and 0 < first and abs(first - second) < 1e-6 * first:
+            if math.isfinite(first) and first > 0 and abs(first - second) < 1e-6 * first:
                 raise Broken(
                     f"d_head = {d}: two keys get the same weight, {number(first)}, though their scores are "
                     f"{lead:.0f} apart"
@@ -77,8 +77,8 @@ def definition(subject: Subject) -> str:
         if abs(divisors[0] - divisors[1]) > 0.01 * abs(divisors[0]):
             times = [math.exp(min(50.0, root * x / y)) for x, y in zip((1, 3), divisors, strict=True)]
             raise Broken(
-                f"d_head = {d}: of keys whose scores lie 1 and 3 apart one should weigh e = 2.72 and e³ = 20.1 times "
-                f"as much as the other; it is {number(times[0])} and {number(times[1])} times"
+                f"d_head = {d}: of keys whose scores lie 1 and 3 apart one should weigh 2.72 and 20.1 "
+                f"times as much as the other; it is {number(times[0])} and {number(times[1])} times"
             )
         if abs(divisors[0] - root) > 0.01 * root:
             raise Broken(
@@ -98,9 +98,9 @@ def _as_far_up_or_down(subject: Subject, reader: RawReader | Opened, d: int) -> 
         others = 2 * subject.unit - 1
         if not abs(up - want * down) < 0.02 or abs(up + others * down - 1) > 0.02:
             raise Broken(
-                f"d_head = {d}: scores of {middle + 1:,.0f} and {middle:,.0f} should give the weights that 1 and 0 give, "
-                f"{number(want / (want + others))} and {number(1 / (want + others))}; they give {number(up)} and "
-                f"{number(down)}"
+                f"d_head = {d}: scores of {middle + 1:,.0f} and {middle:,.0f} should weigh as 1 and 0 do, "
+                f"{number(want / (want + others))} and {number(1 / (want + others))}; they weigh "
+                f"{number(up)} and {number(down)}"
             )
 
 
@@ -121,7 +121,7 @@ def _guess(divisor: float, d: int, subject: Subject) -> str:
 
 
 def order(subject: Subject) -> str:
-    """Who stands where says nothing: keys may change places with their values, and queries among themselves."""
+    """Who stands where says nothing: keys change places with their values, queries among themselves."""
     if subject.positions:
         raise UnaskedError("It is told places: who stands where should count")
     if subject.sees not in ("all", "past"):
@@ -161,6 +161,7 @@ def _same_rows(got: Tensor, want: Tensor, subject: Subject, inputs: Inputs, whol
     if (apart > 100 * subject.close * scale_of(want)).any():
         row = int(apart.argmax()) if whole else got.shape[-2] - 1
         raise Broken(
-            f"{inputs[0].shape[-2]} tokens: where {what}, row {row} {few(got[..., row, :], want[..., row, :])}",
+            f"{inputs[0].shape[-2]} tokens: where {what}, row {row} "
+            f"{few(got[..., row, :], want[..., row, :])}",
             **rows_of(inputs),
         )

@@ -7,7 +7,7 @@ from torch import Tensor
 from attnbook.properties.subject import Inputs
 
 
-class Broken(Exception):  # noqa: N818  (it is a finding, no error)
+class Broken(Exception):
     """A property does not hold: what was seen, and with which tensors."""
 
     def __init__(self, text: str, **example: Tensor) -> None:
