@@ -97,17 +97,14 @@ def battery(
     unknown = set(not_meant) - PROPERTIES.keys()
     if unknown:
         raise ValueError(f"not_meant must name properties, of {', '.join(PROPERTIES)}; got {sorted(unknown)}")
-    subject = subject_of(
-        layer,
-        call,
-        d_model=d_model,
-        d_head=d_head,
-        group=group,
-        polarity=polarity,
-        sees=sees,
-        positions=positions,
-        unit=unit,
-    )
+    told = {"d_model": d_model, "d_head": d_head, "group": group, "polarity": polarity, "sees": sees}
+    told |= {"positions": positions, "unit": unit}
+    name = name or _name_of(layer)
+    try:
+        subject = within(seconds, lambda: subject_of(layer, call, **told))
+    except Endless:
+        slow = f"It took longer than {seconds:.0f} seconds of computing to find out how it is called"
+        return Findings(name, [Finding(key, "could not ask", slow) for key in PROPERTIES])
     subject = replace(subject, softmax="definition" not in not_meant)
     asked: dict[str, Callable[[Subject], str]] = {
         "definition": definition,
@@ -127,7 +124,7 @@ def battery(
         else _asked(key, ask, subject, seconds)
         for key, ask in asked.items()
     ]
-    return Findings(name or _name_of(layer), rows, subject.notes)
+    return Findings(name, rows, subject.notes)
 
 
 def _asked(key: str, ask: Callable[[Subject], str], subject: Subject, seconds: float) -> Finding:

@@ -208,7 +208,9 @@ def second_call(subject: Subject) -> str:
                 )
         if kept is not None and not torch.equal(kept, mask):
             raise Broken(f"{n} tokens: the mask is changed in place", **rows_of(one, mask))
-        subject.plain(tuple(x.clone() for x in other), mask, seed=1)
+        another = subject.plain(tuple(x.clone() for x in other), mask, seed=1).detach()
+        if torch.equal(another, first):
+            raise Broken(f"{n} tokens{under}: other numbers give the same output", **rows_of(one, mask))
         second = subject.plain(tuple(x.clone() for x in one), mask, seed=2).detach()
         _the_same(second, first, subject, one, mask, f"{n} tokens{under}, called again")
         ungraded = subject.plain(tuple(x.clone() for x in one), mask, graded=False, seed=0)

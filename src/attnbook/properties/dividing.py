@@ -34,17 +34,14 @@ def batch(subject: Subject) -> str:
     if said_of and subject.hides and _with_masks_of_their_own(subject):
         said_of.append("with a mask of its own too")
     if subject.raw and len(subject.lead) == 2:
-        heads = 4 if subject.group == 1 else 2 * subject.group
-        inputs = subject.draw(3 * subject.unit, lead=(2, heads), seed=9)
+        kept = 4 if subject.group == 1 else 2
+        inputs = subject.draw(3 * subject.unit, lead=(2, kept * subject.group), seed=9)
         whole = subject(inputs)
-        for h in range(heads):
-            kept = h // subject.group
-            one = (inputs[0][:, h : h + 1], *(x[:, kept : kept + 1] for x in inputs[1:]))
-            got = subject(one)
-            of = f"{heads} heads: of head {h}" + (
-                f", which should read keys of head {kept}," if subject.group > 1 else ""
-            )
-            _alike(whole[:, h : h + 1], got, subject, inputs, of)
+        for h in range(kept):
+            own = slice(h * subject.group, (h + 1) * subject.group)
+            got = subject((inputs[0][:, own], *(x[:, h : h + 1] for x in inputs[1:])))
+            of = f"of head {h}" if subject.group == 1 else f"of the heads that should read keys of head {h},"
+            _alike(whole[:, own], got, subject, inputs, f"{kept * subject.group} heads: {of}")
         said_of.append(
             "each head too" if subject.group == 1 else f"{subject.group} heads side by side share keys"
         )

@@ -114,10 +114,8 @@ def _guess(divisor: float, d: int, subject: Subject) -> str:
         "that is the root of the width of the values": math.sqrt(d + 3) if subject.raw else 0.0,
         "that is the root of the number of keys": math.sqrt(2 * subject.unit),
     }
-    for words, value in known.items():
-        if value and abs(divisor - value) < 0.01 * value:
-            return f": {words}"
-    return ""
+    fitting = [words for words, value in known.items() if abs(divisor - value) < 0.01 * value]
+    return f": {' or '.join(fitting)}" if fitting else ""
 
 
 def order(subject: Subject) -> str:
