@@ -83,7 +83,8 @@ def _near(got: Tensor, half: Subject, inputs: Inputs, mask: Tensor | None, withi
     n = inputs[0].shape[-2]
     if got.dtype != half.dtype:
         kind = str(got.dtype).removeprefix("torch.")
-        raise Broken(f"inputs in {name} give an output in {kind}", **rows_of(inputs, mask))
+        under = "" if mask is None else " under a mask"
+        raise Broken(f"inputs in {name}{under} give an output in {kind}", **rows_of(inputs, mask))
     try:
         want = _exactly(half, inputs, mask)
     except UnaskedError:
