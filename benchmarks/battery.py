@@ -229,12 +229,16 @@ class _StandIns:
         pass
 
 
+def textbook() -> types.ModuleType:
+    """Import the code of Dive into Deep Learning, without what it needs for pictures and tables."""
+    with _StandIns("torchvision", "pandas", "scipy", "matplotlib_inline", "gym", "requests"):
+        return import_module("d2l.torch")
+
+
 @peer("d2l: MultiHeadAttention", "d2l", lambda m, x, key_mask: m(
     x, x, x, None if key_mask is None else key_mask.sum(-1)), d_model=WIDTH, polarity="keep")  # fmt: skip
 def _() -> nn.Module:
-    with _StandIns("torchvision", "pandas", "scipy", "matplotlib_inline", "gym", "requests"):
-        d2l = import_module("d2l.torch")
-    layer = d2l.MultiHeadAttention(WIDTH, HEADS, 0.0)
+    layer = textbook().MultiHeadAttention(WIDTH, HEADS, 0.0)
     layer(*[torch.zeros(1, 2, WIDTH)] * 3, None)
     return layer
 
