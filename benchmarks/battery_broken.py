@@ -3,7 +3,8 @@
     python benchmarks/battery_broken.py [--out FILE]
 
 Answers and candidates are asked as their exercise calls them. Some are wrong only in what an exercise
-promises beside (a name, its work, a dtype), and no property asks that. Mutants are the package with one line changed.
+promises beside (a name, its work, a dtype), and no property asks that. Mutants are the package with one line
+changed.
 """
 
 from __future__ import annotations
@@ -128,7 +129,8 @@ def answers() -> Iterator[tuple[str, str, bool, Any, dict[str, Any]]]:
                 layer = make(answer.does)
             except Exception:
                 continue  # what can't be made is no attention
-            yield answer.exercise, answer.title, answer.status == "right", layer, options
+            if callable(layer):
+                yield answer.exercise, answer.title, answer.status == "right", layer, options
 
 
 def candidates() -> Iterator[tuple[str, str, bool, Any, dict[str, Any]]]:
