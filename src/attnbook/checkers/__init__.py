@@ -3,6 +3,7 @@
 A page calls `check_tests("testing-mask", test_mask)` after its exercise. A task is data: right code in several styles, and
 broken code as a change of a few words in it, with what people get wrong and where that was seen.
 
+>>> import torch
 >>> board = check_tests("testing-mask", lambda attention: attention(
 ...     torch.ones(2, 3), torch.ones(4, 3), torch.ones(4, 5), torch.ones(2, 4, dtype=torch.bool)).shape == (2, 5)
 ... )  # doctest: +ELLIPSIS
@@ -38,8 +39,9 @@ def check_tests(name: str, tests: Any) -> Board:
     Raises:
         ValueError: there is no exercise of that name.
 
-    >>> import torch
-    >>> board = check_tests("testing-rotary", lambda rotate: ...)
+    >>> def test_rotary(rotate):
+    ...     "Nothing yet."
+    >>> board = check_tests("testing-rotary", test_rotary)
     ○ test_rotary is not written yet.
     """
     board = judge(name, tests)

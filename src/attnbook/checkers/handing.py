@@ -53,7 +53,7 @@ class Peeking(BaseException):
     """A test looked at something other than what the code does. Not an Exception, so that no test catches it by chance."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Call:
     """A call of what was handed out: the arguments as they were, and what it returned or raised."""
 
@@ -63,7 +63,7 @@ class Call:
     raised: str = ""
 
 
-@dataclass
+@dataclass(eq=False)
 class Handle:
     """A function that was handed out: by which call, and how it was called since."""
 
@@ -260,7 +260,7 @@ def suspicious(tests: Callable) -> str:
         names = {name for part in _codes(code) for name in part.co_names}
         cells = [cell.cell_contents for cell in getattr(one, "__closure__", None) or () if _full(cell)]
         others = [around.get(name) for name in names] + cells
-        waiting += [x for x in others if isinstance(x, FunctionType) and _by_reader_s(x)]
+        waiting += [x for x in others if isinstance(x, FunctionType) and _made_by_reader(x)]
         for module in others:
             if isinstance(module, ModuleType) and module.__name__ in BANNED:
                 return module.__name__
@@ -275,8 +275,14 @@ def _full(cell: Any) -> bool:
     return True
 
 
-def _by_reader_s(function: FunctionType) -> bool:
-    return not function.__code__.co_filename.startswith(LIBRARY)
+def _made_by_reader(value: Any) -> bool:
+    code = getattr(value, "__code__", None)
+    return isinstance(code, CodeType) and not code.co_filename.startswith(LIBRARY)
+
+
+def _of_library(name: str, value: Any) -> bool:
+    """Say whether a library put its own function anew: torch wraps some when its compiler is loaded."""
+    return hasattr(value, "__code__") and not _made_by_reader(value) and getattr(value, "__name__", "") == name
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -301,11 +307,13 @@ def unpatched(changed: list[str]) -> Iterator[None]:
         for holder, names in before:
             now = dict(vars(holder))
             for name, value in now.items():
-                if name not in names and not isinstance(value, ModuleType) and name != "_":
+                ours = not isinstance(holder, ModuleType) and not _of_library(name, value)
+                if name not in names and (ours or _made_by_reader(value)):
                     delattr(holder, name)
                     changed.append(f"{holder.__name__}.{name}")
             for name, value in names.items():
-                if now.get(name, changed) is not value and not name.startswith("__"):
+                new = now.get(name, changed)
+                if new is not value and not name.startswith("__") and not _of_library(name, new):
                     setattr(holder, name, value)
                     changed.append(f"{holder.__name__}.{name}")
         if torch.get_num_threads() != threads:

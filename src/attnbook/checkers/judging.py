@@ -92,8 +92,8 @@ def caught(name: str, tests: Callable[[Any], Any]) -> list[Candidate]:
     Raises:
         ValueError: the test refuses right code, or can't be judged, or there is no exercise of that name.
 
-    >>> [one.name for one in caught("testing-linear", lambda attention: attention(*torch.ones(3, 2, 3, 4)).mean() < 1.5)]
-    ['not divided', 'multiplied by the sum']
+    >>> [one.name for one in caught("testing-linear", lambda attention: attention(*torch.ones(3, 3, 4)).mean() < 1.5)]
+    ['not divided', 'multiplied by the sum', 'the mean']
     """
     board = judge(name, tests)
     if board.trouble or board.complaints:
