@@ -1,4 +1,4 @@
-"""Inputs on which candidates are right or wrong: ordinary ones, and for each kind that tells something, special ones."""
+"""Inputs on which candidates are right or wrong: ordinary ones, and special ones of each kind that tells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ def draw(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tens
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
 
 
-def three(n: int, m: int, d: int, w: int, *lead: int, spread: float = 1.0, dtype: torch.dtype = torch.float32):
+def three(
+    n: int, m: int, d: int, w: int, *lead: int, spread: float = 1.0, dtype: torch.dtype = torch.float32
+):
     """Queries, keys and values."""
     parts = ((n, d), (m, d), (m, w))
     return [spread * draw(*lead, *part, seed=i, dtype=dtype) for i, part in enumerate(parts)]
@@ -113,7 +115,11 @@ EMPTY = MASK.clone()
 EMPTY[0, 2] = EMPTY[1, 0] = False
 FAR = [torch.tensor([40.0, 0.1, 5.0])[:, None] * torch.eye(4)[:3], 40 * torch.eye(4), draw(4, 4, seed=2)]
 """Rows whose best scores lie far apart."""
-_scaled = [60 * draw(2, 64, dtype=HALF).abs(), 60 * draw(3, 64, seed=1, dtype=HALF).abs(), draw(3, 4, seed=2, dtype=HALF)]
+_scaled = [
+    60 * draw(2, 64, dtype=HALF).abs(),
+    60 * draw(3, 64, seed=1, dtype=HALF).abs(),
+    draw(3, 4, seed=2, dtype=HALF),
+]
 
 
 def _hidden_far():
@@ -138,7 +144,11 @@ COMMON = {
 SPECIAL = {
     "testing-scaling": {
         "sizes": [call(*three(5, 7, 6, 4, 2)), call(*three(3, 4, 5, 9, 2, 3))],
-        "large numbers": [call(*FAR), call(FAR[0][:, None], *(x.expand(3, 4, 4) for x in FAR[1:])), call(*three(4, 5, 8, 3, spread=12.0))],
+        "large numbers": [
+            call(*FAR),
+            call(FAR[0][:, None], *(x.expand(3, 4, 4) for x in FAR[1:])),
+            call(*three(4, 5, 8, 3, spread=12.0)),
+        ],
         "gradients": [slopes(*three(4, 5, 6, 3))],
         "half precision": [call(*_scaled), call(*three(4, 5, 6, 3, dtype=HALF))],
         "second call": [again(*three(4, 5, 6, 3)), twice(three(4, 5, 6, 3), three(4, 5, 20, 3))],
@@ -155,13 +165,19 @@ SPECIAL = {
         ],
     },
     "testing-heads": {
-        "sizes": [call(draw(2, 5, 12), *weights(12, 4, 2, 5, 2), 4, 2), call(draw(2, 4, 12), *weights(12, 4, 2, 3, 3), 4, 2)],
+        "sizes": [
+            call(draw(2, 5, 12), *weights(12, 4, 2, 5, 2), 4, 2),
+            call(draw(2, 4, 12), *weights(12, 4, 2, 3, 3), 4, 2),
+        ],
         "gradients": [slopes(draw(2, 5, 12), *weights(12, 4, 2, 3, 3), 4, 2)],
         "half precision": [
             call(20 * draw(1, 3, 64, dtype=HALF), *weights(64, 4, 2, 16, 3, spread=0.7, dtype=HALF), 4, 2),
         ],
         "second call": [
-            twice((draw(2, 5, 12), *weights(12, 4, 2, 3, 3), 4, 2), (draw(2, 5, 12, seed=8), *weights(12, 4, 2, 3, 3), 4, 2))
+            twice(
+                (draw(2, 5, 12), *weights(12, 4, 2, 3, 3), 4, 2),
+                (draw(2, 5, 12, seed=8), *weights(12, 4, 2, 3, 3), 4, 2),
+            )
         ],
     },
     "testing-rotary": {
@@ -174,12 +190,18 @@ SPECIAL = {
         "large numbers": [call(draw(4, 8), torch.tensor([2047, 2048, 5000, 100_000]))],
         "gradients": [slopes(draw(5, 8), PLACES)],
         "half precision": [call(draw(3, 8, dtype=HALF), torch.tensor([5, 1234, 4097]))],
-        "second call": [again(draw(5, 8), PLACES), twice((draw(5, 8), PLACES), (draw(5, 8, seed=1), PLACES + 9))],
+        "second call": [
+            again(draw(5, 8), PLACES),
+            twice((draw(5, 8), PLACES), (draw(5, 8, seed=1), PLACES + 9)),
+        ],
     },
     "testing-cache": {
         "sizes": [pieces((30, 1, 40, 2, 9), 5, lead=())],
         "gradients": [piece_slopes],
-        "half precision": [pieces((3, 2), 4, d=64, spread=60.0, lead=(), dtype=HALF), pieces((3, 2), 4, dtype=HALF)],
+        "half precision": [
+            pieces((3, 2), 4, d=64, spread=60.0, lead=(), dtype=HALF),
+            pieces((3, 2), 4, dtype=HALF),
+        ],
         "second call": [two_caches, one_place],
     },
     "testing-linear": {
@@ -201,7 +223,7 @@ def widen(x):
 
 
 def agree(build, reference, use, loose: float = 1.0) -> bool:
-    """Say whether code gives what the reference gives in double precision, as far as its own precision goes."""
+    """Say whether code gives what the reference gives in double precision, as far as its own goes."""
     given = []
 
     def keep(x):

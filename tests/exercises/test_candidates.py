@@ -44,7 +44,11 @@ def test_there_are_enough_and_each_says_what_people_get_wrong(name):
     assert len(wrong) >= 12
     assert len(task.candidates) - len(wrong) >= 4
     assert sum(one.tells in QUIET for one in wrong) >= 2
-    assert len({one.name for one in task.candidates}) == len({one.code for one in task.candidates}) == len(task.candidates)
+    assert (
+        len({one.name for one in task.candidates})
+        == len({one.code for one in task.candidates})
+        == len(task.candidates)
+    )
     assert [one.level for one in wrong] == sorted(one.level for one in wrong)
     assert {one.level for one in wrong} == {1, 2, 3, 4, 5}
     for one in wrong:

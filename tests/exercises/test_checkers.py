@@ -1,9 +1,10 @@
-"""A reader's test is judged: lazy ones leave what they should, hostile ones end in a sentence, and nothing leaks."""
+"""A reader's test is judged: lazy ones leave what they should, hostile ones end in a sentence."""
 
 import gc
 import inspect
 import math
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +12,12 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from stored import CHECKS, SOLUTIONS, STUBS
+
 from attnbook import check_tests
-from attnbook.checkers import CHECKERS, board, caught, handing, judge, judging
+from attnbook.checkers import CHECKERS, board, caught, handing, judge, judging, lazy, showing
 from attnbook.checkers.candidates import Candidate
 from attnbook.checks import progress
 
@@ -55,10 +60,21 @@ def test_one_example_leaves_what_it_does_not_ask():
     left = judge(NAME, one_example).survivors
     assert names(left) == {
         *("the width of the values", "the third axis", "whole roots", "made for 64", "one top for all"),
-        *("no top taken away", "scores in half precision", "weights without a past", "keys without a gradient"),
+        *(
+            "no top taken away",
+            "scores in half precision",
+            "weights without a past",
+            "keys without a gradient",
+        ),
         "the first width for ever",
     }
-    assert {one.tells for one in left} == {"sizes", "large numbers", "half precision", "gradients", "second call"}
+    assert {one.tells for one in left} == {
+        "sizes",
+        "large numbers",
+        "half precision",
+        "gradients",
+        "second call",
+    }
 
 
 def test_what_each_kind_of_question_adds():
@@ -70,7 +86,12 @@ def test_what_each_kind_of_question_adds():
         parts = [x.double().requires_grad_() for x in three()]
         return torch.autograd.gradcheck(attention, parts)
 
-    assert names(caught(NAME, sizes)) >= {"the width of the values", "the third axis", "whole roots", "made for 64"}
+    assert names(caught(NAME, sizes)) >= {
+        "the width of the values",
+        "the third axis",
+        "whole roots",
+        "made for 64",
+    }
     assert {"weights without a past", "keys without a gradient"} <= names(caught(NAME, gradient))
     assert not {"weights without a past", "keys without a gradient"} & names(caught(NAME, sizes))
 
@@ -84,7 +105,10 @@ def test_right_code_that_is_refused_is_said_to_be_right_and_where():
     assert found.status == "wrong"
     assert found.complaints
     assert "shape (4, 6) in float32" in found.message
-    assert "equals the definition, to rounding. The last digits may differ: compare with a tolerance." in found.message
+    assert (
+        "equals the definition, to rounding. The last digits may differ: compare with a tolerance."
+        in found.message
+    )
     assert "Your test said no: it returned False." in found.message
 
     def strict(attention):
@@ -167,7 +191,7 @@ def loops_for_ever(attention):
 
 def catches_everything(attention):
     while True:
-        try:
+        try:  # noqa: SIM105
             attention(*three())
         except BaseException:
             pass
@@ -313,7 +337,11 @@ def test_a_hostile_test_ends_in_a_sentence_and_nothing_leaks(tests):
     if tests is takes_all_memory and not sys.platform.startswith("linux"):
         pytest.skip("no such limit there")
     KEPT.clear()
-    before = {name: vars(torch)[name] for name in ("softmax", "float32")}, math.sqrt, torch.testing.assert_close
+    before = (
+        {name: vars(torch)[name] for name in ("softmax", "float32")},
+        math.sqrt,
+        torch.testing.assert_close,
+    )
     found = judge(NAME, tests)
     assert found.status == "wrong"
     assert HOSTILE[tests] in found.message, found.message
@@ -417,7 +445,9 @@ def test_one_survivor_at_a_time_is_looked_at_and_then_its_line(shown):
 
 
 def test_where_nothing_survives_there_is_nothing_to_see(shown):
-    whole = board.Board(CHECKERS[NAME], tuple(board.Judged(one, not one.right) for one in CHECKERS[NAME].candidates))
+    whole = board.Board(
+        CHECKERS[NAME], tuple(board.Judged(one, not one.right) for one in CHECKERS[NAME].candidates)
+    )
     assert whole.status == "right"
     whole.look(*three())
     whole.show_line()
@@ -444,16 +474,74 @@ def test_progress_counts_it_as_any_exercise(monkeypatch, capsys):
     assert isinstance(found, board.Board)
     assert capsys.readouterr().out.startswith("✗ 0 of 17 broken ones refused")
     assert progress._SEEN == {NAME: {"solved": False, "tries": 1}}
+
     def test_scaling(attention): ...
 
     check_tests(NAME, test_scaling)
     assert progress._SEEN == {NAME: {"solved": False, "tries": 1}}
     text = str(progress.Report(progress._SEEN, progress.Path("x")))
     (line,) = [line for line in text.splitlines() if line.startswith("testing ")]
-    assert line.split() == ["testing", "✗", "scaling", "(1)", "○", "mask", "○", "heads", "○", "rotary", "○", "cache", "○", "linear"]
+    assert line.split() == [
+        "testing",
+        "✗",
+        "scaling",
+        "(1)",
+        "○",
+        "mask",
+        "○",
+        "heads",
+        "○",
+        "rotary",
+        "○",
+        "cache",
+        "○",
+        "linear",
+    ]
 
 
 def test_code_is_a_change_of_right_code():
     one = Candidate("x", "a\nb\n", base="a\nc\n")
     assert one.wrong_lines() == [("b", "c")]
     assert not one.right
+
+
+STORED = pytest.mark.parametrize("name", sorted(CHECKERS))
+
+
+@STORED
+def test_the_solution_on_the_page_refuses_all_broken_code_and_no_right_one(name):
+    space: dict = {"check_tests": lambda *_: None}
+    exec("import torch\nimport torch.nn.functional as F\nfrom torch.testing import assert_close\n", space)
+    exec(SOLUTIONS[name], space)
+    found = judge(name, space[CHECKERS[name].answer])
+    assert found.status == "right", found.message
+    assert found.message.endswith(CHECKERS[name].praise)
+
+
+@STORED
+def test_the_stub_is_unwritten_and_the_check_cell_calls_its_own(name):
+    task, space = CHECKERS[name], {}
+    exec(STUBS[name], space)
+    assert str(judge(name, space[task.answer])) == f"○ {task.answer} is not written yet."
+    assert f'check_tests("{name}", {task.answer})' in CHECKS[name]
+
+
+@STORED
+def test_what_lazy_tests_let_pass(name):
+    assert caught(name, lazy.of_shape(name)) == []
+    left = set(CHECKERS[name].candidates) - set(caught(name, lazy.of_one_example(name)))
+    assert all(
+        one.right or one.tells in ("values", "sizes") or one in left for one in CHECKERS[name].candidates
+    )
+    assert {one.tells for one in left} > {"gradients", "second call", "half precision"}
+
+
+def test_what_is_shown_of_a_property_is_one_that_it_caught(monkeypatch):
+    shown = []
+    monkeypatch.setattr(showing, "publish", shown.append)
+    showing.show_caught(NAME, one_example, "by d")
+    assert str(shown[0]).startswith(
+        "Refuses 7 of 17, one of which: It divides by the width, not by its root."
+    )
+    with pytest.raises(ValueError, match=r"broken must be one of not scaled.* got 'whole roots'"):
+        showing.show_caught(NAME, one_example, "whole roots")

@@ -1,12 +1,13 @@
 """Exercises in which the reader is the checker: a test is written, and tried on right and on broken code.
 
-A page calls `check_tests("testing-mask", test_mask)` after its exercise. A task is data: right code in several styles, and
-broken code as a change of a few words in it, with what people get wrong and where that was seen.
+A page calls `check_tests("testing-mask", test_mask)` after its exercise. A task is data: right code in
+several styles, and broken code as a change of a few words in it, with what people get wrong and where that was seen.
 
 >>> import torch
->>> board = check_tests("testing-mask", lambda attention: attention(
-...     torch.ones(2, 3), torch.ones(4, 3), torch.ones(4, 5), torch.ones(2, 4, dtype=torch.bool)).shape == (2, 5)
-... )  # doctest: +ELLIPSIS
+>>> given = torch.ones(2, 3), torch.ones(4, 3), torch.ones(4, 5), torch.ones(2, 4, dtype=torch.bool)
+>>> def test_mask(attention):
+...     return attention(*given).shape == (2, 5)
+>>> board = check_tests("testing-mask", test_mask)  # doctest: +ELLIPSIS
 ✗ 0 of 18 broken ones refused; all 4 right ones pass. To look at ...
 """
 
@@ -30,8 +31,8 @@ def check_tests(name: str, tests: Any) -> Board:
 
     Args:
         name: the exercise's name.
-        tests: the reader's test: a function of the code. It returns True or None where the code is right, and returns
-            False or raises where it is wrong.
+        tests: the reader's test: a function of the code. It returns True or None where the code is right,
+            and returns False or raises where it is wrong.
 
     Returns:
         The board: `look` shows what a survivor gives, and `show_line` what is wrong with it.

@@ -21,6 +21,7 @@ TILE = (
     "border: 2px {line} {colour}; border-radius: {round}"
 )
 CELL = "text-align: left; vertical-align: top; padding: 0.2em 0.6em 0.2em 0; white-space: normal"
+CODE = "overflow-x: auto; margin: 0.2em 0 0.6em"
 SHOWN = 40
 """Lines of an output that are shown."""
 
@@ -40,7 +41,7 @@ class Board:
 
     Attributes:
         task: the exercise.
-        judged: every candidate, right ones first, then broken ones from easy to hard; none if there was trouble.
+        judged: every candidate, right ones first, then broken ones from easy to hard; none after trouble.
         trouble: why nothing was judged.
         written: whether there was a test at all.
 
@@ -90,7 +91,9 @@ class Board:
         right = len(self.judged) - len(self.broken)
         passed = right - len(self.complaints)
         text = f"{self.refused} of {len(self.broken)} broken ones refused; "
-        text += f"all {right} right ones pass." if passed == right else f"{passed} of {right} right ones pass."
+        text += (
+            f"all {right} right ones pass." if passed == right else f"{passed} of {right} right ones pass."
+        )
         if self.complaints:
             first = self.complaints[0]
             text += f" It refuses right code ({first.candidate.title}). {first.why}"
@@ -143,12 +146,15 @@ class Board:
                 f'<td style="{CELL}">{escape(text)}</td>' for text in cells
             )
             rows += "</tr>"
-        names = "".join(f'<th scope="col" style="{CELL}">{name}</th>' for name in ("code", "your test", "what it is"))
+        names = "".join(
+            f'<th scope="col" style="{CELL}">{name}</th>' for name in ("code", "your test", "what it is")
+        )
         return (
             f'<div class="attnlab-verdict attnlab-board" style="{panel}">{head}'
             f'<div aria-hidden="true" style="margin: 0.6em 0 0.2em">{tiles}</div>'
             "<details><summary>All code, in words (round: right; square: broken, from easy to hard)</summary>"
-            f'<table style="border-collapse: collapse"><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>'
+            f'<table style="border-collapse: collapse"><thead><tr>{names}</tr></thead>'
+            f"<tbody>{rows}</tbody></table>"
             "</details></div>"
         )
 
@@ -160,7 +166,7 @@ class Board:
         """Show what the easiest survivor gives for an input, beside what right code gives.
 
         Args:
-            inputs: the arguments of a call; or one function, which gets the code and returns what is to be seen.
+            inputs: the arguments of a call; or one function of the code, which returns what is to be seen.
         """
         survivor = next(iter(self.survivors), None)
         if survivor is None:
@@ -209,7 +215,7 @@ class Shown:
     def _repr_html_(self) -> str:
         panel = PANEL.format(colour=COLOURS["not yet"])
         parts = "".join(
-            f'<div>{escape(name)}:</div><pre tabindex="0" style="overflow-x: auto; margin: 0.2em 0 0.6em">{escape(text)}</pre>'
+            f'<div>{escape(name)}:</div><pre tabindex="0" style="{CODE}">{escape(text)}</pre>'
             for name, text in self.parts
         )
         return f'<div class="attnlab-verdict" style="{panel}">{escape(self.text)}{parts}</div>'
@@ -231,7 +237,12 @@ def _text(value: Any) -> str:
 
 
 def _alike(got: Any, want: Any, said: str, wanted: str) -> bool:
-    if isinstance(got, Tensor) and isinstance(want, Tensor) and got.shape == want.shape and got.dtype == want.dtype:
+    if (
+        isinstance(got, Tensor)
+        and isinstance(want, Tensor)
+        and got.shape == want.shape
+        and got.dtype == want.dtype
+    ):
         eps = torch.finfo(got.dtype).eps if got.is_floating_point() else 0.0
         return torch.allclose(got.double(), want.double(), rtol=64 * eps, atol=64 * eps, equal_nan=True)
     if isinstance(got, (tuple, list)) and isinstance(want, (tuple, list)) and len(got) == len(want):

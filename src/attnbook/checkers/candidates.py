@@ -1,6 +1,7 @@
-"""The code that a reader's test is tried on: right in several styles, and wrong in ways that people are wrong.
+"""The code that a reader's test is tried on: right in several styles, and wrong as people are wrong.
 
-What is wrong is kept as a change of a few words in right code, so that the line can be shown beside what it should be.
+What is wrong is kept as a change of a few words in right code, so that the line can be shown beside what it
+should be.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hand code to a reader's test so that only what it does can be told of it: calls, and nothing else.
 
-A notebook is no prison. What is refused here are the ways that a reader would think of: the source, the name, the frame, the
-closure, the collector of garbage, the file, and keeping one candidate to compare it with the next.
+A notebook is no prison. What is refused here are the ways that a reader would think of: the source, the name,
+the frame, the closure, the collector of garbage, the file, and keeping one candidate for the next.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ WATCHED = {
 }
 """What Python tells of while a test runs, of whatever name it is called by."""
 CODE = str(Path(__file__).parent / "code")
+BETWEEN = (inspect.__file__, "<frozen importlib._bootstrap>")
 LIBRARY = (
     *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")),
     *(str(Path(torch.__file__).parents[1]), str(Path(__file__).parents[1]), "<frozen", "<code>"),
@@ -50,7 +51,7 @@ HOLDERS = (*HOLDERS, torch.Tensor, torch.nn.Module, torch.Generator, math, built
 
 
 class Peeking(BaseException):
-    """A test looked at something other than what the code does. Not an Exception, so that no test catches it by chance."""
+    """A test looked at something else than what the code does. No Exception, so that no test catches it."""
 
 
 @dataclass(eq=False)
@@ -208,7 +209,10 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
     _BUSY.append(True)
     try:
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename in (inspect.__file__, "<frozen importlib._bootstrap>"):
+        while frame is not None and frame.f_code.co_filename in (
+            inspect.__file__,
+            "<frozen importlib._bootstrap>",
+        ):
             frame = frame.f_back
         reader = frame is not None and _by_reader(frame)
     finally:
@@ -223,7 +227,7 @@ def _audit(event: str, args: tuple[Any, ...]) -> None:
 
 @contextlib.contextmanager
 def session() -> Iterator[Session]:
-    """Open a session: watch for a test that looks where it must not, and take back at the end what was handed out."""
+    """Open a session: watch where a test looks, and take back at the end what was handed out."""
     if not _HOOKED:
         _HOOKED.append(True)
         sys.addaudithook(_audit)
@@ -269,10 +273,9 @@ def suspicious(tests: Callable) -> str:
 
 def _full(cell: Any) -> bool:
     try:
-        cell.cell_contents
+        return cell.cell_contents is not None
     except ValueError:
         return False
-    return True
 
 
 def _made_by_reader(value: Any) -> bool:
@@ -282,7 +285,9 @@ def _made_by_reader(value: Any) -> bool:
 
 def _of_library(name: str, value: Any) -> bool:
     """Say whether a library put its own function anew: torch wraps some when its compiler is loaded."""
-    return hasattr(value, "__code__") and not _made_by_reader(value) and getattr(value, "__name__", "") == name
+    return (
+        hasattr(value, "__code__") and not _made_by_reader(value) and getattr(value, "__name__", "") == name
+    )
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -1,4 +1,4 @@
-"""Judge a reader's test: what it refuses, what it lets pass, and why right code is right where it was refused."""
+"""Judge a reader's test: what it refuses, what it lets pass, and why right code is right all the same."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from attnbook.checks.running import Outcome
 from attnbook.checks.values import describe
 
 SEEDS = (0, 1, 2)
-"""A test that draws numbers is tried with each of them. Broken code is refused where it is refused with all."""
+"""A test that draws numbers is tried with each. Broken code is refused where it is refused with all."""
 BUDGET = 2.0
 """Seconds of computing that a test may take for each piece of code."""
 ROOM = 2 * 1024**3
@@ -30,7 +30,7 @@ ROOM = 2 * 1024**3
 
 @dataclass
 class Tried:
-    """One run of the test: whether it refused the code, why, and what ends the judgement, if anything does."""
+    """One run of the test: whether it refused the code, why, and what ends the judgement, if anything."""
 
     refused: bool
     why: str = ""
@@ -42,8 +42,8 @@ def judge(name: str, tests: Any) -> Board:
 
     Args:
         name: the exercise's name.
-        tests: the reader's test: a function of the code. It returns True or None where the code is right, and returns False
-            or raises where it is wrong.
+        tests: the reader's test: a function of the code. It returns True or None where the code is right,
+            and returns False or raises where it is wrong.
 
     Returns:
         The board. Whatever the test does ends in one, never in an exception.
@@ -58,7 +58,8 @@ def judge(name: str, tests: Any) -> Board:
     task = known(name)
     if not callable(tests):
         got = describe(tests)
-        return Board(task, trouble=f"It needs your test itself, {task.answer}, without brackets behind it; it got {got}.")
+        itself = f"It needs your test itself, {task.answer}, without brackets behind it; it got {got}."
+        return Board(task, trouble=itself)
     if running.unwritten(tests):
         return Board(task, trouble=f"{task.answer} is not written yet.", written=False)
     misfit = running.misfit(tests, ["the code"], 1)
@@ -92,7 +93,9 @@ def caught(name: str, tests: Callable[[Any], Any]) -> list[Candidate]:
     Raises:
         ValueError: the test refuses right code, or can't be judged, or there is no exercise of that name.
 
-    >>> [one.name for one in caught("testing-linear", lambda attention: attention(*torch.ones(3, 3, 4)).mean() < 1.5)]
+    >>> def few(attention):
+    ...     return attention(*torch.ones(3, 3, 4)).mean() < 1.5
+    >>> [one.name for one in caught("testing-linear", few)]
     ['not divided', 'multiplied by the sum', 'the mean']
     """
     board = judge(name, tests)
@@ -103,8 +106,8 @@ def caught(name: str, tests: Callable[[Any], Any]) -> list[Candidate]:
 
 def _refused(what: str) -> str:
     return (
-        f"{what} A test may call the code as often as it likes, and look at nothing else: not at its source, its name or "
-        "what is kept around it."
+        f"{what} A test may call the code as often as it likes, and look at nothing else: not at its source, "
+        "its name or what is kept around it."
     )
 
 
@@ -118,12 +121,24 @@ def _tried(task: Task, one: Candidate, tests: Callable, seed: int) -> Tried:
     if session.peeked:
         return Tried(True, ends=_refused(session.peeked))
     if changed:
-        return Tried(True, ends=f"It changes {changed[0]}, which is not its own; that was put back. Nothing was judged.")
+        return Tried(
+            True,
+            ends=f"It changes {changed[0]}, which is not its own; that was put back. Nothing was judged.",
+        )
     kind = "right" if one.right else "broken"
     if outcome.endless:
-        return Tried(True, ends=f"With {kind} code it did not stop: it was ended after {BUDGET:g} seconds of computing.")
-    if any(text in outcome.trouble for text in ("allocate memory", "not enough memory", "MemoryError", "bad_alloc")):
-        return Tried(True, ends=f"With {kind} code it asks for more than {ROOM // 1024**3} GB of memory. Smaller inputs do.")
+        return Tried(
+            True,
+            ends=f"With {kind} code it did not stop: it was ended after {BUDGET:g} seconds of computing.",
+        )
+    if any(
+        text in outcome.trouble
+        for text in ("allocate memory", "not enough memory", "MemoryError", "bad_alloc")
+    ):
+        return Tried(
+            True,
+            ends=f"With {kind} code it asks for more than {ROOM // 1024**3} GB of memory. Smaller inputs do.",
+        )
     if outcome.failed:
         return Tried(True, _why(task, session, outcome) if one.right else "")
     if session.count == 0:
@@ -131,7 +146,10 @@ def _tried(task: Task, one: Candidate, tests: Callable, seed: int) -> Tried:
     verdict = _truth(outcome.value)
     if verdict is None:
         got = describe(outcome.value)
-        return Tried(True, ends=f"It returned {got}. Where the code is right return True or nothing; where it is wrong, False.")
+        return Tried(
+            True,
+            ends=f"It returned {got}. Where the code is right return True or nothing; else return False.",
+        )
     return Tried(not verdict, "" if verdict or not one.right else _why(task, session, outcome))
 
 
@@ -159,7 +177,7 @@ def _why(task: Task, session: handing.Session, outcome: Outcome) -> str:
     except Exception:
         return f"{where} The task promises nothing for such an input. {what}"
     if call.raised:
-        return f"{where} There the code raised {call.raised}: the task promises nothing for such an input. {what}"
+        return f"{where} It raised {call.raised}: the task promises nothing for such an input. {what}"
     if callable(call.out):
         return f"{where} {what}"
     near, exact = _near(call.out, want)
@@ -181,7 +199,7 @@ def _listed(call: handing.Call) -> str:
 
 
 def _replayed(task: Task, handle: handing.Handle, call: handing.Call) -> Any:
-    """What the definition gives for a call, computed in double precision, after the calls that came before it."""
+    """What the definition gives for a call, in double precision, after the calls that came before it."""
 
     def wide(value: Any) -> Any:
         return value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
@@ -195,7 +213,7 @@ def _replayed(task: Task, handle: handing.Handle, call: handing.Call) -> Any:
 
 
 def _near(got: Any, want: Any) -> tuple[bool, bool]:
-    """Say whether an output is the wanted one as far as its precision goes, and whether it is so to the last digit."""
+    """Say whether an output is the wanted one as far as its precision goes, and whether to the last digit."""
     if not (isinstance(got, Tensor) and isinstance(want, Tensor) and got.shape == want.shape):
         return False, False
     eps = torch.finfo(got.dtype).eps if got.is_floating_point() else 0.0

@@ -1,4 +1,4 @@
-"""What most tests ask: the shape of what comes out, and one example. A page counts what these two let pass."""
+"""What most tests ask: the shape of what comes out, and one example. A page counts what these let pass."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXAMPLES: dict[str, Inputs] = {
     "testing-cache": lambda: tuple(_normal(5, 8) for _ in "qkv"),
     "testing-linear": lambda: tuple(_normal(5, 8) for _ in "qkv"),
 }
-"""One input of each task, as a first test would draw it: small, equally wide, one batch, one mask, single precision."""
+"""One input of each task, as a first test draws it: small, equally wide, one batch or none, one mask."""
 
 
 def _called(name: str, code: Callable, given: tuple[Any, ...]) -> Tensor:
@@ -77,7 +77,14 @@ def census() -> Table:
     >>> print(census())  # doctest: +ELLIPSIS
     tested ...
     """
-    titles = ("scaled attention", "a mask", "grouped heads", "rotary positions", "a cache", "linear attention")
+    titles = (
+        "scaled attention",
+        "a mask",
+        "grouped heads",
+        "rotary positions",
+        "a cache",
+        "linear attention",
+    )
     rows, sums = [], [0, 0, 0]
     for title, (name, task) in zip(titles, CHECKERS.items(), strict=True):
         broken = sum(not one.right for one in task.candidates)

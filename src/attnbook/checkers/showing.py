@@ -22,7 +22,9 @@ def show_caught(name: str, tests: Callable[[Any], Any], broken: str = "") -> Non
     Raises:
         ValueError: the test refuses right code, or does not refuse the one that is named.
 
-    >>> show_caught("testing-linear", lambda attention: attention(*torch.ones(3, 3, 4)).mean() < 2, "not divided")
+    >>> def few(attention):
+    ...     return attention(*torch.ones(3, 3, 4)).mean() < 2
+    >>> show_caught("testing-linear", few, "not divided")
     Refuses 3 of 19, one of which: The sum of the weights is not divided by: outputs grow with the text.
     it has:
     return (pairs @ v.to(wide) / torch.ones_like(total)).to(q.dtype)

@@ -67,7 +67,7 @@ _task(
     "test_scaling",
     "attention",
     "scaling",
-    "Other widths, batches, large scores, half precision, gradients and a second call: your test asks for all of it.",
+    "Other widths, batches, large scores, half precision, gradients and a second call: it asks for all.",
 )
 _task(
     "testing-mask",
