@@ -1,7 +1,7 @@
 """Exercises in which the reader is the checker: a test is written, and tried on right and on broken code.
 
-A page calls `check_tests("testing-mask", test_mask)` after its exercise. A task is data: right code in
-several styles, and broken code as a change of a few words in it, with what people get wrong and where that was seen.
+A page calls `check_tests("testing-mask", test_mask)` after its exercise. A task is data: right code in several
+styles, and broken code as a change of a few words in it, with what people get wrong and where it was seen.
 
 >>> import torch
 >>> given = torch.ones(2, 3), torch.ones(4, 3), torch.ones(4, 5), torch.ones(2, 4, dtype=torch.bool)

@@ -22,6 +22,7 @@ def show_caught(name: str, tests: Callable[[Any], Any], broken: str = "") -> Non
     Raises:
         ValueError: the test refuses right code, or does not refuse the one that is named.
 
+    >>> import torch
     >>> def few(attention):
     ...     return attention(*torch.ones(3, 3, 4)).mean() < 2
     >>> show_caught("testing-linear", few, "not divided")
