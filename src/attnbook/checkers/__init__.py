@@ -1,6 +1,6 @@
 """Exercises in which the reader is the checker: a test is written, and tried on right and on broken code.
 
-A page calls `check_tests("testing-mask", test_mask)` after its exercise. A task is data: right code in several
+A page calls `check_tests("testing-mask", test_mask)` after its exercise. A task is data: right code in some
 styles, and broken code as a change of a few words in it, with what people get wrong and where it was seen.
 
 >>> import torch
