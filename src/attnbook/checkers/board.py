@@ -63,7 +63,7 @@ class Board:
 
     @property
     def refused(self) -> int:
-        """How many broken candidates were refused: the score."""
+        """The score, how many broken candidates were refused."""
         return sum(one.refused for one in self.broken)
 
     @property
@@ -78,7 +78,7 @@ class Board:
 
     @property
     def status(self) -> str:
-        """Right: all broken code refused, and all right code passed; wrong; or not yet written."""
+        """Right if all broken code was refused and all right code passed, else wrong; or not yet written."""
         if not self.written:
             return "not yet"
         return "right" if self.judged and not self.survivors and not self.complaints else "wrong"
