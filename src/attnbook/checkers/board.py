@@ -21,6 +21,7 @@ TILE = (
     "border: 2px {line} {colour}; border-radius: {round}"
 )
 CELL = "text-align: left; vertical-align: top; padding: 0.2em 0.6em 0.2em 0; white-space: normal"
+WORDS = f"{CELL}; overflow-wrap: anywhere"
 CODE = "overflow-x: auto; margin: 0.2em 0 0.6em"
 SHOWN = 40
 """Lines of an output that are shown."""
@@ -141,11 +142,9 @@ class Board:
             corner = "1em" if one.candidate.right else "0.2em"
             style = TILE.format(line="solid" if well else "dashed", colour=colour, round=corner)
             tiles += f'<span style="{style}">{number}{self._mark(one)}</span>'
-            cells = (self._verdict(one), self._says(one))
-            rows += f'<tr><th scope="row" style="{CELL}">{number} {self._mark(one)}</th>' + "".join(
-                f'<td style="{CELL}">{escape(text)}</td>' for text in cells
-            )
-            rows += "</tr>"
+            rows += f'<tr><th scope="row" style="{CELL}">{number} {self._mark(one)}</th>'
+            rows += f'<td style="{CELL}">{escape(self._verdict(one))}</td>'
+            rows += f'<td style="{WORDS}">{escape(self._says(one))}</td></tr>'
         names = "".join(
             f'<th scope="col" style="{CELL}">{name}</th>' for name in ("code", "your test", "what it is")
         )
