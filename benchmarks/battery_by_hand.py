@@ -108,7 +108,7 @@ def _() -> tuple[Any, Any]:
     "transformers",
     "empty row",
     "LlamaAttention, sdpa, with the library's lowest number for what is hidden: "
-    "a row that may see nothing, beside the mean of all it may not see",
+    "a row that may see nothing is the mean of all that is hidden from it",
     "meant: such rows are padding, and huggingface/transformers pull request 26572 opens them",
 )
 def _() -> tuple[Any, Any]:
@@ -119,11 +119,83 @@ def _() -> tuple[Any, Any]:
     config._attn_implementation = "sdpa"
     module = import_module("transformers.models.llama.modeling_llama")
     layer, x = seeded(lambda: module.LlamaAttention(config, 0)), draw(1, 3, 4)
-    mask = torch.zeros(1, 1, 3, 3)
-    mask[:, :, 1] = torch.finfo(x.dtype).min
+    mask = nothing_for_the_second(x)
     turn = torch.ones(1, 3, 4), torch.zeros(1, 3, 4)
     got = layer(x, position_embeddings=turn, attention_mask=mask)[0][0, 1]
-    return rounded(layer.o_proj(layer.v_proj(x).mean(1))[0]), rounded(got)
+    mean = layer.o_proj(layer.v_proj(x).mean(1))[0]
+    return f"not {rounded(mean)}", rounded(got)
+
+
+@finding(
+    "transformers",
+    "empty row",
+    "Qwen3Attention, eager, the same",
+    "meant, as above",
+)
+def _() -> tuple[Any, Any]:
+    return opened("qwen3", "Qwen3Attention", "Qwen3Config")
+
+
+@finding(
+    "transformers",
+    "empty row",
+    "Gemma2Attention, eager, the same",
+    "meant, as above",
+)
+def _() -> tuple[Any, Any]:
+    return opened("gemma2", "Gemma2Attention", "Gemma2Config", layer_types=["full_attention"])
+
+
+def opened(family: str, name: str, config: str, **settings: Any) -> tuple[Any, Any]:
+    """Return the mean of all values, and the row that may see nothing, of a layer as Llama's."""
+    sizes = {"hidden_size": 4, "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": 4}
+    config = getattr(import_module("transformers"), config)(**sizes, num_hidden_layers=1, **settings)
+    config._attn_implementation = "eager"
+    module = import_module(f"transformers.models.{family}.modeling_{family}")
+    layer, x = seeded(lambda: getattr(module, name)(config, 0)), draw(1, 3, 4)
+    turn = torch.ones(1, 3, 4), torch.zeros(1, 3, 4)
+    got = layer(x, position_embeddings=turn, attention_mask=nothing_for_the_second(x))[0][0, 1]
+    mean = layer.o_proj(layer.v_proj(x).mean(1))[0]
+    return f"not {rounded(mean)}", rounded(got)
+
+
+def nothing_for_the_second(x: Tensor) -> Tensor:
+    """Return the library's mask in which the second token may see nothing, (1, 1, 3, 3)."""
+    mask = torch.zeros(1, 1, 3, 3)
+    mask[:, :, 1] = torch.finfo(x.dtype).min
+    return mask
+
+
+@finding("transformers", "empty row", "BertSelfAttention, eager, the same", "meant, as above")
+def _() -> tuple[Any, Any]:
+    config = import_module("transformers").BertConfig(hidden_size=4, num_attention_heads=1)
+    config._attn_implementation = "eager"
+    module = import_module("transformers.models.bert.modeling_bert")
+    layer, x = seeded(lambda: module.BertSelfAttention(config)), draw(1, 3, 4)
+    got = layer(x, attention_mask=nothing_for_the_second(x))[0][0, 1]
+    mean = layer.value(x).mean(1)[0]
+    return f"not {rounded(mean)}", rounded(got)
+
+
+@finding("transformers", "empty row", "GPT2Attention, eager, the same", "meant, as above")
+def _() -> tuple[Any, Any]:
+    config = import_module("transformers").GPT2Config(n_embd=4, n_head=1)
+    config._attn_implementation = "eager"
+    module = import_module("transformers.models.gpt2.modeling_gpt2")
+    layer, x = seeded(lambda: module.GPT2Attention(config, layer_idx=0)), draw(1, 3, 4)
+    got = layer(x, attention_mask=nothing_for_the_second(x))[0][0, 1]
+    mean = layer.c_proj(layer.c_attn(x).chunk(3, -1)[2].mean(1))[0]
+    return f"not {rounded(mean)}", rounded(got)
+
+
+@finding("transformers", "empty row", "T5Attention, the same", "meant, as above")
+def _() -> tuple[Any, Any]:
+    config = import_module("transformers").T5Config(d_model=4, num_heads=1, d_kv=4)
+    module = import_module("transformers.models.t5.modeling_t5")
+    layer, x = seeded(lambda: module.T5Attention(config, layer_idx=0)), draw(1, 3, 4)
+    got = layer(x, mask=nothing_for_the_second(x))[0][0, 1]
+    mean = layer.o(layer.v(x).mean(1))[0]
+    return f"not {rounded(mean)}", rounded(got)
 
 
 # --- other packages ----------------------------------------------------------------------------------------
@@ -298,6 +370,81 @@ def _() -> tuple[Any, Any]:
     return "zeros, or finite and of nothing", rounded(
         textbook().masked_softmax(draw(1, 2, 3), torch.tensor([0]))[0, 0]
     )
+
+
+@finding(
+    "performer-pytorch",
+    "gradient",
+    "FastAttention: how the sum of the outputs grows along the keys, by finite differences and by autograd",
+    "the largest number that is taken off is detached, and a constant stands beside it; no thread found",
+)
+def _() -> tuple[Any, Any]:
+    module = import_module("performer_pytorch")
+    layer = seeded(lambda: module.FastAttention(4, 16)).double()
+    q, k, v = (draw(1, 1, 3, 4, seed=seed).double() for seed in range(3))
+    ends = [layer(q, k + step * k, v).sum() for step in (1e-6, -1e-6)]
+    k.requires_grad_()
+    (slope,) = torch.autograd.grad(layer(q, k, v).sum(), k)
+    return rounded((ends[0] - ends[1]) / 2e-6), rounded((slope * k).sum())
+
+
+@finding(
+    "performer-pytorch",
+    "weights",
+    "FastAttention, causal, all values 1: the first row",
+    "a constant is added to the sum of the weights; no thread found",
+)
+def _() -> tuple[Any, Any]:
+    module = import_module("performer_pytorch")
+    layer = seeded(lambda: module.FastAttention(4, 16, causal=True)).double()
+    q, k = (draw(1, 1, 3, 4, seed=seed).double() for seed in range(2))
+    return 1.0, float(f"{layer(q, k, torch.ones_like(k))[0, 0, 0, 0].item():.4g}")
+
+
+@finding(
+    "performer-pytorch",
+    "pieces",
+    "FastAttention, causal: how far the first row of one token is from that of three",
+    "as above: all keys share one largest number",
+)
+def _() -> tuple[Any, Any]:
+    module = import_module("performer_pytorch")
+    layer = seeded(lambda: module.FastAttention(4, 16, causal=True))
+    q, k, v = (draw(1, 1, 3, 4, seed=seed) for seed in range(3))
+    k[..., 2, :] *= 3
+    one = layer(*(x[..., :1, :] for x in (q, k, v)))
+    return 0.0, rounded((one[..., 0, :] - layer(q, k, v)[..., 0, :]).abs().max())
+
+
+@finding(
+    "nystrom-attention",
+    "leak",
+    "NystromAttention: how far a text of 4 is from the same with 4 hidden tokens behind",
+    "meant: its landmarks are means of as many segments, which are longer in a longer text",
+)
+def _() -> tuple[Any, Any]:
+    module = import_module("nystrom_attention")
+    layer = seeded(lambda: module.NystromAttention(4, heads=1, dim_head=4, num_landmarks=4, residual=False))
+    x, mask = draw(1, 8, 4), torch.arange(8)[None] < 4
+    return 0.0, rounded((layer(x, mask=mask)[:, :4] - layer(x[:, :4])).abs().max())
+
+
+@finding(
+    "reformer-pytorch",
+    "leak",
+    "LSHSelfAttention: how far other rows move with a hidden token, under the same hashes",
+    "meant: hidden tokens are sorted into blocks with the others, and who shares a block changes",
+)
+def _() -> tuple[Any, Any]:
+    module = import_module("reformer_pytorch")
+    layer = seeded(lambda: module.LSHSelfAttention(4, heads=1, bucket_size=2, n_hashes=1, dim_head=4))
+    x, mask, outs = draw(1, 16, 4), torch.arange(16)[None] < 15, []
+    for times in (1.0, -3.0):
+        other = x.clone()
+        other[:, 15] *= times
+        torch.manual_seed(1)
+        outs.append(layer(other, input_mask=mask)[:, :15])
+    return 0.0, rounded((outs[0] - outs[1]).abs().max())
 
 
 def main() -> None:

@@ -170,6 +170,10 @@ def billion(q, k, v, mask=None):
     return (s.masked_fill(~mask, -1e9).softmax(-1) @ v).masked_fill(~mask.any(-1, keepdim=True), 0.0)
 
 
+def always_filled(q, k, v, mask=None):
+    return billion(q, k, v, torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool) if mask is None else mask)
+
+
 def by_hand(s):
     e = s.exp()
     return e / e.sum(-1, keepdim=True)
@@ -250,6 +254,9 @@ class Joined(nn.Module):
 KEEP = {"polarity": "keep", "sees": "all"}
 BROKEN = {
     "no scale": (attending(scale=lambda q, k: 1.0), {}, "definition"),
+    "a whole number": (attending(scale=lambda q, k: 1 / int(q.shape[-1] ** 0.5)), {}, "definition"),
+    "an eighth": (attending(scale=lambda q, k: 1 / 8), {}, "definition"),
+    "-1e9 in half precision, always": (always_filled, KEEP, "precision"),
     "d_head for its root": (attending(scale=lambda q, k: 1 / q.shape[-1]), {}, "definition"),
     "the root of the number of keys": (attending(scale=lambda q, k: k.shape[-2] ** -0.5), {}, "definition"),
     "the root of the whole width": (
@@ -327,6 +334,30 @@ def test_the_smallest_counterexample_is_seen_again_with_its_tensors():
     assert not torch.allclose(masked_late(q, k, v, mask)[..., i, :], before[..., i, :])
 
 
+def test_a_cache_is_asked_in_pieces():
+    def decoded(q, k, v, keep):
+        kept = []
+        for piece in zip(*(x.split(1, -2) for x in (q, k, v)), strict=True):
+            kept = [*kept, piece[1:]][-keep:]
+            yield attention(piece[0], *(torch.cat(some, -2) for some in zip(*kept, strict=True)))
+
+    def whole(f, q, k, v):
+        return attention(q, k, v, is_causal=True)
+
+    def in_pieces(keep):
+        def decode(f, pieces):
+            q, k, v = (torch.cat(parts, -2) for parts in zip(*pieces, strict=True))
+            sizes = [piece[0].shape[-2] for piece in pieces]
+            return torch.cat(list(decoded(q, k, v, keep)), -2).split(sizes, -2)
+
+        return decode
+
+    assert battery(attention, whole, decode=in_pieces(99)).broken == ()
+    forgets = battery(attention, whole, decode=in_pieces(4))
+    assert forgets.broken == ("pieces",)
+    assert "pieces of 3, 1, 2 tokens: row 4" in forgets["pieces"].text
+
+
 def test_a_divisor_is_named():
     assert "that is d_head, without the root" in battery(BROKEN["d_head for its root"][0])["definition"].text
     assert "that is √d_model" in battery(BROKEN["a layer: the root of d_model"][0])["definition"].text
@@ -356,7 +387,7 @@ def test_torchs_layer_is_known(batch_first):
     torch.manual_seed(0)
     found = battery(nn.MultiheadAttention(WIDTH, HEADS, batch_first=batch_first))
     assert found.broken == found.unasked == ()
-    assert found["definition"].text.startswith("scores are divided by 2 for d_head = 4")
+    assert found["definition"].text.startswith("scores are divided by 2 for d_head = 4;")
 
 
 def test_fewer_dimensions_and_keys_alone():

@@ -71,8 +71,8 @@ def battery(
         sees: whom a token sees without a mask: "all", "past" (itself and those before), or a function of n
             that returns a mask (n, n). Found out unless given, where it is "all" or "past".
         positions: it is told where tokens stand, so that order counts.
-        decode: for a layer with a cache: takes the layer and a list of pieces (batch, n_i, d_model), and
-            returns the output of each.
+        decode: for what has a cache: takes the layer and a list of pieces, (batch, n_i, d_model) each, or
+            tuples of q, k and v, and returns the output of each.
         not_meant: the properties that it does not promise, by name; they are not asked.
         unit: lengths are multiples of this.
         seconds: of computing that one property may take.

@@ -63,7 +63,9 @@ def _half(subject: Subject, dtype: torch.dtype, name: str) -> bool:
         inputs = half.draw(n * subject.unit, seed=n)
         try:
             half(inputs)
-        except UnaskedError:
+        except UnaskedError as error:
+            if "overflow" in str(error):
+                raise Broken(f"{n * subject.unit} tokens in {name}: {error}", **rows_of(inputs)) from None
             return False
         for mask in (None, subject.a_mask(n * subject.unit)):
             try:

@@ -13,7 +13,7 @@ from attnbook.checks.running import said, surroundings
 from attnbook.properties.subject import Subject, UnaskedError, first_tensor, per_row, scale_of
 from attnbook.properties.wording import Broken, few, number, rows_of
 
-Decode = Callable[[Any, Sequence[Tensor]], Sequence[Tensor]]
+Decode = Callable[[Any, Sequence[Any]], Sequence[Any]]
 
 
 def batch(subject: Subject) -> str:
@@ -157,24 +157,22 @@ def _last_queries(subject: Subject, told: list[str]) -> None:
 
 
 def _decoded(subject: Subject, decode: Decode) -> None:
-    if subject.split:
-        raise UnaskedError("decode= is for layers of tokens x")
-    for n, cuts in ((3, (1, 1, 1)), (6, (3, 1, 2)), (6, (1, 4, 1))):
+    for n, cuts in ((3, (1, 1, 1)), (6, (3, 1, 2)), (6, (1, 4, 1)), (12, (5, 1, 1, 5))):
         inputs = subject.draw(n * subject.unit, seed=n)
-        parts = inputs[0].split([cut * subject.unit for cut in cuts], -2)
+        sizes = [cut * subject.unit for cut in cuts]
+        parts = list(zip(*(x.split(sizes, -2) for x in inputs), strict=True))
         try:
             with surroundings(0, subject.dtype), torch.no_grad():
-                outs = [first_tensor(out) for out in decode(subject.layer, parts)]
+                given = parts if subject.split else [x for (x,) in parts]
+                outs = [first_tensor(out) for out in decode(subject.layer, given)]
         except (KeyboardInterrupt, Endless):
             raise
         except BaseException as error:
             raise UnaskedError(said(error, decode).rstrip(".").partition(", in the line")[0]) from error
-        if [None if o is None else o.shape[-2] for o in outs] != [part.shape[-2] for part in parts]:
+        if [None if out is None else out.shape[-2] for out in outs] != sizes:
             raise UnaskedError("decode should return an output for each piece")
-        whole = subject(inputs)
-        _parts_alike(
-            torch.cat(outs, -2), whole, subject, inputs, f"pieces of {', '.join(map(str, cuts))} tokens"
-        )
+        of = f"pieces of {', '.join(map(str, sizes))} tokens"
+        _parts_alike(torch.cat(outs, -2), subject(inputs), subject, inputs, of)
 
 
 __all__ = ["batch", "pieces"]

@@ -55,7 +55,7 @@ class RawReader:
     """Of a function of q, k and v: the output of unit vectors is the weights."""
 
     def __init__(self, subject: Subject) -> None:
-        self.subject, self.widths = subject, (4, 16)
+        self.subject, self.widths = subject, (4, 7, 16)
 
     def weights(
         self, products: tuple[float, float], d: int = 4, mask: Tensor | None = None

@@ -85,9 +85,10 @@ def definition(subject: Subject) -> str:
                 f"d_head = {d}: scores are divided by {number(divisors[0])}, √d_head is {number(root)}"
                 + _guess(divisors[0], d, subject)
             )
-        seen.append(f"{number(root)} for d_head = {d}")
+        seen.append(number(root))
         _as_far_up_or_down(subject, reader, d)
-    return f"scores are divided by {' and '.join(seen)}; only their differences count"
+    widths = ", ".join(map(str, reader.widths))
+    return f"scores are divided by {', '.join(seen)} for d_head = {widths}; only their differences count"
 
 
 def _as_far_up_or_down(subject: Subject, reader: RawReader | Opened, d: int) -> None:
