@@ -36,7 +36,7 @@ class Task:
 
     @property
     def candidates(self) -> tuple[Candidate, ...]:
-        """All of them: right ones first, then broken ones from easy to hard."""
+        """Give all of them, right ones first, then broken ones from easy to hard."""
         return load(self.file)
 
     @property
