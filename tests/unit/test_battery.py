@@ -3,13 +3,15 @@
 import contextlib
 import math
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from attnbook import battery
+from attnbook import battery, results
 from attnbook.properties import PROPERTIES, Finding, Findings
 from attnlab import (
     MultiHeadAttention,
@@ -516,6 +518,35 @@ def test_findings_are_a_table_with_marks_in_text_and_page():
 # --- what it found in torch, without it --------------------------------------------------------------------
 
 
+STORED = results.load("battery")["implementations"]
+of_the_torch_that_was_asked = pytest.mark.skipif(
+    torch.__version__.partition("+")[0] != STORED["nn.MultiheadAttention"]["version"],
+    reason="what is stored was found in another torch",
+)
+
+
+@of_the_torch_that_was_asked
+def test_what_is_stored_of_torch_is_what_it_does(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    battery_of = import_module("battery")
+    mine = [one for one in battery_of.PEERS if one.package == "torch"]
+    assert len(mine) == sum(one["package"] == "torch" for one in STORED.values())
+    for one in mine:
+        verdicts = {row.name: row.verdict for row in battery_of.ask(one)}
+        assert verdicts == {name: verdict for name, (verdict, _) in STORED[one.name]["found"].items()}
+
+
+def test_every_property_that_did_not_hold_somewhere_is_shown_by_hand():
+    seen = set()
+    for one in STORED.values():
+        broken = {name for name, (verdict, _) in one["found"].items() if verdict == "does not hold"}
+        seen |= {(one["package"], one["version"], name) for name in broken}
+    hand = results.load("battery-by-hand")["findings"]
+    assert {(one["package"], one["version"], one["property"]) for one in hand} == seen
+    assert all(one["remark"] and one["should be"] != one["is"] for one in hand)
+
+
+@of_the_torch_that_was_asked
 def test_torchs_layer_gives_nan_for_an_empty_row_where_it_returns_weights():
     torch.manual_seed(0)
     layer, x = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True).eval(), torch.ones(1, 3, WIDTH)
@@ -525,6 +556,7 @@ def test_torchs_layer_gives_nan_for_an_empty_row_where_it_returns_weights():
     assert layer(x, x, x, attn_mask=hidden, need_weights=False)[0].isfinite().all()
 
 
+@of_the_torch_that_was_asked
 def test_torchs_causal_flag_gives_the_last_of_five_queries_the_first_key():
     v = torch.arange(5.0)[None, None, :, None]
     q = k = torch.zeros(1, 1, 5, 1)
@@ -533,6 +565,7 @@ def test_torchs_causal_flag_gives_the_last_of_five_queries_the_first_key():
     assert F.scaled_dot_product_attention(q[:, :, 4:], k, v, **causal).item() == 0
 
 
+@of_the_torch_that_was_asked
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 def test_torchs_encoder_puts_zeros_into_padding_without_gradients_alone():
     torch.manual_seed(0)
