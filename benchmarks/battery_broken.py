@@ -1,6 +1,6 @@
 """Which property catches which broken attention: answers of exercises, candidates, mutants of the package.
 
-    python benchmarks/battery_broken.py [--out FILE]
+    python benchmarks/battery_broken.py [--candidates] [--out FILE]
 
 Answers and candidates are asked as their exercise calls them. Some are wrong only in what an exercise
 promises beside (a name, its work, a dtype), and no property asks that. Mutants are the package with one line
@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from attnbook import battery, results
+from attnbook.checkers.tasks import CHECKERS
 from attnbook.properties import PROPERTIES
 from attnlab import masks
 
@@ -135,12 +136,8 @@ def answers() -> Iterator[tuple[str, str, bool, Any, dict[str, Any]]]:
 
 def candidates() -> Iterator[tuple[str, str, bool, Any, dict[str, Any]]]:
     """Hand out the candidates of the exercises in which the reader writes the test."""
-    try:
-        known = importlib.import_module("attnbook.checkers.tasks").known
-    except ModuleNotFoundError:  # a clone from before there were such exercises
-        return
     for exercise, (make, options) in CANDIDATES.items():
-        task = known(exercise)
+        task = CHECKERS[exercise]
         for one in task.candidates:
             layer = make(one.build(task.function))
             yield exercise, one.says or one.title or one.name, one.right, layer, options
@@ -188,6 +185,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--own", action="store_true", help="ask this package alone, and print what it breaks")
+    parser.add_argument("--candidates", action="store_true", help="candidates alone, in a file of their own")
     parser.add_argument("--out", type=Path, help="another file, for a trial")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
@@ -197,19 +195,20 @@ def main() -> None:
         return
     results.begin(chosen.out)
     found: dict[str, list[dict[str, Any]]] = {}
-    for source, listed in (("answers", answers()), ("candidates", candidates())):
+    for source, listed in (("candidates", candidates()) if chosen.candidates else ("answers", answers()),):
         for exercise, title, right, layer, options in listed:
             findings = battery(layer, **options)
             row = {"exercise": exercise, "title": title, "right": right, "caught by": findings.broken}
             found.setdefault(source, []).append(row | {"could not ask": findings.unasked})
             print(exercise, "right" if right else "wrong", title, "|", *findings.broken, flush=True)
-    for title, broken in mutants():
+    for title, broken in () if chosen.candidates else mutants():
         found.setdefault("mutants", []).append({"title": title, "caught by": broken})
         print("mutant", title, "|", *broken, flush=True)
+    name, flag = ("candidates", " --candidates") if chosen.candidates else ("broken", "")
     results.store(
-        "battery-broken",
+        f"battery-{name}",
         {"properties": list(PROPERTIES), "found": found},
-        command="python benchmarks/battery_broken.py",
+        command=f"python benchmarks/battery_broken.py{flag}",
         path=chosen.out,
     )
 
