@@ -43,7 +43,14 @@ def whole(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor:
 ANSWERS: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
     "heads-layer": (
         lambda answer: answer(8, 8, 2, 4),
-        {"call": lambda m, x, mask: m(x, None, mask), "polarity": "keep", "sees": "all", "d_model": 8},
+        # Its exercise promises nothing of an empty row, nor do right answers keep it.
+        {
+            "call": lambda m, x, mask: m(x, None, mask),
+            "polarity": "keep",
+            "sees": "all",
+            "d_model": 8,
+            "not_meant": ("empty row",),
+        },
     ),
     "queries-layer": (
         lambda answer: answer(6, 6, 4, 5),
