@@ -546,6 +546,18 @@ def test_every_property_that_did_not_hold_somewhere_is_shown_by_hand():
     assert all(one["remark"] and one["should be"] != one["is"] for one in hand)
 
 
+def test_it_catches_every_broken_mask_of_the_readers_exercise_and_no_right_one(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    stored = results.load("battery-candidates")["found"]["candidates"]
+    want = {row["title"]: tuple(row["caught by"]) for row in stored if row["exercise"] == "testing-mask"}
+    got, right = {}, {}
+    for exercise, title, is_right, layer, options in import_module("battery_broken").candidates():
+        if exercise == "testing-mask":
+            got[title], right[title] = battery(layer, **options).broken, is_right
+    assert {title: not broken for title, broken in got.items()} == right
+    assert got == want
+
+
 @of_the_torch_that_was_asked
 def test_torchs_layer_gives_nan_for_an_empty_row_where_it_returns_weights():
     torch.manual_seed(0)
