@@ -63,7 +63,7 @@ KINDS = {  # words of configurations -> the letter of a layer
     "attention": "F",
     "full": "F",
     "sliding_attention": "W",
-    "chunked_attention": "W",
+    "chunked_attention": "B",
     "local": "W",
     "indexed_attention": "S",
     "compressed_sparse_attention": "S",
@@ -560,9 +560,9 @@ def of_run(found: Found, model: nn.Module, watch: Watch, caches: list[Any]) -> d
     if "W" in strip and not any(windows.values()):
         sizes = (getattr(text, name, None) for name in ("sliding_window", "window_size", "local_attention"))
         windows[-1] = next((size for size in sizes if isinstance(size, int)), 0)
-    narrow = [layer for layer in attends if strip[layer.index] in "WH"]
+    narrow = [layer for layer in attends if strip[layer.index] in "WBH"]
     every = sorted({w for w in windows.values() if w} | {spans(named, layer) for layer in narrow} - {None})
-    if "W" in strip or every:
+    if "W" in strip or "B" in strip or every:
         out["windows"] = every or "unknown"
     out["positions"] = positions(model, watch, attends, text)
     out["norms"] = placed(layers)
@@ -575,13 +575,13 @@ def letter(layer, soft, others, word, window, named) -> str:
         inside = (type(part).__name__ for name, part in named.items() if f".{layer.index}." in name)
         crossing = any("Cross" in name for name in inside)
         return "X" if crossing else "N" if not word or word == "N" else word
-    if not soft and word and word in "FWSP":
+    if not soft and word and word in "FWBSP":
         return word
     if not soft:
         return "C" if all("Conv" in layer.mixers[name] for name in others) else "L"
     if others and not all("Conv" in layer.mixers[name] for name in others):
         return "H"
-    if word and word in "FWSP":
+    if word and word in "FWBSP":
         return "S" if word == "F" and selects(layer, named) else word
     return "S" if selects(layer, named) else "W" if window or spans(named, layer) else "F"
 

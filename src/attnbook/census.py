@@ -30,6 +30,7 @@ YEARS = range(2018, 2027)
 KINDS = {
     "F": "full",
     "W": "window",
+    "B": "own block",
     "S": "selected",
     "P": "pooled",
     "L": "linear",
@@ -199,7 +200,7 @@ CHANGES: dict[str, Callable[[Row], bool | None]] = {
     "grouped heads": _grouped,
     "latent keys and values": _said("latent"),
     "caches shared by layers": _said("shared"),
-    "windows": _layers("W"),
+    "windows": _layers("WB"),
     "layers without positions": _bare,
     "selected or pooled keys": _layers("SP"),
     "QK-norm": _said("QK-norm"),

@@ -75,7 +75,7 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
     kinds, doubt = _kinds(text, out, window)
     if kinds and out["layers"] is None:
         out["layers"] = sum(kinds.values())
-    out |= {"kinds": kinds, "window": window if kinds and "window" in kinds else None}
+    out |= {"kinds": kinds, "window": window if kinds and set(kinds) & {"window", "block"} else None}
     cache, why = _cache(text, out, doubt)
     if any(not _empty(text.get(name)) for name in RULES["looks"]):
         out["kinds"] = None
@@ -167,7 +167,7 @@ def _kinds(
         names = ["window"] * layers
     else:
         return None, "no field says which layers have the window"
-    if "window" in names and window is None:
+    if {"window", "block"} & set(names) and window is None:
         return None, out["unread"].get("window", "no field says how long the window is")
     if _whole(shared := text.get("num_kv_shared_layers")):
         names = [name if at < layers - shared else "shared" for at, name in enumerate(names)]
@@ -189,7 +189,7 @@ def _cache(
         return None, doubt
     if isinstance(types := text.get("indexer_types"), list) and any(word != "full" for word in types):
         return None, RULES["another"]
-    keeps = [name for name in out["kinds"] if name in ("full", "window", "selected")]
+    keeps = [name for name in out["kinds"] if name in ("full", "window", "block", "selected")]
     if not keeps:
         return [], ""
     if out["latent"]:
@@ -208,7 +208,7 @@ def _cache(
         return None, "no field says what is kept to choose keys by"
     groups = []
     for name in keeps:
-        ends = {"window": out["window"]} if name == "window" else {}
+        ends = {"window": out["window"]} if name in ("window", "block") else {}
         each = [[*terms[0], chooser]] if name == "selected" else terms
         groups.append({"layers": out["kinds"][name], "terms": each} | ends)
     return groups, ""
@@ -265,6 +265,7 @@ def token_bytes(reading: Mapping[str, Any]) -> int | None:
 WORDS = {
     "full": "full",
     "window": "with a window of {window} tokens",
+    "block": "with blocks of {window} tokens",
     "selected": "with chosen keys",
     "linear": "with a state in place of keys",
     "convolution": "with a short convolution",
@@ -339,7 +340,9 @@ def _term(term: int | list[int]) -> str:
 
 def _window(reading: Mapping[str, Any]) -> str:
     if reading["window"]:
-        return f"{reading['window']:,} tokens, in {reading['kinds']['window']} layers"
+        which = next(kind for kind in ("window", "block") if kind in reading["kinds"])
+        blocks = "blocks of " if which == "block" else ""
+        return f"{blocks}{reading['window']:,} tokens, in {reading['kinds'][which]} layers"
     if reading["kinds"]:
         return "none"
     return f"unknown: {reading['unread'].get('window', 'no field says which layers have one')}"

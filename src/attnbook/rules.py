@@ -29,7 +29,7 @@ RULES: dict[str, Any] = {
         "global": "full",
         "full": "full",
         "sliding_attention": "window",
-        "chunked_attention": "window",
+        "chunked_attention": "block",
         "local": "window",
         "indexed_attention": "selected",
         "linear_attention": "linear",

@@ -33,6 +33,7 @@ function bar(kind, x, wide, high) {
   const drawn = {
     F: [at(0, 1)],
     W: [at(0.55, 0.45)],
+    B: [at(0.55, 0.45, line)],
     S: [0, 0.38, 0.76].map((top) => at(top, 0.24)),
     P: [at(0, 0.24), at(0.38, 0.62)],
     L: [at(0.04, 0.92, line)],

@@ -14,7 +14,15 @@ from .test_widgets import Cells
 STORED = results.load("configurations")["configurations"]
 EXAMPLES = {row["name"]: (census.published(row["name"]), row) for row in census.checkpoints()}
 BESIDE = set((Path(__file__).parent / "not_in_this_book.txt").read_text(encoding="utf-8").split())
-LETTERS = {"full": "F", "window": "W", "selected": "S", "linear": "L", "convolution": "C", "none": "N"}
+LETTERS = {
+    "full": "F",
+    "window": "W",
+    "block": "B",
+    "selected": "S",
+    "linear": "L",
+    "convolution": "C",
+    "none": "N",
+}
 
 
 def read(**fields):

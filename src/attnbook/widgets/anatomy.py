@@ -56,8 +56,6 @@ def _one(row: census.Row) -> dict[str, Any]:
         parts["chosen"] = sizes[0] if sizes else 0
     if row["name"] in _ROOTS:
         parts["root"] = _ROOTS[row["name"]]
-    if census.default(row["model"]).get("attention_chunk_size") in row.get("windows", ()):
-        parts["chunks"] = 1
     for part, key in (("turned", "rotary"), ("bare", "none")):
         if places.get(key):
             parts[part] = places[key]

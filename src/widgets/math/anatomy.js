@@ -4,13 +4,13 @@
  * `cache`: for each kind of entry its layers, bytes a token, bytes a token within a window, the window, bytes of state.
  * @typedef {{ label: string, year: number, strip: string, norms: string, cache: number[][], kept?: any[], latent?: number[],
  *   shared?: number, cap?: any, windows?: any, tied?: number, qk?: number, sink?: number, gate?: any, streams?: string,
- *   root?: number, chunks?: number, chosen?: number, delta?: number, turned?: number, bare?: number, places?: string }} Model
+ *   root?: number, chosen?: number, delta?: number, turned?: number, bare?: number, places?: string }} Model
  * @typedef {{ text: string, part?: string }} Token a piece of a formula; `part` names what is not as it was in 2017
  */
 
 /** What the letters of a strip mean. */
 export const KINDS = /** @type {Record<string, string>} */ ({
-  F: "full", W: "window", S: "selected", P: "pooled", L: "linear", H: "attention and linear", C: "convolution", X: "cross", N: "none",
+  F: "full", W: "window", B: "own block", S: "selected", P: "pooled", L: "linear", H: "attention and linear", C: "convolution", X: "cross", N: "none",
 });
 
 /**
@@ -49,7 +49,7 @@ export function formula(model) {
   }
   if (model.streams) stream.push({ text: model.streams === "hyper-connections" ? ", in several streams" : ", from all depths", part: "streams" });
   const lines = [{ what: "stream", tokens: stream }];
-  if (has("FWSPH")) {
+  if (has("FWBSPH")) {
     const hat = model.qk ? "\u0302" : "";
     /** @type {Token[]} */
     const line = [];
@@ -71,7 +71,7 @@ export function formula(model) {
     /** @type {Token[]} */
     const seen = [];
     const put = (/** @type {boolean} */ on, /** @type {string} */ text, part = "") => on && seen.push({ text: seen.length ? ", or " : "" }, { text, part });
-    const last = model.windows ? `${model.chunks ? "its own block of" : "the last"} ${several(model.windows)}` : "a window";
+    const last = model.windows ? `the last ${several(model.windows)}` : "a window";
     if (has("P")) {
       // A layer sees its window, and of what lies before it blocks that are pooled.
       seen.push({ text: last, part: "windows" }, { text: ", and " });
@@ -81,6 +81,7 @@ export function formula(model) {
     } else {
       put(has("FH"), "all before");
       put(has("W"), last, "windows");
+      put(has("B"), `its own block of ${several(model.windows)}`, "windows");
       put(has("S"), model.chosen ? `the best ${model.chosen}` : "chosen ones", "chosen");
     }
     lines.push({ what: "keys seen", tokens: seen });

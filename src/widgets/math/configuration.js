@@ -14,6 +14,7 @@ const no = (/** @type {string} */ what) => `no field says ${what}`;
 const given = (/** @type {any} */ value) => value !== undefined && value !== null;
 const positive = (/** @type {any} */ value) => typeof value === "number" && value > 0;
 const nothing = (/** @type {any} */ value) => value === undefined || value === null || value === false || value === 0 || value === "" || (Array.isArray(value) ? !value.length : isObject(value) && !Object.keys(value).length);
+const narrow = (/** @type {string} */ kind) => kind === "window" || kind === "block";
 /** Groups of three digits, as Python's `,` writes them. @param {number} n */
 export const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 
@@ -59,7 +60,7 @@ export function reading(config, rules) {
     out.layers ??= names.length;
     out.kinds = {};
     for (const name of names) out.kinds[name] = (out.kinds[name] ?? 0) + 1;
-    out.window = out.kinds.window ? window : null;
+    out.window = names.some(narrow) ? window : null;
   }
   const cache = kept(text, out, typeof names === "string" ? names : "", rules);
   if (typeof cache === "string") out.why = cache;
@@ -136,7 +137,7 @@ function layers(text, out, window, rules) {
   else if (whole(text.sliding_window_pattern)) names = each((at) => ((at + 1) % text.sliding_window_pattern ? "window" : "full"));
   else if (rules.windows.includes(text.model_type)) names = each(() => "window");
   else return no("which layers have the window");
-  if (names.includes("window") && window === null) return out.unread.window ?? no("how long the window is");
+  if (names.some(narrow) && window === null) return out.unread.window ?? no("how long the window is");
   const shared = text.num_kv_shared_layers;
   return whole(shared) ? names.map((name, at) => (at < /** @type {number} */ (out.layers) - shared ? name : "shared")) : names;
 }
@@ -157,7 +158,7 @@ function kept(text, out, doubt, rules) {
   if (!out.kinds) return doubt;
   const { kinds, latent, window } = out;
   if (Array.isArray(text.indexer_types) && text.indexer_types.some((/** @type {any} */ word) => word !== "full")) return rules.another;
-  const keeps = Object.keys(kinds).filter((name) => ["full", "window", "selected"].includes(name));
+  const keeps = Object.keys(kinds).filter((name) => narrow(name) || name === "full" || name === "selected");
   if (!keeps.length) return [];
   if (!latent && !out.kept) return out.unread.kept ?? out.unread.heads ?? no("how many heads there are");
   if (!latent && !out.head) return out.unread.head ?? no("how wide a head is");
@@ -167,7 +168,7 @@ function kept(text, out, doubt, rules) {
   return keeps.map((name) => ({
     layers: kinds[name],
     terms: name === "selected" && latent ? [[...latent, text.index_head_dim]] : terms,
-    ...(name === "window" ? { window: Number(window) } : {}),
+    ...(narrow(name) ? { window: Number(window) } : {}),
   }));
 }
 
@@ -205,6 +206,8 @@ export const tokenBytes = ({ cache }) => cache && cache.reduce((sum, group) => s
 /** @type {Record<string, string>} */
 const WORDS = {
   full: "full",
+  window: "with a window of # tokens",
+  block: "with blocks of # tokens",
   selected: "with chosen keys",
   linear: "with a state in place of keys",
   convolution: "with a short convolution",
@@ -222,14 +225,14 @@ export function summary(found) {
   const unknown = (/** @type {string} */ what) => `unknown: ${unread[what] ?? no("it")}`;
   let counted = layers === null ? unknown("layers") : grouped(layers);
   if (kinds) {
-    const each = Object.entries(kinds).map(([name, count]) => `${count} ${name === "window" ? `with a window of ${grouped(window ?? 0)} tokens` : WORDS[name]}`);
+    const each = Object.entries(kinds).map(([name, count]) => `${count} ${WORDS[name].replace("#", grouped(window ?? 0))}`);
     counted += each.length > 1 ? `: ${each.join(", ")}` : `, all ${each[0].slice(each[0].indexOf(" ") + 1)}`;
   } else if (layers) counted += "; of which kinds is unknown";
   return [
     ["layers", [counted]],
     ["heads", [inHeads(found) || unknown("heads")]],
     ["cache", inCache(found)],
-    ["window", [window && kinds ? `${grouped(window)} tokens, in ${kinds.window} layers` : kinds ? "none" : `unknown: ${unread.window ?? no("which layers have one")}`]],
+    ["window", [window && kinds ? `${kinds.block ? "blocks of " : ""}${grouped(window)} tokens, in ${kinds.window ?? kinds.block} layers` : kinds ? "none" : `unknown: ${unread.window ?? no("which layers have one")}`]],
     ["positions", [inPlaces(found) || unknown("positions")]],
     ["made for", [length === null ? unknown("length") : `${grouped(length)} tokens`]],
   ];
