@@ -20,7 +20,7 @@ from attnlab_book import counts
 from nbformat import NotebookNode
 from notebook_form import ROOT
 
-from attnbook.checks import EXERCISES
+from attnbook.checks.exercise import EXERCISES, OTHERS
 
 SHOWN = 5
 """Mistakes of an exercise that stand in view; the others are folded."""
@@ -146,7 +146,7 @@ def mistakes(name: str) -> list[str]:
     Common is what many of the wrong answers make that are kept for its tests; nobody has counted readers'.
     """
     kept = [one.piece for one in counts.answers(ROOT) if one.exercise == name and one.status == "wrong"]
-    messages = list(dict.fromkeys(one.message for one in EXERCISES[name].mistakes))
+    messages = list(dict.fromkeys(one.message for one in (EXERCISES | OTHERS)[name].mistakes))
     return sorted(messages, key=lambda message: -sum(piece in message for piece in kept))
 
 

@@ -21,7 +21,7 @@ import yaml
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from attnbook.checks import EXERCISES
+from attnbook.checks.exercise import EXERCISES, OTHERS
 from attnlab_book.chapters import Chapter, cells_of, pages
 
 SPOKEN = {"half an hour": 30, "an hour and a quarter": 75, "an hour and a half": 90, "an hour": 60}
@@ -69,7 +69,7 @@ def of_chapter(root: Path, chapter: Chapter) -> Count:
         count.task_minutes += sum(int(found[2]) for found in TASK.finditer(cell.source))
         if cell.role == "solution":
             count.exercises.append(cell.exercise)
-            count.mistakes += len(EXERCISES[cell.exercise].mistakes)
+            count.mistakes += len((EXERCISES | OTHERS)[cell.exercise].mistakes)
             count.wrong_answers += wrong_answers(root)[cell.exercise]
     return count
 

@@ -12,11 +12,15 @@ Floors, each importing only from floors below it (a test reads them here):
 - `census`, `configuration`: how attention changed, read from the models of a published library; what a
   model's fields say of it
 - `widgets`, `checks`: the figures a reader takes hold of; what judges a reader's own code
+- `checkers`: what judges a reader's own tests
+- `properties`: ten properties, asked of anybody's attention
 
 >>> check("why-scores", lambda weights: weights)  # doctest: +ELLIPSIS
 ✗ It returns the shares themselves. ...
 """
 
+from attnbook.checkers import check_tests
 from attnbook.checks import check, stub
+from attnbook.properties import battery
 
-__all__ = ["check", "stub"]
+__all__ = ["battery", "check", "check_tests", "stub"]

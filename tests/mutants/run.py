@@ -34,6 +34,8 @@ class Mutant:
 RECURRENCES = "unit/test_linear.py::test_gates_and_the_delta_rule_are_their_matrix_recurrences"
 ANSWERS = "exercises/test_answers.py::test_an_answer_is_judged_as_marked"
 
+BATTERY = "unit/test_battery.py::test_broken_attention_is_caught_by_the_property_that_it_breaks"
+
 MUTANTS = (
     Mutant("an empty part is merged like any other", "attnlab/distributed/merging.py",
            ".masked_fill(sums == -math.inf, 0.0)", "",
@@ -127,6 +129,21 @@ MUTANTS = (
            "layer.select(rows)",
            "layer.select(rows.sort()[0])",
            "unit/test_decoding.py::test_enough_beams_find_the_best_text_and_one_is_greedy"),
+    Mutant("battery: nobody looks at the gradient of an empty row", "attnbook/properties/hiding.py",
+           "if grad is not None and not grad.isfinite().all():", "if False:",
+           BATTERY),
+    Mutant("battery: whatever was asked, one answer will do", "attnbook/properties/computing.py",
+           "if torch.equal(another, first):", "if False:",
+           BATTERY),
+    Mutant("battery: scores are never far away", "attnbook/properties/hiding.py",
+           "if not abs(first - 1) < 1e-3 or not abs(last) < 1e-6:", "if False:",
+           BATTERY),
+    Mutant("battery: a text is asked in company alone", "attnbook/properties/dividing.py",
+           "got = subject(tuple(x[b : b + 1] for x in inputs), mask)", "got = whole[b : b + 1]",
+           BATTERY),
+    Mutant("battery: only the widths 4 and 16", "attnbook/properties/reading.py",
+           "(4, 7, 16)", "(4, 16)",
+           BATTERY),
     Mutant("checks: places may be floats", "attnbook/checks/values.py",
            '("whole numbers", "real numbers")', '("real numbers", "whole numbers")',
            "unit/test_checks.py::test_differences"),

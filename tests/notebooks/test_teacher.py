@@ -22,7 +22,9 @@ import teacher
 from attnlab_book import chapters, counts, lessons, licences
 from notebook_form import of_toc
 
-from attnbook.checks import EXERCISES, check
+from attnbook import check_tests
+from attnbook.checks import check
+from attnbook.checks.exercise import EXERCISES, OTHERS
 
 PATHS = of_toc()
 each = pytest.mark.parametrize("path", PATHS, ids=[path.stem for path in PATHS])
@@ -113,7 +115,7 @@ def test_all_else_is_the_readers_own(path, made):
 
 def test_every_check_says_that_nothing_is_written_yet(made, capsys):
     for name, content in made.items():
-        space = {"check": check}
+        space = {"check": check, "check_tests": check_tests}
         for cell in cells(content, "code") if name.endswith(".ipynb") else ():
             if cell.metadata.get("role") == "stub":
                 exec("import math\nimport torch\nfrom torch import nn\n" + cell.source, space)
@@ -174,7 +176,8 @@ def test_the_sheets_numbers_are_the_books(made):
 @each
 def test_a_deck_has_every_figure_prediction_and_question(path, made):
     if f"slides/{path.stem}.html" not in made:
-        assert path.stem in ("index", "playground", "best_tagger", "configuration")
+        aside = ("index", "playground", "design", "best_tagger", "configuration", "testing")
+        assert path.stem in aside
         return
     stored = nbformat.read(path, as_version=4).cells
     prose = "\n".join(cell.source for cell in stored if cell.cell_type == "markdown")
@@ -203,7 +206,7 @@ def words(markup):
 def test_the_answers_are_the_chapters_own_and_whole(made):
     page = made["answers.html"]
     book = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
-    topics = [*(one.topic for one in book), "playground"]
+    topics = [*(one.topic for one in book), "playground", "testing"]
     found = page.split('<section id="')[1:]
     parts = {one.partition('"')[0].replace("-", "_"): one for one in found}
     assert sorted(parts) == sorted(topics)
@@ -230,7 +233,7 @@ def test_the_answers_are_the_chapters_own_and_whole(made):
     for topic in topics:
         part, (path,) = parts[topic], [one for one in PATHS if one.stem.endswith(topic)]
         for solved in marking.exercises(nbformat.read(path, as_version=4).cells):
-            task = EXERCISES[solved.name]
+            task = (EXERCISES | OTHERS)[solved.name]
             assert f"def {task.answer}" in solved.code or f"class {task.answer}" in solved.code
             assert solved.idea
             assert set(solved.mistakes) == {one.message for one in task.mistakes}

@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from attnbook import checks
 from attnbook.checks import EXERCISES, cells, check, judge, progress, verdict
-from attnbook.checks.exercise import case, draws, exercise, gradient, mistake
+from attnbook.checks.exercise import OTHERS, case, draws, exercise, gradient, mistake
 from attnbook.checks.values import difference
 
 
@@ -181,7 +181,7 @@ def test_a_cell_that_did_not_compile_is_told(session):
 
 def test_progress_is_kept_beside_the_notebook_and_shown_on_demand(session, tmp_path):
     check()
-    assert f"0 of {len(EXERCISES)} solved" in session.shown[-1]
+    assert f"0 of {len(EXERCISES) + len(OTHERS)} solved" in session.shown[-1]
     check("why-scores", lambda weights: weights)
     check("why-scores", torch.log)
     check("why-needed", lambda tag, words: None)
@@ -238,7 +238,7 @@ def test_a_stub_comes_back(session, capsys):
         checks.stub("no-such")
 
 
-@pytest.mark.parametrize("name", sorted(EXERCISES))
+@pytest.mark.parametrize("name", sorted(EXERCISES | OTHERS))
 def test_every_stub_is_written_as_its_chapter_has_it(name):
     sys.path.insert(0, "tests/exercises")
     from stored import STUBS

@@ -338,6 +338,8 @@ class Exercise:
 
 
 EXERCISES: dict[str, Exercise] = {}
+OTHERS: dict[str, Any] = {}
+"""Exercises of another kind, by name, which register themselves. Each has an `answer`, `mistakes` and a `stub`."""
 
 
 def exercise(

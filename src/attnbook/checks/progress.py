@@ -14,7 +14,7 @@ from IPython import get_ipython
 
 from attnbook.checks.cells import uncompiled
 from attnbook.checks.engine import judge
-from attnbook.checks.exercise import EXERCISES, known
+from attnbook.checks.exercise import EXERCISES, OTHERS, known
 from attnbook.checks.verdict import MARKS, publish, show
 
 _NOTHING = object()
@@ -48,13 +48,23 @@ def check(name: str | None = None, answer: Any = _NOTHING) -> None:
     if older:
         verdict = replace(verdict, message=f"{older} {verdict.message}")
     if verdict.status != "not yet":
-        seen = _SEEN.setdefault(name, {"solved": False, "tries": 0})
-        seen["tries"] += not seen["solved"]
-        seen["solved"] |= verdict.status == "right"
-        if hasattr(get_ipython(), "kernel"):
-            with contextlib.suppress(OSError, ValueError):  # no place to write, or a file that is not ours
-                report()
+        note(name, verdict.status == "right")
     show(verdict)
+
+
+def note(name: str, solved: bool) -> None:
+    """Count a try of an exercise; in a notebook, keep it in the file.
+
+    Args:
+        name: the exercise's name.
+        solved: whether the answer was right.
+    """
+    seen = _SEEN.setdefault(name, {"solved": False, "tries": 0})
+    seen["tries"] += not seen["solved"]
+    seen["solved"] |= solved
+    if hasattr(get_ipython(), "kernel"):
+        with contextlib.suppress(OSError, ValueError):  # no place to write, or a file that is not ours
+            report()
 
 
 def _overview() -> None:
@@ -81,7 +91,7 @@ class Report:
     def _topics(self) -> dict[str, list[str]]:
         """By topic, its exercises: what became of each, its name, and how many tries it took."""
         topics: dict[str, list[str]] = {}
-        for name in EXERCISES:
+        for name in (*EXERCISES, *OTHERS):
             topic, _, short = name.partition("-")
             seen = self.exercises.get(name)
             status = "not yet" if not seen else "right" if seen["solved"] else "wrong"
@@ -91,7 +101,7 @@ class Report:
 
     def _sum(self) -> str:
         solved = sum(seen["solved"] for seen in self.exercises.values())
-        return f"{solved} of {len(EXERCISES)} solved (in brackets the tries); kept in {self.path.name}"
+        return f"{solved} of {len(EXERCISES) + len(OTHERS)} solved (in brackets the tries); kept in {self.path.name}"
 
     def __str__(self) -> str:
         rows = [f"{topic:<12}{'   '.join(parts)}" for topic, parts in self._topics().items()]

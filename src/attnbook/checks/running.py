@@ -161,7 +161,7 @@ def run(
     calls = Calls(listen) if listen else contextlib.nullcontext()
     computed, clock = time.process_time(), time.monotonic()
     try:
-        with _surroundings(seed, default), outcome.work or contextlib.nullcontext(), calls:
+        with surroundings(seed, default), outcome.work or contextlib.nullcontext(), calls:
             outcome.value = within(seconds, lambda: _finished(answer(*given.values())))
     except KeyboardInterrupt:
         raise
@@ -272,7 +272,7 @@ def _inner(answer: Callable) -> Callable:
 
 
 @contextlib.contextmanager
-def _surroundings(seed: int, dtype: torch.dtype) -> Iterator[None]:
+def surroundings(seed: int, dtype: torch.dtype) -> Iterator[None]:
     """Seeds, modes and defaults as they are in a fresh kernel, and as they were afterwards."""
     states, default = (random.getstate(), np.random.get_state()), torch.get_default_dtype()  # noqa: NPY002
     with torch.random.fork_rng(devices=[]), torch.enable_grad(), warnings.catch_warnings():

@@ -1,0 +1,224 @@
+"""Which property catches which broken attention: answers of exercises, candidates, mutants of the package.
+
+    python benchmarks/battery_broken.py [--candidates] [--out FILE]
+
+Answers and candidates are asked as their exercise calls them. Some are wrong only in what an exercise
+promises beside (a name, its work, a dtype), and no property asks that. Mutants are the package with one line
+changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnbook import battery, results
+from attnbook.checkers.tasks import CHECKERS
+from attnbook.properties import PROPERTIES
+from attnlab import masks
+
+ROOT = Path(__file__).resolve().parents[1]
+WINDOW = 3
+CHANGED = ("dot_product", "multihead", "self_attention", "cache", "latent", "differential")
+"""The modules of attnlab whose mutants are asked."""
+
+
+def whole(mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor:
+    """Return a mask that hides nothing, where there is none."""
+    return torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool) if mask is None else mask
+
+
+ANSWERS: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
+    "heads-layer": (
+        lambda answer: answer(8, 8, 2, 4),
+        # Its exercise promises nothing of an empty row, nor do right answers keep it.
+        {
+            "call": lambda m, x, mask: m(x, None, mask),
+            "polarity": "keep",
+            "sees": "all",
+            "d_model": 8,
+            "not_meant": ("empty row",),
+        },
+    ),
+    "queries-layer": (
+        lambda answer: answer(6, 6, 4, 5),
+        {"call": lambda m, x: m(x), "sees": "all", "d_model": 6},
+    ),
+    "heads-grouped-query": (
+        lambda answer: answer,
+        {"call": lambda f, q, k, v: f(q, k, v), "group": 2, "sees": "all"},
+    ),
+    "sparse-block-window": (
+        lambda answer: answer,
+        {"call": lambda f, q, k, v: f(q, k, v, WINDOW), "sees": lambda n: masks.window(n, WINDOW, 0)},
+    ),
+    "masking-softmax": (
+        lambda answer: answer,
+        {
+            "call": lambda f, q, k, v, mask: f(q @ k.mT / q.shape[-1] ** 0.5, whole(mask, q, k)) @ v,
+            "polarity": "keep",
+            "sees": "all",
+        },
+    ),
+}
+
+
+def square(function: Callable[..., Tensor], q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Call what is told of as many queries as keys alone."""
+    if q.shape[-2] != k.shape[-2]:
+        raise ValueError("as many queries as keys are meant")
+    return function(q, k, v)
+
+
+class Heads(nn.Module):
+    """A function of tokens and weights, with weights of its own."""
+
+    def __init__(self, function: Callable[..., Tensor]) -> None:
+        super().__init__()
+        self.function = function
+        draw = torch.Generator().manual_seed(0)
+        shapes = {"w_q": (8, 16), "w_k": (8, 8), "w_v": (8, 8), "w_o": (16, 8)}
+        for name, shape in shapes.items():
+            self.register_parameter(name, nn.Parameter(0.5 * torch.randn(shape, generator=draw)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Call it with four heads and two of keys."""
+        return self.function(x, self.w_q, self.w_k, self.w_v, self.w_o, 4, 2)
+
+
+def step_by_step(make: Callable, pieces: list[tuple[Tensor, ...]]) -> list[Tensor]:
+    """Fill one cache with pieces."""
+    step = make(WINDOW)
+    return [step(*piece) for piece in pieces]
+
+
+CANDIDATES: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
+    "testing-scaling": (lambda f: f, {"call": lambda f, q, k, v: f(q, k, v), "sees": "all"}),
+    "testing-mask": (
+        lambda f: f,
+        {"call": lambda f, q, k, v, mask: f(q, k, v, whole(mask, q, k)), "polarity": "keep", "sees": "all"},
+    ),
+    "testing-heads": (Heads, {"call": lambda m, x: m(x), "sees": "all", "d_model": 8}),
+    "testing-cache": (
+        lambda make: make,
+        {
+            "call": lambda make, q, k, v: make(WINDOW)(q, k, v),
+            "sees": lambda n: masks.window(n, WINDOW - 1, 0),
+            "decode": step_by_step,
+        },
+    ),
+    "testing-linear": (
+        lambda f: f,
+        {"call": square, "sees": "past", "not_meant": ("definition",)},
+    ),
+}
+
+
+def answers() -> Iterator[tuple[str, str, bool, Any, dict[str, Any]]]:
+    """Hand out answers of exercises: exercise, title, whether it is right, the layer, how it is asked."""
+    sys.path.insert(0, str(ROOT / "tests/exercises"))
+    for answer in importlib.import_module("answers").load():
+        if answer.exercise in ANSWERS:
+            make, options = ANSWERS[answer.exercise]
+            torch.manual_seed(0)
+            try:
+                layer = make(answer.does)
+            except Exception:
+                continue  # what can't be made is no attention
+            if callable(layer):
+                yield answer.exercise, answer.title, answer.status == "right", layer, options
+
+
+def candidates() -> Iterator[tuple[str, str, bool, Any, dict[str, Any]]]:
+    """Hand out the candidates of the exercises in which the reader writes the test."""
+    for exercise, (make, options) in CANDIDATES.items():
+        task = CHECKERS[exercise]
+        for one in task.candidates:
+            layer = make(one.build(task.function))
+            yield exercise, one.says or one.title or one.name, one.right, layer, options
+
+
+def of_the_package() -> list[str]:
+    """Return the properties that this package's attention breaks: none, unless it is a mutant."""
+    sys.path.insert(0, str(ROOT / "tests/unit"))
+    ours = importlib.import_module("test_battery").OURS
+    broken: set[str] = set()
+    for name, (make, call, options) in ours.items():
+        if "ttention" in name and "Selected" not in name:
+            torch.manual_seed(0)
+            broken |= set(battery(make(), call, **options).broken)
+    return [name for name in PROPERTIES if name in broken]
+
+
+def mutants() -> Iterator[tuple[str, list[str]]]:
+    """Break the package, ask it, and hand out the name of each mutant with what it broke."""
+    sys.path.insert(0, str(ROOT / "tests/mutants"))
+    for one in importlib.import_module("run").MUTANTS:
+        if one.file.removeprefix("attnlab/").removesuffix(".py") not in CHANGED:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / "src"
+            shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__", "static"))
+            place = copy / one.file
+            place.write_text(
+                place.read_text(encoding="utf-8").replace(one.right, one.wrong, 1), encoding="utf-8"
+            )
+            done = subprocess.run(
+                [sys.executable, "-W", "ignore", __file__, "--own"],
+                env=os.environ | {"PYTHONPATH": str(copy)},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+        said = done.stdout.strip().splitlines()
+        yield one.name, said[-1].split(",") if done.returncode == 0 and said and said[-1] else []
+
+
+def main() -> None:
+    """Ask all of them, and store what was caught by what."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--own", action="store_true", help="ask this package alone, and print what it breaks")
+    parser.add_argument("--candidates", action="store_true", help="candidates alone, in a file of their own")
+    parser.add_argument("--out", type=Path, help="another file, for a trial")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    if chosen.own:
+        print(",".join(of_the_package()))
+        return
+    results.begin(chosen.out)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for source, listed in (("candidates", candidates()) if chosen.candidates else ("answers", answers()),):
+        for exercise, title, right, layer, options in listed:
+            findings = battery(layer, **options)
+            row = {"exercise": exercise, "title": title, "right": right, "caught by": findings.broken}
+            found.setdefault(source, []).append(row | {"could not ask": findings.unasked})
+            print(exercise, "right" if right else "wrong", title, "|", *findings.broken, flush=True)
+    for title, broken in () if chosen.candidates else mutants():
+        found.setdefault("mutants", []).append({"title": title, "caught by": broken})
+        print("mutant", title, "|", *broken, flush=True)
+    name, flag = ("candidates", " --candidates") if chosen.candidates else ("broken", "")
+    results.store(
+        f"battery-{name}",
+        {"properties": list(PROPERTIES), "found": found},
+        command=f"python benchmarks/battery_broken.py{flag}",
+        path=chosen.out,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""What a property caught, for a page: how many, and the hardest with the line that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attnbook.checkers.board import Shown
+from attnbook.checkers.judging import caught
+from attnbook.checkers.tasks import known
+from attnbook.checks.verdict import publish
+
+
+def show_caught(name: str, tests: Callable[[Any], Any], broken: str = "") -> None:
+    """Show what a test refuses: how many, and one of them with its line.
+
+    Args:
+        name: the exercise's name.
+        tests: the test.
+        broken: the name of one of them; the hardest unless given.
+
+    Raises:
+        ValueError: the test refuses right code, or does not refuse the one that is named.
+
+    >>> import torch
+    >>> def few(attention):
+    ...     return attention(*torch.ones(3, 3, 4)).mean() < 2
+    >>> show_caught("testing-linear", few, "not divided")
+    Refuses 3 of 19, one of which: The sum of the weights is not divided by: outputs grow with the text.
+    it has:
+    return (pairs @ v.to(wide) / torch.ones_like(total)).to(q.dtype)
+    it should have:
+    return (pairs @ v.to(wide) / total).to(q.dtype)
+    """
+    found = caught(name, tests)
+    chosen = [one for one in found if one.name == broken] if broken else found[-1:]
+    if not chosen:
+        raise ValueError(f"broken must be one of {', '.join(one.name for one in found)}; got {broken!r}")
+    (one,) = chosen
+    count = sum(not x.right for x in known(name).candidates)
+    wrong, right = zip(*one.wrong_lines(), strict=True)
+    parts = (("it has", _lines(wrong)), ("it should have", _lines(right)))
+    publish(Shown(f"Refuses {len(found)} of {count}, one of which: {one.says}", parts))
+
+
+def _lines(texts: tuple[str, ...]) -> str:
+    return "\n".join(line.strip() for text in texts if text for line in text.splitlines()) or "(nothing)"
