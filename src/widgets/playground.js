@@ -13,7 +13,7 @@ import { called, looks, margin, NAMED, square } from "./ui/looks.js";
 import { PANELS, panels } from "./ui/panels.js";
 import { CHALLENGES, met } from "./math/challenges.js";
 import { LONGEST, posterior, TAGS, WORDS } from "./math/grammar.js";
-import { CEILINGS, checked, exactly, LAST, numbered, start, trained, view } from "./math/playground.js";
+import { CEILINGS, checked, exactly, LAST, numbered, packed, start, trained, view } from "./math/playground.js";
 import { forward } from "./math/train.js";
 
 /** @typedef {import("./math/playground.js").Run} Run */
@@ -410,7 +410,7 @@ export default figure({
         return `# Run ${NAMES[i]}
 tagger = training.build(${seed}, ${given.join(", ")})  # the page's random weights
 ${same}
-training.load(tagger, """${base64(run.model.values)}""")  # the page's weights after ${steps} steps
+training.load(tagger, """${packed(run.model.values)}""")  # the page's weights after ${steps} steps
 print(f"run ${NAMES[i]}, step ${steps}: {100 * expected_accuracy(tagger):.2f} % of all words right")
 `;
       });
@@ -426,11 +426,3 @@ ${parts.join("\n")}`;
 
 /** Where the largest number is. @param {number[]} row */
 const top = (row) => row.indexOf(Math.max(...row));
-
-/** In single precision, as text. @param {Float64Array} values */
-function base64(values) {
-  const bytes = new Uint8Array(Float32Array.from(values).buffer);
-  let text = "";
-  for (let from = 0; from < bytes.length; from += 8192) text += String.fromCharCode(...bytes.subarray(from, from + 8192));
-  return btoa(text);
-}

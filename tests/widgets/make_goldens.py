@@ -19,7 +19,7 @@ from torch.nn.attention.flex_attention import create_mask
 from attnbook import configuration as configurations
 from attnbook import results
 from attnbook.experiments import dates, translation
-from attnbook.tagging import shipped, words
+from attnbook.tagging import shipped, views, words
 from attnbook.widgets import (
     HeadsWorkshop,
     LinearAgainstSoftmax,
@@ -588,7 +588,41 @@ def text_rules() -> list[dict]:
     return cases
 
 
+def design() -> list[dict]:
+    """Say how good any model can be that sees through designs drawn at random, and what they cost."""
+    rng = random.Random(30)
+    cases = []
+    for _ in range(200):
+        reach, n_layers = rng.choice((1, 2, 2, 3, 7)), rng.choice((1, 1, 2))
+        offsets = [offset for offset in range(-reach, reach + 1) if offset]
+        layers = tuple(
+            tuple(sorted(rng.sample(offsets, rng.randint(0, min(4, len(offsets)))))) for _ in range(n_layers)
+        )
+        mix = rng.choice(("attention", "attention", "mean"))
+        one = views.Design(
+            layers=layers,
+            told=mix == "attention" and rng.random() < 0.6,
+            first=rng.choice((0, 0, 0, 1, 2)),
+            nearest=rng.choice((0, 0, 2, 3, 4)),
+            mix=mix,
+        )
+        best, price = views.ceiling(one), views.pairs(one)
+        held, wait = views.reading(one)
+        cases.append(
+            {
+                **{key: getattr(one, key) for key in ("layers", "told", "first", "nearest", "mix")},
+                "ceiling": float(best),
+                "pairs": float(price),
+                "bytes": held,
+                "wait": wait,
+                "sees": [[one.sees(6, i, layer) for i in range(6)] for layer in range(n_layers)],
+            }
+        )
+    return json.loads(json.dumps(cases))
+
+
 GOLDENS = {
+    "design": design,
     "anatomy": anatomy,
     "configuration": configuration,
     "alignment": alignment,

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from attnbook.tagging import grammar
+from attnbook.tagging.views import Design
 from attnbook.widgets import training
 from attnbook.widgets.playground import VIEWS
 
@@ -33,6 +34,27 @@ def combinations():
             continue
         for heads, divide in itertools.product((1, 2, 4), ("root", "width", "nothing")):
             yield choices | {"n_heads": heads, "divide": divide}
+    for layers, more in itertools.product(
+        ([[-1]], [[-2, 1]], [[]], [[-1], [1, 2]], [[3, -1], [-2]]),
+        (
+            {"told": True},
+            {"told": False},
+            {"told": True, "nearest": 2},
+            {"told": False, "first": 2},
+            {"mix": "mean"},
+            {"mix": "mean", "first": 1, "nearest": 2},
+        ),
+    ):
+        design = {"layers": layers, **more}
+        yield {**always, **torch_choices({"design": design}), "design": design, "residual": True}
+
+
+def torch_choices(choices):
+    """Return the choices with their design as the package has it."""
+    if "design" not in choices:
+        return choices
+    given = choices["design"]
+    return choices | Design(**given | {"layers": tuple(map(tuple, given["layers"]))}).tagger_choices()
 
 
 def cases():
@@ -90,7 +112,7 @@ def gap(got, want):
 def test_every_combination_has_torchs_names_weights_batches_loss_and_gradient(in_the_page):
     tried = 0
     for given, about, values, slopes, _ in in_the_page:
-        tagger = training.build(given["seed"], **given["choices"])
+        tagger = training.build(given["seed"], **torch_choices(given["choices"]))
         named = list(tagger.named_parameters())
         assert [[name, list(value.shape)] for name, value in named] == about["shapes"], given
         assert gap(values, flat(value for _, value in named)) < 1e-14, given
@@ -116,7 +138,7 @@ def test_ten_steps_of_adam_are_torchs(in_the_page):
             choice
         )
     for given, about, _, _, after in trained:
-        tagger = training.build(given["seed"], **given["choices"])
+        tagger = training.build(given["seed"], **torch_choices(given["choices"]))
         losses = training.train(
             tagger, given["seed"], steps=given["steps"], lr=given["rate"], batch_size=given["batch"]
         )

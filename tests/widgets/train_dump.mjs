@@ -1,6 +1,7 @@
 // Write what the page's training gives, for torch to compare (test_train.py): node train_dump.mjs CASES.json FOLDER
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { checked, masks } from "../../src/widgets/math/design.js";
 import { draw, LEXICON, RULES, TAGS, WORDS } from "../../src/widgets/math/grammar.js";
 import { CEILINGS } from "../../src/widgets/math/playground.js";
 import { uniforms } from "../../src/widgets/math/random.js";
@@ -11,7 +12,7 @@ const numbers = [];
 const about = JSON.parse(readFileSync(cases, "utf8")).map(({ choices, seed, batch, steps, rate, parts }) => {
   const uniform = uniforms(stream(seed, "batches"));
   let drawn = 0;
-  const model = build(choices, seed);
+  const model = build(choices.design ? { ...choices, sight: masks(checked(choices.design)) } : choices, seed);
   const losses = [];
   const batches = [];
   numbers.push(model.values.slice());

@@ -1,6 +1,6 @@
 """The running task of the book: which tag does each word of a sentence have?"""
 
-from attnbook.tagging import grammar, shipped
+from attnbook.tagging import grammar, shipped, views
 from attnbook.tagging.table import ladder
 from attnbook.tagging.taggers import MostFrequentTag, Tagger, Vocabulary
 from attnbook.tagging.training import evaluate, expected_accuracy, predict, train
@@ -19,4 +19,5 @@ __all__ = [
     "predict",
     "shipped",
     "train",
+    "views",
 ]

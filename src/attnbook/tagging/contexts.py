@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 class Mean(nn.Module):
-    """Attention with nothing to choose: every word takes the same share of every word.
+    """Attention with nothing to choose: every word takes the same share of every word that it sees.
 
     Args:
         d_model: width.
@@ -25,11 +25,13 @@ class Mean(nn.Module):
         super().__init__()
         self.value, self.out = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
 
-    def forward(self, x: Tensor, *, key_mask: Tensor | None) -> Tensor:
-        """Return to every token of x (batch, n, d_model) one and the same mean."""
+    def forward(self, x: Tensor, *, key_mask: Tensor | None, mask: Tensor | None = None) -> Tensor:
+        """Return to every token of x (batch, n, d_model) a mean: of all, or of those that a mask opens."""
         shape = (x.shape[0], 1, x.shape[1])
         real = x.new_ones(shape) if key_mask is None else key_mask.to(x.dtype)
-        mean = real @ self.value(x) / real.sum(-1, keepdim=True).clamp_min(1)  # (batch, 1, d_model)
+        if mask is not None:  # (batch, 1, n, n)
+            real = real * mask[:, 0].to(x.dtype)
+        mean = real @ self.value(x) / real.sum(-1, keepdim=True).clamp_min(1)  # (batch, 1 or n, d_model)
         return self.out(mean).expand_as(x)
 
 

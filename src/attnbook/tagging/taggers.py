@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Literal, get_args
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 
 from attnbook.tagging.contexts import Mean, Recurrent, Window
 from attnbook.tagging.grammar import Sentence
+from attnbook.tagging.views import Design
 from attnbook.tagging.words import features
 from attnlab.masks import padding, window
 from attnlab.multihead import MultiHeadAttention
@@ -139,9 +141,11 @@ class Tagger(nn.Module):
         word_dropout: share of words that training hides, so that affixes and neighbours must do.
         residual: whether the output of each part of a layer is added to its input, or takes its place.
         max_positions: words that a sentence may have where positions are learned.
+        design: who may see whom, layer by layer; all words see all unless given.
 
     Raises:
-        ValueError: an option is unknown, or positions that act inside attention are asked for without it.
+        ValueError: an option is unknown, positions that act inside attention are asked for without it, or a
+            design has another number of layers.
 
     >>> vocabulary = Vocabulary([(("I", "saw"), ("PRON", "VERB"))])
     >>> Tagger(vocabulary, context="attention")(vocabulary.encode(("I", "saw"))[None]).shape
@@ -163,6 +167,7 @@ class Tagger(nn.Module):
         word_dropout: float = 0.0,
         residual: bool = True,
         max_positions: int = LONGEST,
+        design: Design | None = None,
     ) -> None:
         super().__init__()
         if context not in get_args(Context):
@@ -173,7 +178,10 @@ class Tagger(nn.Module):
             raise ValueError(
                 f"{positions} positions act inside attention: context has none, it is {context!r}"
             )
+        if design is not None and len(design.layers) != n_layers:
+            raise ValueError(f"design must have n_layers = {n_layers} layers, got {len(design.layers)}")
         self.vocabulary, self.context, self.word_dropout = vocabulary, context, word_dropout
+        self.design = design
         self.embedding = nn.Embedding(len(vocabulary), d_model, padding_idx=0)
         # Variances add up: nine features of a third of the spread make a word of the whole.
         n_features = vocabulary.encode(()).shape[1]
@@ -222,8 +230,9 @@ class Tagger(nn.Module):
             options |= {"bias": self._bias(n, x.device), "is_causal": self.context == "causal attention"}
         if within is not None:
             options["mask"] = window(n, within, within, device=x.device)  # (n, n)
-        for layer in self.layers:
-            x = layer(x, **options)
+        masks = [] if self.design is None else self.design.masks(real)
+        for layer, mask in zip_longest(self.layers, masks):
+            x = layer(x, **options | ({} if mask is None else {"mask": mask}))
         return self.out(self.norm(x))
 
     def _mixer(self, d_model: int) -> nn.Module | None:

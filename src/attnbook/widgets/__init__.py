@@ -12,6 +12,7 @@ from attnbook.widgets.block import Block
 from attnbook.widgets.calculator import Calculator
 from attnbook.widgets.configuration import Configuration
 from attnbook.widgets.decoder import Decoding
+from attnbook.widgets.design import AttentionDesign
 from attnbook.widgets.figure import Figure
 from attnbook.widgets.heads import HeadsWorkshop
 from attnbook.widgets.inside import HeadsViewer
@@ -31,6 +32,7 @@ from attnbook.widgets.tag import TagSentence
 
 __all__ = [
     "Anatomy",
+    "AttentionDesign",
     "Block",
     "Calculator",
     "Configuration",

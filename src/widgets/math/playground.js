@@ -264,3 +264,11 @@ export function numbered(text, longest) {
   if (words.length > longest) throw new Error(`The grammar’s sentences have at most ${longest} words; this has ${words.length}.`);
   return found;
 }
+
+/** Weights in single precision, as text. @param {Float64Array} values */
+export function packed(values) {
+  const bytes = new Uint8Array(Float32Array.from(values).buffer);
+  let text = "";
+  for (let from = 0; from < bytes.length; from += 8192) text += String.fromCharCode(...bytes.subarray(from, from + 8192));
+  return btoa(text);
+}

@@ -9,6 +9,8 @@ import { addProduct } from "./matrices.js";
 /** @typedef {import("./train.js").Parameter} Parameter */
 /** @typedef {{ rows: number, columns: number, value: Float64Array, slope: Float64Array }} Rows what a step gives */
 
+/** @typedef {number[][][]} Sight by the length of a sentence and a word's place: the places it sees */
+
 const EPS = 1e-5;
 /** Words are numbered as the package's Vocabulary does: 0 is padding, 1 an unknown word. */
 export const KNOWN = 2;
@@ -172,9 +174,9 @@ const angle = (/** @type {number} */ place, /** @type {number} */ entry, /** @ty
  * @param {Rows} q
  * @param {Rows} k
  * @param {Rows} v
- * @param {{ n_heads: number, scale: number, causal: boolean, alibi: boolean }} given
+ * @param {{ n_heads: number, scale: number, sight: Sight, alibi: boolean }} given
  */
-export function attend(pass, q, k, v, { n_heads, scale, causal, alibi }) {
+export function attend(pass, q, k, v, { n_heads, scale, sight, alibi }) {
   const { starts } = pass;
   const d = q.columns;
   const wide = d / n_heads;
@@ -183,49 +185,50 @@ export function attend(pass, q, k, v, { n_heads, scale, causal, alibi }) {
   const weights = zeros(pass, q.rows * n_heads * LONGEST);
   pass.weights.push(weights);
   const [Q, K, V, Y] = [q.value, k.value, v.value, y.value];
-  each(starts, n_heads, causal, (i, head, first, last) => {
+  each(starts, n_heads, sight, (i, head, first, seen) => {
     const at = (i * n_heads + head) * LONGEST;
     const slope = alibi ? 2 ** ((-8 * (head + 1)) / n_heads) : 0;
     const mine = i * d + head * wide;
     let most = -Infinity;
-    for (let j = first; j < last; j++) {
+    for (let l = 0; l < seen.length; l++) {
+      const j = first + seen[l];
       const theirs = j * d + head * wide;
       let score = 0;
       for (let c = 0; c < wide; c++) score += Q[mine + c] * K[theirs + c];
       score = score * scale - slope * Math.abs(i - j);
-      weights[at + j - first] = score;
+      weights[at + seen[l]] = score;
       most = Math.max(most, score);
     }
     let total = 0;
-    for (let p = at; p < at + last - first; p++) total += weights[p] = Math.exp(weights[p] - most);
-    for (let j = first; j < last; j++) {
-      const theirs = j * d + head * wide;
-      const weight = (weights[at + j - first] /= total);
+    for (let l = 0; l < seen.length; l++) total += weights[at + seen[l]] = Math.exp(weights[at + seen[l]] - most);
+    for (let l = 0; l < seen.length; l++) {
+      const theirs = (first + seen[l]) * d + head * wide;
+      const weight = (weights[at + seen[l]] /= total);
       for (let c = 0; c < wide; c++) Y[mine + c] += weight * V[theirs + c];
     }
   });
   const [dQ, dK, dV, dY] = [q.slope, k.slope, v.slope, y.slope];
   const dP = new Float64Array(LONGEST);
   pass.back.push(() =>
-    each(starts, n_heads, causal, (i, head, first, last) => {
+    each(starts, n_heads, sight, (i, head, first, seen) => {
       const at = (i * n_heads + head) * LONGEST;
       const mine = i * d + head * wide;
       let middle = 0; // Σ_j p_j ∂L/∂p_j
-      for (let j = first; j < last; j++) {
-        const theirs = j * d + head * wide;
-        const weight = weights[at + j - first];
+      for (let l = 0; l < seen.length; l++) {
+        const theirs = (first + seen[l]) * d + head * wide;
+        const weight = weights[at + seen[l]];
         let slope = 0;
         for (let c = 0; c < wide; c++) {
           slope += dY[mine + c] * V[theirs + c];
           dV[theirs + c] += weight * dY[mine + c];
         }
-        dP[j - first] = slope;
+        dP[l] = slope;
         middle += weight * slope;
       }
-      for (let j = first; j < last; j++) {
+      for (let l = 0; l < seen.length; l++) {
         // The softmax's way back: ∂L/∂z_j = p_j (∂L/∂p_j − Σ_l p_l ∂L/∂p_l).
-        const slope = scale * weights[at + j - first] * (dP[j - first] - middle);
-        const theirs = j * d + head * wide;
+        const slope = scale * weights[at + seen[l]] * (dP[l] - middle);
+        const theirs = (first + seen[l]) * d + head * wide;
         for (let c = 0; c < wide; c++) {
           dQ[mine + c] += slope * K[theirs + c];
           dK[theirs + c] += slope * Q[mine + c];
@@ -237,36 +240,36 @@ export function attend(pass, q, k, v, { n_heads, scale, causal, alibi }) {
 }
 
 /**
- * Visit every word that asks, with every head: its row, the head, the first row it may see, and the one after the last.
+ * Visit every word that asks, with every head: its row, the head, the row of its sentence's first word, and the places it sees.
  * @param {number[]} starts
  * @param {number} n_heads
- * @param {boolean} causal
- * @param {(row: number, head: number, first: number, last: number) => void} visit
+ * @param {Sight} sight
+ * @param {(row: number, head: number, first: number, seen: number[]) => void} visit
  */
-function each(starts, n_heads, causal, visit) {
+function each(starts, n_heads, sight, visit) {
   for (let s = 0; s + 1 < starts.length; s++) {
+    const rows = sight[starts[s + 1] - starts[s]];
     for (let row = starts[s]; row < starts[s + 1]; row++) {
-      for (let head = 0; head < n_heads; head++) visit(row, head, starts[s], causal ? row + 1 : starts[s + 1]);
+      for (let head = 0; head < n_heads; head++) visit(row, head, starts[s], rows[row - starts[s]]);
     }
   }
 }
 
-/** The mean of each sentence's rows, for all its words. @param {Pass} pass @param {Rows} x */
-export function mean(pass, x) {
-  const { starts } = pass;
+/** The mean of the rows that each word sees. @param {Pass} pass @param {Rows} x @param {Sight} sight */
+export function mean(pass, x, sight) {
   const d = x.columns;
   const y = empty(pass, x.rows, d);
-  const averaged = (/** @type {Float64Array} */ to, /** @type {Float64Array} */ from) => {
-    for (let s = 0; s + 1 < starts.length; s++) {
-      for (let c = 0; c < d; c++) {
-        let sum = 0;
-        for (let row = starts[s]; row < starts[s + 1]; row++) sum += from[row * d + c];
-        for (let row = starts[s]; row < starts[s + 1]; row++) to[row * d + c] += sum / (starts[s + 1] - starts[s]);
+  // The way back gives each row its share of the slopes of all who heard it.
+  const averaged = (/** @type {Float64Array} */ to, /** @type {Float64Array} */ from, /** @type {boolean} */ back) =>
+    each(pass.starts, 1, sight, (i, _, first, seen) => {
+      for (let l = 0; l < seen.length; l++) {
+        const j = first + seen[l];
+        const [into, out] = back ? [j * d, i * d] : [i * d, j * d];
+        for (let c = 0; c < d; c++) to[into + c] += from[out + c] / seen.length;
       }
-    }
-  };
-  averaged(y.value, x.value);
-  pass.back.push(() => averaged(x.slope, y.slope)); // the mean of the slopes, for the same reason
+    });
+  averaged(y.value, x.value, false);
+  pass.back.push(() => averaged(x.slope, y.slope, true));
   return y;
 }
 

@@ -9,9 +9,10 @@ import { attend, embed, KNOWN, linear, mean, norm, relu, repeat, sum, turn } fro
 /** @typedef {import("./steps.js").Rows} Rows */
 /**
  * What a tagger is made of, in the words of the package's `Tagger`; `divide`: what a dot product of queries and keys is divided
- * by, the root of their width, the width, or nothing; `residual`: whether each part's output is added to its input.
+ * by, the root of their width, the width, or nothing; `residual`: whether each part's output is added to its input; `sight`: what
+ * the words see in each layer, where that is neither all nor all before.
  * @typedef {{ context: string, positions: string, n_heads: number, d_model: number, n_layers: number, divide: string,
- *   residual: boolean }} Choices
+ *   residual: boolean, sight?: import("./steps.js").Sight[] }} Choices
  * @typedef {{ shape: number[], value: Float64Array, slope: Float64Array }} Parameter
  * @typedef {{ choices: Choices, parameters: Map<string, Parameter>, values: Float64Array, slopes: Float64Array,
  *   mean: Float64Array, square: Float64Array, steps: number, room: { numbers: Float64Array, used: number } }} Model `mean` and
@@ -23,6 +24,10 @@ import { attend, embed, KNOWN, linear, mean, norm, relu, repeat, sum, turn } fro
 export const CONTEXTS = ["alone", "mean", "attention", "causal attention"];
 export const POSITIONS = ["none", "sinusoidal", "learned", "rotary", "alibi"];
 export const DIVIDE = ["root", "width", "nothing"];
+/** What words see, where nothing else is said. */
+const [ALL, BEFORE] = [false, true].map((causal) =>
+  Array.from({ length: LONGEST + 1 }, (_, n) => Array.from({ length: n }, (_, i) => Array.from({ length: causal ? i + 1 : n }, (_, j) => j))),
+);
 const SPREAD = 0.3; // of word and position vectors at the start
 
 /**
@@ -107,7 +112,7 @@ export const stream = (seed, name) => [...`${seed}/${name}`].reduce((hash, lette
  * @returns {Pass & { scores: Rows }}
  */
 export function forward(model, sentences) {
-  const { context, positions, n_heads, d_model, n_layers, divide, residual } = model.choices;
+  const { context, positions, n_heads, d_model, n_layers, divide, residual, sight } = model.choices;
   const starts = [0];
   for (const words of sentences) starts.push(starts[starts.length - 1] + words.length);
   const pass = /** @type {Pass} */ ({ model, starts, back: [], weights: [] });
@@ -122,6 +127,7 @@ export function forward(model, sentences) {
   const join = (/** @type {Rows} */ before, /** @type {Rows} */ after) => (residual ? sum(pass, before, after) : after);
   for (let i = 0; i < n_layers; i++) {
     const part = `layers.${i}.mixer`;
+    const seen = sight ? sight[i] : context[0] === "c" ? BEFORE : ALL;
     if (context !== "alone") {
       const normed = norm(pass, x, `layers.${i}.norm`);
       const make = (/** @type {string} */ name) => repeat(pass, linear(pass, normed, `${part}.${name}`), copies);
@@ -130,8 +136,8 @@ export function forward(model, sentences) {
         const [q, k] = ["q_proj", "k_proj"].map((name) => (positions === "rotary" ? turn(pass, make(name), n_heads) : make(name)));
         const d = d_model / n_heads;
         const scale = { root: 1 / Math.sqrt(d), width: 1 / d, nothing: 1 }[divide] ?? NaN;
-        heard = linear(pass, attend(pass, q, k, make("v_proj"), { n_heads, scale, causal: context[0] === "c", alibi: positions === "alibi" }), `${part}.out_proj`);
-      } else heard = linear(pass, mean(pass, make("value")), `${part}.out`);
+        heard = linear(pass, attend(pass, q, k, make("v_proj"), { n_heads, scale, sight: seen, alibi: positions === "alibi" }), `${part}.out_proj`);
+      } else heard = linear(pass, mean(pass, make("value"), seen), `${part}.out`);
       x = join(repeat(pass, x, copies), heard);
       copies = null;
     }

@@ -1,0 +1,410 @@
+// Design your own attention: who sees whom is painted; at once stands there how good any model can be that sees so, and what it costs;
+// then it is trained, and the rest is what training did not find.
+//
+// For tests (data-part): offset (buttons, data-layer, data-offset), layers, told, mix (radio groups), first, nearest, preset (selects), train,
+// restart (buttons), steps, progress, lost, missed, price (texts), plane (svg; in it frontier, tried, now, trained), mask (svg), guide, onward,
+// dismiss, opens (buttons, data-opens), panel, challenge (list items, data-id), forget, links (textarea), take (button), refused, tried,
+// numbers (tables), show (buttons), status, reset, link, pytorch, svg.
+import shared from "./ui/playground.css";
+import own from "./ui/design.css";
+import { choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
+import { figure } from "./ui/frame.js";
+import { offsets } from "./ui/offsets.js";
+import { plane } from "./ui/plane.js";
+import { strip, table } from "./ui/tables.js";
+import { turns } from "./ui/turns.js";
+import { add, CHALLENGES, links, met, restored, worded } from "./math/board.js";
+import { ceiling, language } from "./math/ceiling.js";
+import { checked, FARTHEST, masks, named, pairs, reading } from "./math/design.js";
+import { LAST as AXIS, DEFAULTS, exactly, packed, start } from "./math/playground.js";
+
+/** @typedef {import("./math/design.js").Design} Design */
+/** @typedef {import("./math/board.js").Entry} Entry */
+/** @typedef {import("./math/playground.js").Run} Run */
+
+const KEPT = "attnlab-design";
+const SENTENCE = ["that", "left", "duck", "can", "watch", "the", "old", "saw"];
+const PRESETS = /** @type {Record<string, number[]>} */ ({
+  "itself only": [], "both neighbours": [-1, 1], "window: two on each side": [-2, -1, 1, 2], "every second word": [-6, -4, -2, 2, 4, 6],
+  "all before": Array.from({ length: FARTHEST }, (_, i) => i - FARTHEST), everything: Array.from({ length: 2 * FARTHEST + 1 }, (_, i) => i - FARTHEST).filter(Boolean),
+});
+const PANELS = /** @type {Record<string, string>} */ ({ challenges: "Challenges", tried: "Designs tried", numbers: "Numbers" });
+const STEPS = [
+  { text: "Click −1: now every word sees the one before it. How far up does the dot go?", done: (/** @type {Design} */ { layers }) => layers[0].includes(-1) },
+  { text: "Which one word more takes the dot highest? Try some.", done: (/** @type {Design} */ { layers }) => layers[0].length > 1 && layers[0].includes(-1) },
+  { text: "Press Train. The ring climbs to the dot: does training find all that is there?", done: (/** @type {Design} */ _, /** @type {boolean} */ trained) => trained },
+];
+const DRAW = 120;
+
+export default figure({
+  name: "design",
+  css: shared + own,
+  title: "Design your own attention",
+  keys: ["layers", "told", "first", "nearest", "mix", "seed", "panel"],
+  undo: "nothing", // trained weights are no part of its state
+  setup({ model, body, say, set, signal }) {
+    const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, props = {}) => h("button", { type: "button", "data-part": part, ...props, on: { click } }, text);
+    const radio = (/** @type {string} */ part, /** @type {string} */ label, /** @type {Record<string, string>} */ options, /** @type {(value: string) => void} */ onChange) =>
+      choices({ label, part, value: "", options: Object.entries(options).map(([value, text]) => ({ value, text })), onChange });
+    const list = (/** @type {string} */ part, /** @type {string} */ label, /** @type {[string, string][]} */ options, /** @type {(value: string) => void} */ change) => {
+      const el = h("select", { "data-part": part, "aria-label": label, on: { change: () => change(el.value) } }, ...options.map(([value, text]) => h("option", { value }, text)));
+      return el;
+    };
+    const group = (/** @type {string} */ name, /** @type {Node} */ part) => h("div", { class: "attnlab-group" }, h("span", { class: "attnlab-label" }, name), part);
+
+    /** @type {Design} */
+    let design = checked({});
+    /** @type {import("./math/ceiling.js").Language | null} */
+    let text = null;
+    const reader = language();
+    /** Ceilings that are known, in per cent. @type {Map<string, number>} */
+    const known = new Map();
+    /** @type {{ design: Design, name?: string, work?: Generator<void, number> }[]} those that are still to be computed, the first one next */
+    let due = [];
+    /** @type {Run | null} */
+    let run = null;
+    /** @type {{ count: Generator<number>, share: number } | null} */
+    let counting = null;
+    let [going, drew, stage] = [false, 0, 0];
+    const kept = recall();
+    /** @type {Entry[]} */
+    let entries = restored(kept.entries);
+    /** @type {string[]} */
+    let done = CHALLENGES.map(({ id }) => id).filter((id) => Array.isArray(kept.done) && kept.done.includes(id));
+    let guided = kept.guided === true;
+
+    const rows = [0, 1].map((layer) => offsets({ layer, signal, open: (offset) => Boolean(design.layers[layer]?.includes(offset)), paint: (offset, on) => paint(layer, offset, on) }));
+    const depth = radio("layers", "Layers", { 1: "one", 2: "two" }, (count) => set({ layers: count === "2" ? [design.layers[0], design.layers[1] ?? []] : [design.layers[0]] }));
+    const told = radio("told", "Places", { yes: "told", no: "not told" }, (value) => set({ told: value === "yes", ...(value === "yes" ? { mix: "attention" } : {}) }));
+    const mix = radio("mix", "Mixed by", { attention: "attention", mean: "mean" }, (value) => set({ mix: value, ...(value === "mean" ? { told: false } : {}) }));
+    const first = list("first", "First words that all see", [["0", "none"], ["1", "first word"], ["2", "first two"]], (value) => set({ first: Number(value) }));
+    const nearest = list("nearest", "At most so many words", [["0", "all of them"], ...Array.from({ length: 7 }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), `the nearest ${i + 1}`]))], (value) => set({ nearest: Number(value) }));
+    const preset = list("preset", "Patterns to begin from", [["", "Patterns"], ...Object.keys(PRESETS).map((name) => /** @type {[string, string]} */ ([name, name]))], (name) => {
+      preset.value = "";
+      if (name) set({ layers: design.layers.map(() => PRESETS[name]) });
+    });
+    const mask = s("svg", { role: "img", "data-part": "mask", class: "attnlab-sight" });
+    const drawing = plane();
+    const train = button("train", "Train", toggle, { class: "attnlab-go" });
+    const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
+    const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });
+    const tile = (/** @type {string} */ part, /** @type {string} */ name, /** @type {string} */ role) => {
+      const [big, small] = [h("b", { "data-part": part }), h("small")];
+      return { el: h("div", { class: `attnlab-tile is-${role}` }, h("span", {}, name), big, small), show: (/** @type {string} */ words, /** @type {string} */ more) => ((big.textContent = words), (small.textContent = more)) };
+    };
+    const tiles = { lost: tile("lost", "Lost by the view", "key"), missed: tile("missed", "Not found by training", "output"), price: tile("price", "Price paid", "value") };
+    const said = h("span");
+    const onward = button("onward", "Next", () => next());
+    const guide = h("div", { class: "attnlab-guide", role: "note", "data-part": "guide", hidden: true }, said, h("span", { class: "attnlab-guide-do" }, onward, button("dismiss", "Skip", () => leave())));
+    const items = h("ul", { class: "attnlab-challenges" }, ...CHALLENGES.map(({ id, text }) => h("li", { "data-part": "challenge", "data-id": id }, text)));
+    const tried = strip("Designs that were tried");
+    const numbers = strip("Numbers of this design");
+    const area = h("textarea", { "data-part": "links", rows: 2, "aria-label": "Links of others, one a line, a name before each", placeholder: "Ada https://… (one a line)" });
+    const refused = h("p", { class: "attnlab-error", role: "status", "data-part": "refused", hidden: true });
+    const inside = /** @type {Record<string, Node[]>} */ ({
+      challenges: [items, h("p", { class: "attnlab-note" }, "Ticked off as soon as a ceiling stands. What you have tried is kept in this browser only. ", button("forget", "Forget it", forget))],
+      tried: [tried, h("p", { class: "attnlab-note" }, "A class compares: everybody copies a link (behind ⋯), one collects them here."), h("div", { class: "attnlab-said" }, area, button("take", "Add", take)), refused],
+      numbers: [numbers],
+    });
+    const tabs = Object.entries(PANELS).map(([name, text]) => button("opens", text, () => set({ panel: model.get("panel") === name ? "" : name }), { "data-opens": name }));
+    const bodies = Object.entries(inside).map(([name, parts]) => h("div", { class: "attnlab-panel", "data-part": "panel", "data-panel": name, role: "group", "aria-label": PANELS[name], hidden: true }, ...parts));
+    body.append(
+      guide,
+      h("div", { class: "attnlab-bench" },
+        h("div", {}, ...rows.map(({ el }) => el), h("div", { class: "attnlab-sets" }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("all see", first), group("begin from", preset)), h("div", { class: "attnlab-seen" }, mask)),
+        h("div", {}, drawing.svg),
+      ),
+      h("div", { class: "attnlab-go-row" }, train, button("restart", "Back to step 0", () => begin()), counter, progress),
+      h("div", { class: "attnlab-tiles" }, ...Object.values(tiles).map(({ el }) => el)),
+      h("div", { class: "attnlab-tabs" }, ...tabs),
+      ...bodies,
+    );
+    onResize(body, signal, () => draw(true));
+    const { wake } = turns({ el: body, signal, work, after: () => performance.now() - drew > DRAW && draw() });
+
+    /** A piece of the work that is most urgent: ceilings, then training, then counting. */
+    function work() {
+      if (!text) {
+        const { value, done } = reader.next();
+        if (done) [text, drew] = [value, 0];
+      } else if (due.length) {
+        const one = due[0];
+        one.work ??= ceiling(one.design, text);
+        const { value, done } = one.work.next();
+        if (done) settled(one.design, 100 * value, one.name);
+      } else if (going && run) {
+        if (run.work.next().done || run.model.steps >= AXIS) pause();
+      } else if (counting) {
+        const { value, done } = counting.count.next();
+        counting.share = Number(value ?? 1);
+        if (done) counted();
+      }
+      return !text || due.length > 0 || going || counting !== null;
+    }
+
+    /** @param {Design} one @param {number} best @param {string} [name] */
+    function settled(one, best, name) {
+      due.shift();
+      known.set(named(one), best);
+      const entry = entryOf(one, name);
+      if (entry) entries = add(entries, entry);
+      if (entry && !name) find(entry);
+      keep();
+      if (named(one) === named(design)) drew = 0;
+      if (!due.length) draw(true);
+    }
+
+    /** What is known of a design. @param {Design} one @param {string} [name] @returns {Entry | null} */
+    function entryOf(one, name) {
+      const best = known.get(named(one));
+      if (!text || best === undefined) return null;
+      return { design: one, ceiling: best, pairs: pairs(one, text), ...reading(one), ...(name ? { name } : {}) };
+    }
+
+    /** Tick off what a design meets. @param {Entry} entry */
+    function find(entry) {
+      const found = met(entry).filter((id) => !done.includes(id));
+      if (!found.length) return;
+      done = [...done, ...found];
+      say(found.map((id) => `Found: ${CHALLENGES.find((one) => one.id === id)?.text}`).join(" "));
+    }
+
+    /** @param {number} layer @param {number} offset @param {boolean} on */
+    function paint(layer, offset, on) {
+      const before = design.layers[layer];
+      if (before.includes(offset) === on) return;
+      set({ layers: design.layers.map((all, i) => (i !== layer ? all : on ? [...all, offset] : all.filter((one) => one !== offset))) });
+    }
+
+    function begin() {
+      [going, counting, run] = [false, null, null];
+      still();
+      draw(true);
+    }
+
+    function still() {
+      train.textContent = "Train";
+      train.classList.remove("is-going");
+    }
+
+    function toggle() {
+      if (going) return pause();
+      run ??= start({ ...DEFAULTS, context: design.mix, positions: design.told ? "rotary" : "none", n_layers: design.layers.length, sight: masks(design) }, Number(model.get("seed")));
+      if (run.diverged || run.model.steps >= AXIS) return say("This training is at its end. Go back to step 0.");
+      [going, counting] = [true, null];
+      train.textContent = "Pause";
+      train.classList.add("is-going");
+      say("Training. When you pause, all 61,242 sentences are counted.");
+      wake();
+    }
+
+    function pause() {
+      going = false;
+      still();
+      if (run && run.model.steps && !run.exact) counting = { count: exactly(run), share: 0 };
+      draw(true);
+      if (counting) say("Counting all 61,242 sentences.");
+      wake();
+    }
+
+    function counted() {
+      counting = null;
+      const entry = entryOf(design);
+      if (entry && run?.exact) entries = add(entries, { ...entry, trained: run.exact.accuracy });
+      model.set("steps", run?.model.steps ?? 0);
+      model.set("weights", new DataView(run ? run.model.values.slice().buffer : new ArrayBuffer(0)));
+      model.save_changes();
+      keep();
+      draw(true);
+    }
+
+    function update() {
+      const wanted = checked(Object.fromEntries(["layers", "told", "first", "nearest", "mix"].map((key) => [key, model.get(key)])));
+      const seed = Number(model.get("seed"));
+      if (!Number.isInteger(seed) || seed < 0 || seed > 1e6) throw new Error(`seed must be a whole number from 0 to 1,000,000, got ${model.get("seed")}.`);
+      const panel = String(model.get("panel") ?? "");
+      if (panel && !(panel in PANELS)) throw new Error(`panel must be ${Object.keys(PANELS).join(", ")}, or nothing; it is ${JSON.stringify(panel)}.`);
+      if (named(wanted) !== named(design)) begin();
+      design = wanted;
+      select(depth, String(design.layers.length));
+      select(told, design.told ? "yes" : "no");
+      select(mix, design.mix);
+      [first.value, nearest.value] = [String(design.first), String(design.nearest)];
+      rows.forEach(({ el, show, name }, layer) => {
+        el.hidden = layer >= design.layers.length;
+        name(design.layers.length > 1 ? `layer ${layer + 1}` : "");
+        show();
+      });
+      if (!known.has(named(design))) due = [{ design }, ...due.filter(({ name }) => name)];
+      Object.keys(PANELS).forEach((name, i) => {
+        tabs[i].setAttribute("aria-expanded", String(name === panel));
+        bodies[i].hidden = name !== panel;
+      });
+      draw(true);
+      wake();
+    }
+
+    /** @param {boolean} [all] what is folded away, too */
+    function draw(all = false) {
+      drew = performance.now();
+      const entry = entryOf(design);
+      const now = run && (run.exact ?? run.curve[run.curve.length - 1]);
+      const right = now && run && run.model.steps ? now.accuracy : NaN;
+      const wide = Math.max(240, Math.round(drawing.svg.parentElement?.clientWidth || 480));
+      drawing.show({ wide, entries, entry, right });
+      const points = (/** @type {number} */ x) => `${fmt(x, 2)} points`;
+      tiles.lost.show(entry ? points(100 - entry.ceiling) : "…", entry ? `nobody passes ${fmt(entry.ceiling, 2)} %` : "counting all sentences");
+      const gap = entry && Number.isFinite(right) ? Math.max(0, entry.ceiling - right) : NaN;
+      tiles.missed.show(Number.isFinite(gap) ? `${run?.exact ? "" : "about "}${points(gap)}` : "–", Number.isFinite(right) ? `${fmt(right, run?.exact ? 2 : 1)} % right now` : "not trained yet");
+      tiles.price.show(entry ? `${fmt(entry.pairs, 2)} pairs a word` : "…", entry ? `${entry.bytes.toLocaleString("en")} bytes held, ${entry.wait ? `waits for ${entry.wait} ${entry.wait > 1 ? "words" : "word"}` : "no waiting"}` : "");
+      counter.textContent = run ? `step ${run.model.steps.toLocaleString("en")}` : "";
+      progress.hidden = !counting;
+      if (counting) progress.value = counting.share;
+      if (all) drawMask();
+      tabs[0].textContent = `${PANELS.challenges} ${done.length}/${CHALLENGES.length}`;
+      for (const item of items.children) item.classList.toggle("is-met", done.includes(/** @type {HTMLElement} */ (item).dataset.id ?? ""));
+      const panel = model.get("panel");
+      if (all || panel === "numbers") numbers.replaceChildren(table("numbers", ["this design", "value"], rowsOf(entry, right)));
+      if (all && panel === "tried") list_tried();
+      lead();
+      if (entry && !going && !counting && all) say(sentence(entry, right));
+      else if (!entry && all) say(`${worded(design)}: counting all sentences.`);
+    }
+
+    /** @param {Entry | null} entry @param {number} right */
+    function rowsOf(entry, right) {
+      return [
+        ["sees", worded(design)],
+        ["ceiling", entry ? `${fmt(entry.ceiling, 4)} %` : "…"],
+        ["lost by the view", entry ? fmt(100 - entry.ceiling, 4) : "…"],
+        ["right after training", run?.exact ? `${fmt(run.exact.accuracy, 2)} %` : Number.isFinite(right) ? `about ${fmt(right, 1)} %` : "–"],
+        ["steps", String(run?.model.steps ?? 0)],
+        ["pairs a word", entry ? fmt(entry.pairs, 3) : "…"],
+        ["bytes held", entry ? String(entry.bytes) : "…"],
+        ["words waited for", entry ? String(entry.wait) : "…"],
+      ];
+    }
+
+    /** The state in words. @param {Entry} entry @param {number} right */
+    function sentence(entry, right) {
+      const got = run?.exact ? ` Training has found ${fmt(run.exact.accuracy, 2)} % in ${run.model.steps.toLocaleString("en")} steps.` : Number.isFinite(right) ? ` Training is at about ${fmt(right, 1)} %.` : "";
+      const news = run?.diverged ? ` The training ${run.diverged}` : "";
+      return `Each word sees ${worded(design)}: at best ${fmt(entry.ceiling, 2)} % right, for ${fmt(entry.pairs, 2)} pairs a word.${got}${news}`;
+    }
+
+    function list_tried() {
+      const all = [...entries].sort((a, b) => a.pairs - b.pairs || b.ceiling - a.ceiling);
+      tried.replaceChildren(
+        table("tried", ["sees", "ceiling", "trained", "pairs", "bytes", "open it"], all.map((one) => [
+          (one.name ? `${one.name}: ` : "") + worded(one.design), `${fmt(one.ceiling, 2)} %`, one.trained ? `${fmt(one.trained, 2)} %` : "–", fmt(one.pairs, 2), String(one.bytes),
+          h("td", {}, button("show", "Show", () => set(structuredClone(one.design)), { "aria-label": `Show ${worded(one.design)}` })),
+        ])),
+      );
+    }
+
+    function drawMask() {
+      const n = SENTENCE.length;
+      const [cell, left, top] = [13, 44, 4];
+      const block = left + n * cell + 14;
+      mask.setAttribute("viewBox", `0 0 ${block * design.layers.length} ${top + n * cell + 4}`);
+      mask.style.width = `${block * design.layers.length}px`;
+      mask.replaceChildren(...masks(design).flatMap((layer, l) => layer[n].flatMap((seen, i) => [
+        s("text", { x: l * block + left - 5, y: top + (i + 0.78) * cell, "text-anchor": "end", "font-size": 11.5, fill: "var(--fig-quiet)" }, SENTENCE[i]),
+        ...Array.from({ length: n }, (_, j) => s("rect", {
+          x: l * block + left + j * cell, y: top + i * cell, width: cell - 1.5, height: cell - 1.5, rx: 2,
+          fill: seen.includes(j) ? `var(--fig-${i === j ? "query" : "key"})` : "var(--fig-line)", "fill-opacity": seen.includes(j) ? 1 : 0.5,
+        })),
+      ])));
+      const words = masks(design).map((layer, l) => `${design.layers.length > 1 ? `Layer ${l + 1}: ` : ""}${layer[n].map((seen, i) => `${SENTENCE[i]} sees ${seen.filter((j) => j !== i).map((j) => SENTENCE[j]).join(", ") || "itself only"}`).join("; ")}`);
+      mask.setAttribute("aria-label", `Who sees whom in “${SENTENCE.join(" ")}”. ${words.join(". ")}.`);
+    }
+
+    /** Show the step of the first visit that is next, if there is one. */
+    function lead() {
+      while (!guided && stage < STEPS.length && STEPS[stage].done(design, going || run !== null)) stage += 1;
+      if (!guided && stage === STEPS.length) leave(false);
+      guide.hidden = guided;
+      if (guided) return;
+      onward.hidden = stage === STEPS.length - 1;
+      const words = `${stage + 1} of ${STEPS.length}. ${STEPS[stage].text}`;
+      if (said.textContent !== words) said.textContent = words;
+    }
+
+    function next() {
+      stage = Math.min(stage + 1, STEPS.length - 1);
+      lead();
+    }
+
+    /** @param {boolean} [focus] whoever pressed a button that goes is led on */
+    function leave(focus = true) {
+      guided = true;
+      keep();
+      guide.hidden = true;
+      if (focus) /** @type {HTMLElement | null} */ (body.querySelector('[data-part="offset"][tabindex="0"]'))?.focus();
+    }
+
+    function take() {
+      const { found, wrong } = links(area.value);
+      due.push(...found.filter(({ design }) => !known.has(named(design))));
+      for (const { design: one, name } of found) {
+        const entry = entryOf(one, name);
+        if (entry) entries = add(entries, entry);
+      }
+      refused.hidden = !wrong.length;
+      refused.textContent = wrong.join(" ");
+      if (!wrong.length) area.value = "";
+      keep();
+      draw(true);
+      wake();
+    }
+
+    function forget() {
+      [entries, done, guided, stage] = [[], [], false, 0];
+      keep();
+      const entry = entryOf(design);
+      if (entry) entries = [entry];
+      draw(true);
+    }
+
+    /** @returns {any} */
+    function recall() {
+      try {
+        return JSON.parse(localStorage.getItem(KEPT) ?? "{}") ?? {};
+      } catch {
+        return {}; // no storage here, or something else in it
+      }
+    }
+
+    function keep() {
+      try {
+        localStorage.setItem(KEPT, JSON.stringify({ entries, done, guided }));
+      } catch {
+        // A browser that keeps nothing: it is known as long as the page is open.
+      }
+    }
+
+    /** @returns {string} */
+    function pytorch() {
+      const { layers, first, nearest } = design;
+      const tuple = (/** @type {(number | string)[]} */ all) => `(${all.join(", ")}${all.length === 1 ? "," : ""})`;
+      const trained = run && run.model.steps ? `
+training.load(tagger, """${packed(run.model.values)}""")  # the page's weights after ${run.model.steps} steps
+print(f"trained: {100 * expected_accuracy(tagger):.2f} % of all words right")
+` : "";
+      return `from attnbook.tagging import views
+from attnbook.tagging.training import expected_accuracy
+from attnbook.widgets import training
+
+design = views.Design(layers=${tuple(layers.map(tuple))}, told=${design.told ? "True" : "False"}, first=${first}, nearest=${nearest}, mix="${design.mix}")
+for layer in range(len(design.layers)):
+    print(design.mask(5, layer).int())  # True = may attend
+print(f"ceiling: {100 * float(views.ceiling(design)):.2f} %, {float(views.pairs(design)):.2f} pairs a word")
+# Attention (or a mean) under these masks, with the page's random weights. To train it as the page does:
+# training.train(tagger, ${model.get("seed")}, steps=1000, lr=${DEFAULTS.rate}, batch_size=${DEFAULTS.batch})
+tagger = training.build(${model.get("seed")}, **design.tagger_choices())
+${trained}`;
+    }
+
+    return { update, pytorch, svg: () => standalone(drawing.svg) };
+  },
+});

@@ -1,0 +1,44 @@
+// Long work in short turns: the page keeps its frames, and works only while somebody sees the figure.
+
+/** Milliseconds that it works before it lets the page have its turn: half a frame. */
+const SLICE = 7;
+
+/**
+ * @param {{ el: Element, signal: AbortSignal, work: () => boolean, after: () => void }} given `work` does a piece, and says whether there is
+ *   more; `after` comes behind each turn
+ * @returns {{ wake: () => void }}
+ */
+export function turns({ el, signal, work, after }) {
+  // A message to itself comes back behind whatever else the page has to do, and without the pause of a timer.
+  const channel = new MessageChannel();
+  let [waiting, seen, more] = [false, true, false];
+  const wake = () => {
+    if (waiting || !seen || document.hidden || !more) return;
+    waiting = true;
+    channel.port2.postMessage(0);
+  };
+  channel.port1.onmessage = () => {
+    waiting = false;
+    const until = performance.now() + SLICE;
+    do more = work();
+    while (more && performance.now() < until);
+    after();
+    wake();
+  };
+  const watcher = new IntersectionObserver((entries) => {
+    seen = entries[entries.length - 1].isIntersecting; // what came before is past
+    wake();
+  });
+  watcher.observe(el);
+  document.addEventListener("visibilitychange", wake, { signal });
+  signal.addEventListener("abort", () => {
+    watcher.disconnect();
+    channel.port1.close();
+  });
+  return {
+    wake() {
+      more = true;
+      wake();
+    },
+  };
+}

@@ -1,0 +1,210 @@
+"""Designs in the page: painted, counted, trained, linked, compared, and what Python says of them."""
+
+import json
+
+import pytest
+
+from attnbook.tagging import views
+from attnbook.widgets import AttentionDesign
+
+from .reader import (
+    assert_fits_a_thumb,
+    choose,
+    copied,
+    drag,
+    figure,
+    middle,
+    press,
+    run_copied,
+    saved,
+    says,
+    table,
+    violations,
+)
+
+
+def mount(*layers, **more):
+    """Write the figure without its table: the ceiling takes seconds, and is read elsewhere."""
+    made = AttentionDesign(*layers, **more)
+    made.table = lambda: ""
+    return made._repr_html_()
+
+
+@pytest.fixture(scope="module")
+def page_file(page_with):
+    return page_with(mount([[]], panel="numbers"))
+
+
+@pytest.fixture
+def part(site, page_file):
+    page = site.open(page_file)
+    found = figure(page, "design")
+    page.evaluate("localStorage.clear()")
+    page.reload()
+    found = figure(page, "design")
+    counted(found)
+    return found
+
+
+def offset(part, at, layer=0):
+    return part.locator(f'[data-layer="{layer}"][data-offset="{at}"]')
+
+
+def painted(part, layer=0):
+    open_to_it = part.locator(f'[data-layer="{layer}"][aria-pressed="true"]')
+    return [int(text) for text in open_to_it.evaluate_all("(all) => all.map((one) => one.dataset.offset)")]
+
+
+def reading(part, name) -> str:
+    (cell,) = [row[1] for row in table(part) if row[0] == name]
+    return cell
+
+
+def counted(part):
+    """Wait until the ceiling of what is painted stands."""
+    part.page.wait_for_function(
+        """() => document.querySelectorAll('figure [data-part="numbers"] tbody tr')[1]
+          ?.textContent.includes("%")"""
+    )
+
+
+def assert_python_says_so(part, design):
+    counted(part)
+    held, wait = views.reading(design)
+    assert reading(part, "ceiling") == f"{100 * float(views.ceiling(design)):.4f} %"
+    assert reading(part, "pairs a word") == f"{float(views.pairs(design)):.3f}"
+    assert (reading(part, "bytes held"), reading(part, "words waited for")) == (str(held), str(wait))
+
+
+def test_what_is_painted_has_the_ceiling_and_the_price_that_python_computes(part):
+    assert reading(part, "ceiling") == "74.5362 %"
+    offset(part, -1).click()
+    offset(part, 1).click()
+    assert painted(part) == [-1, 1]
+    assert_python_says_so(part, views.Design(((-1, 1),), told=True))
+    assert "at best 98.59 % right, for 2.54 pairs a word" in says(part)
+    choose(part, "told", "no")
+    assert_python_says_so(part, views.Design(((-1, 1),)))
+    choose(part, "layers", "2")
+    offset(part, -2, 1).click()
+    choose(part, "mix", "mean")
+    part.locator('[data-part="nearest"]').select_option("2")
+    part.locator('[data-part="first"]').select_option("1")
+    assert_python_says_so(part, views.Design(((-1, 1), (-2,)), nearest=2, first=1, mix="mean"))
+    # What is told is no mean any more.
+    choose(part, "told", "yes")
+    assert part.locator('[data-part="mix"] [aria-checked="true"]').inner_text() == "attention"
+    part.locator('[data-part="preset"]').select_option("both neighbours")
+    assert painted(part) == painted(part, 1) == [-1, 1]
+
+
+def test_a_drag_paints_and_keys_are_enough(part):
+    drag(part.page, middle(offset(part, -4)), middle(offset(part, -2)))
+    assert painted(part) == [-4, -3, -2]
+    drag(part.page, middle(offset(part, -3)), middle(offset(part, -3)))
+    assert painted(part) == [-4, -2]
+    offset(part, -1).focus()
+    part.page.keyboard.press("Space")
+    part.page.keyboard.press("Shift+ArrowRight")
+    assert painted(part) == [-4, -2, -1, 1]
+    part.page.keyboard.press("End")
+    part.page.keyboard.press("Enter")
+    assert painted(part)[-1] == 7
+    press(part, "layers", "Tab")
+    counted(part)
+
+
+def test_it_trains_under_its_ceiling_and_what_is_copied_runs_in_torch(part):
+    offset(part, -1).click()
+    counted(part)
+    part.locator('[data-part="train"]').click()
+    part.page.wait_for_function(
+        r"""() => Number(document.querySelector('figure [data-part="steps"]').textContent
+          .replace(/\D/g, '')) >= 40"""
+    )
+    part.locator('[data-part="train"]').click()
+    part.page.wait_for_function(
+        """() => { const cell = document.querySelectorAll('figure [data-part="numbers"] tbody tr')[3];
+          return /^[0-9.]+ %$/.test(cell.lastChild.textContent) }""",
+        timeout=60_000,
+    )
+    right = reading(part, "right after training")
+    assert 70 < float(right.rstrip(" %")) <= 94.86
+    shown, space = run_copied(part)
+    assert shown.splitlines()[-1] == f"trained: {right} of all words right"
+    assert "ceiling: 94.86 %, 1.77 pairs a word" in shown
+    assert space["design"] == views.Design(((-1,),), told=True)
+    lost, missed = (part.locator(f'[data-part="{name}"]').inner_text() for name in ("lost", "missed"))
+    assert lost == "5.14 points"
+    assert float(missed.split()[0]) == pytest.approx(94.8568 - float(right.rstrip(" %")), abs=0.011)
+    assert "98 %" in saved(part)
+    # Another design begins anew.
+    offset(part, 1).click()
+    assert reading(part, "steps") == "0"
+
+
+def test_challenges_are_ticked_off_and_kept_with_the_board(site, page_file, part):
+    met = '[data-part="challenge"].is-met'
+    assert part.locator(met).count() == 0
+    page = part.page
+    state = {"layers": [[-1], [-1]], "told": False, "mix": "mean", "panel": "numbers"}
+    page.goto(f"{page.url.partition('?')[0]}?design={json.dumps(state)}")
+    linked = figure(page, "design")
+    counted(linked)
+    assert linked.locator(met).evaluate_all("(all) => all.map((one) => one.dataset.id)") == ["cache"]
+    again = figure(site.open(page_file), "design")
+    counted(again)
+    again.locator('[data-opens="tried"]').click()
+    assert "−1 then −1, mean" in [row[0] for row in table(again, "tried")]
+    again.locator('[data-opens="challenges"]').click()
+    assert again.locator(met).count() == 1
+    again.locator('[data-part="forget"]').click()
+    assert again.locator(met).count() == 0
+
+
+def test_links_of_a_class_stand_on_one_board(part):
+    offset(part, -1).click()
+    counted(part)
+    link = copied(part, "link")
+    offset(part, 2).click()
+    counted(part)
+    part.locator('[data-opens="tried"]').click()
+    part.locator('[data-part="links"]').fill(f"Ada: {link}\nnonsense")
+    part.locator('[data-part="take"]').click()
+    assert part.locator('[data-part="refused"]').inner_text() == "Line 2: there is no link to a design."
+    rows = table(part, "tried")
+    assert "Ada: −1, told where" in [row[0] for row in rows]
+    part.get_by_role("button", name="Show −1, told where").first.click()
+    assert painted(part) == [-1]
+
+
+def test_the_first_steps_lead_on_and_can_be_left(site, page_file, part):
+    guide = part.locator('[data-part="guide"]')
+    assert guide.inner_text().startswith("1 of 3. Click −1")
+    offset(part, -1).click()
+    assert guide.inner_text().startswith("2 of 3.")
+    part.locator('[data-part="onward"]').click()
+    assert guide.inner_text().startswith("3 of 3. Press Train")
+    part.locator('[data-part="dismiss"]').click()
+    assert guide.is_hidden()
+    assert figure(site.open(page_file), "design").locator('[data-part="guide"]').is_hidden()
+
+
+def test_a_link_that_is_no_design_says_why(site, page_file):
+    for state, why in (
+        ({"layers": [[9]]}, "offsets must be −7 to 7 without 0; one is 9."),
+        ({"layers": 3}, "layers should be a list, and is a number."),
+        ({"told": True, "mix": "mean"}, "it can’t be told where they stand"),
+        ({"panel": "secrets"}, 'or nothing; it is "secrets"'),
+    ):
+        assert why in site.complaint(page_file, "design", state), json.dumps(state)
+
+
+@pytest.mark.parametrize("panel", ["challenges", "tried", "numbers"])
+def test_it_fits_a_phone_and_axe_finds_nothing(site, page_file, panel):
+    page = site.open(page_file, width=320)
+    part = figure(page, "design")
+    part.locator(f'[data-opens="{panel}"]').click() if panel != "numbers" else None
+    choose(part, "layers", "2")
+    assert_fits_a_thumb(part)
+    assert violations(page) == []

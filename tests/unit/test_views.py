@@ -1,0 +1,194 @@
+"""Designs and their ceilings, against references that share no line with them: nested sets and fractions."""
+
+import itertools
+import random
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+import torch
+
+from attnbook import results
+from attnbook.tagging import grammar, views
+from attnbook.tagging.training import expected_accuracy
+from attnbook.tagging.views import Design
+from attnbook.widgets import training
+
+
+def small_language(rng):
+    """Draw a language of short sentences over few words, so that many places look alike."""
+    sentences = {}
+    for _ in range(rng.randint(3, 40)):
+        n = rng.randint(1, 6)
+        words = tuple(rng.choice("ab" if rng.random() < 0.5 else "abc") for _ in range(n))
+        tags = tuple(rng.choice("XYZ") for _ in range(n))
+        sentences[words, tags] = Fraction(rng.randint(1, 9))
+    total = sum(sentences.values())
+    return {sentence: p / total for sentence, p in sentences.items()}
+
+
+def looks(design, words):
+    """Say what each place of a sentence sees, as nested sets and bags."""
+    now = list(words)
+    for layer, offsets in enumerate(design.layers):
+        then = []
+        for i in range(len(words)):
+            near = {i} | {i + o for o in offsets} | set(range(design.first))
+            near = sorted((j for j in near if 0 <= j < len(words)), key=lambda j: (abs(i - j), j > i))
+            near = near[: design.nearest] if design.nearest else near
+            assert design.sees(len(words), i, layer) == tuple(sorted(near))
+            if design.told:
+                seen = frozenset((j - i, now[j]) for j in near)
+            else:
+                counts = Counter(now[j] for j in near)
+                seen = frozenset((one, Fraction(n, len(near))) for one, n in counts.items())
+            then.append((now[i], seen))
+        now = then
+    return now
+
+
+def by_hand(design, language):
+    mass = {}
+    for (words, tags), p in language.items():
+        for seen, tag in zip(looks(design, words), tags, strict=True):
+            row = mass.setdefault(seen, {})
+            row[tag] = row.get(tag, 0) + p
+    return Fraction(
+        sum(max(row.values()) for row in mass.values()), sum(sum(row.values()) for row in mass.values())
+    )
+
+
+def drawn(rng):
+    offsets = [o for o in range(-3, 4) if o]
+    layers = tuple(tuple(rng.sample(offsets, rng.randint(0, 3))) for _ in range(rng.randint(1, 2)))
+    return Design(
+        layers, rng.random() < 0.5, first=rng.choice((0, 0, 1, 2)), nearest=rng.choice((0, 0, 2, 3))
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_ceilings_and_pairs_on_small_languages_are_those_of_nested_sets(seed):
+    rng = random.Random(seed)
+    language, design = small_language(rng), drawn(rng)
+    assert views.ceiling(design, language) == by_hand(design, language)
+    seen = sum(
+        p * sum(len(design.sees(len(w), i, k)) for i in range(len(w)) for k in range(len(design.layers)))
+        for (w, _), p in language.items()
+    )
+    assert views.pairs(design, language) == seen / sum(p * len(w) for (w, _), p in language.items())
+
+
+def test_the_grammars_own_views_are_designs():
+    every = tuple(o for o in range(-7, 8) if o)
+    for design, view in (
+        (Design(), "word"),
+        (Design(((-1, 1),), told=True), "both neighbours"),
+        (Design((tuple(range(-7, 0)),), told=True), "everything before"),
+        (Design(((-2, -1),), told=True), "everything before"),
+        (Design((every,), told=True), "whole sentence"),
+    ):
+        assert views.ceiling(design) == grammar.ceiling(view)
+    # A softmax can't count: the bag of words can, and is worth a hundredth of a point more.
+    gap = grammar.ceiling("bag of words") - views.ceiling(Design((every,)))
+    assert 0.00009 < float(gap) < 0.00012
+
+
+def test_three_and_two_words_back_tie_and_two_on_is_best():
+    best = {o: views.ceiling(Design(((-1, 1, o),), told=True)) for o in (-4, -3, -2, 2, 3, 4)}
+    assert best[-2] == best[-3]
+    assert max(best, key=best.get) == 2
+    assert views.pairs(Design(((-1, 1, -3),))) < views.pairs(Design(((-1, 1, -2),)))
+
+
+def test_what_is_held_is_counted_word_by_word():
+    assert views.reading(Design()) == (256, 0)
+    assert views.reading(Design((tuple(range(-7, 0)),))) == (8 * 256, 0)
+    assert views.reading(Design(((-3,),))) == (4 * 256, 0)  # those between are still to be asked for
+    # At the last word nobody waits any more: then three words lie in the second layer.
+    assert views.reading(Design(((1,), (1,)))) == (5 * 256, 2)
+    assert views.reading(Design(((-1,), (-1,)), mix="mean")) == (4 * 128, 0)
+    assert views.reading(Design(((-1,),), first=1)) == (3 * 256, 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"layers": ()}, "layers must be one or two lists"),
+        ({"layers": ((0,),)}, "offsets must be -7 to 7 without 0"),
+        ({"layers": ((8,),)}, "offsets must be -7 to 7 without 0"),
+        ({"first": 3}, "first must be 0, 1 or 2, got 3"),
+        ({"nearest": 9}, "nearest must be 0 to 8, got 9"),
+        ({"mix": "sum"}, "mix must be attention or mean, got 'sum'"),
+        ({"told": True, "mix": "mean"}, "it can't be told where"),
+    ],
+)
+def test_what_is_no_design_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        Design(**given)
+
+
+def test_probabilities_without_room_are_refused():
+    odd = {(("a",), ("X",)): Fraction(1, 2**70), (("b",), ("X",)): 1 - Fraction(1, 2**70)}
+    with pytest.raises(ValueError, match="common denominator"):
+        views.ceiling(Design(), odd)
+
+
+def tagger_of(design, seed):
+    return training.build(seed, d_model=16, **design.tagger_choices())
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Design(((-1, 1),)),
+        Design(((-2, 1),), told=True, nearest=2),
+        Design(((-1,), (1, 2)), mix="mean"),
+        Design(((-2,), (1,)), first=1),
+        Design(((-1, 1), (-1,)), told=True),
+    ],
+)
+def test_places_that_look_alike_get_the_same_scores(design):
+    """However a model is drawn: who sees the same says the same, in padded batches too."""
+    tagger, found = tagger_of(design, 3), {}
+    rng = random.Random(1)
+    some = [words for words, _ in rng.sample(sorted(grammar.sentences()), 250)]
+    some += [("saw", "can"), ("can", "can"), ("saw", "saw", "can", "can")]
+    encoded = [tagger.vocabulary.encode(words) for words in some]
+    padded = torch.nn.utils.rnn.pad_sequence(encoded, batch_first=True)
+    scores = tagger(padded)
+    alike = 0
+    for words, rows in zip(some, scores, strict=True):
+        for seen, row in zip(looks(design, words), rows[: len(words)], strict=True):
+            alike += seen in found
+            assert torch.allclose(found.setdefault(seen, row), row, atol=1e-9)
+    assert alike > 100
+    alone = tagger(encoded[0][None])[0]
+    assert torch.allclose(alone, scores[0, : len(some[0])], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_trained_model_passes_its_ceiling(seed):
+    for design in (Design(((-1,),), told=True), Design(((-1, 1),)), Design(((-1,), (1,)), mix="mean")):
+        tagger = tagger_of(design, seed)
+        training.train(tagger, seed, steps=120, lr=0.02, batch_size=32)
+        best = float(views.ceiling(design))
+        assert best - 0.2 < expected_accuracy(tagger) <= best + 1e-9
+
+
+def test_the_stored_frontier_is_that_of_its_designs():
+    stored = results.load("design")
+    designs, edge = stored["designs"], stored["frontier"]
+    assert len(designs) == 1024
+    for _, _, best, price, *_ in designs:
+        assert any(p <= price and b >= best for _, _, b, p, *_ in edge)
+    for one, another in itertools.pairwise(edge):
+        assert one[2] < another[2]
+        assert one[3] < another[3]
+    for layers, told, best, price, held, wait in edge[::5]:
+        design = Design(tuple(map(tuple, layers)), told=told)
+        assert best == pytest.approx(100 * float(views.ceiling(design)), abs=1e-6)
+        assert price == pytest.approx(float(views.pairs(design)), abs=1e-6)
+        assert (held, wait) == views.reading(design)
+    deep = [row for row in designs if row[1] and len(row[0]) == 2]
+    single = [row for row in designs if len(row[0]) == 1]
+    assert not any(row[2] > max(one[2] for one in single if one[3] <= row[3] + 1e-9) + 1e-9 for row in deep)

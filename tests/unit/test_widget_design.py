@@ -1,0 +1,40 @@
+"""The figure in which attention is designed, from Python."""
+
+import pytest
+import torch
+
+from attnbook.widgets import AttentionDesign, training
+
+from .test_widgets import Cells
+
+
+def test_its_table_has_the_ceiling_and_the_price():
+    rows = Cells(AttentionDesign([[-1, 1]])._repr_html_()).rows
+    assert ["sees", "−1 +1"] in rows
+    assert ["nobody passes", "98.59 %"] in rows
+    assert ["pairs a word", "2.54"] in rows
+    assert ["bytes held", "768"] in rows
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"layers": [[9]]}, "offsets must be -7 to 7"),
+        ({"seed": -1}, "seed must be 0 or larger, got -1"),
+        ({"panel": "secrets"}, "panel must be challenges, tried, numbers, or empty; got 'secrets'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        AttentionDesign(**given)
+
+
+def test_the_trained_tagger_comes_back():
+    figure = AttentionDesign([[-1], [1]], mix="mean", seed=2)
+    assert figure.told is False
+    trained = figure.tagger()
+    training.train(trained, 2, steps=2, lr=0.01, batch_size=4)
+    values = torch.nn.utils.parameters_to_vector(trained.parameters()).detach()
+    figure.weights = values.numpy().tobytes()
+    for ours, theirs in zip(figure.tagger().parameters(), trained.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
