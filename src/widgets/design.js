@@ -114,9 +114,8 @@ export default figure({
         h("div", {}, ...rows.map(({ el }) => el), h("div", { class: "attnlab-sets" }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("all see", first), group("begin from", preset)), h("div", { class: "attnlab-seen" }, mask)),
         h("div", {}, drawing.svg),
       ),
-      h("div", { class: "attnlab-go-row" }, train, button("restart", "Back to step 0", () => begin()), counter, progress),
+      h("div", { class: "attnlab-go-row" }, train, button("restart", "Back to step 0", () => begin()), counter, progress, h("div", { class: "attnlab-tabs" }, ...tabs)),
       h("div", { class: "attnlab-tiles" }, ...Object.values(tiles).map(({ el }) => el)),
-      h("div", { class: "attnlab-tabs" }, ...tabs),
       ...bodies,
     );
     onResize(body, signal, () => draw(true));
