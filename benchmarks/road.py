@@ -3,10 +3,11 @@
     PYTHONPATH=.cache/peers python benchmarks/road.py speed [--repeats 5] [--out FILE]
     python benchmarks/road.py parity
     python benchmarks/road.py hybrids
+    python benchmarks/road.py wide
 
 Each writes results/road-NAME.json. `speed` needs the transformers of benchmarks/requirements.txt; its ratios
 are those of times measured side by side in the same rounds. The others have learning rates of their own for
-each row, and three seeds; finished runs are kept in .cache.
+each row, and three seeds; finished runs are kept in .cache. `wide` is a control of `hybrids`, at its rate.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import itertools
+import json
 import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -137,6 +139,22 @@ def hybrids() -> Comparison:
     return swept(rows, centres, "recalled", level=0.9, tie=0.005)
 
 
+def wide(d_head: int = 64) -> dict:
+    """Train the stack without softmax once more, with more rows in a state than a text has pairs."""
+    rate, cache = results.sweep("road-hybrids")["dddd"].rate, CACHE / f"road-wide-{d_head}.json"
+    done = json.loads(cache.read_text()) if cache.exists() else {}
+    stack = Hybrid("dddd", d_head=d_head, steps=4000)
+    for seed in SEEDS:
+        if str(seed) not in done:
+            run = stack(rate, seed)
+            curve = [round(point, 4) for point in run.curve]
+            done[str(seed)] = {"value": run.value, "steps": len(curve) * run.every, "curve": curve}
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            cache.write_text(json.dumps(done))
+            print(seed, done[str(seed)], flush=True)
+    return {"settings": dataclasses.asdict(stack), "rate": rate, "runs": done}
+
+
 def swept(
     rows: Mapping,
     centres: Mapping[str, float],
@@ -168,7 +186,7 @@ def swept(
 def main() -> None:
     """Measure or train, and store."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("what", choices=("speed", "parity", "hybrids"))
+    arguments.add_argument("what", choices=("speed", "parity", "hybrids", "wide"))
     arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--out", type=Path, help="another file, for a trial")
     chosen = arguments.parse_args()
@@ -177,6 +195,8 @@ def main() -> None:
     options: dict = {"command": f"python benchmarks/road.py {chosen.what}", "path": chosen.out}
     if chosen.what == "speed":
         numbers, options["packages"] = speed(chosen.repeats), ("transformers",)
+    elif chosen.what == "wide":
+        numbers, options["seeds"] = wide(), SEEDS
     else:
         numbers = {"sweeps": {chosen.what: {"parity": parity, "hybrids": hybrids}[chosen.what]()}}
         options["seeds"] = SEEDS

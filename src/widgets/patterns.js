@@ -207,7 +207,7 @@ export default figure({
         row.hidden = key !== "width" && kind !== "mixed";
       }
       back.disabled = deep === 1;
-      next.textContent = deep < DEEPEST ? "Next layer" : "From the start";
+      next.textContent = deep < DEEPEST ? "Next layer" : "Restart";
       drawReach(state);
       drawMask(state);
       const all = isCausal ? (n * (n + 1)) / 2 : n * n;

@@ -134,6 +134,12 @@ def test_an_input_that_the_task_does_not_promise_is_called_so():
 
     assert "promises nothing for such an input" in judge("testing-mask", hidden).message
 
+    def too_small(attention):
+        q, k, v = (torch.randn(5, 3, dtype=torch.double) for _ in range(3))
+        return attention(q - 400, k - 400, v).isfinite().all()
+
+    assert "promises nothing for such an input" in judge("testing-linear", too_small).message
+
 
 def test_right_code_with_a_state_is_right_after_the_calls_that_came_before():
     def steps(make):

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from attnbook.checks.instruments import Work
+
 ROOT = Path(__file__).parents[2]
 TAG = "take-it-with-you"
 """The tag of the cell; the one after it holds the assertion that the package computes the same."""
@@ -56,3 +58,15 @@ def test_the_next_cell_holds_it_equal_to_the_package(path):
     following = cells(path)[at + 1]
     assert following["cell_type"] == "code"
     assert "assert" in "".join(following["source"])
+
+
+def test_what_all_heads_share_is_not_copied_for_each():
+    (path,) = (path for path in CHAPTERS if path.stem.endswith("todays_models"))
+    (at,) = tagged(path)
+    kept = {"__name__": "kept"}
+    exec(compile("".join(cells(path)[at]["source"]), path.stem, "exec"), kept)
+    n, heads, r, d_r = 2000, 16, 64, 16
+    layer = kept["Latent"](32, heads, r, 8, d_r)
+    with torch.no_grad(), Work() as work:
+        layer(torch.randn(1, 1, 32), torch.randn(1, n, r + d_r))
+    assert work.largest == (n + 1) * (r + d_r), "what is kept, with one row more; scores are fewer"

@@ -548,7 +548,7 @@ def test_every_property_that_did_not_hold_somewhere_is_shown_by_hand():
 
 def test_it_catches_every_broken_mask_of_the_readers_exercise_and_no_right_one(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    stored = results.load("battery-candidates")["found"]["candidates"]
+    stored = results.load("battery-candidates")["found"]
     want = {row["title"]: tuple(row["caught by"]) for row in stored if row["exercise"] == "testing-mask"}
     got, right = {}, {}
     for exercise, title, is_right, layer, options in import_module("battery_broken").candidates():

@@ -232,6 +232,17 @@ def test_the_tiles_of_a_window_hold_every_pair_that_counts_and_little_else():
     assert ((row // 2 - column // 2 == 0) | (row // 2 - column // 2 == 1)).all(), "no pair lies outside"
 
 
+def test_what_is_kept_of_a_token_has_the_area_of_its_numbers():
+    figure = drawings.kept_of_a_token()
+    filled = [patch.get_path().get_extents() for patch in figure.axes[0].patches if patch.get_fill()]
+    parts = [rows * width for _, rows, each in serving.KEPT for _, width in each]
+    areas = [box.width * box.height for box in filled]
+    assert [area / areas[0] for area in areas] == pytest.approx([part / parts[0] for part in parts])
+    assert parts == [128 * 128, 128 * 128, 8 * 128, 8 * 128, 512, 64, 512 / 4]
+    assert "32,768" in figure.get_label()
+    assert "576" in figure.get_label()
+
+
 def test_the_family_has_the_years_of_its_sources_and_no_two_changes_in_one_place():
     sources = Path(__file__).parents[2] / "chapters/references.bib"
     entries = re.split(r"\n@\w+\{", sources.read_text(encoding="utf-8"))

@@ -357,6 +357,18 @@ def test_what_cannot_be_is_refused(make, match):
         make()
 
 
+def test_machines_that_take_requests_in_turn_do_what_each_does_alone():
+    asked = requests(5, n=9)
+    both, one, other = TOY.dealt(asked, 2), TOY.run(asked[::2]), TOY.run(asked[1::2])
+    assert both.times == [*one.times, *other.times]
+    assert both.waits == [*one.waits, *other.waits]
+    assert both.steps == [*one.steps, *other.steps]
+    assert both.evicted == one.evicted + other.evicted
+    assert TOY.dealt(asked, 1) == TOY.run(asked)
+    with pytest.raises(ValueError, match="each of 10 machines needs a request, got 9"):
+        TOY.dealt(asked, 10)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_what_the_chapter_says_of_its_rules_holds_in_ten_traces(seed):
     asked = trace(400, 80, seed)
@@ -372,7 +384,7 @@ def test_what_the_chapter_says_of_its_rules_holds_in_ten_traces(seed):
             replace(shared, piece=512),
         )
     ]
-    apart = Server(page=16).apart(asked, link=64e9)
+    apart, dealt = Server(page=16).apart(asked, link=64e9), Server(page=16).dealt(asked, 2)
     speeds = [run.speed(asked[-1].arrival) for run in runs]
     assert speeds == sorted(speeds)
     assert speeds[1] > 3 * speeds[0]
@@ -389,4 +401,16 @@ def test_what_the_chapter_says_of_its_rules_holds_in_ten_traces(seed):
     first = max(words[1] - words[0] for words in apart.times if len(words) > 1)
     later = max(b - a for words in apart.times for a, b in pairwise(words[1:]))
     assert apart.pause == first > 1.5 * later
-    assert apart.wait(0.9) < pages.wait(0.9)
+    # A text is done sooner in each row from pages on, so fewer are there at once.
+    stays = [
+        sum(words[-1] - one.arrival for words, one in zip(run.times, asked, strict=True))
+        for run in (pages, common, pieces, apart)
+    ]
+    assert stays == sorted(stays, reverse=True)
+    assert pages.most > common.most > pieces.most > apart.most > dealt.most
+    # What pieces cost, and what two machines are worth that share the requests.
+    grown = pieces.wait(0.9) / common.wait(0.9)
+    assert (grown < 1) is (seed == 4)
+    assert grown < 4 / 3
+    assert dealt.wait(0.9) < apart.wait(0.9) < pages.wait(0.9)
+    assert Server(page=16, piece=512).run(asked).pause < apart.pause < dealt.pause

@@ -53,6 +53,11 @@ test("a part differs where the other has none, or has it with other numbers", ()
   assert.deepEqual(differs("gpt2", "llama"), []);
   for (const name of ["gemma3_text", "gemma3n_text"]) assert.ok(differs(name, "qwen3").includes("root"));
   assert.ok(differs("gemma2", "gpt_oss").includes("windows"));
+  // The short key beside a latent is a term that the formula of 2017 has not.
+  for (const name of ["deepseek_v3", "kimi_linear"]) {
+    assert.equal(parts(PUBLISHED[name]).get("short"), "+ qᵣ kᵣᵀ");
+    assert.ok(differs(name, "gpt_oss").includes("short"));
+  }
   assert.ok(parts(PUBLISHED.gpt_oss).has("sink"));
 });
 

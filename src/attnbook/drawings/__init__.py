@@ -11,7 +11,7 @@ from attnbook.drawings.costs import cache, memories, paths, window_tiles
 from attnbook.drawings.history import family
 from attnbook.drawings.models import encoder_decoder, stack
 from attnbook.drawings.order import waves
-from attnbook.drawings.serving import pages
+from attnbook.drawings.serving import kept_of_a_token, pages
 from attnbook.drawings.splitting import heads, reshape
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "flow",
     "heads",
     "induction",
+    "kept_of_a_token",
     "memories",
     "pages",
     "paths",

@@ -1,4 +1,4 @@
-"""How a server keeps the keys and values of many texts: in pages, and what begins alike only once."""
+"""What is kept of a token, and how a server keeps many texts: in pages, what begins alike only once."""
 
 from __future__ import annotations
 
@@ -98,6 +98,55 @@ def pages() -> Figure:
         )
         + f". Pages {' and '.join(map(str, both))} serve both texts, whose first {len(BEGINNING)} words are "
         f"the same; {ROOM - used} pages are free."
+    )
+
+
+KEPT = (
+    ("128 heads", 128, (("key", 128), ("value", 128))),
+    ("in 8 groups", 8, (("key", 128), ("value", 128))),
+    ("a latent and a short key", 1, ((None, 512), ("key", 64))),
+    ("a quarter of a pooled row", 1, ((None, 512 // 4),)),
+)
+"""Ways to keep a token: what each is called, its rows, and the parts of a row, each with its width."""
+
+
+def kept_of_a_token() -> Figure:
+    """Draw what one layer keeps of one token, four ways, all to one scale.
+
+    Returns:
+        The figure, labelled with its alt text.
+
+    References:
+        DeepSeek-AI 2024, section 2.1; DeepSeek-AI 2026.
+
+    >>> "32,768" in kept_of_a_token().get_label()
+    True
+    """
+    pen = Pen(4.5, 3.84)
+    left, top, number, row, said = 0.1, 0.36, 4.3 / 576, 0.016, []
+    middle = left
+    for role, width in KEPT[0][2]:
+        pen.text(middle + width * number / 2, 0.16, f"{role}s", role=role)
+        middle += width * number
+    for name, rows, parts in KEPT:
+        each = sum(width for _, width in parts)
+        label = f"{name}: {rows * each:,} numbers"
+        said.append(label)
+        if rows == 1:  # too thin to have its words beside it
+            pen.text(left, top, label, align="left")
+            top += 0.17
+        else:
+            pen.text(left + each * number + 0.15, top + rows * row / 2, label, align="left")
+        at = left
+        for role, width in parts:
+            size = (width * number, rows * row)
+            pen.tiles(at, top, 1, 1, size=size, role=role, shades=[[1.0]], edge=0.0)
+            at += width * number
+        top += rows * row + 0.28
+    return pen.figure_of(
+        "What one layer keeps of one token, drawn to one scale. "
+        + "; ".join(said)
+        + ". A latent and a pooled row, in grey, are key and value at once."
     )
 
 

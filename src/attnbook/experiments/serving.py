@@ -365,6 +365,28 @@ class Server:
             sent = text.since = max(sent, first.times[0]) + self.token_bytes * text.kept / link
         return self._told(texts, *self._serve([text for text in texts if text.request.answer > 1]))
 
+    def dealt(self, requests: Sequence[Request], machines: int) -> Run:
+        """Serve with several machines like this one, which take the requests in turn.
+
+        Args:
+            requests: by arrival.
+            machines: how many; each gets a request at least.
+
+        Returns:
+            The run, its requests and steps by machine: those of the first, then those of the next.
+
+        Raises:
+            ValueError: as `run`, or there are fewer requests than machines.
+        """
+        at_least(1, machines=machines)
+        if len(requests) < machines:
+            raise ValueError(f"each of {machines} machines needs a request, got {len(requests)}")
+        runs = [self.run(requests[first::machines]) for first in range(machines)]
+        times, waits, steps = (
+            [one for run in runs for one in getattr(run, name)] for name in ("times", "waits", "steps")
+        )
+        return Run(times, waits, steps, max(run.places for run in runs), sum(run.evicted for run in runs))
+
     @property
     def token_bytes(self) -> int:
         """Bytes that a token takes in the cache."""

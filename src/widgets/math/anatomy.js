@@ -57,9 +57,11 @@ export function formula(model) {
     line.push({ text: "softmax(" });
     if (model.cap) line.push({ text: `${several(model.cap)} tanh(`, part: "cap" });
     // Beside keys from a latent stands a short one for all heads, and only that is turned.
-    line.push(model.latent ? { text: "(q kᵀ + qᵣ " } : { text: `q${hat} `, part: hat && "qk" });
+    if (model.latent) line.push({ text: "(q kᵀ " }, { text: "+ qᵣ ", part: "short" });
+    else line.push({ text: `q${hat} `, part: hat && "qk" });
     if (model.turned) line.push({ text: "R ", part: "turned" });
-    line.push(model.latent ? { text: "kᵣᵀ)" } : { text: `k${hat}ᵀ`, part: hat && "qk" });
+    if (model.latent) line.push({ text: "kᵣᵀ", part: "short" }, { text: ")" });
+    else line.push({ text: `k${hat}ᵀ`, part: hat && "qk" });
     if (model.root) line.push({ text: " / " }, { text: `√${model.root}`, part: "root" });
     else if (model.root === undefined) line.push({ text: " / √d" });
     if (model.cap) line.push({ text: ")", part: "cap" });
