@@ -30,7 +30,7 @@ const PRESETS = /** @type {Record<string, number[]>} */ ({
 });
 const PANELS = /** @type {Record<string, string>} */ ({ challenges: "Challenges", tried: "Designs tried", numbers: "Numbers" });
 const STEPS = [
-  { text: "Click −1: now every word sees the one before it. How far up does the dot go?", done: (/** @type {Design} */ { layers }) => layers[0].includes(-1) },
+  { text: "Click −1: every word sees the one before. How far up goes the dot?", done: (/** @type {Design} */ { layers }) => layers[0].includes(-1) },
   { text: "Which one word more takes the dot highest? Try some.", done: (/** @type {Design} */ { layers }) => layers[0].length > 1 && layers[0].includes(-1) },
   { text: "Press Train. The ring climbs to the dot: does training find all that is there?", done: (/** @type {Design} */ _, /** @type {boolean} */ trained) => trained },
 ];
@@ -114,9 +114,8 @@ export default figure({
         h("div", {}, ...rows.map(({ el }) => el), h("div", { class: "attnlab-sets" }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("all see", first), group("begin from", preset)), h("div", { class: "attnlab-seen" }, mask)),
         h("div", {}, drawing.svg),
       ),
-      h("div", { class: "attnlab-go-row" }, train, button("restart", "Back to step 0", () => begin()), counter, progress),
+      h("div", { class: "attnlab-go-row" }, train, button("restart", "Restart", () => begin()), counter, progress, h("div", { class: "attnlab-tabs" }, ...tabs)),
       h("div", { class: "attnlab-tiles" }, ...Object.values(tiles).map(({ el }) => el)),
-      h("div", { class: "attnlab-tabs" }, ...tabs),
       ...bodies,
     );
     onResize(body, signal, () => draw(true));
@@ -256,7 +255,7 @@ export default figure({
       tiles.lost.show(entry ? points(100 - entry.ceiling) : "…", entry ? `nobody passes ${fmt(entry.ceiling, 2)} %` : "counting all sentences");
       const gap = entry && Number.isFinite(right) ? Math.max(0, entry.ceiling - right) : NaN;
       tiles.missed.show(Number.isFinite(gap) ? `${run?.exact ? "" : "about "}${points(gap)}` : "–", Number.isFinite(right) ? `${fmt(right, run?.exact ? 2 : 1)} % right now` : "not trained yet");
-      tiles.price.show(entry ? `${fmt(entry.pairs, 2)} pairs a word` : "…", entry ? `${entry.bytes.toLocaleString("en")} bytes held, ${entry.wait ? `waits for ${entry.wait} ${entry.wait > 1 ? "words" : "word"}` : "no waiting"}` : "");
+      tiles.price.show(entry ? `${fmt(entry.pairs, 2)} pairs a word` : "…", entry ? `${entry.bytes.toLocaleString("en")} bytes, ${entry.wait ? `waits ${entry.wait} ${entry.wait > 1 ? "words" : "word"}` : "no waiting"}` : "");
       counter.textContent = run ? `step ${run.model.steps.toLocaleString("en")}` : "";
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;

@@ -7,7 +7,7 @@ import { named } from "../math/design.js";
 /** @typedef {import("../math/board.js").Entry} Entry */
 
 const [LEFT, RIGHT, TOP, FOOT] = [50, 16, 26, 38];
-const HIGH = { wide: 300, narrow: 230 };
+const HIGH = { wide: 230, narrow: 206 };
 /** What is wrong of all, in per cent, at the axis's ends, and pairs a word: both are stretched. */
 const [WORST, LEAST, CHEAP, DEAR] = [30, 0.3, 0.95, 10];
 const ACROSS = [1, 2, 3, 4, 6, 9];
@@ -39,7 +39,7 @@ export function plane() {
           s("path", { d: `M${LEFT} ${TOP}V${bottom}H${wide - RIGHT}`, fill: "none", stroke: "var(--fig-quiet)" }),
           s("path", { d: `${edge}H${wide - RIGHT}`, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5, "stroke-dasharray": "5 3", "data-part": "frontier" }),
           text("pairs a word", wide - RIGHT, bottom + 33, { "text-anchor": "end" }),
-          text(wide < 400 ? "┅ edge of small ones" : "┅ no small design passes", 2, bottom + 33),
+          text(wide < 400 ? "┅ edge" : "┅ no small design passes", 2, bottom + 33),
         );
       }
       const now = entry && named(entry.design);
