@@ -112,18 +112,7 @@ def _() -> tuple[Any, Any]:
     "meant: such rows are padding, and huggingface/transformers pull request 26572 opens them",
 )
 def _() -> tuple[Any, Any]:
-    transformers = import_module("transformers")
-    config = transformers.LlamaConfig(
-        hidden_size=4, num_attention_heads=1, num_key_value_heads=1, head_dim=4, num_hidden_layers=1
-    )
-    config._attn_implementation = "sdpa"
-    module = import_module("transformers.models.llama.modeling_llama")
-    layer, x = seeded(lambda: module.LlamaAttention(config, 0)), draw(1, 3, 4)
-    mask = nothing_for_the_second(x)
-    turn = torch.ones(1, 3, 4), torch.zeros(1, 3, 4)
-    got = layer(x, position_embeddings=turn, attention_mask=mask)[0][0, 1]
-    mean = layer.o_proj(layer.v_proj(x).mean(1))[0]
-    return f"not {rounded(mean)}", rounded(got)
+    return opened("llama", "LlamaAttention", "LlamaConfig", kernel="sdpa")
 
 
 @finding(
@@ -146,11 +135,11 @@ def _() -> tuple[Any, Any]:
     return opened("gemma2", "Gemma2Attention", "Gemma2Config", layer_types=["full_attention"])
 
 
-def opened(family: str, name: str, config: str, **settings: Any) -> tuple[Any, Any]:
+def opened(family: str, name: str, config: str, *, kernel: str = "eager", **settings: Any) -> tuple[Any, Any]:
     """Return the mean of all values, and the row that may see nothing, of a layer as Llama's."""
     sizes = {"hidden_size": 4, "num_attention_heads": 1, "num_key_value_heads": 1, "head_dim": 4}
     config = getattr(import_module("transformers"), config)(**sizes, num_hidden_layers=1, **settings)
-    config._attn_implementation = "eager"
+    config._attn_implementation = kernel
     module = import_module(f"transformers.models.{family}.modeling_{family}")
     layer, x = seeded(lambda: getattr(module, name)(config, 0)), draw(1, 3, 4)
     turn = torch.ones(1, 3, 4), torch.zeros(1, 3, 4)

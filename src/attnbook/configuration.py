@@ -22,6 +22,8 @@ from attnbook.rules import RULES
 
 BYTES = 2
 """Of a number in the cache, as nearly all are kept."""
+NARROW = {"window", "block"}
+"""Kinds of layers that keep no more than so many tokens."""
 
 
 def inner(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -75,7 +77,7 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
     kinds, doubt = _kinds(text, out, window)
     if kinds and out["layers"] is None:
         out["layers"] = sum(kinds.values())
-    out |= {"kinds": kinds, "window": window if kinds and set(kinds) & {"window", "block"} else None}
+    out |= {"kinds": kinds, "window": window if kinds and NARROW & set(kinds) else None}
     cache, why = _cache(text, out, doubt)
     if any(not _empty(text.get(name)) for name in RULES["looks"]):
         out["kinds"] = None
@@ -167,7 +169,7 @@ def _kinds(
         names = ["window"] * layers
     else:
         return None, "no field says which layers have the window"
-    if {"window", "block"} & set(names) and window is None:
+    if NARROW & set(names) and window is None:
         return None, out["unread"].get("window", "no field says how long the window is")
     if _whole(shared := text.get("num_kv_shared_layers")):
         names = [name if at < layers - shared else "shared" for at, name in enumerate(names)]
@@ -189,7 +191,7 @@ def _cache(
         return None, doubt
     if isinstance(types := text.get("indexer_types"), list) and any(word != "full" for word in types):
         return None, RULES["another"]
-    keeps = [name for name in out["kinds"] if name in ("full", "window", "block", "selected")]
+    keeps = [name for name in out["kinds"] if name in NARROW | {"full", "selected"}]
     if not keeps:
         return [], ""
     if out["latent"]:
@@ -208,7 +210,7 @@ def _cache(
         return None, "no field says what is kept to choose keys by"
     groups = []
     for name in keeps:
-        ends = {"window": out["window"]} if name in ("window", "block") else {}
+        ends = {"window": out["window"]} if name in NARROW else {}
         each = [[*terms[0], chooser]] if name == "selected" else terms
         groups.append({"layers": out["kinds"][name], "terms": each} | ends)
     return groups, ""
@@ -340,7 +342,7 @@ def _term(term: int | list[int]) -> str:
 
 def _window(reading: Mapping[str, Any]) -> str:
     if reading["window"]:
-        which = next(kind for kind in ("window", "block") if kind in reading["kinds"])
+        which = next(kind for kind in reading["kinds"] if kind in NARROW)
         blocks = "blocks of " if which == "block" else ""
         return f"{blocks}{reading['window']:,} tokens, in {reading['kinds'][which]} layers"
     if reading["kinds"]:

@@ -9,6 +9,7 @@ import shared from "./ui/playground.css";
 import own from "./ui/design.css";
 import { choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { keep as store, recalled } from "./ui/kept.js";
 import { offsets } from "./ui/offsets.js";
 import { plane } from "./ui/plane.js";
 import { strip, table } from "./ui/tables.js";
@@ -66,7 +67,7 @@ export default figure({
     /** @type {{ count: Generator<number>, share: number } | null} */
     let counting = null;
     let [going, drew, stage] = [false, 0, 0];
-    const kept = recall();
+    const kept = recalled(KEPT) ?? {};
     /** @type {Entry[]} */
     let entries = restored(kept.entries);
     /** @type {string[]} */
@@ -365,21 +366,8 @@ export default figure({
       draw(true);
     }
 
-    /** @returns {any} */
-    function recall() {
-      try {
-        return JSON.parse(localStorage.getItem(KEPT) ?? "{}") ?? {};
-      } catch {
-        return {}; // no storage here, or something else in it
-      }
-    }
-
     function keep() {
-      try {
-        localStorage.setItem(KEPT, JSON.stringify({ entries, done, guided }));
-      } catch {
-        // A browser that keeps nothing: it is known as long as the page is open.
-      }
+      store(KEPT, { entries, done, guided });
     }
 
     /** @returns {string} */

@@ -9,8 +9,10 @@ import { CALLED, chosen } from "./ui/chosen.js";
 import { curves, LOOKS } from "./ui/curves.js";
 import { choices, fmt, h, onResize, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { keep as store, recalled } from "./ui/kept.js";
 import { called, looks, margin, NAMED, square } from "./ui/looks.js";
 import { PANELS, panels } from "./ui/panels.js";
+import { turns } from "./ui/turns.js";
 import { CHALLENGES, met } from "./math/challenges.js";
 import { LONGEST, posterior, TAGS, WORDS } from "./math/grammar.js";
 import { CEILINGS, checked, exactly, LAST, numbered, packed, start, trained, view } from "./math/playground.js";
@@ -22,8 +24,6 @@ import { forward } from "./math/train.js";
 const NAMES = ["A", "B"];
 const KEYS = ["a", "b"];
 const EXAMPLES = ["I saw a saw", "that duck can fish", "you can watch that old saw", "they left", "that can saw a saw"];
-/** Milliseconds that it works before it lets the page have its turn: half a frame. */
-const SLICE = 7;
 /** Milliseconds between two drawings, and between two sentences said to screen readers. */
 const [DRAW, CALM, SPEAK] = [100, 1000, 5000];
 const KEPT = "attnlab-playground";
@@ -51,7 +51,7 @@ export default figure({
     let runs = [];
     /** @type {Run[]} those before the last new beginning: their curves stay, in grey, to compare with */
     let ghosts = [];
-    let [seed, going, goal, fresh, seen, spoken, drew] = [-1, false, Infinity, true, true, 0, 0];
+    let [seed, going, goal, fresh, spoken, drew] = [-1, false, Infinity, true, 0, 0];
     /** @type {{ run: Run, count: Generator<number>, share: number } | null} */
     let counting = null;
     /** @type {{ words: number[], best: number[][] | null, problem: string }} */
@@ -96,46 +96,21 @@ export default figure({
       below.el,
     );
     onResize(body, signal, draw);
-    const watcher = new IntersectionObserver((entries) => {
-      seen = entries[entries.length - 1].isIntersecting; // what came before is past
-      wake();
-    });
-    watcher.observe(body);
     // Reset means random weights too, whatever the state was before.
     body.parentElement?.addEventListener("click", (event) => {
       if (!(/** @type {Element} */ (event.target).closest('[data-part="reset"]'))) return;
       [fresh, runs, ghosts] = [true, [], []];
     }, { capture: true, signal });
-    document.addEventListener("visibilitychange", () => wake(), { signal });
-    signal.addEventListener("abort", () => {
-      watcher.disconnect();
-      turns.port1.close();
-    });
+    const { wake } = turns({ el: body, signal, work, after: () => performance.now() - drew > (calm.matches ? CALM : DRAW) && draw() });
 
-    // A message to itself comes back behind whatever else the page has to do, and without the pause of a timer.
-    const turns = new MessageChannel();
-    turns.port1.onmessage = work;
-    let waiting = false;
-
-    /** Work in the next turn, as long as there is something to do and somebody to see it. @param {boolean} [paced] with the next frame */
-    function wake(paced) {
-      if (waiting || !seen || document.hidden || !(going || counting)) return;
-      waiting = true;
-      if (paced) requestAnimationFrame(work);
-      else turns.port2.postMessage(0);
-    }
-
+    /** A piece of the work: training, then counting. */
     function work() {
-      waiting = false;
       const began = steps();
       const gentle = going && goal === Infinity && !calm.matches && began < GENTLE;
-      const until = performance.now() + SLICE;
-      while ((going || counting) && performance.now() < until && !(gentle && steps() > began)) {
-        if (going) advance();
-        else count();
-      }
-      if (performance.now() - drew > (calm.matches ? CALM : DRAW)) draw();
-      wake(gentle && steps() > began);
+      if (going) advance();
+      else count();
+      if (!going && !counting) return false;
+      return gentle && steps() > began ? "frame" : true;
     }
 
     /** How far they are: who diverged stands still, and holds nobody up. */
@@ -377,22 +352,14 @@ export default figure({
     }
 
     function kept() {
-      try {
-        const ids = JSON.parse(localStorage.getItem(KEPT) ?? "[]");
-        return CHALLENGES.map(({ id }) => id).filter((id) => Array.isArray(ids) && ids.includes(id));
-      } catch {
-        return []; // no storage here, or something else in it
-      }
+      const ids = recalled(KEPT);
+      return CHALLENGES.map(({ id }) => id).filter((id) => Array.isArray(ids) && ids.includes(id));
     }
 
     /** @param {string[]} ids */
     function keep(ids) {
       done = ids;
-      try {
-        localStorage.setItem(KEPT, JSON.stringify(ids));
-      } catch {
-        // A browser that keeps nothing: they are known as long as the page is open.
-      }
+      store(KEPT, ids);
     }
 
     function forget() {

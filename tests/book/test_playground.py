@@ -20,16 +20,14 @@ from .reader import (
     says,
     table,
     violations,
+    without_table,
 )
 
 SMALL = {"d_model": 8, "n_heads": 1}
 
 
 def mount(*runs, **more):
-    """Write the figure without the table of ceilings: they take seconds, and are read elsewhere."""
-    made = Playground(*runs, **more)
-    made.table = lambda: ""
-    return made._repr_html_()
+    return without_table(Playground(*runs, **more))
 
 
 @pytest.fixture(scope="module")

@@ -4,27 +4,30 @@
 const SLICE = 7;
 
 /**
- * @param {{ el: Element, signal: AbortSignal, work: () => boolean, after: () => void }} given `work` does a piece, and says whether there is
- *   more; `after` comes behind each turn
+ * @param {{ el: Element, signal: AbortSignal, work: () => boolean | "frame", after: () => void }} given `work` does a piece, and says whether
+ *   there is more, or more that waits for the next frame; `after` comes behind each turn
  * @returns {{ wake: () => void }}
  */
 export function turns({ el, signal, work, after }) {
   // A message to itself comes back behind whatever else the page has to do, and without the pause of a timer.
   const channel = new MessageChannel();
-  let [waiting, seen, more] = [false, true, false];
+  let [waiting, seen] = [false, true];
+  let more = /** @type {boolean | "frame"} */ (false);
   const wake = () => {
     if (waiting || !seen || document.hidden || !more) return;
     waiting = true;
-    channel.port2.postMessage(0);
+    if (more === "frame") requestAnimationFrame(turn);
+    else channel.port2.postMessage(0);
   };
-  channel.port1.onmessage = () => {
+  channel.port1.onmessage = turn;
+  function turn() {
     waiting = false;
     const until = performance.now() + SLICE;
     do more = work();
-    while (more && performance.now() < until);
+    while (more === true && performance.now() < until);
     after();
     wake();
-  };
+  }
   const watcher = new IntersectionObserver((entries) => {
     seen = entries[entries.length - 1].isIntersecting; // what came before is past
     wake();
