@@ -107,7 +107,7 @@ KEPT = (
     ("a latent and a short key", 1, ((None, 512), ("key", 64))),
     ("a quarter of a pooled row", 1, ((None, 512 // 4),)),
 )
-"""Ways to keep a token: what each is called, its rows, and the parts of a row, each with its width."""
+"""What each way to keep a token is called, its rows, and the parts of a row, each with its width."""
 
 
 def kept_of_a_token() -> Figure:
