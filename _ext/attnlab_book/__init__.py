@@ -81,5 +81,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", pages.write_root_page)
     app.connect("build-finished", readers.offer_edition)
     app.connect("build-finished", fields.write)
-    app.connect("build-finished", search.write)
+    app.connect("env-updated", search.write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
