@@ -1,24 +1,27 @@
 // Which sections of the book fit a question, the most fitting first.
 import MiniSearch from "minisearch";
-import { findable, likeness, places, slip, stem, telling } from "./words.js";
+import { findable, likeness, parts, places, slip, stem, telling } from "./words.js";
 
 /**
  * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of formulas),
  * names of one thing, and what to look for besides what readers ask.
  * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]> }} Given
- * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, formulas: string, kind: string, weight: number }} Section
+ * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, formulas: string, kind: string, weight: number, said: string }} Section
  * @typedef {{ from: number, until: number, stems: string[], weight: number }} Way
- * @typedef {{ found: Section[], whole: boolean, meaning: Section | undefined, read: string[][], stems: Set<string> }} Answer
+ * @typedef {{ found: Section[], whole: boolean, meaning: Section | undefined, read: string[][], stems: Set<string>, phrases: string[][] }} Answer
  */
 
 /** How much a page's kind counts: what teaches, before what lists. */
 const WEIGHT = /** @type {Record<string, number>} */ ({ chapter: 2.2, page: 1, glossary: 0.35, reference: 0.3 });
 /** A heading that so many pages have, such as Quiz, stands over what repeats the rest. */
 const SHARED = 6;
+const FIELDS = ["title", "page", "stressed", "text", "formulas"];
 const BOOST = { title: 5, page: 4, stressed: 3 };
 const MOST = 20;
 /** No page takes more of the list than this. */
 const OF_ONE = 3;
+/** What the words of a name count for where they don't stand side by side. */
+const APART = 0.2;
 const FORMS = / \(| or |\)/;
 
 export class Book {
@@ -30,24 +33,32 @@ export class Book {
     for (const [, , , sections] of pages) for (const [, heading] of sections) headings.set(heading, (headings.get(heading) ?? 0) + 1);
     /** @type {Map<string, Section>} */
     this.sections = new Map();
+    const index = new MiniSearch({
+      fields: FIELDS,
+      idField: "at",
+      tokenize: (text) => text.split(" "),
+      processTerm: (word) => word,
+      searchOptions: { boost: BOOST, combineWith: "AND" },
+    });
     for (const [address, page, kind, sections] of pages) {
       for (const [anchor, heading, text, stressed, formulas] of sections) {
         const at = anchor ? `${address}#${anchor}` : address;
         const weight = WEIGHT[kind] * (heading && headings.get(heading) >= SHARED ? 0.5 : 1);
-        this.sections.set(at, { at, page, title: heading || page, text, stressed, formulas, kind, weight });
+        const title = heading || page;
+        const stems = [title, page, stressed, text, formulas].map((field) => this.#stems(field));
+        const said = ` ${stems[0].single} . ${stems[3].single} `;
+        this.sections.set(at, { at, page, title, text, stressed, formulas, kind, weight, said });
+        index.add({ at, ...Object.fromEntries(FIELDS.map((field, i) => [field, `${stems[i].single} ${stems[i].whole}`.trim()])) });
       }
     }
-    this.index = new MiniSearch({
-      fields: ["title", "page", "stressed", "text", "formulas"],
-      idField: "at",
-      tokenize: (text) => [...findable(text)],
-      processTerm: (word) => {
-        this.vocabulary.set(word, (this.vocabulary.get(word) ?? 0) + 1);
-        return stem(word);
-      },
-      searchOptions: { boost: BOOST, combineWith: "AND", tokenize: (text) => text.split(" "), processTerm: (word) => word },
-    });
-    this.index.addAll([...this.sections.values()]);
+    /** @type {Map<string, Map<string, number>>} */
+    const answered = new Map();
+    /** The places that have all of these stems. @param {string} stems */
+    this.having = (stems) => {
+      let places = answered.get(stems);
+      if (!places) answered.set(stems, (places = new Map(index.search(stems).map(({ id, score }) => [id, score]))));
+      return places;
+    };
     this.stems = new Set([...this.vocabulary.keys()].map(stem));
     /** @type {Map<string, { stems: string[], weight: number }[]>} what else a phrase may be called */
     this.called = new Map();
@@ -59,6 +70,14 @@ export class Book {
       if (section.kind !== "glossary" || section.title === section.page) continue;
       for (const form of section.title.split(FORMS)) if (form) this.terms.set(key(form), section);
     }
+  }
+
+  /** Take up a text's words, and give their stems. @param {string} text */
+  #stems(text) {
+    const { single, whole } = findable(text);
+    for (const word of single) this.vocabulary.set(word, (this.vocabulary.get(word) ?? 0) + 1);
+    for (const word of whole) this.vocabulary.set(word, (this.vocabulary.get(word) ?? 0) + 1);
+    return { single: single.map(stem).join(" "), whole: whole.map(stem).join(" ") };
   }
 
   /** @param {string} name @param {string[]} others @param {number} weight */
@@ -85,7 +104,12 @@ export class Book {
     });
     ranked.sort((a, b) => b.score - a.score);
     const near = ranked.slice(0, 60);
-    if (asked.length > 1) for (const one of near) one.score *= this.#together(one.section, exact);
+    // More for a place where the words stand side by side, and for one that is called so.
+    const whole = parts(question).join(" ").toLowerCase();
+    for (const one of near) {
+      if (asked.length > 1 && one.section.said.includes(` ${exact} `)) one.score *= 1.5;
+      if (parts(one.section.title).join(" ").toLowerCase() === whole) one.score *= 2;
+    }
     near.sort((a, b) => b.score - a.score);
     const times = new Map();
     const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
@@ -95,7 +119,8 @@ export class Book {
       whole: Boolean(fair[0]?.whole),
       meaning,
       read: changed,
-      stems: new Set(ways.flatMap(({ stems }) => stems)),
+      stems: new Set(ways.flatMap(({ stems }) => (stems.length === 1 ? stems : []))),
+      phrases: ways.map(({ stems }) => stems).filter(({ length }) => length > 1),
     };
   }
 
@@ -130,15 +155,10 @@ export class Book {
       ways.push(...longer.slice(0, 12).map((other) => ({ stems: [stem(other)], weight: known ? 0.3 : 0.8 })));
     }
     if (ways.length || word.length < 4) return ways;
-    const halves = [...word].map((_, at) => [word.slice(0, at), word.slice(at)]).find((pair) => pair.every((half) => this.vocabulary.has(half)) && this.#says(pair.join(" ")));
+    const halves = [...word].map((_, at) => [word.slice(0, at), word.slice(at)]).find((pair) => this.#says(pair.map(stem).join(" ")));
     if (halves) return [{ stems: halves.map(stem), weight: 0.9, changed: halves.join(" ") }];
     const meant = this.#words((other) => slip(word, other)).slice(0, 3);
     return meant.map((other, at) => ({ stems: [stem(other)], weight: 0.8 / (at + 1), changed: other }));
-  }
-
-  /** @param {string} phrase in small letters */
-  #says(phrase) {
-    return [...this.sections.values()].some(({ title, text }) => ` ${title} ${text} `.toLowerCase().includes(` ${phrase} `));
   }
 
   /** Words of the book, the most frequent first. @param {(word: string) => boolean} which */
@@ -149,7 +169,7 @@ export class Book {
   /**
    * The ways to read several words at once: in one piece, or as another name.
    * @param {string[]} asked
-   * @param {{ stems: string[] }[][]} read
+   * @param {{ stems: string[], changed?: string }[][]} read
    * @returns {Way[]}
    */
   #spans(asked, read) {
@@ -157,7 +177,7 @@ export class Book {
     const ways = [];
     for (let from = 0; from < asked.length; from++) {
       for (let until = from + 1; until <= Math.min(asked.length, from + 4); until++) {
-        const joined = asked.slice(from, until).join("");
+        const joined = asked.slice(from, until).map((word, at) => read[from + at][0]?.changed ?? word).join("");
         if (until > from + 1 && this.vocabulary.has(joined)) ways.push({ from, until, stems: [stem(joined)], weight: 2 });
         const others = this.called.get(stems.slice(from, until).join(" ")) ?? this.called.get(asked.slice(from, until).map(stem).join(" ")) ?? [];
         ways.push(...others.map((way) => ({ from, until, ...way })));
@@ -175,10 +195,13 @@ export class Book {
     /** @type {Map<string, Float64Array>} */
     const has = new Map();
     for (const { from, until, stems, weight } of ways) {
-      for (const { id, score } of this.index.search(stems.join(" "))) {
+      const phrase = ` ${stems.join(" ")} `;
+      for (const [id, score] of this.having(stems.join(" "))) {
         if (!has.has(id)) has.set(id, new Float64Array(count));
         const of = /** @type {Float64Array} */ (has.get(id));
-        for (let word = from; word < until; word++) of[word] = Math.max(of[word], (score * weight) / (until - from));
+        // Another name counts where it stands as one.
+        const near = stems.length === 1 || this.sections.get(id)?.said.includes(phrase) ? 1 : APART;
+        for (let word = from; word < until; word++) of[word] = Math.max(of[word], (score * weight * near) / (until - from));
       }
     }
     const rarity = Array.from({ length: count }, (_, word) => {
@@ -194,10 +217,9 @@ export class Book {
     return scores;
   }
 
-  /** More for a place where the words stand side by side. @param {Section} section @param {string} asked */
-  #together(section, asked) {
-    const has = (/** @type {string} */ text) => ` ${key(text)} `.includes(` ${asked} `);
-    return (has(section.title) ? 1.5 : 1) * (has(section.text) ? 1.3 : 1);
+  /** Whether these stems stand side by side anywhere. @param {string} phrase */
+  #says(phrase) {
+    return [...this.sections.values()].some(({ said }) => said.includes(` ${phrase} `));
   }
 }
 
@@ -205,13 +227,13 @@ export class Book {
 const key = (phrase) => telling(phrase).map(stem).join(" ");
 
 /**
- * Cut the piece of a text in which most of the words asked for stand, and say where they are in it.
+ * Cut the piece of a text in which most of what was asked for stands, and say where it is in it.
  * @param {string} text
- * @param {Set<string>} stems
+ * @param {Pick<Answer, "stems" | "phrases">} asked
  * @returns {{ text: string, hit: boolean }[]}
  */
-export function excerpt(text, stems, length = 170) {
-  const hits = places(text, stems);
+export function excerpt(text, { stems, phrases }, length = 150) {
+  const hits = places(text, stems, phrases);
   const within = (/** @type {number} */ from) => new Set(hits.filter(([start, end]) => start >= from && end <= from + length).map(([start, end]) => stem(text.slice(start, end)))).size;
   const best = hits.map(([start]) => Math.max(start - 40, 0)).reduce((most, from) => (within(from) > within(most) ? from : most), hits.length ? Math.max(hits[0][0] - 40, 0) : 0);
   const from = best ? text.indexOf(" ", best) + 1 : 0;

@@ -4,6 +4,9 @@ import { Book, excerpt } from "./finding.js";
 
 /** @typedef {import("./finding.js").Section} Section */
 
+const HINT = "A word, a name or a question, such as: why divide by √d?";
+/** @type {import("./finding.js").Answer} */
+const NOTHING = { found: [], whole: false, meaning: undefined, read: [], stems: new Set(), phrases: [] };
 const ROOT = document.documentElement.dataset.content_root ?? "./";
 
 /** @param {string} tag @param {string} name @param {(Node | string)[]} children */
@@ -21,8 +24,10 @@ function link(address, ...children) {
   return made;
 }
 
-/** @param {string} text @param {Set<string>} stems @param {number} [length] */
-const marked = (text, stems, length) => excerpt(text, stems, length).map(({ text, hit }) => (hit ? make("mark", "", text) : text));
+/** @typedef {Pick<import("./finding.js").Answer, "stems" | "phrases">} Asked */
+
+/** @param {string} text @param {Asked} asked @param {number} [length] */
+const marked = (text, asked, length) => excerpt(text, asked, length).map(({ text, hit }) => (hit ? make("mark", "", text) : text));
 
 /** @param {string[]} parts */
 const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
@@ -44,27 +49,28 @@ function mount(book, part, { most, follow }) {
   const more = make("p", "attn-more");
   found.replaceChildren(status, meaning, list, more);
 
-  /** @param {Section} section @param {Set<string>} stems */
-  const item = ({ at, page, title, text }, stems) => {
+  /** @param {Section} section @param {Asked} asked */
+  const item = ({ at, page, title, text }, asked) => {
     const where = page === title ? [] : [make("span", "attn-where", page)];
-    const head = make("span", "attn-what", ...marked(title, stems, 200));
-    const about = text ? [make("span", "attn-about", ...marked(text, stems))] : [];
+    const head = make("span", "attn-what", ...marked(title, asked, 200));
+    const about = text ? [make("span", "attn-about", ...marked(text, asked))] : [];
     return make("li", "", link(at, ...where, head, ...about));
   };
+  /** @param {Section} term */
+  const explained = ({ at, page, title, text }) =>
+    link(at, make("span", "attn-where", page), make("span", "attn-what", title), make("span", "attn-about", text));
   const show = () => {
     const question = field.value.trim();
-    const answer = question ? book.ask(field.value.trimStart()) : undefined;
-    const places = answer?.found.slice(0, most) ?? [];
-    const terms = question && !places.length && !answer?.meaning ? book.nearest(question) : [];
-    const stems = answer?.stems ?? new Set();
-    list.replaceChildren(...[...places, ...terms].map((section) => item(section, stems)));
-    const term = answer?.meaning;
-    meaning.replaceChildren(...(term ? [link(term.at, make("span", "attn-what", term.title), make("span", "attn-about", term.text))] : []));
-    const others = (answer?.found.length ?? 0) - places.length;
-    const all = link(`search.html?q=${encodeURIComponent(question)}`, `All ${answer?.found.length} places`);
-    more.replaceChildren(...(others > 0 ? [all] : []));
-    status.textContent = !answer ? "" : said(question, answer.found.length, answer, terms.length > 0);
+    const answer = question ? book.ask(field.value.trimStart()) : NOTHING;
+    const places = answer.found.slice(0, most);
+    const near = question && !places.length && !answer.meaning ? book.nearest(question) : [];
+    list.replaceChildren(...[...places, ...near].map((section) => item(section, answer)));
+    meaning.replaceChildren(...(answer.meaning ? [explained(answer.meaning)] : []));
+    const all = link(`search.html?q=${encodeURIComponent(question)}`, `All ${answer.found.length} places`);
+    more.replaceChildren(...(answer.found.length > places.length ? [all] : []));
+    status.textContent = question ? said(question, answer.found.length, answer, near.length > 0) : HINT;
     part.classList.toggle("attn-asked", Boolean(question));
+    part.classList.toggle("attn-hit", places.length > 0);
     found.scrollTop = 0;
     follow(question);
   };
@@ -73,6 +79,7 @@ function mount(book, part, { most, follow }) {
     if (near) return `Nothing in the book fits “${question}”. The nearest terms of the glossary:`;
     const instead = read.length ? `Read as ${listed(read.map(([, other]) => `“${other}”`))}. ` : "";
     const many = `${count} ${count === 1 ? "place" : "places"}`;
+    if (!count) return instead;
     return instead + (whole ? `${many}.` : `${many} with some of these words.`);
   };
   // The meaning of a word is for reading; keys lead to places, or to it if there are none.
@@ -98,7 +105,7 @@ function mount(book, part, { most, follow }) {
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (field.value.trim()) links()[0]?.click();
+    if (part.matches(".attn-hit")) links()[0].click();
   });
   field.addEventListener("input", show);
   show();

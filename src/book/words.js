@@ -3,14 +3,26 @@
 const PASSED_OVER = new Set("a an and are as at be by can do does for from has have how i in is it its me my of on or so that the there this to was we what when where which who why will with you".split(" "));
 /** Letters and digits, with hyphens and the like between them. */
 const RUN = /[\p{L}\p{N}]+(?:[-_/‑–][\p{L}\p{N}]+)*/gu;
+const HYPHEN = /[-_/‑–]/u;
 /** Where a name in camel case has its seams: Flash|Attention, but not Ro|PE. */
 const SEAM = /(?<=\p{Ll}{3})(?=\p{Lu}\p{Ll}{2})|[-_/‑–]/u;
 
-/** @typedef {{ word: string, stem: string, from: number, until: number }} Word */
+/** Nothing in it is written in more than one way. */
+const PLAIN = /^[\x20-\x7e‘’“”…–−·×]*$/;
+/** @type {Map<string, string>} */
+const KNOWN = new Map();
 
 /** One form for *mask*, *masks* and *masking*, and for British and American spelling. @param {string} word */
 export function stem(word) {
-  let low = word.toLowerCase();
+  const known = KNOWN.get(word);
+  if (known !== undefined) return known;
+  const made = cut(word.toLowerCase());
+  KNOWN.set(word, made);
+  return made;
+}
+
+/** @param {string} low */
+function cut(low) {
   if (low.length < 4) return low;
   low = low.replace(/iz(?=e|ing|ation)/, "is").replace(/our(?=s?$)/, "or");
   if (low.length < 5) return low;
@@ -23,7 +35,7 @@ export function stem(word) {
 }
 
 /** @param {string} text */
-const plain = (text) => text.replaceAll("√", " sqrt ").replaceAll("∞", " infinity ").normalize("NFKD").replace(/\p{M}/gu, "");
+const plain = (text) => (PLAIN.test(text) ? text : text.replaceAll("√", " sqrt ").replaceAll("∞", " infinity ").normalize("NFKD").replace(/\p{M}/gu, ""));
 
 /**
  * The parts of a text's words, in order, as they are written.
@@ -42,34 +54,50 @@ export function telling(text) {
  * All under which a text can be found: its words, and those of several parts in one piece, too.
  * @param {string} text
  */
-export function* findable(text) {
+export function findable(text) {
+  /** @type {string[]} */
+  const single = [];
+  /** @type {string[]} */
+  const whole = [];
   for (const [run] of plain(text).matchAll(RUN)) {
-    const pieces = run.split(SEAM);
-    for (const piece of pieces) {
-      const low = piece.toLowerCase();
-      if (!PASSED_OVER.has(low)) yield low;
-    }
-    if (pieces.length > 1 && pieces.length < 4) yield pieces.join("").toLowerCase();
+    const pieces = run.toLowerCase() === run ? run.split(HYPHEN) : run.split(SEAM).map((piece) => piece.toLowerCase());
+    for (const piece of pieces) if (!PASSED_OVER.has(piece)) single.push(piece);
+    if (pieces.length > 1 && pieces.length < 4) whole.push(pieces.join(""));
   }
+  return { single, whole };
 }
 
-/** Where in a text, as it is written, words stand that have one of these stems. @param {string} text @param {Set<string>} stems */
-export function places(text, stems) {
+/**
+ * Where in a text, as it is written, words stand that have one of these stems, or several that make one of these phrases.
+ * @param {string} text
+ * @param {Set<string>} stems
+ * @param {string[][]} phrases stems in their order
+ * @returns {[number, number][]}
+ */
+export function places(text, stems, phrases = []) {
+  /** @type {{ stem: string, from: number, until: number }[]} */
+  const words = [];
+  /** @type {[number, number][]} */
   const found = [];
   for (const run of text.matchAll(RUN)) {
-    let at = run.index;
-    const pieces = run[0].split(/(?<=\p{Ll}{3})(?=\p{Lu}\p{Ll}{2})|(?=[-_/‑–])/u);
-    if (pieces.length > 1 && stems.has(stem(parts(run[0]).join("")))) {
-      found.push([at, at + run[0].length]);
-      continue;
-    }
+    const pieces = run[0].split(SEAM);
+    if (pieces.length > 1 && stems.has(stem(plain(pieces.join(""))))) found.push([run.index, run.index + run[0].length]);
+    let at = 0;
     for (const piece of pieces) {
-      const skipped = /^[-_/‑–]/.test(piece) ? 1 : 0;
-      if (stems.has(stem(plain(piece.slice(skipped))))) found.push([at + skipped, at + piece.length]);
+      at = run[0].indexOf(piece, at);
+      words.push({ stem: stem(plain(piece)), from: run.index + at, until: run.index + at + piece.length });
       at += piece.length;
     }
   }
-  return found;
+  words.forEach(({ stem, from, until }, at) => {
+    if (stems.has(stem)) found.push([from, until]);
+    for (const phrase of phrases) {
+      if (phrase.every((one, next) => words[at + next]?.stem === one)) found.push([from, words[at + phrase.length - 1].until]);
+    }
+  });
+  // What stands inside a longer place is part of it.
+  found.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+  return found.filter(([, until], at) => found.slice(0, at).every((before) => before[1] < until));
 }
 
 /**
