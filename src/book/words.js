@@ -3,10 +3,11 @@
 const PASSED_OVER = new Set("a an and are as at be by can do does for from has have how i in is it its me my of on or so that the there this to was we what when where which who why will with you".split(" "));
 /** Letters and digits, with hyphens and the like between them. */
 const RUN = /[\p{L}\p{N}]+(?:[-_/‑–][\p{L}\p{N}]+)*/gu;
-const HYPHEN = /[-_/‑–]/u;
-/** Where a name in camel case has its seams: Flash|Attention, but not Ro|PE. */
-const SEAM = /(?<=\p{Ll}{3})(?=\p{Lu}\p{Ll}{2})|[-_/‑–]/u;
-
+const HYPHEN = /[-_/‑–|]/u;
+/** Where a name in camel case has its seams: Flash|Attention, but not Ro|PE. (Phones of 2022 know no lookbehind.) */
+const SEAM = /(\p{Ll}{3})(?=\p{Lu}\p{Ll}{2})/gu;
+/** @param {string} run */
+const split = (run) => run.replace(SEAM, "$1|").split(HYPHEN);
 /** Nothing in it is written in more than one way. */
 const PLAIN = /^[\x20-\x7e‘’“”…–−·×]*$/;
 /** @type {Map<string, string>} */
@@ -25,11 +26,11 @@ export function stem(word) {
 function cut(low) {
   if (low.length < 4) return low;
   low = low.replace(/iz(?=e|ing|ation)/, "is").replace(/our(?=s?$)/, "or");
-  if (low.length < 5) return low;
+  if (low.length < 5) return low.replace(/([^aisu])s$/, "$1");
   const short = low
     .replace(/(?:ies|ied|y)$/, "i")
-    .replace(/(?:ions?|ings?|edly|ed|ly|es|e|(?<!s)s)$/, "")
-    .replace(/(?<=.{4})at$/, "")
+    .replace(/(?:ions?|ings?|edly|ed|ly|es|e|([^aisu])s)$/, "$1")
+    .replace(/(.{4})at$/, "$1")
     .replace(/([bdgmnprt])\1$/, "$1");
   return short.length > 2 ? short : low;
 }
@@ -41,7 +42,7 @@ const plain = (text) => (PLAIN.test(text) ? text : text.replaceAll("√", " sqrt
  * The parts of a text's words, in order, as they are written.
  * @param {string} text
  */
-export const parts = (text) => (plain(text).match(RUN) ?? []).flatMap((run) => run.split(SEAM));
+export const parts = (text) => (plain(text).match(RUN) ?? []).flatMap(split);
 
 /** What counts of a question: its words but for those that every sentence has. @param {string} text */
 export function telling(text) {
@@ -60,7 +61,7 @@ export function findable(text) {
   /** @type {string[]} */
   const whole = [];
   for (const [run] of plain(text).matchAll(RUN)) {
-    const pieces = run.toLowerCase() === run ? run.split(HYPHEN) : run.split(SEAM).map((piece) => piece.toLowerCase());
+    const pieces = split(run).map((piece) => piece.toLowerCase());
     for (const piece of pieces) if (!PASSED_OVER.has(piece)) single.push(piece);
     if (pieces.length > 1 && pieces.length < 4) whole.push(pieces.join(""));
   }
@@ -80,7 +81,7 @@ export function places(text, stems, phrases = []) {
   /** @type {[number, number][]} */
   const found = [];
   for (const run of text.matchAll(RUN)) {
-    const pieces = run[0].split(SEAM);
+    const pieces = split(run[0]);
     if (pieces.length > 1 && stems.has(stem(plain(pieces.join(""))))) found.push([run.index, run.index + run[0].length]);
     let at = 0;
     for (const piece of pieces) {
