@@ -80,7 +80,7 @@
     dialog.querySelector(".attn-close")?.addEventListener("click", () => dialog.close());
     addEventListener("keydown", (event) => {
       const typing = event.target instanceof Element && event.target.closest("input, textarea, select, [contenteditable]");
-      if (event.key !== "/" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog[open]")) return;
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog[open]")) return;
       event.preventDefault();
       dialog.showModal();
     });

@@ -6,7 +6,7 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
  * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of formulas),
  * names of one thing, and what to look for besides what readers ask.
  * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]> }} Given
- * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, formulas: string, kind: string, weight: number, said: string }} Section
+ * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, formulas: string, kind: string, weight: number, said: string, within: string }} Section
  * @typedef {{ from: number, until: number, stems: string[], weight: number }} Way
  * @typedef {{ found: Section[], whole: boolean, meaning: Section | undefined, read: string[][], stems: Set<string>, phrases: string[][] }} Answer
  */
@@ -20,8 +20,8 @@ const BOOST = { title: 5, page: 4, stressed: 3 };
 const MOST = 20;
 /** No page takes more of the list than this. */
 const OF_ONE = 3;
-/** What the words of a name count for where they don't stand side by side. */
-const APART = 0.2;
+/** What a name counts for where the page is called so, and the section says something else. */
+const WITHIN = 0.3;
 const FORMS = / \(| or |\)/;
 
 export class Book {
@@ -47,7 +47,7 @@ export class Book {
         const title = heading || page;
         const stems = [title, page, stressed, text, formulas].map((field) => this.#stems(field));
         const said = ` ${stems[0].single} . ${stems[3].single} `;
-        this.sections.set(at, { at, page, title, text, stressed, formulas, kind, weight, said });
+        this.sections.set(at, { at, page, title, text, stressed, formulas, kind, weight, said, within: ` ${stems[1].single} ` });
         index.add({ at, ...Object.fromEntries(FIELDS.map((field, i) => [field, `${stems[i].single} ${stems[i].whole}`.trim()])) });
       }
     }
@@ -197,10 +197,12 @@ export class Book {
     for (const { from, until, stems, weight } of ways) {
       const phrase = ` ${stems.join(" ")} `;
       for (const [id, score] of this.having(stems.join(" "))) {
+        const { said, within } = /** @type {Section} */ (this.sections.get(id));
+        // Another name counts where it stands as one.
+        const near = stems.length === 1 || said.includes(phrase) ? 1 : within.includes(phrase) ? WITHIN : 0;
+        if (!near) continue;
         if (!has.has(id)) has.set(id, new Float64Array(count));
         const of = /** @type {Float64Array} */ (has.get(id));
-        // Another name counts where it stands as one.
-        const near = stems.length === 1 || this.sections.get(id)?.said.includes(phrase) ? 1 : APART;
         for (let word = from; word < until; word++) of[word] = Math.max(of[word], (score * weight * near) / (until - from));
       }
     }

@@ -6,8 +6,10 @@ const RUN = /[\p{L}\p{N}]+(?:[-_/‑–][\p{L}\p{N}]+)*/gu;
 const HYPHEN = /[-_/‑–|]/u;
 /** Where a name in camel case has its seams: Flash|Attention, but not Ro|PE. (Phones of 2022 know no lookbehind.) */
 const SEAM = /(\p{Ll}{3})(?=\p{Lu}\p{Ll}{2})/gu;
+/** Most words have none. */
+const SIMPLE = /^[A-Z]?[a-z0-9]*$/;
 /** @param {string} run */
-const split = (run) => run.replace(SEAM, "$1|").split(HYPHEN);
+const split = (run) => (SIMPLE.test(run) ? [run] : run.replace(SEAM, "$1|").split(HYPHEN));
 /** Nothing in it is written in more than one way. */
 const PLAIN = /^[\x20-\x7e‘’“”…–−·×]*$/;
 /** @type {Map<string, string>} */
