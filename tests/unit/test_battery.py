@@ -588,6 +588,9 @@ def test_it_catches_every_broken_mask_of_the_readers_exercise_and_no_right_one(m
     for exercise, title, is_right, layer, options in import_module("battery_broken").candidates():
         if exercise == "testing-mask":
             got[title], right[title] = battery(layer, **options).broken, is_right
+    # Double precision that is single inside is told in a note, and allowed.
+    single = next(title for title in got if title.startswith("Double precision is computed in single"))
+    assert (got.pop(single), right.pop(single), want.pop(single)) == ((), False, ())
     assert {title: not broken for title, broken in got.items()} == right
     assert got == want
 
