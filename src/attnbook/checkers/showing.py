@@ -77,4 +77,6 @@ def together(questions: Mapping[str, Sequence[Callable[[Any], Any]]]) -> Table:
 
 
 def _lines(texts: tuple[str, ...]) -> str:
-    return "\n".join(line.strip() for text in texts if text for line in text.splitlines()) or "(nothing)"
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    told = [line for line in lines if line.partition(" = ")[0] != line.partition(" = ")[2]]  # not `x = x`
+    return "\n".join(told) or "(nothing)"
