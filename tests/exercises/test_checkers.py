@@ -67,11 +67,13 @@ def test_one_example_leaves_what_it_does_not_ask():
             "keys without a gradient",
         ),
         "the first width for ever",
+        "single inside",
     }
     assert {one.tells for one in left} == {
         "sizes",
         "large numbers",
         "half precision",
+        "double precision",
         "gradients",
         "second call",
     }
@@ -463,10 +465,10 @@ def test_where_nothing_survives_there_is_nothing_to_see(shown):
 def test_the_board_says_in_words_what_its_tiles_show():
     found = judge(NAME, one_example)
     page, words = found._repr_html_(), str(found)
-    assert page.count("<tr>") == 1 + len(found.judged) == 22
-    assert page.count('scope="row"') == 21
+    assert page.count("<tr>") == 1 + len(found.judged) == 23
+    assert page.count('scope="row"') == 22
     assert words.count("broken, refused") == found.refused == 7
-    assert words.count("broken, survives") == len(found.survivors) == 10
+    assert words.count("broken, survives") == len(found.survivors) == 11
     for one in found.broken:
         assert (one.candidate.says in words) is one.refused, "what is wrong with a survivor is not told"
         assert (one.candidate.source in words) or not one.refused
