@@ -57,7 +57,6 @@ MATHJAX += "whose text is in this file's source"
 LETTERS = "ABCDEF"
 
 
-
 def _mathjax() -> Path:
     """Find MathJax's es5 folder in the package that carries it.
 
