@@ -2,7 +2,7 @@
 
 `assets` copies the scripts that pages load, `licences` the licences of what others made; `pages` mends what
 is put into each page; `numbering` takes the numbers of chapters from their file names, read by `chapters`;
-`terms` ties chapters to the glossary, `sources` to the bibliography, `names` to the package's reference;
+`formulas` sets them; `terms` ties chapters to the glossary, `sources` to the bibliography, `names` to the package's reference;
 `counts` says what is in a chapter and how it is tested, `lessons` how long it takes a class; `readers` hands
 out its plain notebook; `cards` and `drawings` make the landing page's cards, `share` says what a link to a
 page shows, `playground` links to the playground in a state, `fields` writes what a configuration's fields
@@ -25,6 +25,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         cards,
         counts,
         fields,
+        formulas,
         licences,
         names,
         numbering,
@@ -54,6 +55,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("chapter-start", cards.ChapterStart)
     app.add_directive("counted", counts.Counted)
     app.add_directive("licences", licences.Licences)
+    app.add_html_math_renderer("mathml", (formulas.visit_inline, None), (formulas.visit_display, None))
     app.add_role("counted", counts.package_role)
     app.add_role("playground", playground.role)
     # After Sphinx has given its own numbers.
@@ -81,5 +83,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", pages.write_root_page)
     app.connect("build-finished", readers.offer_edition)
     app.connect("build-finished", fields.write)
+    app.connect("build-finished", formulas.write_font)
     app.connect("build-finished", search.write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

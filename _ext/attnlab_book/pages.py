@@ -89,12 +89,7 @@ def mend_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
     """Drop the scripts that a page must not load, and what browsers and screen readers would trip over."""
-    plain = 'class="math' not in context.get("body", "")
-    context["script_files"] = [
-        script
-        for script in context["script_files"]
-        if not (_unwanted(script) or (plain and _typesets(script)))
-    ]
+    context["script_files"] = [script for script in context["script_files"] if not _unwanted(script)]
     if "pathto" in context:
         footer = context.get("theme_extra_footer") or ""
         context["theme_extra_footer"] = footer.replace("LICENCES", context["pathto"](LICENCES))
@@ -123,15 +118,10 @@ def mend_context(
 def _unwanted(script: Any) -> bool:
     name = str(getattr(script, "filename", script) or "")
     body = str(getattr(script, "attributes", {}).get("body") or "")
+    # MyST-NB gives MathJax to every notebook; formulas are set already.
+    typesets = "mathjax" in name or "MathJax" in body
     # sphinx-thebe names a script host and declares its constant twice, which is an error in the console.
-    return "thebe" in name or "THEBE_JS_URL" in body or "require.js" in name or "://" in name
-
-
-def _typesets(script: Any) -> bool:
-    # MyST-NB gives MathJax, half of a page's weight, to every notebook, with formulas or without.
-    name = str(getattr(script, "filename", script) or "")
-    body = str(getattr(script, "attributes", {}).get("body") or "")
-    return "mathjax" in name or "MathJax" in body
+    return typesets or "thebe" in name or "THEBE_JS_URL" in body or "require.js" in name or "://" in name
 
 
 def write_root_page(app: Sphinx, exception: Exception | None) -> None:
