@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gzip
 import http.server
@@ -40,13 +41,6 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         return io.BytesIO(body)
 
 
-class Quiet(Handler):
-    """The same, without a line for each request."""
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
 @functools.lru_cache(maxsize=512)
 def _pressed(path: Path, changed: int) -> bytes:
     # `changed` makes a file that was written again another entry.
@@ -57,8 +51,6 @@ def server(folder: Path, handler: type[Handler] = Handler) -> http.server.Thread
     """Return a server of a folder on port 8000, or on the next free one; nothing is served yet."""
     made = functools.partial(handler, directory=str(folder))
     for port in range(8000, 8020):
-        try:
+        with contextlib.suppress(OSError):
             return http.server.ThreadingHTTPServer(("127.0.0.1", port), made)
-        except OSError:
-            continue
     return http.server.ThreadingHTTPServer(("127.0.0.1", 0), made)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+from functools import lru_cache
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -34,14 +35,15 @@ def copy(app: Sphinx) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(classic(script.stem, script.read_text(encoding="utf-8")), encoding="utf-8")
     # Sphinx does so for the scripts that it names itself; these are named by a script.
-    app.add_js_file(None, body=f'globalThis.attnlabVersion = "?v={_version(app)}";')
+    app.add_js_file(None, body=f'globalThis.attnlabVersion = "?v={version(app)}";')
     icons.write(static / "fonts")
     for name in ("book.js", "questions.js"):
         _copy(Path(__file__).with_name(name), static / name)
         app.add_js_file(name, loading_method="defer")
 
 
-def _version(app: Sphinx) -> str:
+@lru_cache(maxsize=1)
+def version(app: Sphinx) -> str:
     """Name what the figures' scripts and the models hold."""
     held = hashlib.sha256()
     scripts = sorted(Path(app.srcdir, "src/attnbook/static").glob("*.js"))

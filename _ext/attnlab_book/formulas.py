@@ -14,10 +14,10 @@ import html
 import os
 import re
 from functools import lru_cache
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-import ziamath
 from docutils import nodes
 from fontTools import subset
 from py_mini_racer import JSEvalException, MiniRacer
@@ -27,7 +27,7 @@ from sphinx.util.math import get_node_equation_number
 
 LOG = logging.getLogger(__name__)
 TEMML = Path(__file__).with_name("formulas.js")
-FONT = Path(ziamath.__file__).parent / "fonts/STIXTwoMath-Regular.ttf"
+FONT = "ziamath/fonts/STIXTwoMath-Regular.ttf"
 FORMULA = re.compile(r"<math\b.*?</math>", re.DOTALL)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -99,7 +99,7 @@ def write_font(app: Sphinx, exception: Exception | None) -> None:
     target = Path(app.outdir, "_static/fonts/stix-two-math.woff")
     target.parent.mkdir(parents=True, exist_ok=True)
     options = subset.Options(flavor="woff", layout_features=["*"], hinting=False, notdef_outline=True)
-    font = subset.load_font(str(FONT), options)
+    font = subset.load_font(str(distribution("ziamath").locate_file(FONT)), options)
     cut = subset.Subsetter(options)
     cut.populate(unicodes={ord(sign) for sign in shown} | {ord(_slanted(sign)) for sign in shown})
     cut.subset(font)
