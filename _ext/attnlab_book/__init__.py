@@ -7,7 +7,7 @@ numbers of chapters from their file names, read by `chapters`; `terms` ties chap
 it is tested, `lessons` how long it takes a class; `readers` hands out its plain notebook; `cards` and
 `drawings` make the landing page's cards, `share` says what a link to a page shows, `playground` links to the
 playground in a state, `fields` writes what a configuration's fields mean, and `search` what is searched
-through.
+through, with `synonyms` for what readers call things.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_html_math_renderer("mathml", (formulas.visit_inline, None), (formulas.visit_display, None))
     app.add_role("counted", counts.package_role)
     app.add_role("playground", playground.role)
+    app.connect("env-updated", search.write)
     # After Sphinx has given its own numbers.
     app.connect("env-get-updated", numbering.number_by_file_name, priority=900)
     app.connect("env-get-updated", terms.rewrite_glossary)
@@ -86,7 +87,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", readers.offer_edition)
     app.connect("build-finished", fields.write)
     app.connect("build-finished", formulas.write_font)
-    app.connect("build-finished", search.write)
     # When all pages and scripts are written.
     app.connect("build-finished", bundle.write, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -94,8 +94,10 @@ def mend_context(
 ) -> None:
     """Drop the scripts that a page must not load, and what browsers and screen readers would trip over."""
     body = context.get("body", "")
-    scripts = [script for script in dict.fromkeys(context["script_files"]) if not _unwanted(script, body)]
-    context["script_files"] = [_when_the_text_stands(script) for script in scripts]
+    scripts = {(_name(script), _text(script)): script for script in context["script_files"]}
+    context["script_files"] = [
+        _when_the_text_stands(script) for script in scripts.values() if not _unwanted(script, body)
+    ]
     if "pathto" in context:
         figures = re.findall(r'<figure[^>]* data-attnlab="(\w+)"', body)
         if figures:
@@ -131,6 +133,10 @@ def _name(script: Any) -> str:
     return str(getattr(script, "filename", script) or "")
 
 
+def _text(script: Any) -> str:
+    return str(getattr(script, "attributes", {}).get("body") or "")
+
+
 def _when_the_text_stands(script: Any) -> Any:
     """Return a script as one that holds no page up; the figures' host is the first to run."""
     if not _name(script) or bundle.OPTIONS in _name(script):
@@ -140,7 +146,7 @@ def _when_the_text_stands(script: Any) -> Any:
 
 
 def _unwanted(script: Any, body: str) -> bool:
-    name, text = _name(script), str(getattr(script, "attributes", {}).get("body") or "")
+    name, text = _name(script), _text(script)
     # sphinx-thebe names a script host and declares its constant twice, which is an error in the console;
     # MyST-NB brings MathJax, but formulas are set already; the book has a search of its own.
     strange = ("thebe", "THEBE_JS", "require.js", "://", "mathjax", "MathJax", "sphinx_highlight", "doctools")
