@@ -6,7 +6,7 @@ import pytest
 from attnlab_book import bundle
 from bs4 import BeautifulSoup
 
-from .conftest import toc_pages
+from .conftest import page_of, toc_pages
 
 LOOKS = """() => [...document.querySelectorAll("body, body *")].map((element) => {
   const style = getComputedStyle(element), box = element.getBoundingClientRect();
@@ -33,7 +33,7 @@ ALL_SHEETS = """async (sheets) => {
     ("name", "theme", "width"),
     [
         ("chapters/index", "light", 1280),
-        ("chapters/04_scaling", "dark", 390),
+        (page_of("scaling"), "dark", 390),
         ("chapters/notation", "dark", 1280),
     ],
 )
