@@ -1,7 +1,7 @@
 """Judge the exercises of a notebook, in a process of its own.
 
-Only what a verdict needs runs: the cells of exercises, and above them set-up, imports and what binds a name that
-an answer uses. An answer is judged where its `check` stands, by the engine that readers have.
+Only what a verdict needs runs: the cells of exercises, and above them set-up, imports and what binds a name
+that an answer uses. An answer is judged where its `check` stands, by the engine that readers have.
 """
 
 from __future__ import annotations
@@ -30,7 +30,12 @@ CHECK = re.compile(r"\bcheck(?:_tests)?\(\s*[\"']([\w-]+)[\"']")
 DEFINES = re.compile(r"^(?:def|class)\s+(\w+)", re.MULTILINE)
 PATIENCE = 30.0
 """Seconds of computing for one cell."""
-NAMES = (BANNED - {"battery", "checkers", "dis", "inspect"}) | {"EXERCISES", "OTHERS", "CHECKERS", "subprocess"}
+NAMES = (BANNED - {"battery", "checkers", "dis", "inspect"}) | {
+    "EXERCISES",
+    "OTHERS",
+    "CHECKERS",
+    "subprocess",
+}
 """What no answer needs, and who cheats does."""
 
 
@@ -44,7 +49,12 @@ class Cell:
 
 @dataclass
 class Judgement:
-    """What came of a notebook: status and message by exercise, and why there is no more, if there should be."""
+    """What came of a notebook.
+
+    Attributes:
+        verdicts: status and message by exercise.
+        trouble: why there are no more, if there should be.
+    """
 
     verdicts: dict[str, tuple[str, str]] = field(default_factory=dict)
     trouble: str = ""
@@ -78,7 +88,8 @@ def judge_apart(cells: Sequence[Cell], limits: Limits | None = None) -> Judgemen
     Raises:
         OSError: no process can be started.
 
-    >>> found = judge_apart([Cell('from attnbook import check\\ncheck("why-scores", lambda shares: shares.log())')])
+    >>> cell = Cell('from attnbook import check\\ncheck("why-scores", lambda shares: shares.log())')
+    >>> found = judge_apart([cell])
     >>> found.verdicts["why-scores"][0], found.trouble
     ('right', '')
     """
@@ -143,8 +154,8 @@ def _verdicts(cells: list[Cell]) -> Iterator[tuple[str, str, str]]:
                 status, message = _examined(name, answer)
             changed += [] if changed else _differ(before, _ours())
             if changed:
-                what = f"The notebook changes {changed[0]}, which is not its own: nothing is judged from here on."
-                status, message = "not judged", what
+                status = "not judged"
+                message = f"The notebook changes {changed[0]}, which is not its own: no verdict from here on."
             yield name, status, message
         for name in CHECK.findall(sources[at]):
             if name in tasks and name not in told:
@@ -190,13 +201,14 @@ def _plain(source: str) -> str:
 
 
 def needed(sources: Sequence[str], asked: Sequence[bool]) -> list[int]:
-    """Choose the cells that run: those of exercises, the first two, and above them what binds a name they use.
+    """Choose the cells that run: of exercises, the first two, and what binds a name that one of these uses.
 
     Args:
         sources: the cells of code.
         asked: which of them belong to an exercise. What lies between two of these belongs to one, too.
 
-    >>> needed(["", "import math", "e = 1", "pi = math.pi", "def area(r): return pi * r", "area(2)"], [False] * 5 + [True])
+    >>> sources = ["", "import math", "e = 1", "pi = math.pi", "def area(r): return pi * r", "area(2)", "e"]
+    >>> needed(sources, [False, False, False, False, False, True, False])
     [0, 1, 3, 4, 5]
     """
     places = [at for at, one in enumerate(asked) if one]
@@ -254,10 +266,12 @@ def _fixed(parts: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _differ(before: dict[str, tuple[Any, ...]], now: dict[str, tuple[Any, ...]]) -> list[str]:
     def same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-        return len(one) == len(other) and all(a is b or a == b for a, b in zip(one[1:], other[1:], strict=True))
+        return len(one) == len(other) and all(
+            a is b or a == b for a, b in zip(one[1:], other[1:], strict=True)
+        )
 
     return [
-        name for name, was in before.items() if now.get(name, (None,))[0] is not was[0] or not same(was, now[name])
+        name
+        for name, was in before.items()
+        if now.get(name, (None,))[0] is not was[0] or not same(was, now[name])
     ]
-
-

@@ -2,12 +2,12 @@
 
 What holds on every system that has process groups:
 
-- The code starts in an empty folder of its own, which is its home, too. It is not told where anything else lies,
-  and the environment of its caller stays outside.
-- It ends after a time on the clock, with all that it started; memory and the size of a file are limited. What it
-  prints goes nowhere, and what it writes on the disk goes when it ends.
-- A report counts if it carries a key that was drawn for this process. If anything else comes through the pipe,
-  or the process ends early, that is told.
+- The code starts in an empty folder of its own, which is its home, too. It is not told where anything else
+  lies, and the environment of its caller stays outside.
+- It ends after a time on the clock, with all that it started; memory and the size of a file are limited. What
+  it prints goes nowhere, and its folder goes when it ends.
+- A report counts if it carries a key that was drawn for this process. If anything else comes through the
+  pipe, nothing counts; if the process ends early, that is told.
 
 On Linux, by Landlock, each line where the kernel is newer than for the one before, it can besides
 
@@ -16,10 +16,10 @@ On Linux, by Landlock, each line where the kernel is newer than for the one befo
 - send no signal to any other process.
 
 What does not hold: where there is no Landlock, the code can read and delete whatever its user can. Everywhere,
-what reports and what is judged share a process: code that sets out to find the key in its memory finds it. It can
-fill the disk while it runs. Root has no limits; and a process that leaves its group and clears its environment
-lives on. Whoever does not trust a class grades it in a container without a network, as a user who owns nothing,
-with the notebooks mounted read-only.
+what reports and what is judged share a process: code that sets out to find the key in its memory finds it. It
+can fill the disk while it runs. Root can lift the limits; and a process that leaves its group and clears its
+environment lives on. Whoever does not trust a class grades it in a container without a network, as a user who
+owns nothing, with the notebooks mounted read-only.
 """
 
 from __future__ import annotations
@@ -88,14 +88,14 @@ def run_apart(module: str, work: Any, limits: Limits | None = None) -> tuple[lis
     """Call a module's `serve` in a new process.
 
     Args:
-        module: its name. `serve(job)` begins with `enter(job)`, finds the work in `job["work"]`, reports with the
-            function that it got from there, and ends with `leave`.
+        module: its name. `serve(job)` begins with `enter(job)`, finds the work in `job["work"]`, reports with
+            the function that it got from `enter`, and ends with `leave`.
         work: what it is given; JSON.
         limits: what it may take.
 
     Returns:
-        What was reported, in order, and a sentence that says why it did not come to its end; empty where it did.
-        Nothing is reported where something else wrote into the pipe.
+        What was reported, in order, and a sentence that says why it did not come to its end; empty where it
+        did. There are no reports where something else wrote into the pipe.
 
     Raises:
         TypeError: the work is not JSON.
@@ -174,7 +174,7 @@ def _wait(process: subprocess.Popen, heard: bytearray, limits: Limits, mark: str
 
 
 def _kin(mark: str) -> list[int]:
-    """List the processes that carry the mark, where the system shows them: those that left their group, too."""
+    """List the processes that carry the mark, where the system shows them; also those that left their group."""
     found, wanted = [], f"{MARK}={mark}".encode()
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
