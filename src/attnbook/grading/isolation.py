@@ -15,8 +15,8 @@ On Linux, by Landlock, each line where the kernel is newer than for the one befo
 - make no TCP connection;
 - send no signal to any other process.
 
-What does not hold: where there is no Landlock, the code can read and delete whatever its user can. Everywhere,
-what reports and what is judged share a process: code that sets out to find the key in its memory finds it. It
+What does not hold: without Landlock the code can read and delete whatever its user can. Everywhere, what
+reports and what is judged share a process: code that sets out to find the key in its memory finds it. It
 can fill the disk while it runs. Root can lift the limits; and a process that leaves its group and clears its
 environment lives on. Whoever does not trust a class grades it in a container without a network, as a user who
 owns nothing, with the notebooks mounted read-only.
@@ -174,7 +174,7 @@ def _wait(process: subprocess.Popen, heard: bytearray, limits: Limits, mark: str
 
 
 def _kin(mark: str) -> list[int]:
-    """List the processes that carry the mark, where the system shows them; also those that left their group."""
+    """List the processes that carry the mark, where the system shows them: who left the group has it, too."""
     found, wanted = [], f"{MARK}={mark}".encode()
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
