@@ -49,6 +49,8 @@ KIN = 64
 """Processes that there may be at once."""
 FILE = 256 * 1024**2
 """Bytes of a file that may be written."""
+CREATE, ADD, RESTRICT = 444, 445, 446
+"""Linux's numbers of Landlock's calls, on every processor."""
 MARK = "ATTNBOOK_APART"
 """The variable by which processes are known that left their group."""
 KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
@@ -291,20 +293,28 @@ def _bound(seconds: float, memory: int) -> None:
             resource.setrlimit(kind, (value, value))
 
 
+def landlock() -> int:
+    """Ask for the version of Landlock: 0 where there is none, 6 from where a process's signals are held, too.
+
+    >>> landlock() >= 0
+    True
+    """
+    if not sys.platform.startswith("linux"):
+        return 0
+    return max(0, ctypes.CDLL(None).syscall(CREATE, None, ctypes.c_size_t(0), 1))
+
+
 def _confine(home: str, path: Sequence[str]) -> None:
     """Let this process write in its folder and read the system's and Python's, where Linux can see to it."""
-    if not sys.platform.startswith("linux"):
+    version = landlock()
+    if not version:
         return
-    system = ctypes.CDLL(None, use_errno=True)
-    create, add, restrict = 444, 445, 446  # on every processor
-    version = system.syscall(create, None, ctypes.c_size_t(0), 1)
-    if version < 1:
-        return
+    system = ctypes.CDLL(None)
     files = (1 << (16 if version >= 5 else 15 if version >= 3 else 14 if version >= 2 else 13)) - 1
     # All kinds of access to files; to bind and to connect; abstract sockets and signals.
     rules = (ctypes.c_uint64 * 3)(files, 3, 3)
     known = ctypes.c_size_t(24 if version >= 6 else 16 if version >= 4 else 8)
-    held = system.syscall(create, ctypes.byref(rules), known, 0)
+    held = system.syscall(CREATE, ctypes.byref(rules), known, 0)
     read, execute, write_file = 0b1100, 0b1, 0b10
     python = [*path, sys.prefix, sys.base_prefix, sys.exec_prefix]
     with contextlib.suppress(FileNotFoundError):
@@ -314,8 +324,8 @@ def _confine(home: str, path: Sequence[str]) -> None:
     for place, access in [*granted, (home, files), (os.devnull, 0b100 | write_file)]:
         opened = os.open(place, os.O_PATH | os.O_CLOEXEC)
         rule = access.to_bytes(8, sys.byteorder) + opened.to_bytes(4, sys.byteorder)
-        system.syscall(add, held, 1, rule, 0)
+        system.syscall(ADD, held, 1, rule, 0)
         os.close(opened)
     system.prctl(38, 1, 0, 0, 0)  # no new privileges, without which nobody may restrict himself
-    system.syscall(restrict, held, 0)
+    system.syscall(RESTRICT, held, 0)
     os.close(held)
