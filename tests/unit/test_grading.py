@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def test_a_readers_notebook_with_right_wrong_and_empty_cells(tmp_path):
     path.write_text(json.dumps(notebook))
     rows = grade(tmp_path, tell=lambda line: None)
     assert [(row.student, row.notebook) for row in rows] == [("Ann", "Ann.ipynb")] * 4
-    assert [row.exercise for row in rows] == WHY
+    assert [row.exercise for row in rows] == WHY  # in the notebook's order
     found = {row.exercise: row for row in rows}
     assert found["why-scores"].verdict == "right"
     assert found["why-running-bag"].verdict == "wrong"
@@ -301,6 +302,14 @@ def test_the_command_writes_two_files_and_over_none(tmp_path, monkeypatch, capsy
     assert classroom.main(["grade", ".", "--out", str(tmp_path / "other")]) == 2
     assert "folder must not be where Python was started" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
+
+
+def test_the_command_judges(tmp_path):
+    put(tmp_path / "class" / "Ann.ipynb", RIGHT, CHECK)
+    words = [sys.executable, "-m", "attnbook", "grade", "class", "--out", "out"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Ann,Ann.ipynb,why-scores,right," in (tmp_path / "out/grades.csv").read_text(encoding="utf-8")
 
 
 def test_grades_that_appear_meanwhile_are_not_written_over_and_ours_are_kept(tmp_path):

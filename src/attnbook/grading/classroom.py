@@ -80,10 +80,16 @@ class Handed:
 
     @property
     def exercises(self) -> list[str]:
-        """The exercises that belong to it: all of each topic of which it checks one."""
-        asked = {name for cell in self.cells for name in CHECK.findall(cell.source)} & TASKS.keys()
-        topics = {name.partition("-")[0] for name in asked}
-        return [name for name in TASKS if name.partition("-")[0] in topics]
+        """The exercises that belong to it: those that it checks, then others of the same topics."""
+        topics = {name.partition("-")[0] for name in self.asked}
+        others = [name for name in TASKS if name.partition("-")[0] in topics and name not in self.asked]
+        return [*self.asked, *others]
+
+    @property
+    def asked(self) -> list[str]:
+        """The exercises that it checks, in its order."""
+        names = (name for cell in self.cells for name in CHECK.findall(cell.source))
+        return list(dict.fromkeys(name for name in names if name in TASKS))
 
 
 TASKS: dict[str, Any] = EXERCISES | OTHERS
@@ -204,7 +210,6 @@ def _rows(one: Handed, limits: Limits | None) -> list[Row]:
     if not one.exercises:
         return [row("", "not judged", "It checks no exercise of the book. Nothing in it was run.")]
     found = judge_apart(one.cells, limits)
-    asked = {name for cell in one.cells for name in CHECK.findall(cell.source)}
     read = named(one.cells)
     rows = []
     for name in one.exercises:
@@ -212,7 +217,7 @@ def _rows(one: Handed, limits: Limits | None) -> list[Row]:
             verdict, message = found.verdicts[name]
             note = f" Read the code: it names {read}." if read and verdict == "right" else ""
             rows.append(row(name, verdict, message[: LONGEST - len(note)] + note))
-        elif name not in asked:
+        elif name not in one.asked:
             rows.append(row(name, "missing", "No cell checks it."))
         else:
             rows.append(row(name, "not judged", found.trouble or "Its check did not come to run."))

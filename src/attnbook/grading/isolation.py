@@ -78,7 +78,7 @@ class Limits:
     """
 
     seconds: float = 300.0
-    memory: int = 4 * 1024**3
+    memory: float = 4 * 1024**3
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -276,7 +276,7 @@ def serve(job: dict[str, Any]) -> None:
     leave(tell)
 
 
-def _bound(seconds: float, memory: int) -> None:
+def _bound(seconds: float, memory: float) -> None:
     """Set the system's limits on this process, where it has them. They can't be taken back."""
     try:
         import resource
@@ -284,7 +284,7 @@ def _bound(seconds: float, memory: int) -> None:
         return
     with contextlib.suppress(OSError, ValueError):
         memory += int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    most = {"AS": memory, "CPU": math.ceil(seconds) + 5, "FSIZE": FILE, "CORE": 0}
+    most = {"AS": math.ceil(memory), "CPU": math.ceil(seconds) + 5, "FSIZE": FILE, "CORE": 0}
     for name, value in most.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
