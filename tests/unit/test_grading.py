@@ -280,7 +280,7 @@ def test_the_command_writes_two_files_and_over_none(tmp_path, monkeypatch, capsy
     assert sorted(path.name for path in out.iterdir()) == ["grades.csv", "grades.html"]
     assert "Ann,Ann.ipynb,why-scores,right,So." in (out / "grades.csv").read_text(encoding="utf-8")
     assert "Ann: right 1, missing 3" in (out / "grades.html").read_text(encoding="utf-8")
-    assert "Ann Ann.ipynb: missing 3, right 1" in capsys.readouterr().out
+    assert "Ann Ann.ipynb: right 1, missing 3" in capsys.readouterr().out
     (out / "grades.csv").write_text("mine")
     assert classroom.main(words) == 2
     assert "out must hold no grades yet, or say --force" in capsys.readouterr().err

@@ -80,7 +80,7 @@ class Handed:
 
     @property
     def exercises(self) -> list[str]:
-        """The exercises that belong to it: those that it checks, then others of the same topics."""
+        """The exercises that belong to it, first those that it checks, then others of the same topics."""
         topics = {name.partition("-")[0] for name in self.asked}
         others = [name for name in TASKS if name.partition("-")[0] in topics and name not in self.asked]
         return [*self.asked, *others]
