@@ -5,7 +5,7 @@ is put into each page; `numbering` takes the numbers of chapters from their file
 `terms` ties chapters to the glossary, `sources` to the bibliography, `names` to the package's reference;
 `counts` says what is in a chapter and how it is tested, `lessons` how long it takes a class; `readers` hands
 out its plain notebook; `cards` and `drawings` make the landing page's cards, `share` says what a link to a
-page shows, `playground` links to the playground in a state, `fields` writes what a configuration's fields
+page shows, `playground` links to its figure in a state, `fields` writes what a configuration's fields
 mean, and `search` what is searched through.
 """
 
@@ -55,7 +55,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("counted", counts.Counted)
     app.add_directive("licences", licences.Licences)
     app.add_role("counted", counts.package_role)
-    app.add_role("playground", playground.role)
+    for name in playground.PAGES:
+        app.add_role(name, playground.role)
     # After Sphinx has given its own numbers.
     app.connect("env-get-updated", numbering.number_by_file_name, priority=900)
     app.connect("env-get-updated", terms.rewrite_glossary)

@@ -183,6 +183,28 @@ def ceiling(design: Design, language: Language | None = None) -> Fraction:
     return Fraction(int(counts.amax(-1).sum()), int(counts.sum()))
 
 
+def lost_by_word(design: Design, language: Language | None = None) -> dict[str, Fraction]:
+    """Split up what a design loses by word.
+
+    Args:
+        design: who sees whom.
+        language: as for `ceiling`.
+
+    Returns:
+        word -> what it loses in all its places, a share of all words; with the ceiling they sum to 1.
+
+    >>> lost = lost_by_word(Design(layers=((-1, 1),), told=True))
+    >>> [word for word, share in lost.items() if share > Fraction(1, 1000)]
+    ['can', 'that']
+    """
+    language = grammar.sentences() if language is None else language
+    arrays = _arrays() if language is grammar.sentences() else _arranged(language)
+    view, counts = _counted(design, arrays)
+    lost, _ = _lost(arrays[0], view, counts)
+    every = sorted({word for words, _ in language for word in words})
+    return {word: Fraction(int(lost[at]), int(counts.sum())) for at, word in enumerate(every)}
+
+
 @dataclass(frozen=True)
 class Confusion:
     """Two places that look alike through a design, and want different tags.
@@ -190,8 +212,9 @@ class Confusion:
     Attributes:
         word: the word that stands there.
         lost: what it loses by the view in all its places, as a share of all words.
-        alike: (words, place, tag) of one and of the other: of the two tags that are most probable where it
-            loses most, the most probable sentence each.
+        alike: (words, place, tag) of one and of the other: for the two tags that are most probable where it
+            loses most, the sentence each in which the tag's lead over all others is largest; where it has
+            none anywhere, the most probable sentence.
     """
 
     word: str
@@ -210,26 +233,30 @@ def confusion(design: Design, language: Language | None = None) -> Confusion | N
         The first in the alphabet, or in the language, where several are equal; None if nothing is lost.
 
     >>> confusion(Design(layers=((-1, 1),), told=True)).alike
-    ((('that', 'can'), 0, 'PRON'), (('that', 'can', 'saw'), 0, 'DET'))
+    ((('that', 'can'), 0, 'PRON'), (('that', 'can', 'can', 'saw'), 0, 'DET'))
     """
     language = grammar.sentences() if language is None else language
     words, tags, weights = arrays = _arrays() if language is grammar.sentences() else _arranged(language)
     view, counts = _counted(design, arrays)
     real = words >= 0
-    lost = counts.sum(-1) - counts.amax(-1)
-    if not lost.any():
+    by_word, word_at = _lost(words, view, counts)
+    if not by_word.any():
         return None
-    word_at = torch.zeros_like(lost).scatter_(0, view[real], words[real])
-    by_word = torch.zeros_like(lost).scatter_add_(0, word_at, lost)
     worst = _first(by_word == by_word.max())
-    of_it = lost.where(word_at == worst, 0)
+    of_it = (counts.sum(-1) - counts.amax(-1)).where(word_at == worst, 0)
     place = _first((of_it == of_it.max())[view.where(real, 0)] & real)
     look = view.flatten()[place]
     two = sorted(range(counts.shape[1]), key=lambda tag: (-int(counts[look, tag]), tag))[:2]
-    sentences, alike = list(language), []
+    sentences, number = list(language), {}
+    same = torch.tensor([number.setdefault(text, len(number)) for text, _ in sentences])
+    none = torch.zeros(len(number), words.shape[1], dtype=torch.int64)
+    here = weights[:, None].where((view == look) & real, 0)
+    alike = []
     for tag in two:
-        there = (view == look) & (tags == tag) & real
-        often = weights[:, None].where(there, -1)
+        with_it = none.index_add(0, same, here.where(tags == tag, 0))
+        by_how_much = 2 * with_it - none.index_add(0, same, here)
+        often = by_how_much if by_how_much.max() > 0 else with_it
+        often = often[same].where((here > 0) & (tags == tag), -1)
         which, at = divmod(_first(often == often.max()), words.shape[1])
         alike.append((sentences[which][0], at, sentences[which][1][at]))
     return Confusion(alike[0][0][alike[0][1]], Fraction(int(by_word[worst]), int(counts.sum())), tuple(alike))
@@ -299,6 +326,13 @@ def _counted(design: Design, arrays: tuple[Tensor, Tensor, Tensor]) -> tuple[Ten
     counts = torch.zeros((int(view.max()) + 1) * n_tags, dtype=torch.int64)
     counts.scatter_add_(0, (view * n_tags + tags)[real], weights[:, None].expand_as(words)[real])
     return view, counts.view(-1, n_tags)
+
+
+def _lost(words: Tensor, view: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Add up what each word loses, and say whose each view is."""
+    real, lost = words >= 0, counts.sum(-1) - counts.amax(-1)
+    word_at = torch.zeros_like(lost).scatter_(0, view[real], words[real])
+    return torch.zeros_like(lost).scatter_add_(0, word_at, lost), word_at
 
 
 def _first(which: Tensor) -> int:
