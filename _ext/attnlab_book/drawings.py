@@ -291,7 +291,7 @@ def _design() -> list[str]:
         _line([(14, 8), (14, 80), (152, 80)], LINE, 1.5),
         _line(edge, INK, 1, stroke_dasharray="4 4"),
         *(_box(100 + 9 * at, 62, 7, 9, colour) for at, (_, colour) in enumerate(offsets)),
-        _dot(62, 38, QUERY),
+        _dot(62, 38, 5, QUERY),
     ]
 
 

@@ -1,7 +1,8 @@
 """Links that open the playground, or the page on which one designs attention, as a sentence speaks of it.
 
 ``{playground}`side by side <{"b": {"positions": "rotary"}}>` `` is a link to the figure with this state in
-its address, as *Copy link* of the figure would make it, and so is ``{design}`this one <{"layers": [[-1]]}>` ``.
+its address, as *Copy link* of the figure would make it. ``{design}`this one <{"layers": [[-1]]}>` `` is
+another.
 
 >>> split('both <{"b": {}}>')
 ('both', {'b': {}})

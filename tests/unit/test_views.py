@@ -231,4 +231,64 @@ def test_the_stored_frontier_is_that_of_its_designs():
         assert (held, wait) == views.reading(design)
     deep = [row for row in designs if row[1] and len(row[0]) == 2]
     single = [row for row in designs if len(row[0]) == 1]
-    assert not any(row[2] > max(one[2] for one in single if one[3] <= row[3] + 1e-9) + 1e-9 for row in deep)
+
+    def beaten(row, less=0):
+        return row[2] > max(one[2] for one in single if one[3] <= row[3] - less + 1e-9) + 1e-9
+
+    assert len(deep) == 256
+    assert sum(map(beaten, deep)) == 0
+    assert sum(beaten(row, 1) for row in deep) == 12  # if a second layer were not charged for the word itself
+    assert all(len(row[0]) == 1 for row in edge)
+
+
+def test_two_words_on_help_that_at_the_beginning():
+    lost = [views.lost_by_word(Design((offsets,), told=True)) for offsets in ((-1, 1), (-1, 1, 2))]
+    won = {word: 100 * float(lost[0][word] - lost[1][word]) for word in lost[0]}
+    assert sum(won.values()) == pytest.approx(0.8779, abs=1e-4)
+    assert won["that"] == pytest.approx(0.8376, abs=1e-4)
+    for offsets, losses in zip(((-1, 1), (-1, 1, 2)), lost, strict=True):
+        assert views.ceiling(Design((offsets,), told=True)) + sum(losses.values()) == 1
+
+
+def confused(design, language):
+    """Find the word and the two places by hand, among nested sets."""
+    places = {}
+    for (words, tags), p in language.items():
+        for at, (seen, tag) in enumerate(zip(looks(design, words), tags, strict=True)):
+            places.setdefault((words[at], seen), {}).setdefault(tag, Counter())[words, at] += p
+    lost = {}
+    for (word, _), row in places.items():
+        mass = sorted(sum(by.values()) for by in row.values())
+        lost[word] = lost.get(word, 0) + sum(mass[:-1])
+    return places, lost
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_confused_looks_alike_and_is_the_worst(seed):
+    rng = random.Random(100 + seed)
+    language, design = small_language(rng), drawn(rng)
+    found = views.confusion(design, language)
+    places, lost = confused(design, language)
+    total = sum(p * len(words) for (words, _), p in language.items())
+    assert {w: s * total for w, s in views.lost_by_word(design, language).items()} == lost
+    if found is None:
+        assert not any(lost.values())
+        return
+    assert found.word == min(word for word in lost if lost[word] == max(lost.values()))
+    assert found.lost == max(lost.values()) / total
+    (one, i, first), (other, j, second) = found.alike
+    assert one[i] == other[j] == found.word
+    seen = looks(design, one)[i]
+    assert seen == looks(design, other)[j]
+    row = places[found.word, seen]
+    mass = {tag: sum(by.values()) for tag, by in row.items()}
+    worst = max(
+        sum(v) - max(v)
+        for v in ([sum(b.values()) for b in r.values()] for (w, _), r in places.items() if w == found.word)
+    )
+    assert sum(mass.values()) - max(mass.values()) == worst
+    assert [mass[first], mass[second]] == sorted(mass.values(), reverse=True)[:2]
+    for text, at, tag in found.alike:
+        lead = {where: 2 * p - sum(by[where] for by in row.values()) for where, p in row[tag].items()}
+        by = lead if max(lead.values()) > 0 else row[tag]
+        assert by[text, at] == max(by.values())

@@ -272,17 +272,29 @@ function* places(design, language) {
   yield;
   const sums = new Float64Array(numbers.count * TAGS.length);
   const wordOf = new Uint8Array(numbers.count);
+  const some = new Int32Array(numbers.count);
   for (let p = 0; p < shape.length; p++) {
     sums[view[p] * TAGS.length + tag[p]] += mass[p];
     wordOf[view[p]] = word[p];
+    some[view[p]] = p;
   }
-  const share = NUMBERS.map((word) => SHARE[word]);
+  const share = [1, ...NUMBERS.map((word) => SHARE[word])];
+  /** How much of a view has the usual words. @param {number} look */
+  const usual = (look) => {
+    const p = some[look];
+    const [l, r, same] = [left[shape[p]], right[shape[p]], own[word[p]]];
+    if (!((before[p] ^ same) & l) && !((after[p] ^ same) & r)) return 1;
+    let part = 1;
+    for (let x = before[p] & l; x; x >>>= 4) part *= share[x & 15];
+    for (let x = after[p] & r; x; x >>>= 4) part *= share[x & 15];
+    return part;
+  };
   const read = (/** @type {number} */ p) => {
     const place = shape[p] % LONGEST;
-    let usual = mass[p];
-    for (let x = before[p]; x; x >>>= 4) usual *= share[(x & 15) - 1];
-    for (let x = after[p]; x; x >>>= 4) usual *= share[(x & 15) - 1];
-    return { key: (before[p] + after[p] * 16 ** place) * LONGEST + place, mass: usual };
+    let part = mass[p];
+    for (let x = before[p]; x; x >>>= 4) part *= share[x & 15];
+    for (let x = after[p]; x; x >>>= 4) part *= share[x & 15];
+    return { key: (before[p] + after[p] * 16 ** place) * LONGEST + place, mass: part };
   };
   const spelling = (/** @type {number} */ p) => {
     const place = shape[p] % LONGEST;
@@ -293,7 +305,7 @@ function* places(design, language) {
     ];
     return { words, place };
   };
-  return judged({ sums, wordOf, view: (p) => view[p], tag, many: shape.length, read, spelling }, language);
+  return judged({ sums, wordOf, view: (p) => view[p], tag, many: shape.length, read, spelling, usual }, language);
 }
 
 /** One layer, not told where. @param {Design} design @param {Language} language @returns {Generator<void, Judged>} */
@@ -403,13 +415,14 @@ function spelt({ long }) {
 
 /**
  * @param {{ sums: Float64Array, wordOf: Uint8Array, view: (p: number) => number, tag: Uint8Array, many: number,
- *   read: (p: number) => { key: number, mass: number }, spelling: (p: number) => { words: number[], place: number } }} given `sums`: of each view
+ *   read: (p: number) => { key: number, mass: number }, spelling: (p: number) => { words: number[], place: number },
+ *   usual?: (look: number) => number }} given `sums`: of each view
  *   the mass of each tag; `wordOf`: the word that has it; `view`: that of each of `many` places; `read`: a number for its sentence and place
- *   in it, and the mass of that sentence, if its words are the usual ones
+ *   in it, and the mass of that sentence, if its words are the usual ones; `usual`: how much of a view has those
  * @param {Language} language
  * @returns {Judged}
  */
-function judged({ sums, wordOf, view, tag, many, read, spelling }, { sure, all }) {
+function judged({ sums, wordOf, view, tag, many, read, spelling, usual = () => 1 }, { sure, all }) {
   const lost = new Float64Array(wordOf.length);
   const byWord = new Float64Array(WORDS.length);
   let right = sure;
@@ -426,8 +439,12 @@ function judged({ sums, wordOf, view, tag, many, read, spelling }, { sure, all }
   }
   const worst = [...WORDS.keys()].sort((a, b) => (WORDS[a] < WORDS[b] ? -1 : 1)).reduce((best, word) => (byWord[word] > byWord[best] * MORE ? word : best));
   if (byWord[worst] < 1e-12) return { best: right / all, confusion: null };
-  let look = -1;
-  for (let one = 0; one < wordOf.length; one++) if (wordOf[one] === worst && (look < 0 || lost[one] > lost[look] * MORE)) look = one;
+  let [look, largest] = [-1, 0];
+  for (let one = 0; one < wordOf.length; one++) {
+    if (wordOf[one] !== worst || lost[one] <= largest) continue;
+    const size = lost[one] * usual(one);
+    if (size > largest * MORE) [look, largest] = [one, size];
+  }
   const row = sums.subarray(look * TAGS.length, (look + 1) * TAGS.length);
   const two = [...TAGS.keys()].sort((a, b) => (row[b] > row[a] * MORE ? 1 : row[a] > row[b] * MORE ? -1 : a - b)).slice(0, 2);
   /** Of each place of a sentence, the mass of all its tags and of the two. @type {Map<number, number[]>} */
