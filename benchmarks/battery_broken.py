@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnbook import battery, results
 from attnbook.checkers.tasks import CHECKERS
 from attnbook.properties import PROPERTIES
-from attnlab import masks
+from attnlab import attention, masks
 
 ROOT = Path(__file__).resolve().parents[1]
 WINDOW = 3
@@ -58,7 +58,13 @@ ANSWERS: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
     ),
     "heads-grouped-query": (
         lambda answer: answer,
-        {"call": lambda f, q, k, v: f(q, k, v), "group": 2, "sees": "all"},
+        # Its exercise promises nothing of half precision, where q·k ends at 65,504.
+        {
+            "call": lambda f, q, k, v: f(q, k, v),
+            "group": 2,
+            "sees": "all",
+            "not_meant": ("precision",),
+        },
     ),
     "sparse-block-window": (
         lambda answer: answer,
@@ -72,7 +78,7 @@ ANSWERS: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
     "masking-softmax": (
         lambda answer: answer,
         {
-            "call": lambda f, q, k, v, mask: f(q @ k.mT / q.shape[-1] ** 0.5, whole(mask, q, k)) @ v,
+            "call": lambda f, q, k, v, mask: f(q / q.shape[-1] ** 0.5 @ k.mT, whole(mask, q, k)) @ v,
             "polarity": "keep",
             "sees": "all",
         },
@@ -80,27 +86,38 @@ ANSWERS: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
 }
 
 
-def square(function: Callable[..., Tensor], q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Call what is told of as many queries as keys alone."""
+def as_many(q: Tensor, k: Tensor) -> None:
+    """Refuse fewer queries than keys."""
     if q.shape[-2] != k.shape[-2]:
         raise ValueError("as many queries as keys are meant")
+
+
+def square(function: Callable[..., Tensor], q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Call what is told of as many queries as keys alone."""
+    as_many(q, k)
     return function(q, k, v)
 
 
-class Heads(nn.Module):
-    """A function of tokens and weights, with weights of its own."""
+def heads_apart(function: Callable[..., Tensor], q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Call a layer of heads with queries, keys and values: its projections take them out of tokens.
 
-    def __init__(self, function: Callable[..., Tensor]) -> None:
-        super().__init__()
-        self.function = function
-        draw = torch.Generator().manual_seed(0)
-        shapes = {"w_q": (8, 16), "w_k": (8, 8), "w_v": (8, 8), "w_o": (16, 8)}
-        for name, shape in shapes.items():
-            self.register_parameter(name, nn.Parameter(0.5 * torch.randn(shape, generator=draw)))
+    The last matrix moves each head one place on, and here it moves back.
+    """
+    as_many(q, k)
+    parts = [x.transpose(-3, -2).flatten(-2) for x in (q, k, v)]
+    x = torch.cat(parts, -1)
+    taken = torch.eye(x.shape[-1], dtype=x.dtype).split([one.shape[-1] for one in parts], -1)
+    joined = q.shape[-3] * v.shape[-1]
+    turn = torch.eye(joined, x.shape[-1], dtype=x.dtype).roll(-v.shape[-1], 0)
+    out = function(x, *taken, turn, q.shape[-3], k.shape[-3])[..., :joined].roll(-v.shape[-1], -1)
+    return out.unflatten(-1, (q.shape[-3], -1)).transpose(-3, -2)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Call it with four heads and two of keys."""
-        return self.function(x, self.w_q, self.w_k, self.w_v, self.w_o, 4, 2)
+
+def turned(rotate: Callable[..., Tensor], by: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Attend with queries and keys that are turned by their places, which begin at `by`."""
+    as_many(q, k)
+    q, k = (rotate(x, by + torch.arange(x.shape[-2])) for x in (q, k))
+    return attention(q, k, v.to(q.dtype))
 
 
 def step_by_step(make: Callable, pieces: list[tuple[Tensor, ...]]) -> list[Tensor]:
@@ -115,7 +132,16 @@ CANDIDATES: dict[str, tuple[Callable[[Any], Any], dict[str, Any]]] = {
         lambda f: f,
         {"call": lambda f, q, k, v, mask: f(q, k, v, whole(mask, q, k)), "polarity": "keep", "sees": "all"},
     ),
-    "testing-heads": (Heads, {"call": lambda m, x: m(x), "sees": "all", "d_model": 8}),
+    "testing-heads": (lambda f: f, {"call": heads_apart, "sees": "all", "group": 2}),
+    "testing-rotary": (
+        lambda f: f,
+        {
+            "call": lambda f, q, k, v: turned(f, 0, q, k, v),
+            "sees": "all",
+            "positions": turned,
+            "not_meant": ("definition",),
+        },
+    ),
     "testing-cache": (
         lambda make: make,
         {

@@ -406,6 +406,23 @@ def _() -> tuple[Any, Any]:
 
 
 @finding(
+    "performer-pytorch",
+    "precision",
+    "FastAttention in float16, keys of 200: the first row",
+    "not finite; no thread found. facebookresearch/xformers pull request 98 computes such features in single "
+    "precision, for their range",
+)
+def _() -> tuple[Any, Any]:
+    module = import_module("performer_pytorch")
+    layer = seeded(lambda: module.FastAttention(4, 16)).half()
+    q, v = (draw(1, 1, 2, 4, seed=seed).half() for seed in (0, 2))
+    k = torch.full_like(q, 200.0)
+    got = layer(q, k, v)[0, 0, 0]
+    want = layer.double()(q.double(), k.double(), v.double())[0, 0, 0]
+    return rounded(want), [str(one) for one in got.tolist()]
+
+
+@finding(
     "nystrom-attention",
     "leak",
     "NystromAttention: how far a text of 4 is from the same with 4 hidden tokens behind",

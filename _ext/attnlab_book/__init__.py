@@ -6,7 +6,7 @@ is put into each page; `numbering` takes the numbers of chapters from their file
 `counts` says what is in a chapter and how it is tested, `lessons` how long it takes a class; `readers` hands
 out its plain notebook; `cards` and `drawings` make the landing page's cards, `share` says what a link to a
 page shows, `playground` links to its figure in a state, `fields` writes what a configuration's fields
-mean, and `search` what is searched through.
+mean, and `search` what is searched through, with `synonyms` for what readers call things.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("counted", counts.package_role)
     for name in playground.PAGES:
         app.add_role(name, playground.role)
+    app.connect("env-updated", search.write)
     # After Sphinx has given its own numbers.
     app.connect("env-get-updated", numbering.number_by_file_name, priority=900)
     app.connect("env-get-updated", terms.rewrite_glossary)
@@ -82,5 +83,4 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", pages.write_root_page)
     app.connect("build-finished", readers.offer_edition)
     app.connect("build-finished", fields.write)
-    app.connect("build-finished", search.write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -52,12 +52,40 @@
   };
   const start = () => {
     mend();
+    prepareSearch();
     let waiting = 0;
     addEventListener("resize", () => {
       clearTimeout(waiting);
       waiting = window.setTimeout(markScrollers, 150);
     });
   };
+  /** The search: what it looks through is loaded when the reader opens it, and on its own page. */
+  const prepareSearch = () => {
+    const dialog = document.querySelector("#pst-search-dialog");
+    if (!(dialog instanceof HTMLDialogElement)) return;
+    let asked = false;
+    const load = () => {
+      if (asked) return;
+      asked = true;
+      const root = document.documentElement.dataset.content_root ?? "./";
+      for (const name of /** @type {any} */ (window).attnlabSearch ?? []) {
+        const script = document.createElement("script");
+        script.src = `${root}_static/${name}`;
+        script.async = false; // in this order
+        document.head.append(script);
+      }
+    };
+    new MutationObserver(load).observe(dialog, { attributeFilter: ["open"] });
+    if (document.querySelector("#attn-search")) load();
+    dialog.querySelector(".attn-close")?.addEventListener("click", () => dialog.close());
+    addEventListener("keydown", (event) => {
+      const typing = event.target instanceof Element && event.target.closest("input, textarea, select, [contenteditable]");
+      if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || typing || document.querySelector("dialog[open]")) return;
+      event.preventDefault();
+      dialog.showModal();
+    });
+  };
+
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
   else start();
   // Widths are final when fonts and formulas are there.

@@ -1,4 +1,7 @@
-"""Writes what the book's search looks through: the sections' titles, prose and words of formulas."""
+"""Writes what the book's search looks through: the sections' titles, prose and words of formulas.
+
+It is a script, so that it works from the disk, and small: readers load it when they open the search.
+"""
 
 from __future__ import annotations
 
@@ -6,58 +9,124 @@ import hashlib
 import json
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
-from attnlab_book import chapters
+from attnlab_book import chapters, synonyms, terms
 from attnlab_book.numbering import ChapterMention
 
+FILES = ("search-sections.js", "search.js")
 PROSE = (nodes.paragraph, nodes.term, nodes.caption, addnodes.desc_signature)
-SCRIPT = re.compile(r'(?<=_static/)(search(?:-sections)?\.js)(?:\?v=\w+)?(?=")')
+RARE = 6
+"""In how many sections a word stands at most for a sentence to be kept for its sake."""
+REFERENCE = "reference"
+SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z])")
 SILENT = (nodes.raw, nodes.comment, nodes.literal_block)
+STRESSED = 4
+"""How many words what is set in italics may have, to count as a name."""
+STAGE = "attnbook"
+"""The package of which the search knows names only: readers of the book seldom ask for more."""
+WORD = re.compile(r"\w\w+")
+ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e|ly|ions?)$")
 
 
-def write(app: Sphinx, exception: Exception | None) -> None:
-    """Put the sections, as a script, beside the script that searches them."""
-    if exception or app.builder.name != "html":
+class Section(NamedTuple):
+    """One place that can be found."""
+
+    anchor: str
+    heading: str
+    """Of a page's first section: nothing."""
+    text: str
+    stressed: str
+    """What is set in italics or bold: the names that a section introduces."""
+    formulas: str
+
+
+def write(app: Sphinx, env: BuildEnvironment) -> None:
+    """Put the sections, as a script, beside the script that searches them; tell pages what both hold.
+
+    Before pages are written: they name these files by their content, so no cache gives an older one.
+    """
+    if app.builder.name != "html":
         return
     static = Path(app.outdir, "_static")
-    numbered = {one.page: one for one in app.env.attnlab_chapters if one.number is not None}  # type: ignore[attr-defined]
-    sections = []
-    for page in sorted(app.env.all_docs, key=lambda page: (page not in numbered, page)):
+    static.mkdir(parents=True, exist_ok=True)
+    listed = json.dumps(gather(app, env), ensure_ascii=False, separators=(",", ":"))
+    (static / FILES[0]).write_text(f"globalThis.attnlabSections={listed};\n", encoding="utf-8")
+    shutil.copyfile(Path(__file__).with_name(FILES[1]), static / FILES[1])
+    named = [f"{name}?v={hashlib.sha256((static / name).read_bytes()).hexdigest()[:8]}" for name in FILES]
+    app.add_js_file(None, body=f"globalThis.attnlabSearch={json.dumps(named)};")
+
+
+def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
+    """List all that the search needs: pages with their sections, names of terms, other words for things."""
+    book = env.attnlab_chapters  # type: ignore[attr-defined]
+    numbered = {one.page: one for one in book if one.number is not None}
+    pages = []
+    for page in sorted(env.all_docs, key=lambda page: (page not in numbered, page)):
         chapter = numbered.get(page)
-        title = f"{chapter.label} {chapter.title}" if chapter else app.env.titles[page].astext()
-        kind = "chapter" if chapter else "reference" if "/api" in page else "page"
-        for anchor, heading, text, terms in _sections(app.env.get_doctree(page), app.env.attnlab_chapters):  # type: ignore[attr-defined]
-            at = app.builder.get_target_uri(page) + (f"#{anchor}" if heading else "")
-            sections.append(
-                {
-                    "at": at,
-                    "page": title,
-                    "title": heading or title,
-                    "text": text,
-                    "terms": terms,
-                    "kind": kind,
-                }
-            )
-    listed = json.dumps(sections, ensure_ascii=False, separators=(",", ":"))
-    (static / "search-sections.js").write_text(f"globalThis.attnlabSections={listed};\n", encoding="utf-8")
-    shutil.copyfile(Path(__file__).with_name("search.js"), static / "search.js")
-    # Named by what they hold, once that is written: no cache may give the sections of an older book.
-    page = Path(app.outdir, "search.html")
-    page.write_text(
-        SCRIPT.sub(partial(_versioned, static), page.read_text(encoding="utf-8")), encoding="utf-8"
+        title = f"{chapter.label} {chapter.title}" if chapter else env.titles[page].astext()
+        kind = "chapter" if chapter else REFERENCE if "/api" in page else "page"
+        doctree = env.get_doctree(page)
+        sections = list(_sections(doctree, book, brief=kind == REFERENCE))
+        if page == terms.GLOSSARY:
+            kind, whole = "glossary", sections[0]
+            sections = [
+                whole._replace(text=SENTENCE.split(whole.text)[0], stressed="", formulas=""),
+                *_definitions(doctree, book),
+            ]
+        pages.append((app.builder.get_target_uri(page), title, kind, sections))
+    found_in = Counter(
+        word
+        for *_, kind, sections in pages
+        for section in sections
+        for word in (_stems(section.text) if kind != REFERENCE else ())
     )
+    kept = [
+        (
+            at,
+            title,
+            kind,
+            # What a reference says is short already.
+            [
+                list(one if kind == REFERENCE else one._replace(text=essential(one.text, found_in)))
+                for one in sections
+            ],
+        )
+        for at, title, kind, sections in pages
+    ]
+    forms = [sorted(terms.forms(term)) for term in env.attnlab_terms]  # type: ignore[attr-defined]
+    same = [form for form in forms if len({word[:4].lower() for word in form}) > 1]
+    return {"pages": kept, "same": same, "asked": synonyms.ASKED}
 
 
-def _versioned(static: Path, found: re.Match[str]) -> str:
-    held = hashlib.sha256((static / found[1]).read_bytes()).hexdigest()[:8]
-    return f"{found[1]}?v={held}"
+def essential(text: str, found_in: Counter[str], rare: int = RARE) -> str:
+    """Leave out sentences that say no rare word for the first time: nobody finds the section by them.
+
+    >>> essential("Masks hide. A leak. The mask leaks. NaN rows.", Counter(mask=9, the=9, leak=2, row=1), 2)
+    'Masks hide. A leak. … NaN rows.'
+    """
+    said: set[str] = set()
+    kept = []
+    for at, sentence in enumerate(SENTENCE.split(text)):
+        words = _stems(sentence)
+        if at == 0 or any(found_in[word] <= rare for word in words - said):
+            kept.append(sentence)
+            said |= words
+        elif kept[-1] != "…":
+            kept.append("…")
+    return " ".join(kept)
+
+
+def _stems(text: str) -> set[str]:
+    return {ENDING.sub("", word.lower()) for word in WORD.findall(text)}
 
 
 def short(formula: str) -> str:
@@ -70,22 +139,47 @@ def short(formula: str) -> str:
     return plain.strip() if len(plain) <= 12 and "\\" not in plain else "…"
 
 
-def _sections(doctree: nodes.document, book: list[chapters.Chapter]) -> Iterator[tuple[str, str, str, str]]:
-    """Give anchor, heading, prose and words of formulas of each section; of a page's first one no heading."""
+def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool) -> Iterator[Section]:
+    """Read a page's sections; of a reference, `brief`, names and what is said of them first."""
     for section in doctree.findall(nodes.section):
-        prose, formulas = [], []
+        prose, stressed, formulas = [], [], []
         for node in section.findall():
             if _home(node) is not section:
                 continue
             if isinstance(node, PROSE):
-                prose.append(_prose(node, book))
+                text = _prose(node, book)
+                if brief and isinstance(node, nodes.paragraph):
+                    text = SENTENCE.split(text)[0] if _opens(node) else ""
+                    inside = not isinstance(node.parent, nodes.section)
+                    text = "" if inside and section[0].astext().startswith(STAGE) else text
+                prose.append(text)
+            elif isinstance(node, (nodes.emphasis, nodes.strong)) and not brief:
+                stressed.append(_prose(node, book))
             elif isinstance(node, (nodes.math, nodes.math_block)):
                 formulas += re.findall(r"[A-Za-z]+", node.astext())
         if not isinstance(section[0], nodes.title):
             continue
-        heading = "" if section.parent is doctree else _prose(section[0], book)
-        text = re.sub(r"\s+", " ", " ".join(prose)).strip()
-        yield section["ids"][0], heading, text, " ".join(dict.fromkeys(formulas))
+        yield Section(
+            section["ids"][0] if section.parent is not doctree else "",
+            "" if section.parent is doctree else _prose(section[0], book),
+            _spaced(" ".join(prose)),
+            _spaced(", ".join(dict.fromkeys(one for one in stressed if len(one.split()) <= STRESSED))),
+            " ".join(dict.fromkeys(formulas)),
+        )
+
+
+def _definitions(doctree: nodes.document, book: list[chapters.Chapter]) -> Iterator[Section]:
+    for item in doctree.findall(nodes.definition_list_item):
+        term = item.next_node(nodes.term)
+        meaning = _spaced(_prose(item.next_node(nodes.definition), book))
+        yield Section(term["ids"][0], term.astext(), meaning, "", "")
+
+
+def _opens(node: nodes.Node) -> bool:
+    """Tell whether a paragraph is the first of what it stands in, and no field such as *Args*."""
+    before = node.parent.index(node)
+    first = not any(isinstance(one, nodes.paragraph) for one in node.parent[:before])
+    return first and isinstance(node.parent, (nodes.section, addnodes.desc_content))
 
 
 def _home(node: nodes.Node) -> nodes.Node | None:
@@ -95,6 +189,10 @@ def _home(node: nodes.Node) -> nodes.Node | None:
             return None
         node = node.parent
     return node
+
+
+def _spaced(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
 
 
 def _prose(node: nodes.Node, book: list[chapters.Chapter]) -> str:

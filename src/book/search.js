@@ -1,129 +1,144 @@
-// The book's search: sections, chapters first, with a piece of their prose. Works from the disk: its data is a script.
-import MiniSearch from "minisearch";
+// The book's search, on its own page and in the dialog of every page: what is found while one types, with the arrow
+// keys, and Enter. Works from the disk: its data is a script.
+import { Book, excerpt } from "./finding.js";
 
-/** @typedef {{ at: string, page: string, title: string, text: string, terms: string, kind: string }} Section */
+/** @typedef {import("./finding.js").Section} Section */
 
-/** How much a page's kind counts: what teaches, before what lists. */
-const WEIGHT = { chapter: 2.2, page: 1, reference: 0.3 };
-const MOST = 20;
-/** No page takes more of the list than this. */
-const OF_ONE = 4;
-const PASSED_OVER = new Set("a an and are as at be by can do does for from has have how i in is it its of on or so that the this to what when where which who why with".split(" "));
-const WORD = /[\p{L}\p{N}]+/gu;
+const HINT = "A word, a name or a question, such as: why divide by √d?";
+/** @type {import("./finding.js").Answer} */
+const NOTHING = { found: [], whole: false, meaning: undefined, read: [], stems: new Set(), phrases: [] };
+const ROOT = document.documentElement.dataset.content_root ?? "./";
 
-/** @param {string} text */
-export const words = (text) => text.replaceAll("√", " sqrt ").normalize("NFKD").replace(/\p{M}/gu, "").match(WORD) ?? [];
-
-/** One form for *mask*, *masks* and *masking*. @param {string} word */
-export function stem(word) {
-  const low = word.toLowerCase();
-  const short = low.length > 4 ? low.replace(/(?:ing|ed|es|s|e)$/, "") : low;
-  return short.length > 2 ? short : low;
+/** @param {string} tag @param {string} name @param {(Node | string)[]} children */
+function make(tag, name = "", ...children) {
+  const made = document.createElement(tag);
+  if (name) made.className = name;
+  made.append(...children);
+  return made;
 }
 
-/** @param {Section[]} sections */
-export function index(sections) {
-  const search = new MiniSearch({
-    fields: ["title", "page", "text", "terms"],
-    idField: "at",
-    tokenize: words,
-    processTerm: (word) => (PASSED_OVER.has(word.toLowerCase()) ? null : stem(word)),
-    searchOptions: {
-      boost: { title: 5, page: 4 },
-      prefix: (term) => term.length > 3,
-      fuzzy: (term) => (term.length > 5 ? 0.2 : false),
-    },
-  });
-  search.addAll(sections);
-  return search;
+/** @param {string} address @param {(Node | string)[]} children */
+function link(address, ...children) {
+  const made = /** @type {HTMLAnchorElement} */ (make("a", "", ...children));
+  made.href = ROOT + address;
+  return made;
 }
+
+/** @typedef {Pick<import("./finding.js").Answer, "stems" | "phrases">} Asked */
+
+/** @param {string} text @param {Asked} asked @param {number} [length] */
+const marked = (text, asked, length) => excerpt(text, asked, length).map(({ text, hit }) => (hit ? make("mark", "", text) : text));
+
+/** @param {string[]} parts */
+const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
 
 /**
- * Find the sections that a question is about, the most fitting first.
- * @param {MiniSearch<Section>} search
- * @param {Section[]} sections
- * @param {string} question
- * @returns {Section[]}
+ * Let a field search.
+ * @param {Book} book
+ * @param {Element} part what holds the form and the place for what is found
+ * @param {{ most: number, follow: (question: string) => void }} options how many places, and what else a question changes
  */
-export function find(search, sections, question) {
-  const byPlace = new Map(sections.map((section) => [section.at, section]));
-  const kind = (/** @type {string} */ at) => /** @type {Section} */ (byPlace.get(at)).kind;
-  const options = { boostDocument: (/** @type {string} */ at) => WEIGHT[/** @type {keyof typeof WEIGHT} */ (kind(at))] };
-  // Places with some of the words; those with all of them count four times.
-  const all = new Set(search.search(question, { ...options, combineWith: "AND" }).map(({ id }) => id));
-  const some = search.search(question, options).map(({ id, score }) => ({ id, score: all.has(id) ? 4 * score : score }));
-  const found = some.sort((a, b) => b.score - a.score).map(({ id }) => /** @type {Section} */ (byPlace.get(id)));
-  const times = new Map();
-  const fair = found.filter(({ page }) => times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
-  return fair.slice(0, MOST);
-}
+function mount(book, part, { most, follow }) {
+  const form = /** @type {HTMLFormElement} */ (part.querySelector("form"));
+  const field = /** @type {HTMLInputElement} */ (form.querySelector("input"));
+  const found = /** @type {HTMLElement} */ (part.querySelector(".attn-found"));
+  const status = make("p", "attn-status");
+  status.setAttribute("role", "status");
+  const meaning = make("div", "attn-meaning");
+  const list = make("ol", "attn-places");
+  const more = make("p", "attn-more");
+  found.replaceChildren(status, meaning, list, more);
 
-/**
- * Cut the piece of a text in which most of the words asked for stand, and say where they are in it.
- * @param {string} text
- * @param {string} question
- * @returns {{ text: string, hit: boolean }[]}
- */
-export function excerpt(text, question, length = 170) {
-  const asked = new Set(words(question).filter((word) => !PASSED_OVER.has(word.toLowerCase())).map(stem));
-  const hits = [...text.matchAll(WORD)].filter(([word]) => asked.has(stem(word))).map((hit) => [hit.index, hit.index + hit[0].length]);
-  const within = (/** @type {number} */ from) => hits.filter(([start, end]) => start >= from && end <= from + length).length;
-  const best = hits.map(([start]) => Math.max(start - 40, 0)).reduce((most, from) => (within(from) > within(most) ? from : most), 0);
-  const from = best ? text.indexOf(" ", best) + 1 : 0;
-  const until = from + length < text.length ? text.lastIndexOf(" ", from + length) : text.length;
-  const pieces = [];
-  let at = from;
-  for (const [start, end] of hits.filter(([start, end]) => start >= from && end <= until)) {
-    pieces.push({ text: text.slice(at, start), hit: false }, { text: text.slice(start, end), hit: true });
-    at = end;
-  }
-  pieces.push({ text: text.slice(at, until), hit: false });
-  if (from) pieces.unshift({ text: "… ", hit: false });
-  if (until < text.length) pieces.push({ text: " …", hit: false });
-  return pieces.filter((piece) => piece.text);
-}
-
-/** @param {Section[]} sections */
-function start(sections) {
-  const search = index(sections);
-  const field = /** @type {HTMLInputElement} */ (document.querySelector("#attn-search input"));
-  const list = /** @type {HTMLElement} */ (document.querySelector("#search-results"));
-  const status = /** @type {HTMLElement} */ (document.querySelector("#attn-search [role=status]"));
+  /** @param {Section} section @param {Asked} asked */
+  const item = ({ at, page, title, text }, asked) => {
+    const where = page === title ? [] : [make("span", "attn-where", page)];
+    const head = make("span", "attn-what", ...marked(title, asked, 200));
+    const about = text ? [make("span", "attn-about", ...marked(text, asked))] : [];
+    return make("li", "", link(at, ...where, head, ...about));
+  };
+  /** @param {Section} term */
+  const explained = ({ at, page, title, text }) =>
+    link(at, make("span", "attn-where", page), make("span", "attn-what", title), make("span", "attn-about", text));
   const show = () => {
     const question = field.value.trim();
-    const found = question ? find(search, sections, question) : [];
-    const items = found.map((section) => {
-      const item = document.createElement("li");
-      const link = document.createElement("a");
-      link.href = section.at;
-      link.textContent = section.page === section.title ? section.page : `${section.page} › ${section.title}`;
-      const about = document.createElement("p");
-      for (const { text, hit } of excerpt(section.text, question)) {
-        const piece = hit ? document.createElement("mark") : document.createTextNode(text);
-        if (hit) piece.textContent = text;
-        about.append(piece);
-      }
-      item.append(link, about);
-      return item;
-    });
-    list.replaceChildren(...items);
-    const many = found.length === MOST ? `The ${MOST} most fitting places.` : `${found.length} ${found.length === 1 ? "place" : "places"}.`;
-    status.textContent = !question ? "" : found.length ? many : `Nothing in the book fits “${question}”.`;
+    const answer = question ? book.ask(field.value.trimStart()) : NOTHING;
+    const places = answer.found.slice(0, most);
+    const near = question && !places.length && !answer.meaning ? book.nearest(question) : [];
+    list.replaceChildren(...[...places, ...near].map((section) => item(section, answer)));
+    meaning.replaceChildren(...(answer.meaning ? [explained(answer.meaning)] : []));
+    const all = link(`search.html?q=${encodeURIComponent(question)}`, `All ${answer.found.length} places`);
+    more.replaceChildren(...(answer.found.length > places.length ? [all] : []));
+    status.textContent = question ? said(question, answer.found.length, answer, near.length > 0) : HINT;
+    part.classList.toggle("attn-asked", Boolean(question));
+    part.classList.toggle("attn-hit", places.length > 0);
+    found.scrollTop = 0;
+    follow(question);
   };
-  field.value = new URLSearchParams(location.search).get("q") ?? "";
-  field.addEventListener("input", () => {
-    const address = new URL(location.href);
-    address.searchParams.set("q", field.value);
-    // From the disk some browsers refuse this; the search works without.
-    try {
-      history.replaceState(null, "", address);
-    } catch {}
-    show();
+  /** @param {string} question @param {number} count @param {import("./finding.js").Answer} answer @param {boolean} near */
+  const said = (question, count, { whole, read }, near) => {
+    if (near) return `Nothing in the book fits “${question}”. The nearest terms of the glossary:`;
+    const instead = read.length ? `Read as ${listed(read.map(([, other]) => `“${other}”`))}. ` : "";
+    const many = `${count} ${count === 1 ? "place" : "places"}`;
+    if (!count) return instead;
+    return instead + (whole ? `${many}.` : `${many} with some of these words.`);
+  };
+  // The meaning of a word is for reading; keys lead to places, or to it if there are none.
+  const links = () => {
+    const all = /** @type {HTMLElement[]} */ ([...found.querySelectorAll(".attn-places a, .attn-more a")]);
+    return all.length ? all : /** @type {HTMLElement[]} */ ([...meaning.children]);
+  };
+  part.addEventListener("keydown", (/** @type {any} */ event) => {
+    if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const all = links();
+    const at = all.indexOf(event.target);
+    const down = event.key === "ArrowDown";
+    if (down || event.key === "ArrowUp") {
+      if (event.target !== field && at < 0) return;
+      if (!all.length || (at < 0 && !down)) return;
+      event.preventDefault();
+      const next = at < 0 ? all[0] : down ? (all[at + 1] ?? all[at]) : (all[at - 1] ?? field);
+      next.focus();
+      next.scrollIntoView({ block: "nearest" });
+    } else if (at >= 0 && (event.key === "Backspace" || (event.key.length === 1 && event.key !== " "))) {
+      field.focus(); // who writes on, writes in the field
+    }
   });
-  document.querySelector("#attn-search form")?.addEventListener("submit", (event) => event.preventDefault());
-  field.focus();
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (part.matches(".attn-hit")) links()[0].click();
+  });
+  field.addEventListener("input", show);
   show();
 }
 
-const given = /** @type {any} */ (globalThis).attnlabSections;
-if (given) start(given);
+function start() {
+  const given = /** @type {any} */ (globalThis).attnlabSections;
+  if (!given) return;
+  const book = new Book(given);
+  const dialog = /** @type {HTMLDialogElement | null} */ (document.querySelector("#pst-search-dialog"));
+  if (dialog) {
+    mount(book, dialog, { most: 8, follow: () => {} });
+    // A place on the same page: the dialog would stand before it.
+    dialog.addEventListener("click", (event) => {
+      if (event.target instanceof Element && event.target.closest("a") && !event.ctrlKey && !event.metaKey) dialog.close();
+    });
+  }
+  const page = document.querySelector("#attn-search");
+  if (!page) return;
+  const field = /** @type {HTMLInputElement} */ (page.querySelector("input"));
+  field.value ||= new URLSearchParams(location.search).get("q") ?? "";
+  mount(book, page, {
+    most: 20,
+    follow: (question) => {
+      const address = new URL(location.href);
+      address.searchParams.set("q", question);
+      // From the disk some browsers refuse this; the search works without.
+      try {
+        history.replaceState(null, "", address);
+      } catch {}
+    },
+  });
+  if (!dialog?.open) field.focus();
+}
+
+start();

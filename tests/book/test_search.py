@@ -1,74 +1,235 @@
-"""The book's search: what readers ask leads to the chapter that answers it."""
+"""The book's search: what readers ask leads to the page that answers it, in the dialog and on a page."""
 
+import gzip
 import hashlib
 import json
 import re
 
 import pytest
+from attnlab_book import synonyms
 
 from .conftest import ROOT, chapters, page_of
+from .reader import violations
 
+FIRST, AMONG = 1, 3
 ASKED = {
-    "why divide by sqrt d": ["scaling"],
-    "√d": ["scaling"],
-    "mask": ["masking"],
-    "causal mask": ["masking"],
-    "softmax": ["softmax_saturation", "relevance_and_averaging"],
-    "GQA": ["multi_head", "decoding"],
-    "attention sink": ["todays_models", "real_model", "sparse_attention"],
-    "KV cache": ["decoding"],
-    "rotary embedding RoPE": ["positional_encoding"],
-    "Bahdanau": ["before_transformers"],
-    "layer norm": ["transformer"],
-    "how do I sample with top-p": ["decoding"],
-    "permutation equivariant": ["positional_encoding"],
-    "linear attention": ["linear_attention"],
+    # As the book says it.
+    "why divide by sqrt d": (FIRST, "scaling"),
+    "√d": (FIRST, "scaling"),
+    "causal mask": (FIRST, "masking"),
+    "softmax": (FIRST, "softmax_saturation relevance_and_averaging"),
+    "why is attention quadratic": (FIRST, "what_it_costs"),
+    "attention sink": (AMONG, "todays_models real_model sparse_attention"),
+    "KV cache": (AMONG, "decoding"),
+    "rotary embedding RoPE": (AMONG, "positional_encoding"),
+    "Bahdanau": (FIRST, "before_transformers"),
+    "how do I sample with top-p": (FIRST, "decoding"),
+    "linear attention": (FIRST, "linear_attention"),
+    "induction heads": (FIRST, "real_model"),
+    "what does a head look at": (AMONG, "real_model"),
+    "ring attention": (FIRST, "many_devices"),
+    # Hyphens and camel case, one word or two.
+    "flash attention": (FIRST, "what_it_costs"),
+    "FlashAttention": (FIRST, "what_it_costs"),
+    "flash-attention": (FIRST, "what_it_costs"),
+    "flashattention": (FIRST, "what_it_costs"),
+    "multihead attention": (FIRST, "multi_head"),
+    "cross attention": (FIRST, "multi_head"),
+    "kvcache": (AMONG, "decoding"),
+    "LayerNorm": (FIRST, "transformer"),
+    # Short names, and other names.
+    "GQA": (FIRST, "multi_head"),
+    "MLA": (AMONG, "todays_models multi_head"),
+    "nucleus sampling": (FIRST, "decoding"),
+    "sliding window": (FIRST, "sparse_attention"),
+    "inference": (FIRST, "decoding"),
+    "seq2seq": (AMONG, "before_transformers"),
+    "multi-GPU": (FIRST, "many_devices"),
+    "vanishing gradient": (AMONG, "softmax_saturation"),
+    "skip connection": (FIRST, "transformer"),
+    "interpretability": (AMONG, "real_model"),
+    "normalization": (FIRST, "transformer"),
+    "permutation equivariant": (AMONG, "positional_encoding"),
+    # A letter wrong, missing, added, or two in the wrong order; a word not yet finished.
+    "softmx": (FIRST, "softmax_saturation relevance_and_averaging"),
+    "rotery positions": (FIRST, "positional_encoding"),
+    "jacobbian": (FIRST, "softmax_saturation"),
+    "qurey": (AMONG, "queries_keys_values"),
+    "satur": (FIRST, "softmax_saturation"),
 }
-"""Questions, and the chapters of which one should be among the first three places."""
-PLACES = """() => [...document.querySelectorAll("#search-results li")].map((item) => ({
-  page: item.querySelector("a").getAttribute("href").split("#")[0],
+"""Questions, and the chapters of which one is the first place, or among the first three."""
+PLACES = """(where) => [...document.querySelectorAll(`${where} .attn-places li`)].map((item) => ({
+  page: item.querySelector("a").getAttribute("href").split("#")[0].replace(/^\\.+\\//, ""),
   marked: [...item.querySelectorAll("mark")].map((mark) => mark.textContent), text: item.innerText }))"""
+PAGE, DIALOG = "#attn-search", "#pst-search-dialog"
+INSIDE = """(dialog) => [...dialog.querySelectorAll("*")].every((part) => {
+  const { left, right } = part.getBoundingClientRect();
+  return left >= 0 && right <= innerWidth && part.scrollWidth <= Math.max(part.clientWidth, right - left) + 1;
+})"""
+READY = "(where) => document.querySelector(`${where} [role=status]`)?.textContent"
 
 
-def sections(book):
-    text = (book / "_static/search-sections.js").read_text(encoding="utf-8")
-    return json.loads(text.removeprefix("globalThis.attnlabSections=").removesuffix(";\n"))
+def places(page, where=PAGE):
+    return page.evaluate(PLACES, where)
 
 
-def test_what_readers_ask_leads_to_the_chapter_that_answers(site):
-    page = site.open("search")
-    field = page.locator("#attn-search input")
-    assert field.evaluate("(field) => field === document.activeElement")
+def says(page, where=PAGE):
+    return page.locator(f"{where} [role=status]").inner_text()
+
+
+def search_page(site, query="", **options):
+    page = site.open("search", query=query, **options)
+    page.wait_for_function(READY, arg=PAGE)
+    return page
+
+
+@pytest.fixture
+def opened(site):
+    """Open the dialog on a chapter's page, by its key."""
+
+    def open_at(theme="light", width=1280, key="/"):
+        page = site.open(page_of("masking"), theme=theme, width=width)
+        page.keyboard.press(key)
+        page.wait_for_function(READY, arg=DIALOG)
+        return page, page.locator(f"{DIALOG} input")
+
+    return open_at
+
+
+def test_what_readers_ask_leads_to_the_chapter_that_answers(opened):
+    assert len(ASKED) >= 30
+    page, field = opened()
     missed = {}
-    for question, topics in ASKED.items():
+    for question, (among, topics) in ASKED.items():
         field.fill(question)
-        found = page.evaluate(PLACES)
-        if not {f"{page_of(topic)}.html" for topic in topics} & {place["page"] for place in found[:3]}:
+        found = places(page, DIALOG)
+        wanted = {f"{page_of(topic)}.html" for topic in topics.split()}
+        if not wanted & {place["page"] for place in found[:among]}:
             missed[question] = [place["text"][:80] for place in found[:3]]
     assert missed == {}
 
 
+def test_a_term_is_explained_and_a_slip_is_told(opened):
+    page, field = opened()
+    meaning = page.locator(f"{DIALOG} .attn-meaning")
+    for question, term in {
+        "what is GQA": "grouped-query attention (GQA)",
+        "nucleus sampling": "top-p",
+        "flash attention": "FlashAttention",
+    }.items():
+        field.fill(question)
+        assert meaning.locator(".attn-what").inner_text() == term
+        assert "glossary.html#term-" in meaning.locator("a").get_attribute("href")
+    field.fill("atention mask")
+    assert says(page, DIALOG).startswith("Read as “attention”.")
+    assert meaning.locator("a").count() == 0
+
+
+def test_where_nothing_is_found_the_nearest_terms_are_offered(opened):
+    page, field = opened()
+    field.fill("perplexxityy")
+    assert says(page, DIALOG).startswith("Nothing in the book fits “perplexxityy”.")
+    found = places(page, DIALOG)
+    assert [place["page"] for place in found] == ["chapters/glossary.html"] * 5
+    assert "perplexity" in found[0]["text"]
+    here = page.url
+    field.press("Enter")  # none of them was asked for
+    assert page.url == here
+
+
+def test_other_names_lead_somewhere(opened):
+    assert len(synonyms.ASKED) >= 20
+    page, field = opened()
+    for name in synonyms.ASKED:
+        field.fill(name)
+        assert not says(page, DIALOG).startswith("Nothing"), name
+
+
+def test_keys_lead_through_what_is_found_and_back(opened):
+    page, field = opened()
+    focused = "document.activeElement.closest('li')?.innerText ?? document.activeElement.tagName"
+    field.fill("causal mask")
+    found = [place["text"] for place in places(page, DIALOG)]
+    assert len(found) == 8
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused) == found[0]
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused) == found[1]
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(focused) == "INPUT"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.type("s")  # whoever writes on writes in the field
+    assert field.input_value() == "causal masks"
+    field.fill("GQA")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/{page_of('multi_head')}.html#*")
+
+
+def test_a_place_on_the_same_page_is_not_hidden_by_the_dialog(opened):
+    page, field = opened()
+    field.fill("finding a leak")
+    page.keyboard.press("Enter")
+    assert page.url.endswith(f"{page_of('masking')}.html#finding-a-leak")
+    assert not page.locator(DIALOG).is_visible()
+
+
+def test_the_dialog_opens_by_key_and_button_and_gives_the_focus_back(site):
+    page = site.open(page_of("masking"))
+    button = page.locator(".search-button__button:visible").first
+    dialog, field = page.locator(DIALOG), page.locator(f"{DIALOG} input")
+    for opens in (button.click, lambda: page.keyboard.press("/"), lambda: page.keyboard.press("Control+k")):
+        button.focus()
+        opens()
+        assert dialog.is_visible()
+        assert field.evaluate("(field) => field === document.activeElement")
+        assert field.input_value() == ""  # the key that opened it is no question
+        page.keyboard.press("Escape")
+        assert not dialog.is_visible()
+        assert button.evaluate("(button) => button === document.activeElement")
+    button.click()
+    page.locator(f"{DIALOG} .attn-close").click()
+    assert not dialog.is_visible()
+
+
+def test_more_than_the_dialog_shows_is_on_the_page_of_the_search(opened):
+    page, field = opened()
+    field.fill("softmax")
+    page.locator(f"{DIALOG} .attn-more a").click()
+    page.wait_for_url("**/search.html?q=softmax")
+    page.wait_for_function(READY, arg=PAGE)
+    assert len(places(page)) > 8
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 320)])
+def test_the_dialog_fits_and_axe_finds_nothing(opened, theme, width):
+    page, field = opened(theme, width)
+    for question in ("", "GQA", "perplexxityy"):
+        field.fill(question)
+        inside = page.locator(DIALOG).evaluate(INSIDE)
+        assert inside, question
+        assert violations(page) == []
+
+
 def test_excerpts_are_prose_with_the_words_marked(site):
-    page = site.open("search", query="?q=saturated")
-    assert page.locator("#attn-search input").input_value() == "saturated"
-    found = page.evaluate(PLACES)
+    page = search_page(site, "?q=saturated")
+    assert page.locator(f"{PAGE} input").input_value() == "saturated"
+    found = places(page)
     assert len(found) > 3
     marked = {word.lower() for place in found for word in place["marked"]}
     assert "saturated" in marked
-    assert marked <= {"saturated", "saturates", "saturate", "saturating"}
+    assert marked <= {"saturated", "saturates", "saturate", "saturating", "saturation"}
     pages = [place["page"] for place in found]
-    assert max(map(pages.count, pages)) <= 4 < len(pages)
+    assert max(map(pages.count, pages)) <= 3 < len(pages)
     assert not any(sign in place["text"] for place in found for sign in ("\\", "$", "{", "Launch", "Colab"))
-    page.locator("#attn-search input").fill("")
-    assert page.evaluate(PLACES) == []
-    page.locator("#attn-search input").fill("zebrafish xylophone")
-    assert page.locator("#attn-search [role=status]").inner_text().startswith("Nothing in the book fits")
+    page.locator(f"{PAGE} input").fill("")
+    assert places(page) == []
 
 
-def test_a_place_that_is_found_is_there(site, book):
-    page = site.open("search", query="?q=residual%20stream")
-    first = page.locator("#search-results a").first
-    wanted = first.inner_text().partition(" › ")[2] or first.inner_text()
+def test_a_place_that_is_found_is_there(site):
+    page = search_page(site, "?q=residual%20stream")
+    first = page.locator(f"{PAGE} .attn-places a").first
+    wanted = first.locator(".attn-what").inner_text()
     first.click()
     page.wait_for_load_state()
     anchor = page.url.partition("#")[2]
@@ -77,43 +238,57 @@ def test_a_place_that_is_found_is_there(site, book):
 
 
 def test_it_searches_from_the_disk(site, book):
-    page = site.open("search", query="?q=masking", address=book.as_uri())
-    assert page.locator("#search-results a").first.get_attribute("href").startswith(page_of("masking"))
+    page = search_page(site, "?q=masking", address=book.as_uri())
+    assert places(page)[0]["page"] == f"{page_of('masking')}.html"
+    page = site.open(page_of("masking"), address=book.as_uri())
+    page.keyboard.press("/")
+    page.wait_for_function(READY, arg=DIALOG)
+    page.locator(f"{DIALOG} input").fill("GQA")
+    assert places(page, DIALOG)[0]["page"] == f"{page_of('multi_head')}.html"
 
 
-def test_the_sign_hides_no_letter(site):
-    page = site.open(page_of("masking"))
-    page.keyboard.press("Control+k")
-    field = page.locator("dialog input[type=search]")
-    field.wait_for()
-    sign, box = page.locator("dialog form.bd-search > i").bounding_box(), field.bounding_box()
+def test_the_sign_hides_no_letter(opened):
+    page, field = opened(key="Control+k")
+    sign, box = page.locator(f"{DIALOG} form > i").bounding_box(), field.bounding_box()
     inside = field.evaluate("(field) => parseFloat(getComputedStyle(field).paddingLeft)")
     assert sign["x"] + sign["width"] <= box["x"] + inside
-    field.fill("softmax")
-    field.press("Enter")
-    page.wait_for_url("**/search.html?q=softmax")
-    assert page.locator("#search-results a").count() > 3
+
+
+def sections(book):
+    text = (book / "_static/search-sections.js").read_text(encoding="utf-8")
+    return json.loads(text.removeprefix("globalThis.attnlabSections=").removesuffix(";\n"))
 
 
 def test_every_chapter_can_be_found_by_section_and_no_code_is_among_the_prose(book):
-    found = sections(book)
-    assert len({one["at"] for one in found}) == len(found)
+    pages = {address: (title, kind, parts) for address, title, kind, parts in sections(book)["pages"]}
     for chapter in chapters.read(ROOT):
-        own = [one for one in found if one["at"].startswith(f"{chapter.page}.html")]
-        assert own[0]["title"] == own[0]["page"] == f"{chapter.label} {chapter.title}"
-        assert {one["kind"] for one in own} == {"chapter"}
+        title, kind, own = pages[f"{chapter.page}.html"]
+        assert title == f"{chapter.label} {chapter.title}"
+        assert kind == "chapter"
         assert len(own) > 8
-        prose = " ".join(one["text"] for one in own)
-        assert len(prose) > 8_000
+        anchors = [anchor for anchor, *_ in own]
+        assert len(set(anchors)) == len(anchors)
+        assert anchors[0] == ""
+        prose = " ".join(text for _, _, text, *_ in own)
+        assert len(prose) > 6_000
         assert "import torch" not in prose
         assert "Launch" not in prose
 
 
-@pytest.mark.parametrize("name", ["search-sections.js", "search.js"])
-def test_its_data_is_loaded_by_the_search_alone(site, book, name):
-    assert name not in (book / f"{page_of('masking')}.html").read_text(encoding="utf-8")
-    # Named by its content: no cache gives an older one.
-    (version,) = re.findall(rf'_static/{name}\?v=(\w+)"', (book / "search.html").read_text(encoding="utf-8"))
-    assert hashlib.sha256((book / "_static" / name).read_bytes()).hexdigest().startswith(version)
-    assert len(version) == 8
-    assert (book / "_static" / name).stat().st_size < 1_000_000
+def test_what_it_loads_is_light_and_loaded_when_it_is_opened(site, book):
+    page = site.open(page_of("masking"))
+    loaded = "() => performance.getEntriesByType('resource').map(({ name }) => name)"
+    assert not any("search" in address for address in page.evaluate(loaded))
+    page.keyboard.press("/")
+    page.wait_for_function(READY, arg=DIALOG)
+    named = [address for address in page.evaluate(loaded) if "search" in address]
+    assert len(named) == 2
+    weight = 0
+    for address in named:
+        # Named by its content: no cache gives an older one.
+        name, version = re.search(r"_static/(search[\w-]*\.js)\?v=(\w{8})$", address).groups()
+        held = (book / "_static" / name).read_bytes()
+        assert hashlib.sha256(held).hexdigest().startswith(version)
+        weight += len(gzip.compress(held))
+    print(f"{weight // 1000} kB")
+    assert weight < 150_000

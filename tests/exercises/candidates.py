@@ -87,6 +87,15 @@ def two_caches(code, lift):
     return [code(4)(q, k, v), code(4)(q, k, v)]
 
 
+def caches_in_turn(code, lift):
+    """Two caches are filled at the same time."""
+    q, k, v = (lift(x) for x in three(4, 4, 4, 3))
+    steps, out = (code(4), code(4)), []
+    for i in range(4):
+        out.append(steps[i % 2](q[i : i + 1], k[i : i + 1], v[i : i + 1]))
+    return out
+
+
 def one_place(code, lift):
     """The next token is written where the last one stood."""
     step, out = code(4), []
@@ -108,7 +117,7 @@ def weights(d_model: int, n_heads: int, n_kv: int, d: int, w: int, spread: float
     return [spread * draw(*shape, seed=5 + i, dtype=dtype) for i, shape in enumerate(shapes)]
 
 
-HALF = torch.float16
+HALF, DOUBLE = torch.float16, torch.float64
 MASK = draw(2, 5, 7, seed=3) > -0.3
 MASK[..., 0] = True
 EMPTY = MASK.clone()
@@ -122,10 +131,10 @@ _scaled = [
 ]
 
 
-def _hidden_far():
-    """What is seen scores far below what is hidden, by 200; and two that are seen differ by one."""
+def _hidden_far(top: float = -100.0):
+    """What is seen scores 200 below what is hidden; and two that are seen differ by one."""
     q = torch.ones(1, 4)
-    k = torch.tensor([-300.0, -299.0, -100.0])[:, None] / 2 * torch.ones(3, 4) / 4 * 4**0.5 * 2 / 2
+    k = torch.tensor([top - 200, top - 199, top])[:, None] / 2 * torch.ones(3, 4) / 4 * 4**0.5 * 2 / 2
     return q, k, draw(3, 5, seed=2), torch.tensor([[True, True, False]])
 
 
@@ -151,17 +160,20 @@ SPECIAL = {
         ],
         "gradients": [slopes(*three(4, 5, 6, 3))],
         "half precision": [call(*_scaled), call(*three(4, 5, 6, 3, dtype=HALF))],
+        "double precision": [call(*three(4, 5, 6, 3, dtype=DOUBLE))],
         "second call": [again(*three(4, 5, 6, 3)), twice(three(4, 5, 6, 3), three(4, 5, 20, 3))],
     },
     "testing-mask": {
-        "sizes": [call(*three(5, 7, 6, 4, 2), MASK)],
-        "large numbers": [call(*_hidden_far())],
+        "sizes": [call(*three(5, 7, 6, 4, 2), MASK), call(*three(5, 7, 6, 4, 2), MASK[0])],
+        "large numbers": [call(*_hidden_far()), call(*_hidden_far(-1900.0))],
+        "double precision": [call(*three(5, 7, 6, 4, 2, dtype=DOUBLE), MASK)],
         "empty row": [call(*three(5, 7, 6, 4, 2), EMPTY), call(*three(5, 7, 6, 4), torch.zeros(5, 7) > 0)],
         "gradients": [slopes(*three(5, 7, 6, 4, 2), EMPTY)],
         "half precision": [call(*three(5, 7, 6, 4, 2, dtype=HALF), MASK)],
         "second call": [
             again(*three(5, 7, 6, 4, 2), MASK),
             twice((*three(5, 7, 6, 4), MASK[0]), (*three(5, 7, 6, 4), MASK[1])),
+            twice((*three(5, 7, 6, 4), MASK[0]), (*three(5, 7, 20, 4), MASK[0])),
         ],
     },
     "testing-heads": {
@@ -202,7 +214,8 @@ SPECIAL = {
             pieces((3, 2), 4, d=64, spread=60.0, lead=(), dtype=HALF),
             pieces((3, 2), 4, dtype=HALF),
         ],
-        "second call": [two_caches, one_place],
+        "double precision": [pieces((3, 2), 4, dtype=DOUBLE)],
+        "second call": [two_caches, caches_in_turn, one_place],
     },
     "testing-linear": {
         "sizes": [call(*three(53, 53, 4, 5)), call(*three(37, 37, 4, 5, 2, 3))],

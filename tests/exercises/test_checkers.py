@@ -53,7 +53,7 @@ def names(survivors):
 
 def test_a_test_of_shapes_lets_all_but_none_pass():
     found = judge(NAME, shapes)
-    assert (found.status, found.refused, len(found.survivors), found.complaints) == ("wrong", 0, 17, [])
+    assert (found.status, found.refused, len(found.survivors), found.complaints) == ("wrong", 0, 18, [])
 
 
 def test_one_example_leaves_what_it_does_not_ask():
@@ -67,11 +67,13 @@ def test_one_example_leaves_what_it_does_not_ask():
             "keys without a gradient",
         ),
         "the first width for ever",
+        "single inside",
     }
     assert {one.tells for one in left} == {
         "sizes",
         "large numbers",
         "half precision",
+        "double precision",
         "gradients",
         "second call",
     }
@@ -463,10 +465,10 @@ def test_where_nothing_survives_there_is_nothing_to_see(shown):
 def test_the_board_says_in_words_what_its_tiles_show():
     found = judge(NAME, one_example)
     page, words = found._repr_html_(), str(found)
-    assert page.count("<tr>") == 1 + len(found.judged) == 22
-    assert page.count('scope="row"') == 21
+    assert page.count("<tr>") == 1 + len(found.judged) == 23
+    assert page.count('scope="row"') == 22
     assert words.count("broken, refused") == found.refused == 7
-    assert words.count("broken, survives") == len(found.survivors) == 10
+    assert words.count("broken, survives") == len(found.survivors) == 11
     for one in found.broken:
         assert (one.candidate.says in words) is one.refused, "what is wrong with a survivor is not told"
         assert (one.candidate.source in words) or not one.refused
@@ -478,7 +480,7 @@ def test_progress_counts_it_as_any_exercise(monkeypatch, capsys):
     monkeypatch.setattr(progress, "FILE", "nowhere.json")
     found = check_tests(NAME, shapes)
     assert isinstance(found, board.Board)
-    assert capsys.readouterr().out.startswith("✗ 0 of 17 broken ones refused")
+    assert capsys.readouterr().out.startswith("✗ 0 of 18 broken ones refused")
     assert progress._SEEN == {NAME: {"solved": False, "tries": 1}}
 
     def test_scaling(attention): ...
@@ -547,7 +549,7 @@ def test_what_is_shown_of_a_property_is_one_that_it_caught(monkeypatch):
     monkeypatch.setattr(showing, "publish", shown.append)
     showing.show_caught(NAME, one_example, "by d")
     assert str(shown[0]).startswith(
-        "Refuses 7 of 17, one of which: It divides by the width, not by its root."
+        "Refuses 7 of 18, one of which: It divides by the width, not by its root."
     )
     with pytest.raises(ValueError, match=r"broken must be one of not scaled.* got 'whole roots'"):
         showing.show_caught(NAME, one_example, "whole roots")

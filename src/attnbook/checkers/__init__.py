@@ -8,7 +8,7 @@ styles, and broken code as a change of a few words in it, with what people get w
 >>> def test_mask(attention):
 ...     return attention(*given).shape == (2, 5)
 >>> board = check_tests("testing-mask", test_mask)  # doctest: +ELLIPSIS
-✗ 0 of 18 broken ones refused; all 4 right ones pass. To look at ...
+✗ 0 of 22 broken ones refused; all 4 right ones pass. To look at ...
 """
 
 from __future__ import annotations

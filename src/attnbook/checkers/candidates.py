@@ -19,7 +19,16 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-SEEN_BY = ("values", "sizes", "large numbers", "empty row", "gradients", "half precision", "second call")
+SEEN_BY = (
+    "values",
+    "sizes",
+    "large numbers",
+    "empty row",
+    "gradients",
+    "half precision",
+    "double precision",
+    "second call",
+)
 """What a broken candidate can be told by: any numbers; certain sizes or places; and so on."""
 
 

@@ -13,6 +13,15 @@ from attnbook.checkers.tasks import CHECKERS
 from attnbook.tables import Table
 
 Inputs = Callable[[], tuple[Any, ...]]
+TITLES = {
+    "testing-scaling": "scaled attention",
+    "testing-mask": "a mask",
+    "testing-heads": "grouped heads",
+    "testing-rotary": "rotary positions",
+    "testing-cache": "a cache",
+    "testing-linear": "linear attention",
+}
+"""What each task tests, in a word or two."""
 
 
 def _normal(*shape: int) -> Tensor:
@@ -77,19 +86,11 @@ def census() -> Table:
     >>> print(census())  # doctest: +ELLIPSIS
     tested ...
     """
-    titles = (
-        "scaled attention",
-        "a mask",
-        "grouped heads",
-        "rotary positions",
-        "a cache",
-        "linear attention",
-    )
     rows, sums = [], [0, 0, 0]
-    for title, (name, task) in zip(titles, CHECKERS.items(), strict=True):
+    for name, task in CHECKERS.items():
         broken = sum(not one.right for one in task.candidates)
         row = [broken, len(caught(name, of_shape(name))), len(caught(name, of_one_example(name)))]
-        rows.append([title, *row])
+        rows.append([TITLES[name], *row])
         sums = [a + b for a, b in zip(sums, row, strict=True)]
     rows.append(["all", *sums])
     head = ["tested", "broken", "refused by their shape", "refused by one example"]

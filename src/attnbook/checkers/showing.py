@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from attnbook import results
 from attnbook.checkers.board import Shown
 from attnbook.checkers.judging import caught
+from attnbook.checkers.lazy import TITLES
 from attnbook.checkers.tasks import known
 from attnbook.checks.verdict import publish
+from attnbook.tables import Table
 
 
 def show_caught(name: str, tests: Callable[[Any], Any], broken: str = "") -> None:
@@ -43,5 +46,37 @@ def show_caught(name: str, tests: Callable[[Any], Any], broken: str = "") -> Non
     publish(Shown(f"Refuses {len(found)} of {count}, one of which: {one.says}", parts))
 
 
+def together(questions: Mapping[str, Sequence[Callable[[Any], Any]]]) -> Table:
+    """Count, for each task, the broken code that some questions refuse together, and the battery.
+
+    Args:
+        questions: of a task, by its name; a task may have none.
+
+    Raises:
+        ValueError: a question refuses right code.
+
+    >>> print(together({}))  # doctest: +ELLIPSIS
+    tested ...
+    """
+    battery: dict[str, set[str]] = {}
+    for row in results.load("battery-candidates")["found"]:
+        if row["caught by"] and not row["right"]:
+            battery.setdefault(row["exercise"], set()).add(row["title"])
+    rows, sums = [], [0, 0, 0]
+    for name, title in TITLES.items():
+        found = {one.name for asked in questions.get(name, ()) for one in caught(name, asked)}
+        broken = sum(not one.right for one in known(name).candidates)
+        row = [broken, len(found), len(battery.get(name, ()))]
+        rows.append([title, *(row if name in questions else [broken, "–", row[2]])])
+        sums = [a + b for a, b in zip(sums, row, strict=True)]
+    head = ["tested", "broken", "refused by these questions", "by the battery"]
+    about = (
+        "broken pieces of code of each task, and how many the questions of this page and the battery refuse"
+    )
+    return Table(head, [*rows, ["all", *sums]], about=about)
+
+
 def _lines(texts: tuple[str, ...]) -> str:
-    return "\n".join(line.strip() for text in texts if text for line in text.splitlines()) or "(nothing)"
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    told = [line for line in lines if line.partition(" = ")[0] != line.partition(" = ")[2]]  # not `x = x`
+    return "\n".join(told) or "(nothing)"

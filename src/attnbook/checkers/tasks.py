@@ -95,7 +95,7 @@ _task(
     "test_cache",
     "make",
     "cache",
-    "However the text is cut into pieces, your test knows what the newest token may hear.",
+    "Pieces of several sizes, batches, two caches at once, gradients across pieces: it asks for all.",
 )
 _task(
     "testing-linear",

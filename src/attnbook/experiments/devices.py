@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from attnlab.arguments import at_least
-from attnlab.distributed import Split, all_reduce_bytes, all_to_all_bytes, ring_bytes
+from attnlab.distributed import Split, all_to_all_bytes, ring_bytes
 from attnlab.transformer.shapes import Shape
 
 
@@ -128,7 +128,7 @@ class Seconds(NamedTuple):
     most: float
 
 
-SCHEMES = "ring", "all to all", "heads apart"
+SCHEMES = "ring", "all to all"
 BYTES = 2
 """Of a number that is sent."""
 
@@ -147,8 +147,8 @@ def computing(n: int, devices: int, machine: Accelerator, shape: Shape) -> float
 def layer(scheme: str, n: int, devices: int, machine: Accelerator, shape: Shape) -> Seconds | None:
     """Bound the seconds of one causal attention, forward, its projections left out.
 
-    The ring is dealt in zigzag, so that all have the same pairs. It can hide what it sends behind what it
-    computes, step by step. The other two wait for what they are sent.
+    One ring goes through all devices, and is dealt in zigzag, so that all have the same pairs. It can hide
+    what it sends behind what it computes, step by step. In the exchange all wait for what they are sent.
 
     Args:
         scheme: one of `SCHEMES`.
@@ -177,13 +177,7 @@ def layer(scheme: str, n: int, devices: int, machine: Accelerator, shape: Shape)
         return Seconds(hidden, computes + 2 * sending)
     if devices > heads:
         return None
-    if scheme == "all to all":
-        split = Split(n, devices)
-        sent = all_to_all_bytes(
-            split, 0, n_heads=heads, n_kv_heads=kv_heads, d_head=d, bytes_per_number=BYTES
-        )
-        sending = machine.sending(sent, devices, around=False)
-    else:
-        sent = all_reduce_bytes(n * heads * d, devices, bytes_per_number=BYTES)
-        sending = machine.sending(sent, devices, around=True)
+    split = Split(n, devices)
+    sent = all_to_all_bytes(split, 0, n_heads=heads, n_kv_heads=kv_heads, d_head=d, bytes_per_number=BYTES)
+    sending = machine.sending(sent, devices, around=False)
     return Seconds(computes + sending, computes + 2 * sending)

@@ -4,7 +4,7 @@ Nothing here knows how a layer computes: it is called on small inputs, and what 
 hold of any attention. `battery` runs all ten.
 
 >>> from attnbook.properties import battery
->>> battery(lambda q, k, v: (q @ k.mT / q.shape[-1] ** 0.5).softmax(-2) @ v).broken
+>>> battery(lambda q, k, v: (q / q.shape[-1] ** 0.5 @ k.mT).softmax(-2) @ v).broken
 ('definition', 'weights', 'pieces')
 """
 

@@ -21,12 +21,12 @@ from attnbook.properties.wording import Broken
 PROPERTIES: dict[str, str] = {
     "definition": "Weights are a softmax of scores that are divided by the root of the width of a head.",
     "weights": "An output is a mean of values: equal values come back, and no weight is negative.",
-    "order": "Who stands where says nothing, unless places are told.",
+    "order": "Who stands where says nothing; where places are told, distances alone, if that is promised.",
     "batch": "Each text of a batch, and each head, gets what it gets alone.",
     "leak": "What is hidden changes nothing, whatever it holds, as if it were cut out; what is shown counts.",
     "empty row": "Who may see nothing gets something finite and nothing of what is hidden; backward, too.",
     "gradient": "Slopes are those of finite differences, for every input and every weight.",
-    "precision": "Large scores and half precision come near to what double precision gives.",
+    "precision": "Large scores, and half precision, come near to what double precision gives.",
     "second call": "A second call, or one without gradients, gives the same; arguments stay as they were.",
     "pieces": "Each query, a beginning, a cache filled in pieces: as in the whole.",
 }
@@ -42,7 +42,7 @@ def battery(
     group: int = 1,
     polarity: Polarity | None = None,
     sees: Sees | None = None,
-    positions: bool = False,
+    positions: bool | Callable[..., Any] = False,
     decode: Decode | None = None,
     not_meant: Collection[str] = (),
     unit: int = 1,
@@ -70,7 +70,9 @@ def battery(
             "add" (added to the scores). Found out unless given; give it where the layer may be in the wrong.
         sees: whom a token sees without a mask: "all", "past" (itself and those before), or a function of n
             that returns a mask (n, n). Found out unless given, where it is "all" or "past".
-        positions: it is told where tokens stand, so that order counts.
+        positions: it is told where tokens stand, so that order counts. Where distances alone should count, a
+            function that calls it with all places further on: of (layer, by how much, x) or (layer, by how
+            much, q, k, v), with the mask behind as for `call`.
         decode: for what has a cache: takes the layer and a list of pieces, (batch, n_i, d_model) each, or
             tuples of q, k and v, and returns the output of each.
         not_meant: the properties that it does not promise, by name; they are not asked.

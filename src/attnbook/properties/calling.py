@@ -36,7 +36,7 @@ def subject_of(
     group: int,
     polarity: Polarity | None,
     sees: Sees | None,
-    positions: bool,
+    positions: bool | Callable[..., Any],
     unit: int,
 ) -> Subject:
     """Return what the properties ask.

@@ -19,6 +19,8 @@ def precision(subject: Subject) -> str:
     tried = [name for dtype, name in HALVES.items() if _half(subject, dtype, name)]
     if tried:
         told.append(f"{' and '.join(tried)} as near as rounding allows, over {LONG} tokens too")
+    if "float16" in tried and subject.raw and _large_products(subject.in_dtype(torch.float16)):
+        told.append("and where q·k exceeds 65,504")
     return ", ".join(told)
 
 
@@ -120,6 +122,26 @@ def _near_over_many(half: Subject, within: float, name: str) -> None:
     except UnaskedError:
         return
     _near(got, half, inputs, None, within, name)
+
+
+def _large_products(half: Subject) -> bool:
+    """Ask with numbers that half precision holds, and products and sums that it does not.
+
+    Scores lie far apart or are equal, so that it does not matter how they are rounded. False where it takes
+    none of these sizes.
+    """
+    n = LONG - LONG % half.unit
+    for width in (64, half.width):
+        q, k, v = half.draw(n, width=width, seed=2)
+        q, k = torch.full_like(q, 320 / width), torch.full_like(k, 300.0)
+        k[..., 1, :] = 400.0  # q·k is 96,000, and 128,000 for this key
+        try:
+            got = half((q, k, v))
+        except UnaskedError:
+            continue
+        _near(got, half, (q, k, v), None, 32 * torch.finfo(q.dtype).eps, "float16, where q·k exceeds 65,504")
+        return True
+    return False
 
 
 def gradient(subject: Subject) -> str:

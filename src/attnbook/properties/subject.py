@@ -43,7 +43,7 @@ class Subject:
         hides: a mask of "pairs" (n_q, n_k), of "keys" (batch, n_k), or none.
         polarity: what it is told: True keeps, True hides, or a number to add.
         sees: whom a token may see without a mask: "all", "past", or a mask for each length; None if unknown.
-        positions: it is told the places of tokens.
+        positions: it is told the places of tokens; or a function that calls it with all of them further on.
         softmax: it promises that its weights are a softmax of scores.
         dtype: in which it is asked.
         unit: its lengths are multiples of this.
@@ -60,7 +60,7 @@ class Subject:
     hides: Literal["pairs", "keys"] | None = None
     polarity: Polarity = "keep"
     sees: Sees | None = "all"
-    positions: bool = False
+    positions: bool | Callable[..., Any] = False
     softmax: bool = True
     dtype: torch.dtype = torch.float64
     unit: int = 1

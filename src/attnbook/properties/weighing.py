@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -121,6 +123,8 @@ def _guess(divisor: float, d: int, subject: Subject) -> str:
 
 def order(subject: Subject) -> str:
     """Who stands where says nothing: keys change places with their values, queries among themselves."""
+    if callable(subject.positions):
+        return _only_distances_count(subject)
     if subject.positions:
         raise UnaskedError("It is told places: who stands where should count")
     if subject.sees not in ("all", "past"):
@@ -152,6 +156,26 @@ def order(subject: Subject) -> str:
             ", and queries" if whole else " (asked of the last row)"
         )
     return "tokens may change places" + ("" if whole else " before the last one, which sees them all")
+
+
+def _only_distances_count(subject: Subject) -> str:
+    """Tell all tokens places that lie as much further on."""
+    for n in (2, 5):
+        inputs = subject.draw(n * subject.unit, seed=n)
+        before = subject(inputs)
+        for by in (1, 3000):
+
+            def call(layer: Any, *given: Any, by: int = by) -> Any:
+                return subject.positions(layer, by, *given)
+
+            apart = per_row(replace(subject, call=call)(inputs), before)
+            if (apart > 100 * subject.close * scale_of(before)).any():
+                n, row, size = n * subject.unit, int(apart.argmax()), number(float(apart.max()))
+                raise Broken(
+                    f"{n} tokens: with all places {by:,} further on, row {row} moves by {size}",
+                    **rows_of(inputs),
+                )
+    return "distances alone count: from place 1 or 3,000 on it gives the same"
 
 
 def _same_rows(got: Tensor, want: Tensor, subject: Subject, inputs: Inputs, whole: bool, what: str) -> None:

@@ -1,0 +1,55 @@
+"""What readers call things, and what the book calls them: the search looks for the one under the other.
+
+A word of the reader is looked for as it is, too, so only what the book says otherwise, or hardly says, stands
+here. Short forms that the glossary gives, such as GQA, come from there.
+"""
+
+from __future__ import annotations
+
+ASKED = {
+    "autograd": ("gradient",),
+    "bandwidth": ("what a step reads", "bytes"),
+    "chatbot": ("language model",),
+    "complexity": ("cost", "all pairs"),
+    "context length": ("longer than", "stretching"),
+    "data parallel": ("many devices",),
+    "encoder decoder": ("cross-attention", "Bahdanau"),
+    "expensive": ("cost",),
+    "explainability": ("explanation",),
+    "FFN": ("feed-forward network",),
+    "fp16": ("half precision",),
+    "future": ("causal mask",),
+    "generate": ("decoding", "sample"),
+    "heatmap": ("weights",),
+    "inference": ("decoding", "step reads"),
+    "interpretability": ("inside a real model", "explanation"),
+    "kernel trick": ("feature map", "moving the brackets"),
+    "long context": ("longer than", "stretching"),
+    "memory": ("cost", "cache"),
+    "MHA": ("multi-head attention",),
+    "MLA": ("latent attention",),
+    "MoE": ("mixture of experts",),
+    "multi-GPU": ("many devices", "ring"),
+    "normalization": ("layer norm", "RMSNorm"),
+    "nucleus sampling": ("top-p",),
+    "numerical stability": ("largest", "half precision"),
+    "paged attention": ("serving many texts",),
+    "parallel": ("many devices",),
+    "position embedding": ("positional encoding", "learned positions"),
+    "quadratic": ("all pairs", "cost"),
+    "quantization": ("half precision",),
+    "RNN": ("recurrent network", "before transformers"),
+    "scaled dot product attention": ("scaling", "dot product"),
+    "SDPA": ("dot product attention",),
+    "seq2seq": ("before transformers", "Bahdanau"),
+    "skip connection": ("residual stream",),
+    "sliding window": ("window",),
+    "SSM": ("state-space model",),
+    "tensor parallel": ("splitting heads",),
+    "throughput": ("serving many texts", "two speeds"),
+    "tokenizer": ("subword", "token"),
+    "translation": ("before transformers", "cross-attention"),
+    "vanishing gradient": ("saturation", "gradient"),
+    "vLLM": ("serving many texts",),
+}
+"""A word or several that readers type, and what to look for besides, the nearest first."""

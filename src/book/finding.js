@@ -1,0 +1,253 @@
+// Which sections of the book fit a question, the most fitting first.
+import MiniSearch from "minisearch";
+import { findable, likeness, parts, places, slip, stem, telling } from "./words.js";
+
+/**
+ * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of formulas),
+ * names of one thing, and what to look for besides what readers ask.
+ * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]> }} Given
+ * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, formulas: string, kind: string, weight: number, said: string, within: string }} Section
+ * @typedef {{ from: number, until: number, stems: string[], weight: number }} Way
+ * @typedef {{ found: Section[], whole: boolean, meaning: Section | undefined, read: string[][], stems: Set<string>, phrases: string[][] }} Answer
+ */
+
+/** How much a page's kind counts: what teaches, before what lists. */
+const WEIGHT = /** @type {Record<string, number>} */ ({ chapter: 2.2, page: 1, glossary: 0.35, reference: 0.3 });
+/** A heading that so many pages have, such as Quiz, stands over what repeats the rest. */
+const SHARED = 6;
+const FIELDS = ["title", "page", "stressed", "text", "formulas"];
+const BOOST = { title: 5, page: 4, stressed: 3 };
+const MOST = 20;
+/** No page takes more of the list than this. */
+const OF_ONE = 3;
+/** What a name counts for where the page is called so, and the section says something else. */
+const WITHIN = 0.3;
+const FORMS = / \(| or |\)/;
+
+export class Book {
+  /** @param {Given} given */
+  constructor({ pages, same, asked }) {
+    /** @type {Map<string, number>} each word of the book, and how often it stands there */
+    this.vocabulary = new Map();
+    const headings = new Map();
+    for (const [, , , sections] of pages) for (const [, heading] of sections) headings.set(heading, (headings.get(heading) ?? 0) + 1);
+    /** @type {Map<string, Section>} */
+    this.sections = new Map();
+    const index = new MiniSearch({
+      fields: FIELDS,
+      idField: "at",
+      tokenize: (text) => text.split(" "),
+      processTerm: (word) => word,
+      searchOptions: { boost: BOOST, combineWith: "AND" },
+    });
+    for (const [address, page, kind, sections] of pages) {
+      for (const [anchor, heading, text, stressed, formulas] of sections) {
+        const at = anchor ? `${address}#${anchor}` : address;
+        const weight = WEIGHT[kind] * (heading && headings.get(heading) >= SHARED ? 0.5 : 1);
+        const title = heading || page;
+        const stems = [title, page, stressed, text, formulas].map((field) => this.#stems(field));
+        const said = ` ${stems[0].single} . ${stems[3].single} `;
+        this.sections.set(at, { at, page, title, text, stressed, formulas, kind, weight, said, within: ` ${stems[1].single} ` });
+        index.add({ at, ...Object.fromEntries(FIELDS.map((field, i) => [field, `${stems[i].single} ${stems[i].whole}`.trim()])) });
+      }
+    }
+    /** @type {Map<string, Map<string, number>>} */
+    const answered = new Map();
+    /** The places that have all of these stems. @param {string} stems */
+    this.having = (stems) => {
+      let places = answered.get(stems);
+      if (!places) answered.set(stems, (places = new Map(index.search(stems).map(({ id, score }) => [id, score]))));
+      return places;
+    };
+    this.stems = new Set([...this.vocabulary.keys()].map(stem));
+    /** @type {Map<string, { stems: string[], weight: number }[]>} what else a phrase may be called */
+    this.called = new Map();
+    for (const names of same) for (const name of names) this.#call(name, names.filter((other) => other !== name), 0.9);
+    for (const [name, others] of Object.entries(asked)) this.#call(name, others, 0.7);
+    /** @type {Map<string, Section>} the glossary, by each form of a term */
+    this.terms = new Map();
+    for (const section of this.sections.values()) {
+      if (section.kind !== "glossary" || section.title === section.page) continue;
+      for (const form of section.title.split(FORMS)) if (form) this.terms.set(key(form), section);
+    }
+  }
+
+  /** Take up a text's words, and give their stems. @param {string} text */
+  #stems(text) {
+    const { single, whole } = findable(text);
+    for (const word of single) this.vocabulary.set(word, (this.vocabulary.get(word) ?? 0) + 1);
+    for (const word of whole) this.vocabulary.set(word, (this.vocabulary.get(word) ?? 0) + 1);
+    return { single: single.map(stem).join(" "), whole: whole.map(stem).join(" ") };
+  }
+
+  /** @param {string} name @param {string[]} others @param {number} weight */
+  #call(name, others, weight) {
+    const ways = others.map((other, at) => ({ stems: telling(other).map(stem), weight: weight * 0.9 ** at }));
+    this.called.set(key(name), [...(this.called.get(key(name)) ?? []), ...ways]);
+  }
+
+  /**
+   * Find the sections that a question is about.
+   * @param {string} question
+   * @returns {Answer}
+   */
+  ask(question) {
+    const asked = telling(question);
+    const read = asked.map((word, at) => this.#read(word, at === asked.length - 1 && !/\s$/.test(question)));
+    const ways = [...read.flatMap((some, at) => some.map((way) => ({ ...way, from: at, until: at + 1 }))), ...this.#spans(asked, read)];
+    const scores = this.#score(ways, asked.length);
+    const exact = asked.map((word, at) => read[at][0]?.stems.join(" ") ?? stem(word)).join(" ");
+    const meaning = this.terms.get(exact) ?? (this.called.get(exact) ?? []).map(({ stems }) => this.terms.get(stems.join(" "))).find(Boolean);
+    const ranked = [...scores].map(([at, { score, whole }]) => {
+      const section = /** @type {Section} */ (this.sections.get(at));
+      return { section, whole, score: score * section.weight * (section === meaning ? 0 : 1) };
+    });
+    ranked.sort((a, b) => b.score - a.score);
+    const near = ranked.slice(0, 60);
+    // More for a place where the words stand side by side, and for one that is called so.
+    const whole = parts(question).join(" ").toLowerCase();
+    for (const one of near) {
+      if (asked.length > 1 && one.section.said.includes(` ${exact} `)) one.score *= 1.5;
+      if (parts(one.section.title).join(" ").toLowerCase() === whole) one.score *= 2;
+    }
+    near.sort((a, b) => b.score - a.score);
+    const times = new Map();
+    const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
+    const changed = asked.flatMap((word, at) => (read[at][0]?.changed ? [[word, read[at][0].changed]] : []));
+    return {
+      found: fair.slice(0, MOST).map(({ section }) => section),
+      whole: Boolean(fair[0]?.whole),
+      meaning,
+      read: changed,
+      stems: new Set(ways.flatMap(({ stems }) => (stems.length === 1 ? stems : []))),
+      phrases: ways.map(({ stems }) => stems).filter(({ length }) => length > 1),
+    };
+  }
+
+  /**
+   * The glossary's terms that look most like a question.
+   * @param {string} question
+   * @returns {Section[]}
+   */
+  nearest(question) {
+    const asked = telling(question);
+    const best = new Map();
+    for (const section of this.terms.values()) {
+      const names = [section.title.split(FORMS).join(" "), ...telling(section.title)].map((name) => name.trim().toLowerCase());
+      const alike = Math.max(...[asked.join(" "), ...asked].flatMap((word) => names.map((name) => likeness(word, name))));
+      best.set(section, alike);
+    }
+    return [...best].sort((a, b) => b[1] - a[1]).slice(0, 5).map(([section]) => section);
+  }
+
+  /**
+   * The ways to read one word: as it is, as a beginning, as a slip.
+   * @param {string} word
+   * @param {boolean} unfinished whether the reader may still be writing it
+   * @returns {{ stems: string[], weight: number, changed?: string }[]}
+   */
+  #read(word, unfinished) {
+    const own = stem(word);
+    const known = this.stems.has(own);
+    const ways = known ? [{ stems: [own], weight: 1 }] : [];
+    if (word.length > 1 && (unfinished || (!known && word.length > 3))) {
+      const longer = this.#words((other) => other.startsWith(word) && stem(other) !== own);
+      ways.push(...longer.slice(0, 12).map((other) => ({ stems: [stem(other)], weight: known ? 0.3 : 0.8 })));
+    }
+    if (ways.length || word.length < 4) return ways;
+    const halves = [...word].map((_, at) => [word.slice(0, at), word.slice(at)]).find((pair) => this.#says(pair.map(stem).join(" ")));
+    if (halves) return [{ stems: halves.map(stem), weight: 0.9, changed: halves.join(" ") }];
+    const meant = this.#words((other) => slip(word, other)).slice(0, 3);
+    return meant.map((other, at) => ({ stems: [stem(other)], weight: 0.8 / (at + 1), changed: other }));
+  }
+
+  /** Words of the book, the most frequent first. @param {(word: string) => boolean} which */
+  #words(which) {
+    return [...this.vocabulary].filter(([word]) => which(word)).sort((a, b) => b[1] - a[1]).map(([word]) => word);
+  }
+
+  /**
+   * The ways to read several words at once: in one piece, or as another name.
+   * @param {string[]} asked
+   * @param {{ stems: string[], changed?: string }[][]} read
+   * @returns {Way[]}
+   */
+  #spans(asked, read) {
+    const stems = asked.map((word, at) => read[at][0]?.stems.join(" ") ?? stem(word));
+    const ways = [];
+    for (let from = 0; from < asked.length; from++) {
+      for (let until = from + 1; until <= Math.min(asked.length, from + 4); until++) {
+        const joined = asked.slice(from, until).map((word, at) => read[from + at][0]?.changed ?? word).join("");
+        if (until > from + 1 && this.vocabulary.has(joined)) ways.push({ from, until, stems: [stem(joined)], weight: 2 });
+        const others = this.called.get(stems.slice(from, until).join(" ")) ?? this.called.get(asked.slice(from, until).map(stem).join(" ")) ?? [];
+        ways.push(...others.map((way) => ({ from, until, ...way })));
+      }
+    }
+    return ways;
+  }
+
+  /**
+   * What each place has of the words asked for: of each word, the best way to read it.
+   * @param {Way[]} ways
+   * @param {number} count how many words were asked for
+   */
+  #score(ways, count) {
+    /** @type {Map<string, Float64Array>} */
+    const has = new Map();
+    for (const { from, until, stems, weight } of ways) {
+      const phrase = ` ${stems.join(" ")} `;
+      for (const [id, score] of this.having(stems.join(" "))) {
+        const { said, within } = /** @type {Section} */ (this.sections.get(id));
+        // Another name counts where it stands as one.
+        const near = stems.length === 1 || said.includes(phrase) ? 1 : within.includes(phrase) ? WITHIN : 0;
+        if (!near) continue;
+        if (!has.has(id)) has.set(id, new Float64Array(count));
+        const of = /** @type {Float64Array} */ (has.get(id));
+        for (let word = from; word < until; word++) of[word] = Math.max(of[word], (score * weight * near) / (until - from));
+      }
+    }
+    const rarity = Array.from({ length: count }, (_, word) => {
+      const places = [...has.values()].filter((of) => of[word] > 0).length;
+      return places ? Math.log(1 + this.sections.size / places) : 0;
+    });
+    const all = rarity.reduce((sum, one) => sum + one, 0);
+    const scores = new Map();
+    for (const [id, of] of has) {
+      const covered = rarity.reduce((sum, one, word) => sum + (of[word] ? one : 0), 0) / all;
+      scores.set(id, { score: of.reduce((sum, one) => sum + one, 0) * (0.05 + covered ** 2), whole: of.every((one) => one > 0) });
+    }
+    return scores;
+  }
+
+  /** Whether these stems stand side by side anywhere. @param {string} phrase */
+  #says(phrase) {
+    return [...this.sections.values()].some(({ said }) => said.includes(` ${phrase} `));
+  }
+}
+
+/** @param {string} phrase */
+const key = (phrase) => telling(phrase).map(stem).join(" ");
+
+/**
+ * Cut the piece of a text in which most of what was asked for stands, and say where it is in it.
+ * @param {string} text
+ * @param {Pick<Answer, "stems" | "phrases">} asked
+ * @returns {{ text: string, hit: boolean }[]}
+ */
+export function excerpt(text, { stems, phrases }, length = 150) {
+  const hits = places(text, stems, phrases);
+  const within = (/** @type {number} */ from) => new Set(hits.filter(([start, end]) => start >= from && end <= from + length).map(([start, end]) => stem(text.slice(start, end)))).size;
+  const best = hits.map(([start]) => Math.max(start - 40, 0)).reduce((most, from) => (within(from) > within(most) ? from : most), hits.length ? Math.max(hits[0][0] - 40, 0) : 0);
+  const from = best ? text.indexOf(" ", best) + 1 : 0;
+  const until = from + length < text.length ? text.lastIndexOf(" ", from + length) : text.length;
+  const pieces = [];
+  let at = from;
+  for (const [start, end] of hits.filter(([start, end]) => start >= from && end <= until)) {
+    pieces.push({ text: text.slice(at, start), hit: false }, { text: text.slice(start, end), hit: true });
+    at = end;
+  }
+  pieces.push({ text: text.slice(at, until), hit: false });
+  if (from) pieces.unshift({ text: "… ", hit: false });
+  if (until < text.length) pieces.push({ text: " …", hit: false });
+  return pieces.filter((piece) => piece.text);
+}

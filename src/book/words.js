@@ -1,0 +1,135 @@
+// Words as the search compares them: one form for *mask* and *masking*, for *FlashAttention* and *flash attention*.
+
+const PASSED_OVER = new Set("a an and are as at be by can do does for from has have how i in is it its me my of on or so that the there this to was we what when where which who why will with you".split(" "));
+/** Letters and digits, with hyphens and the like between them. */
+const RUN = /[\p{L}\p{N}]+(?:[-_/‑–][\p{L}\p{N}]+)*/gu;
+const HYPHEN = /[-_/‑–|]/u;
+/** Where a name in camel case has its seams: Flash|Attention, but not Ro|PE. (Phones of 2022 know no lookbehind.) */
+const SEAM = /(\p{Ll}{3})(?=\p{Lu}\p{Ll}{2})/gu;
+/** Most words have none. */
+const SIMPLE = /^[A-Z]?[a-z0-9]*$/;
+/** @param {string} run */
+const split = (run) => (SIMPLE.test(run) ? [run] : run.replace(SEAM, "$1|").split(HYPHEN));
+/** Nothing in it is written in more than one way. */
+const PLAIN = /^[\x20-\x7e‘’“”…–−·×]*$/;
+/** @type {Map<string, string>} */
+const KNOWN = new Map();
+
+/** One form for *mask*, *masks* and *masking*, and for British and American spelling. @param {string} word */
+export function stem(word) {
+  const known = KNOWN.get(word);
+  if (known !== undefined) return known;
+  const made = cut(word.toLowerCase());
+  KNOWN.set(word, made);
+  return made;
+}
+
+/** @param {string} low */
+function cut(low) {
+  if (low.length < 4) return low;
+  low = low.replace(/iz(?=e|ing|ation)/, "is").replace(/our(?=s?$)/, "or");
+  if (low.length < 5) return low.replace(/([^aisu])s$/, "$1");
+  const short = low
+    .replace(/(?:ies|ied|y)$/, "i")
+    .replace(/(?:ions?|ings?|edly|ed|ly|es|e|([^aisu])s)$/, "$1")
+    .replace(/(.{4})at$/, "$1")
+    .replace(/([bdgmnprt])\1$/, "$1");
+  return short.length > 2 ? short : low;
+}
+
+/** @param {string} text */
+const plain = (text) => (PLAIN.test(text) ? text : text.replaceAll("√", " sqrt ").replaceAll("∞", " infinity ").normalize("NFKD").replace(/\p{M}/gu, ""));
+
+/**
+ * The parts of a text's words, in order, as they are written.
+ * @param {string} text
+ */
+export const parts = (text) => (plain(text).match(RUN) ?? []).flatMap(split);
+
+/** What counts of a question: its words but for those that every sentence has. @param {string} text */
+export function telling(text) {
+  const all = parts(text).map((word) => word.toLowerCase());
+  const some = all.filter((word) => !PASSED_OVER.has(word));
+  return some.length ? some : all;
+}
+
+/**
+ * All under which a text can be found: its words, and those of several parts in one piece, too.
+ * @param {string} text
+ */
+export function findable(text) {
+  /** @type {string[]} */
+  const single = [];
+  /** @type {string[]} */
+  const whole = [];
+  for (const [run] of plain(text).matchAll(RUN)) {
+    const pieces = split(run).map((piece) => piece.toLowerCase());
+    for (const piece of pieces) if (!PASSED_OVER.has(piece)) single.push(piece);
+    if (pieces.length > 1 && pieces.length < 4) whole.push(pieces.join(""));
+  }
+  return { single, whole };
+}
+
+/**
+ * Where in a text, as it is written, words stand that have one of these stems, or several that make one of these phrases.
+ * @param {string} text
+ * @param {Set<string>} stems
+ * @param {string[][]} phrases stems in their order
+ * @returns {[number, number][]}
+ */
+export function places(text, stems, phrases = []) {
+  /** @type {{ stem: string, from: number, until: number }[]} */
+  const words = [];
+  /** @type {[number, number][]} */
+  const found = [];
+  for (const run of text.matchAll(RUN)) {
+    const pieces = split(run[0]);
+    if (pieces.length > 1 && stems.has(stem(plain(pieces.join(""))))) found.push([run.index, run.index + run[0].length]);
+    let at = 0;
+    for (const piece of pieces) {
+      at = run[0].indexOf(piece, at);
+      words.push({ stem: stem(plain(piece)), from: run.index + at, until: run.index + at + piece.length });
+      at += piece.length;
+    }
+  }
+  words.forEach(({ stem, from, until }, at) => {
+    if (stems.has(stem)) found.push([from, until]);
+    for (const phrase of phrases) {
+      if (phrase.every((one, next) => words[at + next]?.stem === one)) found.push([from, words[at + phrase.length - 1].until]);
+    }
+  });
+  // What stands inside a longer place is part of it.
+  found.sort((a, b) => a[0] - b[0] || b[1] - a[1]);
+  return found.filter(([, until], at) => found.slice(0, at).every((before) => before[1] < until));
+}
+
+/**
+ * Whether one slip separates two words: a letter wrong, missing, added, or two in the wrong order.
+ * @param {string} a
+ * @param {string} b
+ */
+export function slip(a, b) {
+  if (Math.abs(a.length - b.length) > 1 || a === b) return false;
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  const rest = (/** @type {string} */ word, /** @type {number} */ from) => word.slice(from);
+  return (
+    rest(a, at + 1) === rest(b, at + 1) ||
+    rest(a, at) === rest(b, at + 1) ||
+    rest(a, at + 1) === rest(b, at) ||
+    (a[at] === b[at + 1] && a[at + 1] === b[at] && rest(a, at + 2) === rest(b, at + 2))
+  );
+}
+
+/** How alike two words look: the share of pairs of letters that they have in common. @param {string} a @param {string} b */
+export function likeness(a, b) {
+  const pairs = (/** @type {string} */ word) => [...`^${word}$`].slice(1).map((letter, i) => `^${word}$`[i] + letter);
+  const of = pairs(b);
+  const all = of.length + a.length + 1;
+  const common = pairs(a).filter((pair) => {
+    const at = of.indexOf(pair);
+    if (at >= 0) of.splice(at, 1);
+    return at >= 0;
+  });
+  return (2 * common.length) / all;
+}

@@ -1,0 +1,90 @@
+// The book's search, on a book of four pages: words, slips, other names, what counts more.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Book, excerpt } from "../../src/book/finding.js";
+import { findable, likeness, places, slip, stem, telling } from "../../src/book/words.js";
+
+const BOOK = new Book({
+  pages: [
+    ["06.html", "06 Masking", "chapter", [
+      ["", "", "What a token may look at.", "", ""],
+      ["rows", "The row with nothing to see", "Softmax of an empty row gives NaN.", "empty row", ""],
+    ]],
+    ["07.html", "07 Multi-head attention", "chapter", [
+      ["", "", "Several heads, each with its own weights.", "", "W Q"],
+      ["fewer", "Fewer keys and values", "With grouped-query attention several heads share one key.", "grouped-query attention", ""],
+    ]],
+    ["13.html", "13 What it costs", "chapter", [
+      ["tiles", "The softmax that never sees its row", "FlashAttention works on tiles. The attention is exact.", "FlashAttention", "sqrt d"],
+      ["pairs", "What all pairs buy", "Each token meets each: attention compares all pairs.", "", ""],
+    ]],
+    ["glossary.html", "Glossary", "glossary", [
+      ["", "", "Each term.", "", ""],
+      ["term-GQA", "grouped-query attention (GQA)", "Several heads share one key.", "", ""],
+      ["term-Flash", "FlashAttention", "A fused kernel.", "", ""],
+    ]],
+  ],
+  same: [["grouped-query attention", "GQA"]],
+  asked: { quadratic: ["all pairs"], "a slow thing": ["tiles"] },
+});
+const first = (/** @type {string} */ question) => BOOK.ask(question).found[0]?.at;
+
+test("one form for one word", () => {
+  for (const words of ["mask masks masked masking", "query queries queried", "saturate saturated saturating saturation", "map maps mapped mapping", "key keys", "bias biased", "normalise normalize normalisation normalizations", "colour colors"])
+    assert.equal(new Set(words.split(" ").map(stem)).size, 1, words);
+  assert.notEqual(stem("mass"), stem("mask"));
+  assert.equal(stem("GQA"), "gqa");
+});
+
+test("a name in several pieces is found by its pieces and by the whole", () => {
+  assert.deepEqual(findable("FlashAttention"), { single: ["flash", "attention"], whole: ["flashattention"] });
+  assert.deepEqual(findable("multi-head"), { single: ["multi", "head"], whole: ["multihead"] });
+  assert.deepEqual(findable("RoPE and n²"), { single: ["rope", "n2"], whole: [] });
+  assert.deepEqual(telling("Why is √d there?"), ["sqrt", "d"]);
+  assert.deepEqual(telling("what is it"), ["what", "is", "it"], "something is better than nothing");
+});
+
+test("one slip, and no more", () => {
+  for (const other of ["softmx", "softmaxx", "softmox", "sotfmax", "oftmax"]) assert.ok(slip("softmax", other) && slip(other, "softmax"), other);
+  for (const other of ["softmax", "sftmx", "maxsoft", "softener"]) assert.ok(!slip("softmax", other), other);
+  assert.ok(likeness("perplexxityy", "perplexity") > likeness("perplexxityy", "complexity"));
+});
+
+test("a name is found however it is written", () => {
+  for (const question of ["flash attention", "FlashAttention", "flash-attention", "flashattention", "Flash atention", "flashattenton"]) assert.equal(first(question), "13.html#tiles", question);
+  for (const question of ["multi head", "multihead", "Multi-Head", "multi-haed"]) assert.equal(first(question), "07.html", question);
+});
+
+test("short names and other names", () => {
+  assert.equal(first("GQA"), "07.html#fewer");
+  assert.equal(first("why is attention quadratic"), "13.html#pairs");
+  assert.equal(first("slow thing"), "13.html#tiles");
+  assert.equal(BOOK.ask("what is GQA").meaning?.at, "glossary.html#term-GQA");
+  assert.equal(BOOK.ask("flash attention").meaning?.at, "glossary.html#term-Flash");
+  assert.equal(BOOK.ask("attention").meaning, undefined);
+});
+
+test("what was read otherwise is told, and so is what was not found", () => {
+  assert.deepEqual(BOOK.ask("sofmtax row").read, [["sofmtax", "softmax"]]);
+  assert.deepEqual(BOOK.ask("empty row").read, []);
+  assert.equal(BOOK.ask("empty row").whole, true);
+  assert.equal(BOOK.ask("empty zebrafish").whole, false);
+  assert.deepEqual(BOOK.ask("zebrafish").found, []);
+  assert.equal(BOOK.nearest("flashattn")[0].at, "glossary.html#term-Flash");
+});
+
+test("a word counts while it is written", () => {
+  for (const end of [2, 4, 6, 8]) assert.equal(first("grouped-".slice(0, end)), "07.html#fewer");
+});
+
+test("words and whole names are marked where they stand", () => {
+  const marked = (/** @type {string} */ text, /** @type {string[]} */ stems, /** @type {string[][]} */ ...phrases) => places(text, new Set(stems), phrases).map(([from, until]) => text.slice(from, until));
+  assert.deepEqual(marked("Masks hide; a mask-like thing", ["mask"]), ["Masks", "mask"]);
+  assert.deepEqual(marked("FlashAttention, attention", ["flash", "attent"]), ["Flash", "Attention", "attention"]);
+  assert.deepEqual(marked("FlashAttention, attention", ["flash", "attent", "flashattent"]), ["FlashAttention", "attention"]);
+  assert.deepEqual(marked("query, grouped-query attention", [], ["group", stem("query"), "attent"]), ["grouped-query attention"]);
+  const text = `${"x ".repeat(200)}the mask hides${" y".repeat(200)}`;
+  const cut = excerpt(text, { stems: new Set(["mask"]), phrases: [] });
+  assert.deepEqual(cut.filter(({ hit }) => hit), [{ text: "mask", hit: true }]);
+  assert.ok(cut.map((piece) => piece.text).join("").length < 180);
+});
