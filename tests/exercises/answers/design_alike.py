@@ -4,7 +4,11 @@ from answers import right, wrong
 
 
 def compared(look):
-    return lambda a, i, b, j, offsets: look(a, i, offsets) == look(b, j, offsets)
+    def does(a, i, b, j, offsets):
+        return look(a, i, offsets) == look(b, j, offsets)
+
+    does.__name__ = look.__name__
+    return does
 
 
 def pairs(words, at, offsets):
@@ -60,23 +64,64 @@ def from_the_end(words, at, offsets):
     return seen if len({word for _, word in seen}) > 1 else words[at]
 
 
-wrong("list index out of range")(
-    compared(lambda words, at, offsets: [words[at + o] for o in offsets]), "no edges"
+wrong("should be")(
+    compared(lambda words, at, offsets: [words[(at + o) % len(words)] for o in [0, *offsets]]), "in a ring"
 )
-wrong("Each word sees itself, too")(
-    compared(lambda words, at, offsets: pairs(words, at, offsets) - {(0, words[at])}), "the others"
-)
+
+
+@wrong("Each word sees itself, too")
+@compared
+def others_alone(words, at, offsets):
+    seen = pairs(words, at, offsets) - {(0, words[at])}
+    return words[at] if {word for _, word in seen} == {words[at]} else seen
+
+
+@wrong("at which offsets something is seen, and not what")
+@compared
+def offsets_alone(words, at, offsets):
+    seen = pairs(words, at, offsets)
+    twins = {word for _, word in seen} == {words[at]}
+    return words[at] if twins else (words[at], frozenset(o for o, _ in seen))
+
+
+@wrong("beside itself are alike, it says")
+@compared
+def one_other_word(words, at, offsets):
+    others = {(o, word) for o, word in pairs(words, at, offsets) if o}
+    few = {word for _, word in others}
+    return words[at] if len(few) < 2 else (words[at], frozenset(others))
+
+
+@wrong("Where any twin is seen, it gives up")
+@compared
+def any_twin(words, at, offsets):
+    seen = pairs(words, at, offsets)
+    twin = any(o and word == words[at] for o, word in seen)
+    return words[at] if twin or len(seen) == 1 else seen
+
+
+wrong("Other sentences can look alike")(lambda a, i, b, j, offsets: a == b and i == j, "the same sentence")
+
+
 wrong("and not where")(
     compared(lambda words, at, offsets: (words[at], {word for _, word in pairs(words, at, offsets)})), "a set"
 )
-wrong("and how often")(
-    compared(lambda words, at, offsets: (words[at], sorted(word for _, word in pairs(words, at, offsets)))),
-    "a bag",
-)
-wrong("and not their offsets")(
-    compared(lambda words, at, offsets: (words[at], [word for _, word in sorted(pairs(words, at, offsets))])),
-    "in their order",
-)
+
+
+@wrong("and how often")
+@compared
+def bags(words, at, offsets):
+    seen = sorted(word for _, word in pairs(words, at, offsets))
+    return words[at], seen if set(seen) != {words[at]} else []
+
+
+@wrong("and not their offsets")
+@compared
+def rows(words, at, offsets):
+    seen = [word for _, word in sorted(pairs(words, at, offsets))]
+    return words[at], seen if set(seen) != {words[at]} else []
+
+
 wrong("It asks whether the word is the same")(lambda a, i, b, j, offsets: a[i] == b[j], "the word")
 wrong("The offsets go the wrong way")(
     lambda a, i, b, j, offsets: sets_of_pairs(a, i, b, j, [-o for o in offsets]), "the other side"
