@@ -452,7 +452,7 @@ ${trained || `print(f"untrained: {100 * expected_accuracy(tagger):.2f} % of all 
       const wide = Math.max(plane.width, sight.width, 400);
       const lines = worded(design).split(" ").reduce((/** @type {string[]} */ all, word) => {
         const last = all[all.length - 1];
-        return last && (last.length + word.length) * 8.5 < wide ? [...all.slice(0, -1), `${last} ${word}`] : [...all, word];
+        return last && (last.length + word.length) * 10.5 < wide ? [...all.slice(0, -1), `${last} ${word}`] : [...all, word];
       }, []);
       const numbers = Object.entries({ lost: "Lost by the view", missed: "Not found by training", price: "Price paid" }).map(([key, name]) => `${name}: ${three[key][0]}${three[key][1] && ` (${three[key][1]})`}`);
       const write = (/** @type {string} */ words, /** @type {number} */ y, look = {}) => s("text", { x: 2, y, "font-size": 13, fill: "var(--fig-ink)", ...look }, words);
