@@ -233,7 +233,7 @@ NO_NUMBER = {
     *("nvidia2024h200", "nvidia2024gb200"),
     *("glorot2010understanding", "lee2021selfattention", "marcus1980theory", "bakouch2025smollm3"),
     *("transformers2026configurations", "miller2023attention", "dao2023flashdecoding", "tunstall2022natural"),
-    "deepseek2026v4",
+    *("deepseek2025configuration", "deepseek2026v4"),
 }
 """Sources with neither DOI nor arXiv number: pages, lectures, data sheets, and papers that got none."""
 CITED = re.compile(r"\{cite:[tp]\}`([^`]+)`")
