@@ -170,6 +170,16 @@ def test_two_places_that_look_alike_are_shown(part):
         assert last.evaluate(fits)
 
 
+def test_a_fold_opens_its_solution_in_the_figure(site):
+    page = site.open("chapters/design.html")
+    part = figure(page, "design")
+    page.get_by_role("link", name="Two layers of −1, mixed by the mean", include_hidden=True).evaluate(
+        "(a) => a.click()"
+    )
+    assert painted(part) == painted(part, 1) == [-1]
+    assert part.locator('[data-part="mix"] [aria-checked="true"]').inner_text() == "mean"
+
+
 def test_challenges_are_ticked_off_and_kept_with_the_board(site, page_file, part):
     met = '[data-part="challenge"].is-met'
     assert part.locator(met).count() == 0
