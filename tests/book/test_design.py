@@ -171,7 +171,7 @@ def test_two_places_that_look_alike_are_shown(part):
 
 
 def test_a_fold_opens_its_solution_in_the_figure(site):
-    page = site.open("chapters/design.html")
+    page = site.open("chapters/design")
     part = figure(page, "design")
     page.get_by_role("link", name="Two layers of −1, mixed by the mean", include_hidden=True).evaluate(
         "(a) => a.click()"
