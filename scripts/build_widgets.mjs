@@ -1,5 +1,5 @@
-// Build the figures: one ES module each, for live kernels and for the book's pages, and two classic scripts:
-// the pages' host, and the book's search.
+// Build the figures: one ES module each, for live kernels and for the book's pages, and three classic scripts:
+// the pages' host, the book's search, and what sets formulas while the book is built.
 //   node scripts/build_widgets.mjs [OUT]     OUT: another root to write to (a test compares it with the committed files)
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -40,12 +40,14 @@ for (const file of figures) {
 }
 // A classic script: browsers load it from file:// too, which they refuse for modules.
 await build({ ...common, entryPoints: [join(source, "host.js")], format: "iife", outfile: join(out, "_static/attnlab.js") });
-// The book's search, with the library that it uses and that library's licence.
-const notice = readFileSync(join(root, "node_modules/minisearch/LICENSE.txt"), "utf8");
-await build({
-  ...common,
-  entryPoints: [join(root, "src/book/search.js")],
-  format: "iife",
-  banner: { js: `/* With MiniSearch:\n${notice.trim()}\n*/` },
-  outfile: join(out, "_ext/attnlab_book/search.js"),
-});
+// The book's own, each with the library that it uses and that library's licence.
+for (const [file, name, licence] of [["search.js", "MiniSearch", "minisearch/LICENSE.txt"], ["formulas.js", "Temml", "temml/LICENSE"]]) {
+  const notice = readFileSync(join(root, "node_modules", licence), "utf8");
+  await build({
+    ...common,
+    entryPoints: [join(root, "src/book", file)],
+    format: "iife",
+    banner: { js: `/* With ${name}:\n${notice.trim()}\n*/` },
+    outfile: join(out, "_ext/attnlab_book", file),
+  });
+}

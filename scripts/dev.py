@@ -33,7 +33,8 @@ if sys.version_info < (3, 11):  # noqa: UP036 - whoever calls this may have any 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import dev_setup  # noqa: E402 - found through the line above
+import dev_serve  # noqa: E402 - found through the line above
+import dev_setup  # noqa: E402
 import dev_test  # noqa: E402
 import dev_torches  # noqa: E402
 
@@ -58,17 +59,7 @@ def book() -> int:
 
 def serve(folder: Path) -> int:
     """Serve a folder on this machine alone, on port 8000 or the next free one."""
-    import functools
-    import http.server
-
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
-    for port in (*range(8000, 8020), 0):
-        try:
-            server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
-            break
-        except OSError:
-            continue
-    with server:
+    with dev_serve.server(folder) as server:
         print(f"\nThe book is at http://localhost:{server.server_port}/   (Ctrl-C ends)", flush=True)
         try:
             server.serve_forever()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 import readers
@@ -54,6 +55,21 @@ APACHE = "https://www.apache.org/licenses/LICENSE-2.0"
 MATHJAX = f"MathJax, which sets the formulas, under the [Apache License 2.0]({APACHE}), "
 MATHJAX += "whose text is in this file's source"
 LETTERS = "ABCDEF"
+
+
+def _mathjax() -> Path:
+    """Find MathJax's es5 folder in the package that carries it.
+
+    Raises:
+        FileNotFoundError: the package is not installed.
+    """
+    spec = find_spec("mathjax")
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        if (folder := Path(place, "static/mathjax/es5")).exists():
+            return folder
+    raise FileNotFoundError(
+        "MathJax is not installed: pip install -r requirements.txt (its package is django-static-mathjax)"
+    )
 
 
 @dataclass
@@ -243,7 +259,7 @@ def formulas(shown: str) -> list[str]:
         return []
     (licence,) = [one.text for one in licences.SHIPPED if one.name == "MathJax"]
     # It writes formulas as drawings, and so needs no fonts. Its licence asks for its text beside it.
-    mathjax = f"/* MathJax\n{_text(licence)}*/\n{_text(assets.mathjax_folder() / 'tex-svg-full.js')}"
+    mathjax = f"/* MathJax\n{_text(licence)}*/\n{_text(_mathjax() / 'tex-svg-full.js')}"
     return [_text(ROOT / "scripts/slides_math.js"), mathjax]
 
 

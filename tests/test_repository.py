@@ -230,10 +230,10 @@ NO_NUMBER = {
     *("silveira2014gold", "explosion2022englishewt", "karpathy2023gpt", "alammar2018illustrated"),
     *("watson1964smooth", "radford2018improving", "rahimi2007random", "yu2022orca", "elhage2021mathematical"),
     *("nvidia2021a100", "nvidia2023h100", "nostalgebraist2020interpreting", "levesque2012winograd"),
-    *("nvidia2024h200", "nvidia2024gb200"),
+    "nvidia2024h200",
     *("glorot2010understanding", "lee2021selfattention", "marcus1980theory", "bakouch2025smollm3"),
     *("transformers2026configurations", "miller2023attention", "dao2023flashdecoding", "tunstall2022natural"),
-    "deepseek2026v4",
+    *("deepseek2025configuration", "deepseek2026v4"),
 }
 """Sources with neither DOI nor arXiv number: pages, lectures, data sheets, and papers that got none."""
 CITED = re.compile(r"\{cite:[tp]\}`([^`]+)`")

@@ -1,12 +1,13 @@
 """What Jupyter Book and its theme leave open: a book that loads nothing from outside and that axe accepts.
 
 `assets` copies the scripts that pages load, `licences` the licences of what others made; `pages` mends what
-is put into each page; `numbering` takes the numbers of chapters from their file names, read by `chapters`;
-`terms` ties chapters to the glossary, `sources` to the bibliography, `names` to the package's reference;
-`counts` says what is in a chapter and how it is tested, `lessons` how long it takes a class; `readers` hands
-out its plain notebook; `cards` and `drawings` make the landing page's cards, `share` says what a link to a
-page shows, `playground` links to the playground in a state, `fields` writes what a configuration's fields
-mean, and `search` what is searched through, with `synonyms` for what readers call things.
+is put into each page; `bundle` gives them one style sheet; `formulas` sets formulas; `numbering` takes the
+numbers of chapters from their file names, read by `chapters`; `terms` ties chapters to the glossary,
+`sources` to the bibliography, `names` to the package's reference; `counts` says what is in a chapter and how
+it is tested, `lessons` how long it takes a class; `readers` hands out its plain notebook; `cards` and
+`drawings` make the landing page's cards, `share` says what a link to a page shows, `playground` links to its
+figure in a state, `fields` writes what a configuration's fields mean, and `search` what is searched
+through, with `synonyms` for what readers call things.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Here, because scripts import `chapters` alone: the others load Sphinx, and the package with torch.
     from attnlab_book import (
         assets,
+        bundle,
         cards,
         counts,
         fields,
+        formulas,
         licences,
         names,
         numbering,
@@ -54,8 +57,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("chapter-start", cards.ChapterStart)
     app.add_directive("counted", counts.Counted)
     app.add_directive("licences", licences.Licences)
+    app.add_html_math_renderer("mathml", (formulas.visit_inline, None), (formulas.visit_display, None))
     app.add_role("counted", counts.package_role)
-    app.add_role("playground", playground.role)
+    for name in playground.PAGES:
+        app.add_role(name, playground.role)
     app.connect("env-updated", search.write)
     # After Sphinx has given its own numbers.
     app.connect("env-get-updated", numbering.number_by_file_name, priority=900)
@@ -82,4 +87,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", pages.write_root_page)
     app.connect("build-finished", readers.offer_edition)
     app.connect("build-finished", fields.write)
+    app.connect("build-finished", formulas.write_font)
+    # When all pages and scripts are written.
+    app.connect("build-finished", bundle.write, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-from importlib.util import find_spec
+from functools import lru_cache
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -16,31 +16,15 @@ from sphinx.errors import ExtensionError
 
 from attnlab_book import fields, icons
 
-# The parts of MathJax that mathjax3_config loads, and no more: its menu (108 KB gzipped) and its speech
-# engine, which fetches rules while one reads, stay out.
-MATHJAX_FILES = (
-    "startup.js",
-    "core.js",
-    "input/tex.js",
-    "output/chtml.js",
-    "output/chtml/fonts/tex.js",
-    "a11y/assistive-mml.js",
-)
-MATHJAX_FOLDERS = ("output/chtml/fonts/woff-v2", "input/tex/extensions")
 EXPORT = re.compile(r"export\{(?:[^}]*,)?([\w$]+) as default\};?\s*$")
 """How a built module ends, with what it calls its figure."""
 
 
 def copy(app: Sphinx) -> None:
-    """Put MathJax, figures, models' weights and the book's scripts below `_static` of the built book."""
+    """Put figures, models' weights and the book's scripts below `_static` of the built book."""
     if app.builder.format != "html":
         return
     static = Path(app.outdir, "_static")
-    source = mathjax_folder()
-    for name in MATHJAX_FILES:
-        _copy(source / name, static / "mathjax" / name)
-    for name in MATHJAX_FOLDERS:
-        shutil.copytree(source / name, static / "mathjax" / name, dirs_exist_ok=True)
     # Loaded by the page that needs them, so they must not lie in the source _static: Jupyter Book would load
     # every script it finds there on every page.
     for script in Path(app.srcdir, "src/attnbook/static").glob("*.js"):
@@ -51,36 +35,21 @@ def copy(app: Sphinx) -> None:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(classic(script.stem, script.read_text(encoding="utf-8")), encoding="utf-8")
     # Sphinx does so for the scripts that it names itself; these are named by a script.
-    app.add_js_file(None, body=f'globalThis.attnlabVersion = "?v={_version(app)}";')
+    app.add_js_file(None, body=f'globalThis.attnlabVersion = "?v={version(app)}";')
     icons.write(static / "fonts")
     for name in ("book.js", "questions.js"):
         _copy(Path(__file__).with_name(name), static / name)
         app.add_js_file(name, loading_method="defer")
 
 
-def _version(app: Sphinx) -> str:
+@lru_cache(maxsize=1)
+def version(app: Sphinx) -> str:
     """Name what the figures' scripts and the models hold."""
     held = hashlib.sha256()
     scripts = sorted(Path(app.srcdir, "src/attnbook/static").glob("*.js"))
     for script in (*scripts, *fields.sources(app)):
         held.update(script.read_bytes())
     return held.hexdigest()[:8]
-
-
-def mathjax_folder() -> Path:
-    """Find MathJax's es5 folder in the package that carries it, so that readers need no Node."""
-    spec = find_spec("mathjax")
-    folders = (
-        [Path(place, "static/mathjax/es5") for place in (spec.submodule_search_locations or [])]
-        if spec
-        else []
-    )
-    for folder in folders:
-        if (folder / MATHJAX_FILES[0]).exists():
-            return folder
-    raise ExtensionError(
-        "MathJax is not installed: pip install -r requirements.txt (its package is django-static-mathjax)"
-    )
 
 
 def classic(name: str, module: str) -> str:

@@ -5,7 +5,7 @@
 
   /** Anything that may be wider than the page and then scrolls inside itself. */
   const SCROLLERS =
-    "pre, div.math, mjx-container[display='true'], .cell_output .output, figure.attnlab-plot, .pst-scrollable-table-container";
+    "pre, div.math, .cell_output .output, figure.attnlab-plot, .pst-scrollable-table-container";
 
   /** A region that scrolls must be reachable with the keyboard; one that does not must not stop it. */
   const markScrollers = () => {
@@ -88,12 +88,8 @@
 
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
   else start();
-  // Widths are final when fonts and formulas are there.
-  addEventListener("load", () => {
-    const typeset = /** @type {any} */ (window).MathJax?.startup?.promise;
-    if (typeset) typeset.then(mend);
-    mend();
-  });
+  // Widths are final when fonts are there.
+  addEventListener("load", () => document.fonts.ready.then(mend));
   // On paper everything that is folded is open.
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("article details:not([open])")) {

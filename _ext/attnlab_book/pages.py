@@ -10,6 +10,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from attnlab_book import assets, bundle
+
+HOST = "attnlab.js"
+"""The script that mounts figures."""
 OFF_BY = re.compile(r"(?<=[\d%]) ± (?=\d)")
 UNSET = "OWNER"
 """Who owns the repository until `make address` has said it: what leads there is not shown."""
@@ -89,13 +93,18 @@ def mend_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
     """Drop the scripts that a page must not load, and what browsers and screen readers would trip over."""
-    plain = 'class="math' not in context.get("body", "")
+    body = context.get("body", "")
+    scripts = {(_name(script), _text(script)): script for script in context["script_files"]}
     context["script_files"] = [
-        script
-        for script in context["script_files"]
-        if not (_unwanted(script) or (plain and _typesets(script)))
+        _when_the_text_stands(script) for script in scripts.values() if not _unwanted(script, body)
     ]
     if "pathto" in context:
+        figures = re.findall(r'<figure[^>]* data-attnlab="(\w+)"', body)
+        if figures:
+            address = context["pathto"](f"_static/figures/{figures[0]}.js", 1) + f"?v={assets.version(app)}"
+            context["metatags"] = (
+                context.get("metatags", "") + f'\n<link rel="preload" as="script" href="{address}">'
+            )
         footer = context.get("theme_extra_footer") or ""
         context["theme_extra_footer"] = footer.replace("LICENCES", context["pathto"](LICENCES))
     if not app.config.html_baseurl:
@@ -120,18 +129,35 @@ def mend_context(
         context["body"] = body
 
 
-def _unwanted(script: Any) -> bool:
-    name = str(getattr(script, "filename", script) or "")
-    body = str(getattr(script, "attributes", {}).get("body") or "")
-    # sphinx-thebe names a script host and declares its constant twice, which is an error in the console.
-    return "thebe" in name or "THEBE_JS_URL" in body or "require.js" in name or "://" in name
+def _name(script: Any) -> str:
+    return str(getattr(script, "filename", script) or "")
 
 
-def _typesets(script: Any) -> bool:
-    # MyST-NB gives MathJax, half of a page's weight, to every notebook, with formulas or without.
-    name = str(getattr(script, "filename", script) or "")
-    body = str(getattr(script, "attributes", {}).get("body") or "")
-    return "mathjax" in name or "MathJax" in body
+def _text(script: Any) -> str:
+    return str(getattr(script, "attributes", {}).get("body") or "")
+
+
+def _when_the_text_stands(script: Any) -> Any:
+    """Return a script as one that holds no page up; the figures' host is the first to run."""
+    if not _name(script) or bundle.OPTIONS in _name(script):
+        return script
+    priority = 0 if HOST in _name(script) else script.priority
+    return type(script)(script.filename, priority=priority, **{"defer": "defer", **script.attributes})
+
+
+def _unwanted(script: Any, body: str) -> bool:
+    name, text = _name(script), _text(script)
+    # sphinx-thebe names a script host and declares its constant twice, which is an error in the console;
+    # MyST-NB brings MathJax, but formulas are set already; the book has a search of its own.
+    strange = ("thebe", "THEBE_JS", "require.js", "://", "mathjax", "MathJax", "sphinx_highlight", "doctools")
+    needed = {
+        "clipboard.": "<pre",
+        "copybutton.": "<pre",
+        "togglebutton": "dropdown",
+        "design-tabs": "sd-tab",
+    }
+    needless = [part for part, sign in needed.items() if sign not in body]
+    return any(part in name or part in text for part in strange) or any(part in name for part in needless)
 
 
 def write_root_page(app: Sphinx, exception: Exception | None) -> None:

@@ -124,7 +124,7 @@ async function lead(mount, standing) {
   await standing;
   show();
   if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded, { once: true }));
-  await /** @type {any} */ (globalThis).MathJax?.startup?.promise;
+  await document.fonts.ready;
   show();
   gone.abort();
 }

@@ -80,7 +80,6 @@ class Tab:
             self.page.set_viewport_size(size)
         self.page.emulate_media(media="screen")  # a test may have printed: then figures hide their tools
         self.page.goto(f"{address}/{name}.html{query}")
-        self.page.evaluate("window.MathJax?.startup?.promise")
         self.page.wait_for_function(STANDING)
 
     def show(self, name, width, height, address):

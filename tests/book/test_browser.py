@@ -23,7 +23,7 @@ UNREACHABLE = """() => {
     .filter((e) => e.tabIndex < 0 && !e.querySelector(open))
     .map((e) => e.outerHTML.slice(0, 120));
 }"""
-CLIPPED = """[...document.querySelectorAll("mjx-container[display=true]")]
+CLIPPED = """[...document.querySelectorAll("div.math")]
   .filter((e) => e.scrollWidth > e.clientWidth + 1).length"""
 MOUNTS = """[...document.querySelectorAll("figure.attnlab-figure")].map(
   (figure) => figure.querySelectorAll(".attnlab-root").length)"""
@@ -52,7 +52,7 @@ THIN = """() => {
     if (seen.has(kind)) span.replaceWith(...span.childNodes);
     seen.add(kind);
   }
-  [...document.querySelectorAll("mjx-container")].slice(3).forEach((formula) => formula.replaceChildren("x"));
+  [...document.querySelectorAll("math")].slice(3).forEach((formula) => formula.replaceChildren("x"));
 }"""
 FONT_ERRORS = "document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status == 'error').length)"
 
@@ -85,7 +85,7 @@ def test_every_figure_mounts_once(site, name):
 
 @every_page_of_the_contents
 def test_no_formula_is_left_with_an_error(site, name):
-    assert on_a_phone(site, name).locator("mjx-merror").count() == 0
+    assert on_a_phone(site, name).locator(".math:not(:has(> math)), .math merror").count() == 0
 
 
 @every_page
@@ -160,8 +160,8 @@ def test_on_a_wide_screen_a_figure_takes_the_room_beside_the_text(site, closed):
 
 def test_formulas_are_set_with_the_fonts_of_the_book(site):
     page = site.show("chapters/notation")
-    assert page.locator("mjx-container").count() > 10
-    assert page.locator("mjx-merror").count() == 0
+    assert page.locator("math").count() > 10
+    assert page.evaluate("[...document.fonts].find((f) => f.family.includes('STIX')).status") == "loaded"
     assert page.evaluate(FONT_ERRORS) == 0
 
 
@@ -207,7 +207,16 @@ def test_printing_shows_the_text_and_opens_what_is_folded(site):
     assert not page.evaluate("document.querySelector('#t').open")
 
 
-OWN = ("attnlab.js", "attnlab.css", "book.js", "questions.js", "figures/", "models/", "mathjax/", "chapters/")
+OWN = (
+    "attnlab.js",
+    "attnlab.css",
+    "book.js",
+    "questions.js",
+    "figures/",
+    "models/",
+    "fonts/stix",
+    "chapters/",
+)
 """What a page loads because of this book; all else comes with Jupyter Book and its theme."""
 
 
@@ -218,7 +227,6 @@ def test_a_page_is_light(site):
         page, responses = context.new_page(), []
         page.on("requestfinished", lambda request, responses=responses: responses.append(request.response()))
         page.goto(f"{site.address}/{name}.html")
-        page.evaluate("window.MathJax?.startup?.promise")
         page.wait_for_load_state("networkidle")
         sizes = {url: size for response in responses for url, size in weight(response).items()}
         mounts = page.locator("figure[data-attnlab]")

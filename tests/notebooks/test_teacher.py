@@ -176,7 +176,7 @@ def test_the_sheets_numbers_are_the_books(made):
 @each
 def test_a_deck_has_every_figure_prediction_and_question(path, made):
     if f"slides/{path.stem}.html" not in made:
-        aside = ("index", "playground", "design", "best_tagger", "configuration", "testing")
+        aside = ("index", "five_minutes", "playground", "design", "best_tagger", "configuration", "testing")
         assert path.stem in aside
         return
     stored = nbformat.read(path, as_version=4).cells
@@ -206,7 +206,7 @@ def words(markup):
 def test_the_answers_are_the_chapters_own_and_whole(made):
     page = made["answers.html"]
     book = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
-    topics = [*(one.topic for one in book), "playground", "testing"]
+    topics = [*(one.topic for one in book), "playground", "design", "testing"]
     found = page.split('<section id="')[1:]
     parts = {one.partition('"')[0].replace("-", "_"): one for one in found}
     assert sorted(parts) == sorted(topics)

@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
@@ -162,20 +161,18 @@ def test_where_pages_run_out_somebody_begins_anew_and_that_was_tried():
     assert lost["static"] == lost["continuous"] == lost["little room"] == 0
 
 
-@pytest.mark.parametrize("name", [*RULES, "two machines"])
+@pytest.mark.parametrize("name", RULES)
 def test_every_word_is_written_exactly_once_and_after_the_one_before(name):
     for seed in range(6):
         asked = requests(seed)
-        run = TOY.apart(asked, link=3.0) if name == "two machines" else RULES[name].run(asked)
+        run = RULES[name].run(asked)
         assert [len(times) for times in run.times] == [one.answer for one in asked]
         for one, times, wait in zip(asked, run.times, run.waits, strict=True):
             assert list(times) == sorted(set(times))
             assert times[0] - one.arrival == wait > 0
         read = sum(step.tokens for step in run.steps)
         needed = sum(one.prompt + one.answer - 1 for one in asked)
-        if name == "two machines":  # the other one read the prompts
-            assert read == needed - sum(one.prompt for one in asked)
-        elif not (run.evicted or RULES[name].sharing):
+        if not (run.evicted or RULES[name].sharing):
             assert read == needed
         elif not RULES[name].sharing:
             assert read > needed
@@ -200,16 +197,6 @@ def test_three_requests_by_hand():
     assert (run.idle, run.missed, run.pause) == (4 / 10, 2 / 10, 34)
     # Held: 2 + 1, then 2 and 3 of B, then 1 and 2 of C; reserved 64 for each text that is there.
     assert run.filled == (3 + 2 + 3 + 1 + 2) / (64 * (2 + 1 + 1 + 1 + 1))
-    # Two machines, 4 bytes a second between them: A's prompt takes 30 seconds, B's and C's take 26.
-    run = TOY.apart(asked, link=4.0)
-    assert run.waits == [30, 56, 82]
-    # B's cache arrives at 57, C's at 83. B's words: 30 at 87; then both: 42 and C ends: 129.
-    assert run.times == [[30], [56, 87, 129], [82, 129]]
-
-
-def test_two_machines_write_on_at_once_if_the_cache_takes_no_time():
-    run = TOY.apart([Request(0, 2, 3)])
-    assert run.times == [[30, 64, 102]]
 
 
 def test_with_one_request_all_rules_agree():
@@ -218,7 +205,6 @@ def test_with_one_request_all_rules_agree():
         wanted = TOY.run(asked).times
         others = [replace(rule, piece=rule.piece and 64) for rule in RULES.values()]
         assert all(rule.run(asked).times == wanted for rule in others)
-        assert TOY.apart(asked).times == wanted
 
 
 @pytest.mark.parametrize("places", [1, 2, 3, 5])
@@ -357,18 +343,6 @@ def test_what_cannot_be_is_refused(make, match):
         make()
 
 
-def test_machines_that_take_requests_in_turn_do_what_each_does_alone():
-    asked = requests(5, n=9)
-    both, one, other = TOY.dealt(asked, 2), TOY.run(asked[::2]), TOY.run(asked[1::2])
-    assert both.times == [*one.times, *other.times]
-    assert both.waits == [*one.waits, *other.waits]
-    assert both.steps == [*one.steps, *other.steps]
-    assert both.evicted == one.evicted + other.evicted
-    assert TOY.dealt(asked, 1) == TOY.run(asked)
-    with pytest.raises(ValueError, match="each of 10 machines needs a request, got 9"):
-        TOY.dealt(asked, 10)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_what_the_chapter_says_of_its_rules_holds_in_ten_traces(seed):
     asked = trace(400, 80, seed)
@@ -384,7 +358,6 @@ def test_what_the_chapter_says_of_its_rules_holds_in_ten_traces(seed):
             replace(shared, piece=512),
         )
     ]
-    apart, dealt = Server(page=16).apart(asked, link=64e9), Server(page=16).dealt(asked, 2)
     speeds = [run.speed(asked[-1].arrival) for run in runs]
     assert speeds == sorted(speeds)
     assert speeds[1] > 3 * speeds[0]
@@ -394,23 +367,14 @@ def test_what_the_chapter_says_of_its_rules_holds_in_ten_traces(seed):
     assert static.wait(0.9) > 10 * whole.wait(0.9) > 100 * pages.wait(0.9) > 100 * common.wait(0.9)
     assert whole.filled < 0.1 < 0.97 < min(run.filled for run in (pages, common, pieces))
     assert pages.most > 59 + 40 > whole.most
-    assert max(run.evicted for run in (*runs, apart)) == 0
-    # Pauses: a prompt read whole, in pieces, and elsewhere.
+    assert max(run.evicted for run in runs) == 0
+    assert not any(step.waiting for step in pages.steps)
+    # Pauses: a prompt read whole, and in pieces.
     assert min(run.pause for run in (whole, pages, common)) > 7 * pieces.pause
-    assert pieces.pause < apart.pause < pages.pause / 3
-    first = max(words[1] - words[0] for words in apart.times if len(words) > 1)
-    later = max(b - a for words in apart.times for a, b in pairwise(words[1:]))
-    assert apart.pause == first > 1.5 * later
     # A text is done sooner in each row from pages on, so fewer are there at once.
     stays = [
         sum(words[-1] - one.arrival for words, one in zip(run.times, asked, strict=True))
-        for run in (pages, common, pieces, apart)
+        for run in (pages, common, pieces)
     ]
     assert stays == sorted(stays, reverse=True)
-    assert pages.most > common.most > pieces.most > apart.most > dealt.most
-    # What pieces cost, and what two machines are worth that share the requests.
-    grown = pieces.wait(0.9) / common.wait(0.9)
-    assert (grown < 1) is (seed == 4)
-    assert grown < 4 / 3
-    assert dealt.wait(0.9) < apart.wait(0.9) < pages.wait(0.9)
-    assert Server(page=16, piece=512).run(asked).pause < apart.pause < dealt.pause
+    assert pages.most > common.most > pieces.most

@@ -45,7 +45,7 @@ def test_the_built_scripts_are_what_the_sources_give(tmp_path):
     built = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.js"))
     figures = {path.name for path in (ROOT / "src/widgets").glob("*.js")} - {"host.js"}
     assert {"calculator.js", "lookup.js", "saturation.js", "tag.js"} <= figures
-    assert {path.name for path in built} == {"attnlab.js", "search.js"} | figures
+    assert {path.name for path in built} == {"attnlab.js", "search.js", "formulas.js"} | figures
     for path in built:
         assert (ROOT / path).read_bytes() == (tmp_path / path).read_bytes(), f"{path}: run `make widgets`"
 

@@ -54,7 +54,8 @@ class Shipped(NamedTuple):
 
 
 SHIPPED = (
-    Shipped("MathJax", "Apache 2.0", ("mathjax/**",), "django-static-mathjax", "sets the formulas"),
+    Shipped("MathJax", "Apache 2.0", (), "django-static-mathjax", "sets the formulas of the slides"),
+    Shipped("STIX Two Math", "SIL OFL 1.1", ("fonts/stix-two-math.woff",), about="the signs of the formulas"),
     Shipped("MiniSearch", "MIT", ("search.js",), about="finds what is searched for"),
     Shipped(
         "Sphinx",
@@ -91,7 +92,7 @@ SHIPPED = (
     Shipped(
         "Font Awesome",
         "fonts: SIL OFL 1.1; icons: CC BY 4.0; code: MIT",
-        ("vendor/fontawesome/**", "fonts/*", "scripts/fontawesome.*"),
+        ("vendor/fontawesome/**", "fonts/fa-*", "scripts/fontawesome.*"),
         about="the signs on buttons, whole and cut down to those in use",
     ),
     Shipped("MyST-NB", "BSD 3-Clause", ("mystnb.*.css",), "myst-nb", "shows cells"),

@@ -24,10 +24,7 @@ PLACES: dict[str, tuple[tuple[int, str, str], ...]] = {
         (2021, "rotary", "su2021roformer"),
         (2023, "sink", "miller2023attention"),
     ),
-    "comes out": (
-        (2025, "gate", "qiu2025gated"),
-        (2026, "over depth", "kimi2026residuals"),
-    ),
+    "comes out": ((2025, "gate", "qiu2025gated"),),
     "other road": (
         (2020, "linear", "katharopoulos2020transformers"),
         (2021, "delta rule", "schlag2021linear"),

@@ -12,7 +12,7 @@ import random
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from attnlab.arguments import at_least
@@ -235,7 +235,6 @@ class _Text:
     tokens for which it has pages."""
 
     request: Request
-    since: float
     times: list[float]
     kept: int
     unread: int
@@ -243,7 +242,7 @@ class _Text:
 
     @classmethod
     def of(cls, request: Request) -> _Text:
-        return cls(request, request.arrival, [], 0, request.prompt)
+        return cls(request, [], 0, request.prompt)
 
 
 @dataclass(frozen=True)
@@ -338,54 +337,10 @@ class Server:
             ValueError: they are not in this order, or one can never fit.
         """
         texts = [_Text.of(one) for one in requests]
-        return self._told(texts, *self._serve(texts))
-
-    def apart(self, requests: Sequence[Request], link: float = math.inf) -> Run:
-        """Serve with two machines: one reads the prompts, in turn, and sends the caches to one that writes.
-
-        Args:
-            requests: by arrival.
-            link: bytes a second between the machines.
-
-        Returns:
-            The run; its steps are those of the machine that writes.
-
-        Raises:
-            ValueError: as `run`.
-
-        References:
-            Zhong et al. 2024, section 4.
-        """
-        texts = [_Text.of(one) for one in requests]
-        read = [_Text.of(replace(one, answer=1)) for one in requests]
-        replace(self, places=1, static=False, piece=None)._serve(read)
-        sent = 0.0
-        for text, first in zip(texts, read, strict=True):
-            text.times, text.kept, text.unread = first.times, first.kept, 1
-            sent = text.since = max(sent, first.times[0]) + self.token_bytes * text.kept / link
-        return self._told(texts, *self._serve([text for text in texts if text.request.answer > 1]))
-
-    def dealt(self, requests: Sequence[Request], machines: int) -> Run:
-        """Serve with several machines like this one, which take the requests in turn.
-
-        Args:
-            requests: by arrival.
-            machines: how many; each gets a request at least.
-
-        Returns:
-            The run, its requests and steps by machine: those of the first, then those of the next.
-
-        Raises:
-            ValueError: as `run`, or there are fewer requests than machines.
-        """
-        at_least(1, machines=machines)
-        if len(requests) < machines:
-            raise ValueError(f"each of {machines} machines needs a request, got {len(requests)}")
-        runs = [self.run(requests[first::machines]) for first in range(machines)]
-        times, waits, steps = (
-            [one for run in runs for one in getattr(run, name)] for name in ("times", "waits", "steps")
-        )
-        return Run(times, waits, steps, max(run.places for run in runs), sum(run.evicted for run in runs))
+        steps, evicted = self._serve(texts)
+        waits = [text.times[0] - text.request.arrival for text in texts]
+        places = self.places or max((step.texts for step in steps), default=1)
+        return Run([text.times for text in texts], waits, steps, places, evicted)
 
     @property
     def token_bytes(self) -> int:
@@ -397,14 +352,9 @@ class Server:
         left = int(self.machine.memory) - BYTES * self.shape.parameters
         return Pages(self.room or left // self.token_bytes, self.page or self.longest)
 
-    def _told(self, texts: Sequence[_Text], steps: list[Step], evicted: int) -> Run:
-        waits = [text.times[0] - text.request.arrival for text in texts]
-        places = self.places or max((step.texts for step in steps), default=1)
-        return Run([text.times for text in texts], waits, steps, places, evicted)
-
     def _serve(self, texts: Sequence[_Text]) -> tuple[list[Step], int]:
         """Run until all have their words; return the steps, and how often a text lost its pages."""
-        pages, since = self.memory(), [text.since for text in texts]
+        pages, since = self.memory(), [text.request.arrival for text in texts]
         most = min(self.longest, len(pages.free) * pages.size)
         if any(text.request.prompt + text.request.answer > most for text in texts):
             raise ValueError(f"a prompt and its answer must fit into {most} tokens")
@@ -416,7 +366,7 @@ class Server:
             opens = not (self.static and running)
             if not running:
                 enough = min(self.places or 1, len(waiting)) if self.static else 1
-                clock = max(clock, waiting[enough - 1].since)
+                clock = max(clock, waiting[enough - 1].request.arrival)
             parts, budget = list[tuple[int, int]](), math.inf
             if self.piece is not None:  # words come first
                 budget = max(self.piece - sum(text.unread == 1 for text in running), 0)
@@ -433,7 +383,7 @@ class Server:
                 waiting.appendleft(last)
                 evicted, opens = evicted + 1, False
             while opens and len(running) < (self.places or math.inf) and budget >= 1:  # newcomers
-                if not waiting or waiting[0].since > clock or not self._enter(pages, waiting[0]):
+                if not waiting or waiting[0].request.arrival > clock or not self._enter(pages, waiting[0]):
                     break
                 text = waiting.popleft()
                 running.append(text)

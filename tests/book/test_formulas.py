@@ -1,0 +1,43 @@
+"""Formulas are set while the book is built, and their font holds what they need."""
+
+import re
+
+import pytest
+from attnlab_book import formulas
+from bs4 import BeautifulSoup
+from fontTools.ttLib import TTFont
+
+from .conftest import toc_pages
+
+
+def test_a_formula_becomes_what_browsers_draw():
+    set_ = formulas.mathml(r"a_j = \frac{e^{s_j / T}}{\sum_k e^{s_k / T}}", display=True)
+    soup = BeautifulSoup(set_, "html.parser")
+    assert soup.math["display"] == "block"
+    above, below = soup.mfrac.find_all(recursive=False)
+    assert above.get_text() == "esj/T"
+    assert below.get_text() == "∑kesk/T"
+    assert "<math>" in formulas.mathml(r"\sqrt d", display=False)
+
+
+@pytest.mark.parametrize("wrong", [r"\frac{1}{", r"\nosuchthing x", r"\begin{aligned} x"])
+def test_a_formula_that_can_t_be_read_is_an_error_that_shows_it(wrong):
+    with pytest.raises(ValueError, match="is no formula") as error:
+        formulas.mathml(wrong, display=False)
+    assert repr(wrong) in str(error.value)
+
+
+def test_the_font_holds_every_sign_and_how_brackets_grow(book):
+    font = TTFont(book / "_static/fonts/stix-two-math.woff")
+    assert "parenleft" in font["MATH"].table.MathVariants.VertGlyphCoverage.glyphs
+    held = set(font.getBestCmap())
+    shown = set()
+    for name in toc_pages():
+        page = BeautifulSoup((book / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+        for part in page.select("math mi, math mo, math mn"):
+            shown.update(part.get_text())
+    signs = {sign for sign in shown if not re.match(r"[\s\u2060-\u2064\u200b]", sign)}
+    assert len(signs) > 80
+    assert {sign for sign in signs if ord(sign) not in held} <= set("½")
+    assert 0x1D465 in held, "x is slanted where it stands for a number"
+    assert len((book / "_static/fonts/stix-two-math.woff").read_bytes()) < 80_000
