@@ -178,8 +178,8 @@ def _role(role: str, content: str, names: Names) -> str:
         if role == "cite:t":
             return " and ".join(f"{who} ({year})" for who, year, _ in known)
         return "(" + "; ".join(f"{who}, {year}" for who, year, _ in known) + ")"
-    if role == "playground":
-        return f"[{playground.split(content)[0]}]({playground.PAGE.rpartition('/')[2]}.ipynb)"
+    if role in playground.PAGES:
+        return f"[{playground.split(content)[0]}]({playground.PAGES[role].rpartition('/')[2]}.ipynb)"
     if role.startswith("py:"):
         return f"`{content.removeprefix('~').rpartition('.')[2]}`"
     raise UnknownMarkupError(f"there is no plain form of the role {role!r} yet")

@@ -5,8 +5,8 @@ is put into each page; `bundle` gives them one style sheet; `formulas` sets form
 numbers of chapters from their file names, read by `chapters`; `terms` ties chapters to the glossary,
 `sources` to the bibliography, `names` to the package's reference; `counts` says what is in a chapter and how
 it is tested, `lessons` how long it takes a class; `readers` hands out its plain notebook; `cards` and
-`drawings` make the landing page's cards, `share` says what a link to a page shows, `playground` links to the
-playground in a state, `fields` writes what a configuration's fields mean, and `search` what is searched
+`drawings` make the landing page's cards, `share` says what a link to a page shows, `playground` links to its
+figure in a state, `fields` writes what a configuration's fields mean, and `search` what is searched
 through, with `synonyms` for what readers call things.
 """
 
@@ -59,7 +59,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("licences", licences.Licences)
     app.add_html_math_renderer("mathml", (formulas.visit_inline, None), (formulas.visit_display, None))
     app.add_role("counted", counts.package_role)
-    app.add_role("playground", playground.role)
+    for name in playground.PAGES:
+        app.add_role(name, playground.role)
     app.connect("env-updated", search.write)
     # After Sphinx has given its own numbers.
     app.connect("env-get-updated", numbering.number_by_file_name, priority=900)

@@ -273,6 +273,28 @@ def _playground() -> list[str]:
     ]
 
 
+def _design() -> list[str]:
+    edge = [
+        (14, 80),
+        (26, 80),
+        (26, 60),
+        (50, 60),
+        (50, 38),
+        (78, 38),
+        (78, 24),
+        (112, 24),
+        (112, 14),
+        (152, 14),
+    ]
+    offsets = [(-2, KEY), (-1, KEY), (0, QUERY), (1, KEY), (2, LINE), (3, LINE)]
+    return [
+        _line([(14, 8), (14, 80), (152, 80)], LINE, 1.5),
+        _line(edge, INK, 1, stroke_dasharray="4 4"),
+        *(_box(100 + 9 * at, 62, 7, 9, colour) for at, (_, colour) in enumerate(offsets)),
+        _dot(62, 38, 5, QUERY),
+    ]
+
+
 def _todays_models() -> list[str]:
     strips = ("FFFFFFFFFF", "WWWFWWWFWW", "LLLFLLLFLL")
     colour = {"F": QUERY, "W": VALUE, "L": KEY}
@@ -310,6 +332,7 @@ DRAWINGS: dict[str, Callable[[], list[str]]] = {
     "multi_head": _multi_head,
     "positional_encoding": _positional_encoding,
     "playground": _playground,
+    "design": _design,
     "before_transformers": _before_transformers,
     "transformer": _transformer,
     "decoding": _decoding,

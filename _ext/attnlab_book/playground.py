@@ -1,7 +1,8 @@
-"""Links that open the playground in the state that a sentence speaks of.
+"""Links that open the playground, or the page on which one designs attention, as a sentence speaks of it.
 
 ``{playground}`side by side <{"b": {"positions": "rotary"}}>` `` is a link to the figure with this state in
-its address, as *Copy link* of the figure would make it.
+its address, as *Copy link* of the figure would make it. ``{design}`this one <{"layers": [[-1]]}>` `` is
+another.
 
 >>> split('both <{"b": {}}>')
 ('both', {'b': {}})
@@ -16,9 +17,10 @@ from urllib.parse import quote
 
 from docutils import nodes
 
-PAGE = "chapters/playground"
-PLACE = "train-it"
-"""Where on the page it stands, below the question: a link asks its own."""
+PAGES = {"playground": "chapters/playground", "design": "chapters/design"}
+"""The pages, by the role that links to them."""
+PLACES = {"playground": "train-it", "design": "figure-design"}
+"""Where on its page a figure stands, below the question: a link asks its own."""
 WRITTEN = re.compile(r"(.+?)\s*<(\{.*\})>", re.DOTALL)
 
 
@@ -30,7 +32,7 @@ def split(text: str) -> tuple[str, dict[str, Any]]:
     """
     found = WRITTEN.fullmatch(text)
     if not found:
-        raise ValueError(f"write {{playground}}`text <{{state}}>`, got {text!r}")
+        raise ValueError(f"write `text <{{state}}>`, got {text!r}")
     return found[1], json.loads(found[2])
 
 
@@ -41,9 +43,9 @@ def role(
     try:
         words, state = split(text)
     except ValueError as error:
-        problem = inliner.reporter.error(f"{{playground}}: {error}", line=lineno)
+        problem = inliner.reporter.error(f"{{{name}}}: {error}", line=lineno)
         return [nodes.Text(text)], [problem]
     env = inliner.document.settings.env
-    page = env.app.builder.get_relative_uri(env.docname, PAGE)
-    address = f"{page}?playground={quote(json.dumps(state, separators=(',', ':')))}#{PLACE}"
+    page = env.app.builder.get_relative_uri(env.docname, PAGES[name])
+    address = f"{page}?{name}={quote(json.dumps(state, separators=(',', ':')))}#{PLACES[name]}"
     return [nodes.reference(rawtext, words, internal=False, refuri=address)], []

@@ -20,6 +20,7 @@ from attnlab_book import cards, chapters, drawings, playground
 BOOK = "I Saw a Saw"
 LINE = "Attention from first principles: figures to grab, notebooks that check your code, numbers computed."
 TRAIN = "Train attention in the page, and watch it stop at the ceiling that its eyes allow."
+PAINT = "Paint who may see whom, and read at once how good any model can be that sees so."
 FOLDER = "_static/share"
 SIZE = (1200, 630)
 COLOURS = {
@@ -54,6 +55,7 @@ def pictures(root: Path) -> dict[str, str]:
     found = {
         "book": _picture("why_attention", BOOK, "Attention from first principles"),
         "playground": _picture("playground", "Playground", TRAIN),
+        "design": _picture("design", "Design your own attention", PAINT),
     }
     for chapter in chapters.read(root):
         if chapter.number is not None:
@@ -81,11 +83,13 @@ def add_tags(
     """Give every page a description, and what a shared link shows."""
     if not hasattr(app, "attnlab_questions"):
         app.attnlab_questions = questions(Path(app.srcdir))  # type: ignore[attr-defined]
-    pages = {one.page: one.topic for one in app.env.attnlab_chapters} | {playground.PAGE: "playground"}  # type: ignore[attr-defined]
+    pages = {one.page: one.topic for one in app.env.attnlab_chapters} | {
+        page: name for name, page in playground.PAGES.items()
+    }  # type: ignore[attr-defined]
     topic = pages.get(pagename, "book")
     home = pagename == app.config.root_doc
     title = BOOK if home else _text(context.get("title", BOOK))
-    lines = app.attnlab_questions | {"playground": TRAIN}  # type: ignore[attr-defined]
+    lines = app.attnlab_questions | {"playground": TRAIN, "design": PAINT}  # type: ignore[attr-defined]
     about = lines.get(topic, LINE)
     address = app.config.html_baseurl.rstrip("/")
     width, height = SIZE

@@ -14,6 +14,8 @@ Floors, each importing only from floors below it (a test reads them here):
 - `widgets`, `checks`: the figures a reader takes hold of; what judges a reader's own code
 - `checkers`: what judges a reader's own tests
 - `properties`: ten properties, asked of anybody's attention
+- `grading`: a class's notebooks, each judged in a process of its own
+- `__main__`: the command line
 
 >>> check("why-scores", lambda weights: weights)  # doctest: +ELLIPSIS
 ✗ It returns the shares themselves. ...

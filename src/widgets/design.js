@@ -1,8 +1,8 @@
 // Design your own attention: who sees whom is painted; at once stands there how good any model can be that sees so, and what it costs;
 // then it is trained, and the rest is what training did not find.
 //
-// For tests (data-part): offset (buttons, data-layer, data-offset), layers, told, mix (radio groups), first, nearest, preset (selects), train,
-// restart (buttons), steps, progress, lost, missed, price (texts), plane (svg; in it frontier, tried, now, trained), mask (svg), guide, onward,
+// For tests (data-part): offset (buttons, data-layer, data-offset), layers, told, mix (radio groups), nearest, preset (selects), train,
+// restart (buttons), steps, progress, lost, confused, missed, price (texts), plane (svg; in it frontier, tried, now, trained), mask (svg), guide, onward,
 // dismiss, opens (buttons, data-opens), panel, challenge (list items, data-id), forget, links (textarea), take (button), refused, tried,
 // numbers (tables), show (buttons), status, reset, link, pytorch, svg.
 import shared from "./ui/playground.css";
@@ -16,14 +16,15 @@ import { strip, table } from "./ui/tables.js";
 import { turns } from "./ui/turns.js";
 import { add, CHALLENGES, links, met, restored, worded } from "./math/board.js";
 import { ceiling, language } from "./math/ceiling.js";
-import { checked, FARTHEST, masks, named, pairs, reading } from "./math/design.js";
+import { TAGS, WORDS } from "./math/grammar.js";
+import { checked, D_MODEL, FARTHEST, masks, named, pairs, reading } from "./math/design.js";
 import { LAST as AXIS, DEFAULTS, exactly, packed, start } from "./math/playground.js";
 
 /** @typedef {import("./math/design.js").Design} Design */
 /** @typedef {import("./math/board.js").Entry} Entry */
 /** @typedef {import("./math/playground.js").Run} Run */
 
-const KEPT = "attnlab-design";
+const KEPT = "attnlab-designs";
 const SENTENCE = ["that", "left", "duck", "can", "watch", "the", "old", "saw"];
 const PRESETS = /** @type {Record<string, number[]>} */ ({
   "itself only": [], "both neighbours": [-1, 1], "window: two on each side": [-2, -1, 1, 2], "every second word": [-6, -4, -2, 2, 4, 6],
@@ -41,7 +42,7 @@ export default figure({
   name: "design",
   css: shared + own,
   title: "Design your own attention",
-  keys: ["layers", "told", "first", "nearest", "mix", "seed", "panel"],
+  keys: ["layers", "told", "nearest", "mix", "seed", "panel"],
   undo: "nothing", // trained weights are no part of its state
   setup({ model, body, say, set, signal }) {
     const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, props = {}) => h("button", { type: "button", "data-part": part, ...props, on: { click } }, text);
@@ -58,9 +59,9 @@ export default figure({
     /** @type {import("./math/ceiling.js").Language | null} */
     let text = null;
     const reader = language();
-    /** Ceilings that are known, in per cent. @type {Map<string, number>} */
+    /** What is known of designs. @type {Map<string, import("./math/ceiling.js").Judged>} */
     const known = new Map();
-    /** @type {{ design: Design, name?: string, work?: Generator<void, number> }[]} those that are still to be computed, the first one next */
+    /** @type {{ design: Design, name?: string, work?: Generator<void, import("./math/ceiling.js").Judged> }[]} those that are still to be computed, the first one next */
     let due = [];
     /** @type {Run | null} */
     let run = null;
@@ -78,7 +79,6 @@ export default figure({
     const depth = radio("layers", "Layers", { 1: "one", 2: "two" }, (count) => set({ layers: count === "2" ? [design.layers[0], design.layers[1] ?? []] : [design.layers[0]] }));
     const told = radio("told", "Places", { yes: "told", no: "not told" }, (value) => set({ told: value === "yes", ...(value === "yes" ? { mix: "attention" } : {}) }));
     const mix = radio("mix", "Mixed by", { attention: "attention", mean: "mean" }, (value) => set({ mix: value, ...(value === "mean" ? { told: false } : {}) }));
-    const first = list("first", "First words that all see", [["0", "none"], ["1", "first word"], ["2", "first two"]], (value) => set({ first: Number(value) }));
     const nearest = list("nearest", "At most so many words", [["0", "all of them"], ...Array.from({ length: 7 }, (_, i) => /** @type {[string, string]} */ ([String(i + 1), `the nearest ${i + 1}`]))], (value) => set({ nearest: Number(value) }));
     const preset = list("preset", "Patterns to begin from", [["", "Patterns"], ...Object.keys(PRESETS).map((name) => /** @type {[string, string]} */ ([name, name]))], (name) => {
       preset.value = "";
@@ -93,6 +93,7 @@ export default figure({
       const [big, small] = [h("b", { "data-part": part }), h("small")];
       return { el: h("div", { class: `attnlab-tile is-${role}` }, h("span", {}, name), big, small), show: (/** @type {string} */ words, /** @type {string} */ more) => ((big.textContent = words), (small.textContent = more)) };
     };
+    const confused = h("p", { class: "attnlab-tile is-key", "data-part": "confused", hidden: true });
     const tiles = { lost: tile("lost", "Lost by the view", "key"), missed: tile("missed", "Not found by training", "output"), price: tile("price", "Price paid", "value") };
     const said = h("span");
     const onward = button("onward", "Next", () => next());
@@ -112,11 +113,11 @@ export default figure({
     body.append(
       guide,
       h("div", { class: "attnlab-bench" },
-        h("div", {}, ...rows.map(({ el }) => el), h("div", { class: "attnlab-sets" }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("all see", first), group("begin from", preset)), h("div", { class: "attnlab-seen" }, mask)),
+        h("div", {}, ...rows.map(({ el }) => el), h("div", { class: "attnlab-sets" }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("begin from", preset)), h("div", { class: "attnlab-seen" }, mask)),
         h("div", {}, drawing.svg),
       ),
       h("div", { class: "attnlab-go-row" }, train, button("restart", "Restart", () => begin()), counter, progress, h("div", { class: "attnlab-tabs" }, ...tabs)),
-      h("div", { class: "attnlab-tiles" }, ...Object.values(tiles).map(({ el }) => el)),
+      h("div", { class: "attnlab-tiles" }, tiles.lost.el, confused, tiles.missed.el, tiles.price.el),
       ...bodies,
     );
     onResize(body, signal, () => draw(true));
@@ -131,7 +132,7 @@ export default figure({
         const one = due[0];
         one.work ??= ceiling(one.design, text);
         const { value, done } = one.work.next();
-        if (done) settled(one.design, 100 * value, one.name);
+        if (done) settled(one.design, value, one.name);
       } else if (going && run) {
         if (run.work.next().done || run.model.steps >= AXIS) pause();
       } else if (counting) {
@@ -142,10 +143,10 @@ export default figure({
       return !text || due.length > 0 || going || counting !== null;
     }
 
-    /** @param {Design} one @param {number} best @param {string} [name] */
-    function settled(one, best, name) {
+    /** @param {Design} one @param {import("./math/ceiling.js").Judged} found @param {string} [name] */
+    function settled(one, found, name) {
       due.shift();
-      known.set(named(one), best);
+      known.set(named(one), found);
       const entry = entryOf(one, name);
       if (entry) entries = add(entries, entry);
       if (entry && !name) find(entry);
@@ -156,9 +157,9 @@ export default figure({
 
     /** What is known of a design. @param {Design} one @param {string} [name] @returns {Entry | null} */
     function entryOf(one, name) {
-      const best = known.get(named(one));
-      if (!text || best === undefined) return null;
-      return { design: one, ceiling: best, pairs: pairs(one, text), ...reading(one), ...(name ? { name } : {}) };
+      const found = known.get(named(one));
+      if (!text || !found) return null;
+      return { design: one, ceiling: 100 * found.best, pairs: pairs(one, text), ...reading(one), ...(name ? { name } : {}) };
     }
 
     /** Tick off what a design meets. @param {Entry} entry */
@@ -219,7 +220,7 @@ export default figure({
     }
 
     function update() {
-      const wanted = checked(Object.fromEntries(["layers", "told", "first", "nearest", "mix"].map((key) => [key, model.get(key)])));
+      const wanted = checked(Object.fromEntries(["layers", "told", "nearest", "mix"].map((key) => [key, model.get(key)])));
       const seed = Number(model.get("seed"));
       if (!Number.isInteger(seed) || seed < 0 || seed > 1e6) throw new Error(`seed must be a whole number from 0 to 1,000,000, got ${model.get("seed")}.`);
       const panel = String(model.get("panel") ?? "");
@@ -229,7 +230,7 @@ export default figure({
       select(depth, String(design.layers.length));
       select(told, design.told ? "yes" : "no");
       select(mix, design.mix);
-      [first.value, nearest.value] = [String(design.first), String(design.nearest)];
+      nearest.value = String(design.nearest);
       rows.forEach(({ el, show, name }, layer) => {
         el.hidden = layer >= design.layers.length;
         name(design.layers.length > 1 ? `layer ${layer + 1}` : "");
@@ -252,11 +253,11 @@ export default figure({
       const right = now && run && run.model.steps ? now.accuracy : NaN;
       const wide = Math.max(240, Math.round(drawing.svg.parentElement?.clientWidth || 480));
       drawing.show({ wide, entries, entry, right });
-      const points = (/** @type {number} */ x) => `${fmt(x, 2)} points`;
-      tiles.lost.show(entry ? points(100 - entry.ceiling) : "…", entry ? `nobody passes ${fmt(entry.ceiling, 2)} %` : "counting all sentences");
-      const gap = entry && Number.isFinite(right) ? Math.max(0, entry.ceiling - right) : NaN;
-      tiles.missed.show(Number.isFinite(gap) ? `${run?.exact ? "" : "about "}${points(gap)}` : "–", Number.isFinite(right) ? `${fmt(right, run?.exact ? 2 : 1)} % right now` : "not trained yet");
-      tiles.price.show(entry ? `${fmt(entry.pairs, 2)} pairs a word` : "…", entry ? `${entry.bytes.toLocaleString("en")} bytes, ${entry.wait ? `waits ${entry.wait} ${entry.wait > 1 ? "words" : "word"}` : "no waiting"}` : "");
+      const three = results(entry, right);
+      tiles.lost.show(...three.lost);
+      tiles.missed.show(...three.missed);
+      tiles.price.show(...three.price);
+      confuse();
       counter.textContent = run ? `step ${run.model.steps.toLocaleString("en")}` : "";
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;
@@ -269,6 +270,32 @@ export default figure({
       lead();
       if (entry && !going && !counting && all) say(sentence(entry, right));
       else if (!entry && all) say(`${worded(design)}: counting all sentences.`);
+    }
+
+    /** The three numbers of a design. @param {Entry | null} entry @param {number} right @returns {Record<string, [string, string]>} */
+    function results(entry, right) {
+      const points = (/** @type {number} */ x) => `${fmt(x, 2)} points`;
+      const gap = entry && Number.isFinite(right) ? Math.max(0, entry.ceiling - right) : NaN;
+      const waits = (/** @type {number} */ n) => (n ? `waits ${n} ${n > 1 ? "words" : "word"}` : "no waiting");
+      return {
+        lost: entry ? [points(100 - entry.ceiling), `nobody passes ${fmt(entry.ceiling, 2)} %`] : ["…", "counting all sentences"],
+        missed: [Number.isFinite(gap) ? `${run?.exact ? "" : "about "}${points(gap)}` : "–", Number.isFinite(right) ? `${fmt(right, run?.exact ? 2 : 1)} % right now` : "not trained yet"],
+        price: entry ? [`${fmt(entry.pairs, 2)} pairs a word`, `${entry.bytes.toLocaleString("en")} bytes, ${waits(entry.wait)}`] : ["…", ""],
+      };
+    }
+
+    /** Show two places that look alike and want different tags. */
+    function confuse() {
+      const found = known.get(named(design))?.confusion;
+      confused.hidden = !found;
+      if (!found) return;
+      const [one, other] = found.alike;
+      const words = (/** @type {{ words: number[], place: number }} */ { words, place }) => words.flatMap((word, i) => [i ? " " : "", i === place ? h("b", {}, WORDS[word]) : WORDS[word]]);
+      const same = one.place === other.place && one.words.join() === other.words.join();
+      confused.replaceChildren(
+        h("span", {}, "Loses most: ", h("b", {}, WORDS[found.word]), `, ${fmt(100 * found.lost, 2)} points. ${same ? "One sentence with two tags:" : "Two places look alike here:"} `),
+        h("span", {}, "“", ...words(one), `” ${TAGS[one.tag]}${same ? " or " : ", "}`, ...(same ? [] : ["“", ...words(other), "” "]), TAGS[other.tag]),
+      );
     }
 
     /** @param {Entry | null} entry @param {number} right */
@@ -372,26 +399,72 @@ export default figure({
 
     /** @returns {string} */
     function pytorch() {
-      const { layers, first, nearest } = design;
+      const { layers, nearest } = design;
       const tuple = (/** @type {(number | string)[]} */ all) => `(${all.join(", ")}${all.length === 1 ? "," : ""})`;
       const trained = run && run.model.steps ? `
 training.load(tagger, """${packed(run.model.values)}""")  # the page's weights after ${run.model.steps} steps
 print(f"trained: {100 * expected_accuracy(tagger):.2f} % of all words right")
 ` : "";
-      return `from attnbook.tagging import views
+      const mixed = design.mix === "mean" ? "out = seen.float() / seen.sum(-1, keepdim=True) @ v" : "out = F.scaled_dot_product_attention(q, k, v, attn_mask=seen)";
+      return `import torch
+import torch.nn.functional as F
+
+
+def mask(n, offsets, nearest=0):
+    """Who sees whom among n words: (n, n), True = may attend."""
+    offset = torch.arange(n) - torch.arange(n)[:, None]
+    seen = torch.isin(offset, torch.tensor([0, *offsets]))
+    if nearest:  # of two that are equally near, the one before
+        far = (2 * offset.abs() + (offset > 0)).masked_fill(~seen, 4 * n)
+        seen &= far.argsort(-1).argsort(-1) < nearest
+    return seen
+
+
+layers = ${tuple(layers.map(tuple))}
+for offsets in layers:
+    q, k, v = torch.randn(3, 8, ${D_MODEL})${design.told ? "  # RoPE turns q and k" : ""}
+    seen = mask(8, offsets, nearest=${nearest})
+    ${mixed}  # (8, ${D_MODEL})
+    print(seen.int())
+
+# From here on with the book's package: its tagger, and what any model can reach.
+from attnbook.tagging import views
 from attnbook.tagging.training import expected_accuracy
 from attnbook.widgets import training
 
-design = views.Design(layers=${tuple(layers.map(tuple))}, told=${design.told ? "True" : "False"}, first=${first}, nearest=${nearest}, mix="${design.mix}")
-for layer in range(len(design.layers)):
-    print(design.mask(5, layer).int())  # True = may attend
+design = views.Design(layers, told=${design.told ? "True" : "False"}, nearest=${nearest}, mix="${design.mix}")
+assert all(mask(8, one, ${nearest}).equal(design.mask(8, at)) for at, one in enumerate(layers))
 print(f"ceiling: {100 * float(views.ceiling(design)):.2f} %, {float(views.pairs(design)):.2f} pairs a word")
-# Attention (or a mean) under these masks, with the page's random weights. To train it as the page does:
+# The page's random weights. To train them as the page does:
 # training.train(tagger, ${model.get("seed")}, steps=1000, lr=${DEFAULTS.rate}, batch_size=${DEFAULTS.batch})
 tagger = training.build(${model.get("seed")}, **design.tagger_choices())
-${trained}`;
+${trained || `print(f"untrained: {100 * expected_accuracy(tagger):.2f} % of all words right")
+`}`;
     }
 
-    return { update, pytorch, svg: () => standalone(drawing.svg) };
+    /** The design by name, its three numbers, the plane and the mask. */
+    function svg() {
+      const entry = entryOf(design);
+      const now = run && (run.exact ?? run.curve[run.curve.length - 1]);
+      const three = results(entry, now && run?.model.steps ? now.accuracy : NaN);
+      const box = (/** @type {any} */ one) => one.viewBox.baseVal;
+      const [plane, sight] = [box(drawing.svg), box(mask)];
+      const wide = Math.max(plane.width, sight.width, 400);
+      const lines = worded(design).split(" ").reduce((/** @type {string[]} */ all, word) => {
+        const last = all[all.length - 1];
+        return last && (last.length + word.length) * 10.5 < wide ? [...all.slice(0, -1), `${last} ${word}`] : [...all, word];
+      }, []);
+      const numbers = Object.entries({ lost: "Lost by the view", missed: "Not found by training", price: "Price paid" }).map(([key, name]) => `${name}: ${three[key][0]}${three[key][1] && ` (${three[key][1]})`}`);
+      const write = (/** @type {string} */ words, /** @type {number} */ y, look = {}) => s("text", { x: 2, y, "font-size": 13, fill: "var(--fig-ink)", ...look }, words);
+      const top = 20 * lines.length + 18 * numbers.length + 14;
+      const at = (/** @type {number} */ y, /** @type {any} */ one) => s("g", { transform: `translate(0 ${y})` }, ...[...one.childNodes].map((child) => child.cloneNode(true)));
+      return standalone(s("svg", { viewBox: `0 0 ${wide} ${top + plane.height + sight.height + 12}` },
+        ...lines.map((words, i) => write(words, 18 + 20 * i, { "font-size": 16, "font-weight": 700 })),
+        ...numbers.map((words, i) => write(words, 20 * lines.length + 18 + 18 * i)),
+        at(top, drawing.svg), at(top + plane.height + 8, mask),
+      ));
+    }
+
+    return { update, pytorch, svg };
   },
 });

@@ -80,15 +80,14 @@ def test_what_is_painted_has_the_ceiling_and_the_price_that_python_computes(part
     offset(part, 1).click()
     assert painted(part) == [-1, 1]
     assert_python_says_so(part, views.Design(((-1, 1),), told=True))
-    assert "at best 98.59 % right, for 2.54 pairs a word" in says(part)
+    assert "at best 98.55 % right, for 2.54 pairs a word" in says(part)
     choose(part, "told", "no")
     assert_python_says_so(part, views.Design(((-1, 1),)))
     choose(part, "layers", "2")
     offset(part, -2, 1).click()
     choose(part, "mix", "mean")
     part.locator('[data-part="nearest"]').select_option("2")
-    part.locator('[data-part="first"]').select_option("1")
-    assert_python_says_so(part, views.Design(((-1, 1), (-2,)), nearest=2, first=1, mix="mean"))
+    assert_python_says_so(part, views.Design(((-1, 1), (-2,)), nearest=2, mix="mean"))
     # What is told is no mean any more.
     choose(part, "told", "yes")
     assert part.locator('[data-part="mix"] [aria-checked="true"]').inner_text() == "attention"
@@ -135,10 +134,50 @@ def test_it_trains_under_its_ceiling_and_what_is_copied_runs_in_torch(part):
     lost, missed = (part.locator(f'[data-part="{name}"]').inner_text() for name in ("lost", "missed"))
     assert lost == "5.14 points"
     assert float(missed.split()[0]) == pytest.approx(94.8568 - float(right.rstrip(" %")), abs=0.011)
-    assert "98 %" in saved(part)
+    drawn = saved(part)
+    for said in (
+        "98 %",
+        "−1, told where",
+        "Lost by the view: 5.14 points",
+        f"({right} right now)",
+        "1.77 pairs a word",
+    ):
+        assert said in drawn
+    assert drawn.count('rx="2"') == 64  # who sees whom, of eight words
     # Another design begins anew.
     offset(part, 1).click()
     assert reading(part, "steps") == "0"
+
+
+def test_two_places_that_look_alike_are_shown(part):
+    alone = part.locator('[data-part="confused"]')
+    assert alone.inner_text().startswith("Loses most: can, 6.78 points. Two places look alike here:")
+    part.locator('[data-part="preset"]').select_option("both neighbours")
+    counted(part)
+    assert "“that can” PRON, “that can can saw” DET" in alone.inner_text()
+    assert alone.locator("b").all_inner_texts() == ["that", "that", "that"]
+    part.locator('[data-part="preset"]').select_option("everything")
+    counted(part)
+    assert "One sentence with two tags: “that can saw” AUX or NOUN" in alone.inner_text()
+    assert reading(part, "sees") == "−7…−1 +1…+7, told where"
+    fits = (
+        "(cell) => cell.getBoundingClientRect().right <= cell.closest('figure').getBoundingClientRect().right"
+    )
+    for panel, name in (("numbers", "numbers"), ("tried", "tried")):
+        if panel != "numbers":
+            part.locator(f'[data-opens="{panel}"]').click()
+        last = part.locator(f'[data-part="{name}"] tbody tr:last-child > :last-child')
+        assert last.evaluate(fits)
+
+
+def test_a_fold_opens_its_solution_in_the_figure(site):
+    page = site.open("chapters/design")
+    part = figure(page, "design")
+    page.get_by_role("link", name="Two layers of −1, mixed by the mean", include_hidden=True).evaluate(
+        "(a) => a.click()"
+    )
+    assert painted(part) == painted(part, 1) == [-1]
+    assert part.locator('[data-part="mix"] [aria-checked="true"]').inner_text() == "mean"
 
 
 def test_challenges_are_ticked_off_and_kept_with_the_board(site, page_file, part):

@@ -37,6 +37,12 @@ EQUAL: dict[str, dict[str, str]] = {
         "return (len(u), p[-1])": "There is a number for each drafted word.",
         "for i, word in enumerate(drafted):": "A number in a tensor finds the same entry.",
     },
+    "design-ceiling": {
+        "size = (int(looks.max()) + 1, int(tags.max()) + 2)": "A tag that nothing has is given to nobody.",
+        "size = (int(looks.max()) + 2, int(tags.max()) + 1)": "A look that nobody has adds nothing.",
+        "size = (int(looks.max()) + 1, tags.max() + 1)": "A whole number in a tensor is a size, too.",
+        "size = (looks.max() + 1, int(tags.max()) + 1)": "A whole number in a tensor is a size, too.",
+    },
     "devices-best": {
         "heads, kv = (n_heads // p, max(n_kv_heads // p, 1))": "A maximum knows no order.",
         "heads, kv = (n_heads // p, max(1, n_kv_heads / p))": "Where there are no fewer key-value heads than devices, p divides them.",

@@ -37,6 +37,12 @@ ANSWERS = "exercises/test_answers.py::test_an_answer_is_judged_as_marked"
 BATTERY = "unit/test_battery.py::test_broken_attention_is_caught_by_the_property_that_it_breaks"
 
 MUTANTS = (
+    Mutant("a verdict without the key counts", "attnbook/grading/isolation.py",
+           "return None, False\n            found", "continue\n            found",
+           "unit/test_grading.py::test_who_writes_verdicts_himself_gets_none"),
+    Mutant("nobody asks whether the judge is still the judge", "attnbook/grading/cells.py",
+           "changed += [] if changed else _differ(before, _ours())", "pass",
+           "unit/test_grading.py::test_who_changes_the_judge_is_not_judged"),
     Mutant("an empty part is merged like any other", "attnlab/distributed/merging.py",
            ".masked_fill(sums == -math.inf, 0.0)", "",
            "unit/test_distributed.py::test_what_an_empty_part_holds_counts_for_nothing"),

@@ -602,16 +602,17 @@ def design() -> list[dict]:
         one = views.Design(
             layers=layers,
             told=mix == "attention" and rng.random() < 0.6,
-            first=rng.choice((0, 0, 0, 1, 2)),
             nearest=rng.choice((0, 0, 2, 3, 4)),
             mix=mix,
         )
         best, price = views.ceiling(one), views.pairs(one)
         held, wait = views.reading(one)
+        found = views.confusion(one)
         cases.append(
             {
-                **{key: getattr(one, key) for key in ("layers", "told", "first", "nearest", "mix")},
+                **{key: getattr(one, key) for key in ("layers", "told", "nearest", "mix")},
                 "ceiling": float(best),
+                "confusion": found and [found.word, float(found.lost), found.alike],
                 "pairs": float(price),
                 "bytes": held,
                 "wait": wait,

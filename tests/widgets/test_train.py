@@ -40,9 +40,9 @@ def combinations():
             {"told": True},
             {"told": False},
             {"told": True, "nearest": 2},
-            {"told": False, "first": 2},
+            {"told": False, "nearest": 3},
             {"mix": "mean"},
-            {"mix": "mean", "first": 1, "nearest": 2},
+            {"mix": "mean", "nearest": 2},
         ),
     ):
         design = {"layers": layers, **more}

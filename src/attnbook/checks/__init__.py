@@ -34,6 +34,7 @@ from attnbook.checks import (  # noqa: F401  (they register their exercises)
     saturation_precision,
     scaling,
     scaling_parts,
+    sights,
     sparse,
     sparse_blocks,
     sparse_window,

@@ -7,7 +7,7 @@ places of the grammar that look alike through it, the best model gives the tag t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -33,13 +33,12 @@ class Design:
     """Who may see whom, in one layer or in two.
 
     A word always sees itself. At each offset of its layer it sees the word that stands there, if there is
-    one; the first words of the sentence may be seen by all. Of all these, so many as `nearest` says are kept,
-    the word itself among them and, of two that are equally near, the one before.
+    one. Of all these, so many as `nearest` says are kept, the word itself among them and, of two that are
+    equally near, the one before.
 
     Args:
         layers: the offsets of each layer, from -7 to 7 without 0, which goes without saying.
         told: whether a word knows at which offset it sees another.
-        first: how many of the first words everybody sees, 0 to 2.
         nearest: how many words a word sees at most in a layer, itself counted; 0 for all that are painted.
         mix: how it takes in what it sees: "attention" weighs, "mean" takes the same share of each, untold.
 
@@ -54,7 +53,6 @@ class Design:
 
     layers: tuple[tuple[int, ...], ...] = ((),)
     told: bool = False
-    first: int = 0
     nearest: int = 0
     mix: Mix = "attention"
 
@@ -64,8 +62,6 @@ class Design:
         for offsets in self.layers:
             if not all(isinstance(o, int) and 0 < abs(o) <= FARTHEST for o in offsets):
                 raise ValueError(f"offsets must be -{FARTHEST} to {FARTHEST} without 0, got {offsets}")
-        if self.first not in (0, 1, 2):
-            raise ValueError(f"first must be 0, 1 or 2, got {self.first}")
         if not 0 <= self.nearest <= LONGEST:
             raise ValueError(f"nearest must be 0 to {LONGEST}, got {self.nearest}")
         if self.mix not in get_args(Mix):
@@ -86,7 +82,7 @@ class Design:
         Returns:
             Places in their order, its own among them.
         """
-        open_to_it = {place, *(place + offset for offset in self.layers[layer]), *range(self.first)}
+        open_to_it = {place, *(place + offset for offset in self.layers[layer])}
         there = [j for j in open_to_it if 0 <= j < n]
         closest = sorted(there, key=lambda j: (abs(j - place), j))
         return tuple(sorted(closest[: self.nearest or n]))
@@ -144,11 +140,29 @@ class Design:
 def ceiling(design: Design, language: Language | None = None) -> Fraction:
     """Compute the best accuracy of any model that sees sentences through a design.
 
-    What a word sees of one layer is itself and, told, the set of (offset, word) pairs; untold, the *shares*
-    of the words seen, itself among them: a softmax, as a mean, gives two equal words and one of each twice
-    the same output, so nobody who mixes so can count. In a second layer the same holds of what each word saw
-    in the first. For one untold layer over the whole sentence that is `grammar.ceiling("bag of words")`,
-    but for sentences that repeat another one word by word, which a bag can tell apart.
+    What a word sees of one layer is itself and what a softmax of any weights can pass on. *Told* where words
+    stand, as by RoPE, that is the set of (offset, word) pairs, but nothing at all where every word seen is
+    the word itself. *Untold*, the shares of the words seen, itself among them. In a second layer the same
+    holds of what each word saw in the first.
+
+    Proof. The output of a head is the sum of w(v) u(v) over the different words v that are seen: u(v) is the
+    value of v, and w(v) the sum of exp(s(o, v)) over the offsets o at which v stands, divided by the same sum
+    over all v. RoPE turns queries and keys: the scores s depend on o, the values u do not. With one
+    different word w is 1, and the output its value, wherever it stands and however often. So two such places
+    give the same output whatever the weights.
+    With two or more, two places give the same output whatever the weights only if they see the same. Values
+    of different words can be chosen independent, so both see the same words, and for each v the sums of both
+    places have one ratio r. The key of v can be chosen without changing that of another word: so r is the
+    same for all keys of v. Under RoPE, s(o, v) as a function of that key is another linear function for each
+    o, and exponentials of different linear functions are linearly independent: r is 1, and v stands at the
+    same offsets in both places. Untold, s depends on v alone: the sum is the number of v times exp(s(v)), and
+    the numbers of all v have one ratio, which is to say that their shares are the same.
+    That one choice of weights tells two places apart means that nearly all do, as all is analytic in them; a
+    network after each layer turns different vectors into independent ones for the next.
+
+    So even who is told where words stand can't count equal ones. And for one untold layer over the whole
+    sentence the ceiling is `grammar.ceiling("bag of words")`, but for sentences that repeat another one word
+    by word, which a bag can tell apart.
 
     Args:
         design: who sees whom.
@@ -162,22 +176,90 @@ def ceiling(design: Design, language: Language | None = None) -> Fraction:
 
     >>> ceiling(Design()) == grammar.ceiling("word")
     True
-    >>> ceiling(Design(layers=((-1, 1),), told=True)) == grammar.ceiling("both neighbours")
+    >>> ceiling(Design(layers=((-2, -1),), told=True)) == grammar.ceiling("everything before")
     True
     """
-    words, tags, weights = _arrays() if language is None else _arranged(language)
-    lengths = (words >= 0).sum(-1)
-    view = words
-    for layer in range(len(design.layers)):
-        mask = torch.zeros(words.shape[1] + 1, *2 * words.shape[1:], dtype=torch.bool)
-        for n in lengths.unique().tolist():
-            mask[n, :n, :n] = design.mask(n, layer)
-        view = (_told if design.told else _shares)(view, mask[lengths])
+    counts = _counted(design, _arrays() if language is None else _arranged(language))[1]
+    return Fraction(int(counts.amax(-1).sum()), int(counts.sum()))
+
+
+def lost_by_word(design: Design, language: Language | None = None) -> dict[str, Fraction]:
+    """Split up what a design loses by word.
+
+    Args:
+        design: who sees whom.
+        language: as for `ceiling`.
+
+    Returns:
+        word -> what it loses in all its places, a share of all words; with the ceiling they sum to 1.
+
+    >>> lost = lost_by_word(Design(layers=((-1, 1),), told=True))
+    >>> [word for word, share in lost.items() if share > Fraction(1, 1000)]
+    ['can', 'that']
+    """
+    language = grammar.sentences() if language is None else language
+    arrays = _arrays() if language is grammar.sentences() else _arranged(language)
+    view, counts = _counted(design, arrays)
+    lost, _ = _lost(arrays[0], view, counts)
+    every = sorted({word for words, _ in language for word in words})
+    return {word: Fraction(int(lost[at]), int(counts.sum())) for at, word in enumerate(every)}
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """Two places that look alike through a design, and want different tags.
+
+    Attributes:
+        word: the word that stands there.
+        lost: what it loses by the view in all its places, as a share of all words.
+        alike: (words, place, tag) of one and of the other: for the two tags that are most probable where it
+            loses most, the sentence each in which the tag's lead over all others is largest; where it has
+            none anywhere, the most probable sentence.
+    """
+
+    word: str
+    lost: Fraction
+    alike: tuple[tuple[grammar.Words, int, str], tuple[grammar.Words, int, str]]
+
+
+def confusion(design: Design, language: Language | None = None) -> Confusion | None:
+    """Find the word that loses most by a design, and two of its places that look alike.
+
+    Args:
+        design: who sees whom.
+        language: as for `ceiling`.
+
+    Returns:
+        The first in the alphabet, or in the language, where several are equal; None if nothing is lost.
+
+    >>> confusion(Design(layers=((-1, 1),), told=True)).alike
+    ((('that', 'can'), 0, 'PRON'), (('that', 'can', 'can', 'saw'), 0, 'DET'))
+    """
+    language = grammar.sentences() if language is None else language
+    words, tags, weights = arrays = _arrays() if language is grammar.sentences() else _arranged(language)
+    view, counts = _counted(design, arrays)
     real = words >= 0
-    n_tags = int(tags.max()) + 1
-    counts = torch.zeros((int(view.max()) + 1) * n_tags, dtype=torch.int64)
-    counts.scatter_add_(0, (view * n_tags + tags)[real], weights[:, None].expand_as(words)[real])
-    return Fraction(int(counts.view(-1, n_tags).amax(-1).sum()), int(counts.sum()))
+    by_word, word_at = _lost(words, view, counts)
+    if not by_word.any():
+        return None
+    worst = _first(by_word == by_word.max())
+    of_it = (counts.sum(-1) - counts.amax(-1)).where(word_at == worst, 0)
+    place = _first((of_it == of_it.max())[view.where(real, 0)] & real)
+    look = view.flatten()[place]
+    two = sorted(range(counts.shape[1]), key=lambda tag: (-int(counts[look, tag]), tag))[:2]
+    sentences, number = list(language), {}
+    same = torch.tensor([number.setdefault(text, len(number)) for text, _ in sentences])
+    none = torch.zeros(len(number), words.shape[1], dtype=torch.int64)
+    here = weights[:, None].where((view == look) & real, 0)
+    alike = []
+    for tag in two:
+        with_it = none.index_add(0, same, here.where(tags == tag, 0))
+        by_how_much = 2 * with_it - none.index_add(0, same, here)
+        often = by_how_much if by_how_much.max() > 0 else with_it
+        often = often[same].where((here > 0) & (tags == tag), -1)
+        which, at = divmod(_first(often == often.max()), words.shape[1])
+        alike.append((sentences[which][0], at, sentences[which][1][at]))
+    return Confusion(alike[0][0][alike[0][1]], Fraction(int(by_word[worst]), int(counts.sum())), tuple(alike))
 
 
 def pairs(design: Design, language: Language | None = None) -> Fraction:
@@ -229,19 +311,50 @@ def reading(design: Design, n: int = LONGEST) -> tuple[int, int]:
     return max(held) * each, max(done - i for i, done in enumerate(made))
 
 
+def _counted(design: Design, arrays: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+    """Number what each word sees (sentences, n), and add up its tags' weights there (views, tags)."""
+    words, tags, weights = arrays
+    real = words >= 0
+    lengths = real.sum(-1)
+    view = words
+    for layer in range(len(design.layers)):
+        mask = torch.zeros(words.shape[1] + 1, *2 * words.shape[1:], dtype=torch.bool)
+        for n in lengths.unique().tolist():
+            mask[n, :n, :n] = design.mask(n, layer)
+        view = (_told if design.told else _shares)(view, mask[lengths])
+    n_tags = int(tags.max()) + 1
+    counts = torch.zeros((int(view.max()) + 1) * n_tags, dtype=torch.int64)
+    counts.scatter_add_(0, (view * n_tags + tags)[real], weights[:, None].expand_as(words)[real])
+    return view, counts.view(-1, n_tags)
+
+
+def _lost(words: Tensor, view: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
+    """Add up what each word loses, and say whose each view is."""
+    real, lost = words >= 0, counts.sum(-1) - counts.amax(-1)
+    word_at = torch.zeros_like(lost).scatter_(0, view[real], words[real])
+    return torch.zeros_like(lost).scatter_add_(0, word_at, lost), word_at
+
+
+def _first(which: Tensor) -> int:
+    """Say where the first True stands."""
+    return int(which.flatten().nonzero()[0])
+
+
 def _told(view: Tensor, mask: Tensor) -> Tensor:
-    """Number what a word sees at which offsets: view and result (sentences, n), mask (sentences, n, n)."""
-    n, width = view.shape[1], int(view.max()) + 2
-    found = view
+    """Number itself and who is seen where: view and result (sentences, n), mask (sentences, n, n)."""
+    n = view.shape[1]
+    # Where all that is seen is alike, a softmax passes on that, and no more.
+    mask = mask & (mask & (view[:, None] != view[..., None])).any(-1)[..., None]
+    found = [view + 1]
     for offset in range(1 - n, n):
-        seen = torch.zeros_like(view)
-        here, there = slice(max(0, -offset), n - max(0, offset)), slice(max(0, offset), n + min(0, offset))
         open_to_it = mask.diagonal(offset, -2, -1)  # (sentences, n - |offset|)
         if not offset or not open_to_it.any():
             continue
+        seen = torch.zeros_like(view)
+        here, there = slice(max(0, -offset), n - max(0, offset)), slice(max(0, offset), n + min(0, offset))
         seen[:, here] = (view[:, there] + 1) * open_to_it
-        found = _numbered(found, seen, width)
-    return found.where(view >= 0, view)
+        found.append(seen)
+    return _numbered(found, int(view.max()) + 2).where(view >= 0, view)
 
 
 def _shares(view: Tensor, mask: Tensor) -> Tensor:
@@ -255,15 +368,18 @@ def _shares(view: Tensor, mask: Tensor) -> Tensor:
     # Equal ones stand side by side, so every divisor-th is one of each share.
     kept = (torch.arange(most) * divisor.clamp_min(1)[..., None]).clamp_max(most)
     seen = torch.nn.functional.pad(seen, (0, 1), value=nothing).gather(-1, kept)
-    found = view
-    for at in range(most):
-        found = _numbered(found, seen[..., at], nothing + 1)
-    return found.where(view >= 0, view)
+    return _numbered([view + 1, *(seen.unbind(-1))], nothing + 1).where(view >= 0, view)
 
 
-def _numbered(found: Tensor, more: Tensor, width: int) -> Tensor:
-    """Number the different pairs of a view so far and what is seen besides, below `width`."""
-    return torch.unique(found * width + more, return_inverse=True)[1]
+def _numbered(columns: Sequence[Tensor], width: int) -> Tensor:
+    """Number the different combinations of some columns, all of them from 0 to below `width`."""
+    found, top = columns[0], width
+    for column in columns[1:]:
+        if top * width >= 2**63:
+            found = torch.unique(found, return_inverse=True)[1]
+            top = int(found.max()) + 1
+        found, top = found * width + column, top * width
+    return torch.unique(found, return_inverse=True)[1]
 
 
 @cache
@@ -272,15 +388,16 @@ def _arrays() -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _arranged(language: Language) -> tuple[Tensor, Tensor, Tensor]:
-    """Write sentences as numbers: words and tags (sentences, n), -1 beyond the end, whole weights."""
+    """Write sentences as numbers: words and tags (sentences, n), -1 beyond the end, and whole weights."""
     common = math.lcm(*(p.denominator for p in language.values()))
     whole = [p.numerator * (common // p.denominator) for p in language.values()]
     if sum(whole) * max(len(words) for words, _ in language) >= 2**63:
         raise ValueError(f"probabilities must have a common denominator under 2**60, got {common}")
     padded = []
     for which in (0, 1):
-        number: dict[str, int] = {}
-        rows = [[number.setdefault(one, len(number)) for one in sentence[which]] for sentence in language]
+        named = sorted({one for sentence in language for one in sentence[which]})
+        number = {one: at for at, one in enumerate(named)}
+        rows = [[number[one] for one in sentence[which]] for sentence in language]
         n = max(map(len, rows))
         padded.append(torch.tensor([row + [-1] * (n - len(row)) for row in rows]))
     return padded[0], padded[1], torch.tensor(whole)

@@ -26,8 +26,7 @@ class AttentionDesign(Figure):
 
     Args:
         layers: the offsets of one layer or of two, -7 to 7; a word always sees itself.
-        told: whether it knows where those stand that it sees.
-        first: how many of the first words all see, 0 to 2.
+        told: whether it knows where those stand that it sees; unless given, it does, but for a mean.
         nearest: how many words a word sees at most in a layer, the nearest, itself counted; 0 for all.
         mix: "attention", or "mean", which is not told where.
         seed: of the weights and the batches, 0 or larger.
@@ -43,10 +42,9 @@ class AttentionDesign(Figure):
 
     _esm = STATIC / "design.js"
     name = "design"
-    state = ("layers", "told", "first", "nearest", "mix", "seed", "panel")
+    state = ("layers", "told", "nearest", "mix", "seed", "panel")
     layers = traitlets.List().tag(sync=True)
     told = traitlets.Bool().tag(sync=True)
-    first = traitlets.Int().tag(sync=True)
     nearest = traitlets.Int().tag(sync=True)
     mix = traitlets.Unicode().tag(sync=True)
     seed = traitlets.Int(0).tag(sync=True)
@@ -58,8 +56,7 @@ class AttentionDesign(Figure):
         self,
         layers: Sequence[Sequence[int]] = ((),),
         *,
-        told: bool = True,
-        first: int = 0,
+        told: bool | None = None,
         nearest: int = 0,
         mix: Literal["attention", "mean"] = "attention",
         seed: int = 0,
@@ -69,17 +66,15 @@ class AttentionDesign(Figure):
             raise ValueError(f"seed must be 0 or larger, got {seed}")
         if panel not in PANELS:
             raise ValueError(f"panel must be {', '.join(PANELS[1:])}, or empty; got {panel!r}")
-        told = told and mix != "mean"
-        asked = views.Design(tuple(map(tuple, layers)), told=told, first=first, nearest=nearest, mix=mix)
+        told = mix != "mean" if told is None else told
+        asked = views.Design(tuple(map(tuple, layers)), told=told, nearest=nearest, mix=mix)
         offsets = [list(layer) for layer in asked.layers]
-        super().__init__(
-            layers=offsets, told=told, first=first, nearest=nearest, mix=mix, seed=seed, panel=panel
-        )
+        super().__init__(layers=offsets, told=told, nearest=nearest, mix=mix, seed=seed, panel=panel)
 
     def design(self) -> views.Design:
         """Return the design as it is painted now."""
         layers = tuple(map(tuple, self.layers))
-        return views.Design(layers, told=self.told, first=self.first, nearest=self.nearest, mix=self.mix)
+        return views.Design(layers, told=self.told, nearest=self.nearest, mix=self.mix)
 
     def tagger(self) -> Tagger:
         """Return the tagger with the weights that it had when training was last paused.
@@ -102,6 +97,7 @@ class AttentionDesign(Figure):
             ["sees", offsets.replace("-", "−")],
             ["told where", "yes" if self.told else "no"],
             ["nobody passes", f"{100 * float(views.ceiling(design)):.2f} %"],
+            ["loses most", _worded(views.confusion(design))],
             ["pairs a word", f"{float(views.pairs(design)):.2f}"],
             ["bytes held", str(held)],
             ["words waited for", str(wait)],
@@ -111,3 +107,14 @@ class AttentionDesign(Figure):
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
         return "Design your own attention: paint whom a word sees, see what it can reach, then train it."
+
+
+def _worded(found: views.Confusion | None) -> str:
+    """Say which word loses most, and two places that look alike."""
+    if found is None:
+        return "nothing is lost"
+    marked = [
+        " ".join(f"[{w}]" if i == at else w for i, w in enumerate(words)) for words, at, _ in found.alike
+    ]
+    places = ", ".join(f"“{text}” {tag}" for text, (_, _, tag) in zip(marked, found.alike, strict=True))
+    return f"{found.word}, {100 * float(found.lost):.2f} points; alike: {places}"

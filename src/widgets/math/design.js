@@ -3,9 +3,8 @@
 import { LONGEST } from "./grammar.js";
 
 /**
- * `layers`: offsets of each; `told`: whether a word knows where those stand that it sees; `first`: how many of the first words all
- * see; `nearest`: how many a word sees at most in a layer, the nearest, itself among them, 0 for all; `mix`: attention or mean
- * @typedef {{ layers: number[][], told: boolean, first: number, nearest: number, mix: string }} Design
+ * `layers`: offsets of each; `told`: whether a word knows where those stand that it sees; `nearest`: how many a word sees at most in a layer, the nearest, itself among them, 0 for all; `mix`: attention or mean
+ * @typedef {{ layers: number[][], told: boolean, nearest: number, mix: string }} Design
  */
 
 export const FARTHEST = LONGEST - 1;
@@ -19,20 +18,19 @@ export const [D_MODEL, BYTES] = [32, 4];
  * @returns {Design}
  */
 export function checked(given) {
-  const { layers = [[]], told = false, first = 0, nearest = 0, mix = "attention" } = given ?? {};
+  const { layers = [[]], told = false, nearest = 0, mix = "attention" } = given ?? {};
   const whole = (/** @type {any} */ x, /** @type {number} */ low, /** @type {number} */ high) => Number.isInteger(x) && x >= low && x <= high;
   if (!Array.isArray(layers) || !whole(layers.length, 1, 2) || !layers.every(Array.isArray)) throw new Error("layers must be one or two lists of offsets.");
   for (const offset of layers.flat()) if (!whole(offset, -FARTHEST, FARTHEST) || !offset) throw new Error(`offsets must be −${FARTHEST} to ${FARTHEST} without 0; one is ${JSON.stringify(offset)}.`);
   if (typeof told !== "boolean") throw new Error(`told must be true or false; it is ${JSON.stringify(told)}.`);
-  if (!whole(first, 0, 2)) throw new Error(`first must be 0, 1 or 2; it is ${JSON.stringify(first)}.`);
   if (!whole(nearest, 0, LONGEST)) throw new Error(`nearest must be 0 to ${LONGEST}; it is ${JSON.stringify(nearest)}.`);
   if (!MIXES.includes(mix)) throw new Error(`mix must be ${MIXES.join(" or ")}; it is ${JSON.stringify(mix)}.`);
   if (told && mix === "mean") throw new Error("a mean takes the same share of all that it sees: it can’t be told where they stand.");
-  return { layers: layers.map((offsets) => [...new Set(offsets)].sort((a, b) => a - b)), told, first, nearest, mix };
+  return { layers: layers.map((offsets) => [...new Set(offsets)].sort((a, b) => a - b)), told, nearest, mix };
 }
 
 /** What tells a design from others. @param {Design} design */
-export const named = ({ layers, told, first, nearest, mix }) => `${layers.map((offsets) => offsets.join(",")).join("/")} ${told ? "told" : "untold"} ${first} ${nearest} ${mix}`;
+export const named = ({ layers, told, nearest, mix }) => `${layers.map((offsets) => offsets.join(",")).join("/")} ${told ? "told" : "untold"} ${nearest} ${mix}`;
 
 /**
  * The places that a word sees, in their order, its own among them.
@@ -41,8 +39,8 @@ export const named = ({ layers, told, first, nearest, mix }) => `${layers.map((o
  * @param {number} place
  * @param {number} layer
  */
-export function sees({ layers, first, nearest }, n, place, layer) {
-  const all = new Set([place, ...layers[layer].map((offset) => place + offset), ...Array(first).keys()]);
+export function sees({ layers, nearest }, n, place, layer) {
+  const all = new Set([place, ...layers[layer].map((offset) => place + offset)]);
   const near = [...all].filter((j) => j >= 0 && j < n).sort((a, b) => Math.abs(a - place) - Math.abs(b - place) || a - b);
   return near.slice(0, nearest || n).sort((a, b) => a - b);
 }

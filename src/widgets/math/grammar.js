@@ -59,11 +59,13 @@ export function draw(uniform) {
 
 /**
  * Every tagged sentence with its probability, those of one shape after another.
+ * @param {(words: [number, number, number][]) => [number, number, number][]} [choose] what is written for a symbol: tag,
+ *   word and per cent of each, all of them unless given
  * @returns {Generator<Tagged & { probability: number }>}
  */
-export function* everySentence() {
+export function* everySentence(choose = (words) => words) {
   for (const { symbols, probability } of everyShape(["S"], 1)) {
-    const entries = symbols.map((symbol) => lexicon[symbol]);
+    const entries = symbols.map((symbol) => choose(lexicon[symbol]));
     const tags = entries.map(([[tag]]) => tag);
     // An odometer: the last word turns fastest.
     const at = entries.map(() => 0);

@@ -1,4 +1,4 @@
-// The plane of all designs: what it costs across, how good it can be upwards, and the edge that no small design passes.
+// The plane of all designs: what it costs across, how good it can be upwards, and the edge of what is painted small.
 import { text } from "./curves.js";
 import { fmt, s } from "./dom.js";
 import { FRONTIER } from "../math/frontier.js";
@@ -39,7 +39,7 @@ export function plane() {
           s("path", { d: `M${LEFT} ${TOP}V${bottom}H${wide - RIGHT}`, fill: "none", stroke: "var(--fig-quiet)" }),
           s("path", { d: `${edge}H${wide - RIGHT}`, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5, "stroke-dasharray": "5 3", "data-part": "frontier" }),
           text("pairs a word", wide - RIGHT, bottom + 33, { "text-anchor": "end" }),
-          text(wide < 400 ? "┅ edge" : "┅ no small design passes", 2, bottom + 33),
+          text("┅ best small design", 2, bottom + 33),
         );
       }
       const now = entry && named(entry.design);
