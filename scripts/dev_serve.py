@@ -47,9 +47,9 @@ def _pressed(path: Path, changed: int) -> bytes:
     return gzip.compress(path.read_bytes(), 6, mtime=0)
 
 
-def server(folder: Path, handler: type[Handler] = Handler) -> http.server.ThreadingHTTPServer:
+def server(folder: Path) -> http.server.ThreadingHTTPServer:
     """Return a server of a folder on port 8000, or on the next free one; nothing is served yet."""
-    made = functools.partial(handler, directory=str(folder))
+    made = functools.partial(Handler, directory=str(folder))
     for port in range(8000, 8020):
         with contextlib.suppress(OSError):
             return http.server.ThreadingHTTPServer(("127.0.0.1", port), made)

@@ -1,6 +1,7 @@
 """What must hold of the repository as a whole."""
 
 import ast
+import gzip
 import hashlib
 import json
 import os
@@ -9,7 +10,9 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import tomllib
+import urllib.request
 from importlib import import_module
 from pathlib import Path
 
@@ -27,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src"
 sys.path[:0] = [str(ROOT / "_ext"), str(ROOT / "scripts")]
 
+import dev_serve
 import dev_test
 import set_address
 from attnlab_book import chapters
@@ -659,3 +663,26 @@ def test_nothing_is_published_untested():
     )
     assert "make mutants" in every_week
     assert re.search(r"make address REPO=.*\n.*make teacher\n.*\.ci/run", every_week)
+
+
+def test_the_books_server_compresses_text_and_gives_what_lies_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(dev_serve.Handler, "log_message", lambda *_: None)
+    (tmp_path / "index.html").write_text("<p>saw</p>" * 1000)
+    (tmp_path / "font.woff").write_bytes(b"saw" * 1000)
+    with dev_serve.server(tmp_path) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name, accepted, pressed in (
+            ("", "gzip", True),
+            ("index.html", "", False),
+            ("font.woff", "gzip", False),
+        ):
+            asked = urllib.request.Request(
+                f"http://127.0.0.1:{server.server_port}/{name}", headers={"Accept-Encoding": accepted}
+            )
+            with urllib.request.urlopen(asked) as answer:
+                body = answer.read()
+            assert (answer.headers["Content-Encoding"] == "gzip") == pressed, name
+            assert int(answer.headers["Content-Length"]) == len(body)
+            body = gzip.decompress(body) if pressed else body
+            assert body == (tmp_path / (name or "index.html")).read_bytes()
+        server.shutdown()
