@@ -15,9 +15,11 @@ from .reader import parsed
 
 @lru_cache
 def places(path: Path) -> set[str]:
-    """Where a link into the page may lead."""
-    named = [a["name"] for a in parsed(path).find_all("a", attrs={"name": True})]
-    return {element["id"] for element in parsed(path).find_all(id=True)} | set(named)
+    """Where a link into the page may lead; a script gives each figure its place."""
+    page = parsed(path)
+    named = [a["name"] for a in page.find_all("a", attrs={"name": True})]
+    figures = [f"figure-{figure['data-attnlab']}" for figure in page.find_all(attrs={"data-attnlab": True})]
+    return {element["id"] for element in page.find_all(id=True)} | {*named, *figures}
 
 
 def all_pages(book: Path) -> list[Path]:

@@ -26,7 +26,6 @@ def of_tour():
     stored = results.load("real-model-tour")
     layers, sinks = stored["by layer"], stored["sinks"]
     it = stored["found"]["it"]
-    later = [*layers["previous"][1:], layers["next"][0], *layers["next"][2:]]
     lean = it["fits both"]["gain"]
     left = {word: f"{it['words'][word]['CLS'][0]:.2f}" for word in ("it", "rain")}
     most = it["largest lean of all heads"]["fits both"]
@@ -42,7 +41,6 @@ def of_tour():
     yield f"`[CLS]`, {cls} over all heads and {stored['sentences']} sentences"
     yield f"the piece before gets {percent(layers['previous'][0])} in layer 1"
     yield f"the piece after {percent(layers['next'][1])} in layer 2"
-    yield f"elsewhere each gets {100 * min(later):.0f} to {percent(max(later))}"
     yield f"`[CLS]` gets {cls} of all weight"
     yield f"In {sinks['heads']} heads `[CLS]` gets more than half of the weight, {sinks['weight']:.2f} on"
     yield f"{percent(sinks['share of what they give'])} comes from `[CLS]`."
@@ -78,10 +76,8 @@ def of_ablation():
         lost, error = stored["lost"][how][3][1]
         assert abs(lost) < 2 * error
     yield f"finds {stored['right']} of them"
-    together = {name: how["mean"] for name, how in stored["together"].items()}
-    yield "in the folded table, {:.2f} ± {:.2f}.".format(*together["layers 1 to 5"])
-    every = ("{:.2f} ± {:.2f}".format(*stored["together"]["all"][how]) for how in ("mean", "zero"))
-    yield "{} with those other means, and by zero {}.".format(*every)
+    every = ("{:.2f} ± {:.2f}".format(*stored["together"]["all"][how]) for how in ("zero", "mean"))
+    yield "{} by zero, and {} with means over the treebank.".format(*every)
 
 
 def of_induction():
@@ -146,7 +142,7 @@ def of_explanation():
     yield f"with its sign hidden, is right in {size} %, the weight in {drop[weight]}."
     turns = drop["how far, known exactly"]
     assert turns < drop[weight]
-    yield f"how far the vector turns, known exactly but without the word, is right in {turns} %."
+    yield f"How far the vector turns is right in {turns} %"
     yield f"of pieces drawn at random, in {drop[chance]} %"
     for kind, name in (("moved, values zero", "silent"), ("moved", "hidden")):
         cls, word = (f"{stored['forbidden'][piece][kind][0]:.3f}" for piece in ("[CLS]", "a word"))

@@ -129,7 +129,7 @@ def test_what_was_judged_before_a_process_ends_stays(tmp_path):
 def test_copies_of_a_process_tell_nothing_and_end_with_it(tmp_path, monkeypatch):
     marks = iter(["key", "copies"])
     monkeypatch.setattr(isolation.secrets, "token_hex", lambda size: next(marks) * size)
-    away = "import time\nif not os.fork():\n    os.setsid()\n    time.sleep(600)"
+    away = "import signal\nif not os.fork():\n    os.setsid()\n    signal.pause()"
     forks = "if not os.fork():\n    def scores_for(weights):\n        return weights"
     found = of_one(tmp_path, RIGHT, away, forks, CHECK)
     assert found["why-scores"][0] == "right"
