@@ -37,7 +37,7 @@ def copy(app: Sphinx) -> None:
     # Sphinx does so for the scripts that it names itself; these are named by a script.
     app.add_js_file(None, body=f'globalThis.attnlabVersion = "?v={version(app)}";')
     icons.write(static / "fonts")
-    for name in ("book.js", "questions.js"):
+    for name in ("theme.js", "book.js", "questions.js"):
         _copy(Path(__file__).with_name(name), static / name)
         app.add_js_file(name, loading_method="defer")
 

@@ -8,10 +8,10 @@
     "pre, div.math, .cell_output .output, figure.attnlab-plot, .pst-scrollable-table-container";
 
   /** A region that scrolls must be reachable with the keyboard; one that does not must not stop it. */
-  const markScrollers = () => {
-    for (const element of document.querySelectorAll(SCROLLERS)) {
+  const markScrollers = (/** @type {ParentNode} */ within = document) => {
+    const wide = [...within.querySelectorAll(SCROLLERS)].map((element) => /** @type {const} */ ([element, element.scrollWidth > element.clientWidth + 1]));
+    for (const [element, scrolls] of wide) { // all is measured before anything is changed
       if (!(element instanceof HTMLElement)) continue;
-      const scrolls = element.scrollWidth > element.clientWidth + 1;
       if (scrolls) {
         element.tabIndex = 0;
         if (!element.matches("[role], pre")) {
@@ -46,17 +46,32 @@
     }
   };
 
-  const mend = () => {
-    nameControls();
-    markScrollers();
+  /** Sections below the screen are laid out one at a time, when the page stands; all at once if a link leads to one. */
+  const unfold = () => {
+    const folded = [...document.querySelectorAll(".bd-article section section")];
+    const next = () => {
+      const section = folded.shift();
+      if (!(section instanceof HTMLElement)) {
+        document.documentElement.dataset.attnWhole = "";
+        markScrollers();
+        return;
+      }
+      section.style.contentVisibility = "visible";
+      section.getBoundingClientRect(); // its layout, now and alone
+      if (location.hash) next();
+      else setTimeout(next);
+    };
+    next();
   };
+
   const start = () => {
-    mend();
+    nameControls();
+    if (location.hash) unfold();
     prepareSearch();
     let waiting = 0;
     addEventListener("resize", () => {
       clearTimeout(waiting);
-      waiting = window.setTimeout(markScrollers, 150);
+      waiting = window.setTimeout(() => markScrollers(), 150);
     });
   };
   /** The search: what it looks through is loaded when the reader opens it, and on its own page. */
@@ -89,7 +104,10 @@
   if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
   else start();
   // Widths are final when fonts are there.
-  addEventListener("load", () => document.fonts.ready.then(mend));
+  addEventListener("load", () => document.fonts.ready.then(() => {
+    nameControls();
+    unfold();
+  }));
   // On paper everything that is folded is open.
   addEventListener("beforeprint", () => {
     for (const details of document.querySelectorAll("article details:not([open])")) {

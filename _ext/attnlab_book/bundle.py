@@ -23,10 +23,15 @@ from sphinx.errors import ExtensionError
 
 SHEET = "_static/book.css"
 OPTIONS = "documentation_options.js"
-STRANGE = ("fontawesome.js", "language_data.js", "searchtools.js")
+THEMES = ("bootstrap.js", "pydata-sphinx-theme.js", "sphinx-book-theme.js")
+"""Scripts in whose place theme.js stands."""
+STRANGE = (*THEMES, "fontawesome.js", "language_data.js", "searchtools.js")
 """Scripts that no page loads, or that hold no names of classes."""
 
 LINK = re.compile(r'[ \t]*<link\b[^>]*\brel="stylesheet"[^>]*>\n?')
+COLOURS = re.compile(r'<script data-cfasync="false">.*?</script>', re.DOTALL)
+"""The theme's first script: it leaves a new reader without colours until its last one runs."""
+OF_THEMES = re.compile(rf'<script[^>]*\bsrc="[^"]*/(?:{"|".join(map(re.escape, THEMES))})[^"]*"></script>\n?')
 NAMES = re.compile(r'<([a-z][\w-]*)|\b(?:class|id)="([^"]*)"')
 WORD = re.compile(r"[A-Za-z_][\w-]*")
 URL = re.compile(r"""url\((["']?)(?!data:|#)([^)"']+)\1\)""")
@@ -142,12 +147,14 @@ def write(app: Sphinx, exception: Exception | None) -> None:
     version = sha256(sheet.encode()).hexdigest()[:8]
     options = (root / "_static" / OPTIONS).read_text(encoding="utf-8")
     asked = re.compile(rf'<script src="[^"]*{OPTIONS}[^"]*"></script>')
+    first = Path(__file__).with_name("first.js").read_text(encoding="utf-8")
     for path, text in pages.items():
         address = posixpath.relpath(SHEET, path.parent.relative_to(root).as_posix())
         links = iter([f'<link rel="stylesheet" href="{address}?v={version}">\n'])
         mended = LINK.sub(lambda _, links=links: next(links, ""), text)
         # Other scripts wait until the page stands; this one is short, and the page itself asks it.
         mended = asked.sub(lambda _: f"<script>{options}</script>", mended)
+        mended = COLOURS.sub(lambda _: f"<script>{first}</script>", OF_THEMES.sub("", mended))
         if mended != text:
             path.write_text(mended, encoding="utf-8")
 

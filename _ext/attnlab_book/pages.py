@@ -148,8 +148,18 @@ def _when_the_text_stands(script: Any) -> Any:
 def _unwanted(script: Any, body: str) -> bool:
     name, text = _name(script), _text(script)
     # sphinx-thebe names a script host and declares its constant twice, which is an error in the console;
-    # MyST-NB brings MathJax, but formulas are set already; the book has a search of its own.
-    strange = ("thebe", "THEBE_JS", "require.js", "://", "mathjax", "MathJax", "sphinx_highlight", "doctools")
+    # MyST-NB brings MathJax, but formulas are set already; the book has a search of its own, and theme.js.
+    strange = (
+        "thebe",
+        "THEBE_JS",
+        "require.js",
+        "://",
+        "mathjax",
+        "MathJax",
+        "sphinx_highlight",
+        "doctools",
+        "sphinx-book-theme",
+    )
     needed = {
         "clipboard.": "<pre",
         "copybutton.": "<pre",

@@ -34,7 +34,7 @@ FLAGS = [
 ]
 PATIENCE = 300_000
 """Milliseconds that one step may take on a loaded machine; on an idle one nothing waits for them."""
-STANDING = """() => [...document.querySelectorAll("figure.attnlab-figure")].every((figure) =>
+STANDING = """() => "attnWhole" in document.documentElement.dataset && [...document.querySelectorAll("figure.attnlab-figure")].every((figure) =>
   figure.dataset.mounted && figure.querySelector('[data-part="reset"], [data-part="error"]:not([hidden])'))"""
 OPENED = """() => [...document.querySelectorAll("figure details")].map((details) => details.open)"""
 REST = """(opened) => {
