@@ -34,7 +34,8 @@ FLAGS = [
 ]
 PATIENCE = 300_000
 """Milliseconds that one step may take on a loaded machine; on an idle one nothing waits for them."""
-STANDING = """() => "attnWhole" in document.documentElement.dataset && [...document.querySelectorAll("figure.attnlab-figure")].every((figure) =>
+STANDING = """() => "attnWhole" in document.documentElement.dataset &&
+  [...document.querySelectorAll("figure.attnlab-figure")].every((figure) =>
   figure.dataset.mounted && figure.querySelector('[data-part="reset"], [data-part="error"]:not([hidden])'))"""
 OPENED = """() => [...document.querySelectorAll("figure details")].map((details) => details.open)"""
 REST = """(opened) => {
@@ -235,7 +236,7 @@ def frame(book) -> tuple[str, str]:
     """A page of the book around its title, without what figures do not need: formulas, search, navigation."""
     page = BeautifulSoup((book / f"{toc_pages()[-1]}.html").read_text(encoding="utf-8"), "html.parser")
     for script in page.find_all("script"):
-        if not any(own in str(script) for own in ("attnlab.js", "book.js", "dataset.theme")):
+        if not any(own in str(script) for own in ("attnlab.js", "book.js", "prefers-color-scheme")):
             script.decompose()
     for part in page.select("dialog, header, footer, #pst-primary-sidebar > *, .bd-toc > *, .onlyprint"):
         part.decompose()

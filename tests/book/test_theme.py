@@ -1,0 +1,161 @@
+"""What moves around the text: colours, contents, sidebars, menus, and sections that wait below the screen."""
+
+import pytest
+
+from book.conftest import page_of, toc_pages
+
+CHAPTER = page_of("scaling")
+MARKED = """async () => {
+  const frame = () => new Promise(requestAnimationFrame), wrong = [];
+  const inside = [...document.querySelectorAll("#pst-page-toc-nav a")].map((link) => link.hash);
+  let places = 0;
+  for (let y = 0; y < document.documentElement.scrollHeight - innerHeight - 2; y += 311, places++) {
+    scrollTo(0, y);
+    await frame();
+    await frame();
+    const sections = [...document.querySelectorAll("article section section")].filter((section) => {
+      const { top, bottom } = section.getBoundingClientRect();
+      return inside.includes("#" + section.id) && top <= innerHeight / 3 && bottom > innerHeight / 3;
+    });
+    const wanted = sections.length ? "#" + sections.at(-1).id : null;
+    const marked = [...document.querySelectorAll("#pst-page-toc-nav [aria-current]")].map(({ hash }) => hash);
+    if (wanted && (marked.length !== 1 || marked[0] !== wanted)) wrong.push([y, wanted, marked]);
+  }
+  return [places, wrong];
+}"""
+FOLDED = """() => [...document.querySelectorAll("article section section")]
+  .filter((section) => getComputedStyle(section).contentVisibility !== "visible").length"""
+
+
+@pytest.mark.parametrize("name", [CHAPTER, "chapters/notation"])
+def test_the_contents_mark_the_section_at_a_third_of_the_screen(site, name):
+    places, wrong = site.open(name).evaluate(MARKED)
+    assert places > 20
+    assert wrong == []
+
+
+def test_at_the_end_of_a_page_the_section_that_was_asked_for_is_marked(site):
+    page = site.open(CHAPTER)
+    marked = page.locator("#pst-page-toc-nav [aria-current]")
+    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+    last = page.locator("#pst-page-toc-nav a").last.inner_text()
+    marked.filter(has_text=last).wait_for()
+    assert marked.count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_new_reader_gets_the_systems_colours_before_any_script_is_loaded(site, scheme):
+    context = site.browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    page.route("**/*.js*", lambda route: route.abort())
+    page.goto(f"{site.address}/{CHAPTER}.html")
+    assert page.evaluate("({...document.documentElement.dataset}).theme") == scheme
+    context.close()
+
+
+def test_colours_follow_the_system_until_the_reader_chooses(site):
+    context = site.browser.new_context(color_scheme="light")
+    page = context.new_page()
+    page.goto(f"{site.address}/{CHAPTER}.html")
+    theme, button = "document.documentElement.dataset.theme", page.locator(".theme-switch-button").first
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(f"{theme} === 'dark'")
+    button.click()  # from the system's to light, which is not what stands
+    assert page.evaluate(theme) == "light"
+    page.reload()
+    assert page.evaluate(theme) == "light"
+    button.click()
+    assert page.evaluate(theme) == "dark"
+    button.click()
+    assert page.evaluate("document.documentElement.dataset.mode") == "auto"
+    context.close()
+
+
+@pytest.mark.parametrize("name", ["primary", "secondary"])
+def test_on_a_narrow_screen_a_sidebar_is_a_dialog_and_comes_back(site, name):
+    page = site.open(CHAPTER, width=390)
+    button, dialog = page.locator(f".{name}-toggle"), page.locator(f"#pst-{name}-sidebar-modal")
+    links = page.locator(f"#pst-{name}-sidebar a").count()
+    assert links > 5
+    button.click()
+    assert dialog.is_visible()
+    assert dialog.locator("a").count() == links
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="hidden")
+    assert page.locator(f"#pst-{name}-sidebar a").count() == links
+    assert button.evaluate("(element) => element === document.activeElement")
+    button.click()
+    page.mouse.click(388 if name == "primary" else 2, 600)  # beside it
+    dialog.wait_for(state="hidden")
+
+
+def test_a_link_of_the_contents_leads_out_of_their_dialog(site):
+    page = site.open(CHAPTER, width=390)
+    page.locator(".secondary-toggle").click()
+    dialog = page.locator("#pst-secondary-sidebar-modal")
+    link = dialog.locator("a").nth(3)
+    target = link.get_attribute("href")
+    link.click()
+    dialog.wait_for(state="hidden")
+    page.wait_for_function(f"Math.abs(document.querySelector('{target}').getBoundingClientRect().top) < 120")
+
+
+def test_on_a_wide_screen_the_list_of_pages_goes_and_comes(site):
+    page = site.open(CHAPTER)
+    bar = page.locator("#pst-primary-sidebar")
+    page.locator(".primary-toggle").click()
+    bar.wait_for(state="hidden")
+    page.locator(".primary-toggle").click()
+    bar.wait_for(state="visible")
+
+
+def test_the_menu_of_downloads_opens_and_closes(site):
+    page = site.open(CHAPTER)
+    button = page.locator('[data-bs-toggle="dropdown"]')
+    menu = button.locator("+ .dropdown-menu")
+    assert menu.is_hidden()
+    button.click()
+    assert button.get_attribute("aria-expanded") == "true"
+    box = menu.bounding_box()
+    assert box["x"] + box["width"] <= 1280
+    page.keyboard.press("Escape")
+    assert menu.is_hidden()
+    button.click()
+    page.mouse.click(640, 700)
+    assert menu.is_hidden()
+    assert button.get_attribute("aria-expanded") == "false"
+
+
+def test_sections_wait_below_the_screen_and_all_of_them_unfold(site):
+    page = site.open(CHAPTER)
+    assert page.evaluate(FOLDED) == 0
+    blocked = site.browser.new_context().new_page()
+    blocked.route("**/book.js*", lambda route: route.abort())
+    blocked.goto(f"{site.address}/{CHAPTER}.html")
+    assert blocked.evaluate(FOLDED) == blocked.locator("article section section").count() > 5
+    blocked.context.close()
+
+
+def test_without_scripts_nothing_waits(site):
+    context = site.browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site.address}/{CHAPTER}.html")
+    heights = page.locator("article section section").evaluate_all(
+        "(all) => all.map((one) => getComputedStyle(one).contentVisibility)"
+    )
+    assert set(heights) == {"visible"}
+    context.close()
+
+
+def test_a_link_into_a_page_leads_there(site):
+    page = site.open(CHAPTER, query="#exercises")
+    page.wait_for_function("Math.abs(document.querySelector('#exercises').getBoundingClientRect().top) < 120")
+    assert page.evaluate(FOLDED) == 0
+
+
+@pytest.mark.parametrize("name", toc_pages())
+def test_no_page_loads_the_themes_own_scripts(book, name):
+    text = (book / f"{name}.html").read_text(encoding="utf-8")
+    for script in ("bootstrap", "pydata-sphinx-theme", "sphinx-book-theme"):
+        assert f"{script}.js" not in text
+    assert "_static/theme.js" in text
