@@ -1,10 +1,10 @@
-"""Prints the built book: one PDF a page of the contents, and the whole book, numbered from its first page to its last.
+"""Prints the built book: one PDF a page of its contents, and one of the whole, under one count of pages.
 
-pdf.py           writes _build/pdf/*.pdf from _build/html (make html first)
+pdf.py           writes _build/pdf/*.pdf from _build/html
 pdf.py NAME …    only the pages of these names, as 06_masking, and no whole book
 
-A page prints as a reader's browser prints it, but for the figures: each is its picture and its table. Chromium sets the
-type, the bookmarks of each page and the links within it; the rest is added here.
+A page prints as a reader's browser prints it, but for the figures: each is its picture and its table.
+Chromium sets the type, the bookmarks of each page and the links within it; the rest is added here.
 """
 
 from __future__ import annotations
@@ -43,17 +43,24 @@ HTML = dev_setup.ROOT / "_build/html"
 TARGET = dev_setup.ROOT / "_build/pdf"
 WHOLE = "i-saw-a-saw"
 AUTHOR = "The attnlab authors"
-CONTENTS = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>BOOK</title><style>
+FRONT = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>BOOK</title><style>
 body { font: 11pt/1.55 system-ui, "Noto Sans", "Liberation Sans", sans-serif; }
 header { height: 235mm; break-after: page; display: flex; flex-direction: column; justify-content: center; }
-svg { width: 110mm; } h1 { font-size: 34pt; margin: 12mm 0 0; } header p { margin: 2mm 0; }
-h2 { font-size: 17pt; } h3 { font-size: 11pt; color: #555; margin: 6mm 0 1mm; break-after: avoid; }
-li { display: flex; } ul { list-style: none; padding: 0; margin: 0; } a { color: inherit; text-decoration: none; }
-i { flex: 1; border-bottom: 1px dotted #999; margin: 0 2mm 1.6mm; }
+svg { width: 110mm; }
+h1 { font-size: 34pt; margin: 12mm 0 0; }
+h2 { font-size: 17pt; }
+h3 { font-size: 11pt; color: #555; margin: 6mm 0 1mm; break-after: avoid; }
+header p { margin: 2mm 0; }
+ul { list-style: none; padding: 0; margin: 0; }
+li { display: flex; }
+li::before { content: ""; order: 1; flex: 1; border-bottom: 1px dotted #999; margin: 0 2mm 1.6mm; }
+li span { order: 2; }
+a { color: inherit; text-decoration: none; }
 </style><header>DRAWING<h1>BOOK</h1><p>Attention from first principles</p><p>AUTHOR</p>
-<p><small>ADDRESSText: CC BY 4.0. Code: MIT. On the web pages each figure can be grabbed; here it stands as it opens.
-Answers, hints and solutions stand at the end of each chapter.</small></p></header>
+<p><small>ADDRESSText: CC BY 4.0. Code: MIT. On the web pages figures can be grabbed; here each stands
+as it opens. Answers, hints and solutions stand at the end of each chapter.</small></p></header>
 <h2>Contents</h2>LIST</html>"""
+"""The title and the contents."""
 PICTURES = """async () => {
   for (const noscript of document.querySelectorAll("figure[data-attnlab] noscript")) {
     const figure = noscript.parentElement;
@@ -63,23 +70,30 @@ PICTURES = """async () => {
   await Promise.all([...document.images].map((image) => { image.loading = "eager"; return image.decode(); }));
 }"""
 """Figures as they are without their scripts."""
+TITLE = "(heading) => heading.textContent"
 TARGETS = """(names) => document.body.insertAdjacentHTML("beforeend",
   "<nav hidden>" + names.map((name) => `<a href="#${CSS.escape(name)}"></a>`).join("") + "</nav>")"""
-"""Chromium keeps the places of those names alone that the page itself links to."""
+"""Chromium keeps the places of the names that the page itself links to, and of no others."""
+
+
+STYLE = """
+@page {
+  size: A4; margin: 19mm 18mm 20mm;
+  font: 8.5pt system-ui, "Noto Sans", "Liberation Sans", sans-serif; color: #555;
+  @top-left { content: "BOOK" } @top-right { content: "TITLE" } @bottom-center { content: NUMBER }
+}
+@page :first { counter-set: page FIRST; @top-left { content: none } @top-right { content: none } }
+html, body { background: #fff }
+"""
 
 
 def style(title: str, first: int) -> str:
-    """Say what stands above and below each page. `first`: the number of the first one; 0 where none is shown."""
-    number = "counter(page)" if first else "none"
-    words = title.replace("\\", "").replace('"', "”")
-    small = "font: 8.5pt system-ui, 'Noto Sans', 'Liberation Sans', sans-serif; color: #555"
-    return (
-        f"@page {{ size: A4; margin: 19mm 18mm 20mm; "
-        f"@top-left {{ content: '{share.BOOK}'; {small} }} @top-right {{ content: \"{words}\"; {small} }} "
-        f"@bottom-center {{ content: {number}; {small} }} }} "
-        f"@page :first {{ counter-set: page {first}; @top-left {{ content: none }} @top-right {{ content: none }} }} "
-        "html, body { background: #fff }"
-    )
+    """Say what stands above and below each page. `first`: the first one's number; 0 where none is shown."""
+    words = {"BOOK": share.BOOK, "TITLE": title.replace("\\", "").replace('"', "”"), "FIRST": str(first)}
+    text = STYLE.replace("NUMBER", "counter(page)" if first else "none")
+    for word, what in words.items():
+        text = text.replace(word, what)
+    return text
 
 
 @dataclass
@@ -103,13 +117,18 @@ class Printed:
 
 
 def contents(root: Path) -> list[tuple[str, str]]:
-    """List the part and the name of each page but the landing page, whose cards the printed contents replace."""
+    """List part and name of each page that is printed.
+
+    Not the landing page, whose cards the printed contents replace, and not the reference of the package's
+    names: 350 pages to look things up in, which a screen does better.
+    """
     toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     return [
         (part["caption"], page["file"])
         for part in toc["parts"]
         for entry in part["chapters"]
         for page in (entry, *entry.get("sections", ()))
+        if not page["file"].startswith("chapters/api")
     ]
 
 
@@ -130,9 +149,7 @@ def print_page(browser: Browser, html: Path, target: Path, first: int, names: se
     for script in ("attnlab", "questions"):
         page.route(f"**/{script}.js*", lambda route: route.abort())
     page.goto(html.as_uri())
-    title = page.locator("article h1").first.evaluate(
-        "(h1) => [...h1.childNodes].filter((one) => !one.matches?.('.headerlink')).map((one) => one.textContent).join('').trim()"
-    )
+    title = page.locator("article h1").first.evaluate(TITLE).removesuffix("#").strip()
     page.evaluate(PICTURES)
     page.evaluate(TARGETS, sorted(names))
     page.add_style_tag(content=style(title, first))
@@ -142,7 +159,7 @@ def print_page(browser: Browser, html: Path, target: Path, first: int, names: se
 
 
 def relink(writer: PdfWriter, html: Path, resolve: Callable[[str, str], DictionaryObject | None]) -> None:
-    """Lead links to the book's pages where `resolve` says, from address and name; a link that leads nowhere goes."""
+    """Lead links to the book's pages where `resolve` says, by address and name; drop those without."""
     for page in writer.pages:
         kept = ArrayObject()
         for reference in page.get("/Annots", ()):
@@ -187,7 +204,7 @@ def front(browser: Browser, pages: list[Printed], html: Path, target: Path) -> N
     parts: dict[str, list[str]] = {}
     for one in pages:
         link = f'<a href="{_source(html, one).as_uri()}">{escape(one.title)}</a>'
-        parts.setdefault(one.part, []).append(f"<li>{link}<i></i>{one.first}</li>")
+        parts.setdefault(one.part, []).append(f"<li>{link}<span>{one.first}</span></li>")
     lists = "".join(f"<h3>{escape(part)}</h3><ul>{''.join(lines)}</ul>" for part, lines in parts.items())
     drawn = drawings.drawing("why_attention")
     for role, colour in share.COLOURS.items():
@@ -201,10 +218,10 @@ def front(browser: Browser, pages: list[Printed], html: Path, target: Path) -> N
         "ADDRESS": "" if pages_setup.UNSET in address else f"{escape(address)}. ",
         "LIST": lists,
     }
-    text = CONTENTS
+    text = FRONT
     for word, what in said.items():
         text = text.replace(word, what)
-    # From a file: links to files lead nowhere from a page that has no address.
+    # From a file: a page without an address may not link to files.
     at = target.with_suffix(".html")
     at.write_text(text, encoding="utf-8")
     page = browser.new_page()
@@ -216,7 +233,7 @@ def front(browser: Browser, pages: list[Printed], html: Path, target: Path) -> N
 
 
 def bind(opening: PdfReader, pages: list[Printed], html: Path, target: Path) -> None:
-    """Make one book of all: its numbers go on, its links stay within it, its bookmarks are parts, pages, sections."""
+    """Make one book of all: its links stay within it, its bookmarks are parts, pages, sections."""
     writer = PdfWriter()
     before = len(opening.pages)
     writer.append(opening, import_outline=False)
@@ -271,43 +288,52 @@ def _uri(address: str) -> DictionaryObject:
     )
 
 
+def _read(path: Path) -> PdfReader:
+    # From memory: the file itself is written anew.
+    return PdfReader(BytesIO(path.read_bytes()))
+
+
 def _source(html: Path, one: Printed) -> Path:
     return html / f"{one.page}.html"
 
 
-def main(html: Path = HTML, target: Path = TARGET, only: list[str] | None = None) -> int:
+def print_book(browser: Browser, html: Path, target: Path, only: list[str] | None = None) -> None:
     """Print the pages one after another: each begins with the number behind the last of the one before it."""
-    if not html.exists():
-        print("the book is not built: make html", file=sys.stderr)
-        return 1
     target.mkdir(parents=True, exist_ok=True)
     names = asked(html)
     pages: list[Printed] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=dev_setup.browser(), args=["--no-sandbox", "--disable-gpu"]
-        )
-        for part, page in contents(dev_setup.ROOT):
-            short = page.removeprefix("chapters/").replace("/", "-")
-            if only and short not in only:
-                continue
-            first = pages[-1].first + len(pages[-1].reader.pages) if pages else 1
-            source, path = html / f"{page}.html", target / f"{short}.pdf"
-            title = print_page(browser, source, path, first, names[source.as_uri()])
-            pages.append(Printed(title, part, page, path, first, PdfReader(BytesIO(path.read_bytes()))))
-            print(f"{path.name}: from page {first}, {len(pages[-1].reader.pages)} pages", flush=True)
-        whole = target / f"{WHOLE}.pdf"
-        if not only:
-            front(browser, pages, html, whole)
-        browser.close()
+    for part, page in contents(dev_setup.ROOT):
+        short = page.removeprefix("chapters/").replace("/", "-")
+        if only and short not in only:
+            continue
+        first = pages[-1].first + len(pages[-1].reader.pages) if pages else 1
+        source, path = html / f"{page}.html", target / f"{short}.pdf"
+        title = print_page(browser, source, path, first, names[source.as_uri()])
+        pages.append(Printed(title, part, page, path, first, _read(path)))
+        print(f"{path.name}: {len(pages[-1].reader.pages)} pages from page {first}", flush=True)
     others = {_source(html, one).as_uri(): one for one in pages}
     for one in pages:
         finish_page(one, html, others)
     if not only:
-        bind(PdfReader(BytesIO(whole.read_bytes())), pages, html, whole)
+        whole = target / f"{WHOLE}.pdf"
+        front(browser, pages, html, whole)
+        bind(_read(whole), pages, html, whole)
         print(f"{whole.name}: {len(PdfReader(whole).pages)} pages, {whole.stat().st_size / 1e6:.1f} MB")
+
+
+def main() -> int:
+    """Print what is built."""
+    if not HTML.exists():
+        print("the book is not built: make html", file=sys.stderr)
+        return 1
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=dev_setup.browser(), args=["--no-sandbox", "--disable-gpu"]
+        )
+        print_book(browser, HTML, TARGET, sys.argv[1:])
+        browser.close()
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(only=sys.argv[1:]))
+    sys.exit(main())

@@ -56,7 +56,7 @@ def saved(page: Page, at: int) -> str:
 
 
 def on_a_card(svg: str, digest: str) -> str:
-    """Put a drawing on a white card, which is as readable on a dark page, and write on it what it was drawn from."""
+    """Put a drawing on a white card, for dark pages too, and write on it what it was drawn from."""
     head, rest = re.match(r"(<svg [^>]*>)(.*)", svg, re.DOTALL).groups()  # type: ignore[union-attr]
     left, top, width, height = map(float, re.search(r'viewBox="([^"]*)"', head)[1].split())  # type: ignore[index]
     left, top, width, height = left - MARGIN, top - MARGIN, width + 2 * MARGIN, height + 2 * MARGIN

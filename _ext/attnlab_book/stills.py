@@ -43,7 +43,7 @@ def wanted(root: Path) -> dict[str, str]:
 
 
 def digest(root: Path, picture: str) -> str:
-    """Name what a picture was drawn from, beside the state that names it: its figure's script, and its model."""
+    """Name what a picture was drawn from, beside the state in its name: its figure's script and model."""
     script = root / SCRIPTS / f"{picture.rpartition('-')[0]}.js"
     held = hashlib.sha256(script.read_bytes())
     for model in sorted(script.parent.glob("*-model.js")):
