@@ -14,6 +14,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from io import BytesIO
 from pathlib import Path
@@ -98,7 +99,7 @@ def style(title: str, first: int) -> str:
 
 @dataclass
 class Printed:
-    """A page of the book on paper, where it begins in the whole, and its places by the names of links."""
+    """A page of the book on paper, and where it begins in the whole."""
 
     title: str
     part: str
@@ -107,9 +108,14 @@ class Printed:
     first: int
     reader: PdfReader
 
+    @cached_property
+    def names(self) -> dict[str, Destination]:
+        """Places in it that links lead to."""
+        return self.reader.named_destinations
+
     def place(self, name: str) -> tuple[int, Fit]:
         """Find a name: its page, counted from the book's first; the top of the first one if there is none."""
-        found = self.reader.named_destinations.get(f"/{name}")
+        found = self.names.get(f"/{name}")
         if not name or found is None:
             return self.first, Fit.fit_horizontally()
         number = self.reader.get_destination_page_number(found) or 0
@@ -182,7 +188,7 @@ def finish_page(printed: Printed, html: Path, others: dict[str, Printed]) -> Non
         if address not in others:
             return None
         target = TextStringObject(name)
-        if f"/{name}" not in others[address].reader.named_destinations:
+        if f"/{name}" not in others[address].names:
             target = ArrayObject([NumberObject(0), NameObject("/Fit")])
         return DictionaryObject(
             {
@@ -195,7 +201,6 @@ def finish_page(printed: Printed, html: Path, others: dict[str, Printed]) -> Non
     writer = PdfWriter(clone_from=printed.reader)
     relink(writer, html, beside)
     writer.add_metadata({"/Title": printed.title, "/Author": AUTHOR})
-    writer.compress_identical_objects()
     writer.write(printed.path)
 
 
@@ -247,9 +252,13 @@ def bind(opening: PdfReader, pages: list[Printed], html: Path, target: Path) -> 
                     name = str(annotation["/Dest"]).removeprefix("/")
                     annotation[NameObject("/A")] = _uri(f"{own}#{quote(name)}")
                     del annotation["/Dest"]
+            page.pop("/StructParents", None)  # what screen readers go by stays in the PDF of each page
         writer.append(one.reader, import_outline=False)
         if one.part != part:
-            part, above = one.part, writer.add_outline_item(one.part, before + one.first - 1)
+            part, above = (
+                one.part,
+                writer.add_outline_item(title=one.part, page_number=before + one.first - 1),
+            )
         _bookmarks(writer, one, one.reader.outline, above, before - 1)
     book = {_source(html, one).as_uri(): one for one in pages}
 
@@ -266,7 +275,6 @@ def bind(opening: PdfReader, pages: list[Printed], html: Path, target: Path) -> 
     writer.set_page_label(0, before - 1, PageLabelStyle.LOWERCASE_ROMAN)
     writer.set_page_label(before, len(writer.pages) - 1, PageLabelStyle.DECIMAL)
     writer.add_metadata({"/Title": f"{share.BOOK}: attention from first principles", "/Author": AUTHOR})
-    writer.compress_identical_objects(remove_orphans=True)
     writer.write(target)
 
 
@@ -278,7 +286,10 @@ def _bookmarks(writer: PdfWriter, one: Printed, entries: list, above: object, sh
         else:
             number = one.first + (one.reader.get_destination_page_number(entry) or 0)
             made = writer.add_outline_item(
-                entry.title, shift + number, above, fit=Fit.xyz(top=float(entry.top or 0))
+                title=entry.title,
+                page_number=shift + number,
+                parent=above,
+                fit=Fit.xyz(top=float(entry.top or 0)),
             )
 
 
@@ -297,7 +308,7 @@ def _source(html: Path, one: Printed) -> Path:
     return html / f"{one.page}.html"
 
 
-def print_book(browser: Browser, html: Path, target: Path, only: list[str] | None = None) -> None:
+def print_book(browser: Browser, html: Path, target: Path, only: list[str] | None = None) -> list[Printed]:
     """Print the pages one after another: each begins with the number behind the last of the one before it."""
     target.mkdir(parents=True, exist_ok=True)
     names = asked(html)
@@ -314,11 +325,15 @@ def print_book(browser: Browser, html: Path, target: Path, only: list[str] | Non
     others = {_source(html, one).as_uri(): one for one in pages}
     for one in pages:
         finish_page(one, html, others)
-    if not only:
-        whole = target / f"{WHOLE}.pdf"
-        front(browser, pages, html, whole)
-        bind(_read(whole), pages, html, whole)
-        print(f"{whole.name}: {len(PdfReader(whole).pages)} pages, {whole.stat().st_size / 1e6:.1f} MB")
+    return pages
+
+
+def print_whole(browser: Browser, pages: list[Printed], html: Path, target: Path) -> Path:
+    """Print what stands before the first page, and bind all into one book."""
+    whole = target / f"{WHOLE}.pdf"
+    front(browser, pages, html, whole)
+    bind(_read(whole), pages, html, whole)
+    return whole
 
 
 def main() -> int:
@@ -330,7 +345,10 @@ def main() -> int:
         browser = playwright.chromium.launch(
             executable_path=dev_setup.browser(), args=["--no-sandbox", "--disable-gpu"]
         )
-        print_book(browser, HTML, TARGET, sys.argv[1:])
+        pages = print_book(browser, HTML, TARGET, sys.argv[1:])
+        if not sys.argv[1:]:
+            whole = print_whole(browser, pages, HTML, TARGET)
+            print(f"{whole.name}: {len(PdfReader(whole).pages)} pages, {whole.stat().st_size / 1e6:.1f} MB")
         browser.close()
     return 0
 

@@ -22,9 +22,10 @@ STATE = """() => [document.querySelector("article").textContent,
 
 @pytest.fixture(scope="module")
 def printed(book, browser, tmp_path_factory) -> Path:
-    """Print a short page, and another to which it links."""
+    """Print a short page and another to which it links, and bind the two."""
     target = tmp_path_factory.mktemp("pdf")
-    pdf.print_book(browser, book, target, ["playground", "design"])
+    pages = pdf.print_book(browser, book, target, ["playground", "design"])
+    pdf.print_whole(browser, pages, book, target)
     return target
 
 
@@ -141,6 +142,34 @@ def test_links_of_the_pdf_lead_within_it_or_to_the_file_beside(printed):
     within = [one["/Dest"] for one in links if "/Dest" in one]
     assert within
     assert all(name in names for name in within)
+
+
+def test_the_whole_book_counts_on_and_its_links_stay_in_it(printed):
+    parts = [PdfReader(printed / f"{name}.pdf") for name in ("playground", "design")]
+    whole = PdfReader(printed / f"{pdf.WHOLE}.pdf")
+    front = len(whole.pages) - sum(len(part.pages) for part in parts)
+    assert front == 2  # the title, the contents
+    assert whole.page_labels[:4] == ["i", "ii", "1", "2"]
+    contents = whole.pages[1].extract_text()
+    second = len(parts[0].pages) + 1
+    assert re.search(rf"Design your own attention\s*{second}\b", contents)
+    # Parts, in them pages, in them sections; each bookmark where its words are.
+    marks = [one for one in whole.outline if not isinstance(one, list)]
+    assert len(marks) == 2
+    (design, *_) = whole.outline[-1]
+    assert whole.get_destination_page_number(design) == front + second - 1
+    for mark in whole.outline[-1][-1]:
+        if not isinstance(mark, list):
+            sheet = whole.pages[whole.get_destination_page_number(mark)]
+            assert _plain(mark.title) in _plain(sheet.extract_text())
+    links = [one.get_object() for sheet in whole.pages for one in sheet.get("/Annots", ())]
+    assert {str(link["/A"]["/S"]) for link in links if "/A" in link} <= {"/GoTo", "/URI"}
+    assert not [link for link in links if str(link.get("/A", {}).get("/URI", "")).startswith("file:")]
+    own = {page.indirect_reference.idnum for page in whole.pages}
+    led = [link["/A"]["/D"][0].idnum for link in links if link.get("/A", {}).get("/S") == "/GoTo"]
+    assert len(led) > 10
+    assert set(led) <= own
+    assert not [link for link in links if "/Dest" in link]
 
 
 def _plain(text: str) -> str:
