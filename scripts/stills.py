@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import dev_setup
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(dev_setup.ROOT / "_ext"))
 
@@ -22,6 +22,12 @@ PAGE = """<!DOCTYPE html><html lang="en" data-theme="light"><meta charset="utf-8
 <style>body { width: 43rem; margin: 0 auto; }</style>FIGURES<script src="attnlab.js"></script></html>"""
 STANDING = """() => [...document.querySelectorAll("figure")].every((figure) =>
   figure.querySelector('[data-part="reset"], [data-part="error"]:not([hidden])'))"""
+SAVED = """(at) => new Promise((saved) => {
+  HTMLAnchorElement.prototype.click = () => {}; // nothing is downloaded
+  URL.createObjectURL = (blob) => (saved(blob.text()), "");
+  document.querySelectorAll("figure")[at].querySelector('[data-part="svg"]').click();
+})"""
+"""What a figure's own button saves."""
 NEEDLESS = ("class", "role", "tabindex", r"data-[\w-]+", r"aria-[\w-]+")
 """What an image can't use: it is named where it is shown, and nothing in it takes a key."""
 MARGIN = 10
@@ -45,14 +51,6 @@ def lay_out(folder: Path, figures: list[str]) -> Path:
     page = folder / "figures.html"
     page.write_text(PAGE.replace("FIGURES", "\n".join(figures)), encoding="utf-8")
     return page
-
-
-def saved(page: Page, at: int) -> str:
-    """Return what a figure's own button saves."""
-    button = page.locator("figure").nth(at).locator('[data-part="svg"]')
-    with page.expect_download() as download:
-        button.evaluate("(button) => button.click()")
-    return Path(download.value.path()).read_text(encoding="utf-8")
 
 
 def on_a_card(svg: str, digest: str) -> str:
@@ -82,7 +80,7 @@ def main() -> int:
         page.goto(lay_out(Path(place), list(wanted.values())).as_uri())
         page.wait_for_function(STANDING)
         for at, picture in enumerate(wanted):
-            svg = on_a_card(saved(page, at), stills.digest(dev_setup.ROOT, picture))
+            svg = on_a_card(page.evaluate(SAVED, at), stills.digest(dev_setup.ROOT, picture))
             (folder / f"{picture}.svg").write_text(svg, encoding="utf-8")
         browser.close()
     for old in folder.glob("*.svg"):
