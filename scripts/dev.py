@@ -15,7 +15,7 @@ python scripts/dev.py bench         run the benchmarks that need no treebank (a 
 python scripts/dev.py mutants       break the package in many places; each time a test must fail
 python scripts/dev.py screenshot    draw the README's picture from the built book
 python scripts/dev.py stills        draw what stands for the figures where no script runs
-python scripts/dev.py pdf           build the book and print it to _build/pdf (a name prints only that page)
+python scripts/dev.py pdf           build the book and print it to _build/pdf (a topic prints only its page)
 python scripts/dev.py clean         delete what was built; the environment stays
 """
 

@@ -1,7 +1,7 @@
 """Prints the built book: one PDF a page of its contents, and one of the whole, under one count of pages.
 
 pdf.py           writes _build/pdf/*.pdf from _build/html
-pdf.py NAME …    only the pages of these names, as 06_masking, and no whole book
+pdf.py NAME …    only the pages whose files end so (a chapter's topic will do), and no whole book
 
 A page prints as a reader's browser prints it, but for the figures: each is its picture and its table.
 Chromium sets the type, the bookmarks of each page and the links within it; the rest is added here.
@@ -315,7 +315,7 @@ def print_book(browser: Browser, html: Path, target: Path, only: list[str] | Non
     pages: list[Printed] = []
     for part, page in contents(dev_setup.ROOT):
         short = page.removeprefix("chapters/").replace("/", "-")
-        if only and short not in only:
+        if only and not short.endswith(tuple(only)):
             continue
         first = pages[-1].first + len(pages[-1].reader.pages) if pages else 1
         source, path = html / f"{page}.html", target / f"{short}.pdf"
