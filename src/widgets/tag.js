@@ -1,8 +1,9 @@
-// Tag a sentence: type, see the tags, pick a word, see where it looked; hide a word, see who needed it.
+// Tag a sentence: type, see the tags, pick a word, see where it looked; hide a word, see who needed it. Where the page says
+// whether attention is on, there is its switch instead, and nothing else.
 //
 // For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word), each (fold),
-// heads (radio group), arcs (svg), alternatives, status, numbers (table: token, tag, probability, weight, hidden), reset,
-// link, pytorch, svg.
+// heads (radio group), arcs (svg), alternatives, attention (role switch), status, numbers (table: token, tag, probability, weight,
+// hidden), reset, link, pytorch, svg.
 import folds from "./ui/folds.css";
 import css from "./ui/tag.css";
 import { labelled } from "./ui/controls.js";
@@ -10,18 +11,29 @@ import { choices, fmt, h, onResize, s, select, shade, standalone } from "./ui/do
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { shipped } from "./ui/shipped.js";
-import { chosen, tagTokens } from "./math/tagger.js";
+import { chosen, parts, tagTokens } from "./math/tagger.js";
 import { split } from "./math/words.js";
 
 /** Longer texts are cut here, and the figure says so: past this, a page of chips helps nobody. */
 export const MOST_TOKENS = 128;
-const EXAMPLES = ["I saw a saw", "What do you do?", "There were many hotels there.", "Can you open the can?"];
+const EXAMPLES = ["I saw a saw", "They can fish", "Let us table the table", "The quick brown fox jumps"];
+/** A figure that begins with a word picked says which other one it hangs on, in sentences up to this long. */
+const MOST_ASKED = 12;
+/** What the tags are called, and their colours: nouns, verbs, small words, and the rest. */
+const NAMES = /** @type {Record<string, string>} */ ({
+  NOUN: "noun", PROPN: "name", VERB: "verb", AUX: "auxiliary", PRON: "pronoun", DET: "determiner", ADP: "preposition", PART: "particle",
+  CCONJ: "conjunction", SCONJ: "subjunction", ADJ: "adjective", ADV: "adverb", NUM: "number", PUNCT: "mark", INTJ: "interjection",
+  SYM: "symbol", X: "other",
+});
+const SMALL = ["AUX", "PRON", "DET", "ADP", "PART", "CCONJ", "SCONJ"];
+/** @param {string} tag */
+const kind = (tag) => (SMALL.includes(tag) ? "small word" : NAMES[tag]);
 
 export default figure({
   name: "tag",
   css: folds + css,
   title: "Tag a sentence",
-  keys: ["sentence", "word", "head", "hidden"],
+  keys: ["sentence", "word", "head", "hidden", "attention"],
   async setup({ model, body, say, set, signal, place }) {
     const tagger = await shipped("tagger", model, place.base);
     const { card } = tagger;
@@ -32,24 +44,28 @@ export default figure({
     let shown = "";
     let out = "";
     let cut = 0;
-    let drawn = -1;
+    let drawn = "";
+    /** The tags that were shown last: one that changes is seen to change. */
+    let before = /** @type {string[]} */ ([]);
+    /** Whether there is the switch, and nothing else. */
+    const switched = typeof model.get("attention") === "boolean";
+    const asks = !switched && model.get("word") >= 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let asking;
 
     const input = h("input", {
       type: "text",
-      "aria-label": "A sentence to tag",
       "data-part": "sentence",
       autocomplete: "off",
       spellcheck: "false",
       dir: "auto",
-      on: { input: () => set({ sentence: input.value, word: -1, hidden: [] }) },
+      on: { input: () => type(input.value) },
     });
-    const examples = h("div", { class: "attnlab-choices" });
+    const typed = h("label", { class: "attnlab-label attnlab-typed" }, `A small model, right at ${fmt(card.accuracy.test, 0)} words of 100. Try to catch it:`, input);
+    const examples = h("div", { class: "attnlab-choices attnlab-examples", role: "group", "aria-label": "Sentences to try" });
     for (const text of EXAMPLES) {
-      const pick = () => set({ sentence: text, word: -1, hidden: [] });
-      examples.append(h("button", { type: "button", "data-part": "example", on: { click: pick } }, text));
+      examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => type(text) } }, text));
     }
-    const tries = labelled("Try", examples);
-    tries.classList.add("attnlab-examples");
     const heads = choices({
       label: "Which attention head",
       part: "heads",
@@ -66,8 +82,8 @@ export default figure({
     });
     const tokens = h("div", {
       class: "attnlab-tokens",
-      role: "radiogroup",
-      "aria-label": "The words, each with its tag; a word that is hidden is looked at by none",
+      role: switched ? "group" : "radiogroup",
+      "aria-label": `The words, each with its tag${switched ? "" : "; a word that is hidden is looked at by none"}`,
       on: { keydown: move },
     });
     const likeliest = h("span", {});
@@ -90,7 +106,12 @@ export default figure({
       ),
     );
     const every = h("details", {}, h("summary", {}, "Numbers"), numbers);
-    body.append(input, tokens, alternatives, tries, h("div", { class: "attnlab-folds" }, every, each));
+    const tagged = h("details", { "data-part": "tags" }, h("summary", {}, "Tags"), h("p", { class: "attnlab-note" },
+      `Small words: ${SMALL.map(full).join(", ")}. Others: ${Object.keys(NAMES).filter((tag) => !SMALL.includes(tag)).map(full).join(", ")}.`));
+    const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !model.get("attention") }) } }, "Attention");
+    if (switched) body.append(flip, tokens, h("div", { class: "attnlab-folds" }, every));
+    else body.append(tokens, alternatives, typed, examples, h("div", { class: "attnlab-folds" }, tagged, every, each));
+    signal.addEventListener("abort", () => clearTimeout(asking));
     onResize(tokens, signal, drawArcs);
 
     /** @param {KeyboardEvent} event */
@@ -105,19 +126,50 @@ export default figure({
       else set({ word: (Math.max(model.get("word"), 0) + step + n) % n });
     }
 
+    /** Another sentence: the word picked is the one of whose tag the model is least sure. @param {string} text */
+    function type(text) {
+      tag(text);
+      const sure = whole.probabilities.map((row) => Math.max(...row));
+      set({ sentence: text, word: sure.indexOf(Math.min(...sure)), hidden: [] });
+    }
+
+    /** @param {string} text */
+    function tag(text) {
+      if (whole && text === shown) return;
+      shown = text;
+      const all = split(text);
+      cut = Math.max(all.length - MOST_TOKENS, 0);
+      whole = result = tagTokens(tagger, all.slice(0, MOST_TOKENS));
+      out = "";
+      before = [];
+    }
+
     function read() {
-      const text = String(model.get("sentence") ?? "");
-      if (!whole || text !== shown) {
-        shown = text;
-        const all = split(text);
-        cut = Math.max(all.length - MOST_TOKENS, 0);
-        whole = result = tagTokens(tagger, all.slice(0, MOST_TOKENS));
-        out = "";
-      }
+      tag(String(model.get("sentence") ?? ""));
       const now = hidden();
-      if (String(now) === out) return;
-      out = String(now);
-      result = now.length ? tagTokens(tagger, whole.tokens, new Set(), new Set(now)) : whole;
+      const deaf = model.get("attention") === false;
+      if (now + String(deaf) === out) return;
+      out = now + String(deaf);
+      const off = deaf ? parts(card.form).filter((part) => part.startsWith("attention")) : [];
+      result = now.length || deaf ? tagTokens(tagger, whole.tokens, new Set(off), new Set(deaf ? whole.tokens.keys() : now)) : whole;
+    }
+
+    /** Say which other word the one picked hangs on: which, hidden, gives it another tag, and the surest. It takes a moment. @param {number} word */
+    function ask(word) {
+      clearTimeout(asking);
+      const n = whole.tokens.length;
+      if (!asks || word < 0 || hidden().length || n > MOST_ASKED) return;
+      asking = setTimeout(() => {
+        const usual = whole.tags[word];
+        const [most, at] = whole.tokens.reduce((best, _, i) => {
+          const { tags, probabilities } = i === word ? whole : tagTokens(tagger, whole.tokens, new Set(), new Set([i]));
+          const p = tags[word] === usual ? 0 : Math.max(...probabilities[word]);
+          return p > best[0] ? [p, i] : best;
+        }, [0, -1]);
+        if (!most) return;
+        beside.textContent = `Hide ${named(at)}: what does ${named(word)} become?`;
+        tokens.querySelectorAll('[data-part="hide"]')[at]?.classList.add("is-asked");
+      }, 150);
     }
 
     /** @returns {number} the word picked, or -1 */
@@ -149,6 +201,7 @@ export default figure({
       const word = picked();
       const off = new Set(hidden());
       const weights = word < 0 ? [] : chosen(result.weights, model.get("head"))[word];
+      flip.setAttribute("aria-checked", String(model.get("attention")));
       const focus = /** @type {HTMLElement | null} */ (tokens.querySelector(":focus"));
       const focused = focus?.dataset.part ?? "";
       const place = focused === "hide" ? [...tokens.querySelectorAll('[data-part="hide"]')].indexOf(/** @type {Element} */ (focus)) : Math.max(word, 0);
@@ -160,8 +213,10 @@ export default figure({
       ];
       const head = ["word", "tag", "probability", "weight", "hidden"];
       numbers.replaceChildren(table("numbers", head, result.tokens.map(line), { caption: "Every number" }));
+      before = result.tags;
       describe(word, weights);
       drawArcs();
+      ask(word);
     }
 
     /**
@@ -177,6 +232,11 @@ export default figure({
       const says = word < 0 ? `${fmt(100 * Math.max(...result.probabilities[i]), 0)} %` : `${fmt(100 * weights[i], 0)} %`;
       const whose = word < 0 || !open ? "" : h("small", {}, " of looks");
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
+      const group = kind(result.tags[i]);
+      const changed = before[i] && before[i] !== result.tags[i] ? "is-new" : null;
+      const pill = h("span", { class: changed, "data-kind": group, title: `${full(result.tags[i])}` }, group);
+      const held = [h("b", { dir: "auto" }, token), pill, h("i", {}, open ? says : "hidden", whose)];
+      if (switched) return h("div", { class: "attnlab-word" }, h("div", { class: "attnlab-token", "data-part": "token" }, ...held));
       const chip = h(
         "button",
         {
@@ -188,9 +248,7 @@ export default figure({
           "data-part": "token",
           on: { click: () => set({ word: i }) },
         },
-        h("b", { dir: "auto" }, token),
-        h("span", {}, result.tags[i]),
-        h("i", {}, open ? says : "hidden", whose),
+        ...held,
       );
       if (word >= 0) shade(chip, weights[i]);
       const verb = open ? "hide" : "show";
@@ -215,20 +273,21 @@ export default figure({
       beside.textContent = "Hide a word to see who needed it.";
       if (word < 0) {
         likeliest.textContent = "Pick a word to see where it looked.";
-        say(result.tokens.map((token, i) => `${token} ${result.tags[i]}`).join(", ") + `.${without}${warning}`);
+        const state = switched ? `Attention is ${model.get("attention") ? "on" : "off: no word hears another"}. ` : "";
+        say(state + result.tokens.map((token, i) => `${token}: ${kind(result.tags[i])}`).join(", ") + `.${without}${warning}`);
         return;
       }
       // The likeliest tags, that of nothing hidden among them: as many whatever is hidden, so that nothing moves.
       const usual = whole.probabilities[word].indexOf(Math.max(...whole.probabilities[word]));
       const order = result.probabilities[word].map((p, t) => ({ p, t })).sort((a, b) => b.p - a.p).map(({ t }) => t);
       const best = order.slice(0, 3).includes(usual) ? order.slice(0, 3) : [...order.slice(0, 2), usual];
-      const list = (/** @type {number[]} */ given) => best.map((t) => `${card.tags[t]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
-      likeliest.textContent = list(result.probabilities[word]);
+      const list = (/** @type {number[]} */ given) => best.map((t) => `${NAMES[card.tags[t]]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
+      likeliest.textContent = `${named(word)}: ${list(result.probabilities[word])}`;
       if (off.length) beside.textContent = `With nothing hidden: ${list(whole.probabilities[word])}`;
       const most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
       const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)}\u00a0%.` : "It can look at nothing.";
-      say(`${named(word)} is ${result.tags[word]}. ${looks}${without}${warning}`);
+      say(`${named(word)} is tagged ${full(result.tags[word])}. ${looks}${without}${warning}`);
     }
 
     /** Arcs from the picked word to the others, over as many lines as the words take. */
@@ -238,21 +297,29 @@ export default figure({
       const chips = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-token")]);
       // Picked or not: the words stay where they are.
       tokens.classList.toggle("is-long", chips.some((chip) => chip.offsetTop !== chips[0].offsetTop));
-      if (word < 0) return;
+      const all = switched && model.get("attention");
+      if (word < 0 && !all) {
+        drawn = "";
+        return;
+      }
       const tops = chips.map((chip) => ({ x: chip.offsetLeft + chip.offsetWidth / 2, y: chip.offsetTop - 2 }));
-      const svg = s("svg", { class: drawn === word ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
-      drawn = word;
-      svg.append(...arcs(tops, word, chosen(result.weights, model.get("head"))[word], tokens.classList.contains("is-long") ? 40 : 76));
+      const svg = s("svg", { class: drawn === String(word) + all ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
+      drawn = String(word) + all;
+      const weights = chosen(result.weights, model.get("head"));
+      for (const i of word < 0 ? tops.keys() : [word]) svg.append(...arcs(tops, i, weights[i], tokens.classList.contains("is-long") ? 40 : 76));
       tokens.prepend(svg);
     }
 
     return {
       update,
-      pytorch: () => pytorch(shown, picked(), model.get("head"), hidden()),
+      pytorch: () => (model.get("attention") === false ? deaf(shown) : pytorch(shown, picked(), model.get("head"), hidden())),
       svg: () => drawing(result, picked(), model.get("head"), hidden()),
     };
   },
 });
+
+/** @param {string} tag */
+const full = (tag) => `${NAMES[tag]} (${tag})`;
 
 /**
  * An arc from one word to each that it looks at, the wider the more.
@@ -299,6 +366,14 @@ ${look}for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):
 `;
 }
 
+/** The state without attention, as a snippet that runs. @param {string} sentence */
+const deaf = (sentence) => `from attnbook.widgets import TagSentence
+
+tagged = TagSentence(${JSON.stringify(sentence)}, attention=False).tagged
+for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):
+    print(token, tag, round(tagged.probabilities[i].max().item(), 4))
+`;
+
 /**
  * The state as a drawing that stands alone.
  * @param {ReturnType<typeof tagTokens>} result
@@ -323,7 +398,7 @@ function drawing(result, word, head, hidden) {
         ...(out ? { "stroke-dasharray": "5 4" } : {}),
       }),
       text(36, 18, token),
-      text(57, 13, result.tags[i]),
+      text(57, 13, `${kind(result.tags[i])}`),
       text(76, 13, out ? "hidden" : word < 0 ? "" : `${fmt(100 * weight, 0)} %`),
     ];
   });
