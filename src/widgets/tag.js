@@ -61,10 +61,10 @@ export default figure({
       dir: "auto",
       on: { input: () => type(input.value) },
     });
-    const typed = h("label", { class: "attnlab-label attnlab-typed" }, `A small model, right at ${fmt(card.accuracy.test, 0)} words of 100. Try to catch it:`, input);
+    const typed = h("label", { class: "attnlab-label attnlab-typed" }, `Right at ${fmt(card.accuracy.test, 0)} test words of 100. Try to catch it:`, input);
     const examples = h("div", { class: "attnlab-choices attnlab-examples", role: "group", "aria-label": "Sentences to try" });
     for (const text of EXAMPLES) {
-      examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => type(text) } }, text));
+      examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => ((drawn = ""), type(text)) } }, text));
     }
     const heads = choices({
       label: "Which attention head",
@@ -105,12 +105,12 @@ export default figure({
           "It knows no more English than that.",
       ),
     );
-    const every = h("details", {}, h("summary", {}, "Numbers"), numbers);
-    const tagged = h("details", { "data-part": "tags" }, h("summary", {}, "Tags"), h("p", { class: "attnlab-note" },
-      `Small words: ${SMALL.map(full).join(", ")}. Others: ${Object.keys(NAMES).filter((tag) => !SMALL.includes(tag)).map(full).join(", ")}.`));
+    const called = (/** @type {boolean} */ small) => Object.keys(NAMES).filter((tag) => SMALL.includes(tag) === small).map(full).join(", ");
+    const every = h("details", {}, h("summary", {}, "Numbers and tags"), numbers,
+      h("p", { class: "attnlab-note", "data-part": "tags" }, `Small words: ${called(true)}. All others: ${called(false)}.`));
     const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !model.get("attention") }) } }, "Attention");
     if (switched) body.append(flip, tokens, h("div", { class: "attnlab-folds" }, every));
-    else body.append(tokens, alternatives, typed, examples, h("div", { class: "attnlab-folds" }, tagged, every, each));
+    else body.append(tokens, alternatives, typed, examples, h("div", { class: "attnlab-folds" }, every, each));
     signal.addEventListener("abort", () => clearTimeout(asking));
     onResize(tokens, signal, drawArcs);
 
@@ -167,6 +167,7 @@ export default figure({
           return p > best[0] ? [p, i] : best;
         }, [0, -1]);
         if (!most) return;
+        beside.classList.add("is-asked");
         beside.textContent = `Hide ${named(at)}: what does ${named(word)} become?`;
         tokens.querySelectorAll('[data-part="hide"]')[at]?.classList.add("is-asked");
       }, 150);
@@ -230,7 +231,7 @@ export default figure({
       const token = result.tokens[i];
       const open = !off.has(i);
       const says = word < 0 ? `${fmt(100 * Math.max(...result.probabilities[i]), 0)} %` : `${fmt(100 * weights[i], 0)} %`;
-      const whose = word < 0 || !open ? "" : h("small", {}, " of looks");
+      const whose = open ? h("small", {}, word < 0 ? " sure" : " of looks") : "";
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const group = kind(result.tags[i]);
       const changed = before[i] && before[i] !== result.tags[i] ? "is-new" : null;
@@ -270,17 +271,18 @@ export default figure({
       const off = hidden();
       const without = off.length ? ` Hidden: ${off.map(named).join(", ")}.` : "";
       const warning = cut ? ` Only the first ${MOST_TOKENS} of ${MOST_TOKENS + cut} words are shown.` : "";
+      beside.classList.remove("is-asked");
       beside.textContent = "Hide a word to see who needed it.";
       if (word < 0) {
         likeliest.textContent = "Pick a word to see where it looked.";
-        const state = switched ? `Attention is ${model.get("attention") ? "on" : "off: no word hears another"}. ` : "";
+        const state = switched ? `Attention is ${model.get("attention") ? "on" : "off"}. ` : "";
         say(state + result.tokens.map((token, i) => `${token}: ${kind(result.tags[i])}`).join(", ") + `.${without}${warning}`);
         return;
       }
       // The likeliest tags, that of nothing hidden among them: as many whatever is hidden, so that nothing moves.
       const usual = whole.probabilities[word].indexOf(Math.max(...whole.probabilities[word]));
       const order = result.probabilities[word].map((p, t) => ({ p, t })).sort((a, b) => b.p - a.p).map(({ t }) => t);
-      const best = order.slice(0, 3).includes(usual) ? order.slice(0, 3) : [...order.slice(0, 2), usual];
+      const best = order.slice(0, 2).includes(usual) ? order.slice(0, 2) : [order[0], usual];
       const list = (/** @type {number[]} */ given) => best.map((t) => `${NAMES[card.tags[t]]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
       likeliest.textContent = `${named(word)}: ${list(result.probabilities[word])}`;
       if (off.length) beside.textContent = `With nothing hidden: ${list(whole.probabilities[word])}`;
@@ -306,7 +308,7 @@ export default figure({
       const svg = s("svg", { class: drawn === String(word) + all ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
       drawn = String(word) + all;
       const weights = chosen(result.weights, model.get("head"));
-      for (const i of word < 0 ? tops.keys() : [word]) svg.append(...arcs(tops, i, weights[i], tokens.classList.contains("is-long") ? 40 : 76));
+      for (const i of word < 0 ? tops.keys() : [word]) svg.append(...arcs(tops, i, word < 0 ? weights[i].map((weight, j) => (i === j ? 0 : weight)) : weights[i], tokens.classList.contains("is-long") ? 40 : 76));
       tokens.prepend(svg);
     }
 

@@ -124,5 +124,5 @@ class TagSentence(Figure):
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
         if self.attention is not None:
-            return "Switch attention off: each word is then tagged as if it stood alone."
+            return "Switch attention off: each word is then tagged by its letters alone."
         return "Tag a sentence: pick a word to see where it looked, hide a word to see who needed it."
