@@ -565,7 +565,7 @@ def test_the_mask_painter_names_bad_input(changes, message):
 
 def test_the_landing_page_says_of_the_model_what_it_does():
     """Hide *to*, then switch attention off: the tags, and the percentages that its prose has."""
-    page = nbformat.read(Path(__file__).parents[2] / "chapters/index.ipynb", as_version=4)
+    page = nbformat.read(ROOT / "chapters/index.ipynb", as_version=4)
     prose = " ".join(cell.source for cell in page.cells if cell.cell_type == "markdown")
     shown = {
         "work": (widgets.TagSentence("I love to work"), "VERB", 88),

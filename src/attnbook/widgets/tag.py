@@ -24,12 +24,13 @@ class TagSentence(Figure):
         word: the word picked, from 0; -1 for none.
         head: "mean", or "layer.head", from 1.
         hidden: words, from 0, at which no word may look.
-        attention: None, or whether the layers of attention add what they found. Then the figure has their switch and
-            nothing else: no word is picked and none hidden.
+        attention: None, or whether the layers of attention add what they found. Then the figure has their
+            switch and nothing else: no word is picked and none hidden.
 
     Raises:
         TypeError: the sentence is not text.
-        ValueError: there is no such word or head, no such word to hide, or a word is picked or hidden beside the switch.
+        ValueError: there is no such word or head, no such word to hide, or a word is picked or hidden beside
+            the switch.
 
     >>> figure = TagSentence("I saw a saw", word=3)
     >>> figure.tagged.tags
