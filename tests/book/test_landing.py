@@ -178,12 +178,13 @@ def test_arcs_are_drawn_once_and_tags_turn_only_where_motion_is_wanted(site, mot
     figure.locator('[data-part="hide"]').nth(2).click()
     # The same word's arcs: only the tag that changed turns.
     shown = [name for name in figure.evaluate(moving) if name]
+    page.emulate_media(reduced_motion="reduce")
     assert shown == ([] if motion == "reduce" else ["attnlab-turn"])
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_hues_of_tags_can_be_read(site, theme):
-    page = site.open(HOME, scheme=theme)
+    page = site.open(HOME, theme=theme)
     for pill in page.locator("[data-kind]").all():
         assert pill.evaluate(CONTRAST) >= 4.5
     assert {"noun", "verb", "small word"} <= set(page.locator("[data-kind]").all_inner_texts())
