@@ -16,7 +16,7 @@ import { split } from "./math/words.js";
 
 /** Longer texts are cut here, and the figure says so: past this, a page of chips helps nobody. */
 export const MOST_TOKENS = 128;
-const EXAMPLES = ["I saw a saw", "They can fish", "Let us table the table", "The quick brown fox jumps"];
+const EXAMPLES = ["I saw a saw", "They can fish", "The quick brown fox jumps"];
 /** A figure that begins with a word picked says which other one it hangs on, in sentences up to this long. */
 const MOST_ASKED = 12;
 /** What the tags are called, and their colours: nouns, verbs, small words, and the rest. */
@@ -101,16 +101,14 @@ export default figure({
       h(
         "p",
         { class: "attnlab-note", "data-part": "card" },
-        `Trained on ${card.data} (${card.licence}); ${card.accuracy.test} % of its test words come out right. ` +
-          "It knows no more English than that.",
+        `Trained on ${card.data} (${card.licence}): it knows no more English than that.`,
       ),
     );
     const called = (/** @type {boolean} */ small) => Object.keys(NAMES).filter((tag) => SMALL.includes(tag) === small).map(full).join(", ");
     const every = h("details", {}, h("summary", {}, "Numbers and tags"), numbers,
       h("p", { class: "attnlab-note", "data-part": "tags" }, `Small words: ${called(true)}. All others: ${called(false)}.`));
     const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !model.get("attention") }) } }, "Attention");
-    if (switched) body.append(flip, tokens, h("div", { class: "attnlab-folds" }, every));
-    else body.append(tokens, alternatives, typed, examples, h("div", { class: "attnlab-folds" }, every, each));
+    body.append(...(switched ? [flip, tokens] : [tokens, alternatives, typed, examples]), h("div", { class: "attnlab-folds" }, every, switched ? "" : each));
     signal.addEventListener("abort", () => clearTimeout(asking));
     onResize(tokens, signal, drawArcs);
 
@@ -235,7 +233,7 @@ export default figure({
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const group = kind(result.tags[i]);
       const changed = before[i] && before[i] !== result.tags[i] ? "is-new" : null;
-      const pill = h("span", { class: changed, "data-kind": group, title: `${full(result.tags[i])}` }, group);
+      const pill = h("span", { class: changed, "data-kind": group, title: full(result.tags[i]) }, group);
       const held = [h("b", { dir: "auto" }, token), pill, h("i", {}, open ? says : "hidden", whose)];
       if (switched) return h("div", { class: "attnlab-word" }, h("div", { class: "attnlab-token", "data-part": "token" }, ...held));
       const chip = h(
@@ -255,7 +253,7 @@ export default figure({
       const verb = open ? "hide" : "show";
       const label = `${verb} “${token}”, word ${i + 1}`;
       const hider = { type: "button", class: "attnlab-hide", tabindex, "aria-label": label, "data-part": "hide", on: { click: () => hide(i) } };
-      return h("div", { class: "attnlab-word" }, chip, h("button", hider, verb));
+      return h("div", { class: "attnlab-word" }, chip, h("button", hider, open ? "× hide" : verb));
     }
 
     /**
@@ -282,14 +280,14 @@ export default figure({
       // The likeliest tags, that of nothing hidden among them: as many whatever is hidden, so that nothing moves.
       const usual = whole.probabilities[word].indexOf(Math.max(...whole.probabilities[word]));
       const order = result.probabilities[word].map((p, t) => ({ p, t })).sort((a, b) => b.p - a.p).map(({ t }) => t);
-      const best = order.slice(0, 2).includes(usual) ? order.slice(0, 2) : [order[0], usual];
+      const best = [...new Set([order[0], usual, order[1]])].slice(0, 2);
       const list = (/** @type {number[]} */ given) => best.map((t) => `${NAMES[card.tags[t]]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
       likeliest.textContent = `${named(word)}: ${list(result.probabilities[word])}`;
       if (off.length) beside.textContent = `With nothing hidden: ${list(whole.probabilities[word])}`;
       const most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
       const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)}\u00a0%.` : "It can look at nothing.";
-      say(`${named(word)} is tagged ${full(result.tags[word])}. ${looks}${without}${warning}`);
+      say(`${named(word)}: ${kind(result.tags[word])}. ${looks}${without}${warning}`);
     }
 
     /** Arcs from the picked word to the others, over as many lines as the words take. */
@@ -314,7 +312,7 @@ export default figure({
 
     return {
       update,
-      pytorch: () => (model.get("attention") === false ? deaf(shown) : pytorch(shown, picked(), model.get("head"), hidden())),
+      pytorch: () => pytorch(shown, picked(), model.get("head"), hidden(), model.get("attention") === false),
       svg: () => drawing(result, picked(), model.get("head"), hidden()),
     };
   },
@@ -355,26 +353,20 @@ function arcs(tops, word, weights, most) {
  * @param {number} word
  * @param {string} head
  * @param {number[]} hidden
+ * @param {boolean} deaf whether attention is off
  */
-function pytorch(sentence, word, head, hidden) {
+function pytorch(sentence, word, head, hidden, deaf) {
   const [layer, number] = head.split(".").map(Number);
   const weights = head === "mean" ? "tagged.weights.mean((0, 1))" : `tagged.weights[${layer - 1}, ${number - 1}]`;
   const look = word < 0 ? "" : `weights = ${weights}[${word}]  # how much word ${word} looks at each word\n`;
-  return `from attnbook.tagging import shipped
+  const more = deaf ? ", attention=False" : hidden.length ? `, hidden=${JSON.stringify(hidden)}` : "";
+  return `from attnbook.widgets import TagSentence
 
-tagged = shipped.load().tag(${JSON.stringify(sentence)}${hidden.length ? `, hidden=${JSON.stringify(hidden)}` : ""})
+tagged = TagSentence(${JSON.stringify(sentence)}${more}).tagged
 ${look}for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):
     print(token, tag, round(tagged.probabilities[i].max().item(), 4)${word < 0 ? "" : ", round(weights[i].item(), 4)"})
 `;
 }
-
-/** The state without attention, as a snippet that runs. @param {string} sentence */
-const deaf = (sentence) => `from attnbook.widgets import TagSentence
-
-tagged = TagSentence(${JSON.stringify(sentence)}, attention=False).tagged
-for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):
-    print(token, tag, round(tagged.probabilities[i].max().item(), 4))
-`;
 
 /**
  * The state as a drawing that stands alone.
@@ -400,7 +392,7 @@ function drawing(result, word, head, hidden) {
         ...(out ? { "stroke-dasharray": "5 4" } : {}),
       }),
       text(36, 18, token),
-      text(57, 13, `${kind(result.tags[i])}`),
+      text(57, 13, kind(result.tags[i])),
       text(76, 13, out ? "hidden" : word < 0 ? "" : `${fmt(100 * weight, 0)} %`),
     ];
   });
