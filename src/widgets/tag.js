@@ -49,7 +49,7 @@ export default figure({
     let before = /** @type {string[]} */ ([]);
     /** Whether there is the switch, and nothing else. */
     const switched = typeof model.get("attention") === "boolean";
-    const asks = !switched && model.get("word") >= 0;
+    const asks = model.get("word") >= 0;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let asking;
 
@@ -61,8 +61,8 @@ export default figure({
       dir: "auto",
       on: { input: () => type(input.value) },
     });
-    const typed = h("label", { class: "attnlab-label attnlab-typed" }, `Right at ${fmt(card.accuracy.test, 0)} test words of 100. Try to catch it:`, input);
-    const examples = h("div", { class: "attnlab-choices attnlab-examples", role: "group", "aria-label": "Sentences to try" });
+    const typed = h("label", { class: "attnlab-label attnlab-row" }, `Right at ${fmt(card.accuracy.test, 0)} test words of 100. Try to catch it:`, input);
+    const examples = h("div", { class: "attnlab-choices attnlab-examples" });
     for (const text of EXAMPLES) {
       examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => ((drawn = ""), type(text)) } }, text));
     }
@@ -105,8 +105,8 @@ export default figure({
       ),
     );
     const called = (/** @type {boolean} */ small) => Object.keys(NAMES).filter((tag) => SMALL.includes(tag) === small).map(full).join(", ");
-    const every = h("details", {}, h("summary", {}, "Numbers and tags"), numbers,
-      h("p", { class: "attnlab-note", "data-part": "tags" }, `Small words: ${called(true)}. All others: ${called(false)}.`));
+    const every = h("details", {}, h("summary", {}, "Numbers"), numbers,
+      h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. All others: ${called(false)}.`));
     const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !model.get("attention") }) } }, "Attention");
     body.append(...(switched ? [flip, tokens] : [tokens, alternatives, typed, examples]), h("div", { class: "attnlab-folds" }, every, switched ? "" : each));
     signal.addEventListener("abort", () => clearTimeout(asking));
@@ -229,7 +229,7 @@ export default figure({
       const token = result.tokens[i];
       const open = !off.has(i);
       const says = word < 0 ? `${fmt(100 * Math.max(...result.probabilities[i]), 0)} %` : `${fmt(100 * weights[i], 0)} %`;
-      const whose = open ? h("small", {}, word < 0 ? " sure" : " of looks") : "";
+      const whose = open ? h("bdi", {}, word < 0 ? " sure" : " of looks") : "";
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const group = kind(result.tags[i]);
       const changed = before[i] && before[i] !== result.tags[i] ? "is-new" : null;
@@ -277,12 +277,13 @@ export default figure({
         say(state + result.tokens.map((token, i) => `${token}: ${kind(result.tags[i])}`).join(", ") + `.${without}${warning}`);
         return;
       }
-      // The likeliest tags, that of nothing hidden among them: as many whatever is hidden, so that nothing moves.
-      const usual = whole.probabilities[word].indexOf(Math.max(...whole.probabilities[word]));
-      const order = result.probabilities[word].map((p, t) => ({ p, t })).sort((a, b) => b.p - a.p).map(({ t }) => t);
-      const best = [...new Set([order[0], usual, order[1]])].slice(0, 2);
+      // The likeliest tag and that of nothing hidden, or the next one that is worth a word.
+      const now = result.probabilities[word];
+      const usual = card.tags.indexOf(whole.tags[word]);
+      const order = [...now.keys()].sort((a, b) => now[b] - now[a]);
+      const best = [...new Set([order[0], usual, order[1]])].slice(0, 2).filter((t) => t === usual || now[t] > 0.01);
       const list = (/** @type {number[]} */ given) => best.map((t) => `${NAMES[card.tags[t]]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
-      likeliest.textContent = `${named(word)}: ${list(result.probabilities[word])}`;
+      likeliest.textContent = `${named(word)}: ${list(now)}`;
       if (off.length) beside.textContent = `With nothing hidden: ${list(whole.probabilities[word])}`;
       const most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
@@ -297,16 +298,17 @@ export default figure({
       const chips = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-token")]);
       // Picked or not: the words stay where they are.
       tokens.classList.toggle("is-long", chips.some((chip) => chip.offsetTop !== chips[0].offsetTop));
-      const all = switched && model.get("attention");
+      const all = word < 0 && model.get("attention");
       if (word < 0 && !all) {
         drawn = "";
         return;
       }
       const tops = chips.map((chip) => ({ x: chip.offsetLeft + chip.offsetWidth / 2, y: chip.offsetTop - 2 }));
-      const svg = s("svg", { class: drawn === String(word) + all ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
-      drawn = String(word) + all;
+      const key = word + String(all);
+      const svg = s("svg", { class: drawn === key ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
+      drawn = key;
       const weights = chosen(result.weights, model.get("head"));
-      for (const i of word < 0 ? tops.keys() : [word]) svg.append(...arcs(tops, i, word < 0 ? weights[i].map((weight, j) => (i === j ? 0 : weight)) : weights[i], tokens.classList.contains("is-long") ? 40 : 76));
+      for (const i of all ? tops.keys() : [word]) svg.append(...arcs(tops, i, weights[i], tokens.classList.contains("is-long") ? 40 : 76, all));
       tokens.prepend(svg);
     }
 
@@ -327,11 +329,12 @@ const full = (tag) => `${NAMES[tag]} (${tag})`;
  * @param {number} word
  * @param {number[]} weights
  * @param {number} most how high an arc may rise
+ * @param {boolean} [others] whether a word that looks at itself has no arc
  */
-function arcs(tops, word, weights, most) {
+function arcs(tops, word, weights, most, others) {
   const from = tops[word];
   return tops.flatMap((to, j) => {
-    if (weights[j] < 0.02) return [];
+    if (weights[j] < 0.02 || (others && j === word)) return [];
     const [left, right] = j === word ? [-9, 9] : [0, 0]; // a word that looks at itself: a loop
     const lean = j === word ? 13 : 0;
     const rise = Math.min(24 + Math.abs(to.x - from.x) * 0.16, most) * (j === word ? 1.4 : 1);
