@@ -75,7 +75,7 @@
       closesBeside(dialog);
       dialog.addEventListener("close", () => {
         move(dialog, bar);
-        button.focus();
+        button.focus({ preventScroll: true });
       });
       // A link into the page that stands below leads out of the dialog, too.
       dialog.addEventListener("click", ({ target }) => {
@@ -147,6 +147,7 @@
       });
     };
     for (const event of ["scroll", "resize"]) addEventListener(event, soon, { passive: true });
+    document.addEventListener("attn-whole", soon); // measured before, it would lay out what waits
   };
 
   const start = () => {
