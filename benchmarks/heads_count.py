@@ -93,9 +93,13 @@ def bound() -> None:
 
 def gates() -> None:
     """Two places again: one head with one number for all its columns, the query's or a sink's."""
-    head = partial(TwoPlaces, 1, 64)
     found = sweep(
-        {"one number from the query": head(gate="whole"), "a sink": head(sinks=True)},
+        {
+            "one number from the query, width 64": TwoPlaces(1, 64, gate="whole"),
+            "one number from the query, width 16": TwoPlaces(1, 16, gate="whole", steps=1200),
+            "a sink, width 64": TwoPlaces(1, 64, sinks=True),
+            "a sink, width 16": TwoPlaces(1, 16, sinks=True),
+        },
         rates=around(0.03),
         goal="low",
         tie=0.001,
