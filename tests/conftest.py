@@ -17,8 +17,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_finish():
-    # torch, the tests themselves and the toy grammar are a million objects that stay: Python's collector, which goes
-    # through them again and again and finds nothing, takes a twentieth of the time.
+    # torch and the tests themselves are half a million objects that stay: Python's collector, which goes
+    # through them again and again and finds nothing, took a twentieth of the time.
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
