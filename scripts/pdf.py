@@ -45,12 +45,12 @@ TARGET = dev_setup.ROOT / "_build/pdf"
 WHOLE = "i-saw-a-saw"
 AUTHOR = "The attnlab authors"
 FRONT = """<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>BOOK</title><style>
-body { font: 11pt/1.55 system-ui, "Noto Sans", "Liberation Sans", sans-serif; }
+body { font: 11pt/1.42 system-ui, "Noto Sans", "Liberation Sans", sans-serif; }
 header { height: 235mm; break-after: page; display: flex; flex-direction: column; justify-content: center; }
 svg { width: 110mm; }
 h1 { font-size: 34pt; margin: 12mm 0 0; }
 h2 { font-size: 17pt; }
-h3 { font-size: 11pt; color: #555; margin: 6mm 0 1mm; break-after: avoid; }
+h3 { font-size: 11pt; color: #555; margin: 4mm 0 1mm; break-after: avoid; }
 header p { margin: 2mm 0; }
 ul { list-style: none; padding: 0; margin: 0; }
 li { display: flex; }

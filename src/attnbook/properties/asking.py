@@ -71,7 +71,7 @@ def battery(
         polarity: what the mask means: "keep" (boolean, True = may attend), "hide" (boolean, True = hidden) or
             "add" (added to the scores). Found out unless given; give it where the layer may be in the wrong.
         sees: whom a token sees without a mask: "all", "past" (itself and those before), or a function of n
-            that returns a mask (n, n). Found out unless given, where it is "all" or "past".
+            that returns a mask (n, n), as for a window. Found out unless given, where it is "all" or "past".
         positions: it is told where tokens stand, so that order counts. Where distances alone should count, a
             function that calls it with all places further on: of (layer, by how much, x) or (layer, by how
             much, q, k, v), with the mask behind as for `call`.
