@@ -11,7 +11,7 @@ endif
 DEV = $(PYTHON) scripts/dev.py
 
 .DEFAULT_GOAL := help
-.PHONY: help book html test torches notebooks treebank widgets lab teacher address bench mutants screenshot clean
+.PHONY: help book html test torches notebooks treebank widgets lab teacher address bench mutants screenshot stills pdf clean
 
 help:       ; @$(DEV) --help
 book:       ; @$(DEV) book
@@ -27,4 +27,6 @@ address:    ; @$(DEV) address $(REPO)
 bench:      ; @$(DEV) bench
 mutants:    ; @$(DEV) mutants
 screenshot: ; @$(DEV) screenshot
+stills:     ; @$(DEV) stills
+pdf:        ; @$(DEV) pdf $(ONLY)
 clean:      ; @$(DEV) clean

@@ -262,7 +262,7 @@ def _() -> tuple[Any, Any]:
     "performer-pytorch",
     "leak",
     "SelfAttention, all tokens alike: a row with and without six hidden tokens",
-    "the mask reaches values, not keys, so hidden keys keep their share of the sum; asked in "
+    "the mask reaches values, not keys, so hidden keys keep their share of the sum; near it: "
     "lucidrains/performer-pytorch issue 89. The same was mended in fla-org/flash-linear-attention by pull "
     "request 1266",
 )

@@ -14,6 +14,8 @@ python scripts/dev.py insert-chapter TOPIC --at N   make room for a chapter, and
 python scripts/dev.py bench         run the benchmarks that need no treebank (a name runs only that one)
 python scripts/dev.py mutants       break the package in many places; each time a test must fail
 python scripts/dev.py screenshot    draw the README's picture from the built book
+python scripts/dev.py stills        draw what stands for the figures where no script runs
+python scripts/dev.py pdf           build the book and print it to _build/pdf (a topic prints only its page)
 python scripts/dev.py clean         delete what was built; the environment stays
 """
 
@@ -130,6 +132,8 @@ def main() -> int:
         "bench": lambda: bench(rest),
         "mutants": lambda: in_environment("tests/mutants/run.py", *rest),
         "screenshot": lambda: in_environment("scripts/screenshot.py", *rest),
+        "stills": lambda: in_environment("scripts/stills.py", *rest),
+        "pdf": lambda: html() or in_environment("scripts/pdf.py", *rest),
         "clean": clean,
     }
     parser.add_argument("command", choices=commands, metavar="COMMAND")

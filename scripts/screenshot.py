@@ -40,7 +40,7 @@ def draw_shared(browser: Browser) -> None:
 
 
 def main() -> int:
-    """Open the page, pick the second "saw", store the picture; then draw those of links."""
+    """Open the page, pick "work", store the picture; then draw those of links."""
     if not PAGE.exists():
         print("the book is not built: make html", file=sys.stderr)
         return 1
@@ -51,7 +51,7 @@ def main() -> int:
         page = browser.new_page(viewport={"width": 1280, "height": 1000}, reduced_motion="reduce")
         page.goto(PAGE.as_uri())
         page.locator('[data-part="token"]').nth(3).click()
-        page.wait_for_selector('[data-part="arcs"]')
+        page.wait_for_selector(".is-asked")
         page.wait_for_timeout(500)
         page.screenshot(path=TARGET)
         draw_shared(browser)

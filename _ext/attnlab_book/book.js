@@ -90,17 +90,53 @@
   else start();
   // Widths are final when fonts are there.
   addEventListener("load", () => document.fonts.ready.then(mend));
-  // On paper everything that is folded is open.
-  addEventListener("beforeprint", () => {
-    for (const details of document.querySelectorAll("article details:not([open])")) {
+  // On paper folds are open. What the reader should first try alone stands at the end of the page.
+  const LATER = ".predict, .quiz, details:is(.saw, .hint, .answer), .solution";
+  /** @type {(() => void)[]} */
+  let undo = [];
+  const open = (/** @type {Element} */ within, /** @type {string} */ which) => {
+    for (const details of within.querySelectorAll(`details:not([open])${which}`)) {
       details.setAttribute("open", "");
-      details.setAttribute("data-attn-printed", "");
+      undo.push(() => details.removeAttribute("open"));
+    }
+  };
+  const put = (/** @type {string} */ markup, /** @type {(made: Element) => void} */ where) => {
+    const made = document.createElement("template");
+    made.innerHTML = markup;
+    const element = /** @type {Element} */ (made.content.firstElementChild);
+    where(element);
+    undo.push(() => element.remove());
+    return element;
+  };
+  addEventListener("beforeprint", () => {
+    const article = document.querySelector("article.bd-article");
+    if (!article || undo.length) return;
+    open(article, ":not(.answer, .saw, .hint, .hide, figure details:not(:has(table)))");
+    /** @type {Element | undefined} */
+    let heading, answers, group;
+    for (const element of article.querySelectorAll(`h2, h3, .exercise > .admonition-title, ${LATER}`)) {
+      if (!element.matches(LATER)) [heading, group] = [element, undefined];
+      else if (!element.parentElement?.closest(LATER)) {
+        answers ??= put('<section class="attn-answers"><h2 id="printed-answers">Answers</h2></section>', (made) => (article.querySelector("section") ?? article).append(made));
+        if (!group) {
+          const number = answers.children.length;
+          group = put(`<section><h3 id="printed-answer-${number}"><a href="#printed-asked-${number}"></a></h3></section>`, (made) => answers?.append(made));
+          const name = /** @type {Element} */ (heading?.cloneNode(true) ?? document.createElement("h2"));
+          name.querySelector(".headerlink")?.remove();
+          /** @type {Element} */ (group.querySelector("a")).textContent = name.textContent?.trim() ?? "";
+          const kept = heading?.matches("h2, h3") ? "Answer" : "Hints and solution";
+          put(`<p class="attn-at-end" id="printed-asked-${number}"><a href="#printed-answer-${number}">${kept}: at the end</a></p>`, (made) => element.after(made));
+        }
+        const copy = /** @type {Element} */ (element.cloneNode(true));
+        for (const named of [copy, ...copy.querySelectorAll("[id]")]) named.removeAttribute("id");
+        group.append(copy);
+        if (copy.matches("details")) copy.setAttribute("open", "");
+        open(copy, ":not(.hide)");
+      }
     }
   });
   addEventListener("afterprint", () => {
-    for (const details of document.querySelectorAll("details[data-attn-printed]")) {
-      details.removeAttribute("open");
-      details.removeAttribute("data-attn-printed");
-    }
+    for (const back of undo) back();
+    undo = [];
   });
 })();

@@ -10,7 +10,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from attnlab_book import assets, bundle
+from attnlab_book import assets, bundle, stills
 
 HOST = "attnlab.js"
 """The script that mounts figures."""
@@ -126,6 +126,8 @@ def mend_context(
         body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
         # A number and what it may be off by are one word, in the narrowest column too.
         body = re.sub(r"<td[^>]*>[^<]*</td>", lambda cell: OFF_BY.sub("\u00a0±\u00a0", cell[0]), body)
+        if "pathto" in context:
+            body = stills.show(body, Path(app.srcdir), context["pathto"](stills.FOLDER, 1))
         context["body"] = body
 
 

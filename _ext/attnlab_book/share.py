@@ -20,7 +20,7 @@ from attnlab_book import cards, chapters, drawings, playground
 BOOK = "I Saw a Saw"
 LINE = "Attention from first principles: figures to grab, notebooks that check your code, numbers computed."
 TRAIN = "Train attention in the page, and watch it stop at the ceiling that its eyes allow."
-PAINT = "Paint who may see whom, and read at once how good any model can be that sees so."
+PAINT = "Paint who may see whom, and read at once how good such attention can be at best."
 FOLDER = "_static/share"
 SIZE = (1200, 630)
 COLOURS = {

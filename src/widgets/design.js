@@ -278,7 +278,7 @@ export default figure({
       const gap = entry && Number.isFinite(right) ? Math.max(0, entry.ceiling - right) : NaN;
       const waits = (/** @type {number} */ n) => (n ? `waits ${n} ${n > 1 ? "words" : "word"}` : "no waiting");
       return {
-        lost: entry ? [points(100 - entry.ceiling), `nobody passes ${fmt(entry.ceiling, 2)} %`] : ["…", "counting all sentences"],
+        lost: entry ? [points(100 - entry.ceiling), `the ceiling is ${fmt(entry.ceiling, 2)} %`] : ["…", "counting all sentences"],
         missed: [Number.isFinite(gap) ? `${run?.exact ? "" : "about "}${points(gap)}` : "–", Number.isFinite(right) ? `${fmt(right, run?.exact ? 2 : 1)} % right now` : "not trained yet"],
         price: entry ? [`${fmt(entry.pairs, 2)} pairs a word`, `${entry.bytes.toLocaleString("en")} bytes, ${waits(entry.wait)}`] : ["…", ""],
       };

@@ -1,8 +1,9 @@
-// Tag a sentence: type, see the tags, pick a word, see where it looked; hide a word, see who needed it.
+// Tag a sentence: type, see the tags, pick a word, see where it looked; hide a word, see who needed it. Where the page says
+// whether attention is on, there is its switch instead, and nothing else.
 //
 // For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word), each (fold),
-// heads (radio group), arcs (svg), alternatives, status, numbers (table: token, tag, probability, weight, hidden), reset,
-// link, pytorch, svg.
+// heads (radio group), arcs (svg), alternatives, attention (role switch), status, numbers (table: token, tag, probability, weight,
+// hidden), reset, link, pytorch, svg.
 import folds from "./ui/folds.css";
 import css from "./ui/tag.css";
 import { labelled } from "./ui/controls.js";
@@ -10,18 +11,29 @@ import { choices, fmt, h, onResize, s, select, shade, standalone } from "./ui/do
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { shipped } from "./ui/shipped.js";
-import { chosen, tagTokens } from "./math/tagger.js";
+import { chosen, parts, tagTokens } from "./math/tagger.js";
 import { split } from "./math/words.js";
 
 /** Longer texts are cut here, and the figure says so: past this, a page of chips helps nobody. */
 export const MOST_TOKENS = 128;
-const EXAMPLES = ["I saw a saw", "What do you do?", "There were many hotels there.", "Can you open the can?"];
+const EXAMPLES = ["I saw a saw", "They can fish", "The quick brown fox jumps"];
+/** A figure that begins with a word picked says which other one it hangs on, in sentences up to this long. */
+const MOST_ASKED = 12;
+/** What the tags are called, and their colours: nouns, verbs, small words, and the rest. */
+const NAMES = /** @type {Record<string, string>} */ ({
+  NOUN: "noun", PROPN: "name", VERB: "verb", AUX: "auxiliary", PRON: "pronoun", DET: "determiner", ADP: "preposition", PART: "particle",
+  CCONJ: "conjunction", SCONJ: "subjunction", ADJ: "adjective", ADV: "adverb", NUM: "number", PUNCT: "mark", INTJ: "interjection",
+  SYM: "symbol", X: "other",
+});
+const SMALL = ["AUX", "PRON", "DET", "ADP", "PART", "CCONJ", "SCONJ"];
+/** @param {string} tag */
+const kind = (tag) => (SMALL.includes(tag) ? "small word" : NAMES[tag]);
 
 export default figure({
   name: "tag",
   css: folds + css,
   title: "Tag a sentence",
-  keys: ["sentence", "word", "head", "hidden"],
+  keys: ["sentence", "word", "head", "hidden", "attention"],
   async setup({ model, body, say, set, signal, place }) {
     const tagger = await shipped("tagger", model, place.base);
     const { card } = tagger;
@@ -32,24 +44,28 @@ export default figure({
     let shown = "";
     let out = "";
     let cut = 0;
-    let drawn = -1;
+    let drawn = "";
+    /** The tags that were shown last: one that changes is seen to change. */
+    let before = /** @type {string[]} */ ([]);
+    /** Whether there is the switch, and nothing else. */
+    const switched = typeof model.get("attention") === "boolean";
+    const asks = model.get("word") >= 0;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let asking;
 
     const input = h("input", {
       type: "text",
-      "aria-label": "A sentence to tag",
       "data-part": "sentence",
       autocomplete: "off",
       spellcheck: "false",
       dir: "auto",
-      on: { input: () => set({ sentence: input.value, word: -1, hidden: [] }) },
+      on: { input: () => type(input.value) },
     });
-    const examples = h("div", { class: "attnlab-choices" });
+    const typed = h("label", { class: "attnlab-label attnlab-row" }, `Right at ${fmt(card.accuracy.test, 0)} test words of 100. Try to catch it:`, input);
+    const examples = h("div", { class: "attnlab-choices attnlab-examples" });
     for (const text of EXAMPLES) {
-      const pick = () => set({ sentence: text, word: -1, hidden: [] });
-      examples.append(h("button", { type: "button", "data-part": "example", on: { click: pick } }, text));
+      examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => ((drawn = ""), type(text)) } }, text));
     }
-    const tries = labelled("Try", examples);
-    tries.classList.add("attnlab-examples");
     const heads = choices({
       label: "Which attention head",
       part: "heads",
@@ -66,8 +82,8 @@ export default figure({
     });
     const tokens = h("div", {
       class: "attnlab-tokens",
-      role: "radiogroup",
-      "aria-label": "The words, each with its tag; a word that is hidden is looked at by none",
+      role: switched ? "group" : "radiogroup",
+      "aria-label": `The words, each with its tag${switched ? "" : "; a word that is hidden is looked at by none"}`,
       on: { keydown: move },
     });
     const likeliest = h("span", {});
@@ -85,12 +101,15 @@ export default figure({
       h(
         "p",
         { class: "attnlab-note", "data-part": "card" },
-        `Trained on ${card.data} (${card.licence}); ${card.accuracy.test} % of its test words come out right. ` +
-          "It knows no more English than that.",
+        `Trained on ${card.data} (${card.licence}): it knows no more English than that.`,
       ),
     );
-    const every = h("details", {}, h("summary", {}, "Numbers"), numbers);
-    body.append(input, tokens, alternatives, tries, h("div", { class: "attnlab-folds" }, every, each));
+    const called = (/** @type {boolean} */ small) => Object.keys(NAMES).filter((tag) => SMALL.includes(tag) === small).map(full).join(", ");
+    const every = h("details", {}, h("summary", {}, "Numbers"), numbers,
+      h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. All others: ${called(false)}.`));
+    const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !model.get("attention") }) } }, "Attention");
+    body.append(...(switched ? [flip, tokens] : [tokens, alternatives, typed, examples]), h("div", { class: "attnlab-folds" }, every, switched ? "" : each));
+    signal.addEventListener("abort", () => clearTimeout(asking));
     onResize(tokens, signal, drawArcs);
 
     /** @param {KeyboardEvent} event */
@@ -105,19 +124,51 @@ export default figure({
       else set({ word: (Math.max(model.get("word"), 0) + step + n) % n });
     }
 
+    /** Another sentence: the word picked is the one of whose tag the model is least sure. @param {string} text */
+    function type(text) {
+      tag(text);
+      const sure = whole.probabilities.map((row) => Math.max(...row));
+      set({ sentence: text, word: sure.indexOf(Math.min(...sure)), hidden: [] });
+    }
+
+    /** @param {string} text */
+    function tag(text) {
+      if (whole && text === shown) return;
+      shown = text;
+      const all = split(text);
+      cut = Math.max(all.length - MOST_TOKENS, 0);
+      whole = result = tagTokens(tagger, all.slice(0, MOST_TOKENS));
+      out = "";
+      before = [];
+    }
+
     function read() {
-      const text = String(model.get("sentence") ?? "");
-      if (!whole || text !== shown) {
-        shown = text;
-        const all = split(text);
-        cut = Math.max(all.length - MOST_TOKENS, 0);
-        whole = result = tagTokens(tagger, all.slice(0, MOST_TOKENS));
-        out = "";
-      }
+      tag(String(model.get("sentence") ?? ""));
       const now = hidden();
-      if (String(now) === out) return;
-      out = String(now);
-      result = now.length ? tagTokens(tagger, whole.tokens, new Set(), new Set(now)) : whole;
+      const deaf = model.get("attention") === false;
+      if (now + String(deaf) === out) return;
+      out = now + String(deaf);
+      const off = deaf ? parts(card.form).filter((part) => part.startsWith("attention")) : [];
+      result = now.length || deaf ? tagTokens(tagger, whole.tokens, new Set(off), new Set(deaf ? whole.tokens.keys() : now)) : whole;
+    }
+
+    /** Say which other word the one picked hangs on: which, hidden, gives it another tag, and the surest. It takes a moment. @param {number} word */
+    function ask(word) {
+      clearTimeout(asking);
+      const n = whole.tokens.length;
+      if (!asks || word < 0 || hidden().length || n > MOST_ASKED) return;
+      asking = setTimeout(() => {
+        const usual = whole.tags[word];
+        const [most, at] = whole.tokens.reduce((best, _, i) => {
+          const { tags, probabilities } = i === word ? whole : tagTokens(tagger, whole.tokens, new Set(), new Set([i]));
+          const p = tags[word] === usual ? 0 : Math.max(...probabilities[word]);
+          return p > best[0] ? [p, i] : best;
+        }, [0, -1]);
+        if (!most) return;
+        beside.classList.add("is-asked");
+        beside.textContent = `Hide ${named(at)}: what does ${named(word)} become?`;
+        tokens.querySelectorAll('[data-part="hide"]')[at]?.classList.add("is-asked");
+      }, 150);
     }
 
     /** @returns {number} the word picked, or -1 */
@@ -149,6 +200,7 @@ export default figure({
       const word = picked();
       const off = new Set(hidden());
       const weights = word < 0 ? [] : chosen(result.weights, model.get("head"))[word];
+      flip.setAttribute("aria-checked", String(model.get("attention")));
       const focus = /** @type {HTMLElement | null} */ (tokens.querySelector(":focus"));
       const focused = focus?.dataset.part ?? "";
       const place = focused === "hide" ? [...tokens.querySelectorAll('[data-part="hide"]')].indexOf(/** @type {Element} */ (focus)) : Math.max(word, 0);
@@ -160,8 +212,10 @@ export default figure({
       ];
       const head = ["word", "tag", "probability", "weight", "hidden"];
       numbers.replaceChildren(table("numbers", head, result.tokens.map(line), { caption: "Every number" }));
+      before = result.tags;
       describe(word, weights);
       drawArcs();
+      ask(word);
     }
 
     /**
@@ -175,8 +229,13 @@ export default figure({
       const token = result.tokens[i];
       const open = !off.has(i);
       const says = word < 0 ? `${fmt(100 * Math.max(...result.probabilities[i]), 0)} %` : `${fmt(100 * weights[i], 0)} %`;
-      const whose = word < 0 || !open ? "" : h("small", {}, " of looks");
+      const whose = open ? h("bdi", {}, word < 0 ? " sure" : " of looks") : "";
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
+      const group = kind(result.tags[i]);
+      const changed = before[i] && before[i] !== result.tags[i] ? "is-new" : null;
+      const pill = h("span", { class: changed, "data-kind": group, title: full(result.tags[i]) }, group);
+      const held = [h("b", { dir: "auto" }, token), pill, h("i", {}, open ? says : "hidden", whose)];
+      if (switched) return h("div", { class: "attnlab-word" }, h("div", { class: "attnlab-token", "data-part": "token" }, ...held));
       const chip = h(
         "button",
         {
@@ -188,15 +247,13 @@ export default figure({
           "data-part": "token",
           on: { click: () => set({ word: i }) },
         },
-        h("b", { dir: "auto" }, token),
-        h("span", {}, result.tags[i]),
-        h("i", {}, open ? says : "hidden", whose),
+        ...held,
       );
       if (word >= 0) shade(chip, weights[i]);
       const verb = open ? "hide" : "show";
       const label = `${verb} “${token}”, word ${i + 1}`;
       const hider = { type: "button", class: "attnlab-hide", tabindex, "aria-label": label, "data-part": "hide", on: { click: () => hide(i) } };
-      return h("div", { class: "attnlab-word" }, chip, h("button", hider, verb));
+      return h("div", { class: "attnlab-word" }, chip, h("button", hider, open ? "× hide" : verb));
     }
 
     /**
@@ -212,23 +269,26 @@ export default figure({
       const off = hidden();
       const without = off.length ? ` Hidden: ${off.map(named).join(", ")}.` : "";
       const warning = cut ? ` Only the first ${MOST_TOKENS} of ${MOST_TOKENS + cut} words are shown.` : "";
+      beside.classList.remove("is-asked");
       beside.textContent = "Hide a word to see who needed it.";
       if (word < 0) {
         likeliest.textContent = "Pick a word to see where it looked.";
-        say(result.tokens.map((token, i) => `${token} ${result.tags[i]}`).join(", ") + `.${without}${warning}`);
+        const state = switched ? `Attention is ${model.get("attention") ? "on" : "off"}. ` : "";
+        say(state + result.tokens.map((token, i) => `${token}: ${kind(result.tags[i])}`).join(", ") + `.${without}${warning}`);
         return;
       }
-      // The likeliest tags, that of nothing hidden among them: as many whatever is hidden, so that nothing moves.
-      const usual = whole.probabilities[word].indexOf(Math.max(...whole.probabilities[word]));
-      const order = result.probabilities[word].map((p, t) => ({ p, t })).sort((a, b) => b.p - a.p).map(({ t }) => t);
-      const best = order.slice(0, 3).includes(usual) ? order.slice(0, 3) : [...order.slice(0, 2), usual];
-      const list = (/** @type {number[]} */ given) => best.map((t) => `${card.tags[t]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
-      likeliest.textContent = list(result.probabilities[word]);
+      // The likeliest tag and that of nothing hidden, or the next one that is worth a word.
+      const now = result.probabilities[word];
+      const usual = card.tags.indexOf(whole.tags[word]);
+      const order = [...now.keys()].sort((a, b) => now[b] - now[a]);
+      const best = [...new Set([order[0], usual, order[1]])].slice(0, 2).filter((t) => t === usual || now[t] > 0.01);
+      const list = (/** @type {number[]} */ given) => best.map((t) => `${NAMES[card.tags[t]]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
+      likeliest.textContent = `${named(word)}: ${list(now)}`;
       if (off.length) beside.textContent = `With nothing hidden: ${list(whole.probabilities[word])}`;
       const most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
       const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)}\u00a0%.` : "It can look at nothing.";
-      say(`${named(word)} is ${result.tags[word]}. ${looks}${without}${warning}`);
+      say(`${named(word)}: ${kind(result.tags[word])}. ${looks}${without}${warning}`);
     }
 
     /** Arcs from the picked word to the others, over as many lines as the words take. */
@@ -238,21 +298,30 @@ export default figure({
       const chips = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-token")]);
       // Picked or not: the words stay where they are.
       tokens.classList.toggle("is-long", chips.some((chip) => chip.offsetTop !== chips[0].offsetTop));
-      if (word < 0) return;
+      const all = word < 0 && model.get("attention");
+      if (word < 0 && !all) {
+        drawn = "";
+        return;
+      }
       const tops = chips.map((chip) => ({ x: chip.offsetLeft + chip.offsetWidth / 2, y: chip.offsetTop - 2 }));
-      const svg = s("svg", { class: drawn === word ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
-      drawn = word;
-      svg.append(...arcs(tops, word, chosen(result.weights, model.get("head"))[word], tokens.classList.contains("is-long") ? 40 : 76));
+      const key = word + String(all);
+      const svg = s("svg", { class: drawn === key ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
+      drawn = key;
+      const weights = chosen(result.weights, model.get("head"));
+      for (const i of all ? tops.keys() : [word]) svg.append(...arcs(tops, i, weights[i], tokens.classList.contains("is-long") ? 40 : 76, all));
       tokens.prepend(svg);
     }
 
     return {
       update,
-      pytorch: () => pytorch(shown, picked(), model.get("head"), hidden()),
+      pytorch: () => pytorch(shown, picked(), model.get("head"), hidden(), model.get("attention") === false),
       svg: () => drawing(result, picked(), model.get("head"), hidden()),
     };
   },
 });
+
+/** @param {string} tag */
+const full = (tag) => `${NAMES[tag]} (${tag})`;
 
 /**
  * An arc from one word to each that it looks at, the wider the more.
@@ -260,11 +329,12 @@ export default figure({
  * @param {number} word
  * @param {number[]} weights
  * @param {number} most how high an arc may rise
+ * @param {boolean} [others] whether a word that looks at itself has no arc
  */
-function arcs(tops, word, weights, most) {
+function arcs(tops, word, weights, most, others) {
   const from = tops[word];
   return tops.flatMap((to, j) => {
-    if (weights[j] < 0.02) return [];
+    if (weights[j] < 0.02 || (others && j === word)) return [];
     const [left, right] = j === word ? [-9, 9] : [0, 0]; // a word that looks at itself: a loop
     const lean = j === word ? 13 : 0;
     const rise = Math.min(24 + Math.abs(to.x - from.x) * 0.16, most) * (j === word ? 1.4 : 1);
@@ -286,14 +356,16 @@ function arcs(tops, word, weights, most) {
  * @param {number} word
  * @param {string} head
  * @param {number[]} hidden
+ * @param {boolean} deaf whether attention is off
  */
-function pytorch(sentence, word, head, hidden) {
+function pytorch(sentence, word, head, hidden, deaf) {
   const [layer, number] = head.split(".").map(Number);
   const weights = head === "mean" ? "tagged.weights.mean((0, 1))" : `tagged.weights[${layer - 1}, ${number - 1}]`;
   const look = word < 0 ? "" : `weights = ${weights}[${word}]  # how much word ${word} looks at each word\n`;
-  return `from attnbook.tagging import shipped
+  const more = deaf ? ", attention=False" : hidden.length ? `, hidden=${JSON.stringify(hidden)}` : "";
+  return `from attnbook.widgets import TagSentence
 
-tagged = shipped.load().tag(${JSON.stringify(sentence)}${hidden.length ? `, hidden=${JSON.stringify(hidden)}` : ""})
+tagged = TagSentence(${JSON.stringify(sentence)}${more}).tagged
 ${look}for i, (token, tag) in enumerate(zip(tagged.tokens, tagged.tags)):
     print(token, tag, round(tagged.probabilities[i].max().item(), 4)${word < 0 ? "" : ", round(weights[i].item(), 4)"})
 `;
@@ -323,7 +395,7 @@ function drawing(result, word, head, hidden) {
         ...(out ? { "stroke-dasharray": "5 4" } : {}),
       }),
       text(36, 18, token),
-      text(57, 13, result.tags[i]),
+      text(57, 13, kind(result.tags[i])),
       text(76, 13, out ? "hidden" : word < 0 ? "" : `${fmt(100 * weight, 0)} %`),
     ];
   });

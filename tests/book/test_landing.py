@@ -10,8 +10,11 @@ from attnlab_book import cards, counts, drawings, pages, share
 from attnlab_book import readers as edition
 from PIL import Image
 
+from attnbook.tagging import shipped
+from attnbook.widgets import TagSentence
+
 from .conftest import ROOT, chapters, toc_pages
-from .reader import copied, more, parsed, saved
+from .reader import copied, more, parsed, run_copied, saved, says, table
 
 HOME = toc_pages()[0]
 WRITTEN = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
@@ -25,6 +28,25 @@ WATCH = """window.shift = 0;
 new PerformanceObserver((seen) => {
   for (const entry of seen.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
 }).observe({ type: "layout-shift", buffered: true });"""
+
+
+CONTRAST = """(pill) => {
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const light = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((x) => x / 255)
+      .map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const { color, backgroundColor } = getComputedStyle(pill);
+  const [a, b] = [light(color), light(backgroundColor)].sort((x, y) => y - x);
+  return (a + 0.05) / (b + 0.05);
+}"""
+
+
+def hero(page):
+    return page.locator('[data-attnlab="tag"]').first
 
 
 def opened(topic):
@@ -69,18 +91,109 @@ def test_the_first_screen_shows_where_to_start_and_the_figure_its_arcs(site, wid
     start = page.locator("a.attn-start")
     assert start.inner_text() == f"Start: {opened('why_attention')[0]} minutes"
     assert start.evaluate(IN_VIEW)
-    assert page.locator('[data-part="arcs"] path').count() >= 3
-    if width > 1000:
-        assert page.locator('[data-part="token"]').last.evaluate(IN_VIEW)
+    figure = hero(page)
+    assert figure.locator('[data-part="arcs"] path').count() >= 3
+    assert figure.locator('[data-part="token"]').last.evaluate(IN_VIEW)
     # Not the answer to the first question that the book asks: what the second *saw* looks at.
-    assert page.locator('[data-part="token"][aria-checked="true"]').inner_text().startswith("saw\nVERB")
+    assert figure.locator('[data-part="token"][aria-checked="true"]').inner_text().startswith("work\nverb")
+    if width > 1000:
+        assert figure.locator('[data-part="hide"].is-asked').evaluate(IN_VIEW)
+
+
+def test_one_word_hidden_and_a_verb_is_a_noun(site):
+    """What the page says: the figure asks for *to*, and *work* changes its tag, in words and in hue."""
+    figure = hero(site.open(HOME))
+    pill = figure.locator('[data-part="token"]').nth(3).locator("[data-kind]")
+    asked = figure.locator(".attnlab-hide.is-asked")
+    assert asked.get_attribute("aria-label") == "hide “to”, word 3"
+    said = figure.locator('[data-part="alternatives"]')
+    assert said.inner_text().endswith("Hide “to”: what does “work” become?")
+    assert pill.inner_text() == "verb"
+    before = pill.evaluate("(pill) => getComputedStyle(pill).backgroundColor")
+    asked.click()
+    assert pill.inner_text() == "noun"
+    assert pill.evaluate("(pill) => getComputedStyle(pill).backgroundColor") != before
+    whole, without = (
+        TagSentence("I love to work", hidden=hidden).tagged.probabilities[3] for hidden in ([], [2])
+    )
+    noun, verb = (shipped.load().tags.index(tag) for tag in ("NOUN", "VERB"))
+    for given in (whole, without):
+        assert f"noun {100 * given[noun]:.1f}" in said.inner_text()
+        assert f"verb {100 * given[verb]:.1f}" in said.inner_text()
+    assert says(figure).startswith("“work”: noun.")
+    assert figure.locator(".is-asked").count() == 0
+
+
+def test_what_is_typed_or_tried_has_its_least_sure_word_picked(site):
+    figure = hero(site.open(HOME))
+    arcs, picked = figure.locator('[data-part="arcs"] path'), figure.locator('[aria-checked="true"] b')
+    tries = [lambda: figure.locator('[data-part="sentence"]').fill("You duck a duck , they can fish")]
+    tries += [figure.locator('[data-part="example"]').nth(at).click for at in range(3)]
+    for attempt in tries:
+        attempt()
+        tagged = TagSentence(figure.locator('[data-part="sentence"]').input_value()).tagged
+        assert picked.inner_text() == tagged.tokens[int(tagged.probabilities.amax(-1).argmin())]
+        assert arcs.count() >= 1
+    # The last of them catches it: a jump is no thing here.
+    assert "jumps\nnoun" in figure.locator('[data-part="token"]').last.inner_text()
+    figure.locator('[data-part="sentence"]').fill("")
+    assert says(figure) == "Type a sentence: there is nothing to tag yet."
+
+
+def test_one_switch_and_a_noun_is_a_verb(site):
+    page = site.open(HOME)
+    figure = page.locator('[data-attnlab="tag"]').nth(1)
+    switch, arcs = figure.locator('[role="switch"]'), figure.locator('[data-part="arcs"] path')
+    words = figure.locator('[data-part="token"]')
+    height = figure.evaluate("(figure) => figure.offsetHeight")
+    for on in (True, False, True):
+        tagged = TagSentence("I saw a saw", attention=on).tagged
+        assert switch.get_attribute("aria-checked") == str(on).lower()
+        assert (arcs.count() > 8) == on
+        assert [row[1] for row in table(figure)] == list(tagged.tags)
+        for row, p in zip(table(figure), tagged.probabilities.amax(-1).tolist(), strict=True):
+            assert float(row[2]) == pytest.approx(p, abs=6e-5)
+        assert words.nth(3).inner_text() == f"saw\n{'noun' if on else 'verb'}\n97 % sure"
+        assert says(figure).endswith(f"saw: {'noun' if on else 'verb'}.")
+        assert figure.evaluate("(figure) => figure.offsetHeight") == height
+        switch.focus()
+        page.keyboard.press("Space")
+    assert "VERB" in run_copied(figure)[0]
+    assert figure.locator("input, [role=radio], [data-part=hide]").count() == 0
+    assert switch.bounding_box()["height"] >= 24
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_arcs_are_drawn_once_and_tags_turn_only_where_motion_is_wanted(site, motion):
+    page = site.open(HOME)
+    page.emulate_media(reduced_motion=motion)
+    figure = hero(page)
+    figure.locator('[data-part="token"]').first.click()
+    moving = "(figure) => figure.getAnimations({ subtree: true }).map((one) => one.animationName)"
+    assert ("attnlab-draw" in figure.evaluate(moving)) == (motion != "reduce")
+    figure.locator('[data-part="token"]').nth(3).click()
+    page.wait_for_function(
+        "(figure) => !figure.getAnimations({ subtree: true }).length", arg=figure.element_handle()
+    )
+    figure.locator('[data-part="hide"]').nth(2).click()
+    # The same word's arcs: only the tag that changed turns.
+    shown = [name for name in figure.evaluate(moving) if name]
+    page.emulate_media(reduced_motion="reduce")
+    assert shown == ([] if motion == "reduce" else ["attnlab-turn"])
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_hues_of_tags_can_be_read(site, theme):
+    page = site.open(HOME, theme=theme)
+    for pill in page.locator("[data-kind]").all():
+        assert pill.evaluate(CONTRAST) >= 4.5
+    assert {"noun", "verb", "small word"} <= set(page.locator("[data-kind]").all_inner_texts())
 
 
 def test_arcs_reach_over_lines(site):
     page = site.open(HOME, width=390)
-    figure = page.locator('[data-attnlab="tag"]')
+    figure = hero(page)
     figure.locator('[data-part="sentence"]').fill("There were many hotels there , and we saw a saw in one .")
-    assert figure.locator('[data-part="arcs"]').count() == 0
     words = figure.locator('[data-part="token"]')
     tops = words.evaluate_all(PLACES)
     assert len({y for _, y in tops}) > 1
@@ -106,7 +219,7 @@ def test_arcs_reach_over_lines(site):
 
 def test_the_menu_opens_closes_and_is_reached_by_keys(site):
     page = site.open(HOME)
-    figure = page.locator('[data-attnlab="tag"]')
+    figure = hero(page)
     menu, link = figure.locator('[data-part="menu"]'), figure.locator('[data-part="link"]')
     assert not link.is_visible()
     menu.locator("summary").focus()

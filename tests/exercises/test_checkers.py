@@ -544,6 +544,16 @@ def test_what_lazy_tests_let_pass(name):
     assert {one.tells for one in left} > {"gradients", "second call", "half precision"}
 
 
+@STORED
+def test_an_example_in_which_nothing_is_equal_refuses_more_and_leaves_other_kinds(name):
+    plain = {one.name for one in caught(name, lazy.of_one_example(name))}
+    apart = {one.name for one in caught(name, lazy.of_one_example(name, lazy.APART))}
+    assert plain < apart
+    left = [one.tells for one in CHECKERS[name].candidates if not one.right and one.name not in apart]
+    assert left.count("values") == 0
+    assert left.count("sizes") == (name not in ("testing-scaling", "testing-linear")), "four, says the page"
+
+
 def test_what_is_shown_of_a_property_is_one_that_it_caught(monkeypatch):
     shown = []
     monkeypatch.setattr(showing, "publish", shown.append)

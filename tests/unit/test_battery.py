@@ -418,6 +418,27 @@ def test_what_a_mask_means_is_found_out(polarity):
     ]
 
 
+@pytest.mark.parametrize("wide", [1, 2, 4, 8])
+@pytest.mark.parametrize("split", [True, False])
+def test_a_window_is_told_and_not_called_broken(wide, split):
+    def attend(q, k, v):
+        return attention(q, k, v, mask=masks.window(q.shape[-2], wide - 1, 0))
+
+    def call(f, x):
+        return f(x, x, x)
+
+    how = {} if split else {"call": call, "d_model": 4, "not_meant": ("definition",)}
+    found = battery(attend, **how)
+    assert found.broken == ()
+    assert {"order", "leak"} <= set(found.unasked)
+    n = next(n for n in (3, 4, 5, 12) if n > wide)
+    assert found["leak"].text.startswith(f"{n} tokens without a mask: row {wide} does not move with key 0")
+    assert found["leak"].text.endswith("say which by sees=")
+    told = battery(attend, **how, sees=lambda n: masks.window(n, wide - 1, 0))
+    assert told.broken == ()
+    assert told["leak"].verdict == "holds"
+
+
 @pytest.mark.parametrize("batch_first", [True, False])
 def test_torchs_layer_is_known(batch_first):
     torch.manual_seed(0)

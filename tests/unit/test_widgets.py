@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
@@ -560,3 +561,46 @@ def test_a_late_mask_leaks_and_an_empty_row_gives_zeros():
 def test_the_mask_painter_names_bad_input(changes, message):
     with pytest.raises(ValueError, match=message):
         painter(**changes)
+
+
+def test_the_landing_page_says_of_the_model_what_it_does():
+    """Hide *to*, then switch attention off: the tags, and the percentages that its prose has."""
+    page = nbformat.read(ROOT / "chapters/index.ipynb", as_version=4)
+    prose = " ".join(cell.source for cell in page.cells if cell.cell_type == "markdown")
+    shown = {
+        "work": (widgets.TagSentence("I love to work"), "VERB", 88),
+        "work, hidden to": (widgets.TagSentence("I love to work", hidden=[2]), "NOUN", 96),
+        "saw": (widgets.TagSentence("I saw a saw", attention=True), "NOUN", 97),
+        "saw, alone": (widgets.TagSentence("I saw a saw", attention=False), "VERB", 97),
+    }
+    said = {}
+    for name, (figure, tag, percent) in shown.items():
+        tagged = figure.tagged
+        assert tagged.tags[3] == tag, name
+        said[name] = round(100 * tagged.probabilities[3].max().item())
+        assert said[name] == percent, name
+    assert f"from verb, with {said['work']} %, to noun, with {said['work, hidden to']} %" in prose
+    assert f"from noun to verb, with {said['saw']} % each" in prose
+    assert said["saw"] == said["saw, alone"]
+
+
+def test_without_attention_words_spelled_alike_come_out_alike():
+    whole, alone = (widgets.TagSentence("I saw a saw", attention=on).tagged for on in (True, False))
+    assert alone.tags == ("PRON", "VERB", "DET", "VERB")
+    assert torch.allclose(alone.probabilities[1], alone.probabilities[3], atol=1e-6)
+    assert not torch.allclose(whole.probabilities[1], whole.probabilities[3], atol=0.1)
+    assert alone.weights.count_nonzero() == 0
+    assert torch.equal(whole.probabilities, shipped.load().tag("I saw a saw").probabilities)
+    # Each word's numbers are its own: in another sentence they are the same.
+    other = widgets.TagSentence("They saw", attention=False).tagged.probabilities[1]
+    assert torch.allclose(other, alone.probabilities[1], atol=1e-6)
+
+
+def test_the_switch_stands_alone_and_is_stored_only_where_it_is():
+    assert "attention" not in widgets.TagSentence().settings()
+    assert widgets.TagSentence(attention=True).settings()["attention"] is True
+    assert "Switch attention off" in widgets.TagSentence(attention=True).caption()
+    assert widgets.TagSentence("", attention=False).tagged.tokens == ()
+    for beside in ({"word": 1}, {"hidden": [1]}):
+        with pytest.raises(ValueError, match="beside the switch of attention no word is picked"):
+            widgets.TagSentence("I saw", attention=True, **beside)

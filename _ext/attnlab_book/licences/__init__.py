@@ -124,8 +124,8 @@ SHIPPED = (
     ),
 )
 OURS = (
-    *("attnlab.*", "book.js", "questions.js", "search-sections.js", "figures/*", "models/*", "share/*"),
-    *("favicon.svg", "logo.svg", "screenshot.png", "licences/*"),
+    *("attnlab.*", "book.js", "questions.js", "search-sections.js", "figures/*", "models/*"),
+    *("favicon.svg", "logo.svg", "screenshot.png", "licences/*", "share/*", "stills/*"),
 )
 """What this repository makes: its own licences are told on the page."""
 

@@ -1,8 +1,8 @@
-"""What most tests ask: the shape of what comes out, and one example. A page counts what these let pass."""
+"""What most tests ask: the shape of what comes out, and one example. A page counts what they refuse."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -28,10 +28,15 @@ def _normal(*shape: int) -> Tensor:
     return torch.randn(*shape)
 
 
-def _pieces(make: Callable, parts: tuple[Tensor, ...]) -> Tensor:
-    """Feed a text to a cache, one token at a time."""
+def _pieces(make: Callable, parts: tuple[Tensor, ...], sizes: tuple[int, ...]) -> Tensor:
+    """Feed a text to a cache in pieces."""
     step = make(3)
-    return torch.cat([step(*(x[..., i : i + 1, :] for x in parts)) for i in range(parts[0].shape[-2])], -2)
+    return torch.cat([step(*piece) for piece in zip(*(x.split(sizes, -2) for x in parts), strict=True)], -2)
+
+
+def _a_mask(*shape: int) -> Tensor:
+    """Draw a mask under which each query sees its first key, and others by chance."""
+    return (torch.rand(shape) < 0.5).index_fill(-1, torch.tensor([0]), True)
 
 
 EXAMPLES: dict[str, Inputs] = {
@@ -45,8 +50,27 @@ EXAMPLES: dict[str, Inputs] = {
 """One input of each task, as a first test draws it: small, equally wide, one batch or none, one mask."""
 
 
+APART: dict[str, Inputs] = {
+    "testing-scaling": lambda: (_normal(2, 3, 5), _normal(2, 4, 5), _normal(2, 4, 6)),
+    "testing-mask": lambda: (_normal(2, 3, 5), _normal(2, 4, 5), _normal(2, 4, 6), _a_mask(2, 3, 4)),
+    "testing-heads": lambda: (
+        _normal(2, 5, 12),
+        *(0.4 * _normal(*shape) for shape in ((12, 20), (12, 10), (12, 4), (8, 12))),
+        4,
+        2,
+    ),
+    "testing-rotary": lambda: (_normal(2, 5, 14), torch.tensor([3, 0, -7, 5000, 100_000])),
+    "testing-cache": lambda: (_normal(2, 11, 6), _normal(2, 11, 6), _normal(2, 11, 5)),
+    "testing-linear": lambda: (_normal(2, 37, 5), _normal(2, 37, 5), _normal(2, 37, 3)),
+}
+"""One input of each task with a batch and unequal sizes; places are far, pieces uneven, masks drawn."""
+
+
 def _called(name: str, code: Callable, given: tuple[Any, ...]) -> Tensor:
-    return _pieces(code, given) if name == "testing-cache" else code(*given)
+    if name != "testing-cache":
+        return code(*given)
+    n = given[0].shape[-2]
+    return _pieces(code, given, (1,) * n if n < 11 else (1, 4, 1, 5))
 
 
 def of_shape(name: str) -> Callable[[Any], bool]:
@@ -60,16 +84,17 @@ def of_shape(name: str) -> Callable[[Any], bool]:
     return lambda code: _called(name, code, EXAMPLES[name]()).shape == shape
 
 
-def of_one_example(name: str) -> Callable[[Any], bool]:
+def of_one_example(name: str, examples: Mapping[str, Inputs] = EXAMPLES) -> Callable[[Any], bool]:
     """Make a test that compares one example with right code.
 
     Args:
         name: of a task.
+        examples: an input of each task, by its name.
     """
     task = CHECKERS[name]
 
     def test(code: Any) -> bool:
-        given = EXAMPLES[name]()
+        given = examples[name]()
         want = _called(name, task.reference.build(task.function), tuple(_copy(x) for x in given))
         return torch.allclose(_called(name, code, given), want, rtol=1e-3, atol=1e-4)
 
@@ -81,17 +106,18 @@ def _copy(value: Any) -> Any:
 
 
 def census() -> Table:
-    """Count, for each task, the broken code that a test of shapes refuses, and one example.
+    """Count, for each task, the broken code that a test of shapes refuses, one example, and a better one.
 
     >>> print(census())  # doctest: +ELLIPSIS
     tested ...
     """
-    rows, sums = [], [0, 0, 0]
+    rows, sums = [], [0, 0, 0, 0]
     for name, task in CHECKERS.items():
         broken = sum(not one.right for one in task.candidates)
-        row = [broken, len(caught(name, of_shape(name))), len(caught(name, of_one_example(name)))]
+        tests = (of_shape(name), of_one_example(name), of_one_example(name, APART))
+        row = [broken, *(len(caught(name, test)) for test in tests)]
         rows.append([TITLES[name], *row])
         sums = [a + b for a, b in zip(sums, row, strict=True)]
     rows.append(["all", *sums])
-    head = ["tested", "broken", "refused by their shape", "refused by one example"]
-    return Table(head, rows, about="broken pieces of code of each task, and how many two lazy tests refuse")
+    head = ["tested", "broken", "refused by their shape", "by one example", "by one, all sizes different"]
+    return Table(head, rows, about="broken pieces of code of each task, and how many three tests refuse")

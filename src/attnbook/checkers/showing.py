@@ -8,7 +8,7 @@ from typing import Any
 from attnbook import results
 from attnbook.checkers.board import Shown
 from attnbook.checkers.judging import caught
-from attnbook.checkers.lazy import TITLES
+from attnbook.checkers.lazy import APART, TITLES, of_one_example
 from attnbook.checkers.tasks import known
 from attnbook.checks.verdict import publish
 from attnbook.tables import Table
@@ -47,10 +47,10 @@ def show_caught(name: str, tests: Callable[[Any], Any], broken: str = "") -> Non
 
 
 def together(questions: Mapping[str, Sequence[Callable[[Any], Any]]]) -> Table:
-    """Count, for each task, the broken code that some questions refuse together, and the battery.
+    """Count the broken code of each task that some questions refuse, these with one example, and the battery.
 
     Args:
-        questions: of a task, by its name; a task may have none.
+        questions: of a task, by its name. One that has none does not count in the last row.
 
     Raises:
         ValueError: a question refuses right code.
@@ -62,18 +62,20 @@ def together(questions: Mapping[str, Sequence[Callable[[Any], Any]]]) -> Table:
     for row in results.load("battery-candidates")["found"]:
         if row["caught by"] and not row["right"]:
             battery.setdefault(row["exercise"], set()).add(row["title"])
-    rows, sums = [], [0, 0, 0]
+    rows, sums = [], [0, 0, 0, 0]
     for name, title in TITLES.items():
         found = {one.name for asked in questions.get(name, ()) for one in caught(name, asked)}
-        broken = sum(not one.right for one in known(name).candidates)
-        row = [broken, len(found), len(battery.get(name, ()))]
-        rows.append([title, *(row if name in questions else [broken, "–", row[2]])])
+        broken, told = sum(not one.right for one in known(name).candidates), len(battery.get(name, ()))
+        if name not in questions:
+            rows.append([title, broken, "–", "–", told])
+            continue
+        example = {one.name for one in caught(name, of_one_example(name, APART))}
+        row = [broken, len(found), len(found | example), told]
+        rows.append([title, *row])
         sums = [a + b for a, b in zip(sums, row, strict=True)]
-    head = ["tested", "broken", "refused by these questions", "by the battery"]
-    about = (
-        "broken pieces of code of each task, and how many the questions of this page and the battery refuse"
-    )
-    return Table(head, [*rows, ["all", *sums]], about=about)
+    head = ["tested", "broken", "refused by these questions", "with the example", "by the battery"]
+    about = "broken pieces of code of each task, and how many questions, an example and the battery refuse"
+    return Table(head, [*rows, ["all that both were asked", *sums]], about=about)
 
 
 def _lines(texts: tuple[str, ...]) -> str:

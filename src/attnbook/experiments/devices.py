@@ -2,8 +2,8 @@
 
 A process sends messages and bytes, and computes pairs. `fit` finds what each of them costs on a machine where
 runs were measured, and `Costs.seconds` says how long other runs should take there. For machines that nobody
-here has, `layer` takes an `Accelerator`, its speed of arithmetic and of its links, and bounds the seconds of
-one causal layer from both sides.
+here has, `layer` takes an `Accelerator`, its speed of arithmetic and of its links, and bounds from
+both sides what one causal layer computes and sends.
 
 References: Liu et al. 2023, section 3; Jacobs et al. 2023, section 3.2.
 """
@@ -145,7 +145,7 @@ def computing(n: int, devices: int, machine: Accelerator, shape: Shape) -> float
 
 
 def layer(scheme: str, n: int, devices: int, machine: Accelerator, shape: Shape) -> Seconds | None:
-    """Bound the seconds of one causal attention, forward, its projections left out.
+    """Bound the seconds of one causal attention, forward, its projections and the ring's merging left out.
 
     One ring goes through all devices, and is dealt in zigzag, so that all have the same pairs. It can hide
     what it sends behind what it computes, step by step. In the exchange all wait for what they are sent.

@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from attnbook.checks.deadline import Endless, within
+from attnbook.checks.running import kept
 from attnbook.properties.calling import subject_of
 from attnbook.properties.computing import gradient, precision, second_call
 from attnbook.properties.dividing import Decode, batch, pieces
@@ -33,6 +34,7 @@ PROPERTIES: dict[str, str] = {
 """The ten properties by name, and what each says."""
 
 
+@kept()
 def battery(
     layer: Any,
     call: Callable[..., Any] | None = None,
@@ -69,7 +71,7 @@ def battery(
         polarity: what the mask means: "keep" (boolean, True = may attend), "hide" (boolean, True = hidden) or
             "add" (added to the scores). Found out unless given; give it where the layer may be in the wrong.
         sees: whom a token sees without a mask: "all", "past" (itself and those before), or a function of n
-            that returns a mask (n, n). Found out unless given, where it is "all" or "past".
+            that returns a mask (n, n), as for a window. Found out unless given, where it is "all" or "past".
         positions: it is told where tokens stand, so that order counts. Where distances alone should count, a
             function that calls it with all places further on: of (layer, by how much, x) or (layer, by how
             much, q, k, v), with the mask behind as for `call`.

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from attnbook.properties.subject import (
     KEYS,
+    MANY,
     PAIRS,
     Polarity,
     Sees,
@@ -205,17 +206,23 @@ def _rounds_inside(subject: Subject) -> bool:
 
 
 def _found_sight(subject: Subject) -> Sees | None:
-    """Ask who moves with whom: all with all, or each with those before it."""
+    """Ask who moves with whom: all with all, or each with those before it, on a longer text, too."""
     n = 4 * subject.unit
     try:
         moves, _ = subject.moved(subject.draw(n))
     except UnaskedError:
         return "all"
     apart = ~torch.eye(n, dtype=torch.bool)
-    for sees, pairs in (("all", moves.new_ones(n, n)), ("past", moves.new_ones(n, n).tril())):
-        if (moves == pairs)[apart].all():
-            return sees
-    return None
+    if moves[apart].all():
+        return "all"
+    if not (moves == moves.new_ones(n, n).tril())[apart].all():
+        return None
+    try:
+        moves, _ = subject.moved(subject.draw(MANY * subject.unit))
+    except UnaskedError:
+        return "past"
+    part = subject.of_the_past(moves)
+    return None if part is not None and len(part) else "past"
 
 
 def _found_polarity(subject: Subject) -> Polarity:

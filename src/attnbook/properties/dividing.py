@@ -106,6 +106,8 @@ def pieces(subject: Subject, decode: Decode | None = None) -> str:
         _decoded(subject, decode)
         told.append("a cache filled in pieces is the whole")
     if not told:
+        if subject.sees is None:
+            raise UnaskedError("Whom it sees was not found: say sees=")
         raise UnaskedError("Everyone sees all: no part stands alone; for a cache say decode=")
     return ", ".join(told)
 

@@ -6,15 +6,13 @@ import torch
 from torch import Tensor
 
 from attnbook.properties.reading import reader_of
-from attnbook.properties.subject import Inputs, Subject, UnaskedError, per_row, scale_of
+from attnbook.properties.subject import MANY, Inputs, Subject, UnaskedError, per_row, scale_of
 from attnbook.properties.wording import Broken, few, number, rows_of, short
 
 LOUD = 1000.0
 """How many times as large hidden keys and values are made."""
 FAR = 3e4
 """Scores are taken this far either way: half precision can still hold them."""
-MANY = 12
-"""Tokens of the longest text on which every pair is tried."""
 
 
 def leak(subject: Subject) -> str:
@@ -40,8 +38,25 @@ def leak(subject: Subject) -> str:
 
 
 def _say_what_it_sees(subject: Subject) -> None:
-    n = 3 * subject.unit
-    moves, _ = subject.moved(subject.draw(n))
+    """It was not told and not found whom a token sees: part of the past may be meant, other pairs are not.
+
+    Raises:
+        UnaskedError: each token sees itself and some of those before it.
+        Broken: it sees something else.
+    """
+    for n in (3, 4, 5, MANY):
+        n *= subject.unit
+        moves, _ = subject.moved(subject.draw(n))
+        part = subject.of_the_past(moves)
+        usual = moves.all() or (part is not None and not len(part))
+        if not usual or n == MANY * subject.unit:
+            break
+    if part is not None and len(part):
+        i, j = part[0].tolist()
+        raise UnaskedError(
+            f"{n} tokens without a mask: row {i} does not move with key {j} before it. If a part of the past "
+            "is meant, as in a window, say which by sees="
+        )
     rows = "; ".join(f"row {i} is moved by {moves[i].nonzero().flatten().tolist()}" for i in range(n))
     raise Broken(
         f"{n} tokens without a mask: {rows}. That is neither all nor all before it: say sees= if it is meant",

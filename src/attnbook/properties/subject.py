@@ -21,6 +21,8 @@ Inputs = tuple[Tensor, ...]
 
 PAIRS = ("mask", "attn_mask", "attention_mask", "src_mask")
 KEYS = ("key_mask", "key_padding_mask", "src_key_padding_mask", "padding_mask", "input_mask")
+MANY = 12
+"""Tokens of the longest text on which every pair is tried."""
 
 
 class UnaskedError(Exception):
@@ -171,6 +173,17 @@ class Subject:
             sizes.append(per_row(self(self.changed(inputs, key), mask), before))
         size = torch.stack(sizes, -1)
         return size > self.close * scale_of(before), size
+
+    def of_the_past(self, moves: Tensor) -> Tensor | None:
+        """Return the pairs (row, key) of the past that do not move, (m, 2), where no others do.
+
+        None where a row moves with a key behind it, or not with its own.
+        """
+        past = torch.ones_like(moves).tril()
+        apart = moves if self.split else moves | torch.eye(len(moves), dtype=torch.bool)
+        if (apart & ~past).any() or not apart.diagonal().all():
+            return None
+        return (past & ~apart).nonzero()
 
     @property
     def close(self) -> float:

@@ -19,7 +19,7 @@ PANELS = ("", "challenges", "tried", "numbers")
 
 
 class AttentionDesign(Figure):
-    """Paint whom a word sees, and read at once the best accuracy of any model that sees so, exactly.
+    """Paint whom a word sees, and read at once the best accuracy of any such attention, exactly.
 
     In a live notebook the trained weights come back: `tagger()` is the tagger as it stands, once training is
     paused and the figure has counted.
@@ -96,7 +96,7 @@ class AttentionDesign(Figure):
         rows = [
             ["sees", offsets.replace("-", "−")],
             ["told where", "yes" if self.told else "no"],
-            ["nobody passes", f"{100 * float(views.ceiling(design)):.2f} %"],
+            ["ceiling", f"{100 * float(views.ceiling(design)):.2f} %"],
             ["loses most", _worded(views.confusion(design))],
             ["pairs a word", f"{float(views.pairs(design)):.2f}"],
             ["bytes held", str(held)],

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
+import torch
 import traitlets
 from torch import Tensor
 
 from attnbook.tables import table_of
 from attnbook.tagging import shipped
+from attnbook.widgets.block import follow, parts
 from attnbook.widgets.figure import STATIC, Figure
 
 
@@ -20,29 +24,41 @@ class TagSentence(Figure):
         word: the word picked, from 0; -1 for none.
         head: "mean", or "layer.head", from 1.
         hidden: words, from 0, at which no word may look.
+        attention: None, or whether the layers of attention add what they found. Then the figure has their
+            switch and nothing else: no word is picked and none hidden.
 
     Raises:
         TypeError: the sentence is not text.
-        ValueError: there is no such word or head, or no such word to hide.
+        ValueError: there is no such word or head, no such word to hide, or a word is picked or hidden beside
+            the switch.
 
     >>> figure = TagSentence("I saw a saw", word=3)
     >>> figure.tagged.tags
     ('PRON', 'VERB', 'DET', 'NOUN')
     >>> TagSentence("I saw a saw", hidden=[2]).tagged.tags
     ('PRON', 'VERB', 'DET', 'PROPN')
+    >>> TagSentence("I saw a saw", attention=False).tagged.tags
+    ('PRON', 'VERB', 'DET', 'VERB')
     """
 
     _esm = STATIC / "tag.js"
     name = "tag"
-    state = ("sentence", "word", "head", "hidden")
+    state = ("sentence", "word", "head", "hidden", "attention")
     sentence = traitlets.Unicode().tag(sync=True)
     word = traitlets.Int(-1).tag(sync=True)
     head = traitlets.Unicode("mean").tag(sync=True)
     hidden = traitlets.List(traitlets.Int()).tag(sync=True)
+    attention = traitlets.Bool(None, allow_none=True).tag(sync=True)
     model = traitlets.Bytes().tag(sync=True)
 
     def __init__(
-        self, sentence: str = "I saw a saw", word: int = -1, head: str = "mean", hidden: Sequence[int] = ()
+        self,
+        sentence: str = "I saw a saw",
+        word: int = -1,
+        head: str = "mean",
+        hidden: Sequence[int] = (),
+        *,
+        attention: bool | None = None,
     ) -> None:
         if not isinstance(sentence, str):
             raise TypeError(f"sentence must be a str, got {type(sentence).__name__}")
@@ -53,13 +69,36 @@ class TagSentence(Figure):
         heads = [f"{a + 1}.{b + 1}" for a in range(form["n_layers"]) for b in range(form["n_heads"])]
         if head not in ("mean", *heads):
             raise ValueError(f"head must be 'mean' or one of {', '.join(heads)}; got {head!r}")
-        model = shipped.FILE.read_bytes()
-        super().__init__(sentence=sentence, word=word, head=head, hidden=sorted(set(hidden)), model=model)
+        if attention is not None and (word >= 0 or hidden):
+            raise ValueError("beside the switch of attention no word is picked, and none is hidden")
+        super().__init__(
+            sentence=sentence,
+            word=word,
+            head=head,
+            hidden=sorted(set(hidden)),
+            attention=attention,
+            model=shipped.FILE.read_bytes(),
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """Return the state, as the page stores it: without the switch where there is none."""
+        return {key: value for key, value in super().settings().items() if value is not None}
 
     @property
     def tagged(self) -> shipped.Tagged:
         """The sentence as it stands now, tagged in Python with what is hidden."""
-        return shipped.load().tag(self.sentence, hidden=self.hidden)
+        tagger = shipped.load()
+        tagged = tagger.tag(self.sentence, hidden=self.hidden)
+        if self.attention is not False or not tagged.tokens:
+            return tagged
+        off = [part for part in parts(tagger.card["form"]) if part.startswith("attention")]
+        probabilities = follow(tagger, tagged.tokens, off)[-1].probabilities
+        return replace(
+            tagged,
+            tags=tuple(tagger.tags[at] for at in probabilities.argmax(-1).tolist()),
+            probabilities=probabilities,
+            weights=torch.zeros_like(tagged.weights),
+        )
 
     @property
     def weights(self) -> Tensor:
@@ -85,4 +124,6 @@ class TagSentence(Figure):
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
+        if self.attention is not None:
+            return "Switch attention off: each word is then tagged by its letters alone."
         return "Tag a sentence: pick a word to see where it looked, hide a word to see who needed it."
