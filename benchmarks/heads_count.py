@@ -1,8 +1,8 @@
 """How many heads: for two places with an exact bound, for retrieval, in a tagger; and one head with a gate.
 
-    python benchmarks/heads_count.py [bound] [count] [longer] [within]
+    python benchmarks/heads_count.py [bound] [gates] [count] [longer] [within]
 
-Writes results/heads-bound.json, heads-count.json, heads-longer.json and heads-within.json.
+Writes results/heads-bound.json, heads-gates.json, heads-count.json, heads-longer.json and heads-within.json.
 The width of a layer is the same for every number of heads, so that only the cut differs.
 """
 
@@ -89,6 +89,26 @@ def bound() -> None:
     )
     print(found.as_table(digits=3), flush=True)
     results.store("heads-bound", {"sweeps": {"two places": found}}, command=COMMAND, seeds=TEN)
+
+
+def gates() -> None:
+    """Two places again: one head with one number for all its columns, the query's or a sink's."""
+    found = sweep(
+        {
+            "one number from the query, width 64": TwoPlaces(1, 64, gate="whole"),
+            "one number from the query, width 16": TwoPlaces(1, 16, gate="whole", steps=1200),
+            "a sink, width 64": TwoPlaces(1, 64, sinks=True),
+            "a sink, width 16": TwoPlaces(1, 16, sinks=True),
+        },
+        rates=around(0.03),
+        goal="low",
+        tie=0.001,
+        measure="error over the bound of one head",
+        cache=CACHE / "heads-gates.json",
+        **HOW | {"seeds": TEN},
+    )
+    print(found.as_table(digits=3), flush=True)
+    results.store("heads-gates", {"sweeps": {"two places": found}}, command=f"{COMMAND} gates", seeds=TEN)
 
 
 def count() -> None:
@@ -184,6 +204,6 @@ def within() -> None:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     results.begin()
-    parts = {"bound": bound, "count": count, "longer": longer, "within": within}
+    parts = {"bound": bound, "gates": gates, "count": count, "longer": longer, "within": within}
     for name in sys.argv[1:] or parts:
         parts[name]()

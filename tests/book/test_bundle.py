@@ -4,9 +4,9 @@ import re
 
 import pytest
 from attnlab_book import bundle
-from bs4 import BeautifulSoup
 
 from .conftest import page_of, toc_pages
+from .reader import parsed
 
 LOOKS = """() => [...document.querySelectorAll("body, body *")].map((element) => {
   const style = getComputedStyle(element), box = element.getBoundingClientRect();
@@ -50,7 +50,7 @@ def test_a_page_looks_as_it_does_with_every_rule_of_every_sheet(site, book, name
 
 def test_every_page_names_one_sheet_and_waits_for_no_script(book):
     for name in toc_pages():
-        page = BeautifulSoup((book / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+        page = parsed(book / f"{name}.html")
         (link,) = page.select("link[rel=stylesheet]")
         assert re.search(r"_static/book\.css\?v=[0-9a-f]{8}$", link["href"])
         scripts = page.select("script[src]")
@@ -61,7 +61,7 @@ def test_every_page_names_one_sheet_and_waits_for_no_script(book):
 
 def test_what_a_page_will_load_first_is_named_in_its_head(book):
     for name in toc_pages():
-        page = BeautifulSoup((book / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+        page = parsed(book / f"{name}.html")
         figures = [figure["data-attnlab"] for figure in page.select("figure[data-attnlab]")]
         named = [link["href"] for link in page.select("link[rel=preload][as=script]")]
         assert len(named) == bool(figures)

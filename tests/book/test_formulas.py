@@ -8,6 +8,7 @@ from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
 from .conftest import toc_pages
+from .reader import parsed
 
 
 def test_a_formula_becomes_what_browsers_draw():
@@ -33,7 +34,7 @@ def test_the_font_holds_every_sign_and_how_brackets_grow(book):
     held = set(font.getBestCmap())
     shown = set()
     for name in toc_pages():
-        page = BeautifulSoup((book / f"{name}.html").read_text(encoding="utf-8"), "html.parser")
+        page = parsed(book / f"{name}.html")
         for part in page.select("math mi, math mo, math mn"):
             shown.update(part.get_text())
     signs = {sign for sign in shown if not re.match(r"[\s\u2060-\u2064\u200b]", sign)}

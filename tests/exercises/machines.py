@@ -134,6 +134,7 @@ def _edits(node: ast.AST, names: list[str]) -> Iterator[ast.AST]:
         yield one
 
 
+@functools.cache
 def mutants(source: str) -> dict[str, str]:
     """Break a solution in one place at a time.
 
@@ -153,13 +154,14 @@ def mutants(source: str) -> dict[str, str]:
         if any(field in {"decorator_list", "annotation", "returns"} for field, _ in path):
             continue
         for edit in _edits(node, names):
-            broken = copy.deepcopy(tree)
-            _put(broken, path, copy.deepcopy(edit))
+            _put(tree, path, ast.fix_missing_locations(edit))
             try:
-                text = ast.unparse(ast.fix_missing_locations(broken))
+                text = ast.unparse(tree)
                 ast.parse(text)
             except (SyntaxError, ValueError, TypeError, AttributeError):
                 continue
+            finally:
+                _put(tree, path, node)  # back again: to copy the tree each time takes three times as long
             if text != whole:
                 new = [line for line in text.splitlines() if line not in whole.splitlines()]
                 name = " / ".join(line.strip() for line in new) or "a line moved or went"

@@ -1,6 +1,7 @@
 """The engine behind the exercises: it draws, runs, compares and names, and nothing escapes from it."""
 
 import json
+import random
 import time
 from decimal import Decimal
 from fractions import Fraction
@@ -239,15 +240,27 @@ def test_an_answer_of_another_signature_is_told_so(make):
 
 def test_random_answers_get_one_verdict_and_the_world_stays_as_it_was(make):
     make(reference=lambda x: 2 * x)
-    state = torch.random.get_rng_state()
 
-    def random(x):
+    def drawn():
+        return [random.random(), random.gauss(), np.random.randn(), torch.randn(3).tolist()]  # noqa: NPY002
+
+    def chance(x):
         torch.set_default_dtype(torch.float64)
-        return 2 * x + (torch.rand(()) > 0.5)
+        where = random.random() + np.random.randn() + torch.rand(())  # noqa: NPY002
+        return 2 * x + (where > 0.5) * where
 
-    verdicts = {str(judge("test-double", random)) for _ in range(3)}
+    for seed in (random.seed, np.random.seed, torch.manual_seed):
+        seed(5)
+    drawn()  # numpy and Python draw two normal numbers at once: of both one is left
+    want = drawn(), drawn()
+    for seed in (random.seed, np.random.seed, torch.manual_seed):
+        seed(5)
+    drawn()
+    verdicts = {str(judge("test-double", chance)) for _ in range(3)}
+    assert drawn() == want[0]
+    verdicts.add(str(judge("test-double", chance)))
+    assert drawn() == want[1]
     assert len(verdicts) == 1
-    assert torch.equal(state, torch.random.get_rng_state())
     assert torch.get_default_dtype() == torch.float32
 
 

@@ -148,10 +148,10 @@ def test_generate_writes_with_the_probabilities_of_its_rule(how, rule):
     same(found, by_definition(model, start, 3, rule))
 
 
-# More words drafted than are left is what the first rule, which cuts nothing, takes long to enumerate.
+# Where two words and more are drafted, the first rule, which leaves three of each, takes long to enumerate.
 @pytest.mark.parametrize(
     ("how", "rule", "n_draft"),
-    [(*one, n_draft) for one in RULES for n_draft in (0, 1, 2, 5) if one is not RULES[0] or n_draft < 5],
+    [(*one, n_draft) for one in RULES for n_draft in (0, 1, 2, 5) if one is not RULES[0] or n_draft < 2],
 )
 def test_a_draft_changes_no_probability(how, rule, n_draft):
     model, draft = small(len(WORDS)), small(len(WORDS), seed=1)

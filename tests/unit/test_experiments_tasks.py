@@ -92,6 +92,11 @@ def test_one_head_passes_the_bound_where_an_assumption_is_broken(more):
     assert TwoPlaces(1, 16, **more)(0.03, seed=0).value < 0.6
 
 
+@pytest.mark.parametrize("more", [{"gate": "whole"}, {"sinks": True}], ids=str)
+def test_one_number_for_all_columns_of_a_head_does_little(more):
+    assert TwoPlaces(1, 16, **more)(0.03, seed=0).value > 0.7
+
+
 def test_tokens_that_hold_nothing_change_neither_numbers_nor_questions():
     queries, tokens, _ = two_places.draw(3, seed=1)
     wide, among = two_places.with_empty(queries, tokens, 2)

@@ -206,13 +206,19 @@ def test_ten_random_models_tell_apart_what_a_view_keeps_apart_and_nothing_else(d
     assert apart.min() > 1e-6
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_trained_model_passes_its_ceiling(seed):
-    for design in (Design(((-1,),), told=True), Design(((-1, 1),)), Design(((-1,), (1,)), mix="mean")):
-        tagger = tagger_of(design, seed)
-        training.train(tagger, seed, steps=120, lr=0.02, batch_size=32)
-        best = float(views.ceiling(design))
-        assert best - 0.2 < expected_accuracy(tagger) <= best + 1e-9
+@pytest.mark.parametrize(
+    ("seed", "design"),
+    [
+        (0, Design(((-1,),), told=True)),
+        (1, Design(((-1, 1),))),
+        (2, Design(((-1,), (1,)), mix="mean")),
+    ],
+)
+def test_no_trained_model_passes_its_ceiling(seed, design):
+    tagger = tagger_of(design, seed)
+    training.train(tagger, seed, steps=120, lr=0.02, batch_size=32)
+    best = float(views.ceiling(design))
+    assert best - 0.1 < expected_accuracy(tagger) <= best + 1e-9
 
 
 def test_the_stored_frontier_is_that_of_its_designs():

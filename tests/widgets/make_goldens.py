@@ -592,7 +592,7 @@ def design() -> list[dict]:
     """Say how good any model can be that sees through designs drawn at random, and what they cost."""
     rng = random.Random(30)
     cases = []
-    for _ in range(200):
+    for _ in range(80):
         reach, n_layers = rng.choice((1, 2, 2, 3, 7)), rng.choice((1, 1, 2))
         offsets = [offset for offset in range(-reach, reach + 1) if offset]
         layers = tuple(

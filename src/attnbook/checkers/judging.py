@@ -37,6 +37,7 @@ class Tried:
     ends: str = ""
 
 
+@running.kept()
 def judge(name: str, tests: Any) -> Board:
     """Try a test on right and on broken code.
 

@@ -36,6 +36,7 @@ IN_USE = 60.0
 """Seconds of computing that an answer may take where it is put to work."""
 
 
+@running.kept()
 def judge(name: str, answer: Any) -> Verdict:
     """Examine an answer.
 
@@ -68,6 +69,7 @@ def judge(name: str, answer: Any) -> Verdict:
     return _examine(task, answer)
 
 
+@running.kept()
 def accepts(task: Exercise, answer: Callable) -> bool:
     """Say whether an answer passes; stops at the first trial that fails. For those who try many answers."""
     return all(_tried(task, trial, answer)[1] is None for trial in trials(task))

@@ -13,7 +13,7 @@ import random
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
@@ -176,8 +176,7 @@ def run(
     outcome.called = tuple(calls.seen) if listen else ()
     if not outcome.failed:
         outcome.trouble = _touched(before, given)
-        for name, root in roots.items():
-            outcome.slopes[name] = _slope(outcome, root, seed)
+        outcome.slopes.update(zip(roots, _slopes(outcome, list(roots.values()), seed), strict=True))
     return outcome
 
 
@@ -186,22 +185,23 @@ def _finished(value: Any) -> Any:
     return list(value) if isinstance(value, Iterator) else value
 
 
-def _slope(outcome: Outcome, root: Tensor, seed: int) -> Tensor | None:
-    """The gradient of a random projection of the output, which sees every entry of each of its tensors."""
+def _slopes(outcome: Outcome, roots: list[Tensor], seed: int) -> Sequence[Tensor | None]:
+    """The gradients of a random projection of the output, which sees every entry of each of its tensors."""
+    none: list[Tensor | None] = [None] * len(roots)
     draw = torch.Generator().manual_seed(seed + 1)
     try:
         probed = [
             (out, torch.randn(out.shape, generator=draw, dtype=torch.float64))
-            for out in _floats(outcome.value)
+            for out in (_floats(outcome.value) if roots else ())
         ]
         probed = [(out, probe.to(out.dtype)) for out, probe in probed if out.requires_grad]
         if not probed:
-            return None
+            return none
         outs, probes = zip(*probed, strict=True)
-        return torch.autograd.grad(outs, root, probes, retain_graph=True, allow_unused=True)[0]
+        return torch.autograd.grad(outs, roots, probes, retain_graph=True, allow_unused=True)
     except RuntimeError as error:
         outcome.failed, outcome.trouble = True, f"The backward pass raised RuntimeError: {_first(error)}"
-        return None
+        return none
 
 
 def _floats(value: Any) -> Iterator[Tensor]:
@@ -271,11 +271,35 @@ def _inner(answer: Callable) -> Callable:
     return getattr(answer, "__func__", answer)
 
 
+_keeping = False
+
+
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """Python's and numpy's random numbers go on afterwards as if nothing had been drawn.
+
+    Within another it does nothing: to ask numpy how far it is takes longer than most answers do, so whoever makes many
+    calls does it once around all of them. As a decorator, `@kept()`.
+    """
+    global _keeping
+    if _keeping:
+        yield
+        return
+    states = random.getstate(), np.random.get_state()  # noqa: NPY002
+    try:
+        _keeping = True
+        yield
+    finally:
+        _keeping = False
+        random.setstate(states[0])
+        np.random.set_state(states[1])  # noqa: NPY002
+
+
 @contextlib.contextmanager
 def surroundings(seed: int, dtype: torch.dtype) -> Iterator[None]:
     """Seeds, modes and defaults as they are in a fresh kernel, and as they were afterwards."""
-    states, default = (random.getstate(), np.random.get_state()), torch.get_default_dtype()  # noqa: NPY002
-    with torch.random.fork_rng(devices=[]), torch.enable_grad(), warnings.catch_warnings():
+    default = torch.get_default_dtype()
+    with kept(), torch.random.fork_rng(devices=[]), torch.enable_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # Not torch.manual_seed: for each kind of device it keeps a traceback, more work than most answers do.
         torch.default_generator.manual_seed(seed)
@@ -285,8 +309,6 @@ def surroundings(seed: int, dtype: torch.dtype) -> Iterator[None]:
         try:
             yield
         finally:
-            random.setstate(states[0])
-            np.random.set_state(states[1])  # noqa: NPY002
             torch.set_default_dtype(default)
 
 

@@ -109,6 +109,8 @@ exercise(
                q=torch.ones(1, 6, 1), k=torch.tensor([[2.0, 5.0, 5.0, 5.0, 2.0, 7.0]]).mT, w=torch.ones(6, 1)),
         _asked(2, 20, 3, 4, "scores that lie very close", "Only their order counts. A number for the place that is added to a score may turn it.",
                w=_whole(20, 2, generator=torch.Generator().manual_seed(3)) / 2**30),
+        _asked(2, 8, 3, 3, "weights far below 0", "A key that is hidden may not come before one that scores far below 0.",
+               w=-(1 + _whole(8, 2, generator=torch.Generator().manual_seed(4)).abs()) * 2**30),
         *late(_asked(3, 8, 4, 3, "8 other tokens", seed=7), _asked(2, 50, 3, 44, "50 tokens of which 44 are seen")),
     ],
     within=Tolerance(0.0, 0.0),

@@ -73,6 +73,7 @@ class GatedHead(nn.Module):
         d_model: width of queries and tokens.
         d_head: width of the head.
         blind: the gate is given ones instead of the query, and so is the same for every question.
+        whole: the gate is one number, for all columns of the head.
 
     References:
         Qiu et al. 2025, section 2.2.
@@ -81,12 +82,12 @@ class GatedHead(nn.Module):
     torch.Size([1, 3, 4])
     """
 
-    def __init__(self, d_model: int, d_head: int, *, blind: bool = False) -> None:
+    def __init__(self, d_model: int, d_head: int, *, blind: bool = False, whole: bool = False) -> None:
         super().__init__()
         self.q_proj = nn.Linear(d_model, d_head, bias=False)
         self.k_proj = nn.Linear(d_model, d_head, bias=False)
         self.v_proj = nn.Linear(d_model, d_head, bias=False)
-        self.gate = nn.Linear(d_model, d_head)
+        self.gate = nn.Linear(d_model, 1 if whole else d_head)
         self.out_proj = nn.Linear(d_head, d_model, bias=False)
         self.blind = blind
 
@@ -125,7 +126,9 @@ class TwoPlaces:
     Args:
         n_heads: number of heads.
         d_head: width of each.
-        gate: behind the head, if there is one: "query" if it sees that, else "blind".
+        gate: behind the head, if there is one: "query" if it sees that, "whole" if it is one number for all
+            columns besides, else "blind".
+        sinks: the head learns a sink.
         added: "query" if a matrix times the query is added to what the head says.
         empty: tokens that hold no number, beside the two that do.
         questions: which of the four are asked; (left, right) alone is `(1,)`.
@@ -145,7 +148,8 @@ class TwoPlaces:
     n_heads: int
     d_head: int
     questions: tuple[int, ...] = (0, 1, 2, 3)
-    gate: Literal["", "query", "blind"] = ""
+    gate: Literal["", "query", "whole", "blind"] = ""
+    sinks: bool = False
     added: Literal["", "query"] = ""
     empty: int = 0
     steps: int = 400
@@ -160,10 +164,10 @@ class TwoPlaces:
         """Make the layer, as it is before training."""
         wide = 4 + self.empty
         if self.gate:
-            return GatedHead(wide, self.d_head, blind=self.gate == "blind")
+            return GatedHead(wide, self.d_head, blind=self.gate == "blind", whole=self.gate == "whole")
         if self.added:
             return HeadBesideMatrix(wide, self.d_head)
-        return MultiHeadAttention(wide, self.n_heads, d_head=self.d_head, bias=False)
+        return MultiHeadAttention(wide, self.n_heads, d_head=self.d_head, bias=False, sinks=self.sinks)
 
     def train(self, rate: float, seed: int) -> tuple[nn.Module, Run]:
         """Train once, and return the layer too."""

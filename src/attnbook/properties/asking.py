@@ -9,6 +9,7 @@ from typing import Any
 from torch import nn
 
 from attnbook.checks.deadline import Endless, within
+from attnbook.checks.running import kept
 from attnbook.properties.calling import subject_of
 from attnbook.properties.computing import gradient, precision, second_call
 from attnbook.properties.dividing import Decode, batch, pieces
@@ -33,6 +34,7 @@ PROPERTIES: dict[str, str] = {
 """The ten properties by name, and what each says."""
 
 
+@kept()
 def battery(
     layer: Any,
     call: Callable[..., Any] | None = None,

@@ -30,7 +30,7 @@ BIAS_RATE = 10
 
 
 class LetterVocabulary(Vocabulary):
-    """The features that training knows, and its letters, both numbered.
+    """The features that training knows, and its letters, both numbered: n words become (n, features + 16).
 
     Args:
         sentences: the training sentences.
@@ -48,16 +48,11 @@ class LetterVocabulary(Vocabulary):
         known = [letter for letter, count in letters.items() if count >= at_least]
         self.letters = {letter: number for number, letter in enumerate(known, start=2)}
 
-    def encode(self, words: Sequence[str]) -> Tensor:
-        """Turn n words into numbers of their features and letters (n, features + 16)."""
+    def _row(self, word: str) -> list[int]:
         half = MOST_LETTERS // 2
-        rows = []
-        for word in words:
-            short = word if len(word) <= MOST_LETTERS else word[:half] + word[-half:]
-            numbers = [self.letters.get(letter, UNKNOWN) for letter in short]
-            rows.append(numbers + [0] * (MOST_LETTERS - len(numbers)))
-        letters = torch.tensor(rows, dtype=torch.long).reshape(len(words), MOST_LETTERS)
-        return torch.cat((super().encode(words), letters), -1)
+        short = word if len(word) <= MOST_LETTERS else word[:half] + word[-half:]
+        numbers = [self.letters.get(letter, UNKNOWN) for letter in short]
+        return super()._row(word) + numbers + [0] * (MOST_LETTERS - len(numbers))
 
 
 class Letters(nn.Module):

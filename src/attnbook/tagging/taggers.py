@@ -104,11 +104,34 @@ class Vocabulary:
         Returns:
             Feature numbers (n, features).
         """
+        rows = self._described(words)
+        return torch.tensor(rows, dtype=torch.long).reshape(len(words), len(self._row("")))
+
+    def encode_padded(self, sentences: Sequence[Sequence[str]]) -> Tensor:
+        """Turn the words of several sentences into numbers at once: a tensor for each would take longer.
+
+        Args:
+            sentences: the words of each, at least one word in one of them.
+
+        Returns:
+            Feature numbers (sentences, n, features), with n those of the longest; 0 is padding.
+
+        >>> vocabulary = Vocabulary([(("I", "saw"), ("PRON", "VERB"))])
+        >>> vocabulary.encode_padded([("I", "saw"), ("saw",)])[..., 0].tolist()
+        [[2, 3], [3, 0]]
+        """
+        n, padding = max(map(len, sentences)), [0] * len(self._row(""))
+        rows = [self._described(words) + [padding] * (n - len(words)) for words in sentences]
+        return torch.tensor(rows, dtype=torch.long)
+
+    def _described(self, words: Sequence[str]) -> list[list[int]]:
         for word in words:
             if word not in self._rows:
-                self._rows[word] = [self._number(feature) for feature in self._describe(word)]
-        rows = [self._rows[word] for word in words]
-        return torch.tensor(rows, dtype=torch.long).reshape(len(words), len(self._describe("")))
+                self._rows[word] = self._row(word)
+        return [self._rows[word] for word in words]
+
+    def _row(self, word: str) -> list[int]:
+        return [self._number(feature) for feature in self._describe(word)]
 
     def _number(self, feature: str) -> int:
         # A shape of capitals that training never saw is read as that of small letters.

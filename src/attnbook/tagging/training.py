@@ -105,7 +105,7 @@ def train(
     torch.manual_seed(seed)
     shuffle = random.Random(seed)
     encoded = _encode(tagger, train)
-    steps = epochs * sum(1 for _ in batches(encoded, batch_tokens, random.Random(seed)))
+    steps = epochs * len(_grouped([len(ids) for ids, _ in encoded], batch_tokens, random.Random(seed)))
     # Most numbers stand in the table of features; one fused pass over it takes a quarter of the time.
     apart = set() if bias_lr is None else set(tagger.relative.parameters())
     groups: list[dict] = [{"params": [p for p in tagger.parameters() if p not in apart]}]
@@ -163,11 +163,12 @@ def predict(
     tagger.eval()
     found: dict[int, tuple[str, ...]] = {at: () for at, words in enumerate(sentences) if not words}
     names = tagger.vocabulary.tags
-    asked = (at for at in range(len(sentences)) if at not in found)
-    encoded = [(tagger.vocabulary.encode(sentences[at]), torch.tensor([at])) for at in asked]
-    for ids, places in batches(encoded, batch_tokens):
+    asked = [at for at in range(len(sentences)) if at not in found]
+    for group in _grouped([len(sentences[at]) for at in asked], batch_tokens):
+        together = [asked[one] for one in group]
+        ids = tagger.vocabulary.encode_padded([sentences[at] for at in together])
         chosen = tagger(ids.to(device)).argmax(-1).tolist()
-        for row, at in zip(chosen, places[:, 0].tolist(), strict=True):
+        for row, at in zip(chosen, together, strict=True):
             found[at] = tuple(names[tag] for tag in row[: len(sentences[at])])
     tagger.train(was_training)
     return [found[at] for at in range(len(sentences))]
@@ -273,24 +274,30 @@ def batches(
     Yields:
         Numbers, padded with 0, and labels, padded with `NO_TAG`.
     """
-    order = sorted(range(len(encoded)), key=lambda at: len(encoded[at][0]))
+    pad = torch.nn.utils.rnn.pad_sequence
+    for group in _grouped([len(ids) for ids, _ in encoded], batch_tokens, shuffle):
+        yield (
+            pad([encoded[at][0] for at in group], batch_first=True),
+            pad([encoded[at][1] for at in group], batch_first=True, padding_value=NO_TAG),
+        )
+
+
+def _grouped(
+    lengths: Sequence[int], batch_tokens: int, shuffle: random.Random | None = None
+) -> list[list[int]]:
+    """Say which sentences make a batch, by their lengths: as `batches` does."""
+    order = sorted(range(len(lengths)), key=lengths.__getitem__)
     if shuffle:
-        jitter = [shuffle.random() for _ in encoded]
-        order.sort(key=lambda at: (len(encoded[at][0]) // 2, jitter[at]))
+        jitter = [shuffle.random() for _ in lengths]
+        order.sort(key=lambda at: (lengths[at] // 2, jitter[at]))
     groups, group, longest = [], [], 0
     for at in order:
-        longest = max(longest, len(encoded[at][0]))
+        longest = max(longest, lengths[at])
         if group and longest * (len(group) + 1) > batch_tokens:
             groups.append(group)
-            group, longest = [], len(encoded[at][0])
+            group, longest = [], lengths[at]
         group.append(at)
     groups.append(group)
     if shuffle:
         shuffle.shuffle(groups)
-    pad = torch.nn.utils.rnn.pad_sequence
-    for group in groups:
-        if group:
-            yield (
-                pad([encoded[at][0] for at in group], batch_first=True),
-                pad([encoded[at][1] for at in group], batch_first=True, padding_value=NO_TAG),
-            )
+    return [group for group in groups if group]

@@ -7,10 +7,10 @@ places of the grammar that look alike through it, the best model gives the tag t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, get_args
 
 import torch
@@ -179,7 +179,7 @@ def ceiling(design: Design, language: Language | None = None) -> Fraction:
     >>> ceiling(Design(layers=((-2, -1),), told=True)) == grammar.ceiling("everything before")
     True
     """
-    counts = _counted(design, _arrays() if language is None else _arranged(language))[1]
+    counts = _seen_in(design, language)[-1]
     return Fraction(int(counts.amax(-1).sum()), int(counts.sum()))
 
 
@@ -197,10 +197,9 @@ def lost_by_word(design: Design, language: Language | None = None) -> dict[str, 
     >>> [word for word, share in lost.items() if share > Fraction(1, 1000)]
     ['can', 'that']
     """
+    (words, _, _), view, counts = _seen_in(design, language)
+    lost, _ = _lost(words, view, counts)
     language = grammar.sentences() if language is None else language
-    arrays = _arrays() if language is grammar.sentences() else _arranged(language)
-    view, counts = _counted(design, arrays)
-    lost, _ = _lost(arrays[0], view, counts)
     every = sorted({word for words, _ in language for word in words})
     return {word: Fraction(int(lost[at]), int(counts.sum())) for at, word in enumerate(every)}
 
@@ -235,9 +234,8 @@ def confusion(design: Design, language: Language | None = None) -> Confusion | N
     >>> confusion(Design(layers=((-1, 1),), told=True)).alike
     ((('that', 'can'), 0, 'PRON'), (('that', 'can', 'can', 'saw'), 0, 'DET'))
     """
+    (words, tags, weights), view, counts = _seen_in(design, language)
     language = grammar.sentences() if language is None else language
-    words, tags, weights = arrays = _arrays() if language is grammar.sentences() else _arranged(language)
-    view, counts = _counted(design, arrays)
     real = words >= 0
     by_word, word_at = _lost(words, view, counts)
     if not by_word.any():
@@ -311,7 +309,25 @@ def reading(design: Design, n: int = LONGEST) -> tuple[int, int]:
     return max(held) * each, max(done - i for i, done in enumerate(made))
 
 
-def _counted(design: Design, arrays: tuple[Tensor, Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+Arrays = tuple[Tensor, Tensor, Tensor]
+"""Words and tags (sentences, n), and weights (sentences,), as of `_arranged`."""
+
+
+def _seen_in(design: Design, language: Language | None) -> tuple[Arrays, Tensor, Tensor]:
+    """Give a language as arrays, and what `_counted` makes of it."""
+    if language is None or language is grammar.sentences():
+        return _seen_in_the_grammar(design)
+    arrays = _arranged(language)
+    return arrays, *_counted(design, arrays)
+
+
+@lru_cache(maxsize=1)  # a design's ceiling and what it confuses are mostly asked for together
+def _seen_in_the_grammar(design: Design) -> tuple[Arrays, Tensor, Tensor]:
+    arrays = _arranged_grammar()
+    return arrays, *_counted(design, arrays)
+
+
+def _counted(design: Design, arrays: Arrays) -> tuple[Tensor, Tensor]:
     """Number what each word sees (sentences, n), and add up its tags' weights there (views, tags)."""
     words, tags, weights = arrays
     real = words >= 0
@@ -342,33 +358,44 @@ def _first(which: Tensor) -> int:
 
 def _told(view: Tensor, mask: Tensor) -> Tensor:
     """Number itself and who is seen where: view and result (sentences, n), mask (sentences, n, n)."""
-    n = view.shape[1]
+    seen = [where_open for offset, where_open in _by_offset(view, mask, -1) if offset]
     # Where all that is seen is alike, a softmax passes on that, and no more.
-    mask = mask & (mask & (view[:, None] != view[..., None])).any(-1)[..., None]
-    found = [view + 1]
-    for offset in range(1 - n, n):
-        open_to_it = mask.diagonal(offset, -2, -1)  # (sentences, n - |offset|)
-        if not offset or not open_to_it.any():
-            continue
-        seen = torch.zeros_like(view)
-        here, there = slice(max(0, -offset), n - max(0, offset)), slice(max(0, offset), n + min(0, offset))
-        seen[:, here] = (view[:, there] + 1) * open_to_it
-        found.append(seen)
+    apart = torch.zeros_like(view, dtype=torch.bool)
+    for one in seen:
+        apart |= (one >= 0) & (one != view)
+    found = [view + 1, *((one + 1) * apart for one in seen)]
     return _numbered(found, int(view.max()) + 2).where(view >= 0, view)
 
 
 def _shares(view: Tensor, mask: Tensor) -> Tensor:
     """Number the shares of what a word sees, and itself: shapes as for `_told`."""
     most, nothing = int(mask.sum(-1).max()), int(view.max()) + 1
-    seen = view[:, None].expand_as(mask).where(mask, nothing).sort(-1).values[..., :most]
-    often = (seen[..., None] == seen[..., None, :]).sum(-1).where(seen < nothing, 0)
+    columns = torch.stack([one for _, one in _by_offset(view, mask, nothing)], -1)
+    seen = columns.int().sort(-1).values[..., :most]  # half as wide, so sorted faster
+    often = torch.zeros_like(seen)
+    for at in range(most):
+        often += seen == seen[..., at, None]
+    often = often.where(seen < nothing, 0)
     divisor = often[..., 0]
     for at in range(1, most):
         divisor = torch.gcd(divisor, often[..., at])
     # Equal ones stand side by side, so every divisor-th is one of each share.
     kept = (torch.arange(most) * divisor.clamp_min(1)[..., None]).clamp_max(most)
     seen = torch.nn.functional.pad(seen, (0, 1), value=nothing).gather(-1, kept)
-    return _numbered([view + 1, *(seen.unbind(-1))], nothing + 1).where(view >= 0, view)
+    return _numbered([view + 1, *seen.long().unbind(-1)], nothing + 1).where(view >= 0, view)
+
+
+def _by_offset(view: Tensor, mask: Tensor, nothing: int) -> Iterator[tuple[int, Tensor]]:
+    """Give what is seen at each offset at which anything is, (sentences, n), `nothing` where it is not."""
+    n = view.shape[1]
+    for offset in range(1 - n, n):
+        open_to_it = mask.diagonal(offset, -2, -1)  # (sentences, n - |offset|)
+        if open_to_it.any():
+            here = slice(max(0, -offset), n - max(0, offset))
+            there = slice(max(0, offset), n + min(0, offset))
+            seen = torch.full_like(view, nothing)
+            seen[:, here] = view[:, there].where(open_to_it, nothing)
+            yield offset, seen
 
 
 def _numbered(columns: Sequence[Tensor], width: int) -> Tensor:
@@ -376,18 +403,28 @@ def _numbered(columns: Sequence[Tensor], width: int) -> Tensor:
     found, top = columns[0], width
     for column in columns[1:]:
         if top * width >= 2**63:
-            found = torch.unique(found, return_inverse=True)[1]
-            top = int(found.max()) + 1
+            found, top = _dense(found, top)
         found, top = found * width + column, top * width
-    return torch.unique(found, return_inverse=True)[1]
+    return _dense(found, top)[0]
+
+
+def _dense(found: Tensor, top: int) -> tuple[Tensor, int]:
+    """Number the different ones of whole numbers below `top` in their order, and say how many there are."""
+    if top > 2**22:
+        values, number = torch.unique(found, return_inverse=True)
+        return number, len(values)
+    there = torch.zeros(top, dtype=torch.bool)  # so few that a list of all is faster than sorting
+    there[found] = True
+    number = there.cumsum(0) - 1
+    return number[found], int(there.sum())
 
 
 @cache
-def _arrays() -> tuple[Tensor, Tensor, Tensor]:
+def _arranged_grammar() -> Arrays:
     return _arranged(grammar.sentences())
 
 
-def _arranged(language: Language) -> tuple[Tensor, Tensor, Tensor]:
+def _arranged(language: Language) -> Arrays:
     """Write sentences as numbers: words and tags (sentences, n), -1 beyond the end, and whole weights."""
     common = math.lcm(*(p.denominator for p in language.values()))
     whole = [p.numerator * (common // p.denominator) for p in language.values()]

@@ -127,6 +127,11 @@ wrong("should be")(
     "itself, and one fewer",
 )
 
+wrong("should be")(
+    mask(pick=lambda s, top, may: ranks(s.masked_fill(~may, -1e4), top, torch.ones_like(may))),
+    "later keys at -10,000",
+)
+
 # Which of them.
 wrong("a threshold lets all of them in")(
     mask(
