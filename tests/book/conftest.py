@@ -80,6 +80,7 @@ class Tab:
         if self.page.viewport_size != size:
             self.page.set_viewport_size(size)
         self.page.emulate_media(media="screen")  # a test may have printed: then figures hide their tools
+        self.page.mouse.move(0, 0)
         self.page.goto(f"{address}/{name}.html{query}")
         self.page.wait_for_function(STANDING)
 
