@@ -106,7 +106,11 @@ def mend_context(
                 context.get("metatags", "") + f'\n<link rel="preload" as="script" href="{address}">'
             )
         footer = context.get("theme_extra_footer") or ""
-        context["theme_extra_footer"] = footer.replace("LICENCES", context["pathto"](LICENCES))
+        footer = footer.replace("LICENCES", context["pathto"](LICENCES))
+        if app.config.html_baseurl:
+            repository = app.config.html_theme_options["repository_url"].rstrip("/")
+            footer += f'\n<p><a href="{repository}/discussions">Ask about this page, or discuss it</a></p>'
+        context["theme_extra_footer"] = footer
     if not app.config.html_baseurl:
         context["header_buttons"] = [
             group for group in context.get("header_buttons", []) if group.get("label") not in LEAD_THERE

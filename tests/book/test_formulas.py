@@ -7,7 +7,7 @@ from attnlab_book import formulas
 from bs4 import BeautifulSoup
 from fontTools.ttLib import TTFont
 
-from .conftest import toc_pages
+from .conftest import page_of, toc_pages
 from .reader import parsed
 
 
@@ -40,5 +40,20 @@ def test_the_font_holds_every_sign_and_how_brackets_grow(book):
     signs = {sign for sign in shown if not re.match(r"[\s\u2060-\u2064\u200b]", sign)}
     assert len(signs) > 80
     assert {sign for sign in signs if ord(sign) not in held} <= set("½")
+    assert ord("√") in held, "a root's sign is in no text"
     assert 0x1D465 in held, "x is slanted where it stands for a number"
     assert len((book / "_static/fonts/stix-two-math.woff").read_bytes()) < 80_000
+
+
+def test_a_root_is_drawn(site):
+    page = site.open(page_of("scaling"))
+    roots = page.locator("math msqrt").evaluate_all(
+        """(roots) => roots.map((root) => {
+          const inside = [...root.children].map((child) => child.getBoundingClientRect());
+          const left = Math.min(...inside.map(({ left }) => left)), top = Math.min(...inside.map(({ top }) => top));
+          const all = root.getBoundingClientRect();
+          return [left - all.left, top - all.top];
+        })"""
+    )
+    assert len(roots) > 20
+    assert all(before > 3 and above > 1 for before, above in roots)

@@ -320,15 +320,23 @@ def test_the_address_of_the_pages_comes_from_the_one_setting():
 
 @pytest.mark.parametrize("address", ["", "https://ada.github.io/notes/"])
 def test_what_leads_to_the_repository_is_shown_once_it_has_an_address(address):
-    config = SimpleNamespace(html_baseurl=address, root_doc="chapters/index", html_title="")
+    config = SimpleNamespace(
+        html_baseurl=address,
+        root_doc="chapters/index",
+        html_title="",
+        html_theme_options={"repository_url": "https://github.com/Ada/notes/"},
+    )
     groups = ["download-buttons", "launch-buttons", "source-buttons", None]
     buttons = [{"label": label, "buttons": []} for label in groups]
     shown = {"script_files": [], "body": "", "header_buttons": buttons, "title": "A page"}
+    shown |= {"pathto": lambda name, *_: name, "theme_extra_footer": "<p>LICENCES</p>"}
     app = SimpleNamespace(
         config=config, env=SimpleNamespace(attnlab_chapters=[]), attnlab_questions={}, srcdir=ROOT
     )
     pages.mend_context(app, "chapters/x", "page.html", shown, None)
     assert [one["label"] for one in shown["header_buttons"]] == (groups if address else groups[::3])
+    assert shown["theme_extra_footer"].startswith("<p>chapters/licences</p>")
+    assert ('href="https://github.com/Ada/notes/discussions"' in shown["theme_extra_footer"]) == bool(address)
     share.add_tags(app, "chapters/x", "page.html", shown, None)
     assert ("og:url" in shown["metatags"]) == ("og:image" in shown["metatags"]) == bool(address)
     assert f'content="{address}chapters/x.html"' in shown["metatags"] or not address

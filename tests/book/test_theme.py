@@ -15,7 +15,8 @@ MARKED = """async () => {
     await frame();
     const sections = [...document.querySelectorAll("article section section")].filter((section) => {
       const { top, bottom } = section.getBoundingClientRect();
-      return inside.includes("#" + section.id) && top <= innerHeight / 3 && bottom > innerHeight / 3 - 60; // or just below it
+      const listed = inside.includes("#" + section.id), line = innerHeight / 3;
+      return listed && top <= line && bottom > line - 60; // or the gap below it
     });
     const wanted = sections.length ? "#" + sections.at(-1).id : null;
     const marked = [...document.querySelectorAll("#pst-page-toc-nav [aria-current]")].map(({ hash }) => hash);
