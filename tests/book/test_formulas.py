@@ -50,9 +50,11 @@ def test_a_root_is_drawn(site):
     roots = page.locator("math msqrt").evaluate_all(
         """(roots) => roots.map((root) => {
           const inside = [...root.children].map((child) => child.getBoundingClientRect());
-          const left = Math.min(...inside.map(({ left }) => left)), top = Math.min(...inside.map(({ top }) => top));
           const all = root.getBoundingClientRect();
-          return [left - all.left, top - all.top];
+          return [
+            Math.min(...inside.map(({ left }) => left)) - all.left,
+            Math.min(...inside.map(({ top }) => top)) - all.top,
+          ];
         })"""
     )
     assert len(roots) > 20

@@ -38,9 +38,9 @@ test("formulas say what a model changed", () => {
   }
   for (const name of Object.keys(PUBLISHED)) assert.equal(written(name, "scores") !== undefined, PUBLISHED[name].root === 0);
   assert.equal(written("llama4_text", "keys seen"), "all before, or its own block of 8192");
-  assert.equal(written("kimi_linear", "kept"), "a latent of 512 for 32 heads, and a key of 64; states S");
+  assert.equal(written("kimi_linear", "kept"), "latent of 512 for 32 heads, key of 64; states S");
   assert.equal(written("deepseek_v4", "kept"), "1 row for 64 heads, key and value at once");
-  assert.match(written("deepseek_v3", "kept"), /^a latent of 512 for 128 heads, and a key of 64$/);
+  assert.match(written("deepseek_v3", "kept"), /^latent of 512 for 128 heads, key of 64$/);
   assert.equal(written("deepseek_v3", "attention"), "softmax((q kᵀ + qᵣ R kᵣᵀ) / √d) v");
   assert.equal(written("kimi_linear", "attention"), "softmax((q kᵀ + qᵣ kᵣᵀ) / √d) v");
   assert.equal(written("deepseek_v4", "keys seen"), "the last 128, and the best 512 pooled blocks, or all pooled blocks, or nothing else");

@@ -124,7 +124,7 @@ SHIPPED = (
     ),
 )
 OURS = (
-    *("attnlab.*", "book.js", "questions.js", "search-sections.js", "figures/*", "models/*"),
+    *("attnlab.*", "book.js", "theme.js", "questions.js", "search-sections.js", "figures/*", "models/*"),
     *("favicon.svg", "logo.svg", "screenshot.png", "licences/*", "share/*", "stills/*"),
 )
 """What this repository makes: its own licences are told on the page."""

@@ -94,7 +94,7 @@ export function formula(model) {
       /** @type {Token[]} */
       const tokens = [];
       if (model.tied) tokens.push({ text: `1 row for ${heads} heads`, part: "grouped" }, { text: ", key and value at once", part: "tied" });
-      else if (model.latent) tokens.push({ text: `a latent of ${model.latent[0]} for ${heads} heads, and a key of ${model.latent[1]}`, part: "latent" });
+      else if (model.latent) tokens.push({ text: `latent of ${model.latent[0]} for ${heads} heads, key of ${model.latent[1]}`, part: "latent" });
       else if (most < heads) tokens.push({ text: `k, v of ${several(few)} ${most === 1 ? "head" : "heads"} for ${heads} of queries`, part: "grouped" });
       else tokens.push({ text: `k, v of all ${heads} heads` });
       if (model.shared) tokens.push({ text: `; ${model.shared} layers read another's`, part: "shared" });
