@@ -211,6 +211,7 @@ OWN = (
     "attnlab.js",
     "attnlab.css",
     "book.js",
+    "theme.js",
     "questions.js",
     "figures/",
     "models/",
