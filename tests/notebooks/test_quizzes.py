@@ -156,7 +156,7 @@ def test_a_question_without_one_right_choice_stops_it(monkeypatch):
     monkeypatch.setattr(
         slides, "questions", lambda cells: [("Q?", [slides.Choice("a", "No."), slides.Choice("b", "No.")])]
     )
-    with pytest.raises(ValueError, match="01_why_attention: not one right choice: Q"):
+    with pytest.raises(ValueError, match="why_attention: not one right choice: Q"):
         quizzes.make(ROOT)
 
 
