@@ -11,7 +11,7 @@ endif
 DEV = $(PYTHON) scripts/dev.py
 
 .DEFAULT_GOAL := help
-.PHONY: help book html test torches notebooks treebank widgets lab teacher address bench mutants screenshot stills pdf clean
+.PHONY: help book html test torches notebooks treebank widgets lab teacher quizzes address bench mutants screenshot stills pdf clean
 
 help:       ; @$(DEV) --help
 book:       ; @$(DEV) book
@@ -23,6 +23,7 @@ treebank:   ; @$(DEV) treebank
 widgets:    ; @$(DEV) widgets
 lab:        ; @$(DEV) lab
 teacher:    ; @$(DEV) teacher $(OPTIONS)
+quizzes:    ; @$(DEV) quizzes
 address:    ; @$(DEV) address $(REPO)
 bench:      ; @$(DEV) bench
 mutants:    ; @$(DEV) mutants

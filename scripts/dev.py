@@ -9,6 +9,7 @@ python scripts/dev.py treebank      train the taggers on the treebank, store ben
 python scripts/dev.py widgets       build the figures' scripts from src/widgets (needs Node)
 python scripts/dev.py lab           open the notebooks in JupyterLab
 python scripts/dev.py teacher       write teacher/: notebooks without solutions, slides, marks and answers
+python scripts/dev.py quizzes       write the quizzes for Moodle and Canvas to _build/quizzes
 python scripts/dev.py address ME/X  set the repository's address everywhere it shows
 python scripts/dev.py insert-chapter TOPIC --at N   make room for a chapter, and write its skeleton
 python scripts/dev.py bench         run the benchmarks that need no treebank (a name runs only that one)
@@ -127,6 +128,7 @@ def main() -> int:
         "widgets": widgets,
         "lab": lambda: in_environment(*lab_command(rest, root=is_root())),
         "teacher": lambda: in_environment("scripts/teacher.py", *rest),
+        "quizzes": lambda: in_environment("scripts/quizzes.py", *rest),
         "address": lambda: in_environment("scripts/set_address.py", *rest),
         "insert-chapter": lambda: in_environment("scripts/insert_chapter.py", *rest),
         "bench": lambda: bench(rest),

@@ -70,8 +70,7 @@ class Solved:
 
 def quiz(cells: list[NotebookNode]) -> list[Question]:
     """Read the questions of a chapter's quiz with their right answers."""
-    text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    return [_right(found["question"], found["choices"]) for found in slides.QUESTION.finditer(text)]
+    return [_right(asked, offered) for asked, offered in slides.questions(cells)]
 
 
 def predictions(cells: list[NotebookNode]) -> list[Question]:
@@ -101,8 +100,8 @@ def _told(box: tuple[str, list[slides.Choice]], saw: str) -> Question:
     return Question(asked, answer, "\n\n".join(filter(None, [reason, saw.strip()])))
 
 
-def _right(asked: str, markdown: str) -> Question:
-    ((answer, why),) = _lettered(slides.choices(markdown))
+def _right(asked: str, offered: list[slides.Choice]) -> Question:
+    ((answer, why),) = _lettered(offered)
     return Question(asked, answer, why)
 
 
@@ -155,7 +154,7 @@ def chapter(path: Path, names: readers.Names, title: str, anchor: str) -> str:
     cells = nbformat.read(path, as_version=4).cells
 
     def show(words: str) -> str:
-        return slides._shown(words, names)
+        return slides.rendered(words, names)
 
     parts = [f'<section id="{anchor}"><h2>{html.escape(title)}</h2>']
     for heading, asked in (("Predictions", predictions(cells)), ("Quiz", quiz(cells))):

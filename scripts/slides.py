@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -108,6 +109,13 @@ def choices(markdown: str) -> list[Choice]:
     return [Choice(fold["title"], fold["body"]) for fold in found]
 
 
+def questions(cells: list[NotebookNode]) -> Iterator[tuple[str, list[Choice]]]:
+    """Read the questions of a chapter's quiz: what is asked, in Markdown, and the choices offered."""
+    text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    for found in QUESTION.finditer(text):
+        yield found["question"], choices(found["choices"])
+
+
 def _formula(tex: str, options: dict[str, bool]) -> str:
     return (r"\[{}\]" if options["display_mode"] else r"\({}\)").format(html.escape(tex))
 
@@ -116,7 +124,7 @@ MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 MARKDOWN.use(dollarmath_plugin, double_inline=True, renderer=_formula)
 
 
-def _shown(markdown: str, names: readers.Names) -> str:
+def rendered(markdown: str, names: readers.Names) -> str:
     """Make HTML of a chapter's text. A slide has no other pages to link to."""
     return MARKDOWN.render(LINK.sub(r"\1", readers.plain(markdown, names))).strip()
 
@@ -132,7 +140,7 @@ def _listed(offered: list[Choice]) -> str:
 
 def _answers(offered: list[Choice], names: readers.Names) -> list[str]:
     return [
-        f'<div class="{"right" if one.right else "wrong"}"><b>{letter}.</b> {_shown(one.why, names)}</div>'
+        f'<div class="{"right" if one.right else "wrong"}"><b>{letter}.</b> {rendered(one.why, names)}</div>'
         for letter, one in zip(LETTERS, offered, strict=False)
     ]
 
@@ -173,19 +181,19 @@ def of(
                 continue  # a fold of a box or of a question, which were read with it
             found = part.groupdict()
             if "heading" in found:
-                heading = _shown(found["heading"], names).removeprefix("<p>").removesuffix("</p>")
+                heading = rendered(found["heading"], names).removeprefix("<p>").removesuffix("</p>")
                 if heading == "Exercises" and exercises:
                     listed = "".join(f"<li>{html.escape(line)}</li>" for line in exercises)
                     slides.append(Slide("exercises", heading, f"<ol>{listed}</ol>"))
                 told = [Slide("none", "", "")]
             elif "question" in found:
                 offered = choices(found["choices"])
-                body = f'<div class="asked">{_shown(found["question"], names)}</div>{_listed(offered)}'
+                body = f'<div class="asked">{rendered(found["question"], names)}</div>{_listed(offered)}'
                 slides.append(
                     Slide("quiz", f"Quiz, question {found['number']}", body, _answers(offered, names))
                 )
             elif SAW in (found.get("name"), found.get("title")):
-                said = _shown(found.get("inside") or found["body"], names)
+                said = rendered(found.get("inside") or found["body"], names)
                 for one in told:
                     one.notes.append(f"<div><b>{SAW}.</b> {said}</div>")
             elif "predict" in (found.get("options") or ""):
@@ -222,8 +230,10 @@ def _predict(name: str, inside: str, names: readers.Names) -> Slide:
         asked, after = inside[: folds[0].start()], inside[folds[-1].end() :]
     notes = _answers(offered, names)
     if after.strip():
-        notes.append(f"<div>{_shown(after, names)}</div>")
-    return Slide("predict", name, f'<div class="asked">{_shown(asked, names)}</div>{_listed(offered)}', notes)
+        notes.append(f"<div>{rendered(after, names)}</div>")
+    return Slide(
+        "predict", name, f'<div class="asked">{rendered(asked, names)}</div>{_listed(offered)}', notes
+    )
 
 
 def _figure(cell: NotebookNode, *, plots: bool) -> str:

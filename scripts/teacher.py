@@ -3,6 +3,7 @@
     teacher.py                 students/ without solutions, slides/ for each chapter, a marking sheet, answers
     teacher.py --no-hints      the students' notebooks without hints
     teacher.py --keep-answers  with what the quizzes and the boxes to predict in say of each choice
+    teacher.py --nbgrader      also nbgrader/, a course that nbgrader hands out and grades
     teacher.py --to FOLDER     into another folder
 
 The students' notebooks are the readers' edition less every solution: none is left to unfold, and the checks
@@ -22,6 +23,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import graded
 import marking
 import nbformat
 import readers
@@ -203,8 +205,14 @@ def as_page(sheet: list[Task]) -> str:
     )
 
 
-def make(root: Path, **kept: bool) -> dict[str, str]:
-    """Make all files: what to write, by name."""
+def make(root: Path, *, nbgrader: bool = False, **kept: bool) -> dict[str, str]:
+    """Make all files: what to write, by name.
+
+    Args:
+        root: of the repository.
+        nbgrader: make a course for nbgrader, too, of the pages that have exercises.
+        kept: `hints`, `answers`, as `students_text` takes them.
+    """
     book, sources = chapters.read(root), readers.sources_of(root / "chapters/references.bib")
     titles = {one.page: f"{one.label} {one.title}" for one in book}
     topics, asked = {one.page: one.topic for one in book}, share.questions(root)
@@ -220,6 +228,9 @@ def make(root: Path, **kept: bool) -> dict[str, str]:
         names = readers.names_of(path, stored, book, sources)
         mine = tasks(root / page, titles.get(page, path.stem.capitalize()), names)
         sheet += mine
+        if nbgrader and mine:
+            handed = graded.graded(edition, [one.points for one in mine])
+            made[f"nbgrader/source/{path.stem}/{path.name}"] = text(handed)
         if page in titles or mine:
             title = titles.get(page, path.stem.capitalize())
             anchor = topics.get(page, path.stem).replace("_", "-")
@@ -236,6 +247,8 @@ def make(root: Path, **kept: bool) -> dict[str, str]:
             )
             made[f"slides/{path.stem}.html"] = slides.deck(shown)
     sheet += project(root)
+    if nbgrader:
+        made["nbgrader/nbgrader_config.py"] = graded.SETTINGS
     return made | {
         "marking.csv": as_csv(sheet),
         "marking.html": as_page(sheet),
@@ -291,14 +304,17 @@ def main(words: list[str] | None = None) -> int:
     )
     parser.add_argument("--no-hints", dest="hints", action="store_false")
     parser.add_argument("--keep-answers", action="store_true")
+    parser.add_argument("--nbgrader", action="store_true")
     parser.add_argument("--to", metavar="FOLDER", type=Path, default=ROOT / FOLDER)
     options = parser.parse_args(words)
     try:
-        changed = write_all(options.to, make(ROOT, hints=options.hints, answers=options.keep_answers))
+        made = make(ROOT, nbgrader=options.nbgrader, hints=options.hints, answers=options.keep_answers)
+        changed = write_all(options.to, made)
     except (ChangedError, readers.UnknownMarkupError) as error:
         print(error, file=sys.stderr)
         return 1
     what = "students/, slides/, marking.csv, marking.html and answers.html"
+    what += ", and nbgrader/" if options.nbgrader else ""
     print(f"{len(changed)} files written in {options.to}: {what}")
     return 0
 

@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "_ext")]
 
+import graded
 import marking
 import readers
 import slides
@@ -476,3 +477,65 @@ def test_what_somebody_changed_is_never_overwritten(tmp_path):
 
 def test_git_ignores_the_folder():
     assert f"{teacher.FOLDER}/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_nbgrader_gets_answers_to_fill_in_and_checks_that_give_the_sheets_points(made):
+    more = teacher.make(ROOT, nbgrader=True)
+    assert {name: more[name] for name in made} == made
+    course = {name: text for name, text in more.items() if name not in made}
+    assert "ClearSolutions.enabled = False" in course.pop("nbgrader/nbgrader_config.py")
+    sheet = list(csv.DictReader(made["marking.csv"].removeprefix("\N{BYTE ORDER MARK}").splitlines()))
+    points, names = [], []
+    for name, text in course.items():
+        stem = Path(name).stem
+        assert name == f"nbgrader/source/{stem}/{stem}.ipynb"
+        theirs, mine = cells(made[f"students/{stem}.ipynb"]), cells(text)
+        for before, cell in zip(theirs, mine, strict=True):
+            given, role = cell.metadata.pop("nbgrader", None), cell.metadata.get("role")
+            assert (given is None) == (role is None)
+            if role is None or role == "stub":
+                assert cell == before
+            if role is None:
+                continue
+            checks = role == "check"
+            assert (given["grade"], given["locked"], given["solution"]) == (checks, checks, not checks)
+            assert given["schema_version"] == 3
+            assert given["task"] is False
+            names.append(given["grade_id"])
+            if checks:
+                points.append(given["points"])
+                exercise, answer = re.search(r'"([\w-]+)", (\w+)\)$', before.source).groups()
+                assert exercise == cell.metadata["exercise"]
+                assert names[-2:] == [exercise, f"{exercise}-check"]
+                shown, seen = cell.source.split("\n### BEGIN HIDDEN TESTS\n")
+                assert shown == before.source
+                asked = f'judge("{exercise}", {answer}).status == "right"\n### END HIDDEN TESTS'
+                assert seen.endswith(asked)
+    assert len(names) == len(set(names)) == 2 * len(EXERCISES | OTHERS)
+    assert points == [int(row["points"]) for row in sheet if row["minutes"]]
+
+
+@pytest.mark.parametrize(("answer", "right"), [("lambda s, m: s.softmax(-1)", False), (None, True)])
+def test_what_is_hidden_behind_a_check_fails_where_an_answer_is_wrong(answer, right):
+    (path,) = (path for path in PATHS if path.stem.endswith("_masking"))
+    page = cells(path.read_text(), "code")
+    (solution,) = [
+        cell.source.partition("\n\n\ncheck")[0]
+        for cell in page
+        if cell.metadata.get("role") == "solution" and cell.metadata["exercise"] == "masking-softmax"
+    ]
+    space = {}
+    exec(f"import torch\nmasked_softmax = {answer}" if answer else f"import torch\n{solution}", space)
+    judged = graded.hidden("masking-softmax", 'check("masking-softmax", masked_softmax)')
+    if right:
+        exec(judged, space)
+    else:
+        with pytest.raises(AssertionError):
+            exec(judged, space)
+
+
+def test_points_that_are_too_few_are_refused():
+    (path,) = (path for path in PATHS if path.stem.endswith("_masking"))
+    page = nbformat.read(ROOT / "notebooks" / path.name, as_version=4)
+    with pytest.raises(ValueError, match="not as many points as checks"):
+        graded.graded(page, [1])
