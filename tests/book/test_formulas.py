@@ -54,8 +54,10 @@ def test_a_root_is_drawn(site):
           return [
             Math.min(...inside.map(({ left }) => left)) - all.left,
             Math.min(...inside.map(({ top }) => top)) - all.top,
+            parseFloat(getComputedStyle(root).marginRight)
+              + all.right - Math.max(...inside.map(({ right }) => right)),
           ];
         })"""
     )
     assert len(roots) > 20
-    assert all(before > 3 and above > 1 for before, above in roots)
+    assert all(before > 3 and above > 1 and abs(behind) < 4 for before, above, behind in roots)
