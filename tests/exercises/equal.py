@@ -196,8 +196,10 @@ EQUAL: dict[str, dict[str, str]] = {
         "orders = [torch.randperm(len(x)) for _ in range(9)]": "How many orders are drawn is the reader's choice.",
     },
     "queries-before": {
-        "keys = 101 * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
-        "keys = 99 * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
+        "keys = n * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
+        "keys = 3 * n * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
+        "keys = (2 + n) * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
+        "keys = 1 * n * torch.stack((angle.cos(), angle.sin()), -1)": "Any arrows that are long enough will do.",
         "angle = (2 + math.pi) * torch.arange(n) / n": "Most of a circle is enough.",
         "angle = 2 * torch.arange(n) / n": "A third of a circle is enough.",
         "angle = math.pi * torch.arange(n) / n": "Half a circle is enough.",
