@@ -41,6 +41,8 @@ STAND = """async ([here, name, settings, wide, ways]) => {
     if (el.parentNode !== home) home.append(el);
     await still();
     const root = el.querySelector(".attnlab-root");
+    // Where a word is picked, the figure thinks of a question.
+    if (name === "tag" && settings.word >= 0) while (!root.querySelector(".is-asked")) await still();
     const { paddingTop, color, backgroundColor } = getComputedStyle(root);
     const seen = (what) => [...root.querySelectorAll(what)].filter((e) => e.checkVisibility());
     return {
