@@ -28,6 +28,14 @@ SHAPE = {"context": "attention", "positions": "rotary", "d_model": 64}
 DRAWN = (3000, 500, 4000)
 TITLES = ("four contents at once", "tags of the toy grammar")
 HOW = {"seeds": SEEDS, "scout": 2, "progress": False}
+BOUND = HOW | {
+    "seeds": TEN,
+    "rates": around(0.03),
+    "goal": "low",
+    "tie": 0.001,
+    "measure": "error over the bound of one head",
+}
+"""How heads are trained on two places."""
 
 
 @cache
@@ -80,12 +88,8 @@ def bound() -> None:
             "1 head of width 64, a gate that does not see the query": head(gate="blind"),
             "1 head of width 64, asked only (left, right)": head(questions=(1,)),
         },
-        rates=around(0.03),
-        goal="low",
-        tie=0.001,
-        measure="error over the bound of one head",
         cache=CACHE / "heads-bound.json",
-        **HOW | {"seeds": TEN},
+        **BOUND,
     )
     print(found.as_table(digits=3), flush=True)
     results.store("heads-bound", {"sweeps": {"two places": found}}, command=COMMAND, seeds=TEN)
@@ -100,12 +104,8 @@ def gates() -> None:
             "a sink, width 64": TwoPlaces(1, 64, sinks=True),
             "a sink, width 16": TwoPlaces(1, 16, sinks=True),
         },
-        rates=around(0.03),
-        goal="low",
-        tie=0.001,
-        measure="error over the bound of one head",
         cache=CACHE / "heads-gates.json",
-        **HOW | {"seeds": TEN},
+        **BOUND,
     )
     print(found.as_table(digits=3), flush=True)
     results.store("heads-gates", {"sweeps": {"two places": found}}, command=f"{COMMAND} gates", seeds=TEN)

@@ -20,9 +20,10 @@ from io import BytesIO
 from pathlib import Path
 from urllib.parse import quote, unquote, urldefrag, urljoin
 
+import dev_browser
 import dev_setup
 import yaml
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 from pypdf import PdfReader, PdfWriter
 from pypdf.constants import PageLabelStyle
 from pypdf.generic import (
@@ -341,15 +342,11 @@ def main() -> int:
     if not HTML.exists():
         print("the book is not built: make html", file=sys.stderr)
         return 1
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=dev_setup.browser(), args=["--no-sandbox", "--disable-gpu"]
-        )
+    with dev_browser.started() as browser:
         pages = print_book(browser, HTML, TARGET, sys.argv[1:])
         if not sys.argv[1:]:
             whole = print_whole(browser, pages, HTML, TARGET)
             print(f"{whole.name}: {len(PdfReader(whole).pages)} pages, {whole.stat().st_size / 1e6:.1f} MB")
-        browser.close()
     return 0
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import io
 import sys
 
+import dev_browser
 import dev_setup
 from PIL import Image, PngImagePlugin
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 sys.path.insert(0, str(dev_setup.ROOT / "_ext"))
 
@@ -44,10 +45,7 @@ def main() -> int:
     if not PAGE.exists():
         print("the book is not built: make html", file=sys.stderr)
         return 1
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=dev_setup.browser(), args=["--no-sandbox", "--disable-gpu"]
-        )
+    with dev_browser.started() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 1000}, reduced_motion="reduce")
         page.goto(PAGE.as_uri())
         page.locator('[data-part="token"]').nth(3).click()
@@ -55,7 +53,6 @@ def main() -> int:
         page.wait_for_timeout(500)
         page.screenshot(path=TARGET)
         draw_shared(browser)
-        browser.close()
     print(f"{TARGET.relative_to(dev_setup.ROOT)}: {TARGET.stat().st_size // 1024} KB")
     return 0
 

@@ -11,8 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import dev_browser
 import dev_setup
-from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(dev_setup.ROOT / "_ext"))
 
@@ -72,17 +72,13 @@ def main() -> int:
     wanted = stills.wanted(dev_setup.ROOT)
     folder = dev_setup.ROOT / stills.FOLDER
     folder.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=dev_setup.browser(), args=["--no-sandbox", "--disable-gpu"]
-        )
+    with tempfile.TemporaryDirectory() as place, dev_browser.started() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 1000}, reduced_motion="reduce")
         page.goto(lay_out(Path(place), list(wanted.values())).as_uri())
         page.wait_for_function(STANDING)
         for at, picture in enumerate(wanted):
             svg = on_a_card(page.evaluate(SAVED, at), stills.digest(dev_setup.ROOT, picture))
             (folder / f"{picture}.svg").write_text(svg, encoding="utf-8")
-        browser.close()
     for old in folder.glob("*.svg"):
         if old.stem not in wanted:
             old.unlink()

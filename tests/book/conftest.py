@@ -67,7 +67,7 @@ class Tab:
         self.name, self.shown, self.starts = "", None, {}
         self.site, self.page = site, (context or site.context).new_page()
         self.page.add_init_script(
-            f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}');"
+            f"localStorage.setItem('mode', '{theme}');"
             # Figures are open, whatever was asked before them.
             "localStorage.setItem('attnlab-covers', 'off')"
         )
