@@ -196,7 +196,7 @@ def test_progress_is_kept_beside_the_notebook_and_shown_on_demand(session, tmp_p
 
 def test_what_was_answered_in_the_book_stays_in_the_file(session, tmp_path):
     path = tmp_path / "attnlab-progress.json"
-    pages = {"05_softmax_saturation": {"total": 6, "given": {"abc": [1, True], "xyz": [0, False]}}}
+    pages = {"playground": {"total": 6, "given": {"abc": [1, True], "xyz": [0, False]}}}
     path.write_text(json.dumps({"exercises": {}, "pages": pages}))
     check("why-scores", torch.log)
     assert json.loads(path.read_text()) == {
@@ -205,9 +205,7 @@ def test_what_was_answered_in_the_book_stays_in_the_file(session, tmp_path):
     }
     check()
     assert "2 questions answered in the book, 1 right" in session.shown[-1]
-    path.write_text(
-        json.dumps({"exercises": {}, "pages": {"05_softmax_saturation": {"given": {"abc": [1]}}}})
-    )
+    path.write_text(json.dumps({"exercises": {}, "pages": {"playground": {"given": {"abc": [1]}}}}))
     with pytest.raises(ValueError, match="holds something else"):
         progress.report(path)
 
