@@ -1,4 +1,4 @@
-"""What most tests ask: one example. A page counts what a plain one refuses, and a better one."""
+"""What most tests ask: the shape of what comes out, and one example. A page counts what examples refuse."""
 
 from __future__ import annotations
 
@@ -71,6 +71,17 @@ def _called(name: str, code: Callable, given: tuple[Any, ...]) -> Tensor:
         return code(*given)
     n = given[0].shape[-2]
     return _pieces(code, given, (1,) * n if n < 11 else (1, 4, 1, 5))
+
+
+def of_shape(name: str) -> Callable[[Any], bool]:
+    """Make a test that asks for nothing but the shape.
+
+    Args:
+        name: of a task.
+    """
+    given = EXAMPLES[name]()
+    shape = given[0].shape  # in each of these examples what comes out is as wide as what goes in
+    return lambda code: _called(name, code, EXAMPLES[name]()).shape == shape
 
 
 def of_one_example(name: str, examples: Mapping[str, Inputs] = EXAMPLES) -> Callable[[Any], bool]:

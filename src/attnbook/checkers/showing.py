@@ -47,7 +47,7 @@ def show_caught(name: str, tests: Callable[[Any], Any], broken: str = "") -> Non
 
 
 def together(questions: Mapping[str, Sequence[Callable[[Any], Any]]]) -> Table:
-    """Count the broken code of each task that questions refuse, and the battery, each alone and with an example.
+    """Count the broken code of each task that questions refuse, and the battery, alone and with an example.
 
     Args:
         questions: of a task, by its name. One that has none does not count in the last row.
