@@ -141,3 +141,6 @@ wrong("should be")(
     lambda a, i, b, j, offsets: sets_of_pairs(a[:40], i, b[:40], j, offsets) if max(i, j) < 40 else True,
     "the first forty",
 )
+wrong("should be")(
+    lambda a, i, b, j, offsets: sets_of_pairs([w[0] for w in a], i, [w[0] for w in b], j, offsets), "first letters"
+)
