@@ -63,6 +63,8 @@ export function formula(model) {
     if (model.latent) line.push({ text: "kᵣᵀ", part: "short" }, { text: ")" });
     else line.push({ text: `k${hat}ᵀ`, part: hat && "qk" });
     if (model.root) line.push({ text: " / " }, { text: `√${model.root}`, part: "root" });
+    // A key with a short one beside it is as wide as both.
+    else if (model.latent) line.push({ text: " / √(d" }, { text: " + dᵣ", part: "short" }, { text: ")" });
     else if (model.root === undefined) line.push({ text: " / √d" });
     if (model.cap) line.push({ text: ")", part: "cap" });
     if (model.places === "ALiBi" || model.places === "relative") line.push({ text: model.places === "ALiBi" ? " − m · distance" : " + b(distance)", part: "places" });
@@ -102,7 +104,8 @@ export function formula(model) {
       lines.push({ what: "kept", tokens });
     }
   }
-  if (has("LH")) lines.push({ what: "linear", tokens: [{ text: `S ← fade · S + ${model.delta ? "β kᵀ(v − kS)" : "kᵀ v"}, out = q S`, part: "state" }] });
+  // A delta rule asks the state what the key holds once it has faded.
+  if (has("LH")) lines.push({ what: "linear", tokens: [{ text: `S ← fade · S${model.delta ? ", then S ← S + β kᵀ(v − kS)" : " + kᵀ v"}, out = q S`, part: "state" }] });
   return lines;
 }
 
