@@ -214,6 +214,22 @@ def test_progress_is_kept_beside_the_notebook_and_shown_on_demand(session, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["attnlab-progress.json"]
 
 
+def test_what_was_answered_in_the_book_stays_in_the_file(session, tmp_path):
+    path = tmp_path / "attnlab-progress.json"
+    pages = {"playground": {"total": 6, "given": {"abc": [1, True], "xyz": [0, False]}}}
+    path.write_text(json.dumps({"exercises": {}, "pages": pages}))
+    check("why-scores", torch.log)
+    assert json.loads(path.read_text()) == {
+        "exercises": {"why-scores": {"solved": True, "tries": 1}},
+        "pages": pages,
+    }
+    check()
+    assert "2 questions answered in the book, 1 right" in session.shown[-1]
+    path.write_text(json.dumps({"exercises": {}, "pages": {"playground": {"given": {"abc": [1]}}}}))
+    with pytest.raises(ValueError, match="holds something else"):
+        progress.report(path)
+
+
 def test_a_damaged_file_is_put_aside_and_nothing_is_lost(session, tmp_path, capsys):
     path = tmp_path / "attnlab-progress.json"
     path.write_text('{"exercises": {"why-sc')
