@@ -1,13 +1,13 @@
 """What Jupyter Book and its theme leave open: a book that loads nothing from outside and that axe accepts.
 
 `assets` copies the scripts that pages load, `licences` the licences of what others made; `pages` mends what
-is put into each page; `bundle` gives them one style sheet; `formulas` sets formulas; `numbering` takes the
-numbers of chapters from their file names, read by `chapters`; `terms` ties chapters to the glossary,
-`sources` to the bibliography, `names` to the package's reference; `counts` says what is in a chapter and how
-it is tested, `lessons` how long it takes a class; `readers` hands out its plain notebook; `cards` and
-`drawings` make the landing page's cards, `share` says what a link to a page shows, `playground` links to its
-figure in a state, `fields` writes what a configuration's fields mean, and `search` what is searched
-through, with `synonyms` for what readers call things.
+is put into each page; `bundle` gives them one style sheet; `fonts` cuts their fonts, `formulas` sets
+formulas; `numbering` takes the numbers of chapters from their file names, read by `chapters`; `terms` ties
+chapters to the glossary, `sources` to the bibliography, `names` to the package's reference; `counts` says
+what is in a chapter and how it is tested, `lessons` how long it takes a class; `readers` hands out its plain
+notebook; `cards` and `drawings` make the landing page's cards, `share` says what a link to a page shows,
+`playground` links to its figure in a state, `fields` writes what a configuration's fields mean, and `search`
+what is searched through, with `synonyms` for what readers call things.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
         cards,
         counts,
         fields,
+        fonts,
         formulas,
         licences,
         names,
@@ -87,7 +88,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("build-finished", pages.write_root_page)
     app.connect("build-finished", readers.offer_edition)
     app.connect("build-finished", fields.write)
-    app.connect("build-finished", formulas.write_font)
+    app.connect("build-finished", fonts.write)
     # When all pages and scripts are written.
     app.connect("build-finished", bundle.write, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

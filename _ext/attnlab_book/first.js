@@ -6,4 +6,12 @@
     page.mode = "auto";
   }
   page.theme = page.mode !== "auto" ? page.mode : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  // All fonts of the text: of two cuts one may come in time and the other not, and a line would then mix two faces.
+  for (const name of ["saw-serif", "saw-serif-bold", "saw-serif-italic", "saw-sans"]) {
+    const link = document.createElement("link");
+    Object.assign(link, { rel: "preload", as: "font", type: "font/woff2", href: `${page.content_root}_static/fonts/${name}.woff2` });
+    // From the file system a browser asks for fonts otherwise than from a server.
+    if (location.protocol !== "file:") link.crossOrigin = "";
+    document.head.append(link);
+  }
 })();

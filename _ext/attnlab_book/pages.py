@@ -15,6 +15,9 @@ from attnlab_book import assets, bundle, stills
 HOST = "attnlab.js"
 """The script that mounts figures."""
 OFF_BY = re.compile(r"(?<=[\d%]) ± (?=\d)")
+BEFORE_A_SIGN = re.compile(
+    r'(<span class="math[^"]*">(?:(?!</math>).)*</math></span>)([,.;:?!)’]+)', re.DOTALL
+)
 UNSET = "OWNER"
 """Who owns the repository until `make address` has said it: what leads there is not shown."""
 LICENCES = "chapters/licences"
@@ -130,6 +133,8 @@ def mend_context(
         body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
         # A number and what it may be off by are one word, in the narrowest column too.
         body = re.sub(r"<td[^>]*>[^<]*</td>", lambda cell: OFF_BY.sub("\u00a0±\u00a0", cell[0]), body)
+        # Browsers break a line between a formula and the comma behind it.
+        body = BEFORE_A_SIGN.sub(r'<span class="attn-tied">\1\2</span>', body)
         if "pathto" in context:
             body = stills.show(body, Path(app.srcdir), context["pathto"](stills.FOLDER, 1))
         context["body"] = body

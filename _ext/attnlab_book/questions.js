@@ -1,18 +1,24 @@
 // @ts-check
 // Questions that are answered before they are explained: a quiz's, and those that stand before a figure. Without
-// this script each answer is a fold. What was answered stays in this browser.
+// this script each answer is a fold. What was answered stays in this browser; a file takes it along, the one in which
+// notebooks keep what was solved (attnbook.checks.progress).
 (() => {
   "use strict";
 
   const KEPT = "attnlab-answers";
   const COVERS = "attnlab-covers";
+  const SOLVED = "attnlab-exercises";
+  const FILE = "attnlab-progress.json";
 
   /** @typedef {{ total: number, given: Record<string, [choice: number, right: boolean]> }} Answers of one page */
+  /** @typedef {Record<string, { solved: boolean, tries: number }>} Exercises */
+  /** @param {any} pages @returns {Record<string, Answers>} the pages whose answers can be read */
+  const readable = (pages) =>
+    Object.fromEntries(Object.entries(pages ?? {}).filter(([, answers]) => typeof answers?.given === "object" && answers.given));
   /** @type {Record<string, Answers>} */
   let kept = {};
   try {
-    const pages = Object.entries(JSON.parse(localStorage.getItem(KEPT) ?? "{}") ?? {});
-    kept = Object.fromEntries(pages.filter(([, answers]) => typeof answers?.given === "object" && answers.given));
+    kept = readable(JSON.parse(localStorage.getItem(KEPT) ?? "{}"));
   } catch {
     // A browser that keeps nothing, or what is kept can't be read: begin anew.
   }
@@ -177,29 +183,82 @@
       link.append(make("span", { class: "attnlab-progress", title: words }, make("span", { "aria-hidden": "true" }, `${given.length}/${answers.total}`), make("span", { class: "visually-hidden" }, `, ${words}`)));
     }
     let tools = list.querySelector(".attnlab-forget");
-    const anything = stored(COVERS) !== null || Object.values(kept).some(({ given }) => Object.keys(given).length);
-    if (!anything) return;
     if (!tools) list.append((tools = make("p", { class: "attnlab-forget" })));
-    const forget = make("button", { type: "button" }, "Forget my answers");
-    forget.addEventListener("click", () => {
-      const [answers, covering] = [JSON.stringify(kept), stored(COVERS)];
+    const anything = stored(COVERS) !== null || Object.values(kept).some(({ given }) => Object.keys(given).length);
+    const solved = Object.values(exercises()).filter((one) => one.solved).length;
+    tools.replaceChildren(...(solved ? [make("span", {}, `${solved} exercises solved in notebooks. `)] : []), ...(anything || solved ? [forgetting(list, tools), saving()] : []), opening(tools));
+  };
+
+  /** @returns {Exercises} what a notebook's file said */
+  const exercises = () => {
+    try {
+      return JSON.parse(stored(SOLVED) ?? "{}") ?? {};
+    } catch {
+      return {};
+    }
+  };
+
+  /** @param {string} text @param {() => void} act */
+  const button = (text, act) => {
+    const made = make("button", { type: "button" }, text);
+    made.addEventListener("click", act);
+    return made;
+  };
+
+  /** @param {Element} list @param {Element} tools */
+  const forgetting = (list, tools) =>
+    button("Forget my answers", () => {
+      const before = [KEPT, COVERS, SOLVED].map((key) => /** @type {const} */ ([key, stored(key)]));
       kept = {};
-      save();
-      store(COVERS, null);
-      const undo = make("button", { type: "button" }, "Undo");
-      undo.addEventListener("click", () => {
-        store(KEPT, answers);
-        store(COVERS, covering);
+      for (const [key] of before) store(key, null);
+      const undo = button("Undo", () => {
+        for (const [key, value] of before) store(key, value);
         location.reload();
       });
-      const again = make("button", { type: "button" }, "Ask me again");
-      again.addEventListener("click", () => location.reload());
+      const again = button("Ask me again", () => location.reload());
       for (const old of list.querySelectorAll(".attnlab-progress")) old.remove();
-      tools?.replaceChildren(make("span", { role: "status" }, "Forgotten. "), again, undo);
+      tools.replaceChildren(make("span", { role: "status" }, "Forgotten. "), undo, again);
       kept[page] = { total, given: {} };
       again.focus();
     });
-    tools.replaceChildren(forget);
+
+  const saving = () =>
+    button("Save my progress", () => {
+      const text = `${JSON.stringify({ exercises: exercises(), pages: kept }, null, 1)}\n`;
+      const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+      make("a", { href: address, download: FILE }).click();
+      URL.revokeObjectURL(address);
+    });
+
+  /** What a file says is added to what is here; an answer that was given here stays. @param {Element} tools */
+  const opening = (tools) => {
+    const field = /** @type {HTMLInputElement} */ (make("input", { type: "file", accept: ".json", hidden: "", "aria-label": "A file of progress" }));
+    field.addEventListener("change", async () => {
+      const file = field.files?.[0];
+      if (!file) return;
+      try {
+        const held = JSON.parse(await file.text());
+        if (typeof held?.exercises !== "object" && typeof held?.pages !== "object") throw new TypeError(FILE);
+        for (const [name, answers] of Object.entries(readable(held.pages)))
+          kept[name] = { total: answers.total, ...kept[name], given: { ...answers.given, ...kept[name]?.given } };
+        save();
+        store(SOLVED, JSON.stringify(either(exercises(), held.exercises ?? {})));
+        location.reload();
+      } catch {
+        tools.append(make("span", { role: "status" }, `${file.name} holds no progress. Choose ${FILE}: this page or a notebook has written it.`));
+      }
+    });
+    const open = button("Open my progress", () => field.click());
+    open.append(field);
+    return open;
+  };
+
+  /** @param {Exercises} one @param {Exercises} other */
+  const either = (one, other) => {
+    const all = { ...one };
+    for (const [name, { solved, tries }] of Object.entries(other))
+      if (!all[name]?.solved) all[name] = { solved: Boolean(solved), tries: Number(tries) || 0 };
+    return all;
   };
 
   const start = () => {

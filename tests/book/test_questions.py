@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -126,7 +128,8 @@ def test_a_quiz_explains_what_was_chosen(page):
 
 
 def test_the_sidebar_counts_and_one_button_forgets(page, site):
-    assert page.locator(".attnlab-progress, .attnlab-forget").count() == 0
+    assert page.locator(".attnlab-progress").count() == 0
+    assert page.locator(".attnlab-forget").inner_text() == "Open my progress"
     choose(page, ".predict", 1)
     choose(page, ".quiz", 0)
     link = page.locator("nav.bd-links li.current a, nav.bd-links a.current").first
@@ -141,6 +144,37 @@ def test_the_sidebar_counts_and_one_button_forgets(page, site):
     page.get_by_role("button", name="Ask me again").click()
     page.locator(".attnlab-cover").wait_for(state="attached")
     assert page.locator("details.chosen, .attnlab-progress").count() == 0
+
+
+def test_progress_of_page_and_notebook_is_one_file(page, site, tmp_path):
+    choose(page, ".predict", 1)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save my progress").click()
+    assert download.value.suggested_filename == "attnlab-progress.json"
+    path = tmp_path / "attnlab-progress.json"
+    download.value.save_as(path)
+    check = (
+        "import torch; from attnbook.checks import check, report\n"
+        "check('why-scores', torch.log); print(report())"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", check], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert "1 questions answered in the book, 1 right" in said.stdout
+    choose(page, ".quiz", 0)
+    page.get_by_role("button", name="Forget my answers").click()
+    page.get_by_role("button", name="Ask me again").click()
+    page.locator(".attnlab-cover").wait_for(state="attached")
+    page.locator(".attnlab-forget input").set_input_files(path)
+    page.locator(".attnlab-progress").wait_for()
+    assert page.locator(".attnlab-progress").get_attribute("title") == "1 of 6 questions answered, 1 right"
+    assert page.locator(".attnlab-forget").inner_text().startswith("1 exercises solved in notebooks.")
+    path.write_text("[]")
+    page.locator(".attnlab-forget input").set_input_files(path)
+    said = page.locator(".attnlab-forget [role=status]")
+    said.wait_for()
+    assert said.inner_text().startswith("attnlab-progress.json holds no progress.")
+    assert page.locator(".attnlab-progress").count() == 1
 
 
 def test_nobody_has_to_answer(page, site):

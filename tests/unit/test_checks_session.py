@@ -115,6 +115,26 @@ def test_what_a_layer_raised_is_said_by_name():
     )
 
 
+def test_a_layer_that_keeps_the_memory_of_a_call_is_told():
+    class Head(torch.nn.Module):
+        def __init__(self, d_model, d_memory, d_k, d_v):
+            super().__init__()
+            self.q_proj = torch.nn.Linear(d_model, d_k, bias=False)
+            self.k_proj = torch.nn.Linear(d_memory, d_k, bias=False)
+            self.v_proj = torch.nn.Linear(d_memory, d_v, bias=False)
+            self.kept = None
+
+        def forward(self, x, memory=None):
+            old = self.kept if self.kept is not None and self.kept.shape == x.shape else x
+            self.kept, memory = memory, old if memory is None else memory
+            s = self.q_proj(x) @ self.k_proj(memory).mT / self.q_proj.out_features**0.5
+            return s.softmax(-1) @ self.v_proj(memory)
+
+    found = judge("queries-layer", Head)
+    assert found.status == "wrong"
+    assert "head(x) after a call with a memory" in found.message
+
+
 HINT = "Twice nothing is nothing."
 
 
@@ -192,6 +212,22 @@ def test_progress_is_kept_beside_the_notebook_and_shown_on_demand(session, tmp_p
     (line,) = [line for line in session.shown[-1].splitlines() if line.startswith("why ")]
     assert line.split("   ")[-4:] == ["○ ceiling", "○ running-bag", "✓ scores (2)", "✗ needed (1)"]
     assert [path.name for path in tmp_path.iterdir()] == ["attnlab-progress.json"]
+
+
+def test_what_was_answered_in_the_book_stays_in_the_file(session, tmp_path):
+    path = tmp_path / "attnlab-progress.json"
+    pages = {"playground": {"total": 6, "given": {"abc": [1, True], "xyz": [0, False]}}}
+    path.write_text(json.dumps({"exercises": {}, "pages": pages}))
+    check("why-scores", torch.log)
+    assert json.loads(path.read_text()) == {
+        "exercises": {"why-scores": {"solved": True, "tries": 1}},
+        "pages": pages,
+    }
+    check()
+    assert "2 questions answered in the book, 1 right" in session.shown[-1]
+    path.write_text(json.dumps({"exercises": {}, "pages": {"playground": {"given": {"abc": [1]}}}}))
+    with pytest.raises(ValueError, match="holds something else"):
+        progress.report(path)
 
 
 def test_a_damaged_file_is_put_aside_and_nothing_is_lost(session, tmp_path, capsys):

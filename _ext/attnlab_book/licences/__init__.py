@@ -55,7 +55,11 @@ class Shipped(NamedTuple):
 
 SHIPPED = (
     Shipped("MathJax", "Apache 2.0", (), "django-static-mathjax", "sets the formulas of the slides"),
-    Shipped("STIX Two Math", "SIL OFL 1.1", ("fonts/stix-two-math.woff",), about="the signs of the formulas"),
+    Shipped(
+        "STIX Two Math", "SIL OFL 1.1", ("fonts/stix-two-math.woff2",), about="the signs of the formulas"
+    ),
+    Shipped("Source Serif 4", "SIL OFL 1.1", ("fonts/saw-serif*.woff2",), about="the text, cut down"),
+    Shipped("Source Sans 3", "SIL OFL 1.1", ("fonts/saw-sans.woff2",), about="what is around it, cut down"),
     Shipped("MiniSearch", "MIT", ("search.js",), about="finds what is searched for"),
     Shipped(
         "Sphinx",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -83,10 +83,12 @@ def _overview() -> None:
 
 @dataclass(frozen=True)
 class Report:
-    """What was solved, by exercise: {"solved": bool, "tries": int}."""
+    """What was solved, by exercise: {"solved": bool, "tries": int}; and what was answered in the book's pages."""
 
     exercises: dict[str, dict[str, Any]]
     path: Path
+    pages: dict[str, Any] = field(default_factory=dict)
+    """By page, `given`: by question the chosen answer and whether it is right. The book's pages write and read it."""
 
     def _topics(self) -> dict[str, list[str]]:
         """By topic, its exercises: what became of each, its name, and how many tries it took."""
@@ -101,7 +103,11 @@ class Report:
 
     def _sum(self) -> str:
         solved = sum(seen["solved"] for seen in self.exercises.values())
-        return f"{solved} of {len(EXERCISES) + len(OTHERS)} solved (in brackets the tries); kept in {self.path.name}"
+        given = [answer for page in self.pages.values() for answer in page["given"].values()]
+        right = sum(right for _, right in given)
+        asked = f"{len(given)} questions answered in the book, {right} right; " if given else ""
+        every = len(EXERCISES) + len(OTHERS)
+        return f"{solved} of {every} solved (in brackets the tries); {asked}kept in {self.path.name}"
 
     def __str__(self) -> str:
         rows = [f"{topic:<12}{'   '.join(parts)}" for topic, parts in self._topics().items()]
@@ -123,7 +129,8 @@ def report(path: str | os.PathLike = FILE) -> Report:
     """Show what this reader has solved, and keep it in a file beside the notebook.
 
     What the file already says is kept: an exercise that was solved once stays solved, also from another chapter's
-    notebook or another day. Tries are counted until the first right answer.
+    notebook or another day, and so do the answers of the book's pages, whose sidebar saves and opens such a
+    file. Tries are counted until the first right answer.
 
     Args:
         path: the file, JSON; made if it does not exist, written whole or not at all.
@@ -136,11 +143,18 @@ def report(path: str | os.PathLike = FILE) -> Report:
     """
     path = Path(path)
     found: dict[str, dict[str, Any]] = {}
+    pages: dict[str, Any] = {}
     if path.exists():
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))["exercises"]
+            held = json.loads(path.read_text(encoding="utf-8"))
             found = {
-                name: {"solved": bool(x["solved"]), "tries": int(x["tries"])} for name, x in found.items()
+                name: {"solved": bool(x["solved"]), "tries": int(x["tries"])}
+                for name, x in held["exercises"].items()
+            }
+            pages = {
+                name: page
+                | {"given": {asked: [int(at), bool(right)] for asked, (at, right) in page["given"].items()}}
+                for name, page in held.get("pages", {}).items()
             }
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(
@@ -151,6 +165,7 @@ def report(path: str | os.PathLike = FILE) -> Report:
         tries = old["tries"] if old["solved"] else max(old["tries"], seen["tries"])
         found[name] = {"solved": old["solved"] or seen["solved"], "tries": tries}
     part = path.with_name(f"{path.name}.{os.getpid()}.part")  # another notebook may write at this moment
-    part.write_text(json.dumps({"exercises": found}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    held = {"exercises": found} | ({"pages": pages} if pages else {})
+    part.write_text(json.dumps(held, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     part.replace(path)
-    return Report(found, path)
+    return Report(found, path, pages)
