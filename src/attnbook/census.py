@@ -173,6 +173,11 @@ def _layers(letters: str) -> Callable[[Row], bool | None]:
     )
 
 
+def _windows(row: Row) -> bool | None:
+    # A layer that pools or chooses may read the nearest tokens besides; its letter doesn't say so.
+    return _layers("WB")(row) or (None if row["strip"] == "unknown" else bool(row.get("windows")))
+
+
 def _place(*names: str) -> Callable[[Row], bool | None]:
     def has(row: Row) -> bool | None:
         return None if "positions" not in row else any(name in row["positions"] for name in names)
@@ -200,7 +205,7 @@ CHANGES: dict[str, Callable[[Row], bool | None]] = {
     "grouped heads": _grouped,
     "latent keys and values": _said("latent"),
     "caches shared by layers": _said("shared"),
-    "windows": _layers("WB"),
+    "windows": _windows,
     "layers without positions": _bare,
     "selected or pooled keys": _layers("SP"),
     "QK-norm": _said("QK-norm"),

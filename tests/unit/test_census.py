@@ -125,6 +125,11 @@ def test_shares_are_what_counting_gives():
     assert all(0 <= share <= 1 for by_year in shares.values() for share in by_year.values())
     assert shares["learned positions"][2018] > 0.5 > shares["learned positions"][2025]
     assert shares["rotary positions"][2018] == 0 < 0.8 < shares["rotary positions"][2025]
+    both = {row["model"] for row in ROWS if row.get("windows") and not {"W", "B"} & set(row["strip"])}
+    assert both == {"deepseek_v4"}
+    rows = [row for row in ROWS if row["year"] == 2026]
+    found = sum(bool({"W", "B"} & set(row["strip"])) or row["model"] in both for row in rows)
+    assert shares["windows"][2026] == pytest.approx(found / len(rows))
     for late in ("latent keys and values", "selected or pooled keys", "gate behind the heads", "sinks"):
         assert shares[late][2026] > shares[late][2024], late
 

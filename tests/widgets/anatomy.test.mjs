@@ -5,7 +5,7 @@ import { golden, near } from "./compare.mjs";
 import { KINDS, counted, differing, formula, held, parts, size } from "../../src/widgets/math/anatomy.js";
 import { PUBLISHED } from "../../src/widgets/math/published.js";
 
-const written = (name, what) => formula(PUBLISHED[name]).find((line) => line.what === what)?.tokens.map(({ text }) => text).join("");
+const written = (name, what) => formula(PUBLISHED[name]).find((line) => line.what === what)?.tokens.map(({ text }) => text).join("").replaceAll("\u00a0", " ");
 
 test("what every cache holds, to 1e-12", () => {
   const cases = golden("anatomy");
@@ -41,11 +41,15 @@ test("formulas say what a model changed", () => {
   assert.equal(written("kimi_linear", "kept"), "latent of 512 for 32 heads, key of 64; states S");
   assert.equal(written("deepseek_v4", "kept"), "1 row for 64 heads, key and value at once");
   assert.match(written("deepseek_v3", "kept"), /^latent of 512 for 128 heads, key of 64$/);
-  assert.equal(written("deepseek_v3", "attention"), "softmax((q kᵀ + qᵣ R kᵣᵀ) / √d) v");
-  assert.equal(written("kimi_linear", "attention"), "softmax((q kᵀ + qᵣ kᵣᵀ) / √d) v");
+  assert.equal(written("deepseek_v3", "attention"), "softmax((q kᵀ + qᵣ R kᵣᵀ) / √(d + dᵣ)) v");
+  assert.equal(written("kimi_linear", "attention"), "softmax((q kᵀ + qᵣ kᵣᵀ) / √(d + dᵣ)) v");
   assert.equal(written("deepseek_v4", "keys seen"), "the last 128, and the best 512 pooled blocks, or all pooled blocks, or nothing else");
   assert.equal(written("gemma4_text", "kept"), "k, v of 4 or 16 heads for 32 of queries");
   assert.equal(written("mamba2", "attention"), undefined);
+  assert.equal(written("mamba2", "linear"), "S ← fade · S + kᵀ v, out = q S");
+  for (const name of ["kimi_linear", "qwen3_next"]) {
+    assert.equal(written(name, "linear"), "S ← fade · S, then S ← S + β kᵀ(v − kS), out = q S");
+  }
 });
 
 test("a part differs where the other has none, or has it with other numbers", () => {
@@ -57,7 +61,7 @@ test("a part differs where the other has none, or has it with other numbers", ()
   assert.ok(differs("gemma2", "gpt_oss").includes("windows"));
   // The short key beside a latent is a term that the formula of 2017 has not.
   for (const name of ["deepseek_v3", "kimi_linear"]) {
-    assert.equal(parts(PUBLISHED[name]).get("short"), "+ qᵣ kᵣᵀ");
+    assert.equal(parts(PUBLISHED[name]).get("short"), "+ qᵣ kᵣᵀ\u00a0+\u00a0dᵣ");
     assert.ok(differs(name, "gpt_oss").includes("short"));
   }
   assert.ok(parts(PUBLISHED.gpt_oss).has("sink"));

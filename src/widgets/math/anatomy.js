@@ -31,6 +31,9 @@ export const counted = ({ strip }) =>
 
 const several = (/** @type {any} */ x) => (Array.isArray(x) ? x.join(" or ") : String(x));
 
+/** Keep words on one line. */
+const whole = (/** @type {string} */ words) => words.replaceAll(" ", "\u00a0");
+
 /**
  * The formula of a model, in lines: where the norms stand, attention, what is kept, what other layers do.
  * @param {Model} model
@@ -63,11 +66,13 @@ export function formula(model) {
     if (model.latent) line.push({ text: "kᵣᵀ", part: "short" }, { text: ")" });
     else line.push({ text: `k${hat}ᵀ`, part: hat && "qk" });
     if (model.root) line.push({ text: " / " }, { text: `√${model.root}`, part: "root" });
+    // A key with a short one beside it is as wide as both.
+    else if (model.latent) line.push({ text: " " }, { text: whole("/ √(d") }, { text: whole(" + dᵣ"), part: "short" }, { text: ")" });
     else if (model.root === undefined) line.push({ text: " / √d" });
     if (model.cap) line.push({ text: ")", part: "cap" });
     if (model.places === "ALiBi" || model.places === "relative") line.push({ text: model.places === "ALiBi" ? " − m · distance" : " + b(distance)", part: "places" });
     if (model.sink) line.push({ text: ", sink", part: "sink" });
-    line.push({ text: ") " }, { text: model.tied ? "k" : "v", part: model.tied ? "tied" : "" });
+    line.push({ text: whole(") ") }, { text: model.tied ? "k" : "v", part: model.tied ? "tied" : "" });
     lines.push({ what: "attention", tokens: line });
     if (model.root === 0) lines.push({ what: "scores", tokens: [{ text: "not divided by √d", part: "root" }] });
     /** @type {Token[]} */
@@ -102,7 +107,8 @@ export function formula(model) {
       lines.push({ what: "kept", tokens });
     }
   }
-  if (has("LH")) lines.push({ what: "linear", tokens: [{ text: `S ← fade · S + ${model.delta ? "β kᵀ(v − kS)" : "kᵀ v"}, out = q S`, part: "state" }] });
+  // A delta rule asks the state what the key holds once it has faded.
+  if (has("LH")) lines.push({ what: "linear", tokens: [{ text: `S ← fade · S${model.delta ? `, then S ← S ${whole("+ β kᵀ(v − kS)")}` : " + kᵀ v"}, ${whole("out = q S")}`, part: "state" }] });
   return lines;
 }
 

@@ -152,7 +152,18 @@ wrong("1,000 different words")(
 )
 
 
-@wrong("A mean over the sentences drowns what few of them show")
+@wrong("it takes more of them the more words there are")
+def a_hundred_sentences_and_as_many_others(model, n, vocab_size, mask):
+    words, other = torch.randint(vocab_size, (2, 100, n))
+    before, found = model(words), torch.zeros(n, n, dtype=torch.bool)
+    for j in range(n):
+        changed = words.clone()
+        changed[:, j] = other[:, j]
+        found[:, j] = (model(changed) - before).abs().amax((0, 2)) > 1e-5
+    return (found & ~mask).nonzero().tolist()
+
+
+@wrong("the largest move and no mean")
 def a_mean_over_the_sentences(model, n, vocab_size, mask):
     words, other = torch.randint(vocab_size, (2, 20 * vocab_size, n))
     before, found = model(words), torch.zeros(n, n, dtype=torch.bool)
