@@ -74,8 +74,7 @@ def together(questions: Mapping[str, Sequence[Callable[[Any], Any]]]) -> Table:
         row = [len(wrong), len(found), len(found | example), len(told), len(told | example)]
         rows.append([title, *row])
         sums = [a + b for a, b in zip(sums, row, strict=True)]
-    head = ["tested", "broken", "refused by these questions", "with the example"]
-    head += ["by the battery", "with the example"]
+    head = ["tested", "broken", "questions", "questions + example", "battery", "battery + example"]
     about = "broken code of each task: how much questions, the battery and an example refuse"
     return Table(head, [*rows, ["all that both were asked", *sums]], about=about)
 
