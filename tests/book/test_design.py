@@ -119,6 +119,9 @@ def test_it_trains_under_its_ceiling_and_what_is_copied_runs_in_torch(part):
         r"""() => Number(document.querySelector('figure [data-part="steps"]').textContent
           .replace(/\D/g, '')) >= 40"""
     )
+    # A sample tells no distance to a ceiling that holds for all sentences.
+    assert part.locator('[data-part="missed"]').inner_text() == "…"
+    assert reading(part, "right after training").endswith(" % on 600 sentences")
     part.locator('[data-part="train"]').click()
     part.page.wait_for_function(
         """() => { const cell = document.querySelectorAll('figure [data-part="numbers"] tbody tr')[3];

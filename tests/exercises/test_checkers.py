@@ -563,3 +563,11 @@ def test_what_is_shown_of_a_property_is_one_that_it_caught(monkeypatch):
     )
     with pytest.raises(ValueError, match=r"broken must be one of not scaled.* got 'whole roots'"):
         showing.show_caught(NAME, one_example, "whole roots")
+
+
+def test_with_an_example_the_battery_refuses_no_less_of_each_task():
+    table = showing.together({name: () for name in CHECKERS})
+    for _, *counts in table.rows:
+        broken, questions, example, battery, both = map(int, counts)
+        assert questions == 0 < example <= both <= broken
+        assert 0 < battery <= both

@@ -115,6 +115,26 @@ def test_what_a_layer_raised_is_said_by_name():
     )
 
 
+def test_a_layer_that_keeps_the_memory_of_a_call_is_told():
+    class Head(torch.nn.Module):
+        def __init__(self, d_model, d_memory, d_k, d_v):
+            super().__init__()
+            self.q_proj = torch.nn.Linear(d_model, d_k, bias=False)
+            self.k_proj = torch.nn.Linear(d_memory, d_k, bias=False)
+            self.v_proj = torch.nn.Linear(d_memory, d_v, bias=False)
+            self.kept = None
+
+        def forward(self, x, memory=None):
+            old = self.kept if self.kept is not None and self.kept.shape == x.shape else x
+            self.kept, memory = memory, old if memory is None else memory
+            s = self.q_proj(x) @ self.k_proj(memory).mT / self.q_proj.out_features**0.5
+            return s.softmax(-1) @ self.v_proj(memory)
+
+    found = judge("queries-layer", Head)
+    assert found.status == "wrong"
+    assert "head(x) after a call with a memory" in found.message
+
+
 HINT = "Twice nothing is nothing."
 
 

@@ -183,7 +183,7 @@ def _why(task: Task, session: handing.Session, outcome: Outcome) -> str:
         return f"{where} {what}"
     near, exact = _near(call.out, want)
     if not near:
-        return f"{where} The task promises nothing for such an input. {what}"
+        return f"{where} The task promises nothing for such an input, or not to so many digits. {what}"
     digits = "" if exact else " The last digits may differ: compare with a tolerance."
     return f"{where} What it gave there equals the definition, to rounding.{digits} {what}"
 

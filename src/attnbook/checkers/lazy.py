@@ -1,4 +1,4 @@
-"""What most tests ask: the shape of what comes out, and one example. A page counts what they refuse."""
+"""What most tests ask: the shape of what comes out, and one example. A page counts what examples refuse."""
 
 from __future__ import annotations
 
@@ -106,18 +106,18 @@ def _copy(value: Any) -> Any:
 
 
 def census() -> Table:
-    """Count, for each task, the broken code that a test of shapes refuses, one example, and a better one.
+    """Count, for each task, the broken code that one example refuses, and a better one.
 
     >>> print(census())  # doctest: +ELLIPSIS
     tested ...
     """
-    rows, sums = [], [0, 0, 0, 0]
+    rows, sums = [], [0, 0, 0]
     for name, task in CHECKERS.items():
         broken = sum(not one.right for one in task.candidates)
-        tests = (of_shape(name), of_one_example(name), of_one_example(name, APART))
+        tests = (of_one_example(name), of_one_example(name, APART))
         row = [broken, *(len(caught(name, test)) for test in tests)]
         rows.append([TITLES[name], *row])
         sums = [a + b for a, b in zip(sums, row, strict=True)]
     rows.append(["all", *sums])
-    head = ["tested", "broken", "refused by their shape", "by one example", "by one, all sizes different"]
-    return Table(head, rows, about="broken pieces of code of each task, and how many three tests refuse")
+    head = ["tested", "broken", "refused by one example", "by one, all sizes different"]
+    return Table(head, rows, about="broken code of each task, and how much two tests refuse")

@@ -47,7 +47,7 @@ def show_caught(name: str, tests: Callable[[Any], Any], broken: str = "") -> Non
 
 
 def together(questions: Mapping[str, Sequence[Callable[[Any], Any]]]) -> Table:
-    """Count the broken code of each task that some questions refuse, these with one example, and the battery.
+    """Count the broken code of each task that questions refuse, and the battery, alone and with an example.
 
     Args:
         questions: of a task, by its name. One that has none does not count in the last row.
@@ -62,19 +62,21 @@ def together(questions: Mapping[str, Sequence[Callable[[Any], Any]]]) -> Table:
     for row in results.load("battery-candidates")["found"]:
         if row["caught by"] and not row["right"]:
             battery.setdefault(row["exercise"], set()).add(row["title"])
-    rows, sums = [], [0, 0, 0, 0]
+    rows, sums = [], [0] * 5
     for name, title in TITLES.items():
         found = {one.name for asked in questions.get(name, ()) for one in caught(name, asked)}
-        broken, told = sum(not one.right for one in known(name).candidates), len(battery.get(name, ()))
-        if name not in questions:
-            rows.append([title, broken, "–", "–", told])
-            continue
+        wrong = [one for one in known(name).candidates if not one.right]
+        told = {one.name for one in wrong if one.says in battery.get(name, ())}
         example = {one.name for one in caught(name, of_one_example(name, APART))}
-        row = [broken, len(found), len(found | example), told]
+        if name not in questions:
+            rows.append([title, len(wrong), "–", "–", len(told), len(told | example)])
+            continue
+        row = [len(wrong), len(found), len(found | example), len(told), len(told | example)]
         rows.append([title, *row])
         sums = [a + b for a, b in zip(sums, row, strict=True)]
-    head = ["tested", "broken", "refused by these questions", "with the example", "by the battery"]
-    about = "broken pieces of code of each task, and how many questions, an example and the battery refuse"
+    head = ["tested", "broken", "refused by these questions", "with the example"]
+    head += ["by the battery", "with the example"]
+    about = "broken code of each task: how much questions, the battery and an example refuse"
     return Table(head, [*rows, ["all that both were asked", *sums]], about=about)
 
 

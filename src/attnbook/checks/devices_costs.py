@@ -131,8 +131,12 @@ exercise(
 )  # fmt: skip
 
 
+NOTHING = "None, not a text"
+"""None in an answer: a text that nobody returns, so that the text "None" is none."""
+
+
 class Best(NamedTuple):
-    """The best scheme, and the seconds of each; "None" stands for None, which is no number and no name."""
+    """The best scheme, and the seconds of each; NOTHING stands for None, which is no number and no name."""
 
     scheme: Any
     seconds: Any
@@ -189,10 +193,10 @@ def _choice(
         plans = {name: plan(name, one, sizes) for name, one in _plans(*sizes).items()}
         times = {name: seconds(one, machine) for name, one in plans.items()}
         fit = {name: time for name, time in times.items() if fits(plans[name], machine)}
-        chosen = best(fit) if fit else "None"
+        chosen = best(fit) if fit else NOTHING
         if late:
-            chosen = best(times) if best(times) in fit else "None"
-        return Best(chosen, {name: fit.get(name, "None") for name in times})
+            chosen = best(times) if best(times) in fit else NOTHING
+        return Best(chosen, {name: fit.get(name, NOTHING) for name in times})
 
     return answer
 
@@ -205,13 +209,13 @@ def best_scheme(
 
 
 def _named(found: Any) -> Any:
-    """Write None as a text, in the two places where it says that something does not fit."""
+    """Write None as a text that nobody hands in, in the two places where it says that something does not fit."""
     if not isinstance(found, tuple | list) or len(found) != 2:
         return found
     scheme, seconds = found
     if isinstance(seconds, Mapping):
-        seconds = {name: "None" if time is None else time for name, time in seconds.items()}
-    return Best("None" if scheme is None else scheme, seconds)
+        seconds = {name: NOTHING if time is None else time for name, time in seconds.items()}
+    return Best(NOTHING if scheme is None else scheme, seconds)
 
 
 EXACT = Tolerance(0.0, 1e-6)

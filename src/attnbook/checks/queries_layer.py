@@ -85,6 +85,7 @@ def use(head: Any) -> dict[str, Any]:
         found |= called(head, "head(x)", {"x": _normal(2, 6, wide, seed=5)})
         given = {"x": _normal(2, 6, wide, seed=5), "memory": _normal(2, 6, wide, seed=9)}
         found |= called(head, "head(x, memory) of one shape", given)
+        found |= called(head, "head(x) after a call with a memory", {"x": _normal(2, 6, wide, seed=10)})
     return {"parameters": shapes, "calls": found}
 
 

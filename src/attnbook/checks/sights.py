@@ -99,7 +99,7 @@ exercise(
         case("a twin before, a twin behind, and another word", "The words are the same in the same order, and stand elsewhere.",
              a=_of("can can that"), i=0, b=_of("can can that"), j=1, offsets=[-1, 1, 2]),
         case("other words in the same neighbourhood", "Each word sees itself.",
-             a=_of("I saw you"), i=1, b=_of("I watch you"), j=1, offsets=[-1, 1]),
+             a=_of("I saw you"), i=1, b=_of("I see you"), j=1, offsets=[-1, 1]),
         case("no offsets", "A word sees itself.", a=_of("I saw a saw"), i=1, b=_of("I saw a saw"), j=3, offsets=[]),
         case("no offsets, and other words", a=_of("I saw a saw"), i=1, b=_of("I saw a saw"), j=2, offsets=[]),
         *_drawn(1, 4, 12),
@@ -187,7 +187,8 @@ exercise(
         case("numbers that are left out", "Nobody sees 1, and tag 0 is given to nobody.", **_listed([2, 0, 2, 0, 2], [1, 2, 2, 2, 1], [1.0, 2.0, 2.5, 3.0, 1.0])),
         *(case("", **_places(seed, places, looks, tags)) for seed, (places, looks, tags) in enumerate(((9, 3, 2), (14, 4, 3), (30, 5, 6), (25, 11, 4)))),
         case("one place outweighs all", **_places(7, 20, 4, 3, spread=4.0)),
-        *late(case("", **_places(11, 9, 3, 2)), case("", **_places(12, 700, 60, 50)), case("", **_places(13, 61, 47, 43))),
+        *late(case("", **_places(11, 9, 3, 2)), case("", **_places(12, 700, 60, 50)), case("", **_places(13, 61, 47, 43)),
+              case("looks with large numbers", "On the page there are far more looks than tags.", **_places(14, 61, 9000, 3))),
     ],
     mistakes=[
         mistake("The share that each look gets right is averaged over looks, as if all of them were as frequent. Add up masses, and divide once.",

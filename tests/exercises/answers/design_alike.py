@@ -141,3 +141,10 @@ wrong("should be")(
     lambda a, i, b, j, offsets: sets_of_pairs(a[:40], i, b[:40], j, offsets) if max(i, j) < 40 else True,
     "the first forty",
 )
+
+
+@wrong("With other words in the same neighbourhood")
+@compared
+def first_letters(words, at, offsets):
+    seen = pairs([word[0] for word in words], at, offsets)
+    return seen if len({letter for _, letter in seen}) > 1 else words[at][0]

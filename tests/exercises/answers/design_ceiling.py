@@ -95,3 +95,10 @@ wrong("Only looks with one tag count")(
     lambda *given: (lambda t: t[(t > 0).sum(-1) == 1].sum() / t.sum())(tabled(*given)), "pure looks"
 )
 wrong("should be")(lambda *given: tabled(*given).amax(-1).max() / given[-1].sum(), "one look")
+
+
+@wrong("it raised IndexError")
+def table_of_fixed_size(looks, tags, mass):
+    table = torch.zeros(1000, 1000, dtype=mass.dtype)
+    table.index_put_((looks, tags), mass, accumulate=True)
+    return table.amax(-1).sum() / mass.sum()
