@@ -22,7 +22,7 @@ Read from code: 168 from litgpt's configuration of Gemma 3 27B; that the other t
 classes of transformers.
 """
 _STREAMS = {"gemma3n_text": "AltUp"}
-"""Residual streams that the census does not know by the names of modules, read from the classes of transformers."""
+"""Residual streams that the census does not know by name, read from the classes of transformers."""
 
 
 @cache
