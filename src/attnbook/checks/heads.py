@@ -37,7 +37,10 @@ def _run(matrices: Any) -> dict[str, Any]:
     names = ("w_q", "w_k", "w_v", "w_o")
     for name, matrix in zip(names, matrices, strict=True):
         if not isinstance(matrix, Tensor) or matrix.dim() != 2 or not matrix.is_floating_point():
-            raise ValueError(f"{name} should be a matrix of floating numbers, it is {describe(matrix)}.")
+            kind = f" of {describe(matrix.dtype)}" if isinstance(matrix, Tensor) else ""
+            raise ValueError(
+                f"{name} should be a matrix of floating numbers, it is {describe(matrix)}{kind}."
+            )
     w_q, w_k, w_v, w_o = (matrix.double() for matrix in matrices)
     m = w_k.shape[0] - 1
     wanted = {"w_q": w_q.shape[0] == 2 * m, "w_v": w_v.shape[0] == 1 + m, "w_o": w_o.shape[1] == 2}
