@@ -759,7 +759,10 @@ def beside(model: nn.Module, mixers: list[nn.Module]) -> str:
 
 
 def placed(layers: list[Layer]) -> str:
-    """Return where the norms stand: pre, post, output (on a branch, before the sum), or sandwich (both)."""
+    """Return where the norms stand: pre, post, output (on a branch, before the sum), or sandwich (both).
+
+    What the branch is added to is not looked at: in MiniMax's layers, which are pre, it is the normed input.
+    """
     order = next((layer.order for layer in layers if any(what == "M" for what, *_ in layer.order)), None)
     if order is None or all(what != "N" for what, *_ in order):
         return "unknown"

@@ -157,7 +157,9 @@
     figure.inert = true;
     const open = () => {
       figure.inert = false;
-      sheet.remove();
+      sheet.inert = true;
+      if (matchMedia("(prefers-reduced-motion: reduce)").matches) sheet.remove();
+      else sheet.animate({ opacity: 0 }, { duration: 250, fill: "forwards" }).finished.then(() => sheet.remove());
     };
     covers.push(open);
     look.addEventListener("click", open);

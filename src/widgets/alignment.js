@@ -48,7 +48,7 @@ export default figure({
     for (const text of EXAMPLES) examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => set({ text, step: 0 }) } }, text));
     const tries = h("div", { class: "attnlab-row attnlab-examples" }, examples);
     const scores = choices({
-      label: "Score",
+      label: "Model",
       part: "score",
       value: "bahdanau",
       options: SCORES.map(([value, text]) => ({ value, text })),
@@ -64,7 +64,7 @@ export default figure({
     const numbers = strip("Table of numbers");
     const card = h("p", { class: "attnlab-note", "data-part": "card" }, `Four small models, trained on dates from a grammar, run in this page. Of a thousand new dates they get right: ${SCORES.map(([name, text]) => `${text} ${models.card.models[name].right} %`).join(", ")}.`);
     const details = h("details", {}, h("summary", {}, "The numbers as a table"), numbers, card);
-    body.append(input, drawing, h("div", { class: "attnlab-row attnlab-stepped" }, next, step.row), labelled("Score", scores), tries, details);
+    body.append(input, drawing, h("div", { class: "attnlab-row attnlab-stepped" }, next, step.row), labelled("Model", scores), tries, details);
     let wide = WIDE;
     const fit = () => Math.max(Math.min(Math.floor(body.clientWidth) || WIDE, WIDE), NARROW);
     onResize(body, signal, () => fit() !== wide && written && update());

@@ -81,7 +81,7 @@ export default figure({
     );
     length.row.style.cssText = "flex: 1; margin: 0";
     let wide = 0;
-    const [left, right, high] = [62, 12, 110];
+    const [left, right, high] = [62, 12, 220];
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
     const x = (/** @type {number} */ power) => left + ((wide - left - right) * (power - SHORT)) / (LONG - SHORT);
     const y = (/** @type {number} */ bytes) => 8 + ((high - 30) * (MOST - Math.min(Math.max(Math.log2(bytes), LEAST), MOST))) / (MOST - LEAST);

@@ -61,7 +61,7 @@ export default figure({
       dir: "auto",
       on: { input: () => type(input.value) },
     });
-    const typed = h("label", { class: "attnlab-label attnlab-row" }, `Right at ${fmt(card.accuracy.test, 0)} test words of 100. Try to catch it:`, input);
+    const typed = h("label", { class: "attnlab-label attnlab-row" }, `Right at ${fmt(card.accuracy.test, 0)} words of 100. Try to catch it:`, input);
     const examples = h("div", { class: "attnlab-choices attnlab-examples" });
     for (const text of EXAMPLES) {
       examples.append(h("button", { type: "button", "data-part": "example", on: { click: () => ((drawn = ""), type(text)) } }, text));
@@ -97,7 +97,7 @@ export default figure({
       { "data-part": "each", open: model.get("head") !== "mean" },
       h("summary", {}, "Heads and training"),
       labelled("Attention of", heads),
-      h("p", { class: "attnlab-note" }, `The shares are the mean of ${card.form.n_layers * card.form.n_heads} heads, each of which looks for itself.${layers}`),
+      h("p", { class: "attnlab-note" }, `The shares are the mean of ${card.form.n_layers * card.form.n_heads} heads.${layers}`),
       h(
         "p",
         { class: "attnlab-note", "data-part": "card" },
@@ -306,7 +306,8 @@ export default figure({
       const tops = chips.map((chip) => ({ x: chip.offsetLeft + chip.offsetWidth / 2, y: chip.offsetTop - 2 }));
       const key = word + String(all);
       const svg = s("svg", { class: drawn === key ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
-      drawn = key;
+      // Until they are drawn whole, a figure that is laid out anew begins again.
+      svg.addEventListener("animationend", () => (drawn = key));
       const weights = chosen(result.weights, model.get("head"));
       for (const i of all ? tops.keys() : [word]) svg.append(...arcs(tops, i, weights[i], tokens.classList.contains("is-long") ? 40 : 76, all));
       tokens.prepend(svg);

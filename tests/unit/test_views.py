@@ -105,6 +105,54 @@ def test_two_on_is_the_best_third_offset_and_three_on_the_second():
     assert views.pairs(Design(((-1, 1, -3),))) < views.pairs(Design(((-1, 1, -2),)))
 
 
+def right(look):
+    """Say what share of the grammar's words the best model gets right if `look` is what it sees."""
+    scale, places = 100**12, {}  # whole numbers: fractions are slow to add up
+    for (words, tags), p in grammar.sentences().items():
+        weight = p.numerator * (scale // p.denominator)
+        for i, tag in enumerate(tags):
+            row = places.setdefault(look(words, i), {})
+            row[tag] = row.get(tag, 0) + weight
+    every = sum(sum(row.values()) for row in places.values())
+    return Fraction(sum(max(row.values()) for row in places.values()), every)
+
+
+def told_that(offset, *others):
+    """See the words at other offsets, told where, and at one offset only whether a word stands there."""
+
+    def look(words, i):
+        seen = tuple((o, words[i + o]) for o in (0, *others) if 0 <= i + o < len(words))
+        if 0 <= i + offset < len(words):
+            return seen, "a word"
+        return words[i] if {word for _, word in seen} == {words[i]} else seen
+
+    return look
+
+
+def test_beside_the_neighbours_the_words_two_and_three_back_tell_only_that_they_stand_there():
+    for offset, only_that in ((-2, True), (-3, True), (2, False)):
+        ceiling = views.ceiling(Design(((-1, 1, offset),), told=True))
+        assert (ceiling == right(told_that(offset, -1, 1))) == only_that
+
+
+def test_alone_that_a_word_stands_three_back_tells_more_than_the_word_two_back():
+    that_alone, counted = (
+        right(told_that(-3)),
+        right(lambda words, i: (words[i], words[i - 2] if i > 1 else "")),
+    )
+    assert views.ceiling(Design(((-2,),), told=True)) < counted < that_alone
+    assert that_alone < views.ceiling(Design(((-3,),), told=True))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_mean_has_the_ceiling_of_a_softmax_that_is_not_told_and_telling_never_lowers_it(seed):
+    rng = random.Random(200 + seed)
+    language, one = small_language(rng), drawn(rng)
+    untold, told = (Design(one.layers, told, one.nearest) for told in (False, True))
+    mean = Design(one.layers, False, one.nearest, "mean")
+    assert views.ceiling(mean, language) == views.ceiling(untold, language) <= views.ceiling(told, language)
+
+
 def test_what_is_held_is_counted_word_by_word():
     assert views.reading(Design()) == (256, 0)
     assert views.reading(Design((tuple(range(-7, 0)),))) == (8 * 256, 0)
@@ -179,6 +227,7 @@ def test_places_that_look_alike_get_the_same_scores(design):
         Design(((-2, 1, 2),)),
         Design(((-1,), (1,))),
         Design(((-1, 1),), mix="mean"),
+        Design(((-1,), (1,)), mix="mean"),
     ],
 )
 def test_ten_random_models_tell_apart_what_a_view_keeps_apart_and_nothing_else(design):

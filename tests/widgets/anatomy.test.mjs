@@ -31,6 +31,9 @@ test("formulas say what a model changed", () => {
   assert.equal(written("gpt_oss", "keys seen"), "all before, or the last 128");
   assert.equal(written("gemma2", "attention"), "softmax(50 tanh(q R kᵀ / √d)) v");
   assert.equal(written("gemma2", "stream"), "x ← x + Norm(layer(Norm(x)))");
+  // Both keep several streams, so between the two of them nothing about streams differs.
+  assert.equal(written("gemma3n_text", "stream"), "x ← x + Norm(layer(Norm(x))), in several streams");
+  assert.equal(written("deepseek_v4", "stream"), "x ← x + layer(Norm(x)), in several streams");
   assert.equal(written("gemma3_text", "attention"), "softmax(q\u0302 R k\u0302ᵀ / √168) v");
   for (const name of ["gemma3n_text", "gemma4_text"]) {
     assert.equal(written(name, "attention"), "softmax(q\u0302 R k\u0302ᵀ) v");
@@ -59,6 +62,7 @@ test("a part differs where the other has none, or has it with other numbers", ()
   assert.deepEqual(differs("gpt2", "llama"), []);
   for (const name of ["gemma3_text", "gemma3n_text"]) assert.ok(differs(name, "qwen3").includes("root"));
   assert.ok(differs("gemma2", "gpt_oss").includes("windows"));
+  for (const pair of [["gemma3n_text", "deepseek_v4"], ["deepseek_v4", "gemma3n_text"]]) assert.ok(!differs(...pair).includes("streams"));
   // The short key beside a latent is a term that the formula of 2017 has not.
   for (const name of ["deepseek_v3", "kimi_linear"]) {
     assert.equal(parts(PUBLISHED[name]).get("short"), "+ qᵣ kᵣᵀ\u00a0+\u00a0dᵣ");

@@ -131,7 +131,7 @@ def _after(steps: int, p: int) -> list[int]:
 
 
 def _held(name: str, hint: str, p: int, c: int, d: int, w: int, owner: list[int], causal: bool, *,
-          start: bool = False, loud: float = 0.0, seed: int = 0) -> Case:  # fmt: skip
+          start: bool = False, loud: float = 0.0, apart: float = 0.0, seed: int = 0) -> Case:  # fmt: skip
     """A case by hand: at the start of the ring, or where all scores lie about a height."""
     draw = torch.Generator().manual_seed(seed + 10 * p + c)
     shapes = (p, c, w), (p, c), (p, c, d), (p, c, d), (p, c, w)
@@ -141,6 +141,11 @@ def _held(name: str, hint: str, p: int, c: int, d: int, w: int, owner: list[int]
     if loud:  # halves, and a root of 2: scores are exact, so that rounding at that height shifts no weight
         q, k, lse = (2 * q).round() / 2, (2 * k).round() / 2, (2 * lse).round() / 2 + loud
         q[..., 0], k[..., 0] = 2 * loud, 1.0
+    if apart:  # so far that an lse is exactly its largest score: up there single precision rounds by much
+        i, r = torch.arange(c), torch.arange(p)[:, None]
+        q[..., 1:], k[..., 1:] = 0.0, 0.0
+        q[..., 1], k[..., 1] = (i % 2 * 4.0 - 2) * apart, (i + r) % c - 1.0
+        lse = loud + apart * ((i + r) % 4 - 0.5)
     return case(name, hint, out=out, lse=lse, q=q, k=k, v=v, owner=owner, causal=causal)
 
 
@@ -160,6 +165,7 @@ exercise(
         _held("a token each", "", 5, 1, 3, 2, [3, 4, 0, 1, 2], True),
         _held("as many devices as tokens each, and as wide", "", 4, 4, 4, 4, [3, 0, 1, 2], True),
         _held("scores and lses of about 96", "Their exponentials are larger than any number of single precision: take off the largest of the query first.", 3, 4, 4, 3, [1, 2, 0], False, loud=96.0),
+        _held("scores and lses of about 2,048", "In double precision, too, their exponentials are infinite: take off the largest of the query first.", 3, 4, 4, 3, [1, 2, 0], False, loud=2048.0, apart=64.0),
         *late(_held("other numbers, whose keys come from elsewhere", "", 3, 4, 5, 2, [1, 2, 0], True, seed=5)),
         *late(_held(f"{MANY} devices", "", MANY, 12, 3, 2, _after(20, MANY), True)),
     ],

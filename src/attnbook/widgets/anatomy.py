@@ -21,6 +21,8 @@ _ROOTS = {"gemma3_text": 168, "gemma3n_text": 0, "gemma4_text": 0}
 Read from code: 168 from litgpt's configuration of Gemma 3 27B; that the other two do not divide from the
 classes of transformers.
 """
+_STREAMS = {"gemma3n_text": "AltUp"}
+"""Residual streams that the census does not know by name, read from the classes of transformers."""
 
 
 @cache
@@ -50,7 +52,8 @@ def _one(row: census.Row) -> dict[str, Any]:
     parts |= {"sink": 1} if row.get("sinks") else {}
     parts |= {"gate": row["gate"]} if row.get("gate") else {}
     parts |= {"delta": 1} if any("Delta" in name for name in row.get("linear", {})) else {}
-    parts |= {"streams": row["residual"]} if row.get("residual") else {}
+    streams = _STREAMS.get(row["name"], row.get("residual"))
+    parts |= {"streams": streams} if streams else {}
     if "selection" in row:
         sizes = [size for name, size in row["selection"].items() if name != "layers"]
         parts["chosen"] = sizes[0] if sizes else 0

@@ -50,7 +50,7 @@ export function formula(model) {
     const [outer, inner] = [["sandwich", "output"].includes(norms), ["sandwich", "pre"].includes(norms)];
     stream.push({ text: "x + " }, ...(outer ? [norm, { text: "(" }] : []), { text: "layer(" }, ...(inner ? [norm, { text: "(x)" }] : [{ text: "x" }]), { text: outer ? "))" : ")" });
   }
-  if (model.streams) stream.push({ text: model.streams === "hyper-connections" ? ", in several streams" : ", from all depths", part: "streams" });
+  if (model.streams) stream.push({ text: model.streams === "attention over depth" ? ", from all depths" : ", in several streams", part: "streams" });
   const lines = [{ what: "stream", tokens: stream }];
   if (has("FWBSPH")) {
     const hat = model.qk ? "\u0302" : "";

@@ -161,6 +161,23 @@ wrong("exp(lse) is made before anything is taken off")(
 )  # fmt: skip
 
 
+@wrong("In double precision, too, their exponentials are infinite")
+def in_double(outs, lses):
+    """No number of single precision overflows here."""
+    hole = lses.isinf()
+    e = torch.where(hole, 0.0, lses).double().exp().masked_fill(hole, 0.0)
+    some = ~hole.all(0)
+    total = torch.where(some, e.sum(0), 1.0)
+    held = torch.where(hole[..., None], 0.0, outs)
+    out = (e[..., None] * held).sum(0) / total[:, None]
+    return out.to(outs), torch.where(some, total.log(), -math.inf).to(lses)
+
+
+wrong("lses of about 2,000")(
+    lambda outs, lses: one_by_one(outs, torch.where(lses.isinf(), lses, lses.clamp(-300, 300))), "clamped"
+)
+
+
 @wrong("The largest of all lses is taken off")
 def one_top(outs, lses):
     e = torch.exp(lses - lses.flatten().max())

@@ -167,6 +167,17 @@ def plain(out, lse, q, k, v, owner, causal):
     return by_queries(join=join)(out, lse, q, k, v, owner, causal)
 
 
+@wrong("In double precision, too, their exponentials are infinite")
+def plain_in_double(out, lse, q, k, v, owner, causal):
+    def join(out, lse, scores, values):
+        before, e = lse.double().exp(), scores.double().exp()
+        total = before + e.sum()
+        new = before * out.double() + e @ values.double()
+        return (new / total if total > 0 else new).to(out), total.log().to(out)
+
+    return by_queries(join=join)(out, lse, q, k, v, owner, causal)
+
+
 @wrong("Who has seen no key yet gets NaN")
 def no_thought_of_empty_rows(out, lse, q, k, v, owner, causal):
     def join(out, lse, scores, values):
