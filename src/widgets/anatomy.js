@@ -13,7 +13,6 @@ import { PUBLISHED } from "./math/published.js";
 
 const SIDES = /** @type {const} */ (["first", "second"]);
 const [SHORT, LONG] = [8, 20];
-const [LEAST, MOST] = [20, 41];
 /** Of an arrow key, in doublings of the length; the slider has a finer one, so that two caches can be made equal. */
 const STEP = 1 / 16;
 const grouped = (/** @type {number} */ n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -81,10 +80,12 @@ export default figure({
     );
     length.row.style.cssText = "flex: 1; margin: 0";
     let wide = 0;
-    const [left, right, high] = [62, 12, 220];
+    const [left, right, high] = [62, 12, 116];
+    /** Of the axis of bytes, in doublings: what these two hold. Lengths move nothing on it. */
+    let [least, most] = [20, 40];
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
     const x = (/** @type {number} */ power) => left + ((wide - left - right) * (power - SHORT)) / (LONG - SHORT);
-    const y = (/** @type {number} */ bytes) => 8 + ((high - 30) * (MOST - Math.min(Math.max(Math.log2(bytes), LEAST), MOST))) / (MOST - LEAST);
+    const y = (/** @type {number} */ bytes) => 8 + ((high - 30) * (most - Math.log2(Math.max(bytes, 1)))) / (most - least);
     onResize(body, signal, () => wide && wide !== room() && update());
     const dragged = (/** @type {PointerEvent} */ event) => to(SHORT + ((spot(chart, event)[0] - left) / (wide - left - right)) * (LONG - SHORT));
     draggable(handle, signal, dragged);
@@ -137,13 +138,16 @@ export default figure({
     }
 
     /**
-     * Both caches over the length, on fixed axes.
+     * Both caches over the length.
      * @param {import("./math/anatomy.js").Model[]} chosen
      * @param {number} n
      */
     function draw(chosen, n) {
       chart.setAttribute("viewBox", `0 0 ${wide} ${high}`);
-      const drawn = [20, 30, 40].map((power) => s("g", {}, s("path", { d: `M${left} ${y(2 ** power)}H${wide - right}`, stroke: "var(--fig-line)" }), text({ x: left - 6, y: y(2 ** power) + 4, "text-anchor": "end" }, { 20: "1 MiB", 30: "1 GiB", 40: "1 TiB" }[power] ?? "")));
+      const ends = chosen.flatMap((own) => [SHORT, LONG].map((power) => Math.log2(Math.max(held(own, 2 ** power), 1))));
+      [least, most] = [Math.floor(Math.min(...ends)), Math.ceil(Math.max(...ends))];
+      const shown = Array.from({ length: most - least + 1 }, (_, i) => least + i).filter((power) => power % 5 === 0);
+      const drawn = shown.map((power) => s("g", {}, s("path", { d: `M${left} ${y(2 ** power)}H${wide - right}`, stroke: "var(--fig-line)" }), text({ x: left - 6, y: y(2 ** power) + 4, "text-anchor": "end" }, `${2 ** (power % 10)} ${["B", "KiB", "MiB", "GiB", "TiB"][Math.floor(power / 10)]}`)));
       const marks = wide < 420 ? [8, 14, 20] : [8, 11, 14, 17, 20];
       drawn.push(...marks.map((power) => text({ x: x(power), y: high - 6, "text-anchor": power === LONG ? "end" : "middle" }, power < 10 ? String(2 ** power) : power < 20 ? `${2 ** (power - 10)}K` : "1M tokens")));
       const steps = Array.from({ length: 97 }, (_, i) => SHORT + (i * (LONG - SHORT)) / 96);
