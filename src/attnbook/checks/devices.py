@@ -141,6 +141,8 @@ FAR = [
     # Parts so far apart that an lse is exactly its largest: at that height single precision would round it by much.
     ("lses of about 2,000 and −2,000", "In double precision, too, their exponentials are infinite, or 0: take off the largest of each query first.",
      {"outs": _normal(3, 2, 3, seed=22).clamp(-1, 1), "lses": torch.tensor([[2000.0, -2050.0], [2050.0, -1950.0], [1950.0, -2000.0]])}),
+    ("lses of about −100,000", "Take off the largest of each query; no bound that you set yourself is low enough.",
+     {"outs": _normal(3, 2, 3, seed=23).clamp(-1, 1), "lses": torch.tensor([[-1e5, -1e5 - 64], [-1e5 - 64, -1e5 - 128], [-1e5 - 128, -1e5]])}),
     ("queries whose lses lie 120 apart", "Each query has a largest lse of its own.", _apart(60.0, -60.0)),
 ]  # fmt: skip
 

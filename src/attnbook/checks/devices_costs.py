@@ -131,8 +131,16 @@ exercise(
 )  # fmt: skip
 
 
-NOTHING = "None, not a text"
-"""None in an answer: a text that nobody returns, so that the text "None" is none."""
+class _Nothing(str):
+    """A text that nobody returns, and that messages write as what it stands for."""
+
+    def __repr__(self) -> str:
+        return "None"
+
+
+_Nothing.__name__ = type(None).__name__
+NOTHING = _Nothing("None, not a text")
+"""None in an answer, so that the text "None" is none."""
 
 
 class Best(NamedTuple):

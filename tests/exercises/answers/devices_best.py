@@ -167,25 +167,25 @@ wrong("The fastest is chosen first")(take(first=True), "the fastest or nothing")
 wrong("The slowest is chosen")(take(choose=max), "max")
 
 
-@wrong("should be 'None, not a text'")
+@wrong("should be None")
 def infinite(*given):
     best, seconds = take()(*given)
     return best, {name: math.inf if s is None else s for name, s in seconds.items()}
 
 
-@wrong("the scheme should be 'None, not a text'")
+@wrong("the scheme should be None")
 def the_first_of_none(*given):
     best, seconds = take()(*given)
     return best or "ring", seconds
 
 
-@wrong("the scheme should be 'None, not a text'")
+@wrong("the scheme should be None")
 def nothing_as_a_text(*given):
     best, seconds = take()(*given)
     return str(best), seconds
 
 
-@wrong("should be 'None, not a text'")
+@wrong("should be None")
 def nothing_as_a_text_for_seconds(*given):
     best, seconds = take()(*given)
     return best, {name: str(s) if s is None else s for name, s in seconds.items()}

@@ -176,6 +176,9 @@ def in_double(outs, lses):
 wrong("lses of about 2,000")(
     lambda outs, lses: one_by_one(outs, torch.where(lses.isinf(), lses, lses.clamp(-300, 300))), "clamped"
 )
+wrong("lses of about −100,000")(
+    lambda outs, lses: one_by_one(outs, torch.where(lses.isinf(), lses, lses.clamp(min=-3000))), "a floor"
+)
 
 
 @wrong("The largest of all lses is taken off")
