@@ -114,7 +114,8 @@ class Site:
         self.browser, self.address = browser, address
         self.errors: list[str] = []
         self.outside: list[str] = []
-        self._home = address
+        # Where pages came from so far: what one asks for last is heard when the next is open.
+        self._homes = {address}
         self._tabs: dict[str, Tab] = {}
         # Without motion nothing fades: what a test sees is what stays.
         self.context = self.new_context("reduce")
@@ -130,14 +131,15 @@ class Site:
 
     def open(self, name, *, theme="light", width=1280, height=900, address=None, query=""):
         """Load a page and wait until its formulas are set and its figures stand."""
-        tab, self._home = self._tab(theme), address or self.address
-        tab.open(name, width, height, self._home, query)
+        tab, home = self._tab(theme), address or self.address
+        self._homes.add(home)
+        tab.open(name, width, height, home, query)
         return tab.page
 
     def show(self, name, *, theme="light", width=1280, height=900):
         """Go to a page as it was opened, in the tab's theme."""
-        tab, self._home = self._tab(theme), self.address
-        tab.show(name, width, height, self._home)
+        tab = self._tab(theme)
+        tab.show(name, width, height, self.address)
         return tab.page
 
     def figures(self, name, *, theme="light", width=1280, height=900):
@@ -186,7 +188,7 @@ class Site:
         return self._tabs[theme]
 
     def _asked(self, request):
-        if not request.url.startswith((self._home, "data:", "blob:")):
+        if not request.url.startswith((*self._homes, "data:", "blob:")):
             self.outside.append(request.url)
 
 
