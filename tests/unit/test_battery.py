@@ -362,7 +362,7 @@ def test_what_was_exchanged_was_right_before():
 def test_the_smallest_counterexample_is_seen_again_with_its_tensors():
     found = battery(BROKEN["masked after the softmax"][0], polarity="keep")["leak"]
     q, k, v, mask = (found.example[name] for name in ("q", "k", "v", "mask"))
-    assert q.shape[-2] == 2, "two tokens are enough"
+    assert q.shape[-2] == 3, "two are the texts of the batch"
     i, j = (~mask).nonzero()[0].tolist()
     k = k.clone()
     k[..., j, :] += 1
@@ -416,6 +416,60 @@ def test_what_a_mask_means_is_found_out(polarity):
         polarity == "hide",
         polarity == "add",
     ]
+
+
+class Annotated(nn.Module):
+    """A layer as textbooks write it: its mask has the batch in front, and it makes room for the heads itself."""
+
+    def __init__(self, h, shape=3, meant="keep", heads_are_called="h"):
+        super().__init__()
+        self.shape, self.meant = shape, meant
+        setattr(self, heads_are_called, h)
+        self.count, self.linears = heads_are_called, nn.ModuleList(nn.Linear(24, 24) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        *maps, last = self.linears
+        cut = (len(query), -1, getattr(self, self.count), 24 // getattr(self, self.count))
+        q, k, v = (f(x).view(cut).transpose(1, 2) for f, x in zip(maps, (query, key, value), strict=True))
+        scores = q @ k.mT / cut[-1] ** 0.5
+        if mask is not None:
+            if self.shape != 3 and mask.dim() != self.shape:
+                raise ValueError("this is no mask")
+            mask = mask.unsqueeze(1) if self.shape == 3 else mask[:, None, None] if self.shape == 2 else mask
+            scores = scores.masked_fill(mask if self.meant == "hide" else ~mask, -math.inf)
+        return last((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+
+
+@pytest.mark.parametrize("called", ["h", "count_of_heads"])
+@pytest.mark.parametrize("h", [1, 2, 3, 4, 6, 12])
+def test_a_mask_with_the_batch_in_front_is_never_read_as_one_of_the_heads(h, called):
+    torch.manual_seed(0)
+    found = battery(Annotated(h, heads_are_called=called), d_model=24)
+    assert found.broken == ("empty row",), found
+    assert {"leak", "order", "batch", "precision"} <= set(found.kept)
+    assert "its mask is (batch, n, m)" in found.notes
+    assert "hidden keys change nothing" in found["leak"].text
+
+
+@pytest.mark.parametrize(("shape", "said"), [(4, "(batch, 1, n, m)"), (2, "(batch, m)")])
+@pytest.mark.parametrize("meant", ["keep", "hide"])
+def test_other_shapes_of_a_mask_are_tried(shape, said, meant):
+    torch.manual_seed(0)
+    found = battery(Annotated(2, shape, meant), d_model=24)
+    assert found.broken == ("empty row",), found
+    assert f"its mask is {said}" in found.notes
+    assert found["leak"].verdict == "holds"
+    assert "with a mask of its own too" in found["batch"].text
+
+
+def test_where_no_shape_of_a_mask_runs_all_but_the_mask_is_asked():
+    torch.manual_seed(0)
+    found = battery(Annotated(2, shape=5), d_model=24)
+    assert found.broken == ()
+    assert {"leak", "empty row"} <= set(found.unasked)
+    assert {"weights", "order", "batch", "gradient", "precision", "second call"} <= set(found.kept)
+    assert "say how it is called, by call=" in found["leak"].text
+    assert "mask" not in found["weights"].text
 
 
 @pytest.mark.parametrize("wide", [1, 2, 4, 8])

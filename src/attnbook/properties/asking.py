@@ -10,7 +10,7 @@ from torch import nn
 
 from attnbook.checks.deadline import Endless, within
 from attnbook.checks.running import kept
-from attnbook.properties.calling import subject_of
+from attnbook.properties.calling import masked, subject_of
 from attnbook.properties.computing import gradient, precision, second_call
 from attnbook.properties.dividing import Decode, batch, pieces
 from attnbook.properties.findings import Finding, Findings
@@ -60,8 +60,9 @@ def battery(
     Args:
         layer: a function of (q, k, v), each (batch, heads, n, d), or with fewer dimensions in front; or an
             `nn.Module` whose tokens are (batch, n, d_model), given as x alone or as q, k and v. A parameter
-            called mask, attn_mask or the like takes a mask of pairs (n_q, n_k); one called key_mask,
-            key_padding_mask or the like takes one of keys (batch, n_k).
+            called mask, attn_mask or the like takes a mask of pairs, tried as (n_q, n_k), (batch, n_q, n_k) and
+            (batch, 1, n_q, n_k), or else of keys; one called key_mask, key_padding_mask or the like takes one
+            of keys (batch, n_k). Where none of these runs, nothing is asked that needs a mask.
         call: how it is called, where its own signature does not say so: a function of (layer, x) or (layer,
             q, k, v), with `mask` or `key_mask` as the last parameter where there is one, which is None where
             nothing is hidden.
@@ -101,7 +102,7 @@ def battery(
     unknown = set(not_meant) - PROPERTIES.keys()
     if unknown:
         raise ValueError(f"not_meant must name properties, of {', '.join(PROPERTIES)}; got {sorted(unknown)}")
-    told = {"d_model": d_model, "d_head": d_head, "group": group, "polarity": polarity, "sees": sees}
+    told = {"d_model": d_model, "d_head": d_head, "group": group, "sees": sees}
     told |= {"positions": positions, "unit": unit}
     name = name or _name_of(layer)
     try:
@@ -109,6 +110,11 @@ def battery(
     except Endless:
         slow = f"It took longer than {seconds:.0f} seconds of computing to find out how it is called"
         return Findings(name, [Finding(key, "could not ask", slow) for key in PROPERTIES])
+    try:
+        subject = within(seconds, lambda: masked(subject, polarity))
+    except Endless:
+        slow = f"It took longer than {seconds:.0f} seconds of computing under a mask"
+        subject = replace(subject, unmasked=slow)
     subject = replace(subject, softmax="definition" not in not_meant)
     asked: dict[str, Callable[[Subject], str]] = {
         "definition": definition,

@@ -23,7 +23,8 @@ from attnbook.properties.subject import (
     parameters_of,
 )
 
-HEADS = 2
+HEADS = 7
+"""Heads of a function of q, k and v: a length is never 7, nor the batch, so that no mask is read as theirs."""
 D_HEAD = 4
 WIDTHS = ("embed_dim", "d_model", "hidden_size", "embed_size", "dim", "n_embd")
 
@@ -35,7 +36,6 @@ def subject_of(
     d_model: int | None,
     d_head: int | None,
     group: int,
-    polarity: Polarity | None,
     sees: Sees | None,
     positions: bool | Callable[..., Any],
     unit: int,
@@ -73,17 +73,7 @@ def subject_of(
         unit=unit,
     )
     subject = _in_its_dtype(_with_its_lead(subject) if raw and group == 1 else subject)
-    subject = replace(subject, sees=_found_sight(subject) if sees is None else sees)
-    if polarity is not None or hides is None:
-        return replace(subject, polarity=polarity or "keep")
-    found = _found_polarity(subject)
-    if found == "keep":
-        return subject
-    note = {
-        "hide": "its mask hides where it is True, the opposite of scaled_dot_product_attention",
-        "add": "its mask is a number that is added",
-    }[found]
-    return replace(subject, polarity=found, notes=(*subject.notes, note))
+    return replace(subject, sees=_found_sight(subject) if sees is None else sees)
 
 
 def _copied(layer: nn.Module) -> nn.Module:
@@ -225,20 +215,61 @@ def _found_sight(subject: Subject) -> Sees | None:
     return None if part is not None and len(part) else "past"
 
 
-def _found_polarity(subject: Subject) -> Polarity:
-    """Try a mask in each of three meanings; the usual one where none fits."""
-    n = 3 * subject.unit
-    mask = subject.a_mask(n, seed=1)
-    want = subject.pairs(mask, n)
-    if want is None or mask is None:
-        return "keep"
-    apart = ~torch.eye(n, dtype=torch.bool)
-    for polarity in ("keep", "hide", "add"):
-        one = replace(subject, polarity=polarity)
-        try:
-            moves, _ = one.moved(one.draw(n), mask)
-        except UnaskedError:
+SHAPES = {2: "(n, m)", 3: "(batch, n, m)", 4: "(batch, 1, n, m)", 1: "(batch, m)"}
+"""The shapes in which a mask is tried, by dimensions; the last one is of keys."""
+MEANT = {
+    "hide": "its mask hides where it is True, the opposite of scaled_dot_product_attention",
+    "add": "its mask is a number that is added",
+}
+
+
+def masked(subject: Subject, polarity: Polarity | None) -> Subject:
+    """Find the shape and the meaning of a layer's mask; where it takes none of the shapes, none is asked.
+
+    Args:
+        subject: what is asked.
+        polarity: what its mask means, where that was told.
+    """
+    if subject.hides is None:
+        return replace(subject, polarity=polarity or "keep")
+    tried = SHAPES if subject.hides == "pairs" else {1: SHAPES[1]}
+    for laid, shape in tried.items():
+        if laid != 2 and subject.hides == "pairs" and not subject.lead:
             continue
-        if not (moves & ~want)[apart].any() and (moves & want)[apart].any():
-            return polarity
-    return "keep"
+        one = replace(subject, laid=laid) if laid > 1 else replace(subject, hides="keys")
+        ran = [replace(one, polarity=p) for p in ([polarity] if polarity else ("keep", "hide", "add"))]
+        ran = [each for each in ran if _runs(each)]
+        if not ran:
+            continue
+        one = ran[0] if polarity else next(filter(_fits, ran), ran[0])
+        notes = [] if polarity or one.polarity == "keep" else [MEANT[one.polarity]]
+        if laid > 2 or one.hides != subject.hides:
+            notes.append(f"its mask is {shape}")
+        return replace(one, notes=(*one.notes, *notes))
+    shapes = " nor ".join(tried.values())
+    return replace(
+        subject,
+        polarity=polarity or "keep",
+        unmasked=f"It takes a mask, but not of shape {shapes}: say how it is called, by call=",
+    )
+
+
+def _runs(subject: Subject) -> bool:
+    """Say whether it takes such a mask, at two lengths: one might happen to be the number of its heads."""
+    try:
+        for n in subject.lengths(3, 4, 5)[:2]:
+            subject(subject.draw(n), subject.a_mask(n, seed=1))
+    except UnaskedError:
+        return False
+    return True
+
+
+def _fits(subject: Subject) -> bool:
+    """Say whether it is moved by no key that such a mask hides, and by some that it shows."""
+    n = subject.lengths(3, 4)[0]
+    mask = subject.a_mask(n, seed=1)
+    want, apart = subject.pairs(mask, n), ~torch.eye(n, dtype=torch.bool)
+    if want is None:
+        return False
+    moves, _ = subject.moved(subject.draw(n), mask)
+    return bool(not (moves & ~want)[apart].any() and (moves & want)[apart].any())

@@ -146,8 +146,8 @@ def _large_products(half: Subject) -> bool:
 
 def gradient(subject: Subject) -> str:
     """The slope of every input and every weight is the one that finite differences give."""
-    mask = subject.a_mask(3 * subject.unit)
-    inputs = subject.draw(3 * subject.unit, seed=4)
+    n = subject.lengths(3, 4, 5)[0]
+    mask, inputs = subject.a_mask(n), subject.draw(n, seed=4)
     if not subject.split and subject.sees != "all":
         mask = None
     leaves = {name: x.clone().requires_grad_() for name, x in rows_of(inputs).items()}
@@ -216,9 +216,9 @@ def _slope_is_right(
 
 def second_call(subject: Subject) -> str:
     """A second call gives the same, so does one without gradients, and arguments stay as they were."""
-    n = 3 * subject.unit
+    n = subject.lengths(3, 4, 5)[0]
     one, other = subject.draw(n, seed=6), subject.draw(n, seed=8)
-    for mask in (None, subject.a_mask(n)) if subject.hides else (None,):
+    for mask in (None, subject.a_mask(n)) if subject.asks else (None,):
         under = "" if mask is None else " under a mask"
         given = tuple(x.clone() for x in one)
         kept = None if mask is None else mask.clone()

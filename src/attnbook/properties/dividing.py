@@ -23,7 +23,7 @@ def batch(subject: Subject) -> str:
         n *= subject.unit
         if not subject.lead:
             break
-        for texts in (2, 3):
+        for texts in (2, 4):
             inputs = subject.draw(n, lead=(texts, *subject.lead[1:]), seed=n)
             mask = subject.a_mask(n)
             whole = subject(inputs, mask)
@@ -31,7 +31,7 @@ def batch(subject: Subject) -> str:
                 got = subject(tuple(x[b : b + 1] for x in inputs), mask)
                 _alike(whole[b : b + 1], got, subject, inputs, f"{n} tokens, {texts} texts: of text {b}")
         said_of = ["each text is as alone"]
-    if said_of and subject.hides and _with_masks_of_their_own(subject):
+    if said_of and subject.asks and _with_masks_of_their_own(subject):
         said_of.append("with a mask of its own too")
     if subject.raw and len(subject.lead) == 2:
         kept = 4 if subject.group == 1 else 2
@@ -52,7 +52,7 @@ def batch(subject: Subject) -> str:
 
 def _with_masks_of_their_own(subject: Subject) -> bool:
     """Give each text a mask of its own, where that is taken; say whether it is."""
-    n = 4 * subject.unit
+    n = subject.lengths(4, 5, 6)[0]
     inputs = subject.draw(n, lead=(2, *subject.lead[1:]), seed=5)
     own = [subject.a_mask(n, seed) for seed in (1, 2)]
     both = torch.cat(own) if subject.hides == "keys" else torch.stack(own)[:, None]

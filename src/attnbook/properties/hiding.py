@@ -25,13 +25,14 @@ def leak(subject: Subject) -> str:
     said.append("who sees whom is as it should be" if subject.sees != "all" else "everyone sees all")
     if subject.hides is None:
         said.append("and it takes no mask")
+    elif subject.unmasked:
+        raise UnaskedError(subject.unmasked)
     else:
-        for n in (2, 3, 5, MANY):
-            for seed in (0, 1) if n < MANY else (0,):
-                hidden = subject.a_mask(n * subject.unit, seed)
-                _moved_as_seen(subject, subject.draw(n * subject.unit, seed=seed), hidden)
-        for n in (2, 3, 5):
-            _as_if_cut_out(subject, n * subject.unit)
+        for n in subject.lengths(2, 3, 5, MANY):
+            for seed in (0, 1) if n < MANY * subject.unit else (0,):
+                _moved_as_seen(subject, subject.draw(n, seed=seed), subject.a_mask(n, seed))
+        for n in subject.lengths(2, 3, 5):
+            _as_if_cut_out(subject, n)
         said.append("hidden keys change nothing, also a thousand times as large, as if cut out")
         said.append(_far_scores(subject))
     return ", ".join(filter(None, said))
@@ -143,7 +144,7 @@ def _far_scores(subject: Subject) -> str:
     """Hide keys with a huge score beside a visible one with a score as low."""
     if not subject.softmax or callable(subject.sees):
         return ""
-    n = 2 * subject.unit
+    n = subject.lengths(2, 3, 4)[0]
     shown = torch.arange(n) == 0
     hidden = shown[None] if subject.hides == "keys" else shown.expand(n, n)
     try:
@@ -164,7 +165,9 @@ def empty_row(subject: Subject) -> str:
     """Who may see nothing gets something finite that holds nothing of what is hidden; backward, too."""
     if subject.hides is None:
         raise UnaskedError("It takes no mask, so no row is empty")
-    n, row = 3 * subject.unit, 1
+    if subject.unmasked:
+        raise UnaskedError(subject.unmasked)
+    n, row = subject.lengths(3, 4, 5)[0], 1
     inputs = subject.draw(n, seed=2)
     if subject.hides == "keys":
         if not inputs[0].dim() > 2:

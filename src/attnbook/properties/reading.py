@@ -11,9 +11,12 @@ from torch import Tensor, nn
 
 from attnbook.properties.subject import Subject, UnaskedError, copied
 
-Q = ("q_proj", "to_q", "query", "q", "w_q", "wq", "W_q", "Wq", "q_lin", "linear_q", "queries", "toqueries")
-K = ("k_proj", "to_k", "key", "k", "w_k", "wk", "W_k", "Wk", "k_lin", "linear_k", "keys", "tokeys")
-V = ("v_proj", "to_v", "value", "v", "w_v", "wv", "W_v", "Wv", "v_lin", "linear_v", "values", "tovalues")
+Q = ("q_proj", "to_q", "query", "q", "w_q", "wq", "W_q", "Wq", "q_lin", "linear_q", "queries", "toqueries",
+     "W_query")
+K = ("k_proj", "to_k", "key", "k", "w_k", "wk", "W_k", "Wk", "k_lin", "linear_k", "keys", "tokeys",
+     "W_key")
+V = ("v_proj", "to_v", "value", "v", "w_v", "wv", "W_v", "Wv", "v_lin", "linear_v", "values", "tovalues",
+     "W_value")
 QKV = ("qkv", "to_qkv", "c_attn", "qkv_proj", "Wqkv", "in_proj")
 OUT = ("out_proj", "o_proj", "to_out", "proj", "c_proj", "w_o", "wo", "W_o", "Wo", "out", "out_lin", "output",
        "linear_out", "dense", "unifyheads")  # fmt: skip
@@ -69,7 +72,7 @@ class RawReader:
         """
         subject = self.subject
         for d_v in (d + 3, d):
-            inputs = subject.draw(2 * subject.unit, width=d, d_v=d_v)
+            inputs = subject.draw(_tokens(subject, mask), width=d, d_v=d_v)
             try:
                 out = subject(tuple(_filled(x, i, products) for i, x in enumerate(inputs)), mask)
             except UnaskedError:
@@ -146,7 +149,7 @@ class Opened:
     ) -> tuple[float, float]:
         """Return the weights of the last query for the first key and the last one, in the first head."""
         subject = self.subject
-        inputs = subject.draw(2 * subject.unit)
+        inputs = subject.draw(_tokens(subject, mask))
         if self.torchs is not None:
             row = subject(tuple(_filled(x, i, products) for i, x in enumerate(inputs)), mask)[0, -1].detach()
             return float(row[0]), float(row[1])
@@ -176,8 +179,12 @@ class Opened:
         if filled != {0, 1, 2} or (self.out is not None and not seen):
             raise UnaskedError("It does not call its projections: it reads their weights")
         heads = seen[-1] if seen else out.detach()
-        heads = heads if heads.dim() == 3 else heads.reshape(-1, 2 * subject.unit, heads.shape[-1])
+        heads = heads if heads.dim() == 3 else heads.reshape(-1, inputs[0].shape[-2], heads.shape[-1])
         return float(heads[0, -1, 0]), float(heads[0, -1, 1])
+
+
+def _tokens(subject: Subject, mask: Tensor | None) -> int:
+    return 2 * subject.unit if mask is None else mask.shape[-1]
 
 
 def _one(out: Tensor, which: int, products: tuple[float, float]) -> Tensor:

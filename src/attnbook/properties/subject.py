@@ -21,6 +21,8 @@ Inputs = tuple[Tensor, ...]
 
 PAIRS = ("mask", "attn_mask", "attention_mask", "src_mask")
 KEYS = ("key_mask", "key_padding_mask", "src_key_padding_mask", "padding_mask", "input_mask")
+HEADED = ("num_heads", "n_heads", "heads", "num_attention_heads", "n_head", "h", "nhead",
+          "n_kv_heads", "num_kv_heads", "num_key_value_heads")  # fmt: skip
 MANY = 12
 """Tokens of the longest text on which every pair is tried."""
 
@@ -44,6 +46,9 @@ class Subject:
         group: query heads that share a key-value head.
         hides: a mask of "pairs" (n_q, n_k), of "keys" (batch, n_k), or none.
         polarity: what it is told: True keeps, True hides, or a number to add.
+        laid: dimensions of its mask of pairs: 2 for (n_q, n_k), 3 with the batch in front, 4 for (batch, 1,
+            n_q, n_k).
+        unmasked: why nothing is asked of its mask; empty where it is asked.
         sees: whom a token may see without a mask: "all", "past", or a mask for each length; None if unknown.
         positions: it is told the places of tokens; or a function that calls it with all of them further on.
         softmax: it promises that its weights are a softmax of scores.
@@ -61,6 +66,8 @@ class Subject:
     group: int = 1
     hides: Literal["pairs", "keys"] | None = None
     polarity: Polarity = "keep"
+    laid: int = 2
+    unmasked: str = ""
     sees: Sees | None = "all"
     positions: bool | Callable[..., Any] = False
     softmax: bool = True
@@ -113,9 +120,25 @@ class Subject:
             return None
         if self.hides == "keys" and mask.shape[0] != inputs[0].shape[0]:  # one row for all texts
             mask = mask[:1].expand(inputs[0].shape[0], -1)
+        if self.hides == "pairs" and self.laid > 2:
+            texts = mask[:, 0] if mask.dim() == 4 else mask.expand(len(inputs[0]), *mask.shape)
+            mask = (texts[:, None] if self.laid == 4 else texts).contiguous()
         if self.polarity == "hide":
             return ~mask
         return torch.where(mask, 0.0, -math.inf).to(inputs[0]) if self.polarity == "add" else mask
+
+    @property
+    def asks(self) -> Literal["pairs", "keys"] | None:
+        """Which mask is asked of it."""
+        return None if self.unmasked else self.hides
+
+    def lengths(self, *wanted: int) -> list[int]:
+        """Return those of some lengths at which no mask can be read as one of the batch or of the heads."""
+        taken = {1, *self.lead, *(size // self.group for size in self.lead[1:])}
+        if isinstance(self.layer, nn.Module):
+            named = (getattr(one, name, None) for one in self.layer.modules() for name in HEADED)
+            taken |= {size for size in named if type(size) is int}
+        return [n * self.unit for n in wanted if n * self.unit not in taken]
 
     def seen(self, n: int) -> Tensor | None:
         """Return whom tokens may see without a mask, (n, n); None if unknown."""
@@ -141,8 +164,8 @@ class Subject:
         )
 
     def a_mask(self, n: int, seed: int = 0) -> Tensor | None:
-        """Return a mask in which each query sees some key and not all: of pairs, or of keys."""
-        if self.hides is None:
+        """Return a mask in which each query sees some key and not all, of pairs or of keys; None at some lengths."""
+        if self.asks is None or n not in self.lengths(n // self.unit):
             return None
         generator = torch.Generator().manual_seed(seed)
         if self.hides == "keys":

@@ -33,7 +33,7 @@ def weights(subject: Subject) -> str:
             _rows_alike(got, want, subject, inputs, mask)
     if subject.raw:
         _no_weight_is_negative(subject)
-    return "equal values come back" + (", under a mask too" if subject.hides else "")
+    return "equal values come back" + (", under a mask too" if subject.asks else "")
 
 
 def _rows_alike(got: Tensor, want: Tensor, subject: Subject, inputs: Inputs, mask: Tensor | None) -> None:
@@ -132,7 +132,7 @@ def order(subject: Subject) -> str:
     whole = subject.sees == "all"
     for n in (2, 3, 5):
         n *= subject.unit
-        inputs, mask = subject.draw(n), subject.a_mask(n) if whole and subject.hides == "pairs" else None
+        inputs, mask = subject.draw(n), subject.a_mask(n) if whole and subject.asks == "pairs" else None
         if not subject.split and n == 2 and not whole:
             continue
         before = subject(inputs, mask)
