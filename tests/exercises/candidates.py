@@ -138,6 +138,8 @@ def _hidden_far(top: float = -100.0):
     return q, k, draw(3, 5, seed=2), torch.tensor([[True, True, False]])
 
 
+FARTHEST = (torch.ones(1, 1), torch.tensor([[-1e30], [0.0]]), torch.eye(2), torch.tensor([[True, False]]))
+"""What is seen scores lower than what one would fill in."""
 PLACES = torch.tensor([3, 0, 5, 1, 2])
 
 COMMON = {
@@ -165,7 +167,7 @@ SPECIAL = {
     },
     "testing-mask": {
         "sizes": [call(*three(5, 7, 6, 4, 2), MASK), call(*three(5, 7, 6, 4, 2), MASK[0])],
-        "large numbers": [call(*_hidden_far()), call(*_hidden_far(-1900.0))],
+        "large numbers": [call(*_hidden_far()), call(*_hidden_far(-1900.0)), call(*FARTHEST)],
         "double precision": [call(*three(5, 7, 6, 4, 2, dtype=DOUBLE), MASK)],
         "empty row": [call(*three(5, 7, 6, 4, 2), EMPTY), call(*three(5, 7, 6, 4), torch.zeros(5, 7) > 0)],
         "gradients": [slopes(*three(5, 7, 6, 4, 2), EMPTY)],
@@ -191,6 +193,9 @@ SPECIAL = {
                 (draw(2, 5, 12, seed=8), *weights(12, 4, 2, 3, 3), 4, 2),
             )
         ],
+        "double precision": [
+            call(draw(2, 5, 12, dtype=DOUBLE), *weights(12, 4, 2, 3, 3, dtype=DOUBLE), 4, 2)
+        ],
     },
     "testing-rotary": {
         "sizes": [
@@ -202,6 +207,7 @@ SPECIAL = {
         "large numbers": [call(draw(4, 8), torch.tensor([2047, 2048, 5000, 100_000]))],
         "gradients": [slopes(draw(5, 8), PLACES)],
         "half precision": [call(draw(3, 8, dtype=HALF), torch.tensor([5, 1234, 4097]))],
+        "double precision": [call(draw(5, 8, dtype=DOUBLE), PLACES)],
         "second call": [
             again(draw(5, 8), PLACES),
             twice((draw(5, 8), PLACES), (draw(5, 8, seed=1), PLACES + 9)),
@@ -225,6 +231,7 @@ SPECIAL = {
             call(*(x - 9 * (i < 2) for i, x in enumerate(three(6, 6, 4, 5, dtype=HALF)))),
             call(*(x.abs() + 30 for x in three(3000, 3000, 2, 1, dtype=HALF))),
         ],
+        "double precision": [call(*three(9, 9, 4, 5, dtype=DOUBLE))],
         "second call": [again(*three(9, 9, 4, 5)), twice(three(9, 9, 4, 5), three(9, 9, 4, 5))],
     },
 }

@@ -4,6 +4,7 @@ import gc
 import inspect
 import math
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -360,6 +361,20 @@ def test_a_hostile_test_ends_in_a_sentence_and_nothing_leaks(tests):
     assert judge(NAME, shapes).refused == 0, "the next test is judged as ever"
 
 
+def test_a_test_that_waits_is_not_asked_for_all_of_the_code(monkeypatch):
+    monkeypatch.setattr(judging, "LONGEST", 3.0)
+    calls = []
+
+    def waits(attention):
+        calls.append(attention(*three()))
+        time.sleep(1.6)
+
+    found = judge(NAME, waits)
+    assert "It waits: of " in found.message
+    assert "Nothing was judged" in found.message
+    assert len(calls) == 2
+
+
 def test_what_a_class_gives_away_is_closed_as_far_as_a_notebook_can():
     found = judge(NAME, asks_its_class)
     assert found.status == "wrong"
@@ -450,6 +465,16 @@ def test_one_survivor_at_a_time_is_looked_at_and_then_its_line(shown):
     found.look(lambda attention: (attention(*three()), 3))
     assert "Here they differ." in str(shown[-1])
     assert all("<pre" in one._repr_html_() for one in shown[1:])
+
+
+def test_an_input_that_neither_takes_is_called_so(shown):
+    found = judge(NAME, one_example)
+    found.look(*three()[:2])
+    said = "Neither takes this input. It raised TypeError: attention() missing 1 required positional argument: 'v'."
+    assert str(shown[-1]) == said
+    found.look(lambda attention: attention(*three()[:2]))
+    assert "Neither takes this input. It raised TypeError" in str(shown[-1])
+    assert "in the line `found.look(lambda attention" in str(shown[-1])
 
 
 def test_where_nothing_survives_there_is_nothing_to_see(shown):

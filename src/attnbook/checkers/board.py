@@ -171,16 +171,22 @@ class Board:
         if survivor is None:
             publish(Shown("Nothing survives."))
             return
-        self._looked = True
         use: Callable = lambda code: code(*inputs)  # noqa: E731
+        plain = True
         if len(inputs) == 1 and callable(inputs[0]) and not isinstance(inputs[0], Tensor):
-            use = inputs[0]
-        texts, values = [], []
+            use, plain = inputs[0], False
+        texts, values, failed = [], [], []
         for one in (survivor, self.task.reference):
             function = one.build(self.task.function)
             outcome = running.run(use, lambda function=function: {"code": function})
             values.append(outcome.value)
-            texts.append(outcome.trouble or _text(outcome.value))
+            trouble = outcome.trouble.partition(", in the line")[0] if plain else outcome.trouble
+            texts.append(trouble.rstrip(".") + "." if trouble else _text(outcome.value))
+            failed.append(outcome.failed)
+        if all(failed) and texts[0] == texts[1]:
+            publish(Shown(f"Neither takes this input. {texts[0]}"))
+            return
+        self._looked = True
         kind = "Here they agree: try another input." if _alike(*values, *texts) else "Here they differ."
         parts = (("the survivor", texts[0]), ("right code", texts[1]))
         publish(Shown(f"A survivor of difficulty {survivor.level} of 5. {kind}", parts))

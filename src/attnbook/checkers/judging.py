@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,8 @@ SEEDS = (0, 1, 2)
 """A test that draws numbers is tried with each. Broken code is refused where it is refused with all."""
 BUDGET = 2.0
 """Seconds of computing that a test may take for each piece of code."""
+LONGEST = 20.0
+"""Seconds on the clock after which a test that hardly computes counts as waiting, all pieces together."""
 ROOM = 2 * 1024**3
 """Bytes that it may take for it."""
 
@@ -70,6 +73,7 @@ def judge(name: str, tests: Any) -> Board:
     if named:
         return Board(task, trouble=_refused(f"It names {named}."))
     judged: dict[str, Judged] = {}
+    clock, computed = time.monotonic(), time.process_time()
     for seed in SEEDS:
         waiting = [one for one in task.candidates if one.code not in judged]
         random.SystemRandom().shuffle(waiting)  # a test that counts its calls tells nothing
@@ -77,6 +81,10 @@ def judge(name: str, tests: Any) -> Board:
             tried = _tried(task, one, tests, seed)
             if tried.ends:
                 return Board(task, trouble=tried.ends)
+            passed, used = time.monotonic() - clock, time.process_time() - computed
+            if passed > LONGEST and used < passed / 10:
+                waits = f"It waits: of {passed:.0f} seconds on the clock it computed for {used:.0f}."
+                return Board(task, trouble=f"{waits} Nothing was judged; a test needs no pause.")
             if tried.refused == one.right:  # once is enough: right code refused, or broken code let through
                 judged[one.code] = Judged(one, tried.refused, tried.why)
     for one in task.candidates:

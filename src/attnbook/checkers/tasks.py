@@ -74,7 +74,7 @@ _task(
     "test_mask",
     "attention",
     "mask",
-    "Your test tells a leak of any size, and knows the empty row, forward and backward.",
+    "Your test tells a leak beside very low scores, and knows the empty row, forward and backward.",
 )
 _task(
     "testing-heads",
