@@ -4,8 +4,8 @@ import gc
 import inspect
 import math
 import sys
-import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -361,18 +361,24 @@ def test_a_hostile_test_ends_in_a_sentence_and_nothing_leaks(tests):
     assert judge(NAME, shapes).refused == 0, "the next test is judged as ever"
 
 
-def test_a_test_that_waits_is_not_asked_for_all_of_the_code(monkeypatch):
-    monkeypatch.setattr(judging, "LONGEST", 3.0)
+@pytest.mark.parametrize("computes", [False, True])
+def test_a_test_that_waits_is_not_asked_for_all_of_the_code(monkeypatch, computes):
     calls = []
+    clock = SimpleNamespace(
+        monotonic=lambda: 30.0 * len(calls), process_time=lambda: 25.0 * len(calls) * computes
+    )
+    monkeypatch.setattr(judging, "time", clock)
 
     def waits(attention):
-        calls.append(attention(*three()))
-        time.sleep(1.6)
+        calls.append(attention(*three()) is None)
 
     found = judge(NAME, waits)
-    assert "It waits: of " in found.message
-    assert "Nothing was judged" in found.message
-    assert len(calls) == 2
+    if computes:
+        assert (found.trouble, found.refused) == ("", 0), "a busy machine is no pause"
+        return
+    said = "It waits: of 30 seconds on the clock it computed for 0. Nothing was judged; a test needs no pause."
+    assert found.message == said
+    assert calls == [False]
 
 
 def test_what_a_class_gives_away_is_closed_as_far_as_a_notebook_can():
@@ -470,8 +476,8 @@ def test_one_survivor_at_a_time_is_looked_at_and_then_its_line(shown):
 def test_an_input_that_neither_takes_is_called_so(shown):
     found = judge(NAME, one_example)
     found.look(*three()[:2])
-    said = "Neither takes this input. It raised TypeError: attention() missing 1 required positional argument: 'v'."
-    assert str(shown[-1]) == said
+    said = "It raised TypeError: attention() missing 1 required positional argument: 'v'."
+    assert str(shown[-1]) == f"Neither takes this input. {said}"
     found.look(lambda attention: attention(*three()[:2]))
     assert "Neither takes this input. It raised TypeError" in str(shown[-1])
     assert "in the line `found.look(lambda attention" in str(shown[-1])

@@ -419,7 +419,7 @@ def test_what_a_mask_means_is_found_out(polarity):
 
 
 class Annotated(nn.Module):
-    """A layer as textbooks write it: its mask has the batch in front, and it makes room for the heads itself."""
+    """A layer as textbooks write it: its mask has the batch in front, and it makes room for the heads."""
 
     def __init__(self, h, shape=3, meant="keep", heads_are_called="h"):
         super().__init__()

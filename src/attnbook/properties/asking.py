@@ -60,9 +60,9 @@ def battery(
     Args:
         layer: a function of (q, k, v), each (batch, heads, n, d), or with fewer dimensions in front; or an
             `nn.Module` whose tokens are (batch, n, d_model), given as x alone or as q, k and v. A parameter
-            called mask, attn_mask or the like takes a mask of pairs, tried as (n_q, n_k), (batch, n_q, n_k) and
-            (batch, 1, n_q, n_k), or else of keys; one called key_mask, key_padding_mask or the like takes one
-            of keys (batch, n_k). Where none of these runs, nothing is asked that needs a mask.
+            called mask, attn_mask or the like takes a mask of pairs, tried as (n_q, n_k), (batch, n_q, n_k)
+            and (batch, 1, n_q, n_k), or else one of keys; one called key_mask, key_padding_mask or the like
+            takes one of keys (batch, n_k). Where none of these runs, nothing is asked that needs a mask.
         call: how it is called, where its own signature does not say so: a function of (layer, x) or (layer,
             q, k, v), with `mask` or `key_mask` as the last parameter where there is one, which is None where
             nothing is hidden.

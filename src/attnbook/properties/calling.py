@@ -24,7 +24,7 @@ from attnbook.properties.subject import (
 )
 
 HEADS = 7
-"""Heads of a function of q, k and v: a length is never 7, nor the batch, so that no mask is read as theirs."""
+"""Heads of a function of q, k and v: no length is as large, so that no mask is read as theirs."""
 D_HEAD = 4
 WIDTHS = ("embed_dim", "d_model", "hidden_size", "embed_size", "dim", "n_embd")
 

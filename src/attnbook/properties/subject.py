@@ -164,7 +164,10 @@ class Subject:
         )
 
     def a_mask(self, n: int, seed: int = 0) -> Tensor | None:
-        """Return a mask in which each query sees some key and not all, of pairs or of keys; None at some lengths."""
+        """Return a mask in which each query sees some key and not all: of pairs, or of keys.
+
+        None where no mask is asked, or none of this length.
+        """
         if self.asks is None or n not in self.lengths(n // self.unit):
             return None
         generator = torch.Generator().manual_seed(seed)
