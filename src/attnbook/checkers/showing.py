@@ -29,7 +29,7 @@ def show_caught(name: str, tests: Callable[[Any], Any], broken: str = "") -> Non
     >>> def few(attention):
     ...     return attention(*torch.ones(3, 3, 4)).mean() < 2
     >>> show_caught("testing-linear", few, "not divided")
-    Refuses 3 of 19, one of which: The sum of the weights is not divided by: outputs grow with the text.
+    Refuses 3 of 20, one of which: The sum of the weights is not divided by: outputs grow with the text.
     it has:
     return (pairs @ v.to(wide) / torch.ones_like(total)).to(q.dtype)
     it should have:
