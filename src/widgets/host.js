@@ -154,8 +154,6 @@ function pageModel(values) {
 function startAll() {
   const mounts = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("figure[data-attnlab]")]);
   const parameters = mounts.map(named);
-  // What does not load leaves the figure as it is without scripts: its picture and its numbers.
-  const begin = (/** @type {HTMLElement} */ mount, /** @type {number} */ height) => start(mount, height).catch(console.error);
   const wanted = mounts.find(({ id }) => location.hash === `#${id}`);
   const near = new IntersectionObserver(
     (seen) => {
@@ -165,11 +163,14 @@ function startAll() {
   );
   const come = (/** @type {HTMLElement} */ mount, /** @type {number} */ height) => {
     near.unobserve(mount);
-    return begin(mount, height);
+    // What does not load leaves the figure as it is without scripts: its numbers.
+    return start(mount, height).catch(console.error);
   };
-  // Those above it would push the one that a link leads to.
-  if (wanted) lead(wanted, Promise.all(mounts.map((mount) => come(mount, mount.offsetHeight))));
-  else mounts.forEach((mount) => near.observe(mount));
+  // In a deck none is below another; those above the one that a link leads to would push it.
+  if (wanted || document.body.dataset.attnAll !== undefined) {
+    const standing = Promise.all(mounts.map((mount) => come(mount, mount.offsetHeight)));
+    if (wanted) lead(wanted, standing);
+  } else mounts.forEach((mount) => near.observe(mount));
   // Paper shows the picture of those that do not stand yet, as a browser without scripts does.
   addEventListener("beforeprint", () => {
     for (const mount of mounts) {
