@@ -60,7 +60,8 @@ def with_empty(queries: Tensor, tokens: Tensor, count: int) -> tuple[Tensor, Ten
 def bound(tokens: Tensor) -> float:
     """Return the least mean squared error of one head over the four questions: the mean of (u₁ − u₂)²/8.
 
-    It holds for two tokens alone, with nothing added to what the head says and nothing bent behind it.
+    It holds for two tokens alone, whose weights sum to one (beside a sink they don't), with nothing added to
+    what the head says and nothing bent behind it.
     """
     u = tokens[..., :2].sum(-1)
     return ((u[:, 0] - u[:, 1]) ** 2).mean().item() / 8
