@@ -63,7 +63,8 @@ def bound(tokens: Tensor) -> float:
     """Return the least mean squared error of one head over the four questions: the mean of (u₁ − u₂)²/8.
 
     The tokens are those of `draw`; where they hold several numbers, the mean runs over these too. It holds
-    for two tokens alone, with nothing added to what the head says and nothing bent behind it.
+    for two tokens alone, whose weights sum to one (beside a sink they don't), with nothing added to what the
+    head says and nothing bent behind it.
     """
     u = tokens[..., :-2].unflatten(-1, (2, -1)).sum(-2)
     return ((u[:, 0] - u[:, 1]) ** 2).mean().item() / 8
