@@ -7,7 +7,7 @@
 import folds from "./ui/folds.css";
 import css from "./ui/tag.css";
 import { labelled } from "./ui/controls.js";
-import { choices, fmt, h, onResize, s, select, shade, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, renew, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { shipped } from "./ui/shipped.js";
@@ -321,17 +321,10 @@ export default figure({
       svg.classList.toggle("is-idle", idle);
       const weights = chosen((idle ? whole : result).weights, model.get("head"));
       const most = tokens.classList.contains("is-long") ? 40 : 76;
-      const lines = new Map((word < 0 ? [...tops.keys()] : [word]).flatMap((i) =>
-        arcs(tops, i, weights[i], most, word < 0).map(({ to, ...line }) => /** @type {const} */ ([`${i} ${to}`, line]))));
-      for (const path of svg.querySelectorAll("path")) {
-        const line = lines.get(path.dataset.arc ?? "");
-        if (line) Object.entries(line).forEach(([name, value]) => path.setAttribute(name, String(value)));
-        else fade(path);
-        lines.delete(path.dataset.arc ?? "");
-        path.removeAttribute("pathLength");
-      }
+      // To be drawn, a line is measured as 1.
       const length = svg.classList.contains("is-new") ? { pathLength: 1 } : {};
-      svg.append(...[...lines].map(([arc, line]) => s("path", { "data-arc": arc, ...line, ...length })));
+      renew(svg, ...(word < 0 ? [...tops.keys()] : [word]).flatMap((i) =>
+        arcs(tops, i, weights[i], most, word < 0).map(({ to, ...line }) => s("path", { "data-key": `${i} ${to}`, ...line, ...length }))));
     }
 
     return {
@@ -344,14 +337,6 @@ export default figure({
 
 /** @param {string} tag */
 const full = (tag) => `${NAMES[tag]} (${tag})`;
-
-/** Let an arc go, at once where nothing moves. @param {SVGPathElement} path */
-async function fade(path) {
-  path.removeAttribute("data-arc");
-  path.setAttribute("stroke-opacity", "0");
-  await Promise.allSettled(path.getAnimations().map((one) => one.finished));
-  path.remove();
-}
 
 /**
  * An arc from one word to each that it looks at, the wider the more, and to which.

@@ -54,6 +54,7 @@ export function figure(definition) {
         bar,
       );
       el.replaceChildren(root);
+      hold(root, ended.signal);
 
       /** @type {Parts | undefined} */
       let parts;
@@ -267,6 +268,20 @@ function save(svg, name) {
   h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10000);
   return `Saved ${name}.`;
+}
+
+/**
+ * Mark a figure while a hand moves something in it.
+ * @param {HTMLElement} root
+ * @param {AbortSignal} signal
+ */
+function hold(root, signal) {
+  const held = (/** @type {boolean} */ now) => root.classList.toggle("is-held", now);
+  root.addEventListener("pointermove", ({ buttons }) => buttons && held(true), { capture: true });
+  // A slider that a finger draws may tell of nothing else.
+  root.addEventListener("input", ({ target }) => held(/** @type {HTMLInputElement} */ (target).type === "range"), { capture: true });
+  root.addEventListener("change", () => held(false));
+  for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => held(false), { capture: true, signal });
 }
 
 /** @param {FocusEvent} event */
