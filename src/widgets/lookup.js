@@ -54,11 +54,9 @@ export default figure({
       "data-part": "plane",
     });
     const numbers = strip("Table of numbers");
-    const settings = h("div", {}, labelled("Score by", kinds), labelled("Weights by", ways), heat.row);
-    body.append(
-      h("div", { class: "attnlab-lookup" }, settings, plane),
-      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
-    );
+    const settings = h("div", {}, labelled("Score by", kinds), labelled("Weights by", ways), heat.row,
+      h("details", {}, h("summary", {}, "The numbers as a table"), numbers));
+    body.append(h("div", { class: "attnlab-lookup" }, plane, settings));
     /** @type {SVGElement[]} */
     let handles = [];
     const area = s("polygon", { fill: "var(--fig-value)", "fill-opacity": 0.12, stroke: "var(--fig-value)", "stroke-opacity": 0.5 });
