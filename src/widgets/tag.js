@@ -298,7 +298,8 @@ export default figure({
       const chips = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-token")]);
       // Picked or not: the words stay where they are.
       tokens.classList.toggle("is-long", chips.some((chip) => chip.offsetTop !== chips[0].offsetTop));
-      const all = word < 0 && model.get("attention");
+      // Nobody picked: everybody's arcs, faint where a pick is still to come.
+      const all = word < 0 && model.get("attention") !== false;
       if (word < 0 && !all) {
         drawn = "";
         return;
@@ -307,6 +308,7 @@ export default figure({
       const key = word + String(all);
       const svg = s("svg", { class: drawn === key ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
       // Until they are drawn whole, a figure that is laid out anew begins again.
+      svg.classList.toggle("is-faint", all && !switched);
       svg.addEventListener("animationend", () => (drawn = key));
       const weights = chosen(result.weights, model.get("head"));
       for (const i of all ? tops.keys() : [word]) svg.append(...arcs(tops, i, weights[i], tokens.classList.contains("is-long") ? 40 : 76, all));
