@@ -134,7 +134,10 @@ export default figure({
       const [a, b] = chosen.map((own) => held(own, n));
       const [more, less] = a >= b ? [0, 1] : [1, 0];
       const ratio = Math.max(a, b) / Math.max(Math.min(a, b), 1);
-      say(`${grouped(n)} tokens: ${chosen[0].label} holds ${size(a)}, ${chosen[1].label} ${size(b)}${ratio > 1.005 ? `: ${"AB"[more]} has ${fmt(ratio, ratio < 10 ? (ratio < 1.1 ? 2 : 1) : 0)} times as much as ${"AB"[less]}` : ", as much"}.`);
+      // A model with a table of positions can't read beyond it.
+      const would = chosen.map((own) => n > (own.table ?? n));
+      const verbs = chosen.map((own, at) => (would[at] ? `, which has ${grouped(own.table ?? 0)} positions, would hold` : at && !would[0] ? "" : " holds"));
+      say(`${grouped(n)} tokens: ${chosen[0].label}${verbs[0]} ${size(a)}, ${chosen[1].label}${verbs[1]} ${size(b)}${ratio > 1.005 ? `: ${"AB"[more]} ${would.some(Boolean) ? "would have" : "has"} ${fmt(ratio, ratio < 10 ? (ratio < 1.1 ? 2 : 1) : 0)} times as much as ${"AB"[less]}` : ", as much"}.`);
     }
 
     /**
@@ -158,10 +161,14 @@ export default figure({
         const d = steps.map((power, i) => `${i ? "L" : "M"}${x(power).toFixed(1)} ${y(held(own, 2 ** power)).toFixed(1)}`).join("");
         drawn.push(s("path", { d, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-dasharray": side ? "6 4" : "none", "data-part": "curve", "data-side": SIDES[side] }));
       });
-      const flip = x(at) > wide - 130;
       const label = (/** @type {number} */ side) => {
         const [own, other] = side ? [b, a] : [a, b];
-        const away = own < other || (own === other && !side) ? -7 : 17;
+        const above = own < other || (own === other && !side);
+        // Curves only rise: above to the left of its dot, or below to the right, a label is clear of its own curve.
+        // Where there is no room for that, it clears it at its other end.
+        const flip = above ? x(at) > left + 76 : x(at) > wide - 100;
+        const end = y(held(chosen[side], 2 ** (at + ((flip ? -74 : 74) * (LONG - SHORT)) / (wide - left - right))));
+        const away = above ? Math.min(0, end - own) - 7 : Math.max(0, end - own) + 17;
         return text({ x: x(at) + (flip ? -9 : 9), y: Math.min(Math.max(own + away, 12), high - 26), "text-anchor": flip ? "end" : "start", "font-size": 13, fill: "var(--fig-ink)", stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" }, `${"AB"[side]} ${size(held(chosen[side], n))}`);
       };
       const dots = [a, b].map((height) => s("circle", { cx: x(at), cy: height, r: 4.5, fill: "var(--fig-output)" }));

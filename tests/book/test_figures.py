@@ -9,7 +9,7 @@ import torch
 
 from attnbook.widgets import Calculator, TagSentence
 
-from .conftest import PATIENCE
+from .conftest import AT_ONCE, PATIENCE
 from .reader import (
     SIDEWAYS,
     TOUCHING,
@@ -179,6 +179,7 @@ def test_nothing_moves_when_a_word_is_picked_or_hidden(site, bench, width, most)
 def test_a_figure_whose_weights_do_not_load_says_so(site, bench):
     context = site.browser.new_context()
     context.set_default_timeout(PATIENCE)
+    context.add_init_script(AT_ONCE)
     context.route("**/tagger-model.js", lambda route: route.abort())
     page = context.new_page()
     page.goto(f"{site.address}/{bench}.html")

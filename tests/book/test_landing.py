@@ -241,17 +241,21 @@ def test_the_menu_opens_closes_and_is_reached_by_keys(site):
     more(figure, "pytorch")
 
 
+MOVED = ["chapters/api", "chapters/configuration", "chapters/licences"]
+"""Pages on whose first screen something once moved: a table below a heading, the code of a figure."""
+
+
 @pytest.mark.parametrize("width", [1280, 768, 390])
 def test_nothing_jumps_while_a_page_loads(site, width):
-    for name in toc_pages()[:2]:
+    for name in [*toc_pages()[:2], *MOVED]:
         page = site.browser.new_page(viewport={"width": width, "height": 844})
         page.add_init_script(WATCH)
         page.goto(f"{site.address}/{name}.html")
-        page.wait_for_function("document.querySelectorAll('figure [data-part=reset]').length > 0")
+        page.wait_for_function("'attnWhole' in document.documentElement.dataset")
         page.wait_for_load_state("networkidle")
         shift = page.evaluate("window.shift")
         page.close()
-        assert shift < 0.05, name
+        assert shift < 0.02, name
 
 
 @pytest.mark.parametrize("name", toc_pages())
