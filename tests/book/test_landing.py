@@ -95,7 +95,8 @@ def test_the_ways_through_add_up(book):
 def test_the_first_screen_shows_where_to_start_and_the_figure_its_arcs(site, width, height):
     page = site.open(HOME, width=width, height=height)
     start = page.locator("a.attn-start")
-    assert start.inner_text() == f"Start: {opened('why_attention')[0]} minutes"
+    first = WRITTEN[0]
+    assert start.inner_text() == f"Start chapter {first.label}: {opened(first.topic)[0]} minutes"
     assert start.evaluate(IN_VIEW)
     figure = hero(page)
     assert figure.locator('[data-part="arcs"] path').count() >= 3
