@@ -1,8 +1,9 @@
 """How many heads: for two places with an exact bound, for retrieval, in a tagger; and one head with a gate.
 
-    python benchmarks/heads_count.py [bound] [gates] [count] [longer] [within]
+    python benchmarks/heads_count.py [bound] [gates] [numbers] [count] [longer] [within]
 
-Writes results/heads-bound.json, heads-gates.json, heads-count.json, heads-longer.json and heads-within.json.
+Writes results/heads-bound.json, heads-gates.json, heads-numbers.json, heads-count.json, heads-longer.json and
+heads-within.json.
 The width of a layer is the same for every number of heads, so that only the cut differs.
 """
 
@@ -111,6 +112,24 @@ def gates() -> None:
     results.store("heads-gates", {"sweeps": {"two places": found}}, command=f"{COMMAND} gates", seeds=TEN)
 
 
+def numbers() -> None:
+    """Two places once more, and two numbers a token: how far do weights that depend on them carry?"""
+    found = sweep(
+        {
+            "a matrix of the query added": TwoPlaces(1, 64, added="query", numbers=2, steps=1200),
+            "two more tokens that hold nothing": TwoPlaces(1, 64, empty=2, numbers=2, steps=1200),
+            "asked the mixed questions": TwoPlaces(1, 64, questions=(1, 2), numbers=2),
+            "asked the mixed questions, one number": TwoPlaces(1, 64, questions=(1, 2)),
+        },
+        cache=CACHE / "heads-numbers.json",
+        **BOUND | {"seeds": range(3)},
+    )
+    print(found.as_table(digits=3), flush=True)
+    results.store(
+        "heads-numbers", {"sweeps": {"two places": found}}, command=f"{COMMAND} numbers", seeds=range(3)
+    )
+
+
 def count() -> None:
     """Accuracy by the number of heads: four contents at once, and tags of the toy grammar."""
     asked = sweep(
@@ -204,6 +223,7 @@ def within() -> None:
 if __name__ == "__main__":
     torch.set_num_threads(1)
     results.begin()
-    parts = {"bound": bound, "gates": gates, "count": count, "longer": longer, "within": within}
+    every = (bound, gates, numbers, count, longer, within)
+    parts = {part.__name__: part for part in every}
     for name in sys.argv[1:] or parts:
         parts[name]()

@@ -116,7 +116,7 @@ class ChapterStart(_Counting):
     def run(self) -> list[nodes.Node]:
         """Make the button."""
         chapter = chapters.find(self.env.attnlab_chapters, self.arguments[0])
-        text = f"Start: {self.minutes([chapter.topic])} minutes"
+        text = f"Start chapter {chapter.label}: {self.minutes([chapter.topic])} minutes"
         address = self.env.app.builder.get_relative_uri(self.env.docname, chapter.page)
         link = nodes.reference("", text, internal=True, refuri=address, classes=["attn-start"])
         beside = [nodes.Text(" ")] if self.content else []

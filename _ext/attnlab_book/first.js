@@ -7,7 +7,9 @@
   }
   page.theme = page.mode !== "auto" ? page.mode : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   // All fonts of the text: of two cuts one may come in time and the other not, and a line would then mix two faces.
-  for (const name of ["saw-serif", "saw-serif-bold", "saw-serif-italic", "saw-sans"]) {
+  const names = ["saw-serif", "saw-serif-bold", "saw-serif-italic", "saw-sans"];
+  if (document.querySelector('meta[name="attn-formulas"]')) names.push("stix-two-math");
+  for (const name of names) {
     const link = document.createElement("link");
     Object.assign(link, { rel: "preload", as: "font", type: "font/woff2", href: `${page.content_root}_static/fonts/${name}.woff2` });
     // From the file system a browser asks for fonts otherwise than from a server.

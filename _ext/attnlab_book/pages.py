@@ -25,6 +25,8 @@ LEAD_THERE = ("launch-buttons", "source-buttons")
 """The theme's buttons that open or show what is in the repository."""
 SIDE_BY_SIDE = 50
 """Letters that a prediction's answers may have together, to stand in one line of a wide page."""
+FIRST_SCREEN = 4000
+"""Letters of a page, tags and all, that may stand on its first screen."""
 
 
 def set_theme_options(app: Sphinx, config: Config) -> None:
@@ -57,6 +59,13 @@ def drop_thebe_nodes(app: Sphinx, doctree: nodes.document, docname: str) -> None
     for node in list(doctree.findall(nodes.raw)):
         if "x-thebe-config" in node.astext():
             node.parent.remove(node)
+
+
+def put_code_last(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Move the folded code of a cell behind what it shows, which stands where the text speaks of it."""
+    for cell in doctree.findall(nodes.container):
+        if "tag_hide-input" in cell["classes"]:
+            cell.children.sort(key=lambda part: "cell_output" not in part["classes"])
 
 
 def mark_short_answers(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -108,6 +117,9 @@ def mend_context(
             context["metatags"] = (
                 context.get("metatags", "") + f'\n<link rel="preload" as="script" href="{address}">'
             )
+        if "<math" in body[:FIRST_SCREEN]:
+            # A formula that changes its face is as wide as another: what is read would move.
+            context["metatags"] = context.get("metatags", "") + '\n<meta name="attn-formulas">'
         footer = context.get("theme_extra_footer") or ""
         footer = footer.replace("LICENCES", context["pathto"](LICENCES))
         if app.config.html_baseurl:

@@ -5,7 +5,7 @@
 // numbers (table: model, year, layers, bytes a token, cache), status.
 import css from "./ui/anatomy.css";
 import { grip, slider } from "./ui/controls.js";
-import { draggable, fmt, h, onResize, s, spot, standalone } from "./ui/dom.js";
+import { draggable, fmt, h, onResize, renew, s, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { KINDS, counted, differing, formula, held, size } from "./math/anatomy.js";
@@ -24,10 +24,11 @@ const text = (/** @type {any} */ props, /** @type {string} */ words) => s("text"
  * @param {number} x
  * @param {number} wide
  * @param {number} high
+ * @param {number} [key] its place
  */
-function bar(kind, x, wide, high) {
+function bar(kind, x, wide, high, key = 0) {
   const at = (/** @type {number} */ top, /** @type {number} */ tall, /** @type {any} */ look = { fill: "var(--fig-ink)" }) =>
-    s("rect", { x: x.toFixed(2), y: (top * high).toFixed(2), width: wide.toFixed(2), height: (tall * high).toFixed(2), ...look });
+    s("rect", { "data-key": `${top}`, x: x.toFixed(2), y: (top * high).toFixed(2), width: wide.toFixed(2), height: (tall * high).toFixed(2), ...look });
   const line = { fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.2 };
   const drawn = {
     F: [at(0, 1)],
@@ -41,7 +42,7 @@ function bar(kind, x, wide, high) {
     X: [at(0.3, 0.4, line)],
     N: [at(0.94, 0.06)],
   }[kind] ?? [];
-  return s("g", { "data-kind": kind }, ...drawn);
+  return s("g", { "data-kind": kind, "data-key": key }, ...drawn);
 }
 
 export default figure({
@@ -115,7 +116,7 @@ export default figure({
         const [step, gap] = [480 / own.strip.length, 480 / own.strip.length > 5 ? 1.5 : 0.8];
         layers.setAttribute("viewBox", "0 0 480 34");
         layers.setAttribute("aria-label", `${own.strip.length} layers: ${counted(own).map(([kind, many]) => `${many} ${KINDS[kind]}`).join(", ")}`);
-        layers.replaceChildren(...[...own.strip].map((kind, i) => bar(kind, i * step + gap / 2, Math.max(step - gap, 1), 34)));
+        renew(layers, ...[...own.strip].map((kind, i) => bar(kind, i * step + gap / 2, Math.max(step - gap, 1), 34, i)));
         const swatch = (/** @type {string} */ kind) => s("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": true, style: "display: inline; width: 12px; margin: 0" }, bar(kind, 1, 10, 12));
         kinds.replaceChildren(...counted(own).map(([kind, many]) => h("span", {}, swatch(kind), ` ${many} ${KINDS[kind]}`)));
         const lit = differing(own, other);
@@ -134,7 +135,10 @@ export default figure({
       const [a, b] = chosen.map((own) => held(own, n));
       const [more, less] = a >= b ? [0, 1] : [1, 0];
       const ratio = Math.max(a, b) / Math.max(Math.min(a, b), 1);
-      say(`${grouped(n)} tokens: ${chosen[0].label} holds ${size(a)}, ${chosen[1].label} ${size(b)}${ratio > 1.005 ? `: ${"AB"[more]} has ${fmt(ratio, ratio < 10 ? (ratio < 1.1 ? 2 : 1) : 0)} times as much as ${"AB"[less]}` : ", as much"}.`);
+      // A model with a table of positions can't read beyond it.
+      const would = chosen.map((own) => n > (own.table ?? n));
+      const verbs = chosen.map((own, at) => (would[at] ? `, which has ${grouped(own.table ?? 0)} positions, would hold` : at && !would[0] ? "" : " holds"));
+      say(`${grouped(n)} tokens: ${chosen[0].label}${verbs[0]} ${size(a)}, ${chosen[1].label}${verbs[1]} ${size(b)}${ratio > 1.005 ? `: ${"AB"[more]} ${would.some(Boolean) ? "would have" : "has"} ${fmt(ratio, ratio < 10 ? (ratio < 1.1 ? 2 : 1) : 0)} times as much as ${"AB"[less]}` : ", as much"}.`);
     }
 
     /**
@@ -147,7 +151,7 @@ export default figure({
       const ends = chosen.flatMap((own) => [SHORT, LONG].map((power) => Math.log2(Math.max(held(own, 2 ** power), 1))));
       [least, most] = [Math.floor(Math.min(...ends)), Math.ceil(Math.max(...ends))];
       const shown = Array.from({ length: most - least + 1 }, (_, i) => least + i).filter((power) => power % 5 === 0);
-      const drawn = shown.map((power) => s("g", {}, s("path", { d: `M${left} ${y(2 ** power)}H${wide - right}`, stroke: "var(--fig-line)" }), text({ x: left - 6, y: y(2 ** power) + 4, "text-anchor": "end" }, `${2 ** (power % 10)} ${["B", "KiB", "MiB", "GiB", "TiB"][Math.floor(power / 10)]}`)));
+      const drawn = shown.map((power) => s("g", { "data-key": power, transform: `translate(0 ${y(2 ** power)})` }, s("path", { d: `M${left} 0H${wide - right}`, stroke: "var(--fig-line)" }), text({ x: left - 6, y: 4, "text-anchor": "end" }, `${2 ** (power % 10)} ${["B", "KiB", "MiB", "GiB", "TiB"][Math.floor(power / 10)]}`)));
       const marks = wide < 420 ? [8, 14, 20] : [8, 11, 14, 17, 20];
       drawn.push(...marks.map((power) => text({ x: x(power), y: high - 6, "text-anchor": power === LONG ? "end" : "middle" }, power < 10 ? String(2 ** power) : power < 20 ? `${2 ** (power - 10)}K` : "1M tokens")));
       const steps = Array.from({ length: 97 }, (_, i) => SHORT + (i * (LONG - SHORT)) / 96);
@@ -156,19 +160,24 @@ export default figure({
       const [a, b] = chosen.map((own) => y(held(own, n)));
       chosen.forEach((own, side) => {
         const d = steps.map((power, i) => `${i ? "L" : "M"}${x(power).toFixed(1)} ${y(held(own, 2 ** power)).toFixed(1)}`).join("");
-        drawn.push(s("path", { d, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-dasharray": side ? "6 4" : "none", "data-part": "curve", "data-side": SIDES[side] }));
+        drawn.push(s("path", { d, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-dasharray": side ? "6 4" : "none", "data-part": "curve", "data-side": SIDES[side], "data-key": SIDES[side] }));
       });
-      const flip = x(at) > wide - 130;
       const label = (/** @type {number} */ side) => {
         const [own, other] = side ? [b, a] : [a, b];
-        const away = own < other || (own === other && !side) ? -7 : 17;
-        return text({ x: x(at) + (flip ? -9 : 9), y: Math.min(Math.max(own + away, 12), high - 26), "text-anchor": flip ? "end" : "start", "font-size": 13, fill: "var(--fig-ink)", stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" }, `${"AB"[side]} ${size(held(chosen[side], n))}`);
+        const above = own < other || (own === other && !side);
+        // Curves only rise: above to the left of its dot, or below to the right, a label is clear of its own curve.
+        // Where there is no room for that, it clears it at its other end.
+        const flip = above ? x(at) > left + 76 : x(at) > wide - 100;
+        const end = y(held(chosen[side], 2 ** (at + ((flip ? -74 : 74) * (LONG - SHORT)) / (wide - left - right))));
+        const away = above ? Math.min(0, end - own) - 7 : Math.max(0, end - own) + 17;
+        const height = Math.min(Math.max(own + away, 12), high - 26);
+        return text({ "data-key": side, transform: `translate(${x(at) + (flip ? -9 : 9)} ${height})`, "text-anchor": flip ? "end" : "start", "font-size": 13, fill: "var(--fig-ink)", stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" }, `${"AB"[side]} ${size(held(chosen[side], n))}`);
       };
-      const dots = [a, b].map((height) => s("circle", { cx: x(at), cy: height, r: 4.5, fill: "var(--fig-output)" }));
-      handle.replaceChildren(s("rect", { x: x(at) - 14, y: 0, width: 28, height: high - 20, fill: "transparent" }), stem, ...dots);
+      const dots = [a, b].map((height, side) => s("circle", { "data-key": side, cx: x(at), cy: height, r: 4.5, fill: "var(--fig-output)" }));
+      renew(handle, s("rect", { x: x(at) - 14, y: 0, width: 28, height: high - 20, fill: "transparent" }), stem, ...dots);
       for (const [key, value] of Object.entries({ "aria-valuenow": at.toFixed(2), "aria-valuetext": `${grouped(n)} tokens` })) handle.setAttribute(key, value);
-      behind.replaceChildren(...drawn);
-      before.replaceChildren(label(0), label(1));
+      renew(behind, ...drawn);
+      renew(before, label(0), label(1));
     }
 
     return {

@@ -1,7 +1,7 @@
 // A configuration, field by field: what each means, where the book has it, and above what all say together.
 //
 // For tests (data-part): example (select), file (button), text (textarea), defaults (what an example has of its class),
-// refused (what is wrong), summary (dl), find (text), fields (table: field, value, what it means, section; rows with
+// refused (what is wrong), summary (dl), find (text), all (button), fields (table: field, value, what it means, section; rows with
 // data-known), status.
 import css from "./ui/configuration.css";
 import { h, s, standalone } from "./ui/dom.js";
@@ -14,6 +14,8 @@ import { parse, plain } from "./math/json.js";
 
 const LONGEST = 1_000_000;
 const ROWS = 1500;
+/** So many rows stand open; one button shows the others. */
+const FIRST = 10;
 /** @type {Record<string, string>} */
 const NAMES = { fields: "Fields", inside: "Read in", layers: "Layers", heads: "Heads", cache: "Cache", window: "Window", positions: "Positions", "made for": "Longest text" };
 
@@ -59,7 +61,8 @@ export default figure({
     const heads = ["field", "value", "what it means", "section"].map((name) => h("th", { scope: "col", role: "columnheader" }, name));
     // Roles, since on a phone its rows are laid out as blocks, and some browsers then forget that it is a table.
     const table = h("table", { class: "attnlab-fields", role: "table", "aria-label": "Fields", "data-part": "fields" }, h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, ...heads)), rows);
-    const shown = h("div", {}, facts, h("label", { class: "attnlab-find" }, "Find a field", find), none, table);
+    const more = h("button", { type: "button", class: "attnlab-unfold", "data-part": "all", "aria-expanded": "false", on: { click: () => unfold(more.getAttribute("aria-expanded") === "false") } });
+    const shown = h("div", {}, facts, h("label", { class: "attnlab-find" }, "Find a field", find), none, table, more);
     body.append(
       h("div", { class: "attnlab-open" }, h("label", {}, "Example", example), open, file),
       defaults,
@@ -93,13 +96,24 @@ export default figure({
     }, { signal });
     find.addEventListener("input", () => sift());
 
+    function unfold(all = false) {
+      more.setAttribute("aria-expanded", String(all));
+      sift();
+      say(all ? `All ${grouped(rows.children.length)} fields are shown.` : `The first ${FIRST} fields are shown.`);
+    }
+
     function sift() {
       const wanted = find.value.trim().toLowerCase();
+      const all = wanted || more.getAttribute("aria-expanded") === "true";
       let left = 0;
       for (const row of rows.children) {
         row.hidden = !row.dataset.name.includes(wanted);
+        // Folded on the screen only: paper shows all.
+        row.classList.toggle("is-folded", !all && left >= FIRST);
         left += Number(!row.hidden);
       }
+      more.hidden = Boolean(wanted) || left <= FIRST;
+      more.textContent = all ? `Show the first ${FIRST}` : `Show all ${grouped(left)}`;
       none.hidden = left > 0 || !rows.children.length;
       table.hidden = !left;
     }
@@ -126,7 +140,10 @@ export default figure({
       const at = examples.findIndex(([, own]) => own === now);
       example.value = at < 0 ? "" : String(at);
       defaults.hidden = at < 0;
-      if (now !== last) find.value = "";
+      if (now !== last) {
+        find.value = "";
+        more.setAttribute("aria-expanded", "false");
+      }
       last = now;
       try {
         const found = read(now);

@@ -2,7 +2,7 @@
 // then it is trained, and the rest is what training did not find.
 //
 // For tests (data-part): offset (buttons, data-layer, data-offset), layers, told, mix (radio groups), nearest, preset (selects), train,
-// restart (buttons), steps, progress, lost, confused, missed, price (texts), plane (svg; in it frontier, tried, now, trained), mask (svg), guide, onward,
+// restart (buttons), line (opens what is chosen, on a phone), steps, progress, lost, confused, missed, price (texts), plane (svg; in it frontier, tried, now, trained), mask (svg), guide, onward,
 // dismiss, opens (buttons, data-opens), panel, challenge (list items, data-id), forget, links (textarea), take (button), refused, tried,
 // numbers (tables), show (buttons), status, reset, link, pytorch, svg.
 import shared from "./ui/playground.css";
@@ -110,11 +110,17 @@ export default figure({
     });
     const tabs = Object.entries(PANELS).map(([name, text]) => button("opens", text, () => set({ panel: model.get("panel") === name ? "" : name }), { "data-opens": name }));
     const bodies = Object.entries(inside).map(([name, parts]) => h("div", { class: "attnlab-panel", "data-part": "panel", "data-panel": name, role: "group", "aria-label": PANELS[name], hidden: true }, ...parts));
+    // On a phone one line says what else is chosen, and opens it.
+    const rest = h("div", { class: "attnlab-else" },
+      h("div", { class: "attnlab-sets" }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("begin from", preset)),
+      h("div", { class: "attnlab-seen" }, mask));
+    const line = button("line", "", () => line.setAttribute("aria-expanded", String(rest.classList.toggle("is-open"))), { class: "attnlab-line", "aria-expanded": "false" });
     body.append(
       guide,
       h("div", { class: "attnlab-bench" },
-        h("div", {}, ...rows.map(({ el }) => el), h("div", { class: "attnlab-sets" }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("begin from", preset)), h("div", { class: "attnlab-seen" }, mask)),
-        h("div", {}, drawing.svg),
+        h("div", {}, ...rows.map(({ el }) => el)),
+        h("div", { class: "attnlab-goal" }, drawing.svg),
+        h("div", {}, line, rest),
       ),
       h("div", { class: "attnlab-go-row" }, train, button("restart", "Restart", () => begin()), counter, progress, h("div", { class: "attnlab-tabs" }, ...tabs)),
       h("div", { class: "attnlab-tiles" }, tiles.lost.el, confused, tiles.missed.el, tiles.price.el),
@@ -231,6 +237,7 @@ export default figure({
       select(told, design.told ? "yes" : "no");
       select(mix, design.mix);
       nearest.value = String(design.nearest);
+      line.textContent = [design.told ? "places told" : "places not told", design.layers.length > 1 ? "two layers" : "one layer", design.mix, design.nearest ? `nearest ${design.nearest}` : "all of them"].join(" · ");
       rows.forEach(({ el, show, name }, layer) => {
         el.hidden = layer >= design.layers.length;
         name(design.layers.length > 1 ? `layer ${layer + 1}` : "");

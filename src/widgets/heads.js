@@ -78,8 +78,9 @@ export default figure({
     const pickerPlace = h("span");
     const plane = s("svg", { role: sums ? "group" : "img", class: "attnlab-hplane", "data-part": "plane" });
     const [numbers, more] = ["Where the heads look", sums ? "What each head adds" : "This layer and the same with nothing shared"].map(strip);
-    if (!sums) body.append(h("div", { class: "attnlab-counts" }, labelled("Query heads", heads), labelled("Key-value heads", kv)));
-    body.append(labelled("Look from", pickerPlace), plane, h("details", {}, h("summary", {}, "The numbers as tables"), numbers, more));
+    const look = labelled("Look from", pickerPlace);
+    const shares = h("div", { class: "attnlab-counts" }, labelled("Query heads", heads), labelled("Key-value heads", kv));
+    body.append(...(sums ? [look, plane] : [plane, shares, look]), h("details", {}, h("summary", {}, "The numbers as tables"), numbers, more));
     // The matrices are no part of a link or a reset, but in a live kernel they can change.
     for (const key of [...MATRICES, "tokens"]) {
       const redraw = () => set({});

@@ -6,13 +6,15 @@ import { load } from "./ui/script.js";
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
 const base = new URL(".", script?.src || document.baseURI).href;
 
-/** @param {HTMLElement} mount */
-async function start(mount) {
+/**
+ * @param {HTMLElement} mount
+ * @param {number} height of its place, which stays open until it stands: what is below must not jump
+ */
+async function start(mount, height = mount.offsetHeight) {
   const name = mount.dataset.attnlab ?? "";
   if (mount.style.minHeight || mount.dataset.mounted) return;
   const parameter = named(mount);
-  // Its place stays open until it stands: what is below must not jump.
-  mount.style.minHeight = `${mount.offsetHeight}px`;
+  mount.style.minHeight = `${height}px`;
   const figures = () => /** @type {any} */ (globalThis).attnlabFigures;
   if (!figures()?.[name]) await load(`figures/${name}.js`, base);
   const figure = figures()[name];
@@ -44,11 +46,7 @@ async function start(mount) {
       if (!found) return;
       event.preventDefault();
       go(found.state);
-      wayBack(mount, found.anchor);
-      mount.scrollIntoView({ block: "start" });
-      // The next Tab goes on from here, as after any link within a page.
-      mount.tabIndex = -1;
-      mount.focus({ preventScroll: true });
+      visit(mount, found.anchor);
     });
   };
   await figure.render({ model: pageModel(settings), el, place: { base, link, shared, follow } });
@@ -76,6 +74,19 @@ function asked(event, parameter) {
     return null; // not from a file: the page loads again
   }
   return { state, anchor };
+}
+
+/**
+ * Lead to a figure, and back to the words that asked for its state.
+ * @param {HTMLElement} mount
+ * @param {HTMLAnchorElement} anchor
+ */
+function visit(mount, anchor) {
+  wayBack(mount, anchor);
+  mount.scrollIntoView({ block: "start" });
+  // The next Tab goes on from here, as after any link within a page.
+  mount.tabIndex = -1;
+  mount.focus({ preventScroll: true });
 }
 
 /**
@@ -139,13 +150,46 @@ function pageModel(values) {
   };
 }
 
+/** A figure far below costs nothing until the reader comes near; one of them brings a model of 100 KB. */
 function startAll() {
   const mounts = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("figure[data-attnlab]")]);
-  mounts.forEach(named);
-  // What does not load leaves the figure as it is without scripts: its picture and its numbers.
-  const standing = Promise.all(mounts.map((mount) => start(mount).catch(console.error)));
+  const parameters = mounts.map(named);
   const wanted = mounts.find(({ id }) => location.hash === `#${id}`);
-  if (wanted) lead(wanted, standing);
+  const near = new IntersectionObserver(
+    (seen) => {
+      for (const { target, isIntersecting, boundingClientRect } of seen) if (isIntersecting) come(/** @type {HTMLElement} */ (target), boundingClientRect.height);
+    },
+    { rootMargin: "100% 0%" },
+  );
+  const come = (/** @type {HTMLElement} */ mount, /** @type {number} */ height) => {
+    near.unobserve(mount);
+    // What does not load leaves the figure as it is without scripts: its numbers.
+    return start(mount, height).catch(console.error);
+  };
+  // In a deck none is below another; those above the one that a link leads to would push it.
+  if (wanted || document.body.dataset.attnAll !== undefined) {
+    const standing = Promise.all(mounts.map((mount) => come(mount, mount.offsetHeight)));
+    if (wanted) lead(wanted, standing);
+  } else mounts.forEach((mount) => near.observe(mount));
+  // Paper shows the picture of those that do not stand yet, as a browser without scripts does.
+  addEventListener("beforeprint", () => {
+    for (const mount of mounts) {
+      const picture = mount.dataset.mounted ? null : mount.querySelector(":scope > noscript");
+      picture?.insertAdjacentHTML("afterend", picture.textContent ?? "");
+      picture?.remove();
+    }
+  });
+  // A link may ask for the state of one that nobody has come near: it then begins with it.
+  document.addEventListener("click", async (event) => {
+    for (const [at, mount] of mounts.entries()) {
+      const found = mount.dataset.mounted ? null : asked(event, parameters[at]);
+      if (!found) continue;
+      event.preventDefault();
+      mount.dispatchEvent(new Event("attnlab-asked"));
+      await come(mount, mount.offsetHeight);
+      visit(mount, found.anchor);
+    }
+  });
 }
 if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", startAll);
 else startAll();

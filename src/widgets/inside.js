@@ -4,7 +4,7 @@
 // that looks), status, numbers (table: piece, weight), reset, link, pytorch, svg.
 import css from "./ui/inside.css";
 import { labelled, slider } from "./ui/controls.js";
-import { draggable, fmt, h, onResize, s, shade, spot, standalone } from "./ui/dom.js";
+import { draggable, fmt, h, onResize, renew, s, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { unpack, weightsOf } from "./math/inside.js";
@@ -159,7 +159,7 @@ export default figure({
             );
           }
         }
-        map.replaceChildren(...all, s("rect", { "data-chosen": "", width: CELL - 1, height: CELL - 1, fill: "none", stroke: "var(--fig-key)", "stroke-width": 3, rx: 3 }));
+        map.replaceChildren(...all, s("rect", { "data-chosen": "", "data-key": "", width: CELL - 1, height: CELL - 1, fill: "none", stroke: "var(--fig-key)", "stroke-width": 3, rx: 3 }));
         map.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
         // Twelve columns share what room there is; thirty scroll, or no finger could meet one.
         board.style.width = across ? `${wide + 22}px` : "auto";
@@ -200,12 +200,13 @@ export default figure({
         }, short(name));
       // The one that looks is chosen: as a button that is.
       const broad = 7.4 * short(pieces[token]).length + 10;
-      const chosen = s("rect", { x: left - 3 - broad, y: y(token) - 16, width: broad, height: 22, rx: 6, fill: "var(--fig-query)" });
+      const chosen = s("rect", { "data-key": "chosen", x: left - 3 - broad, y: y(token) - 16, width: broad, height: 22, rx: 6, fill: "var(--fig-query)" });
       const rays = weights.flatMap((row, i) =>
         row.flatMap((w, j) => {
           const on = i === token;
           if (w < (on ? 0.02 : 0.1)) return [];
           return [s("path", {
+            "data-key": `${i} ${j}`,
             d: `M${left} ${y(i) - 5}C${(left + right) / 2} ${y(i) - 5} ${(left + right) / 2} ${y(j) - 5} ${right} ${y(j) - 5}`,
             fill: "none", stroke: on ? "var(--fig-query)" : "var(--fig-quiet)",
             "stroke-width": (0.5 + 5 * w).toFixed(2), "stroke-opacity": (on ? 0.25 + 0.75 * w : 0.25 * w).toFixed(3),
@@ -216,7 +217,7 @@ export default figure({
       const shown = weights[token].flatMap((w, j) =>
         w < 0.02 ? [] : [s("text", { x: wide - 2, y: y(j), "text-anchor": "end", "font-size": 13, fill: "var(--fig-ink)" }, fmt(w))],
       );
-      lines.replaceChildren(...rays, chosen, ...pieces.flatMap((name, i) => [word(name, i, true), word(name, i, false)]), ...shown);
+      renew(lines, ...rays, chosen, ...pieces.flatMap((name, i) => [word(name, i, true), word(name, i, false)]), ...shown);
       const looks = weights[token].flatMap((w, j) => (w >= 0.02 ? [`${fmt(w)} to ${pieces[j]}`] : []));
       const tall = ROW * pieces.length + 4;
       const now = { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall, "aria-valuemin": 1, "aria-valuemax": pieces.length, "aria-valuenow": token + 1, "aria-valuetext": `${pieces[token]}: ${looks.join(", ")}` };

@@ -4,7 +4,7 @@
 // groups), temperature (range input), output (g; data-off "true" where it lies beyond the plane: then it is an arrow
 // at the edge, on the ray to it), numbers (table: point, x, y, score, weight), status.
 import { grip, labelled, temperatureSlider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, s, select, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, renew, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import css from "./ui/lookup.css";
 import { strip, table } from "./ui/tables.js";
@@ -54,19 +54,17 @@ export default figure({
       "data-part": "plane",
     });
     const numbers = strip("Table of numbers");
-    const settings = h("div", {}, labelled("Score by", kinds), labelled("Weights by", ways), heat.row);
-    body.append(
-      h("div", { class: "attnlab-lookup" }, settings, plane),
-      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
-    );
+    const settings = h("div", {}, labelled("Score by", kinds), labelled("Weights by", ways), heat.row,
+      h("details", {}, h("summary", {}, "The numbers as a table"), numbers));
+    body.append(h("div", { class: "attnlab-lookup" }, plane, settings));
     /** @type {SVGElement[]} */
     let handles = [];
     const area = s("polygon", { fill: "var(--fig-value)", "fill-opacity": 0.12, stroke: "var(--fig-value)", "stroke-opacity": 0.5 });
     const lines = s("g", {});
     const dot = s("circle", { r: 9, fill: "var(--fig-output)" });
     const arrow = s("path", { d: "M -10 -9 L 14 0 L -10 9 Z", fill: "var(--fig-output)" });
-    const output = s("g", { "data-part": "output", "pointer-events": "none" });
-    const outputName = s("text", { fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none", ...HALO }, "output");
+    const output = s("g", { "data-part": "output", "data-key": "", "pointer-events": "none" });
+    const outputName = s("text", { "data-key": "", fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none", ...HALO }, "output");
 
     /** @param {string | number} which */
     const at = (which) => /** @type {Point} */ (which === "query" ? model.get("query") : model.get("values")[which]);
@@ -165,9 +163,11 @@ export default figure({
         g.setAttribute("aria-valuetext", `x ${fmt(x)}, y ${fmt(y)}`);
       });
       area.setAttribute("points", corners.map(([x, y]) => `${px(x)},${py(y)}`).join(" "));
-      lines.replaceChildren(
+      renew(
+        lines,
         ...values.map(([x, y], i) =>
           s("line", {
+            "data-key": i,
             x1: px(x), y1: py(y), x2: px(query[0]), y2: py(query[1]),
             stroke: weights[i] < 0 ? "var(--fig-key)" : "var(--fig-query)",
             "stroke-width": (0.5 + 8 * Math.min(Math.abs(weights[i]), 1)).toFixed(2),

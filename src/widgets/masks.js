@@ -9,7 +9,7 @@ import folds from "./ui/folds.css";
 import paint from "./ui/paint.css";
 import own from "./ui/masks.css";
 import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, select, shade } from "./ui/dom.js";
+import { choices, fmt, h, renew, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { picture, strip, table } from "./ui/tables.js";
 import { toggles } from "./ui/toggles.js";
@@ -25,7 +25,7 @@ const cellText = (open, weight, late) => (open ? fmt(weight) : late ? "×0" : "�
 
 /** A number as a length. @param {number} share of the whole @param {string} text @param {string} role @param {string} [kind] */
 const gauge = (share, text, role, kind = "") =>
-  h("span", { class: `attnlab-gauge ${kind}`, style: `--gauge: var(--fig-${role})` }, share > 0 ? h("i", { class: "attnlab-mark", style: `width: ${Math.min(100 * share, 100)}%` }) : null, h("b", {}, h("span", {}, text), kind === "is-leak" ? " leak" : null));
+  h("span", { class: `attnlab-gauge ${kind}`, "data-key": "gauge", style: `--gauge: var(--fig-${role})` }, share > 0 ? h("i", { class: "attnlab-mark", "data-key": "bar", style: `width: ${Math.min(100 * share, 100)}%` }) : null, h("b", {}, h("span", {}, text), kind === "is-leak" ? " leak" : null));
 
 export default figure({
   name: "masks",
@@ -78,7 +78,7 @@ export default figure({
         "div",
         { class: "attnlab-painting" },
         h("div", { class: "attnlab-canvas" }, grid, outputs),
-        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), amounts.row, labelled("Close cells … the softmax", order)),
+        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), labelled("Close cells … the softmax", order), amounts.row),
       ),
       h("div", { class: "attnlab-folds" }, h(
         "details",
@@ -174,8 +174,8 @@ export default figure({
       sized.textContent = String(size());
       select(order, isLate ? "after" : "before");
       select(nudges, String(which));
-      amounts.input.disabled = which < 0;
-      amounts.show(amount, which < 0 ? "" : `${amount < 0 ? "" : "+"}${fmt(amount, 1)}`);
+      amounts.row.hidden = which < 0;
+      amounts.show(amount, `${amount < 0 ? "" : "+"}${fmt(amount, 1)}`);
       const text = recipeOf(mask());
       origin.textContent = text ? `mask = ${text}` : "mask: painted by hand";
       for (const el of grid.querySelectorAll("[data-row]")) {
@@ -202,14 +202,14 @@ export default figure({
         const leak = far && i !== which && !mask()[i][which];
         return h(
           "tr",
-          {},
-          h("td", {}, gauge(sum, fmt(sum), "query", "is-sum")),
-          h("td", {}, gauge(far / FAR, far ? fmt(far) : "", leak ? "key" : "output", leak ? "is-leak" : "")),
+          { "data-key": i },
+          h("td", { "data-key": "sum" }, gauge(sum, fmt(sum), "query", "is-sum")),
+          h("td", { "data-key": "moved" }, gauge(far / FAR, far ? fmt(far) : "", leak ? "key" : "output", leak ? "is-leak" : "")),
         );
       });
       const heads = ["sum", "moved"].map((text) => h("th", { scope: "col" }, text));
-      const made = h("table", { "data-part": "outputs", class: "attnlab-paint" }, h("caption", { class: "is-output" }, "Output"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", {}, ...rows));
-      outputs.replaceChildren(made);
+      const made = h("table", { "data-key": "outputs", "data-part": "outputs", class: which < 0 ? "attnlab-paint is-still" : "attnlab-paint" }, h("caption", { class: "is-output" }, "Output"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", { "data-key": "rows" }, ...rows));
+      renew(outputs, made);
     }
 
     /** @param {ReturnType<typeof read>} state */

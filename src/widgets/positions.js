@@ -32,21 +32,19 @@ export default figure({
       role: "group",
       "aria-label": "The words as written with an arrow for the output of each, and below them as they stand now; each word below can be dragged to another place, or moved with the arrow keys",
       "data-part": "plane",
-      style: "display: block; width: 100%; height: auto; margin-top: .7rem; forced-color-adjust: none; background: var(--fig-paper)",
+      style: "display: block; width: 100%; height: auto; forced-color-adjust: none; background: var(--fig-paper)",
     });
     const numbers = strip("Outputs of the sentence");
     const button = (/** @type {string} */ words, /** @type {string} */ part, /** @type {() => void} */ click) =>
       h("button", { type: "button", "data-part": part, on: { click } }, words);
     body.append(
-      labelled("Positions", schemes),
       plane,
-      h("div", { class: "attnlab-row", style: "align-items: flex-start; column-gap: 1.2rem" },
-        h("div", { style: "display: flex; gap: .6rem" },
-          button("Shuffle", "shuffle", () => set({ order: shuffled(model.get("order")) })),
-          button("As written", "restore", () => set({ order: range(model.get("order").length) })),
-        ),
-        h("details", { style: "margin: .15rem 0 0; min-width: 0" }, h("summary", {}, "The numbers as a table"), numbers),
+      h("div", { class: "attnlab-row" },
+        button("Shuffle", "shuffle", () => set({ order: shuffled(model.get("order")) })),
+        button("As written", "restore", () => set({ order: range(model.get("order").length) })),
       ),
+      labelled("Positions", schemes),
+      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
     );
 
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 220);

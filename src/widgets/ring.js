@@ -76,13 +76,14 @@ export default figure({
       h("span", {}, s("svg", { width: 14, height: 14, "aria-hidden": true }, s("rect", { x: 1, y: 1, width: 12, height: 12, ...look })), words);
     const legend = h("div", { class: "attnlab-rlegend" });
     const numbers = strip("All devices, step by step");
+    // On a phone what steps stands between the table and the devices: the plane's name tells of both.
+    const lower = s("svg", { class: "attnlab-rplane", "aria-hidden": "true" });
     body.append(
       plane,
+      h("div", { class: "attnlab-rset" }, steps, h("div", { class: "attnlab-rkinds" }, schemes, h("label", {}, causal, "causal"))),
+      lower,
       legend,
-      h("div", { class: "attnlab-rset" },
-        steps,
-        h("div", { class: "attnlab-rkinds" }, schemes, h("label", {}, causal, "causal")),
-        h("div", { class: "attnlab-rtwo" }, tokens.row, devices.row)),
+      h("div", { class: "attnlab-rset" }, h("div", { class: "attnlab-rtwo" }, tokens.row, devices.row)),
       h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
     );
 
@@ -286,8 +287,13 @@ export default figure({
       const below = Math.max(top + side, y + p * high) + 30;
       const thick = roomy ? 17 : 18;
       const tall = Math.ceil(below + p * thick + 20);
-      for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall })) plane.setAttribute(key, String(value));
-      plane.replaceChildren(...square(state, left, top, side), ...drawn, ...bars(state, below, thick, roomy));
+      const cut = beside ? tall : top + side + 6;
+      for (const [svg, from, end] of /** @type {[SVGElement, number, number][]} */ ([[plane, 0, cut], [lower, cut, tall]])) {
+        for (const [key, value] of Object.entries({ viewBox: `0 ${from} ${wide} ${end - from}`, width: wide, height: end - from })) svg.setAttribute(key, String(value));
+      }
+      const rest = [...drawn, ...bars(state, below, thick, roomy)];
+      plane.replaceChildren(...square(state, left, top, side), ...(beside ? rest : []));
+      lower.replaceChildren(...(beside ? [] : rest));
       // A step more of the same ring: keys are seen to go on.
       const key = (/** @type {number} */ at) => JSON.stringify([wide, p, state.n, state.scheme, at]);
       const went = shown === key(t - 1) && now.does === "ring";
@@ -395,6 +401,11 @@ print("equal to one device:", torch.allclose(split.join(outs), whole, atol=1e-5)
 `;
     }
 
-    return { update, pytorch, svg: () => standalone(plane) };
+    const svg = () => {
+      const [above, below] = [plane, lower].map((one) => /** @type {SVGSVGElement} */ (one).viewBox.baseVal);
+      const both = [plane, lower].flatMap((one) => [...one.cloneNode(true).childNodes]);
+      return standalone(s("svg", { viewBox: `0 0 ${above.width} ${above.height + below.height}` }, ...both));
+    };
+    return { update, pytorch, svg };
   },
 });

@@ -7,7 +7,7 @@
 import folds from "./ui/folds.css";
 import css from "./ui/tag.css";
 import { labelled } from "./ui/controls.js";
-import { choices, fmt, h, onResize, s, select, shade, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, renew, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { shipped } from "./ui/shipped.js";
@@ -108,7 +108,7 @@ export default figure({
     const every = h("details", {}, h("summary", {}, "Numbers"), numbers,
       h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. All others: ${called(false)}.`));
     const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !model.get("attention") }) } }, "Attention");
-    body.append(...(switched ? [flip, tokens] : [tokens, alternatives, typed, examples]), h("div", { class: "attnlab-folds" }, every, switched ? "" : each));
+    body.append(...(switched ? [flip, tokens] : [tokens, alternatives, typed, examples]), h("div", { class: "attnlab-folds is-beside" }, every, switched ? "" : each));
     signal.addEventListener("abort", () => clearTimeout(asking));
     onResize(tokens, signal, drawArcs);
 
@@ -204,7 +204,8 @@ export default figure({
       const focus = /** @type {HTMLElement | null} */ (tokens.querySelector(":focus"));
       const focused = focus?.dataset.part ?? "";
       const place = focused === "hide" ? [...tokens.querySelectorAll('[data-part="hide"]')].indexOf(/** @type {Element} */ (focus)) : Math.max(word, 0);
-      tokens.replaceChildren(...result.tokens.map((_, i) => column(i, word, weights, off)));
+      for (const old of tokens.querySelectorAll(".attnlab-word")) old.remove();
+      tokens.append(...result.tokens.map((_, i) => column(i, word, weights, off)));
       if (focused) /** @type {HTMLElement | undefined} */ (tokens.querySelectorAll(`[data-part="${focused}"]`)[place])?.focus();
       const line = (/** @type {string} */ token, /** @type {number} */ i) => [
         token, result.tags[i], Math.max(...result.probabilities[i]).toFixed(4), word < 0 ? "–" : weights[i].toFixed(4),
@@ -274,7 +275,7 @@ export default figure({
       if (word < 0) {
         likeliest.textContent = "Pick a word to see where it looked.";
         const state = switched ? `Attention is ${model.get("attention") ? "on" : "off"}. ` : "";
-        say(state + result.tokens.map((token, i) => `${token}: ${kind(result.tags[i])}`).join(", ") + `.${without}${warning}`);
+        say(state + result.tokens.map((token, i) => `${token}: ${kind(result.tags[i])}`).join(", ") + `.${without}${warning}`, cut > 0);
         return;
       }
       // The likeliest tag and that of nothing hidden, or the next one that is worth a word.
@@ -288,29 +289,39 @@ export default figure({
       const most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
       const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)}\u00a0%.` : "It can look at nothing.";
-      say(`${named(word)}: ${kind(result.tags[word])}. ${looks}${without}${warning}`);
+      say(`${named(word)}: ${kind(result.tags[word])}. ${looks}${without}${warning}`, cut > 0);
     }
 
-    /** Arcs from the picked word to the others, over as many lines as the words take. */
+    /**
+     * Arcs from the picked word to the others, over as many lines as the words take. Those of the same word stay and
+     * change their width; with attention off they show where it would look.
+     */
     function drawArcs() {
-      tokens.querySelector("svg")?.remove();
       const word = picked();
       const chips = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-token")]);
       // Picked or not: the words stay where they are.
       tokens.classList.toggle("is-long", chips.some((chip) => chip.offsetTop !== chips[0].offsetTop));
-      const all = word < 0 && model.get("attention");
-      if (word < 0 && !all) {
-        drawn = "";
-        return;
-      }
+      let svg = tokens.querySelector("svg");
       const tops = chips.map((chip) => ({ x: chip.offsetLeft + chip.offsetWidth / 2, y: chip.offsetTop - 2 }));
-      const key = word + String(all);
-      const svg = s("svg", { class: drawn === key ? "attnlab-arcs" : "attnlab-arcs is-new", "aria-hidden": "true", "data-part": "arcs" });
+      const key = String(word);
+      const idle = model.get("attention") === false;
       // Until they are drawn whole, a figure that is laid out anew begins again.
-      svg.addEventListener("animationend", () => (drawn = key));
-      const weights = chosen(result.weights, model.get("head"));
-      for (const i of all ? tops.keys() : [word]) svg.append(...arcs(tops, i, weights[i], tokens.classList.contains("is-long") ? 40 : 76, all));
-      tokens.prepend(svg);
+      if (!svg || drawn !== key) {
+        svg?.remove();
+        svg = /** @type {SVGSVGElement} */ (s("svg", { class: "attnlab-arcs", "aria-hidden": "true", "data-part": "arcs" }));
+        svg.addEventListener("animationend", () => (drawn = key));
+        svg.classList.toggle("is-new", !idle);
+        tokens.prepend(svg);
+      } else svg.classList.remove("is-new");
+      svg.classList.toggle("is-idle", idle);
+      // Nobody picked: everybody's arcs, faint, for a pick is still to come.
+      svg.classList.toggle("is-faint", word < 0 && !switched);
+      const weights = chosen((idle ? whole : result).weights, model.get("head"));
+      const most = tokens.classList.contains("is-long") ? 40 : 76;
+      // To be drawn, a line is measured as 1.
+      const length = svg.classList.contains("is-new") ? { pathLength: 1 } : {};
+      renew(svg, ...(word < 0 ? [...tops.keys()] : [word]).flatMap((i) =>
+        arcs(tops, i, weights[i], most, word < 0).map(({ to, ...line }) => s("path", { "data-key": `${i} ${to}`, ...line, ...length }))));
     }
 
     return {
@@ -325,7 +336,7 @@ export default figure({
 const full = (tag) => `${NAMES[tag]} (${tag})`;
 
 /**
- * An arc from one word to each that it looks at, the wider the more.
+ * An arc from one word to each that it looks at, the wider the more, and to which.
  * @param {{ x: number, y: number }[]} tops the middle of each word's upper edge
  * @param {number} word
  * @param {number[]} weights
@@ -339,15 +350,15 @@ function arcs(tops, word, weights, most, others) {
     const [left, right] = j === word ? [-9, 9] : [0, 0]; // a word that looks at itself: a loop
     const lean = j === word ? 13 : 0;
     const rise = Math.min(24 + Math.abs(to.x - from.x) * 0.16, most) * (j === word ? 1.4 : 1);
-    return s("path", {
+    return {
+      to: j,
       d: `M ${from.x + left} ${from.y} C ${from.x + left - lean} ${from.y - rise}, ${to.x + right + lean} ${to.y - rise}, ${to.x + right} ${to.y}`,
       fill: "none",
       stroke: "var(--fig-query)",
       "stroke-width": (1 + 12 * weights[j]).toFixed(2),
       "stroke-opacity": (0.25 + 0.7 * weights[j]).toFixed(2),
       "stroke-linecap": "round",
-      pathLength: 1,
-    });
+    };
   });
 }
 
@@ -400,6 +411,6 @@ function drawing(result, word, head, hidden) {
       text(76, 13, out ? "hidden" : word < 0 ? "" : `${fmt(100 * weight, 0)} %`),
     ];
   });
-  const looks = word < 0 ? [] : arcs(tops, word, weights, 76);
+  const looks = word < 0 ? [] : arcs(tops, word, weights, 76).map(({ to, ...line }) => s("path", line));
   return standalone(s("svg", { viewBox: `0 0 ${12 + result.tokens.length * width} ${top + 86}` }, ...looks, ...cells));
 }

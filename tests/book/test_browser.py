@@ -228,6 +228,10 @@ def test_a_page_is_light(site):
         page, responses = context.new_page(), []
         page.on("requestfinished", lambda request, responses=responses: responses.append(request.response()))
         page.goto(f"{site.address}/{name}.html")
+        page.wait_for_function("'attnWhole' in document.documentElement.dataset")
+        for part in page.locator("figure[data-attnlab]").all():  # as who reads on comes to each
+            part.scroll_into_view_if_needed()
+            part.locator('[data-part="reset"]').wait_for(state="attached")
         page.wait_for_load_state("networkidle")
         sizes = {url: size for response in responses for url, size in weight(response).items()}
         mounts = page.locator("figure[data-attnlab]")
@@ -242,6 +246,44 @@ def test_a_page_is_light(site):
         assert not any("searchindex" in url for url in sizes)  # it grows with the book
         loaded = {Path(url).stem for url in sizes if "figures/" in url}
         assert loaded == shown  # its own figures, and no others
+
+
+def test_a_figure_far_below_costs_nothing_until_the_reader_comes_near(site):
+    context = site.browser.new_context(viewport={"width": 390, "height": 844})
+    page, asked = context.new_page(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{site.address}/{page_of('transformer')}.html")
+    page.wait_for_function("'attnWhole' in document.documentElement.dataset")
+    part = page.locator('figure[data-attnlab="block"]')
+    assert part.locator("table").is_visible()  # its numbers stand there meanwhile
+    assert part.locator("[data-part=reset]").count() == 0
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.wait_for_function(
+        "document.querySelector('figure[data-attnlab=block] > img').naturalWidth > 0"
+    )  # on paper its picture, too
+    assert not any("models/" in url for url in asked)
+    part.evaluate("(figure) => scrollTo(0, figure.getBoundingClientRect().top + scrollY - innerHeight * 1.5)")
+    part.locator("[data-part=reset]").wait_for(state="attached")  # a screen before it is seen
+    assert any("models/tagger-model" in url for url in asked)
+    context.close()
+
+
+def test_a_link_into_a_figure_that_nobody_came_near_begins_with_the_state_that_it_asks_for(site):
+    context = site.browser.new_context(viewport={"width": 390, "height": 640})
+    page = context.new_page()
+    page.add_init_script("globalThis.IntersectionObserver = class { observe() {} unobserve() {} }")
+    page.goto(f"{site.address}/chapters/playground.html")
+    page.evaluate("globalThis.here = true")
+    part = page.locator('figure[data-attnlab="playground"]')
+    assert part.locator("[data-part=train]").count() == 0
+    page.get_by_role("link", name="Give run B positions").evaluate("(a) => a.click()")
+    part.locator("[data-part=reset]").wait_for(state="attached")
+    positions = part.locator('[data-run="B"][data-name="positions"]')
+    assert positions.evaluate("(one) => one.selectedOptions[0].textContent") == "RoPE"
+    page.wait_for_function("document.activeElement.matches('figure[data-attnlab=playground]')")
+    assert page.locator(".attnlab-back a").count() == 1
+    assert page.evaluate("globalThis.here")  # the page has not been loaded again
+    context.close()
 
 
 def weight(response) -> dict[str, int]:

@@ -100,6 +100,28 @@ def test_a_pasted_text_is_told_field_by_field(part):
     assert summary(part)["Cache"] == ["2 layers × 2 × 1 × 8 × 2 bytes = 64 bytes a token"]
 
 
+def test_ten_fields_stand_open_and_one_button_and_paper_show_all(part):
+    rows = part.locator('[data-part="fields"] tbody tr')
+    total, more = rows.count(), part.locator('[data-part="all"]')
+    assert more.inner_text() == f"Show all {total}"
+    assert rows.filter(visible=True).count() == 10
+    part.page.emulate_media(media="print")
+    assert rows.filter(visible=True).count() == total
+    part.page.emulate_media(media="screen")
+    part.locator('[data-part="find"]').fill("token")
+    assert more.is_hidden()
+    assert 0 < rows.filter(visible=True).count() < total
+    part.locator('[data-part="find"]').fill("")
+    more.click()
+    assert rows.filter(visible=True).count() == total
+    assert says(part) == f"All {total} fields are shown."
+    assert more.get_attribute("aria-expanded") == "true"
+    more.click()
+    assert rows.filter(visible=True).count() == 10
+    paste(part, '{"n_head": 4}')
+    assert more.is_hidden()
+
+
 def test_what_an_example_has_of_its_class_is_said_beside_it_alone(part):
     beside = part.locator('[data-part="defaults"]')
     part.locator('[data-part="example"]').select_option(label="Kimi Linear 48B-A3B")
@@ -220,7 +242,7 @@ def test_a_field_is_found_by_a_part_of_its_name(part):
     assert part.get_by_text("No field has this in its name.").is_visible()
     part.locator('[data-part="example"]').select_option(label="Llama 2 7B")
     assert find.input_value() == ""
-    assert part.locator('[data-part="fields"] tbody tr:visible').count() == len(table(part, "fields"))
+    assert part.locator('[data-part="fields"] tbody tr:visible').count() == 10
 
 
 def test_keys_alone_reach_everything(part):
@@ -279,6 +301,7 @@ def test_no_width_scrolls_sideways_and_axe_finds_nothing(site, bench, width, the
 def test_a_phone_keeps_it_a_table_for_whoever_hears_it(site, bench):
     page = site.open(bench, width=320)
     part = figure(page, "configuration")
+    part.locator('[data-part="all"]').click()
     rows = part.get_by_role("table", name="Fields").get_by_role("row")
     assert rows.count() == 1 + len(table(part, "fields"))
     assert part.get_by_role("columnheader").all_inner_texts() == [

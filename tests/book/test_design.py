@@ -245,6 +245,10 @@ def test_it_fits_a_phone_and_axe_finds_nothing(site, page_file, panel):
     page = site.open(page_file, width=320)
     part = figure(page, "design")
     part.locator(f'[data-opens="{panel}"]').click() if panel != "numbers" else None
+    line = part.locator('[data-part="line"]')
+    assert line.inner_text() == "places told · one layer · attention · all of them"
+    line.click()
+    assert line.get_attribute("aria-expanded") == "true"
     choose(part, "layers", "2")
     assert_fits_a_thumb(part)
     assert violations(page) == []

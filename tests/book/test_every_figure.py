@@ -2,7 +2,7 @@
 
 import pytest
 
-from .conftest import NUMBERS, PATIENCE, STANDING, TOOLS, toc_pages
+from .conftest import AT_ONCE, NUMBERS, PATIENCE, STANDING, TOOLS, toc_pages
 
 TRAINED = ("playground", "design")
 """Figures with weights, which are no part of their state."""
@@ -163,6 +163,7 @@ def forced(browser, address):
     """A tab in which the system says the colours."""
     context = browser.new_context(forced_colors="active", reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
+    context.add_init_script(AT_ONCE)
     yield context.new_page()
     context.close()
 

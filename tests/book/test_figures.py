@@ -9,7 +9,7 @@ import torch
 
 from attnbook.widgets import Calculator, TagSentence
 
-from .conftest import PATIENCE
+from .conftest import AT_ONCE, PATIENCE
 from .reader import (
     SIDEWAYS,
     TOUCHING,
@@ -169,16 +169,22 @@ def test_nothing_moves_when_a_word_is_picked_or_hidden(site, bench, width, most)
     assert f"noun {100 * whole[at].item():.1f}" in before
     assert len(set(heights)) == 1, heights
     assert heights[0] <= most
-    # What is said stands beside the buttons, on a phone too.
-    line, reset = (tag.locator(f'[data-part="{part}"]').bounding_box() for part in ("status", "reset"))
-    assert line["x"] + line["width"] <= reset["x"]
-    assert max(line["y"], reset["y"]) < min(box["y"] + box["height"] for box in (line, reset))
+    # The folds stand in one line with the buttons, on most phones too; what the figure shows is said
+    # to those who hear it.
+    fold, reset = (tag.locator(part).bounding_box() for part in ('[data-part="each"]', '[data-part="reset"]'))
+    assert fold["x"] + fold["width"] <= reset["x"]
+    if width > 320:
+        assert max(fold["y"], reset["y"]) < min(box["y"] + box["height"] for box in (fold, reset))
+    assert tag.locator('[data-part="status"]').bounding_box()["width"] <= 1
+    tag.locator('[data-part="reset"]').click()
+    assert tag.locator('[data-part="status"]').bounding_box()["width"] > 20
     assert tag.evaluate(TOUCHING) == []
 
 
 def test_a_figure_whose_weights_do_not_load_says_so(site, bench):
     context = site.browser.new_context()
     context.set_default_timeout(PATIENCE)
+    context.add_init_script(AT_ONCE)
     context.route("**/tagger-model.js", lambda route: route.abort())
     page = context.new_page()
     page.goto(f"{site.address}/{bench}.html")
@@ -335,10 +341,15 @@ def test_the_three_views_come_one_at_a_time(page):
 
 def test_the_calculator_plays_through_the_numbers_of_a_stage(timed, bench):
     part = timed(bench, "calculator")
-    assert part.locator('[data-part="play"]').is_disabled()  # the input comes from nothing
+    play = part.locator('[data-part="play"]')
+    play.click()  # the input comes from nothing: the next stage plays
+    assert part.locator('[data-part="stages"] [aria-checked="true"]').inner_text() == "2 Q, K, V"
+    assert play.inner_text() == "Pause"
+    assert marked(part, "Q", "is-focus") == [[0, 0]]
+    part.page.clock.run_for(1000)
+    assert marked(part, "Q", "is-focus") == [[0, 1]]
     part.locator('[data-part="stages"] [data-value="6"]').click()
     part.locator('[data-part="matrix-O"] button').nth(6).click()
-    play = part.locator('[data-part="play"]')
     play.click()
     assert play.inner_text() == "Pause"
     assert marked(part, "O", "is-focus") == [[2, 1]]

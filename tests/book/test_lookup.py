@@ -20,6 +20,14 @@ LOOKS = """(names) => names.map((name) => {
 })"""
 
 
+MOVES = """(figure, [value, buttons]) => {
+  const lines = [...figure.querySelectorAll("line")];
+  figure.querySelector("svg").dispatchEvent(new PointerEvent("pointermove", { buttons, bubbles: true }));
+  figure.querySelector(`[data-value="${value}"]`).click();
+  return [lines.every((line) => line.isConnected), lines.some((line) => line.getAnimations().length > 0)];
+}"""
+
+
 def lookup(**changes):
     return SoftLookup(**({"values": VALUES, "names": NAMES, "query": (1.0, 0.5)} | changes))
 
@@ -51,6 +59,15 @@ def test_it_starts_as_python_says(site, bench):
     part = figure(site.open(bench), "lookup")
     assert_looked_up(part, lookup())
     assert "inside the convex hull" in says(part)
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_a_choice_is_seen_to_change_the_lines_and_nothing_lags_behind_a_hand(site, part, motion):
+    part.page.emulate_media(reduced_motion=motion)
+    chosen, dragged = part.evaluate(MOVES, ["relu", 0]), part.evaluate(MOVES, ["softmax", 1])
+    part.page.emulate_media(reduced_motion="reduce")
+    assert chosen == [True, motion != "reduce"]
+    assert dragged == [True, False]
 
 
 @pytest.mark.parametrize("weights", ["softmax", "sparsemax", "relu", "none"])

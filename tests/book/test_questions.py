@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from .conftest import page_of, toc_pages
+from .conftest import AT_ONCE, page_of, toc_pages
 from .reader import parsed, violations
 
 CHAPTER = "scaling"
@@ -43,6 +43,7 @@ def test_a_question_has_three_answers_and_one_is_right(book, kind):
 def page(site):
     """A reader's browser that remembers nothing yet, on a chapter."""
     context = site.browser.new_context(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
+    context.add_init_script(AT_ONCE)
     page = context.new_page()
     page.on("pageerror", lambda error: site.errors.append(str(error)))
     yield go(page, site)

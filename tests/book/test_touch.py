@@ -4,7 +4,7 @@ import pytest
 
 from attnbook.widgets import MaskPainter, PositionsLab, RopeDial, Saturation, SoftLookup, SparsePatterns
 
-from .conftest import PATIENCE
+from .conftest import AT_ONCE, PATIENCE
 
 NUMBERS = """(figure) => [...figure.querySelectorAll("td, [role=slider]")]
   .map((e) => e.getAttribute("aria-valuetext") ?? e.getAttribute("aria-label") ?? e.textContent).join()"""
@@ -32,6 +32,7 @@ def phone(browser, address, page_with):
     )
     context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     context.set_default_timeout(PATIENCE)
+    context.add_init_script(AT_ONCE)
     page = context.new_page()
     page.goto(f"{address}/{name}.html")
     page.wait_for_function("document.querySelectorAll('.attnlab-root [data-part=reset]').length === 6")

@@ -13,7 +13,7 @@ from answers.costs_online import all_scores, by_logs
 from answers.costs_scan import odd_and_even, walk_over
 from answers.costs_tiles import in_arrays, whole_rows, whole_rows_in_numpy
 from answers.devices_ring import a_mask_of_the_whole_text
-from answers.heads_latent import with_keys
+from answers.heads_latent import arrays, keys_in_arrays, with_keys
 from answers.linear_running_state import all_stored_keys_again
 from answers.saturation_backward import by_numpy_matrix
 from answers.saturation_backward import in_lists as lists_of_scores
@@ -51,6 +51,7 @@ COUNTED = {
     ("costs-tiles", "bytes"): (in_arrays, whole_rows_in_numpy),
     ("devices-ring", "largest"): (solution("devices-ring"), a_mask_of_the_whole_text),
     ("heads-latent", "made"): (solution("heads-latent"), with_keys),
+    ("heads-latent", "bytes"): (arrays, keys_in_arrays),
     (STATE, "made"): (solution(STATE), all_stored_keys_again),
     (STRIDE, "largest"): (solution(STRIDE), table),
     (STRIDE, "bytes"): (by_rows_of_numpy, masks_of_numpy),

@@ -105,6 +105,19 @@ def test_tokens_that_hold_nothing_change_neither_numbers_nor_questions():
     assert torch.equal(among[:, 2:], F.pad(torch.eye(2), (4, 0)).expand(3, 2, 6))
 
 
+def test_tokens_with_two_numbers_have_the_same_bound_and_one_head_carries_one_of_them():
+    queries, tokens, wanted = two_places.draw(4000, seed=1, numbers=2)
+    u = tokens[..., :2] + tokens[..., 2:4]
+    assert torch.equal(wanted[:, 2], torch.cat((u[:, 1], u[:, 0]), -1))  # (right, left)
+    centre = wanted[:, [0, 3]].mean(1, keepdim=True)  # the square's centre
+    best = (wanted - centre)[:, [1, 2]].square().sum() / wanted.numel()
+    assert two_places.bound(tokens) == pytest.approx(best.item(), rel=1e-4)
+    assert torch.equal(queries[0], F.pad(two_places.QUESTIONS, (0, 2)))
+    ends = [TwoPlaces(1, 16, questions=(1, 2), numbers=d)(0.03, seed=0).value / 2 for d in (1, 2)]
+    assert ends[0] < 0.05  # of the error of always saying the mean
+    assert ends[1] > 0.45
+
+
 def test_one_head_that_is_asked_one_question_needs_no_routing():
     run = TwoPlaces(1, 8, questions=(1,))(0.03, seed=0)
     assert run.value < 1e-3

@@ -42,7 +42,8 @@ test("formulas say what a model changed", () => {
   for (const name of Object.keys(PUBLISHED)) assert.equal(written(name, "scores") !== undefined, PUBLISHED[name].root === 0);
   assert.equal(written("llama4_text", "keys seen"), "all before, or its own block of 8192");
   assert.equal(written("kimi_linear", "kept"), "latent of 512 for 32 heads, key of 64; states S");
-  assert.equal(written("deepseek_v4", "kept"), "1 row for 64 heads, key and value at once");
+  assert.equal(written("deepseek_v4", "kept"), "1 row for 64 heads, key and value at once, an indexer's key of 128 in 21 layers");
+  assert.equal(written("deepseek_v32", "kept"), "latent of 512 for 128 heads, key of 64, an indexer's key of 128");
   assert.match(written("deepseek_v3", "kept"), /^latent of 512 for 128 heads, key of 64$/);
   assert.equal(written("deepseek_v3", "attention"), "softmax((q kᵀ + qᵣ R kᵣᵀ) / √(d + dᵣ)) v");
   assert.equal(written("kimi_linear", "attention"), "softmax((q kᵀ + qᵣ kᵣᵀ) / √(d + dᵣ)) v");

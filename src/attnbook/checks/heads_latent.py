@@ -82,6 +82,7 @@ exercise(
         *at_most(
             "Here the keys and values of the heads are never made: bring the query to what is kept, and the mixture of what is kept to the values.",
             made=lambda q, c, w_uk, w_uv: 6 * q.shape[1] * c.numel() if c.shape[1] >= LONG else math.inf,
+            bytes=lambda q, c, w_uk, w_uv: 8 * q.shape[1] * c.numel() if c.shape[1] >= LONG else math.inf,
         ),
     ],
     mistakes=[

@@ -25,6 +25,11 @@ def _below_the_largest(scores: Tensor) -> Tensor:
     return e / e.sum(-1, keepdim=True)
 
 
+def _below_the_mean(scores: Tensor) -> Tensor:
+    e = (scores - scores.mean(-1, keepdim=True)).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
 def _from_latents(
     q: Tensor,
     q_r: Tensor,
@@ -66,6 +71,13 @@ def _loud(*heads: float) -> dict[str, Tensor]:
     return given
 
 
+def _one_above(height: float) -> dict[str, Tensor]:
+    """One token of five whose score lies far above those of the others, in both heads."""
+    given = _loud(height, height)
+    given["k_r"][:, 0] = torch.tensor([0.0, 0, 1, 0, 0])
+    return given
+
+
 def _with(**options: Any) -> Callable:
     return lambda q, q_r, c, k_r, U, V: _from_latents(q, q_r, c, k_r, U, V, **options)
 
@@ -83,6 +95,7 @@ exercise(
         case("as many heads as tokens", "Each head has a row of weights, over the tokens.", **_token(5, 5, 4, 3, 2, 6)),
         case("scores about 100", "There exp overflows; Tensor.softmax takes the largest score of a row off first.", **_loud(1.0, 1.0)),
         case("heads whose scores lie 160 apart", "Each head has a largest score of its own.", **_loud(1.0, -0.6)),
+        case("a score about 200 above the others", "All of the weight goes there. Only the largest score of a row, taken off, keeps exp within bounds.", **_one_above(2.0)),
         *late(case(f"8 heads and {LONG:,} tokens", **_token(8, LONG, 4, 128, 4, 128))),
     ],
     promises=[
@@ -124,6 +137,8 @@ exercise(
                 _with(weigh=_overflows)),
         mistake("The largest of all scores is taken off, and where a head lies far below it, 0 is divided by 0. Take off the largest of each head.",
                 _with(weigh=_below_the_largest)),
+        mistake("The mean of a row is taken off, and exp still overflows where one score lies far above it. Take off the largest of the row.",
+                _with(weigh=_below_the_mean)),
     ],
     praise="A step that reads latents and turned keys, and never makes a head's keys or values of the tokens before.",
 )  # fmt: skip
@@ -163,6 +178,13 @@ def _without_the_sink(scores: Tensor, sink: Tensor) -> Tensor:
     return e / (e.sum(-1, keepdim=True) + (sink[:, None, None] - top).exp())
 
 
+def _by_head(scores: Tensor, sink: Tensor) -> Tensor:
+    sink = sink[:, None, None]
+    top = torch.maximum(scores.amax((-2, -1), keepdim=True), sink)
+    e = (scores - top).exp()
+    return e / (e.sum(-1, keepdim=True) + (sink - top).exp())
+
+
 def _shared_out(scores: Tensor, sink: Tensor) -> Tensor:
     weights = _beside(scores, sink[:, None, None])
     return weights[..., :-1] + weights[..., -1:] / scores.shape[-1]
@@ -179,6 +201,13 @@ def _normal(*shape: int, seed: int = 0) -> Tensor:
 def _hidden() -> Tensor:
     scores = _normal(2, 3, 4, seed=5)
     scores[0, 1], scores[1, 0, 2:], scores[1, 2, :3] = -math.inf, -math.inf, -math.inf
+    return scores
+
+
+def _rows_apart() -> Tensor:
+    """In every head one row of scores near 0 and one near 200."""
+    scores = _exact(2, 2, 3, seed=8)
+    scores[:, 1] += 200
     return scores
 
 
@@ -199,6 +228,7 @@ exercise(
         case("hidden keys, and a row of them", "A score of −∞ has weight 0, also where a row has no other.", scores=_hidden(), sink=torch.tensor([0.5, -1.0])),
         case("scores and sinks about 100", "Their exponentials are larger than any number: the largest of a row is taken off first.",
              scores=100 + _exact(2, 3, 4, seed=4), sink=torch.tensor([99.5, 101.25])),
+        case("rows whose scores lie 200 apart", "Each row has a largest score of its own.", scores=_rows_apart(), sink=torch.tensor([0.5, -1.0])),
         case("sinks of 150 above ordinary scores", "Nearly all goes to the sink.", scores=_normal(2, 3, 4, seed=6), sink=torch.tensor([150.0, 0.5])),
     ],
     promises=[gradient("scores", "sink"), precisions("float64")],
@@ -234,6 +264,7 @@ exercise(
                 lambda scores, sink: scores.exp() / (scores.exp().sum(-1, keepdim=True) + sink.exp()[:, None, None])),
         mistake("The largest score is taken off, the sink not counted. That is −∞ where all keys are hidden, and the exponential of a sink far above it overflows.",
                 _without_the_sink),
+        mistake("The largest score of a head is taken off, and where a row lies far below it, 0 is divided by 0. Take off the largest of each row.", _by_head),
     ],
     praise="Rows that sum to less than 1, by what the sink of their head gets: large scores, hidden keys and empty rows included.",
 )  # fmt: skip

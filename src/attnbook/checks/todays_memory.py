@@ -64,6 +64,11 @@ def _threshold(q: Tensor, k: Tensor, w: Tensor, top: int) -> Tensor:
     return (scores >= scores.topk(min(top, len(k))).values[:, -1:]) & past
 
 
+def _nearly_hidden(q: Tensor, k: Tensor, w: Tensor, top: int) -> Tensor:
+    past = torch.ones(len(k), len(k), dtype=torch.bool).tril()
+    return _best(_scores(q, k, w).masked_fill(~past, -1e15), top, may=torch.ones_like)
+
+
 def _whole(*shape: int, generator: torch.Generator) -> Tensor:
     """Whole numbers, so that all scores are exact in single precision, and equal ones equal everywhere."""
     return torch.randint(-9, 10, shape, generator=generator).float()
@@ -110,7 +115,9 @@ exercise(
         _asked(2, 20, 3, 4, "scores that lie very close", "Only their order counts. A number for the place that is added to a score may turn it.",
                w=_whole(20, 2, generator=torch.Generator().manual_seed(3)) / 2**30),
         _asked(2, 8, 3, 3, "weights far below 0", "A key that is hidden may not come before one that scores far below 0.",
-               w=-(1 + _whole(8, 2, generator=torch.Generator().manual_seed(4)).abs()) * 2**30),
+               w=-(1 + _whole(8, 2, generator=torch.Generator().manual_seed(4)).abs()) * 2.0**110),
+        _asked(1, 8, 1, 3, "scores near 10,000 that differ by 1", "Only their order counts, however little they differ. In half precision they are equal.",
+               q=torch.ones(1, 8, 1), k=10_000 + torch.tensor([[3.0, 1.0, 4.0, 2.0, 6.0, 5.0, 8.0, 7.0]]).mT, w=torch.ones(8, 1)),
         *late(_asked(3, 8, 4, 3, "8 other tokens", seed=7), _asked(2, 50, 3, 44, "50 tokens of which 44 are seen")),
     ],
     within=Tolerance(0.0, 0.0),
@@ -134,6 +141,9 @@ exercise(
                 lambda q, k, w, top: torch.stack([_best(s, top) for s in w.mT[..., None] * (q @ k.mT).relu()]).any(0)),
         mistake("Later keys take part in the choice and are hidden afterwards: too few are left. Hide them before you choose.",
                 _chosen(may=torch.ones_like)),
+        mistake("Hidden keys have a large negative score, and some visible ones score less: too few are left. Hide them with −∞.", _nearly_hidden),
+        mistake("The scores are made in half precision, where close ones become equal. Keep the precision of what is given.",
+                lambda q, k, w, top: index_mask(q.bfloat16(), k.bfloat16(), w.bfloat16(), top)),
         mistake("Later keys are chosen and seen. A token sees itself and what came before.",
                 _chosen(may=torch.ones_like, shown=torch.ones_like)),
         mistake("Where fewer than `top` keys are visible, hidden ones are chosen as well, at −∞. Hide them again.", _chosen(shown=torch.ones_like)),
@@ -246,14 +256,14 @@ ARGUMENTS = {
 
 
 def _moment(seed: int, name: str, hint: str, h: int, m: int, d: int, beta: float | None = None,
-            alpha: float | None = None, a: float | None = None) -> Case:  # fmt: skip
-    """A case in which w_beta · x and w_alpha · x of every head are what is said."""
+            alpha: float | None = None, a: float | None = None, length: float = 1.0) -> Case:  # fmt: skip
+    """A case in which w_beta · x and w_alpha · x of every head, and the length of keys and queries, are what is said."""
     draw = torch.Generator().manual_seed(seed)
     x, w_beta, w_alpha = torch.ones(4), torch.randn(h, 4, generator=draw), torch.randn(h, 4, generator=draw)
     for w, wanted in ((w_beta, beta), (w_alpha, alpha)):
         if wanted is not None:
             w[:] = wanted / 4
-    keys = (F.normalize(torch.randn(h, m, generator=draw), dim=-1) for _ in range(2))
+    keys = (length * F.normalize(torch.randn(h, m, generator=draw), dim=-1) for _ in range(2))
     state, v = torch.randn(h, m, d, generator=draw), torch.randn(h, d, generator=draw)
     pace = 0.2 + 1.5 * torch.rand(h, generator=draw) if a is None else torch.full((h,), a)
     values = (x, state, *keys, v, w_beta, w_alpha, pace)
@@ -272,6 +282,7 @@ exercise(
         _moment(2, "w_beta · x = −30", "Hardly anything is written, and the state fades.", 2, 4, 3, beta=-30.0),
         _moment(3, "w_alpha · x = −30", "Hardly anything fades.", 2, 4, 3, alpha=-30.0),
         _moment(4, "w_alpha · x = 120 and a = 0.01", "The softplus of 120 is 120; its exponential alone is larger than any number.", 2, 3, 5, alpha=120.0, a=0.01),
+        _moment(5, "keys and queries of length 2", "They are used as they come.", 2, 3, 4, length=2.0),
     ],
     promises=[gradient("x", "state", "q", "k", "v", "w_beta", "w_alpha", "a"), precisions("float64")],
     mistakes=[
@@ -306,6 +317,8 @@ exercise(
         mistake("All heads write at the rate of the first. Each has a row of w_beta of its own.", _first_gates("beta")),
         mistake("The state comes first. Return the output, then the state.",
                 lambda *given: Step(*reversed(_fading()(*given)))),
+        mistake("Keys and queries are divided by their length. Use them as they come.",
+                lambda x, state, q, k, *rest: _fading()(x, state, F.normalize(q, dim=-1), F.normalize(k, dim=-1), *rest)),
         mistake("The old state is returned. Return the one that was written to.",
                 lambda x, state, *rest: Step(_fading()(x, state, *rest).output, state)),
     ],

@@ -1,87 +1,19 @@
-"""How long attention on many devices takes: three costs for what was measured, two speeds for what was not.
+"""How long attention on many devices takes, from the speeds of machines that nobody here has.
 
-A process sends messages and bytes, and computes pairs. `fit` finds what each of them costs on a machine where
-runs were measured, and `Costs.seconds` says how long other runs should take there. For machines that nobody
-here has, `layer` takes an `Accelerator`, its speed of arithmetic and of its links, and bounds from
-both sides what one causal layer computes and sends.
+`layer` takes an `Accelerator`, its speed of arithmetic and of its links, and bounds from both sides what one
+causal layer computes and sends.
 
 References: Liu et al. 2023, section 3; Jacobs et al. 2023, section 3.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from attnlab.arguments import at_least
 from attnlab.distributed import Split, all_to_all_bytes, ring_bytes
 from attnlab.transformer.shapes import Shape
-
-
-class Costs(NamedTuple):
-    """What a machine takes, in seconds.
-
-    Args:
-        message: for a message, however short.
-        byte: for a byte that is sent.
-        pair: for a query and a key of one head.
-    """
-
-    message: float
-    byte: float
-    pair: float
-
-    def seconds(self, counts: Sequence[float]) -> float:
-        """Return the seconds of a run from what `counts` counts.
-
-        >>> Costs(0.5, 0.01, 0.001).seconds([2, 100, 1000])
-        3.0
-        """
-        return sum(cost * count for cost, count in zip(self, counts, strict=True))
-
-
-def counts(run: Mapping[str, Any], heads: int) -> tuple[int, int, float]:
-    """Return messages, bytes and pairs of the busiest process, forward, of a run in `distributed.json`.
-
-    Args:
-        run: one of its "runs".
-        heads: of the layer; in the all-to-all scheme a process has its share of them.
-
-    >>> sent = {"messages": [3, 3], "sent": [80, 70], "scores": [10, 20]}
-    >>> counts({"scheme": "ring", "world": 2, "forward": sent}, 8)
-    (3, 80, 160)
-    """
-    here = run["forward"]
-    mine = heads / run["world"] if run["scheme"] == "all to all" else heads
-    return max(here["messages"]), max(here["sent"]), max(here["scores"]) * mine
-
-
-def took(run: Mapping[str, Any]) -> float:
-    """Return the seconds of the process that was done last, forward."""
-    return max(run["forward"]["seconds"])
-
-
-def fit(runs: Sequence[Mapping[str, Any]], heads: int) -> Costs:
-    """Find the three costs that come nearest to measured runs, each error as a share of what was measured.
-
-    Args:
-        runs: of "runs" in `distributed.json`.
-        heads: of the layer.
-
-    Raises:
-        ValueError: there are fewer runs than costs, or a cost comes out negative.
-    """
-    table = np.array([counts(run, heads) for run in runs], dtype=float).reshape(-1, len(Costs._fields))
-    if len(table) < len(Costs._fields):
-        raise ValueError(f"three costs need at least three runs, got {len(table)}")
-    measured = np.array([took(run) for run in runs])
-    found, *_ = np.linalg.lstsq(table / measured[:, None], np.ones(len(table)), rcond=None)
-    if found.min() < 0:
-        raise ValueError(f"these runs give a negative cost: {dict(zip(Costs._fields, found, strict=True))}")
-    return Costs(*found.tolist())
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ QUIET = {
     "clip": None,
     "added": "",
     "empty": 0,
+    "numbers": 1,
     "features": None,
 }
 """Settings at which nothing is done: where all rows have them, a note says nothing of it."""

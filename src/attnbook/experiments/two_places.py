@@ -1,4 +1,4 @@
-"""Two places, two numbers: the bound of one head that sees nothing else, and what passes it."""
+"""Two places that hold numbers: the bound of one head that sees nothing else, and what passes it."""
 
 from __future__ import annotations
 
@@ -17,38 +17,40 @@ QUESTIONS = torch.tensor([[1.0, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 
 """The four questions, left-left, left-right, right-left and right-right, each place as two numbers."""
 
 
-def draw(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+def draw(n: int, seed: int, numbers: int = 1) -> tuple[Tensor, Tensor, Tensor]:
     """Draw pairs of tokens, and what is right for each question.
 
     Args:
         n: how many pairs.
         seed: the same seed draws the same pairs.
+        numbers: how many a token holds, d.
 
     Returns:
-        Queries (n, 4, 4); tokens (n, 2, 4), each with its number at its place, then the place itself; and the
-        right answers (n, 4, 2).
+        Queries (n, 4, 2 + 2 d), zero behind their first 4 columns; tokens (n, 2, 2 + 2 d), each with its
+        numbers at its place, then the place itself; and the right answers (n, 4, 2 d).
 
     >>> queries, tokens, wanted = draw(1, seed=0)
     >>> bool((wanted[0, 1] == tokens[0, :, :2].sum(0)).all())  # (left, right)
     True
     """
-    u = torch.randn(n, 2, 1, generator=torch.Generator().manual_seed(seed))
+    u = torch.randn(n, 2, numbers, generator=torch.Generator().manual_seed(seed))
     place = torch.eye(2).expand(n, 2, 2)
     wanted = torch.cat((QUESTIONS[:, :2] @ u, QUESTIONS[:, 2:] @ u), -1)
-    tokens = torch.cat((u * place + 0.0, place), -1)  # + 0.0: no minus zeros to look at
-    return QUESTIONS.expand(n, 4, 4), tokens, wanted
+    held = (place[..., None] * u[:, :, None] + 0.0).flatten(-2)  # + 0.0: no minus zeros to look at
+    queries = F.pad(QUESTIONS, (0, 2 * numbers - 2)).expand(n, 4, -1)
+    return queries, torch.cat((held, place), -1), wanted
 
 
 def with_empty(queries: Tensor, tokens: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """Add tokens that hold no number, each in a place of its own.
 
     Args:
-        queries: (n, questions, 4).
-        tokens: (n, 2, 4).
+        queries: (n, questions, width).
+        tokens: (n, 2, width).
         count: how many to add, c.
 
     Returns:
-        Queries (n, questions, 4 + c), the new columns zero, and tokens (n, 2 + c, 4 + c).
+        Queries (n, questions, width + c), the new columns zero, and tokens (n, 2 + c, width + c).
 
     >>> with_empty(*draw(1, seed=0)[:2], 1)[1][0, 2].tolist()
     [0.0, 0.0, 0.0, 0.0, 1.0]
@@ -60,9 +62,11 @@ def with_empty(queries: Tensor, tokens: Tensor, count: int) -> tuple[Tensor, Ten
 def bound(tokens: Tensor) -> float:
     """Return the least mean squared error of one head over the four questions: the mean of (u₁ − u₂)²/8.
 
-    It holds for two tokens alone, with nothing added to what the head says and nothing bent behind it.
+    The tokens are those of `draw`; where they hold several numbers, the mean runs over these too. It holds
+    for two tokens alone, whose weights sum to one (beside a sink they don't), with nothing added to what the
+    head says and nothing bent behind it.
     """
-    u = tokens[..., :2].sum(-1)
+    u = tokens[..., :-2].unflatten(-1, (2, -1)).sum(-2)
     return ((u[:, 0] - u[:, 1]) ** 2).mean().item() / 8
 
 
@@ -131,6 +135,7 @@ class TwoPlaces:
         sinks: the head learns a sink.
         added: "query" if a matrix times the query is added to what the head says.
         empty: tokens that hold no number, beside the two that do.
+        numbers: how many each of these two holds.
         questions: which of the four are asked; (left, right) alone is `(1,)`.
         steps: of Adam.
 
@@ -152,6 +157,7 @@ class TwoPlaces:
     sinks: bool = False
     added: Literal["", "query"] = ""
     empty: int = 0
+    numbers: int = 1
     steps: int = 400
     every: int = 10
     batch: int = 128
@@ -162,7 +168,7 @@ class TwoPlaces:
 
     def layer(self) -> nn.Module:
         """Make the layer, as it is before training."""
-        wide = 4 + self.empty
+        wide = 2 + 2 * self.numbers + self.empty
         if self.gate:
             return GatedHead(wide, self.d_head, blind=self.gate == "blind", whole=self.gate == "whole")
         if self.added:
@@ -175,7 +181,7 @@ class TwoPlaces:
         layer = self.layer()
         optimizer, watched = torch.optim.Adam(layer.parameters(), lr=rate), []
         for step in range(self.steps):
-            queries, tokens, wanted = draw(self.batch, seed=seed * self.steps + step)
+            queries, tokens, wanted = draw(self.batch, seed * self.steps + step, self.numbers)
             error = self.error(layer, queries, tokens, wanted)
             optimizer.zero_grad()
             error.backward()
@@ -183,7 +189,7 @@ class TwoPlaces:
             watched.append(error.item() / bound(tokens))
         points = torch.tensor(watched).unflatten(0, (-1, self.every)).mean(-1)
         with torch.no_grad():
-            queries, tokens, wanted = draw(2000, seed=-1)
+            queries, tokens, wanted = draw(2000, -1, self.numbers)
             end = self.error(layer, queries, tokens, wanted).item() / bound(tokens)
         return layer, Run(points.tolist(), every=self.every, value=end)
 
@@ -191,4 +197,4 @@ class TwoPlaces:
         """Return the mean squared error on the questions that are asked."""
         asked = list(self.questions)
         queries, tokens = with_empty(queries[:, asked], tokens, self.empty)
-        return F.mse_loss(layer(queries, context=tokens)[..., :2], wanted[:, asked])
+        return F.mse_loss(layer(queries, context=tokens)[..., : wanted.shape[-1]], wanted[:, asked])

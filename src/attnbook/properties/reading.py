@@ -11,37 +11,11 @@ from torch import Tensor, nn
 
 from attnbook.properties.subject import Subject, UnaskedError, copied
 
-Q = (
-    "q_proj",
-    "to_q",
-    "query",
-    "q",
-    "w_q",
-    "wq",
-    "W_q",
-    "Wq",
-    "q_lin",
-    "linear_q",
-    "queries",
-    "toqueries",
-    "W_query",
-)
+Q = ("q_proj", "to_q", "query", "q", "w_q", "wq", "W_q", "Wq", "q_lin", "linear_q", "queries", "toqueries",
+     "W_query")  # fmt: skip
 K = ("k_proj", "to_k", "key", "k", "w_k", "wk", "W_k", "Wk", "k_lin", "linear_k", "keys", "tokeys", "W_key")
-V = (
-    "v_proj",
-    "to_v",
-    "value",
-    "v",
-    "w_v",
-    "wv",
-    "W_v",
-    "Wv",
-    "v_lin",
-    "linear_v",
-    "values",
-    "tovalues",
-    "W_value",
-)
+V = ("v_proj", "to_v", "value", "v", "w_v", "wv", "W_v", "Wv", "v_lin", "linear_v", "values", "tovalues",
+     "W_value")  # fmt: skip
 QKV = ("qkv", "to_qkv", "c_attn", "qkv_proj", "Wqkv", "in_proj")
 OUT = ("out_proj", "o_proj", "to_out", "proj", "c_proj", "w_o", "wo", "W_o", "Wo", "out", "out_lin", "output",
        "linear_out", "dense", "unifyheads")  # fmt: skip

@@ -38,14 +38,13 @@ def published() -> dict[str, dict[str, Any]]:
 def _one(row: census.Row) -> dict[str, Any]:
     """Take from a row of the census what the figure draws and lights."""
     most = lambda x: max(x) if isinstance(x, list) else x  # noqa: E731
-    places, parts = row["positions"], {}
+    places, parts, given = row["positions"], {}, census.published(row["name"])
     if "heads" in row:
         parts["kept"] = [most(row["heads"]), row["kv_heads"]]
     for part, key in (("shared", "shared"), ("cap", "cap"), ("windows", "windows")):
         if row.get(key):
             parts[part] = row[key]
     if row.get("latent"):
-        given = census.default(row["model"]) | row["fields"]
         parts["latent"] = [given["kv_lora_rank"], given["qk_rope_head_dim"]]
     parts |= {"tied": 1} if row.get("keys are values") else {}
     parts |= {"qk": 1} if row.get("QK-norm") else {}
@@ -57,6 +56,10 @@ def _one(row: census.Row) -> dict[str, Any]:
     if "selection" in row:
         sizes = [size for name, size in row["selection"].items() if name != "layers"]
         parts["chosen"] = sizes[0] if sizes else 0
+        if (
+            "index_head_dim" in given
+        ):  # one key for all heads of an indexer, beside what the layer's heads read
+            parts["index"] = [given["index_head_dim"], row["selection"]["layers"]]
     if row["name"] in _ROOTS:
         parts["root"] = _ROOTS[row["name"]]
     for part, key in (("turned", "rotary"), ("bare", "none")):
@@ -64,6 +67,7 @@ def _one(row: census.Row) -> dict[str, Any]:
             parts[part] = places[key]
     said = [name for name in ("learned", "sinusoidal", "relative", "ALiBi") if name in places]
     parts |= {"places": said[0]} if said else {}
+    parts |= {"table": given["n_positions"]} if "learned" in places else {}
     costs = [
         [
             cost["layers"],

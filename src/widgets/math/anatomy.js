@@ -4,7 +4,8 @@
  * `cache`: for each kind of entry its layers, bytes a token, bytes a token within a window, the window, bytes of state.
  * @typedef {{ label: string, year: number, strip: string, norms: string, cache: number[][], kept?: any[], latent?: number[],
  *   shared?: number, cap?: any, windows?: any, tied?: number, qk?: number, sink?: number, gate?: any, streams?: string,
- *   root?: number, chosen?: number, delta?: number, turned?: number, bare?: number, places?: string }} Model
+ *   root?: number, chosen?: number, index?: number[], delta?: number, turned?: number, bare?: number, places?: string,
+ *   table?: number }} Model
  * @typedef {{ text: string, part?: string }} Token a piece of a formula; `part` names what is not as it was in 2017
  */
 
@@ -92,7 +93,7 @@ export function formula(model) {
       put(has("S"), model.chosen ? `the best ${model.chosen}` : "chosen ones", "chosen");
     }
     lines.push({ what: "keys seen", tokens: seen });
-    if (model.turned && model.bare) lines.push({ what: "places", tokens: [{ text: `no R in ${model.bare} layers`, part: "bare" }] });
+    if (model.turned && model.bare) lines.push({ what: "positions", tokens: [{ text: `no R in ${model.bare} layers`, part: "bare" }] });
     if (kept) {
       const [heads, few] = kept;
       const most = Math.max(...[few].flat());
@@ -102,6 +103,10 @@ export function formula(model) {
       else if (model.latent) tokens.push({ text: `latent of ${model.latent[0]} for ${heads} heads, key of ${model.latent[1]}`, part: "latent" });
       else if (most < heads) tokens.push({ text: `k, v of ${several(few)} ${most === 1 ? "head" : "heads"} for ${heads} of queries`, part: "grouped" });
       else tokens.push({ text: `k, v of all ${heads} heads` });
+      if (model.index) {
+        const [wide, layers] = model.index;
+        tokens.push({ text: `, an indexer's key of ${wide}${layers < strip.length ? ` in ${layers} layers` : ""}`, part: "index" });
+      }
       if (model.shared) tokens.push({ text: `; ${model.shared} layers read another's`, part: "shared" });
       if (has("LH")) tokens.push({ text: "; states S", part: "state" });
       lines.push({ what: "kept", tokens });

@@ -32,6 +32,50 @@ export function s(tag, props = {}, ...children) {
 }
 
 /**
+ * Put in what is to be seen now. What has a name (`data-key`) and stands there already stays and takes the other's looks,
+ * so that a change is seen as one: style.css lets it move.
+ * @param {Element} parent
+ * @param {...Node} nodes
+ */
+export function renew(parent, ...nodes) {
+  const name = (/** @type {any} */ node) => node.dataset?.key;
+  const wanted = new Set(nodes.map(name));
+  /** @type {Map<string, any>} */
+  const standing = new Map();
+  for (const old of [...parent.childNodes]) {
+    if (wanted.has(name(old)) && name(old)) standing.set(name(old), old);
+    else if (name(old)) fade(/** @type {Element} */ (old));
+    else if (!leaves(old)) old.remove();
+  }
+  let at = parent.firstChild;
+  for (const node of nodes) {
+    while (leaves(at)) at = /** @type {Node} */ (at).nextSibling;
+    const old = standing.get(name(node));
+    if (old) take(old, /** @type {Element} */ (node));
+    if (at && at === old) at = at.nextSibling;
+    else parent.insertBefore(old ?? node, at);
+  }
+}
+
+/** @param {Element} old @param {Element} node */
+function take(old, node) {
+  for (const { name } of [...old.attributes]) if (!node.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of node.attributes) old.setAttribute(name, value);
+  renew(old, ...node.childNodes);
+}
+
+/** Whether something is on its way out. @param {any} node */
+const leaves = (node) => Boolean(node?.dataset && "gone" in node.dataset);
+
+/** Let something go, at once where nothing moves. @param {Element} el */
+async function fade(el) {
+  el.removeAttribute("data-key");
+  el.setAttribute("data-gone", "");
+  await Promise.allSettled(el.getAnimations().map((one) => one.finished));
+  el.remove();
+}
+
+/**
  * Write a number with a fixed number of digits, a real minus sign and no "-0.00".
  * @param {number} x
  * @param {number} [digits]

@@ -12,9 +12,9 @@ const SIGNED = "# From the book I Saw a Saw, by the attnlab authors. MIT licence
  * @typedef {{ base?: string, link?: (state: Record<string, any>) => string, shared?: string | null,
  *   follow?: (open: (state: string) => void) => void }} Place where the figure stands; only the page has an address to
  *   link to, files to load, a state that came with its own address, and links that ask for another state
- * @typedef {{ model: Model, body: HTMLElement, say: (words: string) => void, set: (changes: Record<string, any>) => void,
- *   keep: (keys: string[]) => void, signal: AbortSignal, place: Place }} Context `keep` comes before a change: Undo brings
- *   back what these keys hold now
+ * @typedef {{ model: Model, body: HTMLElement, say: (words: string, seen?: boolean) => void, set: (changes: Record<string, any>) => void,
+ *   keep: (keys: string[]) => void, signal: AbortSignal, place: Place }} Context `say` writes the line of state, only heard where the
+ *   figure shows the same; `keep` comes before a change: Undo brings back what these keys hold now
  * @typedef {{ update(): void, pytorch(): string, svg(): string }} Parts
  * @typedef {{ name: string, title: string, keys: string[], css?: string, undo?: "steps" | "nothing",
  *   setup(context: Context): Parts | Promise<Parts> }} Definition `css`: what the figure needs beside what all have;
@@ -54,6 +54,7 @@ export function figure(definition) {
         bar,
       );
       el.replaceChildren(root);
+      hold(root, ended.signal);
 
       /** @type {Parts | undefined} */
       let parts;
@@ -87,7 +88,7 @@ export function figure(definition) {
         // A gesture may have changed nothing: then the step before it is meant.
         for (const before = now(); past.length && now() === before; ) set(past.pop() ?? {});
         if (offer()) reset.focus();
-        return status.textContent ?? "";
+        return "";
       });
       undo.hidden = true;
       const reset = button("Reset", "reset", () => {
@@ -96,7 +97,8 @@ export function figure(definition) {
         offer();
         return "Reset.";
       });
-      const say = (/** @type {string} */ words) => {
+      const say = (/** @type {string} */ words, seen = true) => {
+        status.classList.toggle("is-heard", !seen);
         if (status.textContent !== words) status.textContent = words;
       };
       const put = (/** @type {Record<string, any>} */ state) => Object.entries(state).forEach(([key, value]) => model.set(key, value));
@@ -168,13 +170,14 @@ export function figure(definition) {
       /**
        * @param {string} text
        * @param {string} part
-       * @param {() => string | Promise<string>} action returns what to say when done
+       * @param {() => string | Promise<string>} action returns what to say when done; nothing, if the figure has said it
        */
       function button(text, part, action) {
         const el = h("button", { type: "button", "data-part": part }, text);
         el.addEventListener("click", async () => {
           try {
-            say(await action());
+            const done = await action();
+            if (done) say(done);
           } catch (error) {
             say(`That did not work: ${words(error)}`);
           }
@@ -265,6 +268,20 @@ function save(svg, name) {
   h("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 10000);
   return `Saved ${name}.`;
+}
+
+/**
+ * Mark a figure while a hand moves something in it.
+ * @param {HTMLElement} root
+ * @param {AbortSignal} signal
+ */
+function hold(root, signal) {
+  const held = (/** @type {boolean} */ now) => root.classList.toggle("is-held", now);
+  root.addEventListener("pointermove", ({ buttons }) => buttons && held(true), { capture: true });
+  // A slider that a finger draws may tell of nothing else.
+  root.addEventListener("input", ({ target }) => held(/** @type {HTMLInputElement} */ (target).type === "range"), { capture: true });
+  root.addEventListener("change", () => held(false));
+  for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => held(false), { capture: true, signal });
 }
 
 /** @param {FocusEvent} event */

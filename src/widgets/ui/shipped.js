@@ -14,5 +14,8 @@ export async function shipped(name, model, base) {
   if (given?.byteLength) return readModel(new Uint8Array(given.buffer ?? given, given.byteOffset ?? 0, given.byteLength));
   const store = () => /** @type {any} */ (globalThis).attnlabModels?.[name];
   if (!store()) await load(`models/${name}-model.js`, base);
-  return readModel(Uint8Array.from(atob(store()), (c) => c.charCodeAt(0)));
+  const read = readModel(Uint8Array.from(atob(store()), (c) => c.charCodeAt(0)));
+  // On a slow phone reading takes a tenth of a second, and so does drawing: a tap may come between.
+  await new Promise((on) => setTimeout(on));
+  return read;
 }

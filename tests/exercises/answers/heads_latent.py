@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import torch
 
 from answers import right, wrong
@@ -51,7 +52,33 @@ def heads_as_rows(q, c, w_uk, w_uv):
     return mixed.unflatten(1, q.shape[1:3]) @ w_uv
 
 
+def in_arrays(scores, mixed):
+    """NumPy wherever no gradient is asked."""
+
+    def answer(q, c, w_uk, w_uv):
+        if q.requires_grad:
+            return heads_as_rows(q, c, w_uk, w_uv)
+        q, c, w_uk, w_uv = (x.numpy() for x in (q, c, w_uk, w_uv))
+        s = scores(q * q.dtype.type(q.shape[-1] ** -0.5), c, w_uk)
+        s -= s.max(-1, keepdims=True)
+        np.exp(s, out=s)
+        return torch.from_numpy(mixed(s / s.sum(-1, keepdims=True), c, w_uv))
+
+    return answer
+
+
+arrays = in_arrays(
+    lambda q, c, w_uk: (q @ w_uk.swapaxes(1, 2)) @ c[:, None].swapaxes(2, 3),
+    lambda w, c, w_uv: (w @ c[:, None]) @ w_uv,
+)
+keys_in_arrays = in_arrays(
+    lambda q, c, w_uk: q @ (c[:, None] @ w_uk).swapaxes(2, 3),
+    lambda w, c, w_uv: w @ (c[:, None] @ w_uv),
+)
+right(arrays, "in arrays")
+
 # How.
+wrong("the keys and values of the heads are never made")(keys_in_arrays, "keys and values as arrays")
 wrong("the keys and values of the heads are never made")(with_keys, "keys and values made")
 wrong("the keys and values of the heads are never made")(
     lambda q, c, w_uk, w_uv: (

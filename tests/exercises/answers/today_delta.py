@@ -179,6 +179,12 @@ wrong("should be")(
     lambda x, state, q, k, *rest: token()(x, state, F.normalize(q, dim=-1) * q.shape[-1] ** -0.5, k, *rest),
     "queries scaled as in a layer",
 )
+wrong("divided by their length")(
+    lambda x, state, q, k, *rest: token()(
+        x, state, q / q.norm(dim=1, keepdim=True), k / k.norm(dim=1, keepdim=True), *rest
+    ),
+    "keys and queries normed",
+)
 
 
 @wrong("it changed its argument state in place")

@@ -132,6 +132,14 @@ wrong("should be")(
     "later keys at -10,000",
 )
 
+wrong("Hide them with −∞")(
+    mask(pick=lambda s, top, may: ranks(s.masked_fill(~may, -1e15), top, torch.ones_like(may)) & may),
+    "later keys at -10¹⁵, hidden again",
+)
+wrong("in half precision")(
+    mask(lambda q, k, w: scored(*(x.to(torch.bfloat16) for x in (q, k, w)))), "everything in bfloat16"
+)
+
 # Which of them.
 wrong("a threshold lets all of them in")(
     mask(

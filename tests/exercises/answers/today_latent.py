@@ -199,6 +199,15 @@ def less_the_largest_of_all(q, q_r, c, k_r, U, V):
     return step(weigh=weigh)(q, q_r, c, k_r, U, V)
 
 
+@wrong("The mean of a row is taken off")
+def less_the_mean(q, q_r, c, k_r, U, V):
+    def weigh(s):
+        e = torch.exp(s - torch.mean(s, 1)[:, None])
+        return e / e.sum(1)[:, None]
+
+    return step(weigh=weigh)(q, q_r, c, k_r, U, V)
+
+
 wrong("in float64")(
     lambda *given: step()(*(x.float() for x in given)).to(given[0].dtype), "single precision inside"
 )

@@ -159,6 +159,14 @@ def the_largest_of_the_keys(scores, sink):
     return (scores - m).exp() / ((scores - m).exp().sum(-1, keepdim=True) + (sink[:, None, None] - m).exp())
 
 
+@wrong("The largest score of a head is taken off")
+def the_largest_of_the_head(scores, sink):
+    sink = sink.view(-1, 1, 1)
+    top = torch.maximum(scores.flatten(-2).max(-1).values[..., None, None], sink)
+    e = torch.cat((scores, sink.expand(*scores.shape[:-1], 1)), -1).sub(top).exp()
+    return (e / e.sum(-1, keepdim=True))[..., :-1]
+
+
 wrong("hidden keys, and a row of them")(
     lambda scores, sink: scores.softmax(-1) * (scores.logsumexp(-1, True) - sink[:, None, None]).sigmoid(),
     "the gate, and NaN in an empty row",
