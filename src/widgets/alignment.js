@@ -122,7 +122,8 @@ export default figure({
     function draw(at, score) {
       const characters = [...shown];
       const before = score === "bahdanau";
-      const asks = at ? at - (before ? 1 : 0) : -1;
+      const first = before ? 0 : 1; // who asks first
+      const asks = at ? at - 1 + first : -1;
       const weights = at ? written[at - 1].weights : [];
       wide = fit();
       const [most, high] = [Math.floor((wide - 8) / 19), 34];
@@ -146,8 +147,10 @@ export default figure({
         box(j, { "data-key": `weight ${j}`, fill: "var(--fig-value)", "fill-opacity": (0.52 * (weights[j] ?? 0)).toFixed(3), stroke: "var(--fig-line)", "data-weight": "" }),
         text(visible(c), { x: x(j), y: y(j) + 23, "font-size": Math.min(19, cell * 1.15) }),
       ]);
+      const link = (/** @type {number} */ t, /** @type {number} */ j, /** @type {Record<string, any>} */ look) =>
+        s("path", { d: `M ${state(t)} ${low - r} C ${state(t)} ${low - r - 45}, ${x(j)} ${y(j) + high + 50}, ${x(j)} ${y(j) + high + 2}`, fill: "none", ...look });
       const lines = weights.flatMap((w, j) =>
-        w < 0.01 ? [] : [s("path", { "data-key": `line ${j}`, d: `M ${state(asks)} ${low - r} C ${state(asks)} ${low - r - 45}, ${x(j)} ${y(j) + high + 50}, ${x(j)} ${y(j) + high + 2}`, fill: "none", stroke: "var(--fig-query)", "stroke-width": (1 + 9 * w).toFixed(2), "stroke-opacity": (0.2 + 0.7 * w).toFixed(2), "stroke-linecap": "round" })],
+        w < 0.01 ? [] : [link(asks, j, { "data-key": `line ${j}`, stroke: "var(--fig-query)", "stroke-width": (1 + 9 * w).toFixed(2), "stroke-opacity": (0.2 + 0.7 * w).toFixed(2), "stroke-linecap": "round" })],
       );
       // What comes back goes where the next arrow points: into the next state and the guess, or into the guess alone.
       const arrow = (/** @type {number[]} */ [x1, y1, x2, y2], on = false) =>
@@ -155,15 +158,20 @@ export default figure({
       const chain = Array.from({ length: count - 1 }, (_, t) => arrow([state(t) + r, low, state(t + 1) - r, low], before && at === t + 1));
       const name = (/** @type {number} */ t) => `${before ? "s" : "h"}${small(t)}`;
       const states = Array.from({ length: count }, (_, t) => [
-        s("circle", { "data-key": `state ${t}`, cx: state(t), cy: low, r, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks ? "query" : before && at && t === at ? "output" : "line"})`, "stroke-width": t === asks ? 3.5 : before && at && t === at ? 2.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
+        s("circle", { "data-key": `state ${t}`, cx: state(t), cy: low, r, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks || (!at && t === first) ? "query" : before && at && t === at ? "output" : "line"})`, "stroke-width": t === asks ? 3.5 : before && at && t === at ? 2.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
         text(name(t), { x: state(t), y: low + r / 3, "font-size": r < 12 && t > 9 ? 0.93 * r : Math.max(r, 10), fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
       ]);
       const answers = written.slice(0, at).flatMap((one, i) => [
         arrow([state(before ? i : i + 1), low + r, state(i + 1), foot - 4], i === at - 1),
         text(visible(one.text), { x: state(i + 1), y: foot + 14, "font-size": 20, "font-weight": i === at - 1 ? 700 : 400, "data-written": "" }),
       ]);
+      // What is to come has its place: each character of the answer, and at first who asks, and whom.
+      const dashed = { fill: "none", stroke: "var(--fig-quiet)", "stroke-dasharray": "3 3" };
+      const side = Math.min(22, 2 * half - 3);
+      const unwritten = written.slice(at).map((_, i) => s("rect", { x: state(at + i + 1) - side / 2, y: foot - 3, width: side, height: 24, rx: 4, ...dashed, "stroke-opacity": 0.6 }));
+      const ahead = at || !written.length ? [] : characters.map((_, j) => link(first, j, { ...dashed, stroke: "var(--fig-query)", "stroke-opacity": 0.55 }));
       const context = at ? [text(`c${small(at)}`, { x: (state(asks) + state(at)) / 2 + (before ? Math.min(14, r + 2) : -16), y: low + Math.min(36, r + 20), "font-size": Math.min(15, r + 3), fill: "var(--fig-output)", "font-weight": 700 })] : [];
-      renew(drawing, ...lines, ...read, ...chain, ...states.flat(), ...answers, ...context);
+      renew(drawing, ...ahead, ...lines, ...read, ...chain, ...states.flat(), ...unwritten, ...answers, ...context);
       drawing.setAttribute("viewBox", `0 0 ${wide} ${foot + 24}`);
       const said = written.slice(0, at).map((one) => one.text).join("");
       drawing.setAttribute("aria-label", `The text ${shown}; written so far: ${said || "nothing"}. ${at ? `State ${name(asks)} asks.` : ""}`);

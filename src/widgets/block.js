@@ -301,7 +301,7 @@ for stage in follow(tagger, tokens, off=${JSON.stringify([...off()])}):
         const [p, y] = [Number(dataset.probability), 26 + 32 * at];
         return [
           text(380, y + 16, dataset.tag ?? "", { "text-anchor": "end" }),
-          s("rect", { x: 390, y, width: 190, height: 22, fill: "none", stroke: "var(--fig-line)" }),
+          s("path", { d: `M389 ${y - 5}v32`, stroke: "var(--fig-line)", "stroke-width": 2 }),
           s("rect", { x: 390, y, width: 190 * p, height: 22, fill: "var(--fig-output)", "fill-opacity": 0.6 }),
           text(632, y + 16, `${fmt(100 * p, 0)} %`, { "text-anchor": "end" }),
         ];

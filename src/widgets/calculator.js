@@ -139,7 +139,6 @@ export default figure({
       products.hidden = stage !== 2;
       previous.disabled = stage <= 1;
       next.disabled = stage >= 6;
-      play.disabled = stage === 1;
       causal.checked = Boolean(model.get("causal"));
       const [out, left, top] = stage === 2 ? [product, "X", `W${product.toLowerCase()}`] : BOARD[stage - 1];
       const shown = [out, left, top].filter(Boolean);
@@ -195,10 +194,11 @@ export default figure({
       return !on;
     }
 
-    /** Go on to the next number of what comes out; from the last one, to the first. */
+    /** Go on to the next number of what comes out; from the last one, to the first. The input comes out of nothing. */
     function step() {
       const all = /** @type {Record<string, Matrix>} */ (read());
       const stage = Number(model.get("stage"));
+      if (stage === 1) return set({ stage: 2, focus: [0, 0] });
       const out = stage === 2 ? product : BOARD[stage - 1][0];
       const { name, row, column } = focusOf(all, out, [out]);
       const [rows, columns] = [all[out].length, all[out][0].length];

@@ -14,9 +14,7 @@ const FEATURES = Array.from({ length: 10 }, (_, p) => 2 ** p);
 const [STEP, LONGEST] = [64, 2048];
 const SHARPEST = 3;
 const HEAD = 64; // the width of a head in the counts
-const LEVELS = 20; // of weight; the root of a weight is told apart, or nobody would see the difference of 1/64 and 1/32
-/** How strong a level is drawn: the first so that it is seen on light and on dark paper; only what rounds to none is blank. */
-const strength = (/** @type {number} */ level) => ((level / LEVELS) ** 0.6).toFixed(2);
+const LEVELS = 20; // of weight, up to a map's own largest, or nobody would see the difference of 1/64 and 1/32
 const TOP = 20; // room for a title
 
 /** @param {number} x */
@@ -28,12 +26,13 @@ const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("
 /**
  * A table of weights as strokes, one path for each level: cells of one unit.
  * @param {number[][]} weights
+ * @param {number} most what is drawn in full colour
  * @param {string} role
  */
-function strokes(weights, role) {
+function strokes(weights, most, role) {
   const paths = Array.from({ length: LEVELS + 1 }, () => /** @type {string[]} */ ([]));
   weights.forEach((row, i) => {
-    const levels = row.map((w) => Math.round(LEVELS * Math.sqrt(Math.min(w, 1))));
+    const levels = row.map((w) => Math.round((LEVELS * w) / most));
     for (let j = 0; j < row.length; ) {
       let run = 1;
       while (levels[j + run] === levels[j]) run++;
@@ -42,7 +41,7 @@ function strokes(weights, role) {
     }
   });
   return paths.flatMap((parts, level) =>
-    level && parts.length ? [s("path", { d: parts.join(""), "data-level": level, stroke: `var(--fig-${role})`, "stroke-opacity": strength(level), "shape-rendering": "crispEdges" })] : [],
+    level && parts.length ? [s("path", { d: parts.join(""), "data-level": level, stroke: `var(--fig-${role})`, "stroke-opacity": level / LEVELS, "shape-rendering": "crispEdges" })] : [],
   );
 }
 
@@ -85,8 +84,8 @@ export default figure({
       const beside = wide >= 520;
       const gap = beside ? 24 : 12;
       const side = Math.min(Math.floor(beside ? (wide - 2 * gap) / 3 : (wide - gap) / 2), 290);
-      const work = beside ? { x: 2 * (side + gap), y: TOP, side } : { x: 0, y: 2 * TOP + side + 22, side: Math.min(wide - 90, 140) };
-      return { wide, beside, side, gap, work, height: beside ? TOP + side + 22 : work.y + work.side + 6 };
+      const work = beside ? { x: 2 * (side + gap), y: TOP, side } : { x: 0, y: 2 * TOP + side + 38, side: Math.min(wide - 90, 140) };
+      return { wide, beside, side, gap, work, height: beside ? TOP + side + 38 : work.y + work.side + 6 };
     }
 
     const [exact, approximate, areas] = [s("g", { "data-part": "exact", fill: "none" }), s("g", { "data-part": "approximate", fill: "none" }), s("g", {})];
@@ -142,15 +141,18 @@ export default figure({
       sharpness.show(size, fmt(size, 1));
       features.row.hidden = draw.hidden = map === "elu";
       const m = map === "elu" ? HEAD : count;
-      const name = map === "elu" ? "elu + 1" : `${count} random feature${count > 1 ? "s" : ""}`;
+      const mean = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0) / TOKENS;
+      const largest = [got.exact, got.weights].map((w) => mean(w.map((row) => Math.max(...row))));
+      const own = [got.exact, got.weights].map((w) => mean(w.map((row, i) => row[i])));
+      const most = [got.exact, got.weights].map((w) => Math.max(...w.flat()));
       const { wide, side, gap, work, height } = (at = plan());
       for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${height}`, width: wide, height })) plane.setAttribute(key, String(value));
       const place = (/** @type {any} */ g, /** @type {number} */ x, /** @type {Element[]} */ parts) => {
         g.setAttribute("transform", `translate(${x} ${TOP}) scale(${side / TOKENS})`);
         g.replaceChildren(...parts);
       };
-      place(exact, 0, strokes(got.exact, "query"));
-      place(approximate, side + gap, strokes(got.weights, "output"));
+      place(exact, 0, strokes(got.exact, most[0], "query"));
+      place(approximate, side + gap, strokes(got.weights, most[1], "output"));
       const unit = work.side / LONGEST;
       const box = { x: work.x, y: work.y, width: n * unit };
       for (const [rect, tall] of /** @type {[Element, number][]} */ ([[square, n * unit], [band, Math.max(m * unit, 1)]])) {
@@ -160,28 +162,29 @@ export default figure({
       knob.setAttribute("aria-valuenow", String(n));
       knob.setAttribute("aria-valuetext", `${big(n)} tokens`);
       const frame = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ of) => s("rect", { x, y, width: of, height: of, fill: "none", stroke: "var(--fig-line)" });
-      const quiet = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words) => text({ x, y, fill: "var(--fig-quiet)", "font-size": 11.5 }, words);
+      const quiet = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words) => text({ x, y, fill: "var(--fig-quiet)", "font-size": 12 }, words);
       // The names of the areas: below the square where there is room, else beside it.
       const legend = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ role, /** @type {number} */ opacity, /** @type {string} */ words) => [
         s("rect", { x, y: y - 9, width: 10, height: 10, fill: `var(--fig-${role})`, "fill-opacity": opacity, stroke: `var(--fig-${role})` }),
         quiet(x + 15, y, words),
       ];
       areas.replaceChildren(
-        text({ x: 0, y: 13, fill: "var(--fig-query)" }, "softmax"),
-        text({ x: side + gap, y: 13, fill: "var(--fig-output)" }, name),
+        ...["softmax", map === "elu" ? "elu + 1" : "random"].flatMap((name, i) => [
+          text({ x: i * (side + gap), y: 13, fill: `var(--fig-${i ? "output" : "query"})`, "font-weight": 600 }, `${name}: ${fmt(100 * own[i], 0)} % on itself`),
+          quiet(i * (side + gap), TOP + side + 15, `full colour: ${fmt(most[i])}`),
+        ]),
         text({ x: work.x, y: work.y - 7 }, "multiplications, as areas"),
         ...[0, side + gap].map((x) => frame(x, TOP, side)),
         frame(work.x, work.y, work.side),
-        quiet(0, TOP + side + 15, wide > 560 ? "row: who looks · column: at whom" : "rows look at columns"),
+        // The way that the corner can go.
+        s("path", { d: `M${work.x + n * unit} ${work.y + n * unit}L${work.x + work.side} ${work.y + work.side}`, stroke: "var(--fig-query)", "stroke-opacity": 0.6, "stroke-dasharray": "3 4" }),
+        quiet(0, TOP + side + 31, "rows look at columns"),
         ...(at.beside
-          ? [...legend(work.x, TOP + side + 15, "query", 0.16, "weights first"), ...legend(work.x + 98, TOP + side + 15, "output", 0.85, "values first")]
+          ? [...legend(work.x, TOP + side + 15, "query", 0.16, "weights first: n × n"), ...legend(work.x, TOP + side + 31, "output", 0.85, `values first: n × ${m}`)]
           : [...legend(work.side + 10, work.y + 20, "query", 0.16, "weights"), ...legend(work.side + 10, work.y + 52, "output", 0.85, "values"), quiet(work.side + 25, work.y + 34, "first"), quiet(work.side + 25, work.y + 66, "first")]),
       );
       if (!plane.contains(knob)) plane.replaceChildren(areas, exact, approximate, square, band, knob);
       const counted = cost(n, m, HEAD);
-      const mean = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0) / TOKENS;
-      const largest = [got.exact, got.weights].map((w) => mean(w.map((row) => Math.max(...row))));
-      const own = [got.exact, got.weights].map((w) => mean(w.map((row, i) => row[i])));
       const one = (1 / TOKENS).toFixed(4);
       numbers.replaceChildren(
         table("numbers", ["mean over the tokens", "softmax", "linear", "mean of all"], [

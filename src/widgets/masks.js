@@ -78,7 +78,7 @@ export default figure({
         "div",
         { class: "attnlab-painting" },
         h("div", { class: "attnlab-canvas" }, grid, outputs),
-        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), amounts.row, labelled("Close cells … the softmax", order)),
+        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), labelled("Close cells … the softmax", order), amounts.row),
       ),
       h("div", { class: "attnlab-folds" }, h(
         "details",
@@ -174,8 +174,8 @@ export default figure({
       sized.textContent = String(size());
       select(order, isLate ? "after" : "before");
       select(nudges, String(which));
-      amounts.input.disabled = which < 0;
-      amounts.show(amount, which < 0 ? "" : `${amount < 0 ? "" : "+"}${fmt(amount, 1)}`);
+      amounts.row.hidden = which < 0;
+      amounts.show(amount, `${amount < 0 ? "" : "+"}${fmt(amount, 1)}`);
       const text = recipeOf(mask());
       origin.textContent = text ? `mask = ${text}` : "mask: painted by hand";
       for (const el of grid.querySelectorAll("[data-row]")) {
@@ -208,7 +208,7 @@ export default figure({
         );
       });
       const heads = ["sum", "moved"].map((text) => h("th", { scope: "col" }, text));
-      const made = h("table", { "data-key": "outputs", "data-part": "outputs", class: "attnlab-paint" }, h("caption", { class: "is-output" }, "Output"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", { "data-key": "rows" }, ...rows));
+      const made = h("table", { "data-key": "outputs", "data-part": "outputs", class: which < 0 ? "attnlab-paint is-still" : "attnlab-paint" }, h("caption", { class: "is-output" }, "Output"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", { "data-key": "rows" }, ...rows));
       renew(outputs, made);
     }
 

@@ -157,8 +157,14 @@ export default figure({
         const counted = text(edge() + 6, place(layer) + 4, phone() ? `${heard}` : `${heard} of ${only ? query + 1 : n}`, { "text-anchor": "start", fill: "var(--fig-ink)" });
         parts.push(grown, text(LEFT - 8, place(layer) + 4, String(layer), { "text-anchor": "end" }), counted);
       }
+      // Layers to come have their place, and no number: how many it takes is the question.
+      const inner = side - 1;
+      for (let layer = deep + 1; layer <= DEEPEST; layer++) {
+        const open = all.map((j) => `M${(middle(j) - inner / 2).toFixed(1)} ${place(layer) - inner / 2}h${inner.toFixed(1)}v${inner.toFixed(1)}h${(-inner).toFixed(1)}z`);
+        parts.push(s("path", { d: open.join(""), fill: "none", stroke: "var(--fig-line)" }));
+      }
       plane.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
-      const floor = place(deep) + 22;
+      const floor = place(DEEPEST) + 22;
       drawn.replaceChildren(
         text(0, TOP + 4, "layer", { "text-anchor": "start" }),
         text(edge() + 6, TOP + 4, phone() ? "heard" : "heard of", { "text-anchor": "start" }),

@@ -13,6 +13,8 @@ import { END, MOST, numbered, pass } from "./math/decoder.js";
 import { distribution, ranked } from "./math/samplers.js";
 
 const RULES = [["all", "all"], ["greedy", "greedy"], ["top_k", "top-k"], ["top_p", "top-p"], ["min_p", "min-p"]];
+/** Where the axis of shares may end: its half is a number, too. */
+const AXES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8];
 const percent = (/** @type {number} */ x) => `${fmt(100 * x, 0)} %`;
 const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 13, fill: "var(--fig-ink)", ...props }, words);
 
@@ -107,8 +109,8 @@ export default figure({
       const narrow = wide < 480;
       const [left, top, high] = [38, 20, narrow ? 130 : 168];
       const [slot, base] = [(wide - left) / words.length, top + high];
-      // The axis depends on the text alone: nothing that the reader sets rescales it.
-      const axis = [0.2, 0.5].find((most) => most >= 1.8 * Math.max(...own)) ?? 1;
+      // The axis depends on the text alone: nothing that the reader sets rescales it. What heat or cold lifts above it is cut.
+      const axis = AXES.find((most) => most >= Math.max(...own)) ?? 1;
       const y = (/** @type {number} */ x) => base - high * Math.min(x / axis, 1.03);
       const drawn = [0, 0.5, 1].flatMap((part) => [
         s("path", { d: `M${left} ${y(part * axis)}H${wide}`, stroke: "var(--fig-line)" }),
@@ -133,8 +135,11 @@ export default figure({
         if (value > axis) drawn.push(s("path", { d: `M${x - 2} ${top + 14}l${width + 4} -8`, stroke: "var(--fig-paper)", "stroke-width": 4 }));
         if (Math.abs(value - own[i]) > 0.002) drawn.push(s("path", { d: `M${(x - 2).toFixed(2)} ${y(own[i]).toFixed(2)}h${(width + 4).toFixed(2)}`, stroke: "var(--fig-ink)", "stroke-width": 1.5 }));
         if (!narrow && !cut && value >= 0.005) drawn.push(text({ x: x + width / 2, y: Math.max(Math.min(y(value), y(own[i])) - 4, 11), "text-anchor": "middle", "font-size": 11, "font-weight": on ? 700 : 400, fill: `var(--fig-${cut ? "quiet" : "ink"})` }, percent(value)));
-        const turn = narrow ? `translate(${x + width / 2 + 4} ${base + 5}) rotate(-90)` : `translate(${x + width / 2 + 5} ${base + 13}) rotate(-35)`;
-        drawn.push(text({ transform: turn, "text-anchor": "end", "font-size": narrow ? 12 : 13, "font-weight": on ? 700 : 400, ...(cut ? { fill: "var(--fig-quiet)", "text-decoration": "line-through" } : {}) }, words[i]));
+        // Where there is room names stand level, every other one a line lower.
+        const lower = !narrow && rank % 2 === 1;
+        const set = narrow ? { transform: `translate(${x + width / 2 + 4} ${base + 5}) rotate(-90)`, "text-anchor": "end" } : { x: x + width / 2, y: base + (lower ? 32 : 15), "text-anchor": "middle" };
+        if (lower) drawn.push(s("path", { d: `M${x + width / 2} ${base + 3}v15`, stroke: "var(--fig-line)" }));
+        drawn.push(text({ ...set, "font-size": narrow ? 12 : 13, "font-weight": on ? 700 : 400, ...(cut ? { fill: "var(--fig-quiet)", "text-decoration": "line-through" } : {}) }, words[i]));
       });
       if (name !== "all") {
         const label = { greedy: "the best", top_k: `${kept} ${kept > 1 ? "words" : "word"}`, top_p: percent(limit), min_p: `${percent(limit)} of the best` }[name] ?? "";
@@ -144,7 +149,7 @@ export default figure({
           text({ x: across ? wide : edge + (room ? 5 : -5), y: across ? Math.max(at - 6, 12) : top - 5, "text-anchor": across || !room ? "end" : "start", "font-weight": 700, fill: "var(--fig-key)" }, label),
         );
       }
-      const below = base + (narrow ? 50 : 40);
+      const below = base + (narrow ? 50 : 42);
       let from = 0;
       // In the order of the vocabulary, in which the draw goes through them: so the number falls on the drawn word.
       p.flatMap((x, i) => (x > 0 ? [i] : [])).forEach((i, rank) => {

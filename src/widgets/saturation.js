@@ -240,11 +240,11 @@ export default figure({
         return at.beside ? `M ${from} ${y(r)} h ${(of[c](one) * across).toFixed(1)}` : `M ${(from + (r + 0.5) * step).toFixed(2)} ${at.strip + 26} v ${(-26 * of[c](one)).toFixed(1)}`;
       };
       const thin = at.beside ? 0.75 : Math.max((0.75 * at.columns[0].across) / ROWS, 0.8);
-      const paints = ["var(--fig-query)", "var(--fig-ink)"];
+      const paints = ["var(--fig-query)", "var(--fig-quiet)"];
       cloud.replaceChildren(
         strokes(dots.join(""), { "data-part": "cloud", stroke: "var(--fig-key)", "stroke-width": 2.6, "stroke-linecap": "round", "stroke-opacity": 0.75 }),
         ...at.columns.map((_, c) => strokes(theirs.map((one, r) => line(one, r, c)).join(""), { stroke: paints[c], "stroke-width": thin })),
-        text({ x: 0, y: HEAD - 6, "font-size": at.wide < 480 ? 11 : 12, fill: "var(--fig-quiet)" }, at.right > 300 ? `${ROWS} queries: scores / T, ${said}${gone ? ` ±${REACH}` : ""}` : said),
+        text({ x: 0, y: HEAD - 6, fill: "var(--fig-quiet)" }, at.right > 300 ? `${ROWS} queries: scores / T, ${said}${gone ? ` ±${REACH}` : ""}` : said),
         strokes(`M ${place(-spread)} ${at.axis + 1} H ${place(spread)}`, { stroke: "var(--fig-ink)", "stroke-width": 2.5 }),
       );
       const ours = measure(row.map((x) => x * by));

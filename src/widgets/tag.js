@@ -302,11 +302,6 @@ export default figure({
       // Picked or not: the words stay where they are.
       tokens.classList.toggle("is-long", chips.some((chip) => chip.offsetTop !== chips[0].offsetTop));
       let svg = tokens.querySelector("svg");
-      if (word < 0 && !switched) {
-        svg?.remove();
-        drawn = "";
-        return;
-      }
       const tops = chips.map((chip) => ({ x: chip.offsetLeft + chip.offsetWidth / 2, y: chip.offsetTop - 2 }));
       const key = String(word);
       const idle = model.get("attention") === false;
@@ -319,6 +314,8 @@ export default figure({
         tokens.prepend(svg);
       } else svg.classList.remove("is-new");
       svg.classList.toggle("is-idle", idle);
+      // Nobody picked: everybody's arcs, faint, for a pick is still to come.
+      svg.classList.toggle("is-faint", word < 0 && !switched);
       const weights = chosen((idle ? whole : result).weights, model.get("head"));
       const most = tokens.classList.contains("is-long") ? 40 : 76;
       // To be drawn, a line is measured as 1.

@@ -341,10 +341,15 @@ def test_the_three_views_come_one_at_a_time(page):
 
 def test_the_calculator_plays_through_the_numbers_of_a_stage(timed, bench):
     part = timed(bench, "calculator")
-    assert part.locator('[data-part="play"]').is_disabled()  # the input comes from nothing
+    play = part.locator('[data-part="play"]')
+    play.click()  # the input comes from nothing: the next stage plays
+    assert part.locator('[data-part="stages"] [aria-checked="true"]').inner_text() == "2 Q, K, V"
+    assert play.inner_text() == "Pause"
+    assert marked(part, "Q", "is-focus") == [[0, 0]]
+    part.page.clock.run_for(1000)
+    assert marked(part, "Q", "is-focus") == [[0, 1]]
     part.locator('[data-part="stages"] [data-value="6"]').click()
     part.locator('[data-part="matrix-O"] button').nth(6).click()
-    play = part.locator('[data-part="play"]')
     play.click()
     assert play.inner_text() == "Pause"
     assert marked(part, "O", "is-focus") == [[2, 1]]

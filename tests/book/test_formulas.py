@@ -74,3 +74,18 @@ def test_a_root_is_drawn(site):
     )
     assert len(roots) > 20
     assert all(before > 3 and above > 1 and abs(behind) < 4 for before, above, behind in roots)
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+def test_an_equation_opens_at_its_beginning_and_its_number_stands_behind_it(site, width):
+    page = site.open(page_of("transformer"), width=width)
+    places = page.locator("div.math:has(.eqno)").evaluate_all(
+        """(all) => all.map((one) => [one, one.querySelector("math"), one.querySelector(".eqno")]
+          .map((part) => part.getBoundingClientRect().left))"""
+    )
+    assert len(places) > 3
+    assert all(left - 1 <= formula < number for left, formula, number in places)
+    wide = page.locator("div.math").evaluate_all(
+        "(all) => all.filter((one) => one.scrollWidth > one.clientWidth).length"
+    )
+    assert (wide > 0) == (width == 320)

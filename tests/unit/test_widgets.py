@@ -258,6 +258,11 @@ def test_an_empty_sentence_has_an_empty_table():
             ValueError,
             "stage must be from 1 to 6, got 7",
         ),
+        (
+            lambda: widgets.Calculator(X, W, W, W, "abc", focus=(-1, 0)),
+            ValueError,
+            "focus must be a row and a column, from 0",
+        ),
         (lambda: widgets.Calculator([1.0], W, W, W, "a"), ValueError, r"X must have shape \(rows, columns\)"),
     ],
 )

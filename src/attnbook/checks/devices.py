@@ -132,6 +132,7 @@ EMPTY = [
     ("two empty parts of four", "", _hole(*_parts(4, 3, 2, 15), (0,), (3,))),
     ("parts that are empty for some queries", "", _hole(*_parts(3, 4, 3, 3), (0, 0), (1, 2), (2, 2))),
     ("an empty part that holds NaN", "0 · NaN is NaN: what an empty part holds must not be multiplied.", _hole(*_parts(3, 5, 4, 5), (2,), inside=math.nan)),
+    ("an empty part that holds ∞", "0 · ∞ is NaN, too: fill over all that an empty part holds.", _hole(*_parts(3, 5, 4, 17), (1,), inside=math.inf)),
     ("a query without a key in any part", "Its output is 0, and −∞ − (−∞) is NaN.", _hole(*_parts(2, 4, 3, 7), (0, 1), (1, 1))),
     ("no part has a key", "", _hole(*_parts(3, 2, 4, 9), (0,), (1,), (2,), inside=math.nan)),
 ]  # fmt: skip

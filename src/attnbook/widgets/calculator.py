@@ -24,6 +24,7 @@ class Calculator(Figure):
         W_v: value weights (d_model, d_v).
         tokens: the n names of the rows.
         stage: the stage it starts at, 1 to 6.
+        focus: row and column, from 0, of the cell chosen there.
         scale: factor on the scores; 1/sqrt(d_k) if None.
         causal: hide later tokens.
 
@@ -61,6 +62,7 @@ class Calculator(Figure):
         tokens: Sequence[str],
         *,
         stage: int = 1,
+        focus: tuple[int, int] = (0, 0),
         scale: float | None = None,
         causal: bool = False,
     ) -> None:
@@ -80,8 +82,12 @@ class Calculator(Figure):
             raise ValueError(f"tokens must name the {n} rows of X, got {len(tokens)} names")
         if not 1 <= stage <= 6:
             raise ValueError(f"stage must be from 1 to 6, got {stage}")
+        if len(focus) != 2 or min(focus) < 0:
+            raise ValueError(f"focus must be a row and a column, from 0; got {focus}")
         rows = {name: matrix.tolist() for name, matrix in m.items()}
-        super().__init__(**rows, tokens=list(tokens), stage=stage, scale=scale, causal=causal)
+        super().__init__(
+            **rows, tokens=list(tokens), stage=stage, focus=list(focus), scale=scale, causal=causal
+        )
 
     def _attend(self) -> tuple[Tensor, Tensor]:
         x, w_q, w_k, w_v = (matrix_of(key, getattr(self, key)) for key in ("X", "W_q", "W_k", "W_v"))

@@ -74,6 +74,9 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
   const whole = 2 * layers * (heads * CELL + 3);
   const here = 2 * layers * (band + 3);
   drawn.push(s("rect", { x: left - 1, y: y - 2, width: (MOST + 1) * pitch, height: whole + 1, fill: "none", stroke: "var(--fig-line)", ...(shared < heads ? { "stroke-dasharray": "4 4" } : {}) }));
+  // Columns that stand open.
+  const lines = Array.from({ length: MOST - rows.length }, (_, i) => `M${x(rows.length + 1 + i) - 1} ${y - 2}v${whole + 1}`);
+  drawn.push(s("path", { d: lines.join(""), stroke: "var(--fig-line)", "stroke-dasharray": "3 3" }));
   if (shared < heads) {
     drawn.push(s("rect", { x: left - 1, y: y - 2, width: (MOST + 1) * pitch, height: here + 1, fill: "none", stroke: "var(--fig-quiet)", "data-part": "shrunk" }));
     const note = narrow ? ["Means of the trained four", "heads, not trained further"] : ["The keys and values of four heads, averaged; the model was not trained further."];

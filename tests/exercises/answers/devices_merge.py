@@ -141,6 +141,10 @@ def nan_times_0(outs, lses):
     return torch.einsum("pn,pnd->nd", weights, outs), one_by_one(outs, lses)[1]
 
 
+wrong("an empty part that holds ∞")(
+    lambda outs, lses: nan_times_0(torch.where(outs.isnan(), 0.0, outs), lses), "NaN alone is replaced"
+)
+
 wrong("Where no part has a key, −∞ − (−∞) makes NaN")(
     tables(
         lambda row: (row - row.max()).exp() / (row - row.max()).exp().sum(),
