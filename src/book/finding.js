@@ -8,7 +8,7 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
  * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]> }} Given
  * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, formulas: string, kind: string, weight: number, said: string, within: string }} Section
  * @typedef {{ from: number, until: number, stems: string[], weight: number }} Way
- * @typedef {{ found: Section[], whole: boolean, meaning: Section | undefined, read: string[][], stems: Set<string>, phrases: string[][] }} Answer
+ * @typedef {{ found: Section[], cut: boolean, whole: boolean, meaning: Section | undefined, read: string[][], stems: Set<string>, phrases: string[][] }} Answer
  */
 
 /** How much a page's kind counts: what teaches, before what lists. */
@@ -116,6 +116,7 @@ export class Book {
     const changed = asked.flatMap((word, at) => (read[at][0]?.changed ? [[word, read[at][0].changed]] : []));
     return {
       found: fair.slice(0, MOST).map(({ section }) => section),
+      cut: fair.length > MOST,
       whole: Boolean(fair[0]?.whole),
       meaning,
       read: changed,

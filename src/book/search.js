@@ -6,7 +6,7 @@ import { Book, excerpt } from "./finding.js";
 
 const HINT = "A word, a name or a question, such as: why divide by √d?";
 /** @type {import("./finding.js").Answer} */
-const NOTHING = { found: [], whole: false, meaning: undefined, read: [], stems: new Set(), phrases: [] };
+const NOTHING = { found: [], cut: false, whole: false, meaning: undefined, read: [], stems: new Set(), phrases: [] };
 const ROOT = document.documentElement.dataset.content_root ?? "./";
 
 /** @param {string} tag @param {string} name @param {(Node | string)[]} children */
@@ -66,7 +66,7 @@ function mount(book, part, { most, follow }) {
     const near = question && !places.length && !answer.meaning ? book.nearest(question) : [];
     list.replaceChildren(...[...places, ...near].map((section) => item(section, answer)));
     meaning.replaceChildren(...(answer.meaning ? [explained(answer.meaning)] : []));
-    const all = link(`search.html?q=${encodeURIComponent(question)}`, `All ${answer.found.length} places`);
+    const all = link(`search.html?q=${encodeURIComponent(question)}`, `${answer.cut ? "The best" : "All"} ${answer.found.length} places`);
     more.replaceChildren(...(answer.found.length > places.length ? [all] : []));
     status.textContent = question ? said(question, answer.found.length, answer, near.length > 0) : HINT;
     part.classList.toggle("attn-asked", Boolean(question));
@@ -75,10 +75,10 @@ function mount(book, part, { most, follow }) {
     follow(question);
   };
   /** @param {string} question @param {number} count @param {import("./finding.js").Answer} answer @param {boolean} near */
-  const said = (question, count, { whole, read }, near) => {
+  const said = (question, count, { cut, whole, read }, near) => {
     if (near) return `Nothing in the book fits “${question}”. The nearest terms of the glossary:`;
     const instead = read.length ? `Read as ${listed(read.map(([, other]) => `“${other}”`))}. ` : "";
-    const many = `${count} ${count === 1 ? "place" : "places"}`;
+    const many = `${cut ? "The best " : ""}${count} ${count === 1 ? "place" : "places"}`;
     if (!count) return instead;
     return instead + (whole ? `${many}.` : `${many} with some of these words.`);
   };
