@@ -111,15 +111,15 @@ def mend_context(
         _when_the_text_stands(script) for script in scripts.values() if not _unwanted(script, body)
     ]
     if "pathto" in context:
+        early = context.get("metatags", "")
         figures = re.findall(r'<figure[^>]* data-attnlab="(\w+)"', body)
         if figures:
             address = context["pathto"](f"_static/figures/{figures[0]}.js", 1) + f"?v={assets.version(app)}"
-            context["metatags"] = (
-                context.get("metatags", "") + f'\n<link rel="preload" as="script" href="{address}">'
-            )
+            early += f'\n<link rel="preload" as="script" href="{address}">'
         if "<math" in body[:FIRST_SCREEN]:
-            # A formula that changes its face is as wide as another: what is read would move.
-            context["metatags"] = context.get("metatags", "") + '\n<meta name="attn-formulas">'
+            # A formula that changes its face changes its width: what is read would move.
+            early += '\n<meta name="attn-formulas">'
+        context["metatags"] = early
         footer = context.get("theme_extra_footer") or ""
         footer = footer.replace("LICENCES", context["pathto"](LICENCES))
         if app.config.html_baseurl:

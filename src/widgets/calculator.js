@@ -173,7 +173,7 @@ export default figure({
       // Read as one line; seen as it is printed in books.
       const [words, before] = [plain(pieces), formula.firstChild?.textContent];
       if (words !== before) {
-        formula.replaceChildren(h("span", { class: "attnlab-aside" }, words), h("span", { "aria-hidden": "true" }, ...typeset(pieces)));
+        formula.replaceChildren(h("span", { class: "is-heard" }, words), h("span", { "aria-hidden": "true" }, ...typeset(pieces)));
       }
       const place = JSON.stringify([layout, target]);
       if (place !== walked) {

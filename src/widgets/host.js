@@ -5,12 +5,14 @@ import { load } from "./ui/script.js";
 // Known only while this script runs: files that figures load later lie beside it.
 const script = /** @type {HTMLScriptElement | null} */ (document.currentScript);
 const base = new URL(".", script?.src || document.baseURI).href;
+/** @type {Map<HTMLElement, (state: string) => void>} what a figure that stands does when a link asks it for a state */
+const follows = new Map();
 
 /**
  * @param {HTMLElement} mount
  * @param {number} height of its place, which stays open until it stands: what is below must not jump
  */
-async function start(mount, height = mount.offsetHeight) {
+async function start(mount, height) {
   const name = mount.dataset.attnlab ?? "";
   if (mount.style.minHeight || mount.dataset.mounted) return;
   const parameter = named(mount);
@@ -41,13 +43,7 @@ async function start(mount, height = mount.offsetHeight) {
       const state = new URLSearchParams(location.search).get(parameter);
       if (state !== last) go(state);
     });
-    document.addEventListener("click", (event) => {
-      const found = asked(event, parameter);
-      if (!found) return;
-      event.preventDefault();
-      go(found.state);
-      visit(mount, found.anchor);
-    });
+    follows.set(mount, go);
   };
   await figure.render({ model: pageModel(settings), el, place: { base, link, shared, follow } });
   mount.style.minHeight = "";
@@ -161,14 +157,14 @@ function startAll() {
     },
     { rootMargin: "100% 0%" },
   );
-  const come = (/** @type {HTMLElement} */ mount, /** @type {number} */ height) => {
+  const come = (/** @type {HTMLElement} */ mount, height = mount.offsetHeight) => {
     near.unobserve(mount);
     // What does not load leaves the figure as it is without scripts: its numbers.
     return start(mount, height).catch(console.error);
   };
   // In a deck none is below another; those above the one that a link leads to would push it.
   if (wanted || document.body.dataset.attnAll !== undefined) {
-    const standing = Promise.all(mounts.map((mount) => come(mount, mount.offsetHeight)));
+    const standing = Promise.all(mounts.map((mount) => come(mount)));
     if (wanted) lead(wanted, standing);
   } else mounts.forEach((mount) => near.observe(mount));
   // Paper shows the picture of those that do not stand yet, as a browser without scripts does.
@@ -179,15 +175,19 @@ function startAll() {
       picture?.remove();
     }
   });
-  // A link may ask for the state of one that nobody has come near: it then begins with it.
   document.addEventListener("click", async (event) => {
     for (const [at, mount] of mounts.entries()) {
-      const found = mount.dataset.mounted ? null : asked(event, parameters[at]);
+      const go = follows.get(mount);
+      const found = go || !mount.dataset.mounted ? asked(event, parameters[at]) : null;
       if (!found) continue;
       event.preventDefault();
-      mount.dispatchEvent(new Event("attnlab-asked"));
-      await come(mount, mount.offsetHeight);
-      visit(mount, found.anchor);
+      if (go) go(found.state);
+      else {
+        // One that nobody has come near begins with the state of the address.
+        mount.dispatchEvent(new Event("attnlab-asked"));
+        await come(mount);
+      }
+      return visit(mount, found.anchor);
     }
   });
 }

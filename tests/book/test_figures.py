@@ -276,7 +276,7 @@ def test_a_number_marks_the_row_and_the_column_that_make_it(page):
     assert marked(part, "S", "is-focus") == [[0, 2]]
     assert marked(part, "Q") == [[0, 0], [0, 1]]
     part.locator('[data-part="matrix-K"] button').nth(4).click()  # second row, second column: key 2, entry 2
-    assert part.locator('[data-part="formula"] .attnlab-aside').text_content().startswith("k[2, 2] = ")
+    assert part.locator('[data-part="formula"] .is-heard').text_content().startswith("k[2, 2] = ")
 
 
 PLACE_OF_NEXT = """(figure) => figure.querySelector('[data-part="next"]').getBoundingClientRect().top -

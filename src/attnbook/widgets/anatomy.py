@@ -56,9 +56,8 @@ def _one(row: census.Row) -> dict[str, Any]:
     if "selection" in row:
         sizes = [size for name, size in row["selection"].items() if name != "layers"]
         parts["chosen"] = sizes[0] if sizes else 0
-        if (
-            "index_head_dim" in given
-        ):  # one key for all heads of an indexer, beside what the layer's heads read
+        # One key for all heads of an indexer, beside what the layer's heads read.
+        if "index_head_dim" in given:
             parts["index"] = [given["index_head_dim"], row["selection"]["layers"]]
     if row["name"] in _ROOTS:
         parts["root"] = _ROOTS[row["name"]]
