@@ -20,12 +20,19 @@ test("a width is watched until the figure ends", (t) => {
       calls.push("disconnected");
     }
   };
-  const el = /** @type {any} */ ({ clientWidth: 300 });
+  const classList = { add: (/** @type {string} */ name) => calls.push(`+${name}`), remove: (/** @type {string} */ name) => calls.push(`-${name}`) };
+  let root = /** @type {any} */ ({ classList });
+  const el = /** @type {any} */ ({ closest: () => root, getBoundingClientRect: () => calls.push("settled") });
   const ended = new AbortController();
-  onResize(el, ended.signal, (...given) => calls.push(`then ${given.length}`));
-  assert.deepEqual(calls, ["new", el, "then 0"]);
+  const then = (/** @type {any[]} */ ...given) => calls.push(`then ${given.length}`);
+  onResize(el, ended.signal, then);
+  assert.deepEqual(calls, ["new", el, "+is-held", "then 0", "settled", "-is-held"]);
   ended.abort();
-  assert.deepEqual(calls.slice(3), ["disconnected"]);
+  assert.deepEqual(calls.splice(0).slice(6), ["disconnected"]);
+  // No root around it, or one that a hand holds already: nothing is let go.
+  root = null;
+  onResize(el, ended.signal, then);
+  assert.deepEqual(calls, ["new", el, "then 0"]);
 });
 
 test("no figure watches a size by itself", () => {

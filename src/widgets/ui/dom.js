@@ -185,13 +185,21 @@ export function spot(svg, event) {
 export const first = ({ button, ctrlKey }) => button === 0 && !ctrlKey;
 
 /**
- * Call back when an element is first laid out, and whenever its size has changed.
+ * Call back when an element is first laid out, and whenever its size has changed. What is drawn then stands at once:
+ * a new size is no change that is to be seen.
  * @param {Element} el
  * @param {AbortSignal} signal ends it
  * @param {() => void} then
  */
 export function onResize(el, signal, then) {
-  const watcher = new ResizeObserver(() => then());
+  const watcher = new ResizeObserver(() => {
+    const root = el.closest(".attnlab-root:not(.is-held)");
+    root?.classList.add("is-held");
+    then();
+    if (!root) return;
+    el.getBoundingClientRect(); // settles the new places while nothing may move
+    root.classList.remove("is-held");
+  });
   watcher.observe(el);
   signal.addEventListener("abort", () => watcher.disconnect());
 }
