@@ -65,7 +65,7 @@ export default figure({
 
     const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, props = {}) => h("button", { type: "button", "data-part": part, ...props, on: { click } }, text);
     const settings = chosen({ names: NAMES, choose });
-    const train = button("train", "Train", toggle, { class: "attnlab-go" });
+    const train = button("train", "Train", toggle, { class: "attnlab-act" });
     const beside = button("beside", "", () => set({ b: runs.length > 1 ? null : { ...runs[0].choices } }));
     const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
     const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });

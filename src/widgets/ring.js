@@ -48,6 +48,7 @@ export default figure({
     const back = button("back", "←", () => to(model.get("step") - 1));
     back.setAttribute("aria-label", "Back by a step");
     const next = button("next", "Next step", () => to(model.get("step") < count() ? model.get("step") + 1 : 1));
+    next.classList.add("attnlab-act");
     const step = slider({ part: "step", label: "Step", limits: { min: 1, max: 8, step: 1 }, onInput: to });
     const steps = h("div", { class: "attnlab-rsteps", role: "group", "aria-label": "Steps; arrow keys go back and on" }, back, next, step.row);
     steps.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
