@@ -280,7 +280,7 @@ export default figure({
       wide = room();
       const [roomy, beside] = [wide >= 480, wide >= 600];
       const [left, top] = [beside ? 44 : 40, 42];
-      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, 280);
+      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, 212);
       const high = beside ? Math.min(70, Math.max(36, side / p)) : 37;
       const [x, y] = beside ? [left + side + 18, top] : [0, top + side + 34];
       const { chips, drawn } = lanes(state, x, y, wide - x - 1, high);
