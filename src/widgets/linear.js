@@ -170,7 +170,7 @@ export default figure({
       ];
       areas.replaceChildren(
         ...["softmax", map === "elu" ? "elu + 1" : "random"].flatMap((name, i) => [
-          text({ x: i * (side + gap), y: 13, fill: `var(--fig-${i ? "output" : "query"})`, "font-weight": 600 }, `${name}: ${fmt(100 * own[i], 0)} % on itself`),
+          text({ x: i * (side + gap), y: 13, fill: `var(--fig-${i ? "output" : "query"})`, "font-weight": 600 }, `${name}: ${fmt(100 * own[i], 0)} %${at?.beside ? " on itself" : ""}`),
           quiet(i * (side + gap), TOP + side + 15, `full colour: ${fmt(most[i])}`),
         ]),
         text({ x: work.x, y: work.y - 7 }, "multiplications, as areas"),
@@ -178,7 +178,7 @@ export default figure({
         frame(work.x, work.y, work.side),
         // The way that the corner can go.
         s("path", { d: `M${work.x + n * unit} ${work.y + n * unit}L${work.x + work.side} ${work.y + work.side}`, stroke: "var(--fig-query)", "stroke-opacity": 0.6, "stroke-dasharray": "3 4" }),
-        quiet(0, TOP + side + 31, "rows look at columns"),
+        quiet(0, TOP + side + 31, `rows look at columns${at.beside ? "" : "; %: on itself"}`),
         ...(at.beside
           ? [...legend(work.x, TOP + side + 15, "query", 0.16, "weights first: n × n"), ...legend(work.x, TOP + side + 31, "output", 0.85, `values first: n × ${m}`)]
           : [...legend(work.side + 10, work.y + 20, "query", 0.16, "weights"), ...legend(work.side + 10, work.y + 52, "output", 0.85, "values"), quiet(work.side + 25, work.y + 34, "first"), quiet(work.side + 25, work.y + 66, "first")]),
