@@ -311,7 +311,7 @@ export default figure({
       const { heads, kvHeads, width, bytes: each } = SHAPE;
       // Where all devices have as much of everything, the product that it is.
       const [own, even] = [heads / p, n % p === 0 && (now.does === "ring" || heads % p === 0)];
-      const product = { ring: `${n / p} tokens × ${kvHeads} heads × ${2 * width}`, give: `${p - 1} × ${n / p} tokens × (${own} + 2 × ${headsOf(p, 0).read.length}) heads × ${width}`, attend: "", return: `${p - 1} × ${n / p} tokens × ${own} heads × ${width}` }[now.does];
+      const product = { ring: `${many(n / p, "token")} × ${kvHeads} heads × ${2 * width}`, give: `${p - 1} × ${many(n / p, "token")} × (${own} + 2 × ${headsOf(p, 0).read.length}) heads × ${width}`, attend: "", return: `${p - 1} × ${many(n / p, "token")} × ${many(own, "head")} × ${width}` }[now.does];
       const sent = sends.at(-1) ? ` Each sends ${sends.length > 1 ? `${sends[0].toLocaleString("en")} to ` : even ? `${product} numbers × ${each} B = ` : ""}${bytes(sends[sends.length - 1])}.` : "";
       if (now.does === "give") return `${at}tokens are exchanged for heads.${sent}`;
       if (now.does === "return") return `${at}outputs go back to the devices of their tokens.${sent}${end}`;
