@@ -148,8 +148,7 @@
     const sheet = make(
       "div",
       { class: "attnlab-cover" },
-      make("p", {}, make("strong", {}, "What do you expect?"), " Choose an answer above, and the figure opens."),
-      make("p", {}, look, never),
+      make("div", {}, make("p", {}, make("strong", {}, "What do you expect?"), " Choose an answer above, and the figure opens."), make("p", {}, look, never)),
     );
     const place = make("div", { class: "attnlab-covered" });
     figure.before(place);

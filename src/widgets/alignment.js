@@ -59,7 +59,7 @@ export default figure({
       button.replaceChildren(...paper.map((name) => h("span", { class: "attnlab-paper" }, `${name}, `)), last);
     }
     const step = slider({ part: "step", label: "Step", limits: { min: 0, max: 10, step: 1 }, onInput: (at) => set({ step: at }) });
-    const next = h("button", { type: "button", class: "attnlab-go", "data-part": "next", on: { click: () => set({ step: now() < written.length ? now() + 1 : 0 }) } });
+    const next = h("button", { type: "button", class: "attnlab-act", "data-part": "next", on: { click: () => set({ step: now() < written.length ? now() + 1 : 0 }) } });
     const drawing = s("svg", { role: "img", "data-part": "drawing", style: "width: 100%; max-width: 46rem; height: auto; display: block; margin: .4rem auto 0" });
     const numbers = strip("Table of numbers");
     const card = h("p", { class: "attnlab-note", "data-part": "card" }, `Four small models, trained on dates from a grammar, run in this page. Of a thousand new dates they get right: ${SCORES.map(([name, text]) => `${text} ${models.card.models[name].right} %`).join(", ")}.`);

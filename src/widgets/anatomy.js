@@ -62,7 +62,7 @@ export default figure({
     });
     const chart = s("svg", { "data-part": "curves", style: "display: block; width: 100%; height: auto; margin-top: 0.2rem" });
     const to = (/** @type {number} */ power) => set({ length: Math.round(2 ** Math.min(Math.max(power, SHORT), LONG)) });
-    const length = slider({ part: "length", label: "Tokens", limits: { min: SHORT, max: LONG, step: 1 / 64 }, role: "output", onInput: to });
+    const length = slider({ part: "length", label: "Tokens", limits: { min: SHORT, max: LONG, step: 1 / 64 }, onInput: to });
     // One for good: what is dragged stays where the pointer holds it.
     const handle = grip({ which: "length", limits: [SHORT, LONG], style: "cursor: ew-resize" });
     handle.setAttribute("aria-label", "Tokens");
@@ -156,7 +156,7 @@ export default figure({
       drawn.push(...marks.map((power) => text({ x: x(power), y: high - 6, "text-anchor": power === LONG ? "end" : "middle" }, power < 10 ? String(2 ** power) : power < 20 ? `${2 ** (power - 10)}K` : "1M tokens")));
       const steps = Array.from({ length: 97 }, (_, i) => SHORT + (i * (LONG - SHORT)) / 96);
       const at = Math.log2(n);
-      const stem = s("path", { d: `M${x(at)} 8V${high - 22}`, stroke: "var(--fig-output)", "stroke-width": 2 });
+      const stem = s("path", { d: `M${x(at)} 8V${high - 22}`, stroke: "var(--fig-query)", "stroke-width": 2 });
       const [a, b] = chosen.map((own) => y(held(own, n)));
       chosen.forEach((own, side) => {
         const d = steps.map((power, i) => `${i ? "L" : "M"}${x(power).toFixed(1)} ${y(held(own, 2 ** power)).toFixed(1)}`).join("");
@@ -173,7 +173,7 @@ export default figure({
         const height = Math.min(Math.max(own + away, 12), high - 26);
         return text({ "data-key": side, transform: `translate(${x(at) + (flip ? -9 : 9)} ${height})`, "text-anchor": flip ? "end" : "start", "font-size": 13, fill: "var(--fig-ink)", stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" }, `${"AB"[side]} ${size(held(chosen[side], n))}`);
       };
-      const dots = [a, b].map((height, side) => s("circle", { "data-key": side, cx: x(at), cy: height, r: 4.5, fill: "var(--fig-output)" }));
+      const dots = [a, b].map((height, side) => s("circle", { "data-key": side, cx: x(at), cy: height, r: 4.5, fill: "var(--fig-query)" }));
       renew(handle, s("rect", { x: x(at) - 14, y: 0, width: 28, height: high - 20, fill: "transparent" }), stem, ...dots);
       for (const [key, value] of Object.entries({ "aria-valuenow": at.toFixed(2), "aria-valuetext": `${grouped(n)} tokens` })) handle.setAttribute(key, value);
       renew(behind, ...drawn);

@@ -39,6 +39,8 @@ const ROLE = /** @type {Record<string, string>} */ ({
 const PRODUCTS = ["Q", "K", "V"];
 const MOST = 1e6;
 const BEAT = 420; // milliseconds for a pair of numbers
+/** @type {KeyframeAnimationOptions} */
+const MOVES = { duration: 250, easing: "ease-out" };
 
 export default figure({
   name: "calculator",
@@ -81,9 +83,9 @@ export default figure({
     const board = h("div", { class: "attnlab-board" }, corner);
     const numbers = strip("Weights and output");
     body.append(
-      h("div", { class: "attnlab-steps" }, stages),
+      h("div", { class: "attnlab-lead" }, stages),
       // Above what grows and shrinks from stage to stage: what is pressed again and again stays under the finger.
-      h("div", { class: "attnlab-steps" }, previous, next, play, h("label", {}, causal, "hide later tokens")),
+      h("div", { class: "attnlab-lead" }, previous, next, play, h("label", {}, causal, "hide later tokens")),
       board,
       h("details", {}, h("summary", {}, "Weights and output as a table"), numbers),
     );
@@ -145,10 +147,10 @@ export default figure({
       const target = focusOf(all, out, shown);
       // Typing must not lose its place: the tables are made again when the stage or a shape changes, not else.
       const layout = JSON.stringify([stage, tokens, shown.map((name) => [name, all[name].length, all[name][0].length])]);
+      let stood;
       if (layout !== drawn) {
+        if (drawn && !still()) stood = stand();
         drawn = layout;
-        // The stage that takes most room has the vectors below the values, or below the weights that make them.
-        board.style.setProperty("--rows", String(all.X.length + Math.max(all.X.length, all.X[0].length, all.Q[0].length)));
         board.classList.toggle("is-product", Boolean(top));
         board.replaceChildren(
           corner,
@@ -156,8 +158,10 @@ export default figure({
         );
       }
       const sources = feeds(target);
+      // Scores scaled are as pale as they are small.
+      const most = Math.max(...[out === "O" ? all.O : [...all.S, ...all.scaled]].flat(2).map(Math.abs).filter(Number.isFinite));
       digits = room();
-      const longest = Object.fromEntries(shown.map((name) => [name, fill(name, all[name], target, sources, out)]));
+      const longest = Object.fromEntries(shown.map((name) => [name, fill(name, all[name], target, sources, most)]));
       // What stands in one column is equally wide, and as wide as its longest number.
       const column = Math.max(longest[out], longest[top] ?? 0);
       for (const name of shown) {
@@ -175,6 +179,7 @@ export default figure({
       if (words !== before) {
         formula.replaceChildren(h("span", { class: "is-heard" }, words), h("span", { "aria-hidden": "true" }, ...typeset(pieces)));
       }
+      if (stood) arrive(stood);
       const place = JSON.stringify([layout, target]);
       if (place !== walked) {
         walked = place;
@@ -183,6 +188,32 @@ export default figure({
       const head = ["token", ...tokens.map((t) => `takes of ${t}`), ...all.O[0].map((_, j) => `output ${j + 1}`)];
       numbers.replaceChildren(table("numbers", head, tokens.map((token, i) => [token, ...[...all.A[i], ...all.O[i]].map((value) => value.toFixed(4))])));
       say(`Stage ${stage} of 6: ${SAYS[stage - 1]}`);
+    }
+
+    /** Whether nothing may move. */
+    const still = () => document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+    /** Where the tables stand, and how high the board is. */
+    const stand = () => ({
+      high: board.offsetHeight,
+      tables: new Map(areas().map((el) => [el.dataset.name, el.getBoundingClientRect()])),
+    });
+    const areas = () => /** @type {HTMLElement[]} */ ([...board.querySelectorAll("[data-area]")]);
+
+    /**
+     * What came out goes where it is a factor now; then what comes out now slides from its factors, and all else appears.
+     * @param {ReturnType<typeof stand>} before
+     */
+    function arrive(before) {
+      for (const one of board.getAnimations()) one.cancel(); // its height is what it will be
+      const now = stand();
+      for (const el of areas()) {
+        const [was, is] = [before, now].map(({ tables }) => /** @type {DOMRect} */ (tables.get(el.dataset.name)));
+        const away = el.dataset.area === "result" ? -24 : 0;
+        const [x, y] = was ? [was.left - is.left, was.top - is.top] : [away, board.classList.contains("is-product") ? away : 0];
+        el.animate([{ transform: `translate(${x}px, ${y}px)`, opacity: Number(Boolean(was)) }, { transform: "none", opacity: 1 }], was ? MOVES : { ...MOVES, delay: 180, fill: "backwards" });
+      }
+      board.animate([before, now].map(({ high }) => ({ height: `${high}px` })), MOVES);
     }
 
     /** Play or not. @param {boolean} on @returns {boolean} whether it now does not */
@@ -241,11 +272,11 @@ export default figure({
         }
         pairs = Math.max(pairs, along);
       }
-      const still = document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const halt = still();
       const beat = (/** @type {number} */ now) => {
-        light(now < pairs && !still && pairs > 1 ? now : Infinity);
-        if (now < pairs && !still && pairs > 1) timer = setTimeout(() => beat(now + 1), BEAT);
-        else if (playing) timer = setTimeout(step, still ? 2 * BEAT : BEAT);
+        light(now < pairs && !halt && pairs > 1 ? now : Infinity);
+        if (now < pairs && !halt && pairs > 1) timer = setTimeout(() => beat(now + 1), BEAT);
+        else if (playing) timer = setTimeout(step, halt ? 2 * BEAT : BEAT);
       };
       beat(0);
     }
@@ -300,7 +331,7 @@ export default figure({
       const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, ` × ${fmt(result.factor, 3)}`] : area === "result" || name === "scaled" ? NAMES[name] : [NAMES[name][0]];
       return h(
         "div",
-        { class: "attnlab-scroll", "data-area": area, style: `grid-area: ${area}` },
+        { class: "attnlab-scroll", "data-area": area, "data-name": name, style: `grid-area: ${area}` },
         h(
           "table",
           { "data-part": `matrix-${name}`, on: { keydown: move } },
@@ -367,12 +398,11 @@ export default figure({
      * @param {Matrix} values
      * @param {{ name: string, row: number, column: number }} target
      * @param {(name: string, row: number, column: number) => boolean} sources
-     * @param {string} out
+     * @param {number} most the largest score, or output, by size: its cell is the darkest
      * @returns {number} how many characters its longest number has, where a minus counts twice, for it is wide; what
      *   can be edited is not counted
      */
-    function fill(name, values, target, sources, out) {
-      const product = board.classList.contains("is-product") && name === out && target.name === out;
+    function fill(name, values, target, sources, most) {
       let longest = 0;
       for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] [data-row]`)) {
         const cell = /** @type {HTMLInputElement} */ (el);
@@ -388,9 +418,8 @@ export default figure({
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
         td.classList.toggle("is-source", sources(name, i, j));
-        // From the row and from the column to where they meet.
-        td.classList.toggle("is-band", product && ((i === target.row && j < target.column) || (j === target.column && i < target.row)));
         if (name === "A") shade(td, value);
+        else if (["S", "scaled", "O"].includes(name)) shade(td, Number.isFinite(value) && most ? Math.abs(value) / most : 0, value < 0 ? "key" : name === "O" ? "output" : "query");
       }
       return longest;
     }

@@ -25,7 +25,7 @@ export default figure({
     const models = /** @type {import("./math/decoder.js").Models} */ (await shipped("decoder", model, where.base));
     const { words } = models.card;
     const lanes = s("svg", { role: "img", "data-part": "lanes", style: "display: block; width: 100%; height: auto" });
-    const next = h("button", { type: "button", class: "attnlab-go", "data-part": "next", on: { click: go } });
+    const next = h("button", { type: "button", class: "attnlab-act", "data-part": "next", on: { click: go } });
     const again = h("button", { type: "button", "data-part": "again", on: { click: () => set({ seed: Number(model.get("seed")) + 1, place: 0 }) } }, "Draw again");
     const drafts = ["0", "1", "2", "3", "4"].map((n) => ({ value: n, text: n }));
     const draft = choices({ label: "Words drafted for a pass", part: "draft", value: "0", options: drafts, onChange: (n) => set({ draft: Number(n), place: 0 }) });

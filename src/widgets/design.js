@@ -86,7 +86,7 @@ export default figure({
     });
     const mask = s("svg", { role: "img", "data-part": "mask", class: "attnlab-sight" });
     const drawing = plane();
-    const train = button("train", "Train", toggle, { class: "attnlab-go" });
+    const train = button("train", "Train", toggle, { class: "attnlab-act" });
     const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
     const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });
     const tile = (/** @type {string} */ part, /** @type {string} */ name, /** @type {string} */ role) => {

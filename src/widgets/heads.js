@@ -7,7 +7,7 @@
 // groups), wire (paths), cache (g), sums (table: this layer now, and with K/V of each head's own).
 import css from "./ui/heads.css";
 import { labelled } from "./ui/controls.js";
-import { choices, fmt, h, onResize, s, select, shade, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, renew, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { matrix } from "./math/attention.js";
@@ -47,17 +47,23 @@ function arcs(weights, token, { at, tall, put, few = false }) {
     const [from, to] = i === j ? [at(i) - loop, at(i) + loop] : [at(i), at(j)];
     return `M ${point(at(i), 0)} C ${point(from, high)}, ${point(to, high)}, ${point(at(j), 0)}`;
   };
-  const faint = weights.flatMap((row, i) =>
-    row.flatMap((w, j) => (few || i === token || w < SEEN ? [] : [s("path", { d: arc(i, j), fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.22, "stroke-width": (0.5 * thick * w).toFixed(2) })])),
+  // In one order whoever looks: what stays where it is in the drawing is seen to change.
+  const lines = weights.flatMap((row, i) =>
+    row.flatMap((w, j) => {
+      const ours = i === token;
+      if ((few && !ours) || (w < SEEN && (few || !ours))) return [];
+      const look = ours
+        ? { stroke: "var(--fig-query)", "stroke-opacity": (0.15 + 0.85 * w).toFixed(3), "stroke-width": (thick * w).toFixed(2), "data-weight": digits(w) }
+        : { stroke: "var(--fig-quiet)", "stroke-opacity": 0.22, "stroke-width": (0.5 * thick * w).toFixed(2) };
+      return [s("path", { "data-key": `${i} ${j}`, d: arc(i, j), fill: "none", "stroke-linecap": "round", ...look })];
+    }),
   );
-  const [ours, dots] = [/** @type {any[]} */ ([]), /** @type {any[]} */ ([])];
-  weights[token].forEach((w, j) => {
+  const dots = weights[token].map((w, j) => {
     const [cx, cy] = put(at(j), 0);
-    if (!few || w >= SEEN) ours.push(s("path", { d: arc(token, j), fill: "none", stroke: "var(--fig-query)", "stroke-linecap": "round", "stroke-opacity": (0.15 + 0.85 * w).toFixed(3), "stroke-width": (thick * w).toFixed(2), "data-weight": digits(w) }));
-    dots.push(s("circle", { cx, cy, r: (2 + 4 * w).toFixed(2), fill: "var(--fig-query)" }));
-    if (j === token) dots.push(s("circle", { cx, cy, r: few ? 6 : 7, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5 }));
+    return s("circle", { "data-key": j, cx, cy, r: (2 + 4 * w).toFixed(2), fill: "var(--fig-query)" });
   });
-  return [...faint, ...ours, ...dots];
+  const [cx, cy] = put(at(token), 0);
+  return [...lines, ...dots, s("circle", { "data-key": "looks", cx, cy, r: few ? 6 : 7, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5 })];
 }
 
 export default figure({
@@ -174,6 +180,7 @@ export default figure({
     /** @type {ReturnType<typeof cell>[]} */
     let cells = [];
     const bars = s("g", {});
+    const [looks, wires] = [s("g", {}), s("g", {})];
     const hot = (/** @type {number} */ head, /** @type {boolean} */ on) =>
       bars.querySelectorAll(`[data-head="${head}"]`).forEach((piece) => piece.classList.toggle("is-hot", on));
     const flip = (/** @type {number} */ head) => {
@@ -224,17 +231,18 @@ export default figure({
         g.setAttribute("transform", `translate(${(i % columns) * (across + gap)} ${Math.floor(i / columns) * (tall + gap)})`);
         g.setAttribute("aria-checked", String(on));
         g.setAttribute("aria-label", `head ${i + 1}, looks at ${tokens.map((word, j) => `${word} ${fmt(row[j])}`).join(", ")}`);
-        const faded = s("g", { opacity: on ? 1 : 0.22 });
+        const faded = s("g", { "data-key": "arcs", opacity: on ? 1 : 0.22 });
         faded.append(
           ...arcs(weights[i], token, { at, tall: tall - 38, put: (u, v) => [u, tall - 24 - v] }),
           ...named.map(({ word, j }) => text(word, { x: at(j), y: tall - 7, "font-weight": j === token ? 700 : 400, fill: j === token || row[j] >= LOOK ? "var(--fig-ink)" : "var(--fig-quiet)" })),
         );
-        g.replaceChildren(
-          s("rect", { class: "attnlab-frame", x: 1, y: 1, width: across - 2, height: tall - 2, rx: 8, fill: `var(--fig-${on ? "paper" : "tint"})`, stroke: "var(--fig-line)", "stroke-width": 1.5, "stroke-dasharray": on ? "none" : "4 3" }),
+        renew(
+          g,
+          s("rect", { "data-key": "frame", class: "attnlab-frame", x: 1, y: 1, width: across - 2, height: tall - 2, rx: 8, fill: `var(--fig-${on ? "paper" : "tint"})`, stroke: "var(--fig-line)", "stroke-width": 1.5, "stroke-dasharray": on ? "none" : "4 3" }),
           faded,
           text(String(i + 1), { x: 10, y: 18, "text-anchor": "start", "font-size": 14, "font-weight": 700, fill: on ? "var(--fig-ink)" : "var(--fig-quiet)" }),
-          s("rect", { x: across - 35, y: 7, width: 26, height: 14, rx: 7, fill: on ? "var(--fig-output)" : "var(--fig-paper)", stroke: on ? "var(--fig-output)" : "var(--fig-quiet)", "stroke-width": 1.5 }),
-          s("circle", { cx: across - (on ? 16 : 28), cy: 14, r: 4.5, fill: on ? "var(--fig-paper)" : "var(--fig-quiet)" }),
+          s("rect", { "data-key": "switch", x: across - 35, y: 7, width: 26, height: 14, rx: 7, fill: on ? "var(--fig-output)" : "var(--fig-paper)", stroke: on ? "var(--fig-output)" : "var(--fig-quiet)", "stroke-width": 1.5 }),
+          s("circle", { "data-key": "knob", cx: across - (on ? 16 : 28), cy: 14, r: 4.5, fill: on ? "var(--fig-paper)" : "var(--fig-quiet)" }),
         );
       });
       const top = Math.ceil(n / columns) * (tall + gap) + 14;
@@ -327,13 +335,15 @@ export default figure({
       const half = Math.min(16, across / 2 - 1);
       sized(low + 40);
       plane.setAttribute("aria-label", `${count(n, "query head")}, each with arcs from “${tokens[token]}” to what it looks at, wired to ${count(m, "key and value head")}`);
-      const fixed = [
+      renew(
+        looks,
         ...tokens.map((word, j) => text(short(word), { x: left - 10, y: at(j) + 4, "text-anchor": "end", "font-size": 13, "font-weight": j === token ? 700 : 400 })),
-        ...weights.flatMap((rows, i) => arcs(rows, token, { at, tall: bulge * 0.9, put: (u, v) => [line(i) + v, u], few })),
+        ...weights.map((rows, i) => s("g", { "data-key": i }, ...arcs(rows, token, { at, tall: bulge * 0.9, put: (u, v) => [line(i) + v, u], few }))),
         ...[["Q", 10, top + 5, "query"], ["K", 6, low + 13, "key"], ["V", 20, low + 13, "value"]].map(([name, x, y, role]) =>
           text(String(name), { x, y, "font-size": 14, fill: `var(--fig-${role})`, "font-weight": 700 }),
         ),
-      ];
+      );
+      if (!plane.contains(looks)) plane.replaceChildren(looks, wires);
       const queries = weights.flatMap((_, i) => [
         s("circle", { cx: middle(i), cy: top, r: 11, fill: "var(--fig-paper)", stroke: "var(--fig-query)", "stroke-width": 2.5 }),
         text(String(i + 1), { x: middle(i), y: top + 4.5 }),
@@ -341,8 +351,7 @@ export default figure({
       const goal = weights.map((_, i) => (Math.floor((i * m) / n) + 0.5) / m); // share of the way across
       glide(goal, (now) => {
         const x = now.map((share) => left + share * (wide - left));
-        plane.replaceChildren(
-          ...fixed,
+        wires.replaceChildren(
           ...x.map((to, i) => s("path", { d: `M ${middle(i)} ${top + 11} C ${middle(i)} ${low - 18}, ${to.toFixed(1)} ${top + 30}, ${to.toFixed(1)} ${low}`, fill: "none", stroke: "var(--fig-ink)", "stroke-opacity": 0.5, "stroke-width": 1.5, "data-part": "wire" })),
           ...queries,
           ...x.map((to, i) =>

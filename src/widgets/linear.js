@@ -90,7 +90,7 @@ export default figure({
 
     const [exact, approximate, areas] = [s("g", { "data-part": "exact", fill: "none" }), s("g", { "data-part": "approximate", fill: "none" }), s("g", {})];
     const square = s("rect", { "data-part": "square", fill: "var(--fig-query)", "fill-opacity": 0.16, stroke: "var(--fig-query)", "stroke-width": 1.5 });
-    const band = s("rect", { "data-part": "strip", fill: "var(--fig-output)", "fill-opacity": 0.85 });
+    const band = s("rect", { "data-part": "strip", fill: "var(--fig-accent)", "fill-opacity": 0.85 });
     const knob = grip(
       { which: "length", limits: [STEP, LONGEST], style: "cursor: nwse-resize" },
       s("rect", { x: -14, y: -14, width: 28, height: 28, fill: "transparent" }),
@@ -152,7 +152,7 @@ export default figure({
         g.replaceChildren(...parts);
       };
       place(exact, 0, strokes(got.exact, most[0], "query"));
-      place(approximate, side + gap, strokes(got.weights, most[1], "output"));
+      place(approximate, side + gap, strokes(got.weights, most[1], "accent"));
       const unit = work.side / LONGEST;
       const box = { x: work.x, y: work.y, width: n * unit };
       for (const [rect, tall] of /** @type {[Element, number][]} */ ([[square, n * unit], [band, Math.max(m * unit, 1)]])) {
@@ -170,7 +170,7 @@ export default figure({
       ];
       areas.replaceChildren(
         ...["softmax", map === "elu" ? "elu + 1" : "random"].flatMap((name, i) => [
-          text({ x: i * (side + gap), y: 13, fill: `var(--fig-${i ? "output" : "query"})`, "font-weight": 600 }, `${name}: ${fmt(100 * own[i], 0)} % on itself`),
+          text({ x: i * (side + gap), y: 13, fill: `var(--fig-${i ? "accent" : "query"})`, "font-weight": 600 }, `${name}: ${fmt(100 * own[i], 0)} %${at?.beside ? " on itself" : ""}`),
           quiet(i * (side + gap), TOP + side + 15, `full colour: ${fmt(most[i])}`),
         ]),
         text({ x: work.x, y: work.y - 7 }, "multiplications, as areas"),
@@ -178,10 +178,10 @@ export default figure({
         frame(work.x, work.y, work.side),
         // The way that the corner can go.
         s("path", { d: `M${work.x + n * unit} ${work.y + n * unit}L${work.x + work.side} ${work.y + work.side}`, stroke: "var(--fig-query)", "stroke-opacity": 0.6, "stroke-dasharray": "3 4" }),
-        quiet(0, TOP + side + 31, "rows look at columns"),
+        quiet(0, TOP + side + 31, `rows look at columns${at.beside ? "" : "; %: on itself"}`),
         ...(at.beside
-          ? [...legend(work.x, TOP + side + 15, "query", 0.16, "weights first: n × n"), ...legend(work.x, TOP + side + 31, "output", 0.85, `values first: n × ${m}`)]
-          : [...legend(work.side + 10, work.y + 20, "query", 0.16, "weights"), ...legend(work.side + 10, work.y + 52, "output", 0.85, "values"), quiet(work.side + 25, work.y + 34, "first"), quiet(work.side + 25, work.y + 66, "first")]),
+          ? [...legend(work.x, TOP + side + 15, "query", 0.16, "weights first: n × n"), ...legend(work.x, TOP + side + 31, "accent", 0.85, `values first: n × ${m}`)]
+          : [...legend(work.side + 10, work.y + 20, "query", 0.16, "weights"), ...legend(work.side + 10, work.y + 52, "accent", 0.85, "values"), quiet(work.side + 25, work.y + 34, "first"), quiet(work.side + 25, work.y + 66, "first")]),
       );
       if (!plane.contains(knob)) plane.replaceChildren(areas, exact, approximate, square, band, knob);
       const counted = cost(n, m, HEAD);

@@ -50,6 +50,7 @@ export default figure({
     const button = (/** @type {string} */ name, /** @type {string} */ words, /** @type {() => void} */ click) =>
       h("button", { type: "button", "data-part": name, on: { click } }, words);
     const play = button("play", "Play", () => (playing ? stop() : start()));
+    play.classList.add("attnlab-act");
     const back = button("back", "←", () => walk(-1));
     const next = button("next", "→", () => walk(1));
     for (const [arrow, words] of [[back, "Back by a tile"], [next, "On by a tile"]]) arrow.setAttribute("aria-label", words);

@@ -45,6 +45,7 @@ export default figure({
       h("button", { type: "button", "data-part": part, on: { click } }, text);
     const back = button("back", "Back", () => go(depth() - 1));
     const next = button("next", "Next layer", () => go(depth() < DEEPEST ? depth() + 1 : 1));
+    next.classList.add("attnlab-act");
     const play = button("play", "Play", () => (timer ? stop() : run()));
     const plane = s("svg", { role: "group", "data-part": "plane", class: "attnlab-reach" });
     const asker = grip({ which: "query", limits: [1, 1], style: "" });

@@ -1,6 +1,7 @@
-// The playground: train attention on the toy grammar in the page, from random weights, against exact ceilings.
+// The playground: train attention on the toy grammar in the page, from random weights, against exact ceilings. Where the page
+// wants that and nothing else (`only`), it says what the runs are made of and offers no other.
 //
-// For tests (data-part): settings (button), choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons),
+// For tests (data-part): told (what the runs are made of), settings (button), choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons),
 // steps, progress, curves (svg; data-curve, data-ceiling, ceiling (texts), data-letter), sentence (input), unknown, examples (select), head (choices), looks (svgs),
 // opens (buttons, data-opens; data-part panel), challenge (list items, data-id), forget (button), confusion, gradient, numbers, tags,
 // weights (tables and svg), status, reset, link, pytorch, svg.
@@ -59,11 +60,12 @@ export default figure({
     /** @type {{ shape: string, all: ReturnType<typeof looks>[], picked: number }} */
     const heads = { shape: "", all: [], picked: 0 };
     let done = kept();
+    const only = Boolean(model.get("only"));
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
     const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, props = {}) => h("button", { type: "button", "data-part": part, ...props, on: { click } }, text);
     const settings = chosen({ names: NAMES, choose });
-    const train = button("train", "Train", toggle, { class: "attnlab-go" });
+    const train = button("train", "Train", toggle, { class: "attnlab-act" });
     const beside = button("beside", "", () => set({ b: runs.length > 1 ? null : { ...runs[0].choices } }));
     const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
     const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });
@@ -89,11 +91,10 @@ export default figure({
       ),
     );
     body.append(
-      h("div", { class: "attnlab-go-row" }, train, beside, counter, progress),
-      settings.line,
-      settings.el,
+      h("div", { class: "attnlab-go-row" }, train, only ? "" : beside, counter, progress),
+      ...(only ? [settings.told] : [settings.line, settings.el]),
       h("div", { class: "attnlab-play" }, h("div", {}, drawing.svg), h("div", {}, h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
-      below.el,
+      only ? "" : below.el,
     );
     onResize(body, signal, draw);
     // Reset means random weights too, whatever the state was before.
@@ -153,7 +154,7 @@ export default figure({
 
     /** @param {number} to */
     function go(to) {
-      if (runs.every((run) => run.diverged || run.model.steps >= LAST)) return say(runs[0].diverged ? `Run A ${runs[0].diverged} Go back to step 0, with a smaller one.` : "The axis ends here. Go back to step 0, or choose something else.");
+      if (runs.every((run) => run.diverged || run.model.steps >= LAST)) return say(only ? "This training has ended. Reset begins it again." : runs[0].diverged ? `Run A ${runs[0].diverged} Go back to step 0, with a smaller one.` : "The axis ends here. Go back to step 0, or choose something else.");
       [going, goal, counting, spoken] = [true, to, null, performance.now()];
       train.textContent = "Pause";
       train.classList.add("is-going");
@@ -195,7 +196,7 @@ export default figure({
       });
       model.save_changes();
       const wrong = listen().passes.map(({ tags }) => tags.some((tag) => tag.endsWith("✗")));
-      const found = met(runs, wrong).filter((id) => !done.includes(id));
+      const found = only ? [] : met(runs, wrong).filter((id) => !done.includes(id));
       if (found.length) keep([...done, ...found]);
       speak(found);
     }
@@ -310,7 +311,7 @@ export default figure({
       }
       heads.all.forEach(({ svg, show }, i) => {
         show(passes[i].weights, passes[i].tags);
-        svg.setAttribute("aria-label", `Run ${NAMES[i]}: ${words.map((word, j) => `${word} ${passes[i].tags[j]}`).join(", ")}. What each head looks at is in the table behind “${PANELS.numbers}”.`);
+        svg.setAttribute("aria-label", `Run ${NAMES[i]}: ${words.map((word, j) => `${word} ${passes[i].tags[j]}`).join(", ")}.${only ? "" : ` What each head looks at is in the table behind “${PANELS.numbers}”.`}`);
       });
     }
 

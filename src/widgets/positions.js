@@ -37,10 +37,12 @@ export default figure({
     const numbers = strip("Outputs of the sentence");
     const button = (/** @type {string} */ words, /** @type {string} */ part, /** @type {() => void} */ click) =>
       h("button", { type: "button", "data-part": part, on: { click } }, words);
+    const shuffle = button("Shuffle", "shuffle", () => set({ order: shuffled(model.get("order")) }));
+    shuffle.classList.add("attnlab-act");
     body.append(
       plane,
       h("div", { class: "attnlab-row" },
-        button("Shuffle", "shuffle", () => set({ order: shuffled(model.get("order")) })),
+        shuffle,
         button("As written", "restore", () => set({ order: range(model.get("order").length) })),
       ),
       labelled("Positions", schemes),

@@ -48,6 +48,7 @@ export default figure({
     const back = button("back", "←", () => to(model.get("step") - 1));
     back.setAttribute("aria-label", "Back by a step");
     const next = button("next", "Next step", () => to(model.get("step") < count() ? model.get("step") + 1 : 1));
+    next.classList.add("attnlab-act");
     const step = slider({ part: "step", label: "Step", limits: { min: 1, max: 8, step: 1 }, onInput: to });
     const steps = h("div", { class: "attnlab-rsteps", role: "group", "aria-label": "Steps; arrow keys go back and on" }, back, next, step.row);
     steps.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
@@ -280,7 +281,7 @@ export default figure({
       wide = room();
       const [roomy, beside] = [wide >= 480, wide >= 600];
       const [left, top] = [beside ? 44 : 40, 42];
-      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, 280);
+      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, 212);
       const high = beside ? Math.min(70, Math.max(36, side / p)) : 37;
       const [x, y] = beside ? [left + side + 18, top] : [0, top + side + 34];
       const { chips, drawn } = lanes(state, x, y, wide - x - 1, high);
@@ -310,7 +311,7 @@ export default figure({
       const { heads, kvHeads, width, bytes: each } = SHAPE;
       // Where all devices have as much of everything, the product that it is.
       const [own, even] = [heads / p, n % p === 0 && (now.does === "ring" || heads % p === 0)];
-      const product = { ring: `${n / p} tokens × ${kvHeads} heads × ${2 * width}`, give: `${p - 1} × ${n / p} tokens × (${own} + 2 × ${headsOf(p, 0).read.length}) heads × ${width}`, attend: "", return: `${p - 1} × ${n / p} tokens × ${own} heads × ${width}` }[now.does];
+      const product = { ring: `${many(n / p, "token")} × ${kvHeads} heads × ${2 * width}`, give: `${p - 1} × ${many(n / p, "token")} × (${own} + 2 × ${headsOf(p, 0).read.length}) heads × ${width}`, attend: "", return: `${p - 1} × ${many(n / p, "token")} × ${many(own, "head")} × ${width}` }[now.does];
       const sent = sends.at(-1) ? ` Each sends ${sends.length > 1 ? `${sends[0].toLocaleString("en")} to ` : even ? `${product} numbers × ${each} B = ` : ""}${bytes(sends[sends.length - 1])}.` : "";
       if (now.does === "give") return `${at}tokens are exchanged for heads.${sent}`;
       if (now.does === "return") return `${at}outputs go back to the devices of their tokens.${sent}${end}`;

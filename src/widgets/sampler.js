@@ -28,7 +28,7 @@ export default figure({
     const { words } = models.card;
     const written = h("p", { class: "attnlab-written", "data-part": "written" });
     const chart = s("svg", { role: "img", "data-part": "words", style: "display: block; width: 100%; height: auto" });
-    const next = h("button", { type: "button", class: "attnlab-go", "data-part": "next", on: { click: go } });
+    const next = h("button", { type: "button", class: "attnlab-act", "data-part": "next", on: { click: go } });
     const again = h("button", { type: "button", "data-part": "again", on: { click: () => (set({ seed: Number(model.get("seed")) + 1 }), drop()) } }, "Draw again");
     const rule = choices({ label: "What is kept", part: "rule", value: "all", options: RULES.map(([value, text]) => ({ value, text })), onChange: (name) => set({ rule: name }) });
     const tune = (/** @type {string} */ part, /** @type {string} */ label, /** @type {number[]} */ [min, max, step]) =>

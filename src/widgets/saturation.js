@@ -143,9 +143,9 @@ export default figure({
 
     /** A score on a line of its own, to be dragged along the axis. @param {string} name @param {number} i */
     function lane(name, i) {
-      const mark = s("path", { fill: "var(--fig-key)" });
+      const mark = s("path", { fill: "var(--fig-ink)" });
       const reading = text({ y: 4, stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" });
-      const from = strokes("", { stroke: "var(--fig-key)", "stroke-width": 2, "stroke-opacity": 0.5 });
+      const from = strokes("", { stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-opacity": 0.5 });
       const target = box(-18, -12, 36, 24, { fill: "transparent" });
       const g = grip({ which: i, limits: [-LIMIT, LIMIT], style: "cursor: ew-resize" }, target, from, mark, reading);
       g.setAttribute("aria-label", `score of key ${name}`);
@@ -242,7 +242,7 @@ export default figure({
       const thin = at.beside ? 0.75 : Math.max((0.75 * at.columns[0].across) / ROWS, 0.8);
       const paints = ["var(--fig-query)", "var(--fig-quiet)"];
       cloud.replaceChildren(
-        strokes(dots.join(""), { "data-part": "cloud", stroke: "var(--fig-key)", "stroke-width": 2.6, "stroke-linecap": "round", "stroke-opacity": 0.75 }),
+        strokes(dots.join(""), { "data-part": "cloud", stroke: "var(--fig-ink)", "stroke-width": 2.6, "stroke-linecap": "round", "stroke-opacity": 0.75 }),
         ...at.columns.map((_, c) => strokes(theirs.map((one, r) => line(one, r, c)).join(""), { stroke: paints[c], "stroke-width": thin })),
         text({ x: 0, y: HEAD - 6, fill: "var(--fig-quiet)" }, at.right > 300 ? `${ROWS} queries: scores / T, ${said}${gone ? ` ±${REACH}` : ""}` : said),
         strokes(`M ${place(-spread)} ${at.axis + 1} H ${place(spread)}`, { stroke: "var(--fig-ink)", "stroke-width": 2.5 }),

@@ -38,7 +38,7 @@ export default figure({
     const step = slider({ part: "step", label: "Orders read", limits: { min: 0, max: ORDERS.length, step: 1 }, onInput: (t) => go(t) });
     const likeness = slider({ part: "likeness", label: "Keys alike", role: "key", limits: { min: 0, max: LIKEST, step: 0.1 }, onInput: (x) => set({ likeness: hundredth(x) }) });
     const stays = slider({ part: "stays", label: "Gate", role: "value", limits: { min: 0, max: 1, step: 0.05 }, onInput: (x) => set({ stays: hundredth(x) }) });
-    const play = h("button", { type: "button", "data-part": "play", on: { click: () => (timer ? stop() : start()) } }, "Play");
+    const play = h("button", { type: "button", class: "attnlab-act", "data-part": "play", on: { click: () => (timer ? stop() : start()) } }, "Play");
     const plane = s("svg", {
       role: "group", "data-part": "plane", "aria-label": "The orders, and the state that they fill",
       style: "display: block; max-width: 100%",

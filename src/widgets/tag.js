@@ -167,7 +167,7 @@ export default figure({
         if (!most) return;
         beside.classList.add("is-asked");
         beside.textContent = `Hide ${named(at)}: what does ${named(word)} become?`;
-        tokens.querySelectorAll('[data-part="hide"]')[at]?.classList.add("is-asked");
+        tokens.querySelectorAll('[data-part="hide"]')[at]?.classList.add("is-asked", "attnlab-act");
       }, 150);
     }
 

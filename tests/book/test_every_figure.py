@@ -77,7 +77,7 @@ DRAWN = """() => {
     probe.style.forcedColorAdjust = "none";
     const of = (colour) => ((probe.style.color = colour), light(getComputedStyle(probe).color));
     const ground = of("Canvas");
-    const least = { ink: 7, quiet: 4.5, query: 3, key: 3, value: 3, output: 3 };
+    const least = { ink: 7, quiet: 4.5, query: 3, key: 3, value: 3, output: 3, accent: 3 };
     const faint = Object.keys(least).filter(
       (name) => contrast(of(`var(--fig-${name})`), ground) < least[name]);
     probe.remove();

@@ -281,28 +281,108 @@ def test_a_number_marks_the_row_and_the_column_that_make_it(page):
 
 PLACE_OF_NEXT = """(figure) => figure.querySelector('[data-part="next"]').getBoundingClientRect().top -
   figure.getBoundingClientRect().top"""
-HEIGHT = "(part) => part.getBoundingClientRect().height"
+MARGINS = """(board) => {
+  const tables = [...board.querySelectorAll("table")].map((table) => table.getBoundingClientRect());
+  const { left, right, bottom } = board.getBoundingClientRect();
+  const far = (side, most) => Math[most](...tables.map((table) => table[side]));
+  return [far("left", "min") - left, right - far("right", "max"), bottom - far("bottom", "max")];
+}"""
 
 
-def test_a_stage_moves_neither_what_is_below_the_calculator_nor_its_buttons(site, bench):
+def test_a_stage_stands_in_the_middle_and_takes_the_room_that_it_needs_below_the_buttons(site, bench):
     wide, high = [*X, [1.0, 1.0], [2.0, 0.0]], [[1.0], [0.0]]
     for changes in ({}, {"X": wide, "tokens": list("abcde")}, {"W_q": high, "W_k": high}):
-        settings = json.dumps(calculator(**changes).settings())
-        page = site.open(bench, query=f"?calculator={quote(settings)}")
-        part = figure(page, "calculator")
-        heights = set()
-        for stage in range(1, 7):
-            choose(part, "stages", stage)
-            heights.add(part.locator(".attnlab-root").evaluate(HEIGHT))
-        assert len(heights) == 1
-    # On a phone a stage takes what it needs, and the buttons that lead through them stay where they are.
-    page = site.figures(bench, width=320, height=700)
+        settings = quote(json.dumps(calculator(**changes).settings()))
+        for width in (1280, 390):
+            part = figure(site.open(bench, width=width, query=f"?calculator={settings}"), "calculator")
+            places = set()
+            for stage in range(1, 7):
+                choose(part, "stages", stage)
+                left, right, below = part.locator(".attnlab-board").evaluate(MARGINS)
+                assert 0 <= below < 3, (stage, width)
+                if not part.locator(".is-stacked").count():
+                    assert abs(left - right) < 3, (stage, width)
+                places.add(part.evaluate(PLACE_OF_NEXT))
+            assert len(places) == 1  # what leads through the stages stays under the finger
+
+
+AT_THE_CLICK = """(figure) => {
+  const board = figure.querySelector(".attnlab-board");
+  const press = (name) => figure.querySelector(`[data-part="${name}"]`).click();
+  const stood = (name) => figure.querySelector(`[data-name="${name}"]`).getBoundingClientRect();
+  ["previous", "next"].forEach(press); // what moves when the next stage is asked for, goes on from there
+  const [high, q] = [board.offsetHeight, stood("Q")];
+  press("next");
+  const moving = board.getAnimations({ subtree: true }).filter((one) => !(one instanceof CSSTransition));
+  const [x, y] = ["left", "top"].map((side) => stood("Q")[side] - q[side]);
+  const seen = ["Q", "K", "S"].map((name) => Number(
+    getComputedStyle(figure.querySelector(`[data-name="${name}"]`)).opacity));
+  const grown = board.offsetHeight - high;
+  moving.forEach((one) => one.finish());
+  return { moving: moving.length, moved: [x, y], seen, grown, high: board.offsetHeight };
+}"""
+
+
+def test_what_came_out_goes_where_it_is_a_factor_unless_motion_is_unwanted(site, bench):
+    page = site.open(bench)
     part = figure(page, "calculator")
-    places = set()
-    for stage in range(1, 7):
+    choose(part, "stages", 2)
+    still = part.evaluate(AT_THE_CLICK)
+    assert still["moving"] == 0
+    page.emulate_media(reduced_motion="no-preference")
+    choose(part, "stages", 2)
+    moved = part.evaluate(AT_THE_CLICK)
+    page.evaluate("Object.defineProperty(document, 'hidden', { value: true })")
+    choose(part, "stages", 2)
+    hidden = part.evaluate(AT_THE_CLICK)
+    page.emulate_media(reduced_motion="reduce")
+    assert hidden["moving"] == 0
+    # At the click all is where it was and what is new can't be seen; then it stands as without motion.
+    assert moved["moving"] == 4  # three tables and the board's height
+    assert moved["moved"] == pytest.approx([0, 0], abs=1)
+    assert max(map(abs, still["moved"])) > 20
+    assert moved["seen"] == [1, 0, 0]
+    assert moved["grown"] == pytest.approx(0, abs=1)
+    assert moved["high"] == still["high"]
+
+
+TINTS = """(table) => {
+  const context = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const root = table.closest(".attnlab-root");
+  const over = (...colours) => {
+    for (context.fillStyle of colours) context.fillRect(0, 0, 1, 1);
+    return [...context.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const linear = (c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+  const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const paper = getComputedStyle(root).backgroundColor;
+  return [...table.querySelectorAll("td button")].map((cell) => {
+    const ground = over(paper, getComputedStyle(cell.parentElement).backgroundColor);
+    const [a, b] = [light(ground), light(over(getComputedStyle(cell).color))].sort((a, b) => b - a);
+    return { contrast: (a + 0.05) / (b + 0.05), tint: over(paper).map((c, i) => Math.abs(c - ground[i])),
+      hue: ground[0] - ground[2], text: cell.textContent };
+  });
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_cells_are_tinted_by_the_size_of_their_number_and_its_sign(site, bench, theme):
+    page = site.figures(bench, theme=theme)
+    part = figure(page, "calculator")
+    part.locator('[data-part="causal"]').check()
+    for stage, name in ((3, "S"), (4, "S"), (4, "scaled"), (5, "A"), (6, "O")):
         choose(part, "stages", stage)
-        places.add(part.evaluate(PLACE_OF_NEXT))
-    assert len(places) == 1
+        cells = part.locator(f'[data-part="matrix-{name}"]').evaluate(TINTS)
+        assert min(cell["contrast"] for cell in cells) >= 4.5
+        assert max(sum(cell["tint"]) for cell in cells) > 60
+        assert not any(any(cell["tint"]) for cell in cells if cell["text"] in ("0.00", "0.000", "−∞"))
+        below, above = ([c for c in cells if c["text"].startswith("−") is sign] for sign in (True, False))
+        for signed in (below, above):
+            sizes = {cell["text"]: sum(cell["tint"]) for cell in signed if "∞" not in cell["text"]}
+            tints = [sizes[text] for text in sorted(sizes, key=lambda text: abs(number(text)))]
+            assert tints == sorted(tints), (name, sizes)
+        if name == "S":
+            assert max(cell["hue"] for cell in above) < min(cell["hue"] for cell in below)
 
 
 INSIDE = """(part) => [...part.querySelectorAll(".attnlab-board td button")].flatMap((cell) => {

@@ -281,6 +281,23 @@ def test_a_sentence_of_other_words_is_named(part):
     assert "never says this sentence" in part.locator('[data-part="tags"]').inner_text()
 
 
+def test_where_training_is_all_there_is_nothing_else_is_offered(site, page_with):
+    page = site.open(page_with(mount(SMALL, b=SMALL | {"positions": "rotary"}, only=True)))
+    part = figure(page, "playground")
+    assert part.locator(".attnlab-body button:visible").all_inner_texts() == ["Train"]
+    assert part.locator('[data-part="choice"], [data-part="panel"]').count() == 0
+    said = part.locator('[data-part="told"] > span').all_inner_texts()
+    assert said == ["A attention, no positions, 1 head, width 8", "B attention, RoPE, 1 head, width 8"]
+    part.locator('[data-part="train"]').click()
+    reached(part, 3)
+    part.locator('[data-part="train"]').click()
+    paused(part)
+    part.get_by_text(re.compile(r"exactly.*exactly")).wait_for()
+    assert violations(page) == []
+    part.locator('[data-part="reset"]').click()
+    assert part.locator('[data-part="steps"]').inner_text() == "step 0"
+
+
 def test_keys_are_enough(part):
     press(part, "step", "Enter")
     counted(part)

@@ -60,6 +60,9 @@ def choose(page, box, nth):
     page.locator(box).first.locator("details.answer > summary").nth(nth).click()
 
 
+BLUR = "(part) => getComputedStyle(part).filter"
+
+
 def opened(page, box):
     return (
         page.locator(box).first.locator("details.answer").evaluate_all("(all) => all.map((one) => one.open)")
@@ -71,6 +74,20 @@ def test_a_figure_opens_when_one_has_said_what_one_expects(page, site):
     assert figure.evaluate("(figure) => figure.inert")
     assert page.locator(".attnlab-cover").is_visible()
     assert violations(page) == []
+    # Out of focus, caption and frame apart; the words are on the screen as soon as the figure is.
+    drawing = page.locator(".attnlab-covered .attnlab-root > *").first
+    assert drawing.evaluate(BLUR) == "blur(5px)"
+    assert page.locator(".attnlab-covered figcaption").evaluate(BLUR) == "none"
+    page.evaluate(
+        "(figure) => scrollTo(0, figure.getBoundingClientRect().top + scrollY - innerHeight / 2)",
+        figure.element_handle(),
+    )
+    words = page.locator(".attnlab-cover > div").bounding_box()
+    assert (
+        words["y"] + words["height"]
+        <= page.viewport_size["height"]
+        < figure.bounding_box()["y"] + figure.bounding_box()["height"]
+    )
 
     choose(page, ".predict", 0)
     assert not figure.evaluate("(figure) => figure.inert")
@@ -215,6 +232,7 @@ def test_what_a_browser_kept_wrongly_is_forgotten(page, site, kept):
 def test_without_a_script_answers_are_folds_and_on_paper_nothing_is_covered(page, site):
     page.emulate_media(media="print")
     assert page.locator(".attnlab-cover").is_hidden()
+    assert page.locator(".attnlab-covered .attnlab-root > *").first.evaluate(BLUR) == "none"
     context = site.browser.new_context(java_script_enabled=False)
     plain = context.new_page()
     plain.goto(f"{site.address}/{page_of(CHAPTER)}.html")

@@ -50,6 +50,17 @@ def test_seeds_and_runs_that_are_not_there_are_refused():
         training.build(0, divide="d")
 
 
+def test_where_training_is_all_there_is_it_is_so_stored():
+    assert "only" not in Playground().settings()
+    figure = Playground(b={"positions": "rotary"}, only=True)
+    assert figure.settings()["only"] is True
+    assert "choose" not in figure.caption()
+    with pytest.raises(TypeError, match="only must be a bool, got int"):
+        Playground(only=1)
+    with pytest.raises(ValueError, match="trained only, no panel is open; got 'words'"):
+        Playground(panel="words", only=True)
+
+
 def test_its_table_has_the_choices_and_the_exact_ceilings():
     rows = Cells(Playground({"positions": "rotary"}, {"n_heads": 4})._repr_html_()).rows
     assert rows[0] == ["run", "A", "B"]

@@ -149,7 +149,8 @@ def _memory(seed: int, n: int, d: int, size: int, spread: float = 1.0, shift: fl
 
 def _lying(matrices: tuple[Tensor, Tensor, Tensor], size: int) -> dict:
     n, d = matrices[0].shape
-    moved = n * d + sum(2 * d * min(start + size, n) for start in range(0, n, size))
+    seen = d * sum(min(start + size, n) for start in range(0, n, size))
+    moved = {"queries": n * d, "keys": seen, "values": seen}
     named = dict(zip(("queries", "keys", "values"), matrices, strict=True))
     read: Fresh = fresh(lambda: SlowMemory(size, moved, **named), f"memory of width {d}")
     return {"read": read, "n": n, "size": size}

@@ -145,6 +145,8 @@ FAR = [
     ("lses of about −100,000", "Take off the largest of each query; no bound that you set yourself is low enough.",
      {"outs": _normal(3, 2, 3, seed=23).clamp(-1, 1), "lses": torch.tensor([[-1e5, -1e5 - 64], [-1e5 - 64, -1e5 - 128], [-1e5 - 128, -1e5]])}),
     ("queries whose lses lie 120 apart", "Each query has a largest lse of its own.", _apart(60.0, -60.0)),
+    ("an empty part beside lses of about −100,000", "An empty part lies below every other: no number of your own can stand for −∞.",
+     {"outs": _normal(3, 3, 2, seed=24).clamp(-1, 1), "lses": torch.tensor([[-1e5, -math.inf, -math.inf], [-math.inf, -1e5 - 64, -math.inf], [-1e5 - 64, -1e5, -1e5]])}),
 ]  # fmt: skip
 
 exercise(

@@ -106,7 +106,9 @@ def _blamed(
     wrong = {id(trial): fault for trial, fault in faults}
     telling = sorted(outcomes, key=lambda one: id(one[0]) not in wrong)
     named = (
-        [] if outcomes[-1][1].endless else fitting(task, telling, wrong, made=_mistaken, tolerance=_tolerance)
+        []
+        if outcomes[-1][1].endless
+        else fitting(task, telling, wrong, made=_mistaken, tolerance=_tolerance, right=_right)
     )
     hint = trial.case.hint if fault.value and not named else ""
     share = _share(outcomes, faults) if not named else ""
@@ -245,6 +247,12 @@ def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Differe
             return found
     overdone = _overdone(task, trial, got)
     return Difference(overdone) if overdone else None
+
+
+def _right(task: Exercise, trial: Trial, got: Outcome) -> bool:
+    """Say whether the values of an outcome are those of the reference, whatever its gradients are."""
+    want = _expected(task, trial).value
+    return not got.trouble and _compared(task, trial, got.value, want, trial.case.make(trial.dtype)) is None
 
 
 def _dtypes(value: Any) -> set[torch.dtype]:

@@ -268,7 +268,7 @@ class SlowMemory:
 
     Args:
         size: the most rows that may be read at once.
-        budget: the most numbers that may move in all.
+        budget: name -> the most of its numbers that may move.
         matrices: name -> (n, d).
 
     Attributes:
@@ -277,18 +277,22 @@ class SlowMemory:
     Raises:
         Hoarding: more is read than there is room for, or than need be.
 
-    >>> read = SlowMemory(2, 4, keys=torch.arange(6.0).reshape(3, 2))
+    >>> read = SlowMemory(2, {"keys": 4}, keys=torch.arange(6.0).reshape(3, 2))
     >>> read("keys", 2, 4)
     tensor([[4., 5.]])
     >>> read("keys", 0, 3)
     Traceback (most recent call last):
     attnbook.checks.instruments.Hoarding: It reads 3 rows at once; there is room for tiles of 2.
+    >>> _ = read("keys", 0, 1)
+    >>> read("keys", 1, 2)
+    Traceback (most recent call last):
+    attnbook.checks.instruments.Hoarding: It reads more than the 4 numbers of the keys that have to move.
     """
 
     __name__ = "read"
 
-    def __init__(self, size: int, budget: int, **matrices: Tensor) -> None:
-        self._size, self._budget, self._moved = size, budget, 0
+    def __init__(self, size: int, budget: dict[str, int], **matrices: Tensor) -> None:
+        self._size, self._left, self._budget = size, dict(budget), budget
         # As arrays: a view of a tensor would count as if all of it were in fast memory.
         self._matrices = {name: matrix.numpy() for name, matrix in matrices.items()}
         self.width = max(matrix.shape[1] for matrix in matrices.values())
@@ -302,9 +306,11 @@ class SlowMemory:
         rows = self._matrices[name][start:stop]
         if len(rows) > self._size:
             raise Hoarding(f"It reads {len(rows)} rows at once; there is room for tiles of {self._size}.")
-        self._moved += rows.size
-        if self._moved > self._budget:
-            raise Hoarding(f"It reads more than the {self._budget:,} numbers that have to move.")
+        self._left[name] -= rows.size
+        if self._left[name] < 0:
+            raise Hoarding(
+                f"It reads more than the {self._budget[name]:,} numbers of the {name} that have to move."
+            )
         return torch.from_numpy(rows).clone()
 
 

@@ -22,6 +22,7 @@ def fitting(
     *,
     made: Callable[[Exercise, Trial, Callable], Outcome],
     tolerance: Callable[..., Tolerance],
+    right: Callable[[Exercise, Trial, Outcome], bool],
 ) -> list[str]:
     """Find the messages of all mistakes that fit; two implementations may share one.
 
@@ -31,6 +32,7 @@ def fitting(
         wrong: what is wrong, by the `id` of each trial in which something is.
         made: what a wrong implementation comes to in a trial.
         tolerance: `(task, trial, want, arguments)` to how far a number may be off.
+        right: whether an outcome's values are those of the reference.
 
     Returns:
         The messages, none where nothing fits.
@@ -46,9 +48,18 @@ def fitting(
 
     # One number everywhere is a placeholder. A mistake that comes near it by rounding is not what was written.
     placeholder = _constant(outcomes)
+    # What is right in every trial in which the answer's values are wrong does not explain them: it only came near,
+    # as what fails in long texts alone comes near an answer that rounds to single precision.
+    off = [t for t, got in outcomes if id(t) in wrong and wrong[id(t)].value and not got.failed]
+
+    def explains(does: Callable) -> bool:
+        return not off or any(not right(task, trial, made(task, trial, does)) for trial in off)
+
     return list(
         dict.fromkeys(
-            one.message for one in task.mistakes if _same(task, one.does, outcomes, wrong, made, near)
+            one.message
+            for one in task.mistakes
+            if _same(task, one.does, outcomes, wrong, made, near) and explains(one.does)
         )
     )
 

@@ -62,8 +62,11 @@ class Playground(Figure):
         seed: of the weights and the batches, 0 or larger.
         text: words of the grammar, whose attention is drawn.
         panel: what is open below: "challenges", "words" (which go wrong), "gradient", "numbers", or nothing.
+        only: whether the runs are there to be trained and nothing else: the figure says what they are made
+            of, and offers no other choices and no panels.
 
     Raises:
+        TypeError: only is not a bool.
         ValueError: a choice is unknown or does not fit; the message names it.
 
     >>> figure = Playground({"positions": "rotary"})
@@ -81,6 +84,7 @@ class Playground(Figure):
     seed = traitlets.Int(0).tag(sync=True)
     text = traitlets.Unicode().tag(sync=True)
     panel = traitlets.Unicode("").tag(sync=True)
+    only = traitlets.Bool(False).tag(sync=True)
     steps_a = traitlets.Int(0).tag(sync=True)
     steps_b = traitlets.Int(0).tag(sync=True)
     weights_a = traitlets.Bytes().tag(sync=True)
@@ -94,13 +98,22 @@ class Playground(Figure):
         seed: int = 0,
         text: str = "I saw a saw",
         panel: str = "",
+        only: bool = False,
     ) -> None:
         if seed < 0:
             raise ValueError(f"seed must be 0 or larger, got {seed}")
         if panel not in PANELS:
             raise ValueError(f"panel must be {', '.join(PANELS[1:])}, or empty; got {panel!r}")
+        if not isinstance(only, bool):
+            raise TypeError(f"only must be a bool, got {type(only).__name__}")
+        if only and panel:
+            raise ValueError(f"where runs are there to be trained only, no panel is open; got {panel!r}")
         runs = {"a": checked(a or {}, "a"), "b": None if b is None else checked(b, "b")}
-        super().__init__(**runs, seed=seed, text=text, panel=panel)
+        super().__init__(**runs, seed=seed, text=text, panel=panel, only=only)
+
+    def settings(self) -> dict[str, Any]:
+        """Return the state, as the page stores it, and whether training is all there is to do."""
+        return super().settings() | ({"only": True} if self.only else {})
 
     def tagger(self, run: str = "a") -> Tagger:
         """Return a run's tagger with the weights it had when training was last paused.
@@ -138,6 +151,8 @@ class Playground(Figure):
 
     def caption(self) -> str:
         """Return one sentence that says what the figure is for."""
+        if self.only:
+            return "Playground: train in the page, and see where each run stops."
         return "Playground: choose what a tagger is made of, train it here, and see where it stops."
 
 

@@ -34,19 +34,19 @@ function told(run) {
 
 /**
  * @param {{ names: string[], choose: (run: number, name: string, value: any) => void }} given
- * @returns {{ line: HTMLElement, el: HTMLElement, show: (chosen: Choices[]) => void }} `line` opens them where there is little room; `show`
- *   offers them anew
+ * @returns {{ told: HTMLElement, line: HTMLElement, el: HTMLElement, show: (chosen: Choices[]) => void }} `told` says what is chosen; `line`
+ *   has it in it, and opens them where there is little room; `show` offers them anew
  */
 export function chosen({ names, choose }) {
   const [first, rest] = [0, 0].map(() => h("div", { class: "attnlab-grid" }));
   const fold = h("details", { class: "attnlab-rest" }, h("summary", {}, "More settings"), rest);
   const el = h("div", { class: "attnlab-set", role: "group", "aria-label": "Settings" }, first, fold);
-  const present = h("span", { class: "attnlab-told" });
+  const said = h("span", { class: "attnlab-told", "data-part": "told" });
   const line = h(
     "button",
     { type: "button", class: "attnlab-line", "data-part": "settings", "aria-expanded": "false", on: { click: () => line.setAttribute("aria-expanded", String(el.classList.toggle("is-open"))) } },
     h("b", {}, "Settings"),
-    present,
+    said,
   );
 
   /** @param {string} name @param {Choices[]} runs */
@@ -72,6 +72,7 @@ export function chosen({ names, choose }) {
   const sign = (i, dash = true) => h("b", { class: "attnlab-run", style: `color: var(--fig-${LOOKS[i].role})` }, names[i] + (dash ? ` ${LOOKS[i].sign}` : ""));
 
   return {
+    told: said,
     line,
     el,
     show(runs) {
@@ -81,7 +82,7 @@ export function chosen({ names, choose }) {
         grid.style.setProperty("--runs", String(runs.length));
         grid.replaceChildren(h("span"), ...runs.map((_, i) => sign(i)), ...named.flatMap((name) => group(name, runs)));
       }
-      present.replaceChildren(...runs.map((run, i) => h("span", {}, ...(runs.length > 1 ? [sign(i, false), " "] : []), told(run))));
+      said.replaceChildren(...runs.map((run, i) => h("span", {}, ...(runs.length > 1 ? [sign(i, false), " "] : []), told(run))));
       // What is not as usual must be seen.
       fold.open ||= runs.some((run) => all.slice(FIRST).some((name) => /** @type {any} */ (run)[name] !== /** @type {any} */ (DEFAULTS)[name]));
       if (focused?.name) /** @type {HTMLElement | null} */ (el.querySelector(`[data-run="${focused.run}"][data-name="${focused.name}"]`))?.focus();

@@ -13,7 +13,7 @@ import { CEILINGS, LAST, trained, view } from "../math/playground.js";
  */
 
 /** Hue, dash and letter tell two runs apart. */
-export const LOOKS = [{ role: "query", dash: "none", sign: "━" }, { role: "output", dash: "7 4", sign: "┄" }];
+export const LOOKS = [{ role: "query", dash: "none", sign: "━" }, { role: "accent", dash: "7 4", sign: "┄" }];
 const [LEFT, RIGHT, HEAD, FOOT] = [44, 14, 22, 34];
 /** Where the name of a ceiling stands in the way of no curve: at the left of its line, or below it. One’s own curve comes from below. */
 const [STARTS, BELOW] = [["both neighbours", "whole sentence"], "everything before"];

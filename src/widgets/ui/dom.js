@@ -148,7 +148,7 @@ export function shade(el, weight, role = "query") {
 
 /** The light colours of the page: a saved drawing stands alone, without the page's variables. */
 const COLOURS = {
-  query: "#0069a8", key: "#b04a00", value: "#00795a", output: "#a0307a",
+  query: "#0069a8", key: "#b04a00", value: "#00795a", output: "#a0307a", accent: "#8a6100",
   ink: "#1b1f24", quiet: "#57606a", line: "#d5dae0", paper: "#ffffff", tint: "#f4f6f8",
 };
 

@@ -185,6 +185,24 @@ wrong("lses of about −100,000")(
 )
 
 
+def empty_at(low):
+    """An empty part gets a low lse in place of −∞, and queries that no part has a key for are put right."""
+
+    def answer(outs, lses):
+        hole = lses.isinf()
+        none = hole.all(0)
+        filled = torch.where(hole, low, lses)
+        held = torch.where(hole[..., None], 0.0, outs)
+        out = (filled.softmax(0)[..., None] * held).sum(0)
+        return torch.where(none[:, None], 0.0, out), torch.where(none, -math.inf, filled.logsumexp(0))
+
+    return answer
+
+
+for low in (-100.0, -1000.0, -1e4):
+    wrong("no number of your own can stand for −∞")(empty_at(low), f"an empty part at {low:,.0f}")
+
+
 @wrong("The largest of all lses is taken off")
 def one_top(outs, lses):
     e = torch.exp(lses - lses.flatten().max())

@@ -127,6 +127,13 @@ def in_double(row):
 
 
 wrong("In double precision, too, their exponentials are infinite")(by_queries(in_double), "in double")
+for low in (-100.0, -1e4):
+    wrong("no number of your own can stand for −∞")(
+        lambda outs, lses, d_out, d_lse, low=low: by_queries(
+            lambda row: torch.where(row.isinf(), low, row).softmax(0) * ~row.isinf()
+        )(outs, lses, d_out, d_lse),
+        f"an empty part at {low:,.0f}",
+    )
 wrong("What an empty part holds goes through")(
     lambda outs, lses, d_out, d_lse: (
         by_queries()(outs, lses, d_out, d_lse)[0],

@@ -152,6 +152,13 @@ def owner_as_after_the_first_step(out, lse, q, k, v, owner, causal):
     return by_queries()(out, lse, q, k, v, [(r - 1) % p for r in range(p)], causal)
 
 
+@wrong("keys dealt out in another order, the first at home")
+def owners_counted_from_the_first(out, lse, q, k, v, owner, causal):
+    """Where device 0 holds its own keys, it takes all others to hold theirs."""
+    whose = owner if owner[0] else list(range(len(owner)))
+    return *by_queries()(out, lse, q, k, v, whose, causal)[:4], passed(k, v, owner)[2]
+
+
 # Scores.
 wrong("Scores are not scaled")(by_queries(scale=lambda d: 1), "no scale")
 wrong("Scores are divided by d")(by_queries(scale=lambda d: d), "d")
@@ -176,6 +183,26 @@ def plain_in_double(out, lse, q, k, v, owner, causal):
         return (new / total if total > 0 else new).to(out), total.log().to(out)
 
     return by_queries(join=join)(out, lse, q, k, v, owner, causal)
+
+
+def hidden_at(low):
+    """Hidden keys get a low score in place of −∞, and rows without any key are put right."""
+
+    def answer(out, lse, q, k, v, owner, causal):
+        p, c, d = q.shape
+        at = torch.arange(p * c).view(p, c)
+        later = at[owner][:, None, :] > at[:, :, None] if causal else torch.zeros(p, c, c) > 0
+        row = torch.cat((lse[..., None], torch.where(later, low, q @ k.mT / d**0.5)), -1)
+        w, total = row.softmax(-1), row.logsumexp(-1)
+        none = later.all(-1)  # nothing new: all stays as it was
+        new = torch.where(none[..., None], out, w[..., :1] * out + w[..., 1:] @ v)
+        return new, torch.where(none, lse, total), *passed(k, v, owner)
+
+    return answer
+
+
+wrong("no number of your own can stand for −∞")(hidden_at(-100.0), "hidden at −100")
+wrong("no number of your own can stand for −∞")(hidden_at(-1e4), "hidden at −10,000")
 
 
 @wrong("Who has seen no key yet gets NaN")
