@@ -105,7 +105,7 @@ EQUAL: dict[str, dict[str, str]] = {
     "sparse-stride": {
         "return min(range(1, n + 2), key=pairs)": "A stride of n + 1 opens what a stride of n does, and comes later.",
         "return (i.clamp_max(s) + 1 + (i // s - 1).clamp_min(0)).sum()": "A tensor of one compares as its number.",
-        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 172.",
+        "return int((i.clamp_max(s) + 1 + (i / s - 1).clamp_min(0)).sum())": "Parts of far tokens change every count alike: the best stride is the same for all n up to 420.",
         "return int((i.clamp_max(s) - 1 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",
         "return int((i.clamp_max(s) + 2 + (i // s - 1).clamp_min(0)).sum())": "The same number in every row moves no minimum.",

@@ -70,3 +70,15 @@ def test_what_all_heads_share_is_not_copied_for_each():
     with torch.no_grad(), Work() as work:
         layer(torch.randn(1, 1, 32), torch.randn(1, n, r + d_r))
     assert work.largest == (n + 1) * (r + d_r), "what is kept, with one row more; scores are fewer"
+
+
+def test_a_choice_that_was_read_before_trains_no_indexer_in_silence():
+    (path,) = (path for path in CHAPTERS if path.stem.endswith("sparse_attention"))
+    (at,) = tagged(path)
+    kept = {"__name__": "kept"}
+    exec(compile("".join(cells(path)[at]["source"]), path.stem, "exec"), kept)
+    chosen = kept["Indexer"](8, top=4)(torch.randn(1, 20, 8), size=8)
+    weights = torch.full((1, 20, 20), 1 / 20)
+    assert kept["imitation"](chosen, weights).requires_grad
+    with pytest.raises(ValueError, match="0 queries of 20 have a choice"):
+        kept["imitation"](chosen, weights)

@@ -99,6 +99,19 @@ def _far_below() -> Case:
     return Case("scores around −20,000", {"q": q, "k": k, "v": v, "size": 4, "top": 2}, hint, exact=True)
 
 
+def _far_apart() -> Case:
+    """Block means score hundreds apart, by one key of each: the other key decides what is read. All products are exact."""
+    draw = torch.Generator().manual_seed(9)
+    q, k = (torch.randint(-16, 17, (16, 4), generator=draw).float() / 16 for _ in range(2))
+    q[:, 0], k[:, 0] = 8.0, 0.0
+    k[1::2, 0] = -75.0 * torch.tensor([7.0, 0, 5, 3, 6, 1, 4, 2])
+    v = torch.randn(16, 4, generator=draw)
+    hint = "Choose by the scores as they are: through a softmax, low ones become zeros, and tie."
+    return Case(
+        "blocks that score hundreds apart", {"q": q, "k": k, "v": v, "size": 2, "top": 2}, hint, exact=True
+    )
+
+
 def _block_by_block(q: Tensor, k: Tensor, size: int) -> Tensor:
     means = q.unflatten(-2, (-1, size)).mean(-2)
     return _by_mean(means, k, size).repeat_interleave(size, -2)
@@ -157,6 +170,7 @@ exercise(
         _large(),
         _close(),
         _far_below(),
+        _far_apart(),
         *late(_inputs((2, 3), 5, 4, 2, 6, 7, "2 by 3 other texts of 20 tokens", seed=1000)),
     ],
     promises=[gradient("q", "k", "v"), precisions("float64")],

@@ -93,6 +93,7 @@ right(routed(pick=by_topk), "one hot")
 right(routed(pick=lambda s, top: s >= s.topk(min(top, s.shape[-1])).values[..., -1:]), "a threshold")
 right(judged(lambda q, blocks: q @ blocks.sum(-2).mT), "sums for means")
 right(routed(lambda q, k, size: (q @ k.mT).unflatten(-1, (-1, size)).mean(-1)), "the mean of the scores")
+right(judged(lambda q, blocks: (q @ blocks.mean(-2).mT).log_softmax(-1)), "the logarithm of a softmax")
 right(token_by_token(lambda x, best, *_: x[best].flatten(0, 1)), "token by token")
 
 # Among which blocks.
@@ -162,6 +163,9 @@ wrong("A negative one does not fit")(judged(lambda q, blocks: (q @ blocks.mean(-
 wrong("it compares keys with mean queries")(routed(lambda q, k, size: k @ means(q, size).mT), "mean queries")
 wrong("should be")(
     routed(lambda q, k, size: (q @ k.mT).unflatten(-1, (-1, size)).logsumexp(-1)), "the logsumexp"
+)
+wrong("blocks that score hundreds apart")(
+    judged(lambda q, blocks: (q @ blocks.mean(-2).mT).softmax(-1)), "a softmax"
 )
 wrong("should be")(judged(lambda q, blocks: q @ F.normalize(blocks.mean(-2), dim=-1).mT), "unit means")
 wrong("should be")(
