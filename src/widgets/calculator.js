@@ -69,7 +69,7 @@ export default figure({
       h("button", { type: "button", "data-part": part, "aria-label": label, on: { click: () => go(model.get("stage") + by) } }, sign);
     const previous = arrow("previous", "←", "Stage before", -1);
     const next = arrow("next", "→", "Next stage", 1);
-    const play = h("button", { type: "button", "data-part": "play", on: { click: () => mode(!playing) || step() } }, "Play");
+    const play = h("button", { type: "button", class: "attnlab-act", "data-part": "play", on: { click: () => mode(!playing) || step() } }, "Play");
     const causal = h("input", { type: "checkbox", "data-part": "causal", on: { change: () => change({ causal: causal.checked }) } });
     const products = choices({
       label: "Which of the three",
