@@ -13,41 +13,31 @@ None, and `why` says so. The page reads the same `RULES`.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping, Sequence
-from math import inf, prod
+from math import prod
 from typing import Any
 
+from attnbook.fields import (
+    NO,
+    by_type,
+    empty,
+    encodes,
+    inner,
+    numbers,
+    others,
+    passed,
+    plain,
+    positive,
+    quoted,
+    unfit,
+    whole,
+)
 from attnbook.rules import RULES
 
 BYTES = 2
 """Of a number in the cache, as nearly all are kept."""
-NO = {
-    "layers": "no field read here says how many layers there are",
-    "windows": "no field read here says which layers have the window",
-    "window": "no field read here says how long the window is",
-    "heads": "no field read here says how many heads there are",
-    "head": "no field read here says how wide a head is",
-    "choose": "no field read here says what is kept to choose keys by",
-    "it": "no field read here says it",
-}
-"""What is said of what no field tells."""
 NARROW = {"window", "block"}
 """Kinds of layers that keep no more than so many tokens."""
-
-
-def inner(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the part of a configuration that holds the model of the text, behind its path.
-
-    >>> inner({"text_config": {"head_dim": 8}})
-    ('text_config.', {'head_dim': 8})
-    """
-    path = ""
-    holds = lambda name: isinstance(config.get(name), Mapping) and config[name]  # noqa: E731
-    while name := next((name for name in RULES["inside"] if holds(name)), None):
-        path, config = f"{path}{name}.", config[name]
-    return path, config
 
 
 def read(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,15 +54,15 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         `why` (what hides the cache, or why it is empty), `window`, `positions`, `length`, and `unread` (for
         what a field says in a way that can't be used, which field and how).
     """
-    inside, text = inner(_plain(config))
+    inside, text = inner(plain(config))
     text = (text["attn_config"] if isinstance(text.get("attn_config"), Mapping) else {}) | text
-    found, unread = _found(text)
+    found, unread = numbers(text)
     heads, window, width = found["heads"], found.pop("window"), found.pop("width")
     out: dict[str, Any] = {"inside": inside, "unread": unread} | found
     if isinstance(text.get("multi_query"), bool) and text.get("new_decoder_architecture") is not True:
         out["kept"] = 1 if text["multi_query"] else heads
         unread.pop("kept", None)
-    elif out["kept"] is None and (other := _others(text)):
+    elif out["kept"] is None and (other := others(text)):
         unread.setdefault("kept", other)
     if "kept" not in unread:
         out["kept"] = out["kept"] or heads
@@ -83,138 +73,25 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         if width % heads == 0:
             out["head"] = width // heads
         else:
-            name = next(name for name in RULES["width"] if _whole(text.get(name)))
+            name = next(name for name in RULES["width"] if whole(text.get(name)))
             unread["head"] = f"{name} is {width}, which {heads} heads can't share evenly"
     elif out["head"] is None and "width" in unread:
         unread.setdefault("head", unread["width"])
     out["latent"] = out["value"] = None
-    if _whole(text.get("kv_lora_rank")) and _whole(text.get("qk_rope_head_dim")):
+    if whole(text.get("kv_lora_rank")) and whole(text.get("qk_rope_head_dim")):
         out |= {"latent": [text["kv_lora_rank"], text["qk_rope_head_dim"]], "kept": None, "head": None}
-    elif _whole(text.get("v_head_dim")):
+    elif whole(text.get("v_head_dim")):
         out["value"] = text["v_head_dim"]
     kinds, doubt = _kinds(text, out, window)
     if kinds and out["layers"] is None:
         out["layers"] = sum(kinds.values())
     out |= {"kinds": kinds, "window": window if kinds and NARROW & set(kinds) else None}
     cache, why = _cache(text, out, doubt)
-    if looks := next((name for name in RULES["looks"] if not _empty(text.get(name))), None):
+    if looks := next((name for name in RULES["looks"] if not empty(text.get(name))), None):
         out["kinds"], doubt = None, f"{looks} changes what is seen, in a way that is not read here"
     if out["kinds"] is None:
         unread["kinds"] = doubt
     return out | {"cache": cache, "why": why, "positions": _positions(text, unread)}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value with 4.0 as 4, as JSON has it in the page."""
-    if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _others(text: Mapping[str, Any]) -> str:
-    """Say which field, not read here, may hold a number of heads of keys."""
-    read_here = {*RULES["wholes"], *RULES["head"]}
-    for name, value in text.items():
-        told = value == "multihead_attention" or "qkv" in name or name in read_here
-        if re.search(RULES["keys"], name) and not told and not _empty(value):
-            return f"{name} is {RULES['may']}"
-    return ""
-
-
-def _odd(text: Mapping[str, Any]) -> str:
-    """Say which value of a field that is read, beside those looked for as a number, can't be used."""
-    for kind, fits, what in (
-        ("wholes", _whole, "no whole number above 0"),
-        ("flags", lambda value: isinstance(value, bool), "neither true nor false"),
-        ("lists", lambda value: isinstance(value, list), "no list"),
-    ):
-        for name in RULES[kind]:
-            if not _empty(text.get(name)) and not fits(text[name]):
-                return f"{name} is {_said(text[name])}, {what}"
-    if not _empty(text.get("kv_lora_rank")):
-        if text.get("use_mla") is False:
-            return "kv_lora_rank has a number, and use_mla is false"
-        if not _whole(text.get("qk_rope_head_dim")):
-            return "kv_lora_rank has a number, and qk_rope_head_dim none"
-    return ""
-
-
-def _passed(text: Mapping[str, Any], layers: int | None, settled: bool, windows: bool) -> str:
-    """Say which fields, not read here, may change what is kept.
-
-    Args:
-        layers: how many there are.
-        settled: the kind of each layer is told, so fields that say which are of which kind add nothing.
-        windows: there is a window.
-    """
-    read_here = (*RULES["numbers"], "bases", "wholes", "flags", "lists", "odd", "looks")
-    known = {name for what in read_here for name in RULES[what]} | {"attn_config", "sliding_window_pattern"}
-    names = []
-    for name, value in text.items():
-        bears = re.search(RULES["bears"], name) or (isinstance(value, list) and len(value) == layers)
-        if not bears or name in known or _empty(value) or re.search(RULES["harmless"], name):
-            continue
-        if isinstance(value, str) and value in RULES["plain"]:
-            continue
-        if settled and re.search(RULES["which"], name):
-            continue
-        if windows or not re.search(RULES["windowed"], name):
-            names.append(name)
-    if not names:
-        return ""
-    more = ", …" if len(names) > 3 else ""
-    return f"{', '.join(names[:3])}{more} {'is' if len(names) == 1 else 'are'} {RULES['may']}"
-
-
-def _found(text: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the numbers that fields say, and what is wrong with those that say them otherwise."""
-    found, unread = {}, {}
-    for what in RULES["numbers"]:
-        names = RULES[what]
-        if what == "heads" and _whole(text.get("d_kv")):
-            names = [*names, "num_heads"]  # in other models these are the heads of a state
-        found[what] = next((text[name] for name in names if _whole(text.get(name))), None)
-        numbers = {name: text[name] for name in names if _whole(text.get(name))}
-        if what not in ("window", "length") and len(set(numbers.values())) > 1:
-            unread[what] = " and ".join(f"{name} is {number}" for name, number in numbers.items())
-            found[what] = None
-            continue
-        # Where a window is, 0 and false say that there is none.
-        absent = _empty if what == "window" else lambda value: value is None
-        wrong = next((name for name in names if not absent(text.get(name))), None)
-        if found[what] is None and wrong is not None:
-            unread[what] = f"{wrong} is {_said(text[wrong])}, no whole number above 0"
-    return found, unread
-
-
-def _said(value: Any) -> str:
-    if isinstance(value, str):
-        return f"“{value[:40]}”"
-    return "a list or an object" if isinstance(value, list | dict) else json.dumps(value)
-
-
-def _encoder(text: Mapping[str, Any]) -> bool:
-    if text.get("is_decoder") is True or text.get("is_encoder_decoder") is True:
-        return False
-    if text.get("causal") is False or text.get("is_causal") is False:
-        return True
-    return text.get("model_type") in RULES["encoders"]
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def _empty(value: Any) -> bool:
-    return (
-        value is None or value is False or value in (0, "") or (isinstance(value, list | dict) and not value)
-    )
-
-
-def _by_type(text: Mapping[str, Any]) -> str | None:
-    return next((why for name, why in RULES["types"].items() if text.get("model_type") == name), None)
 
 
 def _kinds(
@@ -222,20 +99,20 @@ def _kinds(
 ) -> tuple[dict[str, int] | None, str]:
     """Count the layers of each kind, or say why they can't be counted."""
     layers = out["layers"]
-    if doubt := _by_type(text) or _odd(text):
+    if doubt := by_type(text) or unfit(text):
         return None, doubt
     said = next((text[name] for name in RULES["each"] if text.get(name)), None)
     indices = text.get("attn_layer_indices")
-    sliding = not _empty(text.get("sliding_window_pattern")) and text["sliding_window_pattern"]
+    sliding = not empty(text.get("sliding_window_pattern")) and text["sliding_window_pattern"]
     closed = text.get("use_sliding_window") is False
-    states = out["heads"] is None and "heads" not in out["unread"] and _whole(text.get("state_size"))
-    periods = _whole(text.get("attn_layer_period")) or _whole(text.get("full_attention_interval"))
+    states = out["heads"] is None and "heads" not in out["unread"] and whole(text.get("state_size"))
+    periods = whole(text.get("attn_layer_period")) or whole(text.get("full_attention_interval"))
     settled = bool(said or indices or periods or states)
-    if doubt := _passed(text, layers, settled, window is not None and not closed and not _whole(sliding)):
+    if doubt := passed(text, layers, settled, window is not None and not closed and not whole(sliding)):
         return None, doubt
     if said:
         if odd := [word for word in said if not isinstance(word, str) or word not in RULES["kinds"]]:
-            return None, f"layers of the kind {_said(odd[0])} are not read here"
+            return None, f"layers of the kind {quoted(odd[0])} are not read here"
         if layers not in (None, len(said)):
             return None, f"{len(said)} listed layers are not the {layers} that are counted"
         layers, names = len(said), [RULES["kinds"][word] for word in said]
@@ -247,22 +124,22 @@ def _kinds(
         if not all(isinstance(at, int) and not isinstance(at, bool) and 0 <= at < layers for at in indices):
             return None, "attn_layer_indices names a layer that is not there"
         names = ["full" if at in indices else "linear" for at in range(layers)]
-    elif _whole(period := text.get("attn_layer_period")):
+    elif whole(period := text.get("attn_layer_period")):
         first = text.get("attn_layer_offset") or 0
         if first >= period:
             return None, f"attn_layer_offset is {first}, of a period of {period}"
         names = ["full" if at % period == first else "linear" for at in range(layers)]
-    elif _whole(period := text.get("full_attention_interval")):
+    elif whole(period := text.get("full_attention_interval")):
         names = ["linear" if (at + 1) % period else "full" for at in range(layers)]
     elif states:
         names = ["linear"] * layers
     elif "window" in out["unread"] and not closed:
         return None, out["unread"]["window"]
     elif window is None or closed:
-        chosen = out["latent"] and _whole(text.get("index_topk"))
+        chosen = out["latent"] and whole(text.get("index_topk"))
         names = ["selected" if chosen else "full"] * layers
-    elif sliding and not _whole(sliding):
-        return None, f"sliding_window_pattern is {_said(sliding)}, no whole number above 0"
+    elif sliding and not whole(sliding):
+        return None, f"sliding_window_pattern is {quoted(sliding)}, no whole number above 0"
     elif sliding:
         names = ["window" if (at + 1) % sliding else "full" for at in range(layers)]
     elif text.get("model_type") in RULES["windows"]:
@@ -271,7 +148,7 @@ def _kinds(
         return None, NO["windows"]
     if NARROW & set(names) and window is None:
         return None, out["unread"].get("window", NO["window"])
-    if _whole(shared := text.get("num_kv_shared_layers")):
+    if whole(shared := text.get("num_kv_shared_layers")):
         if shared >= layers:
             return None, f"num_kv_shared_layers is {shared}, of {layers} layers"
         names = [name if at < layers - shared else "shared" for at, name in enumerate(names)]
@@ -282,11 +159,11 @@ def _cache(
     text: Mapping[str, Any], out: Mapping[str, Any], doubt: str
 ) -> tuple[list[dict[str, Any]] | None, str]:
     """Return what each kind of layer keeps of a token, or say what hides it."""
-    if (why := _by_type(text)) is not None:
+    if (why := by_type(text)) is not None:
         return None, why
-    if _encoder(text):
+    if encodes(text):
         return [], RULES["nothing"]
-    odd = next((name for name in RULES["odd"] if not _empty(text.get(name))), None)
+    odd = next((name for name in RULES["odd"] if not empty(text.get(name))), None)
     if odd:
         return None, f"{odd} {RULES['changes']}"
     if out["kinds"] is None:
@@ -308,7 +185,7 @@ def _cache(
     else:
         terms = [2, out["kept"], out["head"]]
     chooser = text.get("index_head_dim")
-    if "selected" in keeps and not (out["latent"] and _whole(chooser)):
+    if "selected" in keeps and not (out["latent"] and whole(chooser)):
         return None, NO["choose"]
     groups = []
     for name in keeps:
@@ -327,14 +204,14 @@ def _positions(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any
         return {"kind": "none: position_embedding_type says so"}
     if text.get("mla_use_nope") is True:
         return {"kind": "none: mla_use_nope says so"}
-    if not _empty(word) and word not in RULES["turned"]:
-        return {"kind": f"position_embedding_type is {_said(word)}"}
+    if not empty(word) and word not in RULES["turned"]:
+        return {"kind": f"position_embedding_type is {quoted(word)}"}
     if text.get("learned_pos_emb") is True or text.get("use_learned_position_embeddings") is True:
         return {"kind": "learned"}
     name = "rope_parameters" if "rope_parameters" in text else "rope_scaling"
     scaling = text.get(name)
-    if not _empty(scaling) and not isinstance(scaling, Mapping):
-        unread["positions"] = f"{name} is {_said(scaling)}, no object"
+    if not empty(scaling) and not isinstance(scaling, Mapping):
+        unread["positions"] = f"{name} is {quoted(scaling)}, no object"
         return None
     if denied := next((name for name in RULES["denied"] if text.get(name) is False), None):
         unread["positions"] = f"{denied} is false"
@@ -343,20 +220,20 @@ def _positions(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any
     if isinstance(scaling, Mapping):
         parts += [scaling, *(part for part in scaling.values() if isinstance(part, Mapping))]
     given = [(name, part[name]) for part in parts for name in RULES["bases"] if part.get(name) is not None]
-    bases = [value for _, value in given if _number(value)]
+    bases = [value for _, value in given if positive(value)]
     types = [part.get("rope_type", part.get("type")) for part in parts[1:]]
     types = [name for name in types if isinstance(name, str)]
     said = [part["factor"] for part in parts[1:] if part.get("factor") is not None]
-    if any(not _number(factor) for factor in said):
+    if any(not positive(factor) for factor in said):
         unread["positions"] = (
-            f"factor is {_said(next(one for one in said if not _number(one)))}, no number above 0"
+            f"factor is {quoted(next(one for one in said if not positive(one)))}, no number above 0"
         )
         return None
     factors = said
-    if not (given or types or factors or _whole(text.get("rotary_dim"))):
+    if not (given or types or factors or whole(text.get("rotary_dim"))):
         return None
     if given and not bases:
-        unread["base"] = f"{given[0][0]} is {_said(given[0][1])}, no number above 0"
+        unread["base"] = f"{given[0][0]} is {quoted(given[0][1])}, no number above 0"
     said = [name for name in types if name not in ("default", "main")]
     bare = text.get("no_rope_layers")
     return {
@@ -366,10 +243,6 @@ def _positions(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any
         "factor": factors[0] if factors else None,
         "bare": sum(one in (0, False) for one in bare) if isinstance(bare, list) else 0,
     }
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < inf
 
 
 def group_bytes(group: Mapping[str, Any]) -> int:
