@@ -22,6 +22,7 @@ SOURCES = (
     "benchmarks/results/configurations.json",
     "src/attnbook/census.py",
     "src/attnbook/configuration.py",
+    "src/attnbook/fields.py",
     "src/attnbook/rules.py",
     "src/attnbook/static/census-fields.json",
     "src/attnbook/widgets/configuration.py",

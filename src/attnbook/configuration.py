@@ -1,8 +1,8 @@
 """What a model's configuration says of its attention: layers, heads, windows, positions, and the cache.
 
-Only what fields say is read. A class may do more than its fields tell: where it is known to, or where a field
-is met whose effect on the cache is not known here, the answer is None, and `why` says so. The page reads the
-same `RULES`.
+Only what fields say is read. A class may do more than its fields tell: where it is known to, where a value
+can't be used, or where a field is not read whose name is of heads, layers, windows or states, the answer is
+None, and `why` says so. The page reads the same `RULES`.
 
 >>> reading = read({"n_layer": 2, "n_head": 4, "num_key_value_heads": 1, "head_dim": 8})
 >>> reading["cache"]
@@ -13,29 +13,31 @@ same `RULES`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
+from attnbook.fields import (
+    NO,
+    by_type,
+    empty,
+    encodes,
+    inner,
+    numbers,
+    others,
+    passed,
+    plain,
+    positive,
+    quoted,
+    unfit,
+    whole,
+)
 from attnbook.rules import RULES
 
 BYTES = 2
 """Of a number in the cache, as nearly all are kept."""
 NARROW = {"window", "block"}
 """Kinds of layers that keep no more than so many tokens."""
-
-
-def inner(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """Return the part of a configuration that holds the model of the text, behind its path.
-
-    >>> inner({"text_config": {"head_dim": 8}})
-    ('text_config.', {'head_dim': 8})
-    """
-    path = ""
-    while name := next((name for name in RULES["inside"] if isinstance(config.get(name), Mapping)), None):
-        path, config = f"{path}{name}.", config[name]
-    return path, config
 
 
 def read(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,78 +54,44 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         `why` (what hides the cache, or why it is empty), `window`, `positions`, `length`, and `unread` (for
         what a field says in a way that can't be used, which field and how).
     """
-    inside, text = inner(config)
-    found, unread = _found(text)
+    inside, text = inner(plain(config))
+    text = (text["attn_config"] if isinstance(text.get("attn_config"), Mapping) else {}) | text
+    found, unread = numbers(text)
     heads, window, width = found["heads"], found.pop("window"), found.pop("width")
     out: dict[str, Any] = {"inside": inside, "unread": unread} | found
     if isinstance(text.get("multi_query"), bool) and text.get("new_decoder_architecture") is not True:
         out["kept"] = 1 if text["multi_query"] else heads
         unread.pop("kept", None)
+    elif out["kept"] is None and (other := others(text)):
+        unread.setdefault("kept", other)
     if "kept" not in unread:
         out["kept"] = out["kept"] or heads
+    if heads and out["kept"] and heads % out["kept"]:
+        unread["kept"] = f"{heads} heads can't share {out['kept']} of keys and values evenly"
+        out["kept"] = None
     if out["head"] is None and width and heads and "head" not in unread:
         if width % heads == 0:
             out["head"] = width // heads
         else:
-            name = next(name for name in RULES["width"] if _whole(text.get(name)))
+            name = next(name for name in RULES["width"] if whole(text.get(name)))
             unread["head"] = f"{name} is {width}, which {heads} heads can't share evenly"
     elif out["head"] is None and "width" in unread:
         unread.setdefault("head", unread["width"])
     out["latent"] = out["value"] = None
-    if _whole(text.get("kv_lora_rank")) and _whole(text.get("qk_rope_head_dim")):
+    if whole(text.get("kv_lora_rank")) and whole(text.get("qk_rope_head_dim")):
         out |= {"latent": [text["kv_lora_rank"], text["qk_rope_head_dim"]], "kept": None, "head": None}
-    elif _whole(text.get("v_head_dim")):
+    elif whole(text.get("v_head_dim")):
         out["value"] = text["v_head_dim"]
     kinds, doubt = _kinds(text, out, window)
     if kinds and out["layers"] is None:
         out["layers"] = sum(kinds.values())
     out |= {"kinds": kinds, "window": window if kinds and NARROW & set(kinds) else None}
     cache, why = _cache(text, out, doubt)
-    if any(not _empty(text.get(name)) for name in RULES["looks"]):
-        out["kinds"] = None
+    if looks := next((name for name in RULES["looks"] if not empty(text.get(name))), None):
+        out["kinds"], doubt = None, f"{looks} changes what is seen, in a way that is not read here"
+    if out["kinds"] is None:
+        unread["kinds"] = doubt
     return out | {"cache": cache, "why": why, "positions": _positions(text, unread)}
-
-
-def _found(text: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the numbers that fields say, and what is wrong with those that say them otherwise."""
-    found, unread = {}, {}
-    for what in RULES["numbers"]:
-        names = RULES[what]
-        if what == "heads" and _whole(text.get("d_kv")):
-            names = [*names, "num_heads"]  # in other models these are the heads of a state
-        found[what] = next((text[name] for name in names if _whole(text.get(name))), None)
-        # Where a window is, 0 and false say that there is none.
-        absent = _empty if what == "window" else lambda value: value is None
-        wrong = next((name for name in names if not absent(text.get(name))), None)
-        if found[what] is None and wrong is not None:
-            unread[what] = f"{wrong} is {_said(text[wrong])}, no whole number above 0"
-    return found, unread
-
-
-def _said(value: Any) -> str:
-    if isinstance(value, str):
-        return f"“{value[:40]}”"
-    return "a list or an object" if isinstance(value, list | dict) else json.dumps(value)
-
-
-def _encoder(text: Mapping[str, Any]) -> bool:
-    if text.get("is_decoder") is True or text.get("is_encoder_decoder") is True:
-        return False
-    return text.get("model_type") in RULES["encoders"]
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def _empty(value: Any) -> bool:
-    return (
-        value is None or value is False or value in (0, "") or (isinstance(value, list | dict) and not value)
-    )
-
-
-def _by_type(text: Mapping[str, Any]) -> str | None:
-    return next((why for name, why in RULES["types"].items() if text.get("model_type") == name), None)
 
 
 def _kinds(
@@ -131,47 +99,58 @@ def _kinds(
 ) -> tuple[dict[str, int] | None, str]:
     """Count the layers of each kind, or say why they can't be counted."""
     layers = out["layers"]
-    if (doubt := _by_type(text)) is not None:
+    if doubt := by_type(text) or unfit(text):
         return None, doubt
-    said = next((text[name] for name in RULES["each"] if isinstance(text.get(name), list)), None)
+    said = next((text[name] for name in RULES["each"] if text.get(name)), None)
     indices = text.get("attn_layer_indices")
-    if said is not None:
-        odd = next((word for word in said if not isinstance(word, str) or word not in RULES["kinds"]), None)
-        if odd is not None:
-            return None, f"layers of the kind “{odd}” are not read here"
+    sliding = not empty(text.get("sliding_window_pattern")) and text["sliding_window_pattern"]
+    closed = text.get("use_sliding_window") is False
+    states = out["heads"] is None and "heads" not in out["unread"] and whole(text.get("state_size"))
+    periods = whole(text.get("attn_layer_period")) or whole(text.get("full_attention_interval"))
+    settled = bool(said or indices or periods or states)
+    if doubt := passed(text, layers, settled, window is not None and not closed and not whole(sliding)):
+        return None, doubt
+    if said:
+        if odd := [word for word in said if not isinstance(word, str) or word not in RULES["kinds"]]:
+            return None, f"layers of the kind {quoted(odd[0])} are not read here"
         if layers not in (None, len(said)):
-            return None, f"{len(said)} layers are listed, and {layers} counted"
-        names = [RULES["kinds"][word] for word in said]
+            return None, f"{len(said)} listed layers are not the {layers} that are counted"
+        layers, names = len(said), [RULES["kinds"][word] for word in said]
     elif layers is None:
-        return None, out["unread"].get("layers", "no field says how many layers there are")
+        return None, out["unread"].get("layers", NO["layers"])
     elif layers > RULES["most"]:
         return None, RULES["many"]
-    elif isinstance(indices, list) and indices:
+    elif indices:
+        if not all(isinstance(at, int) and not isinstance(at, bool) and 0 <= at < layers for at in indices):
+            return None, "attn_layer_indices names a layer that is not there"
         names = ["full" if at in indices else "linear" for at in range(layers)]
-    elif _whole(period := text.get("attn_layer_period")):
-        names = [
-            "full" if at % period == text.get("attn_layer_offset", 0) else "linear" for at in range(layers)
-        ]
-    elif _whole(period := text.get("full_attention_interval")):
+    elif whole(period := text.get("attn_layer_period")):
+        first = text.get("attn_layer_offset") or 0
+        if first >= period:
+            return None, f"attn_layer_offset is {first}, of a period of {period}"
+        names = ["full" if at % period == first else "linear" for at in range(layers)]
+    elif whole(period := text.get("full_attention_interval")):
         names = ["linear" if (at + 1) % period else "full" for at in range(layers)]
-    elif out["heads"] is None and _whole(text.get("state_size")):
+    elif states:
         names = ["linear"] * layers
-    elif any(name.startswith(start) for name in text for start in RULES["states"]):
-        return None, "no field says which layers have a state"
-    elif "window" in out["unread"] and text.get("use_sliding_window") is not False:
+    elif "window" in out["unread"] and not closed:
         return None, out["unread"]["window"]
-    elif window is None or text.get("use_sliding_window") is False:
-        chosen = out["latent"] and _whole(text.get("index_topk"))
+    elif window is None or closed:
+        chosen = out["latent"] and whole(text.get("index_topk"))
         names = ["selected" if chosen else "full"] * layers
-    elif _whole(period := text.get("sliding_window_pattern")):
-        names = ["window" if (at + 1) % period else "full" for at in range(layers)]
+    elif sliding and not whole(sliding):
+        return None, f"sliding_window_pattern is {quoted(sliding)}, no whole number above 0"
+    elif sliding:
+        names = ["window" if (at + 1) % sliding else "full" for at in range(layers)]
     elif text.get("model_type") in RULES["windows"]:
         names = ["window"] * layers
     else:
-        return None, "no field says which layers have the window"
+        return None, NO["windows"]
     if NARROW & set(names) and window is None:
-        return None, out["unread"].get("window", "no field says how long the window is")
-    if _whole(shared := text.get("num_kv_shared_layers")):
+        return None, out["unread"].get("window", NO["window"])
+    if whole(shared := text.get("num_kv_shared_layers")):
+        if shared >= layers:
+            return None, f"num_kv_shared_layers is {shared}, of {layers} layers"
         names = [name if at < layers - shared else "shared" for at, name in enumerate(names)]
     return {name: names.count(name) for name in dict.fromkeys(names)}, ""
 
@@ -180,11 +159,11 @@ def _cache(
     text: Mapping[str, Any], out: Mapping[str, Any], doubt: str
 ) -> tuple[list[dict[str, Any]] | None, str]:
     """Return what each kind of layer keeps of a token, or say what hides it."""
-    if (why := _by_type(text)) is not None:
+    if (why := by_type(text)) is not None:
         return None, why
-    if _encoder(text):
+    if encodes(text):
         return [], RULES["nothing"]
-    odd = next((name for name in RULES["odd"] if not _empty(text.get(name))), None)
+    odd = next((name for name in RULES["odd"] if not empty(text.get(name))), None)
     if odd:
         return None, f"{odd} {RULES['changes']}"
     if out["kinds"] is None:
@@ -198,16 +177,16 @@ def _cache(
         terms = [out["latent"]]
     elif not out["kept"]:
         said = out["unread"].get("kept") or out["unread"].get("heads")
-        return None, said or "no field says how many heads there are"
+        return None, said or NO["heads"]
     elif not out["head"]:
-        return None, out["unread"].get("head", "no field says how wide a head is")
+        return None, out["unread"].get("head", NO["head"])
     elif out["value"]:
         terms = [out["kept"], [out["head"], out["value"]]]
     else:
         terms = [2, out["kept"], out["head"]]
     chooser = text.get("index_head_dim")
-    if "selected" in keeps and not (out["latent"] and _whole(chooser)):
-        return None, "no field says what is kept to choose keys by"
+    if "selected" in keeps and not (out["latent"] and whole(chooser)):
+        return None, NO["choose"]
     groups = []
     for name in keeps:
         ends = {"window": out["window"]} if name in NARROW else {}
@@ -217,25 +196,44 @@ def _cache(
 
 
 def _positions(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any] | None:
-    """Return how places are told, as far as fields say it; `unread` gets a base that can't be used."""
-    attention = text.get("attn_config") if isinstance(text.get("attn_config"), Mapping) else {}
-    if text.get("alibi") is True or attention.get("alibi") is True:
+    """Return how places are told, as far as fields say it; `unread` gets what can't be used."""
+    if text.get("alibi") is True:
         return {"kind": "ALiBi"}
+    word = text.get("position_embedding_type")
+    if word in RULES["bare"]:
+        return {"kind": "none: position_embedding_type says so"}
+    if text.get("mla_use_nope") is True:
+        return {"kind": "none: mla_use_nope says so"}
+    if not empty(word) and word not in RULES["turned"]:
+        return {"kind": f"position_embedding_type is {quoted(word)}"}
     if text.get("learned_pos_emb") is True or text.get("use_learned_position_embeddings") is True:
         return {"kind": "learned"}
-    scaling = text.get("rope_parameters", text.get("rope_scaling"))
+    name = "rope_parameters" if "rope_parameters" in text else "rope_scaling"
+    scaling = text.get(name)
+    if not empty(scaling) and not isinstance(scaling, Mapping):
+        unread["positions"] = f"{name} is {quoted(scaling)}, no object"
+        return None
+    if denied := next((name for name in RULES["denied"] if text.get(name) is False), None):
+        unread["positions"] = f"{denied} is false"
+        return None
     parts = [text]
     if isinstance(scaling, Mapping):
         parts += [scaling, *(part for part in scaling.values() if isinstance(part, Mapping))]
     given = [(name, part[name]) for part in parts for name in RULES["bases"] if part.get(name) is not None]
-    bases = [value for _, value in given if _number(value)]
+    bases = [value for _, value in given if positive(value)]
     types = [part.get("rope_type", part.get("type")) for part in parts[1:]]
     types = [name for name in types if isinstance(name, str)]
-    factors = [part["factor"] for part in parts[1:] if _number(part.get("factor"))]
-    if not (given or types or factors or _whole(text.get("rotary_dim"))):
+    said = [part["factor"] for part in parts[1:] if part.get("factor") is not None]
+    if any(not positive(factor) for factor in said):
+        unread["positions"] = (
+            f"factor is {quoted(next(one for one in said if not positive(one)))}, no number above 0"
+        )
+        return None
+    factors = said
+    if not (given or types or factors or whole(text.get("rotary_dim"))):
         return None
     if given and not bases:
-        unread["base"] = f"{given[0][0]} is {_said(given[0][1])}, no number above 0"
+        unread["base"] = f"{given[0][0]} is {quoted(given[0][1])}, no number above 0"
     said = [name for name in types if name not in ("default", "main")]
     bare = text.get("no_rope_layers")
     return {
@@ -243,12 +241,8 @@ def _positions(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any
         "bases": sorted(set(bases)),
         "stretched": said[0] if said else None,
         "factor": factors[0] if factors else None,
-        "bare": bare.count(0) if isinstance(bare, list) else 0,
+        "bare": sum(one in (0, False) for one in bare) if isinstance(bare, list) else 0,
     }
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
 def group_bytes(group: Mapping[str, Any]) -> int:
@@ -283,7 +277,7 @@ def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     >>> summary(read({"n_layer": 2, "n_head": 4, "n_embd": 64, "n_positions": 512}))[1]
     ('heads', ['4 of queries, 4 of keys and values, each 16 wide'])
     """
-    unknown = lambda what: f"unknown: {reading['unread'].get(what, 'no field says it')}"  # noqa: E731
+    unknown = lambda what: f"unknown: {reading['unread'].get(what, NO['it'])}"  # noqa: E731
     kinds, layers = reading["kinds"], reading["layers"]
     counted = unknown("layers") if layers is None else f"{layers:,}"
     if kinds:
@@ -325,29 +319,37 @@ def _kept(reading: Mapping[str, Any]) -> list[str]:
         return [f"unknown: {reading['why']}"]
     lines = [] if groups else [f"0 bytes a token: {reading['why'] or 'what is kept does not grow'}"]
     for group in sorted(groups, key=lambda group: "window" in group):
-        factors: Sequence[str] = [f"{group['layers']} layers", *map(_term, group["terms"])]
+        factors: Sequence[str] = [_layers(group["layers"]), *map(_term, group["terms"])]
         limit = f", for the last {group['window']:,} tokens only" if "window" in group else ""
         product = f"{' × '.join(factors)} × {BYTES} bytes"
         lines.append(f"{product} = {group_bytes(group):,} bytes a token{limit}")
     held = {"linear": "a state", "convolution": "the last tokens of a convolution"}
     for name, what in held.items():
         if not reading["why"] and (many := (reading["kinds"] or {}).get(name)):
-            lines.append(f"and {what} in {many} layers, whatever the length: not computed here")
+            lines.append(f"and {what} in {_layers(many)}, whatever the length: not computed here")
     return lines
+
+
+def _layers(many: int) -> str:
+    return f"{many} layer{'' if many == 1 else 's'}"
 
 
 def _term(term: int | list[int]) -> str:
     return f"({' + '.join(f'{one:,}' for one in term)})" if isinstance(term, list) else f"{term:,}"
 
 
+def _real(number: float) -> str:
+    return f"{number:,}" if isinstance(number, int) else repr(number)
+
+
 def _window(reading: Mapping[str, Any]) -> str:
     if reading["window"]:
         which = next(kind for kind in reading["kinds"] if kind in NARROW)
         blocks = "blocks of " if which == "block" else ""
-        return f"{blocks}{reading['window']:,} tokens, in {reading['kinds'][which]} layers"
+        return f"{blocks}{reading['window']:,} tokens, in {_layers(reading['kinds'][which])}"
     if reading["kinds"]:
         return "none"
-    return f"unknown: {reading['unread'].get('window', 'no field says which layers have one')}"
+    return f"unknown: {reading['unread'].get('window') or reading['unread'].get('kinds')}"
 
 
 def _places(reading: Mapping[str, Any]) -> str:
@@ -358,11 +360,11 @@ def _places(reading: Mapping[str, Any]) -> str:
         return str(positions["kind"])
     out = "rotary"
     if positions["bases"]:
-        out += f", base {' and '.join(f'{base:,.0f}' for base in positions['bases'])}"
+        out += f", base {' and '.join(map(_real, positions['bases']))}"
     else:
         why = reading["unread"].get("base")
         out += f", base unknown: {why}" if why else ", base not said"
     if positions["stretched"]:
-        times = "" if positions["factor"] is None else f" by {positions['factor']:g}"
+        times = "" if positions["factor"] is None else f" by {_real(positions['factor'])}"
         out += f", stretched{times} ({positions['stretched']})"
-    return out + (f"; {positions['bare']} layers without" if positions["bare"] else "")
+    return out + (f"; {_layers(positions['bare'])} without" if positions["bare"] else "")

@@ -10,17 +10,36 @@ RULES: dict[str, Any] = {
     # What a thing is called. The first that is there counts.
     "layers": ["num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"],
     "heads": ["num_attention_heads", "n_head", "n_heads", "decoder_attention_heads", "attention_heads"],
-    "kept": ["num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "num_query_groups"],
+    "kept": [
+        "num_key_value_heads",
+        "num_kv_heads",
+        "n_kv_heads",
+        "kv_n_heads",
+        "n_head_kv",
+        "multi_query_group_num",
+        "num_query_groups",
+        "num_attention_groups",
+    ],
     "head": ["head_dim", "attention_head_dim", "kv_channels", "d_head", "d_kv"],
     "width": ["hidden_size", "n_embd", "d_model", "dim"],
     "window": [
         "sliding_window",
         "sliding_window_size",
-        "attention_window_size",
         "window_size",
         "attention_chunk_size",
+        "local_attention",
     ],
-    "length": ["max_position_embeddings", "n_positions", "max_seq_len", "context_length", "seq_length"],
+    "length": [
+        "max_position_embeddings",
+        "n_positions",
+        "n_ctx",
+        "max_seq_len",
+        "max_sequence_length",
+        "context_length",
+        "seq_length",
+        "model_max_length",
+        "max_target_positions",
+    ],
     # A list with a word for each layer, and what the words mean.
     "each": ["layer_types", "layers_block_type", "block_types", "attention_layers"],
     "kinds": {
@@ -43,6 +62,54 @@ RULES: dict[str, Any] = {
     "windows": ["mistral", "mixtral", "phi3", "starcoder2", "moshi"],
     # What is looked for as a number.
     "numbers": ["layers", "heads", "kept", "head", "width", "window", "length"],
+    # Other fields that are read, by what their values must be; and where places are told.
+    "wholes": [
+        "kv_lora_rank",
+        "qk_rope_head_dim",
+        "v_head_dim",
+        "num_kv_shared_layers",
+        "attn_layer_period",
+        "attn_layer_offset",
+        "full_attention_interval",
+        "index_topk",
+        "index_head_dim",
+        "state_size",
+    ],
+    "flags": ["multi_query", "new_decoder_architecture", "use_sliding_window", "use_mla"],
+    "lists": [
+        "layer_types",
+        "layers_block_type",
+        "block_types",
+        "attention_layers",
+        "attn_layer_indices",
+        "indexer_types",
+    ],
+    # Patterns of names. Without a field of `kept`, one of `keys` may say how many heads of keys there are. A
+    # field of `bears` that is neither read nor of `harmless` may change what is kept; of those, `which` say
+    # only which layers are of which kind, and `windowed` nothing where there is no window.
+    "keys": (
+        "kv|key_?value|multi_?query|[gm]qa|attn_type|(attention|attn|head|query)_groups?|in_group|block_configs"
+    ),
+    "bears": (
+        "attn|attention|layer|window|block|pattern|interval|shar|cla_|_cla|mla|ssm|mamba|state|conv|linear|recur"
+        "|rwkv|hyena|local|global|chunk|sparse|mem_|memory|compress|latent|idx|swa"
+    ),
+    "harmless": (
+        "norm|bias|drop|prob|scal|softmax|logit|logn|temperature|multipl|factor|sparsity|sparse_step|expert|mlp"
+        "|moe|mtp|nextn|dense_layers|intermediate|ffn|_ff_|dtype|rope|nope|rotary|gate$|per_layer_input|kernels"
+        "|parallel|impl|flash|multi_?query|share_q|^output_|^block_(size|type|group_size)$"
+    ),
+    "which": (
+        "pattern|interval|every|max_window_layers|idx|indices|group_size|_list$|state|ssm|mamba|conv|linear"
+        "|^chunk_size"
+    ),
+    "windowed": "max_window_layers|sliding_window_pattern",
+    # Words in which nothing is hidden.
+    "plain": ["multihead_attention", "grouped_query_attention", "multiquery_attention", "vision"],
+    # Words of position_embedding_type.
+    "turned": ["rope", "rotary"],
+    "bare": ["nope", "none"],
+    "denied": ["use_rope", "rope", "rotary"],
     # Fields that say a base of rotations.
     "bases": ["rope_theta", "rotary_emb_base", "rope_local_base_freq"],
     # Types of models that read a text at once, unless they are told to be decoders.
@@ -52,21 +119,27 @@ RULES: dict[str, Any] = {
         "bert-generation",
         "big_bird",
         "camembert",
+        "clip_text_model",
         "data2vec-text",
         "deberta",
         "deberta-v2",
         "distilbert",
         "electra",
         "ernie",
+        "esm",
+        "llada",
+        "longformer",
         "megatron-bert",
         "mobilebert",
         "modernbert",
         "mpnet",
+        "nomic_bert",
         "rembert",
         "roberta",
         "roberta-prelayernorm",
         "roc_bert",
         "roformer",
+        "vit",
         "xlm-roberta",
         "xlm-roberta-xl",
     ],
@@ -74,10 +147,9 @@ RULES: dict[str, Any] = {
     "nothing": "an encoder reads a text at once, and keeps nothing of it",
     "another": "some layers choose keys with the indexer of another",
     "changes": "changes what is kept, in a way that this page can't compute",
+    "may": "not read here, and may change what is kept",
     "many": "more than 100,000 layers are not counted here",
     "most": 100_000,
-    # How the names of fields begin that only layers with a state have.
-    "states": ["mamba_", "ssm_", "linear_", "conv_L", "state_size", "attn_layer_indices", "hybrid_override"],
     # Fields that change what is kept, unless they are false, zero, empty or null, in ways not read here.
     "odd": [
         "is_encoder_decoder",
@@ -98,14 +170,14 @@ RULES: dict[str, Any] = {
     "looks": ["cross_attention_layers", "keep_window_size", "num_random_blocks", "H_cycles"],
     # Types of models whose class does what no field says.
     "types": {
-        "falcon_h1": "each layer has attention and a state, which no field says",
+        "falcon_h1": "each layer has attention and a state, which is not read here",
         "gpt_neo": "its library keeps all keys, though half of its layers look at a window",
-        "longcat_flash": "each layer attends twice, which no field says",
-        "mimo_v2_flash": "its layers with a window have heads of their own, which no field says",
+        "longcat_flash": "each layer attends twice, which is not read here",
+        "mimo_v2_flash": "its layers with a window have heads of their own, which are not read here",
         "openai-gpt": "its library keeps nothing",
-        "reformer": "what it keeps no field says",
-        "rwkv": "it keeps a state, whose size no field says",
-        "xlstm": "it keeps a state, whose size no field says",
+        "reformer": "what it keeps is not computed here",
+        "rwkv": "it keeps a state, whose size is not computed here",
+        "xlstm": "it keeps a state, whose size is not computed here",
         "xmod": "it keeps nothing of a text that it reads at once",
     },
 }

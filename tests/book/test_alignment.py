@@ -134,7 +134,7 @@ def lines(part, what):
     return 1 + sum(after - before > 9 for before, after in pairwise(middles))
 
 
-@pytest.mark.parametrize(("width", "most"), [(1280, 520), (390, 590), (320, 640)])
+@pytest.mark.parametrize(("width", "most"), [(1280, 540), (390, 590), (320, 640)])
 def test_the_drawing_stands_first_and_what_steps_through_it_in_one_line(site, bench, width, most):
     page = site.figures(bench, width=width, height=700)
     part = figure(page, "alignment")

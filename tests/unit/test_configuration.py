@@ -14,6 +14,7 @@ from .test_widgets import Cells
 STORED = results.load("configurations")["configurations"]
 EXAMPLES = {row["name"]: (census.published(row["name"]), row) for row in census.checkpoints()}
 BESIDE = set((Path(__file__).parent / "not_in_this_book.txt").read_text(encoding="utf-8").split())
+PASTED = json.loads((Path(__file__).parents[1] / "widgets/configurations.json").read_text(encoding="utf-8"))
 LETTERS = {
     "full": "F",
     "window": "W",
@@ -163,17 +164,20 @@ def test_older_names_and_lists():
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({}, "no field says how many layers there are"),
-        ({"num_hidden_layers": None}, "no field says how many layers there are"),
-        ({"num_hidden_layers": 2}, "no field says how many heads there are"),
-        ({"num_hidden_layers": 2, "n_head": 3}, "no field says how wide a head is"),
-        ({"num_hidden_layers": 2, "sliding_window": 5}, "no field says which layers have the window"),
-        ({"num_hidden_layers": 2, "mamba_d_state": 5}, "no field says which layers have a state"),
+        ({}, "no field read here says how many layers there are"),
+        ({"num_hidden_layers": None}, "no field read here says how many layers there are"),
+        ({"num_hidden_layers": 2}, "no field read here says how many heads there are"),
+        ({"num_hidden_layers": 2, "n_head": 3}, "no field read here says how wide a head is"),
+        (
+            {"num_hidden_layers": 2, "sliding_window": 5},
+            "no field read here says which layers have the window",
+        ),
+        ({"num_hidden_layers": 2, "mamba_d_state": 5}, "mamba_d_state is not read here, and may change"),
         ({"num_hidden_layers": 2, "layer_types": ["wings"]}, "layers of the kind “wings” are not read here"),
-        ({"num_hidden_layers": 2, "layer_types": ["full_attention"]}, "1 layers are listed, and 2 counted"),
-        ({"layer_types": ["sliding_attention"]}, "no field says how long the window is"),
+        ({"num_hidden_layers": 2, "layer_types": ["full_attention"]}, "1 listed layers are not the 2"),
+        ({"layer_types": ["sliding_attention"]}, "no field read here says how long the window is"),
         ({"num_hidden_layers": 2, "compress_rates": {"a": 4}}, "compress_rates changes what is kept"),
-        ({"model_type": "rwkv", "num_hidden_layers": 2}, "it keeps a state, whose size no field says"),
+        ({"model_type": "rwkv", "num_hidden_layers": 2}, "it keeps a state, whose size is not computed here"),
     ],
 )
 def test_what_cant_be_told_is_said(fields, why):
@@ -222,23 +226,23 @@ def test_rotations_of_which_no_field_says_the_base():
     stretched = {"text_config": {"rope_scaling": {"factor": 8.0, "rope_type": "linear"}}}
     assert said(**stretched)["positions"] == ["rotary, base not said, stretched by 8 (linear)"]
     assert said(rope_parameters={"rope_type": "default"})["positions"] == ["rotary, base not said"]
-    assert said(rope_scaling={}, rope_theta=None)["positions"] == ["unknown: no field says it"]
+    assert said(rope_scaling={}, rope_theta=None)["positions"] == ["unknown: no field read here says it"]
     unread = "rotary, base unknown: rope_theta is “1e6”, no number above 0"
     assert said(rope_theta="1e6")["positions"] == [unread]
 
 
 def test_layers_that_hold_a_state_are_said_beside_what_grows():
-    beside = "layers, whatever the length: not computed here"
+    beside = "whatever the length: not computed here"
     assert configuration.summary(configuration.read(STORED["qwen3_next"]))[2][1] == [
         "12 layers × 2 × 2 × 256 × 2 bytes = 24,576 bytes a token",
-        f"and a state in 36 {beside}",
+        f"and a state in 36 layers, {beside}",
     ]
     assert said(**STORED["mamba2"])["cache"] == [
         "0 bytes a token: what is kept does not grow",
-        f"and a state in 64 {beside}",
+        f"and a state in 64 layers, {beside}",
     ]
     convolved = {"layer_types": ["conv", "full_attention"], "n_head": 1, "head_dim": 8}
-    assert said(**convolved)["cache"][1] == f"and the last tokens of a convolution in 1 {beside}"
+    assert said(**convolved)["cache"][1] == f"and the last tokens of a convolution in 1 layer, {beside}"
 
 
 def test_an_encoder_keeps_nothing_unless_it_is_told_to_decode():
@@ -258,6 +262,67 @@ def test_t5_has_names_of_its_own():
     assert said(**t5)["cache"][0].startswith("unknown: is_encoder_decoder changes what is kept")
     # Without d_kv the same name is that of a state's heads.
     assert read(num_hidden_layers=2, num_heads=8, state_size=4)["heads"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "each"),
+    [
+        ("DBRX", 40 * 2 * 8 * 128 * 2),
+        ("Llama 3's params.json", 32 * 2 * 8 * 128 * 2),
+        ("Step-3", 61 * 2 * 1 * 256 * 2),
+        ("ModernBERT", 0),
+        ("Nomic BERT", 0),
+        ("MPT", "attn_type is not read here"),
+        ("MiniMax-Text-01", "attn_type_list is not read here"),
+        ("Hunyuan-Large", "use_cla is not read here"),
+        ("Kimi Linear", "linear_attn_config is not read here"),
+        ("Nemotron-NAS", "block_configs is not read here"),
+        ("DeciLM", "num_key_value_heads_per_layer is not read here"),
+        ("OLMo", "multi_query_attention is not read here"),
+        ("Qwen2 with windows", "max_window_layers is not read here"),
+        ("RecurrentGemma", "attention_window_size is not read here"),
+    ],
+)
+def test_a_published_file_is_read_or_the_field_that_hides_its_cache_is_named(name, each):
+    found = configuration.read(PASTED["published"][name])
+    if isinstance(each, int):
+        assert configuration.token_bytes(found) == each
+    else:
+        assert found["cache"] is None
+        assert found["why"].startswith(each)
+
+
+def test_heads_that_another_field_may_number_are_not_taken_for_those_of_queries():
+    for name in ("MPT", "DeciLM", "OLMo", "Nemotron-NAS"):
+        words = dict(configuration.summary(configuration.read(PASTED["published"][name])))
+        assert "keys and values are unknown" in words["heads"][0], name
+
+
+def test_no_field_of_small_configurations_that_cant_be_used_is_passed_over():
+    for more in PASTED["beside"]:
+        found = configuration.read(PASTED["small"] | more)
+        if any(isinstance(value, str) for value in more.values()) and "position_embedding_type" not in more:
+            assert found["cache"] is None or "rope_scaling" in found["unread"]["positions"], more
+    whole = [configuration.summary(read(**{**PASTED["small"], "num_hidden_layers": n})) for n in (4, 4.0)]
+    assert whole[0] == whole[1]
+    assert read(**PASTED["small"], text_config={})["layers"] == 4
+
+
+def test_positions_that_a_field_denies_are_not_told():
+    assert said(rope_theta=1e4, position_embedding_type="nope")["positions"] == [
+        "none: position_embedding_type says so"
+    ]
+    assert said(rope_theta=1e4, mla_use_nope=True)["positions"] == ["none: mla_use_nope says so"]
+    assert said(rope_theta=1e4, position_embedding_type="rope")["positions"] == ["rotary, base 10,000"]
+
+
+def test_a_configuration_may_be_a_path_or_an_object_that_has_its_fields(tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text('{"n_layer": 2, "n_head": 4, "n_embd": 64}')
+    given = type("Given", (), {"to_dict": lambda self: {"n_layer": 2, "n_head": 4, "n_embd": 64}})()
+    assert widgets.Configuration(path).bytes_a_token == widgets.Configuration(given).bytes_a_token == 512
+    with pytest.raises(TypeError, match="fields, a text or a Path, got a int"):
+        widgets.Configuration(12)
 
 
 def test_what_sets_the_root_is_told():

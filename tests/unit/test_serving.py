@@ -365,6 +365,10 @@ def test_what_the_chapter_says_of_its_rules_holds_in_ten_traces(seed):
     assert static.missed > 0.6
     assert whole.missed == 0
     assert static.wait(0.9) > 10 * whole.wait(0.9) > 100 * pages.wait(0.9) > 100 * common.wait(0.9)
+    # Two cannot keep up: with twice as many requests, waits are longer.
+    longer = trace(800, 80, seed)
+    for rule, run in ((replace(many, static=True), static), (many, whole)):
+        assert rule.run(longer).wait(0.9) > 1.5 * run.wait(0.9)
     assert whole.filled < 0.1 < 0.97 < min(run.filled for run in (pages, common, pieces))
     assert pages.most > 59 + 40 > whole.most
     assert max(run.evicted for run in runs) == 0

@@ -80,6 +80,8 @@ TEXTS = (
     "<script>alert('x')</script>\u0000\u0007 a\u200bb \ufeff\ufffd",
     "ΟΔΟΣ Σ ǅ ŉ \u2028\u2029 \u00a0 x_y _ __ '",
 )
+PASTED = json.loads((Path(__file__).parent / "configurations.json").read_text(encoding="utf-8"))
+"""What published files say and the census's classes don't, cut to attention; and what can't be used."""
 ODD = (
     {"num_hidden_layers": "32", "num_attention_heads": -3, "max_position_embeddings": 2.5},
     {"n_layer": 2, "n_head": 3, "n_embd": 64},
@@ -100,6 +102,8 @@ ODD = (
     {"model_type": "bert", "n_layer": 2, "n_head": 1, "head_dim": 8, "is_decoder": True},
     {"num_layers": 6, "num_heads": 8, "d_kv": 64, "d_model": 1024, "is_encoder_decoder": True},
     {"num_hidden_layers": 2, "num_heads": 8, "state_size": 4},
+    *PASTED["published"].values(),
+    *(PASTED["small"] | more for more in PASTED["beside"]),
 )
 """Configurations with values that can't be used, and with names and kinds that the census's have not."""
 ALPHABET = "aZsxn't.,:-/@&’'\"! \t09_éßИשم的👍\u0301\u200d🏽\u00a0İſ"

@@ -163,7 +163,7 @@ exercise(
         at_most(
             "On the way stands a table with more than n²/2 entries: none of all pairs may be made, no mask either.",
             largest=lambda q, k, v, w: q.shape[-2] ** 2 / 2 if q.shape[-2] >= FEWER else math.inf,
-            bytes=lambda q, k, v, w: q.shape[-2] ** 2 / 2 if q.shape[-2] >= FEWER else math.inf,
+            bytes=lambda q, k, v, w: q.shape[-2] ** 2 / 2 if q.shape[-2] >= MANY else math.inf,
         ),
         at_most(
             "The work is not saved: piece by piece, it still makes more than 2n² numbers. A query needs w + 1 scores, a "

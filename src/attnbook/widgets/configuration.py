@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import traitlets
@@ -29,7 +30,8 @@ OFFERED = (
 )
 """Checkpoints of the census whose configurations the page brings along."""
 NOTE = (
-    "An example has the layers, heads and windows of its checkpoint; other fields are its class's defaults."
+    "An example has the layers, heads and windows of its checkpoint; "
+    "positions, longest text and other fields are its class's defaults."
 )
 """What is said beside an example."""
 LONGEST = 1_000_000
@@ -78,10 +80,12 @@ class Configuration(Figure):
     """Read a configuration: every field with its meaning and its section, and what they say together.
 
     Args:
-        config: the fields; or the text of a `config.json`; or a model of the census, as "gpt_oss", with
-            the numbers of its checkpoint where one is known.
+        config: the fields; or an object that gives them by `to_dict`; or the text of a `config.json`, or its
+            `Path`; or a model of the census, as "gpt_oss", with the numbers of its checkpoint where one is
+            known.
 
     Raises:
+        TypeError: it is none of these.
         ValueError: the text is no JSON object, or longer than a million characters.
 
     >>> Configuration({"n_layer": 2, "n_head": 4, "n_embd": 64}).bytes_a_token
@@ -94,7 +98,13 @@ class Configuration(Figure):
     text = traitlets.Unicode().tag(sync=True)
     data = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, config: Mapping[str, Any] | str = "gpt_oss") -> None:
+    def __init__(self, config: Any = "gpt_oss") -> None:
+        if isinstance(config, Path):
+            config = config.read_text(encoding="utf-8")
+        elif hasattr(config, "to_dict"):
+            config = config.to_dict()
+        if not isinstance(config, str | Mapping):
+            raise TypeError(f"config must be fields, a text or a Path, got a {type(config).__name__}")
         if isinstance(config, str) and config.strip()[:1] not in ("{", "[", ""):
             config = census.published(config)
         text = config if isinstance(config, str) else text_of(config)

@@ -10,13 +10,13 @@
 const BYTES = 2;
 const isObject = (/** @type {any} */ value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const whole = (/** @type {any} */ value) => Number.isInteger(value) && value > 0;
-const no = (/** @type {string} */ what) => `no field says ${what}`;
+const no = (/** @type {string} */ what) => `no field read here says ${what}`;
 const given = (/** @type {any} */ value) => value !== undefined && value !== null;
-const positive = (/** @type {any} */ value) => typeof value === "number" && value > 0;
+const positive = (/** @type {any} */ value) => Number.isFinite(value) && value > 0;
 const nothing = (/** @type {any} */ value) => value === undefined || value === null || value === false || value === 0 || value === "" || (Array.isArray(value) ? !value.length : isObject(value) && !Object.keys(value).length);
 const narrow = (/** @type {string} */ kind) => kind === "window" || kind === "block";
 /** Groups of three digits, as Python's `,` writes them. @param {number} n */
-export const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+export const grouped = (n) => (Number.isInteger(n) ? String(BigInt(n)) : String(n)).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /**
  * The part of a configuration that holds the model of the text, behind its path.
@@ -27,7 +27,7 @@ export const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 export function inner(config, rules) {
   let path = "";
   for (;;) {
-    const name = rules.inside.find((/** @type {string} */ name) => isObject(config[name]));
+    const name = rules.inside.find((/** @type {string} */ name) => isObject(config[name]) && !nothing(config[name]));
     if (!name) return [path, config];
     [path, config] = [`${path}${name}.`, config[name]];
   }
@@ -39,16 +39,25 @@ export function inner(config, rules) {
  * @returns {Reading}
  */
 export function reading(config, rules) {
-  const [inside, text] = inner(config, rules);
+  const [inside, own] = inner(config, rules);
+  // No prototype: a field may be called __proto__.
+  const text = Object.assign(Object.create(null), isObject(own.attn_config) ? own.attn_config : {}, own);
   const { found, unread } = numbers(text, rules);
   const { window, width, ...rest } = found;
   /** @type {Reading} */
-  const out = { inside, unread, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: places(text, unread, rules) };
+  const out = { inside, unread, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: null };
   if (typeof text.multi_query === "boolean" && text.new_decoder_architecture !== true) {
     out.kept = text.multi_query ? 1 : out.heads;
     delete unread.kept;
+  } else if (out.kept === null) {
+    const other = others(text, rules);
+    if (other) unread.kept ??= other;
   }
   if (!unread.kept) out.kept ||= out.heads;
+  if (out.heads && out.kept && out.heads % out.kept) {
+    unread.kept = `${out.heads} heads can't share ${out.kept} of keys and values evenly`;
+    out.kept = null;
+  }
   if (out.head === null && width && out.heads && !unread.head) {
     if (width % out.heads === 0) out.head = width / out.heads;
     else unread.head = `${rules.width.find((/** @type {string} */ name) => whole(text[name]))} is ${width}, which ${out.heads} heads can't share evenly`;
@@ -66,8 +75,59 @@ export function reading(config, rules) {
   if (typeof cache === "string") out.why = cache;
   else out.cache = cache;
   if (byType(text, rules) === undefined && encodes(text, rules)) [out.cache, out.why] = [[], rules.nothing];
-  if (rules.looks.some((/** @type {string} */ name) => !nothing(text[name]))) out.kinds = null;
+  const looks = rules.looks.find((/** @type {string} */ name) => !nothing(text[name]));
+  if (looks) out.kinds = null;
+  if (!out.kinds) unread.kinds = looks ? `${looks} changes what is seen, in a way that is not read here` : String(names);
+  out.positions = places(text, unread, rules);
   return out;
+}
+
+/** Which field, not read here, may hold a number of heads of keys. @param {any} text @param {any} rules */
+function others(text, rules) {
+  const here = [...rules.wholes, ...rules.head];
+  for (const [name, value] of Object.entries(text)) {
+    const told = value === "multihead_attention" || name.includes("qkv") || here.includes(name);
+    if (new RegExp(rules.keys).test(name) && !told && !nothing(value)) return `${name} is ${rules.may}`;
+  }
+  return "";
+}
+
+/** Which value of a field that is read, beside those looked for as a number, can't be used. @param {any} text @param {any} rules */
+function unfit(text, rules) {
+  for (const [kind, fits, what] of /** @type {[string, (value: any) => boolean, string][]} */ ([
+    ["wholes", whole, "no whole number above 0"],
+    ["flags", (value) => typeof value === "boolean", "neither true nor false"],
+    ["lists", Array.isArray, "no list"],
+  ])) {
+    const name = rules[kind].find((/** @type {string} */ name) => !nothing(text[name]) && !fits(text[name]));
+    if (name) return `${name} is ${told(text[name])}, ${what}`;
+  }
+  if (!nothing(text.kv_lora_rank)) {
+    if (text.use_mla === false) return "kv_lora_rank has a number, and use_mla is false";
+    if (!whole(text.qk_rope_head_dim)) return "kv_lora_rank has a number, and qk_rope_head_dim none";
+  }
+  return "";
+}
+
+/**
+ * Which fields, not read here, may change what is kept.
+ * @param {any} text
+ * @param {number | null} layers
+ * @param {boolean} settled the kind of each layer is told, so fields that say which are of which kind add nothing
+ * @param {boolean} windows there is a window
+ * @param {any} rules
+ */
+function passed(text, layers, settled, windows, rules) {
+  const here = [...rules.numbers, "bases", "wholes", "flags", "lists", "odd", "looks"];
+  const known = new Set([...here.flatMap((what) => rules[what]), "attn_config", "sliding_window_pattern"]);
+  const is = (/** @type {string} */ what, /** @type {string} */ name) => new RegExp(rules[what]).test(name);
+  const names = Object.entries(text)
+    .filter(([name, value]) => is("bears", name) || (Array.isArray(value) && value.length === layers))
+    .filter(([name, value]) => !known.has(name) && !nothing(value) && !is("harmless", name) && !rules.plain.includes(value))
+    .filter(([name]) => !(settled && is("which", name)) && (windows || !is("windowed", name)))
+    .map(([name]) => name);
+  if (!names.length) return "";
+  return `${names.slice(0, 3).join(", ")}${names.length > 3 ? ", …" : ""} ${names.length === 1 ? "is" : "are"} ${rules.may}`;
 }
 
 /**
@@ -83,7 +143,13 @@ function numbers(text, rules) {
   for (const what of rules.numbers) {
     /** @type {string[]} In models without d_kv, num_heads are the heads of a state. */
     const names = what === "heads" && whole(text.d_kv) ? [...rules.heads, "num_heads"] : rules[what];
-    const name = names.find((name) => whole(text[name]));
+    const all = names.filter((name) => whole(text[name]));
+    if (what !== "window" && what !== "length" && new Set(all.map((name) => text[name])).size > 1) {
+      unread[what] = all.map((name) => `${name} is ${text[name]}`).join(" and ");
+      found[what] = null;
+      continue;
+    }
+    const name = all.at(0);
     found[what] = name === undefined ? null : text[name];
     // Where a window is, 0 and false say that there is none.
     const wrong = names.find((name) => (what === "window" ? !nothing(text[name]) : given(text[name])));
@@ -93,11 +159,12 @@ function numbers(text, rules) {
 }
 
 /** @param {any} value */
-const told = (value) => (typeof value === "string" ? `“${[...value].slice(0, 40).join("")}”` : typeof value === "object" ? "a list or an object" : String(value));
+const told = (value) => (typeof value === "string" ? `“${[...value].slice(0, 40).join("")}”` : typeof value === "object" && value ? "a list or an object" : String(value));
 
 /** Whether a model reads a text at once. @param {any} text @param {any} rules @returns {boolean} */
 function encodes(text, rules) {
   if (text.is_decoder === true || text.is_encoder_decoder === true) return false;
+  if (text.causal === false || text.is_causal === false) return true;
   return rules.encoders.includes(text.model_type);
 }
 
@@ -113,33 +180,45 @@ const byType = (text, rules) => (typeof text.model_type === "string" && Object.h
  * @returns {string[] | string}
  */
 function layers(text, out, window, rules) {
-  const doubt = byType(text, rules);
-  if (doubt !== undefined) return doubt;
-  const said = rules.each.map((/** @type {string} */ name) => text[name]).find(Array.isArray);
+  const doubt = byType(text, rules) || unfit(text, rules);
+  if (doubt) return doubt;
+  const said = rules.each.map((/** @type {string} */ name) => text[name]).find((/** @type {any} */ list) => list?.length);
+  const indices = text.attn_layer_indices?.length && text.attn_layer_indices;
+  const sliding = nothing(text.sliding_window_pattern) ? null : text.sliding_window_pattern;
+  const closed = text.use_sliding_window === false;
+  const states = out.heads === null && !out.unread.heads && whole(text.state_size);
+  const periods = whole(text.attn_layer_period) || whole(text.full_attention_interval);
+  const other = passed(text, out.layers, Boolean(said || indices || periods || states), window !== null && !closed && !whole(sliding), rules);
+  if (other) return other;
   const each = (/** @type {(at: number) => string} */ kind) => Array.from({ length: out.layers ?? 0 }, (_, at) => kind(at));
-  const indices = text.attn_layer_indices;
   /** @type {string[]} */
   let names;
   if (said) {
     const odd = said.find((/** @type {any} */ word) => typeof word !== "string" || !Object.hasOwn(rules.kinds, word));
-    if (odd !== undefined) return `layers of the kind “${odd}” are not read here`;
-    if (out.layers !== null && out.layers !== said.length) return `${said.length} layers are listed, and ${out.layers} counted`;
+    if (odd !== undefined) return `layers of the kind ${told(odd)} are not read here`;
+    if (out.layers !== null && out.layers !== said.length) return `${said.length} listed layers are not the ${out.layers} that are counted`;
     names = said.map((/** @type {string} */ word) => rules.kinds[word]);
   } else if (out.layers === null) return out.unread.layers ?? no("how many layers there are");
   else if (out.layers > rules.most) return rules.many;
-  else if (Array.isArray(indices) && indices.length) names = each((at) => (indices.includes(at) ? "full" : "linear"));
-  else if (whole(text.attn_layer_period)) names = each((at) => (at % text.attn_layer_period === (text.attn_layer_offset ?? 0) ? "full" : "linear"));
-  else if (whole(text.full_attention_interval)) names = each((at) => ((at + 1) % text.full_attention_interval ? "linear" : "full"));
-  else if (out.heads === null && whole(text.state_size)) names = each(() => "linear");
-  else if (Object.keys(text).some((name) => rules.states.some((/** @type {string} */ start) => name.startsWith(start)))) return no("which layers have a state");
-  else if (out.unread.window && text.use_sliding_window !== false) return out.unread.window;
-  else if (window === null || text.use_sliding_window === false) names = each(() => (out.latent && whole(text.index_topk) ? "selected" : "full"));
-  else if (whole(text.sliding_window_pattern)) names = each((at) => ((at + 1) % text.sliding_window_pattern ? "window" : "full"));
+  else if (indices) {
+    if (!indices.every((/** @type {any} */ at) => Number.isInteger(at) && at >= 0 && at < Number(out.layers))) return "attn_layer_indices names a layer that is not there";
+    names = each((at) => (indices.includes(at) ? "full" : "linear"));
+  } else if (whole(text.attn_layer_period)) {
+    const first = text.attn_layer_offset || 0;
+    if (first >= text.attn_layer_period) return `attn_layer_offset is ${first}, of a period of ${text.attn_layer_period}`;
+    names = each((at) => (at % text.attn_layer_period === first ? "full" : "linear"));
+  } else if (whole(text.full_attention_interval)) names = each((at) => ((at + 1) % text.full_attention_interval ? "linear" : "full"));
+  else if (states) names = each(() => "linear");
+  else if (out.unread.window && !closed) return out.unread.window;
+  else if (window === null || closed) names = each(() => (out.latent && whole(text.index_topk) ? "selected" : "full"));
+  else if (sliding !== null && !whole(sliding)) return `sliding_window_pattern is ${told(sliding)}, no whole number above 0`;
+  else if (sliding !== null) names = each((at) => ((at + 1) % sliding ? "window" : "full"));
   else if (rules.windows.includes(text.model_type)) names = each(() => "window");
   else return no("which layers have the window");
   if (names.some(narrow) && window === null) return out.unread.window ?? no("how long the window is");
   const shared = text.num_kv_shared_layers;
-  return whole(shared) ? names.map((name, at) => (at < /** @type {number} */ (out.layers) - shared ? name : "shared")) : names;
+  if (whole(shared) && shared >= names.length) return `num_kv_shared_layers is ${shared}, of ${names.length} layers`;
+  return whole(shared) ? names.map((name, at) => (at < names.length - shared ? name : "shared")) : names;
 }
 
 /**
@@ -180,21 +259,34 @@ function kept(text, out, doubt, rules) {
  * @returns {Reading["positions"]}
  */
 function places(text, unread, rules) {
-  const attention = isObject(text.attn_config) ? text.attn_config : {};
-  if (text.alibi === true || attention.alibi === true) return { kind: "ALiBi" };
+  if (text.alibi === true) return { kind: "ALiBi" };
+  const word = text.position_embedding_type;
+  if (rules.bare.includes(word)) return { kind: "none: position_embedding_type says so" };
+  if (text.mla_use_nope === true) return { kind: "none: mla_use_nope says so" };
+  if (!nothing(word) && !rules.turned.includes(word)) return { kind: `position_embedding_type is ${told(word)}` };
   if (text.learned_pos_emb === true || text.use_learned_position_embeddings === true) return { kind: "learned" };
-  const scaling = text.rope_parameters === undefined ? text.rope_scaling : text.rope_parameters;
+  const name = text.rope_parameters === undefined ? "rope_scaling" : "rope_parameters";
+  const scaling = text[name];
+  const denied = rules.denied.find((/** @type {string} */ name) => text[name] === false);
+  if (!nothing(scaling) && !isObject(scaling)) unread.positions = `${name} is ${told(scaling)}, no object`;
+  else if (denied) unread.positions = `${denied} is false`;
+  if (unread.positions) return null;
   const parts = [text, ...(isObject(scaling) ? [scaling, ...Object.values(scaling).filter(isObject)] : [])];
   /** @type {[string, any][]} */
   const named = parts.flatMap((part) => rules.bases.map((/** @type {string} */ name) => [name, part[name]])).filter(([, value]) => given(value));
   const bases = named.map(([, value]) => value).filter(positive);
   const types = parts.slice(1).map((part) => (part.rope_type === undefined ? part.type : part.rope_type)).filter((name) => typeof name === "string");
-  const factors = parts.slice(1).map(({ factor }) => factor).filter(positive);
+  const factors = parts.slice(1).map(({ factor }) => factor).filter(given);
+  const wrong = factors.find((factor) => !positive(factor));
+  if (wrong !== undefined) {
+    unread.positions = `factor is ${told(wrong)}, no number above 0`;
+    return null;
+  }
   if (!named.length && !types.length && !factors.length && !whole(text.rotary_dim)) return null;
   if (named.length && !bases.length) unread.base = `${named[0][0]} is ${told(named[0][1])}, no number above 0`;
   const said = types.filter((name) => !["default", "main"].includes(name));
   const bare = text.no_rope_layers;
-  return { kind: "rotary", bases: [...new Set(bases)].sort((a, b) => a - b), stretched: said[0] ?? null, factor: factors[0] ?? null, bare: Array.isArray(bare) ? bare.filter((x) => x === 0).length : 0 };
+  return { kind: "rotary", bases: [...new Set(bases)].sort((a, b) => a - b), stretched: said[0] ?? null, factor: factors[0] ?? null, bare: Array.isArray(bare) ? bare.filter((x) => x === 0 || x === false).length : 0 };
 }
 
 /** What a group of layers keeps of a token, in bytes. @param {Group} group */
@@ -232,11 +324,14 @@ export function summary(found) {
     ["layers", [counted]],
     ["heads", [inHeads(found) || unknown("heads")]],
     ["cache", inCache(found)],
-    ["window", [window && kinds ? `${kinds.block ? "blocks of " : ""}${grouped(window)} tokens, in ${kinds.window ?? kinds.block} layers` : kinds ? "none" : `unknown: ${unread.window ?? no("which layers have one")}`]],
+    ["window", [window && kinds ? `${kinds.block ? "blocks of " : ""}${grouped(window)} tokens, in ${plural(kinds.window ?? kinds.block)}` : kinds ? "none" : `unknown: ${unread.window ?? unread.kinds}`]],
     ["positions", [inPlaces(found) || unknown("positions")]],
     ["made for", [length === null ? unknown("length") : `${grouped(length)} tokens`]],
   ];
 }
+
+const plural = (/** @type {number} */ many) => `${many} layer${many === 1 ? "" : "s"}`;
+const real = (/** @type {number} */ number) => (Number.isInteger(number) ? grouped(number) : String(number));
 
 /** @param {Reading} found */
 function inHeads({ heads, kept, head, value, latent, kinds, unread }) {
@@ -258,11 +353,11 @@ function inCache({ cache, why, kinds }) {
     .map((group) => {
       const terms = group.terms.map((term) => (Array.isArray(term) ? `(${term.map(grouped).join(" + ")})` : grouped(term)));
       const limit = group.window === undefined ? "" : `, for the last ${grouped(group.window)} tokens only`;
-      return `${group.layers} layers × ${terms.join(" × ")} × ${BYTES} bytes = ${grouped(groupBytes(group))} bytes a token${limit}`;
+      return `${plural(group.layers)} × ${terms.join(" × ")} × ${BYTES} bytes = ${grouped(groupBytes(group))} bytes a token${limit}`;
     });
   if (!grow.length) grow.push(`0 bytes a token: ${why || "what is kept does not grow"}`);
   for (const [name, what] of [["linear", "a state"], ["convolution", "the last tokens of a convolution"]]) {
-    if (!why && kinds?.[name]) grow.push(`and ${what} in ${kinds[name]} layers, whatever the length: not computed here`);
+    if (!why && kinds?.[name]) grow.push(`and ${what} in ${plural(kinds[name])}, whatever the length: not computed here`);
   }
   return grow;
 }
@@ -271,9 +366,9 @@ function inCache({ cache, why, kinds }) {
 function inPlaces({ positions, unread }) {
   if (!positions || positions.kind !== "rotary") return positions?.kind ?? "";
   const { bases = [], stretched, factor, bare } = positions;
-  const base = bases.length ? `, base ${bases.map((x) => grouped(Math.round(x))).join(" and ")}` : unread.base ? `, base unknown: ${unread.base}` : ", base not said";
-  const by = stretched ? `, stretched${factor === null || factor === undefined ? "" : ` by ${factor}`} (${stretched})` : "";
-  return `rotary${base}${by}${bare ? `; ${bare} layers without` : ""}`;
+  const base = bases.length ? `, base ${bases.map(real).join(" and ")}` : unread.base ? `, base unknown: ${unread.base}` : ", base not said";
+  const by = stretched ? `, stretched${factor === null || factor === undefined ? "" : ` by ${real(factor)}`} (${stretched})` : "";
+  return `rotary${base}${by}${bare ? `; ${plural(bare)} without` : ""}`;
 }
 
 /**

@@ -313,6 +313,28 @@ wrong("it is the root of the values' width")(
 wrong("it is the root of the window")(blocks(scale=lambda q, v, w: w**-0.5), "the window's root")
 wrong("Queries and keys have changed places")(lambda q, k, v, w: slices(k, q, v, w), "keys ask")
 
+
+def weights_first(q, k, v, w):
+    n, by = q.shape[-2], math.sqrt(q.shape[-1])
+    starts = [max(0, i - w) for i in range(n)]
+    rows = [(q[..., i : i + 1, :] @ k[..., at : i + 1, :].mT / by).softmax(-1) for i, at in enumerate(starts)]
+    return torch.cat(
+        [p @ v[..., at : i + 1, :] for i, (p, at) in enumerate(zip(rows, starts, strict=True))], -2
+    )
+
+
+def vectors(q, k, v, w):
+    rows = []
+    for i in range(q.shape[-2]):
+        at = max(0, i - w)
+        s = (k[..., at : i + 1, :] @ q[..., i, :].unsqueeze(-1)).squeeze(-1) / math.sqrt(q.shape[-1])
+        rows.append((s.softmax(-1).unsqueeze(-2) @ v[..., at : i + 1, :]).squeeze(-2))
+    return torch.stack(rows, -2)
+
+
+right(weights_first, "all weights row by row, then the outputs")
+right(vectors, "a matrix times a vector, row after row")
+
 # Shapes, gradients, precision, memory.
 wrong("should have shape (2, 3, 22, 6), it has (22, 6)")(
     lambda q, k, v, w: blocks()(q[0, 0], k[0, 0], v[0, 0], w), "the first text of the batch"
