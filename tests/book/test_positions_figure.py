@@ -96,13 +96,14 @@ def test_a_word_is_dragged_to_another_place_and_takes_its_output_along_or_not(pa
 
 def test_while_it_is_held_a_word_follows_the_pointer(part):
     x, y = middle(handle(part, 3).locator("rect"))
+    apart = x - middle(handle(part, 2).locator("rect"))[0]
     page = part.page
     page.mouse.move(x, y)
     page.mouse.down()
-    page.mouse.move(x - 60, y, steps=3)
-    assert middle(handle(part, 3).locator("rect"))[0] == pytest.approx(x - 60, abs=1)
+    page.mouse.move(x - apart / 3, y, steps=3)
+    assert middle(handle(part, 3).locator("rect"))[0] == pytest.approx(x - apart / 3, abs=1)
     assert order(part) == [0, 1, 2, 3]
-    page.mouse.move(x - 110, y, steps=3)
+    page.mouse.move(x - apart * 2 / 3, y, steps=3)
     assert order(part) == [0, 1, 3, 2]
     page.mouse.up()
     assert middle(handle(part, 2).locator("rect"))[0] == pytest.approx(x, abs=1)
