@@ -223,13 +223,10 @@ def _positions(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any
     bases = [value for _, value in given if positive(value)]
     types = [part.get("rope_type", part.get("type")) for part in parts[1:]]
     types = [name for name in types if isinstance(name, str)]
-    said = [part["factor"] for part in parts[1:] if part.get("factor") is not None]
-    if any(not positive(factor) for factor in said):
-        unread["positions"] = (
-            f"factor is {quoted(next(one for one in said if not positive(one)))}, no number above 0"
-        )
+    factors = [part["factor"] for part in parts[1:] if part.get("factor") is not None]
+    if wrong := [factor for factor in factors if not positive(factor)]:
+        unread["positions"] = f"factor is {quoted(wrong[0])}, no number above 0"
         return None
-    factors = said
     if not (given or types or factors or whole(text.get("rotary_dim"))):
         return None
     if given and not bases:

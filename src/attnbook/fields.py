@@ -106,8 +106,8 @@ def numbers(text: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         names = RULES[what]
         if what == "heads" and whole(text.get("d_kv")):
             names = [*names, "num_heads"]  # in other models these are the heads of a state
-        found[what] = next((text[name] for name in names if whole(text.get(name))), None)
         each = {name: text[name] for name in names if whole(text.get(name))}
+        found[what] = next(iter(each.values()), None)
         if what not in ("window", "length") and len(set(each.values())) > 1:
             unread[what] = " and ".join(f"{name} is {number}" for name, number in each.items())
             found[what] = None

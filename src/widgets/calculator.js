@@ -6,7 +6,7 @@
 // weights and output of every token), status.
 import cells from "./ui/cells.css";
 import own from "./ui/calculator.css";
-import { choices, fmt, h, onResize, select, shade } from "./ui/dom.js";
+import { calm, choices, fmt, h, onResize, select, shade } from "./ui/dom.js";
 import { EDITABLE, explain, feeds, plain, typeset } from "./ui/formulas.js";
 import { figure } from "./ui/frame.js";
 import { neighbour, picture, strip, table } from "./ui/tables.js";
@@ -149,7 +149,7 @@ export default figure({
       const layout = JSON.stringify([stage, tokens, shown.map((name) => [name, all[name].length, all[name][0].length])]);
       let stood;
       if (layout !== drawn) {
-        if (drawn && !still()) stood = stand();
+        if (drawn && !calm()) stood = stand();
         drawn = layout;
         board.classList.toggle("is-product", Boolean(top));
         board.replaceChildren(
@@ -189,9 +189,6 @@ export default figure({
       numbers.replaceChildren(table("numbers", head, tokens.map((token, i) => [token, ...[...all.A[i], ...all.O[i]].map((value) => value.toFixed(4))])));
       say(`Stage ${stage} of 6: ${SAYS[stage - 1]}`);
     }
-
-    /** Whether nothing may move. */
-    const still = () => document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
 
     /** Where the tables stand, and how high the board is. */
     const stand = () => ({
@@ -272,11 +269,11 @@ export default figure({
         }
         pairs = Math.max(pairs, along);
       }
-      const halt = still();
+      const still = calm();
       const beat = (/** @type {number} */ now) => {
-        light(now < pairs && !halt && pairs > 1 ? now : Infinity);
-        if (now < pairs && !halt && pairs > 1) timer = setTimeout(() => beat(now + 1), BEAT);
-        else if (playing) timer = setTimeout(step, halt ? 2 * BEAT : BEAT);
+        light(now < pairs && !still && pairs > 1 ? now : Infinity);
+        if (now < pairs && !still && pairs > 1) timer = setTimeout(() => beat(now + 1), BEAT);
+        else if (playing) timer = setTimeout(step, still ? 2 * BEAT : BEAT);
       };
       beat(0);
     }

@@ -7,7 +7,7 @@
 // groups), wire (paths), cache (g), sums (table: this layer now, and with K/V of each head's own).
 import css from "./ui/heads.css";
 import { labelled } from "./ui/controls.js";
-import { choices, fmt, h, onResize, renew, s, select, shade, standalone } from "./ui/dom.js";
+import { calm, choices, fmt, h, onResize, renew, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { matrix } from "./math/attention.js";
@@ -162,7 +162,7 @@ export default figure({
      */
     function glide(goal, paint) {
       cancelAnimationFrame(frame);
-      const still = held.length !== goal.length || document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const still = held.length !== goal.length || calm();
       const from = still ? goal : held;
       const began = performance.now();
       const go = () => {

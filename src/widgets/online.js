@@ -8,7 +8,7 @@
 // correction, sum, weighted sum, output), status.
 import css from "./ui/online.css";
 import { labelled, stem } from "./ui/controls.js";
-import { choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
+import { calm, choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { atOnce, between, byTiles } from "./math/online.js";
@@ -245,7 +245,6 @@ export default figure({
     }
 
     let [playing, frame, timer, drawn] = [false, 0, 0, -2];
-    const still = () => document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
     const halt = () => {
       cancelAnimationFrame(frame);
       clearTimeout(timer);
@@ -272,14 +271,14 @@ export default figure({
     function arrived({ step, steps }) {
       if (!playing) return;
       if (step >= steps.length) mode(false);
-      else timer = setTimeout(() => to(step + 1), RESTS + (still() ? TAKES / 2 : 0));
+      else timer = setTimeout(() => to(step + 1), RESTS + (calm() ? TAKES / 2 : 0));
     }
     /** Let a tile come in; whatever else changed is there at once. @param {State} state */
     function travel(state) {
       halt();
       const one = state.step !== drawn && (state.step === drawn + 1 || (playing && state.step === 1));
       if (playing && state.step !== drawn && !one) mode(false);
-      const began = !one || still() ? -Infinity : performance.now();
+      const began = !one || calm() ? -Infinity : performance.now();
       drawn = state.step;
       const go = () => {
         const moment = Math.min((performance.now() - began) / TAKES, 1);

@@ -4,7 +4,7 @@
 // written), line (path, data-which), arrow, before (lines from the middle to the output now and as written, data-which),
 // shuffle, restore, numbers (table: place, token, output 1, output 2, change), status.
 import { grip, labelled } from "./ui/controls.js";
-import { choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
+import { calm, choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { SCHEMES, attendInOrder, farthest, moved, shuffled, snippet } from "./math/positions.js";
@@ -154,7 +154,7 @@ export default figure({
     /** Let words and arrows go from where they are drawn to where they belong; what is held follows the pointer. */
     function travel() {
       cancelAnimationFrame(frame);
-      const still = shown.length !== goal.length || document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const still = shown.length !== goal.length || calm();
       const from = still ? goal : shown;
       const began = performance.now();
       const go = () => {

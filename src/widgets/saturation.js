@@ -5,7 +5,7 @@
 // weight, slope (rects, data-which), numbers (table: key, score, weight, slope), measures (table: measure, this row,
 // sampled rows), status.
 import { grip, keyed, labelled, slider, temperatureSlider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
+import { calm, choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { KEYS, ROWS, WIDTHS, deviation, measure, median, sample } from "./math/saturation.js";
@@ -267,7 +267,7 @@ export default figure({
     /** Paint what is now; when the division was switched, let the scores travel. @param {ReturnType<typeof read>} now */
     function travel(now) {
       cancelAnimationFrame(frame);
-      const still = before === undefined || before === now.scaled || document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      const still = before === undefined || before === now.scaled || calm();
       before = now.scaled;
       const away = Math.log(now.d_k) * (now.scaled ? 0.5 : -0.5);
       const began = performance.now();

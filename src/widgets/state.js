@@ -4,7 +4,7 @@
 // order (g, data-which; a click reads up to it), weight, held, answer, softmax (rects: data-which or data-row and
 // data-column, data-value), numbers (table: row, tea, milk, juice), orders (table: order, drink, weight), status.
 import { slider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
+import { calm, choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { DRINKS, NEW_DAY, ORDERS, PEOPLE, RULES, fill } from "./math/state.js";
@@ -65,7 +65,6 @@ export default figure({
     let frame = 0;
     /** @type {number | undefined} */
     let shown; // the step that the drawing shows
-    const still = () => document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
     function stop() {
       clearTimeout(timer);
       timer = undefined;
@@ -76,7 +75,7 @@ export default figure({
       if (model.get("step") >= ORDERS.length) set({ step: 0 });
       const next = () => {
         set({ step: model.get("step") + 1 });
-        if (model.get("step") < ORDERS.length) timer = setTimeout(next, PAUSE + (still() ? 0 : 3 * STAGE));
+        if (model.get("step") < ORDERS.length) timer = setTimeout(next, PAUSE + (calm() ? 0 : 3 * STAGE));
         else stop();
       };
       timer = setTimeout(next, 200);
@@ -231,7 +230,7 @@ export default figure({
         held,
       );
       cancelAnimationFrame(frame);
-      if (shown !== undefined && t === shown + 1 && !still()) travel(now.stages, now.query);
+      if (shown !== undefined && t === shown + 1 && !calm()) travel(now.stages, now.query);
       else paint(now.held, now.query);
       shown = t;
       tables(now, t);

@@ -184,6 +184,9 @@ export function spot(svg, event) {
  */
 export const first = ({ button, ctrlKey }) => button === 0 && !ctrlKey;
 
+/** Whether nothing may move: nobody sees it, or somebody wants it still. */
+export const calm = () => document.hidden || matchMedia("(prefers-reduced-motion: reduce)").matches;
+
 /**
  * Call back when an element is first laid out, and whenever its size has changed. What is drawn then stands at once:
  * a new size is no change that is to be seen.
