@@ -18,7 +18,6 @@ from math import prod
 from typing import Any
 
 from attnbook.fields import (
-    NO,
     by_type,
     empty,
     encodes,
@@ -88,7 +87,7 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
     out |= {"kinds": kinds, "window": window if kinds and NARROW & set(kinds) else None}
     cache, why = _cache(text, out, doubt)
     if looks := next((name for name in RULES["looks"] if not empty(text.get(name))), None):
-        out["kinds"], doubt = None, f"{looks} changes what is seen, in a way that is not read here"
+        out["kinds"], doubt = None, f"{looks} {RULES['blurs']}"
     if out["kinds"] is None:
         unread["kinds"] = doubt
     return out | {"cache": cache, "why": why, "positions": _positions(text, unread)}
@@ -117,12 +116,12 @@ def _kinds(
             return None, f"{len(said)} listed layers are not the {layers} that are counted"
         layers, names = len(said), [RULES["kinds"][word] for word in said]
     elif layers is None:
-        return None, out["unread"].get("layers", NO["layers"])
+        return None, out["unread"].get("layers", RULES["no"]["layers"])
     elif layers > RULES["most"]:
         return None, RULES["many"]
     elif indices:
         if not all(isinstance(at, int) and not isinstance(at, bool) and 0 <= at < layers for at in indices):
-            return None, "attn_layer_indices names a layer that is not there"
+            return None, RULES["absent"]
         names = ["full" if at in indices else "linear" for at in range(layers)]
     elif whole(period := text.get("attn_layer_period")):
         first = text.get("attn_layer_offset") or 0
@@ -139,15 +138,15 @@ def _kinds(
         chosen = out["latent"] and whole(text.get("index_topk"))
         names = ["selected" if chosen else "full"] * layers
     elif sliding and not whole(sliding):
-        return None, f"sliding_window_pattern is {quoted(sliding)}, no whole number above 0"
+        return None, f"sliding_window_pattern is {quoted(sliding)}, {RULES['unfit']['wholes']}"
     elif sliding:
         names = ["window" if (at + 1) % sliding else "full" for at in range(layers)]
     elif text.get("model_type") in RULES["windows"]:
         names = ["window"] * layers
     else:
-        return None, NO["windows"]
+        return None, RULES["no"]["windows"]
     if NARROW & set(names) and window is None:
-        return None, out["unread"].get("window", NO["window"])
+        return None, out["unread"].get("window", RULES["no"]["window"])
     if whole(shared := text.get("num_kv_shared_layers")):
         if shared >= layers:
             return None, f"num_kv_shared_layers is {shared}, of {layers} layers"
@@ -177,16 +176,16 @@ def _cache(
         terms = [out["latent"]]
     elif not out["kept"]:
         said = out["unread"].get("kept") or out["unread"].get("heads")
-        return None, said or NO["heads"]
+        return None, said or RULES["no"]["heads"]
     elif not out["head"]:
-        return None, out["unread"].get("head", NO["head"])
+        return None, out["unread"].get("head", RULES["no"]["head"])
     elif out["value"]:
         terms = [out["kept"], [out["head"], out["value"]]]
     else:
         terms = [2, out["kept"], out["head"]]
     chooser = text.get("index_head_dim")
     if "selected" in keeps and not (out["latent"] and whole(chooser)):
-        return None, NO["choose"]
+        return None, RULES["no"]["choose"]
     groups = []
     for name in keeps:
         ends = {"window": out["window"]} if name in NARROW else {}
@@ -255,31 +254,18 @@ def token_bytes(reading: Mapping[str, Any]) -> int | None:
     return sum(group_bytes(group) for group in reading["cache"] if "window" not in group)
 
 
-WORDS = {
-    "full": "full",
-    "window": "with a window of {window} tokens",
-    "block": "with blocks of {window} tokens",
-    "selected": "with chosen keys",
-    "linear": "with a state in place of keys",
-    "convolution": "with a short convolution",
-    "shared": "with the cache of another layer",
-    "none": "without attention",
-}
-"""Kind of a layer -> what it is called behind a number."""
-
-
 def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """Say a reading in words: lines for layers, heads, cache, window, positions and length.
 
     >>> summary(read({"n_layer": 2, "n_head": 4, "n_embd": 64, "n_positions": 512}))[1]
     ('heads', ['4 of queries, 4 of keys and values, each 16 wide'])
     """
-    unknown = lambda what: f"unknown: {reading['unread'].get(what, NO['it'])}"  # noqa: E731
+    unknown = lambda what: f"unknown: {reading['unread'].get(what, RULES['no']['it'])}"  # noqa: E731
     kinds, layers = reading["kinds"], reading["layers"]
     counted = unknown("layers") if layers is None else f"{layers:,}"
     if kinds:
         window = f"{reading['window'] or 0:,}"
-        each = [f"{count} {WORDS[name].format(window=window)}" for name, count in kinds.items()]
+        each = [f"{count} {RULES['words'][name].replace('#', window)}" for name, count in kinds.items()]
         counted += f": {', '.join(each)}" if len(each) > 1 else f", all {each[0].partition(' ')[2]}"
     elif layers:
         counted += "; of which kinds is unknown"
@@ -306,7 +292,7 @@ def _heads(reading: Mapping[str, Any]) -> str:
     each = "" if head is None else f", each {head:,} wide"
     if reading["value"] and reading["value"] != head:
         each += f" (values {reading['value']:,})"
-    shared = f": {heads // kept} queries share one" if heads > kept and heads % kept == 0 else ""
+    shared = f": {heads // kept} queries share one" if heads > kept else ""
     return f"{heads:,} of queries, {kept:,} of keys and values{each}{shared}"
 
 
@@ -314,16 +300,15 @@ def _kept(reading: Mapping[str, Any]) -> list[str]:
     groups = reading["cache"]
     if groups is None:
         return [f"unknown: {reading['why']}"]
-    lines = [] if groups else [f"0 bytes a token: {reading['why'] or 'what is kept does not grow'}"]
+    lines = [] if groups else [f"0 bytes a token: {reading['why'] or RULES['still']}"]
     for group in sorted(groups, key=lambda group: "window" in group):
         factors: Sequence[str] = [_layers(group["layers"]), *map(_term, group["terms"])]
         limit = f", for the last {group['window']:,} tokens only" if "window" in group else ""
         product = f"{' × '.join(factors)} × {BYTES} bytes"
         lines.append(f"{product} = {group_bytes(group):,} bytes a token{limit}")
-    held = {"linear": "a state", "convolution": "the last tokens of a convolution"}
-    for name, what in held.items():
+    for name, what in RULES["held"].items():
         if not reading["why"] and (many := (reading["kinds"] or {}).get(name)):
-            lines.append(f"and {what} in {_layers(many)}, whatever the length: not computed here")
+            lines.append(f"and {what} in {_layers(many)}, {RULES['apart']}")
     return lines
 
 

@@ -10,17 +10,6 @@ from typing import Any
 
 from attnbook.rules import RULES
 
-NO = {
-    "layers": "no field read here says how many layers there are",
-    "windows": "no field read here says which layers have the window",
-    "window": "no field read here says how long the window is",
-    "heads": "no field read here says how many heads there are",
-    "head": "no field read here says how wide a head is",
-    "choose": "no field read here says what is kept to choose keys by",
-    "it": "no field read here says it",
-}
-"""What is said of what no field tells."""
-
 
 def inner(config: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return the part of a configuration that holds the model of the text, behind its path.
@@ -56,19 +45,19 @@ def others(text: Mapping[str, Any]) -> str:
 
 def unfit(text: Mapping[str, Any]) -> str:
     """Say which value of a field that is read, beside those looked for as a number, can't be used."""
-    for kind, fits, what in (
-        ("wholes", whole, "no whole number above 0"),
-        ("flags", lambda value: isinstance(value, bool), "neither true nor false"),
-        ("lists", lambda value: isinstance(value, list), "no list"),
+    for kind, fits in (
+        ("wholes", whole),
+        ("flags", lambda value: isinstance(value, bool)),
+        ("lists", lambda value: isinstance(value, list)),
     ):
         for name in RULES[kind]:
             if not empty(text.get(name)) and not fits(text[name]):
-                return f"{name} is {quoted(text[name])}, {what}"
+                return f"{name} is {quoted(text[name])}, {RULES['unfit'][kind]}"
     if not empty(text.get("kv_lora_rank")):
         if text.get("use_mla") is False:
-            return "kv_lora_rank has a number, and use_mla is false"
+            return RULES["unused"]
         if not whole(text.get("qk_rope_head_dim")):
-            return "kv_lora_rank has a number, and qk_rope_head_dim none"
+            return RULES["unturned"]
     return ""
 
 
@@ -116,7 +105,7 @@ def numbers(text: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         absent = empty if what == "window" else lambda value: value is None
         wrong = next((name for name in names if not absent(text.get(name))), None)
         if found[what] is None and wrong is not None:
-            unread[what] = f"{wrong} is {quoted(text[wrong])}, no whole number above 0"
+            unread[what] = f"{wrong} is {quoted(text[wrong])}, {RULES['unfit']['wholes']}"
     return found, unread
 
 

@@ -151,7 +151,7 @@ export default figure({
         const ours = all.filter(({ name }) => meanings.get(name)?.section).length;
         const result = reading(plain(found), rules);
         /** @type {[string, string[]][]} */
-        const said = [["fields", [`${grouped(all.length)}, of which ${grouped(ours)} in this book`]], ...summary(result)];
+        const said = [["fields", [`${grouped(all.length)}, of which ${grouped(ours)} in this book`]], ...summary(result, rules)];
         if (result.inside) said.splice(1, 0, ["inside", [result.inside.slice(0, -1)]]);
         facts.replaceChildren(...said.flatMap(([what, lines]) => [h("dt", {}, NAMES[what]), h("dd", {}, ...lines.map((line) => h("div", { "data-unknown": line.startsWith("unknown") }, line)))]));
         rows.replaceChildren(...all.slice(0, ROWS).map(line));
@@ -187,7 +187,7 @@ export default figure({
       },
       svg() {
         const found = current();
-        const lines = found ? summary(found).flatMap(([what, said]) => said.map((line, i) => [i ? "" : NAMES[what], line])) : [["", "no configuration"]];
+        const lines = found ? summary(found, rules).flatMap(([what, said]) => said.map((line, i) => [i ? "" : NAMES[what], line])) : [["", "no configuration"]];
         const text = (/** @type {number} */ x, /** @type {number} */ i, /** @type {string} */ fill, /** @type {string} */ words) => s("text", { x, y: 24 + 22 * i, "font-size": 14, fill: `var(--fig-${fill})` }, words);
         const wide = 120 + 7.4 * Math.max(...lines.map(([, line]) => line.length));
         return standalone(s("svg", { viewBox: `0 0 ${Math.ceil(wide)} ${22 * lines.length + 14}` }, ...lines.flatMap(([what, line], i) => [text(10, i, "quiet", what), text(110, i, "ink", line)])));

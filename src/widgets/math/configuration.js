@@ -10,10 +10,9 @@
 const BYTES = 2;
 const isObject = (/** @type {any} */ value) => typeof value === "object" && value !== null && !Array.isArray(value);
 const whole = (/** @type {any} */ value) => Number.isInteger(value) && value > 0;
-const no = (/** @type {string} */ what) => `no field read here says ${what}`;
 const given = (/** @type {any} */ value) => value !== undefined && value !== null;
 const positive = (/** @type {any} */ value) => Number.isFinite(value) && value > 0;
-const nothing = (/** @type {any} */ value) => value === undefined || value === null || value === false || value === 0 || value === "" || (Array.isArray(value) ? !value.length : isObject(value) && !Object.keys(value).length);
+const nothing = (/** @type {any} */ value) => !value || (Array.isArray(value) ? !value.length : isObject(value) && !Object.keys(value).length);
 const narrow = (/** @type {string} */ kind) => kind === "window" || kind === "block";
 /** Groups of three digits, as Python's `,` writes them. @param {number} n */
 export const grouped = (n) => (Number.isInteger(n) ? String(BigInt(n)) : String(n)).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -77,7 +76,7 @@ export function reading(config, rules) {
   if (byType(text, rules) === undefined && encodes(text, rules)) [out.cache, out.why] = [[], rules.nothing];
   const looks = rules.looks.find((/** @type {string} */ name) => !nothing(text[name]));
   if (looks) out.kinds = null;
-  if (!out.kinds) unread.kinds = looks ? `${looks} changes what is seen, in a way that is not read here` : String(names);
+  if (!out.kinds) unread.kinds = looks ? `${looks} ${rules.blurs}` : String(names);
   out.positions = places(text, unread, rules);
   return out;
 }
@@ -87,24 +86,20 @@ function others(text, rules) {
   const here = [...rules.wholes, ...rules.head];
   for (const [name, value] of Object.entries(text)) {
     const told = value === "multihead_attention" || name.includes("qkv") || here.includes(name);
-    if (new RegExp(rules.keys).test(name) && !told && !nothing(value)) return `${name} is ${rules.may}`;
+    if (name.match(rules.keys) && !told && !nothing(value)) return `${name} is ${rules.may}`;
   }
   return "";
 }
 
 /** Which value of a field that is read, beside those looked for as a number, can't be used. @param {any} text @param {any} rules */
 function unfit(text, rules) {
-  for (const [kind, fits, what] of /** @type {[string, (value: any) => boolean, string][]} */ ([
-    ["wholes", whole, "no whole number above 0"],
-    ["flags", (value) => typeof value === "boolean", "neither true nor false"],
-    ["lists", Array.isArray, "no list"],
-  ])) {
+  for (const [kind, fits] of Object.entries({ wholes: whole, flags: (/** @type {any} */ value) => typeof value === "boolean", lists: Array.isArray })) {
     const name = rules[kind].find((/** @type {string} */ name) => !nothing(text[name]) && !fits(text[name]));
-    if (name) return `${name} is ${told(text[name])}, ${what}`;
+    if (name) return `${name} is ${told(text[name])}, ${rules.unfit[kind]}`;
   }
   if (!nothing(text.kv_lora_rank)) {
-    if (text.use_mla === false) return "kv_lora_rank has a number, and use_mla is false";
-    if (!whole(text.qk_rope_head_dim)) return "kv_lora_rank has a number, and qk_rope_head_dim none";
+    if (text.use_mla === false) return rules.unused;
+    if (!whole(text.qk_rope_head_dim)) return rules.unturned;
   }
   return "";
 }
@@ -120,7 +115,7 @@ function unfit(text, rules) {
 function passed(text, layers, settled, windows, rules) {
   const here = [...rules.numbers, "bases", "wholes", "flags", "lists", "odd", "looks"];
   const known = new Set([...here.flatMap((what) => rules[what]), "attn_config", "sliding_window_pattern"]);
-  const is = (/** @type {string} */ what, /** @type {string} */ name) => new RegExp(rules[what]).test(name);
+  const is = (/** @type {string} */ what, /** @type {string} */ name) => name.match(rules[what]);
   const names = Object.entries(text)
     .filter(([name, value]) => is("bears", name) || (Array.isArray(value) && value.length === layers))
     .filter(([name, value]) => !known.has(name) && !nothing(value) && !is("harmless", name) && !rules.plain.includes(value))
@@ -153,7 +148,7 @@ function numbers(text, rules) {
     found[what] = name === undefined ? null : text[name];
     // Where a window is, 0 and false say that there is none.
     const wrong = names.find((name) => (what === "window" ? !nothing(text[name]) : given(text[name])));
-    if (name === undefined && wrong) unread[what] = `${wrong} is ${told(text[wrong])}, no whole number above 0`;
+    if (name === undefined && wrong) unread[what] = `${wrong} is ${told(text[wrong])}, ${rules.unfit.wholes}`;
   }
   return { found, unread };
 }
@@ -187,8 +182,8 @@ function layers(text, out, window, rules) {
   const sliding = nothing(text.sliding_window_pattern) ? null : text.sliding_window_pattern;
   const closed = text.use_sliding_window === false;
   const states = out.heads === null && !out.unread.heads && whole(text.state_size);
-  const periods = whole(text.attn_layer_period) || whole(text.full_attention_interval);
-  const other = passed(text, out.layers, Boolean(said || indices || periods || states), window !== null && !closed && !whole(sliding), rules);
+  const settled = Boolean(said || indices || states || whole(text.attn_layer_period) || whole(text.full_attention_interval));
+  const other = passed(text, out.layers, settled, window !== null && !closed && !whole(sliding), rules);
   if (other) return other;
   const each = (/** @type {(at: number) => string} */ kind) => Array.from({ length: out.layers ?? 0 }, (_, at) => kind(at));
   /** @type {string[]} */
@@ -198,10 +193,10 @@ function layers(text, out, window, rules) {
     if (odd !== undefined) return `layers of the kind ${told(odd)} are not read here`;
     if (out.layers !== null && out.layers !== said.length) return `${said.length} listed layers are not the ${out.layers} that are counted`;
     names = said.map((/** @type {string} */ word) => rules.kinds[word]);
-  } else if (out.layers === null) return out.unread.layers ?? no("how many layers there are");
+  } else if (out.layers === null) return out.unread.layers ?? rules.no.layers;
   else if (out.layers > rules.most) return rules.many;
   else if (indices) {
-    if (!indices.every((/** @type {any} */ at) => Number.isInteger(at) && at >= 0 && at < Number(out.layers))) return "attn_layer_indices names a layer that is not there";
+    if (!indices.every((/** @type {any} */ at) => Number.isInteger(at) && at >= 0 && at < Number(out.layers))) return rules.absent;
     names = each((at) => (indices.includes(at) ? "full" : "linear"));
   } else if (whole(text.attn_layer_period)) {
     const first = text.attn_layer_offset || 0;
@@ -211,11 +206,11 @@ function layers(text, out, window, rules) {
   else if (states) names = each(() => "linear");
   else if (out.unread.window && !closed) return out.unread.window;
   else if (window === null || closed) names = each(() => (out.latent && whole(text.index_topk) ? "selected" : "full"));
-  else if (sliding !== null && !whole(sliding)) return `sliding_window_pattern is ${told(sliding)}, no whole number above 0`;
+  else if (sliding !== null && !whole(sliding)) return `sliding_window_pattern is ${told(sliding)}, ${rules.unfit.wholes}`;
   else if (sliding !== null) names = each((at) => ((at + 1) % sliding ? "window" : "full"));
   else if (rules.windows.includes(text.model_type)) names = each(() => "window");
-  else return no("which layers have the window");
-  if (names.some(narrow) && window === null) return out.unread.window ?? no("how long the window is");
+  else return rules.no.windows;
+  if (names.some(narrow) && window === null) return out.unread.window ?? rules.no.window;
   const shared = text.num_kv_shared_layers;
   if (whole(shared) && shared >= names.length) return `num_kv_shared_layers is ${shared}, of ${names.length} layers`;
   return whole(shared) ? names.map((name, at) => (at < names.length - shared ? name : "shared")) : names;
@@ -239,9 +234,9 @@ function kept(text, out, doubt, rules) {
   if (Array.isArray(text.indexer_types) && text.indexer_types.some((/** @type {any} */ word) => word !== "full")) return rules.another;
   const keeps = Object.keys(kinds).filter((name) => narrow(name) || name === "full" || name === "selected");
   if (!keeps.length) return [];
-  if (!latent && !out.kept) return out.unread.kept ?? out.unread.heads ?? no("how many heads there are");
-  if (!latent && !out.head) return out.unread.head ?? no("how wide a head is");
-  if (kinds.selected && !(latent && whole(text.index_head_dim))) return no("what is kept to choose keys by");
+  if (!latent && !out.kept) return out.unread.kept ?? out.unread.heads ?? rules.no.heads;
+  if (!latent && !out.head) return out.unread.head ?? rules.no.head;
+  if (kinds.selected && !(latent && whole(text.index_head_dim))) return rules.no.choose;
   const [many, wide] = [Number(out.kept), Number(out.head)];
   const terms = latent ? [latent] : out.value ? [many, [wide, out.value]] : [2, many, wide];
   return keeps.map((name) => ({
@@ -261,8 +256,8 @@ function kept(text, out, doubt, rules) {
 function places(text, unread, rules) {
   if (text.alibi === true) return { kind: "ALiBi" };
   const word = text.position_embedding_type;
-  if (rules.bare.includes(word)) return { kind: "none: position_embedding_type says so" };
-  if (text.mla_use_nope === true) return { kind: "none: mla_use_nope says so" };
+  const bareBy = rules.bare.includes(word) ? "position_embedding_type" : text.mla_use_nope === true ? "mla_use_nope" : "";
+  if (bareBy) return { kind: `none: ${bareBy} says so` };
   if (!nothing(word) && !rules.turned.includes(word)) return { kind: `position_embedding_type is ${told(word)}` };
   if (text.learned_pos_emb === true || text.use_learned_position_embeddings === true) return { kind: "learned" };
   const name = text.rope_parameters === undefined ? "rope_scaling" : "rope_parameters";
@@ -275,8 +270,9 @@ function places(text, unread, rules) {
   /** @type {[string, any][]} */
   const named = parts.flatMap((part) => rules.bases.map((/** @type {string} */ name) => [name, part[name]])).filter(([, value]) => given(value));
   const bases = named.map(([, value]) => value).filter(positive);
-  const types = parts.slice(1).map((part) => (part.rope_type === undefined ? part.type : part.rope_type)).filter((name) => typeof name === "string");
-  const factors = parts.slice(1).map(({ factor }) => factor).filter(given);
+  const scalings = parts.slice(1);
+  const types = scalings.map(({ type, rope_type = type }) => rope_type).filter((name) => typeof name === "string");
+  const factors = scalings.map(({ factor }) => factor).filter(given);
   const wrong = factors.find((factor) => !positive(factor));
   if (wrong !== undefined) {
     unread.positions = `factor is ${told(wrong)}, no number above 0`;
@@ -295,35 +291,24 @@ export const groupBytes = ({ layers, terms }) => terms.reduce((/** @type {number
 /** What each further token adds past all windows, in bytes; null if unknown. @param {Reading} reading */
 export const tokenBytes = ({ cache }) => cache && cache.reduce((sum, group) => sum + (group.window === undefined ? groupBytes(group) : 0), 0);
 
-/** @type {Record<string, string>} */
-const WORDS = {
-  full: "full",
-  window: "with a window of # tokens",
-  block: "with blocks of # tokens",
-  selected: "with chosen keys",
-  linear: "with a state in place of keys",
-  convolution: "with a short convolution",
-  shared: "with the cache of another layer",
-  none: "without attention",
-};
-
 /**
  * A reading in words.
  * @param {Reading} found
+ * @param {any} rules
  * @returns {[string, string[]][]}
  */
-export function summary(found) {
+export function summary(found, rules) {
   const { kinds, layers, window, length, unread } = found;
-  const unknown = (/** @type {string} */ what) => `unknown: ${unread[what] ?? no("it")}`;
+  const unknown = (/** @type {string} */ what) => `unknown: ${unread[what] ?? rules.no.it}`;
   let counted = layers === null ? unknown("layers") : grouped(layers);
   if (kinds) {
-    const each = Object.entries(kinds).map(([name, count]) => `${count} ${WORDS[name].replace("#", grouped(window ?? 0))}`);
+    const each = Object.entries(kinds).map(([name, count]) => `${count} ${rules.words[name].replace("#", grouped(window ?? 0))}`);
     counted += each.length > 1 ? `: ${each.join(", ")}` : `, all ${each[0].slice(each[0].indexOf(" ") + 1)}`;
   } else if (layers) counted += "; of which kinds is unknown";
   return [
     ["layers", [counted]],
     ["heads", [inHeads(found) || unknown("heads")]],
-    ["cache", inCache(found)],
+    ["cache", inCache(found, rules)],
     ["window", [window && kinds ? `${kinds.block ? "blocks of " : ""}${grouped(window)} tokens, in ${plural(kinds.window ?? kinds.block)}` : kinds ? "none" : `unknown: ${unread.window ?? unread.kinds}`]],
     ["positions", [inPlaces(found) || unknown("positions")]],
     ["made for", [length === null ? unknown("length") : `${grouped(length)} tokens`]],
@@ -339,13 +324,12 @@ function inHeads({ heads, kept, head, value, latent, kinds, unread }) {
   if (latent) return `${grouped(heads)} of queries; keys and values are made from a latent of ${latent.map(grouped).join(" + ")}`;
   const wide = head === null ? "" : `, each ${grouped(head)} wide${value && value !== head ? ` (values ${grouped(value)})` : ""}`;
   if (kept === null) return `${grouped(heads)} of queries; keys and values are unknown: ${unread.kept}`;
-  const many = kept;
-  const shared = heads > many && heads % many === 0 ? `: ${heads / many} queries share one` : "";
-  return `${grouped(heads)} of queries, ${grouped(many)} of keys and values${wide}${shared}`;
+  const shared = heads > kept ? `: ${heads / kept} queries share one` : "";
+  return `${grouped(heads)} of queries, ${grouped(kept)} of keys and values${wide}${shared}`;
 }
 
-/** @param {Reading} found */
-function inCache({ cache, why, kinds }) {
+/** @param {Reading} found @param {any} rules */
+function inCache({ cache, why, kinds }, rules) {
   if (!cache) return [`unknown: ${why}`];
   const last = (/** @type {Group} */ group) => Number(group.window !== undefined);
   const grow = [...cache]
@@ -355,9 +339,9 @@ function inCache({ cache, why, kinds }) {
       const limit = group.window === undefined ? "" : `, for the last ${grouped(group.window)} tokens only`;
       return `${plural(group.layers)} × ${terms.join(" × ")} × ${BYTES} bytes = ${grouped(groupBytes(group))} bytes a token${limit}`;
     });
-  if (!grow.length) grow.push(`0 bytes a token: ${why || "what is kept does not grow"}`);
-  for (const [name, what] of [["linear", "a state"], ["convolution", "the last tokens of a convolution"]]) {
-    if (!why && kinds?.[name]) grow.push(`and ${what} in ${plural(kinds[name])}, whatever the length: not computed here`);
+  if (!grow.length) grow.push(`0 bytes a token: ${why || rules.still}`);
+  for (const [name, what] of Object.entries(rules.held)) {
+    if (!why && kinds?.[name]) grow.push(`and ${what} in ${plural(kinds[name])}, ${rules.apart}`);
   }
   return grow;
 }
@@ -367,7 +351,7 @@ function inPlaces({ positions, unread }) {
   if (!positions || positions.kind !== "rotary") return positions?.kind ?? "";
   const { bases = [], stretched, factor, bare } = positions;
   const base = bases.length ? `, base ${bases.map(real).join(" and ")}` : unread.base ? `, base unknown: ${unread.base}` : ", base not said";
-  const by = stretched ? `, stretched${factor === null || factor === undefined ? "" : ` by ${real(factor)}`} (${stretched})` : "";
+  const by = stretched ? `, stretched${factor ? ` by ${real(factor)}` : ""} (${stretched})` : "";
   return `rotary${base}${by}${bare ? `; ${plural(bare)} without` : ""}`;
 }
 
