@@ -115,7 +115,7 @@ def of_induction():
     copied = {name: round(100 * x[0]) for name, x in stored["copied"].items()}
     assert copied["nothing hidden"] == round(right["none", "random pieces"])
     assert (copied["keys"], copied["everything"]) == (0, round(only))
-    yield f"from the queries, {copied['queries']} of a hundred; from the values, {copied['values']}."
+    yield f"from the queries, {copied['queries']} of a hundred."
     one, two = (copied[f"keys of the first {count} above"] for count in (1, 2))
     yield f"it leaves {one}; from those of layers 18 and 19, {two}."
 
