@@ -245,7 +245,7 @@ def test_a_page_is_light(site):
         for part in page.locator("figure[data-attnlab]").all():  # as who reads on comes to each
             part.scroll_into_view_if_needed()
             part.locator('[data-part="reset"]').wait_for(state="attached")
-        page.wait_for_load_state("networkidle")
+        page.evaluate("() => document.fonts.ready")
         sizes = {url: size for response in responses for url, size in weight(response).items()}
         mounts = page.locator("figure[data-attnlab]")
         shown = set(mounts.evaluate_all("mounts => mounts.map(mount => mount.dataset.attnlab)"))

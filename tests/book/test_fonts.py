@@ -52,7 +52,6 @@ def test_text_is_set_in_them(site, book, where):
     page = site.browser.new_page()
     there = site.address if where == "served" else book.as_uri()
     page.goto(f"{there}/{page_of('scaling')}.html")
-    page.wait_for_load_state("networkidle")
     page.reload()  # on a loaded machine they come too late for a first visit, which then goes without
     page.wait_for_function("document.fonts.status === 'loaded'")
     wide = page.evaluate(

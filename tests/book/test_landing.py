@@ -264,7 +264,7 @@ def test_nothing_jumps_while_a_page_loads(site, width):
         page.add_init_script(WATCH)
         page.goto(f"{site.address}/{name}.html")
         page.wait_for_function("'attnWhole' in document.documentElement.dataset")
-        page.wait_for_load_state("networkidle")
+        page.evaluate("() => document.fonts.ready.then(() => new Promise(requestIdleCallback))")
         shift = page.evaluate("window.shift")
         page.close()
         assert shift < 0.02, name
