@@ -1,4 +1,5 @@
-// Soft lookup: drag a query and the keys; the output is a weighted mean, and stays among the values.
+// Soft lookup: drag a query and the keys; the output is a weighted mean, and stays among the values. Where the page wants that
+// and nothing else (`only`), there is the plane alone.
 //
 // For tests (data-part): plane (svg), handle (g, role slider; data-which "query" or 0..n-1), score, weigh (radio
 // groups), temperature (range input), output (g; data-off "true" where it lies beyond the plane: then it is an arrow
@@ -29,6 +30,7 @@ export default figure({
   keys: ["query", "values", "names", "score", "weights", "temperature"],
   css,
   setup({ model, body, say, set, signal }) {
+    const only = Boolean(model.get("only"));
     const kinds = choices({
       label: "Score",
       part: "score",
@@ -56,7 +58,7 @@ export default figure({
     const numbers = strip("Table of numbers");
     const settings = h("div", {}, labelled("Score by", kinds), labelled("Weights by", ways), heat.row,
       h("details", {}, h("summary", {}, "The numbers as a table"), numbers));
-    body.append(h("div", { class: "attnlab-lookup" }, plane, settings));
+    body.append(h("div", { class: "attnlab-lookup" }, plane, only ? "" : settings));
     /** @type {SVGElement[]} */
     let handles = [];
     const area = s("polygon", { fill: "var(--fig-value)", "fill-opacity": 0.12, stroke: "var(--fig-value)", "stroke-opacity": 0.5 });
@@ -196,7 +198,8 @@ export default figure({
       const where = inside(out, corners) ? "inside the convex hull of the values" : "outside the convex hull of the values";
       const most = weights.indexOf(Math.max(...weights));
       const place = off ? `, at (${out.map((v) => fmt(v)).join(", ")}), beyond the edge of the plane` : "";
-      say(`The weights sum to ${fmt(sum)}; the largest is ${fmt(weights[most])}, of ${names[most]}. The output is ${where}${place}.`);
+      const ends = only ? "" : ` The output is ${where}${place}.`; // who meets a mean first knows of no hull
+      say(`The weights sum to ${fmt(sum)}; the largest is ${fmt(weights[most])}, of ${names[most]}.${ends}`);
     }
 
     /** @returns {string} */

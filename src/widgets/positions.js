@@ -1,4 +1,5 @@
-// Order: a sentence whose words are dragged to other places, and the output of each, as written and as it stands.
+// Order: a sentence whose words are dragged to other places, and the output of each, as written and as it stands. Where the page
+// wants no more (`only`), with places or without.
 //
 // For tests (data-part): scheme (radio group), plane (svg), handle (g, role slider; data-which: the word, counted as
 // written), line (path, data-which), arrow, before (lines from the middle to the output now and as written, data-which),
@@ -21,11 +22,12 @@ export default figure({
   title: "Order",
   keys: ["scheme", "order"],
   setup({ model, body, say, set, signal }) {
+    const only = Boolean(model.get("only"));
     const schemes = choices({
       label: "Positions",
       part: "scheme",
       value: model.get("scheme"),
-      options: SCHEMES.map((value) => ({ value, text: /** @type {any} */ (NAMES)[value] })),
+      options: SCHEMES.filter((value) => !only || ["none", "rotary"].includes(value)).map((value) => ({ value, text: /** @type {any} */ (NAMES)[value] })),
       onChange: (value) => set({ scheme: value }),
     });
     const plane = s("svg", {
@@ -46,7 +48,7 @@ export default figure({
         button("As written", "restore", () => set({ order: range(model.get("order").length) })),
       ),
       labelled("Positions", schemes),
-      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
+      only ? "" : h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
     );
 
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 220);

@@ -1,5 +1,5 @@
 // Tag a sentence: type, see the tags, pick a word, see where it looked; hide a word, see who needed it. Where the page says
-// whether attention is on, there is its switch instead, and nothing else.
+// whether attention is on, there is its switch instead, and nothing else; where it wants a word hidden (`only`), no sentence to type.
 //
 // For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word), each (fold),
 // heads (radio group), arcs (svg), alternatives, attention (role switch), status, numbers (table: token, tag, probability, weight,
@@ -50,6 +50,7 @@ export default figure({
     /** Whether there is the switch, and nothing else. */
     const switched = typeof model.get("attention") === "boolean";
     const asks = model.get("word") >= 0;
+    const only = Boolean(model.get("only"));
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let asking;
 
@@ -108,7 +109,9 @@ export default figure({
     const every = h("details", {}, h("summary", {}, "Numbers"), numbers,
       h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. All others: ${called(false)}.`));
     const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !model.get("attention") }) } }, "Attention");
-    body.append(...(switched ? [flip, tokens] : [tokens, alternatives, typed, examples]), h("div", { class: "attnlab-folds is-beside" }, every, switched ? "" : each));
+    body.append(...(switched ? [flip, tokens] : [tokens, alternatives]));
+    if (!switched && !only) body.append(typed, examples);
+    if (!only) body.append(h("div", { class: "attnlab-folds is-beside" }, every, switched ? "" : each));
     signal.addEventListener("abort", () => clearTimeout(asking));
     onResize(tokens, signal, drawArcs);
 
@@ -152,7 +155,7 @@ export default figure({
       result = now.length || deaf ? tagTokens(tagger, whole.tokens, new Set(off), new Set(deaf ? whole.tokens.keys() : now)) : whole;
     }
 
-    /** Say which other word the one picked hangs on: which, hidden, gives it another tag, and the surest. It takes a moment. @param {number} word */
+    /** Mark the other word that the one picked hangs on: which, hidden, gives it another tag, and the surest. It takes a moment. @param {number} word */
     function ask(word) {
       clearTimeout(asking);
       const n = whole.tokens.length;
@@ -164,10 +167,7 @@ export default figure({
           const p = tags[word] === usual ? 0 : Math.max(...probabilities[word]);
           return p > best[0] ? [p, i] : best;
         }, [0, -1]);
-        if (!most) return;
-        beside.classList.add("is-asked");
-        beside.textContent = `Hide ${named(at)}: what does ${named(word)} become?`;
-        tokens.querySelectorAll('[data-part="hide"]')[at]?.classList.add("is-asked", "attnlab-act");
+        if (most) tokens.querySelectorAll('[data-part="hide"]')[at]?.classList.add("is-asked", "attnlab-act");
       }, 150);
     }
 
@@ -229,14 +229,16 @@ export default figure({
     function column(i, word, weights, off) {
       const token = result.tokens[i];
       const open = !off.has(i);
-      const says = word < 0 ? `${fmt(100 * Math.max(...result.probabilities[i]), 0)} %` : `${fmt(100 * weights[i], 0)} %`;
-      const whose = open ? h("bdi", {}, word < 0 ? " sure" : " of looks") : "";
+      const says = fmt(100 * (word < 0 ? Math.max(...result.probabilities[i]) : weights[i]), 0);
+      const whose = h("bdi", { class: word < 0 ? "is-short" : null }, word < 0 ? " sure" : " of looks");
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const group = kind(result.tags[i]);
       const changed = before[i] && before[i] !== result.tags[i] ? "is-new" : null;
       const pill = h("span", { class: changed, "data-kind": group, title: full(result.tags[i]) }, group);
-      const held = [h("b", { dir: "auto" }, token), pill, h("i", {}, open ? says : "hidden", whose)];
+      const held = [h("b", { dir: "auto" }, token), pill];
+      // Beside the switch a number would be read as the share of looks that stands there in other figures.
       if (switched) return h("div", { class: "attnlab-word" }, h("div", { class: "attnlab-token", "data-part": "token" }, ...held));
+      held.push(open ? h("i", {}, `${says} %`, whose) : h("i", {}, "hidden"));
       const chip = h(
         "button",
         {
@@ -270,8 +272,7 @@ export default figure({
       const off = hidden();
       const without = off.length ? ` Hidden: ${off.map(named).join(", ")}.` : "";
       const warning = cut ? ` Only the first ${MOST_TOKENS} of ${MOST_TOKENS + cut} words are shown.` : "";
-      beside.classList.remove("is-asked");
-      beside.textContent = "Hide a word to see who needed it.";
+      beside.textContent = asks ? "" : "Hide a word to see who needed it."; // the page asks, and a button is marked
       if (word < 0) {
         likeliest.textContent = "Pick a word to see where it looked.";
         const state = switched ? `Attention is ${model.get("attention") ? "on" : "off"}. ` : "";
@@ -285,7 +286,7 @@ export default figure({
       const best = [...new Set([order[0], usual, order[1]])].slice(0, 2).filter((t) => t === usual || now[t] > 0.01);
       const list = (/** @type {number[]} */ given) => best.map((t) => `${NAMES[card.tags[t]]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
       likeliest.textContent = `${named(word)}: ${list(now)}`;
-      if (off.length) beside.textContent = `With nothing hidden: ${list(whole.probabilities[word])}`;
+      if (off.length) beside.textContent = `Nothing hidden: ${list(whole.probabilities[word])}`;
       const most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
       const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)}\u00a0%.` : "It can look at nothing.";

@@ -4,6 +4,7 @@ import json
 import math
 import pkgutil
 import re
+from functools import partial
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
@@ -599,6 +600,21 @@ def test_without_attention_words_spelled_alike_come_out_alike():
     # Each word's numbers are its own: in another sentence they are the same.
     other = widgets.TagSentence("They saw", attention=False).tagged.probabilities[1]
     assert torch.allclose(other, alone.probabilities[1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "figure", [widgets.TagSentence, partial(widgets.SoftLookup, [[1, 0]], ["I"]), widgets.PositionsLab]
+)
+def test_that_there_is_one_gesture_and_nothing_else_is_stored_only_where_it_is_so(figure):
+    assert "only" not in figure().settings()
+    assert figure(only=True).settings()["only"] is True
+    with pytest.raises(TypeError, match="only must be a bool, got int"):
+        figure(only=1)
+
+
+def test_with_one_gesture_order_has_two_schemes():
+    with pytest.raises(ValueError, match="scheme must be one of none, rotary; got 'alibi'"):
+        widgets.PositionsLab("alibi", only=True)
 
 
 def test_the_switch_stands_alone_and_is_stored_only_where_it_is():

@@ -26,8 +26,9 @@ class Figure(anywidget.AnyWidget):
     _ipython_display_ = None
 
     def settings(self) -> dict[str, Any]:
-        """Return the state, as the page stores it."""
-        return {key: getattr(self, key) for key in self.state}
+        """Return the state, as the page stores it, and whether one gesture is all there is to make."""
+        state = {key: getattr(self, key) for key in self.state}
+        return state | ({"only": True} if getattr(self, "only", False) else {})
 
     def table(self) -> str:
         """Return the figure's numbers as an HTML table.
@@ -65,6 +66,20 @@ class Figure(anywidget.AnyWidget):
         view = super()._repr_mimebundle_(**kwargs)
         data, metadata = view if isinstance(view, tuple) else (view or {}, {})
         return {**data, "text/plain": repr(self), "text/html": self._repr_html_()}, metadata
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return what is on or off, or say that it is neither.
+
+    Raises:
+        TypeError: the value is not a bool.
+
+    >>> flag("only", True)
+    True
+    """
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} must be a bool, got {type(value).__name__}")
+    return value
 
 
 def matrix_of(name: str, rows: Any) -> Tensor:

@@ -9,7 +9,7 @@ import traitlets
 from torch import Tensor
 
 from attnbook.tables import table_of
-from attnbook.widgets.figure import STATIC, Figure, matrix_of
+from attnbook.widgets.figure import STATIC, Figure, flag, matrix_of
 from attnlab import scores
 
 SCORES = ("dot", "distance")
@@ -31,8 +31,10 @@ class SoftLookup(Figure):
         score: "dot", or "distance" for minus half the squared distance.
         weights: how scores become weights: "softmax", "sparsemax", "relu" or "none".
         temperature: divides the scores.
+        only: whether there is the plane and nothing else: no other scores or weights, no table.
 
     Raises:
+        TypeError: only is not a bool.
         ValueError: an argument does not fit; the message names it.
 
     >>> figure = SoftLookup([[1.0, 0.0], [-1.0, 0.0]], ["I", "saw"], query=(0.0, 1.0))
@@ -49,6 +51,7 @@ class SoftLookup(Figure):
     score = traitlets.Unicode("dot").tag(sync=True)
     weights = traitlets.Unicode("softmax").tag(sync=True)
     temperature = traitlets.Float(1.0).tag(sync=True)
+    only = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -59,6 +62,7 @@ class SoftLookup(Figure):
         score: str = "dot",
         weights: str = "softmax",
         temperature: float = 1.0,
+        only: bool = False,
     ) -> None:
         points, asked = matrix_of("values", values), matrix_of("query", [list(query)])
         for what, matrix in (("values", points), ("query", asked)):
@@ -79,6 +83,7 @@ class SoftLookup(Figure):
             score=score,
             weights=weights,
             temperature=temperature,
+            only=flag("only", only),
         )
 
     def numbers(self) -> tuple[Tensor, Tensor]:

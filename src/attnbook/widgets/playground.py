@@ -12,7 +12,7 @@ from attnbook.tables import table_of
 from attnbook.tagging import grammar
 from attnbook.tagging.taggers import Tagger
 from attnbook.widgets import training
-from attnbook.widgets.figure import STATIC, Figure
+from attnbook.widgets.figure import STATIC, Figure, flag
 
 DEFAULTS: dict[str, Any] = {
     "context": "attention",
@@ -104,16 +104,10 @@ class Playground(Figure):
             raise ValueError(f"seed must be 0 or larger, got {seed}")
         if panel not in PANELS:
             raise ValueError(f"panel must be {', '.join(PANELS[1:])}, or empty; got {panel!r}")
-        if not isinstance(only, bool):
-            raise TypeError(f"only must be a bool, got {type(only).__name__}")
-        if only and panel:
+        if flag("only", only) and panel:
             raise ValueError(f"where runs are there to be trained only, no panel is open; got {panel!r}")
         runs = {"a": checked(a or {}, "a"), "b": None if b is None else checked(b, "b")}
         super().__init__(**runs, seed=seed, text=text, panel=panel, only=only)
-
-    def settings(self) -> dict[str, Any]:
-        """Return the state, as the page stores it, and whether training is all there is to do."""
-        return super().settings() | ({"only": True} if self.only else {})
 
     def tagger(self, run: str = "a") -> Tagger:
         """Return a run's tagger with the weights it had when training was last paused.

@@ -10,7 +10,7 @@ import traitlets
 from torch import Tensor
 
 from attnbook.tables import table_of
-from attnbook.widgets.figure import STATIC, Figure, matrix_of
+from attnbook.widgets.figure import STATIC, Figure, flag, matrix_of
 from attnlab.dot_product import attention
 from attnlab.positions import rotary, sinusoidal
 
@@ -45,8 +45,10 @@ class PositionsLab(Figure):
         tokens: the words of the sentence, 8 at most.
         x: their embeddings (n, 4); the book's own for "I", "saw" and "a" unless given.
         order: which token stands at each place of the sentence; as given unless given.
+        only: whether there is a sentence to shuffle, with rotary positions or with none, and nothing else.
 
     Raises:
+        TypeError: only is not a bool.
         ValueError: an argument does not fit; the message names it.
 
     >>> figure = PositionsLab("none", order=[3, 1, 0, 2])
@@ -68,6 +70,7 @@ class PositionsLab(Figure):
     slope = traitlets.Float(0.5).tag(sync=True)
     base = traitlets.Float(100.0).tag(sync=True)
     order = traitlets.List(traitlets.Int()).tag(sync=True)
+    only = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -76,9 +79,11 @@ class PositionsLab(Figure):
         tokens: Sequence[str] = ("I", "saw", "a", "saw"),
         x: Any = None,
         order: Sequence[int] | None = None,
+        only: bool = False,
     ) -> None:
-        if scheme not in SCHEMES:
-            raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}; got {scheme!r}")
+        known = ("none", "rotary") if flag("only", only) else SCHEMES
+        if scheme not in known:
+            raise ValueError(f"scheme must be one of {', '.join(known)}; got {scheme!r}")
         if not 1 <= len(tokens) <= LONGEST:
             raise ValueError(f"tokens must be 1 to {LONGEST} words, got {len(tokens)}")
         if x is None:
@@ -92,7 +97,7 @@ class PositionsLab(Figure):
         order = list(range(len(tokens))) if order is None else list(order)
         if sorted(order) != list(range(len(tokens))):
             raise ValueError(f"order must hold each of 0 to {len(tokens) - 1} once, got {order}")
-        super().__init__(scheme=scheme, tokens=list(tokens), x=rows.tolist(), order=order)
+        super().__init__(scheme=scheme, tokens=list(tokens), x=rows.tolist(), order=order, only=only)
 
     @property
     def weights(self) -> Tensor:

@@ -13,7 +13,7 @@ from torch import Tensor
 from attnbook.tables import table_of
 from attnbook.tagging import shipped
 from attnbook.widgets.block import follow, parts
-from attnbook.widgets.figure import STATIC, Figure
+from attnbook.widgets.figure import STATIC, Figure, flag
 
 
 class TagSentence(Figure):
@@ -26,9 +26,10 @@ class TagSentence(Figure):
         hidden: words, from 0, at which no word may look.
         attention: None, or whether the layers of attention add what they found. Then the figure has their
             switch and nothing else: no word is picked and none hidden.
+        only: whether there are words to pick and to hide, and nothing else: no other sentence, no table.
 
     Raises:
-        TypeError: the sentence is not text.
+        TypeError: the sentence is not text, or only is not a bool.
         ValueError: there is no such word or head, no such word to hide, or a word is picked or hidden beside
             the switch.
 
@@ -49,6 +50,7 @@ class TagSentence(Figure):
     head = traitlets.Unicode("mean").tag(sync=True)
     hidden = traitlets.List(traitlets.Int()).tag(sync=True)
     attention = traitlets.Bool(None, allow_none=True).tag(sync=True)
+    only = traitlets.Bool(False).tag(sync=True)
     model = traitlets.Bytes().tag(sync=True)
 
     def __init__(
@@ -59,6 +61,7 @@ class TagSentence(Figure):
         hidden: Sequence[int] = (),
         *,
         attention: bool | None = None,
+        only: bool = False,
     ) -> None:
         if not isinstance(sentence, str):
             raise TypeError(f"sentence must be a str, got {type(sentence).__name__}")
@@ -77,6 +80,7 @@ class TagSentence(Figure):
             head=head,
             hidden=sorted(set(hidden)),
             attention=attention,
+            only=flag("only", only),
             model=shipped.FILE.read_bytes(),
         )
 
