@@ -100,6 +100,10 @@ def test_the_first_screen_shows_the_figure_and_where_there_is_room_where_to_star
     assert start.evaluate(IN_VIEW) == (width > 1000)
     figure = hero(page)
     assert figure.bounding_box()["y"] <= top
+    if width > 1000:  # none of the three ways stands alone in a second row
+        tops = page.locator(".attn-path").evaluate_all("(all) => all.map((one) => one.offsetTop)")
+        assert len(tops) == 3
+        assert len(set(tops)) == 1
     # Straight below the figure, and on a phone each way on a line of its own.
     assert start.bounding_box()["y"] < figure.bounding_box()["y"] + figure.bounding_box()["height"] + 60
     shorter = page.locator("p:has(> .attn-start) a").last.bounding_box()
