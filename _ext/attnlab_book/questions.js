@@ -148,7 +148,7 @@
     const sheet = make(
       "div",
       { class: "attnlab-cover" },
-      make("div", {}, make("p", {}, make("strong", {}, "What do you expect?"), " Choose an answer above, and the figure opens."), make("p", {}, look, never)),
+      make("div", {}, make("p", {}, make("strong", { class: "attn-wide" }, "What do you expect? "), "Choose an answer above", make("span", { class: "attn-wide" }, ", and the figure opens"), "."), make("p", {}, look, never)),
     );
     const place = make("div", { class: "attnlab-covered" });
     figure.before(place);

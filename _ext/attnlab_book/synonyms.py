@@ -6,7 +6,10 @@ here. Short forms that the glossary gives, such as GQA, come from there.
 
 from __future__ import annotations
 
+SIZES = (1, 3, 7, 8, 13, 14, 30, 32, 70, 72)
+"""Billions of parameters that readers call a model by."""
 ASKED = {
+    **{f"{size}B": ("read a configuration",) for size in SIZES},
     "autograd": ("gradient",),
     "bandwidth": ("what a step reads", "bytes"),
     "chatbot": ("language model",),

@@ -20,6 +20,8 @@ const BOOST = { title: 5, page: 4, stressed: 3 };
 const MOST = 20;
 /** No page takes more of the list than this. */
 const OF_ONE = 3;
+/** Terms less like what was asked for than this have nothing to do with it. */
+const ALIKE = 0.5;
 /** What a name counts for where the page is called so, and the section says something else. */
 const WITHIN = 0.3;
 const FORMS = / \(| or |\)/;
@@ -64,7 +66,9 @@ export class Book {
     this.called = new Map();
     for (const names of same) for (const name of names) this.#call(name, names.filter((other) => other !== name), 0.9);
     for (const [name, others] of Object.entries(asked)) this.#call(name, others, 0.7);
-    /** @type {Map<string, Section>} the glossary, by each form of a term */
+    /** The glossary's address. */
+    this.glossary = pages.find(([, , kind]) => kind === "glossary")?.[0] ?? "";
+    /** @type {Map<string, Section>} its terms, by each form of a term */
     this.terms = new Map();
     for (const section of this.sections.values()) {
       if (section.kind !== "glossary" || section.title === section.page) continue;
@@ -126,7 +130,7 @@ export class Book {
   }
 
   /**
-   * The glossary's terms that look most like a question.
+   * The glossary's terms that look like a question, the likest first.
    * @param {string} question
    * @returns {Section[]}
    */
@@ -138,7 +142,8 @@ export class Book {
       const alike = Math.max(...[asked.join(" "), ...asked].flatMap((word) => names.map((name) => likeness(word, name))));
       best.set(section, alike);
     }
-    return [...best].sort((a, b) => b[1] - a[1]).slice(0, 5).map(([section]) => section);
+    const near = [...best].filter(([, alike]) => alike > ALIKE).sort((a, b) => b[1] - a[1]);
+    return near.slice(0, 5).map(([section]) => section);
   }
 
   /**

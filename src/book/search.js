@@ -1,6 +1,7 @@
 // The book's search, on its own page and in the dialog of every page: what is found while one types, with the arrow
 // keys, and Enter. Works from the disk: its data is a script.
 import { Book, excerpt } from "./finding.js";
+import { tells } from "./words.js";
 
 /** @typedef {import("./finding.js").Section} Section */
 
@@ -44,10 +45,9 @@ function mount(book, part, { most, follow }) {
   const found = /** @type {HTMLElement} */ (part.querySelector(".attn-found"));
   const status = make("p", "attn-status");
   status.setAttribute("role", "status");
-  const meaning = make("div", "attn-meaning");
   const list = make("ol", "attn-places");
   const more = make("p", "attn-more");
-  found.replaceChildren(status, meaning, list, more);
+  found.replaceChildren(status, list, more);
 
   /** @param {Section} section @param {Asked} asked */
   const item = ({ at, page, title, text }, asked) => {
@@ -58,35 +58,36 @@ function mount(book, part, { most, follow }) {
   };
   /** @param {Section} term */
   const explained = ({ at, page, title, text }) =>
-    link(at, make("span", "attn-where", page), make("span", "attn-what", title), make("span", "attn-about", text));
+    make("li", "attn-meaning", link(at, make("span", "attn-where", page), make("span", "attn-what", title), make("span", "attn-about", text)));
   const show = () => {
     const question = field.value.trim();
     const answer = question ? book.ask(field.value.trimStart()) : NOTHING;
     const places = answer.found.slice(0, most);
-    const near = question && !places.length && !answer.meaning ? book.nearest(question) : [];
-    list.replaceChildren(...[...places, ...near].map((section) => item(section, answer)));
-    meaning.replaceChildren(...(answer.meaning ? [explained(answer.meaning)] : []));
+    // The best place stands first, for Enter leads to it; then what the words mean.
+    const rows = places.map((section) => item(section, answer));
+    if (answer.meaning) rows.splice(1, 0, explained(answer.meaning));
+    const fits = rows.length > 0;
+    const lost = !fits && tells(question);
+    const near = lost ? book.nearest(question) : [];
+    list.replaceChildren(...rows, ...near.map((section) => item(section, answer)));
     const all = link(`search.html?q=${encodeURIComponent(question)}`, `${answer.cut ? "The best" : "All"} ${answer.found.length} places`);
-    more.replaceChildren(...(answer.found.length > places.length ? [all] : []));
-    status.textContent = question ? said(question, answer.found.length, answer, near.length > 0) : HINT;
+    const terms = link(book.glossary, "All terms of the glossary");
+    more.replaceChildren(...(answer.found.length > places.length ? [all] : lost ? [terms] : []));
+    const nothing = `Nothing in the book fits “${question}”.${near.length ? " Terms of the glossary that look like it:" : ""}`;
+    status.textContent = fits ? said(answer) : lost ? nothing : HINT;
     part.classList.toggle("attn-asked", Boolean(question));
-    part.classList.toggle("attn-hit", places.length > 0);
+    part.classList.toggle("attn-hit", fits);
     found.scrollTop = 0;
     follow(question);
   };
-  /** @param {string} question @param {number} count @param {import("./finding.js").Answer} answer @param {boolean} near */
-  const said = (question, count, { cut, whole, read }, near) => {
-    if (near) return `Nothing in the book fits “${question}”. The nearest terms of the glossary:`;
+  /** @param {import("./finding.js").Answer} answer */
+  const said = ({ found: { length: count }, cut, whole, read }) => {
     const instead = read.length ? `Read as ${listed(read.map(([, other]) => `“${other}”`))}. ` : "";
     const many = `${cut ? "The best " : ""}${count} ${count === 1 ? "place" : "places"}`;
     if (!count) return instead;
     return instead + (whole ? `${many}.` : `${many} with some of these words.`);
   };
-  // The meaning of a word is for reading; keys lead to places, or to it if there are none.
-  const links = () => {
-    const all = /** @type {HTMLElement[]} */ ([...found.querySelectorAll(".attn-places a, .attn-more a")]);
-    return all.length ? all : /** @type {HTMLElement[]} */ ([...meaning.children]);
-  };
+  const links = () => /** @type {HTMLElement[]} */ ([...found.querySelectorAll("a")]);
   part.addEventListener("keydown", (/** @type {any} */ event) => {
     if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
     const all = links();

@@ -1,6 +1,7 @@
 // Words as the search compares them: one form for *mask* and *masking*, for *FlashAttention* and *flash attention*.
 
-const PASSED_OVER = new Set("a an and are as at be by can do does for from has have how i in is it its me my of on or so that the there this to was we what when where which who why will with you".split(" "));
+/** What a whole question has besides what it asks for. */
+const PASSED_OVER = new Set("a am an and are as at be by can could did do does for from happen happens has have how i if in is it its may me might much must my need needed needs of on or should so than that the then there this to was we what when where which who why will with would you".split(" "));
 /** Letters and digits, with hyphens and the like between them. */
 const RUN = /[\p{L}\p{N}]+(?:[-_/‑–][\p{L}\p{N}]+)*/gu;
 const HYPHEN = /[-_/‑–|]/u;
@@ -46,12 +47,20 @@ const plain = (text) => (PLAIN.test(text) ? text : text.replaceAll("√", " sqrt
  */
 export const parts = (text) => (plain(text).match(RUN) ?? []).flatMap(split);
 
-/** What counts of a question: its words but for those that every sentence has. @param {string} text */
-export function telling(text) {
+/** A question's words, and those of them that not every question has. @param {string} text */
+function sifted(text) {
   const all = parts(text).map((word) => word.toLowerCase());
-  const some = all.filter((word) => !PASSED_OVER.has(word));
+  return { all, some: all.filter((word) => !PASSED_OVER.has(word)) };
+}
+
+/** What counts of a question: its words but for those that every question has. @param {string} text */
+export function telling(text) {
+  const { all, some } = sifted(text);
   return some.length ? some : all;
 }
+
+/** Whether a question says already what it is about. @param {string} text */
+export const tells = (text) => sifted(text).some.length > 0;
 
 /**
  * All under which a text can be found: its words, and those of several parts in one piece, too.

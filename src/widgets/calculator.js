@@ -56,7 +56,9 @@ export default figure({
 
     const go = (/** @type {number} */ stage) => {
       mode(false);
-      set({ stage: Math.min(Math.max(stage, 1), 6), focus: [0, 0] });
+      const [row, column, name = ""] = model.get("focus");
+      // Who is picked stays picked; a row of weights is no token.
+      set({ stage: Math.min(Math.max(stage, 1), 6), focus: name.startsWith("W") ? [0, 0] : [row, column] });
     };
     const stages = choices({
       label: "Stage",
@@ -65,11 +67,13 @@ export default figure({
       options: STAGES.map((text, at) => ({ value: String(at + 1), text: `${at + 1} ${text}` })),
       onChange: (value) => go(Number(value)),
     });
+    // Where all six stand in one line on a phone, only the chosen one has room for its name.
+    [...stages.children].forEach((el, at) => el.replaceChildren(`${at + 1}`, h("span", {}, ` ${STAGES[at]}`)));
     const arrow = (/** @type {string} */ part, /** @type {string} */ sign, /** @type {string} */ label, /** @type {number} */ by) =>
       h("button", { type: "button", "data-part": part, "aria-label": label, on: { click: () => go(model.get("stage") + by) } }, sign);
     const previous = arrow("previous", "←", "Stage before", -1);
     const next = arrow("next", "→", "Next stage", 1);
-    const play = h("button", { type: "button", class: "attnlab-act", "data-part": "play", on: { click: () => mode(!playing) || step() } }, "Play");
+    const play = h("button", { type: "button", "data-part": "play", on: { click: () => mode(!playing) || step() } }, "Play");
     const causal = h("input", { type: "checkbox", "data-part": "causal", on: { change: () => change({ causal: causal.checked }) } });
     const products = choices({
       label: "Which of the three",
@@ -328,7 +332,7 @@ export default figure({
       const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, ` × ${fmt(result.factor, 3)}`] : area === "result" || name === "scaled" ? NAMES[name] : [NAMES[name][0]];
       return h(
         "div",
-        { class: "attnlab-scroll", "data-area": area, "data-name": name, style: `grid-area: ${area}` },
+        { class: "attnlab-scroll", "data-area": area, "data-name": name, style: `grid-area: ${area}; --frame: var(--fig-${ROLE[name] ?? "ink"})` },
         h(
           "table",
           { "data-part": `matrix-${name}`, on: { keydown: move } },

@@ -5,11 +5,10 @@
 // buttons with data-row and data-column), outputs (table: what each row sums to, how far its output moved), figures (fold
 // of: counters, numbers (table: weights, sum, outputs, moved)), status.
 import cells from "./ui/cells.css";
-import folds from "./ui/folds.css";
 import paint from "./ui/paint.css";
 import own from "./ui/masks.css";
 import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, renew, select, shade } from "./ui/dom.js";
+import { choices, fmt, h, onResize, renew, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { picture, strip, table } from "./ui/tables.js";
 import { toggles } from "./ui/toggles.js";
@@ -18,6 +17,7 @@ import * as math from "./math/masks.js";
 /** @typedef {import("./math/masks.js").Matrix} Matrix */
 
 const MOST = 12;
+const BESIDE = 800; // from this width on, tools stand beside the mask
 const FAR = 1.5; // an output that moves so far, or farther, fills its gauge
 
 /** @param {boolean | number} open @param {number} weight @param {boolean} late */
@@ -29,7 +29,7 @@ const gauge = (share, text, role, kind = "") =>
 
 export default figure({
   name: "masks",
-  css: cells + paint + folds + own,
+  css: cells + paint + own,
   title: "Mask painter",
   undo: "steps",
   keys: ["mask", "x", "tokens", "late", "nudged", "nudge", "size"],
@@ -73,23 +73,29 @@ export default figure({
     const outputs = h("div");
     const counters = h("p", { class: "attnlab-counters", "data-part": "counters" });
     const numbers = strip("Weights and outputs");
+    const made = h(
+      "details",
+      { "data-part": "presets" },
+      h("summary", {}, "Presets"),
+      h("div", { class: "attnlab-row" }, presets),
+      labelled("applied", ways, h("span", { class: "attnlab-stepper" }, h("span", { class: "attnlab-label" }, "size"), step("smaller", "−", -1), sized, step("larger", "+", 1))),
+      origin,
+    );
     body.append(
       h(
         "div",
         { class: "attnlab-painting" },
         h("div", { class: "attnlab-canvas" }, grid, outputs),
-        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), labelled("Close cells … the softmax", order), amounts.row),
+        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), labelled("Close cells … the softmax", order), amounts.row, made),
       ),
-      h("div", { class: "attnlab-folds" }, h(
-        "details",
-        { "data-part": "presets" },
-        h("summary", {}, "Presets"),
-        labelled("Mask", presets),
-        labelled("applied", ways, h("span", { class: "attnlab-stepper" }, h("span", { class: "attnlab-label" }, "size"), step("smaller", "−", -1), sized, step("larger", "+", 1))),
-        origin,
-      ),
-      h("details", { "data-part": "figures" }, h("summary", {}, "Numbers as a table"), counters, numbers)),
+      h("details", { "data-part": "figures" }, h("summary", {}, "Numbers as a table"), counters, numbers),
     );
+    // Open from the first where they stand beside the mask, and the room would be empty.
+    let placed = false;
+    onResize(body, signal, () => {
+      if (!placed && body.clientWidth) made.open = body.clientWidth >= BESIDE;
+      placed ||= body.clientWidth > 0;
+    });
     /** @type {HTMLElement} */
     let nudges;
 

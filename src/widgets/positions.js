@@ -37,7 +37,7 @@ export default figure({
     const numbers = strip("Outputs of the sentence");
     const button = (/** @type {string} */ words, /** @type {string} */ part, /** @type {() => void} */ click) =>
       h("button", { type: "button", "data-part": part, on: { click } }, words);
-    const shuffle = button("Shuffle", "shuffle", () => set({ order: shuffled(model.get("order")) }));
+    const shuffle = button("Shuffle", "shuffle", () => set({ order: shuffled(model.get("order"), model.get("tokens")) }));
     shuffle.classList.add("attnlab-act");
     body.append(
       plane,

@@ -124,6 +124,16 @@ def test_prefill_then_decode_to_the_end_and_again(part):
     assert_shows(part, seed=SEED + 2)
 
 
+def test_without_a_draft_the_word_is_pointed_at_and_the_empty_cache_says_how_much_it_takes(part):
+    for left in (8, 7):
+        note = part.get_by_text("no draft: a pass writes one word").bounding_box()
+        word = part.locator('[data-part="new-word"]').bounding_box()
+        assert abs(note["x"] - word["x"]) < 30
+        assert 0 < word["y"] - note["y"] < 40
+        assert part.locator('[data-part="room"]').text_content() == f"room for {left} more words"
+        part.locator('[data-part="next"]').click()
+
+
 def test_a_draft_writes_several_words_in_one_pass(part):
     before = part.locator('[data-reads="weights"]').first.get_attribute("width")
     choose(part, "draft", "3")

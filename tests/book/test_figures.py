@@ -279,6 +279,40 @@ def test_a_number_marks_the_row_and_the_column_that_make_it(page):
     assert part.locator('[data-part="formula"] .is-heard').text_content().startswith("k[2, 2] = ")
 
 
+FRAME = """(cells) => [cells[0], document.createElement("i")].map((el, probe) => {
+  if (probe) Object.assign(el.style, { color: "var(--fig-%s)" }), cells[0].closest("figure").append(el);
+  const { boxShadow, color } = getComputedStyle(el);
+  return probe ? color : boxShadow.split(") ")[0] + ")";
+})"""
+
+
+def test_what_is_picked_stays_picked_from_stage_to_stage_and_each_factor_has_its_own_colour(page):
+    part = figure(page, "calculator")
+    choose(part, "stages", 3)
+    part.locator('[data-part="matrix-S"] button').nth(5).click()
+    for name in ("scaled", "A", "O"):
+        part.locator('[data-part="next"]').click()
+        assert marked(part, name, "is-focus") == [[1, 2]], name
+    choose(part, "stages", 5)
+    assert marked(part, "A", "is-focus") == [[1, 2]]
+    for stage, name, role in ((3, "Q", "query"), (3, "K", "key"), (6, "V", "value"), (6, "A", "ink")):
+        choose(part, "stages", stage)
+        framed, wanted = part.locator(f'[data-part="matrix-{name}"] td.is-source').evaluate_all(FRAME % role)
+        assert framed == wanted, name
+    choose(part, "stages", 2)
+    part.locator('[data-part="matrix-Wq"] input').nth(2).focus()
+    choose(part, "stages", 3)
+    assert marked(part, "S", "is-focus") == [[0, 0]]  # a row of weights is no token
+
+
+def test_on_a_phone_all_stages_stand_in_one_line(site, bench):
+    part = figure(site.figures(bench, width=320, height=700), "calculator")
+    tops = part.locator('[data-part="stages"] button').evaluate_all(
+        "(all) => all.map((e) => e.getBoundingClientRect().top)"
+    )
+    assert len(set(tops)) == 1
+
+
 PLACE_OF_NEXT = """(figure) => figure.querySelector('[data-part="next"]').getBoundingClientRect().top -
   figure.getBoundingClientRect().top"""
 MARGINS = """(board) => {

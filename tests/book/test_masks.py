@@ -82,7 +82,21 @@ def test_it_starts_causal_and_says_what_is_and_not_what_follows(site, bench):
     # Which outputs a nudge moves is asked beside the figure.
     assert all(far == "" for _, far in gauges(part))
     assert "moved" not in says(part)
-    assert not part.locator('[data-part="numbers"], [data-part="preset"]').first.is_visible()
+    assert not part.locator('[data-part="numbers"]').is_visible()
+
+
+def test_presets_stand_open_beside_the_mask_where_there_is_room_and_a_nudge_moves_nothing(site, bench):
+    part = figure(site.figures(bench, width=1280), "masks")
+    mask = part.locator('[data-part="mask"]').bounding_box()
+    tools = part.locator('[data-part="preset"], [data-part="smaller"], [data-part="larger"]')
+    for box in (one.bounding_box() for one in tools.all()):
+        assert mask["x"] + mask["width"] < box["x"]
+        assert box["x"] + box["width"] <= part.bounding_box()["x"] + part.bounding_box()["width"] - 16
+    high = part.bounding_box()["height"]
+    choose(part, "nudged", 5)
+    assert part.bounding_box()["height"] == pytest.approx(high, abs=1)
+    part = figure(site.figures(bench, width=390), "masks")
+    assert not part.locator('[data-part="preset"]').first.is_visible()
 
 
 def test_only_a_nudged_token_moves(part):

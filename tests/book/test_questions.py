@@ -50,8 +50,8 @@ def page(site):
     context.close()
 
 
-def go(page, site, query=""):
-    page.goto(f"{site.address}/{page_of(CHAPTER)}.html{query}")
+def go(page, site, query="", chapter=CHAPTER):
+    page.goto(f"{site.address}/{page_of(chapter)}.html{query}")
     page.locator('figure [data-part="reset"]').first.wait_for(state="attached")
     return page
 
@@ -61,6 +61,13 @@ def choose(page, box, nth):
 
 
 BLUR = "(part) => getComputedStyle(part).filter"
+SHARP = """(root) => {
+  const blurred = (e) => e !== root && (blurred(e.parentElement)
+    || (getComputedStyle(e).display !== "contents" && getComputedStyle(e).filter !== "none"));
+  return [...root.querySelectorAll("*")].filter((e) => !e.children.length && e.checkVisibility()
+    && e.getBoundingClientRect().width > 1 && !blurred(e)).map((e) => e.outerHTML.slice(0, 90));
+}"""
+"""What of a covered figure is painted as it is."""
 
 
 def opened(page, box):
@@ -227,6 +234,24 @@ def test_what_a_browser_kept_wrongly_is_forgotten(page, site, kept):
     go(page, site)
     choose(page, ".predict", 2)
     assert page.locator(".predict details.chosen").count() == 1
+
+
+@pytest.mark.parametrize("chapter", ["why_attention", "relevance_and_averaging", "decoding"])
+def test_nothing_of_a_covered_figure_is_in_focus(page, site, chapter):
+    figure = go(page, site, chapter=chapter).locator(".attnlab-covered .attnlab-root").first
+    figure.locator('[data-part="reset"]').wait_for(state="attached")
+    assert figure.locator("button").count() > 2
+    assert figure.evaluate(SHARP) == []
+
+
+def test_on_a_phone_a_cover_is_two_lines(page, site):
+    page.set_viewport_size({"width": 320, "height": 568})
+    words = go(page, site, chapter="why_attention").locator(".attnlab-cover > div").first
+    words.scroll_into_view_if_needed()
+    assert words.bounding_box()["height"] <= 96
+    tops = words.locator("button").evaluate_all("(all) => all.map((one) => one.offsetTop)")
+    assert len(tops) == 2
+    assert len(set(tops)) == 1
 
 
 def test_without_a_script_answers_are_folds_and_on_paper_nothing_is_covered(page, site):

@@ -50,6 +50,13 @@ ASKED = {
     "interpretability": (AMONG, "real_model"),
     "normalization": (FIRST, "transformer"),
     "permutation equivariant": (AMONG, "positional_encoding"),
+    # A whole question: its small words weigh nothing.
+    "how much memory does a 7b model need": (FIRST, "what_it_costs chapters/configuration"),
+    "How much memory do I need for a 70B model?": (FIRST, "what_it_costs chapters/configuration"),
+    "how much does attention cost": (FIRST, "what_it_costs"),
+    "how many heads should I use": (FIRST, "multi_head"),
+    "do I need positional encoding": (FIRST, "positional_encoding"),
+    "how much faster is flash attention": (FIRST, "what_it_costs"),
     # A letter wrong, missing, added, or two in the wrong order; a word not yet finished.
     "softmx": (FIRST, "softmax_saturation relevance_and_averaging"),
     "rotery positions": (FIRST, "positional_encoding"),
@@ -57,7 +64,8 @@ ASKED = {
     "qurey": (AMONG, "queries_keys_values"),
     "satur": (FIRST, "softmax_saturation"),
 }
-"""Questions, and the chapters of which one is the first place, or among the first three."""
+"""Questions, and the chapters, by topic (another page by its address), of which one is the first place, or
+among the first three."""
 PLACES = """(where) => [...document.querySelectorAll(`${where} .attn-places li`)].map((item) => ({
   page: item.querySelector("a").getAttribute("href").split("#")[0].replace(/^\\.+\\//, ""),
   marked: [...item.querySelectorAll("mark")].map((mark) => mark.textContent), text: item.innerText }))"""
@@ -103,7 +111,7 @@ def test_what_readers_ask_leads_to_the_chapter_that_answers(opened):
     for question, (among, topics) in ASKED.items():
         field.fill(question)
         found = places(page, DIALOG)
-        wanted = {f"{page_of(topic)}.html" for topic in topics.split()}
+        wanted = {f"{one if '/' in one else page_of(one)}.html" for one in topics.split()}
         if not wanted & {place["page"] for place in found[:among]}:
             missed[question] = [place["text"][:80] for place in found[:3]]
     assert missed == {}
@@ -125,16 +133,41 @@ def test_a_term_is_explained_and_a_slip_is_told(opened):
     assert meaning.locator("a").count() == 0
 
 
-def test_where_nothing_is_found_the_nearest_terms_are_offered(opened):
+def test_where_nothing_is_found_terms_that_look_alike_are_offered(opened):
     page, field = opened()
     field.fill("perplexxityy")
-    assert says(page, DIALOG).startswith("Nothing in the book fits “perplexxityy”.")
+    assert says(page, DIALOG).startswith("Nothing in the book fits “perplexxityy”. Terms")
     found = places(page, DIALOG)
-    assert [place["page"] for place in found] == ["chapters/glossary.html"] * 5
+    assert {place["page"] for place in found} == {"chapters/glossary.html"}
     assert "perplexity" in found[0]["text"]
     here = page.url
     field.press("Enter")  # none of them was asked for
     assert page.url == here
+
+
+def test_what_is_like_nothing_is_told_so_and_the_glossary_is_linked(opened):
+    page, field = opened()
+    for question in ("zzqx", "pizza", "asdfgh"):
+        field.fill(question)
+        assert says(page, DIALOG) == f"Nothing in the book fits “{question}”."
+        assert places(page, DIALOG) == []
+    field.fill("what does ")  # nothing is asked yet
+    assert not says(page, DIALOG).startswith("Nothing")
+    field.fill("zzqx")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/chapters/glossary.html")
+
+
+def test_the_first_row_is_the_lit_one(opened):
+    page, field = opened()
+    ground = "rows => rows.map((row) => getComputedStyle(row).backgroundColor)"
+    for question in ("flash attention", "GQA", "causal mask", "softmax"):
+        field.fill(question)
+        rows = page.locator(f"{DIALOG} .attn-found a:visible")
+        first, *others = rows.evaluate_all(ground)
+        assert first not in others, question
+        assert rows.first.evaluate("(row) => !row.closest('.attn-meaning')")
 
 
 def test_other_names_lead_somewhere(opened):
@@ -150,7 +183,7 @@ def test_keys_lead_through_what_is_found_and_back(opened):
     focused = "document.activeElement.closest('li')?.innerText ?? document.activeElement.tagName"
     field.fill("causal mask")
     found = [place["text"] for place in places(page, DIALOG)]
-    assert len(found) == 8
+    assert len(found) == 8 + 1  # places, and what the words mean
     page.keyboard.press("ArrowDown")
     assert page.evaluate(focused) == found[0]
     page.keyboard.press("ArrowDown")

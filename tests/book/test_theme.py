@@ -27,6 +27,17 @@ MARKED = """async () => {
 FOLDED = """() => [...document.querySelectorAll("article section section")]
   .filter((section) => getComputedStyle(section).contentVisibility !== "visible").length"""
 
+LEADING = """(pre) => parseFloat(getComputedStyle(pre).lineHeight) / parseFloat(getComputedStyle(pre).fontSize)"""
+APART = """() => [...document.querySelectorAll(".bd-article p + .cell:has(figure[data-attnlab])")].map((cell) =>
+  cell.querySelector("figure").getBoundingClientRect().top
+    - cell.previousElementSibling.getBoundingClientRect().bottom)"""
+HANGING = """() => {
+  const box = document.querySelector(".objectives").getBoundingClientRect();
+  const fold = document.querySelector(".objectives + .cell.tag_hide-input");
+  const code = fold.querySelector("summary").getBoundingClientRect();
+  return [fold.offsetHeight, code.right - box.right, code.top - box.bottom];
+}"""
+
 
 @pytest.mark.parametrize("name", [CHAPTER, "chapters/notation"])
 def test_the_contents_mark_the_section_at_a_third_of_the_screen(site, name):
@@ -162,3 +173,27 @@ def test_no_page_loads_the_themes_own_scripts(book, name):
     for script in ("bootstrap", "pydata-sphinx-theme", "sphinx-book-theme"):
         assert f"{script}.js" not in text
     assert "_static/theme.js" in text
+
+
+def test_code_is_set_as_openly_as_its_text(site):
+    leads = site.open(CHAPTER).locator(".bd-article .highlight pre").evaluate_all(f"(all) => all.map({LEADING})")
+    assert len(leads) > 5
+    assert min(leads) >= 1.45
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_code_of_a_setup_hangs_on_the_box_above_it(site, width):
+    page = site.open(page_of("what_it_costs"), width=width)
+    height, right, below = page.evaluate(HANGING)
+    assert height == 0
+    assert abs(right) <= 12
+    assert 0 <= below <= 12
+    page.locator(".objectives + .cell.tag_hide-input summary").click()
+    assert page.evaluate(HANGING)[0] > 100
+
+
+@pytest.mark.parametrize("width", [1280, 320])
+def test_a_gesture_stands_right_above_its_figure(site, width):
+    apart = site.open("chapters/five_minutes", width=width).evaluate(APART)
+    assert len(apart) >= 4
+    assert all(4 < gap < 24 for gap in apart), apart

@@ -54,7 +54,6 @@ def test_where_training_is_all_there_is_it_is_so_stored():
     assert "only" not in Playground().settings()
     figure = Playground(b={"positions": "rotary"}, only=True)
     assert figure.settings()["only"] is True
-    assert "choose" not in figure.caption()
     with pytest.raises(TypeError, match="only must be a bool, got int"):
         Playground(only=1)
     with pytest.raises(ValueError, match="trained only, no panel is open; got 'words'"):

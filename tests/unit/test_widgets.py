@@ -110,6 +110,18 @@ def test_a_figure_that_is_not_registered_or_not_finished_is_told_what_is_missing
         Bare().caption()
 
 
+def test_a_caption_asks_for_no_gesture():
+    """The prose above says what to do, and a caption stays under every state."""
+    stored = "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("chapters/*.ipynb")))
+    captions = re.findall(r"data-attnlab=[^\n]*?<figcaption>(.*?)</figcaption>", stored)
+    assert len(captions) >= 20
+    asks = re.compile(
+        r"(^|[:;,] (and )?)(drag|press|pick|click|switch|step through|play|paste|hide|set|watch|see)\b", re.I
+    )
+    for caption in captions:
+        assert not asks.search(caption), caption
+
+
 @pytest.mark.parametrize(
     "make", [lambda: widgets.TagSentence(), lambda: widgets.Calculator(X, W, W, W, "abc")]
 )
@@ -604,7 +616,7 @@ def test_without_attention_words_spelled_alike_come_out_alike():
 def test_the_switch_stands_alone_and_is_stored_only_where_it_is():
     assert "attention" not in widgets.TagSentence().settings()
     assert widgets.TagSentence(attention=True).settings()["attention"] is True
-    assert "Switch attention off" in widgets.TagSentence(attention=True).caption()
+    assert "Without attention" in widgets.TagSentence(attention=True).caption()
     assert widgets.TagSentence("", attention=False).tagged.tokens == ()
     for beside in ({"word": 1}, {"hidden": [1]}):
         with pytest.raises(ValueError, match="beside the switch of attention no word is picked"):

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { golden, near } from "./compare.mjs";
-import { SCHEMES, attendInOrder, bias, farthest, moved, sinusoid } from "../../src/widgets/math/positions.js";
+import { SCHEMES, attendInOrder, bias, farthest, moved, shuffled, sinusoid } from "../../src/widgets/math/positions.js";
 
 const cases = golden("positions");
 
@@ -46,6 +46,20 @@ test("a word that moves lets the others keep their order", () => {
   assert.deepEqual(moved([0, 1, 2, 3], 0, 2), [1, 2, 0, 3]);
   assert.deepEqual(moved([2, 0, 3, 1], 1, 0), [1, 2, 0, 3]);
   assert.deepEqual(moved([0, 1, 2], 1, 1), [0, 1, 2]);
+});
+
+test("a shuffle is one that can be read: equal words alone don't change places", () => {
+  const tokens = ["I", "saw", "a", "saw"];
+  const read = (/** @type {number[]} */ order) => order.map((i) => tokens[i]).join(" ");
+  let order = [0, 1, 2, 3];
+  for (let i = 0; i < 400; i++) {
+    const next = shuffled(order, tokens);
+    assert.notEqual(read(next), read(order));
+    assert.notDeepEqual(next, [0, 3, 2, 1]);
+    assert.deepEqual([...next].sort(), [0, 1, 2, 3]);
+    order = next;
+  }
+  assert.deepEqual([...shuffled([0, 1], ["saw", "saw"])].sort(), [0, 1]); // and ends where none can
 });
 
 test("sines and cosines take turns, and a far distance shares the last bias", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Book, excerpt } from "../../src/book/finding.js";
-import { findable, likeness, places, slip, stem, telling } from "../../src/book/words.js";
+import { findable, likeness, places, slip, stem, telling, tells } from "../../src/book/words.js";
 
 const BOOK = new Book({
   pages: [
@@ -42,6 +42,9 @@ test("a name in several pieces is found by its pieces and by the whole", () => {
   assert.deepEqual(findable("RoPE and n²"), { single: ["rope", "n2"], whole: [] });
   assert.deepEqual(telling("Why is √d there?"), ["sqrt", "d"]);
   assert.deepEqual(telling("what is it"), ["what", "is", "it"], "something is better than nothing");
+  assert.deepEqual(telling("How much memory does a 7B model need?"), ["memory", "7b", "model"]);
+  for (const question of ["", "how much ", "what does"]) assert.equal(tells(question), false, question);
+  assert.equal(tells("how much memory"), true);
 });
 
 test("one slip, and no more", () => {
@@ -71,6 +74,7 @@ test("what was read otherwise is told, and so is what was not found", () => {
   assert.equal(BOOK.ask("empty zebrafish").whole, false);
   assert.deepEqual(BOOK.ask("zebrafish").found, []);
   assert.equal(BOOK.nearest("flashattn")[0].at, "glossary.html#term-Flash");
+  assert.deepEqual(BOOK.nearest("zzqx"), [], "two letters in common are no likeness");
 });
 
 test("a word counts while it is written", () => {

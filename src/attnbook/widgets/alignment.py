@@ -117,8 +117,8 @@ class DateAlignment(Figure):
         return table_of(["written", "probability", *map(_visible, self.read)], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Alignment: step through the decoder; see which state asks, and which characters answer."
+        """Return one sentence that says what the figure shows."""
+        return "What the decoder writes, and which characters it looks at."
 
 
 def _visible(character: str) -> str:

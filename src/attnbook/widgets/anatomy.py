@@ -140,5 +140,5 @@ class Anatomy(Figure):
         return table_of(head, rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Pick two published checkpoints, and drag the length of the text."
+        """Return one sentence that says what the figure shows."""
+        return "What two published checkpoints keep of a text."

@@ -145,5 +145,5 @@ class Block(Figure):
         return table_of(["after", "switched", "tag", "probability", "added / stream"], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "A word on its way through two trained layers: switch a part off, and see its tag."
+        """Return one sentence that says what the figure shows."""
+        return "A word on its way through two trained layers, and its tag."

@@ -115,5 +115,5 @@ class Calculator(Figure):
         return table_of(head, rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Attention calculator: change a number, step through six stages, read each cell's formula."
+        """Return one sentence that says what the figure shows."""
+        return "Where each number of attention comes from."

@@ -143,8 +143,8 @@ class Configuration(Figure):
         return table_of(["field", "value", "what it means", "section"], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Paste a config.json, drop one, or pick an example: it is read in this page and sent nowhere."
+        """Return one sentence that says what the figure shows."""
+        return "What the fields of a config.json mean, one by one and together."
 
 
 def _rows(config: Mapping[str, Any], path: str, known: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:

@@ -286,8 +286,8 @@ class Decoding(Figure):
         return "".join([*tables, table_of(["of this pass", "number"], counts)])
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Decoding: write pass by pass, draft and verify; see what is kept and what is read."
+        """Return one sentence that says what the figure shows."""
+        return "Decoding pass by pass: what is kept, and what is read."
 
 
 def _falls(p: Tensor, u: Tensor) -> int:

@@ -105,8 +105,8 @@ class AttentionDesign(Figure):
         return table_of(["this design", "value"], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Design your own attention: paint whom a word sees, see what it can reach, then train it."
+        """Return one sentence that says what the figure shows."""
+        return "Whom a word may see, and the best that is possible with it."
 
 
 def _worded(found: views.Confusion | None) -> str:

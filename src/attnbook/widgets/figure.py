@@ -41,14 +41,16 @@ class Figure(anywidget.AnyWidget):
         )
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for.
+        """Return one sentence that says what the figure shows, true in each of its states.
+
+        What to do with it stands in the prose, and what a reader is asked to find out stands after it.
 
         Raises:
             NotImplementedError: the figure's class has none yet.
         """
         raise NotImplementedError(
             f"{type(self).__name__} must have a method caption() that returns one sentence, plain text, "
-            "which says what the figure is for"
+            "which says what the figure shows"
         )
 
     def __repr__(self) -> str:

@@ -277,9 +277,9 @@ class HeadsWorkshop(Figure):
         return looks + sums
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
+        """Return one sentence that says what the figure shows."""
         return (
-            "Heads workshop: see where each head looks; switch heads off and see what the output loses."
+            "Where each head looks, and what it adds to the output."
             if self.view == "sum"
-            else "Heads workshop: cut a layer into fewer heads, or let them share keys and values."
+            else "Where each query head looks, and which keys and values it uses."
         )

@@ -145,5 +145,5 @@ class HeadsViewer(Figure):
         return table_of(["piece", "weight"], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Heads of a real model: pick a text, a head and a piece of it; see where it looks."
+        """Return one sentence that says what the figure shows."""
+        return "Where the heads of a real model look."

@@ -126,7 +126,7 @@ class LinearAgainstSoftmax(Figure):
         )
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
+        """Return one sentence that says what the figure shows."""
         return "Softmax and features: who of 64 tokens looks at whom, and the work as areas."
 
 

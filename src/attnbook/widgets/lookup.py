@@ -104,5 +104,5 @@ class SoftLookup(Figure):
         return table_of(["point", "x", "y", "score", "weight"], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Soft lookup: drag the query and the keys; the output is the keys' sum, each times its weight."
+        """Return one sentence that says what the figure shows."""
+        return "A query among the words, and what it hears of them."

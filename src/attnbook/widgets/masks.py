@@ -131,5 +131,5 @@ class MaskPainter(Figure):
         return table_of(head, rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Mask painter: open and close cells, nudge a token, and see which outputs move."
+        """Return one sentence that says what the figure shows."""
+        return "Who may see whom, and which outputs move when a token does."

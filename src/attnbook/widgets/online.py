@@ -132,8 +132,8 @@ class OnlineSoftmax(Figure):
         return table_of(["tile", "keys", *kept, "output so far"], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Online softmax: play the tiles, and watch what is held."
+        """Return one sentence that says what the figure shows."""
+        return "Online softmax: what one query holds, tile by tile."
 
 
 def _shown(x: float) -> str:

@@ -106,5 +106,5 @@ class SparsePatterns(Figure):
         return table_of(["layers", "tokens heard of", "pairs reached", "of all"], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
+        """Return one sentence that says what the figure shows."""
         return "Sparse patterns: layer by layer, of whom a token hears, and through whom."

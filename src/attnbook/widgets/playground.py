@@ -150,10 +150,8 @@ class Playground(Figure):
         )
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        if self.only:
-            return "Playground: train in the page, and see where each run stops."
-        return "Playground: choose what a tagger is made of, train it here, and see where it stops."
+        """Return one sentence that says what the figure shows."""
+        return "Each run as it trains, beside the best that is possible."
 
 
 def checked(given: Mapping[str, Any], run: str) -> dict[str, Any]:

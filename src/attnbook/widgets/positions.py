@@ -155,5 +155,5 @@ class PositionsLab(Figure):
         return table_of(["place", "token", "output 1", "output 2", "change"], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Order: drag the words to other places, and follow the output of each."
+        """Return one sentence that says what the figure shows."""
+        return "The output of each word, where it was written and where it stands."

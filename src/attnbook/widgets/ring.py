@@ -146,9 +146,9 @@ class DevicesInSteps(Figure):
         return f"sends {turn.sent:,} B"
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
+        """Return one sentence that says what the figure shows."""
         return (
-            "Step through, and see who holds what, who waits and what is sent: "
+            "Who holds what, who waits and what is sent, step by step: "
             f"{HEADS} heads, {KV_HEADS} key-value heads of width {WIDTH}, {BYTES} bytes a number; "
             "a unit of time is a pair in all heads."
         )

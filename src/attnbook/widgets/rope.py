@@ -130,5 +130,5 @@ class RopeDial(Figure):
         )
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "Rotation: shift a query and a key along the line, together or alone, and watch their arrows."
+        """Return one sentence that says what the figure shows."""
+        return "A query and a key at their places, pair by pair, and their score."

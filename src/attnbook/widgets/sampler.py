@@ -104,5 +104,5 @@ class Sampling(Figure):
         return table_of(["next word", "model", "drawn with", "drawn"], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "The next word: set a temperature, cut by a rule, and draw."
+        """Return one sentence that says what the figure shows."""
+        return "The chances of the next word, and which words a rule keeps."

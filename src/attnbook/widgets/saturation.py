@@ -171,11 +171,9 @@ class Saturation(Figure):
         return table_of(head, cells) + table_of(["measure", "this row", f"median of {ROWS} rows"], measures)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return (
-            "Temperature and √d: set the width, the temperature and whether to divide by √d, drag the scores "
-            f"of the one query, and watch the {'slopes' if self.slopes else 'weights'}."
-        )
+        """Return one sentence that says what the figure shows."""
+        shown = "Scores, weights and slopes" if self.slopes else "Scores and weights"
+        return f"{shown} of {ROWS} queries, and of one query key by key."
 
 
 MEASURES = {

@@ -147,8 +147,8 @@ class StateFilling(Figure):
         return table_of(["", *DRINKS], cells) + table_of(["order", "drink", "softmax weight"], orders)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
-        return "A state that fills: read the orders one by one, and ask for somebody's drink."
+        """Return one sentence that says what the figure shows."""
+        return "A state that fills order by order, and what it answers."
 
     def _read(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the query (4,), and keys (step, 4) and values (step, 3) of the orders read."""

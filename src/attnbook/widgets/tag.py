@@ -123,7 +123,7 @@ class TagSentence(Figure):
         return table_of(["word", "tag", "probability", "weight", "hidden"], rows)
 
     def caption(self) -> str:
-        """Return one sentence that says what the figure is for."""
+        """Return one sentence that says what the figure shows."""
         if self.attention is not None:
-            return "Switch attention off: each word is then tagged by its letters alone."
-        return "Tag a sentence: pick a word to see where it looked, hide a word to see who needed it."
+            return "Without attention, each word is tagged by its letters alone."
+        return "The tag of each word, and where the picked word looked."

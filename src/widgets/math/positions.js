@@ -151,16 +151,21 @@ print("change", (outputs(order) - as_written[order]).norm(dim=-1))
 }
 
 /**
- * Another order than the present one.
+ * Another order than the present one: one that reads differently, and that doesn't read as it was written unless it is,
+ * for equal words change places unseen.
  * @param {number[]} order
+ * @param {string[]} tokens
  */
-export function shuffled(order) {
+export function shuffled(order, tokens) {
   const next = order.slice();
+  const reads = (/** @type {number[]} */ other) => next.every((token, p) => tokens[token] === tokens[other[p]]);
+  const unseen = () => reads(order) || (reads(next.map((_, p) => p)) && next.some((token, p) => token !== p));
+  const able = new Set(tokens).size > 1;
   do {
     for (let i = next.length - 1; i > 0; i--) {
       const j = Math.floor(Math.random() * (i + 1));
       [next[i], next[j]] = [next[j], next[i]];
     }
-  } while (next.length > 1 && next.every((token, p) => token === order[p]));
+  } while (able && unseen());
   return next;
 }

@@ -13,6 +13,7 @@ const SHADES = [[1.6, 0.95], [0.9, 0.6], [0.4, 0.33], [0, 0.12]];
 const FULL = 70_000;
 const KINDS = /** @type {const} */ ([["weights", "quiet"], ["cache", "key"], ["draft", "query"]]);
 const CELL = 8; // of a head
+const NOTE = 240; // as wide as the words on a pass without a draft, and a little more
 
 const text = (/** @type {string} */ words, /** @type {number} */ x, /** @type {number} */ y, /** @type {Record<string, any>} */ look = {}) =>
   s("text", { x, y, "font-size": 13, fill: "var(--fig-ink)", ...look }, words);
@@ -46,7 +47,12 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
   // The draft: each word with its chance, filled, and the random number that asks for it.
   let y = 6;
   if (drafted.length) drawn.push(lane("draft", y + PIN + tall - 3), lane(narrow ? "kept" : "kept with", y + PIN / 2 + 4));
-  else drawn.push(lane("draft", y + 20), text("none: a pass writes one word", left + 4, y + 20, { fill: "var(--fig-quiet)" }));
+  else if (narrow) drawn.push(lane("draft", y + 20), text("none: a pass writes one word", left + 4, y + 20, { fill: "var(--fig-quiet)" }));
+  else {
+    // Above the word that it speaks of, on the side where there is room.
+    const end = x(first) + NOTE > wide;
+    drawn.push(text(end ? "no draft: a pass writes one word ↓" : "↓ no draft: a pass writes one word", x(first) + (end ? 0.6 : 0.4) * pitch, y + PIN + tall - 3, { fill: "var(--fig-quiet)", "text-anchor": end ? "end" : "start" }));
+  }
   drafted.forEach((id, i) => {
     const [column, on] = [first + i, i < kept];
     const [at, width] = [x(column) + pitch * 0.2, pitch * 0.6];
@@ -77,6 +83,8 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
   // Columns that stand open.
   const lines = Array.from({ length: MOST - rows.length }, (_, i) => `M${x(rows.length + 1 + i) - 1} ${y - 2}v${whole + 1}`);
   drawn.push(s("path", { d: lines.join(""), stroke: "var(--fig-line)", "stroke-dasharray": "3 3" }));
+  const open = MOST + 1 - rows.length;
+  if (!narrow && open > 2) drawn.push(text(`room for ${open} more words`, x(rows.length + open / 2), y + here / 2 + 4, { "text-anchor": "middle", fill: "var(--fig-quiet)", stroke: "var(--fig-paper)", "stroke-width": 5, "paint-order": "stroke", "data-part": "room" }));
   if (shared < heads) {
     drawn.push(s("rect", { x: left - 1, y: y - 2, width: (MOST + 1) * pitch, height: here + 1, fill: "none", stroke: "var(--fig-quiet)", "data-part": "shrunk" }));
     const note = narrow ? ["Means of the trained four", "heads, not trained further"] : ["The keys and values of four heads, averaged; the model was not trained further."];
