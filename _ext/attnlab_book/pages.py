@@ -12,6 +12,7 @@ from sphinx.config import Config
 
 from attnlab_book import assets, bundle, stills
 
+FIGURE = re.compile(r'<figure[^>]* data-attnlab="(\w+)"')
 HOST = "attnlab.js"
 """The script that mounts figures."""
 OFF_BY = re.compile(r"(?<=[\d%]) ± (?=\d)")
@@ -61,11 +62,13 @@ def drop_thebe_nodes(app: Sphinx, doctree: nodes.document, docname: str) -> None
             node.parent.remove(node)
 
 
-def put_code_last(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Move the folded code of a cell behind what it shows, which stands where the text speaks of it."""
+def arrange_cells(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Move folded code behind what it shows, as the text speaks of it; mark those with figures."""
     for cell in doctree.findall(nodes.container):
         if "tag_hide-input" in cell["classes"]:
             cell.children.sort(key=lambda part: "cell_output" not in part["classes"])
+        if "cell" in cell["classes"] and any(FIGURE.search(x.astext()) for x in cell.findall(nodes.raw)):
+            cell["classes"].append("has-figure")
 
 
 def mark_short_answers(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -106,13 +109,16 @@ def mend_context(
 ) -> None:
     """Drop the scripts that a page must not load, and what browsers and screen readers would trip over."""
     body = context.get("body", "")
+    figures = FIGURE.findall(body)
+    landing = pagename == app.config.root_doc
+    has = {"has-figures": figures, "has-playground": "playground" in figures, "is-landing": landing}
+    context["attn_has"] = [name for name, true in has.items() if true]
     scripts = {(_name(script), _text(script)): script for script in context["script_files"]}
     context["script_files"] = [
         _when_the_text_stands(script) for script in scripts.values() if not _unwanted(script, body)
     ]
     if "pathto" in context:
         early = context.get("metatags", "")
-        figures = re.findall(r'<figure[^>]* data-attnlab="(\w+)"', body)
         if figures:
             address = context["pathto"](f"_static/figures/{figures[0]}.js", 1) + f"?v={assets.version(app)}"
             early += f'\n<link rel="preload" as="script" href="{address}">'
@@ -130,7 +136,7 @@ def mend_context(
         context["header_buttons"] = [
             group for group in context.get("header_buttons", []) if group.get("label") not in LEAD_THERE
         ]
-    if pagename == app.config.root_doc:
+    if landing:
         # Its title is the book's: once is enough.
         context["title"], context["docstitle"] = app.config.html_title, ""
         # Its sections need no list beside them: the cards and the figure have the room.

@@ -27,6 +27,8 @@ const KEYS = ["a", "b"];
 const EXAMPLES = ["I saw a saw", "that duck can fish", "you can watch that old saw", "they left", "that can saw a saw"];
 /** Milliseconds between two drawings, and between two sentences said to screen readers. */
 const [DRAW, CALM, SPEAK] = [100, 1000, 5000];
+/** Where drawing is slow it gets one part in so many of the time; training has the others. */
+const DRAWING = 4;
 const KEPT = "attnlab-playground";
 /** What is said where no word looks at another. */
 const HEARS = /** @type {Record<string, string>} */ ({ alone: "hears no other word", mean: "hears the mean of all words" });
@@ -52,7 +54,7 @@ export default figure({
     let runs = [];
     /** @type {Run[]} those before the last new beginning: their curves stay, in grey, to compare with */
     let ghosts = [];
-    let [seed, going, goal, fresh, spoken, drew] = [-1, false, Infinity, true, 0, 0];
+    let [seed, going, goal, fresh, spoken, drew, took] = [-1, false, Infinity, true, 0, 0, 0];
     /** @type {{ run: Run, count: Generator<number>, share: number } | null} */
     let counting = null;
     /** @type {{ words: number[], best: number[][] | null, problem: string }} */
@@ -102,7 +104,7 @@ export default figure({
       if (!(/** @type {Element} */ (event.target).closest('[data-part="reset"]'))) return;
       [fresh, runs, ghosts] = [true, [], []];
     }, { capture: true, signal });
-    const { wake } = turns({ el: body, signal, work, after: () => performance.now() - drew > (calm.matches ? CALM : DRAW) && draw() });
+    const { wake } = turns({ el: body, signal, work, after: () => performance.now() - drew > Math.max(calm.matches ? CALM : DRAW, DRAWING * took) && draw() });
 
     /** A piece of the work: training, then counting. */
     function work() {
@@ -271,6 +273,7 @@ export default figure({
       drawLooks(said, wide(sight), narrow);
       below.show(String(model.get("panel") ?? ""), done);
       below.draw(wide(body), runs, said, all);
+      took = performance.now() - drew;
       if (going && performance.now() - spoken > SPEAK) speak([]);
     }
 

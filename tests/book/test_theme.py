@@ -1,8 +1,11 @@
 """What moves around the text: colours, contents, sidebars, menus, and sections that wait below the screen."""
 
+import re
+
 import pytest
 
 from book.conftest import page_of, toc_pages
+from book.reader import parsed
 
 CHAPTER = page_of("scaling")
 MARKED = """async () => {
@@ -27,8 +30,9 @@ MARKED = """async () => {
 FOLDED = """() => [...document.querySelectorAll("article section section")]
   .filter((section) => getComputedStyle(section).contentVisibility !== "visible").length"""
 
-LEADING = """(pre) => parseFloat(getComputedStyle(pre).lineHeight) / parseFloat(getComputedStyle(pre).fontSize)"""
-APART = """() => [...document.querySelectorAll(".bd-article p + .cell:has(figure[data-attnlab])")].map((cell) =>
+LEADING = """(all) => all.map((one) => getComputedStyle(one)).map(
+  ({ lineHeight, fontSize }) => parseFloat(lineHeight) / parseFloat(fontSize))"""
+APART = """() => [...document.querySelectorAll(".bd-article p + .cell.has-figure")].map((cell) =>
   cell.querySelector("figure").getBoundingClientRect().top
     - cell.previousElementSibling.getBoundingClientRect().bottom)"""
 HANGING = """() => {
@@ -176,7 +180,7 @@ def test_no_page_loads_the_themes_own_scripts(book, name):
 
 
 def test_code_is_set_as_openly_as_its_text(site):
-    leads = site.open(CHAPTER).locator(".bd-article .highlight pre").evaluate_all(f"(all) => all.map({LEADING})")
+    leads = site.open(CHAPTER).locator(".bd-article .highlight pre").evaluate_all(LEADING)
     assert len(leads) > 5
     assert min(leads) >= 1.45
 
@@ -197,3 +201,15 @@ def test_a_gesture_stands_right_above_its_figure(site, width):
     apart = site.open("chapters/five_minutes", width=width).evaluate(APART)
     assert len(apart) >= 4
     assert all(4 < gap < 24 for gap in apart), apart
+
+
+def test_no_drawing_of_a_figure_has_the_whole_page_styled_anew(book):
+    """Where the style of a page's frame hangs on what is in it, browsers ask again after every change."""
+    sheet = (book / "_static/book.css").read_text(encoding="utf-8")
+    frame = (
+        r"(?:html|body|main|:root|\.bd-[\w-]+|\.cell|#main-content)(?:\.[\w-]+|\[[^\]]*\])*:(?:not\(:)?has\("
+    )
+    assert re.findall(rf"(?<![\w.#-]){frame}[^)]*\)", sheet) == []
+    body = parsed(book / "chapters/five_minutes.html").body
+    assert {"has-figures", "has-playground"} <= set(body["class"])
+    assert len(body.select(".cell.has-figure")) == len(body.select("figure[data-attnlab]"))
