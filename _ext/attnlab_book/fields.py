@@ -25,6 +25,7 @@ SOURCES = (
     "src/attnbook/fields.py",
     "src/attnbook/rules.py",
     "src/attnbook/static/census-fields.json",
+    "src/attnbook/static/class-defaults.json",
     "src/attnbook/widgets/configuration.py",
 )
 """What the script is made of, beside the headings of the chapters."""

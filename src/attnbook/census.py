@@ -26,6 +26,38 @@ from attnbook import plots, results
 
 _MEANINGS = Path(__file__).parent / "static/census-fields.json"
 Row = Mapping[str, Any]
+_YARN = {"rope_type": "yarn", "factor": 40.0, "original_max_position_embeddings": 4096, "rope_theta": 10000.0}
+UNKNOWN: Any = object()
+PLACES: dict[str, dict[str, Any]] = {
+    "llama": {"max_position_embeddings": 4096},
+    "llama3": {"max_position_embeddings": 8192, "rope_parameters": {"rope_theta": 500000.0}},
+    "mistral": {"max_position_embeddings": 32768},
+    "deepseek_v3": {"max_position_embeddings": 163840, "rope_parameters": _YARN},
+    "deepseek_v32": {"max_position_embeddings": 163840, "rope_parameters": _YARN},
+    "deepseek_v4": {
+        "rope_theta": UNKNOWN,
+        "rope_parameters": UNKNOWN,
+        "compress_rope_theta": UNKNOWN,
+    },
+    "kimi_linear": {"mla_use_nope": True},
+    "llama4_text": {
+        "max_position_embeddings": 10485760,
+        "rope_parameters": {
+            "rope_type": "llama3",
+            "factor": 16.0,
+            "low_freq_factor": 1.0,
+            "high_freq_factor": 1.0,
+            "original_max_position_embeddings": 8192,
+            "rope_theta": 500000.0,
+        },
+    },
+    "qwen3": {"max_position_embeddings": 40960, "rope_parameters": {"rope_theta": 1000000.0}},
+    "qwen3_next": {
+        "max_position_embeddings": 262144,
+        "rope_parameters": {"rope_theta": 10000000.0, "partial_rotary_factor": 0.25},
+    },
+}
+"""Positions and longest texts of checkpoints, as their files have them, where they aren't their class's."""
 YEARS = range(2018, 2027)
 KINDS = {
     "F": "full",
@@ -113,8 +145,9 @@ def default(name: str) -> dict[str, Any]:
 def published(name: str) -> dict[str, Any]:
     """Return the configuration of a checkpoint: the fields of its class's default, with its own in them.
 
-    A checkpoint's own are those of attention; elsewhere the default may say another number. A model of which
-    no checkpoint is known comes in its default configuration.
+    A checkpoint's own are those of attention; elsewhere the default may say another number. Where it has
+    another number of layers, its list of them is read off its strip. A model of which no checkpoint is known
+    comes in its default configuration.
 
     Raises:
         ValueError: there is neither a checkpoint nor a model of this name.
@@ -123,7 +156,14 @@ def published(name: str) -> dict[str, Any]:
     (8, 32)
     """
     found = next((row for row in checkpoints() if row["name"] == name), None)
-    return default(name) if found is None else default(found["model"]) | copy.deepcopy(found["fields"])
+    if found is None:
+        return default(name)
+    config, own = default(found["model"]), copy.deepcopy(found["fields"])
+    if "layer_types" in config and len(config["layer_types"]) != len(found["strip"]):
+        words = {"F": "full_attention", "W": "sliding_attention"}
+        config["layer_types"] = [words.get(letter, letter) for letter in found["strip"]]
+    config |= own | PLACES.get(name, {})
+    return copy.deepcopy({field: value for field, value in config.items() if value is not UNKNOWN})
 
 
 @cache

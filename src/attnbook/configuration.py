@@ -20,14 +20,14 @@ from typing import Any
 from attnbook.fields import (
     by_type,
     empty,
-    encodes,
     inner,
     numbers,
     others,
     passed,
+    places,
     plain,
-    positive,
     quoted,
+    reads,
     unfit,
     whole,
 )
@@ -50,27 +50,34 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         `heads`, `kept` (heads of keys and values), `head` (their width), `value` (that of values), `latent`,
         `cache` (groups of layers, with numbers whose product a token takes, where a list is a sum, and the
         window that ends it),
-        `why` (what hides the cache, or why it is empty), `window`, `positions`, `length`, and `unread` (for
-        what a field says in a way that can't be used, which field and how).
+        `why` (what hides the cache), `window`, `positions`, `length`, `reads` (it may be a model that writes
+        nothing), `by` (for what no field says, whether it is the class's or taken), and `unread` (for what a
+        field says in a way that can't be used, which field and how).
     """
     inside, text = inner(plain(config))
     text = (text["attn_config"] if isinstance(text.get("attn_config"), Mapping) else {}) | text
     found, unread = numbers(text)
+    own, by = _left_out(text, found, unread)
     heads, window, width = found["heads"], found.pop("window"), found.pop("width")
-    out: dict[str, Any] = {"inside": inside, "unread": unread} | found
+    out: dict[str, Any] = {"inside": inside, "unread": unread, "by": by} | found
     if isinstance(text.get("multi_query"), bool) and text.get("new_decoder_architecture") is not True:
         out["kept"] = 1 if text["multi_query"] else heads
         unread.pop("kept", None)
+        by.pop("kept", None)
     elif out["kept"] is None and (other := others(text)):
         unread.setdefault("kept", other)
-    if "kept" not in unread:
-        out["kept"] = out["kept"] or heads
+    if "kept" not in unread and out["kept"] is None and heads:
+        out["kept"] = heads
+        if own.get("kept") != 0:
+            by["kept"] = "taken"
     if heads and out["kept"] and heads % out["kept"]:
         unread["kept"] = f"{heads} heads can't share {out['kept']} of keys and values evenly"
         out["kept"] = None
     if out["head"] is None and width and heads and "head" not in unread:
         if width % heads == 0:
             out["head"] = width // heads
+            if own.get("head") != 0:
+                by["head"] = "taken"
         else:
             name = next(name for name in RULES["width"] if whole(text.get(name)))
             unread["head"] = f"{name} is {width}, which {heads} heads can't share evenly"
@@ -81,7 +88,7 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         out |= {"latent": [text["kv_lora_rank"], text["qk_rope_head_dim"]], "kept": None, "head": None}
     elif whole(text.get("v_head_dim")):
         out["value"] = text["v_head_dim"]
-    kinds, doubt = _kinds(text, out, window)
+    kinds, doubt = _kinds(text, out, window, own)
     if kinds and out["layers"] is None:
         out["layers"] = sum(kinds.values())
     out |= {"kinds": kinds, "window": window if kinds and NARROW & set(kinds) else None}
@@ -90,11 +97,30 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         out["kinds"], doubt = None, f"{looks} {RULES['blurs']}"
     if out["kinds"] is None:
         unread["kinds"] = doubt
-    return out | {"cache": cache, "why": why, "positions": _positions(text, unread)}
+    return out | {"cache": cache, "why": why, "positions": places(text, unread), "reads": reads(text)}
+
+
+def _left_out(
+    text: Mapping[str, Any], found: dict[str, Any], unread: dict[str, str]
+) -> tuple[Mapping[str, Any], dict[str, str]]:
+    """Put in what a file leaves out and its class says; return what the class has, and which were put in."""
+    named = text.get("model_type")
+    known = isinstance(named, str) and named in RULES["classes"]
+    own, by = RULES["classes"][named] if known else {}, {}
+    for what, number in own.items():
+        if what == "each" or any(name in text for name in RULES[what]):
+            continue
+        if number:
+            found[what], by[what] = number, "own"
+        elif number is None:
+            unread[what] = RULES["no"][what]
+    if not known and not any(name in text for name in (*RULES["window"], *RULES["each"])):
+        by["window"] = "taken"
+    return own, by
 
 
 def _kinds(
-    text: Mapping[str, Any], out: Mapping[str, Any], window: int | None
+    text: Mapping[str, Any], out: Mapping[str, Any], window: int | None, own: Mapping[str, Any]
 ) -> tuple[dict[str, int] | None, str]:
     """Count the layers of each kind, or say why they can't be counted."""
     layers = out["layers"]
@@ -134,6 +160,11 @@ def _kinds(
         names = ["linear"] * layers
     elif "window" in out["unread"] and not closed:
         return None, out["unread"]["window"]
+    elif "each" in own and not sliding and not closed:
+        if own["each"] is None or text.get("no_rope_layers") or text.get("no_rope_layer_interval"):
+            return None, RULES["no"]["each"]
+        names = [RULES["letters"][own["each"][at % len(own["each"])]] for at in range(layers)]
+        out["by"]["each"] = "own"
     elif window is None or closed:
         chosen = out["latent"] and whole(text.get("index_topk"))
         names = ["selected" if chosen else "full"] * layers
@@ -145,6 +176,8 @@ def _kinds(
         names = ["window"] * layers
     else:
         return None, RULES["no"]["windows"]
+    if out["heads"] is None and not settled:
+        return None, out["unread"].get("heads", RULES["no"]["heads"])
     if NARROW & set(names) and window is None:
         return None, out["unread"].get("window", RULES["no"]["window"])
     if whole(shared := text.get("num_kv_shared_layers")):
@@ -160,8 +193,6 @@ def _cache(
     """Return what each kind of layer keeps of a token, or say what hides it."""
     if (why := by_type(text)) is not None:
         return None, why
-    if encodes(text):
-        return [], RULES["nothing"]
     odd = next((name for name in RULES["odd"] if not empty(text.get(name))), None)
     if odd:
         return None, f"{odd} {RULES['changes']}"
@@ -187,58 +218,13 @@ def _cache(
     if "selected" in keeps and not (out["latent"] and whole(chooser)):
         return None, RULES["no"]["choose"]
     groups = []
+    # A window that no text outgrows ends nothing.
+    ended = not (out["window"] and out["length"] and out["window"] >= out["length"])
     for name in keeps:
-        ends = {"window": out["window"]} if name in NARROW else {}
+        ends = {"window": out["window"]} if name in NARROW and ended else {}
         each = [[*terms[0], chooser]] if name == "selected" else terms
         groups.append({"layers": out["kinds"][name], "terms": each} | ends)
     return groups, ""
-
-
-def _positions(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any] | None:
-    """Return how places are told, as far as fields say it; `unread` gets what can't be used."""
-    if text.get("alibi") is True:
-        return {"kind": "ALiBi"}
-    word = text.get("position_embedding_type")
-    if word in RULES["bare"]:
-        return {"kind": "none: position_embedding_type says so"}
-    if text.get("mla_use_nope") is True:
-        return {"kind": "none: mla_use_nope says so"}
-    if not empty(word) and word not in RULES["turned"]:
-        return {"kind": f"position_embedding_type is {quoted(word)}"}
-    if text.get("learned_pos_emb") is True or text.get("use_learned_position_embeddings") is True:
-        return {"kind": "learned"}
-    name = "rope_parameters" if "rope_parameters" in text else "rope_scaling"
-    scaling = text.get(name)
-    if not empty(scaling) and not isinstance(scaling, Mapping):
-        unread["positions"] = f"{name} is {quoted(scaling)}, no object"
-        return None
-    if denied := next((name for name in RULES["denied"] if text.get(name) is False), None):
-        unread["positions"] = f"{denied} is false"
-        return None
-    parts = [text]
-    if isinstance(scaling, Mapping):
-        parts += [scaling, *(part for part in scaling.values() if isinstance(part, Mapping))]
-    given = [(name, part[name]) for part in parts for name in RULES["bases"] if part.get(name) is not None]
-    bases = [value for _, value in given if positive(value)]
-    types = [part.get("rope_type", part.get("type")) for part in parts[1:]]
-    types = [name for name in types if isinstance(name, str)]
-    factors = [part["factor"] for part in parts[1:] if part.get("factor") is not None]
-    if wrong := [factor for factor in factors if not positive(factor)]:
-        unread["positions"] = f"factor is {quoted(wrong[0])}, no number above 0"
-        return None
-    if not (given or types or factors or whole(text.get("rotary_dim"))):
-        return None
-    if given and not bases:
-        unread["base"] = f"{given[0][0]} is {quoted(given[0][1])}, no number above 0"
-    said = [name for name in types if name not in ("default", "main")]
-    bare = text.get("no_rope_layers")
-    return {
-        "kind": "rotary",
-        "bases": sorted(set(bases)),
-        "stretched": said[0] if said else None,
-        "factor": factors[0] if factors else None,
-        "bare": sum(one in (0, False) for one in bare) if isinstance(bare, list) else 0,
-    }
 
 
 def group_bytes(group: Mapping[str, Any]) -> int:
@@ -254,11 +240,22 @@ def token_bytes(reading: Mapping[str, Any]) -> int | None:
     return sum(group_bytes(group) for group in reading["cache"] if "window" not in group)
 
 
+def held_bytes(reading: Mapping[str, Any], n: int) -> int | None:
+    """Return what the cache holds of n tokens, in bytes, states aside; None if unknown.
+
+    >>> held_bytes({"cache": [{"layers": 2, "terms": [2, 1, 8], "window": 100}]}, 1000)
+    6400
+    """
+    if reading["cache"] is None:
+        return None
+    return sum(group_bytes(group) * min(n, group.get("window", n)) for group in reading["cache"])
+
+
 def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """Say a reading in words: lines for layers, heads, cache, window, positions and length.
 
-    >>> summary(read({"n_layer": 2, "n_head": 4, "n_embd": 64, "n_positions": 512}))[1]
-    ('heads', ['4 of queries, 4 of keys and values, each 16 wide'])
+    >>> summary(read({"n_layer": 2, "n_head": 4, "n_kv_heads": 2, "head_dim": 16, "n_positions": 512}))[1]
+    ('heads', ['4 of queries, 2 of keys and values, each 16 wide: 2 heads of queries share one'])
     """
     unknown = lambda what: f"unknown: {reading['unread'].get(what, RULES['no']['it'])}"  # noqa: E731
     kinds, layers = reading["kinds"], reading["layers"]
@@ -267,16 +264,34 @@ def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
         window = f"{reading['window'] or 0:,}"
         each = [f"{count} {RULES['words'][name].replace('#', window)}" for name, count in kinds.items()]
         counted += f": {', '.join(each)}" if len(each) > 1 else f", all {each[0].partition(' ')[2]}"
+        counted += RULES["which_own"] if reading["by"].get("each") else ""
     elif layers:
         counted += "; of which kinds is unknown"
     return [
         ("layers", [counted]),
         ("heads", [_heads(reading) or unknown("heads")]),
         ("cache", _kept(reading)),
+        *_held(reading),
         ("window", [_window(reading)]),
         ("positions", [_places(reading) or unknown("positions")]),
         ("made for", [unknown("length") if reading["length"] is None else f"{reading['length']:,} tokens"]),
     ]
+
+
+def _held(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    n = reading["length"] or 32_768
+    if not (size := held_bytes(reading, n)):
+        return []
+    unit, name = (2**30, "GiB") if size >= 2**30 else (2**20, "MiB")
+    tenths = (size * 20 + unit) // (2 * unit)
+    longest = ", its longest text" if reading["length"] else ""
+    return [("in all", [f"{tenths // 10:,}.{tenths % 10} {name} at {n:,} tokens{longest}"])]
+
+
+def _by(reading: Mapping[str, Any], what: str) -> str:
+    """Say in brackets where a value comes from that no field says."""
+    by = reading["by"].get(what)
+    return f" ({RULES['own'] if by == 'own' else RULES['taken'][what]})" if by else ""
 
 
 def _heads(reading: Mapping[str, Any]) -> str:
@@ -289,27 +304,27 @@ def _heads(reading: Mapping[str, Any]) -> str:
         return f"{heads:,} of queries; keys and values are made from a latent of {latent:,} + {turned:,}"
     if kept is None:
         return f"{heads:,} of queries; keys and values are unknown: {reading['unread']['kept']}"
-    each = "" if head is None else f", each {head:,} wide"
+    each = "" if head is None else f", each {head:,} wide{_by(reading, 'head')}"
     if reading["value"] and reading["value"] != head:
         each += f" (values {reading['value']:,})"
-    shared = f": {heads // kept} queries share one" if heads > kept else ""
-    return f"{heads:,} of queries, {kept:,} of keys and values{each}{shared}"
+    shared = f": {heads // kept} heads of queries share one" if heads > kept else ""
+    return f"{heads:,} of queries, {kept:,} of keys and values{_by(reading, 'kept')}{each}{shared}"
 
 
 def _kept(reading: Mapping[str, Any]) -> list[str]:
     groups = reading["cache"]
     if groups is None:
         return [f"unknown: {reading['why']}"]
-    lines = [] if groups else [f"0 bytes a token: {reading['why'] or RULES['still']}"]
+    lines = [] if groups else [f"0 bytes a token: {RULES['still']}"]
     for group in sorted(groups, key=lambda group: "window" in group):
         factors: Sequence[str] = [_layers(group["layers"]), *map(_term, group["terms"])]
         limit = f", for the last {group['window']:,} tokens only" if "window" in group else ""
         product = f"{' × '.join(factors)} × {BYTES} bytes"
         lines.append(f"{product} = {group_bytes(group):,} bytes a token{limit}")
     for name, what in RULES["held"].items():
-        if not reading["why"] and (many := (reading["kinds"] or {}).get(name)):
+        if many := (reading["kinds"] or {}).get(name):
             lines.append(f"and {what} in {_layers(many)}, {RULES['apart']}")
-    return lines
+    return [*lines, RULES["if"]] if reading["reads"] else lines
 
 
 def _layers(many: int) -> str:
@@ -328,9 +343,10 @@ def _window(reading: Mapping[str, Any]) -> str:
     if reading["window"]:
         which = next(kind for kind in reading["kinds"] if kind in NARROW)
         blocks = "blocks of " if which == "block" else ""
-        return f"{blocks}{reading['window']:,} tokens, in {_layers(reading['kinds'][which])}"
+        where = _layers(reading["kinds"][which]) + _by(reading, "window")
+        return f"{blocks}{reading['window']:,} tokens, in {where}"
     if reading["kinds"]:
-        return "none"
+        return RULES["unsaid"] if reading["by"].get("window") else "none"
     return f"unknown: {reading['unread'].get('window') or reading['unread'].get('kinds')}"
 
 

@@ -133,15 +133,75 @@ def positive(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < inf
 
 
-def encodes(text: Mapping[str, Any]) -> bool:
-    """Return whether a model reads a text at once, and keeps nothing of it."""
-    if text.get("is_decoder") is True or text.get("is_encoder_decoder") is True:
+def reads(text: Mapping[str, Any]) -> bool:
+    """Return whether a model may be one that reads a text at once, and writes none."""
+    if text.get("is_decoder") is True:
         return False
     if text.get("causal") is False or text.get("is_causal") is False:
         return True
-    return text.get("model_type") in RULES["encoders"]
+    names = text.get("architectures")
+    if isinstance(names, list) and names:
+        return not any(re.search(RULES["writers"], str(name)) for name in names)
+    return bool(re.search(RULES["readers"], str(text.get("model_type")))) or any(
+        not empty(text.get(name)) for name in RULES["images"]
+    )
 
 
 def by_type(text: Mapping[str, Any]) -> str | None:
     """Return what a type of model does beside what its fields say."""
     return next((why for name, why in RULES["types"].items() if text.get("model_type") == name), None)
+
+
+def places(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any] | None:
+    """Return how places are told, as far as fields say it; `unread` gets what can't be used."""
+    if text.get("alibi") is True:
+        return {"kind": "ALiBi"}
+    word = text.get("position_embedding_type")
+    if word == "alibi":
+        return {"kind": "ALiBi"}
+    if word == "absolute" and any(positive(text.get(name)) for name in RULES["bases"]):
+        word = None
+    if empty(word) or word == "absolute":
+        for kind, types in RULES["places"].items():
+            if text.get("model_type") in types:
+                return {"kind": kind}
+    if word in RULES["bare"]:
+        return {"kind": "none: position_embedding_type says so"}
+    if text.get("mla_use_nope") is True:
+        return {"kind": "none: mla_use_nope says so"}
+    if not empty(word) and word not in RULES["turned"]:
+        return {"kind": f"position_embedding_type is {quoted(word)}"}
+    if text.get("learned_pos_emb") is True or text.get("use_learned_position_embeddings") is True:
+        return {"kind": "learned"}
+    name = "rope_parameters" if "rope_parameters" in text else "rope_scaling"
+    scaling = text.get(name)
+    if not empty(scaling) and not isinstance(scaling, Mapping):
+        unread["positions"] = f"{name} is {quoted(scaling)}, no object"
+        return None
+    if denied := next((name for name in RULES["denied"] if text.get(name) is False), None):
+        unread["positions"] = f"{denied} is false"
+        return None
+    parts = [text]
+    if isinstance(scaling, Mapping):
+        parts += [scaling, *(part for part in scaling.values() if isinstance(part, Mapping))]
+    given = [(name, part[name]) for part in parts for name in RULES["bases"] if part.get(name) is not None]
+    bases = [value for _, value in given if positive(value)]
+    types = [part.get("rope_type", part.get("type")) for part in parts[1:]]
+    types = [name for name in types if isinstance(name, str)]
+    factors = [part["factor"] for part in parts[1:] if part.get("factor") is not None]
+    if wrong := [factor for factor in factors if not positive(factor)]:
+        unread["positions"] = f"factor is {quoted(wrong[0])}, no number above 0"
+        return None
+    if not (given or types or factors or whole(text.get("rotary_dim"))):
+        return None
+    if given and not bases:
+        unread["base"] = f"{given[0][0]} is {quoted(given[0][1])}, no number above 0"
+    said = [name for name in types if name not in ("default", "main")]
+    bare = text.get("no_rope_layers")
+    return {
+        "kind": "rotary",
+        "bases": sorted(set(bases)),
+        "stretched": said[0] if said else None,
+        "factor": factors[0] if factors else None,
+        "bare": sum(one in (0, False) for one in bare) if isinstance(bare, list) else 0,
+    }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 RULES: dict[str, Any] = {
@@ -106,45 +108,45 @@ RULES: dict[str, Any] = {
     "windowed": "max_window_layers|sliding_window_pattern",
     # Words in which nothing is hidden.
     "plain": ["multihead_attention", "grouped_query_attention", "multiquery_attention", "vision"],
-    # Words of position_embedding_type.
-    "turned": ["rope", "rotary"],
+    # Words of position_embedding_type; "absolute" stands in files of models that turn as well.
+    "turned": ["rope", "rotary", "rope_gptj"],
     "bare": ["nope", "none"],
     "denied": ["use_rope", "rope", "rotary"],
     # Fields that say a base of rotations.
-    "bases": ["rope_theta", "rotary_emb_base", "rope_local_base_freq"],
-    # Types of models that read a text at once, unless they are told to be decoders.
-    "encoders": [
-        "albert",
-        "bert",
-        "bert-generation",
-        "big_bird",
-        "camembert",
-        "clip_text_model",
-        "data2vec-text",
-        "deberta",
-        "deberta-v2",
-        "distilbert",
-        "electra",
-        "ernie",
-        "esm",
-        "llada",
-        "longformer",
-        "megatron-bert",
-        "mobilebert",
-        "modernbert",
-        "mpnet",
-        "nomic_bert",
-        "rembert",
-        "roberta",
-        "roberta-prelayernorm",
-        "roc_bert",
-        "roformer",
-        "vit",
-        "xlm-roberta",
-        "xlm-roberta-xl",
+    "bases": [
+        "rope_theta",
+        "rotary_emb_base",
+        "rope_local_base_freq",
+        "global_rope_theta",
+        "local_rope_theta",
     ],
+    # What is at no other place said of models by their type: how they tell places.
+    "places": {
+        "learned": ["gpt2", "opt", "gpt_bigcode", "bert", "roberta", "distilbert"],
+        "ALiBi": ["bloom", "jais"],
+        "none": ["jamba", "mamba", "mamba2", "falcon_mamba"],
+    },
+    # Who reads a text at once, by type; a class that writes, by its name; and fields of what looks at images.
+    "readers": (
+        "^(albert|canine|clip_text|data2vec-text|deberta|deit|dinov2|electra|ernie$|esm|layoutlm|llada"
+        "|longformer|luke|mpnet|siglip|splinter|vit|xmod)|bert|^big_bird$|^roformer"
+    ),
+    "writers": "CausalLM|LMHead|Generat|DoubleHeads",
+    "images": ["image_size", "patch_size"],
+    "if": "if it writes: a model that reads a text at once keeps nothing of it",
+    # Where a value comes from that no field says.
+    "own": "its class's: the file says none",
+    "which_own": "; which is which its class says, not the file",
+    "taken": {
+        "kept": "taken as many as of queries: no field says it",
+        "head": "taken as width over heads: no field says it",
+    },
+    "unsaid": "none: no field says one",
+    "letters": {"F": "full", "W": "window", "B": "block"},
+    # What classes put where a file says nothing, where that can't be derived: numbers, and kinds in their
+    # period. 0: the class has no such field. None: it derives it in a way of its own.
+    "classes": json.loads((Path(__file__).parent / "static/class-defaults.json").read_text(encoding="utf-8")),
     # Why a cache is empty, or hidden.
-    "nothing": "an encoder reads a text at once, and keeps nothing of it",
     "another": "some layers choose keys with the indexer of another",
     "changes": "changes what is kept, in a way that this page can't compute",
     "blurs": "changes what is seen, in a way that is not read here",
@@ -152,6 +154,8 @@ RULES: dict[str, Any] = {
     "no": {
         "layers": "no field read here says how many layers there are",
         "windows": "no field read here says which layers have the window",
+        "each": "no field read here says which layers are of which kind",
+        "kept": "no field read here says how many heads of keys there are",
         "window": "no field read here says how long the window is",
         "heads": "no field read here says how many heads there are",
         "head": "no field read here says how wide a head is",

@@ -17,7 +17,7 @@ const ROWS = 1500;
 /** So many rows stand open; one button shows the others. */
 const FIRST = 10;
 /** @type {Record<string, string>} */
-const NAMES = { fields: "Fields", inside: "Read in", layers: "Layers", heads: "Heads", cache: "Cache", window: "Window", positions: "Positions", "made for": "Longest text" };
+const NAMES = { fields: "Fields", inside: "Read in", layers: "Layers", heads: "Heads", cache: "Cache", "in all": "In all", window: "Window", positions: "Positions", "made for": "Longest text" };
 
 /** @param {any} model @param {string | undefined} base @returns {Promise<Data>} */
 async function known(model, base) {

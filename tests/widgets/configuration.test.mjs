@@ -45,6 +45,8 @@ test("a configuration without the newer lists of layers", () => {
   const gemma = { model_type: "gemma3_text", num_hidden_layers: 7, num_attention_heads: 4, head_dim: 8, sliding_window: 5, sliding_window_pattern: 3 };
   assert.deepEqual(said(gemma).layers, ["7: 5 with a window of 5 tokens, 2 full"]);
   delete gemma.sliding_window_pattern;
+  assert.deepEqual(said(gemma).layers, ["7: 6 with a window of 5 tokens, 1 full; which is which its class says, not the file"]);
+  delete gemma.model_type;
   assert.deepEqual(said(gemma).cache, ["unknown: no field read here says which layers have the window"]);
   const inside = { model_type: "gemma3", vision_config: { num_attention_heads: 99 }, text_config: { num_hidden_layers: 2 } };
   assert.deepEqual(said(inside).heads, ["unknown: no field read here says it"]);

@@ -30,8 +30,8 @@ OFFERED = (
 )
 """Checkpoints of the census whose configurations the page brings along."""
 NOTE = (
-    "An example has the layers, heads and windows of its checkpoint; "
-    "positions, longest text and other fields are its class's defaults."
+    "An example has the layers, heads, windows, positions and longest text of its checkpoint; "
+    "other fields are its class's defaults."
 )
 """What is said beside an example."""
 LONGEST = 1_000_000

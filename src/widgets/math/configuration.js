@@ -4,7 +4,7 @@
 /** @typedef {{ layers: number, terms: (number | number[])[], window?: number }} Group */
 /** @typedef {{ inside: string, layers: number | null, heads: number | null, kept: number | null, head: number | null,
  *   value: number | null, latent: number[] | null, length: number | null, kinds: Record<string, number> | null,
- *   window: number | null, cache: Group[] | null, why: string, unread: Record<string, string>,
+ *   window: number | null, cache: Group[] | null, why: string, reads: boolean, by: Record<string, string>, unread: Record<string, string>,
  *   positions: { kind: string, bases?: number[], stretched?: string | null, factor?: number | null, bare?: number } | null }} Reading */
 
 const BYTES = 2;
@@ -38,32 +38,41 @@ export function inner(config, rules) {
  * @returns {Reading}
  */
 export function reading(config, rules) {
-  const [inside, own] = inner(config, rules);
+  const [inside, part] = inner(config, rules);
   // No prototype: a field may be called __proto__.
-  const text = Object.assign(Object.create(null), isObject(own.attn_config) ? own.attn_config : {}, own);
+  const text = Object.assign(Object.create(null), isObject(part.attn_config) ? part.attn_config : {}, part);
   const { found, unread } = numbers(text, rules);
+  /** @type {Record<string, string>} */
+  const by = {};
+  const own = leftOut(text, found, unread, by, rules);
   const { window, width, ...rest } = found;
   /** @type {Reading} */
-  const out = { inside, unread, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: null };
+  const out = { inside, unread, by, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: null, reads: reads(text, rules) };
   if (typeof text.multi_query === "boolean" && text.new_decoder_architecture !== true) {
     out.kept = text.multi_query ? 1 : out.heads;
     delete unread.kept;
+    delete by.kept;
   } else if (out.kept === null) {
     const other = others(text, rules);
     if (other) unread.kept ??= other;
   }
-  if (!unread.kept) out.kept ||= out.heads;
+  if (!unread.kept && !out.kept && out.heads) {
+    out.kept = out.heads;
+    if (own.kept !== 0) by.kept = "taken";
+  }
   if (out.heads && out.kept && out.heads % out.kept) {
     unread.kept = `${out.heads} heads can't share ${out.kept} of keys and values evenly`;
     out.kept = null;
   }
   if (out.head === null && width && out.heads && !unread.head) {
-    if (width % out.heads === 0) out.head = width / out.heads;
-    else unread.head = `${rules.width.find((/** @type {string} */ name) => whole(text[name]))} is ${width}, which ${out.heads} heads can't share evenly`;
+    if (width % out.heads === 0) {
+      out.head = width / out.heads;
+      if (own.head !== 0) by.head = "taken";
+    } else unread.head = `${rules.width.find((/** @type {string} */ name) => whole(text[name]))} is ${width}, which ${out.heads} heads can't share evenly`;
   } else if (out.head === null && unread.width) unread.head ??= unread.width;
   if (whole(text.kv_lora_rank) && whole(text.qk_rope_head_dim)) Object.assign(out, { latent: [text.kv_lora_rank, text.qk_rope_head_dim], kept: null, head: null });
   else if (whole(text.v_head_dim)) out.value = text.v_head_dim;
-  const names = layers(text, out, window, rules);
+  const names = layers(text, out, window, own, rules);
   if (Array.isArray(names)) {
     out.layers ??= names.length;
     out.kinds = {};
@@ -73,12 +82,33 @@ export function reading(config, rules) {
   const cache = kept(text, out, typeof names === "string" ? names : "", rules);
   if (typeof cache === "string") out.why = cache;
   else out.cache = cache;
-  if (byType(text, rules) === undefined && encodes(text, rules)) [out.cache, out.why] = [[], rules.nothing];
   const looks = rules.looks.find((/** @type {string} */ name) => !nothing(text[name]));
   if (looks) out.kinds = null;
   if (!out.kinds) unread.kinds = looks ? `${looks} ${rules.blurs}` : String(names);
   out.positions = places(text, unread, rules);
   return out;
+}
+
+/**
+ * Puts in what a file leaves out and its class says.
+ * @param {any} text
+ * @param {Record<string, number | null>} found
+ * @param {Record<string, string>} unread
+ * @param {Record<string, string>} by
+ * @param {any} rules
+ * @returns {any} what the class has
+ */
+function leftOut(text, found, unread, by, rules) {
+  const known = typeof text.model_type === "string" && Object.hasOwn(rules.classes, text.model_type);
+  const own = known ? rules.classes[text.model_type] : {};
+  const named = (/** @type {string[]} */ names) => names.some((name) => name in text);
+  for (const [what, number] of Object.entries(own)) {
+    if (what === "each" || named(rules[what])) continue;
+    if (number) [found[what], by[what]] = [number, "own"];
+    else if (number === null) unread[what] = rules.no[what];
+  }
+  if (!known && !named([...rules.window, ...rules.each])) by.window = "taken";
+  return own;
 }
 
 /** Which field, not read here, may hold a number of heads of keys. @param {any} text @param {any} rules */
@@ -156,11 +186,13 @@ function numbers(text, rules) {
 /** @param {any} value */
 const told = (value) => (typeof value === "string" ? `“${[...value].slice(0, 40).join("")}”` : typeof value === "object" && value ? "a list or an object" : String(value));
 
-/** Whether a model reads a text at once. @param {any} text @param {any} rules @returns {boolean} */
-function encodes(text, rules) {
-  if (text.is_decoder === true || text.is_encoder_decoder === true) return false;
+/** Whether a model may be one that reads a text at once, and writes none. @param {any} text @param {any} rules @returns {boolean} */
+function reads(text, rules) {
+  if (text.is_decoder === true) return false;
   if (text.causal === false || text.is_causal === false) return true;
-  return rules.encoders.includes(text.model_type);
+  const names = text.architectures;
+  if (Array.isArray(names) && names.length) return !names.some((name) => String(name).match(rules.writers));
+  return Boolean(String(text.model_type).match(rules.readers)) || rules.images.some((/** @type {string} */ name) => !nothing(text[name]));
 }
 
 /** @param {any} text @param {any} rules @returns {string | undefined} */
@@ -171,10 +203,11 @@ const byType = (text, rules) => (typeof text.model_type === "string" && Object.h
  * @param {any} text
  * @param {Reading} out
  * @param {number | null} window
+ * @param {any} own
  * @param {any} rules
  * @returns {string[] | string}
  */
-function layers(text, out, window, rules) {
+function layers(text, out, window, own, rules) {
   const doubt = byType(text, rules) || unfit(text, rules);
   if (doubt) return doubt;
   const said = rules.each.map((/** @type {string} */ name) => text[name]).find((/** @type {any} */ list) => list?.length);
@@ -205,11 +238,16 @@ function layers(text, out, window, rules) {
   } else if (whole(text.full_attention_interval)) names = each((at) => ((at + 1) % text.full_attention_interval ? "linear" : "full"));
   else if (states) names = each(() => "linear");
   else if (out.unread.window && !closed) return out.unread.window;
-  else if (window === null || closed) names = each(() => (out.latent && whole(text.index_topk) ? "selected" : "full"));
+  else if (own.each !== undefined && sliding === null && !closed) {
+    if (!own.each || text.no_rope_layers?.length || text.no_rope_layer_interval) return rules.no.each;
+    names = each((at) => rules.letters[own.each[at % own.each.length]]);
+    out.by.each = "own";
+  } else if (window === null || closed) names = each(() => (out.latent && whole(text.index_topk) ? "selected" : "full"));
   else if (sliding !== null && !whole(sliding)) return `sliding_window_pattern is ${told(sliding)}, ${rules.unfit.wholes}`;
   else if (sliding !== null) names = each((at) => ((at + 1) % sliding ? "window" : "full"));
   else if (rules.windows.includes(text.model_type)) names = each(() => "window");
   else return rules.no.windows;
+  if (out.heads === null && !settled) return out.unread.heads ?? rules.no.heads;
   if (names.some(narrow) && window === null) return out.unread.window ?? rules.no.window;
   const shared = text.num_kv_shared_layers;
   if (whole(shared) && shared >= names.length) return `num_kv_shared_layers is ${shared}, of ${names.length} layers`;
@@ -239,10 +277,12 @@ function kept(text, out, doubt, rules) {
   if (kinds.selected && !(latent && whole(text.index_head_dim))) return rules.no.choose;
   const [many, wide] = [Number(out.kept), Number(out.head)];
   const terms = latent ? [latent] : out.value ? [many, [wide, out.value]] : [2, many, wide];
+  // A window that no text outgrows ends nothing.
+  const ended = !(window && out.length && window >= out.length);
   return keeps.map((name) => ({
     layers: kinds[name],
     terms: name === "selected" && latent ? [[...latent, text.index_head_dim]] : terms,
-    ...(narrow(name) ? { window: Number(window) } : {}),
+    ...(narrow(name) && ended ? { window: Number(window) } : {}),
   }));
 }
 
@@ -255,7 +295,13 @@ function kept(text, out, doubt, rules) {
  */
 function places(text, unread, rules) {
   if (text.alibi === true) return { kind: "ALiBi" };
-  const word = text.position_embedding_type;
+  let word = text.position_embedding_type;
+  if (word === "alibi") return { kind: "ALiBi" };
+  if (word === "absolute" && rules.bases.some((/** @type {string} */ name) => positive(text[name]))) word = null;
+  if (nothing(word) || word === "absolute") {
+    const kind = Object.keys(rules.places).find((kind) => rules.places[kind].includes(text.model_type));
+    if (kind) return { kind };
+  }
   const bareBy = rules.bare.includes(word) ? "position_embedding_type" : text.mla_use_nope === true ? "mla_use_nope" : "";
   if (bareBy) return { kind: `none: ${bareBy} says so` };
   if (!nothing(word) && !rules.turned.includes(word)) return { kind: `position_embedding_type is ${told(word)}` };
@@ -291,6 +337,9 @@ export const groupBytes = ({ layers, terms }) => terms.reduce((/** @type {number
 /** What each further token adds past all windows, in bytes; null if unknown. @param {Reading} reading */
 export const tokenBytes = ({ cache }) => cache && cache.reduce((sum, group) => sum + (group.window === undefined ? groupBytes(group) : 0), 0);
 
+/** What the cache holds of n tokens, states aside; null if unknown. @param {Reading} reading @param {number} n */
+export const heldBytes = ({ cache }, n) => cache && cache.reduce((sum, group) => sum + groupBytes(group) * Math.min(n, group.window ?? n), 0);
+
 /**
  * A reading in words.
  * @param {Reading} found
@@ -298,18 +347,20 @@ export const tokenBytes = ({ cache }) => cache && cache.reduce((sum, group) => s
  * @returns {[string, string[]][]}
  */
 export function summary(found, rules) {
-  const { kinds, layers, window, length, unread } = found;
+  const { kinds, layers, window, length, unread, by } = found;
   const unknown = (/** @type {string} */ what) => `unknown: ${unread[what] ?? rules.no.it}`;
   let counted = layers === null ? unknown("layers") : grouped(layers);
   if (kinds) {
     const each = Object.entries(kinds).map(([name, count]) => `${count} ${rules.words[name].replace("#", grouped(window ?? 0))}`);
     counted += each.length > 1 ? `: ${each.join(", ")}` : `, all ${each[0].slice(each[0].indexOf(" ") + 1)}`;
+    if (by.each) counted += rules.which_own;
   } else if (layers) counted += "; of which kinds is unknown";
   return [
     ["layers", [counted]],
-    ["heads", [inHeads(found) || unknown("heads")]],
+    ["heads", [inHeads(found, rules) || unknown("heads")]],
     ["cache", inCache(found, rules)],
-    ["window", [window && kinds ? `${kinds.block ? "blocks of " : ""}${grouped(window)} tokens, in ${plural(kinds.window ?? kinds.block)}` : kinds ? "none" : `unknown: ${unread.window ?? unread.kinds}`]],
+    ...inAll(found),
+    ["window", [window && kinds ? `${kinds.block ? "blocks of " : ""}${grouped(window)} tokens, in ${plural(kinds.window ?? kinds.block)}${source(by, "window", rules)}` : kinds ? (by.window ? rules.unsaid : "none") : `unknown: ${unread.window ?? unread.kinds}`]],
     ["positions", [inPlaces(found) || unknown("positions")]],
     ["made for", [length === null ? unknown("length") : `${grouped(length)} tokens`]],
   ];
@@ -318,18 +369,31 @@ export function summary(found, rules) {
 const plural = (/** @type {number} */ many) => `${many} layer${many === 1 ? "" : "s"}`;
 const real = (/** @type {number} */ number) => (Number.isInteger(number) ? grouped(number) : String(number));
 
-/** @param {Reading} found */
-function inHeads({ heads, kept, head, value, latent, kinds, unread }) {
-  if (heads === null) return kinds && Object.keys(kinds).every((name) => ["linear", "convolution", "none"].includes(name)) ? "none: no layer has a softmax" : "";
-  if (latent) return `${grouped(heads)} of queries; keys and values are made from a latent of ${latent.map(grouped).join(" + ")}`;
-  const wide = head === null ? "" : `, each ${grouped(head)} wide${value && value !== head ? ` (values ${grouped(value)})` : ""}`;
-  if (kept === null) return `${grouped(heads)} of queries; keys and values are unknown: ${unread.kept}`;
-  const shared = heads > kept ? `: ${heads / kept} queries share one` : "";
-  return `${grouped(heads)} of queries, ${grouped(kept)} of keys and values${wide}${shared}`;
+/** Where a value comes from that no field says. @param {Record<string, string>} by @param {string} what @param {any} rules */
+const source = (by, what, rules) => (by[what] ? ` (${by[what] === "own" ? rules.own : rules.taken[what]})` : "");
+
+/** @param {Reading} found @returns {[string, string[]][]} */
+function inAll(found) {
+  const n = found.length ?? 32_768;
+  const size = heldBytes(found, n);
+  if (!size) return [];
+  const [unit, name] = size >= 2 ** 30 ? [2 ** 30, "GiB"] : [2 ** 20, "MiB"];
+  const tenths = Math.floor((size * 20 + unit) / (2 * unit));
+  return [["in all", [`${grouped(Math.floor(tenths / 10))}.${tenths % 10} ${name} at ${grouped(n)} tokens${found.length ? ", its longest text" : ""}`]]];
 }
 
 /** @param {Reading} found @param {any} rules */
-function inCache({ cache, why, kinds }, rules) {
+function inHeads({ heads, kept, head, value, latent, kinds, unread, by }, rules) {
+  if (heads === null) return kinds && Object.keys(kinds).every((name) => ["linear", "convolution", "none"].includes(name)) ? "none: no layer has a softmax" : "";
+  if (latent) return `${grouped(heads)} of queries; keys and values are made from a latent of ${latent.map(grouped).join(" + ")}`;
+  const wide = head === null ? "" : `, each ${grouped(head)} wide${source(by, "head", rules)}${value && value !== head ? ` (values ${grouped(value)})` : ""}`;
+  if (kept === null) return `${grouped(heads)} of queries; keys and values are unknown: ${unread.kept}`;
+  const shared = heads > kept ? `: ${heads / kept} heads of queries share one` : "";
+  return `${grouped(heads)} of queries, ${grouped(kept)} of keys and values${source(by, "kept", rules)}${wide}${shared}`;
+}
+
+/** @param {Reading} found @param {any} rules */
+function inCache({ cache, why, kinds, reads }, rules) {
   if (!cache) return [`unknown: ${why}`];
   const last = (/** @type {Group} */ group) => Number(group.window !== undefined);
   const grow = [...cache]
@@ -339,10 +403,11 @@ function inCache({ cache, why, kinds }, rules) {
       const limit = group.window === undefined ? "" : `, for the last ${grouped(group.window)} tokens only`;
       return `${plural(group.layers)} × ${terms.join(" × ")} × ${BYTES} bytes = ${grouped(groupBytes(group))} bytes a token${limit}`;
     });
-  if (!grow.length) grow.push(`0 bytes a token: ${why || rules.still}`);
+  if (!grow.length) grow.push(`0 bytes a token: ${rules.still}`);
   for (const [name, what] of Object.entries(rules.held)) {
-    if (!why && kinds?.[name]) grow.push(`and ${what} in ${plural(kinds[name])}, ${rules.apart}`);
+    if (kinds?.[name]) grow.push(`and ${what} in ${plural(kinds[name])}, ${rules.apart}`);
   }
+  if (reads) grow.push(rules.if);
   return grow;
 }
 
