@@ -99,6 +99,8 @@ def _same(
         wanted = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, known.value)
         if difference(got.value, wanted, near(task, trial, wanted)):
             return False
+        if id(trial) in wrong and not wrong[id(trial)].value and _dtypes(got.value) != _dtypes(known.value):
+            return False  # right numbers of the wrong precision are not explained by what has the right one
         if id(trial) in wrong and wrong[id(trial)].value:
             continue  # its gradients say no more: at a kink, as that of a root at 0, they hang on rounding
         for name, slope in known.slopes.items():
@@ -112,3 +114,7 @@ def _same(
         return True
     # The answer gives nothing wherever it is wrong, which fits all that is right elsewhere: unless that fails too.
     return all(made(task, trial, does).failed for trial, got in outcomes if got.failed)
+
+
+def _dtypes(value: Any) -> set[torch.dtype]:
+    return {x.dtype for x in tree_leaves(value) if isinstance(x, Tensor)}
