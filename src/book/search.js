@@ -5,6 +5,8 @@ import { tells } from "./words.js";
 
 /** @typedef {import("./finding.js").Section} Section */
 
+/** Milliseconds after the last letter: on a slow phone a search for each would hold up the next. */
+const PAUSE = 60;
 const HINT = "A word, a name or a question, such as: why divide by √d?";
 /** @type {import("./finding.js").Answer} */
 const NOTHING = { found: [], cut: false, whole: false, meaning: undefined, read: [], stems: new Set(), phrases: [] };
@@ -77,6 +79,7 @@ function mount(book, part, { most, follow }) {
     status.textContent = fits ? said(answer) : lost ? nothing : HINT;
     part.classList.toggle("attn-asked", Boolean(question));
     part.classList.toggle("attn-hit", fits);
+    found.dataset.of = question;
     found.scrollTop = 0;
     follow(question);
   };
@@ -88,11 +91,18 @@ function mount(book, part, { most, follow }) {
     return instead + (whole ? `${many}.` : `${many} with some of these words.`);
   };
   const links = () => /** @type {HTMLElement[]} */ ([...found.querySelectorAll("a")]);
+  let due = /** @type {any} */ (0);
+  const now = () => {
+    if (due) show();
+    clearTimeout(due);
+    due = 0;
+  };
   part.addEventListener("keydown", (/** @type {any} */ event) => {
     if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const down = event.key === "ArrowDown";
+    if (down) now();
     const all = links();
     const at = all.indexOf(event.target);
-    const down = event.key === "ArrowDown";
     if (down || event.key === "ArrowUp") {
       if (event.target !== field && at < 0) return;
       if (!all.length || (at < 0 && !down)) return;
@@ -106,9 +116,13 @@ function mount(book, part, { most, follow }) {
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
+    now();
     if (part.matches(".attn-hit")) links()[0].click();
   });
-  field.addEventListener("input", show);
+  field.addEventListener("input", () => {
+    clearTimeout(due);
+    due = setTimeout(now, PAUSE);
+  });
   show();
 }
 

@@ -74,6 +74,11 @@ INSIDE = """(dialog) => [...dialog.querySelectorAll("*")].every((part) => {
   const { left, right } = part.getBoundingClientRect();
   return left >= 0 && right <= innerWidth && part.scrollWidth <= Math.max(part.clientWidth, right - left) + 1;
 })"""
+ANSWERED = """(field) => new Promise((done) => {
+  const found = field.closest("dialog, #attn-search").querySelector(".attn-found");
+  const look = () => (found.dataset.of === field.value.trim() ? done() : setTimeout(look, 5));
+  look();
+})"""
 READY = "(where) => document.querySelector(`${where} [role=status]`)?.textContent"
 
 
@@ -83,6 +88,12 @@ def places(page, where=PAGE):
 
 def says(page, where=PAGE):
     return page.locator(f"{where} [role=status]").inner_text()
+
+
+def ask(field, question):
+    """Write a question, and wait until it is answered, which is a little after the last letter."""
+    field.fill(question)
+    field.evaluate(ANSWERED)
 
 
 def search_page(site, query="", **options):
@@ -109,7 +120,7 @@ def test_what_readers_ask_leads_to_the_chapter_that_answers(opened):
     page, field = opened()
     missed = {}
     for question, (among, topics) in ASKED.items():
-        field.fill(question)
+        ask(field, question)
         found = places(page, DIALOG)
         wanted = {f"{one if '/' in one else page_of(one)}.html" for one in topics.split()}
         if not wanted & {place["page"] for place in found[:among]}:
@@ -125,17 +136,17 @@ def test_a_term_is_explained_and_a_slip_is_told(opened):
         "nucleus sampling": "top-p",
         "flash attention": "FlashAttention",
     }.items():
-        field.fill(question)
+        ask(field, question)
         assert meaning.locator(".attn-what").inner_text() == term
         assert "glossary.html#term-" in meaning.locator("a").get_attribute("href")
-    field.fill("atention mask")
+    ask(field, "atention mask")
     assert says(page, DIALOG).startswith("Read as “attention”.")
     assert meaning.locator("a").count() == 0
 
 
 def test_where_nothing_is_found_terms_that_look_alike_are_offered(opened):
     page, field = opened()
-    field.fill("perplexxityy")
+    ask(field, "perplexxityy")
     assert says(page, DIALOG).startswith("Nothing in the book fits “perplexxityy”. Terms")
     found = places(page, DIALOG)
     assert {place["page"] for place in found} == {"chapters/glossary.html"}
@@ -148,12 +159,12 @@ def test_where_nothing_is_found_terms_that_look_alike_are_offered(opened):
 def test_what_is_like_nothing_is_told_so_and_the_glossary_is_linked(opened):
     page, field = opened()
     for question in ("zzqx", "pizza", "asdfgh"):
-        field.fill(question)
+        ask(field, question)
         assert says(page, DIALOG) == f"Nothing in the book fits “{question}”."
         assert places(page, DIALOG) == []
-    field.fill("what does ")  # nothing is asked yet
+    ask(field, "what does ")  # nothing is asked yet
     assert not says(page, DIALOG).startswith("Nothing")
-    field.fill("zzqx")
+    ask(field, "zzqx")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/chapters/glossary.html")
@@ -163,7 +174,7 @@ def test_the_first_row_is_the_lit_one(opened):
     page, field = opened()
     ground = "rows => rows.map((row) => getComputedStyle(row).backgroundColor)"
     for question in ("flash attention", "GQA", "causal mask", "softmax"):
-        field.fill(question)
+        ask(field, question)
         rows = page.locator(f"{DIALOG} .attn-found a:visible")
         first, *others = rows.evaluate_all(ground)
         assert first not in others, question
@@ -174,14 +185,14 @@ def test_other_names_lead_somewhere(opened):
     assert len(synonyms.ASKED) >= 20
     page, field = opened()
     for name in synonyms.ASKED:
-        field.fill(name)
+        ask(field, name)
         assert not says(page, DIALOG).startswith("Nothing"), name
 
 
 def test_keys_lead_through_what_is_found_and_back(opened):
     page, field = opened()
     focused = "document.activeElement.closest('li')?.innerText ?? document.activeElement.tagName"
-    field.fill("causal mask")
+    ask(field, "causal mask")
     found = [place["text"] for place in places(page, DIALOG)]
     assert len(found) == 8 + 1  # places, and what the words mean
     page.keyboard.press("ArrowDown")
@@ -195,13 +206,13 @@ def test_keys_lead_through_what_is_found_and_back(opened):
     page.keyboard.type("s")  # whoever writes on writes in the field
     assert field.input_value() == "causal masks"
     field.fill("GQA")
-    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")  # before the pause is over
     page.wait_for_url(f"**/{page_of('multi_head')}.html#*")
 
 
 def test_a_place_on_the_same_page_is_not_hidden_by_the_dialog(opened):
     page, field = opened()
-    field.fill("finding a leak")
+    ask(field, "finding a leak")
     page.keyboard.press("Enter")
     assert page.url.endswith(f"{page_of('masking')}.html#finding-a-leak")
     assert not page.locator(DIALOG).is_visible()
@@ -227,7 +238,7 @@ def test_the_dialog_opens_by_key_and_button_and_gives_the_focus_back(site):
 
 def test_more_than_the_dialog_shows_is_on_the_page_of_the_search(opened):
     page, field = opened()
-    field.fill("softmax")
+    ask(field, "softmax")
     page.locator(f"{DIALOG} .attn-more a").click()
     page.wait_for_url("**/search.html?q=softmax")
     page.wait_for_function(READY, arg=PAGE)
@@ -238,7 +249,7 @@ def test_more_than_the_dialog_shows_is_on_the_page_of_the_search(opened):
 def test_the_dialog_fits_and_axe_finds_nothing(opened, theme, width):
     page, field = opened(theme, width)
     for question in ("", "GQA", "perplexxityy"):
-        field.fill(question)
+        ask(field, question)
         inside = page.locator(DIALOG).evaluate(INSIDE)
         assert inside, question
         assert violations(page) == []
@@ -255,7 +266,7 @@ def test_excerpts_are_prose_with_the_words_marked(site):
     pages = [place["page"] for place in found]
     assert max(map(pages.count, pages)) <= 3 < len(pages)
     assert not any(sign in place["text"] for place in found for sign in ("\\", "$", "{", "Launch", "Colab"))
-    page.locator(f"{PAGE} input").fill("")
+    ask(page.locator(f"{PAGE} input"), "")
     assert places(page) == []
 
 
@@ -276,7 +287,7 @@ def test_it_searches_from_the_disk(site, book):
     page = site.open(page_of("masking"), address=book.as_uri())
     page.keyboard.press("/")
     page.wait_for_function(READY, arg=DIALOG)
-    page.locator(f"{DIALOG} input").fill("GQA")
+    ask(page.locator(f"{DIALOG} input"), "GQA")
     assert places(page, DIALOG)[0]["page"] == f"{page_of('multi_head')}.html"
 
 
