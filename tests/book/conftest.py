@@ -256,6 +256,7 @@ def frame(book) -> tuple[str, str]:
         part.decompose()
     article = page.select_one("article.bd-article")
     article.clear()
+    page.body["class"] = "has-figures"
     article.append(BeautifulSoup("<section><h1>Figures</h1>FIGURES</section>", "html.parser"))
     before, after = str(page).split("FIGURES")
     return before, after
