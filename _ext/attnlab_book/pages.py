@@ -13,6 +13,7 @@ from sphinx.config import Config
 from attnlab_book import assets, bundle, stills
 
 FIGURE = re.compile(r'<figure[^>]* data-attnlab="(\w+)"')
+"""A live figure as a page has it, with its name."""
 HOST = "attnlab.js"
 """The script that mounts figures."""
 OFF_BY = re.compile(r"(?<=[\d%]) ± (?=\d)")

@@ -28,6 +28,7 @@ _MEANINGS = Path(__file__).parent / "static/census-fields.json"
 Row = Mapping[str, Any]
 _YARN = {"rope_type": "yarn", "factor": 40.0, "original_max_position_embeddings": 4096, "rope_theta": 10000.0}
 UNKNOWN: Any = object()
+"""In place of a field of the class that a checkpoint's file doesn't share, where its own isn't known."""
 PLACES: dict[str, dict[str, Any]] = {
     "llama": {"max_position_embeddings": 4096},
     "llama3": {"max_position_embeddings": 8192, "rope_parameters": {"rope_theta": 500000.0}},
@@ -158,11 +159,11 @@ def published(name: str) -> dict[str, Any]:
     found = next((row for row in checkpoints() if row["name"] == name), None)
     if found is None:
         return default(name)
-    config, own = default(found["model"]), copy.deepcopy(found["fields"])
+    config = default(found["model"])
     if "layer_types" in config and len(config["layer_types"]) != len(found["strip"]):
         words = {"F": "full_attention", "W": "sliding_attention"}
         config["layer_types"] = [words.get(letter, letter) for letter in found["strip"]]
-    config |= own | PLACES.get(name, {})
+    config |= found["fields"] | PLACES.get(name, {})
     return copy.deepcopy({field: value for field, value in config.items() if value is not UNKNOWN})
 
 

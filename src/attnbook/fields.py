@@ -154,10 +154,8 @@ def by_type(text: Mapping[str, Any]) -> str | None:
 
 def places(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any] | None:
     """Return how places are told, as far as fields say it; `unread` gets what can't be used."""
-    if text.get("alibi") is True:
-        return {"kind": "ALiBi"}
     word = text.get("position_embedding_type")
-    if word == "alibi":
+    if text.get("alibi") is True or word == "alibi":
         return {"kind": "ALiBi"}
     if word == "absolute" and any(positive(text.get(name)) for name in RULES["bases"]):
         word = None

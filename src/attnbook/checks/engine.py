@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map
 
 from attnbook.checks import running
 from attnbook.checks.exercise import (
@@ -23,8 +22,8 @@ from attnbook.checks.exercise import (
     floats,
     known,
 )
-from attnbook.checks.instruments import Memory, Work, once
-from attnbook.checks.naming import fitting
+from attnbook.checks.instruments import Memory, Work
+from attnbook.checks.naming import dtypes, fitting
 from attnbook.checks.running import Outcome
 from attnbook.checks.trials import Trial, trials
 from attnbook.checks.values import Difference, Tolerance, describe, difference
@@ -141,7 +140,7 @@ def _tried(task: Exercise, trial: Trial, answer: Callable) -> tuple[Outcome, Dif
     started = time.process_time()
     outcome = _call(task, trial, answer)
     fault = _fault(task, trial, outcome, want)
-    if fault and fault.value and trial.dtype is torch.float64 and _dtypes(outcome.value) <= {trial.dtype}:
+    if fault and fault.value and trial.dtype is torch.float64 and dtypes(outcome.value) <= {trial.dtype}:
         # Whoever computes in double has made it the default: then `torch.tensor(d_k) ** 0.5` is double too.
         again = _call(task, trial, answer, default=torch.float64)
         fault = fault if _fault(task, trial, again, want) else None
@@ -235,9 +234,9 @@ def _fault(task: Exercise, trial: Trial, got: Outcome, want: Outcome) -> Differe
     found = _compared(task, trial, got.value, want.value, arguments)
     if found:
         return replace(found, value=True)
-    given = _dtypes(arguments)
+    given = dtypes(arguments)
     if any(isinstance(p, Precisions) for p in task.promises) and len(given) == 1:
-        other = _dtypes(got.value) - given
+        other = dtypes(got.value) - given
         if other:
             asked = "that dtype" if trial.dtype else f"the dtype of its arguments, {describe(given.pop())}"
             return Difference(f"The output should keep {asked}, it has {describe(other.pop())}.")
@@ -253,12 +252,6 @@ def _right(task: Exercise, trial: Trial, got: Outcome) -> bool:
     """Say whether the values of an outcome are those of the reference, whatever its gradients are."""
     want = _expected(task, trial).value
     return not got.trouble and _compared(task, trial, got.value, want, trial.case.make(trial.dtype)) is None
-
-
-def _dtypes(value: Any) -> set[torch.dtype]:
-    """The dtypes of the tensors of real numbers in arguments or in an output."""
-    leaves = tree_leaves(tree_map(lambda x: x.items if isinstance(x, once) else x, value))
-    return {x.dtype for x in leaves if isinstance(x, Tensor) and x.is_floating_point()}
 
 
 def _overdone(task: Exercise, trial: Trial, got: Outcome) -> str:

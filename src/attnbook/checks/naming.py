@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
 from attnbook.checks.exercise import Exercise
+from attnbook.checks.instruments import once
 from attnbook.checks.running import Outcome
 from attnbook.checks.trials import Trial
 from attnbook.checks.values import Difference, Tolerance, difference
@@ -64,6 +65,12 @@ def fitting(
     )
 
 
+def dtypes(value: Any) -> set[torch.dtype]:
+    """Return the dtypes of the tensors of real numbers in arguments or in an output."""
+    leaves = tree_leaves(tree_map(lambda x: x.items if isinstance(x, once) else x, value))
+    return {x.dtype for x in leaves if isinstance(x, Tensor) and x.is_floating_point()}
+
+
 def _constant(outcomes: list[tuple[Trial, Outcome]]) -> bool:
     """Say whether an answer gave one and the same number everywhere."""
     seen: set[float] = set()
@@ -99,7 +106,7 @@ def _same(
         wanted = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, known.value)
         if difference(got.value, wanted, near(task, trial, wanted)):
             return False
-        if id(trial) in wrong and not wrong[id(trial)].value and _dtypes(got.value) != _dtypes(known.value):
+        if id(trial) in wrong and not wrong[id(trial)].value and dtypes(got.value) != dtypes(known.value):
             return False  # right numbers of the wrong precision are not explained by what has the right one
         if id(trial) in wrong and wrong[id(trial)].value:
             continue  # its gradients say no more: at a kink, as that of a root at 0, they hang on rounding
@@ -114,7 +121,3 @@ def _same(
         return True
     # The answer gives nothing wherever it is wrong, which fits all that is right elsewhere: unless that fails too.
     return all(made(task, trial, does).failed for trial, got in outcomes if got.failed)
-
-
-def _dtypes(value: Any) -> set[torch.dtype]:
-    return {x.dtype for x in tree_leaves(value) if isinstance(x, Tensor)}

@@ -294,9 +294,8 @@ function kept(text, out, doubt, rules) {
  * @returns {Reading["positions"]}
  */
 function places(text, unread, rules) {
-  if (text.alibi === true) return { kind: "ALiBi" };
   let word = text.position_embedding_type;
-  if (word === "alibi") return { kind: "ALiBi" };
+  if (text.alibi === true || word === "alibi") return { kind: "ALiBi" };
   if (word === "absolute" && rules.bases.some((/** @type {string} */ name) => positive(text[name]))) word = null;
   if (nothing(word) || word === "absolute") {
     const kind = Object.keys(rules.places).find((kind) => rules.places[kind].includes(text.model_type));
