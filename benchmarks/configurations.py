@@ -17,6 +17,7 @@ from typing import Any
 
 import census
 import transformers
+from huggingface_hub.errors import StrictDataclassError
 
 from attnbook import results
 from attnbook.fields import numbers
@@ -36,14 +37,14 @@ def fields(configuration: Any, common: dict[str, Any]) -> dict[str, Any]:
 
 
 def wider(configuration: Any) -> dict[str, Any] | None:
-    """Return heads, heads of keys and widths of a class with twice as many heads, or None if it makes none."""
+    """Return heads, heads of keys and widths of a class with twice the heads, or None if it makes none."""
     told = configuration.to_dict()
     twice = {name: 2 * told[name] for name in RULES["heads"] if isinstance(told.get(name), int)}
     if not twice:
         return None
     try:
         found = numbers(type(configuration)(**twice).to_dict())[0]
-    except ValueError:  # its own check refuses that
+    except StrictDataclassError:  # its own check refuses that
         return None
     return {what: found[what] for what in ("heads", "kept", "head", "width")}
 
