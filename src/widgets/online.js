@@ -285,7 +285,10 @@ export default figure({
         const moment = Math.min((performance.now() - began) / TAKES, 1);
         paint(state, moment);
         if (moment < 1) frame = requestAnimationFrame(go);
-        else arrived(state);
+        else {
+          tell(state); // what came of it is said when it is seen
+          arrived(state);
+        }
       };
       go();
     }
@@ -310,8 +313,12 @@ export default figure({
           ...(done ? [["all at once", `1–${values.length}`, shown(Math.max(...shifted)), "", "", "", shown(whole)]] : []),
         ]),
       );
+    }
+
+    /** @param {State} state */
+    function tell({ on, steps, step, whole }) {
       const now = steps[step - 1];
-      const row = done ? ` The whole row at once: ${brief(whole)}.` : "";
+      const row = step === steps.length ? ` The whole row at once: ${brief(whole)}.` : "";
       say(
         now
           ? `Tile ${step} of ${steps.length}: ${on ? `m = ${brief(now.max)}, ` : ""}z = ${brief(now.sum)}, t = ${brief(now.total)}; t/z = ${brief(now.output)}.${row}`

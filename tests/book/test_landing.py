@@ -122,6 +122,7 @@ def test_one_word_hidden_and_a_verb_is_a_noun(site):
     figure = hero(site.open(HOME))
     pill = figure.locator('[data-part="token"]').nth(3).locator("[data-kind]")
     asked = figure.locator(".attnlab-hide.is-asked")
+    assert "attnlab-act" not in asked.get_attribute("class")  # ringed: filled is what begins the book
     assert asked.get_attribute("aria-label") == "hide “to”, word 3"
     said = figure.locator('[data-part="alternatives"]')
     assert "Hide" not in said.inner_text()  # the page has asked

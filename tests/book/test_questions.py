@@ -61,7 +61,7 @@ def choose(page, box, nth):
 
 
 HIDDEN = "(part) => getComputedStyle(part).visibility === 'hidden'"
-ANSWERS = """(root) => [...root.querySelectorAll('svg :is(path, rect, circle, text), td, b, p')]
+ANSWERS = """(root) => [...root.querySelectorAll('svg :is(path, rect, circle, text), td, b, p, span')]
   .filter((e) => getComputedStyle(e).visibility === 'hidden').length"""
 """How much of a covered figure is not painted."""
 SEEN = """(root) => [...root.querySelectorAll('button, input, select')]
