@@ -1,5 +1,6 @@
 // The playground: train attention on the toy grammar in the page, from random weights, against exact ceilings. Where the page
-// wants that and nothing else (`only`), it says what the runs are made of and offers no other.
+// wants that and nothing else (`only`), it says what the runs are made of and offers no other, and begins with the curves of two
+// such runs, in grey.
 //
 // For tests (data-part): told (what the runs are made of), settings (button), choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons),
 // steps, progress, curves (svg; data-curve, data-ceiling, ceiling (texts), data-letter), sentence (input), unknown, examples (select), head (choices), looks (svgs),
@@ -17,6 +18,7 @@ import { turns } from "./ui/turns.js";
 import { CHALLENGES, met } from "./math/challenges.js";
 import { LONGEST, posterior, TAGS, WORDS } from "./math/grammar.js";
 import { CEILINGS, checked, exactly, LAST, numbered, packed, start, trained, view } from "./math/playground.js";
+import { STORED } from "./math/stored.js";
 import { forward } from "./math/train.js";
 
 /** @typedef {import("./math/playground.js").Run} Run */
@@ -52,7 +54,7 @@ export default figure({
   setup({ model, body, say, set, signal, place }) {
     /** @type {Run[]} */
     let runs = [];
-    /** @type {Run[]} those before the last new beginning: their curves stay, in grey, to compare with */
+    /** @type {import("./ui/curves.js").Ghost[]} those before the last new beginning: their curves stay, in grey, to compare with */
     let ghosts = [];
     let [seed, going, goal, fresh, spoken, drew, took] = [-1, false, Infinity, true, 0, 0, 0];
     /** @type {{ run: Run, count: Generator<number>, share: number } | null} */
@@ -95,7 +97,7 @@ export default figure({
     body.append(
       h("div", { class: "attnlab-go-row" }, train, only ? "" : beside, counter, progress),
       ...(only ? [settings.told] : [settings.line, settings.el]),
-      h("div", { class: "attnlab-play" }, h("div", {}, drawing.svg), h("div", {}, h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
+      h("div", { class: "attnlab-play" }, h("div", {}, drawing.svg), h("div", {}, only ? "" : h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
       only ? "" : below.el,
     );
     onResize(body, signal, draw);
@@ -214,6 +216,7 @@ export default figure({
         [fresh, seed, going, counting, heads.shape] = [false, number, false, null, ""];
         still();
         if (runs.some(trained)) ghosts = runs.filter(trained);
+        else if (only) ghosts = left(wanted);
         runs = wanted.map((one) => start(one, seed));
         settings.show(wanted);
       } else if (JSON.stringify(wanted) !== JSON.stringify(runs.map((run) => run.choices))) {
@@ -263,8 +266,8 @@ export default figure({
       const wide = (/** @type {Element | null | undefined} */ el) => Math.max(240, Math.round(el?.clientWidth || 640));
       const narrow = body.clientWidth < NARROW;
       beside.textContent = `${runs.length > 1 ? "−" : "+"} run B`;
-      drawing.show(wide(drawing.svg.parentElement), runs, NAMES, HIGH[Number(!narrow)].curves[runs.length - 1], ghosts);
-      const before = ghosts.map((run) => `${fmt(run.curve[run.curve.length - 1].accuracy, 1)} % right at step ${run.model.steps.toLocaleString("en")}`);
+      drawing.show(wide(drawing.svg.parentElement), runs, NAMES, HIGH[Number(!narrow)].curves[runs.length - 1], ghosts, only ? runs.map(({ choices }) => view(choices)) : undefined);
+      const before = ghosts.map(({ curve }) => curve[curve.length - 1]).map(({ accuracy, step }) => `${fmt(accuracy, 1)} % right at step ${step.toLocaleString("en")}`);
       drawing.svg.setAttribute("aria-label", `Curves of training. ${runs.map(sentenceOf).join(" ")}${before.length ? ` In grey, from before: ${before.join(", ")}.` : ""}`);
       counter.textContent = `step ${steps().toLocaleString("en")}`;
       progress.hidden = !counting;
@@ -351,7 +354,8 @@ export default figure({
     function speak(found) {
       spoken = performance.now();
       const news = found.map((id) => `Found: ${CHALLENGES.find((one) => one.id === id)?.text}`);
-      say([...news, ...runs.map(sentenceOf), ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" "));
+      const grey = only && ghosts.length && !runs.some(trained) ? ["In grey: two such runs from other random weights."] : [];
+      say([...news, ...runs.map(sentenceOf), ...grey, ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" "));
       if (found.length) draw();
     }
 
@@ -394,6 +398,12 @@ ${parts.join("\n")}`;
     return { update, pytorch, svg: () => standalone(drawing.svg) };
   },
 });
+
+/** What is stored of runs of these choices, which one is which unsaid. @param {Choices[]} wanted */
+const left = (wanted) =>
+  STORED.filter(({ choices }) => wanted.some((one) => JSON.stringify(one) === JSON.stringify(choices))).map(({ choices, curve }) => ({
+    choices, curve: curve.map(([step, accuracy]) => ({ step, accuracy, loss: NaN, gradient: NaN })),
+  }));
 
 /** Where the largest number is. @param {number[]} row */
 const top = (row) => row.indexOf(Math.max(...row));

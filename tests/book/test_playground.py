@@ -285,7 +285,9 @@ def test_a_sentence_of_other_words_is_named(part):
 def test_where_training_is_all_there_is_nothing_else_is_offered(site, page_with):
     page = site.open(page_with(mount(SMALL, b=SMALL | {"positions": "rotary"}, only=True)))
     part = figure(page, "playground")
-    assert part.locator(".attnlab-body button:visible").all_inner_texts() == ["Train"]
+    assert part.locator(".attnlab-body :is(button, input, select):visible").all_inner_texts() == ["Train"]
+    ceilings = part.locator("[data-ceiling]").evaluate_all("all => all.map((one) => one.dataset.ceiling)")
+    assert ceilings == ["bag of words", "whole sentence"]
     assert part.locator('[data-part="choice"], [data-part="panel"]').count() == 0
     said = part.locator('[data-part="told"] > span').all_inner_texts()
     assert said == ["A attention, no positions, 1 head, width 8", "B attention, RoPE, 1 head, width 8"]
@@ -297,6 +299,26 @@ def test_where_training_is_all_there_is_nothing_else_is_offered(site, page_with)
     assert violations(page) == []
     part.locator('[data-part="reset"]').click()
     assert part.locator('[data-part="steps"]').inner_text() == "step 0"
+
+
+def test_before_it_trains_two_such_runs_are_there_in_grey(site):
+    """Which is which, the drawing doesn't say: the page asks."""
+    part = figure(site.open("chapters/five_minutes"), "playground")
+    assert len(set(ghosts(part))) == 2
+    assert says(part).endswith("In grey: two such runs from other random weights.")
+    looks = part.locator('[data-part="curves"] [data-part="ghost"]').evaluate_all(
+        "all => all.map((one) => one.getAttribute('stroke') + getComputedStyle(one).strokeOpacity)"
+    )
+    assert len(set(looks)) == 1
+    stored = ghosts(part)
+    part.locator('[data-part="train"]').click()
+    reached(part, 2)
+    part.locator('[data-part="train"]').click()
+    paused(part)
+    assert ghosts(part) == stored
+    assert "In grey" not in says(part)
+    part.locator('[data-part="reset"]').click()
+    assert ghosts(part) == stored
 
 
 def test_keys_are_enough(part):

@@ -4,6 +4,8 @@ import test from "node:test";
 import { near } from "./compare.mjs";
 import { CHALLENGES, met } from "../../src/widgets/math/challenges.js";
 import { everySentence, posterior, TAGS, WORDS } from "../../src/widgets/math/grammar.js";
+import { made } from "./stored_runs.mjs";
+import { STORED } from "../../src/widgets/math/stored.js";
 import { CEILINGS, checked, choose, DEFAULTS, exactly, numbered, OFFERED, start, view } from "../../src/widgets/math/playground.js";
 
 const SMALL = { ...DEFAULTS, d_model: 8 };
@@ -81,6 +83,16 @@ test("two runs of one seed are the same, and go on from where they were", () => 
   train(b, 20);
   assert.deepEqual(a.model.values, b.model.values);
   assert.notDeepEqual(train(start(SMALL, 6), 20).model.values, a.model.values);
+});
+
+test("the stored curves are what the engine draws", () => {
+  const [got, want] = [made(), STORED];
+  assert.deepEqual(got.map(({ choices }) => choices), want.map(({ choices }) => choices));
+  got.forEach(({ curve }, at) => {
+    assert.deepEqual(curve.map(([step]) => step), want[at].curve.map(([step]) => step));
+    // Another edition of the language may round an exponential in another way.
+    curve.forEach(([step, accuracy], i) => near(accuracy, want[at].curve[i][1], 0.02, `step ${step}`));
+  });
 });
 
 test("a step in pieces is a step", () => {
