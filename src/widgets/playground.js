@@ -17,7 +17,7 @@ import { PANELS, panels } from "./ui/panels.js";
 import { turns } from "./ui/turns.js";
 import { CHALLENGES, met } from "./math/challenges.js";
 import { LONGEST, posterior, TAGS, WORDS } from "./math/grammar.js";
-import { CEILINGS, checked, exactly, LAST, numbered, packed, start, trained, view } from "./math/playground.js";
+import { CEILINGS, checked, exactly, LAST, look, numbered, packed, seen, start, trained, view } from "./math/playground.js";
 import { STORED } from "./math/stored.js";
 import { forward } from "./math/train.js";
 
@@ -58,7 +58,7 @@ export default figure({
     /** @type {import("./ui/curves.js").Ghost[]} those before the last new beginning: their curves stay, in grey, to compare with */
     let ghosts = [];
     let [seed, going, goal, fresh, spoken, drew, took] = [-1, false, Infinity, true, 0, 0, 0];
-    /** @type {{ run: Run, count: Generator<number>, share: number } | null} */
+    /** @type {{ run: Run, count: Generator<number | void>, share: number } | null} */
     let counting = null;
     /** @type {{ words: number[], best: number[][] | null, problem: string }} */
     let sentence = { words: [], best: null, problem: "" };
@@ -71,6 +71,7 @@ export default figure({
     const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, props = {}) => h("button", { type: "button", "data-part": part, ...props, on: { click } }, text);
     const settings = chosen({ names: NAMES, choose });
     const train = button("train", "Train", toggle, { class: "attnlab-act" });
+    const step = button("step", "One step", () => go(steps() + 1));
     const beside = button("beside", "", () => set({ b: runs.length > 1 ? null : { ...runs[0].choices } }));
     const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
     const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });
@@ -90,13 +91,12 @@ export default figure({
       h(
         "div",
         { class: "attnlab-go-row" },
-        button("step", "One step", () => go(steps() + 1)),
         button("restart", "Back to step 0", () => restart()),
         button("seed", "Another seed", () => set({ seed: Number(model.get("seed")) + 1 })),
       ),
     );
     body.append(
-      h("div", { class: "attnlab-go-row" }, train, only ? "" : beside, counter, progress),
+      h("div", { class: "attnlab-go-row" }, train, ...(only ? [] : [step, beside]), counter, progress),
       ...(only ? [settings.told] : [settings.line, settings.el]),
       h("div", { class: "attnlab-play" }, h("div", {}, drawing.svg), h("div", {}, only ? "" : h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
       only ? "" : below.el,
@@ -137,18 +137,20 @@ export default figure({
     function count() {
       if (!counting) return;
       const next = counting.count.next();
-      counting.share = Number(next.value ?? 1);
+      counting.share = Number(next.value ?? 0);
       if (!next.done) return;
       counting = null;
       countNext();
       draw();
     }
 
-    /** Count the next run over the whole grammar, or be done. */
+    /** Count the next run over the whole grammar, or be done. The sample comes first: it is soon known, and what is said then is true of this step. */
     function countNext() {
-      const run = runs.find(({ exact, model: { steps } }) => !exact && steps > 0);
-      if (run) counting = { run, count: exactly(run), share: 0 };
-      else settle();
+      const left = runs.filter(({ exact, model: { steps } }) => !exact && steps > 0);
+      const unseen = left.find((run) => !seen(run));
+      if (!left.length) return settle();
+      counting = unseen ? { run: unseen, count: look(unseen), share: 0 } : { run: left[0], count: exactly(left[0]), share: 0 };
+      if (!unseen) speak([]);
     }
 
     function toggle() {
@@ -177,7 +179,6 @@ export default figure({
       still();
       countNext();
       draw(true);
-      if (counting) speak([]);
     }
 
     /** Take another sentence; what it is stands beside, so the list goes back to its name. */
@@ -348,7 +349,7 @@ export default figure({
       if (run.diverged) return `Run ${NAMES[i]} ${run.diverged}`;
       if (!now || !run.model.steps) return `Run ${NAMES[i]}: random weights.`;
       const seen = view(run.choices);
-      return `Run ${NAMES[i]}, step ${run.model.steps.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % right; ceiling ${fmt(CEILINGS[seen].accuracy, 1)} % (${seen}).`;
+      return `Run ${NAMES[i]}, step ${now.step.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % right; ceiling ${fmt(CEILINGS[seen].accuracy, 1)} % (${seen}).`;
     }
 
     /** @param {string[]} found ids of challenges met just now */
