@@ -82,7 +82,7 @@ class ChapterPaths(SphinxDirective):
 
 
 class ChapterPath(_Counting):
-    """``{chapter-path} title``: a way, and what it takes where it names the chapters that it leads through."""
+    """``{chapter-path} title``: a way, and what it takes where it leads through chapters."""
 
     has_content = True
     required_arguments = 1
