@@ -129,6 +129,7 @@ def test_one_word_hidden_and_a_verb_is_a_noun(site):
     figure = hero(site.open(HOME))
     pill = figure.locator('[data-part="token"]').nth(3).locator("[data-kind]")
     asked = figure.locator(".attnlab-hide.is-asked")
+    assert "attnlab-act" not in asked.get_attribute("class")  # ringed: filled is what begins the book
     assert asked.get_attribute("aria-label") == "hide “to”, word 3"
     said = figure.locator('[data-part="alternatives"]')
     assert "Hide" not in said.inner_text()  # the page has asked
@@ -148,9 +149,13 @@ def test_one_word_hidden_and_a_verb_is_a_noun(site):
     assert figure.locator(".is-asked").count() == 0
 
 
+NAMES = ("tag", "lookup", "calculator", "positions")
+"""The figures of the short page that offer their gesture and nothing else."""
+
+
 def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     page = site.open("chapters/five_minutes")
-    figures = {name: page.locator(f'[data-attnlab="{name}"]') for name in ("tag", "lookup", "positions")}
+    figures = {name: page.locator(f'[data-attnlab="{name}"]') for name in NAMES}
     offered = {
         name: one.locator(":is(.attnlab-body button, .attnlab-body input, .attnlab-body summary):visible")
         for name, one in figures.items()
@@ -162,6 +167,15 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     assert offered["lookup"].count() == 0
     assert offered["positions"].all_inner_texts() == ["Shuffle", "As written", "none", "RoPE"]
     assert "hull" not in says(figures["lookup"])
+    # Of the calculator there is one stage, no cell of it picked.
+    scores = figures["calculator"]
+    assert offered["calculator"].evaluate_all("(all) => all.every((one) => one.dataset.row)")
+    assert scores.locator(":is(.is-focus, .is-source)").count() == 0
+    scores.locator('[data-part="matrix-S"] [data-row="1"][data-column="2"]').click()
+    assert "1.00 × 2.00 = 2.00" in scores.locator('[data-part="formula"]').inner_text()
+    assert scores.locator(".is-focus, .is-source").count() == 3
+    scores.locator('[data-part="reset"]').click()
+    assert scores.locator(":is(.is-focus, .is-source)").count() == 0
     figures["tag"].locator(".attnlab-hide.is-asked").click()
     assert "noun" in figures["tag"].locator('[aria-checked="true"]').inner_text()
 
