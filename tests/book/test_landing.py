@@ -81,7 +81,7 @@ def test_every_chapter_has_a_card_with_its_picture_its_question_and_what_it_take
 
 
 def test_the_ways_through_add_up(book):
-    ways = [way.get_text() for way in parsed(book / f"{HOME}.html").select(".attn-path > p:last-child")]
+    ways = [way.get_text() for way in parsed(book / f"{HOME}.html").select(".attn-path > .attn-card-facts")]
     evening = sum(opened(chapter.topic)[0] for chapter in WRITTEN[:3])
     week, course = (sum(sum(opened(one.topic)) for one in WRITTEN[:n]) for n in (10, len(WRITTEN)))
     assert ways == [
@@ -89,6 +89,13 @@ def test_the_ways_through_add_up(book):
         f"10 chapters with their exercises: {cards.spoken(week)}.",
         f"{len(WRITTEN)} chapters with their exercises: {cards.spoken(course)}.",
     ]
+
+
+def test_cards_of_all_parts_are_as_wide(site):
+    widths = "(cards) => [...new Set(cards.map((card) => Math.round(card.getBoundingClientRect().width)))]"
+    page = site.show(HOME)
+    assert len(page.locator("li.attn-card").evaluate_all(widths)) == 1
+    assert len(page.locator(".attn-path").evaluate_all(widths)) == 1
 
 
 @pytest.mark.parametrize(("width", "height", "top"), [(1280, 800, 310), (390, 844, 350), (320, 568, 400)])
