@@ -3,7 +3,7 @@
 The page "Read a configuration" offers a few of them, and its tests read all. What every configuration of the
 library has is left out where it says nothing of the model. Each class is made once more with twice as many
 heads: a number that is then the same is the class's own, and one that follows the heads is derived, though at
-one size both may agree. The packages to run it with are in benchmarks/requirements.txt:
+one size both may agree. The other names by which a class takes a field are those that it lists. The packages to run it with are in benchmarks/requirements.txt:
 
     python benchmarks/configurations.py      writes results/configurations.json, in seconds
 """
@@ -58,7 +58,13 @@ def main() -> None:
     found = {model.name: model.text for model in census.models([]) if model.text is not None}
     told = {name: fields(text, common) for name, text in found.items()}
     twice = {name: wider(text) for name, text in found.items()}
-    stored = {"release": transformers.__version__, "configurations": told, "twice the heads": twice}
+    names = {name: getattr(type(text), "attribute_map", {}) for name, text in found.items()}
+    stored = {
+        "release": transformers.__version__,
+        "configurations": told,
+        "twice the heads": twice,
+        "other names": {name: other for name, other in names.items() if other},
+    }
     results.store("configurations", stored, command=COMMAND, packages=("transformers",))
 
 

@@ -47,7 +47,8 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         config: the fields, as a `config.json` has them.
 
     Returns:
-        `inside` (where the model of the text stands), `layers`, `kinds` (how many layers of each kind),
+        `inside` (where the model of the text stands), `more` (fields that its class has and the file leaves
+        out), `layers`, `kinds` (how many layers of each kind),
         `heads`, `kept` (heads of keys and values), `head` (their width), `value` (that of values), `latent`,
         `cache` (groups of layers, with numbers whose product a token takes, where a list is a sum, and the
         window that ends it),
@@ -56,11 +57,19 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         field says in a way that can't be used, which field and how).
     """
     inside, text = inner(plain(config))
-    text = (text["attn_config"] if isinstance(text.get("attn_config"), Mapping) else {}) | text
+    more = _class(text).get("more", {})
+    more = {name: value for name, value in more.items() if name not in text}
+    text = more | (text["attn_config"] if isinstance(text.get("attn_config"), Mapping) else {}) | text
+    if isinstance(listed := text.get("linear_attn_config"), Mapping) and listed.get("full_attn_layers"):
+        # Kimi Linear counts its layers from 1.
+        full = listed["full_attn_layers"]
+        text["attn_layer_indices"] = [at - 1 if whole(at) else at for at in full] if isinstance(full, list) else full
     found, unread = numbers(text)
     own, by = _left_out(text, found, unread)
     heads, window, width = found["heads"], found.pop("window"), found.pop("width")
-    out: dict[str, Any] = {"inside": inside, "unread": unread, "by": by} | found
+    if "length" not in by and len({text[name] for name in RULES["length"] if whole(text.get(name))}) > 1:
+        by["length"] = "taken"
+    out: dict[str, Any] = {"inside": inside, "more": [*more], "unread": unread, "by": by} | found
     if isinstance(text.get("multi_query"), bool) and text.get("new_decoder_architecture") is not True:
         out["kept"] = 1 if text["multi_query"] else heads
         unread.pop("kept", None)
@@ -102,13 +111,17 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
     return out | {"cache": cache, "why": why} | told
 
 
+def _class(text: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what is known of the class of a file's model."""
+    named = text.get("model_type")
+    return RULES["classes"].get(named, {}) if isinstance(named, str) else {}
+
+
 def _left_out(
     text: Mapping[str, Any], found: dict[str, Any], unread: dict[str, str]
 ) -> tuple[Mapping[str, Any], dict[str, str]]:
     """Put in what a file leaves out and its class says; return what the class has, and which were put in."""
-    named = text.get("model_type")
-    known = isinstance(named, str) and named in RULES["classes"]
-    own, by = RULES["classes"][named] if known else {}, {}
+    own, by = _class(text), {}
     for what in RULES["numbers"]:
         # A list of layers counts them, and Falcon's newer design shares no keys unless a field says so.
         counted = what == "layers" and any(text.get(name) for name in RULES["each"])
@@ -119,7 +132,7 @@ def _left_out(
             found[what], by[what] = own[what], "own"
         elif own[what] is None:
             unread[what] = RULES["no"][what]
-    if not known and not any(name in text for name in (*RULES["window"], *RULES["each"])):
+    if not own and not any(name in text for name in (*RULES["window"], *RULES["each"])):
         by["window"] = "taken"
     return own, by
 
@@ -299,7 +312,7 @@ def _held(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
         return []
     unit, name = (2**30, "GiB") if size >= 2**30 else (2**20, "MiB")
     tenths = (size * 20 + unit) // (2 * unit)
-    longest = ", its longest text" if reading["length"] else RULES["ours"]
+    longest = f", its longest text{_by(reading, 'length')}" if reading["length"] else RULES["ours"]
     return [("in all", [f"{tenths // 10:,}.{tenths % 10} {name} at {n:,} tokens{longest}"])]
 
 
@@ -330,7 +343,7 @@ def _heads(reading: Mapping[str, Any]) -> str:
 def _kept(reading: Mapping[str, Any]) -> list[str]:
     groups = reading["cache"]
     if groups is None:
-        return [f"unknown: {reading['why']}"]
+        return [f"unknown: {reading['why']}", *_more(reading)]
     lines = [] if groups else [f"0 bytes a token: {RULES['still']}"]
     for group in sorted(groups, key=lambda group: "window" in group):
         factors: Sequence[str] = [_layers(group["layers"]), *map(_term, group["terms"])]
@@ -340,7 +353,13 @@ def _kept(reading: Mapping[str, Any]) -> list[str]:
     for name, what in RULES["held"].items():
         if many := (reading["kinds"] or {}).get(name):
             lines.append(f"and {what} in {_layers(many)}, {RULES['apart']}")
-    return [*lines, RULES["if"]] if reading["reads"] else lines
+    lines += [RULES["if"]] if reading["reads"] else []
+    return lines + _more(reading)
+
+
+def _more(reading: Mapping[str, Any]) -> list[str]:
+    """Name the fields of a class that a file leaves out, and that are read all the same."""
+    return [f"{RULES['more']}{', '.join(reading['more'])}"] if reading["more"] else []
 
 
 def _layers(many: int) -> str:
@@ -382,4 +401,6 @@ def _places(reading: Mapping[str, Any]) -> str:
     if positions["stretched"]:
         times = "" if positions["factor"] is None else f" by {_real(positions['factor'])}"
         out += f", stretched{times} ({positions['stretched']})"
+    if positions["bare"] is None:
+        return out + RULES["bare_own"]
     return out + (f"; {_layers(positions['bare'])} without" if positions["bare"] else "")

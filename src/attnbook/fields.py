@@ -98,7 +98,7 @@ def numbers(text: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         if what == "heads" and whole(text.get("d_kv")):
             names = [*names, "num_heads"]  # in other models these are the heads of a state
         each = {name: text[name] for name in names if whole(text.get(name))}
-        found[what] = next(iter(each.values()), None)
+        found[what] = max(each.values()) if each and what == "length" else next(iter(each.values()), None)
         if what not in ("window", "length") and len(set(each.values())) > 1:
             unread[what] = " and ".join(f"{name} is {number}" for name, number in each.items())
             found[what] = None
@@ -209,5 +209,6 @@ def places(
         "by": "" if given or not own else "own",
         "stretched": said[0] if said else None,
         "factor": factors[0] if factors else None,
-        "bare": sum(one in (0, False) for one in bare) if isinstance(bare, list) else 0,
+        # Of an empty list its class makes one.
+        "bare": None if bare == [] else sum(one in (0, False) for one in bare) if isinstance(bare, list) else 0,
     }

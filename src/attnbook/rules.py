@@ -23,7 +23,7 @@ RULES: dict[str, Any] = {
         "num_attention_groups",
     ],
     "head": ["head_dim", "attention_head_dim", "kv_channels", "d_head", "d_kv"],
-    "width": ["hidden_size", "n_embd", "d_model", "dim"],
+    "width": ["hidden_size", "n_embd", "n_embed", "d_model", "dim", "emb_dim"],
     "window": [
         "sliding_window",
         "sliding_window_size",
@@ -105,6 +105,7 @@ RULES: dict[str, Any] = {
         "norm|bias|drop|prob|scal|softmax|logit|logn|temperature|multipl|factor|sparsity|sparse_step|expert|mlp"
         "|moe|mtp|nextn|dense_layers|intermediate|ffn|_ff_|dtype|rope|nope|rotary|gate$|per_layer_input|kernels"
         "|parallel|impl|flash|multi_?query|share_q|^output_|embedding|layer_switch|interleaved_layers"
+        "|ignore_index"
         "|^block_(size|type|group_size|dim|multiple_of|use_swiglu|use_xavier_init)$"
     ),
     "which": (
@@ -147,9 +148,12 @@ RULES: dict[str, Any] = {
     "own": "its class's",
     "own_width": "the width of its class",
     "which_own": "; which is which its class says, not the file",
+    "bare_own": "; its class says in which layers",
+    "more": "with its class's fields, which the file leaves out: ",
     "taken": {
         "kept": "taken as many as of queries: no field says it",
         "head": "taken as width over heads: no field says it",
+        "length": "the largest: its fields differ",
     },
     "unsaid": "none: no field says one",
     # The length for which the cache is told where none is known.
@@ -157,7 +161,8 @@ RULES: dict[str, Any] = {
     "ours": " (a length of ours: no field says one)",
     "letters": {"F": "full", "W": "window", "B": "block"},
     # What classes put where a file says nothing, where that can't be derived: numbers, bases of rotations,
-    # and kinds in their period. 0: the class has no such field. None: it derives it in a way of its own.
+    # and kinds in their period. 0: the class has no such field. None: it derives it in a way of its own. Under
+    # `more`, other fields that bear on the cache: true stands for a value that is not read here.
     "classes": json.loads((Path(__file__).parent / "static/class-defaults.json").read_text(encoding="utf-8")),
     # Why a cache is empty, or hidden.
     "another": "some layers choose keys with the indexer of another",
@@ -177,7 +182,7 @@ RULES: dict[str, Any] = {
     },
     "unfit": {"wholes": "no whole number above 0", "flags": "neither true nor false", "lists": "no list"},
     "unturned": "kv_lora_rank has a number, and qk_rope_head_dim none",
-    "absent": "attn_layer_indices names a layer that is not there",
+    "absent": "the list of full layers names one that is not there",
     "unused": "kv_lora_rank has a number, and use_mla is false",
     # Kinds of layers in words, # for the window; and what those that keep no tokens hold.
     "words": {

@@ -3,9 +3,9 @@
 /** @typedef {import("./json.js").Read} Read */
 /** @typedef {{ layers: number, terms: (number | number[])[], window?: number }} Group */
 /** @typedef {{ inside: string, layers: number | null, heads: number | null, kept: number | null, head: number | null,
- *   value: number | null, latent: number[] | null, length: number | null, kinds: Record<string, number> | null,
+ *   more: string[], value: number | null, latent: number[] | null, length: number | null, kinds: Record<string, number> | null,
  *   window: number | null, cache: Group[] | null, why: string, reads: boolean, by: Record<string, string>, unread: Record<string, string>,
- *   positions: { kind: string, bases?: number[], by?: string, stretched?: string | null, factor?: number | null, bare?: number } | null }} Reading */
+ *   positions: { kind: string, bases?: number[], by?: string, stretched?: string | null, factor?: number | null, bare?: number | null } | null }} Reading */
 
 const BYTES = 2;
 const isObject = (/** @type {any} */ value) => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -40,14 +40,19 @@ export function inner(config, rules) {
 export function reading(config, rules) {
   const [inside, part] = inner(config, rules);
   // No prototype: a field may be called __proto__.
-  const text = Object.assign(Object.create(null), isObject(part.attn_config) ? part.attn_config : {}, part);
+  const known = byType(part, rules.classes)?.more ?? {};
+  const text = Object.assign(Object.create(null), known, isObject(part.attn_config) ? part.attn_config : {}, part);
+  // Kimi Linear counts its layers from 1.
+  const full = isObject(text.linear_attn_config) && text.linear_attn_config.full_attn_layers;
+  if (!nothing(full)) text.attn_layer_indices = Array.isArray(full) ? full.map((at) => (whole(at) ? at - 1 : at)) : full;
   const { found, unread } = numbers(text, rules);
   /** @type {Record<string, string>} */
   const by = {};
   const own = leftOut(text, found, unread, by, rules);
   const { window, width, ...rest } = found;
+  if (!by.length && rules.length.some((/** @type {string} */ name) => whole(text[name]) && text[name] !== found.length)) by.length = "taken";
   /** @type {Reading} */
-  const out = { inside, unread, by, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: null, reads: reads(text, rules) };
+  const out = { inside, more: Object.keys(known).filter((name) => !(name in part)), unread, by, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: null, reads: reads(text, rules) };
   if (typeof text.multi_query === "boolean" && text.new_decoder_architecture !== true) {
     out.kept = text.multi_query ? 1 : out.heads;
     delete unread.kept;
@@ -177,7 +182,7 @@ function numbers(text, rules) {
       continue;
     }
     const name = all.at(0);
-    found[what] = name === undefined ? null : text[name];
+    found[what] = name === undefined ? null : what === "length" ? Math.max(...all.map((name) => text[name])) : text[name];
     // Where a window is, 0 and false say that there is none.
     const wrong = names.find((name) => (what === "window" ? !nothing(text[name]) : given(text[name])));
     if (name === undefined && wrong) unread[what] = `${wrong} is ${told(text[wrong])}, ${rules.unfit.wholes}`;
@@ -336,7 +341,7 @@ function places(text, unread, own, rules) {
   const said = types.filter((name) => !rules.unstretched.includes(name));
   const bare = text.no_rope_layers;
   const by = own && !named.length ? "own" : "";
-  return { kind: "rotary", bases: [...new Set(by ? own : bases)].sort((a, b) => a - b), by, stretched: said[0] ?? null, factor: factors[0] ?? null, bare: Array.isArray(bare) ? bare.filter((x) => x === 0 || x === false).length : 0 };
+  return { kind: "rotary", bases: [...new Set(by ? own : bases)].sort((a, b) => a - b), by, stretched: said[0] ?? null, factor: factors[0] ?? null, bare: !Array.isArray(bare) ? 0 : bare.length ? bare.filter((x) => x === 0 || x === false).length : null };
 }
 
 /** What a group of layers keeps of a token, in bytes. @param {Group} group */
@@ -387,7 +392,7 @@ function inAll(found, rules) {
   if (!size) return [];
   const [unit, name] = size >= 2 ** 30 ? [2 ** 30, "GiB"] : [2 ** 20, "MiB"];
   const tenths = Math.floor((size * 20 + unit) / (2 * unit));
-  return [["in all", [`${grouped(Math.floor(tenths / 10))}.${tenths % 10} ${name} at ${grouped(n)} tokens${found.length ? ", its longest text" : rules.ours}`]]];
+  return [["in all", [`${grouped(Math.floor(tenths / 10))}.${tenths % 10} ${name} at ${grouped(n)} tokens${found.length ? `, its longest text${source(found.by, "length", rules)}` : rules.ours}`]]];
 }
 
 /** @param {Reading} found @param {any} rules */
@@ -402,8 +407,9 @@ function inHeads({ heads, kept, head, value, latent, kinds, unread, by }, rules)
 }
 
 /** @param {Reading} found @param {any} rules */
-function inCache({ cache, why, kinds, reads }, rules) {
-  if (!cache) return [`unknown: ${why}`];
+function inCache({ cache, why, kinds, reads, more }, rules) {
+  const left = more.length ? [rules.more + more.join(", ")] : [];
+  if (!cache) return [`unknown: ${why}`, ...left];
   const last = (/** @type {Group} */ group) => Number(group.window !== undefined);
   const grow = [...cache]
     .sort((a, b) => last(a) - last(b))
@@ -417,7 +423,7 @@ function inCache({ cache, why, kinds, reads }, rules) {
     if (kinds?.[name]) grow.push(`and ${what} in ${plural(kinds[name])}, ${rules.apart}`);
   }
   if (reads) grow.push(rules.if);
-  return grow;
+  return [...grow, ...left];
 }
 
 /** @param {Reading} found @param {any} rules */
@@ -426,7 +432,7 @@ function inPlaces({ positions, unread }, rules) {
   const { bases = [], by: own, stretched, factor, bare } = positions;
   const base = bases.length ? `, base ${bases.map(real).join(" and ")}${own ? ` (${rules.own})` : ""}` : unread.base ? `, base unknown: ${unread.base}` : ", base not said";
   const by = stretched ? `, stretched${factor ? ` by ${real(factor)}` : ""} (${stretched})` : "";
-  return `rotary${base}${by}${bare ? `; ${plural(bare)} without` : ""}`;
+  return `rotary${base}${by}${bare === null ? rules.bare_own : bare ? `; ${plural(bare)} without` : ""}`;
 }
 
 /**
