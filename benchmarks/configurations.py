@@ -3,7 +3,8 @@
 The page "Read a configuration" offers a few of them, and its tests read all. What every configuration of the
 library has is left out where it says nothing of the model. Each class is made once more with twice as many
 heads: a number that is then the same is the class's own, and one that follows the heads is derived, though at
-one size both may agree. The other names by which a class takes a field are those that it lists. The packages to run it with are in benchmarks/requirements.txt:
+one size both may agree. The other names of fields are those that a class lists as such. The packages to run
+it with are in benchmarks/requirements.txt:
 
     python benchmarks/configurations.py      writes results/configurations.json, in seconds
 """

@@ -63,7 +63,9 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(listed := text.get("linear_attn_config"), Mapping) and listed.get("full_attn_layers"):
         # Kimi Linear counts its layers from 1.
         full = listed["full_attn_layers"]
-        text["attn_layer_indices"] = [at - 1 if whole(at) else at for at in full] if isinstance(full, list) else full
+        text["attn_layer_indices"] = (
+            [at - 1 if whole(at) else at for at in full] if isinstance(full, list) else full
+        )
     found, unread = numbers(text)
     own, by = _left_out(text, found, unread)
     heads, window, width = found["heads"], found.pop("window"), found.pop("width")
@@ -94,8 +96,12 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
     elif out["head"] is None and "width" in unread:
         unread.setdefault("head", unread["width"])
     out["latent"] = out["value"] = None
-    if whole(text.get("kv_lora_rank")) and whole(text.get("qk_rope_head_dim")):
-        out |= {"latent": [text["kv_lora_rank"], text["qk_rope_head_dim"]], "kept": None, "head": None}
+    if whole(text.get("kv_lora_rank")):
+        out |= {"kept": None, "head": None}
+        if whole(text.get("qk_rope_head_dim")):
+            out["latent"] = [text["kv_lora_rank"], text["qk_rope_head_dim"]]
+        else:
+            unread["kept"] = RULES["unturned"]
     elif whole(text.get("v_head_dim")):
         out["value"] = text["v_head_dim"]
     kinds, doubt = _kinds(text, out, window, own)

@@ -35,7 +35,7 @@ def plain(value: Any) -> Any:
 
 def others(text: Mapping[str, Any]) -> str:
     """Say which field, not read here, may hold a number of heads of keys."""
-    read_here = {*RULES["wholes"], *RULES["head"]}
+    read_here = {*RULES["wholes"], *RULES["head"], *RULES["flags"]}
     for name, value in text.items():
         told = value == "multihead_attention" or "qkv" in name or name in read_here
         if re.search(RULES["keys"], name) and not told and not empty(value):
@@ -210,5 +210,9 @@ def places(
         "stretched": said[0] if said else None,
         "factor": factors[0] if factors else None,
         # Of an empty list its class makes one.
-        "bare": None if bare == [] else sum(one in (0, False) for one in bare) if isinstance(bare, list) else 0,
+        "bare": None
+        if bare == []
+        else sum(one in (0, False) for one in bare)
+        if isinstance(bare, list)
+        else 0,
     }

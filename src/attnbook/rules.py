@@ -225,6 +225,7 @@ RULES: dict[str, Any] = {
         "gpt_neo": "its library keeps all keys, though half of its layers look at a window",
         "longcat_flash": "each layer attends twice, which is not read here",
         "mimo_v2_flash": "its layers with a window have heads of their own, which are not read here",
+        "modernbert-decoder": "its window is half of local_attention, which is not read here",
         "openai-gpt": "its library keeps nothing",
         "reformer": "what it keeps is not computed here",
         "rwkv": "it keeps a state, whose size is not computed here",

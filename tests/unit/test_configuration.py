@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attnbook import census, configuration, results, widgets
-from attnbook.fields import numbers
+from attnbook.fields import empty, numbers
 from attnbook.rules import RULES
 from attnbook.widgets import configuration as figures
 
@@ -15,6 +15,7 @@ from .test_widgets import Cells
 
 STORED = results.load("configurations")["configurations"]
 WIDER = results.load("configurations")["twice the heads"]
+NAMES = results.load("configurations")["other names"]
 EXAMPLES = {row["name"]: (census.published(row["name"]), row) for row in census.checkpoints()}
 BESIDE = set((Path(__file__).parent / "not_in_this_book.txt").read_text(encoding="utf-8").split())
 PASTED = json.loads((Path(__file__).parents[1] / "widgets/configurations.json").read_text(encoding="utf-8"))
@@ -210,7 +211,57 @@ def left_out(name, config):
         own["each"] = strip[: strip.index("F") + 1] if name in PERIODIC else None
         if own["each"]:
             assert (own["each"] * len(strip))[: len(strip)] == strip, name
-    return own
+    if more := beside(config, own):
+        own["more"] = more
+    # Of a model whose text is read in another part, the class's numbers are not those of that part.
+    return {"more": more} if configuration.read(config)["inside"] else own
+
+
+def beside(config, own):
+    """Return the other fields of a class that bear on the cache: what is read of them, and 1 for one more.
+
+    Of those that are not read one is enough: any of them makes the cache unknown.
+    """
+    # One that goes by two names is left unknown where the file has neither.
+    named = set(NAMES.get(config["model_type"], {}).values())
+    more = {
+        name: config[name] for name in RULES["wholes"] if name not in named and not empty(config.get(name))
+    }
+    if config.get("multi_query") is True:
+        more["multi_query"] = True
+    if "kv_lora_rank" in more:
+        del more["v_head_dim"]  # values are made from the latent
+    if "shared" in config.get("indexer_types", []):
+        more["indexer_types"] = ["shared"]
+    if 0 in (config.get("no_rope_layers") or []):
+        more["no_rope_layers"] = []
+    settled = bool({"attn_layer_period", "state_size"} & set(more)) or "each" in own
+    read_here = {
+        "attn_layer_indices",
+        "indexer_types",
+        "sliding_window_pattern",
+        "global_attn_every_n_layers",
+    }
+    read_here |= set(more) | {name for what in (*RULES["numbers"], "each", "flags") for name in RULES[what]}
+    others = []
+    for name, value in config.items():
+        bears = re.search(RULES["bears"], name) and not re.search(RULES["harmless"], name)
+        if name in read_here or name == "attn_config" or empty(value) or value in RULES["plain"]:
+            continue
+        if bears and re.search(RULES["keys"], name) and name not in RULES["odd"]:
+            more[name] = 1  # it may number heads of keys
+        elif name in RULES["odd"]:
+            others.insert(0, name)
+        elif name in RULES["looks"]:
+            more[name] = 1
+        elif bears and not re.search(RULES["windowed"], name):
+            if not (settled and re.search(RULES["which"], name)):
+                others.append(name)
+    # One that says only which layers are of which kind is passed over where a list says it.
+    others.sort(key=lambda name: name not in RULES["odd"] and bool(re.search(RULES["which"], name)))
+    if others and config["model_type"] not in RULES["types"]:
+        more[others[0]] = 1
+    return more
 
 
 def test_the_shipped_defaults_of_classes_are_those_of_the_stored_configurations():
@@ -218,18 +269,76 @@ def test_the_shipped_defaults_of_classes_are_those_of_the_stored_configurations(
     assert RULES["classes"] == want, "write them to static/class-defaults.json, a class a line"
 
 
+TOLD = ("cache", "kinds", "layers", "heads", "kept", "head", "latent", "value", "window", "length")
+
+
+def differ(found, whole):
+    """Return what is read of a part of a configuration, and is not what the whole one says."""
+    # Where two fields of the whole one contradict each other, one alone may be read.
+    both = {told for told, why in whole["unread"].items() if " and " in why and " is " in why}
+    return [told for told in TOLD if told not in both and found[told] not in (None, whole[told])]
+
+
 def test_a_field_left_out_never_gives_another_number():
     answers = 0
     for name, config in STORED.items():
         whole = configuration.read(config)
-        for what in ("layers", "heads", "kept", "head", "width", "window", "each", "length"):
-            less = {field: value for field, value in config.items() if field not in RULES[what]}
-            found = configuration.read(less)
-            for told in ("cache", "kinds", "layers", "heads", "kept", "head", "window", "length"):
-                if less != config and found[told] is not None and whole[told] is not None:
-                    assert found[told] == whole[told], (name, what, told)
-                    answers += 1
-    assert answers > 500
+        parts = [{"model_type": config["model_type"]}]
+        parts += [{field: config[field] for field in config if field != out} for out in config]
+        parts += [
+            {field: value for field, value in config.items() if field not in RULES[what]}
+            for what in (*RULES["numbers"], "each", "wholes")
+        ]
+        for part in parts:
+            if "model_type" not in part:
+                continue
+            found = configuration.read(part)
+            if len(part) > 1 and found["inside"] != whole["inside"]:
+                continue  # the part of the text itself is left out
+            assert differ(found, whole) == [], (name, set(config) - set(part))
+            bare = [one["positions"] and one["positions"].get("bare") for one in (found, whole)]
+            assert bare[0] in (None, bare[1]), (name, set(config) - set(part))
+            answers += found["cache"] is not None
+    assert answers > 3000
+    assert configuration.token_bytes(read(model_type="deepseek_v3")) == 70_272
+
+
+def test_a_field_by_another_name_of_its_class_gives_no_other_number():
+    renamed = 0
+    for name, others in NAMES.items():
+        config = STORED[name]
+        for standard, own in others.items():
+            for old, new in ((own, standard), (standard, own)):
+                if old not in config or new in config or config[old] is None:
+                    continue
+                # Of the part that reads, or of a model whose class does what no field says.
+                if "encoder_" in own or config["model_type"] in RULES["types"]:
+                    assert configuration.read(config)["cache"] is None, name
+                    continue
+                # A value that is not the class's: a name that is passed over would give the class's.
+                value = 2 * config[old] if type(config[old]) is int else config[old]
+                whole = configuration.read(config | {old: value})
+                fields = {field: value for field, value in config.items() if field != old}
+                assert differ(configuration.read(fields | {new: value}), whole) == [], (name, old, new)
+                renamed += 1
+    assert renamed > 100
+    # Two that no class lists: one is taken out of what a file gives, one is the class's own.
+    bloom = {"model_type": "bloom", "n_embed": 1024, "n_layer": 24, "num_attention_heads": 16}
+    assert configuration.token_bytes(configuration.read(bloom)) == 24 * 2 * 1024 * 2
+    assert {"n_embed", "emb_dim"} <= set(RULES["width"])
+
+
+def test_what_a_class_decides_and_two_lengths_are_told_as_such():
+    small = dict(n_layer=1, n_head=1, head_dim=256, max_position_embeddings=8192, model_max_length=131072)
+    differ = "131,072 tokens (the largest: its fields differ)"
+    assert said(**small)["made for"] == [differ]
+    assert said(**small)["in all"][0].endswith(differ.replace("tokens", "tokens, its longest text"))
+    assert said(rope_theta=5e5, no_rope_layers=[])["positions"] == [
+        "rotary, base 500,000; its class says in which layers"
+    ]
+    words = said(model_type="deepseek_v3")["cache"][-1]
+    assert words == "with its class's fields, which the file leaves out: kv_lora_rank, qk_rope_head_dim"
+    assert read(n_layer=1, n_head=1, head_dim=1, sparse_pred_ignore_index=-100)["cache"]
 
 
 def test_what_a_class_says_and_what_is_taken_stand_beside_the_value():
@@ -460,7 +569,7 @@ def test_t5_has_names_of_its_own():
         ("A list of numbers", "layers of the kind 1 are not read here"),
         ("Phi-4-mini with fewer full layers", "full_attn_mod is not read here"),
         ("Hunyuan-Large", "use_cla is not read here"),
-        ("Kimi Linear", "linear_attn_config is not read here"),
+        ("Kimi Linear", 8_064),
         ("Nemotron-NAS", "block_configs is not read here"),
         ("DeciLM", "num_key_value_heads_per_layer is not read here"),
         ("OLMo", "multi_query_attention is not read here"),

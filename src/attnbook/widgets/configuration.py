@@ -26,7 +26,6 @@ OFFERED = (
     "kimi_linear",
     "llama4_text",
     "mamba2",
-    "qwen3_next",
 )
 """Checkpoints of the census whose configurations the page brings along."""
 NOTE = (

@@ -75,8 +75,11 @@ export function reading(config, rules) {
       if (by.width || own.head !== 0) by.head = by.width ?? "taken";
     } else unread.head = `${rules.width.find((/** @type {string} */ name) => whole(text[name])) ?? rules.own_width} is ${width}, which ${out.heads} heads can't share evenly`;
   } else if (out.head === null && unread.width) unread.head ??= unread.width;
-  if (whole(text.kv_lora_rank) && whole(text.qk_rope_head_dim)) Object.assign(out, { latent: [text.kv_lora_rank, text.qk_rope_head_dim], kept: null, head: null });
-  else if (whole(text.v_head_dim)) out.value = text.v_head_dim;
+  if (whole(text.kv_lora_rank)) {
+    out.kept = out.head = null;
+    if (whole(text.qk_rope_head_dim)) out.latent = [text.kv_lora_rank, text.qk_rope_head_dim];
+    else unread.kept = rules.unturned;
+  } else if (whole(text.v_head_dim)) out.value = text.v_head_dim;
   const names = layers(text, out, window, own, rules);
   if (Array.isArray(names)) {
     out.layers ??= names.length;
@@ -120,7 +123,7 @@ function leftOut(text, found, unread, by, rules) {
 
 /** Which field, not read here, may hold a number of heads of keys. @param {any} text @param {any} rules */
 function others(text, rules) {
-  const here = [...rules.wholes, ...rules.head];
+  const here = [...rules.wholes, ...rules.head, ...rules.flags];
   for (const [name, value] of Object.entries(text)) {
     const told = value === "multihead_attention" || name.includes("qkv") || here.includes(name);
     if (name.match(rules.keys) && !told && !nothing(value)) return `${name} is ${rules.may}`;
