@@ -161,8 +161,8 @@ RULES: dict[str, Any] = {
     "ours": " (a length of ours: no field says one)",
     "letters": {"F": "full", "W": "window", "B": "block"},
     # What classes put where a file says nothing, where that can't be derived: numbers, bases of rotations,
-    # and kinds in their period. 0: the class has no such field. None: it derives it in a way of its own. Under
-    # `more`, other fields that bear on the cache: true stands for a value that is not read here.
+    # and kinds in their period. 0: the class has no such field. None: it derives it in a way of its own.
+    # Under `more`, other fields that bear on the cache: 1 may stand for a value that is not read here.
     "classes": json.loads((Path(__file__).parent / "static/class-defaults.json").read_text(encoding="utf-8")),
     # Why a cache is empty, or hidden.
     "another": "some layers choose keys with the indexer of another",

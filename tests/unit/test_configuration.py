@@ -254,9 +254,10 @@ def beside(config, own):
             others.insert(0, name)
         elif name in RULES["looks"]:
             more[name] = 1
+        elif settled and re.search(RULES["which"], name):
+            continue
         elif bears and not re.search(RULES["windowed"], name):
-            if not (settled and re.search(RULES["which"], name)):
-                others.append(name)
+            others.append(name)
     # One that says only which layers are of which kind is passed over where a list says it.
     others.sort(key=lambda name: name not in RULES["odd"] and bool(re.search(RULES["which"], name)))
     if others and config["model_type"] not in RULES["types"]:
