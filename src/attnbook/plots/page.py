@@ -20,6 +20,7 @@ from IPython.display import display
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
 
 STYLE = Path(__file__).parents[1] / "attnbook.mplstyle"
 INK = "#111111"
@@ -31,7 +32,7 @@ WIDE, NARROW = 6.9, 3.6
 LONG = 8
 """Letters of a row's name that a phone has room for beside the row."""
 
-PLACES = re.compile(r'\b(?:d|points|[xy][12]?|width|height)="[^"]*"|\b(?:translate|rotate)\([^)]*\)')
+PLACES = re.compile(r'\b(?:d|points|[xy][12]?|width|height|viewBox)="[^"]*"|\b(?:translate|rotate)\([^)]*\)')
 """What says in an SVG file where something is; `scale` must keep its digits."""
 
 ROLES = {"query": "#0069a8", "key": "#b04a00", "value": "#00795a", "output": "#a0307a"}
@@ -64,7 +65,7 @@ def new(height: float = 3.0, columns: int = 1, *, narrow: bool = False) -> tuple
     return figure, (axes[0] if columns == 1 else list(axes))
 
 
-def svg(figure: Figure, *, alt: str) -> str:
+def svg(figure: Figure, *, alt: str, tight: bool = False) -> str:
     """Turn a figure into SVG for the middle of a page: its colours follow the page, its text stays text.
 
     Places are rounded to a hundredth of a point: nobody sees less, and processors differ in the last digits.
@@ -72,6 +73,7 @@ def svg(figure: Figure, *, alt: str) -> str:
     Args:
         figure: a matplotlib figure.
         alt: what the plot shows, in words, for readers who do not see it.
+        tight: cut off what is empty around it.
 
     Returns:
         An `<svg>` element; the same figure gives the same text.
@@ -90,7 +92,8 @@ def svg(figure: Figure, *, alt: str) -> str:
     buffer = io.StringIO()
     with style.context(STYLE):
         # `Date` would make every run differ.
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        cut = {"bbox_inches": "tight", "pad_inches": 0.02} if tight else {}
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, **cut)
     text = buffer.getvalue()
     # The <style> in matplotlib's files speaks of every element of the page it stands in.
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", text, flags=re.DOTALL)
@@ -107,8 +110,8 @@ def svg(figure: Figure, *, alt: str) -> str:
         text = text.replace(colour, f"var(--attn-{role}, {colour})")
     text = re.sub(r"font-family: [^;\"]*", "font-family: inherit", text)
     view = re.search(r'viewBox="([^"]+)"', text).group(1)
+    pixels = float(view.split()[2]) * 96 / 72
     body = text[text.index(">", text.index("<svg")) + 1 :]
-    pixels = figure.get_figwidth() * 96
     opening = (
         f'<svg role="img" aria-label="{html.escape(alt)}" viewBox="{view}" '
         'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
@@ -147,7 +150,7 @@ def show(
         narrow = svg(phone, alt=alt)
     else:
         with _narrow(wide):
-            narrow = svg(wide, alt=alt)
+            narrow = svg(wide, alt=alt, tight=True)
     # Only the book's style sheet shows it, and then hides the other.
     pictures += narrow.replace('style="', 'class="narrow" style="display: none; ', 1)
     display(_Picture(pictures, alt, caption))
@@ -155,27 +158,26 @@ def show(
 
 @contextmanager
 def _narrow(figure: Figure) -> Iterator[None]:
-    """Lay a figure out for a phone: names of rows, which would take half of it, stand above their rows.
-
-    What is as high as wide gets lower with it, and so does the figure.
-    """
-    (width, height), before = figure.get_size_inches(), []
-    figure.set_figwidth(NARROW)
+    """Lay a figure out for a phone: names of rows, which would take half of it, stand above their rows."""
+    (width, height), high, named = figure.get_size_inches(), 0.0, []
     for axes in figure.axes:
         labels = axes.get_yticklabels()
         if max((len(label.get_text()) for label in labels), default=0) > LONG:
-            before.append((axes, labels[0].get_ha(), labels[0].get_va(), axes.yaxis.get_tick_params()))
+            tick = axes.yaxis.get_major_ticks()[0]
+            as_they_are = {"pad": tick.get_pad(), "length": tick.tick1line.get_markersize()}
+            named.append((axes, labels[0].get_ha(), labels[0].get_va(), as_they_are))
             axes.tick_params(axis="y", pad=-1, length=0)
             for label in labels:
                 label.set(ha="left", va="bottom")
-    with style.context(STYLE):
-        figure.set_figheight(min(height, figure.get_tightbbox().height + 0.1))
+                label.set_transform(label.get_transform() + ScaledTranslation(0, 0.1, figure.dpi_scale_trans))
+            high = max(high, 0.1 * len(labels))
+    figure.set_size_inches(NARROW, height + high)
     try:
         yield
     finally:
         figure.set_size_inches(width, height)
-        for axes, ha, va, ticks in before:
-            axes.tick_params(axis="y", pad=ticks.get("pad", 3.5), length=ticks.get("length", 3.0))
+        for axes, ha, va, as_they_are in named:
+            axes.tick_params(axis="y", **as_they_are)
             for label in axes.get_yticklabels():
                 label.set(ha=ha, va=va)
 
