@@ -92,7 +92,7 @@ PLOTS = """() => [...document.querySelectorAll("figure.attnlab-plot")].flatMap((
     const { a, b } = text.getScreenCTM();
     return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b);
   });
-  const prose = parseFloat(getComputedStyle(document.querySelector(".bd-article section > p")).fontSize);
+  const prose = parseFloat(getComputedStyle(document.querySelector(".bd-article")).fontSize);
   const [least, most] = [Math.min(...letters), Math.max(...letters)];
   return [{ plots: 1, left, right, height, least, most, prose, room: document.documentElement.clientWidth }];
 })"""
