@@ -1,8 +1,9 @@
 """The default configurations of the census's models: every field, as their library writes it.
 
 The page "Read a configuration" offers a few of them, and its tests read all. What every configuration of the
-library has is left out where it says nothing of the model. The packages to run it with are in
-benchmarks/requirements.txt:
+library has is left out where it says nothing of the model. Each class is made once more with twice as many
+heads: a number that is then the same is the class's own, and one that follows the heads is derived, though at
+one size both may agree. The packages to run it with are in benchmarks/requirements.txt:
 
     python benchmarks/configurations.py      writes results/configurations.json, in seconds
 """
@@ -16,8 +17,11 @@ from typing import Any
 
 import census
 import transformers
+from huggingface_hub.errors import StrictDataclassError
 
 from attnbook import results
+from attnbook.fields import numbers
+from attnbook.rules import RULES
 
 COMMAND = "python benchmarks/configurations.py"
 SAID = ("model_type", "is_encoder_decoder")
@@ -32,6 +36,19 @@ def fields(configuration: Any, common: dict[str, Any]) -> dict[str, Any]:
     return {"model_type": whole["model_type"]} | told | {name: whole[name] for name in SAID if whole[name]}
 
 
+def wider(configuration: Any) -> dict[str, Any] | None:
+    """Return heads, heads of keys and widths of a class with twice the heads, or None if it makes none."""
+    told = configuration.to_dict()
+    twice = {name: 2 * told[name] for name in RULES["heads"] if isinstance(told.get(name), int)}
+    if not twice:
+        return None
+    try:
+        found = numbers(type(configuration)(**twice).to_dict())[0]
+    except StrictDataclassError:  # its own check refuses that
+        return None
+    return {what: found[what] for what in ("heads", "kept", "head", "width")}
+
+
 def main() -> None:
     """Store the configurations."""
     warnings.simplefilter("ignore")
@@ -40,8 +57,9 @@ def main() -> None:
     common = transformers.PretrainedConfig().to_dict()
     found = {model.name: model.text for model in census.models([]) if model.text is not None}
     told = {name: fields(text, common) for name, text in found.items()}
-    numbers = {"release": transformers.__version__, "configurations": told}
-    results.store("configurations", numbers, command=COMMAND, packages=("transformers",))
+    twice = {name: wider(text) for name, text in found.items()}
+    stored = {"release": transformers.__version__, "configurations": told, "twice the heads": twice}
+    results.store("configurations", stored, command=COMMAND, packages=("transformers",))
 
 
 if __name__ == "__main__":

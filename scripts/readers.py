@@ -132,13 +132,11 @@ def _block(kind: str, title: str, options: dict[str, str], body: str, names: Nam
         return f"<details><summary>{html.escape(title, quote=False)}</summary>\n\n{body}\n\n</details>"
     if kind == "admonition":
         return "\n".join(f"> {line}".rstrip() for line in [f"**{title}**", "", *body.split("\n")])
-    if kind in ("grid", "chapter-cards", "chapter-paths"):
+    if kind in ("chapter-cards", "chapter-paths"):
         return body
     if kind == "chapter-start":
         return f"Start with {{chapter-title}}`{title}`" + (f", {body}" if body else ".")
     if kind == "chapter-path":
-        return f"**{title}.** {body}"
-    if kind == "grid-item-card":
         return f"**{title}.** {body}"
     if kind == "include":
         return "\n".join(_blocks((names.folder / title).read_text(encoding="utf-8").split("\n"), names))

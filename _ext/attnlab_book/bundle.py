@@ -181,4 +181,7 @@ def _moved(to: Path, path: Path, used: set[str]) -> str:
 
 
 def _has_file(folder: Path, face: str) -> bool:
-    return any((folder / name).is_file() for _, name in URL.findall(face)) or "data:" in face
+    """Tell whether a face has a file: one in the book, or one that the reader's machine may have."""
+    return (
+        any((folder / name).is_file() for _, name in URL.findall(face)) or "data:" in face or "local(" in face
+    )

@@ -72,7 +72,7 @@ class ChapterCards(_Counting):
 
 
 class ChapterPaths(SphinxDirective):
-    """``{chapter-paths}``: the ways through the book, side by side."""
+    """``{chapter-paths}``: the ways through the book, or what else is one of a few, side by side."""
 
     has_content = True
 
@@ -82,29 +82,29 @@ class ChapterPaths(SphinxDirective):
 
 
 class ChapterPath(_Counting):
-    """``{chapter-path} title``: a way through some chapters, and what it takes."""
+    """``{chapter-path} title``: a way, and what it takes where it leads through chapters."""
 
     has_content = True
     required_arguments = 1
     final_argument_whitespace = True
-    option_spec = {"topics": directives.unchanged_required, "exercises": directives.flag}  # noqa: RUF012
+    option_spec = {"topics": directives.unchanged, "exercises": directives.flag}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
         """Say what the way holds, and below it how long it takes."""
-        topics = [topic.strip() for topic in self.options["topics"].split(",")]
+        found = nodes.container(
+            "",
+            *self.paragraph(f"**{self.arguments[0]}**", "attn-path-title"),
+            *self.parse_text_to_nodes("\n".join(self.content)),
+            classes=["attn-path"],
+        )
+        topics = [topic.strip() for topic in self.options.get("topics", "").split(",") if topic]
         if topics == ["all"]:
             topics = [chapter.topic for chapter in self.env.attnlab_chapters if chapter.number is not None]
-        minutes = self.minutes(topics, "exercises" in self.options)
-        work = "with their exercises" if "exercises" in self.options else "to read"
-        return [
-            nodes.container(
-                "",
-                *self.paragraph(f"**{self.arguments[0]}**", "attn-path-title"),
-                *self.parse_text_to_nodes("\n".join(self.content)),
-                *self.paragraph(f"{len(topics)} chapters {work}: {spoken(minutes)}.", "attn-card-facts"),
-                classes=["attn-path"],
-            )
-        ]
+        if topics:
+            minutes = self.minutes(topics, "exercises" in self.options)
+            work = "with their exercises" if "exercises" in self.options else "to read"
+            found += self.paragraph(f"{len(topics)} chapters {work}: {spoken(minutes)}.", "attn-card-facts")
+        return [found]
 
 
 class ChapterStart(_Counting):

@@ -25,6 +25,17 @@ UNSET = "OWNER"
 LICENCES = "chapters/licences"
 LEAD_THERE = ("launch-buttons", "source-buttons")
 """The theme's buttons that open or show what is in the repository."""
+AIMS = re.compile(
+    r'<div class="objectives admonition">\s*<p class="admonition-title">(.*?)</p>\s*'
+    r"(<p>(About [^<]*? minutes) to read.*?</ul>)\s*</div>",
+    re.DOTALL,
+)
+"""What a chapter is for: its heading, all of it, and the minutes that it takes."""
+FOLDS = re.compile(r"<details\b.*?</details>", re.DOTALL)
+HEADING = re.compile(r"<(h[1-3])>.*?</\1>", re.DOTALL)
+WITH_HYPHENS = re.compile(r"(<[^>]*>)|\b[^\W\d_]+(?:-[^\W\d_]+)+\b")
+WITH_ROOM = ("</figcaption></figure>", "</details>")
+"""How an output ends that has room at the end of its last line."""
 SIDE_BY_SIDE = 50
 """Letters that a prediction's answers may have together, to stand in one line of a wide page."""
 FIRST_SCREEN = 4000
@@ -64,10 +75,13 @@ def drop_thebe_nodes(app: Sphinx, doctree: nodes.document, docname: str) -> None
 
 
 def arrange_cells(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Move folded code behind what it shows, as the text speaks of it; mark those with figures."""
+    """Move folded code behind what it shows, as the text says; mark where it has room, and figures."""
     for cell in doctree.findall(nodes.container):
         if "tag_hide-input" in cell["classes"]:
             cell.children.sort(key=lambda part: "cell_output" not in part["classes"])
+            shown = [node for node in cell[0].findall() if isinstance(node, (nodes.raw, nodes.literal_block))]
+            if shown and isinstance(shown[-1], nodes.raw) and shown[-1].astext().rstrip().endswith(WITH_ROOM):
+                cell["classes"].append("has-room")
         if "cell" in cell["classes"] and any(FIGURE.search(x.astext()) for x in cell.findall(nodes.raw)):
             cell["classes"].append("has-figure")
 
@@ -123,7 +137,7 @@ def mend_context(
         if figures:
             address = context["pathto"](f"_static/figures/{figures[0]}.js", 1) + f"?v={assets.version(app)}"
             early += f'\n<link rel="preload" as="script" href="{address}">'
-        if "<math" in body[:FIRST_SCREEN]:
+        if "<math" in FOLDS.sub("", AIMS.sub("", body[: 4 * FIRST_SCREEN], count=1))[:FIRST_SCREEN]:
             # A formula that changes its face changes its width: what is read would move.
             early += '\n<meta name="attn-formulas">'
         context["metatags"] = early
@@ -152,11 +166,28 @@ def mend_context(
         body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
         # A number and what it may be off by are one word, in the narrowest column too.
         body = re.sub(r"<td[^>]*>[^<]*</td>", lambda cell: OFF_BY.sub("\u00a0±\u00a0", cell[0]), body)
+        body = HEADING.sub(lambda heading: WITH_HYPHENS.sub(_tied, heading[0]), body)
+        body = AIMS.sub(_folded, body, count=1)
         # Browsers break a line between a formula and the comma behind it.
         body = BEFORE_A_SIGN.sub(r'<span class="attn-tied">\1\2</span>', body)
         if "pathto" in context:
             body = stills.show(body, Path(app.srcdir), context["pathto"](stills.FOLDER, 1))
         context["body"] = body
+
+
+def _folded(aims: re.Match[str]) -> str:
+    """Put what a chapter is for into one line that opens: the question behind it draws a reader in."""
+    title, said, minutes = aims.groups()
+    return (
+        '<details class="objectives"><summary>'
+        f'<span class="attn-closed">{minutes}; afterwards you can …</span>'
+        f'<span class="attn-opened">{title}</span></summary>\n{said}\n</details>'
+    )
+
+
+def _tied(word: re.Match[str]) -> str:
+    """Keep a word with hyphens in one line of its heading."""
+    return word[0] if word[1] else f'<span class="attn-tied">{word[0]}</span>'
 
 
 def _name(script: Any) -> str:

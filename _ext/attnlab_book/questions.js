@@ -138,7 +138,7 @@
   /** @type {(() => void)[]} */
   const covers = [];
 
-  /** Lay a sheet over a figure. @param {HTMLElement} figure @returns {() => void} what takes it away */
+  /** Keep a figure's answer back: it says itself which of its parts that is. @param {HTMLElement} figure @returns {() => void} what takes it away */
   const cover = (figure) => {
     const name = figure.dataset.attnlab ?? "";
     const linked = [...new URLSearchParams(location.search).keys()].some((key) => key === name || key.startsWith(`${name}-`));
@@ -148,17 +148,18 @@
     const sheet = make(
       "div",
       { class: "attnlab-cover" },
-      make("div", {}, make("p", {}, make("strong", { class: "attn-wide" }, "What do you expect? "), "Choose an answer above", make("span", { class: "attn-wide" }, ", and the figure opens"), "."), make("p", {}, look, never)),
+      make("div", {}, make("p", {}, make("strong", { class: "attn-wide" }, "What do you expect? "), "Choose an answer above", make("span", { class: "attn-wide" }, ", and the figure shows its own"), "."), make("p", {}, look, never)),
     );
     const place = make("div", { class: "attnlab-covered" });
     figure.before(place);
-    place.append(figure, sheet);
+    place.append(sheet, figure);
     figure.inert = true;
     const open = () => {
       figure.inert = false;
+      place.classList.add("is-open");
       sheet.inert = true;
       if (matchMedia("(prefers-reduced-motion: reduce)").matches) sheet.remove();
-      else sheet.animate({ opacity: 0 }, { duration: 250, fill: "forwards" }).finished.then(() => sheet.remove());
+      else sheet.animate({ opacity: 0, height: [`${sheet.offsetHeight}px`, 0] }, { duration: 250, fill: "forwards" }).finished.then(() => sheet.remove());
     };
     covers.push(open);
     look.addEventListener("click", open);

@@ -209,7 +209,10 @@ def _prose(node: nodes.Node, book: list[chapters.Chapter]) -> str:
     if isinstance(node, addnodes.desc_signature):
         return f"{node.get('fullname', '')}: "
     if isinstance(node, addnodes.pending_xref) and node.get("refdomain") == "cite":
-        return re.sub(r"([a-z]+?)_?(\d{4})\w*", lambda found: f"{found[1].title()} {found[2]}", node.astext())
+        names = re.sub(r"([a-z]+?)_?\d{4}\w*", lambda found: found[1].title(), node.astext()).replace(
+            ",", ", "
+        )
+        return names if node["reftype"] == "t" else f"({names})"
     if isinstance(node, SILENT):
         return ""
     return "".join(_prose(child, book) for child in node.children)

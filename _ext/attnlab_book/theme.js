@@ -42,6 +42,13 @@
     const own = one("#attn-search input"); // the search's own page
     const ask = () => (own ? own.focus() : dialog.open ? dialog.close() : dialog.showModal());
     closesBeside(dialog);
+    dialog.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || event.isComposing) return;
+      event.preventDefault(); // the field would be emptied first, and the dialog stay
+      dialog.close();
+    });
+    // What was asked last is there again, and gives way to what is written.
+    new MutationObserver(() => dialog.open && /** @type {HTMLInputElement} */ (one("#pst-search-dialog input")).select()).observe(dialog, { attributeFilter: ["open"] });
     for (const button of all(".search-button__button")) button.addEventListener("click", ask);
     const mac = /Mac|iPhone|iPad/.test(navigator.platform);
     if (mac) for (const key of all(".kbd-shortcut__modifier")) key.textContent = key.textContent === "Ctrl" ? "⌘" : key.textContent;

@@ -13,6 +13,7 @@ None, and `why` says so. The page reads the same `RULES`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -76,10 +77,10 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
     if out["head"] is None and width and heads and "head" not in unread:
         if width % heads == 0:
             out["head"] = width // heads
-            if own.get("head") != 0:
-                by["head"] = "taken"
+            if "width" in by or own.get("head") != 0:
+                by["head"] = by.get("width", "taken")
         else:
-            name = next(name for name in RULES["width"] if whole(text.get(name)))
+            name = next((name for name in RULES["width"] if whole(text.get(name))), RULES["own_width"])
             unread["head"] = f"{name} is {width}, which {heads} heads can't share evenly"
     elif out["head"] is None and "width" in unread:
         unread.setdefault("head", unread["width"])
@@ -97,7 +98,8 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         out["kinds"], doubt = None, f"{looks} {RULES['blurs']}"
     if out["kinds"] is None:
         unread["kinds"] = doubt
-    return out | {"cache": cache, "why": why, "positions": places(text, unread), "reads": reads(text)}
+    told = {"positions": places(text, unread, own.get("bases", ())), "reads": reads(text)}
+    return out | {"cache": cache, "why": why} | told
 
 
 def _left_out(
@@ -107,12 +109,15 @@ def _left_out(
     named = text.get("model_type")
     known = isinstance(named, str) and named in RULES["classes"]
     own, by = RULES["classes"][named] if known else {}, {}
-    for what, number in own.items():
-        if what == "each" or any(name in text for name in RULES[what]):
+    for what in RULES["numbers"]:
+        # A list of layers counts them, and Falcon's newer design shares no keys unless a field says so.
+        counted = what == "layers" and any(text.get(name) for name in RULES["each"])
+        newer = what == "kept" and text.get("new_decoder_architecture") is True
+        if what not in own or counted or newer or any(name in text for name in RULES[what]):
             continue
-        if number:
-            found[what], by[what] = number, "own"
-        elif number is None:
+        if own[what]:
+            found[what], by[what] = own[what], "own"
+        elif own[what] is None:
             unread[what] = RULES["no"][what]
     if not known and not any(name in text for name in (*RULES["window"], *RULES["each"])):
         by["window"] = "taken"
@@ -126,21 +131,25 @@ def _kinds(
     layers = out["layers"]
     if doubt := by_type(text) or unfit(text):
         return None, doubt
-    said = next((text[name] for name in RULES["each"] if text.get(name)), None)
+    listed = next((name for name in RULES["each"] if text.get(name)), "")
+    said = text[listed] if listed else None
     indices = text.get("attn_layer_indices")
     sliding = not empty(text.get("sliding_window_pattern")) and text["sliding_window_pattern"]
     closed = text.get("use_sliding_window") is False
     states = out["heads"] is None and "heads" not in out["unread"] and whole(text.get("state_size"))
     periods = whole(text.get("attn_layer_period")) or whole(text.get("full_attention_interval"))
-    settled = bool(said or indices or periods or states)
+    named, every = text.get("model_type"), text.get("global_attn_every_n_layers")
+    every = every if isinstance(named, str) and named in RULES["every"] and whole(every) else 0
+    settled = bool(said or indices or periods or every or states)
     if doubt := passed(text, layers, settled, window is not None and not closed and not whole(sliding)):
         return None, doubt
     if said:
-        if odd := [word for word in said if not isinstance(word, str) or word not in RULES["kinds"]]:
+        words = [word if isinstance(word, str) else f"{listed} {json.dumps(word)}" for word in said]
+        if odd := [word for word, key in zip(said, words, strict=True) if key not in RULES["kinds"]]:
             return None, f"layers of the kind {quoted(odd[0])} are not read here"
         if layers not in (None, len(said)):
             return None, f"{len(said)} listed layers are not the {layers} that are counted"
-        layers, names = len(said), [RULES["kinds"][word] for word in said]
+        layers, names = len(said), [RULES["kinds"][word] for word in words]
     elif layers is None:
         return None, out["unread"].get("layers", RULES["no"]["layers"])
     elif layers > RULES["most"]:
@@ -156,6 +165,8 @@ def _kinds(
         names = ["full" if at % period == first else "linear" for at in range(layers)]
     elif whole(period := text.get("full_attention_interval")):
         names = ["linear" if (at + 1) % period else "full" for at in range(layers)]
+    elif every:
+        names = ["window" if (at + RULES["every"][named]) % every else "full" for at in range(layers)]
     elif states:
         names = ["linear"] * layers
     elif "window" in out["unread"] and not closed:
@@ -259,7 +270,7 @@ def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     """
     unknown = lambda what: f"unknown: {reading['unread'].get(what, RULES['no']['it'])}"  # noqa: E731
     kinds, layers = reading["kinds"], reading["layers"]
-    counted = unknown("layers") if layers is None else f"{layers:,}"
+    counted = unknown("layers") if layers is None else f"{layers:,}{_by(reading, 'layers')}"
     if kinds:
         window = f"{reading['window'] or 0:,}"
         each = [f"{count} {RULES['words'][name].replace('#', window)}" for name, count in kinds.items()]
@@ -274,17 +285,21 @@ def summary(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
         *_held(reading),
         ("window", [_window(reading)]),
         ("positions", [_places(reading) or unknown("positions")]),
-        ("made for", [unknown("length") if reading["length"] is None else f"{reading['length']:,} tokens"]),
+        ("made for", [_length(reading) or unknown("length")]),
     ]
 
 
+def _length(reading: Mapping[str, Any]) -> str:
+    return f"{reading['length']:,} tokens{_by(reading, 'length')}" if reading["length"] else ""
+
+
 def _held(reading: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    n = reading["length"] or 32_768
+    n = reading["length"] or RULES["length_taken"]
     if not (size := held_bytes(reading, n)):
         return []
     unit, name = (2**30, "GiB") if size >= 2**30 else (2**20, "MiB")
     tenths = (size * 20 + unit) // (2 * unit)
-    longest = ", its longest text" if reading["length"] else ""
+    longest = ", its longest text" if reading["length"] else RULES["ours"]
     return [("in all", [f"{tenths // 10:,}.{tenths % 10} {name} at {n:,} tokens{longest}"])]
 
 
@@ -299,16 +314,17 @@ def _heads(reading: Mapping[str, Any]) -> str:
     if heads is None:
         states = {"linear", "convolution", "none"}
         return "none: no layer has a softmax" if reading["kinds"] and set(reading["kinds"]) <= states else ""
+    asked = f"{heads:,} of queries{_by(reading, 'heads')}"
     if reading["latent"]:
         latent, turned = reading["latent"]
-        return f"{heads:,} of queries; keys and values are made from a latent of {latent:,} + {turned:,}"
+        return f"{asked}; keys and values are made from a latent of {latent:,} + {turned:,}"
     if kept is None:
-        return f"{heads:,} of queries; keys and values are unknown: {reading['unread']['kept']}"
+        return f"{asked}; keys and values are unknown: {reading['unread']['kept']}"
     each = "" if head is None else f", each {head:,} wide{_by(reading, 'head')}"
-    if reading["value"] and reading["value"] != head:
+    if head is not None and reading["value"] and reading["value"] != head:
         each += f" (values {reading['value']:,})"
     shared = f": {heads // kept} heads of queries share one" if heads > kept else ""
-    return f"{heads:,} of queries, {kept:,} of keys and values{_by(reading, 'kept')}{each}{shared}"
+    return f"{asked}, {kept:,} of keys and values{_by(reading, 'kept')}{each}{shared}"
 
 
 def _kept(reading: Mapping[str, Any]) -> list[str]:
@@ -358,7 +374,8 @@ def _places(reading: Mapping[str, Any]) -> str:
         return str(positions["kind"])
     out = "rotary"
     if positions["bases"]:
-        out += f", base {' and '.join(map(_real, positions['bases']))}"
+        own = f" ({RULES['own']})" if positions["by"] else ""
+        out += f", base {' and '.join(map(_real, positions['bases']))}{own}"
     else:
         why = reading["unread"].get("base")
         out += f", base unknown: {why}" if why else ", base not said"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -77,6 +77,8 @@ def passed(text: Mapping[str, Any], layers: int | None, settled: bool, windows: 
         if not bears or name in known or empty(value) or re.search(RULES["harmless"], name):
             continue
         if isinstance(value, str) and value in RULES["plain"]:
+            continue
+        if whole(value) and RULES["usual"].get(name) == value:
             continue
         if settled and re.search(RULES["which"], name):
             continue
@@ -152,8 +154,13 @@ def by_type(text: Mapping[str, Any]) -> str | None:
     return next((why for name, why in RULES["types"].items() if text.get("model_type") == name), None)
 
 
-def places(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any] | None:
-    """Return how places are told, as far as fields say it; `unread` gets what can't be used."""
+def places(
+    text: Mapping[str, Any], unread: dict[str, str], own: Sequence[float] = ()
+) -> dict[str, Any] | None:
+    """Return how places are told, as far as fields say it, with the class's own bases where none do.
+
+    What can't be used goes into `unread`.
+    """
     word = text.get("position_embedding_type")
     if text.get("alibi") is True or word == "alibi":
         return {"kind": "ALiBi"}
@@ -190,15 +197,16 @@ def places(text: Mapping[str, Any], unread: dict[str, str]) -> dict[str, Any] | 
     if wrong := [factor for factor in factors if not positive(factor)]:
         unread["positions"] = f"factor is {quoted(wrong[0])}, no number above 0"
         return None
-    if not (given or types or factors or whole(text.get("rotary_dim"))):
+    if not (given or own or types or factors or whole(text.get("rotary_dim"))):
         return None
     if given and not bases:
         unread["base"] = f"{given[0][0]} is {quoted(given[0][1])}, no number above 0"
-    said = [name for name in types if name not in ("default", "main")]
+    said = [name for name in types if name not in RULES["unstretched"]]
     bare = text.get("no_rope_layers")
     return {
         "kind": "rotary",
-        "bases": sorted(set(bases)),
+        "bases": sorted(set(bases if given else own)),
+        "by": "" if given or not own else "own",
         "stretched": said[0] if said else None,
         "factor": factors[0] if factors else None,
         "bare": sum(one in (0, False) for one in bare) if isinstance(bare, list) else 0,

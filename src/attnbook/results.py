@@ -101,6 +101,7 @@ def show(
     which: str | Sequence[str] | None = None,
     about: str = "",
     note: str = "",
+    folded: str = "",
     also: Sequence[str] = (),
     digits: int = 2,
 ) -> None:
@@ -117,6 +118,7 @@ def show(
             all unless given, none for an empty tuple.
         about: what the table tells, in words, for readers who do not see it; needed with `head`.
         note: a line under the table. What the sweeps were given is told behind it.
+        folded: how the numbers were made, longer than a line: it opens the fold.
         also: other topics whose numbers the page shows there; the fold has where they come from as well.
         digits: digits after the point in the table of a sweep.
 
@@ -139,7 +141,7 @@ def show(
         parts = parts if len(parts) > 1 else [("", parts[0][1])]
     else:
         raise ValueError(f"{name!r} holds no sweep: give the head and the rows of a table")
-    display(_Shown(parts, [stored, *map(load, also)]))
+    display(_Shown(parts, [stored, *map(load, also)], folded))
 
 
 def source(name: str) -> None:
@@ -233,14 +235,14 @@ class _Shown:
     """Tables, each with a title where there are several, and the fold."""
 
     def __init__(
-        self, parts: Sequence[tuple[str, tables.Table]], stored: Sequence[Mapping[str, Any]]
+        self, parts: Sequence[tuple[str, tables.Table]], stored: Sequence[Mapping[str, Any]], folded: str = ""
     ) -> None:
-        self.parts, self.facts = parts, [facts(one) for one in stored]
+        self.parts, self.facts, self.folded = parts, [facts(one) for one in stored], folded
 
     def __repr__(self) -> str:
         text = [f"{title}\n{table!r}" if title else repr(table) for title, table in self.parts]
         made = (f"made by {said}" for one in self.facts for key, said in one if key == "made by")
-        return "\n".join([*text, *made])
+        return "\n".join([*text, *([self.folded] if self.folded else []), *made])
 
     def _repr_html_(self) -> str:
         body = "".join(
@@ -249,7 +251,8 @@ class _Shown:
         )
         said = (("".join(f"<li>{html.escape(': '.join(fact))}</li>" for fact in one)) for one in self.facts)
         lists = "".join(f"<ul>{lines}</ul>" for lines in said)
-        return f"{body}<details><summary>Where these numbers come from</summary>{lists}</details>"
+        first = f"<p>{html.escape(self.folded)}</p>" if self.folded else ""
+        return f"{body}<details><summary>Where these numbers come from</summary>{first}{lists}</details>"
 
 
 def _refuse(commit: str | None, what: str, remedy: str) -> None:

@@ -43,8 +43,10 @@ RULES: dict[str, Any] = {
         "max_target_positions",
     ],
     # A list with a word for each layer, and what the words mean.
-    "each": ["layer_types", "layers_block_type", "block_types", "attention_layers"],
+    "each": ["layer_types", "layers_block_type", "block_types", "attention_layers", "attn_type_list"],
     "kinds": {
+        "attn_type_list 0": "linear",
+        "attn_type_list 1": "full",
         "full_attention": "full",
         "attention": "full",
         "global": "full",
@@ -60,6 +62,8 @@ RULES: dict[str, Any] = {
         "moe": "none",
         "mlp": "none",
     },
+    # Types of models with `global_attn_every_n_layers`, and how many layers the first period lacks.
+    "every": {"afmoe": 1, "modernbert": 0},
     # Types of models whose window, where no field says which layers have it, is in all of them.
     "windows": ["mistral", "mixtral", "phi3", "starcoder2", "moshi"],
     # What is looked for as a number.
@@ -83,6 +87,7 @@ RULES: dict[str, Any] = {
         "layers_block_type",
         "block_types",
         "attention_layers",
+        "attn_type_list",
         "attn_layer_indices",
         "indexer_types",
     ],
@@ -99,19 +104,23 @@ RULES: dict[str, Any] = {
     "harmless": (
         "norm|bias|drop|prob|scal|softmax|logit|logn|temperature|multipl|factor|sparsity|sparse_step|expert|mlp"
         "|moe|mtp|nextn|dense_layers|intermediate|ffn|_ff_|dtype|rope|nope|rotary|gate$|per_layer_input|kernels"
-        "|parallel|impl|flash|multi_?query|share_q|^output_|^block_(size|type|group_size)$"
+        "|parallel|impl|flash|multi_?query|share_q|^output_|embedding|layer_switch|interleaved_layers"
+        "|^block_(size|type|group_size|dim|multiple_of|use_swiglu|use_xavier_init)$"
     ),
     "which": (
         "pattern|interval|every|max_window_layers|idx|indices|group_size|_list$|state|ssm|mamba|conv|linear"
         "|^chunk_size"
     ),
     "windowed": "max_window_layers|sliding_window_pattern",
-    # Words in which nothing is hidden.
+    # Words, and a number, in which nothing is hidden.
     "plain": ["multihead_attention", "grouped_query_attention", "multiquery_attention", "vision"],
+    "usual": {"full_attn_mod": 1},
     # Words of position_embedding_type; "absolute" stands in files of models that turn as well.
     "turned": ["rope", "rotary", "rope_gptj"],
     "bare": ["nope", "none"],
     "denied": ["use_rope", "rope", "rotary"],
+    # Types of rotations that are not stretched: mrope turns parts of a head by time, height and width.
+    "unstretched": ["default", "main", "mrope"],
     # Fields that say a base of rotations.
     "bases": [
         "rope_theta",
@@ -135,16 +144,20 @@ RULES: dict[str, Any] = {
     "images": ["image_size", "patch_size"],
     "if": "if it writes: a model that reads a text at once keeps nothing of it",
     # Where a value comes from that no field says.
-    "own": "its class's: the file says none",
+    "own": "its class's",
+    "own_width": "the width of its class",
     "which_own": "; which is which its class says, not the file",
     "taken": {
         "kept": "taken as many as of queries: no field says it",
         "head": "taken as width over heads: no field says it",
     },
     "unsaid": "none: no field says one",
+    # The length for which the cache is told where none is known.
+    "length_taken": 32_768,
+    "ours": " (a length of ours: no field says one)",
     "letters": {"F": "full", "W": "window", "B": "block"},
-    # What classes put where a file says nothing, where that can't be derived: numbers, and kinds in their
-    # period. 0: the class has no such field. None: it derives it in a way of its own.
+    # What classes put where a file says nothing, where that can't be derived: numbers, bases of rotations,
+    # and kinds in their period. 0: the class has no such field. None: it derives it in a way of its own.
     "classes": json.loads((Path(__file__).parent / "static/class-defaults.json").read_text(encoding="utf-8")),
     # Why a cache is empty, or hidden.
     "another": "some layers choose keys with the indexer of another",

@@ -163,8 +163,9 @@ export class Book {
     if (ways.length || word.length < 4) return ways;
     const halves = [...word].map((_, at) => [word.slice(0, at), word.slice(at)]).find((pair) => this.#says(pair.map(stem).join(" ")));
     if (halves) return [{ stems: halves.map(stem), weight: 0.9, changed: halves.join(" ") }];
-    const meant = this.#words((other) => slip(word, other)).slice(0, 3);
-    return meant.map((other, at) => ({ stems: [stem(other)], weight: 0.8 / (at + 1), changed: other }));
+    // One alone: the reader is told what was read, and nothing else is marked.
+    const [meant] = this.#words((other) => slip(word, other));
+    return meant ? [{ stems: [stem(meant)], weight: 0.8, changed: meant }] : [];
   }
 
   /** Words of the book, the most frequent first. @param {(word: string) => boolean} which */
@@ -234,26 +235,49 @@ export class Book {
 /** @param {string} phrase */
 const key = (phrase) => telling(phrase).map(stem).join(" ");
 
+/** Where a sentence ends and the next begins. */
+const END = /[.?!…][”’)]?\s+(?=[\p{Lu}\p{N}“‘(…])/gu;
+/** More than this of one sentence is not read in a list. */
+const LONGEST = 320;
+
+/** A text's sentences, from and until where. @param {string} text @returns {[number, number][]} */
+function sentences(text) {
+  const ends = [...text.matchAll(END)].map((end) => end.index + end[0].length);
+  return [0, ...ends].map((from, at) => /** @type {[number, number]} */ ([from, ends[at] ?? text.length])).filter(([from, until]) => /\p{L}/u.test(text.slice(from, until)));
+}
+
 /**
- * Cut the piece of a text in which most of what was asked for stands, and say where it is in it.
+ * Cut the sentence of a text in which most of what was asked for stands, with those behind it if all are short, and say
+ * where it is in them.
  * @param {string} text
  * @param {Pick<Answer, "stems" | "phrases">} asked
  * @returns {{ text: string, hit: boolean }[]}
  */
 export function excerpt(text, { stems, phrases }, length = 150) {
   const hits = places(text, stems, phrases);
-  const within = (/** @type {number} */ from) => new Set(hits.filter(([start, end]) => start >= from && end <= from + length).map(([start, end]) => stem(text.slice(start, end)))).size;
-  const best = hits.map(([start]) => Math.max(start - 40, 0)).reduce((most, from) => (within(from) > within(most) ? from : most), hits.length ? Math.max(hits[0][0] - 40, 0) : 0);
-  const from = best ? text.indexOf(" ", best) + 1 : 0;
-  const until = from + length < text.length ? text.lastIndexOf(" ", from + length) : text.length;
+  const all = sentences(text);
+  const inside = (/** @type {number} */ from, /** @type {number} */ until) => hits.filter(([start, end]) => start >= from && end <= until);
+  const has = all.map(([from, until]) => new Set(inside(from, until).map(([start, end]) => stem(text.slice(start, end)))).size);
+  const best = has.indexOf(Math.max(...has));
+  let [from, until] = all[best] ?? [0, text.length];
+  // What the build left out of a text stands as an ellipsis: no sentence goes on behind it.
+  for (const [start, end] of all.slice(best + 1)) if (start === until && end - from <= length) until = end;
+  const whole = until - from <= LONGEST;
+  if (!whole) {
+    const start = Math.max(from, (inside(from, until)[0]?.[0] ?? from) - 80);
+    const end = start + LONGEST;
+    from = start > from ? text.indexOf(" ", start) + 1 : from;
+    if (end < until) until = text.lastIndexOf(" ", end);
+  }
+  const [cutBefore, cutBehind] = [from > (all[best]?.[0] ?? 0), !whole && until < (all[best]?.[1] ?? until)];
   const pieces = [];
   let at = from;
-  for (const [start, end] of hits.filter(([start, end]) => start >= from && end <= until)) {
+  for (const [start, end] of inside(from, until)) {
     pieces.push({ text: text.slice(at, start), hit: false }, { text: text.slice(start, end), hit: true });
     at = end;
   }
-  pieces.push({ text: text.slice(at, until), hit: false });
-  if (from) pieces.unshift({ text: "… ", hit: false });
-  if (until < text.length) pieces.push({ text: " …", hit: false });
+  pieces.push({ text: text.slice(at, until).trimEnd(), hit: false });
+  if (cutBefore) pieces.unshift({ text: "… ", hit: false });
+  if (cutBehind) pieces.push({ text: " …", hit: false });
   return pieces.filter((piece) => piece.text);
 }

@@ -8,6 +8,8 @@ import { tells } from "./words.js";
 /** Milliseconds after the last letter: on a slow phone a search for each would hold up the next. */
 const PAUSE = 60;
 const HINT = "A word, a name or a question, such as: why divide by √d?";
+/** For whom nothing was found. */
+const TRY = ["why divide by √d", "KV cache", "flash attention"];
 /** @type {import("./finding.js").Answer} */
 const NOTHING = { found: [], cut: false, whole: false, meaning: undefined, read: [], stems: new Set(), phrases: [] };
 const ROOT = document.documentElement.dataset.content_root ?? "./";
@@ -26,6 +28,9 @@ function link(address, ...children) {
   made.href = ROOT + address;
   return made;
 }
+
+/** A link to what the search's page finds. @param {string} question @param {string} text */
+const asking = (question, text) => link(`search.html?q=${encodeURIComponent(question)}`, text);
 
 /** @typedef {Pick<import("./finding.js").Answer, "stems" | "phrases">} Asked */
 
@@ -72,23 +77,23 @@ function mount(book, part, { most, follow }) {
     const lost = !fits && tells(question);
     const near = lost ? book.nearest(question) : [];
     list.replaceChildren(...rows, ...near.map((section) => item(section, answer)));
-    const all = link(`search.html?q=${encodeURIComponent(question)}`, `${answer.cut ? "The best" : "All"} ${answer.found.length} places`);
-    const terms = link(book.glossary, "All terms of the glossary");
-    more.replaceChildren(...(answer.found.length > places.length ? [all] : lost ? [terms] : []));
+    const all = asking(question, `${answer.cut ? "The best" : "All"} ${answer.found.length} places`);
+    const others = near.length ? [] : TRY.map((other) => asking(other, `Try “${other}”`));
+    more.replaceChildren(...(answer.found.length > places.length ? [all] : lost ? [link(book.glossary, "All terms of the glossary"), ...others] : []));
     const nothing = `Nothing in the book fits “${question}”.${near.length ? " Terms of the glossary that look like it:" : ""}`;
-    status.textContent = fits ? said(answer) : lost ? nothing : HINT;
+    status.textContent = fits ? said(answer, places.length) : lost ? nothing : HINT;
     part.classList.toggle("attn-asked", Boolean(question));
     part.classList.toggle("attn-hit", fits);
     found.dataset.of = question;
     found.scrollTop = 0;
     follow(question);
   };
-  /** @param {import("./finding.js").Answer} answer */
-  const said = ({ found: { length: count }, cut, whole, read }) => {
+  /** @param {import("./finding.js").Answer} answer @param {number} shown how many of its places are listed */
+  const said = ({ found: { length: count }, cut, whole, read, meaning }, shown) => {
     const instead = read.length ? `Read as ${listed(read.map(([, other]) => `“${other}”`))}. ` : "";
-    const many = `${cut ? "The best " : ""}${count} ${count === 1 ? "place" : "places"}`;
-    if (!count) return instead;
-    return instead + (whole ? `${many}.` : `${many} with some of these words.`);
+    const many = `${shown < count ? `${shown} of ` : ""}${cut ? "the best " : ""}${count} ${count === 1 ? "place" : "places"}`;
+    const told = meaning ? (count ? ", and what it means" : "What it means") : "";
+    return `${instead}${count ? many[0].toUpperCase() + many.slice(1) : ""}${count && !whole ? " with some of these words" : ""}${told}.`;
   };
   const links = () => /** @type {HTMLElement[]} */ ([...found.querySelectorAll("a")]);
   let due = /** @type {any} */ (0);
@@ -107,7 +112,9 @@ function mount(book, part, { most, follow }) {
       if (event.target !== field && at < 0) return;
       if (!all.length || (at < 0 && !down)) return;
       event.preventDefault();
-      const next = at < 0 ? all[0] : down ? (all[at + 1] ?? all[at]) : (all[at - 1] ?? field);
+      // The first place is chosen while one writes: from the field down leads to the second, and back.
+      const written = part.matches(".attn-hit") && all.length > 1 ? 1 : 0;
+      const next = at < 0 ? all[written] : down ? (all[at + 1] ?? all[at]) : at <= written ? field : all[at - 1];
       next.focus();
       next.scrollIntoView({ block: "nearest" });
     } else if (at >= 0 && (event.key === "Backspace" || (event.key.length === 1 && event.key !== " "))) {

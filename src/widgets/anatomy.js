@@ -49,6 +49,7 @@ export default figure({
   name: "anatomy",
   css,
   title: "Anatomy of a model",
+  answer: '[data-part="curve"], [data-part="curves"] > g:not(:first-child)',
   keys: ["first", "second", "length"],
   setup({ model, body, say, set, signal }) {
     const names = Object.keys(PUBLISHED);

@@ -1,4 +1,5 @@
-// The calculator: every number of single-head attention, six stages, one formula for the cell in focus.
+// The calculator: every number of single-head attention, six stages, one formula for the cell in focus. Where the page wants one
+// stage and nothing else (`only`), nothing leads to the others.
 //
 // For tests (data-part): stages (radio group, values 1-6), previous, next, play (buttons), causal (checkbox),
 // product (radio group Q | K | V, at stage 2), matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S,
@@ -46,6 +47,7 @@ export default figure({
   name: "calculator",
   css: cells + own,
   title: "Attention calculator",
+  answer: '[data-part="formula"], [data-area="result"] tbody td',
   keys: ["X", "W_q", "W_k", "W_v", "tokens", "stage", "focus", "scale", "causal"],
   undo: "steps",
   setup({ model, body, say, set, keep, signal }) {
@@ -53,10 +55,11 @@ export default figure({
     let result;
     let [drawn, fitted, walked, playing, timer] = ["", "", "", false, 0];
     let product = "Q";
+    const only = Boolean(model.get("only"));
 
     const go = (/** @type {number} */ stage) => {
       mode(false);
-      const [row, column, name = ""] = model.get("focus");
+      const [row = 0, column = 0, name = ""] = model.get("focus");
       // Who is picked stays picked; a row of weights is no token.
       set({ stage: Math.min(Math.max(stage, 1), 6), focus: name.startsWith("W") ? [0, 0] : [row, column] });
     };
@@ -86,13 +89,12 @@ export default figure({
     const corner = h("div", { class: "attnlab-corner" }, products, formula);
     const board = h("div", { class: "attnlab-board" }, corner);
     const numbers = strip("Weights and output");
-    body.append(
+    const lead = [
       h("div", { class: "attnlab-lead" }, stages),
       // Above what grows and shrinks from stage to stage: what is pressed again and again stays under the finger.
       h("div", { class: "attnlab-lead" }, previous, next, play, h("label", {}, causal, "hide later tokens")),
-      board,
-      h("details", {}, h("summary", {}, "Weights and output as a table"), numbers),
-    );
+    ];
+    body.append(...(only ? [board] : [...lead, board, h("details", {}, h("summary", {}, "Weights and output as a table"), numbers)]));
     // Three digits where there is room for them; drawn before it stands in a page, it has none yet.
     let digits = 0;
     const room = () => (body.clientWidth > 420 ? 3 : 2);
@@ -161,7 +163,8 @@ export default figure({
           ...[[top, "top"], [left, "left"], [out, "result"]].flatMap(([name, area]) => (name ? [cellsOf(name, area, all[name], tokens)] : [])),
         );
       }
-      const sources = feeds(target);
+      const picked = target.row >= 0;
+      const sources = picked ? feeds(target) : () => false;
       // Scores scaled are as pale as they are small.
       const most = Math.max(...[out === "O" ? all.O : [...all.S, ...all.scaled]].flat(2).map(Math.abs).filter(Number.isFinite));
       digits = room();
@@ -177,7 +180,8 @@ export default figure({
         fitted = taken;
         fit();
       }
-      const pieces = explain(all, target, tokens, model.get("scale"));
+      /** @type {Piece[]} */
+      const pieces = picked ? explain(all, target, tokens, model.get("scale")) : ["Pick a number: which ones made it?"];
       // Read as one line; seen as it is printed in books.
       const [words, before] = [plain(pieces), formula.firstChild?.textContent];
       if (words !== before) {
@@ -187,11 +191,11 @@ export default figure({
       const place = JSON.stringify([layout, target]);
       if (place !== walked) {
         walked = place;
-        walk(shown, target, sources);
+        if (picked) walk(shown, target, sources);
       }
       const head = ["token", ...tokens.map((t) => `takes of ${t}`), ...all.O[0].map((_, j) => `output ${j + 1}`)];
       numbers.replaceChildren(table("numbers", head, tokens.map((token, i) => [token, ...[...all.A[i], ...all.O[i]].map((value) => value.toFixed(4))])));
-      say(`Stage ${stage} of 6: ${SAYS[stage - 1]}`);
+      say(`${only ? STAGES[stage - 1] : `Stage ${stage} of 6`}: ${SAYS[stage - 1]}`);
     }
 
     /** Where the tables stand, and how high the board is. */
@@ -289,6 +293,7 @@ export default figure({
      */
     function focusOf(all, main, shown) {
       const given = model.get("focus");
+      if (!given.length) return { name: main, row: -1, column: -1 };
       const name = shown.includes(given[2]) ? given[2] : main;
       return {
         name,
@@ -314,8 +319,10 @@ export default figure({
       const flip = turned(name);
       const values = flip ? transpose(given) : given;
       const square = ["S", "scaled", "A"].includes(name);
-      const rows = !name.startsWith("W") && !flip ? tokens : values.map((_, i) => String(i + 1));
-      const columns = square || flip ? tokens : values[0].map((_, j) => String(j + 1));
+      // A number of each that stands alone needs no number of its own.
+      const counted = (/** @type {any[]} */ all) => (all.length > 1 ? all.map((_, i) => String(i + 1)) : [h("span", { class: "is-heard" }, "1")]);
+      const rows = !name.startsWith("W") && !flip ? tokens : counted(values);
+      const columns = square || flip ? tokens : counted(values[0]);
       const body = values.map((row, i) =>
         h(
           "tr",

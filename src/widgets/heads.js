@@ -70,6 +70,7 @@ export default figure({
   name: "heads",
   title: "Heads workshop",
   css,
+  answer: '[data-part="plane"] path, [data-part="piece"], g[data-key] circle',
   keys: ["heads", "kv_heads", "token", "off"],
   setup({ model, body, say, set, signal }) {
     const sums = model.get("view") !== "share";
@@ -238,7 +239,7 @@ export default figure({
         );
         renew(
           g,
-          s("rect", { "data-key": "frame", class: "attnlab-frame", x: 1, y: 1, width: across - 2, height: tall - 2, rx: 8, fill: `var(--fig-${on ? "paper" : "tint"})`, stroke: "var(--fig-line)", "stroke-width": 1.5, "stroke-dasharray": on ? "none" : "4 3" }),
+          s("rect", { "data-key": "frame", class: "attnlab-frame", x: 1, y: 1, width: across - 2, height: tall - 2, rx: 8, fill: `var(--fig-${on ? "paper" : "tint"})`, stroke: on ? "transparent" : "var(--fig-line)", "stroke-width": 1.5, "stroke-dasharray": on ? "none" : "4 3" }),
           faded,
           text(String(i + 1), { x: 10, y: 18, "text-anchor": "start", "font-size": 14, "font-weight": 700, fill: on ? "var(--fig-ink)" : "var(--fig-quiet)" }),
           s("rect", { "data-key": "switch", x: across - 35, y: 7, width: 26, height: 14, rx: 7, fill: on ? "var(--fig-output)" : "var(--fig-paper)", stroke: on ? "var(--fig-output)" : "var(--fig-quiet)", "stroke-width": 1.5 }),
@@ -284,7 +285,7 @@ export default figure({
             ...pieces,
             tick(now, { stroke: "var(--fig-ink)", "stroke-width": 3.5, "data-part": "total", "data-number": c, "data-amount": digits(sumOf[c]) }),
             s("text", { x: 0, y: y + 13, "font-size": 14, "font-style": "italic", fill: "var(--fig-ink)" }, "o", s("tspan", { "font-size": 10, dy: 3, "font-style": "normal" }, String(c + 1))),
-            text(fmt(now), { x: wide, y: y + 13, "text-anchor": "end", "font-size": 13, "font-weight": 600 }),
+            text(fmt(now), { x: wide, y: y + 13, "data-answer": "", "text-anchor": "end", "font-size": 13, "font-weight": 600 }),
           ];
         });
         bars.replaceChildren(

@@ -21,6 +21,7 @@ export default figure({
   name: "inside",
   css,
   title: "Heads of a real model",
+  answer: '[data-part="map"] path, [data-part="lines"] path',
   keys: ["sentence", "layer", "head", "token"],
   async setup({ model, body, say, set, signal }) {
     const picker = h("select", { "data-part": "sentence", "aria-label": "Text", on: { change: () => set({ sentence: Number(picker.value) }) } });
@@ -215,7 +216,7 @@ export default figure({
         }),
       );
       const shown = weights[token].flatMap((w, j) =>
-        w < 0.02 ? [] : [s("text", { x: wide - 2, y: y(j), "text-anchor": "end", "font-size": 13, fill: "var(--fig-ink)" }, fmt(w))],
+        w < 0.02 ? [] : [s("text", { x: wide - 2, y: y(j), "text-anchor": "end", "font-size": 13, fill: "var(--fig-ink)", "data-answer": "" }, fmt(w))],
       );
       renew(lines, ...rays, chosen, ...pieces.flatMap((name, i) => [word(name, i, true), word(name, i, false)]), ...shown);
       const looks = weights[token].flatMap((w, j) => (w >= 0.02 ? [`${fmt(w)} to ${pieces[j]}`] : []));

@@ -32,6 +32,7 @@ export default figure({
   css: cells + paint + own,
   title: "Mask painter",
   undo: "steps",
+  answer: 'tbody td',
   keys: ["mask", "x", "tokens", "late", "nudged", "nudge", "size"],
   setup({ model, body, say, set, keep, signal }) {
     let how = "=";

@@ -44,6 +44,7 @@ export default figure({
   name: "online",
   css,
   title: "Online softmax",
+  answer: '[data-part="handle"], [data-part="largest"], [data-part="plane"] > g:last-of-type',
   keys: ["scores", "values", "tile", "step", "shift", "rescale"],
   setup({ model, body, say, set, signal }) {
     const to = (/** @type {number} */ step) => set({ step: Math.min(Math.max(step, 0), count()) });
@@ -148,7 +149,7 @@ export default figure({
       const height = (/** @type {number} */ score) => zero - unit * (score - shift);
       // Left of everything else, what is held.
       const named = (/** @type {number} */ y, /** @type {string} */ letter, /** @type {string} */ amount) =>
-        text({ x: 0, y, "font-size": size }, ...letter.split("").map((x) => (/[a-z]/.test(x) ? italic(x) : x)), roomy ? " = " : " ", s("tspan", { "font-weight": 600 }, amount));
+        text({ x: 0, y, "font-size": size, "data-answer": "" }, ...letter.split("").map((x) => (/[a-z]/.test(x) ? italic(x) : x)), roomy ? " = " : " ", s("tspan", { "font-weight": 600 }, amount));
       const level = held && on ? height(held.max) : zero + LIMIT * unit;
       const rising = before ? level : level + (1 - risen) * (zero + LIMIT * unit - level);
       behind.replaceChildren(
@@ -284,7 +285,10 @@ export default figure({
         const moment = Math.min((performance.now() - began) / TAKES, 1);
         paint(state, moment);
         if (moment < 1) frame = requestAnimationFrame(go);
-        else arrived(state);
+        else {
+          tell(state); // what came of it is said when it is seen
+          arrived(state);
+        }
       };
       go();
     }
@@ -309,8 +313,12 @@ export default figure({
           ...(done ? [["all at once", `1–${values.length}`, shown(Math.max(...shifted)), "", "", "", shown(whole)]] : []),
         ]),
       );
+    }
+
+    /** @param {State} state */
+    function tell({ on, steps, step, whole }) {
       const now = steps[step - 1];
-      const row = done ? ` The whole row at once: ${brief(whole)}.` : "";
+      const row = step === steps.length ? ` The whole row at once: ${brief(whole)}.` : "";
       say(
         now
           ? `Tile ${step} of ${steps.length}: ${on ? `m = ${brief(now.max)}, ` : ""}z = ${brief(now.sum)}, t = ${brief(now.total)}; t/z = ${brief(now.output)}.${row}`

@@ -1,5 +1,6 @@
 // The playground: train attention on the toy grammar in the page, from random weights, against exact ceilings. Where the page
-// wants that and nothing else (`only`), it says what the runs are made of and offers no other.
+// wants that and nothing else (`only`), it says what the runs are made of and offers no other, and begins with the curves of two
+// such runs, in grey.
 //
 // For tests (data-part): told (what the runs are made of), settings (button), choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons),
 // steps, progress, curves (svg; data-curve, data-ceiling, ceiling (texts), data-letter), sentence (input), unknown, examples (select), head (choices), looks (svgs),
@@ -16,7 +17,8 @@ import { PANELS, panels } from "./ui/panels.js";
 import { turns } from "./ui/turns.js";
 import { CHALLENGES, met } from "./math/challenges.js";
 import { LONGEST, posterior, TAGS, WORDS } from "./math/grammar.js";
-import { CEILINGS, checked, exactly, LAST, numbered, packed, start, trained, view } from "./math/playground.js";
+import { CEILINGS, checked, exactly, LAST, look, numbered, packed, seen, start, trained, view } from "./math/playground.js";
+import { STORED } from "./math/stored.js";
 import { forward } from "./math/train.js";
 
 /** @typedef {import("./math/playground.js").Run} Run */
@@ -47,15 +49,16 @@ export default figure({
   name: "playground",
   css,
   title: "Playground",
+  answer: '[data-part="looks"]',
   keys: ["a", "b", "seed", "text", "panel"],
   undo: "nothing", // trained weights are no part of its state
   setup({ model, body, say, set, signal, place }) {
     /** @type {Run[]} */
     let runs = [];
-    /** @type {Run[]} those before the last new beginning: their curves stay, in grey, to compare with */
+    /** @type {import("./ui/curves.js").Ghost[]} those before the last new beginning: their curves stay, in grey, to compare with */
     let ghosts = [];
     let [seed, going, goal, fresh, spoken, drew, took] = [-1, false, Infinity, true, 0, 0, 0];
-    /** @type {{ run: Run, count: Generator<number>, share: number } | null} */
+    /** @type {{ run: Run, count: Generator<number | void>, share: number } | null} */
     let counting = null;
     /** @type {{ words: number[], best: number[][] | null, problem: string }} */
     let sentence = { words: [], best: null, problem: "" };
@@ -68,6 +71,7 @@ export default figure({
     const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, props = {}) => h("button", { type: "button", "data-part": part, ...props, on: { click } }, text);
     const settings = chosen({ names: NAMES, choose });
     const train = button("train", "Train", toggle, { class: "attnlab-act" });
+    const step = button("step", "One step", () => go(steps() + 1));
     const beside = button("beside", "", () => set({ b: runs.length > 1 ? null : { ...runs[0].choices } }));
     const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
     const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });
@@ -87,15 +91,14 @@ export default figure({
       h(
         "div",
         { class: "attnlab-go-row" },
-        button("step", "One step", () => go(steps() + 1)),
         button("restart", "Back to step 0", () => restart()),
         button("seed", "Another seed", () => set({ seed: Number(model.get("seed")) + 1 })),
       ),
     );
     body.append(
-      h("div", { class: "attnlab-go-row" }, train, only ? "" : beside, counter, progress),
+      h("div", { class: "attnlab-go-row" }, train, ...(only ? [] : [step, beside]), counter, progress),
       ...(only ? [settings.told] : [settings.line, settings.el]),
-      h("div", { class: "attnlab-play" }, h("div", {}, drawing.svg), h("div", {}, h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
+      h("div", { class: "attnlab-play" }, h("div", {}, drawing.svg), h("div", {}, only ? "" : h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
       only ? "" : below.el,
     );
     onResize(body, signal, draw);
@@ -134,18 +137,20 @@ export default figure({
     function count() {
       if (!counting) return;
       const next = counting.count.next();
-      counting.share = Number(next.value ?? 1);
+      counting.share = Number(next.value ?? 0);
       if (!next.done) return;
       counting = null;
       countNext();
       draw();
     }
 
-    /** Count the next run over the whole grammar, or be done. */
+    /** Count the next run over the whole grammar, or be done. The sample comes first: it is soon known, and what is said then is true of this step. */
     function countNext() {
-      const run = runs.find(({ exact, model: { steps } }) => !exact && steps > 0);
-      if (run) counting = { run, count: exactly(run), share: 0 };
-      else settle();
+      const left = runs.filter(({ exact, model: { steps } }) => !exact && steps > 0);
+      const unseen = left.find((run) => !seen(run));
+      if (!left.length) return settle();
+      counting = unseen ? { run: unseen, count: look(unseen), share: 0 } : { run: left[0], count: exactly(left[0]), share: 0 };
+      if (!unseen) speak([]);
     }
 
     function toggle() {
@@ -174,7 +179,6 @@ export default figure({
       still();
       countNext();
       draw(true);
-      if (counting) speak([]);
     }
 
     /** Take another sentence; what it is stands beside, so the list goes back to its name. */
@@ -214,6 +218,7 @@ export default figure({
         [fresh, seed, going, counting, heads.shape] = [false, number, false, null, ""];
         still();
         if (runs.some(trained)) ghosts = runs.filter(trained);
+        else if (only) ghosts = left(wanted);
         runs = wanted.map((one) => start(one, seed));
         settings.show(wanted);
       } else if (JSON.stringify(wanted) !== JSON.stringify(runs.map((run) => run.choices))) {
@@ -263,8 +268,8 @@ export default figure({
       const wide = (/** @type {Element | null | undefined} */ el) => Math.max(240, Math.round(el?.clientWidth || 640));
       const narrow = body.clientWidth < NARROW;
       beside.textContent = `${runs.length > 1 ? "−" : "+"} run B`;
-      drawing.show(wide(drawing.svg.parentElement), runs, NAMES, HIGH[Number(!narrow)].curves[runs.length - 1], ghosts);
-      const before = ghosts.map((run) => `${fmt(run.curve[run.curve.length - 1].accuracy, 1)} % right at step ${run.model.steps.toLocaleString("en")}`);
+      drawing.show(wide(drawing.svg.parentElement), runs, NAMES, HIGH[Number(!narrow)].curves[runs.length - 1], ghosts, only ? runs.map(({ choices }) => view(choices)) : undefined);
+      const before = ghosts.map(({ curve }) => curve[curve.length - 1]).map(({ accuracy, step }) => `${fmt(accuracy, 1)} % right at step ${step.toLocaleString("en")}`);
       drawing.svg.setAttribute("aria-label", `Curves of training. ${runs.map(sentenceOf).join(" ")}${before.length ? ` In grey, from before: ${before.join(", ")}.` : ""}`);
       counter.textContent = `step ${steps().toLocaleString("en")}`;
       progress.hidden = !counting;
@@ -344,14 +349,15 @@ export default figure({
       if (run.diverged) return `Run ${NAMES[i]} ${run.diverged}`;
       if (!now || !run.model.steps) return `Run ${NAMES[i]}: random weights.`;
       const seen = view(run.choices);
-      return `Run ${NAMES[i]}, step ${run.model.steps.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % right; ceiling ${fmt(CEILINGS[seen].accuracy, 1)} % (${seen}).`;
+      return `Run ${NAMES[i]}, step ${now.step.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % right; ceiling ${fmt(CEILINGS[seen].accuracy, 1)} % (${seen}).`;
     }
 
     /** @param {string[]} found ids of challenges met just now */
     function speak(found) {
       spoken = performance.now();
       const news = found.map((id) => `Found: ${CHALLENGES.find((one) => one.id === id)?.text}`);
-      say([...news, ...runs.map(sentenceOf), ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" "));
+      const grey = only && ghosts.length && !runs.some(trained) ? ["In grey: two such runs from other random weights."] : [];
+      say([...news, ...runs.map(sentenceOf), ...grey, ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" "));
       if (found.length) draw();
     }
 
@@ -394,6 +400,12 @@ ${parts.join("\n")}`;
     return { update, pytorch, svg: () => standalone(drawing.svg) };
   },
 });
+
+/** What is stored of runs of these choices, which one is which unsaid. @param {Choices[]} wanted */
+const left = (wanted) =>
+  STORED.filter(({ choices }) => wanted.some((one) => JSON.stringify(one) === JSON.stringify(choices))).map(({ choices, curve }) => ({
+    choices, curve: curve.map(([step, accuracy]) => ({ step, accuracy, loss: NaN, gradient: NaN })),
+  }));
 
 /** Where the largest number is. @param {number[]} row */
 const top = (row) => row.indexOf(Math.max(...row));

@@ -1,18 +1,22 @@
-// Order: a sentence whose words are dragged to other places, and the output of each, as written and as it stands. Where the page
-// wants no more (`only`), with places or without.
+// Order: a sentence whose words are dragged to other places, or change places when one taps one and then another; and the output
+// of each, as written and as it stands. Where the page wants no more (`only`), with places or without.
 //
 // For tests (data-part): scheme (radio group), plane (svg), handle (g, role slider; data-which: the word, counted as
 // written), line (path, data-which), arrow, before (lines from the middle to the output now and as written, data-which),
 // shuffle, restore, numbers (table: place, token, output 1, output 2, change), status.
 import { grip, labelled } from "./ui/controls.js";
-import { calm, choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
+import { calm, choices, draggable, first, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
-import { SCHEMES, attendInOrder, farthest, moved, shuffled, snippet } from "./math/positions.js";
+import { SCHEMES, attendInOrder, farthest, moved, shuffled, snippet, swapped } from "./math/positions.js";
 
 const NAMES = { none: "none", sinusoidal: "sinusoids", learned: "learned", rotary: "RoPE", alibi: "ALiBi", relative: "relative bias" };
 const HEAD = 22; // height of the line that says what is drawn
 const WORD = 32; // height of a word
+/** What says that a word can be gripped: six dots. */
+const RIDGES = [11, 16, 21].flatMap((y) => [0, 5].map((x) => `M${x} ${y}h.01`)).join("");
+/** A finger that moves less is one that taps. */
+const STILL = 5;
 const range = (/** @type {number} */ n) => Array.from({ length: n }, (_, i) => i);
 const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ look) =>
   s("text", { "font-size": 13, fill: "var(--fig-quiet)", "text-anchor": "middle", ...look }, words);
@@ -20,6 +24,7 @@ const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ lo
 export default figure({
   name: "positions",
   title: "Order",
+  answer: '[data-part="plane"] > g:not([data-part="handle"]) path',
   keys: ["scheme", "order"],
   setup({ model, body, say, set, signal }) {
     const only = Boolean(model.get("only"));
@@ -32,19 +37,17 @@ export default figure({
     });
     const plane = s("svg", {
       role: "group",
-      "aria-label": "The words as written with an arrow for the output of each, and below them as they stand now; each word below can be dragged to another place, or moved with the arrow keys",
+      "aria-label": "The words as written with an arrow for the output of each, and below them as they stand now; each word below can be dragged to another place, or moved with the arrow keys; two that are tapped, one after the other, change places",
       "data-part": "plane",
       style: "display: block; width: 100%; height: auto; forced-color-adjust: none; background: var(--fig-paper)",
     });
     const numbers = strip("Outputs of the sentence");
     const button = (/** @type {string} */ words, /** @type {string} */ part, /** @type {() => void} */ click) =>
       h("button", { type: "button", "data-part": part, on: { click } }, words);
-    const shuffle = button("Shuffle", "shuffle", () => set({ order: shuffled(model.get("order"), model.get("tokens")) }));
-    shuffle.classList.add("attnlab-act");
     body.append(
       plane,
       h("div", { class: "attnlab-row" },
-        shuffle,
+        button("Shuffle", "shuffle", () => set({ order: shuffled(model.get("order"), model.get("tokens")) })),
         button("As written", "restore", () => set({ order: range(model.get("order").length) })),
       ),
       labelled("Positions", schemes),
@@ -87,7 +90,8 @@ export default figure({
     function word(token, name) {
       const chip = s("rect", { y: 2, height: WORD - 4, rx: 8, fill: "var(--fig-tint)", stroke: "var(--fig-quiet)" });
       const clock = dial();
-      const g = grip({ which: token, limits: [0, model.get("order").length - 1], style: "cursor: grab" }, chip, text(name, { y: 21, "font-size": 16, fill: "var(--fig-ink)" }));
+      const ridges = s("path", { d: RIDGES, stroke: "var(--fig-quiet)", "stroke-width": 2.4, "stroke-linecap": "round" });
+      const g = grip({ which: token, limits: [0, model.get("order").length - 1], style: "cursor: grab" }, chip, ridges, text(name, { y: 21, "font-size": 16, fill: "var(--fig-ink)" }));
       g.setAttribute("aria-label", name);
       const line = s("path", { fill: "none", "data-part": "line", "data-which": token });
       const place = () => model.get("order").indexOf(token);
@@ -95,9 +99,15 @@ export default figure({
         const next = Math.min(Math.max(to, 0), model.get("order").length - 1);
         if (next !== place()) set({ order: moved(model.get("order"), token, next) });
       };
-      let grabbed = 0; // how far from its middle the pointer went down
-      g.addEventListener("pointerdown", (event) => (grabbed = spot(plane, /** @type {any} */ (event))[0] - middle(place())), { signal });
+      let [grabbed, down, tapped] = [0, 0, false]; // how far from its middle the pointer went down, and where, and whether it stays there
+      g.addEventListener("pointerdown", (event) => {
+        down = spot(plane, /** @type {any} */ (event))[0];
+        [grabbed, tapped] = [down - middle(place()), first(/** @type {any} */ (event))];
+      }, { signal });
       draggable(g, signal, (event) => {
+        tapped &&= Math.abs(spot(plane, event)[0] - down) < STILL;
+        if (tapped) return;
+        pick(-1);
         const { column, wide } = /** @type {NonNullable<typeof at>} */ (at);
         held = { token, x: Math.min(Math.max(spot(plane, event)[0] - grabbed, column / 2), wide - column / 2) };
         go(Math.round(held.x / column - 0.5));
@@ -107,9 +117,15 @@ export default figure({
         g.addEventListener(name, () => {
           held = undefined;
           travel();
+          if (tapped && name === "pointerup") tap(token);
+          tapped = false;
         });
       }
       g.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+        if ([" ", "Enter"].includes(event.key)) {
+          event.preventDefault();
+          tap(token);
+        }
         const step = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, Home: -99, End: 99 }[event.key];
         if (!step) return;
         event.preventDefault();
@@ -121,7 +137,24 @@ export default figure({
         line.setAttribute("stroke-width", hot ? "4" : "2");
       };
       shine(false);
-      return { g, line, chip, clock, name };
+      return { g, line, chip, ridges, clock, name };
+    }
+
+    /** A second word that is tapped takes the place of the first. @param {number} token */
+    function tap(token) {
+      const one = picked;
+      pick(one < 0 ? token : -1);
+      if (one >= 0 && one !== token) set({ order: swapped(model.get("order"), one, token) });
+      else update();
+    }
+
+    /** @param {number} token or -1 */
+    function pick(token) {
+      picked = token;
+      words.forEach(({ chip }, at) => {
+        chip.setAttribute("stroke", `var(--fig-${at === picked ? "accent" : "quiet"})`);
+        chip.setAttribute("stroke-width", at === picked ? "3" : "1");
+      });
     }
 
     /** An output of two numbers as an arrow from the middle of a ring. */
@@ -143,6 +176,8 @@ export default figure({
 
     /** @type {{ token: number, x: number } | undefined} */
     let held;
+    /** The word that was tapped and waits for another, or -1. */
+    let picked = -1;
     /** @type {ReturnType<typeof word>[]} */
     let words = [];
     /** Of each word: where it is drawn, and the two numbers of its output. @type {number[][]} */
@@ -194,9 +229,11 @@ export default figure({
         g.setAttribute("transform", `translate(0 ${-radius})`);
         return s("g", { transform: `translate(${middle(token).toFixed(1)} ${above})` }, g, text(name, { y: 21, "font-size": 16, fill: "var(--fig-ink)" }));
       });
-      words.forEach(({ chip, clock }, token) => {
+      words.forEach(({ chip, ridges, clock }, token) => {
         chip.setAttribute("x", String(-half));
         chip.setAttribute("width", String(2 * half));
+        ridges.setAttribute("transform", `translate(${8 - half} 0)`);
+        ridges.setAttribute("opacity", String(Number(half > 28))); // beside its word, or not at all
         clock.ring.setAttribute("r", String(radius - 2));
         const [x, y] = written[token].map((value, i) => (i ? -value : value) * unit * radius);
         clock.before.setAttribute("d", `M 0 0 L ${x.toFixed(1)} ${y.toFixed(1)} m -7 0 a 7 7 0 1 0 14 0 a 7 7 0 1 0 -14 0`);
@@ -215,10 +252,12 @@ export default figure({
       shown = [];
     }
 
-    let made = "";
+    let [made, stood] = ["", ""];
     function update() {
       const now = read();
       const { head, order, names } = now;
+      if (stood !== String(order)) pick(-1);
+      stood = String(order);
       const { output } = attendInOrder(head, order); // an unknown scheme is said here
       const written = attendInOrder(head, range(order.length)).output;
       select(schemes, head.scheme);
@@ -247,6 +286,7 @@ export default figure({
         table("numbers", ["place", "token", "output 1", "output 2", "change"], order.map((token, p) => [String(p), names[token], ...output[p].map((v) => fmt(v, 4)), fmt(change[p], 4)])),
       );
       const same = order.every((token, p) => token === p);
+      if (picked >= 0) return say(`${names[picked]} is picked: tap another word, and they change places.`);
       say(`${order.map((token) => names[token]).join(" ")}.${same ? "" : ` Largest change of an output: ${fmt(Math.max(...change))}.`}`);
     }
 

@@ -39,6 +39,7 @@ export default figure({
   name: "ring",
   css,
   title: "Attention on several devices",
+  answer: ':is([data-part="cells"], [data-part="does"], [data-part="busy"], [data-part="idle"], [data-part="share"], [data-part="arrow"], [data-part="nothing"])',
   keys: ["tokens", "devices", "scheme", "causal", "step"],
   setup({ model, body, say, set, signal }) {
     const count = () => (model.get("scheme") === "all-to-all" ? 3 : Number(model.get("devices")));
@@ -140,7 +141,7 @@ export default figure({
           // The name of the block stands where pairs are: below the diagonal of a block that lies on it.
           const high = Math.min(13, w * 0.8, tall * 0.8);
           const low = only && lit && j2 > i + 1 && i2 - i > 1;
-          const word = high < 8.5 ? [] : [text(left + j * cell + w * (low ? 0.34 : 0.5), top + i * cell + tall * (low ? 0.68 : 0.5) + high * 0.36, String(rank), { ...middle, ...strong, ...halo, "font-size": high })];
+          const word = high < 8.5 ? [] : [text(left + j * cell + w * (low ? 0.34 : 0.5), top + i * cell + tall * (low ? 0.68 : 0.5) + high * 0.36, String(rank), { ...middle, ...strong, ...halo, "data-answer": "", "font-size": high })];
           if (lit) return word;
           if (busy) return [];
           const box = s("rect", { x: left + j * cell + 2, y: top + i * cell + 2, width: w - 4, height: tall - 4, rx: 2, ...dashed, ...mark("nothing", rank) });
@@ -216,7 +217,7 @@ export default figure({
           ...(below ? [text(state, mid(rank) + 12.5, below, { "font-size": 11.5 })] : []));
       });
       const ground = now.turns.map(({ scores }, rank) =>
-        s("rect", { x, y: mid(rank) - high / 2 + 1.5, width: across, height: high - 3, rx: 6, ...(moves || !busiest || scores ? { fill: blue, "fill-opacity": scores ? 0.07 : 0 } : { ...dashed }) }));
+        s("rect", { x, y: mid(rank) - high / 2 + 1.5, width: across, height: high - 3, rx: 6, "data-answer": "", ...(moves || !busiest || scores ? { fill: blue, "fill-opacity": scores ? 0.07 : 0 } : { ...dashed }) }));
       const head = (/** @type {number} */ at, /** @type {string} */ words, /** @type {any} */ props) => text(at, y - 7, words, props);
       return {
         chips: held2.map(([, k]) => k),
@@ -250,7 +251,7 @@ export default figure({
             const fits = words.length * 6.6 + 6 < width;
             parts.push(
               s("rect", { x: (x(start) + 0.75).toFixed(2), y: place(rank) + 1.5, width: Math.max(width - 1.5, 0.5).toFixed(2), height: high - 3, ...look, ...mark(what, rank), "data-step": k + 1, "data-amount": length / SHAPE.heads }),
-              ...(fits ? [text((x(start) + x(start + length)) / 2, place(rank) + high / 2 + 4, words, { ...middle, "font-size": 11.5, fill: what === "busy" ? ink : quiet })] : []),
+              ...(fits ? [text((x(start) + x(start + length)) / 2, place(rank) + high / 2 + 4, words, { ...middle, "data-answer": "", "font-size": 11.5, fill: what === "busy" ? ink : quiet })] : []),
             );
           };
           box(from, scores, "busy", { fill: blue, "fill-opacity": k === t ? 0.5 : 0.22 }, units(scores));
@@ -267,7 +268,7 @@ export default figure({
       const waited = sums.reduce((sum, { waits }) => sum + waits, 0);
       const end = x(long);
       return [
-        text(roomy ? 6 : 3, y - 8, `time ${last ? "in all" : "so far"}: ${units(long)} pairs`, { ...strong }),
+        text(roomy ? 6 : 3, y - 8, `time ${last ? "in all" : "so far"}: ${units(long)} pairs`, { ...strong, "data-answer": "" }),
         ...(roomy ? [] : [text(wide, y - 8, "waited", { ...atEnd })]),
         s("path", { d: `M${left} ${y - 2}V${place(p) + 2}M${end} ${y - 2}V${place(p) + 2}`, stroke: quiet }),
         ...parts,

@@ -33,6 +33,7 @@ export default figure({
   name: "tag",
   css: folds + css,
   title: "Tag a sentence",
+  answer: '[data-part="arcs"], .attnlab-token :is([data-kind], i), [data-part="alternatives"]',
   keys: ["sentence", "word", "head", "hidden", "attention"],
   async setup({ model, body, say, set, signal, place }) {
     const tagger = await shipped("tagger", model, place.base);
@@ -167,7 +168,7 @@ export default figure({
           const p = tags[word] === usual ? 0 : Math.max(...probabilities[word]);
           return p > best[0] ? [p, i] : best;
         }, [0, -1]);
-        if (most) tokens.querySelectorAll('[data-part="hide"]')[at]?.classList.add("is-asked", "attnlab-act");
+        if (most) tokens.querySelectorAll('[data-part="hide"]')[at]?.classList.add("is-asked");
       }, 150);
     }
 
@@ -205,6 +206,7 @@ export default figure({
       const focused = focus?.dataset.part ?? "";
       const place = focused === "hide" ? [...tokens.querySelectorAll('[data-part="hide"]')].indexOf(/** @type {Element} */ (focus)) : Math.max(word, 0);
       for (const old of tokens.querySelectorAll(".attnlab-word")) old.remove();
+      tokens.style.setProperty("--words", String(Math.min(Math.max(result.tokens.length, 3), 4)));
       tokens.append(...result.tokens.map((_, i) => column(i, word, weights, off)));
       if (focused) /** @type {HTMLElement | undefined} */ (tokens.querySelectorAll(`[data-part="${focused}"]`)[place])?.focus();
       const line = (/** @type {string} */ token, /** @type {number} */ i) => [

@@ -7,7 +7,7 @@ import pytest
 from attnlab_book import fonts
 from fontTools.ttLib import TTFont
 
-from .conftest import page_of, toc_pages
+from .conftest import ROOT, page_of, toc_pages
 from .reader import parsed
 
 
@@ -71,3 +71,36 @@ def test_text_is_set_in_them(site, book, where):
     assert page.locator(".objectives p").nth(1).evaluate(family) == '"Saw Serif"'
     assert page.locator("nav.bd-links a").first.evaluate(family) == '"Saw Sans"'
     page.close()
+
+
+def test_what_stands_in_for_them_is_as_high_and_as_wide(site, book):
+    """A reader without the fonts sees the page as it is with them: lines as high, and as many."""
+    sheet = (ROOT / "_static/attnlab.css").read_text(encoding="utf-8")
+    faces = re.findall(
+        r"size-adjust: ([\d.]+)%; ascent-override: ([\d.]+)%; descent-override: ([\d.]+)%", sheet
+    )
+    assert len(faces) == 13
+    heads = [TTFont(book / f"_static/fonts/{name}.woff2") for name in fonts.TEXT]
+    ours = {(head["hhea"].ascent / 1000, -head["hhea"].descent / 1000) for head in heads}
+    for size, *heights in faces:
+        high = [float(size) / 100 * float(part) / 100 for part in heights]
+        assert any(high == pytest.approx(own, abs=0.002) for own in ours), (size, heights)
+    heights = []
+    for blocked in ([], ["*/saw-*.woff2"]):
+        page = site.new_context("reduce").new_page()
+        page.route(
+            re.compile(r"saw-[\w-]+\.woff2"),
+            lambda route, blocked=blocked: route.abort() if blocked else route.continue_(),
+        )
+        page.goto(f"{site.address}/{page_of('scaling')}.html")
+        page.wait_for_function("document.fonts.status === 'loaded'")
+        if not blocked:
+            page.reload()
+            page.wait_for_function("document.fonts.status === 'loaded'")
+        heights.append(
+            page.locator("article p").evaluate_all(
+                "(all) => all.map((one) => one.getBoundingClientRect().height)"
+            )
+        )
+        page.context.close()
+    assert sum(heights[1]) == pytest.approx(sum(heights[0]), rel=0.01)

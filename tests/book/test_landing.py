@@ -81,7 +81,7 @@ def test_every_chapter_has_a_card_with_its_picture_its_question_and_what_it_take
 
 
 def test_the_ways_through_add_up(book):
-    ways = [way.get_text() for way in parsed(book / f"{HOME}.html").select(".attn-path > p:last-child")]
+    ways = [way.get_text() for way in parsed(book / f"{HOME}.html").select(".attn-path > .attn-card-facts")]
     evening = sum(opened(chapter.topic)[0] for chapter in WRITTEN[:3])
     week, course = (sum(sum(opened(one.topic)) for one in WRITTEN[:n]) for n in (10, len(WRITTEN)))
     assert ways == [
@@ -89,6 +89,13 @@ def test_the_ways_through_add_up(book):
         f"10 chapters with their exercises: {cards.spoken(week)}.",
         f"{len(WRITTEN)} chapters with their exercises: {cards.spoken(course)}.",
     ]
+
+
+def test_cards_of_all_parts_are_as_wide(site):
+    widths = "(cards) => [...new Set(cards.map((card) => Math.round(card.getBoundingClientRect().width)))]"
+    page = site.show(HOME)
+    assert len(page.locator("li.attn-card").evaluate_all(widths)) == 1
+    assert len(page.locator(".attn-path").evaluate_all(widths)) == 1
 
 
 @pytest.mark.parametrize(("width", "height", "top"), [(1280, 800, 310), (390, 844, 350), (320, 568, 400)])
@@ -122,6 +129,7 @@ def test_one_word_hidden_and_a_verb_is_a_noun(site):
     figure = hero(site.open(HOME))
     pill = figure.locator('[data-part="token"]').nth(3).locator("[data-kind]")
     asked = figure.locator(".attnlab-hide.is-asked")
+    assert "attnlab-act" not in asked.get_attribute("class")  # ringed: filled is what begins the book
     assert asked.get_attribute("aria-label") == "hide “to”, word 3"
     said = figure.locator('[data-part="alternatives"]')
     assert "Hide" not in said.inner_text()  # the page has asked
@@ -141,9 +149,13 @@ def test_one_word_hidden_and_a_verb_is_a_noun(site):
     assert figure.locator(".is-asked").count() == 0
 
 
+NAMES = ("tag", "lookup", "calculator", "positions")
+"""The figures of the short page that offer their gesture and nothing else."""
+
+
 def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     page = site.open("chapters/five_minutes")
-    figures = {name: page.locator(f'[data-attnlab="{name}"]') for name in ("tag", "lookup", "positions")}
+    figures = {name: page.locator(f'[data-attnlab="{name}"]') for name in NAMES}
     offered = {
         name: one.locator(":is(.attnlab-body button, .attnlab-body input, .attnlab-body summary):visible")
         for name, one in figures.items()
@@ -155,6 +167,15 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     assert offered["lookup"].count() == 0
     assert offered["positions"].all_inner_texts() == ["Shuffle", "As written", "none", "RoPE"]
     assert "hull" not in says(figures["lookup"])
+    # Of the calculator there is one stage, no cell of it picked.
+    scores = figures["calculator"]
+    assert offered["calculator"].evaluate_all("(all) => all.every((one) => one.dataset.row)")
+    assert scores.locator(":is(.is-focus, .is-source)").count() == 0
+    scores.locator('[data-part="matrix-S"] [data-row="1"][data-column="2"]').click()
+    assert "1.00 × 2.00 = 2.00" in scores.locator('[data-part="formula"]').inner_text()
+    assert scores.locator(".is-focus, .is-source").count() == 3
+    scores.locator('[data-part="reset"]').click()
+    assert scores.locator(":is(.is-focus, .is-source)").count() == 0
     figures["tag"].locator(".attnlab-hide.is-asked").click()
     assert "noun" in figures["tag"].locator('[aria-checked="true"]').inner_text()
 

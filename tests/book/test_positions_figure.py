@@ -126,6 +126,33 @@ def test_keys_move_a_word_and_keep_hold_of_it(part):
     assert_shown(part, PositionsLab("relative", order=[0, 1, 3, 2]))
 
 
+def test_two_words_that_are_tapped_change_places(part):
+    page = part.page
+    page.emulate_media(reduced_motion="reduce")  # nothing travels while it is tapped
+    first, last = handle(part, 0).locator("rect"), handle(part, 3).locator("rect")
+    page.mouse.click(*middle(first))
+    assert says(part) == "I is picked: tap another word, and they change places."
+    assert order(part) == [0, 1, 2, 3]
+    page.mouse.click(*middle(last))
+    assert_shown(part, PositionsLab(order=[3, 1, 2, 0]))
+    # Once more on the same word, and nothing is picked; what is dragged, or moved otherwise, isn't either.
+    page.mouse.click(*middle(last))
+    page.mouse.click(*middle(last))
+    assert says(part).startswith("saw₂ saw₁ a I.")
+    page.mouse.click(*middle(last))
+    part.locator('[data-part="restore"]').click()
+    assert_shown(part, PositionsLab())
+    page.mouse.click(*middle(last))
+    assert says(part).startswith("saw₂ is picked")
+    page.mouse.click(*middle(last))
+    # With keys, too.
+    handle(part, 1).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    assert says(part) == "I saw₁ a saw₂."
+    page.emulate_media(reduced_motion="no-preference")
+
+
 @pytest.mark.parametrize("scheme", ["none", "rotary"])
 def test_a_shuffle_is_another_order_and_can_be_taken_back(part, scheme):
     choose(part, "scheme", scheme)

@@ -162,6 +162,9 @@ def test_what_is_like_nothing_is_told_so_and_the_glossary_is_linked(opened):
         ask(field, question)
         assert says(page, DIALOG) == f"Nothing in the book fits “{question}”."
         assert places(page, DIALOG) == []
+        tries = page.locator(f"{DIALOG} .attn-more a").all_inner_texts()
+        assert tries[0] == "All terms of the glossary"
+        assert len(tries) == 4
     ask(field, "what does ")  # nothing is asked yet
     assert not says(page, DIALOG).startswith("Nothing")
     ask(field, "zzqx")
@@ -195,10 +198,11 @@ def test_keys_lead_through_what_is_found_and_back(opened):
     ask(field, "causal mask")
     found = [place["text"] for place in places(page, DIALOG)]
     assert len(found) == 8 + 1  # places, and what the words mean
-    page.keyboard.press("ArrowDown")
-    assert page.evaluate(focused) == found[0]
+    # The first is lit while one writes, and Enter leads to it: the keys go on from there.
     page.keyboard.press("ArrowDown")
     assert page.evaluate(focused) == found[1]
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused) == found[2]
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowUp")
     assert page.evaluate(focused) == "INPUT"
@@ -208,6 +212,42 @@ def test_keys_lead_through_what_is_found_and_back(opened):
     field.fill("GQA")
     page.keyboard.press("Enter")  # before the pause is over
     page.wait_for_url(f"**/{page_of('multi_head')}.html#*")
+
+
+def test_one_press_of_escape_closes_and_what_was_asked_gives_way(opened):
+    page, field = opened()
+    dialog = page.locator(DIALOG)
+    for opens in ("Control+k", "/"):
+        ask(field, "causal mask")
+        page.keyboard.press("Escape")
+        assert not dialog.is_visible()
+        page.keyboard.press(opens)
+        assert dialog.is_visible()
+        page.keyboard.type("GQA")
+        assert field.input_value() == "GQA"
+
+
+def test_as_many_rows_are_counted_as_are_listed(opened):
+    page, field = opened()
+    for question in ("GQA", "causal mask", "finding a leak", "softmax"):
+        ask(field, question)
+        rows = len(places(page, DIALOG)) - page.locator(f"{DIALOG} .attn-meaning").count()
+        assert int(re.search(r"(\d+) (?:of|place)", says(page, DIALOG))[1]) == rows, question
+        meant = "what it means" in says(page, DIALOG)
+        assert meant == (page.locator(f"{DIALOG} .attn-meaning").count() == 1), question
+
+
+def test_an_excerpt_is_whole_sentences_without_years_of_citations(opened):
+    page, field = opened()
+    for question in ("why is attention quadratic", "flash attention", "kernel regression"):
+        ask(field, question)
+        for text in page.locator(f"{DIALOG} li:not(.attn-meaning) .attn-about").all_inner_texts():
+            # One alone may be too long for a list.
+            assert len(text) > 300 or (text[0] != "…" and text[-1] in ".?!:”)"), text
+            assert not re.search(r"[A-Z][a-z]+ (?:19|20)\d\d\b", text), text
+    ask(field, "flsh atention")
+    assert says(page, DIALOG).startswith("Read as “flash” and “attention”.")
+    assert not {"fish", "Fish"} & {word for place in places(page, DIALOG) for word in place["marked"]}
 
 
 def test_a_place_on_the_same_page_is_not_hidden_by_the_dialog(opened):

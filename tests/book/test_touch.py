@@ -124,6 +124,16 @@ def test_a_tap_paints_a_cell_of_the_mask_and_picks_a_row_of_the_pattern(phone):
         assert still == scrolled
 
 
+def test_a_tap_on_one_word_and_one_on_another_swap_them(phone):
+    page, _ = phone
+    page.locator('[data-figure="positions"] [data-part="reset"]').evaluate("(reset) => reset.click()")
+    for word in (1, 2):
+        page.touchscreen.tap(*bring(page, "positions", f'[data-which="{word}"][role="slider"] rect'))
+    page.evaluate(AT_REST)
+    words = page.locator('[data-figure="positions"] tbody td:nth-child(2)').all_text_contents()
+    assert words == ["I", "a", "saw₁", "saw₂"]
+
+
 def test_only_the_first_button_of_a_mouse_drags(site, page_with):
     page = site.open(page_with(SoftLookup([[2, 1], [-1, 2], [-2, -1]], ["I", "saw", "a"])._repr_html_()))
     box = page.locator('[data-which="query"] path').bounding_box()

@@ -273,7 +273,7 @@ def names():
             ":::{admonition} \"So\"\n:class: dropdown\n\nThus.\n:::",
             "<details><summary>\"So\"</summary>\n\nThus.\n\n</details>",
         ),
-        ("::::{grid} 1\n:gutter: 3\n\n:::{grid-item-card} On\nIt.\n:::\n::::", "**On.** It."),
+        ("::::{chapter-paths}\n\n:::{chapter-path} On\nIt.\n:::\n::::", "**On.** It."),
         ("the [glossary](glossary.md)", "the [glossary](../chapters/glossary.md)"),
     ],
 )  # fmt: skip

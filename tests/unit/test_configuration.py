@@ -14,6 +14,7 @@ from attnbook.widgets import configuration as figures
 from .test_widgets import Cells
 
 STORED = results.load("configurations")["configurations"]
+WIDER = results.load("configurations")["twice the heads"]
 EXAMPLES = {row["name"]: (census.published(row["name"]), row) for row in census.checkpoints()}
 BESIDE = set((Path(__file__).parent / "not_in_this_book.txt").read_text(encoding="utf-8").split())
 PASTED = json.loads((Path(__file__).parents[1] / "widgets/configurations.json").read_text(encoding="utf-8"))
@@ -41,7 +42,9 @@ def decoders():
 
     Without their longest text: a window that is no shorter is none.
     """
-    endless = lambda config: {k: v for k, v in config.items() if k not in RULES["length"]}  # noqa: E731
+    endless = lambda config: (  # noqa: E731
+        {k: v for k, v in config.items() if k not in RULES["length"]} | {"n_positions": 2**30}
+    )
     for name, config in STORED.items():
         yield name, endless(config) | {"is_decoder": True}, census.model(name)
     for config, row in EXAMPLES.values():
@@ -108,7 +111,7 @@ def test_every_field_of_every_model_is_told_of_or_listed_as_not_in_this_book():
     def walk(config):
         for name, value in config.items():
             met.add(name)
-            if isinstance(value, dict) and name not in BESIDE | {"per_layer_config"}:
+            if isinstance(value, dict) and name not in BESIDE | {"per_layer_config", *RULES["odd"]}:
                 walk(value)
 
     for config in STORED.values():
@@ -117,6 +120,36 @@ def test_every_field_of_every_model_is_told_of_or_listed_as_not_in_this_book():
     assert met - known - BESIDE == set(), "say what they mean, or list them in not_in_this_book.txt"
     assert BESIDE & known == set()
     assert BESIDE - met == set(), "no model has them: take them off the list"
+
+
+def test_every_field_that_the_box_reads_has_a_meaning_in_the_table():
+    kinds = (
+        "inside",
+        "each",
+        "wholes",
+        "flags",
+        "lists",
+        "denied",
+        "bases",
+        "images",
+        "odd",
+        "looks",
+        "usual",
+    )
+    named = {name for what in (*kinds, *RULES["numbers"]) for name in RULES[what]}
+    for file in ("configuration", "fields"):
+        code = (Path(configuration.__file__).parent / f"{file}.py").read_text(encoding="utf-8")
+        named |= set(re.findall(r'(?:text|part|scaling)(?:\.get\(|\[)"(\w+)"', code))
+    assert {"dim", "mla_use_nope", "factor", "global_attn_every_n_layers"} <= named
+    assert named - {field["name"] for field in census.fields()} == set(), "say what they mean"
+
+
+def test_meanings_are_of_their_own_field():
+    means = {field["name"]: field["means"] for field in census.fields()}
+    assert means["rope_theta"] == "base of the rotations"
+    assert means["first_k_dense_replace"] == "how many layers come before the first with experts"
+    assert means["mlp_only_layers"] == "layers without experts"
+    assert means["mrope_section"] == "pairs of a head that turn by time, by height and by width"
 
 
 def test_the_stored_fields_are_those_of_the_census():
@@ -148,15 +181,27 @@ PERIODIC = {
 
 def left_out(name, config):
     """Return what a class puts where a file says nothing, where that can't be derived."""
-    found, own = numbers(config)[0], {}
-    heads, width = found["heads"], found["width"]
-    for what, taken in (("kept", heads), ("head", width // heads if width and heads else None)):
-        if heads and not any(field in config for field in RULES[what]):
+    (found, unread), own = numbers(config), {}
+    derived = {
+        "kept": lambda made: made["heads"],
+        "head": lambda made: made["width"] and made["width"] // made["heads"],
+    }
+    for what in derived if found["heads"] else ():
+        # The class was made with its own heads, and with twice as many: one size alone can't tell.
+        made = [found, WIDER[name]] if WIDER[name] else []
+        if not any(field in config for field in RULES[what]):
             own[what] = 0
-        elif name in ("zamba", "zamba2"):
+        elif what in unread:
             own[what] = None
-        elif heads and found[what] and found[what] != taken:
-            own[what] = found[what]
+        elif found[what] and not (made and all(one[what] == derived[what](one) for one in made)):
+            own[what] = found[what] if made and made[0][what] == made[1][what] else None
+    if config.get("multi_query") is True:
+        own["kept"] = 1
+    own |= {what: found[what] for what in ("layers", "heads", "width", "length") if found[what]}
+    places = configuration.read(config)["positions"]
+    turns = "rotary" in (census.model(name).get("positions") or {})
+    if turns and places and places.get("bases") and not (places["stretched"] or places["bare"]):
+        own["bases"] = places["bases"]
     if found["window"] and name in PERIODIC | set(RULES["windows"]):
         own["window"] = found["window"]
     words = {RULES["kinds"].get(word) for field in RULES["each"] for word in config.get(field) or []}
@@ -177,10 +222,10 @@ def test_a_field_left_out_never_gives_another_number():
     answers = 0
     for name, config in STORED.items():
         whole = configuration.read(config)
-        for what in ("kept", "head", "window", "each"):
+        for what in ("layers", "heads", "kept", "head", "width", "window", "each", "length"):
             less = {field: value for field, value in config.items() if field not in RULES[what]}
             found = configuration.read(less)
-            for told in ("cache", "kinds", "kept", "head", "window"):
+            for told in ("cache", "kinds", "layers", "heads", "kept", "head", "window", "length"):
                 if less != config and found[told] is not None and whole[told] is not None:
                     assert found[told] == whole[told], (name, what, told)
                     answers += 1
@@ -191,9 +236,7 @@ def test_what_a_class_says_and_what_is_taken_stand_beside_the_value():
     gemma = {"model_type": "gemma3_text", "hidden_size": 3840, "num_attention_heads": 16}
     more = {"num_key_value_heads": 8, "num_hidden_layers": 48, "sliding_window": 1024}
     words = said(**gemma, **more)
-    assert words["heads"][0].startswith(
-        "16 of queries, 8 of keys and values, each 256 wide (its class's: the"
-    )
+    assert words["heads"][0].startswith("16 of queries, 8 of keys and values, each 256 wide (its class's)")
     assert words["layers"] == [f"48: 40 with a window of 1,024 tokens, 8 full{RULES['which_own']}"]
     unknown = said(num_hidden_layers=2, num_attention_heads=4, hidden_size=64)
     assert "each 16 wide (taken as width over heads: no field says it)" in unknown["heads"][0]
@@ -223,7 +266,9 @@ def test_what_is_held_in_all_counts_windows():
     assert held == {8: 8 * 1024, 9: 8 * 1024}
     # A window that no text outgrows is none.
     assert [configuration.token_bytes(read(**small, n_positions=n)) for n in (8, 9)] == [1024, 0]
-    assert said(**small)["in all"] == ["0.0 MiB at 32,768 tokens"]
+    unsaid = {name: value for name, value in small.items() if name != "model_type"} | {"sliding_window": 0}
+    assert said(**unsaid)["in all"] == ["32.0 MiB at 32,768 tokens (a length of ours: no field says one)"]
+    assert said(**small)["made for"] == ["131,072 tokens (its class's)"]
 
 
 @pytest.mark.parametrize(
@@ -318,6 +363,11 @@ def test_what_cant_be_told_is_said(fields, why):
         ),
         ({"n_layer": 2, "n_head": 3, "n_embd": "8"}, "cache", "n_embd is “8”, no whole number above 0"),
         ({"n_layer": 2, "n_head": 3, "dim": 64}, "cache", "dim is 64, which 3 heads can't share evenly"),
+        (
+            {"model_type": "llama", "n_head": 3},
+            "cache",
+            "the width of its class is 4096, which 3 heads can't share evenly",
+        ),
         ({"n_layer": 2, "sliding_window": -1}, "window", "sliding_window is -1, no whole number above 0"),
         ({"n_positions": True}, "made for", "n_positions is true, no whole number above 0"),
     ],
@@ -392,10 +442,23 @@ def test_t5_has_names_of_its_own():
         ("DBRX", 40 * 2 * 8 * 128 * 2),
         ("Llama 3's params.json", 32 * 2 * 8 * 128 * 2),
         ("Step-3", 61 * 2 * 1 * 256 * 2),
-        ("ModernBERT", "global_attn_every_n_layers is not read here"),
+        ("ModernBERT", 8 * 2 * 12 * 64 * 2),
         ("Nomic BERT", 12 * 2 * 12 * 64 * 2),
         ("MPT", "attn_type is not read here"),
-        ("MiniMax-Text-01", "attn_type_list is not read here"),
+        ("MiniMax-Text-01", 10 * 2 * 8 * 128 * 2),
+        ("MiniMax-M2", 62 * 2 * 8 * 128 * 2),
+        ("Command R7B", 8 * 2 * 8 * 128 * 2),
+        ("LFM2", 6 * 2 * 8 * 64 * 2),
+        ("Phi-4-mini", 32 * 2 * 8 * 128 * 2),
+        ("Gemma 3 4B", 5 * 2 * 4 * 256 * 2),
+        ("Qwen3 without a width", 28 * 2 * 8 * 128 * 2),
+        ("Falcon without multi_query", 32 * 2 * 1 * 64 * 2),
+        ("Falcon's newer design", 60 * 2 * 128 * 64 * 2),
+        ("LLaVA 1.5", 32 * 2 * 32 * 128 * 2),
+        ("Trinity", 2 * 2 * 4 * 128 * 2),
+        ("MiniMax with another list", "layers of the kind 2 are not read here"),
+        ("A list of numbers", "layers of the kind 1 are not read here"),
+        ("Phi-4-mini with fewer full layers", "full_attn_mod is not read here"),
         ("Hunyuan-Large", "use_cla is not read here"),
         ("Kimi Linear", "linear_attn_config is not read here"),
         ("Nemotron-NAS", "block_configs is not read here"),
@@ -412,6 +475,22 @@ def test_a_published_file_is_read_or_the_field_that_hides_its_cache_is_named(nam
     else:
         assert found["cache"] is None
         assert found["why"].startswith(each)
+
+
+def test_bases_and_lengths_that_a_file_leaves_out_are_those_of_its_class():
+    words = {
+        name: dict(configuration.summary(configuration.read(PASTED["published"][name])))
+        for name in PASTED["published"]
+    }
+    gemma = words["Gemma 3 4B"]
+    assert gemma["positions"] == ["rotary, base 10,000 and 1,000,000 (its class's), stretched by 8 (linear)"]
+    assert gemma["made for"] == ["131,072 tokens (its class's)"]
+    assert words["Falcon without multi_query"]["positions"] == ["rotary, base 10,000 (its class's)"]
+    assert words["LLaVA 1.5"]["layers"] == ["32 (its class's), all full"]
+    assert said(model_type="falcon", alibi=True)["positions"] == ["ALiBi"]
+    # Parts of a head that turn by time, height and width are no stretch.
+    assert words["Qwen2-VL"]["positions"] == ["rotary, base 1,000,000"]
+    assert read(layer_types=["full_attention"], model_type="llama")["layers"] == 1
 
 
 def test_heads_that_another_field_may_number_are_not_taken_for_those_of_queries():
@@ -498,7 +577,7 @@ def test_the_figure_s_table_and_errors():
 
 def test_what_goes_to_the_page_is_small_and_whole():
     held = json.loads(figures.data())
-    assert len(figures.data()) < 60_000
+    assert len(figures.data()) < 64_000
     assert len(held["examples"]) == len(figures.OFFERED) > 8
     for name, (label, text) in zip(figures.OFFERED, held["examples"], strict=True):
         config, row = EXAMPLES[name]

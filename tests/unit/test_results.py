@@ -169,6 +169,15 @@ def test_a_page_s_own_table_tells_what_its_sweeps_were_given(clone, capsys):
     assert results.sweep("topic", "SGD").note() in capsys.readouterr().out
 
 
+def test_how_numbers_were_made_stands_in_the_fold(clone, capsys):
+    results.store("topic", {"x": 1}, command="a", seeds=range(2))
+    results.show("topic", ["row"], [["a"]], about="rows", folded="Ten runs & more.")
+    assert "Ten runs & more.\nmade by" in capsys.readouterr().out
+    table = results.tables.Table(["row"], [["a"]], about="rows")
+    page = results._Shown([("", table)], [results.load("topic")], "Ten runs & more.")._repr_html_()
+    assert "<summary>Where these numbers come from</summary><p>Ten runs &amp; more.</p><ul>" in page
+
+
 def test_every_stored_file_names_a_clean_commit_before_this_one_that_has_its_script():
     root = results.folder().parents[1]
 

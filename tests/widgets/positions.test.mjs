@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { golden, near } from "./compare.mjs";
-import { SCHEMES, attendInOrder, bias, farthest, moved, shuffled, sinusoid } from "../../src/widgets/math/positions.js";
+import { SCHEMES, attendInOrder, bias, farthest, moved, shuffled, sinusoid, swapped } from "../../src/widgets/math/positions.js";
 
 const cases = golden("positions");
 
@@ -46,6 +46,7 @@ test("a word that moves lets the others keep their order", () => {
   assert.deepEqual(moved([0, 1, 2, 3], 0, 2), [1, 2, 0, 3]);
   assert.deepEqual(moved([2, 0, 3, 1], 1, 0), [1, 2, 0, 3]);
   assert.deepEqual(moved([0, 1, 2], 1, 1), [0, 1, 2]);
+  assert.deepEqual(swapped([2, 0, 3, 1], 1, 2), [1, 0, 3, 2]);
 });
 
 test("a shuffle is one that can be read: equal words alone don't change places", () => {

@@ -90,5 +90,25 @@ test("words and whole names are marked where they stand", () => {
   const text = `${"x ".repeat(200)}the mask hides${" y".repeat(200)}`;
   const cut = excerpt(text, { stems: new Set(["mask"]), phrases: [] });
   assert.deepEqual(cut.filter(({ hit }) => hit), [{ text: "mask", hit: true }]);
-  assert.ok(cut.map((piece) => piece.text).join("").length < 180);
+  assert.ok(cut.map((piece) => piece.text).join("").length < 340);
+});
+
+test("an excerpt is the whole sentence in which most stands", () => {
+  const text = "Masks are cheap. A head that looks ahead leaks, and a mask of −∞ before the softmax stops the leak. … Rows 1 and 2 are empty. Why so?";
+  const cut = (/** @type {string[]} */ stems, length = 40) => excerpt(text, { stems: new Set(stems), phrases: [] }, length).map((piece) => piece.text).join("");
+  assert.equal(cut(["mask", "leak"]), "A head that looks ahead leaks, and a mask of −∞ before the softmax stops the leak.");
+  assert.equal(cut(["row"]), "Rows 1 and 2 are empty. Why so?");
+  assert.equal(cut(["mask"]), "Masks are cheap.");
+  assert.equal(cut([], 20), "Masks are cheap.");
+});
+
+test("of a slip one word is read, and no other is marked", () => {
+  const book = new Book({
+    pages: [["a.html", "A", "chapter", [["", "", "Flash. Flash. A flash of attention.", "", ""], ["fish", "Fish", "Fish pay attention.", "", ""]]]],
+    same: [],
+    asked: {},
+  });
+  const { read, stems } = book.ask("flsh atention");
+  assert.deepEqual(read, [["flsh", "flash"], ["atention", "attention"]]);
+  assert.ok(!stems.has("fish"));
 });

@@ -158,6 +158,8 @@ exercise(
                 lambda right, words: ((right - right.sum() / words.sum() * words).square().sum() / words.sum()).sqrt()),
         mistake("The mean of the squares is taken. It is their sum whose root is divided by the number of words.",
                 lambda right, words: (right - right.sum() / words.sum() * words).square().mean().sqrt() / words.sum()),
+        mistake("The squares are those of a standard deviation over n − 1 sentences. Here their plain sum is wanted.",
+                lambda right, words: _error(right, words) * (len(words) / (len(words) - 1)) ** 0.5),
         mistake("It is divided by the number of sentences. The accuracy is a share of the words.",
                 lambda right, words: (right - right.sum() / words.sum() * words).square().sum().sqrt() / len(words)),
         mistake("Each sentence is compared with the mean number of right words. A long one has more by its length: compare with p times its words.",

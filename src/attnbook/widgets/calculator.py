@@ -10,7 +10,7 @@ import traitlets
 from torch import Tensor
 
 from attnbook.tables import table_of
-from attnbook.widgets.figure import STATIC, Figure, matrix_of
+from attnbook.widgets.figure import STATIC, Figure, flag, matrix_of
 from attnlab.dot_product import attention
 
 
@@ -24,14 +24,16 @@ class Calculator(Figure):
         W_v: value weights (d_model, d_v).
         tokens: the n names of the rows.
         stage: the stage it starts at, 1 to 6.
-        focus: row and column, from 0, of the cell chosen there.
+        focus: row and column, from 0, of the cell chosen there; None for no cell.
         scale: factor on the scores; 1/sqrt(d_k) if None.
         causal: hide later tokens.
+        only: whether this stage is there and nothing else: nothing leads to the others.
 
     Every argument is a trait: `figure.X` is the matrix as a reader has changed it. `figure.focus` is the
     chosen cell: row and column counted from 0, and its matrix once one was picked.
 
     Raises:
+        TypeError: only is not a bool.
         ValueError: shapes do not fit; the message names the argument, its shape and the shape it needs.
 
     >>> eye = [[1.0, 0.0], [0.0, 1.0]]
@@ -52,6 +54,7 @@ class Calculator(Figure):
     focus = traitlets.List([0, 0]).tag(sync=True)
     scale = traitlets.Float(None, allow_none=True).tag(sync=True)
     causal = traitlets.Bool(False).tag(sync=True)
+    only = traitlets.Bool(False).tag(sync=True)
 
     def __init__(
         self,
@@ -62,9 +65,10 @@ class Calculator(Figure):
         tokens: Sequence[str],
         *,
         stage: int = 1,
-        focus: tuple[int, int] = (0, 0),
+        focus: tuple[int, int] | None = (0, 0),
         scale: float | None = None,
         causal: bool = False,
+        only: bool = False,
     ) -> None:
         given = {"X": X, "W_q": W_q, "W_k": W_k, "W_v": W_v}
         m = {name: matrix_of(name, rows) for name, rows in given.items()}
@@ -82,11 +86,17 @@ class Calculator(Figure):
             raise ValueError(f"tokens must name the {n} rows of X, got {len(tokens)} names")
         if not 1 <= stage <= 6:
             raise ValueError(f"stage must be from 1 to 6, got {stage}")
-        if len(focus) != 2 or min(focus) < 0:
+        if focus is not None and (len(focus) != 2 or min(focus) < 0):
             raise ValueError(f"focus must be a row and a column, from 0; got {focus}")
         rows = {name: matrix.tolist() for name, matrix in m.items()}
         super().__init__(
-            **rows, tokens=list(tokens), stage=stage, focus=list(focus), scale=scale, causal=causal
+            **rows,
+            tokens=list(tokens),
+            stage=stage,
+            focus=list(focus or ()),
+            scale=scale,
+            causal=causal,
+            only=flag("only", only),
         )
 
     def _attend(self) -> tuple[Tensor, Tensor]:

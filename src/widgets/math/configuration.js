@@ -5,7 +5,7 @@
 /** @typedef {{ inside: string, layers: number | null, heads: number | null, kept: number | null, head: number | null,
  *   value: number | null, latent: number[] | null, length: number | null, kinds: Record<string, number> | null,
  *   window: number | null, cache: Group[] | null, why: string, reads: boolean, by: Record<string, string>, unread: Record<string, string>,
- *   positions: { kind: string, bases?: number[], stretched?: string | null, factor?: number | null, bare?: number } | null }} Reading */
+ *   positions: { kind: string, bases?: number[], by?: string, stretched?: string | null, factor?: number | null, bare?: number } | null }} Reading */
 
 const BYTES = 2;
 const isObject = (/** @type {any} */ value) => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -67,8 +67,8 @@ export function reading(config, rules) {
   if (out.head === null && width && out.heads && !unread.head) {
     if (width % out.heads === 0) {
       out.head = width / out.heads;
-      if (own.head !== 0) by.head = "taken";
-    } else unread.head = `${rules.width.find((/** @type {string} */ name) => whole(text[name]))} is ${width}, which ${out.heads} heads can't share evenly`;
+      if (by.width || own.head !== 0) by.head = by.width ?? "taken";
+    } else unread.head = `${rules.width.find((/** @type {string} */ name) => whole(text[name])) ?? rules.own_width} is ${width}, which ${out.heads} heads can't share evenly`;
   } else if (out.head === null && unread.width) unread.head ??= unread.width;
   if (whole(text.kv_lora_rank) && whole(text.qk_rope_head_dim)) Object.assign(out, { latent: [text.kv_lora_rank, text.qk_rope_head_dim], kept: null, head: null });
   else if (whole(text.v_head_dim)) out.value = text.v_head_dim;
@@ -85,7 +85,7 @@ export function reading(config, rules) {
   const looks = rules.looks.find((/** @type {string} */ name) => !nothing(text[name]));
   if (looks) out.kinds = null;
   if (!out.kinds) unread.kinds = looks ? `${looks} ${rules.blurs}` : String(names);
-  out.positions = places(text, unread, rules);
+  out.positions = places(text, unread, own.bases, rules);
   return out;
 }
 
@@ -99,13 +99,15 @@ export function reading(config, rules) {
  * @returns {any} what the class has
  */
 function leftOut(text, found, unread, by, rules) {
-  const known = typeof text.model_type === "string" && Object.hasOwn(rules.classes, text.model_type);
-  const own = known ? rules.classes[text.model_type] : {};
+  const known = byType(text, rules.classes);
+  const own = known ?? {};
   const named = (/** @type {string[]} */ names) => names.some((name) => name in text);
-  for (const [what, number] of Object.entries(own)) {
-    if (what === "each" || named(rules[what])) continue;
-    if (number) [found[what], by[what]] = [number, "own"];
-    else if (number === null) unread[what] = rules.no[what];
+  for (const what of rules.numbers) {
+    // A list of layers counts them, and Falcon's newer design shares no keys unless a field says so.
+    if (what === "layers" && rules.each.some((/** @type {string} */ name) => text[name]?.length)) continue;
+    if (named(rules[what]) || (what === "kept" && text.new_decoder_architecture === true)) continue;
+    if (own[what]) [found[what], by[what]] = [own[what], "own"];
+    else if (own[what] === null) unread[what] = rules.no[what];
   }
   if (!known && !named([...rules.window, ...rules.each])) by.window = "taken";
   return own;
@@ -148,7 +150,7 @@ function passed(text, layers, settled, windows, rules) {
   const is = (/** @type {string} */ what, /** @type {string} */ name) => name.match(rules[what]);
   const names = Object.entries(text)
     .filter(([name, value]) => is("bears", name) || (Array.isArray(value) && value.length === layers))
-    .filter(([name, value]) => !known.has(name) && !nothing(value) && !is("harmless", name) && !rules.plain.includes(value))
+    .filter(([name, value]) => !known.has(name) && !nothing(value) && !is("harmless", name) && !rules.plain.includes(value) && rules.usual[name] !== value)
     .filter(([name]) => !(settled && is("which", name)) && (windows || !is("windowed", name)))
     .map(([name]) => name);
   if (!names.length) return "";
@@ -195,8 +197,8 @@ function reads(text, rules) {
   return Boolean(String(text.model_type).match(rules.readers)) || rules.images.some((/** @type {string} */ name) => !nothing(text[name]));
 }
 
-/** @param {any} text @param {any} rules @returns {string | undefined} */
-const byType = (text, rules) => (typeof text.model_type === "string" && Object.hasOwn(rules.types, text.model_type) ? rules.types[text.model_type] : undefined);
+/** What a table has of a type of model. @param {any} text @param {any} table */
+const byType = (text, table) => (typeof text.model_type === "string" && Object.hasOwn(table, text.model_type) ? table[text.model_type] : undefined);
 
 /**
  * The kind of each layer, or why they can't be told.
@@ -208,24 +210,28 @@ const byType = (text, rules) => (typeof text.model_type === "string" && Object.h
  * @returns {string[] | string}
  */
 function layers(text, out, window, own, rules) {
-  const doubt = byType(text, rules) || unfit(text, rules);
+  const doubt = byType(text, rules.types) || unfit(text, rules);
   if (doubt) return doubt;
-  const said = rules.each.map((/** @type {string} */ name) => text[name]).find((/** @type {any} */ list) => list?.length);
+  const listed = rules.each.find((/** @type {string} */ name) => text[name]?.length);
+  const said = listed && text[listed];
   const indices = text.attn_layer_indices?.length && text.attn_layer_indices;
   const sliding = nothing(text.sliding_window_pattern) ? null : text.sliding_window_pattern;
   const closed = text.use_sliding_window === false;
   const states = out.heads === null && !out.unread.heads && whole(text.state_size);
-  const settled = Boolean(said || indices || states || whole(text.attn_layer_period) || whole(text.full_attention_interval));
+  const first = byType(text, rules.every);
+  const every = first !== undefined && whole(text.global_attn_every_n_layers);
+  const settled = Boolean(said || indices || states || every || whole(text.attn_layer_period) || whole(text.full_attention_interval));
   const other = passed(text, out.layers, settled, window !== null && !closed && !whole(sliding), rules);
   if (other) return other;
   const each = (/** @type {(at: number) => string} */ kind) => Array.from({ length: out.layers ?? 0 }, (_, at) => kind(at));
   /** @type {string[]} */
   let names;
   if (said) {
-    const odd = said.find((/** @type {any} */ word) => typeof word !== "string" || !Object.hasOwn(rules.kinds, word));
+    const key = (/** @type {any} */ word) => (typeof word === "string" ? word : `${listed} ${JSON.stringify(word)}`);
+    const odd = said.find((/** @type {any} */ word) => !Object.hasOwn(rules.kinds, key(word)));
     if (odd !== undefined) return `layers of the kind ${told(odd)} are not read here`;
     if (out.layers !== null && out.layers !== said.length) return `${said.length} listed layers are not the ${out.layers} that are counted`;
-    names = said.map((/** @type {string} */ word) => rules.kinds[word]);
+    names = said.map((/** @type {any} */ word) => rules.kinds[key(word)]);
   } else if (out.layers === null) return out.unread.layers ?? rules.no.layers;
   else if (out.layers > rules.most) return rules.many;
   else if (indices) {
@@ -236,6 +242,7 @@ function layers(text, out, window, own, rules) {
     if (first >= text.attn_layer_period) return `attn_layer_offset is ${first}, of a period of ${text.attn_layer_period}`;
     names = each((at) => (at % text.attn_layer_period === first ? "full" : "linear"));
   } else if (whole(text.full_attention_interval)) names = each((at) => ((at + 1) % text.full_attention_interval ? "linear" : "full"));
+  else if (every) names = each((at) => ((at + first) % text.global_attn_every_n_layers ? "window" : "full"));
   else if (states) names = each(() => "linear");
   else if (out.unread.window && !closed) return out.unread.window;
   else if (own.each !== undefined && sliding === null && !closed) {
@@ -263,7 +270,7 @@ function layers(text, out, window, own, rules) {
  * @returns {Group[] | string}
  */
 function kept(text, out, doubt, rules) {
-  const why = byType(text, rules);
+  const why = byType(text, rules.types);
   if (why !== undefined) return why;
   const odd = rules.odd.find((/** @type {string} */ name) => !nothing(text[name]));
   if (odd) return `${odd} ${rules.changes}`;
@@ -290,10 +297,11 @@ function kept(text, out, doubt, rules) {
  * How places are told, as far as fields say it; `unread` gets a base that can't be used.
  * @param {any} text
  * @param {Record<string, string>} unread
+ * @param {number[] | undefined} own bases of the class
  * @param {any} rules
  * @returns {Reading["positions"]}
  */
-function places(text, unread, rules) {
+function places(text, unread, own, rules) {
   let word = text.position_embedding_type;
   if (text.alibi === true || word === "alibi") return { kind: "ALiBi" };
   if (word === "absolute" && rules.bases.some((/** @type {string} */ name) => positive(text[name]))) word = null;
@@ -323,11 +331,12 @@ function places(text, unread, rules) {
     unread.positions = `factor is ${told(wrong)}, no number above 0`;
     return null;
   }
-  if (!named.length && !types.length && !factors.length && !whole(text.rotary_dim)) return null;
+  if (!named.length && !own && !types.length && !factors.length && !whole(text.rotary_dim)) return null;
   if (named.length && !bases.length) unread.base = `${named[0][0]} is ${told(named[0][1])}, no number above 0`;
-  const said = types.filter((name) => !["default", "main"].includes(name));
+  const said = types.filter((name) => !rules.unstretched.includes(name));
   const bare = text.no_rope_layers;
-  return { kind: "rotary", bases: [...new Set(bases)].sort((a, b) => a - b), stretched: said[0] ?? null, factor: factors[0] ?? null, bare: Array.isArray(bare) ? bare.filter((x) => x === 0 || x === false).length : 0 };
+  const by = own && !named.length ? "own" : "";
+  return { kind: "rotary", bases: [...new Set(by ? own : bases)].sort((a, b) => a - b), by, stretched: said[0] ?? null, factor: factors[0] ?? null, bare: Array.isArray(bare) ? bare.filter((x) => x === 0 || x === false).length : 0 };
 }
 
 /** What a group of layers keeps of a token, in bytes. @param {Group} group */
@@ -348,7 +357,7 @@ export const heldBytes = ({ cache }, n) => cache && cache.reduce((sum, group) =>
 export function summary(found, rules) {
   const { kinds, layers, window, length, unread, by } = found;
   const unknown = (/** @type {string} */ what) => `unknown: ${unread[what] ?? rules.no.it}`;
-  let counted = layers === null ? unknown("layers") : grouped(layers);
+  let counted = layers === null ? unknown("layers") : grouped(layers) + source(by, "layers", rules);
   if (kinds) {
     const each = Object.entries(kinds).map(([name, count]) => `${count} ${rules.words[name].replace("#", grouped(window ?? 0))}`);
     counted += each.length > 1 ? `: ${each.join(", ")}` : `, all ${each[0].slice(each[0].indexOf(" ") + 1)}`;
@@ -358,10 +367,10 @@ export function summary(found, rules) {
     ["layers", [counted]],
     ["heads", [inHeads(found, rules) || unknown("heads")]],
     ["cache", inCache(found, rules)],
-    ...inAll(found),
+    ...inAll(found, rules),
     ["window", [window && kinds ? `${kinds.block ? "blocks of " : ""}${grouped(window)} tokens, in ${plural(kinds.window ?? kinds.block)}${source(by, "window", rules)}` : kinds ? (by.window ? rules.unsaid : "none") : `unknown: ${unread.window ?? unread.kinds}`]],
-    ["positions", [inPlaces(found) || unknown("positions")]],
-    ["made for", [length === null ? unknown("length") : `${grouped(length)} tokens`]],
+    ["positions", [inPlaces(found, rules) || unknown("positions")]],
+    ["made for", [length === null ? unknown("length") : `${grouped(length)} tokens${source(by, "length", rules)}`]],
   ];
 }
 
@@ -371,24 +380,25 @@ const real = (/** @type {number} */ number) => (Number.isInteger(number) ? group
 /** Where a value comes from that no field says. @param {Record<string, string>} by @param {string} what @param {any} rules */
 const source = (by, what, rules) => (by[what] ? ` (${by[what] === "own" ? rules.own : rules.taken[what]})` : "");
 
-/** @param {Reading} found @returns {[string, string[]][]} */
-function inAll(found) {
-  const n = found.length ?? 32_768;
+/** @param {Reading} found @param {any} rules @returns {[string, string[]][]} */
+function inAll(found, rules) {
+  const n = found.length ?? rules.length_taken;
   const size = heldBytes(found, n);
   if (!size) return [];
   const [unit, name] = size >= 2 ** 30 ? [2 ** 30, "GiB"] : [2 ** 20, "MiB"];
   const tenths = Math.floor((size * 20 + unit) / (2 * unit));
-  return [["in all", [`${grouped(Math.floor(tenths / 10))}.${tenths % 10} ${name} at ${grouped(n)} tokens${found.length ? ", its longest text" : ""}`]]];
+  return [["in all", [`${grouped(Math.floor(tenths / 10))}.${tenths % 10} ${name} at ${grouped(n)} tokens${found.length ? ", its longest text" : rules.ours}`]]];
 }
 
 /** @param {Reading} found @param {any} rules */
 function inHeads({ heads, kept, head, value, latent, kinds, unread, by }, rules) {
   if (heads === null) return kinds && Object.keys(kinds).every((name) => ["linear", "convolution", "none"].includes(name)) ? "none: no layer has a softmax" : "";
-  if (latent) return `${grouped(heads)} of queries; keys and values are made from a latent of ${latent.map(grouped).join(" + ")}`;
+  const asked = `${grouped(heads)} of queries${source(by, "heads", rules)}`;
+  if (latent) return `${asked}; keys and values are made from a latent of ${latent.map(grouped).join(" + ")}`;
   const wide = head === null ? "" : `, each ${grouped(head)} wide${source(by, "head", rules)}${value && value !== head ? ` (values ${grouped(value)})` : ""}`;
-  if (kept === null) return `${grouped(heads)} of queries; keys and values are unknown: ${unread.kept}`;
+  if (kept === null) return `${asked}; keys and values are unknown: ${unread.kept}`;
   const shared = heads > kept ? `: ${heads / kept} heads of queries share one` : "";
-  return `${grouped(heads)} of queries, ${grouped(kept)} of keys and values${source(by, "kept", rules)}${wide}${shared}`;
+  return `${asked}, ${grouped(kept)} of keys and values${source(by, "kept", rules)}${wide}${shared}`;
 }
 
 /** @param {Reading} found @param {any} rules */
@@ -410,11 +420,11 @@ function inCache({ cache, why, kinds, reads }, rules) {
   return grow;
 }
 
-/** @param {Reading} found */
-function inPlaces({ positions, unread }) {
+/** @param {Reading} found @param {any} rules */
+function inPlaces({ positions, unread }, rules) {
   if (!positions || positions.kind !== "rotary") return positions?.kind ?? "";
-  const { bases = [], stretched, factor, bare } = positions;
-  const base = bases.length ? `, base ${bases.map(real).join(" and ")}` : unread.base ? `, base unknown: ${unread.base}` : ", base not said";
+  const { bases = [], by: own, stretched, factor, bare } = positions;
+  const base = bases.length ? `, base ${bases.map(real).join(" and ")}${own ? ` (${rules.own})` : ""}` : unread.base ? `, base unknown: ${unread.base}` : ", base not said";
   const by = stretched ? `, stretched${factor ? ` by ${real(factor)}` : ""} (${stretched})` : "";
   return `rotary${base}${by}${bare ? `; ${plural(bare)} without` : ""}`;
 }

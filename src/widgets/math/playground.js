@@ -73,6 +73,9 @@ export function view({ context, positions }) {
 /** Whether a run has left its random weights, and a curve behind. @param {Run} run */
 export const trained = ({ curve }) => curve.some(({ step }) => step > 0);
 
+/** Whether the last accuracy measured is that of the weights a run has now. @param {Run} run */
+export const seen = ({ curve, model }) => curve[curve.length - 1]?.step === model.steps;
+
 /**
  * Begin a run from random weights.
  * @param {Choices} choices
@@ -108,7 +111,7 @@ function* work(run, seed) {
   let [drawn, due, smooth] = [0, 0, 0];
   for (;;) {
     if (model.steps >= due || model.steps === LAST) {
-      yield* look(run);
+      if (!seen(run)) yield* look(run);
       due = Math.ceil(1.06 * model.steps + 0.5);
     }
     if (model.steps === LAST) return;
@@ -131,6 +134,7 @@ function* work(run, seed) {
       yield* look(run);
       return;
     }
+    yield;
   }
 }
 
@@ -169,7 +173,7 @@ let sample;
  * @param {Run} run
  * @returns {Generator<void>}
  */
-function* look(run) {
+export function* look(run) {
   const chosen = (sample ??= yield* choose());
   const tally = empty();
   const size = piece(run, SAMPLE);
@@ -256,7 +260,7 @@ function reading(run, { right, all, loss, square, cross, many, guesses }, sample
  * @param {number} longest
  */
 export function numbered(text, longest) {
-  const words = text.trim().split(/\s+/).filter(Boolean);
+  const words = text.replace(/[\s.!?]+$/, "").trim().split(/\s+/).filter(Boolean);
   const found = words.map((word) => WORDS.findIndex((known) => known.toLowerCase() === word.toLowerCase()));
   const unknown = words.filter((_, i) => found[i] < 0);
   if (unknown.length) throw new Error(`The grammar has no word “${unknown[0]}”. It knows ${WORDS.join(", ")}.`);

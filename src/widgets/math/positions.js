@@ -101,6 +101,14 @@ export function moved(order, token, place) {
 }
 
 /**
+ * Let two words change places.
+ * @param {number[]} order
+ * @param {number} a
+ * @param {number} b
+ */
+export const swapped = (order, a, b) => order.map((token) => (token === a ? b : token === b ? a : token));
+
+/**
  * The figure's state as PyTorch that runs and prints the same numbers.
  * @param {(key: string) => any} get reads the state
  * @returns {string}

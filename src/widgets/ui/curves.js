@@ -5,11 +5,13 @@ import { CEILINGS, LAST, trained, view } from "../math/playground.js";
 
 /** @typedef {import("../math/playground.js").Run} Run */
 /** @typedef {import("../math/playground.js").Reading} Reading */
+/** @typedef {Pick<Reading, "step" | "accuracy" | "loss" | "gradient">} Point of a curve */
+/** @typedef {{ choices: Run["choices"], curve: Point[] }} Ghost what is left of a run */
 /**
  * `low` and `top`: the numbers at the two ends of a logarithmic axis; `more`: the rest of its title, where there is room; `said`: how the newest
  * reading is written above
- * @typedef {{ title: string, more: string, high: number, low: number, top: number, ticks: [number, string][], of: (reading: Reading) => number,
- *   said: (reading: Reading) => string }} Plot
+ * @typedef {{ title: string, more: string, high: number, low: number, top: number, ticks: [number, string][], of: (reading: Point) => number,
+ *   said: (reading: Point) => string }} Plot
  */
 
 /** Hue, dash and letter tell two runs apart. */
@@ -60,8 +62,8 @@ export const text = (words, x, y, look = {}) => s("text", { x: x.toFixed(1), y: 
  * Plots below one another, over the same steps.
  * @param {string} part its name for tests
  * @param {string[]} shown which of accuracy, loss and gradient
- * @returns {{ svg: SVGElement, show: (wide: number, runs: Run[], names: string[], high?: number, ghosts?: Run[]) => void }} `high`: of a
- *   plot, where it is not the usual; `ghosts`: earlier runs, of which a grey curve is left
+ * @returns {{ svg: SVGElement, show: (wide: number, runs: Run[], names: string[], high?: number, ghosts?: Ghost[], views?: string[]) => void }} `high`:
+ *   of a plot, where it is not the usual; `ghosts`: earlier runs, of which a grey curve is left; `views`: whose ceilings are drawn, where not all are
  */
 export function curves(part, shown) {
   const [still, past, moving, named, ends] = Array.from({ length: 5 }, () => s("g"));
@@ -71,7 +73,7 @@ export function curves(part, shown) {
   let called = [];
   return {
     svg,
-    show(wide, runs, names, high, ghosts = []) {
+    show(wide, runs, names, high, ghosts = [], views) {
       // Which line is a run's own is said when it has trained: before, the page asks.
       const floors = runs.filter(trained).map(({ choices }) => /** @type {string} */ (view(choices)));
       const most = Math.max(...[...runs, ...ghosts].flatMap(({ curve }) => curve.map(({ loss }) => loss)).filter(Number.isFinite), 0);
@@ -81,8 +83,8 @@ export function curves(part, shown) {
         drawn = key;
         const end = laid[laid.length - 1].bottom + FOOT;
         svg.setAttribute("viewBox", `0 0 ${wide} ${end}`);
-        still.replaceChildren(...laid.flatMap((plot) => axes(plot, floors)), text("steps of training", wide - RIGHT, end - 3, { "text-anchor": "end" }));
-        called = laid.map((plot) => ceilings(plot, floors));
+        still.replaceChildren(...laid.flatMap((plot) => axes(plot, floors, views)), text("steps of training", wide - RIGHT, end - 3, { "text-anchor": "end" }));
+        called = laid.map((plot) => ceilings(plot, floors, views));
         named.replaceChildren(...called.flat().map(({ words, x, y, look }) => text(words, x, y, look)));
       }
       past.replaceChildren(...laid.flatMap((plot) => ghosts.map((run) => ghost(plot, run))));
@@ -132,15 +134,16 @@ const HALO = { stroke: "var(--fig-paper)", "stroke-width": 5, "stroke-linejoin":
  * What does not move: ticks, and the ceilings.
  * @param {ReturnType<typeof layout>[0]} plot
  * @param {string[]} floors the ceilings of the runs
+ * @param {string[]} [views] those that are drawn
  */
-function axes(plot, floors) {
+function axes(plot, floors, views) {
   const { name, title, more, y, high, across, bottom, last, ticks, on, at } = plot;
   return [
     text(across < 320 ? title : title + more, 0, y - 8, { fill: "var(--fig-ink)", "font-weight": 600 }),
     ...ticks.flatMap(([value, label]) => [flat(plot, value, { "stroke-opacity": 0.6 }), text(label, LEFT - 5, on(value) + 4, { "text-anchor": "end" })]),
     ...(last ? STEPS.map((step) => text(step >= 1000 ? `${step / 1000},000` : String(step), at(step), bottom + 15, { "text-anchor": "middle" })) : []),
     ...(name === "accuracy"
-      ? seen(floors).map(([view, { accuracy }]) => flat(plot, 100 - accuracy, { ...DOTTED, "stroke-width": floors.includes(view) ? 2 : 1, "data-ceiling": view }))
+      ? seen(floors, views).map(([view, { accuracy }]) => flat(plot, 100 - accuracy, { ...DOTTED, "stroke-width": floors.includes(view) ? 2 : 1, "data-ceiling": view }))
       : name === "loss"
         ? [...new Set(floors)].map((view) => flat(plot, CEILINGS[view].loss, DOTTED))
         : []),
@@ -148,16 +151,17 @@ function axes(plot, floors) {
   ];
 }
 
-/** The ceilings that are drawn. @param {string[]} floors */
-const seen = (floors) => Object.entries(CEILINGS).filter(([view]) => view !== "word and position" || floors.includes(view));
+/** The ceilings that are drawn. @param {string[]} floors @param {string[]} [views] */
+const seen = (floors, views) => Object.entries(CEILINGS).filter(([view]) => (views ? views.includes(view) : view !== "word and position" || floors.includes(view)));
 
 /**
  * The names of the ceilings, each at its line: one's own first, and none on another.
  * @param {ReturnType<typeof layout>[0]} plot
  * @param {string[]} floors the ceilings of the runs
+ * @param {string[]} [views] those that are drawn
  */
-export function ceilings({ name, across, wide, high, y: top, bottom, on }, floors) {
-  const wanted = name === "accuracy" ? seen(floors).map(([view, { accuracy }]) => {
+export function ceilings({ name, across, wide, high, y: top, bottom, on }, floors, views) {
+  const wanted = name === "accuracy" ? seen(floors, views).map(([view, { accuracy }]) => {
     const own = floors.includes(view);
     const away = view === BELOW && !own;
     const below = away && high > 180;
@@ -203,11 +207,11 @@ export function letters(dots, names, taken, room) {
   return [];
 }
 
-/** The readings of a run that a plot can show. @param {ReturnType<typeof layout>[0]} plot @param {Run} run */
+/** The readings of a run that a plot can show. @param {ReturnType<typeof layout>[0]} plot @param {Ghost} run */
 const readings = ({ name, of }, { curve, choices }) => (name === "gradient" && !choices.context.endsWith("attention") ? [] : curve.filter((reading) => Number.isFinite(of(reading)) && of(reading) > 0));
-/** A curve's way. @param {ReturnType<typeof layout>[0]} plot @param {Reading[]} points */
+/** A curve's way. @param {ReturnType<typeof layout>[0]} plot @param {Point[]} points */
 const way = ({ of, on, at }, points) => points.map((reading, j) => `${j ? "L" : "M"}${at(reading.step).toFixed(1)} ${on(of(reading)).toFixed(1)}`).join("");
-/** What is left of an earlier run. @param {ReturnType<typeof layout>[0]} plot @param {Run} run */
+/** What is left of an earlier run. @param {ReturnType<typeof layout>[0]} plot @param {Ghost} run */
 const ghost = (plot, run) => s("path", { d: way(plot, readings(plot, run)), fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.55, "stroke-width": 1.5, "data-part": "ghost" });
 
 /**

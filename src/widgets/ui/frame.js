@@ -16,8 +16,9 @@ const SIGNED = "# From the book I Saw a Saw, by the attnlab authors. MIT licence
  *   keep: (keys: string[]) => void, signal: AbortSignal, place: Place }} Context `say` writes the line of state, only heard where the
  *   figure shows the same; `keep` comes before a change: Undo brings back what these keys hold now
  * @typedef {{ update(): void, pytorch(): string, svg(): string }} Parts
- * @typedef {{ name: string, title: string, keys: string[], css?: string, undo?: "steps" | "nothing",
- *   setup(context: Context): Parts | Promise<Parts> }} Definition `css`: what the figure needs beside what all have;
+ * @typedef {{ name: string, title: string, keys: string[], css?: string, answer?: string, undo?: "steps" | "nothing",
+ *   setup(context: Context): Parts | Promise<Parts> }} Definition `css`: what the figure needs beside what all have; `answer`: selector of what is
+ *   hidden while the page waits for what one expects;
  *   `undo`: after a Reset any figure can be brought back until it is changed again; with "steps" it calls `keep`, and
  *   Undo goes on from there; with "nothing" its state is not all there is to it
  */
@@ -294,12 +295,13 @@ function leaveKeys(event) {
  * @param {HTMLElement} el attached or not yet: JupyterLab renders what it attaches later
  * @param {Definition} definition
  */
-function style(el, { name, css: own = "" }) {
+function style(el, { name, css: own = "", answer }) {
   el.classList.add("attnlab-figure");
   const root = el.getRootNode();
   // By what it has: in another window `ShadowRoot` is another class.
   const home = "host" in root ? /** @type {ShadowRoot} */ (root) : el.ownerDocument.head;
-  for (const [key, text] of Object.entries({ all: css, [name]: own })) {
+  const hidden = answer ? `@media screen{.attnlab-covered:not(.is-open) [data-figure="${name}"] :is(${answer}){visibility:hidden}}` : "";
+  for (const [key, text] of Object.entries({ all: css, [name]: own + hidden })) {
     if (home.querySelector(`style[data-attnlab-style="${key}"]`)) continue;
     const sheet = h("style", { "data-attnlab-style": key });
     sheet.textContent = text;

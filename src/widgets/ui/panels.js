@@ -38,15 +38,16 @@ export function panels({ names, open, forget }) {
     // Before training there is nothing to read: to measure is work too, and the first piece of it.
     const sampled = runs.map(({ curve }) => curve.findLast(({ error }) => error > 0));
     const readings = runs.map((run, i) => run.exact ?? sampled[i]);
+    const older = (/** @type {number} */ i) => (readings[i]?.step === runs[i].model.steps ? "" : ` at step ${readings[i]?.step}`);
     const row = (/** @type {string} */ name, /** @type {(run: Run, i: number) => string} */ what) => [name, ...runs.map(what)];
     const named = names.slice(0, runs.length);
     numbers.replaceChildren(
       table("numbers", ["run", ...named], [
         row("steps", ({ model: { steps } }) => String(steps)),
-        row("right on a sample", (_, i) => (sampled[i] ? `${fmt(sampled[i].accuracy, 1)} ± ${fmt(sampled[i].error, 1)} %` : "–")),
+        row("right on a sample", (_, i) => (sampled[i] ? `${fmt(sampled[i].accuracy, 1)} ± ${fmt(sampled[i].error, 1)} %${older(i)}` : "–")),
         row("right, exactly", ({ exact }) => (exact ? `${fmt(exact.accuracy, 2)} %` : "when paused")),
         row("its ceiling", ({ choices, model: { steps } }) => (steps ? `${fmt(CEILINGS[view(choices)].accuracy, 2)} %` : "–")),
-        row("loss", (_, i) => (readings[i] ? fmt(readings[i].loss, 3) : "–")),
+        row("loss", (_, i) => (readings[i] ? fmt(readings[i].loss, 3) + older(i) : "–")),
         row("gradient at the queries", (run) => (run.model.steps && run.choices.context.endsWith("attention") ? run.gradient.toExponential(1) : "–")),
         row("numbers learned", ({ model: { values } }) => values.length.toLocaleString("en")),
       ]),
