@@ -27,7 +27,6 @@ const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -REAC
 export default figure({
   name: "lookup",
   title: "Soft lookup",
-  answer: '[data-part="plane"] > :is(polygon, g:not([data-part="handle"]), text)',
   keys: ["query", "values", "names", "score", "weights", "temperature"],
   css,
   setup({ model, body, say, set, signal }) {

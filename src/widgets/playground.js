@@ -49,7 +49,6 @@ export default figure({
   name: "playground",
   css,
   title: "Playground",
-  answer: '[data-part="looks"]',
   keys: ["a", "b", "seed", "text", "panel"],
   undo: "nothing", // trained weights are no part of its state
   setup({ model, body, say, set, signal, place }) {

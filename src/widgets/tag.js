@@ -33,7 +33,6 @@ export default figure({
   name: "tag",
   css: folds + css,
   title: "Tag a sentence",
-  answer: '[data-part="arcs"], .attnlab-token :is([data-kind], i), [data-part="alternatives"]',
   keys: ["sentence", "word", "head", "hidden", "attention"],
   async setup({ model, body, say, set, signal, place }) {
     const tagger = await shipped("tagger", model, place.base);
