@@ -80,10 +80,11 @@ def setup(app: Sphinx) -> dict[str, bool]:
     # Before napoleon reads the docstring.
     app.connect("autodoc-process-docstring", pages.guard_returns, priority=400)
     app.connect("autodoc-process-docstring", pages.keep_bars, priority=401)
-    app.connect("html-page-context", numbering.name_part)
     app.connect("html-page-context", names.link_cells)
     # After every other extension has put its scripts into the page.
     app.connect("html-page-context", pages.mend_context, priority=900)
+    # Behind it: a picture's shapes are no letters of the first screen, which it counts.
+    app.connect("html-page-context", numbering.name_part, priority=950)
     app.connect("html-page-context", share.add_tags)
     app.connect("html-page-context", readers.launch_edition, priority=900)
     app.connect("build-finished", pages.write_root_page)

@@ -7,7 +7,8 @@
   }
   page.theme = page.mode !== "auto" ? page.mode : matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   // All fonts of the text: of two cuts one may come in time and the other not, and a line would then mix two faces.
-  const names = ["saw-serif", "saw-serif-bold", "saw-serif-italic", "saw-sans"];
+  // The sans first: it draws the figures, and the last of four is the one that a slow line loses.
+  const names = ["saw-sans", "saw-serif", "saw-serif-bold", "saw-serif-italic"];
   if (document.querySelector('meta[name="attn-formulas"]')) names.push("stix-two-math");
   for (const name of names) {
     const link = document.createElement("link");

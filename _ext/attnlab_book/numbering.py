@@ -12,7 +12,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.environment.collectors.toctree import TocTreeCollector
 from sphinx.util import logging
 
-from attnlab_book import chapters
+from attnlab_book import chapters, drawings
 
 ROLES = ("chapter", "chapter-title")
 logger = logging.getLogger(__name__)
@@ -93,9 +93,13 @@ def _set_number(env: BuildEnvironment, page: str, number: int | str | None) -> N
 def name_part(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
-    """Say above a chapter's title which part of the book it belongs to: on a phone no sidebar does."""
+    """Say above a chapter's title which part of the book it belongs to: on a phone no sidebar does.
+
+    Beside it, where there is room, stands the picture by which the landing page leads here.
+    """
     for chapter in app.env.attnlab_chapters:  # type: ignore[attr-defined]
         if chapter.page == pagename and "body" in context:
-            line = f'<p class="attn-part">{escape(chapter.part)}</p>\n<h1>'
-            context["body"] = context["body"].replace("<h1>", line, 1)
+            picture = drawings.drawing(chapter.topic).replace('"attn-drawing"', '"attn-drawing attn-emblem"')
+            top = f'{picture}<p class="attn-part">{escape(chapter.part)}</p>\n<h1>'
+            context["body"] = context["body"].replace("<h1>", top, 1)
             return

@@ -138,17 +138,17 @@
   /** @type {(() => void)[]} */
   const covers = [];
 
-  /** Keep a figure's answer back: it says itself which of its parts that is. @param {HTMLElement} figure @returns {() => void} what takes it away */
+  /** Let a figure wait: it says itself which of its parts, if any, tells the answer. @param {HTMLElement} figure @returns {() => void} what takes it away */
   const cover = (figure) => {
     const name = figure.dataset.attnlab ?? "";
     const linked = [...new URLSearchParams(location.search).keys()].some((key) => key === name || key.startsWith(`${name}-`));
     if (linked || stored(COVERS) === "off") return () => {};
-    const look = make("button", { type: "button" }, "Just show it");
-    const never = make("button", { type: "button", class: "quiet" }, "Never cover figures");
+    const look = make("button", { type: "button" }, "Just open it");
+    const never = make("button", { type: "button", class: "quiet" }, "Always open figures");
     const sheet = make(
       "div",
       { class: "attnlab-cover" },
-      make("div", {}, make("p", {}, make("strong", { class: "attn-wide" }, "What do you expect? "), "Choose an answer above", make("span", { class: "attn-wide" }, ", and the figure shows its own"), "."), make("p", {}, look, never)),
+      make("div", {}, make("p", {}, make("strong", { class: "attn-wide" }, "What do you expect? "), "Choose an answer above", make("span", { class: "attn-wide" }, ", and the figure opens"), "."), make("p", {}, look, never)),
     );
     const place = make("div", { class: "attnlab-covered" });
     figure.before(place);

@@ -19,10 +19,11 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from attnlab_book import chapters, synonyms, terms
+from attnlab_book import chapters, share, synonyms, terms
 from attnlab_book.numbering import ChapterMention
 
 FILES = ("search-sections.js", "search.js")
+LISTS = (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list)
 PROSE = (nodes.paragraph, nodes.term, nodes.caption, addnodes.desc_signature)
 RARE = 6
 """In how many sections a word stands at most for a sentence to be kept for its sake."""
@@ -46,7 +47,8 @@ class Section(NamedTuple):
     text: str
     stressed: str
     """What is set in italics or bold: the names that a section introduces."""
-    formulas: str
+    unread: str
+    """Words by which it is found, and of which no excerpt is made: of formulas, tables, aims."""
 
 
 def write(app: Sphinx, env: BuildEnvironment) -> None:
@@ -68,6 +70,7 @@ def write(app: Sphinx, env: BuildEnvironment) -> None:
 def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
     """List all that the search needs: pages with their sections, names of terms, other words for things."""
     book = env.attnlab_chapters  # type: ignore[attr-defined]
+    asked = share.questions(Path(app.srcdir))
     numbered = {one.page: one for one in book if one.number is not None}
     pages = []
     for page in sorted(env.all_docs, key=lambda page: (page not in numbered, page)):
@@ -76,10 +79,13 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
         kind = "chapter" if chapter else REFERENCE if "/api" in page else "page"
         doctree = env.get_doctree(page)
         sections = list(_sections(doctree, book, brief=kind == REFERENCE))
+        if chapter and not sections[0].text:
+            # Before its first heading a chapter has its aims alone: its question says more in a line.
+            sections[0] = sections[0]._replace(text=asked[chapter.topic].replace("'", "’"))
         if page == terms.GLOSSARY:
             kind, whole = "glossary", sections[0]
             sections = [
-                whole._replace(text=SENTENCE.split(whole.text)[0], stressed="", formulas=""),
+                whole._replace(text=SENTENCE.split(whole.text)[0], stressed="", unread=""),
                 *_definitions(doctree, book),
             ]
         pages.append((app.builder.get_target_uri(page), title, kind, sections))
@@ -87,7 +93,7 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
         word
         for *_, kind, sections in pages
         for section in sections
-        for word in (_stems(section.text) if kind != REFERENCE else ())
+        for word in (_stems(f"{section.text} {section.unread}") if kind != REFERENCE else ())
     )
     kept = [
         (
@@ -130,19 +136,19 @@ def _stems(text: str) -> set[str]:
 
 
 def short(formula: str) -> str:
-    """Write a small formula of a line of prose as plain text, and of a larger one that it was there.
+    """Write a small formula of a line of prose as plain text, and of another that it was there.
 
-    >>> short(r"\\sqrt{d_k}"), short("p"), short(r"\\frac{a}{b} + \\sum_i x_i")
-    ('√d_k', 'p', '…')
+    >>> short(r"\\sqrt{d_k}"), short("p"), short(r"\\frac{a}{b} + \\sum_i x_i"), short("s_{ij}")
+    ('√d_k', 'p', '…', '…')
     """
     plain = re.sub(r"\\sqrt\s*\{?(\w+)\}?", r"√\1", formula)
-    return plain.strip() if len(plain) <= 12 and "\\" not in plain else "…"
+    return plain.strip() if len(plain) <= 12 and not re.search(r"[\\{]", plain) else "…"
 
 
 def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool) -> Iterator[Section]:
     """Read a page's sections; of a reference, `brief`, names and what is said of them first."""
     for section in doctree.findall(nodes.section):
-        prose, stressed, formulas = [], [], []
+        prose, stressed, unread, formulas = [], [], [], []
         for node in section.findall():
             if _home(node) is not section:
                 continue
@@ -152,6 +158,9 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
                     text = SENTENCE.split(text)[0] if _opens(node) else ""
                     inside = not isinstance(node.parent, nodes.section)
                     text = "" if inside and section[0].astext().startswith(STAGE) else text
+                elif not brief:
+                    text, left = _readable(node, _spaced(text))
+                    unread += [word.strip(".,;:?!()“”") for word in left.replace("…", " ").split()]
                 prose.append(text)
             elif isinstance(node, (nodes.emphasis, nodes.strong)) and not brief:
                 stressed.append(_prose(node, book))
@@ -164,8 +173,29 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
             "" if section.parent is doctree else _prose(section[0], book),
             _spaced(" ".join(prose)),
             _spaced(", ".join(dict.fromkeys(one for one in stressed if len(one.split()) <= STRESSED))),
-            " ".join(dict.fromkeys(formulas)),
+            " ".join(dict.fromkeys([*unread, *formulas])),
         )
+
+
+def _readable(node: nodes.Node, text: str) -> tuple[str, str]:
+    """Part what can be read alone, in a list of places, from what can't.
+
+    That is a table, the aims, a sentence whose formula is left out, and one that something else goes on
+    with: a figure, a display.
+    """
+    above = node.parent
+    while not isinstance(above, nodes.section):
+        if isinstance(above, nodes.table) or "objectives" in above["classes"]:
+            return "", text
+        above = above.parent
+    sentences = SENTENCE.split(text)
+    free = isinstance(node, nodes.paragraph) and not isinstance(node.parent, nodes.list_item)
+    listed = isinstance(node.next_node(descend=False, siblings=True), LISTS)
+    open_end = text.endswith(":") or (free and text[-1:] not in ".?!”’)")
+    left = [sentences.pop()] if open_end and not listed else []
+    left += [sentences.pop(0)] if sentences and free and text[0].islower() else []
+    left += [one for one in sentences if "…" in one]
+    return " ".join(one for one in sentences if "…" not in one), " ".join(left)
 
 
 def _definitions(doctree: nodes.document, book: list[chapters.Chapter]) -> Iterator[Section]:

@@ -33,7 +33,7 @@ ASKED = {
     "MLA": ("latent attention",),
     "MoE": ("mixture of experts",),
     "multi-GPU": ("many devices", "ring"),
-    "normalization": ("layer norm", "RMSNorm"),
+    "normalization": ("a common size", "layer norm", "RMSNorm"),
     "nucleus sampling": ("top-p",),
     "numerical stability": ("largest", "half precision"),
     "paged attention": ("serving many texts",),

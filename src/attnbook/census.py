@@ -281,11 +281,12 @@ def count() -> dict[int, int]:
     return {year: sum(row["year"] == year for row in models()) for year in YEARS}
 
 
-def plot(names: Sequence[str] | None = None) -> Figure:
+def plot(names: Sequence[str] | None = None, *, narrow: bool = False) -> Figure:
     """Draw the shares of the changes, a row each, over the years.
 
     Args:
         names: of the changes; all unless given.
+        narrow: for a phone, with the names above the rows.
 
     Raises:
         ValueError: a name is none of the changes.
@@ -295,10 +296,9 @@ def plot(names: Sequence[str] | None = None) -> Figure:
         raise ValueError(f"names must be changes, as {next(iter(CHANGES))!r}, got {unknown}")
     found = shares()
     values = torch.tensor([[100 * found[name][year] for year in YEARS] for name in names])
-    figure, axes = plots.new(9, 0.45 * len(names) + 1)
+    figure, axes = plots.new((0.6 if narrow else 0.45) * len(names) + 0.6, narrow=narrow)
     columns = [f"{year}\n({number})" for year, number in count().items()]
-    plots.heatmap(values.nan_to_num(0), names, columns, axes, limit=100, decimals=0)
-    axes.set_aspect("auto")
+    plots.heatmap(values.nan_to_num(0), names, columns, axes, limit=100, decimals=0, above=narrow)
     return figure
 
 

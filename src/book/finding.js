@@ -3,10 +3,10 @@ import MiniSearch from "minisearch";
 import { findable, likeness, parts, places, slip, stem, telling } from "./words.js";
 
 /**
- * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of formulas),
+ * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of which no excerpt is made),
  * names of one thing, and what to look for besides what readers ask.
  * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]> }} Given
- * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, formulas: string, kind: string, weight: number, said: string, within: string }} Section
+ * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string }} Section
  * @typedef {{ from: number, until: number, stems: string[], weight: number }} Way
  * @typedef {{ found: Section[], cut: boolean, whole: boolean, meaning: Section | undefined, read: string[][], stems: Set<string>, phrases: string[][] }} Answer
  */
@@ -15,7 +15,7 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
 const WEIGHT = /** @type {Record<string, number>} */ ({ chapter: 2.2, page: 1, glossary: 0.35, reference: 0.3 });
 /** A heading that so many pages have, such as Quiz, stands over what repeats the rest. */
 const SHARED = 6;
-const FIELDS = ["title", "page", "stressed", "text", "formulas"];
+const FIELDS = ["title", "page", "stressed", "text", "unread"];
 const BOOST = { title: 5, page: 4, stressed: 3 };
 const MOST = 20;
 /** No page takes more of the list than this. */
@@ -43,13 +43,13 @@ export class Book {
       searchOptions: { boost: BOOST, combineWith: "AND" },
     });
     for (const [address, page, kind, sections] of pages) {
-      for (const [anchor, heading, text, stressed, formulas] of sections) {
+      for (const [anchor, heading, text, stressed, unread] of sections) {
         const at = anchor ? `${address}#${anchor}` : address;
         const weight = WEIGHT[kind] * (heading && headings.get(heading) >= SHARED ? 0.5 : 1);
         const title = heading || page;
-        const stems = [title, page, stressed, text, formulas].map((field) => this.#stems(field));
+        const stems = [title, page, stressed, text, unread].map((field) => this.#stems(field));
         const said = ` ${stems[0].single} . ${stems[3].single} `;
-        this.sections.set(at, { at, page, title, text, stressed, formulas, kind, weight, said, within: ` ${stems[1].single} ` });
+        this.sections.set(at, { at, page, title, text, stressed, unread, kind, weight, said, within: ` ${stems[1].single} ` });
         index.add({ at, ...Object.fromEntries(FIELDS.map((field, i) => [field, `${stems[i].single} ${stems[i].whole}`.trim()])) });
       }
     }

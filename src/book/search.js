@@ -77,7 +77,7 @@ function mount(book, part, { most, follow }) {
     const lost = !fits && tells(question);
     const near = lost ? book.nearest(question) : [];
     list.replaceChildren(...rows, ...near.map((section) => item(section, answer)));
-    const all = asking(question, `${answer.cut ? "The best" : "All"} ${answer.found.length} places`);
+    const all = asking(question, `${answer.cut ? "The best" : "All"} ${answer.found.length} results`);
     const others = near.length ? [] : TRY.map((other) => asking(other, `Try “${other}”`));
     more.replaceChildren(...(answer.found.length > places.length ? [all] : lost ? [link(book.glossary, "All terms of the glossary"), ...others] : []));
     const nothing = `Nothing in the book fits “${question}”.${near.length ? " Terms of the glossary that look like it:" : ""}`;
@@ -89,11 +89,11 @@ function mount(book, part, { most, follow }) {
     follow(question);
   };
   /** @param {import("./finding.js").Answer} answer @param {number} shown how many of its places are listed */
-  const said = ({ found: { length: count }, cut, whole, read, meaning }, shown) => {
+  const said = ({ found: { length: count }, whole, read, meaning }, shown) => {
     const instead = read.length ? `Read as ${listed(read.map(([, other]) => `“${other}”`))}. ` : "";
-    const many = `${shown < count ? `${shown} of ` : ""}${cut ? "the best " : ""}${count} ${count === 1 ? "place" : "places"}`;
-    const told = meaning ? (count ? ", and what it means" : "What it means") : "";
-    return `${instead}${count ? many[0].toUpperCase() + many.slice(1) : ""}${count && !whole ? " with some of these words" : ""}${told}.`;
+    const many = count ? `${shown < count ? `${shown} of ` : ""}${count} ${count === 1 ? "result" : "results"}` : "";
+    const told = meaning ? (count ? ", and the glossary’s entry" : "The glossary’s entry") : "";
+    return `${instead}${many}${count && !whole ? " with some of these words" : ""}${told}.`;
   };
   const links = () => /** @type {HTMLElement[]} */ ([...found.querySelectorAll("a")]);
   let due = /** @type {any} */ (0);

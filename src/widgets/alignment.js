@@ -29,7 +29,6 @@ export default figure({
   name: "alignment",
   css,
   title: "Alignment",
-  answer: '[data-part="drawing"] > path, [data-part="drawing"] > rect[data-key^="weight"]',
   keys: ["text", "score", "step"],
   async setup({ model, body, say, set, signal, place }) {
     const models = /** @type {any} */ (await shipped("alignment", model, place.base));

@@ -29,7 +29,6 @@ export default figure({
   name: "block",
   css,
   title: "The block",
-  answer: '[data-part="bars"]',
   keys: ["sentence", "word", "off"],
   async setup({ model, body, say, set, place }) {
     const tagger = await shipped("tagger", model, place.base);

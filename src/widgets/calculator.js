@@ -47,7 +47,6 @@ export default figure({
   name: "calculator",
   css: cells + own,
   title: "Attention calculator",
-  answer: '[data-part="formula"], [data-area="result"] tbody td',
   keys: ["X", "W_q", "W_k", "W_v", "tokens", "stage", "focus", "scale", "causal"],
   undo: "steps",
   setup({ model, body, say, set, keep, signal }) {

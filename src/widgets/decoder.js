@@ -20,7 +20,6 @@ export default figure({
   name: "decoder",
   css,
   title: "Decoding",
-  answer: '[data-part="lanes"] > :not(text), [data-part="new-word"]',
   keys: ["text", "passes", "draft", "heads", "place", "seed"],
   async setup({ model, body, say, set, signal, place: where }) {
     const models = /** @type {import("./math/decoder.js").Models} */ (await shipped("decoder", model, where.base));

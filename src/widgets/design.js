@@ -42,7 +42,6 @@ export default figure({
   name: "design",
   css: shared + own,
   title: "Design your own attention",
-  answer: '[data-part="frontier"], [data-part="plane"] > g:last-of-type, .attnlab-tile > b, .attnlab-tile > small, [data-part="confused"]',
   keys: ["layers", "told", "nearest", "mix", "seed", "panel"],
   undo: "nothing", // trained weights are no part of its state
   setup({ model, body, say, set, signal }) {

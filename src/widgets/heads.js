@@ -70,7 +70,6 @@ export default figure({
   name: "heads",
   title: "Heads workshop",
   css,
-  answer: '[data-part="plane"] path, [data-part="piece"], g[data-key] circle',
   keys: ["heads", "kv_heads", "token", "off"],
   setup({ model, body, say, set, signal }) {
     const sums = model.get("view") !== "share";
@@ -285,7 +284,7 @@ export default figure({
             ...pieces,
             tick(now, { stroke: "var(--fig-ink)", "stroke-width": 3.5, "data-part": "total", "data-number": c, "data-amount": digits(sumOf[c]) }),
             s("text", { x: 0, y: y + 13, "font-size": 14, "font-style": "italic", fill: "var(--fig-ink)" }, "o", s("tspan", { "font-size": 10, dy: 3, "font-style": "normal" }, String(c + 1))),
-            text(fmt(now), { x: wide, y: y + 13, "data-answer": "", "text-anchor": "end", "font-size": 13, "font-weight": 600 }),
+            text(fmt(now), { x: wide, y: y + 13, "text-anchor": "end", "font-size": 13, "font-weight": 600 }),
           ];
         });
         bars.replaceChildren(

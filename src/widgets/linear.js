@@ -48,7 +48,6 @@ function strokes(weights, most, role) {
 export default figure({
   name: "linear",
   title: "Linear attention against softmax",
-  answer: ':is([data-part="exact"], [data-part="approximate"], [data-part="square"], [data-part="strip"])',
   keys: ["map", "features", "sharpness", "seed", "length"],
   setup({ model, body, say, set, signal }) {
     const maps = choices({
@@ -163,7 +162,7 @@ export default figure({
       knob.setAttribute("aria-valuenow", String(n));
       knob.setAttribute("aria-valuetext", `${big(n)} tokens`);
       const frame = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ of) => s("rect", { x, y, width: of, height: of, fill: "none", stroke: "var(--fig-line)" });
-      const quiet = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words, more = {}) => text({ x, y, fill: "var(--fig-quiet)", "font-size": 12, ...more }, words);
+      const quiet = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words) => text({ x, y, fill: "var(--fig-quiet)", "font-size": 12 }, words);
       // The names of the areas: below the square where there is room, else beside it.
       const legend = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ role, /** @type {number} */ opacity, /** @type {string} */ words) => [
         s("rect", { x, y: y - 9, width: 10, height: 10, fill: `var(--fig-${role})`, "fill-opacity": opacity, stroke: `var(--fig-${role})` }),
@@ -171,8 +170,8 @@ export default figure({
       ];
       areas.replaceChildren(
         ...["softmax", map === "elu" ? "elu + 1" : "random"].flatMap((name, i) => [
-          text({ x: i * (side + gap), y: 13, fill: `var(--fig-${i ? "accent" : "query"})`, "font-weight": 600, "data-answer": "" }, `${name}: ${fmt(100 * own[i], 0)} %${at?.beside ? " on itself" : ""}`),
-          quiet(i * (side + gap), TOP + side + 15, `full colour: ${fmt(most[i])}`, { "data-answer": "" }),
+          text({ x: i * (side + gap), y: 13, fill: `var(--fig-${i ? "accent" : "query"})`, "font-weight": 600 }, `${name}: ${fmt(100 * own[i], 0)} %${at?.beside ? " on itself" : ""}`),
+          quiet(i * (side + gap), TOP + side + 15, `full colour: ${fmt(most[i])}`),
         ]),
         text({ x: work.x, y: work.y - 7 }, "multiplications, as areas"),
         ...[0, side + gap].map((x) => frame(x, TOP, side)),

@@ -2,7 +2,7 @@
 // and nothing else (`only`), there is the plane alone.
 //
 // For tests (data-part): plane (svg), handle (g, role slider; data-which "query" or 0..n-1), score, weigh (radio
-// groups), temperature (range input), output (g; data-off "true" where it lies beyond the plane: then it is an arrow
+// groups), temperature (range input), share (tspans, beside the names where there is no table), output (g; data-off "true" where it lies beyond the plane: then it is an arrow
 // at the edge, on the ray to it), numbers (table: point, x, y, score, weight), status.
 import { grip, labelled, temperatureSlider } from "./ui/controls.js";
 import { choices, draggable, fmt, h, renew, s, select, spot, standalone } from "./ui/dom.js";
@@ -27,7 +27,6 @@ const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -REAC
 export default figure({
   name: "lookup",
   title: "Soft lookup",
-  answer: '[data-part="plane"] > :is(polygon, g:not([data-part="handle"]), text)',
   keys: ["query", "values", "names", "score", "weights", "temperature"],
   css,
   setup({ model, body, say, set, signal }) {
@@ -97,7 +96,7 @@ export default figure({
         { which, limits: [-REACH, REACH], style: "cursor: grab" },
         s("circle", { r: 20, fill: "transparent" }), // room for a thumb
         shape,
-        s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)", ...HALO }, name),
+        s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)", ...HALO }, name, only && which !== "query" ? s("tspan", { "data-part": "share", fill: "var(--fig-quiet)", style: "font-variant-numeric: tabular-nums" }) : ""),
       );
       draggable(g, signal, (event) => {
         const [x, y] = spot(plane, event).map((at) => (at - EDGE) / UNIT);
@@ -159,11 +158,13 @@ export default figure({
         const which = i < names.length ? i : "query";
         const [x, y] = at(which);
         g.setAttribute("transform", `translate(${px(x)} ${py(y)})`);
+        const share = g.querySelector("tspan");
+        if (share) share.textContent = ` ${fmt(weights[i])}`;
         keep(/** @type {SVGElement} */ (g.lastElementChild), px(x));
         const name = which === "query" ? "query" : `key and value ${names[i]}`;
         g.setAttribute("aria-label", name);
         g.setAttribute("aria-valuenow", String(x));
-        g.setAttribute("aria-valuetext", `x ${fmt(x)}, y ${fmt(y)}`);
+        g.setAttribute("aria-valuetext", `x ${fmt(x)}, y ${fmt(y)}${share ? `, share${share.textContent}` : ""}`);
       });
       area.setAttribute("points", corners.map(([x, y]) => `${px(x)},${py(y)}`).join(" "));
       renew(

@@ -32,7 +32,6 @@ export default figure({
   css: cells + paint + own,
   title: "Mask painter",
   undo: "steps",
-  answer: 'tbody td',
   keys: ["mask", "x", "tokens", "late", "nudged", "nudge", "size"],
   setup({ model, body, say, set, keep, signal }) {
     let how = "=";

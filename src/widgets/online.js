@@ -44,7 +44,6 @@ export default figure({
   name: "online",
   css,
   title: "Online softmax",
-  answer: '[data-part="handle"], [data-part="largest"], [data-part="plane"] > g:last-of-type',
   keys: ["scores", "values", "tile", "step", "shift", "rescale"],
   setup({ model, body, say, set, signal }) {
     const to = (/** @type {number} */ step) => set({ step: Math.min(Math.max(step, 0), count()) });
@@ -149,7 +148,7 @@ export default figure({
       const height = (/** @type {number} */ score) => zero - unit * (score - shift);
       // Left of everything else, what is held.
       const named = (/** @type {number} */ y, /** @type {string} */ letter, /** @type {string} */ amount) =>
-        text({ x: 0, y, "font-size": size, "data-answer": "" }, ...letter.split("").map((x) => (/[a-z]/.test(x) ? italic(x) : x)), roomy ? " = " : " ", s("tspan", { "font-weight": 600 }, amount));
+        text({ x: 0, y, "font-size": size }, ...letter.split("").map((x) => (/[a-z]/.test(x) ? italic(x) : x)), roomy ? " = " : " ", s("tspan", { "font-weight": 600 }, amount));
       const level = held && on ? height(held.max) : zero + LIMIT * unit;
       const rising = before ? level : level + (1 - risen) * (zero + LIMIT * unit - level);
       behind.replaceChildren(

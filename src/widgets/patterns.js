@@ -23,7 +23,6 @@ export default figure({
   name: "patterns",
   css: paint + own,
   title: "Sparse patterns",
-  answer: '[data-part="plane"] > g:first-child > g',
   keys: ["kind", "n", "width", "globals", "random", "causal", "depth", "query"],
   setup({ model, body, say, set, signal }) {
     const kinds = choices({
@@ -156,7 +155,7 @@ export default figure({
           squares(fresh, layer, { fill: "var(--fig-key)", "data-part": "new", "data-layer": layer }),
         );
         const heard = found[query].filter((/** @type {number} */ k) => k && k <= layer).length;
-        const counted = text(edge() + 6, place(layer) + 4, phone() ? `${heard}` : `${heard} of ${only ? query + 1 : n}`, { "text-anchor": "start", fill: "var(--fig-ink)", "data-answer": "" });
+        const counted = text(edge() + 6, place(layer) + 4, phone() ? `${heard}` : `${heard} of ${only ? query + 1 : n}`, { "text-anchor": "start", fill: "var(--fig-ink)" });
         parts.push(grown, text(LEFT - 8, place(layer) + 4, String(layer), { "text-anchor": "end" }), counted);
       }
       // Layers to come have their place, and no number: how many it takes is the question.

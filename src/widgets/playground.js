@@ -4,7 +4,7 @@
 //
 // For tests (data-part): told (what the runs are made of), settings (button), choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons),
 // steps, progress, curves (svg; data-curve, data-ceiling, ceiling (texts), data-letter), sentence (input), unknown, examples (select), head (choices), looks (svgs),
-// opens (buttons, data-opens; data-part panel), challenge (list items, data-id), forget (button), confusion, gradient, numbers, tags,
+// heard (what is said of a run that goes on), opens (buttons, data-opens; data-part panel), challenge (list items, data-id), forget (button), confusion, gradient, numbers, tags,
 // weights (tables and svg), status, reset, link, pytorch, svg.
 import css from "./ui/playground.css";
 import { CALLED, chosen } from "./ui/chosen.js";
@@ -49,7 +49,6 @@ export default figure({
   name: "playground",
   css,
   title: "Playground",
-  answer: '[data-part="looks"]',
   keys: ["a", "b", "seed", "text", "panel"],
   undo: "nothing", // trained weights are no part of its state
   setup({ model, body, say, set, signal, place }) {
@@ -73,6 +72,8 @@ export default figure({
     const train = button("train", "Train", toggle, { class: "attnlab-act" });
     const step = button("step", "One step", () => go(steps() + 1));
     const beside = button("beside", "", () => set({ b: runs.length > 1 ? null : { ...runs[0].choices } }));
+    // The curves run ahead of what is said: numbers of a run that goes on are only heard.
+    const heard = h("p", { class: "is-heard", role: "status", "data-part": "heard" });
     const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
     const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });
     const drawing = curves("curves", ["accuracy"]);
@@ -100,6 +101,7 @@ export default figure({
       ...(only ? [settings.told] : [settings.line, settings.el]),
       h("div", { class: "attnlab-play" }, h("div", {}, drawing.svg), h("div", {}, only ? "" : h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
       only ? "" : below.el,
+      heard,
     );
     onResize(body, signal, draw);
     // Reset means random weights too, whatever the state was before.
@@ -131,7 +133,7 @@ export default figure({
       const run = able.reduce((a, b) => (b.model.steps < a.model.steps ? b : a), able[0]);
       if (run && !run.work.next().done) return;
       if (!run || able.length < 2) pause();
-      else speak([]); // one has stopped, the other goes on
+      else say(["Training.", ...runs.map(sentenceOf).filter((_, i) => runs[i].diverged)].join(" ")); // one has stopped, the other goes on
     }
 
     function count() {
@@ -357,7 +359,9 @@ export default figure({
       spoken = performance.now();
       const news = found.map((id) => `Found: ${CHALLENGES.find((one) => one.id === id)?.text}`);
       const grey = only && ghosts.length && !runs.some(trained) ? ["In grey: two such runs from other random weights."] : [];
-      say([...news, ...runs.map(sentenceOf), ...grey, ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" "));
+      const words = [...news, ...runs.map(sentenceOf), ...grey, ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" ");
+      heard.textContent = going ? words : "";
+      if (!going) say(words);
       if (found.length) draw();
     }
 

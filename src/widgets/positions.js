@@ -24,7 +24,6 @@ const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ lo
 export default figure({
   name: "positions",
   title: "Order",
-  answer: '[data-part="plane"] > g:not([data-part="handle"]) path',
   keys: ["scheme", "order"],
   setup({ model, body, say, set, signal }) {
     const only = Boolean(model.get("only"));

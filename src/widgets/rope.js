@@ -21,7 +21,6 @@ const BIG = 88; // radius of the large dial
 export default figure({
   name: "rope",
   title: "Rotation",
-  answer: '[data-part="plane"] > g:not([data-part="handle"]) > :is(path, circle)[data-part], [data-part="angle"], [data-part="dial"], [data-part="hand"], [data-part="angle"] ~ *',
   keys: ["scheme", "m", "n", "pair"],
   setup({ model, body, say, set, signal }) {
     const schemes = choices({
@@ -202,7 +201,7 @@ export default figure({
       const from = Math.atan2(q[1], q[0]);
       const r = 0.3 * radius;
       const on = (/** @type {number} */ a, /** @type {number} */ by = r) => `${(by * Math.cos(a)).toFixed(1)} ${(-by * Math.sin(a)).toFixed(1)}`;
-      out.push(s("path", { d: `M 0 0 L ${on(from)} A ${r} ${r} 0 0 ${angle > 0 ? 0 : 1} ${on(from + angle)} Z`, fill: "var(--fig-ink)", "fill-opacity": 0.16, stroke: "var(--fig-ink)", "data-answer": "" }));
+      out.push(s("path", { d: `M 0 0 L ${on(from)} A ${r} ${r} 0 0 ${angle > 0 ? 0 : 1} ${on(from + angle)} Z`, fill: "var(--fig-ink)", "fill-opacity": 0.16, stroke: "var(--fig-ink)" }));
       for (const [role, v] of /** @type {[string, number[]][]} */ ([["query", q], ["key", k]])) {
         const [x, y, turn] = [v[0] * unit, -v[1] * unit, Math.atan2(-v[1], v[0])];
         const size = Math.min(bold ? 11 : 6, 0.5 * Math.hypot(x, y));
@@ -267,7 +266,7 @@ export default figure({
         s("path", { d: way((p) => pairsOf(given, m, p).score), fill: "none", stroke: "var(--fig-query)", "stroke-width": 2.5, "data-part": "curve" }),
         s("path", { d: `M ${px(n)} ${middle + 30} V ${y(score)}`, stroke: "var(--fig-key)", "stroke-dasharray": "2 3" }),
         s("circle", { cx: px(n), cy: y(score), r: 6, fill: "var(--fig-key)", stroke: "var(--fig-paper)", "stroke-width": 2, "data-part": "point" }),
-        text(fmt(score), { x: Math.min(px(n) + 10, right - 26), y: y(score) - 9, fill: "var(--fig-ink)", "font-size": 14, "data-answer": "", ...HALO }),
+        text(fmt(score), { x: Math.min(px(n) + 10, right - 26), y: y(score) - 9, fill: "var(--fig-ink)", "font-size": 14, ...HALO }),
       );
       const put = (/** @type {SVGElement} */ g, /** @type {number} */ x, /** @type {number} */ to, /** @type {string} */ said, /** @type {string} */ label, /** @type {number} */ value, /** @type {string} */ spoken) => {
         g.setAttribute("transform", `translate(${x.toFixed(1)} ${to})`);

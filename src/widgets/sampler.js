@@ -22,7 +22,6 @@ export default figure({
   name: "sampler",
   css,
   title: "The next word",
-  answer: '[data-part="words"] > :is(rect, [data-part="pin"]), [data-part="written"] b',
   keys: ["text", "rule", "temperature", "top_k", "top_p", "min_p", "seed"],
   async setup({ model, body, say, set, signal, place }) {
     const models = /** @type {import("./math/decoder.js").Models} */ (await shipped("decoder", model, place.base));
@@ -135,7 +134,7 @@ export default figure({
         drawn.push(s("rect", { x: x.toFixed(2), y: y(value).toFixed(2), width: width.toFixed(2), height: (base - y(value)).toFixed(2), "data-part": "bar", "data-word": words[i], "data-kept": p[i] > 0, ...look }));
         if (value > axis) drawn.push(s("path", { d: `M${x - 2} ${top + 14}l${width + 4} -8`, stroke: "var(--fig-paper)", "stroke-width": 4 }));
         if (Math.abs(value - own[i]) > 0.002) drawn.push(s("path", { d: `M${(x - 2).toFixed(2)} ${y(own[i]).toFixed(2)}h${(width + 4).toFixed(2)}`, stroke: "var(--fig-ink)", "stroke-width": 1.5 }));
-        if (!narrow && !cut && value >= 0.005) drawn.push(text({ x: x + width / 2, y: Math.max(Math.min(y(value), y(own[i])) - 4, 11), "text-anchor": "middle", "font-size": 11, "font-weight": on ? 700 : 400, fill: `var(--fig-${cut ? "quiet" : "ink"})`, "data-answer": "" }, percent(value)));
+        if (!narrow && !cut && value >= 0.005) drawn.push(text({ x: x + width / 2, y: Math.max(Math.min(y(value), y(own[i])) - 4, 11), "text-anchor": "middle", "font-size": 11, "font-weight": on ? 700 : 400, fill: `var(--fig-${cut ? "quiet" : "ink"})` }, percent(value)));
         // Where there is room names stand level, every other one a line lower.
         const lower = !narrow && rank % 2 === 1;
         const set = narrow ? { transform: `translate(${x + width / 2 + 4} ${base + 5}) rotate(-90)`, "text-anchor": "end" } : { x: x + width / 2, y: base + (lower ? 32 : 15), "text-anchor": "middle" };

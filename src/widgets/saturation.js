@@ -42,7 +42,6 @@ const TRACK = { fill: "var(--fig-tint)", stroke: "var(--fig-line)", "stroke-widt
 export default figure({
   name: "saturation",
   title: "Temperature and √d",
-  answer: '[data-part="plane"] > g',
   keys: ["scores", "names", "d_k", "temperature", "scaled", "seed", "slopes"],
   setup({ model, body, say, set, signal }) {
     /** @type {{ seed: number, scores: number[][][] } | undefined} */

@@ -22,7 +22,6 @@ const quiet = (/** @type {any} */ props, /** @type {string} */ words) => text({ 
 export default figure({
   name: "state",
   title: "A state that fills",
-  answer: ':is([data-part="weight"], [data-part="softmax"], [data-part="held"], [data-part="answer"])',
   keys: ["rule", "step", "asked", "likeness", "stays"],
   setup({ model, body, say, set, signal }) {
     const rules = choices({

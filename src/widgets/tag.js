@@ -1,13 +1,14 @@
 // Tag a sentence: type, see the tags, pick a word, see where it looked; hide a word, see who needed it. Where the page says
-// whether attention is on, there is its switch instead, and nothing else; where it wants a word hidden (`only`), no sentence to type.
+// whether attention is on, there is its switch instead, and nothing else; where it wants a word hidden (`only`), no sentence to type;
+// where it is met first (`folded`), all that is for later waits in one fold.
 //
-// For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word), each (fold),
+// For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word), each (fold), more (fold),
 // heads (radio group), arcs (svg), alternatives, attention (role switch), status, numbers (table: token, tag, probability, weight,
 // hidden), reset, link, pytorch, svg.
 import folds from "./ui/folds.css";
 import css from "./ui/tag.css";
 import { labelled } from "./ui/controls.js";
-import { choices, fmt, h, onResize, renew, s, select, shade, standalone } from "./ui/dom.js";
+import { calm, choices, fmt, h, onResize, renew, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { shipped } from "./ui/shipped.js";
@@ -33,7 +34,6 @@ export default figure({
   name: "tag",
   css: folds + css,
   title: "Tag a sentence",
-  answer: '[data-part="arcs"], .attnlab-token :is([data-kind], i), [data-part="alternatives"]',
   keys: ["sentence", "word", "head", "hidden", "attention"],
   async setup({ model, body, say, set, signal, place }) {
     const tagger = await shipped("tagger", model, place.base);
@@ -52,6 +52,7 @@ export default figure({
     const switched = typeof model.get("attention") === "boolean";
     const asks = model.get("word") >= 0;
     const only = Boolean(model.get("only"));
+    const folded = Boolean(model.get("folded"));
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let asking;
 
@@ -93,11 +94,9 @@ export default figure({
     const alternatives = h("p", { class: "attnlab-alternatives", "data-part": "alternatives" }, likeliest, beside);
     const numbers = strip("Table of numbers");
     const layers = card.form.n_layers > 1 ? " 2.3 is the third head of layer 2; layer 2 looks at what layer 1 made." : "";
-    // Who meets the figure first knows of no heads: they wait in a fold, unless one is asked for.
-    const each = h(
-      "details",
-      { "data-part": "each", open: model.get("head") !== "mean" },
-      h("summary", {}, "Heads and training"),
+    const called = (/** @type {boolean} */ small) => Object.keys(NAMES).filter((tag) => SMALL.includes(tag) === small).map(full).join(", ");
+    const every = [numbers, h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. All others: ${called(false)}.`)];
+    const each = [
       labelled("Attention of", heads),
       h("p", { class: "attnlab-note" }, `The shares are the mean of ${card.form.n_layers * card.form.n_heads} heads.${layers}`),
       h(
@@ -105,14 +104,17 @@ export default figure({
         { class: "attnlab-note", "data-part": "card" },
         `Trained on ${card.data} (${card.licence}): it knows no more English than that.`,
       ),
-    );
-    const called = (/** @type {boolean} */ small) => Object.keys(NAMES).filter((tag) => SMALL.includes(tag) === small).map(full).join(", ");
-    const every = h("details", {}, h("summary", {}, "Numbers"), numbers,
-      h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. All others: ${called(false)}.`));
+    ];
+    // Who meets the figure first knows of no heads: they wait in a fold, unless one is asked for.
+    const open = model.get("head") !== "mean";
+    const folds = folded ? [h("details", { "data-part": "more", open }, h("summary", {}, "More: numbers, heads, Reset"), ...every, ...each)] : [
+      h("details", {}, h("summary", {}, "Numbers"), ...every),
+      ...(switched ? [] : [h("details", { "data-part": "each", open }, h("summary", {}, "Heads and training"), ...each)]),
+    ];
     const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !model.get("attention") }) } }, "Attention");
     body.append(...(switched ? [flip, tokens] : [tokens, alternatives]));
     if (!switched && !only) body.append(typed, examples);
-    if (!only) body.append(h("div", { class: "attnlab-folds is-beside" }, every, switched ? "" : each));
+    if (!only) body.append(h("div", { class: "attnlab-folds is-beside" }, ...folds));
     signal.addEventListener("abort", () => clearTimeout(asking));
     onResize(tokens, signal, drawArcs);
 
@@ -235,9 +237,15 @@ export default figure({
       const whose = h("bdi", { class: word < 0 ? "is-short" : null }, word < 0 ? " sure" : " of looks");
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const group = kind(result.tags[i]);
-      const changed = before[i] && before[i] !== result.tags[i] ? "is-new" : null;
-      const pill = h("span", { class: changed, "data-kind": group, title: full(result.tags[i]) }, group);
-      const held = [h("b", { dir: "auto" }, token), pill];
+      const was = before[i] && kind(before[i]);
+      const turns = Boolean(was) && was !== group && !calm();
+      const held = [h("b", { dir: "auto" }, token), h("span", { class: turns && "is-new", "data-kind": group, title: full(result.tags[i]) }, group)];
+      // The tag is what it is at once. What is seen of it turns last: the one that was stands before it until then.
+      if (turns) {
+        const gone = h("span", { class: "is-old", "data-kind": was, "aria-hidden": "true" }, was);
+        gone.addEventListener("animationend", () => gone.remove());
+        held.push(gone);
+      }
       // Beside the switch a number would be read as the share of looks that stands there in other figures.
       if (switched) return h("div", { class: "attnlab-word" }, h("div", { class: "attnlab-token", "data-part": "token" }, ...held));
       held.push(open ? h("i", {}, `${says} %`, whose) : h("i", {}, "hidden"));
@@ -301,11 +309,11 @@ export default figure({
      */
     function drawArcs() {
       const word = picked();
-      const chips = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-token")]);
+      const cards = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-word")]);
       // Picked or not: the words stay where they are.
-      tokens.classList.toggle("is-long", chips.some((chip) => chip.offsetTop !== chips[0].offsetTop));
+      tokens.classList.toggle("is-long", cards.some((one) => one.offsetTop !== cards[0].offsetTop));
       let svg = tokens.querySelector("svg");
-      const tops = chips.map((chip) => ({ x: chip.offsetLeft + chip.offsetWidth / 2, y: chip.offsetTop - 2 }));
+      const tops = cards.map((one) => ({ x: one.offsetLeft + one.offsetWidth / 2, y: one.offsetTop - 2 }));
       const key = String(word);
       const idle = model.get("attention") === false;
       // Until they are drawn whole, a figure that is laid out anew begins again.
@@ -321,8 +329,8 @@ export default figure({
       svg.classList.toggle("is-faint", word < 0 && !switched);
       const weights = chosen((idle ? whole : result).weights, model.get("head"));
       const most = tokens.classList.contains("is-long") ? 40 : 76;
-      // To be drawn, a line is measured as 1.
-      const length = svg.classList.contains("is-new") ? { pathLength: 1 } : {};
+      // To be drawn, and to be withdrawn, a line is measured as 1.
+      const length = idle ? {} : { pathLength: 1 };
       renew(svg, ...(word < 0 ? [...tops.keys()] : [word]).flatMap((i) =>
         arcs(tops, i, weights[i], most, word < 0).map(({ to, ...line }) => s("path", { "data-key": `${i} ${to}`, ...line, ...length }))));
     }

@@ -104,7 +104,7 @@ class Tab:
     def rest(self, opened):
         """Bring the figures back to where they started, by their own button."""
         for button in self.page.locator('figure [data-part="reset"]').all():
-            button.click()
+            button.dispatch_event("click")  # where it waits in a fold, too
         self.page.mouse.move(0, 0)
         self.page.evaluate(REST, opened)
 

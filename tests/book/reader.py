@@ -133,9 +133,16 @@ def middle(locator) -> tuple[float, float]:
 
 
 def more(part, button):
-    """Press a button of the menu."""
+    """Press a button of the menu, wherever that waits."""
+    unfold(part)
     part.locator('[data-part="menu"] > summary').click()
     part.locator(f'[data-part="{button}"]').click()
+
+
+def unfold(part):
+    """Open the fold in which a figure's own buttons wait, if it has one."""
+    for summary in part.locator('[data-part="more"]:not([open]) > summary').all():
+        summary.click()
 
 
 def copied(part, button="pytorch") -> str:

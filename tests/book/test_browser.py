@@ -83,6 +83,35 @@ def test_every_figure_mounts_once(site, name):
         assert counts, "the landing page has its figure"
 
 
+PLOTS = """() => [...document.querySelectorAll("figure.attnlab-plot")].flatMap((plot) => {
+  const seen = [...plot.querySelectorAll("svg")].filter((svg) => svg.getBoundingClientRect().width);
+  if (seen.length !== 1) return plot.checkVisibility() ? [{ plots: seen.length }] : [];
+  const { left, right, height } = seen[0].getBoundingClientRect();
+  const texts = [...seen[0].querySelectorAll("text")].filter((text) => text.textContent.trim());
+  const letters = texts.map((text) => {
+    const { a, b } = text.getScreenCTM();
+    return parseFloat(getComputedStyle(text).fontSize) * Math.hypot(a, b);
+  });
+  const prose = parseFloat(getComputedStyle(document.querySelector(".bd-article")).fontSize);
+  const [least, most] = [Math.min(...letters), Math.max(...letters)];
+  return [{ plots: 1, left, right, height, least, most, prose, room: document.documentElement.clientWidth }];
+})"""
+
+
+@every_page_of_the_contents
+def test_a_plot_fills_its_column_and_its_letters_can_be_read_on_a_phone(site, name):
+    for plot in on_a_phone(site, name).evaluate(PLOTS):
+        assert plot["plots"] == 1, plot
+        assert plot["least"] >= 11, plot
+        assert plot["left"] >= 0, plot
+        assert plot["right"] <= plot["room"], plot
+    for plot in on_a_desk(site, name).evaluate(PLOTS):
+        assert plot["plots"] == 1, plot
+        assert plot["right"] - plot["left"] >= 560, plot
+        assert plot["height"] <= 560, plot
+        assert plot["most"] <= plot["prose"], plot
+
+
 @every_page_of_the_contents
 def test_no_formula_is_left_with_an_error(site, name):
     assert on_a_phone(site, name).locator(".math:not(:has(> math)), .math merror").count() == 0

@@ -3,6 +3,7 @@
 import pytest
 
 from .conftest import AT_ONCE, NUMBERS, PATIENCE, STANDING, TOOLS, toc_pages
+from .reader import unfold
 
 TRAINED = ("playground", "design")
 """Figures with weights, which are no part of their state."""
@@ -140,6 +141,7 @@ def test_undo_takes_back_a_reset_until_something_is_changed(site, benches):
         for part in page.locator("figure.attnlab-figure").all():
             which = part.get_attribute("data-attnlab")
             undo, reset = (part.locator(f'.attnlab-bar [data-part="{name}"]') for name in ("undo", "reset"))
+            unfold(part)
             reset.click()
             assert undo.is_hidden(), which  # nothing to take back
             if which in TRAINED or not part.evaluate(CHANGE):

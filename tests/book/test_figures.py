@@ -486,7 +486,8 @@ def test_the_pairs_of_a_product_light_up_one_after_the_other(site, bench):
           for (;;) {
             const bright = figure.querySelectorAll(".attnlab-board .is-now");
             const lit = [...bright].map((e) => Number(e.dataset.term));
-            const now = JSON.stringify([lit, figure.querySelectorAll(".is-later").length]);
+            const now = JSON.stringify([lit, figure.querySelectorAll(".is-later").length,
+              figure.querySelector(".attnlab-total").classList.contains("is-later")]);
             if (seen.at(-1) !== now) seen.push(now);
             if (!lit.length) return seen.map((one) => JSON.parse(one));
             await new Promise((frame) => requestAnimationFrame(frame));
@@ -495,11 +496,13 @@ def test_the_pairs_of_a_product_light_up_one_after_the_other(site, bench):
     )
     page.emulate_media(reduced_motion="reduce")
     # A number of the row, one of the column and their product at a time; then all stand as they are.
-    lit = [all for all, _ in seen]
+    lit = [all for all, _, _ in seen]
     assert lit[0] == [0, 0, 0]
     assert lit[-1] == []
     assert all(three == [three[0]] * 3 for three in lit[:-1])
     assert seen[-1][1] == 0
+    # What they sum to is written last.
+    assert [later for _, _, later in seen] == [*[True] * (len(seen) - 1), False]
 
 
 def test_undo_takes_back_an_edit(page):

@@ -43,6 +43,7 @@ def test_pages_ask_for_each_font_early(book):
     first = Path(fonts.__file__).with_name("first.js").read_text(encoding="utf-8")
     asked = re.search(r"names = \[(.*?)\]", first)[1]
     assert re.findall(r'"([\w-]+)"', asked) == [*sorted(fonts.TEXT, key=asked.index)]
+    assert asked.startswith('"saw-sans"')
     sheet = (book / "_static/book.css").read_text(encoding="utf-8")
     assert set(re.findall(r"fonts/(saw-[\w-]+)\.woff2", sheet)) == set(fonts.TEXT)
 

@@ -14,7 +14,7 @@ from attnbook.tagging import shipped
 from attnbook.widgets import TagSentence
 
 from .conftest import ROOT, chapters, toc_pages
-from .reader import copied, more, parsed, run_copied, saved, says, table
+from .reader import copied, more, parsed, run_copied, saved, says, table, unfold
 
 HOME = toc_pages()[0]
 WRITTEN = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
@@ -30,6 +30,27 @@ HIDDEN = """(figure) => {
   const names = figure.getAnimations({ subtree: true }).map((one) => one.animationName);
   return [names.filter(Boolean), figure.querySelector("[data-key]").getAnimations().length > 0];
 }"""
+PRESSED = """async (figure, times) => {
+  const heard = [], frame = () => new Promise(requestAnimationFrame);
+  const moving = () => figure.getAnimations({ subtree: true }).map((one) => one.finished);
+  const still = async () => {
+    while (moving().length) await Promise.allSettled(moving());
+    await frame();
+    await frame();
+  };
+  await still();
+  const ear = new MutationObserver((all) => heard.push(...all.map((one) => one.addedNodes[0].textContent)));
+  ear.observe(figure.querySelector('[data-part="status"]'), { childList: true });
+  for (let i = 0; i < times; i++) {
+    figure.querySelectorAll('[data-part="hide"]')[2].click();
+    if (i % 2) await frame();
+  }
+  await still();
+  return heard;
+}"""
+"""Presses as often, some in one frame, and waits until nothing moves: all that the line of state said."""
+WIDTHS = """(arcs) => Object.fromEntries(arcs.map((arc) =>
+  [arc.dataset.key, parseFloat(getComputedStyle(arc).strokeWidth)]))"""
 WATCH = """window.shift = 0;
 new PerformanceObserver((seen) => {
   for (const entry of seen.getEntries()) if (!entry.hadRecentInput) window.shift += entry.value;
@@ -107,10 +128,9 @@ def test_the_first_screen_shows_the_figure_and_where_there_is_room_where_to_star
     assert start.evaluate(IN_VIEW) == (width > 1000)
     figure = hero(page)
     assert figure.bounding_box()["y"] <= top
-    if width > 1000:  # none of the three ways stands alone in a second row
+    if width > 1000:  # of the three ways, and of the three places, none stands alone in a second row
         tops = page.locator(".attn-path").evaluate_all("(all) => all.map((one) => one.offsetTop)")
-        assert len(tops) == 3
-        assert len(set(tops)) == 1
+        assert [tops.count(top) for top in tops] == [3] * 6
     # Straight below the figure, and on a phone each way on a line of its own.
     assert start.bounding_box()["y"] < figure.bounding_box()["y"] + figure.bounding_box()["height"] + 60
     shorter = page.locator("p:has(> .attn-start) a").last.bounding_box()
@@ -240,14 +260,63 @@ def test_arcs_are_drawn_once_and_tags_turn_only_where_motion_is_wanted(site, mot
     page.wait_for_function(
         "(figure) => !figure.getAnimations({ subtree: true }).length", arg=figure.element_handle()
     )
-    # The same word's arcs change their width before one's eyes; only the tag that changed turns.
+    # The arc of the word hidden withdraws, the others change their width before one's eyes, and of the tags
+    # only the one that changed turns: the old one away, the new one in.
     shown, turned = figure.evaluate(HIDDEN)
     page.emulate_media(reduced_motion="reduce")
-    assert shown == ([] if motion == "reduce" else ["attnlab-turn"])
+    assert sorted(shown) == (
+        [] if motion == "reduce" else ["attnlab-turn", "attnlab-turn", "attnlab-withdraw"]
+    )
     assert turned == (motion != "reduce")
     # What nothing flows through is gone at the end.
     arcs = figure.locator('[data-part="arcs"]').element_handle()
     page.wait_for_function("(arcs) => arcs.children.length === 3", arg=arcs)
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+@pytest.mark.parametrize("times", [1, 4, 5])
+def test_however_fast_a_word_is_hidden_and_shown_the_end_is_right_and_said_once(site, motion, times):
+    page = site.open(HOME)
+    page.emulate_media(reduced_motion=motion)
+    figure = hero(page)
+    figure.locator(".is-asked").wait_for()
+    heard = figure.evaluate(PRESSED, times)
+    page.emulate_media(reduced_motion="reduce")
+    tagged = TagSentence("I love to work", word=3, hidden=[2] if times % 2 else [])
+    assert len(heard) == times  # each result once
+    assert heard[-1] == says(figure)
+    assert [row[1] for row in table(figure)] == list(tagged.tagged.tags)
+    pills = figure.locator('[data-part="token"] > span')
+    assert pills.count() == 4
+    assert pills.last.inner_text() == ("noun" if times % 2 else "verb")
+    # An arc from each word looked at, and as wide as it is looked at.
+    looked = {at: weight for at, weight in enumerate(tagged.weights[3].tolist()) if weight >= 0.02}
+    arcs = figure.locator('[data-part="arcs"] path').evaluate_all(WIDTHS)
+    assert arcs.keys() == {f"3 {at}" for at in looked}
+    for at, weight in looked.items():
+        assert arcs[f"3 {at}"] == pytest.approx(1 + 12 * weight, abs=0.006)
+
+
+def test_what_is_for_later_waits_in_one_closed_fold_and_the_caption_counts_the_model(site):
+    page = site.open(HOME)
+    figure = hero(page)
+    seen = figure.locator(":is(button, input, summary):visible")
+    parts = "(all) => all.map((one) => one.dataset.part ?? one.parentElement.dataset.part)"
+    closed = ["token", "hide"] * 4 + ["sentence"] + ["example"] * 3 + ["more"]
+    assert seen.evaluate_all(parts) == closed
+    unfold(figure)
+    assert {"reset", "menu"} <= set(seen.evaluate_all(parts))
+    for part in ("numbers", "heads", "card", "reset"):
+        assert figure.locator(f'[data-part="{part}"]').is_visible()
+    figure.locator('[data-part="hide"]').nth(2).click()
+    figure.locator('[data-part="reset"]').click()
+    assert [row[4] for row in table(figure)] == ["no"] * 4
+    # A word and what hides it are one card: there is one border, round both.
+    borders = "(all) => all.map((one) => parseFloat(getComputedStyle(one).borderTopWidth))"
+    assert set(figure.locator(".attnlab-word").evaluate_all(borders)) == {2}
+    assert set(figure.locator(".attnlab-word button").evaluate_all(borders)) == {0}
+    n_numbers = sum(weight.numel() for weight in shipped.load().model.parameters())
+    assert f"a trained model of {n_numbers:,} numbers" in figure.locator("figcaption").inner_text()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -289,6 +358,7 @@ def test_the_menu_opens_closes_and_is_reached_by_keys(site):
     page = site.open(HOME)
     figure = hero(page)
     menu, link = figure.locator('[data-part="menu"]'), figure.locator('[data-part="link"]')
+    unfold(figure)
     assert not link.is_visible()
     menu.locator("summary").focus()
     page.keyboard.press("Enter")

@@ -139,6 +139,13 @@ def test_axe_finds_nothing(site, bench, theme):
     assert violations(page) == []
 
 
+def test_where_there_is_no_table_shares_stand_beside_the_names(site):
+    part = figure(site.open("chapters/five_minutes"), "lookup")
+    shares = part.locator('[data-part="share"]').all_text_contents()
+    assert sum(map(float, shares)) == pytest.approx(1, abs=0.021)
+    assert f"{max(map(float, shares)):.2f}" in part.locator('[data-part="status"]').inner_text()
+
+
 def test_names_stay_readable_over_lines(part):
     """Paper lies around their letters, in the colour of the page's theme."""
     plane = part.locator('[data-part="plane"] text')

@@ -148,6 +148,16 @@ def test_what_is_said_is_true_of_the_step_beside_it(part):
     assert all(abs(float(about) - exact) < 5 for _, about in said)
 
 
+def test_numbers_of_a_run_that_goes_on_are_only_heard(part):
+    part.locator('[data-part="train"]').click()
+    part.locator('[data-part="heard"]', has_text=re.compile("Run A, step")).wait_for(state="attached")
+    assert says(part) == "Training. When you pause, all 61,242 sentences are counted."
+    part.locator('[data-part="train"]').click()
+    counted(part)
+    assert "exactly" in says(part)
+    assert part.locator('[data-part="heard"]').text_content() == ""
+
+
 def test_what_is_copied_gives_the_same_accuracy_in_torch(part):
     train(part, 20)
     exact = reading(part, "right, exactly")[0]

@@ -60,6 +60,7 @@ def choose(page, box, nth):
     page.locator(box).first.locator("details.answer > summary").nth(nth).click()
 
 
+INK = "(root) => Number(getComputedStyle(root.closest('figure > *')).opacity)"
 HIDDEN = "(part) => getComputedStyle(part).visibility === 'hidden'"
 ANSWERS = """(root) => [...root.querySelectorAll('svg :is(path, rect, circle, text), td, b, p, span')]
   .filter((e) => getComputedStyle(e).visibility === 'hidden').length"""
@@ -82,18 +83,18 @@ def test_a_figure_opens_when_one_has_said_what_one_expects(page, site):
     assert figure.evaluate("(figure) => figure.inert")
     assert page.locator(".attnlab-cover").is_visible()
     assert violations(page) == []
-    # What answers is not there, for eyes and screen readers; all else is, and the words cover nothing of it.
+    # It is seen, and its question's answer is not: that takes a gesture. The words cover nothing of it.
     root = page.locator(".attnlab-covered .attnlab-root").first
-    assert root.locator(".attnlab-status").evaluate(HIDDEN)
-    assert root.evaluate(ANSWERS) > 0
-    assert not page.locator(".attnlab-covered figcaption").evaluate(HIDDEN)
+    assert not root.locator(".attnlab-status").evaluate(HIDDEN)
+    assert root.evaluate(ANSWERS) == 0
+    assert root.evaluate(INK) < 1
     words = page.locator(".attnlab-cover > div").bounding_box()
     assert words["y"] + words["height"] <= root.bounding_box()["y"]
 
     choose(page, ".predict", 0)
     assert not figure.evaluate("(figure) => figure.inert")
     assert page.locator(".attnlab-cover").count() == 0
-    assert root.evaluate(ANSWERS) == 0
+    assert root.evaluate(INK) == 1
     # First one looks: nothing is explained until one asks.
     assert opened(page, ".predict") == [False, False, False]
     assert page.locator(".predict details.right, .predict details.wrong").count() == 0
@@ -198,10 +199,10 @@ def test_progress_of_page_and_notebook_is_one_file(page, site, tmp_path):
 
 
 def test_nobody_has_to_answer(page, site):
-    page.get_by_role("button", name="Just show it").click()
+    page.get_by_role("button", name="Just open it").click()
     assert page.locator(".attnlab-cover").count() == 0
     go(page, site)
-    page.get_by_role("button", name="Never cover figures").click()
+    page.get_by_role("button", name="Always open figures").click()
     go(page, site)
     assert page.locator(".attnlab-cover").count() == 0
     assert page.locator("nav.bd-links").get_by_role("button", name="Forget my answers").is_visible()
@@ -238,16 +239,24 @@ COVERED = (
 )
 
 
+TELLING = {"inside", "anatomy", "ring"}
+"""Figures whose first state is the answer: the others' is what the question starts from."""
+
+
 def test_every_covered_figure_keeps_its_answer_and_nothing_else(page, site):
-    """Each figure says what its answer is: one that said nothing would show all."""
     seen = set()
     for chapter in COVERED:
         for root in go(page, site, chapter=chapter).locator(".attnlab-covered .attnlab-root").all():
             root.scroll_into_view_if_needed()
             root.locator('[data-part="reset"]').wait_for(state="attached")
-            seen.add(root.get_attribute("data-figure"))
-            assert root.evaluate(ANSWERS) > 1, chapter
+            name = root.get_attribute("data-figure")
+            seen.add(name)
+            assert root.evaluate("(root) => Boolean(root.closest('[inert]'))"), chapter
+            assert root.locator(".attnlab-status").evaluate(HIDDEN) == (name in TELLING), (chapter, name)
             assert root.evaluate(SEEN) == [], chapter
+            hidden = root.evaluate(ANSWERS)
+            root.evaluate("(root) => root.closest('.attnlab-covered').classList.add('is-open')")
+            assert (hidden > root.evaluate(ANSWERS)) == (name in TELLING), (chapter, name)
     assert len(seen) >= 18
 
 
@@ -264,7 +273,9 @@ def test_on_a_phone_a_cover_is_two_lines(page, site):
 def test_without_a_script_answers_are_folds_and_on_paper_nothing_is_covered(page, site):
     page.emulate_media(media="print")
     assert page.locator(".attnlab-cover").is_hidden()
-    assert page.locator(".attnlab-covered .attnlab-root > *").first.evaluate(ANSWERS) == 0
+    root = page.locator(".attnlab-covered .attnlab-root").first
+    assert root.evaluate(ANSWERS) == 0
+    assert root.evaluate(INK) == 1
     context = site.browser.new_context(java_script_enabled=False)
     plain = context.new_page()
     plain.goto(f"{site.address}/{page_of(CHAPTER)}.html")

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from attnlab_book import synonyms
+from attnlab_book import share, synonyms
 
 from .conftest import ROOT, chapters, page_of
 from .reader import violations
@@ -232,8 +232,8 @@ def test_as_many_rows_are_counted_as_are_listed(opened):
     for question in ("GQA", "causal mask", "finding a leak", "softmax"):
         ask(field, question)
         rows = len(places(page, DIALOG)) - page.locator(f"{DIALOG} .attn-meaning").count()
-        assert int(re.search(r"(\d+) (?:of|place)", says(page, DIALOG))[1]) == rows, question
-        meant = "what it means" in says(page, DIALOG)
+        assert int(re.search(r"(\d+) (?:of|result)", says(page, DIALOG))[1]) == rows, question
+        meant = "the glossary’s entry" in says(page, DIALOG)
         assert meant == (page.locator(f"{DIALOG} .attn-meaning").count() == 1), question
 
 
@@ -248,6 +248,17 @@ def test_an_excerpt_is_whole_sentences_without_years_of_citations(opened):
     ask(field, "flsh atention")
     assert says(page, DIALOG).startswith("Read as “flash” and “attention”.")
     assert not {"fish", "Fish"} & {word for place in places(page, DIALOG) for word in place["marked"]}
+
+
+def test_the_last_row_that_is_seen_fades_and_the_last_of_all_does_not(opened):
+    page, field = opened()
+    ask(field, "softmax")
+    list_, last = page.locator(f"{DIALOG} .attn-found"), page.locator(f"{DIALOG} .attn-more a")
+    assert list_.evaluate("(list) => list.scrollHeight > list.clientHeight")
+    assert "gradient" in list_.evaluate("(list) => getComputedStyle(list).maskImage")
+    list_.evaluate("(list) => list.scrollTo(0, list.scrollHeight)")
+    edge, row = list_.bounding_box(), last.bounding_box()
+    assert row["y"] + row["height"] <= edge["y"] + edge["height"] - 24
 
 
 def test_a_place_on_the_same_page_is_not_hidden_by_the_dialog(opened):
@@ -354,9 +365,27 @@ def test_every_chapter_can_be_found_by_section_and_no_code_is_among_the_prose(bo
         assert len(set(anchors)) == len(anchors)
         assert anchors[0] == ""
         prose = " ".join(text for _, _, text, *_ in own)
-        assert len(prose) > 6_000
+        assert len(prose) > 4_000
         assert "import torch" not in prose
         assert "Launch" not in prose
+
+
+def test_what_an_excerpt_is_made_of_can_be_read_alone(book):
+    pages = {address: (title, kind, parts) for address, title, kind, parts in sections(book)["pages"]}
+    asked = share.questions(ROOT)
+    for chapter in chapters.read(ROOT):
+        _, _, own = pages[f"{chapter.page}.html"]
+        # A chapter's top has its aims alone: they are found, and its question is read.
+        assert own[0][2].replace("’", "'") == asked[chapter.topic].replace("’", "'")
+        assert "exercises" in own[0][4].split()
+        for anchor, _, text, *_ in own:
+            # An ellipsis stands for sentences, not inside one.
+            assert not re.search(r"[^.?!:;…”)’] …|… [a-z,;]|[_^]\{", text), (chapter.topic, anchor, text)
+    every = [(text, unread) for *_, parts in pages.values() for _, _, text, _, unread in parts]
+    assert not any("nhead num_attention_heads" in text for text, _ in every)  # a row of a table
+    assert any({"nhead", "num_attention_heads"} <= set(unread.split()) for _, unread in every)
+    costs = {anchor: text for anchor, _, text, *_ in pages[f"{page_of('what_it_costs')}.html"][2]}
+    assert "The drawing follows" not in costs["what-all-pairs-buy"]
 
 
 def test_what_it_loads_is_light_and_loaded_when_it_is_opened(site, book):

@@ -39,8 +39,15 @@ HANGING = """() => {
   const box = document.querySelector(".objectives").getBoundingClientRect();
   const fold = document.querySelector(".objectives + .cell.tag_hide-input");
   const code = fold.querySelector("summary").getBoundingClientRect();
-  return [fold.offsetHeight, code.right - box.right, code.top - box.bottom];
+  return [fold.offsetHeight, code.right - box.right, (code.top + code.bottom) / 2 - box.bottom];
 }"""
+TEXT_RIGHT = """(heading) => Math.max(...[...heading.childNodes]
+  .filter((node) => !node.matches?.(".headerlink"))
+  .map((node) => {
+    const range = document.createRange();
+    range.selectNode(node);
+    return range.getBoundingClientRect().right;
+  }))"""
 IN_LINE = """(cells) => cells.map((cell) => {
   const code = cell.querySelector(":scope > details.hide > summary").getBoundingClientRect();
   const last = [...cell.querySelectorAll("figcaption, details:not(.hide) > summary")].at(-1);
@@ -196,10 +203,52 @@ def test_the_code_of_a_setup_takes_no_line_of_the_page(site, width):
     height, right, below = page.evaluate(HANGING)
     assert height == 0
     assert abs(right) <= 12
-    # At the end of the box's line, or on a phone below it.
-    assert -37 <= below <= -20 if width > 600 else 0 <= below <= 12
+    assert -22 <= below <= -14  # at the end of the box's line
     page.locator(".objectives + .cell.tag_hide-input summary").click()
     assert page.evaluate(HANGING)[0] > 100
+
+
+def test_where_the_line_is_short_the_code_of_a_setup_waits_until_the_box_is_opened(site):
+    page = site.open(page_of("what_it_costs"), width=320)
+    code = page.locator(".objectives + .cell.tag_hide-input summary")
+    assert not code.is_visible()
+    page.locator("details.objectives > summary").click()
+    assert code.is_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_chapter_s_first_heading_is_as_near_where_nothing_is_imported(site, width):
+    gaps = [
+        site.show(page_of(topic), width=width).evaluate(
+            """() => document.querySelector("article h2").getBoundingClientRect().top
+              - document.querySelector(".objectives").getBoundingClientRect().bottom"""
+        )
+        for topic in ("why_attention", "what_it_costs")
+    ]
+    assert abs(gaps[0] - gaps[1]) < 2
+    assert max(gaps) < 45
+
+
+@pytest.mark.parametrize(("topic", "width"), [("multi_head", 1280), ("many_devices", 900), ("masking", 390)])
+def test_a_chapter_has_its_picture_beside_its_title_where_there_is_room(site, topic, width):
+    page = site.show(page_of(topic), width=width)
+    picture = page.locator("article svg.attn-emblem[aria-hidden=true]")
+    assert picture.count() == 1
+    assert picture.is_visible() == (width >= 900)
+    place = "() => document.querySelector('details.objectives').getBoundingClientRect().top"
+    if width < 900:
+        return
+    box, title = picture.bounding_box(), page.locator("article h1").evaluate(TEXT_RIGHT)
+    assert 90 <= box["height"] <= 120
+    assert title < box["x"]
+    before = page.evaluate(place)
+    picture.evaluate("(one) => one.style.setProperty('display', 'none', 'important')")
+    # It takes no line of the page, unless the title is too long for both.
+    assert page.evaluate(place) == before or (topic, width) == ("many_devices", 900)
+    page.emulate_media(media="print")
+    picture.evaluate("(one) => one.removeAttribute('style')")
+    assert not picture.is_visible()
+    page.emulate_media(media="screen")
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -16,13 +16,19 @@ from attnbook.drawings.pen import Pen
 from attnbook.plots import page
 from attnlab import attention, masks, positions
 
-DRAWINGS = [*((name,) for name in drawings.__all__), ("stack", "encoder-decoder")]
+DRAWINGS = [(name, narrow) for name in drawings.__all__ for narrow in (False, True)]
+NARROWEST, LEAST = 312, 11
+"""Pixels: of a drawing on a page of 320, and of a letter there."""
 LARGEST = 40_000
 """Characters that a drawing may add to a page."""
 
 
-def made(name, *arguments):
-    return getattr(drawings, name)(*arguments)
+def made(name, narrow=False):
+    return getattr(drawings, name)(narrow=narrow)
+
+
+def named(value):
+    return value if isinstance(value, str) else "narrow" if value else "wide"
 
 
 def words(figure):
@@ -37,9 +43,9 @@ def boxes(figure):
         return [(text.get_text(), text.get_window_extent(renderer)) for text in texts]
 
 
-@pytest.mark.parametrize("drawing", DRAWINGS, ids="-".join)
-def test_no_text_lies_on_another_or_leaves_the_sheet(drawing):
-    figure = made(*drawing)
+@pytest.mark.parametrize(("name", "narrow"), DRAWINGS, ids=named)
+def test_no_text_lies_on_another_or_leaves_the_sheet(name, narrow):
+    figure = made(name, narrow)
     found = boxes(figure)
     assert found
     sheet = figure.bbox
@@ -53,15 +59,22 @@ def test_no_text_lies_on_another_or_leaves_the_sheet(drawing):
         assert wide <= 1 or high <= 0.15 * min(a.height, b.height), f"{one} and {other}"
 
 
-@pytest.mark.parametrize("drawing", DRAWINGS, ids="-".join)
-def test_a_drawing_is_narrow_labelled_small_and_the_same_each_time(drawing):
-    figure = made(*drawing)
-    assert figure.get_figwidth() <= 4.8
+@pytest.mark.parametrize(("name", "narrow"), DRAWINGS, ids=named)
+def test_a_drawing_fits_its_page_is_labelled_small_and_the_same_each_time(name, narrow):
+    figure = made(name, narrow)
+    sizes = [text.get_fontsize() for axes in figure.axes for text in axes.texts]
+    if narrow:
+        assert min(sizes) * NARROWEST / (72 * figure.get_figwidth()) >= LEAST
+        assert figure.get_label() == made(name).get_label()
+    else:
+        assert figure.get_figwidth() == page.WIDE
+        assert figure.get_figheight() <= 5.6
+        assert min(sizes) >= 9
     alt = figure.get_label()
     assert 80 < len(alt) < 900
     assert alt.endswith(".")
     text = plots.svg(figure, alt=alt)
-    assert text == plots.svg(made(*drawing), alt=alt)
+    assert text == plots.svg(made(name, narrow), alt=alt)
     assert len(text) < LARGEST
     # Nothing has a colour that the page cannot change.
     left = {colour for colour in re.findall(r"#[0-9a-f]{6}\b", text)} - set(plots.ROLES.values())
@@ -69,13 +82,10 @@ def test_a_drawing_is_narrow_labelled_small_and_the_same_each_time(drawing):
     ElementTree.fromstring(text)
 
 
-@pytest.mark.parametrize("drawing", DRAWINGS, ids="-".join)
-def test_a_drawing_is_shown_with_its_own_words(drawing, capsys):
-    figure = made(*drawing)
-    plots.show(figure)
-    assert capsys.readouterr().out == f"<{figure.get_label()}>\n"
-    sizes = {text.get_fontsize() for axes in figure.axes for text in axes.texts}
-    assert min(sizes) >= 9
+@pytest.mark.parametrize("name", drawings.__all__)
+def test_a_drawing_is_shown_with_its_own_words(name, capsys):
+    plots.show(getattr(drawings, name))
+    assert capsys.readouterr().out == f"<{made(name).get_label()}>\n"
     with pytest.raises(ValueError, match="alt must say in words"):
         plots.show(plots.new()[0])
 
@@ -205,14 +215,12 @@ def test_a_route_is_as_long_as_layers_are_needed():
     assert costs.route(masks.causal(1)) == [0]
 
 
-def test_an_unknown_stack_is_named():
-    with pytest.raises(ValueError, match=r"one of \['layer', 'encoder-decoder'\], got 'tower'"):
-        drawings.stack("tower")
-    assert {"queries", "keys", "values"} <= set(words(drawings.stack("encoder-decoder")))
+def test_the_first_transformer_says_what_its_cross_attention_gets():
+    assert {"queries", "keys", "values"} <= set(words(drawings.two_stacks()))
 
 
 def test_a_pen_writes_one_line_and_gives_its_sheet_a_label():
-    pen = Pen(2, 1)
+    pen = Pen(2, 1, narrow=True)
     with pytest.raises(ValueError, match="one line, got 'a\\\\nb'"):
         pen.text(1, 0.5, "a\nb")
     pen.bracket((0.5, 0.8), (0.5, 0.2))

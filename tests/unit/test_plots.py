@@ -138,11 +138,67 @@ def test_showing_leaves_the_readers_settings_alone(capsys):
     assert capsys.readouterr().out == "<an empty frame>\n"
     assert mpl.rcParams["font.size"] == 23.0
     mpl.rcdefaults()
-    shown = page._Picture(plots.svg(figure, alt="x"), "x", "A <caption>.")._repr_html_()
-    assert shown.startswith('<figure class="attnlab-plot"><svg role="img"')
-    assert shown.endswith("<figcaption>A &lt;caption&gt;.</figcaption></figure>")
-    wide = page._Picture(plots.svg(figure, alt="x"), "x", None, wide=True)._repr_html_()
-    assert wide.startswith('<figure class="attnlab-plot wide"><svg role="img"')
+
+
+def shown(monkeypatch, *arguments, **settings):
+    """What a page gets, and its two pictures' widths in pixels."""
+    got = []
+    monkeypatch.setattr(page, "display", got.append)
+    plots.show(*arguments, **settings)
+    html = got[0]._repr_html_()
+    return html, [int(wide) for wide in re.findall(r"\bwidth: (\d+)px", html)]
+
+
+def test_a_plot_is_shown_for_the_column_and_for_a_phone(monkeypatch):
+    figure, axes = plots.new()
+    names = ["a short one", "queries, keys, values, never itself"]
+    plots.dots(axes, names, {"x": [1.0, 2.0]})
+    html, widths = shown(monkeypatch, figure, alt="two dots", caption="A <caption>.")
+    assert html.startswith('<figure class="attnlab-plot"><svg role="img"')
+    assert html.endswith("<figcaption>A &lt;caption&gt;.</figcaption></figure>")
+    assert widths[0] == round(96 * page.WIDE)
+    assert 320 < widths[1] < 360
+    assert html.count('aria-label="two dots"') == 2
+    # Where there is no style sheet of the book's, the second is not seen.
+    assert html.count('<svg role="img"') == 2
+    assert html.count('class="narrow" style="display: none; ') == 1
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+    assert shown(monkeypatch, figure, alt="two dots", caption="A <caption>.")[0] == html
+    assert figure.get_size_inches().tolist() == [page.WIDE, 3.0]
+
+
+def test_long_names_of_rows_leave_a_phone_the_room_of_the_plot(monkeypatch):
+    figure, axes = plots.new()
+    plots.dots(axes, ["queries, keys, values, never itself"], {"x": [1.0]})
+    rooms, draw = [], page.svg
+
+    def measured(*arguments, **settings):
+        text = draw(*arguments, **settings)
+        rooms.append(axes.get_position().width)
+        return text
+
+    monkeypatch.setattr(page, "svg", measured)
+    plots.show(figure, alt="a dot")
+    assert rooms[0] < 0.75 < 0.9 < rooms[1]
+
+
+def test_what_draws_is_asked_for_both(monkeypatch):
+    def draw(narrow=False):
+        return plots.new(narrow=narrow)[0]
+
+    _, widths = shown(monkeypatch, draw, alt="an empty frame")
+    assert widths == [round(96 * inches) for inches in (page.WIDE, page.NARROW)]
+
+
+def test_a_heat_map_may_have_its_labels_above_its_rows():
+    _, axes = plots.new(narrow=True)
+    plots.heatmap(torch.tensor([[0.5], [0.25]]), ["one", "other"], ["k"], axes, above=True)
+    assert drawn(axes) == ["one", "0.50", "other", "0.25"]
+    tops = [patch.get_y() for patch in axes.patches if patch.get_fill()]
+    labels = [text.get_position()[1] for text in axes.texts[::2]]
+    assert labels[0] < tops[0] < 1 < labels[1] < tops[1]
+    assert not axes.get_yticklabels()
 
 
 @pytest.mark.parametrize(

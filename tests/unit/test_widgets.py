@@ -624,6 +624,18 @@ def test_that_there_is_one_gesture_and_nothing_else_is_stored_only_where_it_is_s
         figure(only=1)
 
 
+def test_what_is_for_later_is_folded_only_where_the_figure_is_whole():
+    assert "folded" not in widgets.TagSentence().settings()
+    folded = widgets.TagSentence("I saw", folded=True)
+    assert folded.settings()["folded"] is True
+    assert "numbers" in folded.caption()
+    with pytest.raises(TypeError, match="folded must be a bool, got int"):
+        widgets.TagSentence(folded=1)
+    for beside in ({"only": True}, {"attention": False}):
+        with pytest.raises(ValueError, match="folded is for the whole figure"):
+            widgets.TagSentence("I saw", folded=True, **beside)
+
+
 def test_with_one_gesture_order_has_two_schemes():
     with pytest.raises(ValueError, match="scheme must be one of none, rotary; got 'alibi'"):
         widgets.PositionsLab("alibi", only=True)

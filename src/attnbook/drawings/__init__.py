@@ -1,7 +1,7 @@
 """The schematic drawings of the book: each a function that returns a figure, labelled with its alt text.
 
 >>> from attnbook import plots
->>> plots.show(flow())  # doctest: +ELLIPSIS
+>>> plots.show(flow)  # doctest: +ELLIPSIS
 <How one token asks, from top to bottom. ...>
 """
 
@@ -9,7 +9,7 @@ from attnbook.drawings.asking import flow, regression
 from attnbook.drawings.circuits import induction
 from attnbook.drawings.costs import cache, memories, paths, window_tiles
 from attnbook.drawings.history import family
-from attnbook.drawings.models import encoder_decoder, stack
+from attnbook.drawings.models import encoder_decoder, stack, two_stacks
 from attnbook.drawings.order import waves
 from attnbook.drawings.serving import kept_of_a_token, pages
 from attnbook.drawings.splitting import heads, reshape
@@ -28,6 +28,7 @@ __all__ = [
     "regression",
     "reshape",
     "stack",
+    "two_stacks",
     "waves",
     "window_tiles",
 ]

@@ -45,8 +45,11 @@ def kernel_weights(places: Tensor, width: float) -> Tensor:
     return scores.softmax(closeness, temperature=width**2)
 
 
-def regression() -> Figure:
+def regression(narrow: bool = False) -> Figure:
     """Draw kernel regression: ten points, means by a narrow and a wide kernel, the weights of one query.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -57,7 +60,7 @@ def regression() -> Figure:
     >>> "kernel" in regression().get_label()
     True
     """
-    pen = Pen(4.2, 4.3)
+    pen = Pen(4.2, 4.3, narrow)
     left, unit, tall = 0.28, 0.52, 0.56  # inches: where x = 0 is, and how long 1 is, across and up
     floor, bases = 1.95, {"narrow": 2.9, "wide": 3.9}
     grid = torch.linspace(0, 7, 141, dtype=torch.float64)
@@ -101,10 +104,13 @@ def regression() -> Figure:
     )
 
 
-def flow() -> Figure:
+def flow(narrow: bool = False) -> Figure:
     """Draw how one token asks: its query meets all keys, scores become weights, and the values are mixed.
 
     The numbers are those of three tokens with queries and keys of one number each.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -119,7 +125,7 @@ def flow() -> Figure:
     row = scores.scaled_dot(q[:1], k)
     weights = scores.softmax(row)
     out = attention(q[:1], k, v)[0]
-    pen = Pen(4.3, 5.35)
+    pen = Pen(4.3, 5.35, narrow)
     middles = (1.4, 2.1, 2.8)
     y = {"tokens": 0.5, "query": 1.4, "scores": 2.3, "weights": 3.1, "values": 3.95, "output": 4.85}
     bus, share = 1.86, 2.62

@@ -9,8 +9,11 @@ from attnbook.drawings.pen import FAINT, Pen
 WORDS = ("lamp", "river", "king", "lamp")
 
 
-def induction() -> Figure:
+def induction(narrow: bool = False) -> Figure:
     """Draw how a text is copied: a head that looks one back, and above it one that finds what came next.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -21,8 +24,8 @@ def induction() -> Figure:
     >>> "looks one back" in induction().get_label()
     True
     """
-    pen = Pen(4.6, 3.72)
-    xs, wide, high = (0.62, 1.74, 2.86, 3.98), 0.92, 0.32
+    pen = Pen(4.3, 3.72, narrow)
+    xs, wide, high = (0.55, 1.59, 2.63, 3.67), 0.92, 0.32
     tops = {"read": 0.12, "below": 1.1, "above": 2.3, "guess": 3.28}
     for x, word in zip(xs, WORDS, strict=True):
         pen.box(x - wide / 2, tops["read"], wide, high, word)
@@ -36,10 +39,10 @@ def induction() -> Figure:
             pen.line([(x, start), (x, end)], width=3, alpha=FAINT)
     pen.text(0.06, 0.74, "a head below looks one back", align="left", size=10)
     pen.arrow((lamp, 0.94), (river - 0.08, tops["below"] + 0.1), role="value")
-    pen.box(river - 0.53, tops["below"] + 0.12, 1.06, high, "after “lamp”", role="key", size=10)
-    pen.box(again - 0.53, tops["below"] + 0.12, 1.06, high, "after “lamp”?", role="query", size=10)
+    pen.box(river - 0.57, tops["below"] + 0.12, 1.14, high, "after “lamp”", role="key", size=10)
+    pen.box(again - 0.57, tops["below"] + 0.12, 1.14, high, "after “lamp”?", role="query", size=10)
     middle = tops["below"] + 0.12 + high / 2
-    pen.arrow((again - 0.56, middle), (river + 0.57, middle), role="query")
+    pen.arrow((again - 0.6, middle), (river + 0.61, middle), role="query")
     pen.text(0.06, 1.88, "a head above finds that key, and takes the value there", align="left", size=10)
     pen.box(river - wide / 2, tops["above"], wide, high, "river", role="value")
     level = tops["above"] + high / 2

@@ -15,8 +15,11 @@ from attnlab import KVCache, masks
 PASSES = (("I", "saw"), ("a",), ("saw",), ("too",))
 
 
-def cache() -> Figure:
+def cache(narrow: bool = False) -> Figure:
     """Draw a key-value cache that grows: a prompt is read at once, then each step adds a word and asks once.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -26,7 +29,7 @@ def cache() -> Figure:
     """
     words = [word for part in PASSES for word in part]
     kept = KVCache(batch=1, n_kv_heads=1, capacity=len(words), d_head=1)
-    pen = Pen(4.3, 4.35)
+    pen = Pen(4.3, 4.35, narrow)
     first, size, high, said = 1.5, (0.43, 0.28), 1.08, []
     for step, part in enumerate(PASSES):
         n, before = len(part), kept.length
@@ -88,8 +91,11 @@ def route(sight: Tensor) -> list[int]:
     return places
 
 
-def paths() -> Figure:
+def paths(narrow: bool = False) -> Figure:
     """Draw how a signal gets from the first token to the last: in a recurrence, a convolution and attention.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -100,7 +106,7 @@ def paths() -> Figure:
     >>> "attention: 1 layer" in paths().get_label()
     True
     """
-    pen = Pen(4.2, 5.2)
+    pen = Pen(4.2, 5.2, narrow)
     left, unit, gap, top, said = 0.35, 0.5, 0.36, 0.16, []
     for name, sees in SIGHTS.items():
         sight = sees(LENGTH)
@@ -130,8 +136,8 @@ def paths() -> Figure:
         pen.dots([(x, row) for row in rows for x in xs if (x, row) not in points])
         pen.dots(points, role="output")
         top = rows[-1] + 0.55
-    pen.text(left, top - 0.24, "first", size=10)
-    pen.text(left + (LENGTH - 1) * unit, top - 0.24, "last", size=10)
+    pen.text(left, top - 0.26, "first", size=10)
+    pen.text(left + (LENGTH - 1) * unit, top - 0.26, "last", size=10)
     return pen.figure_of(
         f"The way of a signal from the first of {LENGTH} tokens to the last. "
         f"{'; '.join(said).capitalize()}. The steps of the recurrence wait for one another; a layer of a "
@@ -145,8 +151,11 @@ def _short_of(start: tuple[float, float], end: tuple[float, float], by: float) -
     return tuple(b - (b - a) * by / length for a, b in zip(start, end, strict=True))
 
 
-def memories() -> Figure:
+def memories(narrow: bool = False) -> Figure:
     """Draw attention in tiles: what is in the large slow memory, what in the small fast one, what travels.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -157,7 +166,7 @@ def memories() -> Figure:
     >>> "never" in memories().get_label()
     True
     """
-    pen, n, now = Pen(4.3, 5.4), 4, {"query": 2, "key": 1, "value": 1, "output": 2}
+    pen, n, now = Pen(4.3, 5.4, narrow), 4, {"query": 2, "key": 1, "value": 1, "output": 2}
     tile, wide, tops = 0.3, 0.44, (0.55, 2.85)
     columns = {"query": 0.5, "key": 1.5, "value": 2.28, "output": 3.15}
     pen.box(0.06, 0.1, 4.18, 1.86, fill=0.04)
@@ -217,10 +226,13 @@ def memories() -> Figure:
     )
 
 
-def window_tiles() -> Figure:
+def window_tiles(narrow: bool = False) -> Figure:
     """Draw a causal window cut into tiles: a block of queries meets its own block of keys and the one before.
 
     Seven tokens, a window of 2 back, blocks of 2; the last block is filled up with padding.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -231,8 +243,8 @@ def window_tiles() -> Figure:
     >>> "4 tiles" in window_tiles().get_label()
     True
     """
-    pen, n, back, size = Pen(4.3, 4.0), 7, 2, 0.33
-    left, top = 0.88, 0.62
+    pen, n, back, size = Pen(4.3, 4.15, narrow), 7, 2, 0.35
+    left, top = 0.72, 0.62
     sees = masks.window(n, back, 0)
     names = [*["pad"] * back, *(str(place) for place in range(n)), "pad"]
     for column, name in enumerate(names):
@@ -240,7 +252,7 @@ def window_tiles() -> Figure:
     for row, name in enumerate(names[back:]):
         pen.text(left - 0.1, top + (row + 0.5) * size, name, role="query", size=9, align="right")
     pen.text(left + len(names) * size / 2, top - 0.44, "keys", role="key")
-    pen.text(0.06, top - 0.16, "queries", role="query", align="left")
+    pen.text(0.06, top - 0.44, "queries", role="query", align="left")
     counts, blocks = 0, range(0, len(names) - back, back)
     pen.frame(left, top, len(names) * size, len(names[back:]) * size, alpha=FAINT)
     for first in blocks:

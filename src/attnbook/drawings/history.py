@@ -35,8 +35,11 @@ PLACES: dict[str, tuple[tuple[int, str, str], ...]] = {
 YEARS = range(2018, 2027)
 
 
-def family() -> Figure:
+def family(narrow: bool = False) -> Figure:
     """Draw the changes to the formula of 2017: a branch a place, time running down.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -47,20 +50,28 @@ def family() -> Figure:
     >>> "2023 grouped heads" in family().get_label()
     True
     """
-    pen = Pen(4.8, 3.3)
-    columns, top, step = (0.55, 1.61, 2.4, 3.1, 3.93), 1.02, 0.26
-    middle = columns[2]
+    # On a phone there is room for three branches; the other two stand below them, beside their own years.
+    places, step = list(PLACES.items()), 0.26
+    if narrow:
+        pen, middle = Pen(4.2, 6.3, narrow), 2.05
+        tiers = ((0.0, (0.55, 2.05, 3.05), places[:3]), (3.0, (0.55, 2.05), places[3:]))
+    else:
+        pen, middle = Pen(4.8, 3.3), 2.4
+        tiers = ((0.0, (0.55, 1.61, 2.4, 3.1, 3.93), places),)
     pen.box(middle - 1.25, 0.06, 2.5, 0.34, f"{ROOT[0]}: softmax(q kᵀ / √d) v")
-    high = {year: top + step * (year - YEARS[0]) for year in YEARS}
-    for year, y in high.items():
-        pen.text(0.05, y, str(year), align="left", size=9)
-    for x, (place, changes) in zip(columns, PLACES.items(), strict=True):
-        pen.text(x - 0.05, 0.73, place, align="left", size=10)
-        pen.line([(middle, 0.40), (middle, 0.52), (x, 0.52), (x, 0.63)], width=1.0, alpha=0.6)
-        pen.line([(x, 0.83), (x, high[changes[-1][0]])], width=1.0, alpha=0.6)
-        for year, name, _ in changes:
-            pen.dot(x, high[year], radius=0.04)
-            pen.text(x + 0.07, high[year], name, align="left", size=9)
+    for down, columns, branches in tiers:
+        bus = 0.52 + down
+        stem = [(middle, 0.4), (middle, 0.52), *(((4.05, 0.52), (4.05, bus)) if down else ())]
+        high = {year: bus + 0.5 + step * (year - YEARS[0]) for year in YEARS}
+        for year, y in high.items():
+            pen.text(0.05, y, str(year), align="left", size=10)
+        for x, (place, changes) in zip(columns, branches, strict=True):
+            pen.text(x - 0.05, bus + 0.21, place, align="left", size=10)
+            pen.line([*stem, (x, bus), (x, bus + 0.11)], width=1.0, alpha=0.6)
+            pen.line([(x, bus + 0.31), (x, high[changes[-1][0]])], width=1.0, alpha=0.6)
+            for year, name, _ in changes:
+                pen.dot(x, high[year], radius=0.04)
+                pen.text(x + 0.1, high[year], name, align="left", size=10)
     told = "; ".join(
         f"{place}: " + ", ".join(f"{year} {name}" for year, name, _ in changes)
         for place, changes in PLACES.items()

@@ -36,8 +36,11 @@ def asked_states() -> Tensor:
     return scores.softmax(scores.additive(s, h, asks, -ones, v))[0]
 
 
-def encoder_decoder() -> Figure:
+def encoder_decoder(narrow: bool = False) -> Figure:
     """Draw two ways from a text read to a text written: over one vector, and by asking every state.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -48,33 +51,35 @@ def encoder_decoder() -> Figure:
     >>> "one vector" in encoder_decoder().get_label()
     True
     """
-    pen = Pen(4.3, 6.0)
+    # One below the other on a phone, else side by side.
+    pen, (right, below) = (Pen(4.3, 6.0, narrow), (0.0, 3.2)) if narrow else (Pen(8.7, 2.98), (4.4, 0.12))
     weights = asked_states()
     box, high = 0.46, 0.34
-    for top, title in ((0.12, "over one vector"), (3.2, "asking every state")):
-        pen.text(0.1, top + 0.03, title, align="left")
-        for j, at in enumerate(STATES):
+    asked = [right + at for at in STATES]
+    for states, top, title in ((STATES, 0.12, "over one vector"), (asked, below, "asking every state")):
+        pen.text(states[0] - 0.4, top + 0.03, title, align="left")
+        for j, at in enumerate(states):
             pen.indexed(at + 0.04, top + 0.33, "x", str(j + 1), size=10)
             pen.arrow((at, top + 0.46), (at, top + 0.65))
             pen.box(at - box / 2, top + 0.68, box, high, role="value")
             pen.indexed(at + 0.04, top + 0.85, "h", str(j + 1), role="value")
             if j:
-                left, right = STATES[j - 1] + box / 2 + 0.02, at - box / 2 - 0.03
+                start, end = states[j - 1] + box / 2 + 0.02, at - box / 2 - 0.03
                 both = title == "asking every state"
-                pen.arrow((left, top + (0.79 if both else 0.85)), (right, top + (0.79 if both else 0.85)))
+                pen.arrow((start, top + (0.79 if both else 0.85)), (end, top + (0.79 if both else 0.85)))
                 if both:  # read from the right as well
-                    pen.arrow((right + 0.01, top + 0.91), (left + 0.01, top + 0.91))
-        pen.text(3.5, top + 0.85, "encoder", align="left", size=10)
-        pen.text(3.5, top + 2.15, "decoder", align="left", size=10)
-        for t, at in enumerate(STATES[:3]):
+                    pen.arrow((end + 0.01, top + 0.91), (start + 0.01, top + 0.91))
+        pen.text(states[3] + 0.45, top + 0.85, "encoder", align="left", size=10)
+        pen.text(states[3] + 0.45, top + 2.15, "decoder", align="left", size=10)
+        for t, at in enumerate(states[:3]):
             pen.box(at - box / 2, top + 1.98, box, high, role="query")
             pen.indexed(at + 0.04, top + 2.15, "s", str(t + 1), role="query")
             pen.arrow((at, top + 2.35), (at, top + 2.5))
             pen.indexed(at + 0.04, top + 2.62, "y", str(t + 1), size=10)
             if t:
-                pen.arrow((STATES[t - 1] + box / 2 + 0.02, top + 2.15), (at - box / 2 - 0.03, top + 2.15))
+                pen.arrow((states[t - 1] + box / 2 + 0.02, top + 2.15), (at - box / 2 - 0.03, top + 2.15))
                 # The word just written is read at the next step.
-                pen.arrow((STATES[t - 1] + 0.17, top + 2.6), (at - box / 2 + 0.04, top + 2.35), dashed=True)
+                pen.arrow((states[t - 1] + 0.17, top + 2.6), (at - box / 2 + 0.04, top + 2.35), dashed=True)
     # One vector, made from the last state, and read at every step.
     top = 0.12
     pen.box(STATES[3] - 0.17, top + 1.28, 0.34, high, "c", role="output")
@@ -83,13 +88,13 @@ def encoder_decoder() -> Figure:
     for at in STATES[:3]:
         pen.arrow((at, top + 1.45), (at, top + 1.95), role="output")
     # The first state asks them all; what it hears makes the second.
-    top, to = 3.2, (STATES[1], 3.2 + 1.68)
-    lead = 0.14
+    top, to = below, (asked[1], below + 1.68)
+    lead = asked[0] - 0.36
     pen.line(
-        [(STATES[0] - box / 2, top + 2.15), (lead, top + 2.15), (lead, top + 1.16), (STATES[3], top + 1.16)],
+        [(asked[0] - box / 2, top + 2.15), (lead, top + 2.15), (lead, top + 1.16), (asked[3], top + 1.16)],
         role="query",
     )
-    for at, weight in zip(STATES, weights.tolist(), strict=True):
+    for at, weight in zip(asked, weights.tolist(), strict=True):
         pen.line([(at, top + 1.02), (at, top + 1.16)], role="value")
         pen.dot(at, top + 1.16, role="query")
         pen.arrow(
@@ -104,39 +109,29 @@ def encoder_decoder() -> Figure:
     shares = ", ".join(f"{weight:.2f}" for weight in weights.tolist())
     return pen.figure_of(
         "Two encoder-decoders. In both an encoder reads four tokens, each state made from a token and "
-        "the state before, and a decoder writes three, each of which it reads at its next step. Above, "
-        "one vector c is made from the last state, and every step of the decoder reads it. Below, the "
+        "the state before, and a decoder writes three, each of which it reads at its next step. First, "
+        "one vector c is made from the last state, and every step of the decoder reads it. Then the "
         "encoder reads from the right, too, and before its second step the decoder's state asks every state "
         f"of the encoder; weighed by {shares}, they are mixed into a vector for this step alone."
     )
 
 
-def stack(kind: str = "layer") -> Figure:
-    """Draw the Transformer uncovered: one layer around its stream, or an encoder beside a decoder.
+def stack(narrow: bool = False) -> Figure:
+    """Draw a Transformer that writes, uncovered: one layer around its stream, its norms before its parts.
 
     Args:
-        kind: "layer", the layer of a model that writes, with its norms before its parts; or
-            "encoder-decoder", both stacks of the first Transformer, with its norms after them.
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
 
-    Raises:
-        ValueError: there is no such kind.
-
     References:
         Vaswani et al. 2017, figure 1; Xiong et al. 2020, figure 1 (norms before).
 
-    >>> "cross-attention" in stack("encoder-decoder").get_label()
+    >>> "norm, then attention" in stack().get_label()
     True
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {list(KINDS)}, got {kind!r}")
-    return KINDS[kind]()
-
-
-def _layer() -> Figure:
-    pen = Pen(4.2, 5.1)
+    pen = Pen(4.2, 5.1, narrow)
     x = 1.15
     pen.box(0.35, 0.1, 1.6, 0.34, "words + places")
     for start, end in ((0.44, 1.8), (2.04, 3.15), (3.39, 3.6)):
@@ -171,8 +166,22 @@ def _layer() -> Figure:
     )
 
 
-def _two_stacks() -> Figure:
-    pen = Pen(4.4, 5.05)
+def two_stacks(narrow: bool = False) -> Figure:
+    """Draw the first Transformer uncovered: an encoder beside a decoder, their norms after their parts.
+
+    Args:
+        narrow: for a phone.
+
+    Returns:
+        The figure, labelled with its alt text.
+
+    References:
+        Vaswani et al. 2017, figure 1.
+
+    >>> "cross-attention" in two_stacks().get_label()
+    True
+    """
+    pen = Pen(4.3, 5.05, narrow)
     wide, high, enter = 1.36, 0.32, 0.5
     left, right = 1.1, 3.2
     towers = (
@@ -222,6 +231,3 @@ def _two_stacks() -> Figure:
         "queries come from the decoder, the keys and values from the end of the encoder. A linear map "
         "ends the decoder."
     )
-
-
-KINDS = {"layer": _layer, "encoder-decoder": _two_stacks}

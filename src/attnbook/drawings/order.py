@@ -13,8 +13,11 @@ READ = (5, 26)
 """The two positions that are read off."""
 
 
-def waves() -> Figure:
+def waves(narrow: bool = False) -> Figure:
     """Draw sinusoidal positions: fast and slow waves, and two positions read off them as columns.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -25,7 +28,7 @@ def waves() -> Figure:
     >>> "position 5" in waves().get_label()
     True
     """
-    pen = Pen(4.3, 4.35)
+    pen = Pen(4.3, 4.35, narrow)
     table = positions.sinusoidal(N + 1, D_MODEL)
     left, unit, tall, high = 0.66, 2.25 / N, 0.28, 0.84
     columns, readings = (3.08, 3.72), []

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch, PathPatch, Rectangle
+from matplotlib.patches import Ellipse, FancyArrowPatch, FancyBboxPatch, PathPatch, Rectangle
 from matplotlib.path import Path
 from torch import Tensor
 
 from attnbook.plots import INK, ROLES, new
+from attnbook.plots.page import WIDE
 
 Point = tuple[float, float]
 
@@ -27,12 +28,16 @@ FAINT = 0.35
 class Pen:
     """Draws on a sheet on which a unit is an inch, x goes to the right and y **down** from the upper left.
 
+    For a phone the sheet is as wide as it says, and every letter has 11 points at least. Else it is as wide
+    as the page's column: what stands on it is drawn apart, and letters and discs stay as they are.
+
     Every method that takes a `role` draws in the colour of "query", "key", "value" or "output", and without
     one in the colour of the page's text. Nothing drawn is opaque, so a drawing reads on any ground.
 
     Args:
-        width: inches; up to 4.8 its text can be read on a phone.
+        width: inches; with up to 4.3 letters keep 11 pixels on a phone.
         height: inches.
+        narrow: for a phone.
 
     >>> pen = Pen(2, 1)
     >>> pen.text(1, 0.5, "query", role="query")
@@ -41,9 +46,11 @@ class Pen:
     (1, 1)
     """
 
-    def __init__(self, width: float, height: float) -> None:
-        self.width, self.height = width, height
-        self.figure, self.axes = new(width, height)
+    def __init__(self, width: float, height: float, narrow: bool = False) -> None:
+        self.narrow = narrow
+        self.apart = 1.0 if narrow else WIDE / width  # inches across that a unit is
+        self.figure, self.axes = new(height)
+        self.figure.set_figwidth(width if narrow else WIDE)
         self.figure.set_layout_engine("none")
         self.axes.set_position((0, 0, 1, 1))
         self.axes.set(xlim=(0, width), ylim=(height, 0))
@@ -74,6 +81,7 @@ class Pen:
         """
         if "\n" in text:
             raise ValueError(f"text must be one line, got {text!r}")
+        size = max(size, 11) if self.narrow else size
         # Half of a capital below the middle: lines of one height stand level, whatever letters are in them.
         drop = 0.36 * size / 72
         self.axes.text(x, y + drop, text, ha=align, va="baseline", color=_colour(role), fontsize=size)
@@ -118,10 +126,12 @@ class Pen:
             fill: how opaque it is inside, 0 to 1.
             size: points of the text.
         """
-        shape = "round,pad=0,rounding_size=0.06"
+        shape = f"round,pad=0,rounding_size={0.06 / self.apart}"
         inside = to_rgba(_colour(role), fill)
         how = {"facecolor": inside, "edgecolor": _colour(role), "linewidth": 1.1}
-        self.axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=shape, **how))
+        self.axes.add_patch(
+            FancyBboxPatch((x, y), width, height, boxstyle=shape, mutation_aspect=self.apart, **how)
+        )
         if text:
             self.text(x + width / 2, y + height / 2, text, role=role, size=size)
 
@@ -216,7 +226,7 @@ class Pen:
             text: the sign; with one it is a ring.
         """
         how = {"facecolor": _colour(role)} if not text else {"fill": False, "edgecolor": _colour(role)}
-        self.axes.add_patch(Circle((x, y), radius, linewidth=1.1, **how))
+        self.axes.add_patch(Ellipse((x, y), 2 * radius / self.apart, 2 * radius, linewidth=1.1, **how))
         if text:
             self.text(x, y, text, role=role)
 
@@ -304,7 +314,7 @@ class Pen:
             start: (x, y).
             end: (x, y), on the same row or in the same column.
         """
-        depth = 0.08
+        depth = 0.08 / self.apart  # of one that stands upright
         (x0, y0), (x1, y1) = start, end
         length = ((x1 - x0) ** 2 + (y1 - y0) ** 2) ** 0.5
         out = ((y1 - y0) / length * depth, -(x1 - x0) / length * depth)

@@ -51,8 +51,11 @@ def tables(texts: Sequence[Sequence[str]], size: int, free: Sequence[int]) -> li
     return found
 
 
-def pages() -> Figure:
+def pages(narrow: bool = False) -> Figure:
     """Draw two texts that begin alike, and the pages of one memory in which their keys and values lie.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -63,8 +66,8 @@ def pages() -> Figure:
     >>> "both texts" in pages().get_label()
     True
     """
-    pen = Pen(4.5, 2.75)
-    left, slot, high, apart = 1.0, (0.09, 0.27), 0.27, (0.86, 0.43)
+    pen = Pen(4.3, 2.75, narrow)
+    left, slot, high, apart = 0.92, (0.088, 0.27), 0.27, (0.84, 0.42)
     wide = SIZE * slot[0]
     held = tables(TEXTS, SIZE, FREE)
     filled = dict.fromkeys(range(ROOM), 0)
@@ -110,8 +113,11 @@ KEPT = (
 """What each way to keep a token is called, its rows, and the parts of a row, each with its width."""
 
 
-def kept_of_a_token() -> Figure:
+def kept_of_a_token(narrow: bool = False) -> Figure:
     """Draw what one layer keeps of one token, four ways, all to one scale.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -122,8 +128,8 @@ def kept_of_a_token() -> Figure:
     >>> "32,768" in kept_of_a_token().get_label()
     True
     """
-    pen = Pen(4.5, 3.84)
-    left, top, number, row, said = 0.1, 0.36, 4.3 / 576, 0.016, []
+    pen = Pen(4.3, 3.84, narrow)
+    left, top, number, row, said = 0.1, 0.36, 4.1 / 576, 0.016, []
     middle = left
     for role, width in KEPT[0][2]:
         pen.text(middle + width * number / 2, 0.16, f"{role}s", role=role)

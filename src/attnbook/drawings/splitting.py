@@ -30,8 +30,11 @@ def numbered() -> tuple[Tensor, Tensor, Tensor]:
     return x, right, x.reshape(N_HEADS, n, D_HEAD)
 
 
-def reshape() -> Figure:
+def reshape(narrow: bool = False) -> Figure:
     """Draw the split into heads beside a reshape that has the right shape and the wrong numbers.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -40,16 +43,16 @@ def reshape() -> Figure:
     True
     """
     x, *ways = numbered()
-    pen, cell, said = Pen(4.5, 4.0), 0.3, []
+    pen, cell, said = Pen(4.3, 4.0, narrow), 0.3, []
     titles = (("right", ("view(n, h, d)", ".transpose(0, 1)")), ("wrong", ("reshape(h, n, d)",)))
-    for at, heads, (title, code) in zip((0.08, 2.38), ways, titles, strict=True):
-        middle = at + 0.36 + 0.7
+    for at, heads, (title, code) in zip((0.08, 2.17), ways, titles, strict=True):
+        middle = at + 0.36 + 0.66
         pen.text(middle, 0.18, title)
         first = set(heads[0].flatten().tolist())
         shades = [[0.8 if number in first else 0.12 for number in row] for row in x.tolist()]
         _cells(pen, middle - 2 * cell, 0.4, x, cell, shades)
         _words(pen, middle - 2 * cell - 0.06, 0.4, x, cell, "right")
-        for head, left, side in ((0, at + 0.36, "right"), (1, at + 0.36 + 0.8, "left")):
+        for head, left, side in ((0, at + 0.36, "right"), (1, at + 0.36 + 0.72, "left")):
             pen.arrow((middle + (head - 0.5) * 0.6, 1.38), (left + cell, 1.86))
             _cells(pen, left, 1.95, heads[head], cell, [[(0.8, 0.12)[head]] * 2] * 3)
             _words(pen, left - 0.06 if side == "right" else left + 0.66, 1.95, heads[head], cell, side)
@@ -91,8 +94,11 @@ def weights_of_heads() -> Tensor:
     return scores.softmax(scores.scaled_dot(q, k))
 
 
-def heads() -> Figure:
+def heads(narrow: bool = False) -> Figure:
     """Draw a layer of two heads with its shapes: project, split, attend in each, join, project.
+
+    Args:
+        narrow: for a phone.
 
     Returns:
         The figure, labelled with its alt text.
@@ -103,11 +109,11 @@ def heads() -> Figure:
     >>> "join" in heads().get_label()
     True
     """
-    pen, cell, n = Pen(4.4, 6.1), 0.16, len(WORDS)
-    wide, tall, narrow = D_MODEL * cell, n * cell, D_HEAD * cell
+    pen, cell, n = Pen(4.2 if narrow else 4.4, 5.5, narrow), 0.16, len(WORDS)
+    wide, tall, slim = D_MODEL * cell, n * cell, D_HEAD * cell
     weights = weights_of_heads()
-    center = 1.95
-    y = {"x": 0.1, "qkv": 1.05, "split": 2.15, "weights": 3.05, "out": 3.85, "join": 4.65, "y": 5.5}
+    center = 2.75 if narrow else 1.95
+    y = {"x": 0.1, "qkv": 0.95, "split": 1.9, "weights": 2.7, "out": 3.4, "join": 4.1, "y": 4.9}
     roles = ("query", "key", "value")
     pen.tiles(center - wide / 2, y["x"], n, D_MODEL, size=cell)
     for part, role in enumerate(roles):
@@ -117,13 +123,13 @@ def heads() -> Figure:
         )
         pen.tiles(left, y["qkv"], n, D_MODEL, size=cell, role=role, shades=[[0.9] * 2 + [0.2] * 2] * n)
         for head in range(N_HEADS):
-            to = _slice(center, head, part, narrow)
-            start = (left + (head + 0.5) * narrow, y["qkv"] + tall + 0.04)
-            pen.line([start, (to + narrow / 2, y["split"] - 0.05)], role=role, width=1.1)
+            to = _slice(center, head, part, slim)
+            start = (left + (head + 0.5) * slim, y["qkv"] + tall + 0.04)
+            pen.line([start, (to + slim / 2, y["split"] - 0.05)], role=role, width=1.1)
             shade = [[(0.9, 0.2)[head]] * D_HEAD] * n
             pen.tiles(to, y["split"], n, D_HEAD, size=cell, role=role, shades=shade)
     for head in range(N_HEADS):
-        q, k, v = (_slice(center, head, part, narrow) + narrow / 2 for part in range(3))
+        q, k, v = (_slice(center, head, part, slim) + slim / 2 for part in range(3))
         grid = (q + k) / 2
         for at, role in ((q, "query"), (k, "key")):
             tip = (grid + (at - grid) * 0.6, y["weights"] - 0.05)
@@ -134,14 +140,14 @@ def heads() -> Figure:
             [
                 (grid, y["weights"] + tall + 0.05),
                 (grid, y["out"] + tall / 2),
-                (v - narrow / 2 - 0.05, y["out"] + tall / 2),
+                (v - slim / 2 - 0.05, y["out"] + tall / 2),
             ],
             role="query",
             arrow=True,
         )
         shade = [[(0.9, 0.2)[head]] * D_HEAD] * n
-        pen.tiles(v - narrow / 2, y["out"], n, D_HEAD, size=cell, role="output", shades=shade)
-        end = (center + (head - 0.5) * narrow, y["join"] - 0.06)
+        pen.tiles(v - slim / 2, y["out"], n, D_HEAD, size=cell, role="output", shades=shade)
+        end = (center + (head - 0.5) * slim, y["join"] - 0.06)
         pen.arrow((v, y["out"] + tall + 0.05), end, role="output")
     pen.tiles(
         center - wide / 2, y["join"], n, D_MODEL, size=cell, role="output", shades=[[0.9] * 2 + [0.2] * 2] * n
@@ -149,6 +155,8 @@ def heads() -> Figure:
     pen.arrow((center, y["join"] + tall + 0.05), (center, y["y"] - 0.06))
     pen.tiles(center - wide / 2, y["y"], n, D_MODEL, size=cell)
     pen.indexed(center + 0.22, (y["join"] + tall + y["y"]) / 2, "W", "o")
+    # A phone has no room for the shapes on the other side: there they stand below the names.
+    shape, lower = (0.86, 0.11) if narrow else (3.95, 0.0)
     for name, where in (
         ("tokens", "x"),
         ("project", "qkv"),
@@ -158,12 +166,12 @@ def heads() -> Figure:
         ("join", "join"),
         ("project", "y"),
     ):
-        pen.text(0.06, y[where] + tall / 2, name, align="left", size=10)
+        pen.text(0.06, y[where] + tall / 2 - lower, name, align="left", size=10)
     for where in ("x", "qkv", "join", "y"):
-        pen.indexed(3.95, y[where] + tall / 2, "n × d", "model", size=10)
+        pen.indexed(shape, y[where] + tall / 2 + lower, "n × d", "model", size=10)
     for where in ("split", "out"):
-        pen.indexed(3.95, y[where] + tall / 2, "h × n × d", "head", size=10)
-    pen.text(3.95, y["weights"] + tall / 2, "h × n × n", align="right", size=10)
+        pen.indexed(shape, y[where] + tall / 2 + lower, "h × n × d", "head", size=10)
+    pen.text(shape, y["weights"] + tall / 2 + lower, "h × n × n", align="right", size=10)
     return pen.figure_of(
         "A layer of two heads, from top to bottom. Tokens, n by d_model, are projected to queries, keys "
         "and values of the same shape. Each is split by columns: the first half goes to head 1, the "
@@ -172,6 +180,6 @@ def heads() -> Figure:
     )
 
 
-def _slice(center: float, head: int, part: int, narrow: float) -> float:
+def _slice(center: float, head: int, part: int, slim: float) -> float:
     """Return where the columns of one head begin in the row of queries, keys and values, split."""
-    return center + (head - 0.5) * 1.4 + (part - 1) * (narrow + 0.07) - narrow / 2
+    return center + (head - 0.5) * 1.4 + (part - 1) * (slim + 0.07) - slim / 2

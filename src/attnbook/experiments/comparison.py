@@ -143,7 +143,7 @@ class Comparison:
         """
         if against not in ("step", "rate"):
             raise ValueError(f"against must be 'step' or 'rate', got {against!r}")
-        figure, axes = plots.new(4.8, 2.9)
+        figure, axes = plots.new(2.9)
         over = "step" if against == "step" else "learning rate"
         lines = self._curves() if against == "step" else self._ends()
         x = sorted(

@@ -21,6 +21,7 @@ def heatmap(
     signed: bool = False,
     limit: float | None = None,
     decimals: int = 2,
+    above: bool = False,
 ) -> None:
     """Draw a matrix as cells, each with its number: weights on a 0-to-1 scale, or signed scores.
 
@@ -32,6 +33,7 @@ def heatmap(
         signed: colour by sign, on a scale symmetric about zero, instead of from 0 to 1.
         limit: the end of the scale; 1 for weights, the largest magnitude for signed values, unless given.
         decimals: digits after the point.
+        above: write the labels of the queries above their rows, where there is no room beside them.
 
     Raises:
         ValueError: the labels do not fit the values, or an unsigned value is negative or above `limit`.
@@ -55,17 +57,23 @@ def heatmap(
             f"values must lie between 0 and limit = {limit:g}, got {float(values.min()):g} to "
             f"{float(values.max()):g}; or pass signed=True"
         )
+    gap = 0.45 if above else 0.0  # the part of a row's height that its label takes
     for i in range(len(rows)):
+        if above:
+            axes.text(0, i + gap / 2, rows[i], ha="left", va="center", color=INK)
         for j in range(len(columns)):
             value = float(values[i, j])
             colour = ROLES["key"] if value < 0 else ROLES["query"]
             # At most about half opaque: the number on top then reads in light and in dark.
-            axes.add_patch(Rectangle((j, i), 1, 1, facecolor=colour, alpha=0.52 * min(abs(value) / limit, 1)))
-            axes.add_patch(Rectangle((j, i), 1, 1, fill=False, edgecolor=INK, alpha=0.15, linewidth=0.8))
-            axes.text(j + 0.5, i + 0.5, _number(value, decimals), ha="center", va="center", color=INK)
-    axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0), aspect="equal")
+            cell = (j, i + gap), 1, 1 - gap
+            axes.add_patch(Rectangle(*cell, facecolor=colour, alpha=0.52 * min(abs(value) / limit, 1)))
+            axes.add_patch(Rectangle(*cell, fill=False, edgecolor=INK, alpha=0.15, linewidth=0.8))
+            axes.text(
+                j + 0.5, i + (1 + gap) / 2, _number(value, decimals), ha="center", va="center", color=INK
+            )
+    axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     axes.set_xticks([j + 0.5 for j in range(len(columns))], columns)
-    axes.set_yticks([i + 0.5 for i in range(len(rows))], rows)
+    axes.set_yticks([] if above else [i + 0.5 for i in range(len(rows))], None if above else rows)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
@@ -117,7 +125,7 @@ def dots(
                 textcoords="offset points",
                 ha="center",
                 color=colours[at],
-                fontsize=9,
+                fontsize=10,
             )
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.7)

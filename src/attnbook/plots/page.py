@@ -11,6 +11,8 @@ from __future__ import annotations
 import html
 import io
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,25 +20,32 @@ from IPython.display import display
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.transforms import ScaledTranslation
 
 STYLE = Path(__file__).parents[1] / "attnbook.mplstyle"
 INK = "#111111"
 """The text colour of the style file; in the page it becomes the colour of the text around the plot."""
 
-PLACES = re.compile(r'\b(?:d|points|[xy][12]?|width|height)="[^"]*"|\b(?:translate|rotate)\([^)]*\)')
+WIDE, NARROW = 6.9, 3.6
+"""Inches: a plot is drawn as wide as the page's column, and once more for a phone, to be read there, too."""
+
+LONG = 8
+"""Letters of a row's name that a phone has room for beside the row."""
+
+PLACES = re.compile(r'\b(?:d|points|[xy][12]?|width|height|viewBox)="[^"]*"|\b(?:translate|rotate)\([^)]*\)')
 """What says in an SVG file where something is; `scale` must keep its digits."""
 
 ROLES = {"query": "#0069a8", "key": "#b04a00", "value": "#00795a", "output": "#a0307a"}
 """One colour a role, from the first chapter to the last; the page has its own for dark mode."""
 
 
-def new(width: float = 4.8, height: float = 3.0, columns: int = 1) -> tuple[Figure, Axes | list[Axes]]:
-    """Make a figure in the book's style.
+def new(height: float = 3.0, columns: int = 1, *, narrow: bool = False) -> tuple[Figure, Axes | list[Axes]]:
+    """Make a figure in the book's style, as wide as the page's column; `show` lays it out for a phone, too.
 
     Args:
-        width: inches; up to about 5 its text can still be read on a phone.
         height: inches.
         columns: number of axes side by side.
+        narrow: as wide as a phone, for one that is drawn for both.
 
     Returns:
         The figure, and its axes (a list when there are several).
@@ -51,12 +60,12 @@ def new(width: float = 4.8, height: float = 3.0, columns: int = 1) -> tuple[Figu
     if columns < 1:
         raise ValueError(f"columns must be at least 1, got {columns}")
     with style.context(STYLE):
-        figure = Figure(figsize=(width, height))
+        figure = Figure(figsize=(NARROW if narrow else WIDE, height))
         axes = figure.subplots(1, columns, squeeze=False)[0]
     return figure, (axes[0] if columns == 1 else list(axes))
 
 
-def svg(figure: Figure, *, alt: str) -> str:
+def svg(figure: Figure, *, alt: str, tight: bool = False) -> str:
     """Turn a figure into SVG for the middle of a page: its colours follow the page, its text stays text.
 
     Places are rounded to a hundredth of a point: nobody sees less, and processors differ in the last digits.
@@ -64,6 +73,7 @@ def svg(figure: Figure, *, alt: str) -> str:
     Args:
         figure: a matplotlib figure.
         alt: what the plot shows, in words, for readers who do not see it.
+        tight: cut off what is empty around it.
 
     Returns:
         An `<svg>` element; the same figure gives the same text.
@@ -82,11 +92,16 @@ def svg(figure: Figure, *, alt: str) -> str:
     buffer = io.StringIO()
     with style.context(STYLE):
         # `Date` would make every run differ.
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        cut = {"bbox_inches": "tight", "pad_inches": 0.02} if tight else {}
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, **cut)
     text = buffer.getvalue()
     # The <style> in matplotlib's files speaks of every element of the page it stands in.
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = PLACES.sub(_rounded, text[text.index("<svg") :])
+    # Every group has an identifier; only what is drawn again needs one.
+    text = re.sub(
+        r' id="([^"]+)"', lambda one: one[0] if re.search(rf"#{re.escape(one[1])}\b", text) else "", text
+    )
     # Identifiers are unique in a file of matplotlib's, not among the plots of a page.
     prefix = "p" + sha256((alt + text).encode()).hexdigest()[:8] + "-"
     text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}", text)
@@ -95,8 +110,8 @@ def svg(figure: Figure, *, alt: str) -> str:
         text = text.replace(colour, f"var(--attn-{role}, {colour})")
     text = re.sub(r"font-family: [^;\"]*", "font-family: inherit", text)
     view = re.search(r'viewBox="([^"]+)"', text).group(1)
+    pixels = float(view.split()[2]) * 96 / 72
     body = text[text.index(">", text.index("<svg")) + 1 :]
-    pixels = figure.get_figwidth() * 96
     opening = (
         f'<svg role="img" aria-label="{html.escape(alt)}" viewBox="{view}" '
         'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
@@ -109,15 +124,18 @@ def _rounded(attribute: re.Match[str]) -> str:
     return re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute[0])
 
 
-def show(figure: Figure, *, alt: str | None = None, caption: str | None = None, wide: bool = False) -> None:
-    """Display a figure in a notebook and in the book.
+def show(
+    figure: Figure | Callable[..., Figure], *, alt: str | None = None, caption: str | None = None
+) -> None:
+    """Display a figure in a notebook and in the book: for the page's column, and once more for a phone.
+
+    A notebook shows the first; in the book the style sheet chooses.
 
     Args:
-        figure: a matplotlib figure.
-        alt: what the plot shows, in words; the figure's label unless given, which the drawings of
-            `attnbook.drawings` bring along.
+        figure: a matplotlib figure, which is laid out anew for a phone; or what draws one, and with
+            `narrow=True` one for a phone, as all of `attnbook.drawings` do.
+        alt: what the plot shows, in words; the figure's label unless given, which drawings bring along.
         caption: a line under the plot; none unless given.
-        wide: on a phone it scrolls and stays readable, where others shrink.
 
     Raises:
         ValueError: alt is empty, or neither is given.
@@ -125,20 +143,54 @@ def show(figure: Figure, *, alt: str | None = None, caption: str | None = None, 
     >>> show(new()[0], alt="an empty frame")
     <an empty frame>
     """
-    alt = figure.get_label() if alt is None else alt
-    display(_Picture(svg(figure, alt=alt), alt, caption, wide))
+    wide, phone = (figure, None) if isinstance(figure, Figure) else (figure(), figure(narrow=True))
+    alt = wide.get_label() if alt is None else alt
+    pictures = svg(wide, alt=alt)
+    if phone:
+        narrow = svg(phone, alt=alt)
+    else:
+        with _narrow(wide):
+            narrow = svg(wide, alt=alt, tight=True)
+    # Only the book's style sheet shows it, and then hides the other.
+    pictures += narrow.replace('style="', 'class="narrow" style="display: none; ', 1)
+    display(_Picture(pictures, alt, caption))
+
+
+@contextmanager
+def _narrow(figure: Figure) -> Iterator[None]:
+    """Lay a figure out for a phone: names of rows, which would take half of it, stand above their rows."""
+    (width, height), high, named = figure.get_size_inches(), 0.0, []
+    for axes in figure.axes:
+        labels = axes.get_yticklabels()
+        if max((len(label.get_text()) for label in labels), default=0) > LONG:
+            tick = axes.yaxis.get_major_ticks()[0]
+            as_they_are = {"pad": tick.get_pad(), "length": tick.tick1line.get_markersize()}
+            named.append((axes, labels[0].get_ha(), labels[0].get_va(), as_they_are))
+            axes.tick_params(axis="y", pad=-1, length=0)
+            for label in labels:
+                label.set(ha="left", va="bottom")
+                label.set_transform(label.get_transform() + ScaledTranslation(0, 0.1, figure.dpi_scale_trans))
+            high = max(high, 0.1 * len(labels))
+    figure.set_size_inches(NARROW, height + high)
+    try:
+        yield
+    finally:
+        figure.set_size_inches(width, height)
+        for axes, ha, va, as_they_are in named:
+            axes.tick_params(axis="y", **as_they_are)
+            for label in axes.get_yticklabels():
+                label.set(ha=ha, va=va)
 
 
 class _Picture:
     """What a notebook shows: the plot where it can, its text alternative everywhere else."""
 
-    def __init__(self, picture: str, alt: str, caption: str | None, wide: bool = False) -> None:
-        self.picture, self.alt, self.caption = picture, alt, caption
-        self.kind = "attnlab-plot wide" if wide else "attnlab-plot"
+    def __init__(self, pictures: str, alt: str, caption: str | None) -> None:
+        self.pictures, self.alt, self.caption = pictures, alt, caption
 
     def __repr__(self) -> str:
         return f"<{self.alt}>"
 
     def _repr_html_(self) -> str:
         caption = f"<figcaption>{html.escape(self.caption)}</figcaption>" if self.caption else ""
-        return f'<figure class="{self.kind}">{self.picture}{caption}</figure>'
+        return f'<figure class="attnlab-plot">{self.pictures}{caption}</figure>'

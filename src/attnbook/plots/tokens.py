@@ -140,8 +140,7 @@ def show_mask(
     n_q, n_k = allowed.shape[-2:]
     if columns is None and n_q == n_k:
         columns = rows
-    size = 0.9 + min(2.6, 0.32 * max(n_q, n_k))
-    figure, axes = new(width=size, height=size * (n_q + 1) / (n_k + 1) + 0.2)
+    figure, axes = new(0.9 + min(2.6, 0.32 * max(n_q, n_k)))
     mask(axes, allowed, rows, columns)
     count = int(allowed.sum())
     show(

@@ -27,11 +27,12 @@ class TagSentence(Figure):
         attention: None, or whether the layers of attention add what they found. Then the figure has their
             switch and nothing else: no word is picked and none hidden.
         only: whether there are words to pick and to hide, and nothing else: no other sentence, no table.
+        folded: whether the table, the heads and the buttons of every figure wait in one closed fold.
 
     Raises:
-        TypeError: the sentence is not text, or only is not a bool.
+        TypeError: the sentence is not text, or only or folded is not a bool.
         ValueError: there is no such word or head, no such word to hide, or a word is picked or hidden beside
-            the switch.
+            the switch, or something is to be folded where there is one gesture.
 
     >>> figure = TagSentence("I saw a saw", word=3)
     >>> figure.tagged.tags
@@ -51,6 +52,7 @@ class TagSentence(Figure):
     hidden = traitlets.List(traitlets.Int()).tag(sync=True)
     attention = traitlets.Bool(None, allow_none=True).tag(sync=True)
     only = traitlets.Bool(False).tag(sync=True)
+    folded = traitlets.Bool(False).tag(sync=True)
     model = traitlets.Bytes().tag(sync=True)
 
     def __init__(
@@ -62,6 +64,7 @@ class TagSentence(Figure):
         *,
         attention: bool | None = None,
         only: bool = False,
+        folded: bool = False,
     ) -> None:
         if not isinstance(sentence, str):
             raise TypeError(f"sentence must be a str, got {type(sentence).__name__}")
@@ -74,6 +77,10 @@ class TagSentence(Figure):
             raise ValueError(f"head must be 'mean' or one of {', '.join(heads)}; got {head!r}")
         if attention is not None and (word >= 0 or hidden):
             raise ValueError("beside the switch of attention no word is picked, and none is hidden")
+        if flag("folded", folded) and (only or attention is not None):
+            raise ValueError(
+                "folded is for the whole figure: with only, or beside the switch, there is little to fold"
+            )
         super().__init__(
             sentence=sentence,
             word=word,
@@ -81,12 +88,14 @@ class TagSentence(Figure):
             hidden=sorted(set(hidden)),
             attention=attention,
             only=flag("only", only),
+            folded=folded,
             model=shipped.FILE.read_bytes(),
         )
 
     def settings(self) -> dict[str, Any]:
         """Return the state, as the page stores it: without the switch where there is none."""
-        return {key: value for key, value in super().settings().items() if value is not None}
+        state = {key: value for key, value in super().settings().items() if value is not None}
+        return state | ({"folded": True} if self.folded else {})
 
     @property
     def tagged(self) -> shipped.Tagged:
@@ -130,4 +139,8 @@ class TagSentence(Figure):
         """Return one sentence that says what the figure shows."""
         if self.attention is not None:
             return "Without attention, each word is tagged by its letters alone."
-        return "The tag of each word, and where the picked word looked."
+        if not self.folded:
+            return "The tag of each word, and where the picked word looked."
+        n_numbers = sum(weight.numel() for weight in shipped.load().model.parameters())
+        looked = "The tags, and where the picked word looked"
+        return f"{looked}: a trained model of {n_numbers:,} numbers, running in this page."

@@ -146,14 +146,14 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
       drawn.push(piece(kind, { x: from.toFixed(2), y, width: width.toFixed(2), height: 13, "data-reads": kind[0], "data-among": among }));
       from += width;
     }
-    drawn.push(text(`${kilo(total / among)} KB`, from + 5, y + 11, { "font-weight": 700, "data-answer": "" }));
+    drawn.push(text(`${kilo(total / among)} KB`, from + 5, y + 11, { "font-weight": 700 }));
     y += 18;
   }
   let from = left;
   for (const [kind, role] of KINDS.filter(([kind]) => reads[kind])) {
     const label = `${kind} ${kilo(reads[kind])}`;
     if (from > left && from + 16 + 7 * label.length > wide) [from, y] = [left, y + 16];
-    drawn.push(piece([kind, role], { x: from, y: y + 2, width: 10, height: 10 }), text(label, from + 14, y + 11, { "font-size": 12, fill: "var(--fig-quiet)", "data-answer": "" }));
+    drawn.push(piece([kind, role], { x: from, y: y + 2, width: 10, height: 10 }), text(label, from + 14, y + 11, { "font-size": 12, fill: "var(--fig-quiet)" }));
     from += 24 + 7 * label.length;
   }
   return { drawn, high: y + 18 };

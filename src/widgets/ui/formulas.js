@@ -5,9 +5,9 @@ import { fmt, h } from "./dom.js";
 /** @typedef {{ name: string, row: number, column: number }} Cell */
 /**
  * A piece of a formula: plain text, a matrix by its name, an entry of one, a power of e, a root, a fraction, or a term of
- * a sum, which comes of the pair of numbers with its number.
+ * a sum, which comes of the pair of numbers with its number; and what is known when so many terms are.
  * @typedef {string | { name: string } | { entry: string, at: string } | { power: string } | { root: string } |
- *   { over: Piece[], under: Piece[] } | { term: number, of: Piece[] }} Piece
+ *   { over: Piece[], under: Piece[] } | { term: number, of: Piece[] } | { total: string, after: number }} Piece
  */
 
 /** What the state calls the four matrices that a reader may edit. */
@@ -56,7 +56,7 @@ export function explain(all, { name, row, column }, tokens, scale) {
     return [{ name: EDITABLE[name] }, `[${at}] = ${fmt(value)}: ${whose}. Type to change it.`];
   }
   const entry = { entry: LETTER[name], at };
-  if (name === "S") return [entry, " = ", ...sum(all.Q[row], all.K[column]), ` = ${fmt(value)}: what ${asks} asks, by what ${answers} offers`];
+  if (name === "S") return [entry, " = ", ...sum(all.Q[row], all.K[column]), { total: ` = ${fmt(value)}: what ${asks} asks, by what ${answers} offers`, after: all.Q[row].length }];
   if (name === "scaled") {
     if (value === -Infinity) return [entry, ` = −∞: ${answers} comes later and is hidden.`];
     const score = fmt(all.S[row][column]);
@@ -66,10 +66,10 @@ export function explain(all, { name, row, column }, tokens, scale) {
     /** @type {Piece[]} */
     const powers = all.scaled[row].map((x) => (x === -Infinity ? "0" : { power: fmt(x) }));
     const under = powers.flatMap((power, j) => [...(j ? [" + "] : []), /** @type {Piece} */ ({ term: j, of: [power] })]);
-    return [entry, " = ", { over: [powers[column]], under }, ` = ${fmt(value, 3)}: ${asks} takes ${fmt(100 * value, 1)} % of ${answers}`];
+    return [entry, " = ", { over: [powers[column]], under }, { total: ` = ${fmt(value, 3)}: ${asks} takes ${fmt(100 * value, 1)} % of ${answers}`, after: powers.length }];
   }
   const [left, right] = MADE_OF[name];
-  return [entry, " = ", ...sum(all[left][row], down(all[right])), ` = ${fmt(value)}`];
+  return [entry, " = ", ...sum(all[left][row], down(all[right])), { total: ` = ${fmt(value)}`, after: all[left][row].length }];
 }
 
 /**
@@ -86,6 +86,7 @@ export const plain = (pieces) =>
       if ("power" in piece) return `e^${piece.power}`;
       if ("root" in piece) return `√${piece.root}`;
       if ("term" in piece) return plain(piece.of);
+      if ("total" in piece) return piece.total;
       const under = plain(piece.under);
       return `${plain(piece.over)} / ${piece.under.length > 1 ? `(${under})` : under}`;
     })
@@ -107,5 +108,6 @@ export const typeset = (pieces) =>
     if ("power" in piece) return h("span", {}, h("i", {}, "e"), h("sup", {}, piece.power));
     if ("root" in piece) return h("span", {}, "√", h("span", { style: "border-top: 1px solid" }, piece.root));
     if ("term" in piece) return h("span", { class: "attnlab-term", "data-term": piece.term }, ...typeset(piece.of));
+    if ("total" in piece) return h("span", { class: "attnlab-total", "data-term": piece.after }, piece.total);
     return h("span", { class: "attnlab-fraction" }, h("span", {}, ...typeset(piece.over)), h("span", {}, ...typeset(piece.under)));
   });

@@ -18,7 +18,7 @@ const SIGNED = "# From the book I Saw a Saw, by the attnlab authors. MIT licence
  * @typedef {{ update(): void, pytorch(): string, svg(): string }} Parts
  * @typedef {{ name: string, title: string, keys: string[], css?: string, answer?: string, undo?: "steps" | "nothing",
  *   setup(context: Context): Parts | Promise<Parts> }} Definition `css`: what the figure needs beside what all have; `answer`: selector of what is
- *   hidden while the page waits for what one expects;
+ *   hidden while the page waits for what one expects, where the first state tells it; else the figure stays to be seen;
  *   `undo`: after a Reset any figure can be brought back until it is changed again; with "steps" it calls `keep`, and
  *   Undo goes on from there; with "nothing" its state is not all there is to it
  */
@@ -300,7 +300,7 @@ function style(el, { name, css: own = "", answer }) {
   const root = el.getRootNode();
   // By what it has: in another window `ShadowRoot` is another class.
   const home = "host" in root ? /** @type {ShadowRoot} */ (root) : el.ownerDocument.head;
-  const hidden = answer ? `@media screen{.attnlab-covered:not(.is-open) [data-figure="${name}"] :is(${answer}){visibility:hidden}}` : "";
+  const hidden = answer ? `@media screen{.attnlab-covered:not(.is-open) [data-figure="${name}"] :is(.attnlab-status,[data-answer],${answer}){visibility:hidden}}` : "";
   for (const [key, text] of Object.entries({ all: css, [name]: own + hidden })) {
     if (home.querySelector(`style[data-attnlab-style="${key}"]`)) continue;
     const sheet = h("style", { "data-attnlab-style": key });
