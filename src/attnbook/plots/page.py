@@ -27,7 +27,7 @@ INK = "#111111"
 """The text colour of the style file; in the page it becomes the colour of the text around the plot."""
 
 WIDE, NARROW = 6.9, 3.6
-"""How many inches wide a plot is drawn, for the page's column and once more for a phone, to be read there, too."""
+"""How many inches wide a plot is drawn, for the page's column and once more for a phone."""
 
 LONG = 8
 """Letters of a row's name that a phone has room for beside the row."""
