@@ -9,6 +9,8 @@ from typing import Any
 RULES: dict[str, Any] = {
     # The parts of a configuration that hold the model of the text.
     "inside": ["text_config", "llm_config", "language_config", "thinker_config", "decoder_config"],
+    # Other parts that are read, as are all whose names begin with "rope_", and what stands in those.
+    "parts": ["attn_config", "linear_attn_config"],
     # What a thing is called. The first that is there counts.
     "layers": ["num_hidden_layers", "n_layer", "n_layers", "num_layers", "decoder_layers"],
     "heads": ["num_attention_heads", "n_head", "n_heads", "decoder_attention_heads", "attention_heads"],

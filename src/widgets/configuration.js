@@ -118,9 +118,9 @@ export default figure({
       table.hidden = !left;
     }
 
-    /** @param {{ path: string, name: string, value: string }} field */
-    function line({ path, name, value }) {
-      const told = meanings.get(name);
+    /** @param {{ path: string, name: string, value: string, known: boolean }} field */
+    function line({ path, name, value, known }) {
+      const told = known ? meanings.get(name) : undefined;
       const cell = (/** @type {string} */ is, /** @type {any[]} */ ...inside) => h("td", { role: "cell", class: `attnlab-${is}` }, ...inside);
       const section = !told?.section ? "not in this book" : told.at && place.base ? h("a", { href: new URL(`../${told.at}`, place.base).href }, told.section) : told.section;
       return h(
@@ -147,8 +147,8 @@ export default figure({
       last = now;
       try {
         const found = read(now);
-        const all = listed(found);
-        const ours = all.filter(({ name }) => meanings.get(name)?.section).length;
+        const all = listed(found, rules);
+        const ours = all.filter(({ name, known }) => known && meanings.get(name)?.section).length;
         const result = reading(plain(found), rules);
         /** @type {[string, string[]][]} */
         const said = [["fields", [`${grouped(all.length)}, of which ${grouped(ours)} in this book`]], ...summary(result, rules)];

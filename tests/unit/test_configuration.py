@@ -213,6 +213,8 @@ def left_out(name, config):
             assert (own["each"] * len(strip))[: len(strip)] == strip, name
     if more := beside(config, own):
         own["more"] = more
+    if "kv_lora_rank" in more and own.get("head"):
+        del own["head"]  # the width of what is turned: without the latent, heads are as wide as in others
     # Of a model whose text is read in another part, the class's numbers are not those of that part.
     return {"more": more} if configuration.read(config)["inside"] else own
 
@@ -674,6 +676,9 @@ def test_the_figure_s_table_and_errors():
     assert figure.bytes_a_token == 512
     assert widgets.Configuration('{"a": 1}').bytes_a_token is None
     assert Cells(widgets.Configuration({"a": 1})._repr_html_()).rows[-1] == ["a", "1", "", "not in this book"]
+    rows = Cells(widgets.Configuration({"n_head": 2, "vision_config": {"n_head": 2}})._repr_html_()).rows
+    assert rows[-3][2]
+    assert rows[-1] == ["vision_config.n_head", "2", "", "not in this book"]
     for text, message in (
         ("alpaca", "name must be a model of the census, as 'llama', got 'alpaca'"),
         ('{"a": 1,}', "config must be JSON: "),

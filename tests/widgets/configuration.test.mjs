@@ -60,12 +60,18 @@ test("nothing in a text leads to what an object inherits", () => {
   }
 });
 
+test("in a part that is not read a name may mean something else", () => {
+  const text = '{"type": 1, "quantization_config": {"type": "int", "deep": {"window_size": 2}}, "text_config": {"rope_scaling": {"full_attention": {"type": "yarn"}}}}';
+  const known = listed(parse(text), rules).filter((field) => field.known).map(({ path, name }) => path + name);
+  assert.deepEqual(known, ["type", "quantization_config", "text_config", "text_config.rope_scaling", "text_config.rope_scaling.full_attention", "text_config.rope_scaling.full_attention.type"]);
+});
+
 test("fields keep their order, and lists say once what repeats", () => {
-  const rows = listed(parse('{"b": 1.50, "2": [1,1,1,1], "1": {"x": ["a","b","a","b","a","b"], "y": []}, "c": [1,2,2,2], "d": {}}'));
+  const rows = listed(parse('{"b": 1.50, "2": [1,1,1,1], "1": {"x": ["a","b","a","b","a","b"], "y": []}, "c": [1,2,2,2], "d": {}}'), rules);
   assert.deepEqual(rows.map(({ path, name, value }) => [path + name, value]), [
     ["b", "1.50"], ["2", "[1] × 4"], ["1", "2 fields"], ["1.x", '["a", "b"] × 3'], ["1.y", "[]"], ["c", "[1, 2 × 3]"], ["d", "0 fields"],
   ]);
-  assert.equal(listed(parse(`{"a": "${"x".repeat(1000)}"}`))[0].value.length, 161);
+  assert.equal(listed(parse(`{"a": "${"x".repeat(1000)}"}`), rules)[0].value.length, 161);
 });
 
 test("what is no JSON is told with its line, its column and its reason", () => {

@@ -11,6 +11,7 @@ from typing import Any
 import traitlets
 
 from attnbook import census, configuration
+from attnbook.rules import RULES
 from attnbook.tables import table_of
 from attnbook.widgets.figure import STATIC, Figure
 
@@ -67,7 +68,7 @@ def data(where: Any = None) -> str:
         fields.setdefault((field["means"], *section), []).append(field["name"])
     examples = [[census.checkpoint(name)["checkpoint"], text_of(census.published(name))] for name in OFFERED]
     held = {
-        "rules": configuration.RULES,
+        "rules": RULES,
         "note": NOTE,
         "examples": examples,
         "fields": [[*told, sorted(names)] for told, names in fields.items()],
@@ -137,8 +138,7 @@ class Configuration(Figure):
             [what, "; ".join(said), "computed from the fields", ""]
             for what, said in configuration.summary(configuration.read(self.config()))
         ]
-        known = {field["name"]: field for field in census.fields()}
-        rows += _rows(self.config(), "", known)
+        rows += _rows(self.config(), "", {field["name"]: field for field in census.fields()})
         return table_of(["field", "value", "what it means", "section"], rows)
 
     def caption(self) -> str:
@@ -147,6 +147,7 @@ class Configuration(Figure):
 
 
 def _rows(config: Mapping[str, Any], path: str, known: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """List the fields; in a part that is not read a name may mean something else, and gets no meaning."""
     out = []
     for name, value in config.items():
         field = known.get(name, {"means": "", "topic": "", "label": ""})
@@ -160,5 +161,6 @@ def _rows(config: Mapping[str, Any], path: str, known: Mapping[str, Mapping[str,
             ]
         )
         if isinstance(value, dict):
-            out += _rows(value, f"{path}{name}.", known)
+            is_read = "rope_" in f"{path}{name}" or name in (*RULES["inside"], *RULES["parts"])
+            out += _rows(value, f"{path}{name}.", known if is_read else {})
     return out

@@ -439,21 +439,23 @@ function inPlaces({ positions, unread }, rules) {
 }
 
 /**
- * Every field in its order, those of nested objects behind the object's own.
+ * Every field in its order, those of nested objects behind the object's own. In a part that is not read a name may
+ * mean something else: `known` says whether it stands in none.
  * @param {Read} read
- * @returns {{ path: string, name: string, value: string }[]}
+ * @param {any} rules
+ * @returns {{ path: string, name: string, value: string, known: boolean }[]}
  */
-export function listed(read) {
-  /** @type {{ path: string, name: string, value: string }[]} */
+export function listed(read, rules) {
+  /** @type {{ path: string, name: string, value: string, known: boolean }[]} */
   const out = [];
-  const walk = (/** @type {Read} */ object, /** @type {string} */ path) => {
+  const walk = (/** @type {Read} */ object, /** @type {string} */ path, /** @type {boolean} */ known) => {
     if (object.kind !== "object") return;
     for (const { name, value } of object.fields) {
-      out.push({ path, name, value: inWords(value) });
-      walk(value, `${path}${name}.`);
+      out.push({ path, name, value: inWords(value), known });
+      walk(value, `${path}${name}.`, known && (`${path}${name}`.includes("rope_") || [...rules.inside, ...rules.parts].includes(name)));
     }
   };
-  walk(read, "");
+  walk(read, "", true);
   return out;
 }
 
