@@ -54,7 +54,9 @@ THIN = """() => {
   }
   [...document.querySelectorAll("math")].slice(3).forEach((formula) => formula.replaceChildren("x"));
 }"""
-FONT_ERRORS = "document.fonts.ready.then(() => [...document.fonts].filter((f) => f.status == 'error').length)"
+# Those that are like ours stand for faces of other systems, and fail where a system lacks them.
+FONT_ERRORS = """document.fonts.ready.then(() => [...document.fonts].filter((face) =>
+  face.status == 'error' && !face.family.includes('Like Saw')).length)"""
 
 
 # Grouped by page: it is opened once, as a phone opens it, and made wide for what comes after.
@@ -297,7 +299,7 @@ def test_a_figure_far_below_costs_nothing_until_the_reader_comes_near(site):
     page.goto(f"{site.address}/{page_of('transformer')}.html")
     page.wait_for_function("'attnWhole' in document.documentElement.dataset")
     part = page.locator('figure[data-attnlab="block"]')
-    assert part.locator("table").is_visible()  # its numbers stand there meanwhile
+    assert part.locator("table").count() == 1  # its numbers stand there, under the cover of a prediction
     assert part.locator("[data-part=reset]").count() == 0
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.wait_for_function(
