@@ -123,7 +123,7 @@ def mend_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object
 ) -> None:
     """Drop the scripts that a page must not load, and what browsers and screen readers would trip over."""
-    body = context.get("body", "")
+    body = AIMS.sub(_folded, context.get("body", ""), count=1)
     figures = FIGURE.findall(body)
     landing = pagename == app.config.root_doc
     has = {"has-figures": figures, "has-playground": "playground" in figures, "is-landing": landing}
@@ -137,7 +137,7 @@ def mend_context(
         if figures:
             address = context["pathto"](f"_static/figures/{figures[0]}.js", 1) + f"?v={assets.version(app)}"
             early += f'\n<link rel="preload" as="script" href="{address}">'
-        if "<math" in FOLDS.sub("", AIMS.sub("", body[: 4 * FIRST_SCREEN], count=1))[:FIRST_SCREEN]:
+        if "<math" in FOLDS.sub("", body[: 4 * FIRST_SCREEN])[:FIRST_SCREEN]:
             # A formula that changes its face changes its width: what is read would move.
             early += '\n<meta name="attn-formulas">'
         context["metatags"] = early
@@ -157,7 +157,6 @@ def mend_context(
         # Its sections need no list beside them: the cards and the figure have the room.
         context["meta"] = {**(context.get("meta") or {}), "html_theme.sidebar_secondary.remove": True}
     if "body" in context:
-        body = context["body"]
         # A list whose children are no list items, entries with a role that ARIA has dropped.
         body = body.replace('<div role="list" class="citation-list">', '<div class="citation-list">')
         body = re.sub(r' role="doc-(biblioentry|backlink)"', "", body)
@@ -167,7 +166,6 @@ def mend_context(
         # A number and what it may be off by are one word, in the narrowest column too.
         body = re.sub(r"<td[^>]*>[^<]*</td>", lambda cell: OFF_BY.sub("\u00a0±\u00a0", cell[0]), body)
         body = HEADING.sub(lambda heading: WITH_HYPHENS.sub(_tied, heading[0]), body)
-        body = AIMS.sub(_folded, body, count=1)
         # Browsers break a line between a formula and the comma behind it.
         body = BEFORE_A_SIGN.sub(r'<span class="attn-tied">\1\2</span>', body)
         if "pathto" in context:

@@ -202,17 +202,13 @@ def places(
     if given and not bases:
         unread["base"] = f"{given[0][0]} is {quoted(given[0][1])}, no number above 0"
     said = [name for name in types if name not in RULES["unstretched"]]
-    bare = text.get("no_rope_layers")
+    listed = text.get("no_rope_layers")
+    bare = sum(one in (0, False) for one in listed) if isinstance(listed, list) else 0
     return {
         "kind": "rotary",
         "bases": sorted(set(bases if given else own)),
         "by": "" if given or not own else "own",
         "stretched": said[0] if said else None,
         "factor": factors[0] if factors else None,
-        # Of an empty list its class makes one.
-        "bare": None
-        if bare == []
-        else sum(one in (0, False) for one in bare)
-        if isinstance(bare, list)
-        else 0,
+        "bare": None if listed == [] else bare,  # of an empty list its class makes one
     }

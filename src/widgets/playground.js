@@ -350,8 +350,8 @@ export default figure({
       const now = run.exact ?? run.curve[run.curve.length - 1];
       if (run.diverged) return `Run ${NAMES[i]} ${run.diverged}`;
       if (!now || !run.model.steps) return `Run ${NAMES[i]}: random weights.`;
-      const seen = view(run.choices);
-      return `Run ${NAMES[i]}, step ${now.step.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % right; ceiling ${fmt(CEILINGS[seen].accuracy, 1)} % (${seen}).`;
+      const sees = view(run.choices);
+      return `Run ${NAMES[i]}, step ${now.step.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % right; ceiling ${fmt(CEILINGS[sees].accuracy, 1)} % (${sees}).`;
     }
 
     /** @param {string[]} found ids of challenges met just now */

@@ -99,9 +99,8 @@ def svg(figure: Figure, *, alt: str, tight: bool = False) -> str:
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", "", text, flags=re.DOTALL)
     text = PLACES.sub(_rounded, text[text.index("<svg") :])
     # Every group has an identifier; only what is drawn again needs one.
-    text = re.sub(
-        r' id="([^"]+)"', lambda one: one[0] if re.search(rf"#{re.escape(one[1])}\b", text) else "", text
-    )
+    again = set(re.findall(r'#([^")]+)', text))
+    text = re.sub(r' id="([^"]+)"', lambda one: one[0] if one[1] in again else "", text)
     # Identifiers are unique in a file of matplotlib's, not among the plots of a page.
     prefix = "p" + sha256((alt + text).encode()).hexdigest()[:8] + "-"
     text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}", text)
