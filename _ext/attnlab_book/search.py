@@ -22,6 +22,8 @@ from sphinx.environment import BuildEnvironment
 from attnlab_book import chapters, share, synonyms, terms
 from attnlab_book.numbering import ChapterMention
 
+FEWEST = 5
+"""Words of a sentence that says something alone."""
 FILES = ("search-sections.js", "search.js")
 LISTS = (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list)
 PROSE = (nodes.paragraph, nodes.term, nodes.caption, addnodes.desc_signature)
@@ -116,18 +118,23 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
 def essential(text: str, found_in: Counter[str], rare: int = RARE) -> str:
     """Leave out sentences that say no rare word for the first time: nobody finds the section by them.
 
-    >>> essential("Masks hide. A leak. The mask leaks. NaN rows.", Counter(mask=9, the=9, leak=2, row=1), 2)
-    'Masks hide. A leak. … NaN rows.'
+    Behind one of few words the next stays: alone it would be a riddle.
+
+    >>> often = Counter("mask hide later word from you".split() * 9)
+    >>> essential("Masks hide words. From you. Masks hide later words. A leak hides later words.", often, 2)
+    'Masks hide words. From you. … A leak hides later words.'
     """
     said: set[str] = set()
-    kept = []
+    kept, riddle = [], False
     for at, sentence in enumerate(SENTENCE.split(text)):
         words = _stems(sentence)
-        if at == 0 or any(found_in[word] <= rare for word in words - said):
+        own = at == 0 or any(found_in[word] <= rare for word in words - said)
+        if own or riddle:
             kept.append(sentence)
             said |= words
         elif kept[-1] != "…":
             kept.append("…")
+        riddle = own and len(sentence.split()) < FEWEST
     return " ".join(kept)
 
 

@@ -237,6 +237,8 @@ const key = (phrase) => telling(phrase).map(stem).join(" ");
 
 /** Where a sentence ends and the next begins. */
 const END = /[.?!…][”’)]?\s+(?=[\p{Lu}\p{N}“‘(…])/gu;
+/** A sentence of fewer words is a riddle alone. */
+const FEWEST = 5;
 /** More than this of one sentence is not read in a list. */
 const LONGEST = 320;
 
@@ -248,7 +250,7 @@ function sentences(text) {
 
 /**
  * Cut the sentence of a text in which most of what was asked for stands, with those behind it if all are short, and say
- * where it is in them.
+ * where it is in them. A sentence that has but the last word of another name, "pairs" of "all pairs", comes before one that has nothing.
  * @param {string} text
  * @param {Pick<Answer, "stems" | "phrases">} asked
  * @returns {{ text: string, hit: boolean }[]}
@@ -257,11 +259,18 @@ export function excerpt(text, { stems, phrases }, length = 150) {
   const hits = places(text, stems, phrases);
   const all = sentences(text);
   const inside = (/** @type {number} */ from, /** @type {number} */ until) => hits.filter(([start, end]) => start >= from && end <= until);
-  const has = all.map(([from, until]) => new Set(inside(from, until).map(([start, end]) => stem(text.slice(start, end)))).size);
+  const heads = places(text, new Set(phrases.flatMap((phrase) => phrase.slice(-1))), []);
+  const has = all.map(([from, until]) => {
+    const hit = new Set(inside(from, until).map(([start, end]) => stem(text.slice(start, end)))).size;
+    return hit || (heads.some(([start, end]) => start >= from && end <= until) ? 0.5 : 0);
+  });
   const best = has.indexOf(Math.max(...has));
   let [from, until] = all[best] ?? [0, text.length];
   // What the build left out of a text stands as an ellipsis: no sentence goes on behind it.
-  for (const [start, end] of all.slice(best + 1)) if (start === until && end - from <= length) until = end;
+  for (const [start, end] of all.slice(best + 1)) {
+    const few = text.slice(from, until).trim().split(/\s+/).length < FEWEST;
+    if (start === until && (few || end - from <= length)) until = end;
+  }
   const whole = until - from <= LONGEST;
   if (!whole) {
     const start = Math.max(from, (inside(from, until)[0]?.[0] ?? from) - 80);

@@ -140,6 +140,7 @@ function start() {
   const dialog = /** @type {HTMLDialogElement | null} */ (document.querySelector("#pst-search-dialog"));
   if (dialog) {
     mount(book, dialog, { most: 8, follow: () => {} });
+    dialog.append(make("p", "attn-keys", "↑ ↓ to choose, Enter to open"));
     // A place on the same page: the dialog would stand before it.
     dialog.addEventListener("click", (event) => {
       if (event.target instanceof Element && event.target.closest("a") && !event.ctrlKey && !event.metaKey) dialog.close();

@@ -250,6 +250,23 @@ def test_an_excerpt_is_whole_sentences_without_years_of_citations(opened):
     assert not {"fish", "Fish"} & {word for place in places(page, DIALOG) for word in place["marked"]}
 
 
+def test_the_first_answer_says_why_and_no_excerpt_is_a_riddle(opened):
+    page, field = opened()
+    ask(field, "why is attention quadratic")
+    shown = page.locator(f"{DIALOG} li:not(.attn-meaning) .attn-about").all_inner_texts()
+    assert "pairs" in shown[0]
+    assert all(len(text.split()) >= 5 for text in shown), shown
+
+
+def test_who_has_keys_is_told_of_them(opened):
+    for width in (1280, 390):
+        page, field = opened(width=width)
+        told = page.locator(f"{DIALOG} > .attn-keys")
+        assert not told.is_visible()
+        ask(field, "softmax")
+        assert told.is_visible() == (width > 767)
+
+
 def test_the_last_row_that_is_seen_fades_and_the_last_of_all_does_not(opened):
     page, field = opened()
     ask(field, "softmax")

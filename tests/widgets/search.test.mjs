@@ -94,12 +94,12 @@ test("words and whole names are marked where they stand", () => {
 });
 
 test("an excerpt is the whole sentence in which most stands", () => {
-  const text = "Masks are cheap. A head that looks ahead leaks, and a mask of −∞ before the softmax stops the leak. … Rows 1 and 2 are empty. Why so?";
+  const text = "Masks are cheap to have. A head that looks ahead leaks, and a mask of −∞ before the softmax stops the leak. … Rows 1 and 2 are empty. Why so?";
   const cut = (/** @type {string[]} */ stems, length = 40) => excerpt(text, { stems: new Set(stems), phrases: [] }, length).map((piece) => piece.text).join("");
   assert.equal(cut(["mask", "leak"]), "A head that looks ahead leaks, and a mask of −∞ before the softmax stops the leak.");
   assert.equal(cut(["row"]), "Rows 1 and 2 are empty. Why so?");
-  assert.equal(cut(["mask"]), "Masks are cheap.");
-  assert.equal(cut([], 20), "Masks are cheap.");
+  assert.equal(cut(["mask"]), "Masks are cheap to have.");
+  assert.equal(cut([], 20), "Masks are cheap to have.");
 });
 
 test("of a slip one word is read, and no other is marked", () => {
@@ -111,4 +111,13 @@ test("of a slip one word is read, and no other is marked", () => {
   const { read, stems } = book.ask("flsh atention");
   assert.deepEqual(read, [["flsh", "flash"], ["atention", "attention"]]);
   assert.ok(!stems.has("fish"));
+});
+
+test("an excerpt holds the last word of another name where nothing else is said, and a few words take the next sentence along", () => {
+  const asked = { stems: new Set(["quadratic"]), phrases: [["all", "pair"]] };
+  const text = "There are cheaper ways to hear of others, as all know. … It multiplies for the pairs of all its tokens, one by one.";
+  const said = (/** @type {string} */ from, /** @type {any} */ of, length = 20) => excerpt(from, of, length).map((piece) => piece.text).join("");
+  assert.equal(said(text, asked), "It multiplies for the pairs of all its tokens, one by one.");
+  const riddle = "A head costs its width times n. The h cancels. So many heads cost as much as a single one of them.";
+  assert.equal(said(riddle, { stems: new Set(["cancel"]), phrases: [] }), "The h cancels. So many heads cost as much as a single one of them.");
 });
