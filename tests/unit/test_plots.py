@@ -96,6 +96,7 @@ def test_a_drawn_mask_fills_what_is_allowed():
 def test_the_svg_takes_its_colours_and_type_from_the_page():
     figure, axes = plots.new()
     plots.heatmap(torch.tensor([[0.5]]), ["q"], ["k"], axes)
+    axes.plot([0, 1], [0, 1], color=plots.ACCENT)
     text = plots.svg(figure, alt='a "quoted" <alt>')
     root = ElementTree.fromstring(text)
     assert root.get("role") == "img"
@@ -103,6 +104,7 @@ def test_the_svg_takes_its_colours_and_type_from_the_page():
     assert plots.INK not in text
     assert "currentColor" in text
     assert "var(--attn-query, #0069a8)" in text
+    assert "var(--attn-accent-line, #c99a2e)" in text
     assert not re.search(r"<style|<metadata|DejaVu|<!--", text)
     assert {e.text.strip() for e in root.iter("{http://www.w3.org/2000/svg}text")} == {"q", "k", "0.50"}
 

@@ -158,19 +158,19 @@ def flow(narrow: bool = False) -> Figure:
     _numbers(pen, lead, y["query"], q[0], role="query")
     pen.line([(lead, 1.57), (lead, bus), (middles[-1], bus)], role="query")
     _numbers(pen, 2.1, y["output"], out, role="output", decimals=2)
-    for where, index, role in ((0.72, "q", "query"), (1.25, "k", "key"), (3.42, "v", "value")):
-        pen.indexed(where, 0.92, "W", index, role=role)
-    for where, rows, index, role in (
-        ("tokens", "n", "model", None),
-        ("values", "n", "v", "value"),
-        ("output", "1", "v", "output"),
+    for where, role, align in ((0.78, "query", "right"), (1.33, "key", "right"), (3.2, "value", "left")):
+        pen.text(where, 0.92, f"$W_{role[0]}$", role=role, align=align)
+    for where, shape, role in (
+        ("tokens", "n × d_model", None),
+        ("scores", "1 × n", None),
+        ("weights", "1 × n", None),
+        ("values", "n × d_v", "value"),
+        ("output", "1 × d_v", "output"),
     ):
-        pen.indexed(3.75, y[where], f"{rows} × d", index, role=role, size=10)
-    pen.text(3.37, 1.28, "keys", role="key", align="left")
-    pen.indexed(3.75, 1.52, "n × d", "k", role="key", size=10)
-    for where in ("scores", "weights"):
-        pen.text(3.75, y[where], "1 × n", align="right", size=10)
-    pen.text(2.1, 5.2, "n queries at once: n × n weights", size=10)
+        pen.text(3.4, y[where], f"${shape}$", role=role, align="left")
+    pen.text(3.4, 1.28, "keys", role="key", align="left")
+    pen.text(3.4, 1.52, "$n × d_k$", role="key", align="left")
+    pen.text(2.1, 5.2, "$n$ queries at once: $n × n$ weights", size=10)
     said = [", ".join(f"{number:.{digits}f}" for number in numbers.tolist())
             for numbers, digits in ((row[0], 0), (weights[0], 2), (out, 2))]  # fmt: skip
     return pen.figure_of(

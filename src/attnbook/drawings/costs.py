@@ -174,7 +174,7 @@ def memories(narrow: bool = False) -> Figure:
     pen.text(0.2, 0.31, "large, slow memory", align="left", size=10)
     pen.text(0.2, 3.9, "small, fast memory", align="left", size=10)
     for (role, at), letter in zip(columns.items(), "QKVO", strict=True):
-        pen.text(at - 0.12, tops[0] + 2 * tile, letter, role=role, align="right")
+        pen.text(at - 0.12, tops[0] + 2 * tile, f"${letter}$", role=role, align="right")
         shades = [[0.9 if row == now[role] else 0.25] for row in range(n)]
         if role == "output":  # written from above, one tile when its queries have seen all keys
             shades = [[0.6 if row < now[role] else 0.0] for row in range(n)]
@@ -210,12 +210,12 @@ def memories(narrow: bool = False) -> Figure:
         [(columns["value"] + wide / 2, below + 0.03), (columns["value"] + wide / 2, bus + 0.08)], role="value"
     )
     pen.dot(columns["value"] + wide / 2, bus + 0.08, role="value")
-    pen.text(end + 0.28, tops[1] + tile / 2, "m, z, t", align="left", size=10)
+    pen.text(end + 0.28, tops[1] + tile / 2, "$m$, $z$, $t$", align="left", size=10)
     # What would be needed at once without tiles.
     grid, top, cell = 2.05, 4.3, 0.25
     pen.tiles(grid, top, n, n, size=cell, shades=[[0.0] * n] * n, edge=0.25)
     pen.tiles(grid + now["key"] * cell, top + now["query"] * cell, 1, 1, size=cell, shades=[[0.5]])
-    pen.text(0.2, top + 0.34, "n × n scores:", align="left")
+    pen.text(0.2, top + 0.34, "$n × n$ scores:", align="left")
     pen.text(0.2, top + 0.6, "never written", align="left")
     return pen.figure_of(
         "Attention in tiles. The large, slow memory holds Q, K, V and O, each cut into four tiles. One "

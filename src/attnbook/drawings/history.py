@@ -58,7 +58,7 @@ def family(narrow: bool = False) -> Figure:
     else:
         pen, middle = Pen(4.8, 3.3), 2.4
         tiers = ((0.0, (0.55, 1.61, 2.4, 3.1, 3.93), places),)
-    pen.box(middle - 1.25, 0.06, 2.5, 0.34, f"{ROOT[0]}: softmax(q kᵀ / √d) v")
+    pen.box(middle - 1.25, 0.06, 2.5, 0.34, f"{ROOT[0]}: $softmax(q kᵀ / √d) v$")
     for down, columns, branches in tiers:
         bus = 0.52 + down
         stem = [(middle, 0.4), (middle, 0.52), *(((4.05, 0.52), (4.05, bus)) if down else ())]

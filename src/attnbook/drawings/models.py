@@ -59,10 +59,10 @@ def encoder_decoder(narrow: bool = False) -> Figure:
     for states, top, title in ((STATES, 0.12, "over one vector"), (asked, below, "asking every state")):
         pen.text(states[0] - 0.4, top + 0.03, title, align="left")
         for j, at in enumerate(states):
-            pen.indexed(at + 0.04, top + 0.33, "x", str(j + 1), size=10)
+            pen.text(at, top + 0.33, f"$x_{j + 1}$", size=10)
             pen.arrow((at, top + 0.46), (at, top + 0.65))
             pen.box(at - box / 2, top + 0.68, box, high, role="value")
-            pen.indexed(at + 0.04, top + 0.85, "h", str(j + 1), role="value")
+            pen.text(at, top + 0.85, f"$h_{j + 1}$", role="value")
             if j:
                 start, end = states[j - 1] + box / 2 + 0.02, at - box / 2 - 0.03
                 both = title == "asking every state"
@@ -73,16 +73,16 @@ def encoder_decoder(narrow: bool = False) -> Figure:
         pen.text(states[3] + 0.45, top + 2.15, "decoder", align="left", size=10)
         for t, at in enumerate(states[:3]):
             pen.box(at - box / 2, top + 1.98, box, high, role="query")
-            pen.indexed(at + 0.04, top + 2.15, "s", str(t + 1), role="query")
+            pen.text(at, top + 2.15, f"$s_{t + 1}$", role="query")
             pen.arrow((at, top + 2.35), (at, top + 2.5))
-            pen.indexed(at + 0.04, top + 2.62, "y", str(t + 1), size=10)
+            pen.text(at, top + 2.62, f"$y_{t + 1}$", size=10)
             if t:
                 pen.arrow((states[t - 1] + box / 2 + 0.02, top + 2.15), (at - box / 2 - 0.03, top + 2.15))
                 # The word just written is read at the next step.
                 pen.arrow((states[t - 1] + 0.17, top + 2.6), (at - box / 2 + 0.04, top + 2.35), dashed=True)
     # One vector, made from the last state, and read at every step.
     top = 0.12
-    pen.box(STATES[3] - 0.17, top + 1.28, 0.34, high, "c", role="output")
+    pen.box(STATES[3] - 0.17, top + 1.28, 0.34, high, "$c$", role="output")
     pen.arrow((STATES[3], top + 1.04), (STATES[3], top + 1.25), role="output")
     pen.line([(STATES[3] - 0.19, top + 1.45), (STATES[0], top + 1.45)], role="output")
     for at in STATES[:3]:
@@ -104,7 +104,7 @@ def encoder_decoder(narrow: bool = False) -> Figure:
             width=0.8 + 5 * round(weight, 3),
             head=False,
         )
-    pen.indexed(to[0] + 0.03, to[1], "c", "2", role="output")
+    pen.text(*to, "$c_2$", role="output")
     pen.arrow((to[0], to[1] + 0.14), (to[0], top + 1.95), role="output")
     shares = ", ".join(f"{weight:.2f}" for weight in weights.tolist())
     return pen.figure_of(
@@ -136,7 +136,7 @@ def stack(narrow: bool = False) -> Figure:
     pen.box(0.35, 0.1, 1.6, 0.34, "words + places")
     for start, end in ((0.44, 1.8), (2.04, 3.15), (3.39, 3.6)):
         pen.line([(x, start), (x, end)], width=3, alpha=0.45)
-    pen.indexed(x + 0.58, 0.66, "n × d", "model", size=10)
+    pen.text(x + 0.12, 0.66, "$n × d_model$", align="left")
     for top, part, what in (
         (1.1, "attention", "tokens hear each other"),
         (2.45, "feed-forward", "each token by itself"),
@@ -150,7 +150,7 @@ def stack(narrow: bool = False) -> Figure:
         pen.line([(3.3, top + 0.17), (3.3, top + 0.82), (x + 0.14, top + 0.82)], arrow=True)
         pen.dot(x, top + 0.82, radius=0.12, text="+")
     pen.bracket((0.72, 3.5), (0.72, 0.85))
-    pen.text(0.34, 2.18, "N ×")
+    pen.text(0.34, 2.18, "$N$ ×")
     pen.arrow((x, 3.6), (x, 3.84), width=1.2)
     pen.box(x - 0.5, 3.86, 1.0, 0.34, "norm")
     pen.arrow((x, 4.2), (x, 4.4))
@@ -195,7 +195,7 @@ def two_stacks(narrow: bool = False) -> Figure:
         ),
     )
     for x, side, title, parts, end in towers:
-        pen.text(x, 0.16, f"{title}, N ×")
+        pen.text(x, 0.16, f"{title}, $N$ ×")
         last = parts[-1][1] + 0.78
         edges = sorted((x - side * (wide / 2 + 0.1), x + side * (wide / 2 + 0.27)))
         pen.frame(edges[0], enter - 0.12, edges[1] - edges[0], last - enter + 0.12, alpha=0.5)

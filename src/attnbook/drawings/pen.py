@@ -24,6 +24,9 @@ Point = tuple[float, float]
 FAINT = 0.35
 """How opaque a line is that should be seen second."""
 
+MARGIN = 3
+"""Pixels that stay empty above and below a drawing."""
+
 
 class Pen:
     """Draws on a sheet on which a unit is an inch, x goes to the right and y **down** from the upper left.
@@ -71,7 +74,8 @@ class Pen:
         Args:
             x: where it stands.
             y: where it stands.
-            text: one line; a second one would lose its place in another typeface.
+            text: one line; a second one would lose its place in another typeface. Between dollars it is
+                mathematics, as `plots.svg` sets it: "$n × d_model$".
             role: whose colour.
             align: "left", "center" or "right" of the text is at x.
             size: points.
@@ -84,23 +88,8 @@ class Pen:
         size = max(size, 11) if self.narrow else size
         # Half of a capital below the middle: lines of one height stand level, whatever letters are in them.
         drop = 0.36 * size / 72
-        self.axes.text(x, y + drop, text, ha=align, va="baseline", color=_colour(role), fontsize=size)
-
-    def indexed(
-        self, x: float, y: float, letter: str, index: str, *, role: str | None = None, size: float = 11
-    ) -> None:
-        """Write a symbol with an index below, such as d_model; x is where the index begins.
-
-        Args:
-            x: where the two meet, in any typeface.
-            y: the middle of the capitals.
-            letter: what stands before x.
-            index: what stands after it, smaller and lower.
-            role: whose colour.
-            size: points of the letter.
-        """
-        self.text(x, y, letter, role=role, align="right", size=size)
-        self.text(x + 0.01, y + 0.05, index, role=role, align="left", size=max(9, size - 2))
+        how = {"color": _colour(role), "fontsize": size, "parse_math": False}
+        self.axes.text(x, y + drop, text, ha=align, va="baseline", **how)
 
     def box(
         self,
@@ -322,7 +311,7 @@ class Pen:
         self.line([start, *inner, end], width=1.0)
 
     def figure_of(self, alt: str) -> Figure:
-        """Hand the sheet over, labelled with what it shows in words: what `plots.show` then takes for `alt`.
+        """Hand the sheet over: cut above and below what is drawn, labelled with what `show` takes for `alt`.
 
         Args:
             alt: what it shows.
@@ -330,6 +319,13 @@ class Pen:
         Returns:
             The figure.
         """
+        drawn = [*self.axes.texts, *self.axes.patches, *self.axes.lines]
+        ends = [end for one in drawn for end in one.get_window_extent().intervaly]
+        # Rounded: typefaces and processors differ in what nobody sees.
+        low, high = (round(end / self.figure.dpi, 2) for end in (min(ends) - MARGIN, max(ends) + MARGIN))
+        top = self.figure.get_figheight()
+        self.axes.set_ylim(top - low, top - high)
+        self.figure.set_figheight(high - low)
         self.figure.set_label(alt)
         return self.figure
 

@@ -154,9 +154,9 @@ def heads(narrow: bool = False) -> Figure:
     )
     pen.arrow((center, y["join"] + tall + 0.05), (center, y["y"] - 0.06))
     pen.tiles(center - wide / 2, y["y"], n, D_MODEL, size=cell)
-    pen.indexed(center + 0.22, (y["join"] + tall + y["y"]) / 2, "W", "o")
+    pen.text(center + 0.08, (y["join"] + tall + y["y"]) / 2, "$W_o$", align="left")
     # A phone has no room for the shapes on the other side: there they stand below the names.
-    shape, lower = (0.86, 0.11) if narrow else (3.95, 0.0)
+    shape, lower = (0.06, 0.11) if narrow else (3.45, 0.0)
     for name, where in (
         ("tokens", "x"),
         ("project", "qkv"),
@@ -167,11 +167,14 @@ def heads(narrow: bool = False) -> Figure:
         ("project", "y"),
     ):
         pen.text(0.06, y[where] + tall / 2 - lower, name, align="left", size=10)
-    for where in ("x", "qkv", "join", "y"):
-        pen.indexed(shape, y[where] + tall / 2 + lower, "n × d", "model", size=10)
-    for where in ("split", "out"):
-        pen.indexed(shape, y[where] + tall / 2 + lower, "h × n × d", "head", size=10)
-    pen.text(shape, y["weights"] + tall / 2 + lower, "h × n × n", align="right", size=10)
+    whole, part = "n × d_model", "h × n × d_head"
+    for where, said in {
+        **dict.fromkeys(y, whole),
+        "split": part,
+        "weights": "h × n × n",
+        "out": part,
+    }.items():
+        pen.text(shape, y[where] + tall / 2 + lower, f"${said}$", align="left")
     return pen.figure_of(
         "A layer of two heads, from top to bottom. Tokens, n by d_model, are projected to queries, keys "
         "and values of the same shape. Each is split by columns: the first half goes to head 1, the "

@@ -8,10 +8,11 @@
 """
 
 from attnbook.plots.charts import dots, heatmap, histogram, lines
-from attnbook.plots.page import INK, ROLES, new, show, svg
+from attnbook.plots.page import ACCENT, INK, ROLES, new, show, svg
 from attnbook.plots.tokens import arcs, mask, show_mask
 
 __all__ = [
+    "ACCENT",
     "INK",
     "ROLES",
     "arcs",

@@ -26,6 +26,9 @@ STYLE = Path(__file__).parents[1] / "attnbook.mplstyle"
 INK = "#111111"
 """The text colour of the style file; in the page it becomes the colour of the text around the plot."""
 
+ACCENT = "#c99a2e"
+"""Brass, the book's own colour, none of the roles'."""
+
 WIDE, NARROW = 6.9, 3.6
 """How many inches wide a plot is drawn, for the page's column and once more for a phone."""
 
@@ -34,6 +37,12 @@ LONG = 8
 
 PLACES = re.compile(r'\b(?:d|points|[xy][12]?|width|height|viewBox)="[^"]*"|\b(?:translate|rotate)\([^)]*\)')
 """What says in an SVG file where something is; `scale` must keep its digits."""
+
+SYMBOL = re.compile(r"\b([A-Za-z])(?:_(\w+))?\b", re.ASCII)
+"""A letter that stands for a number, with its index, such as d_model."""
+SLANTED = "font-style: italic; font-family: var(--attn-serif, serif)"
+SMALL, LOWER = 0.7, 0.25
+"""How large an index is, and how much lower it stands, both in sizes of its letter."""
 
 ROLES = {"query": "#0069a8", "key": "#b04a00", "value": "#00795a", "output": "#a0307a"}
 """One colour a role, from the first chapter to the last; the page has its own for dark mode."""
@@ -67,6 +76,9 @@ def new(height: float = 3.0, columns: int = 1, *, narrow: bool = False) -> tuple
 
 def svg(figure: Figure, *, alt: str, tight: bool = False) -> str:
     """Turn a figure into SVG for the middle of a page: its colours follow the page, its text stays text.
+
+    In text that matplotlib was told not to parse, `$n × d_model$` becomes mathematics: letters slanted, the
+    index small and low, right behind its letter in any typeface.
 
     Places are rounded to a hundredth of a point: nobody sees less, and processors differ in the last digits.
 
@@ -104,10 +116,11 @@ def svg(figure: Figure, *, alt: str, tight: bool = False) -> str:
     # Identifiers are unique in a file of matplotlib's, not among the plots of a page.
     prefix = "p" + sha256((alt + text).encode()).hexdigest()[:8] + "-"
     text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}", text)
-    text = text.replace(INK, "currentColor")
+    text = text.replace(INK, "currentColor").replace(ACCENT, f"var(--attn-accent-line, {ACCENT})")
     for role, colour in ROLES.items():
         text = text.replace(colour, f"var(--attn-{role}, {colour})")
     text = re.sub(r"font-family: [^;\"]*", "font-family: inherit", text)
+    text = re.sub(r">([^<]*\$[^<]*)</text>", lambda one: f">{_symbols(one[1])}</text>", text)
     view = re.search(r'viewBox="([^"]+)"', text).group(1)
     pixels = float(view.split()[2]) * 96 / 72
     body = text[text.index(">", text.index("<svg")) + 1 :]
@@ -117,6 +130,34 @@ def svg(figure: Figure, *, alt: str, tight: bool = False) -> str:
         f'style="width: {pixels:.0f}px; max-width: 100%; height: auto">'
     )
     return opening + re.sub(r"\n\s*", "\n", body).strip()
+
+
+def _symbols(text: str) -> str:
+    """Set what stands between dollars as mathematics.
+
+    >>> print(_symbols("$d_k$ wide"))  # doctest: +ELLIPSIS
+    <tspan style="...">d</tspan><tspan dy="0.36em" style="...">k</tspan><tspan dy="-0.25em"> wide</tspan>
+    """
+    spans, low = "", False
+
+    def add(part: str, style: str = "", down: str = "") -> None:
+        nonlocal spans, low
+        moved = down or (f"-{LOWER}em" if low and part else "")
+        traits = (f' dy="{moved}"' if moved else "") + (f' style="{style}"' if style else "")
+        spans += f"<tspan{traits}>{part}</tspan>" if traits else part
+        low = bool(down) or (low and not part)
+
+    for at, part in enumerate(text.split("$")):
+        # Plain, letter, index, plain, letter, index, ...
+        pieces = SYMBOL.split(part) if at % 2 else [part]
+        for plain, letter, index in zip(pieces[::3], [*pieces[1::3], ""], [*pieces[2::3], ""], strict=True):
+            add(plain)
+            if letter:
+                add(letter, SLANTED)
+            if index:
+                slant = SLANTED if len(index) == 1 and index.isalpha() else ""
+                add(index, f"font-size: {SMALL:.0%}; {slant}".strip("; "), f"{LOWER / SMALL:.2f}em")
+    return spans
 
 
 def _rounded(attribute: re.Match[str]) -> str:
