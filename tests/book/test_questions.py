@@ -39,6 +39,13 @@ def test_a_question_has_three_answers_and_one_is_right(book, kind):
             assert all(len(why.split()) > 2 for _, why in answers), (name, answers)
 
 
+def test_what_one_saw_is_told_in_one_kind_of_fold(book):
+    for name in toc_pages():
+        for fold in parsed(book / f"{name}.html").select("article details"):
+            if fold.summary.get_text(strip=True) == "What you saw":
+                assert fold["class"] in (["saw"], ["admonition"]) or "dropdown" in fold["class"], name
+
+
 @pytest.fixture
 def page(site):
     """A reader's browser that remembers nothing yet, on a chapter."""

@@ -423,7 +423,7 @@ def test_a_box_with_choices_is_a_question_with_notes(answers):
     figure = '<figure class="attnlab-figure" data-attnlab="tag"><table></table></figure>'
     shows = nbformat.v4.new_code_cell("f")
     shows.outputs = [nbformat.v4.new_output("execute_result", {"text/html": figure})]
-    told = '<details class="hint"><summary>What you saw</summary>\n\nIt shrank.\n\n</details>'
+    told = '<details class="saw"><summary>What you saw</summary>\n\nIt shrank.\n\n</details>'
     markdown = [nbformat.v4.new_markdown_cell(text) for text in (f"## Size\n\n{PREDICT}", told)]
     names = readers.Names([], {}, {})
     cells = [markdown[0], shows, markdown[1]]
