@@ -119,6 +119,12 @@ def test_cards_of_all_parts_are_as_wide(site):
     assert len(page.locator(".attn-path").evaluate_all(widths)) == 1
 
 
+def test_where_there_is_room_no_card_stands_alone_in_a_second_row(site):
+    tops = "(list) => new Set([...list.children].map((card) => card.offsetTop)).size"
+    lists = site.show(HOME).locator("ul.attn-cards").all()
+    assert [part.evaluate(tops) for part in lists] == [1] * len(lists)
+
+
 @pytest.mark.parametrize(("width", "height", "top"), [(1280, 800, 310), (390, 844, 350), (320, 568, 400)])
 def test_the_first_screen_shows_the_figure_and_where_there_is_room_where_to_start(site, width, height, top):
     page = site.open(HOME, width=width, height=height)

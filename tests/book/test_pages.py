@@ -9,7 +9,7 @@ import pytest
 import set_address
 from attnlab_book import licences
 
-from .conftest import ROOT, toc_pages
+from .conftest import ROOT, page_of, toc_pages
 from .reader import parsed
 
 
@@ -61,6 +61,12 @@ def test_every_picture_says_what_it_shows(book):
         for figure in parsed(page).select("figure.attnlab-figure"):
             assert figure.find("table"), f"{page.name}: a figure without the table of its numbers"
             assert figure.find("figcaption"), f"{page.name}: a figure without a caption"
+
+
+@pytest.mark.parametrize("topic", ["queries_keys_values", "multi_head", "what_it_costs"])
+def test_a_drawing_has_a_caption_where_plots_beside_it_have_one(book, topic):
+    for plot in parsed(book / f"{page_of(topic)}.html").select("figure.attnlab-plot"):
+        assert len(plot.figcaption.get_text().split()) > 5, plot.svg["aria-label"]
 
 
 @pytest.mark.parametrize("unwanted", ["thebe", "require", "fontawesome.js", "html-manager", "://"])
