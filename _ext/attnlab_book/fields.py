@@ -23,6 +23,7 @@ SOURCES = (
     "src/attnbook/census.py",
     "src/attnbook/configuration.py",
     "src/attnbook/fields.py",
+    "src/attnbook/reading.py",
     "src/attnbook/rules.py",
     "src/attnbook/static/census-fields.json",
     "src/attnbook/static/class-defaults.json",

@@ -99,7 +99,9 @@ def name_part(
     """
     for chapter in app.env.attnlab_chapters:  # type: ignore[attr-defined]
         if chapter.page == pagename and "body" in context:
-            picture = drawings.drawing(chapter.topic).replace('"attn-drawing"', '"attn-drawing attn-emblem"')
+            # A chapter that is being written may have none yet.
+            picture = drawings.drawing(chapter.topic) if chapter.topic in drawings.DRAWINGS else ""
+            picture = picture.replace('"attn-drawing"', '"attn-drawing attn-emblem"')
             top = f'{picture}<p class="attn-part">{escape(chapter.part)}</p>\n<h1>'
             context["body"] = context["body"].replace("<h1>", top, 1)
             return

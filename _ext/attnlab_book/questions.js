@@ -89,7 +89,7 @@
       for (const answer of answers) answer.open = answer.matches(".chosen, .right");
     });
     answers.at(-1)?.after(said);
-    const open = figure ? cover(figure) : () => {};
+    const open = figure ? cover(figure, box) : () => {};
 
     const reveal = (/** @type {number} */ choice) => {
       answers.forEach((answer, i) => answer.classList.add(i === right ? "right" : "wrong"));
@@ -138,37 +138,27 @@
   /** @type {(() => void)[]} */
   const covers = [];
 
-  /** Let a figure wait: it says itself which of its parts, if any, tells the answer. @param {HTMLElement} figure @returns {() => void} what takes it away */
-  const cover = (figure) => {
+  /** Let a figure wait: it says itself which of its parts, if any, tells the answer. @param {HTMLElement} figure @param {Element} box @returns {() => void} what lets it go */
+  const cover = (figure, box) => {
     const name = figure.dataset.attnlab ?? "";
     const linked = [...new URLSearchParams(location.search).keys()].some((key) => key === name || key.startsWith(`${name}-`));
     if (linked || stored(COVERS) === "off") return () => {};
-    const look = make("button", { type: "button" }, "Just open it");
-    const never = make("button", { type: "button", class: "quiet" }, "Always open figures");
-    const sheet = make(
-      "div",
-      { class: "attnlab-cover" },
-      make("div", {}, make("p", {}, make("strong", { class: "attn-wide" }, "What do you expect? "), "Choose an answer above", make("span", { class: "attn-wide" }, ", and the figure opens"), "."), make("p", {}, look, never)),
-    );
-    const place = make("div", { class: "attnlab-covered" });
-    figure.before(place);
-    place.append(sheet, figure);
-    figure.inert = true;
     const open = () => {
       figure.inert = false;
-      place.classList.add("is-open");
-      sheet.inert = true;
-      if (matchMedia("(prefers-reduced-motion: reduce)").matches) sheet.remove();
-      else sheet.animate({ opacity: 0, height: [`${sheet.offsetHeight}px`, 0] }, { duration: 250, fill: "forwards" }).finished.then(() => sheet.remove());
+      figure.classList.add("is-open");
+      line.remove();
     };
-    covers.push(open);
-    look.addEventListener("click", open);
-    figure.addEventListener("attnlab-asked", open, { once: true }); // a link of the page asks for a state of it
-    never.addEventListener("click", () => {
+    const never = button("Always open figures", () => {
       store(COVERS, "off");
       for (const each of covers) each();
       progress();
     });
+    const line = make("p", { class: "attnlab-cover" }, make("span", {}, "Choose one, and the figure opens."), " ", button("Just open it", open), " ", never);
+    box.append(line);
+    figure.classList.add("attnlab-covered");
+    figure.inert = true;
+    covers.push(open);
+    figure.addEventListener("attnlab-asked", open, { once: true }); // a link of the page asks for a state of it
     return open;
   };
 

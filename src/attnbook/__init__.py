@@ -9,7 +9,8 @@ Floors, each importing only from floors below it (a test reads them here):
   train and compare on them; inside real models
 - `tagging`, `results`, `rules`: the running task, with its corpora, taggers and training; stored results;
   the names by which a configuration is read
-- `fields`: which fields of a configuration hold what can be used, and which are not read
+- `fields`, `reading`: which fields of a configuration hold what can be used, and which are not read; what
+  was read, told in bytes and words
 - `census`, `configuration`: how attention changed, read from the models of a published library; what a
   model's fields say of it
 - `widgets`, `checks`: the figures a reader takes hold of; what judges a reader's own code

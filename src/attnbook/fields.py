@@ -201,14 +201,20 @@ def places(
         return None
     if given and not bases:
         unread["base"] = f"{given[0][0]} is {quoted(given[0][1])}, no number above 0"
+    factor = factors[0] if len(set(factors)) == 1 else None
     said = [name for name in types if name not in RULES["unstretched"]]
+    said = [name for name in said if factor != 1 or name not in RULES["by_factor"]]
+    bases = sorted(set(bases if given else own))
     listed = text.get("no_rope_layers")
     bare = sum(one in (0, False) for one in listed) if isinstance(listed, list) else 0
     return {
         "kind": "rotary",
-        "bases": sorted(set(bases if given else own)),
+        "bases": bases,
         "by": "" if given or not own else "own",
         "stretched": said[0] if said else None,
-        "factor": factors[0] if factors else None,
+        "factor": None if factor == 1 else factor,
+        "alpha": next((part["alpha"] for part in parts[1:] if positive(part.get("alpha"))), None),
+        # Where layers differ in their base, a file's one stretch is not of all of them.
+        "some": len(bases) > 1 and len(said) == 1,
         "bare": None if listed == [] else bare,  # of an empty list its class makes one
     }

@@ -124,6 +124,7 @@ RULES: dict[str, Any] = {
     "denied": ["use_rope", "rope", "rotary"],
     # Types of rotations that are not stretched: mrope turns parts of a head by time, height and width.
     "unstretched": ["default", "main", "mrope"],
+    "by_factor": ["linear", "llama3", "yarn"],  # these stretch by their factor, so by 1 not at all
     # Fields that say a base of rotations.
     "bases": [
         "rope_theta",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from attnbook import census, configuration
+from attnbook import census, configuration, reading
 from attnbook.widgets import Configuration
 from attnbook.widgets.configuration import LONGEST, OFFERED, text_of
 
@@ -60,7 +60,7 @@ def test_each_example_says_in_the_page_what_python_says(part):
         pick.select_option(label=LABELS[name])
         config = census.published(name)
         shown = summary(part)
-        for what, lines in configuration.summary(configuration.read(config)):
+        for what, lines in reading.summary(configuration.read(config)):
             assert shown[NAMES.get(what, what.capitalize())] == lines, name
         tops = [row[0] for row in table(part, "fields") if "." not in row[0]]
         assert tops == list(config)

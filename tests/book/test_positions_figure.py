@@ -128,7 +128,6 @@ def test_keys_move_a_word_and_keep_hold_of_it(part):
 
 def test_two_words_that_are_tapped_change_places(part):
     page = part.page
-    page.emulate_media(reduced_motion="reduce")  # nothing travels while it is tapped
     first, last = handle(part, 0).locator("rect"), handle(part, 3).locator("rect")
     page.mouse.click(*middle(first))
     assert says(part) == "I is picked: tap another word, and they change places."
@@ -150,7 +149,6 @@ def test_two_words_that_are_tapped_change_places(part):
     page.keyboard.press("Enter")
     page.keyboard.press("Space")
     assert says(part) == "I saw₁ a saw₂."
-    page.emulate_media(reduced_motion="no-preference")
 
 
 @pytest.mark.parametrize("scheme", ["none", "rotary"])

@@ -83,13 +83,16 @@ def test_a_figure_opens_when_one_has_said_what_one_expects(page, site):
     assert figure.evaluate("(figure) => figure.inert")
     assert page.locator(".attnlab-cover").is_visible()
     assert violations(page) == []
-    # It is seen, and its question's answer is not: that takes a gesture. The words cover nothing of it.
+    # It is seen, and its question's answer is not: that takes a gesture.
     root = page.locator(".attnlab-covered .attnlab-root").first
     assert not root.locator(".attnlab-status").evaluate(HIDDEN)
     assert root.evaluate(ANSWERS) == 0
     assert root.evaluate(INK) < 1
-    words = page.locator(".attnlab-cover > div").bounding_box()
-    assert words["y"] + words["height"] <= root.bounding_box()["y"]
+    # What opens it stands in the question's box, as its last line, and nothing between box and figure.
+    box = page.locator(".predict").first
+    assert box.locator("> :last-child").get_attribute("class") == "attnlab-cover"
+    ends = box.evaluate("(box) => box.getBoundingClientRect().bottom")
+    assert figure.evaluate("(figure) => figure.getBoundingClientRect().top") - ends < 30
 
     choose(page, ".predict", 0)
     assert not figure.evaluate("(figure) => figure.inert")
@@ -262,9 +265,9 @@ def test_every_covered_figure_keeps_its_answer_and_nothing_else(page, site):
 
 def test_on_a_phone_a_cover_is_two_lines(page, site):
     page.set_viewport_size({"width": 320, "height": 568})
-    words = go(page, site, chapter="why_attention").locator(".attnlab-cover > div").first
+    words = go(page, site, chapter="why_attention").locator(".attnlab-cover").first
     words.scroll_into_view_if_needed()
-    assert words.bounding_box()["height"] <= 96
+    assert words.bounding_box()["height"] <= 60
     tops = words.locator("button").evaluate_all("(all) => all.map((one) => one.offsetTop)")
     assert len(tops) == 2
     assert len(set(tops)) == 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attnbook import census, configuration, results, widgets
+from attnbook import census, configuration, reading, results, widgets
 from attnbook.fields import empty, numbers
 from attnbook.rules import RULES
 from attnbook.widgets import configuration as figures
@@ -35,7 +35,7 @@ def read(**fields):
 
 
 def said(**fields):
-    return dict(configuration.summary(read(**fields)))
+    return dict(reading.summary(read(**fields)))
 
 
 def decoders():
@@ -63,7 +63,7 @@ def test_what_fields_tell_of_a_cache_is_what_running_the_model_told():
             continue
         kept = {}
         for group in found["cache"]:
-            each = configuration.group_bytes(group) // group["layers"]
+            each = reading.group_bytes(group) // group["layers"]
             key = (group["window"], each) if "window" in group else (0, each)
             kept[key] = kept.get(key, 0) + group["layers"]
         want = {}
@@ -79,7 +79,7 @@ def test_what_fields_tell_of_a_cache_is_what_running_the_model_told():
 
 def test_a_token_past_all_windows_adds_what_the_census_says():
     for name, config, row in decoders():
-        each = configuration.token_bytes(configuration.read(config))
+        each = reading.token_bytes(configuration.read(config))
         if each is not None and "cache" in row:
             assert each == census.cache_bytes(row, 2**21) - census.cache_bytes(row, 2**21 - 1), name
 
@@ -303,7 +303,7 @@ def test_a_field_left_out_never_gives_another_number():
             assert bare[0] in (None, bare[1]), (name, set(config) - set(part))
             answers += found["cache"] is not None
     assert answers > 3000
-    assert configuration.token_bytes(read(model_type="deepseek_v3")) == 70_272
+    assert reading.token_bytes(read(model_type="deepseek_v3")) == 70_272
 
 
 def test_a_field_by_another_name_of_its_class_gives_no_other_number():
@@ -327,7 +327,7 @@ def test_a_field_by_another_name_of_its_class_gives_no_other_number():
     assert renamed > 100
     # Two that no class lists: one is taken out of what a file gives, one is the class's own.
     bloom = {"model_type": "bloom", "n_embed": 1024, "n_layer": 24, "num_attention_heads": 16}
-    assert configuration.token_bytes(configuration.read(bloom)) == 24 * 2 * 1024 * 2
+    assert reading.token_bytes(configuration.read(bloom)) == 24 * 2 * 1024 * 2
     assert {"n_embed", "emb_dim"} <= set(RULES["width"])
 
 
@@ -374,10 +374,10 @@ def test_what_is_held_in_all_counts_windows():
     assert said(**STORED["gpt_oss"])["in all"] == ["4.5 GiB at 131,072 tokens, its longest text"]
     small = dict(n_layer=1, n_head=1, num_kv_heads=1, head_dim=256, sliding_window=8)
     small["model_type"] = "mistral"
-    held = {n: configuration.held_bytes(read(**small, n_positions=n), n) for n in (8, 9)}
+    held = {n: reading.held_bytes(read(**small, n_positions=n), n) for n in (8, 9)}
     assert held == {8: 8 * 1024, 9: 8 * 1024}
     # A window that no text outgrows is none.
-    assert [configuration.token_bytes(read(**small, n_positions=n)) for n in (8, 9)] == [1024, 0]
+    assert [reading.token_bytes(read(**small, n_positions=n)) for n in (8, 9)] == [1024, 0]
     unsaid = {name: value for name, value in small.items() if name != "model_type"} | {"sliding_window": 0}
     assert said(**unsaid)["in all"] == ["32.0 MiB at 32,768 tokens (a length of ours: no field says one)"]
     assert said(**small)["made for"] == ["131,072 tokens (its class's)"]
@@ -400,8 +400,8 @@ def test_positions_by_the_type_of_a_model(fields, kind):
 
 def test_gpt_oss_by_hand():
     found = configuration.read(STORED["gpt_oss"])
-    assert configuration.token_bytes(found) == 18 * 2 * 8 * 64 * 2 == 36_864
-    words = dict(configuration.summary(found))
+    assert reading.token_bytes(found) == 18 * 2 * 8 * 64 * 2 == 36_864
+    words = dict(reading.summary(found))
     assert words["layers"] == ["36: 18 with a window of 128 tokens, 18 full"]
     assert words["cache"] == [
         "18 layers × 2 × 8 × 64 × 2 bytes = 36,864 bytes a token",
@@ -412,7 +412,7 @@ def test_gpt_oss_by_hand():
 
 def test_a_latent_with_an_indexer_by_hand():
     found = configuration.read(STORED["deepseek_v32"])
-    assert configuration.token_bytes(found) == 61 * (512 + 64 + 128) * 2
+    assert reading.token_bytes(found) == 61 * (512 + 64 + 128) * 2
     # As older files of the same model have it, without the list of layers.
     older = {name: value for name, value in STORED["deepseek_v32"].items() if name != "layer_types"}
     assert configuration.read(older)["cache"] == found["cache"]
@@ -457,7 +457,7 @@ def test_older_names_and_lists():
 )
 def test_what_cant_be_told_is_said(fields, why):
     assert read(**fields)["why"].startswith(why)
-    assert configuration.token_bytes(read(**fields)) is None
+    assert reading.token_bytes(read(**fields)) is None
 
 
 @pytest.mark.parametrize(
@@ -505,6 +505,29 @@ def test_rotations_of_which_no_field_says_the_base():
     # As a published file of Gemma 3 has them.
     stretched = {"text_config": {"rope_scaling": {"factor": 8.0, "rope_type": "linear"}}}
     assert said(**stretched)["positions"] == ["rotary, base not said, stretched by 8 (linear)"]
+
+
+def two(one, by, other, times):
+    return {"a": {"rope_theta": 5, "type": one, "factor": by}, "b": {"type": other, "factor": times}}
+
+
+@pytest.mark.parametrize(
+    ("scaling", "told"),
+    [
+        ({"type": "linear", "factor": 1}, ""),
+        ({"rope_type": "yarn", "factor": 1.0}, ""),
+        ({"type": "dynamic", "factor": 1.0}, ", stretched (dynamic)"),
+        ({"type": "dynamic", "alpha": 1000.0, "factor": 1.0}, ", stretched (dynamic, alpha 1,000)"),
+        ({"type": "longrope", "factor": 4}, ", stretched by 4 (longrope)"),
+        (two("linear", 4, "linear", 4), ", stretched by 4 (linear)"),
+        (two("linear", 4, "linear", 8), ", stretched (linear)"),
+        (two("default", None, "linear", 8), ", in some layers stretched by 8 (linear)"),
+    ],
+)
+def test_a_stretch_is_told_with_its_factor_where_there_is_one_and_of_the_layers_that_have_it(scaling, told):
+    bases = "5 and 9" if "a" in scaling else "9"
+    fields = {"rope_theta": 9, "rope_scaling": scaling}
+    assert said(**fields)["positions"] == [f"rotary, base {bases}{told}"]
     assert said(rope_parameters={"rope_type": "default"})["positions"] == ["rotary, base not said"]
     assert said(rope_scaling={}, rope_theta=None)["positions"] == ["unknown: no field read here says it"]
     unread = "rotary, base unknown: rope_theta is “1e6”, no number above 0"
@@ -513,7 +536,7 @@ def test_rotations_of_which_no_field_says_the_base():
 
 def test_layers_that_hold_a_state_are_said_beside_what_grows():
     beside = "whatever the length: not computed here"
-    assert configuration.summary(configuration.read(STORED["qwen3_next"]))[2][1] == [
+    assert reading.summary(configuration.read(STORED["qwen3_next"]))[2][1] == [
         "12 layers × 2 × 2 × 256 × 2 bytes = 24,576 bytes a token",
         f"and a state in 36 layers, {beside}",
     ]
@@ -535,7 +558,7 @@ def test_of_what_may_write_nothing_it_is_said():
         assert RULES["if"] not in said(**small, **more)["cache"], more
     # The field alone tells nothing: that of a decoder says false as well.
     assert STORED["gpt_neox"]["is_decoder"] is False
-    assert configuration.token_bytes(configuration.read(STORED["gpt_neox"])) > 0
+    assert reading.token_bytes(configuration.read(STORED["gpt_neox"])) > 0
 
 
 def test_t5_has_names_of_its_own():
@@ -583,7 +606,7 @@ def test_t5_has_names_of_its_own():
 def test_a_published_file_is_read_or_the_field_that_hides_its_cache_is_named(name, each):
     found = configuration.read(PASTED["published"][name])
     if isinstance(each, int):
-        assert configuration.token_bytes(found) == each
+        assert reading.token_bytes(found) == each
     else:
         assert found["cache"] is None
         assert found["why"].startswith(each)
@@ -591,11 +614,12 @@ def test_a_published_file_is_read_or_the_field_that_hides_its_cache_is_named(nam
 
 def test_bases_and_lengths_that_a_file_leaves_out_are_those_of_its_class():
     words = {
-        name: dict(configuration.summary(configuration.read(PASTED["published"][name])))
+        name: dict(reading.summary(configuration.read(PASTED["published"][name])))
         for name in PASTED["published"]
     }
     gemma = words["Gemma 3 4B"]
-    assert gemma["positions"] == ["rotary, base 10,000 and 1,000,000 (its class's), stretched by 8 (linear)"]
+    both = "rotary, base 10,000 and 1,000,000"
+    assert gemma["positions"] == [f"{both} (its class's), in some layers stretched by 8 (linear)"]
     assert gemma["made for"] == ["131,072 tokens (its class's)"]
     assert words["Falcon without multi_query"]["positions"] == ["rotary, base 10,000 (its class's)"]
     assert words["LLaVA 1.5"]["layers"] == ["32 (its class's), all full"]
@@ -607,7 +631,7 @@ def test_bases_and_lengths_that_a_file_leaves_out_are_those_of_its_class():
 
 def test_heads_that_another_field_may_number_are_not_taken_for_those_of_queries():
     for name in ("MPT", "DeciLM", "OLMo", "Nemotron-NAS"):
-        words = dict(configuration.summary(configuration.read(PASTED["published"][name])))
+        words = dict(reading.summary(configuration.read(PASTED["published"][name])))
         assert "keys and values are unknown" in words["heads"][0], name
 
 
@@ -616,7 +640,7 @@ def test_no_field_of_small_configurations_that_cant_be_used_is_passed_over():
         found = configuration.read(PASTED["small"] | more)
         if any(isinstance(value, str) for value in more.values()) and "position_embedding_type" not in more:
             assert found["cache"] is None or "rope_scaling" in found["unread"]["positions"], more
-    whole = [configuration.summary(read(**{**PASTED["small"], "num_hidden_layers": n})) for n in (4, 4.0)]
+    whole = [reading.summary(read(**{**PASTED["small"], "num_hidden_layers": n})) for n in (4, 4.0)]
     assert whole[0] == whole[1]
     assert read(**PASTED["small"], text_config={})["layers"] == 4
 

@@ -17,7 +17,7 @@ import torch
 from torch.nn.attention.flex_attention import create_mask
 
 from attnbook import configuration as configurations
-from attnbook import results
+from attnbook import reading, results
 from attnbook.experiments import dates, translation
 from attnbook.tagging import shipped, views, words
 from attnbook.widgets import (
@@ -97,6 +97,9 @@ ODD = (
     {"text_config": {"rope_scaling": {"factor": 8.0, "rope_type": "linear"}}},
     {"rope_parameters": {"rope_type": "default"}, "rope_theta": None},
     {"rope_scaling": {}, "rotary_dim": 4},
+    {"rope_theta": 9, "rope_scaling": {"type": "dynamic", "alpha": 1000.0, "factor": 1.0}},
+    {"rope_theta": 9, "rope_scaling": {"rope_theta": 5, "type": "linear", "factor": 0.5}},
+    {"rope_theta": 9, "rope_scaling": {"type": "yarn", "factor": 1}},
     {"layer_types": ["conv", "mamba", "full_attention"], "n_head": 1, "head_dim": 8},
     {"model_type": "bert", "n_layer": 2, "n_head": 1, "head_dim": 8},
     {"model_type": "bert", "n_layer": 2, "n_head": 1, "head_dim": 8, "is_decoder": True},
@@ -526,7 +529,7 @@ def configuration() -> dict:
 
     def told(config: dict) -> dict:
         found = configurations.read(config)
-        said, each = configurations.summary(found), configurations.token_bytes(found)
+        said, each = reading.summary(found), reading.token_bytes(found)
         return {"reading": found, "bytes": each, "summary": said}
 
     stored = results.load("configurations")["configurations"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import traitlets
 
-from attnbook import census, configuration
+from attnbook import census, configuration, reading
 from attnbook.rules import RULES
 from attnbook.tables import table_of
 from attnbook.widgets.figure import STATIC, Figure
@@ -130,13 +130,13 @@ class Configuration(Figure):
     @property
     def bytes_a_token(self) -> int | None:
         """Bytes that a token adds to the cache past all windows, two a number; None if unknown."""
-        return configuration.token_bytes(configuration.read(self.config()))
+        return reading.token_bytes(configuration.read(self.config()))
 
     def table(self) -> str:
         """Return what the fields say together, and each field, as an HTML table."""
         rows = [
             [what, "; ".join(said), "computed from the fields", ""]
-            for what, said in configuration.summary(configuration.read(self.config()))
+            for what, said in reading.summary(configuration.read(self.config()))
         ]
         rows += _rows(self.config(), "", {field["name"]: field for field in census.fields()})
         return table_of(["field", "value", "what it means", "section"], rows)

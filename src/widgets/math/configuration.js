@@ -5,7 +5,7 @@
 /** @typedef {{ inside: string, layers: number | null, heads: number | null, kept: number | null, head: number | null,
  *   more: string[], value: number | null, latent: number[] | null, length: number | null, kinds: Record<string, number> | null,
  *   window: number | null, cache: Group[] | null, why: string, reads: boolean, by: Record<string, string>, unread: Record<string, string>,
- *   positions: { kind: string, bases?: number[], by?: string, stretched?: string | null, factor?: number | null, bare?: number | null } | null }} Reading */
+ *   positions: { kind: string, bases?: number[], by?: string, stretched?: string | null, factor?: number | null, alpha?: number | null, some?: boolean, bare?: number | null } | null }} Reading */
 
 const BYTES = 2;
 const isObject = (/** @type {any} */ value) => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -341,10 +341,12 @@ function places(text, unread, own, rules) {
   }
   if (!named.length && !own && !types.length && !factors.length && !whole(text.rotary_dim)) return null;
   if (named.length && !bases.length) unread.base = `${named[0][0]} is ${told(named[0][1])}, no number above 0`;
-  const said = types.filter((name) => !rules.unstretched.includes(name));
+  const factor = new Set(factors).size === 1 ? factors[0] : null;
+  const said = types.filter((name) => !rules.unstretched.includes(name) && !(factor === 1 && rules.by_factor.includes(name)));
   const bare = text.no_rope_layers;
   const by = own && !named.length ? "own" : "";
-  return { kind: "rotary", bases: [...new Set(by ? own : bases)].sort((a, b) => a - b), by, stretched: said[0] ?? null, factor: factors[0] ?? null, bare: !Array.isArray(bare) ? 0 : bare.length ? bare.filter((x) => x === 0 || x === false).length : null };
+  const all = [...new Set(by ? own : bases)].sort((a, b) => a - b);
+  return { kind: "rotary", bases: all, by, stretched: said[0] ?? null, factor: factor === 1 ? null : factor, alpha: scalings.map(({ alpha }) => alpha).find(positive) ?? null, some: all.length > 1 && said.length === 1, bare: !Array.isArray(bare) ? 0 : bare.length ? bare.filter((x) => x === 0 || x === false).length : null };
 }
 
 /** What a group of layers keeps of a token, in bytes. @param {Group} group */
@@ -432,9 +434,9 @@ function inCache({ cache, why, kinds, reads, more }, rules) {
 /** @param {Reading} found @param {any} rules */
 function inPlaces({ positions, unread }, rules) {
   if (!positions || positions.kind !== "rotary") return positions?.kind ?? "";
-  const { bases = [], by: own, stretched, factor, bare } = positions;
+  const { bases = [], by: own, stretched, factor, alpha, some, bare } = positions;
   const base = bases.length ? `, base ${bases.map(real).join(" and ")}${own ? ` (${rules.own})` : ""}` : unread.base ? `, base unknown: ${unread.base}` : ", base not said";
-  const by = stretched ? `, stretched${factor ? ` by ${real(factor)}` : ""} (${stretched})` : "";
+  const by = stretched ? `, ${some ? "in some layers " : ""}stretched${factor ? ` by ${real(factor)}` : ""} (${stretched}${alpha ? `, alpha ${real(alpha)}` : ""})` : "";
   return `rotary${base}${by}${bare === null ? rules.bare_own : bare ? `; ${plural(bare)} without` : ""}`;
 }
 
