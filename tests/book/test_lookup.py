@@ -24,9 +24,7 @@ MOVES = """(figure, [value, buttons]) => {
   const lines = [...figure.querySelectorAll("line")];
   figure.querySelector("svg").dispatchEvent(new PointerEvent("pointermove", { buttons, bubbles: true }));
   figure.querySelector(`[data-value="${value}"]`).click();
-  const moved = [lines.every((line) => line.isConnected), lines.some((line) => line.getAnimations().length > 0)];
-  document.dispatchEvent(new PointerEvent("pointerup")); // the hand lets go
-  return moved;
+  return [lines.every((line) => line.isConnected), lines.some((line) => line.getAnimations().length > 0)];
 }"""
 
 
