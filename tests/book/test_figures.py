@@ -161,7 +161,7 @@ def test_nothing_moves_when_a_word_is_picked_or_hidden(site, bench, width, most)
     tag.locator('[data-part="token"]').nth(3).click()
     look()
     # The tag that it has with nothing hidden is among those named, in both lines.
-    now, before = tag.locator('[data-part="alternatives"] span').all_inner_texts()
+    now, before = tag.locator('[data-part="alternatives"] > span').all_inner_texts()
     without = TagSentence("I saw a saw", hidden=[2]).tagged.probabilities[3]
     whole = TagSentence("I saw a saw").tagged.probabilities[3]
     at = int(whole.argmax())
