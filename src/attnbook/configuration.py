@@ -50,7 +50,7 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
     """
     inside, text = inner(plain(config))
     more = _class(text).get("more", {})
-    more = {name: value for name, value in more.items() if name not in text}
+    more = {name: value for name, value in more.items() if not {name, RULES["also"].get(name)} & text.keys()}
     text = more | (text["attn_config"] if isinstance(text.get("attn_config"), Mapping) else {}) | text
     if isinstance(listed := text.get("linear_attn_config"), Mapping) and listed.get("full_attn_layers"):
         # Kimi Linear counts its layers from 1.

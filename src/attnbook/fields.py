@@ -216,5 +216,6 @@ def places(
         "alpha": next((part["alpha"] for part in parts[1:] if positive(part.get("alpha"))), None),
         # Where layers differ in their base, a file's one stretch is not of all of them.
         "some": len(bases) > 1 and len(said) == 1,
-        "bare": None if listed == [] else bare,  # of an empty list its class makes one
+        # Of an empty list its class makes one.
+        "bare": None if listed == [] or text.get("model_type") in RULES["bare_types"] else bare,
     }

@@ -100,7 +100,7 @@ RULES: dict[str, Any] = {
         "kv|key_?value|multi_?query|[gm]qa|attn_type|(attention|attn|head|query)_groups?|in_group|block_configs"
     ),
     "bears": (
-        "attn|attention|layer|window|block|pattern|interval|shar|cla_|_cla|mla|ssm|mamba|state|conv|linear|recur"
+        "attn|attention|layer|window|block|pattern|interval|shar|cla_|_cla(?!ss)|mla|ssm|mamba|state|conv|linear|recur"
         "|rwkv|hyena|local|global|chunk|sparse|mem_|memory|compress|latent|idx|swa"
     ),
     "harmless": (
@@ -108,7 +108,7 @@ RULES: dict[str, Any] = {
         "|moe|mtp|nextn|dense_layers|intermediate|ffn|_ff_|dtype|rope|nope|rotary|gate$|per_layer_input|kernels"
         "|parallel|impl|flash|multi_?query|share_q|^output_|embedding|layer_switch|interleaved_layers"
         "|ignore_index"
-        "|^block_(size|type|group_size|dim|multiple_of|use_swiglu|use_xavier_init)$"
+        "|^compression_config$|^block_(size|type|group_size|dim|multiple_of|use_swiglu|use_xavier_init)$"
     ),
     "which": (
         "pattern|interval|every|max_window_layers|idx|indices|group_size|_list$|state|ssm|mamba|conv|linear"
@@ -132,6 +132,7 @@ RULES: dict[str, Any] = {
         "rope_local_base_freq",
         "global_rope_theta",
         "local_rope_theta",
+        "compress_rope_theta",
     ],
     # What is at no other place said of models by their type: how they tell places.
     "places": {
@@ -139,6 +140,10 @@ RULES: dict[str, Any] = {
         "ALiBi": ["bloom", "jais"],
         "none": ["jamba", "mamba", "mamba2", "falcon_mamba"],
     },
+    # Types of models in whose full layers nothing is turned, and no field says so.
+    "bare_types": ["afmoe", "cohere2", "cohere2_moe", "exaone4", "exaone_moe"],
+    # Fields that have another name in published files.
+    "also": {"compress_rates": "compress_ratios"},
     # Who reads a text at once, by type; a class that writes, by its name; and fields of what looks at images.
     "readers": (
         "^(albert|canine|clip_text|data2vec-text|deberta|deit|dinov2|electra|ernie$|esm|layoutlm|llada"
@@ -214,8 +219,8 @@ RULES: dict[str, Any] = {
         "attention_k_eq_v",
         "global_head_dim",
         "num_global_key_value_heads",
-        "compress_rates",
         "compress_ratios",
+        "compress_rates",
         "cca_time0",
         "mem_len",
         "patcher_config",

@@ -3,7 +3,8 @@
 //
 // For tests (data-part): stages (radio group, values 1-6), previous, next, play (buttons), causal (checkbox),
 // product (radio group Q | K | V, at stage 2), matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S,
-// -scaled, -A, -O (tables of buttons; each cell has data-row and data-column, as it stands), formula, numbers (table:
+// -scaled, -A, -O (tables of buttons; each cell has data-row and data-column, as it stands; .is-asked: the one to press while
+// none is picked), formula, numbers (table:
 // weights and output of every token), status.
 import cells from "./ui/cells.css";
 import own from "./ui/calculator.css";
@@ -167,6 +168,8 @@ export default figure({
       // Scores scaled are as pale as they are small.
       const most = Math.max(...[out === "O" ? all.O : [...all.S, ...all.scaled]].flat(2).map(Math.abs).filter(Number.isFinite));
       digits = room();
+      // While none is picked, the first of the largest numbers is the one to press.
+      let peak = all[out].flat().indexOf(Math.max(...all[out].flat()));
       const longest = Object.fromEntries(shown.map((name) => [name, fill(name, all[name], target, sources, most)]));
       // What stands in one column is equally wide, and as wide as its longest number.
       const column = Math.max(longest[out], longest[top] ?? 0);
@@ -186,6 +189,7 @@ export default figure({
       if (words !== before) {
         formula.replaceChildren(h("span", { class: "is-heard" }, words), h("span", { "aria-hidden": "true" }, ...typeset(pieces)));
       }
+      for (const td of board.querySelectorAll(`[data-part="matrix-${out}"] td.attnlab-cell`)) td.classList.toggle("is-asked", !picked && !peak--);
       if (stood) arrive(stood);
       const place = JSON.stringify([layout, target]);
       if (place !== walked) {
@@ -425,8 +429,10 @@ export default figure({
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
         td.classList.toggle("is-source", sources(name, i, j));
+        const size = Number.isFinite(value) && most ? Math.abs(value) / most : 0;
         if (name === "A") shade(td, value);
-        else if (["S", "scaled", "O"].includes(name)) shade(td, Number.isFinite(value) && most ? Math.abs(value) / most : 0, value < 0 ? "key" : name === "O" ? "output" : "query");
+        else if (name === "O") shade(td, 0.15 + 0.85 * size, value < 0 ? "key" : "output"); // the smallest have their matrix's tint
+        else if (["S", "scaled"].includes(name)) shade(td, size, value < 0 ? "key" : "query");
       }
       return longest;
     }

@@ -2,8 +2,9 @@
 // and nothing else (`only`), there is the plane alone.
 //
 // For tests (data-part): plane (svg), handle (g, role slider; data-which "query" or 0..n-1), score, weigh (radio
-// groups), temperature (range input), share (tspans, beside the names where there is no table), output (g; data-off "true" where it lies beyond the plane: then it is an arrow
-// at the edge, on the ray to it), numbers (table: point, x, y, score, weight), status.
+// groups), temperature (range input), bars (where there is room: name, bar and number of each weight), share (tspans, beside
+// the names where there is neither table nor bars), output (g; data-off "true" where it lies beyond the plane: then it is an
+// arrow at the edge, on the ray to it), numbers (table: point, x, y, score, weight), status.
 import { grip, labelled, temperatureSlider } from "./ui/controls.js";
 import { choices, draggable, fmt, h, renew, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -22,6 +23,8 @@ const UNIT = (SIZE - 2 * EDGE) / (2 * REACH);
 const HALO = { stroke: "var(--fig-paper)", "stroke-width": 4, "stroke-linejoin": "round", "paint-order": "stroke" };
 const px = (/** @type {number} */ x) => EDGE + (x + REACH) * UNIT;
 const py = (/** @type {number} */ y) => EDGE + (REACH - y) * UNIT;
+/** Whole numbers across and up: they show how far the plane goes, which has no frame. */
+const GRID = Array.from({ length: (2 * REACH + 1) ** 2 }, (_, i) => `M${px((i % (2 * REACH + 1)) - REACH)} ${py(Math.floor(i / (2 * REACH + 1)) - REACH)}h.01`).join("");
 const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -REACH), REACH) * 100) / 100;
 
 export default figure({
@@ -56,9 +59,9 @@ export default figure({
       "data-part": "plane",
     });
     const numbers = strip("Table of numbers");
-    const settings = h("div", {}, labelled("Score by", kinds), labelled("Weights by", ways), heat.row,
-      h("details", {}, h("summary", {}, "The numbers as a table"), numbers));
-    body.append(h("div", { class: "attnlab-lookup" }, plane, only ? "" : settings));
+    const bars = h("div", { class: "attnlab-shares", "data-part": "bars" });
+    const settings = [labelled("Score by", kinds), labelled("Weights by", ways), heat.row, h("details", {}, h("summary", {}, "The numbers as a table"), numbers)];
+    body.append(h("div", { class: `attnlab-lookup${only ? " is-alone" : ""}` }, plane, h("div", {}, ...(only ? [] : settings), bars)));
     /** @type {SVGElement[]} */
     let handles = [];
     const area = s("polygon", { fill: "var(--fig-value)", "fill-opacity": 0.12, stroke: "var(--fig-value)", "stroke-opacity": 0.5 });
@@ -127,8 +130,8 @@ export default figure({
       const names = /** @type {string[]} */ (model.get("names"));
       handles = [...names.map((name, i) => handle(i, name)), handle("query", "query")];
       const axes = s("path", { d: `M 0 ${SIZE / 2} H ${SIZE} M ${SIZE / 2} 0 V ${SIZE}`, stroke: "var(--fig-line)" });
-      const frame = s("rect", { x: 0.5, y: 0.5, width: SIZE - 1, height: SIZE - 1, fill: "none", stroke: "var(--fig-line)", rx: 8 });
-      plane.replaceChildren(frame, axes, area, lines, ...handles, output, outputName);
+      const grid = s("path", { d: GRID, stroke: "var(--fig-line)", "stroke-width": 3.5, "stroke-linecap": "round" });
+      plane.replaceChildren(grid, axes, area, lines, ...handles, output, outputName);
     }
 
     function read() {
@@ -189,6 +192,15 @@ export default figure({
       output.replaceChildren(off ? arrow : dot);
       outputName.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])})`);
       keep(outputName, px(shown[0]));
+      const largest = Math.max(...weights);
+      renew(
+        bars,
+        h("div", { "data-key": "head", class: "attnlab-label" }, "Weight of each"),
+        ...weights.map((weight, i) => {
+          const bar = h("i", { class: "attnlab-mark", "data-key": "bar", style: `--bar: var(--fig-${weight < 0 ? "key" : "query"}); --share: ${Math.min(Math.abs(weight), 1).toFixed(4)}` });
+          return h("div", { "data-key": i, class: weight === largest ? "is-lead" : "" }, h("span", { "data-key": "name" }, names[i]), h("span", { "data-key": "room" }, bar, fmt(weight)));
+        }),
+      );
       const sum = weights.reduce((a, b) => a + b, 0);
       numbers.replaceChildren(
         table("numbers", ["point", "x", "y", "score", "weight"], [
@@ -198,7 +210,7 @@ export default figure({
         ]),
       );
       const where = inside(out, corners) ? "inside the convex hull of the values" : "outside the convex hull of the values";
-      const most = weights.indexOf(Math.max(...weights));
+      const most = weights.indexOf(largest);
       const place = off ? `, at (${out.map((v) => fmt(v)).join(", ")}), beyond the edge of the plane` : "";
       const ends = only ? "" : ` The output is ${where}${place}.`; // who meets a mean first knows of no hull
       say(`The weights sum to ${fmt(sum)}; the largest is ${fmt(weights[most])}, of ${names[most]}.${ends}`);

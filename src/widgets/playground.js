@@ -7,6 +7,7 @@
 // heard (what is said of a run that goes on), opens (buttons, data-opens; data-part panel), challenge (list items, data-id), forget (button), confusion, gradient, numbers, tags,
 // weights (tables and svg), status, reset, link, pytorch, svg.
 import css from "./ui/playground.css";
+import tagged from "./ui/tags.css";
 import { CALLED, chosen } from "./ui/chosen.js";
 import { curves, LOOKS } from "./ui/curves.js";
 import { choices, fmt, h, onResize, select, standalone } from "./ui/dom.js";
@@ -14,6 +15,7 @@ import { figure } from "./ui/frame.js";
 import { keep as store, recalled } from "./ui/kept.js";
 import { called, looks, margin, NAMED, square } from "./ui/looks.js";
 import { PANELS, panels } from "./ui/panels.js";
+import { kind, NAMES as TAGGED } from "./ui/tags.js";
 import { turns } from "./ui/turns.js";
 import { CHALLENGES, met } from "./math/challenges.js";
 import { LONGEST, posterior, TAGS, WORDS } from "./math/grammar.js";
@@ -38,6 +40,8 @@ const HEARS = /** @type {Record<string, string>} */ ({ alone: "hears no other wo
 const NARROW = 560;
 /** How high the curves are and what the words of a drawing share, for one run and for two: on a phone, and where there is room. */
 const HIGH = [{ curves: [132, 132], words: [140, 122] }, { curves: [226, 264], words: [200, 128] }];
+/** Where no sentence is asked for, this much more. */
+const ROOM = 14;
 /** Squares of two runs stand beside each other from this width on, so far apart. */
 const [BESIDE, SPACE] = [10.5, 10];
 /** These may change while a run goes on. */
@@ -47,7 +51,7 @@ const GENTLE = 60;
 
 export default figure({
   name: "playground",
-  css,
+  css: tagged + css,
   title: "Playground",
   keys: ["a", "b", "seed", "text", "panel"],
   undo: "nothing", // trained weights are no part of its state
@@ -61,8 +65,8 @@ export default figure({
     let counting = null;
     /** @type {{ words: number[], best: number[][] | null, problem: string }} */
     let sentence = { words: [], best: null, problem: "" };
-    /** @type {{ shape: string, all: ReturnType<typeof looks>[], picked: number }} */
-    const heads = { shape: "", all: [], picked: 0 };
+    /** @type {{ shape: string, all: ReturnType<typeof looks>[], picked: number, full: boolean }} */
+    const heads = { shape: "", all: [], picked: 0, full: false };
     let done = kept();
     const only = Boolean(model.get("only"));
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
@@ -213,10 +217,10 @@ export default figure({
       const wanted = [checked(model.get("a"), "A"), ...(model.get("b") ? [checked(model.get("b"), "B")] : [])];
       const number = Number(model.get("seed"));
       if (!Number.isInteger(number) || number < 0 || number > 1e6) throw new Error(`seed must be a whole number from 0 to 1,000,000, got ${model.get("seed")}.`);
-      const kind = (/** @type {Choices[]} */ all) => JSON.stringify(all.map((one) => ({ ...one, rate: 0, batch: 0 })));
+      const made = (/** @type {Choices[]} */ all) => JSON.stringify(all.map((one) => ({ ...one, rate: 0, batch: 0 })));
       const panel = String(model.get("panel") ?? "");
       if (panel && !(panel in PANELS)) throw new Error(`panel must be ${Object.keys(PANELS).join(", ")}, or nothing; it is ${JSON.stringify(panel)}.`);
-      if (fresh || number !== seed || kind(wanted) !== kind(runs.map((run) => run.choices))) {
+      if (fresh || number !== seed || made(wanted) !== made(runs.map((run) => run.choices))) {
         [fresh, seed, going, counting, heads.shape] = [false, number, false, null, ""];
         still();
         if (runs.some(trained)) ghosts = runs.filter(trained);
@@ -299,30 +303,45 @@ export default figure({
     }
 
     /** @param {ReturnType<typeof listen>} said @param {number} wide @param {boolean} narrow */
-    function drawLooks({ words, passes }, wide, narrow) {
+    function drawLooks({ words, best, passes }, wide, narrow) {
       const sizes = runs.map(({ choices: { n_heads } }, i) => ({ layers: passes[i].weights.length, heads: n_heads, all: passes[i].weights.length * n_heads }));
       if (!words.length) return void [sight.replaceChildren(), (picker.hidden = true), (legend.textContent = ""), (heads.shape = "")];
       const shape = JSON.stringify([words, wide, narrow, heads.picked, runs.map(({ choices: { context } }) => context), sizes]);
       if (heads.shape !== shape) {
         const many = Math.max(...sizes.map(({ all }) => all));
         // Where there is no room for all heads, or they would be specks, one is drawn, and one picks which.
-        const one = many > 1 && (narrow || sizes.some(({ all }) => all > 1 && square(wide, words, all) < NAMED));
+        const full = !narrow && many < 2; // beside several heads tags are short
+        const one = many > 1 && (narrow || sizes.some(({ all }) => all > 1 && square(wide, words, all, full) < NAMED));
         const room = (wide - margin(words) - SPACE) / 2;
-        const pair = runs.length > 1 && narrow && many > 0 && square(room, words, 1, false) >= BESIDE;
-        heads.shape = shape;
+        const pair = runs.length > 1 && narrow && many > 0 && square(room, words, 1, full, false) >= BESIDE;
+        [heads.shape, heads.full] = [shape, full];
         heads.all = runs.map((run, i) => looks({
-          wide: pair ? room + (i ? 0 : margin(words)) : wide, high: HIGH[Number(!narrow)].words[runs.length - 1], words, layers: sizes[i].layers, heads: sizes[i].heads,
-          role: LOOKS[i].role, sign: NAMES[i], only: one ? heads.picked : -1, named: !(pair && i), note: HEARS[run.choices.context] ?? "",
+          wide: pair ? room + (i ? 0 : margin(words)) : wide, high: HIGH[Number(!narrow)].words[runs.length - 1] + (only && !narrow ? ROOM : 0), words, layers: sizes[i].layers, heads: sizes[i].heads,
+          role: LOOKS[i].role, sign: NAMES[i], only: one ? heads.picked : -1, full, named: !(pair && i), note: HEARS[run.choices.context] ?? "",
         }));
         sight.replaceChildren(...heads.all.map(({ svg }) => svg));
         sight.classList.toggle("is-pair", pair);
         pick(one ? sizes.find(({ all }) => all === many) : undefined);
-        legend.textContent = many ? "A row: where its word looks, and its tag" : "At the end of a row, the tag of its word";
+        legend.textContent = many ? "A row: where its word looks, and its tag (✗: wrong)" : "At the end of a row, the tag of its word (✗: wrong)";
       }
       heads.all.forEach(({ svg, show }, i) => {
-        show(passes[i].weights, passes[i].tags);
-        svg.setAttribute("aria-label", `Run ${NAMES[i]}: ${words.map((word, j) => `${word} ${passes[i].tags[j]}`).join(", ")}.${only ? "" : ` What each head looks at is in the table behind “${PANELS.numbers}”.`}`);
+        const tags = passes[i].tags.map((tag, j) => written(tag, best[j]));
+        show(passes[i].weights, tags);
+        svg.setAttribute("aria-label", `Run ${NAMES[i]}: ${words.map((word, j) => `${word} ${tags[j].said}`).join(", ")}.${only ? "" : ` What each head looks at is in the table behind “${PANELS.numbers}”.`}`);
       });
+    }
+
+    /**
+     * A tag in the words of the book's first figure. Here a small word can be wrong among small words, and says which one it is.
+     * @param {string} tag
+     * @param {string} [best]
+     */
+    function written(tag, best = "") {
+      const [name, mark] = tag.split(" ");
+      const [group, wrong] = [kind(name), mark === "✗"];
+      const small = only && group === "small word" && !(wrong && kind(best) === group);
+      const said = heads.full ? (small ? group : TAGGED[name]) : small ? "small" : name.toLowerCase();
+      return { said: wrong ? `${said} ✗` : said, kind: group, wrong };
     }
 
     /** Offer the heads to pick one from. @param {{ layers: number, heads: number, all: number }} [sizes] none: all are drawn */

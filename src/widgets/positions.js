@@ -11,7 +11,8 @@ import { strip, table } from "./ui/tables.js";
 import { SCHEMES, attendInOrder, farthest, moved, shuffled, snippet, swapped } from "./math/positions.js";
 
 const NAMES = { none: "none", sinusoidal: "sinusoids", learned: "learned", rotary: "RoPE", alibi: "ALiBi", relative: "relative bias" };
-const HEAD = 22; // height of the line that says what is drawn
+const HEAD = 22; // height of the line that names the upper row, where there is no room beside it
+const NAMED = 132; // room beside the rows for their names
 const WORD = 32; // height of a word
 /** What says that a word can be gripped: six dots. */
 const RIDGES = [11, 16, 21].flatMap((y) => [0, 5].map((x) => `M${x} ${y}h.01`)).join("");
@@ -61,13 +62,14 @@ export default figure({
     /** Where rows and columns are. @param {number} n */
     function plan(n) {
       const wide = room();
-      const column = wide / n;
+      const left = wide < 480 ? 0 : NAMED;
+      const column = (wide - left) / n;
       const radius = Math.min(column / 2 - 4, 42);
-      const above = HEAD + 2 * radius; // where the words as written begin
-      const below = above + WORD + (wide < 480 ? 44 : 46);
-      return { wide, column, radius, above, below, height: below + WORD + 2 * radius + 2 };
+      const above = (left ? 2 : HEAD) + 2 * radius; // where the words as written begin
+      const below = above + WORD + 46;
+      return { wide, left, column, radius, above, below, height: below + WORD + 2 * radius + 2 };
     }
-    const middle = (/** @type {number} */ place) => /** @type {any} */ (at).column * (place + 0.5);
+    const middle = (/** @type {number} */ place) => /** @type {any} */ (at).left + /** @type {any} */ (at).column * (place + 0.5);
 
     function read() {
       const get = (/** @type {string} */ key) => model.get(key);
@@ -107,9 +109,9 @@ export default figure({
         tapped &&= Math.abs(spot(plane, event)[0] - down) < STILL;
         if (tapped) return;
         pick(-1);
-        const { column, wide } = /** @type {NonNullable<typeof at>} */ (at);
-        held = { token, x: Math.min(Math.max(spot(plane, event)[0] - grabbed, column / 2), wide - column / 2) };
-        go(Math.round(held.x / column - 0.5));
+        const { column, left, wide } = /** @type {NonNullable<typeof at>} */ (at);
+        held = { token, x: Math.min(Math.max(spot(plane, event)[0] - grabbed, left + column / 2), wide - column / 2) };
+        go(Math.round((held.x - left) / column - 0.5));
         travel();
       });
       for (const name of ["pointerup", "pointercancel"]) {
@@ -217,7 +219,7 @@ export default figure({
     /** What stays while words move. @param {ReturnType<typeof read>} now @param {number[][]} written */
     function build({ names }, written) {
       at = plan(names.length);
-      const { wide, column, radius, above, below, height } = at;
+      const { wide, left, column, radius, above, below, height } = at;
       plane.setAttribute("viewBox", `0 0 ${wide} ${height}`);
       if (words.length !== names.length || words.some(({ name }, i) => name !== names[i])) words = names.map((name, token) => word(token, name));
       const half = Math.min(column - 6, 100) / 2;
@@ -241,8 +243,12 @@ export default figure({
           drawn.setAttribute("data-which", String(token));
         }
       });
+      const bold = { "font-size": 15, "font-weight": 600, fill: "var(--fig-ink)" };
+      const rows = left
+        ? [["output", radius + 6], ["as written", above + 21, bold], ["now", below + 21, bold], ["output", below + WORD + radius - 3], ["(dashed: as written)", below + WORD + radius + 13]]
+        : [["outputs as written (below: dashed)", 13], ["now", below - 6]];
       plane.replaceChildren(
-        text(wide < 480 ? "outputs; below, dashed: as written" : "outputs, two numbers each, as arrows: above as written, below as it stands (dashed: as written)", { x: 0, y: 13, "text-anchor": "start" }),
+        ...rows.map(([words, y, look]) => text(String(words), { x: 0, y, "text-anchor": "start", ...Object(look) })),
         ...words.map(({ line }) => line),
         ...first,
         ...words.map(({ clock }) => clock.g),

@@ -7,10 +7,12 @@
 // hidden), reset, link, pytorch, svg.
 import folds from "./ui/folds.css";
 import css from "./ui/tag.css";
+import looks from "./ui/tags.css";
 import { labelled } from "./ui/controls.js";
 import { calm, choices, fmt, h, onResize, renew, s, select, shade, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
+import { kind, NAMES, SMALL } from "./ui/tags.js";
 import { shipped } from "./ui/shipped.js";
 import { chosen, parts, tagTokens } from "./math/tagger.js";
 import { split } from "./math/words.js";
@@ -20,19 +22,12 @@ export const MOST_TOKENS = 128;
 const EXAMPLES = ["I saw a saw", "They can fish", "The quick brown fox jumps"];
 /** A figure that begins with a word picked says which other one it hangs on, in sentences up to this long. */
 const MOST_ASKED = 12;
-/** What the tags are called, and their colours: nouns, verbs, small words, and the rest. */
-const NAMES = /** @type {Record<string, string>} */ ({
-  NOUN: "noun", PROPN: "name", VERB: "verb", AUX: "auxiliary", PRON: "pronoun", DET: "determiner", ADP: "preposition", PART: "particle",
-  CCONJ: "conjunction", SCONJ: "subjunction", ADJ: "adjective", ADV: "adverb", NUM: "number", PUNCT: "mark", INTJ: "interjection",
-  SYM: "symbol", X: "other",
-});
-const SMALL = ["AUX", "PRON", "DET", "ADP", "PART", "CCONJ", "SCONJ"];
-/** @param {string} tag */
-const kind = (tag) => (SMALL.includes(tag) ? "small word" : NAMES[tag]);
+/** From this width on arcs rise higher (tag.css). */
+const WIDE = 760;
 
 export default figure({
   name: "tag",
-  css: folds + css,
+  css: folds + looks + css,
   title: "Tag a sentence",
   keys: ["sentence", "word", "head", "hidden", "attention"],
   async setup({ model, body, say, set, signal, place }) {
@@ -180,6 +175,9 @@ export default figure({
       return word >= 0 && word < whole.tokens.length ? word : -1;
     };
 
+    /** Whether a word has become one of another kind. @param {number} at */
+    const turns = (at) => Boolean(before[at]) && kind(before[at]) !== kind(result.tags[at]);
+
     /** @returns {number[]} the words hidden */
     const hidden = () => (model.get("hidden") ?? []).filter((/** @type {number} */ at) => at >= 0 && at < whole.tokens.length);
 
@@ -217,8 +215,8 @@ export default figure({
       ];
       const head = ["word", "tag", "probability", "weight", "hidden"];
       numbers.replaceChildren(table("numbers", head, result.tokens.map(line), { caption: "Every number" }));
-      before = result.tags;
       describe(word, weights);
+      before = result.tags;
       drawArcs();
       ask(word);
     }
@@ -237,15 +235,7 @@ export default figure({
       const whose = h("bdi", { class: word < 0 ? "is-short" : null }, word < 0 ? " sure" : " of looks");
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const group = kind(result.tags[i]);
-      const was = before[i] && kind(before[i]);
-      const turns = Boolean(was) && was !== group && !calm();
-      const held = [h("b", { dir: "auto" }, token), h("span", { class: turns && "is-new", "data-kind": group, title: full(result.tags[i]) }, group)];
-      // The tag is what it is at once. What is seen of it turns last: the one that was stands before it until then.
-      if (turns) {
-        const gone = h("span", { class: "is-old", "data-kind": was, "aria-hidden": "true" }, was);
-        gone.addEventListener("animationend", () => gone.remove());
-        held.push(gone);
-      }
+      const held = [h("b", { dir: "auto" }, token), ...turned(pill(group, full(result.tags[i])), turns(i) && pill(kind(before[i])))];
       // Beside the switch a number would be read as the share of looks that stands there in other figures.
       if (switched) return h("div", { class: "attnlab-word" }, h("div", { class: "attnlab-token", "data-part": "token" }, ...held));
       held.push(open ? h("i", {}, `${says} %`, whose) : h("i", {}, "hidden"));
@@ -294,9 +284,12 @@ export default figure({
       const usual = card.tags.indexOf(whole.tags[word]);
       const order = [...now.keys()].sort((a, b) => now[b] - now[a]);
       const best = [...new Set([order[0], usual, order[1]])].slice(0, 2).filter((t) => t === usual || now[t] > 0.01);
-      const list = (/** @type {number[]} */ given) => best.map((t) => `${NAMES[card.tags[t]]} ${fmt(100 * given[t], 1)}\u00a0%`).join(" · ");
-      likeliest.textContent = `${named(word)}: ${list(now)}`;
-      if (off.length) beside.textContent = `Nothing hidden: ${list(whole.probabilities[word])}`;
+      const list = (/** @type {number[]} */ given) => best.map((t) => `${NAMES[card.tags[t]]} ${fmt(100 * given[t], 1)}\u00a0%`);
+      const [first, ...others] = list(now);
+      const was = turns(word) && likeliest.firstElementChild;
+      likeliest.replaceChildren(...turned(h("span", {}, `${named(word)}: `, h("b", {}, first), ...others.map((other) => ` · ${other}`)), was));
+      beside.className = was ? "is-new" : "";
+      if (off.length) beside.textContent = `Nothing hidden: ${list(whole.probabilities[word]).join(" · ")}`;
       const most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
       const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)}\u00a0%.` : "It can look at nothing.";
@@ -311,9 +304,14 @@ export default figure({
       const word = picked();
       const cards = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-word")]);
       // Picked or not: the words stay where they are.
-      tokens.classList.toggle("is-long", cards.some((one) => one.offsetTop !== cards[0].offsetTop));
+      const long = tokens.classList.toggle("is-long", cards.some((one) => one.offsetTop !== cards[0].offsetTop));
       let svg = tokens.querySelector("svg");
       const tops = cards.map((one) => ({ x: one.offsetLeft + one.offsetWidth / 2, y: one.offsetTop - 2 }));
+      // What is said of the word picked stands below it.
+      for (const line of [likeliest, beside]) {
+        const room = alternatives.clientWidth - line.offsetWidth;
+        line.style.left = `${word < 0 || long ? 0 : Math.max(0, Math.min(room, tops[word].x - line.offsetWidth / 2))}px`;
+      }
       const key = String(word);
       const idle = model.get("attention") === false;
       // Until they are drawn whole, a figure that is laid out anew begins again.
@@ -328,7 +326,7 @@ export default figure({
       // Nobody picked: everybody's arcs, faint, for a pick is still to come.
       svg.classList.toggle("is-faint", word < 0 && !switched);
       const weights = chosen((idle ? whole : result).weights, model.get("head"));
-      const most = tokens.classList.contains("is-long") ? 40 : 76;
+      const most = long ? 40 : tokens.clientWidth < WIDE ? 76 : 112;
       // To be drawn, and to be withdrawn, a line is measured as 1.
       const length = idle ? {} : { pathLength: 1 };
       renew(svg, ...(word < 0 ? [...tops.keys()] : [word]).flatMap((i) =>
@@ -346,6 +344,26 @@ export default figure({
 /** @param {string} tag */
 const full = (tag) => `${NAMES[tag]} (${tag})`;
 
+/** The kind of a tag; where there is little room, its first word. @param {string} group @param {string} [title] */
+function pill(group, title) {
+  const [first, ...rest] = group.split(" ");
+  return h("span", { "data-kind": group, title }, first, ...rest.map((word) => h("bdi", {}, ` ${word}`)));
+}
+
+/**
+ * What is so is there at once. What is seen of it turns last: what was so stands before it until then.
+ * @param {HTMLElement} now
+ * @param {any} was an element, if something turns
+ */
+function turned(now, was) {
+  if (!was || calm()) return [now];
+  now.className = "is-new";
+  was.className = "is-old";
+  was.setAttribute("aria-hidden", "true");
+  was.addEventListener("animationend", () => was.remove());
+  return [now, was];
+}
+
 /**
  * An arc from one word to each that it looks at, the wider the more, and to which.
  * @param {{ x: number, y: number }[]} tops the middle of each word's upper edge
@@ -356,11 +374,16 @@ const full = (tag) => `${NAMES[tag]} (${tag})`;
  */
 function arcs(tops, word, weights, most, others) {
   const from = tops[word];
+  const xs = tops.map(({ x }) => x);
+  const slope = Math.min((most - 24) / (Math.max(...xs) - Math.min(...xs)), 0.16);
   return tops.flatMap((to, j) => {
     if (weights[j] < 0.02 || (others && j === word)) return [];
-    const [left, right] = j === word ? [-9, 9] : [0, 0]; // a word that looks at itself: a loop
+    // A word that looks at itself: a loop. Beside it in one line the others' ends stand apart, and the farthest inmost.
+    const [far, many] = j < word ? [j, word] : [weights.length - 1 - j, weights.length - 1 - word];
+    const apart = others || most < 76 ? 0 : Math.sign(j - word) * (16 + far * Math.min(6, 18 / many));
+    const [left, right] = j === word ? [-9, 9] : [apart, 0];
     const lean = j === word ? 13 : 0;
-    const rise = Math.min(24 + Math.abs(to.x - from.x) * 0.16, most) * (j === word ? 1.4 : 1);
+    const rise = (24 + Math.abs(to.x - from.x) * slope) * (j === word ? 1.4 : 1);
     return {
       to: j,
       d: `M ${from.x + left} ${from.y} C ${from.x + left - lean} ${from.y - rise}, ${to.x + right + lean} ${to.y - rise}, ${to.x + right} ${to.y}`,

@@ -161,7 +161,7 @@ def test_nothing_moves_when_a_word_is_picked_or_hidden(site, bench, width, most)
     tag.locator('[data-part="token"]').nth(3).click()
     look()
     # The tag that it has with nothing hidden is among those named, in both lines.
-    now, before = tag.locator('[data-part="alternatives"] span').all_inner_texts()
+    now, before = tag.locator('[data-part="alternatives"] > span').all_inner_texts()
     without = TagSentence("I saw a saw", hidden=[2]).tagged.probabilities[3]
     whole = TagSentence("I saw a saw").tagged.probabilities[3]
     at = int(whole.argmax())
@@ -409,7 +409,9 @@ def test_cells_are_tinted_by_the_size_of_their_number_and_its_sign(site, bench, 
         cells = part.locator(f'[data-part="matrix-{name}"]').evaluate(TINTS)
         assert min(cell["contrast"] for cell in cells) >= 4.5
         assert max(sum(cell["tint"]) for cell in cells) > 60
-        assert not any(any(cell["tint"]) for cell in cells if cell["text"] in ("0.00", "0.000", "−∞"))
+        # Only the output has its matrix's tint where it is nothing.
+        nothing = [cell["tint"] for cell in cells if cell["text"] in ("0.00", "0.000", "−∞")]
+        assert all(any(tint) == (name == "O") for tint in nothing)
         below, above = ([c for c in cells if c["text"].startswith("−") is sign] for sign in (True, False))
         for signed in (below, above):
             sizes = {cell["text"]: sum(cell["tint"]) for cell in signed if "∞" not in cell["text"]}
@@ -417,6 +419,64 @@ def test_cells_are_tinted_by_the_size_of_their_number_and_its_sign(site, bench, 
             assert tints == sorted(tints), (name, sizes)
         if name == "S":
             assert max(cell["hue"] for cell in above) < min(cell["hue"] for cell in below)
+
+
+HUE = """(table) => [...table.querySelectorAll("td.attnlab-cell")].map((td) => {
+  const colour = getComputedStyle(td.closest("[data-area]").querySelector("caption")).color;
+  const mixed = (part) => `color-mix(in srgb, ${colour} ${part}%, transparent)`;
+  const probe = td.closest(".attnlab-root").appendChild(document.createElement("i"));
+  const { backgroundColor, borderTopColor } = getComputedStyle(td);
+  const drawn = (colour) => ((probe.style.color = colour), getComputedStyle(probe).color);
+  const wanted = [9, 20, 35].map((part) => drawn(mixed(part)));
+  probe.remove();
+  return [wanted.indexOf(backgroundColor), wanted.indexOf(borderTopColor)];
+})"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_views_of_the_tokens_have_the_tint_of_their_name_and_more_of_it_where_they_are_factors(
+    site, bench, theme
+):
+    part = figure(site.figures(bench, theme=theme), "calculator")
+    for stage, product, name in (
+        (2, "Q", "Q"),
+        (2, "K", "K"),
+        (2, "V", "V"),
+        (3, "", "Q"),
+        (3, "", "K"),
+        (6, "", "V"),
+    ):
+        choose(part, "stages", stage)
+        if product:
+            choose(part, "product", product)
+        matrix = part.locator(f'[data-part="matrix-{name}"]')
+        assert {tuple(one) for one in matrix.evaluate(HUE)} == ({(0, 2)} if product else {(0, 2), (1, 2)}), (
+            name
+        )
+        assert min(cell["contrast"] for cell in matrix.evaluate(TINTS)) >= 4.5
+        # Its name is no smaller than the text.
+        assert (
+            float(matrix.locator("caption").evaluate("(e) => parseFloat(getComputedStyle(e).fontSize)")) >= 16
+        )
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_while_no_cell_is_picked_one_is_ringed_and_it_tells_nothing_else(site, page_with, width):
+    name = page_with(calculator(stage=3, focus=None, only=True)._repr_html_())
+    part = figure(site.open(name, width=width), "calculator")
+    scores = torch.tensor(X) @ torch.tensor(W_Q) @ (torch.tensor(X) @ torch.tensor(W_K)).T
+    largest = [int(at) for at in torch.unravel_index(scores.argmax(), scores.shape)]
+    asked = part.locator("td.is-asked")
+    for _ in range(2):
+        assert asked.count() == 1
+        assert asked.evaluate("(e) => getComputedStyle(e).outlineStyle") == "dashed"
+        cell = asked.locator("button")
+        assert [int(cell.get_attribute(f"data-{side}")) for side in ("row", "column")] == largest
+        assert part.locator(":is(.is-focus, .is-source)").count() == 0
+        cell.click()
+        assert asked.count() == 0
+        assert part.locator(".is-focus").count() == 1
+        part.locator('[data-part="reset"]').click()
 
 
 INSIDE = """(part) => [...part.querySelectorAll(".attnlab-board td button")].flatMap((cell) => {

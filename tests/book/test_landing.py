@@ -1,6 +1,7 @@
 """The landing page and what a shared link shows: cards, ways through, first screens, pictures."""
 
 import re
+from itertools import pairwise
 from types import SimpleNamespace
 from urllib.parse import urlparse
 
@@ -175,6 +176,73 @@ def test_one_word_hidden_and_a_verb_is_a_noun(site):
     assert figure.locator(".is-asked").count() == 0
 
 
+@pytest.mark.parametrize("width", [1280, 768, 390, 320])
+def test_the_answer_stands_below_the_word_picked_and_a_hidden_word_has_no_tag(site, width):
+    figure = hero(site.open(HOME, width=width))
+    tokens, said = figure.locator('[data-part="token"]'), figure.locator('[data-part="alternatives"] > span')
+    first = said.first.locator("b")
+    for at in (3, 0):
+        tokens.nth(at).click()
+        below = said.first.bounding_box()
+        card = tokens.nth(at).bounding_box()
+        assert below["y"] > card["y"] + card["height"]
+        assert below["x"] < card["x"] + card["width"] / 2 < below["x"] + below["width"]
+    tokens.nth(3).click()
+    figure.locator(".is-asked").click()
+    assert first.inner_text().startswith("noun 95.9")
+    size, weight = first.evaluate("(b) => [getComputedStyle(b).fontSize, getComputedStyle(b).fontWeight]")
+    assert (float(size[:-2]), weight) == (pytest.approx(17.6), "600")
+    room = figure.locator(".attnlab-body > .attnlab-tokens").bounding_box()
+    for line in said.all():
+        box = line.bounding_box()
+        assert room["x"] - 1 <= box["x"] <= box["x"] + box["width"] <= room["x"] + room["width"] + 1
+    seen = [pill.is_visible() for pill in tokens.locator("[data-kind]").all()]
+    assert seen == [True, True, False, True]
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_the_names_of_tags_take_one_line_in_their_pills(site, width):
+    page = site.open(HOME, width=width)
+    for token in page.locator('[data-attnlab="tag"] [data-part="token"]').all():
+        pill, card = token.locator("[data-kind]").bounding_box(), token.bounding_box()
+        assert 16 < pill["height"] < 24
+        assert card["x"] < pill["x"] < pill["x"] + pill["width"] < card["x"] + card["width"]
+    small = hero(page).locator('[data-kind="small word"]').first
+    assert small.inner_text() == ("small word" if width > 500 else "small")
+
+
+@pytest.mark.parametrize(("width", "least", "most"), [(1280, 80, 86), (390, 40, 58)])
+def test_arcs_rise_with_the_room_and_end_side_by_side(site, width, least, most):
+    figure = hero(site.open(HOME, width=width))
+    arcs = figure.locator('[data-part="arcs"] path:not([data-key="3 3"])')
+    assert arcs.count() == 3
+    ways = [[float(x) for x in re.findall(r"-?[\d.]+", arc.get_attribute("d"))] for arc in arcs.all()]
+    rises = [0.75 * (y - top) for _, y, _, top, *_ in ways]
+    assert rises == sorted(rises, reverse=True)
+    assert least < rises[0] < most
+    assert min(a - b for a, b in pairwise(rises)) > 7
+    # They come from the left: whoever comes from farther ends nearer to the word's middle, before its loop.
+    starts = [x for x, *_ in ways]
+    card = figure.locator(".attnlab-word").nth(3)
+    left, middle = card.evaluate("(card) => [card.offsetLeft, card.offsetLeft + card.offsetWidth / 2]")
+    assert [a - b for a, b in pairwise(starts)] == pytest.approx([6, 6])
+    assert left < starts[-1] < starts[0] <= middle - 16
+    # What rises stays below the figure's edge.
+    top = figure.locator(".attnlab-tokens").evaluate("(one) => parseFloat(getComputedStyle(one).paddingTop)")
+    assert rises[0] + 6.5 <= top
+
+
+def test_a_thumb_hides_a_word(browser, address):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = context.new_page()
+    page.goto(f"{address}/{HOME}.html")
+    asked = hero(page).locator(".is-asked")
+    asked.wait_for()
+    assert asked.bounding_box()["height"] >= 40
+    assert asked.evaluate(IN_VIEW)
+    context.close()
+
+
 NAMES = ("tag", "lookup", "calculator", "positions")
 """The figures of the short page that offer their gesture and nothing else."""
 
@@ -197,7 +265,10 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     scores = figures["calculator"]
     assert offered["calculator"].evaluate_all("(all) => all.every((one) => one.dataset.row)")
     assert scores.locator(":is(.is-focus, .is-source)").count() == 0
-    scores.locator('[data-part="matrix-S"] [data-row="1"][data-column="2"]').click()
+    # The one that the text asks for is ringed.
+    asked = scores.locator(".is-asked > button")
+    assert asked.evaluate_all("(all) => all.map((one) => one.ariaLabel)") == ["2.00, S row 2 column 3"]
+    asked.click()
     assert "1.00 × 2.00 = 2.00" in scores.locator('[data-part="formula"]').inner_text()
     assert scores.locator(".is-focus, .is-source").count() == 3
     scores.locator('[data-part="reset"]').click()
@@ -267,12 +338,10 @@ def test_arcs_are_drawn_once_and_tags_turn_only_where_motion_is_wanted(site, mot
         "(figure) => !figure.getAnimations({ subtree: true }).length", arg=figure.element_handle()
     )
     # The arc of the word hidden withdraws, the others change their width before one's eyes, and of the tags
-    # only the one that changed turns: the old one away, the new one in.
+    # only the one that changed turns: the old one away, the new one in; and with it what is said of it.
     shown, turned = figure.evaluate(HIDDEN)
     page.emulate_media(reduced_motion="reduce")
-    assert sorted(shown) == (
-        [] if motion == "reduce" else ["attnlab-turn", "attnlab-turn", "attnlab-withdraw"]
-    )
+    assert sorted(shown) == ([] if motion == "reduce" else ["attnlab-turn"] * 5 + ["attnlab-withdraw"])
     assert turned == (motion != "reduce")
     # What nothing flows through is gone at the end.
     arcs = figure.locator('[data-part="arcs"]').element_handle()

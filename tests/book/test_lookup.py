@@ -8,7 +8,20 @@ import pytest
 from attnbook.widgets import SoftLookup
 
 from .conftest import page_of
-from .reader import choose, drag, figure, handle, middle, number, press, run_copied, says, table, violations
+from .reader import (
+    SIDEWAYS,
+    choose,
+    drag,
+    figure,
+    handle,
+    middle,
+    number,
+    press,
+    run_copied,
+    says,
+    table,
+    violations,
+)
 
 PAGE = page_of("relevance_and_averaging")
 VALUES = [[2.0, 1.0], [-1.0, 2.0], [-2.0, -1.0], [1.5, -2.0]]
@@ -24,9 +37,9 @@ MOVES = """(figure, [value, buttons]) => {
   const lines = [...figure.querySelectorAll("line")];
   figure.querySelector("svg").dispatchEvent(new PointerEvent("pointermove", { buttons, bubbles: true }));
   figure.querySelector(`[data-value="${value}"]`).click();
-  const moved = [lines.every((line) => line.isConnected), lines.some((line) => line.getAnimations().length > 0)];
+  const move = lines.some((line) => line.getAnimations().length > 0);
   document.dispatchEvent(new PointerEvent("pointerup")); // the hand lets go
-  return moved;
+  return [lines.every((line) => line.isConnected), move];
 }"""
 
 
@@ -141,11 +154,44 @@ def test_axe_finds_nothing(site, bench, theme):
     assert violations(page) == []
 
 
-def test_where_there_is_no_table_shares_stand_beside_the_names(site):
-    part = figure(site.open("chapters/five_minutes"), "lookup")
-    shares = part.locator('[data-part="share"]').all_text_contents()
-    assert sum(map(float, shares)) == pytest.approx(1, abs=0.021)
-    assert f"{max(map(float, shares)):.2f}" in part.locator('[data-part="status"]').inner_text()
+BARS = """(figure) => [...figure.querySelectorAll('[data-part="bars"] > :not(:first-child)')].map((row) => {
+  const [name, room] = row.children, bar = room.firstElementChild;
+  const whole = room.clientWidth - 4 * parseFloat(getComputedStyle(document.documentElement).fontSize);
+  return [name.textContent, room.textContent, bar.clientWidth / whole, row.className === "is-lead"];
+})"""
+
+
+@pytest.mark.parametrize("page", [PAGE, "chapters/five_minutes"])
+def test_where_there_is_room_weights_stand_as_bars_beside_the_plane(site, page):
+    part = figure(site.open(page), "lookup")
+    handle(part, "query").focus()
+    for key in ["ArrowLeft"] * 6 + ["ArrowUp"] * 2:
+        part.page.keyboard.press(key)
+    start = (1.0, 0.5) if page == PAGE else (0.2, 0.1)
+    weights = lookup(query=(start[0] - 0.6, start[1] + 0.2)).numbers()[1].tolist()
+    bars = part.evaluate(BARS)
+    assert [(name, text) for name, text, *_ in bars] == [
+        (name, f"{weight:.2f}") for name, weight in zip(NAMES, weights, strict=True)
+    ]
+    assert [share for _, _, share, _ in bars] == pytest.approx(weights, abs=0.01)
+    assert [lead for *_, lead in bars] == [weight == max(weights) for weight in weights]
+    # Nothing frames the plane, and nothing says a number twice.
+    assert part.locator('[data-part="plane"] rect').count() == 0
+    shares = part.locator('[data-part="share"]')
+    assert not any(share.is_visible() for share in shares.all())
+    drawn, beside = (part.locator(f'[data-part="{name}"]').bounding_box() for name in ("plane", "bars"))
+    assert drawn["x"] + drawn["width"] <= beside["x"]
+    assert drawn["y"] < beside["y"] < beside["y"] + beside["height"] < drawn["y"] + drawn["height"]
+
+
+def test_on_a_phone_shares_stand_beside_the_names(site):
+    part = figure(site.open("chapters/five_minutes", width=320), "lookup")
+    assert part.locator('[data-part="bars"]').is_hidden()
+    shares = part.locator('[data-part="share"]')
+    assert all(share.is_visible() for share in shares.all())
+    shown = list(map(float, shares.all_text_contents()))
+    assert shown == pytest.approx(lookup(query=(0.2, 0.1)).numbers()[1].tolist(), abs=0.006)
+    assert part.page.evaluate(SIDEWAYS) == []
 
 
 def test_names_stay_readable_over_lines(part):

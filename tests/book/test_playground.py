@@ -126,7 +126,7 @@ def test_it_starts_with_random_weights_and_trains_on_its_own(part):
     assert abs(about - exact) < 3 * error  # both are of the step at which it was paused
     assert f"exactly {exact:.2f} % right; ceiling 86.4 % (bag of words)" in says(part)
     assert [row[0] for row in table(part, "confusion")][-2:] == ["that, DET", "that, PRON"]
-    shares = part.locator('[data-part="looks"] rect').evaluate_all(
+    shares = part.locator('[data-part="looks"] rect[fill-opacity]').evaluate_all(
         "(all) => all.map((one) => Number(one.getAttribute('fill-opacity')))"
     )
     assert sum(shares) == pytest.approx(4, abs=0.01)  # four words look, each gives 1 away
@@ -186,12 +186,91 @@ def test_two_runs_of_one_seed_go_together_and_are_the_same_until_a_choice_parts_
         """(all) => all.map((svg) =>
           [...svg.querySelectorAll("text")].map((text) => text.textContent).slice(-4))"""
     )
-    # What stands at the end of a word's row is what the table says of it.
-    assert said == [row[1:] for row in table(part, "tags")[1:]]
-    assert said[1][1] == said[1][3].translate({ord("✓"): "✗", ord("✗"): "✓"})
+    # What stands at the end of a word's row is what the table says of it, in words.
+    tagged = [row[1:] for row in table(part, "tags")[1:]]
+    assert said == [[spelled(tag) for tag in tags] for tags in tagged]
+    assert tagged[1][1] == tagged[1][3].translate({ord("✓"): "✗", ord("✗"): "✓"})
     drawing = saved(part)
     assert "bag of words 86.4" in drawing
     assert "word 74.5" in drawing
+
+
+CALLED = {
+    "ADJ": "adjective",
+    "AUX": "auxiliary",
+    "DET": "determiner",
+    "NOUN": "noun",
+    "PRON": "pronoun",
+    "VERB": "verb",
+}
+
+
+def spelled(tag) -> str:
+    name, mark = tag.split()
+    return f"{CALLED[name]} ✗" if mark == "✗" else CALLED[name]
+
+
+HUES = """(pill) => {
+  const [rect, text] = pill.children, { fill, stroke } = getComputedStyle(rect);
+  return [fill, stroke, getComputedStyle(text).fill];
+}"""
+PILL = """(pill) => {
+  const { backgroundColor, color } = getComputedStyle(pill);
+  return [backgroundColor, color];
+}"""
+ADJUSTED = """(button) => {
+  const { color, backgroundColor, forcedColorAdjust } = getComputedStyle(button);
+  return [color === backgroundColor, forcedColorAdjust];
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_tags_are_called_and_coloured_as_in_the_first_figure(site, width):
+    page = site.open("chapters/five_minutes", width=width)
+    part = figure(page, "playground")
+    pills = part.locator('[data-part="looks"] [data-kind]')
+    assert pills.count() == 8
+    assert not re.search("[A-Z]{2}", " ".join(pills.all_text_contents()))
+    part.locator('[data-part="train"]').click()
+    reached(part, 60)
+    part.locator('[data-part="train"]').click()
+    paused(part)
+    words = pills.all_text_contents()
+    small = "small word" if width > 500 else "small"
+    assert words[4:] == [small, "verb", small, "noun"]
+    # To A, which knows no places, both *saw* are one: it is wrong about one of them.
+    assert words[0] == words[2] == small
+    right, wrong = (1, 3) if words[3].endswith("✗") else (3, 1)
+    assert words[wrong] == f"{words[right]} ✗"
+    assert f"saw {words[wrong]}" in part.locator('[data-part="looks"] svg').first.get_attribute("aria-label")
+    # Who is right is filled, as in the first figure of the page; who is wrong is outlined in the same hue.
+    filled, outlined = (pills.nth(at).evaluate(HUES) for at in (right, wrong))
+    assert filled[0] == filled[1] == outlined[1] == outlined[2]
+    assert filled[2] == outlined[0]
+    tag = figure(page, "tag")
+    tag.locator(".is-asked").click()
+    for at, word in ((5, 1), (7, 3)):
+        fill, _, ink = pills.nth(at).evaluate(HUES)
+        assert tag.locator("[data-kind]").nth(word).evaluate(PILL) == [fill, ink]
+    # None is cut off, and each is as wide as what is in it.
+    for svg in part.locator('[data-part="looks"] svg').all():
+        end = svg.evaluate("(one) => one.getBoundingClientRect().right")
+        for pill in svg.locator("[data-kind]").all():
+            box, words = (pill.locator(one).bounding_box() for one in ("rect", "text"))
+            assert box["x"] + 2 < words["x"]
+            assert words["x"] + words["width"] + 2 < box["x"] + box["width"] < end
+    square = part.locator('[data-part="looks"] rect[fill-opacity]').first.bounding_box()
+    if width > 1000:
+        assert square["width"] > 50
+        assert square["height"] > 28
+    else:
+        assert_fits_a_thumb(part)
+
+
+def test_in_the_colours_of_a_system_the_one_button_can_be_read(part):
+    part.page.emulate_media(forced_colors="active")
+    assert part.locator('[data-part="train"]').evaluate(ADJUSTED) == [False, "none"]
+    part.page.emulate_media(forced_colors="none")
 
 
 def ghosts(part) -> list[str]:
@@ -533,7 +612,7 @@ def test_a_phone_draws_one_head_and_says_what_is_set(site, page_file):
     assert not part.locator('[data-part="choice"]').first.is_visible()
     said = re.sub(r"\s+", " ", settings.inner_text())
     assert said == "Settings A attention, no positions, 4 heads, width 8 B attention, RoPE, 4 heads, width 8"
-    squares = part.locator('[data-part="looks"] rect')
+    squares = part.locator('[data-part="looks"] rect[fill-opacity]')
     weights = [
         [float(row[1]) for row in table(part, "weights") if row[0].startswith(f"A 1.{k}")]
         for k in range(1, 5)

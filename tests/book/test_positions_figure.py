@@ -8,6 +8,7 @@ import torch
 from attnbook.widgets import PositionsLab
 
 from .reader import (
+    TOUCHING,
     assert_fits_a_thumb,
     choose,
     copied,
@@ -237,3 +238,24 @@ def test_with_forced_colours_arrows_and_words_keep_theirs(site, bench):
         == "rgb(255, 255, 255)"
     )
     page.emulate_media(forced_colors="none")
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_each_row_is_named_at_its_left_and_nothing_touches(site, bench, width):
+    part = figure(site.figures(bench, width=width, height=700), "positions")
+    handle(part, 2).press("ArrowLeft")
+    texts = part.locator('[data-part="plane"] text')
+    boxes = {text.text_content(): text.bounding_box() for text in texts.all()}
+    left = part.locator('[data-part="plane"]').bounding_box()["x"]
+    names = {name: box for name, box in boxes.items() if abs(box["x"] - left) < 1}
+    chip = handle(part, 0).locator("rect").bounding_box()
+    top = part.locator('[data-part="plane"] text', has_text="saw₁").first.bounding_box()
+    if width == 320:  # above the rows
+        above, now = names["outputs as written (below: dashed)"], names["now"]
+        assert above["y"] < top["y"] < now["y"] < chip["y"]
+    else:
+        assert list(names) == ["output", "as written", "now", "(dashed: as written)"]
+        assert names["as written"]["y"] == pytest.approx(top["y"], abs=4)
+        assert chip["y"] < middle(texts.filter(has_text="now"))[1] < chip["y"] + chip["height"]
+        assert max(box["x"] + box["width"] for box in names.values()) < chip["x"]
+    assert part.evaluate(TOUCHING) == []

@@ -629,6 +629,19 @@ def test_bases_and_lengths_that_a_file_leaves_out_are_those_of_its_class():
     assert read(layer_types=["full_attention"], model_type="llama")["layers"] == 1
 
 
+def test_what_files_of_published_models_hold_besides_hides_nothing():
+    found = {name: configuration.read(fields) for name, fields in PASTED["published"].items()}
+    assert reading.token_bytes(found["GPT-J"]) == 28 * 2 * 4096 * 2
+    assert reading.token_bytes(found["Llama, weights compressed"]) == 32 * 2 * 8 * 128 * 2
+    newest = found["DeepSeek V4 as published"]
+    assert newest["why"].startswith("compress_ratios changes what is kept")
+    assert "compress_rates" not in newest["more"]
+    assert newest["positions"]["bases"] == [10_000, 160_000]
+    assert dict(reading.summary(found["Command R7B"]))["positions"] == [
+        "rotary, base 10,000 (its class's); its class says in which layers"
+    ]
+
+
 def test_heads_that_another_field_may_number_are_not_taken_for_those_of_queries():
     for name in ("MPT", "DeciLM", "OLMo", "Nemotron-NAS"):
         words = dict(reading.summary(configuration.read(PASTED["published"][name])))

@@ -111,6 +111,33 @@ def test_a_figure_that_is_not_registered_or_not_finished_is_told_what_is_missing
         Bare().caption()
 
 
+def test_a_calculator_says_of_its_numbers_what_is_so():
+    eye, ones = [[1.0, 0.0], [0.0, 1.0]], [[-1.0], [1.0]]
+    tokens = ["I", "saw"]
+    opens = "It opens where “{}” meets “{}”: a score of {}."
+    for focus, said in (
+        ((0, 0), opens.format("I", "I", "1.00, and none is larger")),
+        ((0, 1), opens.format("I", "saw", "−1.00")),
+        ((7, 7), opens.format("saw", "saw", "1.00, and none is larger")),  # as the figure reads it
+        (None, "Each of the 4 scores is made of one query and one key, one number each."),
+    ):
+        assert widgets.Calculator(eye, ones, ones, eye, tokens, stage=3, focus=focus).caption() == said
+    for stage in (1, 2, 4):
+        views = widgets.Calculator(eye, ones, ones, eye, tokens, stage=stage).caption()
+        assert views == "Each query and each key is one number here, each value 2 numbers."
+
+
+@pytest.mark.parametrize("hidden", [[], [1], [2, 3], [0, 1, 2, 3]])
+def test_what_a_caption_says_of_looks_is_so(hidden):
+    tagged = widgets.TagSentence("I saw a saw", word=3, hidden=hidden)
+    assert tagged.caption() == "Each word shares out 100 % of looks among the words that are not hidden."
+    assert tagged.caption() != widgets.TagSentence("I saw a saw", only=True).caption()
+    assert torch.allclose(
+        tagged.weights.sum(-1), torch.full((4,), float(len(hidden) < 4))
+    )  # all, or none to look at
+    assert tagged.weights[:, hidden].count_nonzero() == 0
+
+
 def test_a_caption_asks_for_no_gesture():
     """The prose above says what to do, and a caption stays under every state."""
     stored = "".join(path.read_text(encoding="utf-8") for path in sorted(ROOT.glob("chapters/*.ipynb")))

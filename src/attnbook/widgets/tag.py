@@ -139,8 +139,10 @@ class TagSentence(Figure):
         """Return one sentence that says what the figure shows."""
         if self.attention is not None:
             return "Without attention, each word is tagged by its letters alone."
+        if self.only:
+            return "The thicker an arc, the more the picked word looked there."
         if not self.folded:
-            return "The tag of each word, and where the picked word looked."
+            return "Each word shares out 100 % of looks among the words that are not hidden."
         n_numbers = sum(weight.numel() for weight in shipped.load().model.parameters())
         looked = "The tags, and where the picked word looked"
         return f"{looked}: a trained model of {n_numbers:,} numbers, running in this page."

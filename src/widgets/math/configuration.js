@@ -52,7 +52,7 @@ export function reading(config, rules) {
   const { window, width, ...rest } = found;
   if (!by.length && rules.length.some((/** @type {string} */ name) => whole(text[name]) && text[name] !== found.length)) by.length = "taken";
   /** @type {Reading} */
-  const out = { inside, more: Object.keys(known).filter((name) => !(name in part)), unread, by, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: null, reads: reads(text, rules) };
+  const out = { inside, more: Object.keys(known).filter((name) => !(name in part || rules.also[name] in part)), unread, by, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: null, reads: reads(text, rules) };
   if (typeof text.multi_query === "boolean" && text.new_decoder_architecture !== true) {
     out.kept = text.multi_query ? 1 : out.heads;
     delete unread.kept;
@@ -346,7 +346,7 @@ function places(text, unread, own, rules) {
   const bare = text.no_rope_layers;
   const by = own && !named.length ? "own" : "";
   const all = [...new Set(by ? own : bases)].sort((a, b) => a - b);
-  return { kind: "rotary", bases: all, by, stretched: said[0] ?? null, factor: factor === 1 ? null : factor, alpha: scalings.map(({ alpha }) => alpha).find(positive) ?? null, some: all.length > 1 && said.length === 1, bare: !Array.isArray(bare) ? 0 : bare.length ? bare.filter((x) => x === 0 || x === false).length : null };
+  return { kind: "rotary", bases: all, by, stretched: said[0] ?? null, factor: factor === 1 ? null : factor, alpha: scalings.map(({ alpha }) => alpha).find(positive) ?? null, some: all.length > 1 && said.length === 1, bare: rules.bare_types.includes(text.model_type) ? null : !Array.isArray(bare) ? 0 : bare.length ? bare.filter((x) => x === 0 || x === false).length : null };
 }
 
 /** What a group of layers keeps of a token, in bytes. @param {Group} group */

@@ -3,7 +3,11 @@ import { s } from "./dom.js";
 import { text } from "./curves.js";
 import { LONGEST } from "../math/grammar.js";
 
-const [TAG, GAP] = [58, 10];
+const GAP = 10;
+/** How wide the tags are at most: in short, and in full. */
+const TAG = [60, 92];
+/** How wide and high a square gets: more than the word of its column needs nothing tells. */
+const [WIDEST, HIGHEST] = [60, 36];
 /** Squares under this width leave their columns no room for names. */
 export const NAMED = 9;
 
@@ -15,31 +19,36 @@ export const margin = (words) => 13 + 7.5 * Math.max(...words.map((word) => word
  * @param {number} wide
  * @param {string[]} words
  * @param {number} panels
+ * @param {boolean} full whether tags are
  * @param {boolean} [named] whether rows have their names
  */
-export const square = (wide, words, panels, named = true) => Math.min(30, ((wide - (named ? margin(words) : 0) - TAG + GAP) / panels - GAP) / words.length);
+export const square = (wide, words, panels, full, named = true) => Math.min(WIDEST, ((wide - (named ? margin(words) : 0) - TAG[Number(full)] + GAP) / panels - GAP) / words.length);
 
 /** What a head is called, by its number among all. @param {number} which @param {number} layers @param {number} heads */
 export const called = (which, layers, heads) => (layers > 1 ? `${Math.floor(which / heads) + 1}.${(which % heads) + 1}` : String(which + 1));
 
+/** @typedef {{ said: string, kind: string, wrong: boolean }} Tag as it is written */
+
 /**
- * @param {{ wide: number, high: number, words: string[], layers: number, heads: number, role: string, sign: string, only: number, named: boolean,
- *   note: string }} given `high`: what rows may share; `layers`: those that attend; `sign`: the run's name; `only`: the one head that
- *   is drawn, or -1; `named`: whether rows have their names; `note`: what is said where no word looks at another
- * @returns {{ svg: SVGElement, show: (weights: Float64Array[], tags: string[]) => void }} `show` gives squares and words others;
+ * @param {{ wide: number, high: number, words: string[], layers: number, heads: number, role: string, sign: string, only: number, full: boolean,
+ *   named: boolean, note: string }} given `high`: what rows may share; `layers`: those that attend; `sign`: the run's name; `only`: the one head that
+ *   is drawn, or -1; `full`: whether tags are written in full; `named`: whether rows have their names; `note`: what is said where no word looks at another
+ * @returns {{ svg: SVGElement, show: (weights: Float64Array[], tags: Tag[]) => void }} `show` gives squares and words others;
  *   weights are as `attend` leaves them
  */
-export function looks({ wide, high, words, layers, heads, role, sign, only, named, note }) {
+export function looks({ wide, high, words, layers, heads, role, sign, only, full, named, note }) {
   const n = words.length;
   const all = Array.from({ length: layers * heads }, (_, which) => which);
   const drawn = only < 0 ? all : all.slice(Math.min(only, all.length - 1)).slice(0, 1);
   const label = named ? margin(words) : 0;
-  const cell = Math.max(3, drawn.length ? square(wide, words, drawn.length, named) : 0);
+  const cell = Math.max(3, drawn.length ? square(wide, words, drawn.length, full, named) : 0);
   const columns = drawn.length && cell >= NAMED;
-  // The longest name of a column, slanted.
-  const narrow = cell < 13;
-  const top = columns ? 26 + (narrow ? 6 : 5.2) * Math.max(...words.map((word) => word.length)) : 19;
-  const tall = Math.max(16, Math.min(28, (high - top) / n));
+  // The longest name of a column: level, else slanted.
+  const [longest, narrow] = [Math.max(...words.map((word) => word.length)), cell < 13];
+  const level = cell >= 7 * longest + 4;
+  const alone = all.length === 1; // needs no name, and level ones stand beside the run's
+  const top = !columns ? 19 : level ? (alone ? 17 : 32) : 26 + (narrow ? 6 : 5.2) * longest;
+  const tall = Math.max(16, Math.min(HIGHEST, (high - top) / n));
   const panel = n * cell + GAP;
   const end = label + drawn.length * panel;
   /** @type {SVGElement[][]} */
@@ -49,8 +58,9 @@ export function looks({ wide, high, words, layers, heads, role, sign, only, name
     return s(
       "g",
       { transform: `translate(${(label + place * panel).toFixed(1)} 0)` },
-      text(panel < 52 ? name : `head ${name}`, named ? 0 : 18, 11, { fill: "var(--fig-ink)", "font-weight": 600, "font-size": 12 }),
-      ...(columns ? words : []).map((word, j) => text(word, 0, 0, { transform: `translate(${((j + 0.5) * cell + (narrow ? 3.5 : 2)).toFixed(1)} ${top - 4}) rotate(${narrow ? -90 : -55})`, "font-size": narrow ? 11 : 12 })),
+      text(alone ? "" : panel < 52 ? name : `head ${name}`, named ? 0 : 18, 11, { fill: "var(--fig-ink)", "font-weight": 600, "font-size": 12 }),
+      ...(columns ? words : []).map((word, j) => level ? text(word, (j + 0.5) * cell, top - 6, { "text-anchor": "middle" })
+        : text(word, 0, 0, { transform: `translate(${((j + 0.5) * cell + (narrow ? 3.5 : 2)).toFixed(1)} ${top - 4}) rotate(${narrow ? -90 : -55})`, "font-size": narrow ? 11 : 12 })),
       ...words.flatMap((_, i) =>
         words.map((_, j) => {
           const square = s("rect", { x: (j * cell).toFixed(1), y: (top + i * tall).toFixed(1), width: cell.toFixed(1), height: tall.toFixed(1), stroke: "var(--fig-line)", fill: `var(--fig-${role})`, "fill-opacity": 0 });
@@ -62,8 +72,8 @@ export function looks({ wide, high, words, layers, heads, role, sign, only, name
   };
   const middle = (/** @type {number} */ i) => top + (i + 0.5) * tall + 4.5;
   const names = named ? words.map((word, i) => text(word, label - 6, middle(i), { "text-anchor": "end" })) : [];
-  const tags = words.map((_, i) => text("", drawn.length ? end - 4 : label + 4, middle(i), { fill: "var(--fig-ink)" }));
-  const size = [drawn.length ? end + TAG - GAP + 6 : wide, top + n * tall + 3];
+  const tags = words.map(() => s("g"));
+  const size = [drawn.length ? end + TAG[Number(full)] - GAP + 3 : wide, top + n * tall + 3];
   const svg = s(
     "svg",
     { viewBox: `0 0 ${size[0].toFixed(1)} ${size[1].toFixed(1)}`, width: size[0].toFixed(1), role: "img", style: "max-width: 100%; height: auto; display: block" },
@@ -75,10 +85,15 @@ export function looks({ wide, high, words, layers, heads, role, sign, only, name
     svg,
     show(weights, given) {
       weights.forEach((layer, l) => eachWeight(layer, n, heads, (weight, i, k, j) => squares[l * heads + k][i * n + j]?.setAttribute("fill-opacity", weight.toFixed(3))));
-      given.forEach((tag, i) => {
-        if (tags[i].textContent === tag) return;
-        tags[i].textContent = tag;
-        tags[i].setAttribute("font-weight", tag.endsWith("✗") ? "700" : "400");
+      given.forEach(({ said, kind, wrong }, i) => {
+        if (tags[i].textContent === said) return;
+        const [left, width, height] = [drawn.length ? end - 3 : label + 4, 6.2 * said.length + 12, Math.min(tall - 2, 19)];
+        tags[i].setAttribute("data-kind", kind);
+        tags[i].classList.toggle("is-wrong", wrong);
+        tags[i].replaceChildren(
+          s("rect", { x: left.toFixed(1), y: (top + (i + 0.5) * tall - height / 2).toFixed(1), width: width.toFixed(1), height, rx: height / 2 }),
+          text(said, left + width / 2, middle(i) - 0.5, { "text-anchor": "middle", "font-size": 12, fill: "var(--says)" }),
+        );
       });
     },
   };
