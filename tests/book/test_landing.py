@@ -548,7 +548,7 @@ def test_what_leads_to_the_repository_is_shown_once_it_has_an_address(address):
     shown = {"script_files": [], "body": "", "header_buttons": buttons, "title": "A page"}
     shown |= {"pathto": lambda name, *_: name, "theme_extra_footer": "<p>LICENCES</p>"}
     app = SimpleNamespace(
-        config=config, env=SimpleNamespace(attnlab_chapters=[]), attnlab_questions={}, srcdir=ROOT
+        config=config, env=SimpleNamespace(attnlab_chapters=[]), attnlab_lines={}, srcdir=ROOT
     )
     pages.mend_context(app, "chapters/x", "page.html", shown, None)
     assert [one["label"] for one in shown["header_buttons"]] == (groups if address else groups[::3])
