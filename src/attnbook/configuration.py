@@ -43,9 +43,9 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         its class has and the file leaves out), `layers`, `kinds` (how many layers of each kind), `heads`,
         `kept` (heads of keys and values), `head` (their width), `value` (that of values), `latent`,
         `cache` (groups of layers, with numbers whose product a token takes, where a list is a sum, and the
-        window that ends it), `why` (what hides the cache), `window`, `positions`, `length`, `reads` (it may be a model that writes
-        nothing), `by` (for what no field says, whether it is the class's or taken), and `unread` (for what a
-        field says in a way that can't be used, which field and how).
+        window that ends it), `why` (what hides the cache), `window`, `positions`, `length`, `reads` (it may
+        be a model that writes nothing), `by` (for what no field says, whether it is the class's or taken),
+        and `unread` (for what a field says in a way that can't be used, which field and how).
     """
     inside, text = inner(plain(config))
     more = _class(text).get("more", {})
