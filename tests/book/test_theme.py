@@ -285,6 +285,12 @@ def test_a_chapter_s_question_stands_on_its_first_screen(site, width, question):
     aims.locator("summary").click()
 
 
+def test_aims_of_the_playground_are_one_line_as_a_chapter_s_are(site):
+    aims = site.show("chapters/playground").locator("details.objectives")
+    assert aims.locator("summary").inner_text() == "About 25 minutes; afterwards you can …"
+    assert aims.bounding_box()["height"] < 45
+
+
 def test_a_word_with_a_hyphen_stays_in_one_line_of_its_heading(site):
     heading = site.show(page_of("multi_head"), width=320).locator("article h1")
     assert "Multi-head attention" in heading.inner_text()
