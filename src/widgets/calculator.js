@@ -9,7 +9,7 @@
 import cells from "./ui/cells.css";
 import own from "./ui/calculator.css";
 import { calm, choices, fmt, h, onResize, select, shade } from "./ui/dom.js";
-import { EDITABLE, explain, feeds, plain, typeset } from "./ui/formulas.js";
+import { EDITABLE, decimals, explain, feeds, plain, typeset } from "./ui/formulas.js";
 import { figure } from "./ui/frame.js";
 import { neighbour, picture, strip, table } from "./ui/tables.js";
 import { attend, matrix, transpose } from "./math/attention.js";
@@ -87,7 +87,7 @@ export default figure({
     });
     const formula = h("p", { class: "attnlab-formula", "data-part": "formula", "aria-live": "polite" });
     const corner = h("div", { class: "attnlab-corner" }, products, formula);
-    const board = h("div", { class: "attnlab-board" }, corner);
+    const board = h("div", { class: `attnlab-board${only ? " is-alone" : ""}` }, corner);
     const numbers = strip("Weights and output");
     const lead = [
       h("div", { class: "attnlab-lead" }, stages),
@@ -415,12 +415,14 @@ export default figure({
      */
     function fill(name, values, target, sources, most) {
       let longest = 0;
+      const shown = name === "A" ? digits : decimals(values);
+      for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] th.is-source`)) el.classList.remove("is-source");
       for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] [data-row]`)) {
         const cell = /** @type {HTMLInputElement} */ (el);
         const [i, j] = placeOf(name, cell);
         const value = values[i][j];
         if (cell.tagName !== "INPUT") {
-          const text = fmt(value, name === "A" ? digits : 2);
+          const text = fmt(value, shown);
           cell.textContent = text;
           longest = Math.max(longest, text.length + Number(text.startsWith("−")));
           // The name replaces the text for a screen reader, so it has the number too.
@@ -428,7 +430,9 @@ export default figure({
         } else if (!cell.matches(":focus") || number(cell.value) !== null) cell.value = written(value);
         const td = /** @type {HTMLElement} */ (cell.parentElement);
         td.classList.toggle("is-focus", target.name === name && target.row === i && target.column === j);
-        td.classList.toggle("is-source", sources(name, i, j));
+        const source = sources(name, i, j);
+        td.classList.toggle("is-source", source);
+        if (source) headOf(td)?.classList.add("is-source");
         const size = Number.isFinite(value) && most ? Math.abs(value) / most : 0;
         if (name === "A") shade(td, value);
         else if (name === "O") shade(td, 0.15 + 0.85 * size, value < 0 ? "key" : "output"); // the smallest have their matrix's tint
@@ -436,6 +440,13 @@ export default figure({
       }
       return longest;
     }
+
+    /** The head of the row, or in what stands above, of the column. @param {HTMLElement} td */
+    const headOf = (td) => {
+      const above = td.closest('[data-area="top"]');
+      const at = /** @type {HTMLTableCellElement} */ (td).cellIndex;
+      return above ? above.querySelector("thead tr")?.children[at] : td.parentElement?.firstElementChild;
+    };
 
     /** @returns {string} the state as a snippet that runs */
     function pytorch() {

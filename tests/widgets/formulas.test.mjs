@@ -13,15 +13,15 @@ const all = {
 const say = (name, row, column, scale) => plain(explain(all, { name, row, column }, ["I", "saw"], scale));
 
 test("each kind of cell says how it came about", () => {
-  assert.equal(say("X", 1, 1), "X[2, 2] = 2.00: the vector of “saw”. Type to change it.");
-  assert.equal(say("Wq", 1, 0), "W_q[2, 1] = −1.00: what input 2 adds to entry 1. Type to change it.");
-  assert.equal(say("Q", 1, 0), "q[2, 1] = 0.00 × 1.00 + 2.00 × (−1.00) = −2.00");
-  assert.equal(say("S", 1, 0), "s[2, 1] = −2.00 × 1.00 = −2.00: what “saw” asks, by what “I” offers");
-  assert.equal(say("scaled", 1, 0), "s′[2, 1] = −2.00 / √1 = −2.00");
-  assert.equal(say("scaled", 1, 0, 0.5), "s′[2, 1] = −2.00 × 0.500 = −2.00");
+  assert.equal(say("X", 1, 1), "X[2, 2] = 2: the vector of “saw”. Type to change it.");
+  assert.equal(say("Wq", 1, 0), "W_q[2, 1] = −1: what input 2 adds to entry 1. Type to change it.");
+  assert.equal(say("Q", 1, 0), "q[2, 1] = 0 × 1 + 2 × (−1) = −2");
+  assert.equal(say("S", 1, 0), "s[2, 1] = −2 × 1 = −2: what “saw” asks, by what “I” offers");
+  assert.equal(say("scaled", 1, 0), "s′[2, 1] = −2 / √1 = −2");
+  assert.equal(say("scaled", 1, 0, 0.5), "s′[2, 1] = −2 × 0.500 = −2");
   assert.equal(say("scaled", 0, 1), "s′[1, 2] = −∞: “saw” comes later and is hidden.");
-  assert.equal(say("A", 0, 0), "a[1, 1] = e^1.00 / (e^1.00 + 0) = 1.000: “I” takes 100.0 % of “I”");
-  assert.equal(say("O", 0, 0), "o[1, 1] = 1.00 × 3.00 + 0.00 × 1.00 = 3.00");
+  assert.equal(say("A", 0, 0), "a[1, 1] = e^1 / (e^1 + 0) = 1.000: “I” takes 100.0 % of “I”");
+  assert.equal(say("O", 0, 0), "o[1, 1] = 1.00 × 3 + 0.00 × 1 = 3.00");
 });
 
 test("a row of the first matrix and a column of the second feed a cell", () => {
@@ -37,8 +37,8 @@ test("a row of the first matrix and a column of the second feed a cell", () => {
 
 test("each term of a sum names the pair of numbers that it comes of", () => {
   const terms = (name) => explain(all, { name, row: 1, column: 0 }, ["I", "saw"]).flatMap((piece) => (piece.under ?? [piece]).flatMap(({ term, of }) => (of ? [[term, plain(of)]] : [])));
-  assert.deepEqual(terms("Q"), [[0, "0.00 × 1.00"], [1, "2.00 × (−1.00)"]]);
-  assert.deepEqual(terms("S"), [[0, "−2.00 × 1.00"]]);
-  assert.deepEqual(terms("A"), [[0, "e^−2.00"], [1, "e^−4.00"]]);
+  assert.deepEqual(terms("Q"), [[0, "0 × 1"], [1, "2 × (−1)"]]);
+  assert.deepEqual(terms("S"), [[0, "−2 × 1"]]);
+  assert.deepEqual(terms("A"), [[0, "e^−2"], [1, "e^−4"]]);
   assert.deepEqual(terms("scaled"), []);
 });

@@ -31,12 +31,18 @@ export const feeds = ({ name, row, column }) => (n, i, j) => {
   return n === first ? i === row : n === second && j === column;
 };
 
+/** How many decimals the numbers of a matrix need: none where all are whole. @param {Matrix} matrix */
+export const decimals = (matrix) => (matrix.flat().every((x) => Number.isInteger(x) || !Number.isFinite(x)) ? 0 : 2);
+
 /**
  * @param {number[]} a
  * @param {number[]} b
+ * @param {number} ofA decimals of the first
+ * @param {number} ofB and of the second
  * @returns {Piece[]}
  */
-const sum = (a, b) => a.flatMap((x, d) => [...(d ? [" + "] : []), { term: d, of: [`${fmt(x)} × ${b[d] < 0 ? `(${fmt(b[d])})` : fmt(b[d])}`] }]);
+const sum = (a, b, ofA, ofB) =>
+  a.flatMap((x, d) => [...(d ? [" + "] : []), { term: d, of: [`${fmt(x, ofA)} × ${b[d] < 0 ? `(${fmt(b[d], ofB)})` : fmt(b[d], ofB)}`] }]);
 
 /**
  * The formula of a cell, with its numbers.
@@ -48,28 +54,29 @@ const sum = (a, b) => a.flatMap((x, d) => [...(d ? [" + "] : []), { term: d, of:
  */
 export function explain(all, { name, row, column }, tokens, scale) {
   const value = all[name][row][column];
+  const of = (/** @type {string} */ one) => decimals(all[one]);
   const down = (/** @type {Matrix} */ m) => m.map((line) => line[column]);
   const at = `${row + 1}, ${column + 1}`;
   const [asks, answers] = [`“${tokens[row]}”`, `“${tokens[column]}”`];
   if (name in EDITABLE) {
     const whose = name === "X" ? `the vector of ${asks}` : `what input ${row + 1} adds to entry ${column + 1}`;
-    return [{ name: EDITABLE[name] }, `[${at}] = ${fmt(value)}: ${whose}. Type to change it.`];
+    return [{ name: EDITABLE[name] }, `[${at}] = ${fmt(value, of(name))}: ${whose}. Type to change it.`];
   }
   const entry = { entry: LETTER[name], at };
-  if (name === "S") return [entry, " = ", ...sum(all.Q[row], all.K[column]), { total: ` = ${fmt(value)}: what ${asks} asks, by what ${answers} offers`, after: all.Q[row].length }];
+  if (name === "S") return [entry, " = ", ...sum(all.Q[row], all.K[column], of("Q"), of("K")), { total: ` = ${fmt(value, of("S"))}: what ${asks} asks, by what ${answers} offers`, after: all.Q[row].length }];
   if (name === "scaled") {
     if (value === -Infinity) return [entry, ` = −∞: ${answers} comes later and is hidden.`];
-    const score = fmt(all.S[row][column]);
-    return [entry, " = ", ...(scale === null || scale === undefined ? [{ over: [score], under: [{ root: String(all.Q[0].length) }] }] : [`${score} × ${fmt(scale, 3)}`]), ` = ${fmt(value)}`];
+    const score = fmt(all.S[row][column], of("S"));
+    return [entry, " = ", ...(scale === null || scale === undefined ? [{ over: [score], under: [{ root: String(all.Q[0].length) }] }] : [`${score} × ${fmt(scale, 3)}`]), ` = ${fmt(value, of(name))}`];
   }
   if (name === "A") {
     /** @type {Piece[]} */
-    const powers = all.scaled[row].map((x) => (x === -Infinity ? "0" : { power: fmt(x) }));
+    const powers = all.scaled[row].map((x) => (x === -Infinity ? "0" : { power: fmt(x, of("scaled")) }));
     const under = powers.flatMap((power, j) => [...(j ? [" + "] : []), /** @type {Piece} */ ({ term: j, of: [power] })]);
     return [entry, " = ", { over: [powers[column]], under }, { total: ` = ${fmt(value, 3)}: ${asks} takes ${fmt(100 * value, 1)} % of ${answers}`, after: powers.length }];
   }
   const [left, right] = MADE_OF[name];
-  return [entry, " = ", ...sum(all[left][row], down(all[right])), { total: ` = ${fmt(value)}`, after: all[left][row].length }];
+  return [entry, " = ", ...sum(all[left][row], down(all[right]), left === "A" ? 2 : of(left), of(right)), { total: ` = ${fmt(value, of(name))}`, after: all[left][row].length }];
 }
 
 /**
