@@ -279,7 +279,8 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     assert asked.evaluate_all("(all) => all.map((one) => one.ariaLabel)") == ["2, S row 2 column 3"]
     asked.click()
     assert "1 × 2 = 2" in scores.locator('[data-part="formula"]').inner_text()
-    assert scores.locator(".is-focus, .is-source").count() == 3
+    assert scores.locator("td:is(.is-focus, .is-source)").count() == 3
+    assert scores.locator("th.is-source").all_inner_texts() == ["a", "saw"]
     scores.locator('[data-part="reset"]').click()
     assert scores.locator(":is(.is-focus, .is-source)").count() == 0
     figures["tag"].locator(".attnlab-hide.is-asked").click()
