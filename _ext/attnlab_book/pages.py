@@ -27,7 +27,7 @@ LEAD_THERE = ("launch-buttons", "source-buttons")
 """The theme's buttons that open or show what is in the repository."""
 AIMS = re.compile(
     r'<div class="objectives admonition">\s*<p class="admonition-title">(.*?)</p>\s*'
-    r"(<p>(About [^<]*? minutes) to read.*?</ul>)\s*</div>",
+    r"(<p>(?:[^<]*\. )?(About [^<]*? minutes) to (?:play and )?read.*?</ul>)\s*</div>",
     re.DOTALL,
 )
 """What a chapter is for: its heading, all of it, and the minutes that it takes."""

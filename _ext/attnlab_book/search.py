@@ -25,8 +25,12 @@ from attnlab_book.numbering import ChapterMention
 FEWEST = 5
 """Words of a sentence that says something alone."""
 FILES = ("search-sections.js", "search.js")
+LEFT = {"attn-cards", "cell_output"}
+"""Classes of what says nothing of its own: cards say what the chapters' pages do."""
 LISTS = (nodes.bullet_list, nodes.enumerated_list, nodes.definition_list)
 PROSE = (nodes.paragraph, nodes.term, nodes.caption, addnodes.desc_signature)
+RAISED = str.maketrans("0123456789nHLr", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿᴴᴸʳ")
+"""Exponents that have a letter of their own."""
 RARE = 6
 """In how many sections a word stands at most for a sentence to be kept for its sake."""
 REFERENCE = "reference"
@@ -72,7 +76,7 @@ def write(app: Sphinx, env: BuildEnvironment) -> None:
 def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
     """List all that the search needs: pages with their sections, names of terms, other words for things."""
     book = env.attnlab_chapters  # type: ignore[attr-defined]
-    asked = share.questions(Path(app.srcdir))
+    asked = share.lines(Path(app.srcdir))
     numbered = {one.page: one for one in book if one.number is not None}
     pages = []
     for page in sorted(env.all_docs, key=lambda page: (page not in numbered, page)):
@@ -81,9 +85,13 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
         kind = "chapter" if chapter else REFERENCE if "/api" in page else "page"
         doctree = env.get_doctree(page)
         sections = list(_sections(doctree, book, brief=kind == REFERENCE))
-        if chapter and not sections[0].text:
-            # Before its first heading a chapter has its aims alone: its question says more in a line.
-            sections[0] = sections[0]._replace(text=asked[chapter.topic].replace("'", "’"))
+        if not sections[0].text:
+            # Before its first heading a page has its aims alone: its question says more in a line.
+            topic = chapter.topic if chapter else Path(page).name
+            begins = SENTENCE.split(next((one.text for one in sections if one.text), ""))[0]
+            sections[0] = sections[0]._replace(text=asked.get(topic, begins).replace("'", "’"))
+        # A heading alone tells nobody why it was found.
+        sections = [one for at, one in enumerate(sections) if at == 0 or one.text]
         if page == terms.GLOSSARY:
             kind, whole = "glossary", sections[0]
             sections = [
@@ -147,9 +155,13 @@ def short(formula: str) -> str:
 
     >>> short(r"\\sqrt{d_k}"), short("p"), short(r"\\frac{a}{b} + \\sum_i x_i"), short("s_{ij}")
     ('√d_k', 'p', '…', '…')
+    >>> short("2n^2 d"), short("-10^9"), short("10^{12}"), short("p^*")
+    ('2n²d', '−10⁹', '10¹²', '…')
     """
-    plain = re.sub(r"\\sqrt\s*\{?(\w+)\}?", r"√\1", formula)
-    return plain.strip() if len(plain) <= 12 and not re.search(r"[\\{]", plain) else "…"
+    plain = re.sub(r"\\sqrt\s*\{?(\w+)\}?", r"√\1", formula).strip().replace("-", "−")
+    plain = re.sub(r"\^\{?([0-9nHLr]+)\}?", lambda found: found[1].translate(RAISED), plain)
+    plain = re.sub(r"(?<=\w) (?=\w)", "", plain)
+    return plain if len(plain) <= 12 and not re.search(r"[\\{^]", plain) else "…"
 
 
 def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool) -> Iterator[Section]:
@@ -220,9 +232,9 @@ def _opens(node: nodes.Node) -> bool:
 
 
 def _home(node: nodes.Node) -> nodes.Node | None:
-    """Find the section that a node stands in; what is in a fold or an output stands in none."""
+    """Find the section that a node stands in; what is in a fold, an output or a card stands in none."""
     while node is not None and not isinstance(node, nodes.section):
-        if isinstance(node, SILENT) or "cell_output" in getattr(node, "attributes", {}).get("classes", ()):
+        if isinstance(node, SILENT) or LEFT & set(getattr(node, "attributes", {}).get("classes", ())):
             return None
         node = node.parent
     return node

@@ -49,6 +49,11 @@ def questions(root: Path) -> dict[str, str]:
     return {topic: question for topic, question, _ in cards.rows(table)}
 
 
+def lines(root: Path) -> dict[str, str]:
+    """Give the line about a page: a chapter's question, and what one does in a laboratory."""
+    return questions(root) | {"playground": TRAIN, "design": PAINT}
+
+
 def pictures(root: Path) -> dict[str, str]:
     """Give the page to draw, as HTML, for each picture's name: a chapter's topic, or `book`."""
     asked = questions(root)
@@ -81,16 +86,15 @@ def add_tags(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: nodes.document | None
 ) -> None:
     """Give every page a description, and what a shared link shows."""
-    if not hasattr(app, "attnlab_questions"):
-        app.attnlab_questions = questions(Path(app.srcdir))  # type: ignore[attr-defined]
+    if not hasattr(app, "attnlab_lines"):
+        app.attnlab_lines = lines(Path(app.srcdir))  # type: ignore[attr-defined]
     pages = {one.page: one.topic for one in app.env.attnlab_chapters} | {
         page: name for name, page in playground.PAGES.items()
     }  # type: ignore[attr-defined]
     topic = pages.get(pagename, "book")
     home = pagename == app.config.root_doc
     title = BOOK if home else _text(context.get("title", BOOK))
-    lines = app.attnlab_questions | {"playground": TRAIN, "design": PAINT}  # type: ignore[attr-defined]
-    about = lines.get(topic, LINE)
+    about = app.attnlab_lines.get(topic, LINE)  # type: ignore[attr-defined]
     address = app.config.html_baseurl.rstrip("/")
     width, height = SIZE
     said = {

@@ -39,14 +39,13 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
         config: the fields, as a `config.json` has them.
 
     Returns:
-        `inside` (where the model of the text stands), `more` (fields that its class has and the file leaves
-        out), `layers`, `kinds` (how many layers of each kind),
-        `heads`, `kept` (heads of keys and values), `head` (their width), `value` (that of values), `latent`,
+        `inside` (where the model of the text stands), `foreign` (its class is not known), `more` (fields that
+        its class has and the file leaves out), `layers`, `kinds` (how many layers of each kind), `heads`,
+        `kept` (heads of keys and values), `head` (their width), `value` (that of values), `latent`,
         `cache` (groups of layers, with numbers whose product a token takes, where a list is a sum, and the
-        window that ends it),
-        `why` (what hides the cache), `window`, `positions`, `length`, `reads` (it may be a model that writes
-        nothing), `by` (for what no field says, whether it is the class's or taken), and `unread` (for what a
-        field says in a way that can't be used, which field and how).
+        window that ends it), `why` (what hides the cache), `window`, `positions`, `length`, `reads` (it may
+        be a model that writes nothing), `by` (for what no field says, whether it is the class's or taken),
+        and `unread` (for what a field says in a way that can't be used, which field and how).
     """
     inside, text = inner(plain(config))
     more = _class(text).get("more", {})
@@ -61,9 +60,13 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
     found, unread = numbers(text)
     own, by = _left_out(text, found, unread)
     heads, window, width = found["heads"], found.pop("window"), found.pop("width")
-    if "length" not in by and len({text[name] for name in RULES["length"] if whole(text.get(name))}) > 1:
+    if "length" not in by and {text[name] for name in RULES["length"] if whole(text.get(name))} - {
+        found["length"]
+    }:
         by["length"] = "taken"
     out: dict[str, Any] = {"inside": inside, "more": [*more], "unread": unread, "by": by} | found
+    named = text.get("model_type")
+    out["foreign"] = isinstance(named, str) and named != "" and named not in RULES["classes"]
     if isinstance(text.get("multi_query"), bool) and text.get("new_decoder_architecture") is not True:
         out["kept"] = 1 if text["multi_query"] else heads
         unread.pop("kept", None)

@@ -98,17 +98,30 @@ def numbers(text: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         if what == "heads" and whole(text.get("d_kv")):
             names = [*names, "num_heads"]  # in other models these are the heads of a state
         each = {name: text[name] for name in names if whole(text.get(name))}
-        found[what] = max(each.values()) if each and what == "length" else next(iter(each.values()), None)
+        found[what] = next(iter(each.values()), None)
+        if each and what == "length":
+            found[what] = max(*each.values(), _stretched(text))
         if what not in ("window", "length") and len(set(each.values())) > 1:
             unread[what] = " and ".join(f"{name} is {number}" for name, number in each.items())
             found[what] = None
             continue
-        # Where a window is, 0 and false say that there is none.
-        absent = empty if what == "window" else lambda value: value is None
+        # Where a window is, 0, -1 and false say that there is none.
+        absent = (
+            (lambda value: empty(value) or value == -1) if what == "window" else lambda value: value is None
+        )
         wrong = next((name for name in names if not absent(text.get(name))), None)
         if found[what] is None and wrong is not None:
             unread[what] = f"{wrong} is {quoted(text[wrong])}, {RULES['unfit']['wholes']}"
     return found, unread
+
+
+def _stretched(text: Mapping[str, Any]) -> int:
+    """Return the length for which YaRN stretches, or 0: who adds it may leave the longest text as it was."""
+    scaling = text.get("rope_parameters") or text.get("rope_scaling")
+    if not isinstance(scaling, Mapping) or scaling.get("rope_type", scaling.get("type")) != "yarn":
+        return 0
+    length, factor = scaling.get("original_max_position_embeddings"), scaling.get("factor")
+    return int(length * factor) if whole(length) and positive(factor) else 0
 
 
 def quoted(value: Any) -> str:

@@ -123,6 +123,7 @@ def _kept(reading: Mapping[str, Any]) -> list[str]:
         if many := (reading["kinds"] or {}).get(name):
             lines.append(f"and {what} in {_layers(many)}, {RULES['apart']}")
     lines += [RULES["if"]] if reading["reads"] else []
+    lines += [RULES["foreign"]] if reading["foreign"] else []
     return lines + _more(reading)
 
 

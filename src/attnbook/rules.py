@@ -67,7 +67,7 @@ RULES: dict[str, Any] = {
     # Types of models with `global_attn_every_n_layers`, and how many layers the first period lacks.
     "every": {"afmoe": 1, "modernbert": 0},
     # Types of models whose window, where no field says which layers have it, is in all of them.
-    "windows": ["mistral", "mixtral", "phi3", "starcoder2", "moshi"],
+    "windows": ["mistral", "mixtral", "phi3", "phimoe", "starcoder2", "moshi"],
     # What is looked for as a number.
     "numbers": ["layers", "heads", "kept", "head", "width", "window", "length"],
     # Other fields that are read, by what their values must be; and where places are told.
@@ -108,7 +108,7 @@ RULES: dict[str, Any] = {
         "|moe|mtp|nextn|dense_layers|intermediate|ffn|_ff_|dtype|rope|nope|rotary|gate$|per_layer_input|kernels"
         "|parallel|impl|flash|multi_?query|share_q|^output_|embedding|layer_switch|interleaved_layers"
         "|ignore_index"
-        "|^compression_config$|^block_(size|type|group_size|dim|multiple_of|use_swiglu|use_xavier_init)$"
+        "|^compression_config$|^mm_|^embd_layer$|^max_attn_value$|^block_(size|type|group_size|dim|multiple_of|use_swiglu|use_xavier_init)$"
     ),
     "which": (
         "pattern|interval|every|max_window_layers|idx|indices|group_size|_list$|state|ssm|mamba|conv|linear"
@@ -157,6 +157,7 @@ RULES: dict[str, Any] = {
     "own_width": "the width of its class",
     "which_own": "; which is which its class says, not the file",
     "bare_own": "; its class says in which layers",
+    "foreign": "its class is not known here: it may do more than its fields say",
     "more": "with its class's fields, which the file leaves out: ",
     "taken": {
         "kept": "taken as many as of queries: no field says it",
@@ -223,6 +224,7 @@ RULES: dict[str, Any] = {
         "compress_rates",
         "cca_time0",
         "mem_len",
+        "total_ut_steps",
         "patcher_config",
     ],
     # Fields that change what a layer sees, and leave the cache as it is.

@@ -12,7 +12,7 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
  */
 
 /** How much a page's kind counts: what teaches, before what lists. */
-const WEIGHT = /** @type {Record<string, number>} */ ({ chapter: 2.2, page: 1, glossary: 0.35, reference: 0.3 });
+const WEIGHT = /** @type {Record<string, number>} */ ({ chapter: 2.2, page: 1, glossary: 0.33, reference: 0.3 });
 /** A heading that so many pages have, such as Quiz, stands over what repeats the rest. */
 const SHARED = 6;
 const FIELDS = ["title", "page", "stressed", "text", "unread"];
@@ -117,15 +117,20 @@ export class Book {
     near.sort((a, b) => b.score - a.score);
     const times = new Map();
     const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
+    const stems = new Set(ways.flatMap(({ stems }) => (stems.length === 1 ? stems : [])));
+    const phrases = ways.map(({ stems }) => stems).filter(({ length }) => length > 1);
+    // Behind those that show why they were found, what doesn't (it has the words in a table) is noise.
+    const best = fair.slice(0, MOST).map(({ section }) => section);
+    const tells = best.map(({ title, text }) => places(`${title}. ${text}`, stems, phrases).length > 0);
     const changed = asked.flatMap((word, at) => (read[at][0]?.changed ? [[word, read[at][0].changed]] : []));
     return {
-      found: fair.slice(0, MOST).map(({ section }) => section),
+      found: tells.includes(true) ? best.slice(0, tells.lastIndexOf(true) + 1) : best,
       cut: fair.length > MOST,
       whole: Boolean(fair[0]?.whole),
       meaning,
       read: changed,
-      stems: new Set(ways.flatMap(({ stems }) => (stems.length === 1 ? stems : []))),
-      phrases: ways.map(({ stems }) => stems).filter(({ length }) => length > 1),
+      stems,
+      phrases,
     };
   }
 

@@ -1,5 +1,6 @@
 // The book's search, on its own page and in the dialog of every page: what is found while one types, with the arrow
 // keys, and Enter. Works from the disk: its data is a script.
+// A combobox with a listbox, as the ARIA practices have it: the field keeps the focus, and names the row that is lit.
 import { Book, excerpt } from "./finding.js";
 import { tells } from "./words.js";
 
@@ -8,7 +9,7 @@ import { tells } from "./words.js";
 /** Milliseconds after the last letter: on a slow phone a search for each would hold up the next. */
 const PAUSE = 60;
 const HINT = "A word, a name or a question, such as: why divide by √d?";
-/** For whom nothing was found. */
+/** For whom nothing was found, or who has not yet asked. */
 const TRY = ["why divide by √d", "KV cache", "flash attention"];
 /** @type {import("./finding.js").Answer} */
 const NOTHING = { found: [], cut: false, whole: false, meaning: undefined, read: [], stems: new Set(), phrases: [] };
@@ -54,32 +55,64 @@ function mount(book, part, { most, follow }) {
   status.setAttribute("role", "status");
   const list = make("ol", "attn-places");
   const more = make("p", "attn-more");
-  found.replaceChildren(status, list, more);
+  const options = make("div", "", list, more);
+  options.id = `${part.id}-places`;
+  options.setAttribute("role", "listbox");
+  options.setAttribute("aria-label", "Places in the book");
+  for (const between of [list, more]) between.setAttribute("role", "none");
+  field.setAttribute("role", "combobox");
+  field.setAttribute("aria-autocomplete", "list");
+  field.setAttribute("aria-controls", options.id);
+  found.replaceChildren(status, options);
 
+  let lit = -1;
+  const rows = () => /** @type {HTMLAnchorElement[]} */ ([...options.querySelectorAll("a")]);
+  /** Where Enter leads; below 0, nowhere. @param {number} at */
+  const light = (at) => {
+    lit = at;
+    rows().forEach((row, i) => row.setAttribute("aria-selected", String(i === at)));
+    if (at < 0) field.removeAttribute("aria-activedescendant");
+    else field.setAttribute("aria-activedescendant", rows()[at].id);
+  };
+
+  /** @param {string} name @param {Node} content */
+  const row = (name, content) => {
+    const made = make("li", name, content);
+    made.setAttribute("role", "none");
+    return made;
+  };
   /** @param {Section} section @param {Asked} asked */
   const item = ({ at, page, title, text }, asked) => {
     const where = page === title ? [] : [make("span", "attn-where", page)];
     const head = make("span", "attn-what", ...marked(title, asked, 200));
     const about = text ? [make("span", "attn-about", ...marked(text, asked))] : [];
-    return make("li", "", link(at, ...where, head, ...about));
+    return row("", link(at, ...where, head, ...about));
   };
   /** @param {Section} term */
   const explained = ({ at, page, title, text }) =>
-    make("li", "attn-meaning", link(at, make("span", "attn-where", page), make("span", "attn-what", title), make("span", "attn-about", text)));
+    row("attn-meaning", link(at, make("span", "attn-where", page), make("span", "attn-what", title), make("span", "attn-about", text)));
   const show = () => {
     const question = field.value.trim();
     const answer = question ? book.ask(field.value.trimStart()) : NOTHING;
     const places = answer.found.slice(0, most);
     // The best place stands first, for Enter leads to it; then what the words mean.
-    const rows = places.map((section) => item(section, answer));
-    if (answer.meaning) rows.splice(1, 0, explained(answer.meaning));
-    const fits = rows.length > 0;
+    const first = places.map((section) => item(section, answer));
+    if (answer.meaning) first.splice(1, 0, explained(answer.meaning));
+    const fits = first.length > 0;
     const lost = !fits && tells(question);
     const near = lost ? book.nearest(question) : [];
-    list.replaceChildren(...rows, ...near.map((section) => item(section, answer)));
+    list.replaceChildren(...first, ...near.map((section) => item(section, answer)));
     const all = asking(question, `${answer.cut ? "The best" : "All"} ${answer.found.length} results`);
     const others = near.length ? [] : TRY.map((other) => asking(other, `Try “${other}”`));
-    more.replaceChildren(...(answer.found.length > places.length ? [all] : lost ? [link(book.glossary, "All terms of the glossary"), ...others] : []));
+    const terms = link(book.glossary, "All terms of the glossary");
+    more.replaceChildren(...(answer.found.length > places.length ? [all] : lost ? [terms, ...others] : fits ? [] : others));
+    rows().forEach((row, i) => {
+      row.id = `${options.id}-${i}`;
+      row.setAttribute("role", "option");
+    });
+    field.setAttribute("aria-expanded", String(rows().length > 0));
+    // The first place is chosen while one writes; of what nobody asked for, nothing is.
+    light(fits ? 0 : -1);
     const nothing = `Nothing in the book fits “${question}”.${near.length ? " Terms of the glossary that look like it:" : ""}`;
     status.textContent = fits ? said(answer, places.length) : lost ? nothing : HINT;
     part.classList.toggle("attn-asked", Boolean(question));
@@ -91,11 +124,10 @@ function mount(book, part, { most, follow }) {
   /** @param {import("./finding.js").Answer} answer @param {number} shown how many of its places are listed */
   const said = ({ found: { length: count }, whole, read, meaning }, shown) => {
     const instead = read.length ? `Read as ${listed(read.map(([, other]) => `“${other}”`))}. ` : "";
-    const many = count ? `${shown < count ? `${shown} of ` : ""}${count} ${count === 1 ? "result" : "results"}` : "";
+    const many = count ? `${shown < count ? `Best ${shown}` : count} ${count === 1 ? "result" : "results"}` : "";
     const told = meaning ? (count ? ", and the glossary’s entry" : "The glossary’s entry") : "";
     return `${instead}${many}${count && !whole ? " with some of these words" : ""}${told}.`;
   };
-  const links = () => /** @type {HTMLElement[]} */ ([...found.querySelectorAll("a")]);
   let due = /** @type {any} */ (0);
   const now = () => {
     if (due) show();
@@ -104,27 +136,25 @@ function mount(book, part, { most, follow }) {
   };
   part.addEventListener("keydown", (/** @type {any} */ event) => {
     if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
-    const down = event.key === "ArrowDown";
-    if (down) now();
-    const all = links();
-    const at = all.indexOf(event.target);
-    if (down || event.key === "ArrowUp") {
-      if (event.target !== field && at < 0) return;
-      if (!all.length || (at < 0 && !down)) return;
+    const step = { ArrowDown: 1, ArrowUp: -1 }[/** @type {string} */ (event.key)];
+    const onRow = rows().includes(event.target);
+    if (step && (event.target === field || onRow)) {
+      now();
       event.preventDefault();
-      // The first place is chosen while one writes: from the field down leads to the second, and back.
-      const written = part.matches(".attn-hit") && all.length > 1 ? 1 : 0;
-      const next = at < 0 ? all[written] : down ? (all[at + 1] ?? all[at]) : at <= written ? field : all[at - 1];
-      next.focus();
-      next.scrollIntoView({ block: "nearest" });
-    } else if (at >= 0 && (event.key === "Backspace" || (event.key.length === 1 && event.key !== " "))) {
+      field.focus();
+      const least = part.matches(".attn-hit") ? 0 : -1;
+      light(Math.max(least, Math.min(lit + step, rows().length - 1)));
+      rows()[lit]?.scrollIntoView({ block: "nearest" });
+    } else if (onRow && (event.key === "Backspace" || (event.key.length === 1 && event.key !== " "))) {
       field.focus(); // who writes on, writes in the field
     }
   });
+  // Who came to a row by Tab has chosen it.
+  options.addEventListener("focusin", (event) => light(rows().findIndex((row) => row === event.target)));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     now();
-    if (part.matches(".attn-hit")) links()[0].click();
+    rows()[lit]?.click();
   });
   field.addEventListener("input", () => {
     clearTimeout(due);

@@ -38,8 +38,8 @@ function cut(low) {
   return short.length > 2 ? short : low;
 }
 
-/** @param {string} text */
-const plain = (text) => (PLAIN.test(text) ? text : text.replaceAll("√", " sqrt ").replaceAll("∞", " infinity ").normalize("NFKD").replace(/\p{M}/gu, ""));
+/** n^2 is asked for, n² is read. @param {string} text */
+const plain = (text) => (PLAIN.test(text) ? text.replace(/\^(?=[a-z0-9])/gi, "") : text.replaceAll("√", " sqrt ").replaceAll("∞", " infinity ").normalize("NFKD").replace(/\p{M}/gu, ""));
 
 /**
  * The parts of a text's words, in order, as they are written.

@@ -54,7 +54,7 @@ function arcs(weights, token, { at, tall, put, few = false }) {
       if ((few && !ours) || (w < SEEN && (few || !ours))) return [];
       const look = ours
         ? { stroke: "var(--fig-query)", "stroke-opacity": (0.15 + 0.85 * w).toFixed(3), "stroke-width": (thick * w).toFixed(2), "data-weight": digits(w) }
-        : { stroke: "var(--fig-quiet)", "stroke-opacity": 0.22, "stroke-width": (0.5 * thick * w).toFixed(2) };
+        : { stroke: "var(--fig-quiet)", "stroke-opacity": 0.11, "stroke-width": (0.5 * thick * w).toFixed(2) };
       return [s("path", { "data-key": `${i} ${j}`, d: arc(i, j), fill: "none", "stroke-linecap": "round", ...look })];
     }),
   );

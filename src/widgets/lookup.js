@@ -68,6 +68,7 @@ export default figure({
     const lines = s("g", {});
     const dot = s("circle", { r: 9, fill: "var(--fig-output)" });
     const arrow = s("path", { d: "M -10 -9 L 14 0 L -10 9 Z", fill: "var(--fig-output)" });
+    const ring = s("circle", { r: 13, fill: "none", stroke: "var(--fig-output)", "stroke-width": 4 });
     const output = s("g", { "data-part": "output", "data-key": "", "pointer-events": "none" });
     const outputName = s("text", { "data-key": "", fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none", ...HALO }, "output");
 
@@ -116,14 +117,41 @@ export default figure({
       return g;
     }
 
+    const half = (/** @type {Element} */ text) => 4.2 * (text.textContent ?? "").length; // of a name's width
     /**
-     * Keep a long name inside the drawing.
-     * @param {SVGElement} text
+     * Where a name begins to the right of its point, so that it stays inside the drawing.
+     * @param {Element} text
      * @param {number} at where its point is
      */
-    function keep(text, at) {
-      const half = 4.2 * (text.textContent ?? "").length;
-      text.setAttribute("x", String(Math.min(Math.max(at, half), SIZE - half) - at));
+    const inward = (text, at) => Math.min(Math.max(at, half(text)), SIZE - half(text)) - at;
+
+    /**
+     * Put the names of what moves most where they cover no other name and no point: the output's below it, the query's above,
+     * unless something is there.
+     * @param {Point[]} points those of the keys, of the query, and of the output, in the drawing
+     */
+    function putNames(points) {
+      const texts = [...handles.map((g) => /** @type {Element} */ (g.lastElementChild)), outputName];
+      const box = (/** @type {number} */ i, x = inward(texts[i], points[i][0]), y = -15) => {
+        const [left, base] = [points[i][0] + x - half(texts[i]), points[i][1] + y];
+        return [left, base - 12, left + 2 * half(texts[i]), base + 4];
+      };
+      const taken = [...points.map(([x, y]) => [x - 10, y - 10, x + 10, y + 10]), ...handles.slice(0, -1).map((_, i) => box(i))];
+      const shared = (/** @type {number[]} */ a, /** @type {number[]} */ b) => Math.max(Math.min(a[2], b[2]) - Math.max(a[0], b[0]), 0) * Math.max(Math.min(a[3], b[3]) - Math.max(a[1], b[1]), 0);
+      const places = (/** @type {number} */ i, /** @type {number[]} */ ...heights) => {
+        const away = half(texts[i]) + 16;
+        return [...heights.map((y) => [inward(texts[i], points[i][0]), y]), [away, 5], [-away, 5]].map(([x, y]) => {
+          const at = box(i, x, y);
+          const out = Math.max(-at[0], at[2] - SIZE, -at[1], at[3] - SIZE, 0);
+          return { x, y, at, cost: 100 * out + taken.reduce((sum, other) => sum + Math.max(shared(at, other) - 8, 0), 0) };
+        });
+      };
+      const last = points.length - 1;
+      const pairs = places(last, 24, -15).flatMap((one) => places(last - 1, -15, 24).map((two) => ({ both: [two, one], cost: one.cost + two.cost + 5 * shared(one.at, two.at) })));
+      pairs.reduce((a, b) => (b.cost < a.cost ? b : a)).both.forEach(({ x, y }, i) => {
+        texts[last - 1 + i].setAttribute("x", x.toFixed(2));
+        texts[last - 1 + i].setAttribute("y", String(y));
+      });
     }
 
     function build() {
@@ -163,21 +191,24 @@ export default figure({
         g.setAttribute("transform", `translate(${px(x)} ${py(y)})`);
         const share = g.querySelector("tspan");
         if (share) share.textContent = ` ${fmt(weights[i])}`;
-        keep(/** @type {SVGElement} */ (g.lastElementChild), px(x));
+        /** @type {Element} */ (g.lastElementChild).setAttribute("x", String(inward(/** @type {Element} */ (g.lastElementChild), px(x))));
         const name = which === "query" ? "query" : `key and value ${names[i]}`;
         g.setAttribute("aria-label", name);
         g.setAttribute("aria-valuenow", String(x));
         g.setAttribute("aria-valuetext", `x ${fmt(x)}, y ${fmt(y)}${share ? `, share${share.textContent}` : ""}`);
       });
       area.setAttribute("points", corners.map(([x, y]) => `${px(x)},${py(y)}`).join(" "));
+      // Weights that are no shares may be larger than one, and negative: all are drawn on one scale, from one axis.
+      const whole = Math.max(1, ...weights.map(Math.abs));
       renew(
         lines,
         ...values.map(([x, y], i) =>
           s("line", {
             "data-key": i,
             x1: px(x), y1: py(y), x2: px(query[0]), y2: py(query[1]),
-            stroke: weights[i] < 0 ? "var(--fig-key)" : "var(--fig-query)",
-            "stroke-width": (0.5 + 8 * Math.min(Math.abs(weights[i]), 1)).toFixed(2),
+            stroke: weights[i] < 0 ? "var(--fig-quiet)" : "var(--fig-query)",
+            "stroke-dasharray": weights[i] < 0 ? "3 3" : "none",
+            "stroke-width": (0.5 + (8 * Math.abs(weights[i])) / whole).toFixed(2),
             "stroke-opacity": Math.abs(weights[i]) < 1e-9 ? 0.08 : 0.45,
           }),
         ),
@@ -189,15 +220,22 @@ export default figure({
       const turn = off ? (-180 / Math.PI) * Math.atan2(out[1], out[0]) : 0; // the page's y points down
       output.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])}) rotate(${turn.toFixed(2)})`);
       output.setAttribute("data-off", String(off));
-      output.replaceChildren(off ? arrow : dot);
+      const points = [...values, query, shown].map(([x, y]) => /** @type {Point} */ ([px(x), py(y)]));
+      const [across, down] = points[points.length - 1];
+      const covers = points.slice(0, -1).some(([x, y]) => Math.hypot(x - across, y - down) < 14);
+      output.replaceChildren(off ? arrow : covers ? ring : dot);
       outputName.setAttribute("transform", `translate(${px(shown[0])} ${py(shown[1])})`);
-      keep(outputName, px(shown[0]));
+      putNames(points);
       const largest = Math.max(...weights);
+      const below = Math.max(0, -Math.min(...weights));
+      const span = Math.max(1, largest) + below;
+      bars.style.setProperty("--zero", (below / span).toFixed(4));
       renew(
         bars,
         h("div", { "data-key": "head", class: "attnlab-label" }, "Weight of each"),
         ...weights.map((weight, i) => {
-          const bar = h("i", { class: "attnlab-mark", "data-key": "bar", style: `--bar: var(--fig-${weight < 0 ? "key" : "query"}); --share: ${Math.min(Math.abs(weight), 1).toFixed(4)}` });
+          const from = (below + Math.min(weight, 0)) / span;
+          const bar = h("i", { class: `attnlab-mark${weight < 0 ? " is-less" : ""}`, "data-key": "bar", style: `--from: ${from.toFixed(4)}; --share: ${(Math.abs(weight) / span).toFixed(4)}` });
           return h("div", { "data-key": i, class: weight === largest ? "is-lead" : "" }, h("span", { "data-key": "name" }, names[i]), h("span", { "data-key": "room" }, bar, fmt(weight)));
         }),
       );

@@ -5,7 +5,7 @@
 // chosen pair), angle (text), curve (path: the score over the key's place), alone (path: the chosen pair's part of it),
 // point (circle), numbers (table: pair, speed, angle, part), scores (table: key at, score), status.
 import { grip, labelled } from "./ui/controls.js";
-import { choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
+import { calm, choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { LAST, SCHEMES, ends, pairsOf, snippet, speeds } from "./math/rope.js";
@@ -15,7 +15,7 @@ const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ lo
 const range = (/** @type {number} */ from, /** @type {number} */ to, step = 1) => Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);
 const place = (/** @type {number} */ x) => Math.min(Math.max(Math.round(x), 0), LAST);
 const HALO = { stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" };
-const LINE = 96; // height of the line with its handles
+const LINE = 92; // height of the line with its handles
 const BIG = 88; // radius of the large dial
 
 export default figure({
@@ -57,8 +57,8 @@ export default figure({
       const right = wide - 12;
       const top = beside ? 0 : 2 * big + 26;
       const small = beside ? 36 : Math.min(wide / pairs / 2 - 4, 28);
-      const dials = top + LINE + plot + 28;
-      const height = dials + (beside ? 2 * small + 4 : 2 * small + 34);
+      const dials = top + LINE + plot + 42;
+      const height = dials + (beside ? 2 * small + 4 : 2 * small + 38);
       return { wide, beside, big, plot, left, right, top, small, dials, height, each: wide / pairs };
     }
     const px = (/** @type {number} */ position) => {
@@ -146,23 +146,51 @@ export default figure({
     }
 
     /** @typedef {ReturnType<typeof read>} State */
+    /** @typedef {State & { given: import("./math/rope.js").Given }} Drawn */
     /** One scale of scores and of arrows wherever query and key stand: nothing jumps but what changed. */
     let [low, high, longest] = [0, 1, 1];
-    let measured = "";
-    /** @param {State} now */
-    function measure({ given }) {
-      const key = JSON.stringify(given);
-      if (key === measured) return;
-      measured = key;
-      [low, high] = ends(given);
-      longest = Math.max(...[given.q, given.k].flatMap((v) => range(0, v.length / 2 - 1).map((i) => Math.hypot(v[2 * i], v[2 * i + 1])))) * 1.06 + (given.scheme === "rotary" ? 0 : 1);
+    /** @type {Record<string, number[]>} */
+    const measured = {};
+    /** @param {State["given"]} given @returns {number[]} the three */
+    const measure = (given) =>
+      (measured[JSON.stringify(given)] ??= [
+        ...ends(given),
+        Math.max(...[given.q, given.k].flatMap((v) => range(0, v.length / 2 - 1).map((i) => Math.hypot(v[2 * i], v[2 * i + 1])))) * 1.06 + (given.scheme === "rotary" ? 0 : 1),
+      ]);
+
+    /** How far the drawing is on its way from turned to added. @type {number | undefined} */
+    let added;
+    let frame = 0;
+    signal.addEventListener("abort", () => cancelAnimationFrame(frame));
+    /** Draw what is now; to another scheme it goes over. @param {State} now */
+    function travel(now) {
+      cancelAnimationFrame(frame);
+      const goal = now.given.scheme === "rotary" ? 0 : 1;
+      const from = added === undefined || calm() ? goal : added;
+      const began = performance.now();
+      const [turned, moved] = SCHEMES.map((scheme) => measure({ ...now.given, scheme }));
+      const go = () => {
+        const left = Math.max(1 - (performance.now() - began) / 350, 0) ** 2;
+        const at = (added = goal + (from - goal) * left);
+        [low, high, longest] = turned.map((x, i) => x + (moved[i] - x) * at);
+        draw({ ...now, given: { ...now.given, added: at } });
+        if (left && from !== goal) frame = requestAnimationFrame(go);
+      };
+      go();
+    }
+
+    /** @param {Drawn} now */
+    function draw(now) {
+      const { pairs, score } = pairsOf(now.given, now.m, now.n);
+      drawLine(now, score);
+      drawBig(now, pairs[now.pair]);
+      drawSmall(now, pairs);
     }
 
     function update() {
       const now = read();
-      const { given, m, n, pair, words } = now;
+      const { given, m, n, pair } = now;
       const { pairs, score } = pairsOf(given, m, n);
-      measure(now);
       if (!at || at.wide !== room() || dials.length !== pairs.length) {
         at = plan(pairs.length);
         plane.setAttribute("viewBox", `0 0 ${at.wide} ${at.height}`);
@@ -170,9 +198,7 @@ export default figure({
         group.replaceChildren(...dials);
       }
       select(schemes, given.scheme);
-      drawLine(now, score);
-      drawBig(now, pairs[pair]);
-      drawSmall(now, pairs);
+      travel(now);
       const speed = speeds(given);
       numbers.replaceChildren(
         table("numbers", ["pair", "speed", "angle", "part of the score"], pairs.map(({ angle, part }, i) => [String(i + 1), fmt(speed[i], 4), fmt(angle, 4), fmt(part, 4)])),
@@ -183,7 +209,7 @@ export default figure({
 
     /**
      * Two arrows on a dial, the rings on which their tips go round, and the angle between them.
-     * @param {State} now
+     * @param {Drawn} now
      * @param {import("./math/rope.js").Pair} pair
      * @param {number} which
      * @param {number} radius
@@ -192,11 +218,11 @@ export default figure({
       const unit = radius / longest;
       const bold = radius > 50;
       const part = (/** @type {number[]} */ v) => v.slice(2 * which, 2 * which + 2);
-      const turned = given.scheme === "rotary";
+      const { added = 0 } = given;
       const out = [s("circle", { r: radius, fill: "var(--fig-tint)", stroke: "var(--fig-line)" })];
       for (const [role, v] of /** @type {[string, number[]][]} */ ([["query", part(given.q)], ["key", part(given.k)]])) {
-        const middle = turned ? [0, 0] : v;
-        out.push(s("circle", { cx: middle[0] * unit, cy: -middle[1] * unit, r: (turned ? Math.hypot(...v) : 1) * unit, fill: "none", stroke: `var(--fig-${role})`, "stroke-opacity": 0.35 }));
+        const middle = v.map((x) => x * added);
+        out.push(s("circle", { cx: middle[0] * unit, cy: -middle[1] * unit, r: (Math.hypot(...v) * (1 - added) + added) * unit, fill: "none", stroke: `var(--fig-${role})`, "stroke-opacity": 0.35 }));
       }
       const from = Math.atan2(q[1], q[0]);
       const r = 0.3 * radius;
@@ -218,7 +244,7 @@ export default figure({
       return out;
     }
 
-    /** @param {State} now @param {import("./math/rope.js").Pair} pair */
+    /** @param {Drawn} now @param {import("./math/rope.js").Pair} pair */
     function drawBig(now, pair) {
       const { big, beside, wide } = /** @type {NonNullable<typeof at>} */ (at);
       chosen.setAttribute("transform", `translate(${beside ? big + 2 : wide / 2} ${big + 2})`);
@@ -228,7 +254,7 @@ export default figure({
       );
     }
 
-    /** @param {State} now @param {import("./math/rope.js").Pair[]} pairs */
+    /** @param {Drawn} now @param {import("./math/rope.js").Pair[]} pairs */
     function drawSmall(now, pairs) {
       const { small, beside, dials: top, each } = /** @type {NonNullable<typeof at>} */ (at);
       const speed = speeds(now.given);
@@ -241,13 +267,13 @@ export default figure({
         if (on) clock.append(s("circle", { r: small, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2.5 }));
         const words = beside
           ? lines.map((line, l) => text(line, { x: x + 2 * small + 14, y: top + small - 13 + 19 * l, ...(on ? { fill: "var(--fig-ink)" } : {}), "font-weight": on && !l ? 700 : 400 }))
-          : lines.slice(1).map((line, l) => text(line, { x: x + each / 2, y: top + 2 * small + 17 + 13 * l, "text-anchor": "middle", "font-size": 10.5, fill: "var(--fig-ink)" }));
+          : lines.slice(1).map((line, l) => text(line, { x: x + each / 2, y: top + 2 * small + 18 + 15 * l, "text-anchor": "middle", "font-size": 12, fill: "var(--fig-ink)" }));
         dials[i].replaceChildren(s("rect", { x, y: top, width: each - 2, height: 2 * small + 4, fill: "transparent" }), clock, ...words);
         for (const [key, value] of Object.entries({ "aria-checked": on, tabindex: on ? 0 : -1, "aria-label": `pair ${i + 1}, speed ${fmt(speed[i], 3)}: angle ${fmt(Math.abs(pair.angle))}, part ${fmt(pair.part)}` })) dials[i].setAttribute(key, String(value));
       });
     }
 
-    /** @param {State} now @param {number} score */
+    /** @param {Drawn} now @param {number} score */
     function drawLine({ given, m, n, words, pair }, score) {
       const { left, right, top, beside, plot } = /** @type {NonNullable<typeof at>} */ (at);
       const floor = top + LINE + plot;
@@ -261,7 +287,7 @@ export default figure({
         ...ticks.map((t) => s("path", { d: `M ${left} ${y(t)} H ${right}`, stroke: t ? "var(--fig-line)" : "var(--fig-quiet)" })),
         ...ticks.map((t) => text(fmt(t, 0), { x: left - 6, y: y(t) + 4, "text-anchor": "end" })),
         ...[0, 10, 20, 30].map((p) => text(String(p), { x: px(p), y: floor + 16, "text-anchor": "middle" })),
-        text(beside ? "score of the key at each place; dashed: the part of this pair" : "score by the key’s place", { x: left + 4, y: top + LINE - 6, ...HALO }),
+        text(beside ? "score of the key at each place; dashed: the part of this pair" : "score by the key’s place; dashed: this pair", { x: right, y: floor + 33, "text-anchor": "end" }),
         s("path", { d: way((p) => pairsOf(given, m, p).pairs[pair].part), fill: "none", stroke: "var(--fig-quiet)", "stroke-width": 1.5, "stroke-dasharray": "4 3", "data-part": "alone" }),
         s("path", { d: way((p) => pairsOf(given, m, p).score), fill: "none", stroke: "var(--fig-query)", "stroke-width": 2.5, "data-part": "curve" }),
         s("path", { d: `M ${px(n)} ${middle + 30} V ${y(score)}`, stroke: "var(--fig-key)", "stroke-dasharray": "2 3" }),

@@ -8,6 +8,7 @@ import { grip, keyed, labelled, slider, temperatureSlider } from "./ui/controls.
 import { calm, choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
+import { softmax } from "./math/attention.js";
 import { KEYS, ROWS, WIDTHS, deviation, measure, median, sample } from "./math/saturation.js";
 
 /** @typedef {ReturnType<typeof measure>} Measured */
@@ -214,6 +215,9 @@ export default figure({
       const scaled = Boolean(model.get("scaled"));
       const times = scaled ? 1 / Math.sqrt(d_k) : 1;
       const samples = sampled(seed)[WIDTHS.indexOf(d_k)].map((row) => row.slice(0, names().length).map((x) => x * times));
+      // By largest weight, so that together they have one edge: it moves as rows become certain.
+      const tops = new Map(samples.map((one) => [one, Math.max(...softmax(one.map((x) => x / T)))]));
+      samples.sort((a, b) => Number(tops.get(b)) - Number(tops.get(a)));
       const row = scaledRow().map((x) => (scaled ? x : x * Math.sqrt(d_k)));
       return { d_k, T, scaled, samples, row };
     }

@@ -184,6 +184,44 @@ def test_where_there_is_room_weights_stand_as_bars_beside_the_plane(site, page):
     assert drawn["y"] < beside["y"] < beside["y"] + beside["height"] < drawn["y"] + drawn["height"]
 
 
+ENDS = """(figure) => [...figure.querySelectorAll('[data-part="bars"] i')].map((bar) => {
+  const { left, right } = bar.getBoundingClientRect();
+  return [left, right];
+})"""
+
+
+def test_bars_of_weights_that_are_no_shares_keep_their_proportions_and_negative_ones_go_left(part):
+    choose(part, "weigh", "none")
+    weights = lookup(weights="none").numbers()[1].tolist()
+    assert min(weights) < -1 < 1 < max(weights)
+    ends = part.evaluate(ENDS)
+    most = weights.index(max(weights))
+    zero, unit = ends[most][0], (ends[most][1] - ends[most][0]) / weights[most]
+    for (left, right), weight in zip(ends, weights, strict=True):
+        assert (left, right) == pytest.approx(
+            (zero + unit * min(weight, 0), zero + unit * max(weight, 0)), abs=1
+        )
+
+
+LETTERS = """(text) => {
+  const { left, right, bottom } = text.getBoundingClientRect();
+  return [left, bottom - 15, right, bottom - 5]; // without the paper around them
+}"""
+
+
+def test_where_query_and_output_meet_their_names_stay_apart(part):
+    """And an output on a point is a ring around it."""
+    texts = part.locator('[data-part="plane"] text')
+    handle(part, "query").focus()
+    for key in ["ArrowLeft"] * 12 + ["ArrowUp"] * 12:
+        part.page.keyboard.press(key)
+        query, output = (texts.filter(has_text=name).evaluate(LETTERS) for name in ("query", "output"))
+        across, down = (min(query[i + 2], output[i + 2]) - max(query[i], output[i]) for i in (0, 1))
+        assert across < 4 or down < 4, (query, output)
+    press(part, "temperature", "Home")
+    assert part.locator('[data-part="output"] circle').get_attribute("fill") == "none"
+
+
 def test_on_a_phone_shares_stand_beside_the_names(site):
     part = figure(site.open("chapters/five_minutes", width=320), "lookup")
     assert part.locator('[data-part="bars"]').is_hidden()

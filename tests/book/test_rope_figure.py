@@ -118,6 +118,25 @@ def test_the_curve_goes_along_with_the_query_and_keeps_its_shape_under_rope_alon
         part.page.keyboard.press("PageDown")
 
 
+GOES = """async (figure, value) => {
+  const curve = () => figure.querySelector('[data-part="curve"]').getAttribute("d");
+  const before = curve();
+  figure.querySelector(`[data-value="${value}"]`).click();
+  const first = curve();
+  await new Promise((done) => setTimeout(done, 800));
+  return [first !== before, first === curve()];
+}"""
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_one_scheme_goes_over_to_the_other(part, motion):
+    part.page.emulate_media(reduced_motion=motion)
+    jumped, stayed = part.evaluate(GOES, "sinusoidal")
+    part.page.emulate_media(reduced_motion="reduce")
+    assert (jumped, stayed) == (motion == "reduce", motion == "reduce")
+    assert_shown(part, RopeDial("sinusoidal"))
+
+
 def test_heights_on_the_curve_are_scores_and_axes_stay(part):
     """Two ticks give the scale; it stays wherever query and key go."""
     for which, key in (("query", "Home"), ("key", "End"), ("query", "End"), ("key", "Home")):

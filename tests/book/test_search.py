@@ -192,26 +192,70 @@ def test_other_names_lead_somewhere(opened):
         assert not says(page, DIALOG).startswith("Nothing"), name
 
 
+LIT = """(field) => {
+  const row = document.getElementById(field.getAttribute("aria-activedescendant"));
+  const lit = document.activeElement === field && row?.getAttribute("aria-selected") === "true";
+  return lit && row.closest("li").innerText;
+}"""
+"""The row that the field names as chosen, while the focus stays in the field."""
+
+
 def test_keys_lead_through_what_is_found_and_back(opened):
     page, field = opened()
-    focused = "document.activeElement.closest('li')?.innerText ?? document.activeElement.tagName"
     ask(field, "causal mask")
     found = [place["text"] for place in places(page, DIALOG)]
     assert len(found) == 8 + 1  # places, and what the words mean
     # The first is lit while one writes, and Enter leads to it: the keys go on from there.
+    for key, lit in {"Shift": 0, "ArrowDown": 1, "PageUp": 1}.items():
+        page.keyboard.press(key)
+        assert field.evaluate(LIT) == found[lit], key
     page.keyboard.press("ArrowDown")
-    assert page.evaluate(focused) == found[1]
-    page.keyboard.press("ArrowDown")
-    assert page.evaluate(focused) == found[2]
-    page.keyboard.press("ArrowUp")
-    page.keyboard.press("ArrowUp")
-    assert page.evaluate(focused) == "INPUT"
+    assert field.evaluate(LIT) == found[2]
+    for _ in range(3):
+        page.keyboard.press("ArrowUp")
+    assert field.evaluate(LIT) == found[0]
     page.keyboard.press("ArrowDown")
     page.keyboard.type("s")  # whoever writes on writes in the field
     assert field.input_value() == "causal masks"
-    field.fill("GQA")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("GQA")  # and so does whoever begins anew
+    assert field.input_value() == "GQA"
     page.keyboard.press("Enter")  # before the pause is over
     page.wait_for_url(f"**/{page_of('multi_head')}.html#*")
+
+
+def test_enter_opens_the_row_that_the_keys_have_reached(opened):
+    page, field = opened()
+    ask(field, "causal mask")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    wanted = page.locator(f"{DIALOG} [aria-selected=true]").evaluate("(row) => row.href")
+    page.keyboard.press("Enter")
+    page.wait_for_url(wanted)
+
+
+def test_before_one_asks_three_questions_are_offered(opened):
+    page, _ = opened()
+    tries = page.locator(f"{DIALOG} .attn-more a")
+    assert tries.count() == 3
+    page.keyboard.press("Enter")  # nothing is lit
+    assert page.url.endswith(f"{page_of('masking')}.html")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/search.html?q=*")
+    page.wait_for_function(READY, arg=PAGE)
+    assert len(places(page)) > 3
+
+
+def test_no_row_is_a_heading_alone_or_a_card(opened):
+    page, field = opened()
+    for question in ("softmax", "GQA", "minutes exercises", "scaling", "notation"):
+        ask(field, question)
+        assert page.locator(f"{DIALOG} li:not(:has(.attn-about))").count() == 0, question
+        assert not any(" exercises · " in place["text"] for place in places(page, DIALOG)), question
+    ask(field, "GQA")
+    assert places(page, DIALOG)[-1]["marked"]  # the last is no noise
 
 
 def test_one_press_of_escape_closes_and_what_was_asked_gives_way(opened):
@@ -232,7 +276,7 @@ def test_as_many_rows_are_counted_as_are_listed(opened):
     for question in ("GQA", "causal mask", "finding a leak", "softmax"):
         ask(field, question)
         rows = len(places(page, DIALOG)) - page.locator(f"{DIALOG} .attn-meaning").count()
-        assert int(re.search(r"(\d+) (?:of|result)", says(page, DIALOG))[1]) == rows, question
+        assert int(re.search(r"(\d+) result", says(page, DIALOG))[1]) == rows, question
         meant = "the glossary’s entry" in says(page, DIALOG)
         assert meant == (page.locator(f"{DIALOG} .attn-meaning").count() == 1), question
 
@@ -398,7 +442,9 @@ def test_what_an_excerpt_is_made_of_can_be_read_alone(book):
         for anchor, _, text, *_ in own:
             # An ellipsis stands for sentences, not inside one.
             assert not re.search(r"[^.?!:;…”)’] …|… [a-z,;]|[_^]\{", text), (chapter.topic, anchor, text)
+    taught = [parts for _, kind, parts in pages.values() if kind != "reference"]
     every = [(text, unread) for *_, parts in pages.values() for _, _, text, _, unread in parts]
+    assert not any(re.search(r"\^\w", text) for parts in taught for _, _, text, *_ in parts)
     assert not any("nhead num_attention_heads" in text for text, _ in every)  # a row of a table
     assert any({"nhead", "num_attention_heads"} <= set(unread.split()) for _, unread in every)
     costs = {anchor: text for anchor, _, text, *_ in pages[f"{page_of('what_it_costs')}.html"][2]}

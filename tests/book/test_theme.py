@@ -39,7 +39,7 @@ HANGING = """() => {
   const box = document.querySelector(".objectives").getBoundingClientRect();
   const fold = document.querySelector(".objectives + .cell.tag_hide-input");
   const code = fold.querySelector("summary").getBoundingClientRect();
-  return [fold.offsetHeight, code.right - box.right, (code.top + code.bottom) / 2 - box.bottom];
+  return [fold.offsetHeight, code.left - box.right, (code.top + code.bottom) / 2 - box.bottom];
 }"""
 TEXT_RIGHT = """(heading) => Math.max(...[...heading.childNodes]
   .filter((node) => !node.matches?.(".headerlink"))
@@ -202,10 +202,17 @@ def test_the_code_of_a_setup_takes_no_line_of_the_page(site, width):
     page = site.open(page_of("what_it_costs"), width=width)
     height, right, below = page.evaluate(HANGING)
     assert height == 0
-    assert abs(right) <= 12
-    assert -22 <= below <= -14  # at the end of the box's line
+    assert 0 <= right <= 12  # behind the box, not in it
+    assert -22 <= below <= -14  # in its line
     page.locator(".objectives + .cell.tag_hide-input summary").click()
     assert page.evaluate(HANGING)[0] > 100
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_caption_begins_where_the_text_does(site, width):
+    page = site.show(page_of("what_it_costs"), width=width)
+    lefts = "(all) => [...new Set(all.map((one) => Math.round(one.getBoundingClientRect().left)))]"
+    assert len(page.locator(":is(article h2, figure > figcaption):visible").evaluate_all(lefts)) == 1
 
 
 def test_where_the_line_is_short_the_code_of_a_setup_waits_until_the_box_is_opened(site):
@@ -276,6 +283,12 @@ def test_a_chapter_s_question_stands_on_its_first_screen(site, width, question):
     assert aims.locator("summary").inner_text() == "In this chapter"
     assert aims.locator("li").first.is_visible()
     aims.locator("summary").click()
+
+
+def test_aims_of_the_playground_are_one_line_as_a_chapter_s_are(site):
+    aims = site.show("chapters/playground").locator("details.objectives")
+    assert aims.locator("summary").inner_text() == "About 25 minutes; afterwards you can …"
+    assert aims.bounding_box()["height"] < 45
 
 
 def test_a_word_with_a_hyphen_stays_in_one_line_of_its_heading(site):

@@ -480,7 +480,7 @@ def test_what_cant_be_told_is_said(fields, why):
             "cache",
             "the width of its class is 4096, which 3 heads can't share evenly",
         ),
-        ({"n_layer": 2, "sliding_window": -1}, "window", "sliding_window is -1, no whole number above 0"),
+        ({"n_layer": 2, "sliding_window": -2}, "window", "sliding_window is -2, no whole number above 0"),
         ({"n_positions": True}, "made for", "n_positions is true, no whole number above 0"),
     ],
 )
@@ -633,6 +633,16 @@ def test_what_files_of_published_models_hold_besides_hides_nothing():
     found = {name: configuration.read(fields) for name, fields in PASTED["published"].items()}
     assert reading.token_bytes(found["GPT-J"]) == 28 * 2 * 4096 * 2
     assert reading.token_bytes(found["Llama, weights compressed"]) == 32 * 2 * 8 * 128 * 2
+    assert reading.token_bytes(found["Phi-3.5-MoE"]) == 32 * 2 * 8 * 128 * 2
+    assert found["Ouro"]["why"].startswith("total_ut_steps changes what is kept")
+    stretched = found["Qwen2.5, YaRN by hand"]
+    assert (stretched["length"], stretched["by"]["length"]) == (131_072, "taken")
+    lines = dict(reading.summary(found["Of a class of its own"]))["cache"]
+    assert lines == [
+        "2 layers × 2 × 2 × 8 × 2 bytes = 128 bytes a token",
+        "its class is not known here: it may do more than its fields say",
+    ]
+    assert not any(one["foreign"] for one in map(configuration.read, STORED.values()) if one["cache"])
     newest = found["DeepSeek V4 as published"]
     assert newest["why"].startswith("compress_ratios changes what is kept")
     assert "compress_rates" not in newest["more"]
@@ -729,7 +739,7 @@ def test_the_figure_s_table_and_errors():
 
 def test_what_goes_to_the_page_is_small_and_whole():
     held = json.loads(figures.data())
-    assert len(figures.data()) < 64_000
+    assert len(figures.data()) < 65_000
     assert len(held["examples"]) == len(figures.OFFERED) > 8
     for name, (label, text) in zip(figures.OFFERED, held["examples"], strict=True):
         config, row = EXAMPLES[name]

@@ -36,6 +36,12 @@ test("the sample agrees with the whole grammar to within three of its standard e
   }
 });
 
+test("at first one looks every five steps: a look costs as much as six of them", () => {
+  const steps = train(start(SMALL, 1), 101).curve.map(({ step }) => step);
+  assert.deepEqual(steps.slice(0, 5), [0, 5, 10, 15, 20]);
+  assert.ok(steps.length <= 21, `${steps}`);
+});
+
 test("samples stray about the exact accuracy, by less than a standard error says", () => {
   const all = [...everySentence()];
   // A tagger that gives each word its most frequent tag needs no network: counts will do.

@@ -4,7 +4,7 @@
 /** @typedef {{ layers: number, terms: (number | number[])[], window?: number }} Group */
 /** @typedef {{ inside: string, layers: number | null, heads: number | null, kept: number | null, head: number | null,
  *   more: string[], value: number | null, latent: number[] | null, length: number | null, kinds: Record<string, number> | null,
- *   window: number | null, cache: Group[] | null, why: string, reads: boolean, by: Record<string, string>, unread: Record<string, string>,
+ *   window: number | null, foreign: boolean, cache: Group[] | null, why: string, reads: boolean, by: Record<string, string>, unread: Record<string, string>,
  *   positions: { kind: string, bases?: number[], by?: string, stretched?: string | null, factor?: number | null, alpha?: number | null, some?: boolean, bare?: number | null } | null }} Reading */
 
 const BYTES = 2;
@@ -52,7 +52,7 @@ export function reading(config, rules) {
   const { window, width, ...rest } = found;
   if (!by.length && rules.length.some((/** @type {string} */ name) => whole(text[name]) && text[name] !== found.length)) by.length = "taken";
   /** @type {Reading} */
-  const out = { inside, more: Object.keys(known).filter((name) => !(name in part || rules.also[name] in part)), unread, by, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: null, reads: reads(text, rules) };
+  const out = { inside, more: Object.keys(known).filter((name) => !(name in part || rules.also[name] in part)), unread, by, .../** @type {any} */ (rest), value: null, latent: null, kinds: null, window: null, cache: null, why: "", positions: null, reads: reads(text, rules), foreign: typeof text.model_type === "string" && text.model_type !== "" && !byType(text, rules.classes) };
   if (typeof text.multi_query === "boolean" && text.new_decoder_architecture !== true) {
     out.kept = text.multi_query ? 1 : out.heads;
     delete unread.kept;
@@ -185,12 +185,19 @@ function numbers(text, rules) {
       continue;
     }
     const name = all.at(0);
-    found[what] = name === undefined ? null : what === "length" ? Math.max(...all.map((name) => text[name])) : text[name];
-    // Where a window is, 0 and false say that there is none.
-    const wrong = names.find((name) => (what === "window" ? !nothing(text[name]) : given(text[name])));
+    found[what] = name === undefined ? null : what === "length" ? Math.max(...all.map((name) => text[name]), stretched(text)) : text[name];
+    // Where a window is, 0, -1 and false say that there is none.
+    const wrong = names.find((name) => (what === "window" ? !nothing(text[name]) && text[name] !== -1 : given(text[name])));
     if (name === undefined && wrong) unread[what] = `${wrong} is ${told(text[wrong])}, ${rules.unfit.wholes}`;
   }
   return { found, unread };
+}
+
+/** The length for which YaRN stretches, or 0: who adds it by hand may leave the longest text as it was. @param {any} text */
+function stretched(text) {
+  const of = nothing(text.rope_parameters) ? text.rope_scaling : text.rope_parameters;
+  const { type, rope_type = type, factor, original_max_position_embeddings: length } = isObject(of) ? of : {};
+  return rope_type === "yarn" && whole(length) && positive(factor) ? Math.floor(length * factor) : 0;
 }
 
 /** @param {any} value */
@@ -412,7 +419,7 @@ function inHeads({ heads, kept, head, value, latent, kinds, unread, by }, rules)
 }
 
 /** @param {Reading} found @param {any} rules */
-function inCache({ cache, why, kinds, reads, more }, rules) {
+function inCache({ cache, why, kinds, reads, foreign, more }, rules) {
   const left = more.length ? [rules.more + more.join(", ")] : [];
   if (!cache) return [`unknown: ${why}`, ...left];
   const last = (/** @type {Group} */ group) => Number(group.window !== undefined);
@@ -428,6 +435,7 @@ function inCache({ cache, why, kinds, reads, more }, rules) {
     if (kinds?.[name]) grow.push(`and ${what} in ${plural(kinds[name])}, ${rules.apart}`);
   }
   if (reads) grow.push(rules.if);
+  if (foreign) grow.push(rules.foreign);
   return [...grow, ...left];
 }
 

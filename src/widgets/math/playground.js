@@ -112,7 +112,8 @@ function* work(run, seed) {
   for (;;) {
     if (model.steps >= due || model.steps === LAST) {
       if (!seen(run)) yield* look(run);
-      due = Math.ceil(1.06 * model.steps + 0.5);
+      // A look costs as much as six steps: on a slow phone it would be most of the first ones.
+      due = Math.max(model.steps + 5, Math.ceil(1.06 * model.steps));
     }
     if (model.steps === LAST) return;
     const { rate, batch } = run.choices;

@@ -3,7 +3,8 @@ import { rotary } from "./attention.js";
 import { dot, sinusoid } from "./positions.js";
 
 /**
- * @typedef {{ q: number[], k: number[], base: number, scheme: string }} Given the vectors before any position
+ * @typedef {{ q: number[], k: number[], base: number, scheme: string, added?: number }} Given the vectors before any position;
+ *   `added` is how far they are on the way from one scheme (0, turned) to the other (1, added), while the figure goes over
  * @typedef {{ q: number[], k: number[], angle: number, part: number }} Pair two entries of each, the angle from the query
  *   to the key, counter-clockwise, and what the pair adds to the score
  */
@@ -17,9 +18,10 @@ export const LAST = 31; // positions go from 0 to this
  * @param {number[]} vector
  * @param {number} position
  */
-export function placed({ base, scheme }, vector, position) {
-  if (scheme === "rotary") return rotary(vector, position, base);
-  return sinusoid(position, vector.length, base).map((value, i) => value + vector[i]);
+export function placed({ base, scheme, added = scheme === "rotary" ? 0 : 1 }, vector, position) {
+  const turned = rotary(vector, position, base);
+  if (!added) return turned;
+  return sinusoid(position, vector.length, base).map((value, i) => added * (value + vector[i]) + (1 - added) * turned[i]);
 }
 
 /**
