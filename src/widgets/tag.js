@@ -22,6 +22,7 @@ export const MOST_TOKENS = 128;
 const EXAMPLES = ["I saw a saw", "They can fish", "The quick brown fox jumps"];
 /** A figure that begins with a word picked says which other one it hangs on, in sentences up to this long. */
 const MOST_ASKED = 12;
+const ANY = "Hide a word to see who needed it.";
 /** From this width on arcs rise higher (tag.css). */
 const WIDE = 760;
 
@@ -31,6 +32,23 @@ export default figure({
   title: "Tag a sentence",
   keys: ["sentence", "word", "head", "hidden", "attention"],
   async setup({ model, body, say, set, signal, place }) {
+    const get = (/** @type {string} */ key) => model.get(key);
+    /** Whether there is the switch, and nothing else. */
+    const switched = get("attention") != null;
+    const tokens = h("div", {
+      class: "attnlab-tokens is-line",
+      role: switched ? "group" : "radiogroup",
+      "aria-label": `The words, each with its tag${switched ? "" : "; one hidden is looked at by none"}`,
+      on: { keydown: move },
+    });
+    // While the tagger loads, the words stand where they will be.
+    if (!switched) {
+      for (const token of split(String(get("sentence") ?? ""))) {
+        const chip = h("div", { class: "attnlab-token" }, h("b", {}, token), h("span", {}, "…"), h("i", {}, "\u00a0"));
+        tokens.append(h("div", { class: "attnlab-word" }, chip, h("div", { class: "attnlab-hide" })));
+      }
+      body.append(tokens);
+    }
     const tagger = await shipped("tagger", model, place.base);
     const { card } = tagger;
     /** @type {ReturnType<typeof tagTokens>} */
@@ -43,11 +61,12 @@ export default figure({
     let drawn = "";
     /** The tags that were shown last: one that changes is seen to change. */
     let before = /** @type {string[]} */ ([]);
-    /** Whether there is the switch, and nothing else. */
-    const switched = typeof model.get("attention") === "boolean";
-    const asks = model.get("word") >= 0;
-    const only = Boolean(model.get("only"));
-    const folded = Boolean(model.get("folded"));
+    const asks = get("word") >= 0;
+    /** What the page's own words speak of; where a link brings another state, or there is no page, nothing. */
+    const page = /** @type {HTMLElement | null} */ (body.closest("figure"));
+    const { sentence: told, word: of } = JSON.parse(page?.dataset.settings ?? "{}");
+    const only = Boolean(get("only"));
+    const folded = Boolean(get("folded"));
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let asking;
 
@@ -67,7 +86,7 @@ export default figure({
     const heads = choices({
       label: "Which attention head",
       part: "heads",
-      value: model.get("head"),
+      value: get("head"),
       options: [
         { value: "mean", text: "all heads" },
         ...Array.from({ length: card.form.n_layers * card.form.n_heads }, (_, at) => {
@@ -77,12 +96,6 @@ export default figure({
         }),
       ],
       onChange: (value) => set({ head: value }),
-    });
-    const tokens = h("div", {
-      class: "attnlab-tokens",
-      role: switched ? "group" : "radiogroup",
-      "aria-label": `The words, each with its tag${switched ? "" : "; a word that is hidden is looked at by none"}`,
-      on: { keydown: move },
     });
     const likeliest = h("span", {});
     const beside = h("span", {});
@@ -101,17 +114,20 @@ export default figure({
       ),
     ];
     // Who meets the figure first knows of no heads: they wait in a fold, unless one is asked for.
-    const open = model.get("head") !== "mean";
+    const open = get("head") !== "mean";
     const folds = folded ? [h("details", { "data-part": "more", open }, h("summary", {}, "More: numbers, heads, Reset"), ...every, ...each)] : [
       h("details", {}, h("summary", {}, "Numbers"), ...every),
       ...(switched ? [] : [h("details", { "data-part": "each", open }, h("summary", {}, "Heads and training"), ...each)]),
     ];
-    const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !model.get("attention") }) } }, "Attention");
+    const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !get("attention") }) } }, "Attention");
     body.append(...(switched ? [flip, tokens] : [tokens, alternatives]));
     if (!switched && !only) body.append(typed, examples);
     if (!only) body.append(h("div", { class: "attnlab-folds is-beside" }, ...folds));
     signal.addEventListener("abort", () => clearTimeout(asking));
-    onResize(tokens, signal, drawArcs);
+    onResize(tokens, signal, () => drawArcs());
+
+    /** @param {string} part @returns {HTMLElement[]} */
+    const all = (part) => [.../** @type {NodeListOf<HTMLElement>} */ (tokens.querySelectorAll(`[data-part="${part}"]`))];
 
     /** @param {KeyboardEvent} event */
     function move(event) {
@@ -119,10 +135,9 @@ export default figure({
       const n = result.tokens.length;
       if (!step || !n) return;
       event.preventDefault();
-      const hiders = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll('[data-part="hide"]')]);
-      const at = hiders.indexOf(/** @type {HTMLElement} */ (event.target));
-      if (at >= 0) hiders[(at + step + n) % n].focus();
-      else set({ word: (Math.max(model.get("word"), 0) + step + n) % n });
+      const at = all("hide").indexOf(/** @type {HTMLElement} */ (event.target));
+      if (at >= 0) all("hide")[(at + step + n) % n].focus();
+      else set({ word: (Math.max(get("word"), 0) + step + n) % n });
     }
 
     /** Another sentence: the word picked is the one of whose tag the model is least sure. @param {string} text */
@@ -136,17 +151,17 @@ export default figure({
     function tag(text) {
       if (whole && text === shown) return;
       shown = text;
-      const all = split(text);
-      cut = Math.max(all.length - MOST_TOKENS, 0);
-      whole = result = tagTokens(tagger, all.slice(0, MOST_TOKENS));
+      const words = split(text);
+      cut = Math.max(words.length - MOST_TOKENS, 0);
+      whole = result = tagTokens(tagger, words.slice(0, MOST_TOKENS));
       out = "";
       before = [];
     }
 
     function read() {
-      tag(String(model.get("sentence") ?? ""));
+      tag(String(get("sentence") ?? ""));
       const now = hidden();
-      const deaf = model.get("attention") === false;
+      const deaf = get("attention") === false;
       if (now + String(deaf) === out) return;
       out = now + String(deaf);
       const off = deaf ? parts(card.form).filter((part) => part.startsWith("attention")) : [];
@@ -165,13 +180,17 @@ export default figure({
           const p = tags[word] === usual ? 0 : Math.max(...probabilities[word]);
           return p > best[0] ? [p, i] : best;
         }, [0, -1]);
-        if (most) tokens.querySelectorAll('[data-part="hide"]')[at]?.classList.add("is-asked");
+        if (most) all("hide")[at]?.classList.add("is-asked");
+        // Of what it begins with the page says so itself.
+        if (shown === told && word === of) return;
+        beside.replaceChildren(most ? h("b", {}, `Hide “${whole.tokens[at]}”: what does “${whole.tokens[word]}” become?`) : ANY);
+        drawArcs(true);
       }, 150);
     }
 
     /** @returns {number} the word picked, or -1 */
     const picked = () => {
-      const word = Number(model.get("word") ?? -1);
+      const word = Number(get("word") ?? -1);
       return word >= 0 && word < whole.tokens.length ? word : -1;
     };
 
@@ -179,7 +198,7 @@ export default figure({
     const turns = (at) => Boolean(before[at]) && kind(before[at]) !== kind(result.tags[at]);
 
     /** @returns {number[]} the words hidden */
-    const hidden = () => (model.get("hidden") ?? []).filter((/** @type {number} */ at) => at >= 0 && at < whole.tokens.length);
+    const hidden = () => (get("hidden") ?? []).filter((/** @type {number} */ at) => at >= 0 && at < whole.tokens.length);
 
     /** A word, with its number where it comes twice. @param {number} at */
     const named = (at) => {
@@ -197,18 +216,17 @@ export default figure({
     function update() {
       read();
       if (input.value !== shown) input.value = shown;
-      select(heads, model.get("head"));
+      select(heads, get("head"));
       const word = picked();
       const off = new Set(hidden());
-      const weights = word < 0 ? [] : chosen(result.weights, model.get("head"))[word];
-      flip.setAttribute("aria-checked", String(model.get("attention")));
+      const weights = word < 0 ? [] : chosen(result.weights, get("head"))[word];
+      flip.setAttribute("aria-checked", String(get("attention")));
       const focus = /** @type {HTMLElement | null} */ (tokens.querySelector(":focus"));
       const focused = focus?.dataset.part ?? "";
-      const place = focused === "hide" ? [...tokens.querySelectorAll('[data-part="hide"]')].indexOf(/** @type {Element} */ (focus)) : Math.max(word, 0);
+      const place = focused === "hide" ? all("hide").indexOf(/** @type {HTMLElement} */ (focus)) : Math.max(word, 0);
       for (const old of tokens.querySelectorAll(".attnlab-word")) old.remove();
-      tokens.style.setProperty("--words", String(Math.min(Math.max(result.tokens.length, 3), 4)));
       tokens.append(...result.tokens.map((_, i) => column(i, word, weights, off)));
-      if (focused) /** @type {HTMLElement | undefined} */ (tokens.querySelectorAll(`[data-part="${focused}"]`)[place])?.focus();
+      if (focused) all(focused)[place]?.focus();
       const line = (/** @type {string} */ token, /** @type {number} */ i) => [
         token, result.tags[i], Math.max(...result.probabilities[i]).toFixed(4), word < 0 ? "–" : weights[i].toFixed(4),
         off.has(i) ? "yes" : "no",
@@ -217,6 +235,7 @@ export default figure({
       numbers.replaceChildren(table("numbers", head, result.tokens.map(line), { caption: "Every number" }));
       describe(word, weights);
       before = result.tags;
+      page?.toggleAttribute("data-other", shown !== told);
       drawArcs();
       ask(word);
     }
@@ -232,7 +251,7 @@ export default figure({
       const token = result.tokens[i];
       const open = !off.has(i);
       const says = fmt(100 * (word < 0 ? Math.max(...result.probabilities[i]) : weights[i]), 0);
-      const whose = h("bdi", { class: word < 0 ? "is-short" : null }, word < 0 ? " sure" : " of looks");
+      const whose = word < 0 ? " sure" : h("bdi", {}, " of looks");
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const group = kind(result.tags[i]);
       const held = [h("b", { dir: "auto" }, token), ...turned(pill(group, full(result.tags[i])), turns(i) && pill(kind(before[i])))];
@@ -272,10 +291,10 @@ export default figure({
       const off = hidden();
       const without = off.length ? ` Hidden: ${off.map(named).join(", ")}.` : "";
       const warning = cut ? ` Only the first ${MOST_TOKENS} of ${MOST_TOKENS + cut} words are shown.` : "";
-      beside.textContent = asks ? "" : "Hide a word to see who needed it."; // the page asks, and a button is marked
+      beside.textContent = asks && result.tokens.length <= MOST_ASKED ? "" : ANY; // until it is found which to ask for
       if (word < 0) {
         likeliest.textContent = "Pick a word to see where it looked.";
-        const state = switched ? `Attention is ${model.get("attention") ? "on" : "off"}. ` : "";
+        const state = switched ? `Attention is ${get("attention") ? "on" : "off"}. ` : "";
         say(state + result.tokens.map((token, i) => `${token}: ${kind(result.tags[i])}`).join(", ") + `.${without}${warning}`, cut > 0);
         return;
       }
@@ -297,14 +316,18 @@ export default figure({
     }
 
     /**
-     * Arcs from the picked word to the others, over as many lines as the words take. Those of the same word stay and
-     * change their width; with attention off they show where it would look.
+     * Arcs from the picked word to the others in its row. Those of the same word stay and change their width; with
+     * attention off they show where it would look.
+     * @param {boolean} [said] only what is said has changed
      */
-    function drawArcs() {
+    function drawArcs(said) {
       const word = picked();
       const cards = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-word")]);
-      // Picked or not: the words stay where they are.
-      const long = tokens.classList.toggle("is-long", cards.some((one) => one.offsetTop !== cards[0].offsetTop));
+      // Picked or not: the words stay where they are. In more than one row all are as wide as the widest.
+      tokens.classList.remove("is-line", "is-long");
+      const long = cards.some((one) => one.offsetTop !== cards[0].offsetTop);
+      tokens.style.setProperty("--widest", `${Math.max(...cards.map((one) => one.offsetWidth))}px`);
+      tokens.classList.add(long ? "is-long" : "is-line");
       let svg = tokens.querySelector("svg");
       const tops = cards.map((one) => ({ x: one.offsetLeft + one.offsetWidth / 2, y: one.offsetTop - 2 }));
       // What is said of the word picked stands below it.
@@ -312,8 +335,9 @@ export default figure({
         const room = alternatives.clientWidth - line.offsetWidth;
         line.style.left = `${word < 0 || long ? 0 : Math.max(0, Math.min(room, tops[word].x - line.offsetWidth / 2))}px`;
       }
+      if (said) return;
       const key = String(word);
-      const idle = model.get("attention") === false;
+      const idle = get("attention") === false;
       // Until they are drawn whole, a figure that is laid out anew begins again.
       if (!svg || drawn !== key) {
         svg?.remove();
@@ -325,8 +349,8 @@ export default figure({
       svg.classList.toggle("is-idle", idle);
       // Nobody picked: everybody's arcs, faint, for a pick is still to come.
       svg.classList.toggle("is-faint", word < 0 && !switched);
-      const weights = chosen((idle ? whole : result).weights, model.get("head"));
-      const most = long ? 40 : tokens.clientWidth < WIDE ? 76 : 112;
+      const weights = chosen((idle ? whole : result).weights, get("head"));
+      const most = long ? 32 : tokens.clientWidth < WIDE ? 76 : 112;
       // To be drawn, and to be withdrawn, a line is measured as 1.
       const length = idle ? {} : { pathLength: 1 };
       renew(svg, ...(word < 0 ? [...tops.keys()] : [word]).flatMap((i) =>
@@ -335,8 +359,8 @@ export default figure({
 
     return {
       update,
-      pytorch: () => pytorch(shown, picked(), model.get("head"), hidden(), model.get("attention") === false),
-      svg: () => drawing(result, picked(), model.get("head"), hidden()),
+      pytorch: () => pytorch(shown, picked(), get("head"), hidden(), get("attention") === false),
+      svg: () => drawing(result, picked(), get("head"), hidden()),
     };
   },
 });
@@ -344,11 +368,8 @@ export default figure({
 /** @param {string} tag */
 const full = (tag) => `${NAMES[tag]} (${tag})`;
 
-/** The kind of a tag; where there is little room, its first word. @param {string} group @param {string} [title] */
-function pill(group, title) {
-  const [first, ...rest] = group.split(" ");
-  return h("span", { "data-kind": group, title }, first, ...rest.map((word) => h("bdi", {}, ` ${word}`)));
-}
+/** The kind of a tag. @param {string} group @param {string} [title] */
+const pill = (group, title) => h("span", { "data-kind": group, title }, group);
 
 /**
  * What is so is there at once. What is seen of it turns last: what was so stands before it until then.
@@ -377,7 +398,8 @@ function arcs(tops, word, weights, most, others) {
   const xs = tops.map(({ x }) => x);
   const slope = Math.min((most - 24) / (Math.max(...xs) - Math.min(...xs)), 0.16);
   return tops.flatMap((to, j) => {
-    if (weights[j] < 0.02 || (others && j === word)) return [];
+    // In another row, an arc would run through words: there the cell's tint and its share say it.
+    if (weights[j] < 0.02 || to.y !== from.y || (others && j === word)) return [];
     // A word that looks at itself: a loop. Beside it in one line the others' ends stand apart, and the farthest inmost.
     const [far, many] = j < word ? [j, word] : [weights.length - 1 - j, weights.length - 1 - word];
     const apart = others || most < 76 ? 0 : Math.sign(j - word) * (16 + far * Math.min(6, 18 / many));
