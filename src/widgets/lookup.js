@@ -3,7 +3,7 @@
 //
 // For tests (data-part): plane (svg), handle (g, role slider; data-which "query" or 0..n-1), score, weigh (radio
 // groups), temperature (range input), bars (where there is room: name, bar and number of each weight), share (tspans, beside
-// the names where there is neither table nor bars), output (g; data-off "true" where it lies beyond the plane: then it is an
+// the names where there are no bars), output (g; data-off "true" where it lies beyond the plane: then it is an
 // arrow at the edge, on the ray to it), numbers (table: point, x, y, score, weight), status.
 import { grip, labelled, temperatureSlider } from "./ui/controls.js";
 import { choices, draggable, fmt, h, renew, s, select, spot, standalone } from "./ui/dom.js";
@@ -100,7 +100,7 @@ export default figure({
         { which, limits: [-REACH, REACH], style: "cursor: grab" },
         s("circle", { r: 20, fill: "transparent" }), // room for a thumb
         shape,
-        s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)", ...HALO }, name, only && which !== "query" ? s("tspan", { "data-part": "share", fill: "var(--fig-quiet)", style: "font-variant-numeric: tabular-nums" }) : ""),
+        s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)", ...HALO }, name, which !== "query" ? s("tspan", { "data-part": "share", fill: "var(--fig-quiet)", style: "font-variant-numeric: tabular-nums" }) : ""),
       );
       draggable(g, signal, (event) => {
         const [x, y] = spot(plane, event).map((at) => (at - EDGE) / UNIT);

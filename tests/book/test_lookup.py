@@ -222,13 +222,16 @@ def test_where_query_and_output_meet_their_names_stay_apart(part):
     assert part.locator('[data-part="output"] circle').get_attribute("fill") == "none"
 
 
-def test_on_a_phone_shares_stand_beside_the_names(site):
-    part = figure(site.open("chapters/five_minutes", width=320), "lookup")
+@pytest.mark.parametrize(
+    ("page", "query"), [("chapters/five_minutes", (0.2, 0.1)), (page_of("relevance_and_averaging"), (1.0, 0.5))]
+)
+def test_on_a_phone_shares_stand_beside_the_names(site, page, query):
+    part = figure(site.open(page, width=320), "lookup")
     assert part.locator('[data-part="bars"]').is_hidden()
     shares = part.locator('[data-part="share"]')
     assert all(share.is_visible() for share in shares.all())
     shown = list(map(float, shares.all_text_contents()))
-    assert shown == pytest.approx(lookup(query=(0.2, 0.1)).numbers()[1].tolist(), abs=0.006)
+    assert shown == pytest.approx(lookup(query=query).numbers()[1].tolist(), abs=0.006)
     assert part.page.evaluate(SIDEWAYS) == []
 
 
