@@ -222,9 +222,7 @@ def test_where_query_and_output_meet_their_names_stay_apart(part):
     assert part.locator('[data-part="output"] circle').get_attribute("fill") == "none"
 
 
-@pytest.mark.parametrize(
-    ("page", "query"), [("chapters/five_minutes", (0.2, 0.1)), (page_of("relevance_and_averaging"), (1.0, 0.5))]
-)
+@pytest.mark.parametrize(("page", "query"), [("chapters/five_minutes", (0.2, 0.1)), (PAGE, (1.0, 0.5))])
 def test_on_a_phone_shares_stand_beside_the_names(site, page, query):
     part = figure(site.open(page, width=320), "lookup")
     assert part.locator('[data-part="bars"]').is_hidden()
