@@ -91,7 +91,7 @@ def read(config: Mapping[str, Any]) -> dict[str, Any]:
     elif out["head"] is None and "width" in unread:
         unread.setdefault("head", unread["width"])
     out["latent"] = out["value"] = None
-    if whole(text.get("kv_lora_rank")):
+    if whole(text.get("kv_lora_rank")) and text.get("use_mla") is not False:
         out |= {"kept": None, "head": None}
         if whole(text.get("qk_rope_head_dim")):
             out["latent"] = [text["kv_lora_rank"], text["qk_rope_head_dim"]]

@@ -126,9 +126,11 @@ def test_a_tap_paints_a_cell_of_the_mask_and_picks_a_row_of_the_pattern(phone):
 
 def test_a_tap_on_one_word_and_one_on_another_swap_them(phone):
     page, _ = phone
+    page.emulate_media(reduced_motion="reduce")  # else a word is measured on its way, and tapped where it was
     page.locator('[data-figure="positions"] [data-part="reset"]').evaluate("(reset) => reset.click()")
-    for word in (1, 2):
-        page.touchscreen.tap(*bring(page, "positions", f'[data-which="{word}"][role="slider"] rect'))
+    page.touchscreen.tap(*bring(page, "positions", '[data-which="1"][role="slider"] rect'))
+    page.get_by_text("saw₁ is picked").wait_for()
+    page.touchscreen.tap(*bring(page, "positions", '[data-which="2"][role="slider"] rect'))
     page.evaluate(AT_REST)
     words = page.locator('[data-figure="positions"] tbody td:nth-child(2)').all_text_contents()
     assert words == ["I", "a", "saw₁", "saw₂"]

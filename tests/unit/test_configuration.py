@@ -635,6 +635,9 @@ def test_what_files_of_published_models_hold_besides_hides_nothing():
     assert reading.token_bytes(found["Llama, weights compressed"]) == 32 * 2 * 8 * 128 * 2
     assert reading.token_bytes(found["Phi-3.5-MoE"]) == 32 * 2 * 8 * 128 * 2
     assert found["Ouro"]["why"].startswith("total_ut_steps changes what is kept")
+    plain = read(n_layer=2, n_head=4, num_key_value_heads=2, head_dim=8, kv_lora_rank=512, use_mla=False)
+    assert (plain["latent"], plain["kept"], plain["head"]) == (None, 2, 8)
+    assert plain["why"] == "kv_lora_rank has a number, and use_mla is false"
     stretched = found["Qwen2.5, YaRN by hand"]
     assert (stretched["length"], stretched["by"]["length"]) == (131_072, "taken")
     lines = dict(reading.summary(found["Of a class of its own"]))["cache"]

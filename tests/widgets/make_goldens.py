@@ -93,6 +93,7 @@ ODD = (
     {"layer_types": ["sliding_attention"], "sliding_window": "4"},
     {"n_layer": 2, "n_head": 1, "n_head_kv": "1", "head_dim": 4, "multi_query": True},
     {"n_layer": 2, "n_head": 1, "kv_lora_rank": 8, "qk_rope_head_dim": 4, "hidden_size": "9"},
+    {"n_layer": 2, "n_head": 4, "head_dim": 8, "kv_lora_rank": 512, "qk_rope_head_dim": 64, "use_mla": False},
     {"n_layer": 10**9, "n_head": 1, "head_dim": 8},
     {"text_config": {"rope_scaling": {"factor": 8.0, "rope_type": "linear"}}},
     {"rope_parameters": {"rope_type": "default"}, "rope_theta": None},

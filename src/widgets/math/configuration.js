@@ -75,7 +75,7 @@ export function reading(config, rules) {
       if (by.width || own.head !== 0) by.head = by.width ?? "taken";
     } else unread.head = `${rules.width.find((/** @type {string} */ name) => whole(text[name])) ?? rules.own_width} is ${width}, which ${out.heads} heads can't share evenly`;
   } else if (out.head === null && unread.width) unread.head ??= unread.width;
-  if (whole(text.kv_lora_rank)) {
+  if (whole(text.kv_lora_rank) && text.use_mla !== false) {
     out.kept = out.head = null;
     if (whole(text.qk_rope_head_dim)) out.latent = [text.kv_lora_rank, text.qk_rope_head_dim];
     else unread.kept = rules.unturned;
