@@ -100,15 +100,16 @@ RULES: dict[str, Any] = {
         "kv|key_?value|multi_?query|[gm]qa|attn_type|(attention|attn|head|query)_groups?|in_group|block_configs"
     ),
     "bears": (
-        "attn|attention|layer|window|block|pattern|interval|shar|cla_|_cla(?!ss)|mla|ssm|mamba|state|conv|linear|recur"
-        "|rwkv|hyena|local|global|chunk|sparse|mem_|memory|compress|latent|idx|swa"
+        "attn|attention|layer|window|block|pattern|interval|shar|cla_|_cla(?!ss)|mla|ssm|mamba|state|conv"
+        "|linear|recur|rwkv|hyena|local|global|chunk|sparse|mem_|memory|compress|latent|idx|swa"
     ),
     "harmless": (
         "norm|bias|drop|prob|scal|softmax|logit|logn|temperature|multipl|factor|sparsity|sparse_step|expert|mlp"
         "|moe|mtp|nextn|dense_layers|intermediate|ffn|_ff_|dtype|rope|nope|rotary|gate$|per_layer_input|kernels"
         "|parallel|impl|flash|multi_?query|share_q|^output_|embedding|layer_switch|interleaved_layers"
         "|ignore_index"
-        "|^compression_config$|^mm_|^embd_layer$|^max_attn_value$|^block_(size|type|group_size|dim|multiple_of|use_swiglu|use_xavier_init)$"
+        "|^compression_config$|^mm_|^embd_layer$|^max_attn_value$"
+        "|^block_(size|type|group_size|dim|multiple_of|use_swiglu|use_xavier_init)$"
     ),
     "which": (
         "pattern|interval|every|max_window_layers|idx|indices|group_size|_list$|state|ssm|mamba|conv|linear"
