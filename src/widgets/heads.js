@@ -54,7 +54,7 @@ function arcs(weights, token, { at, tall, put, few = false }) {
       if ((few && !ours) || (w < SEEN && (few || !ours))) return [];
       const look = ours
         ? { stroke: "var(--fig-query)", "stroke-opacity": (0.15 + 0.85 * w).toFixed(3), "stroke-width": (thick * w).toFixed(2), "data-weight": digits(w) }
-        : { stroke: "var(--fig-quiet)", "stroke-opacity": 0.11, "stroke-width": (0.5 * thick * w).toFixed(2) };
+        : { stroke: "var(--fig-quiet)", "stroke-opacity": 0.22, "stroke-width": (0.5 * thick * w).toFixed(2) };
       return [s("path", { "data-key": `${i} ${j}`, d: arc(i, j), fill: "none", "stroke-linecap": "round", ...look })];
     }),
   );
@@ -85,8 +85,7 @@ export default figure({
     const plane = s("svg", { role: sums ? "group" : "img", class: "attnlab-hplane", "data-part": "plane" });
     const [numbers, more] = ["Where the heads look", sums ? "What each head adds" : "This layer and the same with nothing shared"].map(strip);
     const look = labelled("Look from", pickerPlace);
-    const shares = h("div", { class: "attnlab-counts" }, labelled("Query heads", heads), labelled("Key-value heads", kv));
-    body.append(...(sums ? [look, plane] : [plane, shares, look]), h("details", {}, h("summary", {}, "The numbers as tables"), numbers, more));
+    body.append(...(sums ? [look, plane] : [h("div", { class: "attnlab-counts" }, labelled("Query heads", heads), labelled("Key-value heads", kv), look), plane]), h("details", {}, h("summary", {}, "The numbers as tables"), numbers, more));
     // The matrices are no part of a link or a reset, but in a live kernel they can change.
     for (const key of [...MATRICES, "tokens"]) {
       const redraw = () => set({});
@@ -324,33 +323,34 @@ export default figure({
      */
     function drawShare({ n, m, tokens, token, weights }) {
       const few = wide < 560;
-      const left = 14 + 8.5 * Math.max(...tokens.map((word) => short(word).length));
-      const across = (wide - left) / n;
+      const names = 4 + 8.5 * Math.max(...tokens.map((word) => short(word).length)); // where they end
+      const left = names + (few ? 10 : -10); // of the heads; the arcs of the last one reach beyond its place
+      const span = wide - left - 6;
+      const across = span / n;
       const tall = few ? 26 : 22;
       const at = (/** @type {number} */ i) => 10 + i * tall;
       const [top, low] = [tokens.length * tall + 20, tokens.length * tall + 82]; // of query heads, of keys and values
       const bulge = Math.min(across - (few ? 11 : 16), 46);
-      const line = (/** @type {number} */ i) => left + (i + 0.5) * across - bulge / 2;
       const middle = (/** @type {number} */ i) => left + (i + 0.5) * across;
       const half = Math.min(16, across / 2 - 1);
       sized(low + 40);
       plane.setAttribute("aria-label", `${count(n, "query head")}, each with arcs from “${tokens[token]}” to what it looks at, wired to ${count(m, "key and value head")}`);
       renew(
         looks,
-        ...tokens.map((word, j) => text(short(word), { x: left - 10, y: at(j) + 4, "text-anchor": "end", "font-size": 13, "font-weight": j === token ? 700 : 400 })),
-        ...weights.map((rows, i) => s("g", { "data-key": i }, ...arcs(rows, token, { at, tall: bulge * 0.9, put: (u, v) => [line(i) + v, u], few }))),
-        ...[["Q", 10, top + 5, "query"], ["K", 6, low + 13, "key"], ["V", 20, low + 13, "value"]].map(([name, x, y, role]) =>
-          text(String(name), { x, y, "font-size": 14, fill: `var(--fig-${role})`, "font-weight": 700 }),
+        ...tokens.map((word, j) => text(short(word), { x: names, y: at(j) + 4, "text-anchor": "end", "font-size": 13, "font-weight": j === token ? 700 : 400 })),
+        ...weights.map((rows, i) => s("g", { "data-key": i }, ...arcs(rows, token, { at, tall: bulge * 0.9, put: (u, v) => [middle(i) + v, u], few }))),
+        ...[["Q", 0, top + 5, "query"], ["K", -14, low + 13, "key"], ["V", 0, low + 13, "value"]].map(([name, x, y, role]) =>
+          text(String(name), { x: names + Number(x), y, "text-anchor": "end", "font-size": 14, fill: `var(--fig-${role})`, "font-weight": 700 }),
         ),
       );
       if (!plane.contains(looks)) plane.replaceChildren(looks, wires);
       const queries = weights.flatMap((_, i) => [
-        s("circle", { cx: middle(i), cy: top, r: 11, fill: "var(--fig-paper)", stroke: "var(--fig-query)", "stroke-width": 2.5 }),
+        s("circle", { cx: middle(i), cy: top, r: Math.min(11, half), fill: "var(--fig-paper)", stroke: "var(--fig-query)", "stroke-width": 2.5 }),
         text(String(i + 1), { x: middle(i), y: top + 4.5 }),
       ]);
       const goal = weights.map((_, i) => (Math.floor((i * m) / n) + 0.5) / m); // share of the way across
       glide(goal, (now) => {
-        const x = now.map((share) => left + share * (wide - left));
+        const x = now.map((share) => left + share * span);
         wires.replaceChildren(
           ...x.map((to, i) => s("path", { d: `M ${middle(i)} ${top + 11} C ${middle(i)} ${low - 18}, ${to.toFixed(1)} ${top + 30}, ${to.toFixed(1)} ${low}`, fill: "none", stroke: "var(--fig-ink)", "stroke-opacity": 0.5, "stroke-width": 1.5, "data-part": "wire" })),
           ...queries,
@@ -362,7 +362,7 @@ export default figure({
               s("rect", { x: to, y: low, width: half, height: 16, fill: "var(--fig-value)" }),
             ),
           ),
-          ...Array.from({ length: m }, (_, i) => text(String(i + 1), { x: left + ((i + 0.5) * (wide - left)) / m, y: low + 32 })),
+          ...Array.from({ length: m }, (_, i) => text(String(i + 1), { x: left + ((i + 0.5) * span) / m, y: low + 32 })),
         );
       });
     }

@@ -265,6 +265,24 @@ def test_on_a_phone_few_arcs_are_drawn_and_the_table_has_all(site, bench, width,
         assert len(tops(figure(page, "heads", nth), '[data-part="token"] button')) == 1
 
 
+ONE_AXIS = """(figure) => {
+  const middle = (e) => ((box) => (box.left + box.right) / 2)(e.getBoundingClientRect());
+  const all = (what) => [...figure.querySelectorAll(`[data-part="plane"] ${what}`)].map(middle);
+  const columns = [all('[data-key="looks"]'), all('circle[stroke-width="2.5"]'), all('[data-part="cache"]')];
+  return columns[0].map((x, i) => Math.max(...columns.map((one) => Math.abs(one[i] - x))));
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 768, 390, 320])
+def test_a_head_stands_on_one_axis_with_its_keys_and_below_its_choices(site, bench, width):
+    part = figure(site.figures(bench, width=width), "heads", 1)
+    away = part.evaluate(ONE_AXIS)
+    assert len(away) == 8 and max(away) < 0.1
+    ends = [part.locator(f'[data-part="{name}"]').bounding_box() for name in ("heads", "kv", "token")]
+    drawn = part.locator('[data-part="plane"]').bounding_box()["y"]
+    assert all(box["y"] + box["height"] <= drawn for box in ends)
+
+
 def test_on_a_wide_page_the_arcs_of_the_other_words_stand_behind(shares):
     wide = HeadsWorkshop(token=2).weights
     others = [row for at, row in enumerate(wide.transpose(0, 1)) if at != 2]
