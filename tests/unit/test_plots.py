@@ -61,6 +61,27 @@ def test_lines_stand_at_their_numbers_within_their_bands():
     assert axes.get_yscale() == "linear"
 
 
+def test_a_curve_has_no_beads():
+    _, axes = plots.new()
+    plots.lines(axes, range(20), {"measured": range(20)})
+    plots.lines(axes, range(21), {"a curve": range(21)})
+    assert [line.get_marker() for line in axes.lines] == ["o", ""]
+
+
+def test_names_stand_on_their_lines_in_their_colours_instead_of_a_legend():
+    figure, axes = plots.new()
+    plots.lines(axes, [0, 4], {"weight $p$": [0.0, 1.0], "flat": [0.5, 0.5]})
+    plots.name(axes, {"flat": (1, "below right"), "weight $p$": (3, "left")})
+    flat, weight = axes.texts
+    assert (flat.xy, weight.xy) == ((1, 0.5), (3, 0.75))
+    assert (flat.xyann, weight.xyann) == ((5, -5), (-5, 0))
+    assert (flat.get_ha(), flat.get_va()) == ("left", "top")
+    assert (weight.get_ha(), weight.get_va()) == ("right", "center")
+    assert (flat.get_color(), weight.get_color()) == (plots.ROLES["key"], plots.ROLES["query"])
+    assert axes.get_legend() is None
+    assert "$" not in plots.svg(figure, alt="two lines")
+
+
 def test_a_histogram_is_a_density_over_bins_that_its_sets_share():
     _, axes = plots.new()
     samples = {"narrow": torch.tensor([0.0, 0.1, 0.2, 0.3]), "wide": torch.tensor([[-2.0, 2.0], [0.1, 0.3]])}
@@ -225,6 +246,11 @@ def test_a_heat_map_may_have_its_labels_above_its_rows():
         (
             lambda axes: plots.lines(axes, [1], {"x": [1]}, log="z"),
             "or 'xy', got 'z'",
+        ),
+        (lambda axes: plots.name(axes, {"x": (0, "left")}), "'x' is none"),
+        (
+            lambda axes: (axes.plot([1], label="x"), plots.name(axes, {"x": (0, "top")})),
+            "or right, got 'top'",
         ),
         (lambda axes: plots.histogram(axes, {"x": torch.ones(2)}, bins=1), "bins must be at least 2, got 1"),
         (lambda axes: plots.histogram(axes, {}), "samples must hold 1 to 4 sets, got 0"),

@@ -7,7 +7,7 @@
 <saw looks at I>
 """
 
-from attnbook.plots.charts import dots, heatmap, histogram, lines
+from attnbook.plots.charts import dots, heatmap, histogram, lines, name
 from attnbook.plots.page import ACCENT, INK, ROLES, new, show, svg
 from attnbook.plots.tokens import arcs, mask, show_mask
 
@@ -21,6 +21,7 @@ __all__ = [
     "histogram",
     "lines",
     "mask",
+    "name",
     "new",
     "show",
     "show_mask",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import numpy as np
 import torch
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -144,7 +145,7 @@ def lines(
     spread: Mapping[str, Sequence[float]] | None = None,
     log: str = "",
 ) -> None:
-    """Draw series over a common axis, each with a colour, a marker and a dash of its own.
+    """Draw series over a common axis, each with a colour, a dash and, up to 20 places, a marker of its own.
 
     Args:
         axes: where to draw.
@@ -170,7 +171,9 @@ def lines(
     for (label, numbers), (colour, marker, dash) in zip(series.items(), styles, strict=False):
         if len(numbers) != len(x):
             raise ValueError(f"series {label!r} must have {len(x)} numbers, got {len(numbers)}")
-        axes.plot(x, numbers, dash, marker=marker, markersize=4, color=colour, label=label)
+        # More markers would make a string of beads of a curve.
+        seen = marker if len(x) <= 20 else ""
+        axes.plot(x, numbers, dash, marker=seen, markersize=4, color=colour, label=label)
         if spread and label in spread:
             middle, half = torch.tensor(numbers), torch.tensor(spread[label])
             axes.fill_between(x, (middle - half).tolist(), (middle + half).tolist(), color=colour, alpha=0.18)
@@ -183,6 +186,45 @@ def lines(
     axes.grid(axis="y")
     if len(series) > 1:
         axes.legend(frameon=False, labelcolor=INK)
+
+
+def name(axes: Axes, places: Mapping[str, tuple[float, str]]) -> None:
+    """Write the names of lines onto them, each in its line's colour; a legend goes.
+
+    Args:
+        axes: where lines with labels are drawn.
+        places: for each label where along the line it stands, and on which side: "above", "below", "left" or
+            "right", or two of them, such as "above left".
+
+    Raises:
+        ValueError: no line has such a label, or a side has another name.
+
+    >>> from attnbook.plots import new
+    >>> _, axes = new()
+    >>> lines(axes, [0, 1], {"rising": [0.0, 2.0], "falling": [2.0, 0.0]})
+    >>> name(axes, {"rising": (0.75, "above left"), "falling": (0.75, "below left")})
+    >>> [(text.get_text(), *map(float, text.xy)) for text in axes.texts]
+    [('rising', 0.75, 1.5), ('falling', 0.75, 0.5)]
+    """
+    of = {line.get_label(): line for line in axes.lines}
+    for label, (x, sides) in places.items():
+        if label not in of:
+            raise ValueError(f"places must name lines with labels, {label!r} is none")
+        if strange := set(sides.split()) - {"above", "below", "left", "right"}:
+            raise ValueError(f"a side must be above, below, left or right, got {strange.pop()!r}")
+        right, up = ("right" in sides) - ("left" in sides), ("above" in sides) - ("below" in sides)
+        axes.annotate(
+            label,
+            (x, float(np.interp(x, *of[label].get_data()))),
+            xytext=(5 * right, 5 * up),
+            textcoords="offset points",
+            ha=("center", "left", "right")[right],
+            va=("center", "bottom", "top")[up],
+            color=of[label].get_color(),
+            parse_math=False,  # `svg` sets what stands between dollars
+        )
+    if legend := axes.get_legend():
+        legend.remove()
 
 
 def histogram(
