@@ -206,7 +206,7 @@ def _narrow(figure: Figure) -> Iterator[None]:
             tick = axes.yaxis.get_major_ticks()[0]
             as_they_are = {"pad": tick.get_pad(), "length": tick.tick1line.get_markersize()}
             named.append((axes, labels[0].get_ha(), labels[0].get_va(), as_they_are))
-            axes.tick_params(axis="y", pad=-1, length=0)
+            axes.tick_params(axis="y", pad=-4, length=0)
             for label in labels:
                 label.set(ha="left", va="bottom")
                 label.set_transform(label.get_transform() + ScaledTranslation(0, 0.1, figure.dpi_scale_trans))
