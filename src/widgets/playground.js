@@ -1,6 +1,6 @@
 // The playground: train attention on the toy grammar in the page, from random weights, against exact ceilings. Where the page
 // wants that and nothing else (`only`), it says what the runs are made of and offers no other, and begins with the curves of two
-// such runs, in grey.
+// such runs, in grey. Else it begins with that of the plainest tagger: what will come is in sight, and no answer.
 //
 // For tests (data-part): told (what the runs are made of), settings (button), choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons),
 // steps, progress, curves (svg; data-curve, data-ceiling, ceiling (texts), data-letter), sentence (input), unknown, examples (select), head (choices), looks (svgs),
@@ -224,7 +224,7 @@ export default figure({
         [fresh, seed, going, counting, heads.shape] = [false, number, false, null, ""];
         still();
         if (runs.some(trained)) ghosts = runs.filter(trained);
-        else if (only) ghosts = left(wanted);
+        else if (!ghosts.some((one) => !one.name)) ghosts = left(wanted, only);
         runs = wanted.map((one) => start(one, seed));
         settings.show(wanted);
       } else if (JSON.stringify(wanted) !== JSON.stringify(runs.map((run) => run.choices))) {
@@ -275,8 +275,11 @@ export default figure({
       const narrow = body.clientWidth < NARROW;
       beside.textContent = `${runs.length > 1 ? "−" : "+"} run B`;
       drawing.show(wide(drawing.svg.parentElement), runs, NAMES, HIGH[Number(!narrow)].curves[runs.length - 1], ghosts, only ? runs.map(({ choices }) => view(choices)) : undefined);
-      const before = ghosts.map(({ curve }) => curve[curve.length - 1]).map(({ accuracy, step }) => `${fmt(accuracy, 1)} % right at step ${step.toLocaleString("en")}`);
-      drawing.svg.setAttribute("aria-label", `Curves of training. ${runs.map(sentenceOf).join(" ")}${before.length ? ` In grey, from before: ${before.join(", ")}.` : ""}`);
+      const before = ghosts.map(({ curve, name }) => {
+        const { accuracy, step } = curve[curve.length - 1];
+        return `${name ? `${name.join("")}, ` : ""}${fmt(accuracy, 1)} % right at step ${step.toLocaleString("en")}`;
+      });
+      drawing.svg.setAttribute("aria-label", `Curves of training. ${runs.map(sentenceOf).join(" ")}${before.length ? ` In grey${ghosts[0].name ? "" : ", from before"}: ${before.join(", ")}.` : ""}`);
       counter.textContent = `step ${steps().toLocaleString("en")}`;
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;
@@ -424,11 +427,14 @@ ${parts.join("\n")}`;
   },
 });
 
-/** What is stored of runs of these choices, which one is which unsaid. @param {Choices[]} wanted */
-const left = (wanted) =>
-  STORED.filter(({ choices }) => wanted.some((one) => JSON.stringify(one) === JSON.stringify(choices))).map(({ choices, curve }) => ({
-    choices, curve: curve.map(([step, accuracy]) => ({ step, accuracy, loss: NaN, gradient: NaN })),
-  }));
+/**
+ * What is stored of runs of these choices, which one is which unsaid; or, by its name, that of the word alone, unless one trains such a one.
+ * @param {Choices[]} wanted
+ * @param {boolean} same
+ */
+const left = (wanted, same) =>
+  STORED.filter(({ choices }) => (same ? wanted.some((one) => JSON.stringify(one) === JSON.stringify(choices)) : view(choices) === "word" && wanted.every(({ context }) => context !== choices.context)))
+    .map(({ choices, curve }) => ({ choices, ...(same ? {} : { name: ["word alone, ", "trained before"] }), curve: curve.map(([step, accuracy]) => ({ step, accuracy, loss: NaN, gradient: NaN })) }));
 
 /** Where the largest number is. @param {number[]} row */
 const top = (row) => row.indexOf(Math.max(...row));

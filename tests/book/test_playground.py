@@ -280,7 +280,6 @@ def ghosts(part) -> list[str]:
 
 
 def test_a_run_that_is_given_up_leaves_its_curve(part):
-    assert ghosts(part) == []
     train(part, 10)
     curve = part.locator('[data-part="curves"] [data-curve="A"]').get_attribute("d")
     choose(part, "positions", "RoPE")
@@ -293,8 +292,39 @@ def test_a_run_that_is_given_up_leaves_its_curve(part):
     choose(part, "positions", "none")
     assert ghosts(part) == [curve]
     part.locator('[data-part="reset"]').click()
+    assert curve not in ghosts(part)
+    assert "from before" not in part.locator('[data-part="curves"]').get_attribute("aria-label")
+
+
+def test_at_first_the_curve_of_the_word_alone_is_there_in_grey_and_no_other(part):
+    name = part.locator('[data-part="curves"] text', has_text="word alone, trained before")
+    said = part.locator('[data-part="curves"]')
+    assert len(ghosts(part)) == name.count() == 1
+    assert said.get_attribute("aria-label") == (
+        "Curves of training. Run A: random weights. "
+        "In grey: word alone, trained before, 72.7 % right at step 348."
+    )
+    (stood,) = ghosts(part)
+    train(part, 3)
+    assert ghosts(part) == [stood]  # on axes that stay
+    choose(part, "context", "average")
+    assert len(ghosts(part)) == 1  # one's own has taken its place
+    assert name.count() == 0
+    assert "from before" in said.get_attribute("aria-label")
+    part.locator('[data-part="reset"]').click()
+    assert ghosts(part) == [stood]
+    # Who trains such a one gets no answer from it.
+    choose(part, "context", "own word")
     assert ghosts(part) == []
-    assert "In grey" not in part.locator('[data-part="curves"]').get_attribute("aria-label")
+
+
+def test_on_a_phone_the_name_of_the_first_curve_covers_no_other(site, page_file):
+    part = figure(site.open(page_file, width=320), "playground")
+    names = part.locator('[data-part="curves"] text').filter(has_text=re.compile("trained before|^word "))
+    assert sorted(names.all_text_contents()) == ["trained before", "word 74.5 %"]
+    one, other = (name.bounding_box() for name in names.all())
+    left, right = sorted([one, other], key=lambda box: box["x"])
+    assert left["x"] + left["width"] <= right["x"]
 
 
 def test_the_tries_open_the_figure_without_loading_the_page_again(site):

@@ -1,4 +1,4 @@
-// Makes the curves that the figure of `five_minutes` begins with, by the figure's own engine; tests run it again and compare.
+// Makes the curves that the playground and the figure of `five_minutes` begin with, by the figure's own engine; tests run it again and compare.
 //   node tests/widgets/stored_runs.mjs
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { checked, start } from "../../src/widgets/math/playground.js";
 
 /** Another seed than the figure's own: what is trained in the page is not traced. */
 const [SEED, STEPS] = [1, 342];
-const RUNS = [{ n_heads: 1 }, { n_heads: 1, positions: "rotary" }];
+const RUNS = [{ n_heads: 1 }, { n_heads: 1, positions: "rotary" }, { context: "alone" }];
 
 export const made = () =>
   RUNS.map((given) => {
@@ -20,7 +20,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const rows = made().map((run) => `  ${JSON.stringify(run)},\n`).join("");
   writeFileSync(
     new URL("../../src/widgets/math/stored.js", import.meta.url),
-    `// Two runs of seed ${SEED}, [step, per cent right] each time one looked. Made by tests/widgets/stored_runs.mjs, which says how.\n` +
+    `// Runs of seed ${SEED}, [step, per cent right] each time one looked. Made by tests/widgets/stored_runs.mjs, which says how.\n` +
       `/** @type {{ choices: import("./playground.js").Choices, curve: [number, number][] }[]} */\nexport const STORED = [\n${rows}];\n`,
   );
 }
