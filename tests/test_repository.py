@@ -14,6 +14,7 @@ import threading
 import tomllib
 import urllib.request
 from importlib import import_module
+from importlib.metadata import metadata
 from pathlib import Path
 
 import nbformat
@@ -137,6 +138,14 @@ def test_pins_are_exact_and_bounds_are_bounds():
     assert '"resolved"' not in (ROOT / "package-lock.json").read_text()
     wanted = json.loads((ROOT / "package.json").read_text())["devDependencies"]
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", version) for version in wanted.values())
+
+
+def test_every_pin_installs_on_the_first_python_that_the_package_allows():
+    allowed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    first = allowed.removeprefix(">=") + ".0"  # Debian 12 has 3.11.2, and pins that ask for 3.11.5 fail there
+    pins = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.txt").read_text(), re.MULTILINE)
+    asked = {name: metadata(name)["Requires-Python"] or "" for name in pins}
+    assert {name: asks for name, asks in asked.items() if first not in SpecifierSet(asks)} == {}
 
 
 def test_nothing_that_colab_has_is_replaced():
