@@ -1,8 +1,8 @@
-// The calculator: every number of single-head attention, six stages, one formula for the cell in focus. Where the page wants one
-// stage and nothing else (`only`), nothing leads to the others.
+// The calculator: every number of single-head attention, six stages, one formula for the cell in focus. Where the page begins
+// with one stage and nothing else (`only`), one button leads on once a number is picked, and from the last stage back.
 //
 // For tests (data-part): stages (radio group, values 1-6), previous, next, play (buttons), causal (checkbox),
-// product (radio group Q | K | V, at stage 2), matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S,
+// product (radio group Q | K | V, at stage 2), on (button, where `only`), matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S,
 // -scaled, -A, -O (tables of buttons; each cell has data-row and data-column, as it stands; .is-asked: the one to press while
 // none is picked), formula, numbers (table:
 // weights and output of every token), status.
@@ -56,6 +56,7 @@ export default figure({
     let [drawn, fitted, walked, playing, timer] = ["", "", "", false, 0];
     let product = "Q";
     const only = Boolean(model.get("only"));
+    const FIRST = 3; // here the road of `only` begins again
 
     const go = (/** @type {number} */ stage) => {
       mode(false);
@@ -94,6 +95,8 @@ export default figure({
       // Above what grows and shrinks from stage to stage: what is pressed again and again stays under the finger.
       h("div", { class: "attnlab-lead" }, previous, next, play, h("label", {}, causal, "hide later tokens")),
     ];
+    const on = h("button", { type: "button", "data-part": "on", class: "attnlab-on", on: { click: () => go(model.get("stage") < 6 ? model.get("stage") + 1 : FIRST) } });
+    if (only) corner.append(on);
     body.append(...(only ? [board] : [...lead, board, h("details", {}, h("summary", {}, "Weights and output as a table"), numbers)]));
     // Three digits where there is room for them; drawn before it stands in a page, it has none yet.
     let digits = 0;
@@ -190,6 +193,10 @@ export default figure({
         formula.replaceChildren(h("span", { class: "is-heard" }, words), h("span", { "aria-hidden": "true" }, ...typeset(pieces)));
       }
       for (const td of board.querySelectorAll(`[data-part="matrix-${out}"] td.attnlab-cell`)) td.classList.toggle("is-asked", !picked && !peak--);
+      // Seen when there is something to follow.
+      on.textContent = stage < 6 ? `Next: ${STAGES[stage]}` : `Back: ${STAGES[FIRST - 1]}`;
+      on.classList.toggle("attnlab-act", stage < 6);
+      on.classList.toggle("is-off", !picked);
       if (stood) arrive(stood);
       const place = JSON.stringify([layout, target]);
       if (place !== walked) {

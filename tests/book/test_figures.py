@@ -473,10 +473,36 @@ def test_while_no_cell_is_picked_one_is_ringed_and_it_tells_nothing_else(site, p
         cell = asked.locator("button")
         assert [int(cell.get_attribute(f"data-{side}")) for side in ("row", "column")] == largest
         assert part.locator(":is(.is-focus, .is-source)").count() == 0
+        assert part.locator('[data-part="on"]').is_hidden()
+        place = cell.bounding_box()
         cell.click()
         assert asked.count() == 0
         assert part.locator(".is-focus").count() == 1
+        # No button comes between: at most its formula has a line more.
+        assert part.locator(".is-focus").bounding_box()["y"] - place["y"] < 30
         part.locator('[data-part="reset"]').click()
+
+
+def test_who_has_picked_a_score_goes_on_to_the_output_by_one_button(site, page_with):
+    name = page_with(calculator(stage=3, focus=None, only=True)._repr_html_())
+    part = figure(site.open(name), "calculator")
+    part.locator("td.is-asked button").click()
+    on = part.locator('[data-part="on"]')
+    seen = []
+    for _ in range(4):
+        (result,) = part.locator('[data-area="result"]').all()
+        seen.append((result.get_attribute("data-name"), on.inner_text()))
+        row, _ = marked(part, seen[-1][0], "is-focus")[0]
+        on.click()
+    assert seen == [
+        ("S", "Next: Scaled"),
+        ("scaled", "Next: Weights"),
+        ("A", "Next: Output"),
+        ("O", "Back: Scores"),
+    ]
+    # Who was picked at first stays picked, to the end and back.
+    assert marked(part, "S", "is-focus")[0][0] == row
+    assert on.inner_text() == "Next: Scaled"
 
 
 INSIDE = """(part) => [...part.querySelectorAll(".attnlab-board td button")].flatMap((cell) => {
@@ -516,6 +542,10 @@ def test_the_three_views_come_one_at_a_time(page):
 def test_the_calculator_plays_through_the_numbers_of_a_stage(timed, bench):
     part = timed(bench, "calculator")
     play = part.locator('[data-part="play"]')
+    # Quieter than what leads through the stages: the text asks for cells.
+    edges = [play, part.locator('[data-part="next"]')]
+    edges = [edge.evaluate("(one) => getComputedStyle(one).borderTopColor") for edge in edges]
+    assert edges[0] == "rgba(0, 0, 0, 0)" != edges[1]
     play.click()  # the input comes from nothing: the next stage plays
     assert part.locator('[data-part="stages"] [aria-checked="true"]').inner_text() == "2 Q, K, V"
     assert play.inner_text() == "Pause"

@@ -27,7 +27,7 @@ class Calculator(Figure):
         focus: row and column, from 0, of the cell chosen there; None for no cell.
         scale: factor on the scores; 1/sqrt(d_k) if None.
         causal: hide later tokens.
-        only: whether this stage is there and nothing else: nothing leads to the others.
+        only: whether this stage is there and nothing else; once a number is picked, one button leads on.
 
     Every argument is a trait: `figure.X` is the matrix as a reader has changed it. `figure.focus` is the
     chosen cell: row and column counted from 0, and its matrix once one was picked.
