@@ -38,6 +38,13 @@ def test_signed_values_take_their_colour_from_the_sign():
     assert [c.get_alpha() for c in cells] == pytest.approx([0.52, 0.26, 0.00026])
 
 
+def test_a_heat_map_without_numbers_shades_only_what_can_be_seen():
+    _, axes = plots.new()
+    plots.heatmap(torch.tensor([[0.5, 0.004], [0.0, 1.0]]), ["a", "b"], ["c", "d"], axes, decimals=None)
+    assert not drawn(axes)
+    assert [(c.get_x(), c.get_y(), c.get_alpha()) for c in axes.patches] == [(0, 0, 0.26), (1, 1, 0.52)]
+
+
 def test_dots_stand_at_their_numbers_and_a_missing_one_is_left_out():
     figure, axes = plots.new()
     plots.dots(axes, ["lookup", "attention"], {"all": [89.5, 91.2], "strong": [float("nan"), 76.5]})

@@ -21,7 +21,7 @@ def heatmap(
     *,
     signed: bool = False,
     limit: float | None = None,
-    decimals: int = 2,
+    decimals: int | None = 2,
     above: bool = False,
 ) -> None:
     """Draw a matrix as cells, each with its number: weights on a 0-to-1 scale, or signed scores.
@@ -33,7 +33,7 @@ def heatmap(
         axes: where to draw.
         signed: colour by sign, on a scale symmetric about zero, instead of from 0 to 1.
         limit: the end of the scale; 1 for weights, the largest magnitude for signed values, unless given.
-        decimals: digits after the point.
+        decimals: digits after the point; None for cells without numbers, where there are many.
         above: write the labels of the queries above their rows, where there is no room beside them.
 
     Raises:
@@ -64,14 +64,16 @@ def heatmap(
             axes.text(0, i + gap / 2, rows[i], ha="left", va="center", color=INK)
         for j in range(len(columns)):
             value = float(values[i, j])
+            if decimals is None and round(abs(value) / limit, 2) == 0:
+                continue  # nothing to see
             colour = ROLES["key"] if value < 0 else ROLES["query"]
             # At most about half opaque: the number on top then reads in light and in dark.
             cell = (j, i + gap), 1, 1 - gap
             axes.add_patch(Rectangle(*cell, facecolor=colour, alpha=0.52 * min(abs(value) / limit, 1)))
-            axes.add_patch(Rectangle(*cell, fill=False, edgecolor=INK, alpha=0.15, linewidth=0.8))
-            axes.text(
-                j + 0.5, i + (1 + gap) / 2, _number(value, decimals), ha="center", va="center", color=INK
-            )
+            if decimals is not None:
+                axes.add_patch(Rectangle(*cell, fill=False, edgecolor=INK, alpha=0.15, linewidth=0.8))
+                said = _number(value, decimals)
+                axes.text(j + 0.5, i + (1 + gap) / 2, said, ha="center", va="center", color=INK)
     axes.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     axes.set_xticks([j + 0.5 for j in range(len(columns))], columns)
     axes.set_yticks([] if above else [i + 0.5 for i in range(len(rows))], None if above else rows)
@@ -193,8 +195,8 @@ def name(axes: Axes, places: Mapping[str, tuple[float, str]]) -> None:
 
     Args:
         axes: where lines with labels are drawn.
-        places: for each label where along the line it stands, and on which side: "above", "below", "left" or
-            "right", or two of them, such as "above left".
+        places: for each label the x of a point of its line, and the side of it to write on: "above", "below",
+            "left" or "right", or two of them, such as "above left".
 
     Raises:
         ValueError: no line has such a label, or a side has another name.
