@@ -167,7 +167,7 @@ export default figure({
       );
       if (focused) /** @type {HTMLElement | null} */ (words.querySelector('[tabindex="0"]'))?.focus();
       const now = off();
-      for (const button of /** @type {NodeListOf<HTMLElement>} */ (body.querySelectorAll(".attnlab-switch"))) {
+      for (const button of /** @type {NodeListOf<HTMLElement>} */ (/** @type {HTMLElement} */ (body.parentElement).querySelectorAll(".attnlab-switch"))) {
         const { part, name = "" } = button.dataset;
         button.setAttribute("aria-pressed", part === "part" ? String(!now.has(name)) : pressed(switches[name], now));
       }

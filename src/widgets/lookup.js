@@ -60,8 +60,8 @@ export default figure({
     });
     const numbers = strip("Table of numbers");
     const bars = h("div", { class: "attnlab-shares", "data-part": "bars" });
-    const settings = [labelled("Score by", kinds), labelled("Weights by", ways), heat.row, h("details", {}, h("summary", {}, "The numbers as a table"), numbers)];
-    body.append(h("div", { class: `attnlab-lookup${only ? " is-alone" : ""}` }, plane, h("div", {}, ...(only ? [] : settings), bars)));
+    const settings = [labelled("Score by", kinds), labelled("Weights by", ways), heat.row];
+    body.append(h("div", { class: `attnlab-lookup${only ? " is-alone" : ""}` }, plane, h("div", {}, ...(only ? [] : settings), bars)), only ? "" : h("details", {}, h("summary", {}, "The numbers as a table"), numbers));
     /** @type {SVGElement[]} */
     let handles = [];
     const area = s("polygon", { fill: "var(--fig-value)", "fill-opacity": 0.12, stroke: "var(--fig-value)", "stroke-opacity": 0.5 });

@@ -280,6 +280,7 @@ export default figure({
       if (playing && state.step !== drawn && !one) mode(false);
       const began = !one || calm() ? -Infinity : performance.now();
       drawn = state.step;
+      if (began > -Infinity) say(`Tile ${state.step} of ${state.steps.length} comes in.`);
       const go = () => {
         const moment = Math.min((performance.now() - began) / TAKES, 1);
         paint(state, moment);

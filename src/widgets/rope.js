@@ -3,7 +3,7 @@
 // For tests (data-part): scheme (radio group "rotary" | "sinusoidal"), plane (svg), handle (g, role slider; data-which
 // "query", "key" or "both"), dial (g, role radio; data-which: the pair), hand (lines; data-which "query" or "key", of the
 // chosen pair), angle (text), curve (path: the score over the key's place), alone (path: the chosen pair's part of it),
-// point (circle), numbers (table: pair, speed, angle, part), scores (table: key at, score), status.
+// point (circle), told (the score, written), numbers (table: pair, speed, angle, part), scores (table: key at, score), status.
 import { grip, labelled } from "./ui/controls.js";
 import { calm, choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -37,7 +37,7 @@ export default figure({
       role: "group",
       "aria-label": "A query and a key on a line of positions, to shift one by one or together; dials of their pairs of entries as arrows; and the score over the position of the key",
       "data-part": "plane",
-      style: "display: block; width: 100%; height: auto; margin-top: .5rem; forced-color-adjust: none; background: var(--fig-paper)",
+      style: "display: block; overflow: visible; width: 100%; height: auto; margin-top: .5rem; forced-color-adjust: none; background: var(--fig-paper)",
     });
     const [numbers, scores] = ["Pairs", "Scores over the position of the key"].map(strip);
     body.append(labelled("Positions", schemes), plane, h("details", {}, h("summary", {}, "The numbers as tables"), numbers, scores));
@@ -57,7 +57,7 @@ export default figure({
       const right = wide - 12;
       const top = beside ? 0 : 2 * big + 26;
       const small = beside ? 36 : Math.min(wide / pairs / 2 - 4, 28);
-      const dials = top + LINE + plot + 42;
+      const dials = top + LINE + plot + 48;
       const height = dials + (beside ? 2 * small + 4 : 2 * small + 38);
       return { wide, beside, big, plot, left, right, top, small, dials, height, each: wide / pairs };
     }
@@ -155,7 +155,7 @@ export default figure({
     const measure = (given) =>
       (measured[JSON.stringify(given)] ??= [
         ...ends(given),
-        Math.max(...[given.q, given.k].flatMap((v) => range(0, v.length / 2 - 1).map((i) => Math.hypot(v[2 * i], v[2 * i + 1])))) * 1.06 + (given.scheme === "rotary" ? 0 : 1),
+        Math.max(...[given.q, given.k].flatMap((v) => range(0, v.length / 2 - 1).map((i) => Math.hypot(v[2 * i], v[2 * i + 1])))) * 1.2 + (given.scheme === "rotary" ? 0 : 1),
       ]);
 
     /** How far the drawing is on its way from turned to added. @type {number | undefined} */
@@ -238,8 +238,9 @@ export default figure({
           ...(bold ? { "data-part": "hand", "data-which": role } : {}),
         }));
         if (!bold) continue;
-        const far = Math.hypot(x, y) + 13;
-        out.push(text(role === "query" ? "q" : "k", { x: far * Math.cos(turn), y: far * Math.sin(turn) + 5, "text-anchor": "middle", "font-style": "italic", "font-size": 16, fill: "var(--fig-ink)", ...HALO }));
+        const far = Math.hypot(x, y) + 10;
+        const to = turn + (role === "query" ? 0.13 : -0.13) * (Math.sign(angle) || 1); // away from the other's
+        out.push(text(role === "query" ? "q" : "k", { x: far * Math.cos(to), y: far * Math.sin(to) + 5, "text-anchor": "middle", "font-style": "italic", "font-size": 16, fill: "var(--fig-ink)", ...HALO }));
       }
       return out;
     }
@@ -278,21 +279,23 @@ export default figure({
       const { left, right, top, beside, plot } = /** @type {NonNullable<typeof at>} */ (at);
       const floor = top + LINE + plot;
       const y = (/** @type {number} */ value) => floor - ((value - low) / (high - low)) * plot;
-      const fine = range(0, LAST, 0.25);
-      const way = (/** @type {(p: number) => number} */ of) => fine.map((p, i) => `${i ? "L" : "M"} ${px(p).toFixed(1)} ${y(of(p)).toFixed(1)}`).join(" ");
+      const fine = range(0, LAST, 0.25).map((p) => ({ x: px(p), ...pairsOf(given, m, p) }));
+      const way = (/** @type {(at: typeof fine[0]) => number} */ of) => fine.map((at, i) => `${i ? "L" : "M"} ${at.x.toFixed(1)} ${y(of(at)).toFixed(1)}`).join(" ");
       const middle = top + 42;
       const ticks = range(Math.ceil(low), Math.floor(high));
       drawn.replaceChildren(
         s("path", { d: `M ${px(0)} ${middle} H ${px(LAST)} ${range(0, LAST).map((p) => `M ${px(p)} ${middle - 4} v 8`).join(" ")}`, stroke: "var(--fig-quiet)", fill: "none" }),
         ...ticks.map((t) => s("path", { d: `M ${left} ${y(t)} H ${right}`, stroke: t ? "var(--fig-line)" : "var(--fig-quiet)" })),
         ...ticks.map((t) => text(fmt(t, 0), { x: left - 6, y: y(t) + 4, "text-anchor": "end" })),
-        ...[0, 10, 20, 30].map((p) => text(String(p), { x: px(p), y: floor + 16, "text-anchor": "middle" })),
-        text(beside ? "score of the key at each place; dashed: the part of this pair" : "score by the key’s place; dashed: this pair", { x: right, y: floor + 33, "text-anchor": "end" }),
-        s("path", { d: way((p) => pairsOf(given, m, p).pairs[pair].part), fill: "none", stroke: "var(--fig-quiet)", "stroke-width": 1.5, "stroke-dasharray": "4 3", "data-part": "alone" }),
-        s("path", { d: way((p) => pairsOf(given, m, p).score), fill: "none", stroke: "var(--fig-query)", "stroke-width": 2.5, "data-part": "curve" }),
+        ...[0, 10, 20, 30].map((p) => text(String(p), { x: px(p), y: floor + 17, "text-anchor": "middle" })),
+        s("path", { d: `M ${left} ${floor} H ${right} ${[0, 10, 20, 30].map((p) => `M ${px(p)} ${floor} v 4`).join(" ")}`, stroke: "var(--fig-quiet)" }),
+        // Below the lines: beside its point no number has room.
+        s("text", { x: left, y: floor + 36, "font-size": 13, fill: "var(--fig-quiet)" },
+          "score, here ", s("tspan", { "data-part": "told", fill: "var(--fig-ink)", "font-weight": 700 }, fmt(score)), beside ? ", of the key at each place; dashed: the part of this pair" : "; dashed: this pair"),
+        s("path", { d: way(({ pairs }) => pairs[pair].part), fill: "none", stroke: "var(--fig-quiet)", "stroke-width": 1.5, "stroke-dasharray": "4 3", "data-part": "alone" }),
+        s("path", { d: way(({ score }) => score), fill: "none", stroke: "var(--fig-query)", "stroke-width": 2.5, "data-part": "curve" }),
         s("path", { d: `M ${px(n)} ${middle + 30} V ${y(score)}`, stroke: "var(--fig-key)", "stroke-dasharray": "2 3" }),
         s("circle", { cx: px(n), cy: y(score), r: 6, fill: "var(--fig-key)", stroke: "var(--fig-paper)", "stroke-width": 2, "data-part": "point" }),
-        text(fmt(score), { x: Math.min(px(n) + 10, right - 26), y: y(score) - 9, fill: "var(--fig-ink)", "font-size": 14, ...HALO }),
       );
       const put = (/** @type {SVGElement} */ g, /** @type {number} */ x, /** @type {number} */ to, /** @type {string} */ said, /** @type {string} */ label, /** @type {number} */ value, /** @type {string} */ spoken) => {
         g.setAttribute("transform", `translate(${x.toFixed(1)} ${to})`);

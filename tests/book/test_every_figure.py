@@ -134,6 +134,27 @@ def test_what_opens_a_menu_moves_nothing(site, benches):
     assert touched > 20
 
 
+FOOT = """(root) => {
+  const box = (what) => root.querySelector(`:scope > ${what}`).getBoundingClientRect();
+  const [fold, bar, status] = ["details", ".attnlab-bar", ".attnlab-status"].map(box);
+  return [fold.top - bar.top, fold.left - root.querySelector(".attnlab-body").getBoundingClientRect().left,
+    status.height && status.left - fold.right, status.height && status.top - bar.bottom];
+}"""
+
+
+def test_what_can_be_unfolded_stands_in_the_line_of_the_buttons_and_what_is_said_beside_or_below(site, benches):
+    for width in (1280, 390):
+        found = 0
+        for name in benches.values():
+            page = site.figures(name, width=width)
+            for root in page.locator(".attnlab-root:has(> details:not([open]))").all():
+                lower, inward, beside, below = root.evaluate(FOOT)
+                assert abs(lower) < 1 and abs(inward) < 1, (name, width)
+                assert 0 <= (beside if width == 1280 else below) < 30, (name, width)
+                found += 1
+        assert found >= 15
+
+
 def test_undo_takes_back_a_reset_until_something_is_changed(site, benches):
     undone = set()
     for name in benches.values():

@@ -165,7 +165,7 @@ def test_while_a_tile_comes_in_the_held_bars_shrink_before_its_own_part_is_added
           const seen = [];
           for (;;) {
             await new Promise((frame) => requestAnimationFrame(frame));
-            seen.push([held(), shares()]);
+            seen.push([held(), shares(), document.querySelector('[data-part="status"]').textContent]);
             const bar = Number(document.querySelector('[data-part="bar-sum"]').dataset.amount);
             if (shares() && Math.abs(bar - WANT) < 1e-12) return seen;
           }
@@ -173,12 +173,14 @@ def test_while_a_tile_comes_in_the_held_bars_shrink_before_its_own_part_is_added
     )
     page.emulate_media(reduced_motion="reduce")
     first, second = ours().steps()[:2]
-    kept = [amount for amount, _ in moments]
+    # What is said never lags behind what is drawn.
+    assert {said for *_, said in moments[:-1]} == {"Tile 2 of 3 comes in."}
+    kept = [amount for amount, *_ in moments]
     assert all(a >= b for a, b in itertools.pairwise(kept))
     assert kept[-1] == pytest.approx(first.powers * second.correction)
     # On a busy machine frames are few; those before the tile's own part hold no less than what is left.
     assert all(amount <= first.powers + 1e-12 for amount in kept)
-    assert all(amount == pytest.approx(kept[-1]) for amount, shares in moments if shares)
+    assert all(amount == pytest.approx(kept[-1]) for amount, shares, _ in moments if shares)
     assert_shows(part, ours(step=2))
 
 

@@ -107,6 +107,8 @@ export function figure(definition) {
         body.replaceChildren();
         parts = await definition.setup({ model, body, say, set: change, keep, signal: ended.signal, place });
         parts.update();
+        // What ends a figure stands in the line of its buttons.
+        body.after(body.querySelector(":scope > :is(details, .attnlab-row.attnlab-folds):last-child") ?? "");
       };
       const misled = (/** @type {unknown} */ why) => {
         console.warn("attnlab figure:", why);
