@@ -214,7 +214,7 @@ def test_the_names_of_tags_stand_whole_in_their_pills_and_shares_say_of_what(sit
     page = site.open(HOME, width=width)
     for token in page.locator('[data-attnlab="tag"] [data-part="token"]').all():
         pill, card = token.locator("[data-kind]").bounding_box(), token.bounding_box()
-        assert 14 < pill["height"] < (24 if width > 320 else 32)
+        assert 14 < pill["height"] < 24
         assert card["x"] < pill["x"] < pill["x"] + pill["width"] < card["x"] + card["width"]
     small = hero(page).locator('[data-part="token"]').first
     assert " ".join(small.inner_text().split()) == "I small word 10 % of looks"
@@ -293,6 +293,20 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     assert scores.locator(":is(.is-focus, .is-source)").count() == 0
     figures["tag"].locator(".attnlab-hide.is-asked").click()
     assert "noun" in figures["tag"].locator('[aria-checked="true"]').inner_text()
+
+
+def test_no_answer_is_in_sight_before_its_question_was_tried(site):
+    page = site.open("chapters/five_minutes")
+    folds = page.locator("article details.saw")
+    assert folds.count() == len(NAMES) + 1
+    for fold, answer in zip(
+        folds.all(),
+        ("A noun", "in its direction", "mostly the value of a", "they change", "no training takes A across"),
+        strict=True,
+    ):
+        assert fold.get_attribute("open") is None
+        assert answer in fold.text_content()
+        assert answer not in page.locator("article").inner_text()
 
 
 def test_under_a_word_stands_one_kind_of_number(site):
