@@ -6,9 +6,9 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
  * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of which no excerpt is made),
  * names of one thing, and what to look for besides what readers ask.
  * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]> }} Given
- * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string }} Section
+ * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, names: string[] }} Section
  * @typedef {{ from: number, until: number, stems: string[], weight: number }} Way
- * @typedef {{ found: Section[], cut: boolean, whole: boolean, meaning: Section | undefined, read: string[][], stems: Set<string>, phrases: string[][] }} Answer
+ * @typedef {{ found: Section[], cut: boolean, whole: boolean, meaning: Section | undefined, defined: boolean, read: string[][], stems: Set<string>, phrases: string[][] }} Answer
  */
 
 /** How much a page's kind counts: what teaches, before what lists. */
@@ -16,6 +16,8 @@ const WEIGHT = /** @type {Record<string, number>} */ ({ chapter: 2.2, page: 1, g
 /** A heading that so many pages have, such as Quiz, stands over what repeats the rest. */
 const SHARED = 6;
 const FIELDS = ["title", "page", "stressed", "text", "unread"];
+/** Of these, what a reader sees there. */
+const SAID = ["title", "page", "stressed", "text"];
 const BOOST = { title: 5, page: 4, stressed: 3 };
 const MOST = 20;
 /** No page takes more of the list than this. */
@@ -24,6 +26,16 @@ const OF_ONE = 3;
 const ALIKE = 0.5;
 /** What a name counts for where the page is called so, and the section says something else. */
 const WITHIN = 0.3;
+/** How much more a place counts that says every word. */
+const ALL = 2.5;
+/** … but for words that a third of the sections have, such as *attention*. */
+const COMMON = Math.log(1 + 3);
+/** Kinds of pages that say what they say in sentences. */
+const TAUGHT = ["chapter", "page"];
+/** Who asks so wants a definition first. */
+const DEFINE = /^\s*(?:what(?:[’']?s| is| are| does)|define|explain)\b/i;
+/** Less is a guess at what is being written. */
+const SURE = 0.5;
 const FORMS = / \(| or |\)/;
 
 export class Book {
@@ -49,16 +61,19 @@ export class Book {
         const title = heading || page;
         const stems = [title, page, stressed, text, unread].map((field) => this.#stems(field));
         const said = ` ${stems[0].single} . ${stems[3].single} `;
-        this.sections.set(at, { at, page, title, text, stressed, unread, kind, weight, said, within: ` ${stems[1].single} ` });
+        this.sections.set(at, { at, page, title, text, stressed, unread, kind, weight, said, within: ` ${stems[1].single} `, names: [title.replace(/^\d+ /, ""), ...stressed.split(", ")].map((name) => key(name)) });
         index.add({ at, ...Object.fromEntries(FIELDS.map((field, i) => [field, `${stems[i].single} ${stems[i].whole}`.trim()])) });
       }
     }
-    /** @type {Map<string, Map<string, number>>} */
+    /** @type {Map<string, { id: string, score: number, said: boolean }[]>} */
     const answered = new Map();
-    /** The places that have all of these stems. @param {string} stems */
+    /** The places that have all of these stems, and whether a reader sees them there. @param {string} stems */
     this.having = (stems) => {
       let places = answered.get(stems);
-      if (!places) answered.set(stems, (places = new Map(index.search(stems).map(({ id, score }) => [id, score]))));
+      if (!places) {
+        places = index.search(stems).map(({ id, score, match }) => ({ id, score, said: Object.values(match).every((fields) => fields.some((field) => SAID.includes(field))) }));
+        answered.set(stems, places);
+      }
       return places;
     };
     this.stems = new Set([...this.vocabulary.keys()].map(stem));
@@ -102,9 +117,10 @@ export class Book {
     const scores = this.#score(ways, asked.length);
     const exact = asked.map((word, at) => read[at][0]?.stems.join(" ") ?? stem(word)).join(" ");
     const meaning = this.terms.get(exact) ?? (this.called.get(exact) ?? []).map(({ stems }) => this.terms.get(stems.join(" "))).find(Boolean);
-    const ranked = [...scores].map(([at, { score, whole }]) => {
+    const ranked = [...scores].map(([at, { score, whole, all }]) => {
       const section = /** @type {Section} */ (this.sections.get(at));
-      return { section, whole, score: score * section.weight * (section === meaning ? 0 : 1) };
+      const more = all && TAUGHT.includes(section.kind) ? ALL : 1;
+      return { section, whole, score: section === meaning ? 0 : score * section.weight * more };
     });
     ranked.sort((a, b) => b.score - a.score);
     const near = ranked.slice(0, 60);
@@ -128,6 +144,7 @@ export class Book {
       cut: fair.length > MOST,
       whole: Boolean(fair[0]?.whole),
       meaning,
+      defined: meaning !== undefined && (DEFINE.test(question) || (meaning === this.terms.get(exact) && !introduces(fair[0]?.section, meaning))),
       read: changed,
       stems,
       phrases,
@@ -204,29 +221,32 @@ export class Book {
    * @param {number} count how many words were asked for
    */
   #score(ways, count) {
-    /** @type {Map<string, Float64Array>} */
+    /** @type {Map<string, { of: Float64Array, said: Set<number> }>} */
     const has = new Map();
     for (const { from, until, stems, weight } of ways) {
       const phrase = ` ${stems.join(" ")} `;
-      for (const [id, score] of this.having(stems.join(" "))) {
+      for (const { id, score, said: seen } of this.having(stems.join(" "))) {
         const { said, within } = /** @type {Section} */ (this.sections.get(id));
         // Another name counts where it stands as one.
         const near = stems.length === 1 || said.includes(phrase) ? 1 : within.includes(phrase) ? WITHIN : 0;
         if (!near) continue;
-        if (!has.has(id)) has.set(id, new Float64Array(count));
-        const of = /** @type {Float64Array} */ (has.get(id));
-        for (let word = from; word < until; word++) of[word] = Math.max(of[word], (score * weight * near) / (until - from));
+        if (!has.has(id)) has.set(id, { of: new Float64Array(count), said: new Set() });
+        const place = /** @type {{ of: Float64Array, said: Set<number> }} */ (has.get(id));
+        for (let word = from; word < until; word++) {
+          place.of[word] = Math.max(place.of[word], (score * weight * near) / (until - from));
+          if (seen && near === 1 && weight >= SURE) place.said.add(word);
+        }
       }
     }
     const rarity = Array.from({ length: count }, (_, word) => {
-      const places = [...has.values()].filter((of) => of[word] > 0).length;
+      const places = [...has.values()].filter(({ of }) => of[word] > 0).length;
       return places ? Math.log(1 + this.sections.size / places) : 0;
     });
     const all = rarity.reduce((sum, one) => sum + one, 0);
     const scores = new Map();
-    for (const [id, of] of has) {
+    for (const [id, { of, said }] of has) {
       const covered = rarity.reduce((sum, one, word) => sum + (of[word] ? one : 0), 0) / all;
-      scores.set(id, { score: of.reduce((sum, one) => sum + one, 0) * (0.05 + covered ** 2), whole: of.every((one) => one > 0) });
+      scores.set(id, { score: of.reduce((sum, one) => sum + one, 0) * (0.05 + covered ** 2), whole: of.every((one) => one > 0), all: rarity.every((one, word) => one < COMMON || said.has(word)) });
     }
     return scores;
   }
@@ -236,6 +256,9 @@ export class Book {
     return [...this.sections.values()].some(({ said }) => said.includes(` ${phrase} `));
   }
 }
+
+/** Whether a section introduces a term: it is called so, or sets the term, or how it begins, in italics. @param {Section | undefined} section @param {Section} term */
+const introduces = (section, term) => term.title.split(FORMS).some((form) => section?.names.some((name) => name && ` ${key(form)} `.startsWith(` ${name} `)));
 
 /** @param {string} phrase */
 const key = (phrase) => telling(phrase).map(stem).join(" ");

@@ -12,7 +12,7 @@ const HINT = "A word, a name or a question, such as: why divide by √d?";
 /** For whom nothing was found, or who has not yet asked. */
 const TRY = ["why divide by √d", "KV cache", "flash attention"];
 /** @type {import("./finding.js").Answer} */
-const NOTHING = { found: [], cut: false, whole: false, meaning: undefined, read: [], stems: new Set(), phrases: [] };
+const NOTHING = { found: [], cut: false, whole: false, meaning: undefined, defined: false, read: [], stems: new Set(), phrases: [] };
 const ROOT = document.documentElement.dataset.content_root ?? "./";
 
 /** @param {string} tag @param {string} name @param {(Node | string)[]} children */
@@ -37,6 +37,14 @@ const asking = (question, text) => link(`search.html?q=${encodeURIComponent(ques
 
 /** @param {string} text @param {Asked} asked @param {number} [length] */
 const marked = (text, asked, length) => excerpt(text, asked, length).map(({ text, hit }) => (hit ? make("mark", "", text) : text));
+
+/** The sentence that was found, so that a browser scrolls to it and marks it: its heading may stand a screen above. Of the sentence, words
+ * before the first formula, number or name, which pages write otherwise; too few stand elsewhere, too. @param {HTMLElement[]} about */
+function sentence([about]) {
+  const [words = ""] = about?.textContent?.match(/^(?:(?:[aAI]|[\p{L}’-]{2,}),? )+/u) ?? [];
+  const some = words.trim().split(" ").slice(0, 8);
+  return some.length < 4 ? "" : `:~:text=${encodeURIComponent(some.join(" ")).replaceAll("-", "%2D")}`;
+}
 
 /** @param {string[]} parts */
 const listed = (parts) => parts.join(", ").replace(/, ([^,]*)$/, " and $1");
@@ -86,7 +94,7 @@ function mount(book, part, { most, follow }) {
     const where = page === title ? [] : [make("span", "attn-where", page)];
     const head = make("span", "attn-what", ...marked(title, asked, 200));
     const about = text ? [make("span", "attn-about", ...marked(text, asked))] : [];
-    return row("", link(at, ...where, head, ...about));
+    return row("", link(at.includes("#") ? at + sentence(about) : at, ...where, head, ...about));
   };
   /** @param {Section} term */
   const explained = ({ at, page, title, text }) =>
@@ -95,9 +103,9 @@ function mount(book, part, { most, follow }) {
     const question = field.value.trim();
     const answer = question ? book.ask(field.value.trimStart()) : NOTHING;
     const places = answer.found.slice(0, most);
-    // The best place stands first, for Enter leads to it; then what the words mean.
+    // The best place stands first, for Enter leads to it; then what the words mean, or before it, for who asks just that.
     const first = places.map((section) => item(section, answer));
-    if (answer.meaning) first.splice(1, 0, explained(answer.meaning));
+    if (answer.meaning) first.splice(answer.defined ? 0 : 1, 0, explained(answer.meaning));
     const fits = first.length > 0;
     const lost = !fits && tells(question);
     const near = lost ? book.nearest(question) : [];

@@ -1,7 +1,7 @@
 // Words as the search compares them: one form for *mask* and *masking*, for *FlashAttention* and *flash attention*.
 
 /** What a whole question has besides what it asks for. */
-const PASSED_OVER = new Set("a am an and are as at be by can could did do does for from happen happens has have how i if in is it its may me might much must my need needed needs of on or should so than that the then there this to was we what when where which who why will with would you".split(" "));
+const PASSED_OVER = new Set("a am an and are as at be by can could define did do does explain for from happen happens has have how i if in is it its may me might much must my need needed needs of on or should so than that the then there this to was we what when where which who why will with would you".split(" "));
 /** Letters and digits, with hyphens and the like between them. */
 const RUN = /[\p{L}\p{N}]+(?:[-_/‑–][\p{L}\p{N}]+)*/gu;
 const HYPHEN = /[-_/‑–|]/u;
@@ -31,6 +31,7 @@ function cut(low) {
   low = low.replace(/iz(?=e|ing|ation)/, "is").replace(/our(?=s?$)/, "or");
   if (low.length < 5) return low.replace(/([^aisu])s$/, "$1");
   const short = low
+    .replace(/(.{5})al$/, "$1")
     .replace(/(?:ies|ied|y)$/, "i")
     .replace(/(?:ions?|ings?|edly|ed|ly|es|e|([^aisu])s)$/, "$1")
     .replace(/(.{4})at$/, "$1")

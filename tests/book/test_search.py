@@ -16,8 +16,8 @@ ASKED = {
     # As the book says it.
     "why divide by sqrt d": (FIRST, "scaling"),
     "√d": (FIRST, "scaling"),
-    "causal mask": (FIRST, "masking"),
-    "softmax": (FIRST, "softmax_saturation relevance_and_averaging"),
+    "causal mask": (AMONG, "masking"),
+    "softmax": (AMONG, "softmax_saturation relevance_and_averaging"),
     "why is attention quadratic": (FIRST, "what_it_costs"),
     "attention sink": (AMONG, "todays_models real_model sparse_attention"),
     "KV cache": (AMONG, "decoding"),
@@ -25,7 +25,7 @@ ASKED = {
     "Bahdanau": (FIRST, "before_transformers"),
     "how do I sample with top-p": (FIRST, "decoding"),
     "linear attention": (FIRST, "linear_attention"),
-    "induction heads": (FIRST, "real_model"),
+    "induction heads": (AMONG, "real_model"),
     "what does a head look at": (AMONG, "real_model"),
     "ring attention": (FIRST, "many_devices"),
     # Hyphens and camel case, one word or two.
@@ -58,14 +58,40 @@ ASKED = {
     "do I need positional encoding": (FIRST, "positional_encoding"),
     "how much faster is flash attention": (FIRST, "what_it_costs"),
     # A letter wrong, missing, added, or two in the wrong order; a word not yet finished.
-    "softmx": (FIRST, "softmax_saturation relevance_and_averaging"),
-    "rotery positions": (FIRST, "positional_encoding"),
-    "jacobbian": (FIRST, "softmax_saturation"),
+    "softmx": (AMONG, "softmax_saturation relevance_and_averaging"),
+    "rotery positions": (AMONG, "positional_encoding"),
+    "jacobbian": (AMONG, "softmax_saturation"),
     "qurey": (AMONG, "queries_keys_values"),
-    "satur": (FIRST, "softmax_saturation"),
+    "satur": (AMONG, "softmax_saturation"),
 }
 """Questions, and the chapters, by topic (another page by its address), of which one is the first place, or
 among the first three."""
+PLACED = {
+    # A bare term, and what something is: the definition, or the section that introduces it.
+    "KV cache": (FIRST, "glossary#term-KV-cache"),
+    "temperature": (FIRST, "decoding#from-scores-to-a-word"),
+    "what is a token": (FIRST, "glossary#term-token"),
+    "what is a head": (FIRST, "glossary#term-head"),
+    "softmx": (FIRST, "glossary#term-softmax"),
+    "gqa": (FIRST, "multi_head#fewer-keys-and-values"),
+    # Several words: where all of them stand.
+    "softmax temperature": (FIRST, "softmax_saturation#the-figure-set-the-width-drag-the-scores"),
+    "padding mask": (FIRST, "masking#who-may-see-whom"),
+    "attention entropy": (AMONG, "softmax_saturation#after-training"),
+    "kv cache size": (FIRST, "multi_head#fewer-keys-and-values"),
+    "pre norm vs post norm": (AMONG, "transformer#a-common-size"),
+    "mask leak": (FIRST, "masking#finding-a-leak"),
+    "rope theta": (FIRST, "positional_encoding#turned-rope"),
+    "sinusoidal positional encoding": (FIRST, "positional_encoding#added-sinusoids"),
+    "half precision mask": (FIRST, "masking#numbers-that-are-almost-and-half-precision"),
+    # As readers write it.
+    "why divide by root dk": (FIRST, "scaling#d-not-d-a-measurement"),
+    "flash attn": (FIRST, "what_it_costs#the-softmax-that-never-sees-its-row"),
+    "O(n^2)": (FIRST, "what_it_costs#what-all-pairs-buy"),
+    "speculative decoding": (AMONG, "decoding#draft-and-verify"),
+    "transformer block": (FIRST, "transformer"),
+}
+"""Questions, and the place that is the first, or among the first three rows."""
 PLACES = """(where) => [...document.querySelectorAll(`${where} .attn-places li`)].map((item) => ({
   page: item.querySelector("a").getAttribute("href").split("#")[0].replace(/^\\.+\\//, ""),
   marked: [...item.querySelectorAll("mark")].map((mark) => mark.textContent), text: item.innerText }))"""
@@ -128,6 +154,40 @@ def test_what_readers_ask_leads_to_the_chapter_that_answers(opened):
     assert missed == {}
 
 
+def test_the_place_itself_comes_first_and_enter_leads_to_it(opened):
+    page, field = opened()
+    missed = {}
+    for question, (among, place) in PLACED.items():
+        ask(field, question)
+        page_, sharp, anchor = place.partition("#")
+        wanted = f"{'chapters/glossary' if page_ == 'glossary' else page_of(page_)}.html{sharp}{anchor}"
+        rows = page.locator(f"{DIALOG} .attn-places a").evaluate_all(
+            "rows => rows.map((row) => decodeURIComponent(row.href).split(':~:')[0])"
+        )
+        if not any(row.endswith(wanted) for row in rows[:among]):
+            missed[question] = rows[:3]
+    assert missed == {}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_enter_leads_to_the_sentence_that_was_found(opened, width):
+    for question, topic in {"padding mask": "masking", "kv cache size": "multi_head"}.items():  # here, and elsewhere
+        page, field = opened(width=width)
+        ask(field, question)
+        found = page.locator(f"{DIALOG} [aria-selected=true]").evaluate(
+            "(row) => decodeURIComponent(row.href.split('text=')[1])"
+        )
+        field.press("Enter")
+        page.wait_for_url(f"**/{page_of(topic)}.html#*")
+        page.wait_for_function(
+            """(found) => [...document.querySelectorAll("article p")].some((one) => {
+              const { top, bottom } = one.getBoundingClientRect();
+              return one.textContent.replace(/\\s+/g, " ").includes(found) && top > 56 && bottom < innerHeight;
+            })""",
+            arg=found,
+        )
+
+
 def test_a_term_is_explained_and_a_slip_is_told(opened):
     page, field = opened()
     meaning = page.locator(f"{DIALOG} .attn-meaning")
@@ -173,7 +233,7 @@ def test_what_is_like_nothing_is_told_so_and_the_glossary_is_linked(opened):
     page.wait_for_url("**/chapters/glossary.html")
 
 
-def test_the_first_row_is_the_lit_one(opened):
+def test_the_first_row_is_the_lit_one_and_a_bare_term_is_defined_first(opened):
     page, field = opened()
     ground = "rows => rows.map((row) => getComputedStyle(row).backgroundColor)"
     for question in ("flash attention", "GQA", "causal mask", "softmax"):
@@ -181,7 +241,8 @@ def test_the_first_row_is_the_lit_one(opened):
         rows = page.locator(f"{DIALOG} .attn-found a:visible")
         first, *others = rows.evaluate_all(ground)
         assert first not in others, question
-        assert rows.first.evaluate("(row) => !row.closest('.attn-meaning')")
+        defined = question in ("causal mask", "softmax")  # no section is called so
+        assert rows.first.evaluate("(row) => Boolean(row.closest('.attn-meaning'))") == defined, question
 
 
 def test_other_names_lead_somewhere(opened):
@@ -232,7 +293,7 @@ def test_enter_opens_the_row_that_the_keys_have_reached(opened):
     page.keyboard.press("ArrowDown")
     wanted = page.locator(f"{DIALOG} [aria-selected=true]").evaluate("(row) => row.href")
     page.keyboard.press("Enter")
-    page.wait_for_url(wanted)
+    page.wait_for_url(wanted.split(":~:")[0])
 
 
 def test_before_one_asks_three_questions_are_offered(opened):
