@@ -213,6 +213,26 @@ def test_long_names_of_rows_leave_a_phone_the_room_of_the_plot(monkeypatch):
     assert rooms[0] < 0.75 < 0.9 < rooms[1]
 
 
+def test_axes_may_stand_one_below_the_other_on_a_phone(monkeypatch):
+    figure, both = plots.new(2.0, columns=2)
+    boxes, draw = [], page.svg
+
+    def measured(*arguments, **settings):
+        text = draw(*arguments, **settings)
+        boxes.append([axes.get_position() for axes in both])
+        return text
+
+    monkeypatch.setattr(page, "svg", measured)
+    first, again = [shown(monkeypatch, figure, alt="two frames", stacked=True) for _ in range(2)]
+    (left, right), (upper, lower) = boxes[:2]
+    assert left.x1 < right.x0
+    assert (left.y0, left.y1) == (right.y0, right.y1)
+    assert upper.y0 > lower.y1
+    assert (upper.x0, upper.x1) == (lower.x0, lower.x1)
+    assert first == again
+    assert figure.get_size_inches().tolist() == [page.WIDE, 2.0]
+
+
 def test_what_draws_is_asked_for_both(monkeypatch):
     def draw(narrow=False):
         return plots.new(narrow=narrow)[0]

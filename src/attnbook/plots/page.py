@@ -20,6 +20,7 @@ from IPython.display import display
 from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
 from matplotlib.transforms import ScaledTranslation
 
 STYLE = Path(__file__).parents[1] / "attnbook.mplstyle"
@@ -165,7 +166,11 @@ def _rounded(attribute: re.Match[str]) -> str:
 
 
 def show(
-    figure: Figure | Callable[..., Figure], *, alt: str | None = None, caption: str | None = None
+    figure: Figure | Callable[..., Figure],
+    *,
+    alt: str | None = None,
+    caption: str | None = None,
+    stacked: bool = False,
 ) -> None:
     """Display a figure in a notebook and in the book: for the page's column, and once more for a phone.
 
@@ -176,6 +181,7 @@ def show(
             `narrow=True` one for a phone, as all of `attnbook.drawings` do.
         alt: what the plot shows, in words; the figure's label unless given, which drawings bring along.
         caption: a line under the plot; none unless given.
+        stacked: on a phone the axes of a figure stand one below the other.
 
     Raises:
         ValueError: alt is empty, or neither is given.
@@ -189,7 +195,7 @@ def show(
     if phone:
         narrow = svg(phone, alt=alt)
     else:
-        with _narrow(wide):
+        with _narrow(wide, stacked):
             narrow = svg(wide, alt=alt, tight=True)
     # Only the book's style sheet shows it, and then hides the other.
     pictures += narrow.replace('style="', 'class="narrow" style="display: none; ', 1)
@@ -197,9 +203,14 @@ def show(
 
 
 @contextmanager
-def _narrow(figure: Figure) -> Iterator[None]:
+def _narrow(figure: Figure, stacked: bool) -> Iterator[None]:
     """Lay a figure out for a phone: names of rows, which would take half of it, stand above their rows."""
     (width, height), high, named = figure.get_size_inches(), 0.0, []
+    beside, rows = [axes.get_subplotspec() for axes in figure.axes], 1
+    if stacked:
+        rows = len(beside)
+        for axes, place in zip(figure.axes, GridSpec(rows, 1, figure=figure), strict=True):
+            axes.set_subplotspec(place)
     for axes in figure.axes:
         labels = axes.get_yticklabels()
         if max((len(label.get_text()) for label in labels), default=0) > LONG:
@@ -211,11 +222,13 @@ def _narrow(figure: Figure) -> Iterator[None]:
                 label.set(ha="left", va="bottom")
                 label.set_transform(label.get_transform() + ScaledTranslation(0, 0.1, figure.dpi_scale_trans))
             high = max(high, 0.1 * len(labels))
-    figure.set_size_inches(NARROW, height + high)
+    figure.set_size_inches(NARROW, rows * height + high)
     try:
         yield
     finally:
         figure.set_size_inches(width, height)
+        for axes, place in zip(figure.axes, beside, strict=True):
+            axes.set_subplotspec(place)
         for axes, ha, va, as_they_are in named:
             axes.tick_params(axis="y", **as_they_are)
             for label in axes.get_yticklabels():
