@@ -282,7 +282,7 @@ export default figure({
             ...(off.length ? [s("rect", { x: zero + unit * full[0], y, width: unit * (full[1] - full[0]), height: BAR, ...dashed }), tick(all, dashed)] : []),
             ...pieces,
             tick(now, { stroke: "var(--fig-ink)", "stroke-width": 3.5, "data-part": "total", "data-number": c, "data-amount": digits(sumOf[c]) }),
-            s("text", { x: 0, y: y + 13, "font-size": 14, "font-style": "italic", fill: "var(--fig-ink)" }, "o", s("tspan", { "font-size": 10, dy: 3, "font-style": "normal" }, String(c + 1))),
+            s("text", { x: 0, y: y + 13, "font-size": 14, "font-style": "italic", fill: "var(--fig-ink)" }, "o", s("tspan", { "font-size": 11, dy: 3, "font-style": "normal" }, String(c + 1))),
             text(fmt(now), { x: wide, y: y + 13, "text-anchor": "end", "font-size": 13, "font-weight": 600 }),
           ];
         });

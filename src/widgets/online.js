@@ -237,7 +237,7 @@ export default figure({
         s("path", { d: `M ${where(low)} ${y} H ${where(high)}`, stroke: "var(--fig-quiet)" }),
         ...limits.flatMap((v) => [
           s("path", { d: `M ${where(v)} ${y - 5} v 10`, stroke: "var(--fig-quiet)" }),
-          ...(done && !roomy ? [] : [text({ x: where(v), y: y + 22, "text-anchor": "middle", "font-size": size - 1, fill: "var(--fig-quiet)" }, fmt(v, Number.isInteger(v) ? 0 : 1))]),
+          ...(done && !roomy ? [] : [text({ x: where(v), y: y + 22, "text-anchor": "middle", "font-size": 11.5, fill: "var(--fig-quiet)" }, fmt(v, Number.isInteger(v) ? 0 : 1))]),
         ]),
         ...(held && held.sum ? dot(held.output, { r: 8, fill: "var(--fig-output)", "data-part": "output" }) : []),
         ...(done ? [...dot(whole, { r: 12, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2.5, "data-part": "whole" }), text({ x: where(whole) + (side === "end" ? 12 : -12), y: y + 26, "text-anchor": side, "font-size": size, stroke: "var(--fig-paper)", "stroke-width": 5, "paint-order": "stroke" }, `the whole row: ${brief(whole)}`)] : []),

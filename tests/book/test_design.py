@@ -66,6 +66,22 @@ def counted(part):
     )
 
 
+CROSSED = """(figure) => {
+  const name = figure.querySelector('[data-part="now"] ~ text').getBBox();
+  const edge = figure.querySelector('[data-part="frontier"]');
+  const points = Array.from({ length: Math.ceil(edge.getTotalLength()) }, (_, i) => edge.getPointAtLength(i));
+  return points.filter(({ x, y }) => x > name.x && x < name.x + name.width && y > name.y + 3 && y < name.y + name.height - 3).length;
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_what_the_dot_is_called_does_not_lie_on_the_edge(site, page_file, width):
+    found = figure(site.open(page_file, width=width), "design")
+    counted(found)
+    assert "%" in found.locator('[data-part="now"] ~ text').text_content()
+    assert found.evaluate(CROSSED) == 0
+
+
 def assert_python_says_so(part, design):
     counted(part)
     held, wait = views.reading(design)

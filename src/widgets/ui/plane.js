@@ -53,6 +53,7 @@ export function plane() {
       const [px, py] = [x(entry.pairs), y(entry.ceiling)];
       const label = `${fmt(entry.ceiling, 2)} %`;
       const end = px > wide / 2;
+      const low = py > bottom - 20; // where the edge begins: there above it, else below
       if (Number.isFinite(right)) {
         const at = y(right);
         moving.append(
@@ -63,7 +64,7 @@ export function plane() {
       const halo = { stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" };
       moving.append(
         s("circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 6, fill: "var(--fig-query)", "data-part": "now" }),
-        text(label, px + (end ? -11 : 11), Math.max(py + (py > bottom - 20 ? -4 : 14), TOP + 8), { ...halo, "text-anchor": end ? "end" : "start", fill: "var(--fig-query)", "font-weight": 700 }),
+        text(label, px + (end ? -11 : low ? -2 : 11), Math.max(py + (low ? (wide < 400 ? -40 : -21) : 14), TOP + 8), { ...halo, "text-anchor": end ? "end" : "start", fill: "var(--fig-query)", "font-weight": 700 }),
       );
       svg.setAttribute("aria-label", `Designs by price and best possible accuracy. This one: ${fmt(entry.pairs, 2)} pairs a word, ${label}. ${others.length} others were tried. The edge of all small designs goes from 74.5 % for 1 pair to 99.6 % for 3.7.`);
     },
