@@ -171,7 +171,10 @@ def test_the_place_itself_comes_first_and_enter_leads_to_it(opened):
 
 @pytest.mark.parametrize("width", [1280, 390])
 def test_enter_leads_to_the_sentence_that_was_found(opened, width):
-    for question, topic in {"padding mask": "masking", "kv cache size": "multi_head"}.items():  # here, and elsewhere
+    for question, topic in {
+        "padding mask": "masking",
+        "kv cache size": "multi_head",
+    }.items():  # here, and elsewhere
         page, field = opened(width=width)
         ask(field, question)
         found = page.locator(f"{DIALOG} [aria-selected=true]").evaluate(
@@ -182,7 +185,8 @@ def test_enter_leads_to_the_sentence_that_was_found(opened, width):
         page.wait_for_function(
             """(found) => [...document.querySelectorAll("article p")].some((one) => {
               const { top, bottom } = one.getBoundingClientRect();
-              return one.textContent.replace(/\\s+/g, " ").includes(found) && top > 56 && bottom < innerHeight;
+              const said = one.textContent.replace(/\\s+/g, " ");
+              return said.includes(found) && top > 56 && bottom < innerHeight;
             })""",
             arg=found,
         )
