@@ -4,7 +4,7 @@ import pytest
 
 from attnbook.widgets import MaskPainter, PositionsLab, RopeDial, Saturation, SoftLookup, SparsePatterns
 
-from .conftest import AT_ONCE, PATIENCE
+from .conftest import AT_ONCE, PATIENCE, page_of
 
 NUMBERS = """(figure) => [...figure.querySelectorAll("td, [role=slider]")]
   .map((e) => e.getAttribute("aria-valuetext") ?? e.getAttribute("aria-label") ?? e.textContent).join()"""
@@ -188,3 +188,15 @@ def test_a_broken_link_says_so_and_opens_the_figure_as_the_page_has_it(site, pag
     site.hear()
     assert site.errors
     site.errors.clear()
+
+
+def test_code_that_goes_on_at_the_right_says_so_until_its_end(site):
+    page = site.open(page_of("why_attention"), width=390)
+    cell = page.locator(".cell_input pre").first
+    looks = cell.evaluate(
+        "(cell) => ['Attachment', 'Repeat', 'Image'].map((one) => getComputedStyle(cell)[`background${one}`])"
+    )
+    # What hides the shadow moves with the lines; the shadow stays at the edge.
+    assert looks[0].split(", ")[:2] == ["local", "scroll"]
+    assert looks[1].split(", ")[:2] == ["no-repeat", "no-repeat"]
+    assert looks[2].count("linear-gradient") == 2
