@@ -327,7 +327,7 @@ export default figure({
       const left = names + (few ? 10 : -10); // of the heads; the arcs of the last one reach beyond its place
       const span = wide - left - 6;
       const across = span / n;
-      const tall = few ? 26 : 22;
+      const tall = 22; // a phone shows the question and all of the drawing
       const at = (/** @type {number} */ i) => 10 + i * tall;
       const [top, low] = [tokens.length * tall + 20, tokens.length * tall + 82]; // of query heads, of keys and values
       const bulge = Math.min(across - (few ? 11 : 16), 46);
