@@ -142,7 +142,9 @@ FOOT = """(root) => {
 }"""
 
 
-def test_what_can_be_unfolded_stands_in_the_line_of_the_buttons_and_what_is_said_beside_or_below(site, benches):
+def test_what_can_be_unfolded_stands_in_the_line_of_the_buttons_and_what_is_said_beside_or_below(
+    site, benches
+):
     for width in (1280, 390):
         found = 0
         for name in benches.values():

@@ -277,7 +277,8 @@ ONE_AXIS = """(figure) => {
 def test_a_head_stands_on_one_axis_with_its_keys_and_below_its_choices(site, bench, width):
     part = figure(site.figures(bench, width=width), "heads", 1)
     away = part.evaluate(ONE_AXIS)
-    assert len(away) == 8 and max(away) < 0.1
+    assert len(away) == 8
+    assert max(away) < 0.1
     ends = [part.locator(f'[data-part="{name}"]').bounding_box() for name in ("heads", "kv", "token")]
     drawn = part.locator('[data-part="plane"]').bounding_box()["y"]
     assert all(box["y"] + box["height"] <= drawn for box in ends)

@@ -153,7 +153,9 @@ def test_heights_on_the_curve_are_scores_and_axes_stay(part):
         shown = (ticks["0"] - heights(part)[::4]) / (ticks["0"] - ticks["1"])
         assert torch.allclose(shown.double(), expected.curve, atol=0.01)
         point = part.locator('[data-part="point"]')
-        assert number(part.locator('[data-part="told"]').text_content()) == pytest.approx(shown[n].item(), abs=0.011)
+        assert number(part.locator('[data-part="told"]').text_content()) == pytest.approx(
+            shown[n].item(), abs=0.011
+        )
         assert float(point.get_attribute("cy")) == pytest.approx(heights(part)[4 * n].item(), abs=0.06)
     assert_shown(part, RopeDial(m=31, n=0))
 
