@@ -70,7 +70,8 @@ CROSSED = """(figure) => {
   const name = figure.querySelector('[data-part="now"] ~ text').getBBox();
   const edge = figure.querySelector('[data-part="frontier"]');
   const points = Array.from({ length: Math.ceil(edge.getTotalLength()) }, (_, i) => edge.getPointAtLength(i));
-  return points.filter(({ x, y }) => x > name.x && x < name.x + name.width && y > name.y + 3 && y < name.y + name.height - 3).length;
+  const across = ({ x }) => x > name.x && x < name.x + name.width;
+  return points.filter((at) => across(at) && at.y > name.y + 3 && at.y < name.y + name.height - 3).length;
 }"""
 
 
