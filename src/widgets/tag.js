@@ -168,24 +168,32 @@ export default figure({
       result = now.length || deaf ? tagTokens(tagger, whole.tokens, new Set(off), new Set(deaf ? whole.tokens.keys() : now)) : whole;
     }
 
-    /** Mark the other word that the one picked hangs on: which, hidden, gives it another tag, and the surest. It takes a moment. @param {number} word */
+    /**
+     * Mark the other word that the one picked hangs on: which, hidden, gives it another tag, and the surest. It takes a moment:
+     * one word at a time, so that who types on waits for none.
+     * @param {number} word
+     */
     function ask(word) {
       clearTimeout(asking);
       const n = whole.tokens.length;
       if (!asks || word < 0 || hidden().length || n > MOST_ASKED) return;
-      asking = setTimeout(() => {
-        const usual = whole.tags[word];
-        const [most, at] = whole.tokens.reduce((best, _, i) => {
+      let most = 0;
+      let at = -1;
+      const next = (/** @type {number} */ i) => {
+        if (i < n) {
           const { tags, probabilities } = i === word ? whole : tagTokens(tagger, whole.tokens, new Set(), new Set([i]));
-          const p = tags[word] === usual ? 0 : Math.max(...probabilities[word]);
-          return p > best[0] ? [p, i] : best;
-        }, [0, -1]);
+          const p = tags[word] === whole.tags[word] ? 0 : Math.max(...probabilities[word]);
+          if (p > most) [most, at] = [p, i];
+          asking = setTimeout(next, 0, i + 1);
+          return;
+        }
         if (most) all("hide")[at]?.classList.add("is-asked");
         // Of what it begins with the page says so itself.
         if (shown === told && word === of) return;
         beside.replaceChildren(most ? h("b", {}, `Hide “${whole.tokens[at]}”: what does “${whole.tokens[word]}” become?`) : ANY);
         drawArcs(true);
-      }, 150);
+      };
+      asking = setTimeout(next, 150, 0);
     }
 
     /** @returns {number} the word picked, or -1 */
