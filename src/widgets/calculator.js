@@ -53,7 +53,7 @@ export default figure({
   setup({ model, body, say, set, keep, signal }) {
     /** @type {ReturnType<typeof attend>} */
     let result;
-    let [drawn, fitted, walked, playing, timer] = ["", "", "", false, 0];
+    let [drawn, fitted, walked, roomy, playing, timer] = ["", "", "", "", false, 0];
     let product = "Q";
     const only = Boolean(model.get("only"));
     const FIRST = 3; // here the road of `only` begins again
@@ -101,10 +101,8 @@ export default figure({
     // Three digits where there is room for them; drawn before it stands in a page, it has none yet.
     let digits = 0;
     const room = () => (body.clientWidth > 420 ? 3 : 2);
-    onResize(body, signal, () => {
-      if (digits && digits !== room()) update();
-      fit();
-    });
+    let [wide, at] = [0, 0]; // the width it was drawn for, and the stage on the board
+    onResize(body, signal, () => (digits && wide !== body.clientWidth ? update() : fit()));
     signal.addEventListener("abort", () => {
       clearTimeout(timer);
     });
@@ -147,18 +145,64 @@ export default figure({
       else if (model.get("stage") === 2) product = "Q";
       select(stages, String(stage));
       select(products, product);
-      products.hidden = stage !== 2;
       previous.disabled = stage <= 1;
       next.disabled = stage >= 6;
       causal.checked = Boolean(model.get("causal"));
-      const [out, left, top] = stage === 2 ? [product, "X", `W${product.toLowerCase()}`] : BOARD[stage - 1];
-      const shown = [out, left, top].filter(Boolean);
-      const target = focusOf(all, out, shown);
+      // The tallest stage's room is kept, so that nothing below moves from stage to stage.
+      wide = body.clientWidth;
+      const given = JSON.stringify([wide, tokens, all.O[0].length, all.Q[0].length, all.X[0].length]);
+      if (!only && given !== roomy) {
+        roomy = given;
+        board.style.minHeight = "";
+        const focus = model.get("focus").length ? model.get("focus") : [0, 0];
+        const high = STAGES.map((_, before) => {
+          draw(all, before + 1, tokens, focus);
+          return Math.ceil(board.getBoundingClientRect().height);
+        });
+        board.style.minHeight = `${Math.max(...high)}px`;
+        drawn = walked = "";
+      }
+      const stood = drawn && drawn !== layoutOf(all, stage, tokens) && !calm() ? stand() : null;
+      const { shown, target, sources } = draw(all, stage, tokens, model.get("focus"));
+      const picked = target.row >= 0;
+      // Seen when there is something to follow.
+      on.textContent = stage < 6 ? `Next: ${STAGES[stage]}` : `Back: ${STAGES[FIRST - 1]}`;
+      on.classList.toggle("attnlab-act", stage < 6);
+      on.classList.toggle("is-off", !picked);
+      if (stood) arrive(stood);
+      const place = JSON.stringify([drawn, target]);
+      if (place !== walked) {
+        walked = place;
+        if (picked) walk(shown, target, sources);
+      }
+      const head = ["token", ...tokens.map((t) => `takes of ${t}`), ...all.O[0].map((_, j) => `output ${j + 1}`)];
+      numbers.replaceChildren(table("numbers", head, tokens.map((token, i) => [token, ...[...all.A[i], ...all.O[i]].map((value) => value.toFixed(4))])));
+      say(`${only ? STAGES[stage - 1] : `Stage ${stage} of 6`}: ${SAYS[stage - 1]}`);
+    }
+
+    /** What comes out at a stage, what stands left of it and above. @param {number} stage */
+    const standing = (stage) => (stage === 2 ? [product, "X", `W${product.toLowerCase()}`] : BOARD[stage - 1]);
+
+    /** @param {Record<string, Matrix>} all @param {number} stage @param {string[]} tokens */
+    const layoutOf = (all, stage, tokens) =>
+      JSON.stringify([stage, tokens, standing(stage).map((name) => [name, all[name].length, all[name][0].length])]);
+
+    /**
+     * The board at a stage.
+     * @param {Record<string, Matrix>} all
+     * @param {number} stage
+     * @param {string[]} tokens
+     * @param {any[]} focus
+     */
+    function draw(all, stage, tokens, focus) {
+      at = stage;
+      products.hidden = stage !== 2;
+      const shown = standing(stage);
+      const [out, left, top] = shown;
+      const target = focusOf(all, out, shown, focus);
       // Typing must not lose its place: the tables are made again when the stage or a shape changes, not else.
-      const layout = JSON.stringify([stage, tokens, shown.map((name) => [name, all[name].length, all[name][0].length])]);
-      let stood;
+      const layout = layoutOf(all, stage, tokens);
       if (layout !== drawn) {
-        if (drawn && !calm()) stood = stand();
         drawn = layout;
         board.classList.toggle("is-product", Boolean(top));
         board.replaceChildren(
@@ -180,7 +224,7 @@ export default figure({
         const area = /** @type {HTMLElement} */ (board.querySelector(`[data-area]:has([data-part="matrix-${name}"])`));
         area.style.setProperty("--characters", String(name === left ? longest[left] : column));
       }
-      const taken = JSON.stringify([layout, longest]);
+      const taken = JSON.stringify([wide, layout, longest]);
       if (taken !== fitted) {
         fitted = taken;
         fit();
@@ -193,19 +237,7 @@ export default figure({
         formula.replaceChildren(h("span", { class: "is-heard" }, words), h("span", { "aria-hidden": "true" }, ...typeset(pieces)));
       }
       for (const td of board.querySelectorAll(`[data-part="matrix-${out}"] td.attnlab-cell`)) td.classList.toggle("is-asked", !picked && !peak--);
-      // Seen when there is something to follow.
-      on.textContent = stage < 6 ? `Next: ${STAGES[stage]}` : `Back: ${STAGES[FIRST - 1]}`;
-      on.classList.toggle("attnlab-act", stage < 6);
-      on.classList.toggle("is-off", !picked);
-      if (stood) arrive(stood);
-      const place = JSON.stringify([layout, target]);
-      if (place !== walked) {
-        walked = place;
-        if (picked) walk(shown, target, sources);
-      }
-      const head = ["token", ...tokens.map((t) => `takes of ${t}`), ...all.O[0].map((_, j) => `output ${j + 1}`)];
-      numbers.replaceChildren(table("numbers", head, tokens.map((token, i) => [token, ...[...all.A[i], ...all.O[i]].map((value) => value.toFixed(4))])));
-      say(`${only ? STAGES[stage - 1] : `Stage ${stage} of 6`}: ${SAYS[stage - 1]}`);
+      return { shown, target, sources };
     }
 
     /** Where the tables stand, and how high the board is. */
@@ -300,9 +332,9 @@ export default figure({
      * @param {Record<string, Matrix>} all
      * @param {string} main what comes out
      * @param {string[]} shown
+     * @param {any[]} given
      */
-    function focusOf(all, main, shown) {
-      const given = model.get("focus");
+    function focusOf(all, main, shown, given = model.get("focus")) {
       if (!given.length) return { name: main, row: -1, column: -1 };
       const name = shown.includes(given[2]) ? given[2] : main;
       return {
@@ -313,7 +345,7 @@ export default figure({
     }
 
     /** Keys stand upright where scores are made: a cell's place on the board, and in its matrix. */
-    const turned = (/** @type {string} */ name) => name === "K" && Number(model.get("stage")) === 3;
+    const turned = (/** @type {string} */ name) => name === "K" && at === 3;
     const placeOf = (/** @type {string} */ name, /** @type {Element} */ cell) => {
       const { row, column } = /** @type {HTMLElement} */ (cell).dataset;
       return turned(name) ? [Number(column), Number(row)] : [Number(row), Number(column)];

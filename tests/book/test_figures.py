@@ -323,21 +323,24 @@ MARGINS = """(board) => {
 }"""
 
 
-def test_a_stage_stands_in_the_middle_and_takes_the_room_that_it_needs_below_the_buttons(site, bench):
+def test_a_stage_stands_in_the_middle_below_the_buttons_and_what_is_below_never_moves(site, bench):
     wide, high = [*X, [1.0, 1.0], [2.0, 0.0]], [[1.0], [0.0]]
     for changes in ({}, {"X": wide, "tokens": list("abcde")}, {"W_q": high, "W_k": high}):
         settings = quote(json.dumps(calculator(**changes).settings()))
-        for width in (1280, 390):
+        for width in (1280, 390, 320):
             part = figure(site.open(bench, width=width, query=f"?calculator={settings}"), "calculator")
-            places = set()
+            places, heights, rooms = set(), set(), []
             for stage in range(1, 7):
                 choose(part, "stages", stage)
                 left, right, below = part.locator(".attnlab-board").evaluate(MARGINS)
-                assert 0 <= below < 3, (stage, width)
+                rooms.append(below)
                 if not part.locator(".is-stacked").count():
                     assert abs(left - right) < 3, (stage, width)
                 places.add(part.evaluate(PLACE_OF_NEXT))
-            assert len(places) == 1  # what leads through the stages stays under the finger
+                heights.add(part.bounding_box()["height"])
+            # What is pressed stays under the finger, and what is below stays, too.
+            assert len(places) == len(heights) == 1, (changes, width)
+            assert 0 <= min(rooms) < 3, width  # the room of the tallest, and no more
 
 
 AT_THE_CLICK = """(figure) => {
