@@ -110,6 +110,8 @@ export default figure({
         if (tapped) return;
         pick(-1);
         const { column, left, wide } = /** @type {NonNullable<typeof at>} */ (at);
+        // Above the others, which go behind it: were it taken out itself, the pointer would let it go.
+        if (!held) g.before(...words.flatMap((one) => (one.g === g ? [] : [one.g])));
         held = { token, x: Math.min(Math.max(spot(plane, event)[0] - grabbed, left + column / 2), wide - column / 2) };
         go(Math.round((held.x - left) / column - 0.5));
         travel();
@@ -200,6 +202,8 @@ export default figure({
         shown = goal.map((to, token) => to.map((value, i) => (i === 0 && held?.token === token ? held.x : value + (from[token][i] - value) * left)));
         paint();
         if (left) frame = requestAnimationFrame(go);
+        // Again in the order of the text, in which keys go through them.
+        else if (!held && plane.lastChild !== words[words.length - 1].g) plane.append(...words.slice(1 + words.findIndex(({ g }) => g === plane.lastChild)).map(({ g }) => g));
       };
       go();
     }

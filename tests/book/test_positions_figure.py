@@ -110,6 +110,19 @@ def test_while_it_is_held_a_word_follows_the_pointer(part):
     assert middle(handle(part, 2).locator("rect"))[0] == pytest.approx(x, abs=1)
 
 
+def test_what_is_held_lies_above_all_others(part):
+    names = """(all) => all.map((handle) => handle.dataset.which).join("")"""
+    handles, (x, y) = part.locator('[data-part="handle"]'), middle(handle(part, 1).locator("rect"))
+    part.page.mouse.move(x, y)
+    part.page.mouse.down()
+    part.page.mouse.move(x + 40, y, steps=3)
+    assert handles.evaluate_all(names) == "0231"
+    part.page.mouse.move(x + 80, y, steps=3)
+    assert middle(handle(part, 1).locator("rect"))[0] == pytest.approx(x + 80, abs=1)
+    part.page.mouse.up()
+    assert handles.evaluate_all(names) == "0123"  # as keys go through them
+
+
 def test_keys_move_a_word_and_keep_hold_of_it(part):
     choose(part, "scheme", "relative")
     handle(part, 3).focus()
