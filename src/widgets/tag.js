@@ -14,7 +14,7 @@ import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { kind, NAMES, SMALL } from "./ui/tags.js";
 import { shipped } from "./ui/shipped.js";
-import { chosen, parts, tagTokens } from "./math/tagger.js";
+import { chosen, tagTokens } from "./math/tagger.js";
 import { split } from "./math/words.js";
 
 /** Longer texts are cut here, and the figure says so: past this, a page of chips helps nobody. */
@@ -51,6 +51,7 @@ export default figure({
     }
     const tagger = await shipped("tagger", model, place.base);
     const { card } = tagger;
+    const { n_layers, n_heads } = card.form;
     /** @type {ReturnType<typeof tagTokens>} */
     let result;
     /** @type {ReturnType<typeof tagTokens>} what it is with nothing hidden */
@@ -59,6 +60,10 @@ export default figure({
     let out = "";
     let cut = 0;
     let drawn = "";
+    /** The word that the figure itself has picked, for now, or -1. */
+    let mine = -1;
+    /** @type {Element[]} the shares that were shown last, where a tag turns: they turn with it */
+    let shares = [];
     /** The tags that were shown last: one that changes is seen to change. */
     let before = /** @type {string[]} */ ([]);
     const asks = get("word") >= 0;
@@ -89,10 +94,9 @@ export default figure({
       value: get("head"),
       options: [
         { value: "mean", text: "all heads" },
-        ...Array.from({ length: card.form.n_layers * card.form.n_heads }, (_, at) => {
-          const [layer, head] = [Math.floor(at / card.form.n_heads) + 1, (at % card.form.n_heads) + 1];
-          const text = card.form.n_layers > 1 ? `${layer}.${head}` : String(head);
-          return { value: `${layer}.${head}`, text };
+        ...Array.from({ length: n_layers * n_heads }, (_, at) => {
+          const value = `${Math.floor(at / n_heads) + 1}.${(at % n_heads) + 1}`;
+          return { value, text: value };
         }),
       ],
       onChange: (value) => set({ head: value }),
@@ -101,12 +105,11 @@ export default figure({
     const beside = h("span", {});
     const alternatives = h("p", { class: "attnlab-alternatives", "data-part": "alternatives" }, likeliest, beside);
     const numbers = strip("Table of numbers");
-    const layers = card.form.n_layers > 1 ? " 2.3 is the third head of layer 2; layer 2 looks at what layer 1 made." : "";
     const called = (/** @type {boolean} */ small) => Object.keys(NAMES).filter((tag) => SMALL.includes(tag) === small).map(full).join(", ");
     const every = [numbers, h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. All others: ${called(false)}.`)];
     const each = [
       labelled("Attention of", heads),
-      h("p", { class: "attnlab-note" }, `The shares are the mean of ${card.form.n_layers * card.form.n_heads} heads.${layers}`),
+      h("p", { class: "attnlab-note" }, `The shares are the mean of ${n_layers * n_heads} heads. 2.3 is the third head of layer 2; layer 2 looks at what layer 1 made.`),
       h(
         "p",
         { class: "attnlab-note", "data-part": "card" },
@@ -140,11 +143,12 @@ export default figure({
       else set({ word: (Math.max(get("word"), 0) + step + n) % n });
     }
 
-    /** Another sentence: the word picked is the one of whose tag the model is least sure. @param {string} text */
+    /** Another sentence: the word picked is the one of whose tag the model is least sure, small words last. @param {string} text */
     function type(text) {
       tag(text);
-      const sure = whole.probabilities.map((row) => Math.max(...row));
-      set({ sentence: text, word: sure.indexOf(Math.min(...sure)), hidden: [] });
+      const sure = whole.probabilities.map((row, i) => Math.max(...row) + Number(SMALL.includes(whole.tags[i])));
+      mine = sure.indexOf(Math.min(...sure));
+      set({ sentence: text, word: mine, hidden: [] });
     }
 
     /** @param {string} text */
@@ -162,31 +166,35 @@ export default figure({
       tag(String(get("sentence") ?? ""));
       const now = hidden();
       const deaf = get("attention") === false;
-      if (now + String(deaf) === out) return;
-      out = now + String(deaf);
-      const off = deaf ? parts(card.form).filter((part) => part.startsWith("attention")) : [];
+      const state = `${now} ${deaf}`;
+      if (state === out) return;
+      out = state;
+      const off = Array.from({ length: deaf ? n_layers : 0 }, (_, at) => `attention ${at + 1}`);
       result = now.length || deaf ? tagTokens(tagger, whole.tokens, new Set(off), new Set(deaf ? whole.tokens.keys() : now)) : whole;
     }
 
     /**
-     * Mark the other word that the one picked hangs on: which, hidden, gives it another tag, and the surest. It takes a moment:
-     * one word at a time, so that who types on waits for none.
+     * Mark the other word that the one picked hangs on: which, hidden, makes it another kind, and the surest. Where the reader
+     * has picked none, the one that any word hangs on most. It takes a moment: one word at a time, so that who types on waits for none.
      * @param {number} word
      */
     function ask(word) {
       clearTimeout(asking);
       const n = whole.tokens.length;
       if (!asks || word < 0 || hidden().length || n > MOST_ASKED) return;
-      let most = 0;
-      let at = -1;
+      let [most, at, who] = [0, -1, word];
       const next = (/** @type {number} */ i) => {
         if (i < n) {
-          const { tags, probabilities } = i === word ? whole : tagTokens(tagger, whole.tokens, new Set(), new Set([i]));
-          const p = tags[word] === whole.tags[word] ? 0 : Math.max(...probabilities[word]);
-          if (p > most) [most, at] = [p, i];
+          const { tags, probabilities } = tagTokens(tagger, whole.tokens, new Set(), new Set([i]));
+          for (const j of word === mine ? whole.tokens.keys() : [word]) {
+            const p = i === j || kind(tags[j]) === kind(whole.tags[j]) ? 0 : Math.max(...probabilities[j]);
+            if (p > most) [most, at, who] = [p, i, j];
+          }
           asking = setTimeout(next, 0, i + 1);
           return;
         }
+        mine = -1;
+        if (who !== word) return set({ word: who });
         if (most) all("hide")[at]?.classList.add("is-asked");
         // Of what it begins with the page says so itself.
         if (shown === told && word === of) return;
@@ -198,7 +206,7 @@ export default figure({
 
     /** @returns {number} the word picked, or -1 */
     const picked = () => {
-      const word = Number(get("word") ?? -1);
+      const word = get("word") ?? -1;
       return word >= 0 && word < whole.tokens.length ? word : -1;
     };
 
@@ -213,6 +221,14 @@ export default figure({
       const token = result.tokens[at];
       return `“${token}”${result.tokens.indexOf(token) === result.tokens.lastIndexOf(token) ? "" : ` (word ${at + 1})`}`;
     };
+
+    /** What kind the word picked is, and how surely. @param {typeof whole} given */
+    function kinds({ probabilities }) {
+      /** @type {Record<string, number>} */
+      const sum = {};
+      card.tags.forEach((/** @type {string} */ t, /** @type {number} */ i) => (sum[kind(t)] = (sum[kind(t)] ?? 0) + probabilities[picked()][i]));
+      return sum;
+    }
 
     /** @param {number} at */
     function hide(at) {
@@ -232,6 +248,7 @@ export default figure({
       const focus = /** @type {HTMLElement | null} */ (tokens.querySelector(":focus"));
       const focused = focus?.dataset.part ?? "";
       const place = focused === "hide" ? all("hide").indexOf(/** @type {HTMLElement} */ (focus)) : Math.max(word, 0);
+      shares = before.some((_, i) => turns(i)) ? all("token").map((one) => /** @type {Element} */ (one.lastElementChild)) : [];
       for (const old of tokens.querySelectorAll(".attnlab-word")) old.remove();
       tokens.append(...result.tokens.map((_, i) => column(i, word, weights, off)));
       if (focused) all(focused)[place]?.focus();
@@ -265,14 +282,15 @@ export default figure({
       const held = [h("b", { dir: "auto" }, token), ...turned(pill(group, full(result.tags[i])), turns(i) && pill(kind(before[i])))];
       // Beside the switch a number would be read as the share of looks that stands there in other figures.
       if (switched) return h("div", { class: "attnlab-word" }, h("div", { class: "attnlab-token", "data-part": "token" }, ...held));
-      held.push(open ? h("i", {}, `${says} %`, whose) : h("i", {}, "hidden"));
+      // The old one first: the last is what is so.
+      held.push(...(open ? turned(h("i", {}, `${says} %`, whose), shares[i]).reverse() : [h("i", {}, "hidden")]));
       const chip = h(
         "button",
         {
           type: "button",
           class: open ? "attnlab-token" : "attnlab-token is-hidden",
           role: "radio",
-          "aria-checked": i === word ? "true" : "false",
+          "aria-checked": `${i === word}`,
           tabindex,
           "data-part": "token",
           on: { click: () => set({ word: i }) },
@@ -306,17 +324,17 @@ export default figure({
         say(state + result.tokens.map((token, i) => `${token}: ${kind(result.tags[i])}`).join(", ") + `.${without}${warning}`, cut > 0);
         return;
       }
-      // The likeliest tag and that of nothing hidden, or the next one that is worth a word.
-      const now = result.probabilities[word];
-      const usual = card.tags.indexOf(whole.tags[word]);
-      const order = [...now.keys()].sort((a, b) => now[b] - now[a]);
-      const best = [...new Set([order[0], usual, order[1]])].slice(0, 2).filter((t) => t === usual || now[t] > 0.01);
-      const list = (/** @type {number[]} */ given) => best.map((t) => `${NAMES[card.tags[t]]} ${fmt(100 * given[t], 1)}\u00a0%`);
+      // Its kind and that of nothing hidden, or the next one that is worth a word.
+      const now = kinds(result);
+      const usual = kind(whole.tags[word]);
+      const order = Object.keys(now).sort((a, b) => now[b] - now[a]);
+      const best = [...new Set([kind(result.tags[word]), usual, ...order])].slice(0, 2).filter((t) => t === usual || now[t] > 0.01);
+      const list = (/** @type {Record<string, number>} */ given) => best.map((t) => `${t} ${fmt(100 * given[t], 1)}\u00a0%`);
       const [first, ...others] = list(now);
       const was = turns(word) && likeliest.firstElementChild;
       likeliest.replaceChildren(...turned(h("span", {}, `${named(word)}: `, h("b", {}, first), ...others.map((other) => ` · ${other}`)), was));
       beside.className = was ? "is-new" : "";
-      if (off.length) beside.textContent = `Nothing hidden: ${list(whole.probabilities[word]).join(" · ")}`;
+      if (off.length) beside.textContent = `Nothing hidden: ${list(kinds(whole)).join(" · ")}`;
       const most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
       const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)}\u00a0%.` : "It can look at nothing.";

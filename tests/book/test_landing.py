@@ -316,15 +316,105 @@ def test_under_a_word_stands_one_kind_of_number(site):
     assert [text.rpartition("% ")[2] for text in numbers.all_inner_texts()] == ["of looks"] * 4
 
 
-def test_what_is_typed_or_tried_has_its_least_sure_word_picked(site):
+@pytest.mark.parametrize(
+    ("sentence", "least", "hide", "asked", "kinds"),
+    [
+        ("The bus was late so I will book a taxi", "so", "was", "late", "adverb adjective"),
+        ("We can can the can", "can", "the", "can", "small word noun"),
+        ("time flies like an arrow", "flies", "an", "flies", "noun verb"),
+        ("They can fish", "fish", "can", "fish", "noun verb"),
+        ("I want to book a table", "table", None, "table", "noun"),
+        ("and of the", "and", None, "and", "small word"),
+    ],
+)
+def test_of_what_is_typed_no_small_word_is_asked_for_but_one_that_turns(
+    site, sentence, least, hide, asked, kinds
+):
+    """The least sure word that is no small word, if there is one; then that which another's hiding turns."""
+    page = site.open(HOME)
+    figure = hero(page)
+    picked = figure.locator('[aria-checked="true"] b')
+    figure.locator('[data-part="sentence"]').fill(sentence)
+    assert picked.inner_text() == least
+    said = figure.locator('[data-part="alternatives"]')
+    if hide:
+        figure.get_by_text(f"Hide “{hide}”: what does “{asked}” become?").wait_for()
+        figure.locator(".is-asked").click()
+    else:
+        figure.get_by_text("Hide a word to see who needed it.").wait_for()
+    assert picked.inner_text() == asked
+    # The answer is said as the pills say it, and counts all of a kind.
+    first, *_ = said.locator("b").all()
+    given = figure.locator('[aria-checked="true"] [data-kind]').last.inner_text()
+    assert first.inner_text().startswith(f"{given} ")
+    now = " ".join(re.findall(r"([a-z ]+?) [\d.]+.%", said.locator("> span").first.inner_text())).strip()
+    assert " ".join(now.split()).startswith(kinds)
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_of_many_words_a_phone_shows_the_answer_and_where_to_type_below_them(site, width):
+    figure = hero(site.open(HOME, width=width, height=844))
+    figure.locator('[data-part="sentence"]').fill("The bus was late so I will book a taxi")
+    figure.get_by_text("Hide “was”: what does “late” become?").wait_for()
+    top = figure.bounding_box()["y"]
+    typed = figure.locator('[data-part="sentence"]').bounding_box()
+    assert typed["y"] + typed["height"] - top < (700 if width == 390 else 780)
+    # The first says what the shares are of, and the others' numbers stand alone.
+    shares = figure.locator('[data-part="token"] > i').all_inner_texts()
+    assert ["of looks" in share for share in shares] == [True] + [False] * 9
+    assert (
+        min(figure.locator('[data-part="token"]').evaluate_all("(all) => all.map((one) => one.offsetHeight)"))
+        >= 24
+    )
+
+
+SHARES = """async (figure) => {
+  const frames = () => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
+  const cards = () => [...figure.querySelectorAll('[data-part="token"]')];
+  const shares = () => cards().map((card) => card.querySelector("i").textContent);
+  const before = shares();
+  figure.querySelectorAll('[data-part="hide"]')[2].click();
+  await frames();
+  const turns = figure.getAnimations({ subtree: true }).filter((one) => one.effect.target.localName === "i");
+  const delays = [...new Set(turns.map((one) => one.effect.getTiming().delay))];
+  const pressed = shares();
+  await Promise.allSettled(turns.map((one) => one.finished));
+  await frames();
+  return [before, pressed, delays, shares(), cards().map((card) => card.querySelectorAll("i").length)];
+}"""
+"""The first share that stands in each card: before a press, at once, and at the end; and when they turn."""
+
+
+def test_shares_turn_with_the_tag(site):
+    page = site.open(HOME)
+    page.emulate_media(reduced_motion="no-preference")
+    figure = hero(page)
+    figure.locator(".is-asked").wait_for()
+    before, pressed, delays, after, left = figure.evaluate(SHARES)
+    assert pressed == [*before[:2], "hidden", before[3]]
+    assert sorted(delays) == [220, 300]  # as the tag's own
+    looks = TagSentence("I love to work", word=3, hidden=[2]).weights[3]
+    assert after == [
+        "hidden" if at == 2 else f"{100 * share:.0f} % of looks" for at, share in enumerate(looks)
+    ]
+    assert left == [1] * 4
+
+
+def test_who_has_picked_a_word_keeps_it(site):
+    figure = hero(site.open(HOME))
+    figure.locator('[data-part="sentence"]').fill("The bus was late so I will book a taxi")
+    figure.locator('[data-part="token"]').nth(7).click()
+    figure.get_by_text("Hide a word to see who needed it.").wait_for()
+    assert figure.locator('[aria-checked="true"] b').inner_text() == "book"
+
+
+def test_what_is_tried_has_a_word_picked_and_its_arcs(site):
     figure = hero(site.open(HOME))
     arcs, picked = figure.locator('[data-part="arcs"] path'), figure.locator('[aria-checked="true"] b')
-    tries = [lambda: figure.locator('[data-part="sentence"]').fill("You duck a duck , they can fish")]
-    tries += [figure.locator('[data-part="example"]').nth(at).click for at in range(3)]
-    for attempt in tries:
-        attempt()
-        tagged = TagSentence(figure.locator('[data-part="sentence"]').input_value()).tagged
-        assert picked.inner_text() == tagged.tokens[int(tagged.probabilities.amax(-1).argmin())]
+    for at, word in enumerate(["saw", "fish", "brown"]):
+        figure.locator('[data-part="example"]').nth(at).click()
+        figure.locator(".is-asked").wait_for()
+        assert picked.inner_text() == word
         assert arcs.count() >= 1
     # The last of them catches it: a jump is no thing here.
     assert "jumps\nnoun" in figure.locator('[data-part="token"]').last.inner_text()
@@ -370,10 +460,10 @@ def test_arcs_are_drawn_once_and_tags_turn_only_where_motion_is_wanted(site, mot
         "(figure) => !figure.getAnimations({ subtree: true }).length", arg=figure.element_handle()
     )
     # The arc of the word hidden withdraws, the others change their width before one's eyes, and of the tags
-    # only the one that changed turns: the old one away, the new one in; and with it what is said of it.
+    # only the one that changed turns: the old away, the new in; with it what is said of it, and shares.
     shown, turned = figure.evaluate(HIDDEN)
     page.emulate_media(reduced_motion="reduce")
-    assert sorted(shown) == ([] if motion == "reduce" else ["attnlab-turn"] * 5 + ["attnlab-withdraw"])
+    assert sorted(shown) == ([] if motion == "reduce" else ["attnlab-turn"] * 11 + ["attnlab-withdraw"])
     assert turned == (motion != "reduce")
     # What nothing flows through is gone at the end.
     arcs = figure.locator('[data-part="arcs"]').element_handle()
