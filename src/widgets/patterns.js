@@ -6,7 +6,7 @@
 import own from "./ui/patterns.css";
 import paint from "./ui/paint.css";
 import { grip, labelled, slider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, onResize, renew, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { allowed, layersToReach, pairs } from "./math/patterns.js";
@@ -90,6 +90,7 @@ export default figure({
 
     let wide = 0;
     let shown = ""; // what stands: only a layer more of the same is seen to grow
+    let [turn, heard] = [0, ""]; // another pattern, or asker, is seen to take the place of the one before
     const fit = () => Math.max(Math.floor(body.clientWidth) || 640, 240);
     onResize(body, signal, () => fit() !== wide && wide && update());
     const phone = () => wide < 420;
@@ -138,6 +139,9 @@ export default figure({
         s("path", { d: tokens.map((j) => one(j, layer)).join(""), ...props });
       // The asker itself is known from the start, whatever its row of the mask says.
       const by = (/** @type {number} */ layer) => all.filter((j) => j === query || (found[query][j] && found[query][j] <= layer));
+      const whose = JSON.stringify([sees, query]);
+      if (heard !== whose) turn++;
+      heard = whose;
       const parts = [squares(all.filter((j) => j !== query), 0, { fill: "var(--fig-line)" })];
       for (let layer = 1; layer <= deep; layer++) {
         const [before, after] = [by(layer - 1), by(layer)];
@@ -147,7 +151,7 @@ export default figure({
         const through = before.flatMap((i) => fresh.filter((j) => sees[i][j]).map((j) => line(i, j))).join("");
         const grown = s(
           "g",
-          { style: `transform-origin: 0 ${place(layer - 1)}px` },
+          { style: `transform-origin: 0 ${place(layer - 1)}px`, "data-key": `${layer} ${turn}` },
           s("path", { d: kept, fill: "none", stroke: "var(--fig-key)", "stroke-opacity": 0.3 }),
           s("path", { d: through, fill: "none", stroke: "var(--fig-key)", "stroke-opacity": 0.6 }),
           squares(all.filter((j) => !after.includes(j)), layer, { fill: "var(--fig-line)", "fill-opacity": 0.6 }),
@@ -166,7 +170,8 @@ export default figure({
       }
       plane.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
       const floor = place(DEEPEST) + 22;
-      drawn.replaceChildren(
+      renew(
+        drawn,
         text(0, TOP + 4, "layer", { "text-anchor": "start" }),
         text(edge() + 6, TOP + 4, phone() ? "heard" : "heard of", { "text-anchor": "start" }),
         ...parts,
@@ -185,7 +190,7 @@ export default figure({
       for (const [key, value] of Object.entries(values)) asker.setAttribute(key, String(value));
       const [was, now] = [shown, JSON.stringify([deep, sees, query])];
       shown = now;
-      const last = /** @type {any} */ (drawn.querySelector(`[data-layer="${deep}"]`)?.parentNode);
+      const last = /** @type {any} */ (drawn.querySelector(`g:not([data-gone]) > [data-layer="${deep}"]`)?.parentNode);
       if (was === JSON.stringify([deep - 1, sees, query]) && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
         last.animate([{ transform: "scaleY(0)", opacity: 0.2 }, { transform: "none", opacity: 1 }], { duration: 450, easing: "ease-out" });
       }

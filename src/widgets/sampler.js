@@ -5,7 +5,7 @@
 // numbers (table: next word, model, drawn with, drawn), status, reset, ...
 import css from "./ui/writing.css";
 import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
+import { choices, fmt, h, onResize, renew, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
@@ -119,7 +119,7 @@ export default figure({
       const edge = left + slot * kept;
       const across = name === "min_p";
       const at = across ? y(limit * Math.max(...uncut)) : 0;
-      if (kept < order.length) drawn.push(s("rect", { x: edge, y: top, width: Math.max(wide - edge, 0), height: high, fill: "var(--fig-tint)" }));
+      if (kept < order.length) drawn.push(s("rect", { x: edge, y: top, width: Math.max(wide - edge, 0), height: high, fill: "var(--fig-tint)", "data-key": "cut" }));
       const moved = order.some((i) => Math.abs((p[i] || uncut[i]) - own[i]) > 0.002);
       if (moved) {
         drawn.push(
@@ -131,7 +131,7 @@ export default figure({
         const [x, width, on, cut] = [left + slot * (rank + 0.14), slot * 0.72, i === word, p[i] === 0];
         const value = cut ? uncut[i] : p[i];
         const look = cut ? { fill: "none", stroke: "var(--fig-quiet)", "stroke-dasharray": "2 2" } : { fill: "var(--fig-output)", "fill-opacity": on ? 0.9 : 0.45 };
-        drawn.push(s("rect", { x: x.toFixed(2), y: y(value).toFixed(2), width: width.toFixed(2), height: (base - y(value)).toFixed(2), "data-part": "bar", "data-word": words[i], "data-kept": p[i] > 0, ...look }));
+        drawn.push(s("rect", { x: x.toFixed(2), y: y(value).toFixed(2), width: width.toFixed(2), height: (base - y(value)).toFixed(2), "data-part": "bar", "data-key": `bar ${i}`, "data-word": words[i], "data-kept": p[i] > 0, ...look }));
         if (value > axis) drawn.push(s("path", { d: `M${x - 2} ${top + 14}l${width + 4} -8`, stroke: "var(--fig-paper)", "stroke-width": 4 }));
         if (Math.abs(value - own[i]) > 0.002) drawn.push(s("path", { d: `M${(x - 2).toFixed(2)} ${y(own[i]).toFixed(2)}h${(width + 4).toFixed(2)}`, stroke: "var(--fig-ink)", "stroke-width": 1.5 }));
         if (!narrow && !cut && value >= 0.005) drawn.push(text({ x: x + width / 2, y: Math.max(Math.min(y(value), y(own[i])) - 4, 11), "text-anchor": "middle", "font-size": 11, "font-weight": on ? 700 : 400, fill: `var(--fig-${cut ? "quiet" : "ink"})` }, percent(value)));
@@ -155,7 +155,7 @@ export default figure({
       p.flatMap((x, i) => (x > 0 ? [i] : [])).forEach((i, rank) => {
         const [x, width, on] = [from * wide, p[i] * wide, i === word];
         from += p[i];
-        drawn.push(s("rect", { x: x.toFixed(2), y: below + 16, width: Math.max(width - 1, 0.3).toFixed(2), height: 26, fill: "var(--fig-output)", "fill-opacity": on ? 0.9 : rank % 2 ? 0.3 : 0.45, "data-part": "piece", "data-word": words[i] }));
+        drawn.push(s("rect", { x: x.toFixed(2), y: below + 16, width: Math.max(width - 1, 0.3).toFixed(2), height: 26, fill: "var(--fig-output)", "fill-opacity": on ? 0.9 : rank % 2 ? 0.3 : 0.45, "data-part": "piece", "data-key": `piece ${i}`, "data-word": words[i] }));
         if (width > 8 * words[i].length + 4) drawn.push(text({ x: x + width / 2, y: below + 34, "text-anchor": "middle", ...(on ? { "font-weight": 700, fill: "var(--fig-paper)" } : {}) }, words[i]));
       });
       const x = Math.min(Math.max(drew * wide, 6), wide - 6);
@@ -164,7 +164,7 @@ export default figure({
           s("path", { d: `M${x - 6} ${below + 2}h12l-6 11z`, fill: "var(--fig-ink)" }),
           text({ x: x + (x > wide - 50 ? -10 : 10), y: below + 12, "text-anchor": x > wide - 50 ? "end" : "start", "font-size": 12 }, drew.toFixed(2))),
       );
-      chart.replaceChildren(...drawn);
+      renew(chart, ...drawn); // what another rule or heat changes, is seen to
       chart.setAttribute("viewBox", `0 0 ${wide} ${below + 44}`);
       chart.setAttribute("aria-label", `The next word: ${order.filter((i) => p[i] > 0).slice(0, 7).map((i) => `${words[i]} ${percent(p[i])}`).join(", ")}. ${kept} words stay; ${words[word]} is drawn.`);
     }

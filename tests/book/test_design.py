@@ -112,6 +112,25 @@ def test_what_is_painted_has_the_ceiling_and_the_price_that_python_computes(part
     assert painted(part) == painted(part, 1) == [-1, 1]
 
 
+def test_the_dot_goes_from_one_design_to_the_next_unless_motion_is_unwanted(site, page_file):
+    page = site.open(page_file)
+    part, went = figure(page, "design"), []
+    counted(part)
+    page.evaluate("""() => (window.went = [], addEventListener("transitionrun", (e) =>
+      e.target.tagName === "circle" && window.went.push(e.propertyName)))""")
+    for wish, name in (("reduce", -1), ("no-preference", 1)):
+        page.emulate_media(reduced_motion=wish)
+        offset(part, name).click()
+        # Where the dot was, it stays until it is known where it goes.
+        assert part.locator('[data-part="plane"] [data-key="now"]').count() == 1
+        part.locator('[data-part="now"]').wait_for()
+        page.wait_for_timeout(400)
+        went.append(set(page.evaluate("went")))
+    page.emulate_media(reduced_motion="reduce")
+    assert not went[0] & {"cx", "cy"}
+    assert {"cx", "cy"} <= went[1]
+
+
 def test_a_drag_paints_and_keys_are_enough(part):
     drag(part.page, middle(offset(part, -4)), middle(offset(part, -2)))
     assert painted(part) == [-4, -3, -2]

@@ -178,16 +178,23 @@ def test_axes_are_labelled_and_saved(part):
     assert ">token 25 asks</text>" in drawing
 
 
-def test_a_new_layer_is_seen_to_grow_unless_motion_is_unwelcome(site, bench):
+def test_a_new_layer_and_another_pattern_are_seen_to_come_unless_motion_is_unwelcome(site, bench):
     page = site.open(bench)
     part = figure(page, "patterns")
-    moving = "document.getAnimations().filter((a) => a.effect.target.closest('[data-part=plane]')).length"
-    for wish, seen in (("reduce", 0), ("no-preference", 1)):
+    moving = """document.getAnimations().map((a) => a.effect.target).filter((el) =>
+      el.closest('[data-part=plane]')).map((el) => el.dataset.gone !== undefined)"""
+    counts = []
+    for wish in ("reduce", "no-preference"):
         page.emulate_media(reduced_motion=wish)
         part.locator('[data-part="reset"]').click()
-        assert page.evaluate(f"document.querySelector('[data-part=next]').click(), {moving}") == seen
-        assert page.evaluate(f"document.querySelector('[data-part=back]').click(), {moving}") == 0
+        page.wait_for_timeout(300)
+        for name in ("[data-part=next]", "[data-part=back]", "[data-value=mixed]"):
+            counts.append(page.evaluate(f"document.querySelector('{name}').click(), {moving}"))
+            page.wait_for_timeout(600)
     page.emulate_media(reduced_motion="reduce")
+    assert counts[:3] == [[], [], []]
+    grows, goes, changes = map(set, counts[3:])
+    assert (grows, goes, changes) == ({False}, {True}, {False, True})
 
 
 @pytest.mark.parametrize("kind", ["strided", "mixed"])

@@ -149,8 +149,14 @@ def test_the_pin_falls_unless_motion_is_unwanted(site, page_file):
     found = page.evaluate(
         f"""() => {{ document.querySelector('[data-part="again"]').click(); return {count}; }}"""
     )
+    choose(part, "rule", "all")
+    bars = """() => { document.querySelector('[data-value="top_k"]').click();
+      return document.getAnimations().flatMap((one) =>
+        one.effect.target.dataset.part === "piece" ? one.transitionProperty : []); }"""
+    moving = page.evaluate(bars)
     page.emulate_media(reduced_motion="reduce")
     assert found >= 1
+    assert {"x", "width", "opacity"} <= set(moving)  # pieces that stay grow, the others go
 
 
 def test_copied_code_prints_the_same_words(part):

@@ -1,6 +1,6 @@
 // The plane of all designs: what it costs across, how good it can be upwards, and the edge of what is painted small.
 import { text } from "./curves.js";
-import { fmt, s } from "./dom.js";
+import { fmt, renew, s } from "./dom.js";
 import { FRONTIER } from "../math/frontier.js";
 import { named } from "../math/design.js";
 
@@ -18,6 +18,8 @@ export function plane() {
   const [still, moving] = [s("g"), s("g")];
   const svg = s("svg", { role: "img", "data-part": "plane", "aria-label": "Designs by price and best possible accuracy", style: "display: block; width: 100%; height: auto" }, still, moving);
   let drawn = 0;
+  /** @type {[number, number] | null} where the dot is: pairs a word, and the best */
+  let waiting = null;
   return {
     svg,
     show({ wide, entries, entry, right }) {
@@ -43,27 +45,34 @@ export function plane() {
         );
       }
       const now = entry && named(entry.design);
+      const dot = (/** @type {[number, number]} */ [pairs, best], /** @type {Record<string, any>} */ look) =>
+        s("circle", { cx: x(pairs).toFixed(1), cy: y(best).toFixed(1), r: 6, fill: "var(--fig-query)", "data-key": "now", ...look });
       const others = entries.filter((one) => named(one.design) !== now).map((one) =>
         one.name
           ? s("rect", { x: (x(one.pairs) - 4).toFixed(1), y: (y(one.ceiling) - 4).toFixed(1), width: 8, height: 8, fill: "var(--fig-key)", "fill-opacity": 0.8, "data-part": "tried" })
           : s("circle", { cx: x(one.pairs).toFixed(1), cy: y(one.ceiling).toFixed(1), r: 3.5, fill: "var(--fig-quiet)", "fill-opacity": 0.7, "data-part": "tried" }),
       );
-      moving.replaceChildren(...others);
-      if (!entry) return;
+      // While a design is counted, the dot waits, pale, where it was: from there it is seen to go.
+      if (!entry) return renew(moving, ...others, ...(waiting ? [dot(waiting, { "fill-opacity": 0.3 })] : []));
+      waiting = [entry.pairs, entry.ceiling];
       const [px, py] = [x(entry.pairs), y(entry.ceiling)];
       const label = `${fmt(entry.ceiling, 2)} %`;
       const end = px > wide / 2;
       const low = py > bottom - 20; // where the edge begins: there above it, else below
+      const ring = [];
       if (Number.isFinite(right)) {
         const at = y(right);
-        moving.append(
+        ring.push(
           s("path", { d: `M${px.toFixed(1)} ${py.toFixed(1)}V${at.toFixed(1)}`, stroke: "var(--fig-output)", "stroke-width": 2, "stroke-dasharray": "2 3" }),
           s("circle", { cx: px.toFixed(1), cy: at.toFixed(1), r: 6, fill: "var(--fig-paper)", stroke: "var(--fig-output)", "stroke-width": 2.5, "data-part": "trained" }),
         );
       }
       const halo = { stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" };
-      moving.append(
-        s("circle", { cx: px.toFixed(1), cy: py.toFixed(1), r: 6, fill: "var(--fig-query)", "data-part": "now" }),
+      renew(
+        moving,
+        ...others,
+        ...ring,
+        dot(waiting, { "data-part": "now" }),
         text(label, px + (end ? -11 : low ? -2 : 11), Math.max(py + (low ? (wide < 400 ? -40 : -21) : 14), TOP + 8), { ...halo, "text-anchor": end ? "end" : "start", fill: "var(--fig-query)", "font-weight": 700 }),
       );
       svg.setAttribute("aria-label", `Designs by price and best possible accuracy. This one: ${fmt(entry.pairs, 2)} pairs a word, ${label}. ${others.length} others were tried. The edge of all small designs goes from 74.5 % for 1 pair to 99.6 % for 3.7.`);
