@@ -6,9 +6,10 @@
   "use strict";
 
   const KEPT = "attnlab-answers";
-  const COVERS = "attnlab-covers";
   const SOLVED = "attnlab-exercises";
   const FILE = "attnlab-progress.json";
+  /** Figures whose first state is the answer wait for the reader's own; the others begin with what the question starts from. */
+  const TELLING = ["anatomy", "inside", "ring"];
 
   /** @typedef {{ total: number, given: Record<string, [choice: number, right: boolean]> }} Answers of one page */
   /** @typedef {Record<string, { solved: boolean, tries: number }>} Exercises */
@@ -135,29 +136,40 @@
     return next?.matches("figure") ? /** @type {HTMLElement} */ (next) : undefined;
   };
 
-  /** @type {(() => void)[]} */
-  const covers = [];
-
-  /** Let a figure wait: it says itself which of its parts, if any, tells the answer. @param {HTMLElement} figure @param {Element} box @returns {() => void} what lets it go */
+  /**
+   * Let a figure wait that would tell: it says itself which of its parts do. Who presses it is led to its question.
+   * @param {HTMLElement} figure
+   * @param {Element} box
+   * @returns {() => void} what lets it go
+   */
   const cover = (figure, box) => {
     const name = figure.dataset.attnlab ?? "";
     const linked = [...new URLSearchParams(location.search).keys()].some((key) => key === name || key.startsWith(`${name}-`));
-    if (linked || stored(COVERS) === "off") return () => {};
+    // The script of a figure replaces what is in it, and what is inert hears nothing: what holds it does.
+    const bed = figure.parentElement;
+    if (!bed || linked || !TELLING.includes(name)) return () => {};
+    const lead = () => {
+      const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+      box.scrollIntoView({ block: "nearest", behavior: still ? "instant" : "smooth" });
+      box.querySelector("summary")?.focus({ preventScroll: true });
+      box.classList.remove("is-asked");
+      void (/** @type {HTMLElement} */ (box).offsetWidth); // or a second press would not begin its ring anew
+      box.classList.add("is-asked");
+    };
     const open = () => {
       figure.inert = false;
       figure.classList.add("is-open");
       line.remove();
+      box.classList.remove("is-asked");
+      bed.classList.remove("attnlab-bed");
+      bed.removeEventListener("click", lead);
     };
-    const never = button("Always open figures", () => {
-      store(COVERS, "off");
-      for (const each of covers) each();
-      progress();
-    });
-    const line = make("p", { class: "attnlab-cover" }, make("span", {}, "Choose one, and the figure opens."), " ", button("Just open it", open), " ", never);
-    box.append(line);
+    const line = make("div", { class: "attnlab-cover" }, make("p", {}, make("button", { type: "button" }, "Choose an answer above"), ", or ", button("just open it", open)));
+    bed.prepend(line);
+    bed.classList.add("attnlab-bed");
+    bed.addEventListener("click", lead);
     figure.classList.add("attnlab-covered");
     figure.inert = true;
-    covers.push(open);
     figure.addEventListener("attnlab-asked", open, { once: true }); // a link of the page asks for a state of it
     return open;
   };
@@ -176,7 +188,7 @@
     }
     let tools = list.querySelector(".attnlab-forget");
     if (!tools) list.append((tools = make("p", { class: "attnlab-forget" })));
-    const anything = stored(COVERS) !== null || Object.values(kept).some(({ given }) => Object.keys(given).length);
+    const anything = Object.values(kept).some(({ given }) => Object.keys(given).length);
     const solved = Object.values(exercises()).filter((one) => one.solved).length;
     tools.replaceChildren(...(solved ? [make("span", {}, `${solved} exercises solved in notebooks. `)] : []), ...(anything || solved ? [forgetting(list, tools), saving()] : []), opening(tools));
   };
@@ -200,7 +212,7 @@
   /** @param {Element} list @param {Element} tools */
   const forgetting = (list, tools) =>
     button("Forget my answers", () => {
-      const before = [KEPT, COVERS, SOLVED].map((key) => /** @type {const} */ ([key, stored(key)]));
+      const before = [KEPT, SOLVED].map((key) => /** @type {const} */ ([key, stored(key)]));
       kept = {};
       for (const [key] of before) store(key, null);
       const undo = button("Undo", () => {

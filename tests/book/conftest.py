@@ -79,7 +79,8 @@ class Tab:
         self.page.add_init_script(
             f"localStorage.setItem('mode', '{theme}');"
             # Figures are open, whatever was asked before them.
-            "localStorage.setItem('attnlab-covers', 'off')"
+            "addEventListener('load', () => document.querySelectorAll('figure[data-attnlab]')"
+            ".forEach((figure) => figure.dispatchEvent(new Event('attnlab-asked'))))"
         )
         self.page.add_init_script(AT_ONCE)
         self.page.on("console", self._heard)

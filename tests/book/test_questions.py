@@ -10,7 +10,7 @@ import pytest
 from .conftest import AT_ONCE, page_of, toc_pages
 from .reader import parsed, violations
 
-CHAPTER = "scaling"
+CHAPTER, COVERED = "scaling", "real_model"
 KEPT = "JSON.parse(localStorage.getItem('attnlab-answers') ?? '{}')"
 
 
@@ -67,7 +67,6 @@ def choose(page, box, nth):
     page.locator(box).first.locator("details.answer > summary").nth(nth).click()
 
 
-INK = "(root) => Number(getComputedStyle(root.closest('figure > *')).opacity)"
 HIDDEN = "(part) => getComputedStyle(part).visibility === 'hidden'"
 ANSWERS = """(root) => [...root.querySelectorAll('svg :is(path, rect, circle, text), td, b, p, span')]
   .filter((e) => getComputedStyle(e).visibility === 'hidden').length"""
@@ -85,34 +84,58 @@ def opened(page, box):
     )
 
 
-def test_a_figure_opens_when_one_has_said_what_one_expects(page, site):
-    figure = page.locator("figure.attnlab-figure").first
-    assert figure.evaluate("(figure) => figure.inert")
-    assert page.locator(".attnlab-cover").is_visible()
+@pytest.fixture
+def covered(page, site):
+    """The figure of a chapter that begins with its answer, before anybody said what to expect."""
+    go(page, site, chapter=COVERED)
+    return page.locator("figure.attnlab-covered")
+
+
+def test_a_figure_opens_when_one_has_said_what_one_expects(page, covered):
+    assert covered.evaluate("(figure) => figure.inert")
     assert violations(page) == []
     # It is seen, and its question's answer is not: that takes a gesture.
-    root = page.locator(".attnlab-covered .attnlab-root").first
-    assert not root.locator(".attnlab-status").evaluate(HIDDEN)
-    assert root.evaluate(ANSWERS) == 0
-    assert root.evaluate(INK) < 1
-    # What opens it stands in the question's box, as its last line, and nothing between box and figure.
-    box = page.locator(".predict").first
-    assert box.locator("> :last-child").get_attribute("class") == "attnlab-cover"
-    ends = box.evaluate("(box) => box.getBoundingClientRect().bottom")
-    assert figure.evaluate("(figure) => figure.getBoundingClientRect().top") - ends < 30
-
+    assert covered.locator(".attnlab-status").evaluate(HIDDEN)
+    assert covered.locator('[data-part="reset"]').is_visible()
     choose(page, ".predict", 0)
-    assert not figure.evaluate("(figure) => figure.inert")
-    assert page.locator(".attnlab-cover").count() == 0
-    assert root.evaluate(INK) == 1
+    assert not covered.evaluate("(figure) => figure.inert")
+    assert page.locator(".attnlab-cover, .attnlab-bed").count() == 0
+    assert not covered.locator(".attnlab-status").evaluate(HIDDEN)
     # First one looks: nothing is explained until one asks.
     assert opened(page, ".predict") == [False, False, False]
     assert page.locator(".predict details.right, .predict details.wrong").count() == 0
     page.get_by_role("button", name="Show the answer").click()
-    assert opened(page, ".predict") == [True, True, False]
+    assert opened(page, ".predict") == [True, False, True]
     assert page.locator(".predict details.right").count() == 1
     assert page.locator(".predict .answer-said").inner_text() == "You chose another one than that with the ✓."
     assert violations(page) == []
+
+
+TOP = "(box) => box.getBoundingClientRect().top"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 500), (320, 568)])
+def test_no_press_on_a_covered_figure_is_without_answer(page, covered, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    box, words = page.locator(".predict").first, page.locator(".attnlab-cover > p")
+    covered.evaluate("(figure) => scrollTo(0, scrollY + figure.getBoundingClientRect().bottom - 240)")
+    assert box.evaluate(TOP) < -100
+    place, frame = words.bounding_box(), covered.bounding_box()
+    assert 60 < place["y"] < 120  # what opens it stays in sight
+    assert place["x"] >= frame["x"]
+    assert abs(2 * place["x"] + place["width"] - 2 * frame["x"] - frame["width"]) < 2
+    page.mouse.click(frame["x"] + 30, 170)  # one of its squares, or of its words
+    assert 0 <= box.evaluate(TOP) < height / 2
+    assert box.evaluate("(box) => getComputedStyle(box).outlineStyle") == "solid"
+    assert page.evaluate("document.activeElement.closest('.predict details.answer') !== null")
+    assert covered.evaluate("(figure) => figure.inert")
+    # The same by keyboard; nothing of the figure itself takes it.
+    words.get_by_role("button", name="Choose an answer above").focus()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert not covered.evaluate("(figure) => figure.inert")
+    assert not box.evaluate("(box) => box.matches('.is-asked')")
+    assert page.evaluate("document.activeElement.closest('.predict') === null")
 
 
 LINES = "(all) => new Set(all.map((one) => Math.round(one.getBoundingClientRect().top))).size"
@@ -144,7 +167,6 @@ def test_the_first_choice_stands_and_is_remembered(page, site):
     (kept,) = page.evaluate(KEPT)[name]["given"].values()
     assert kept == [1, True]
     go(page, site)
-    assert page.locator(".attnlab-cover").count() == 0
     assert page.locator("details.chosen > summary").inner_text().strip() == "About a third of them."
 
 
@@ -173,7 +195,7 @@ def test_the_sidebar_counts_and_one_button_forgets(page, site):
     assert "2/6" in link.inner_text()
     page.get_by_role("button", name="Forget my answers").click()
     page.get_by_role("button", name="Ask me again").click()
-    page.locator(".attnlab-cover").wait_for(state="attached")
+    page.locator("details.answer[data-open]").first.wait_for(state="attached")
     assert page.locator("details.chosen, .attnlab-progress").count() == 0
 
 
@@ -195,7 +217,7 @@ def test_progress_of_page_and_notebook_is_one_file(page, site, tmp_path):
     choose(page, ".quiz", 0)
     page.get_by_role("button", name="Forget my answers").click()
     page.get_by_role("button", name="Ask me again").click()
-    page.locator(".attnlab-cover").wait_for(state="attached")
+    page.locator("details.answer[data-open]").first.wait_for(state="attached")
     page.locator(".attnlab-forget input").set_input_files(path)
     page.locator(".attnlab-progress").wait_for()
     assert page.locator(".attnlab-progress").get_attribute("title") == "1 of 6 questions answered, 1 right"
@@ -208,28 +230,22 @@ def test_progress_of_page_and_notebook_is_one_file(page, site, tmp_path):
     assert page.locator(".attnlab-progress").count() == 1
 
 
-def test_nobody_has_to_answer(page, site):
-    page.get_by_role("button", name="Just open it").click()
+def test_nobody_has_to_answer(page, covered):
+    page.get_by_role("button", name="just open it").click()
     assert page.locator(".attnlab-cover").count() == 0
-    go(page, site)
-    page.get_by_role("button", name="Always open figures").click()
-    go(page, site)
-    assert page.locator(".attnlab-cover").count() == 0
-    assert page.locator("nav.bd-links").get_by_role("button", name="Forget my answers").is_visible()
+    covered.get_by_role("button", name="Reset").click()
+    assert page.locator(".predict.is-asked").count() == 0
 
 
 def test_a_link_to_a_state_shows_the_figure(page, site):
-    go(page, site, '?saturation={"d_k":16}')
+    go(page, site, "?inside={}", COVERED)
     assert page.locator(".attnlab-cover").count() == 0
+    assert page.locator("figure[inert]").count() == 0
 
 
-def test_a_link_of_the_page_to_a_state_shows_the_figure_too(page, site):
-    page.goto(f"{site.address}/chapters/playground.html")
-    figure = page.locator("figure.attnlab-figure").first
-    figure.locator('[data-part="reset"]').wait_for(state="attached")
-    assert figure.evaluate("(figure) => figure.inert")
-    page.get_by_role("link", name="Take the context away").click()
-    assert not figure.evaluate("(figure) => figure.inert")
+def test_a_link_of_the_page_to_a_state_shows_the_figure_too(page, covered):
+    covered.evaluate("(figure) => figure.dispatchEvent(new Event('attnlab-asked'))")
+    assert not covered.evaluate("(figure) => figure.inert")
     assert page.locator(".attnlab-cover").count() == 0
 
 
@@ -242,50 +258,38 @@ def test_what_a_browser_kept_wrongly_is_forgotten(page, site, kept):
     assert page.locator(".predict details.chosen").count() == 1
 
 
-COVERED = (
-    *("why_attention", "relevance_and_averaging", "scaling", "masking", "multi_head", "positional_encoding"),
-    *("before_transformers", "transformer", "decoding", "real_model", "what_it_costs", "sparse_attention"),
-    *("linear_attention", "todays_models", "many_devices"),
-)
+TELLING = {"inside": "real_model", "anatomy": "todays_models", "ring": "many_devices"}
+"""Figures whose first state is the answer. The others begin with what the question starts from: free."""
 
 
-TELLING = {"inside", "anatomy", "ring"}
-"""Figures whose first state is the answer: the others' is what the question starts from."""
-
-
-def test_every_covered_figure_keeps_its_answer_and_nothing_else(page, site):
-    seen = set()
-    for chapter in COVERED:
-        for root in go(page, site, chapter=chapter).locator(".attnlab-covered .attnlab-root").all():
-            root.scroll_into_view_if_needed()
-            root.locator('[data-part="reset"]').wait_for(state="attached")
-            name = root.get_attribute("data-figure")
-            seen.add(name)
-            assert root.evaluate("(root) => Boolean(root.closest('[inert]'))"), chapter
-            assert root.locator(".attnlab-status").evaluate(HIDDEN) == (name in TELLING), (chapter, name)
-            assert root.evaluate(SEEN) == [], chapter
-            hidden = root.evaluate(ANSWERS)
-            root.evaluate("(root) => root.closest('.attnlab-covered').classList.add('is-open')")
-            assert (hidden > root.evaluate(ANSWERS)) == (name in TELLING), (chapter, name)
-    assert len(seen) >= 18
-
-
-def test_on_a_phone_a_cover_is_two_lines(page, site):
-    page.set_viewport_size({"width": 320, "height": 568})
-    words = go(page, site, chapter="why_attention").locator(".attnlab-cover").first
-    words.scroll_into_view_if_needed()
-    assert words.bounding_box()["height"] <= 60
-    tops = words.locator("button").evaluate_all("(all) => all.map((one) => one.offsetTop)")
-    assert len(tops) == 2
-    assert len(set(tops)) == 1
+def test_a_figure_is_covered_if_it_begins_with_the_answer(page, site, book):
+    for name in toc_pages():
+        shown = {
+            one["data-attnlab"]
+            for one in parsed(book / f"{name}.html").select("article figure[data-attnlab]")
+        }
+        assert not shown & TELLING.keys() or page_of(TELLING[(shown & TELLING.keys()).pop()]) == name
+    for figure, chapter in TELLING.items():
+        root = go(page, site, chapter=chapter).locator(".attnlab-covered .attnlab-root")
+        assert root.get_attribute("data-figure") == figure
+        assert root.evaluate("(root) => Boolean(root.closest('[inert]'))"), chapter
+        assert root.evaluate(SEEN) == [], chapter
+        hidden = root.evaluate(ANSWERS)
+        root.evaluate("(root) => root.closest('.attnlab-covered').classList.add('is-open')")
+        assert hidden > root.evaluate(ANSWERS), chapter
+    for chapter in ("why_attention", "positional_encoding", "linear_attention"):
+        go(page, site, chapter=chapter)
+        assert page.locator(".predict + .cell figure[data-attnlab]").count() >= 1
+        assert page.locator("figure[inert], .attnlab-cover").count() == 0, chapter
 
 
 def test_without_a_script_answers_are_folds_and_on_paper_nothing_is_covered(page, site):
+    go(page, site, chapter=COVERED)
     page.emulate_media(media="print")
     assert page.locator(".attnlab-cover").is_hidden()
-    root = page.locator(".attnlab-covered .attnlab-root").first
+    root = page.locator(".attnlab-covered .attnlab-root")
     assert root.evaluate(ANSWERS) == 0
-    assert root.evaluate(INK) == 1
+    assert root.evaluate("(root) => getComputedStyle(root).opacity") == "1"
     context = site.browser.new_context(java_script_enabled=False)
     plain = context.new_page()
     plain.goto(f"{site.address}/{page_of(CHAPTER)}.html")
