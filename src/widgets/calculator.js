@@ -95,7 +95,10 @@ export default figure({
       // Above what grows and shrinks from stage to stage: what is pressed again and again stays under the finger.
       h("div", { class: "attnlab-lead" }, previous, next, play, h("label", {}, causal, "hide later tokens")),
     ];
-    const on = h("button", { type: "button", "data-part": "on", class: "attnlab-on", on: { click: () => go(model.get("stage") < 6 ? model.get("stage") + 1 : FIRST) } });
+    const on = h("button", { type: "button", "data-part": "on", class: "attnlab-on", on: { click: () => go(ahead(model.get("stage"))) } });
+    /** Where `only` leads: at the end back, and past a stage that divides by 1. @param {number} stage */
+    const ahead = (stage) => (stage > 5 ? FIRST : stage === FIRST && same() ? 5 : stage + 1);
+    const same = () => only && result.factor === 1;
     if (only) corner.append(on);
     body.append(...(only ? [board] : [...lead, board, h("details", {}, h("summary", {}, "Weights and output as a table"), numbers)]));
     // Three digits where there is room for them; drawn before it stands in a page, it has none yet.
@@ -166,7 +169,7 @@ export default figure({
       const { shown, target, sources } = draw(all, stage, tokens, model.get("focus"));
       const picked = target.row >= 0;
       // Seen when there is something to follow.
-      on.textContent = stage < 6 ? `Next: ${STAGES[stage]}` : `Back: ${STAGES[FIRST - 1]}`;
+      on.textContent = `${stage < 6 ? "Next" : "Back"}: ${STAGES[ahead(stage) - 1]}`;
       on.classList.toggle("attnlab-act", stage < 6);
       on.classList.toggle("is-off", !picked);
       if (stood) arrive(stood);
@@ -364,7 +367,9 @@ export default figure({
       // A number of each that stands alone needs no number of its own.
       const counted = (/** @type {any[]} */ all) => (all.length > 1 ? all.map((_, i) => String(i + 1)) : [h("span", { class: "is-heard" }, "1")]);
       const rows = !name.startsWith("W") && !flip ? tokens : counted(values);
-      const columns = square || flip ? tokens : counted(values[0]);
+      // Where each word has a value of its own, one number among zeros, an output's numbers are its shares of the words.
+      const own = only && "VO".includes(name) && result.v.every((row) => row.filter(Boolean).length === 1);
+      const columns = square || flip ? tokens : own ? values[0].map((_, j) => tokens[result.v.findIndex((row) => row[j])]) : counted(values[0]);
       const body = values.map((row, i) =>
         h(
           "tr",
@@ -378,7 +383,7 @@ export default figure({
         ),
       );
       /** @type {Piece[]} */
-      const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, ` × ${fmt(result.factor, 3)}`] : area === "result" || name === "scaled" ? NAMES[name] : [NAMES[name][0]];
+      const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, same() ? "" : ` × ${fmt(result.factor, 3)}`] : area === "result" || name === "scaled" ? NAMES[name] : [NAMES[name][0]];
       return h(
         "div",
         { class: "attnlab-scroll", "data-area": area, "data-name": name, style: `grid-area: ${area}; --frame: var(--fig-${ROLE[name] ?? "ink"})` },

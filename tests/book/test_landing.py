@@ -289,6 +289,20 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     assert "1 × 2 = 2" in scores.locator('[data-part="formula"]').inner_text()
     assert scores.locator("td:is(.is-focus, .is-source)").count() == 3
     assert scores.locator("th.is-source").all_inner_texts() == ["a", "saw"]
+    # A query has one number: nothing is divided, and no stage says so. At the end each number is of one word.
+    on, result = scores.locator('[data-part="on"]'), scores.locator('[data-area="result"]')
+    for stage, said in (("S", "Next: Weights"), ("A", "Next: Output"), ("O", "Back: Scores")):
+        assert (result.get_attribute("data-name"), on.inner_text()) == (stage, said)
+        if stage == "A":
+            assert scores.locator('[data-area="left"] caption').inner_text() == "S"
+        if stage == "O":
+            heads = scores.locator('[data-area="top"] thead th')
+            assert heads.all_inner_texts() == ["I", "saw", "a"]
+            assert result.locator("th[scope=col]").all_text_contents() == ["I", "saw", "a"]
+            row = result.locator("tr:has(.is-focus)")
+            assert row.locator("th").text_content() == "saw"
+            assert row.locator("td").all_inner_texts() == ["0.22", "0.17", "0.61"]
+        on.click()
     scores.locator('[data-part="reset"]').click()
     assert scores.locator(":is(.is-focus, .is-source)").count() == 0
     figures["tag"].locator(".attnlab-hide.is-asked").click()
