@@ -30,7 +30,7 @@ export default figure({
   css,
   title: "The block",
   keys: ["sentence", "word", "off"],
-  async setup({ model, body, say, set, place }) {
+  async setup({ model, body, say, set, signal, place }) {
     const tagger = await shipped("tagger", model, place.base);
     const { tags, form } = tagger.card;
     const known = parts(form);
@@ -126,6 +126,8 @@ export default figure({
       return { tokens, word, stages: tokens.length ? tagTokens(tagger, tokens, off()).stages : /** @type {Stage[]} */ ([]) };
     }
 
+    let frame = 0;
+    signal.addEventListener("abort", () => cancelAnimationFrame(frame));
     let [weighed, whole, kept] = ["", /** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
     /**
      * The tags that have a row: those likeliest at the end with all parts on or with one of the four off. Rows stay when
@@ -221,10 +223,21 @@ export default figure({
         row.bar.style.width = `${100 * now[at]}%`;
         row.then.style.left = `${100 * then[at]}%`;
         row.then.hidden = !changed || then[at] < 0.005;
-        row.share.textContent = `${fmt(100 * now[at], 0)} %`;
       });
+      tell();
       mark.style.visibility = changed ? "visible" : "hidden";
       bars.setAttribute("aria-label", names.map((name, at) => `${name} ${fmt(100 * now[at], 0)} %`).join(", "));
+    }
+
+    /** Each number is as large as its bar, on the way there, too. */
+    function tell() {
+      cancelAnimationFrame(frame);
+      const moving = bars.getAnimations({ subtree: true }).length > 0;
+      for (const { row, bar, share } of rows) {
+        const part = moving ? bar.getBoundingClientRect().width / /** @type {HTMLElement} */ (bar.parentElement).clientWidth : Number(row.dataset.probability);
+        share.textContent = `${fmt(100 * part, 0)} %`;
+      }
+      if (moving) frame = requestAnimationFrame(tell);
     }
 
     /**

@@ -216,4 +216,31 @@ def test_a_phone_does_not_scroll_sideways(site, page_file):
 
 
 def test_it_is_seen_at_once(part):
-    assert part.locator(".attnlab-root").bounding_box()["height"] <= 440
+    assert part.locator(".attnlab-root").bounding_box()["height"] <= 500
+
+
+APART = """async (figure) => {
+  const seen = [];
+  figure.querySelector('[data-name="attention"]').click();
+  for (let i = 0; i < 30; i++) {
+    await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+    const row = figure.querySelector('[data-tag="VERB"]'), bar = row.querySelector(".attnlab-mark");
+    const now = 100 * bar.getBoundingClientRect().width / bar.parentElement.clientWidth;
+    seen.push([now, Number.parseFloat(row.lastChild.textContent)]);
+  }
+  return seen;
+}"""
+
+
+def test_a_number_and_its_bar_run_on_one_clock(part):
+    part.page.emulate_media(reduced_motion="no-preference")
+    seen = part.evaluate(APART)
+    part.page.emulate_media(reduced_motion="reduce")
+    assert any(5 < said < 90 for _, said in seen), "it is seen to grow"
+    assert max(abs(bar - said) for bar, said in seen) < 20, seen  # a frame apart at most
+    assert seen[-1][1] == round(100 * odds(part)["VERB"])
+
+
+def test_the_way_through_a_layer_takes_about_half_of_the_room(part):
+    way, room = (part.locator(f".attnlab-{name}").bounding_box()["width"] for name in ("way", "through"))
+    assert 0.38 < way / room < 0.55
