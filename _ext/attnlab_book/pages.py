@@ -34,7 +34,7 @@ AIMS = re.compile(
 FOLDS = re.compile(r"<details\b.*?</details>", re.DOTALL)
 HEADING = re.compile(r"<(h[1-3])>.*?</\1>", re.DOTALL)
 WITH_HYPHENS = re.compile(r"(<[^>]*>)|\b[^\W\d_]+(?:-[^\W\d_]+)+\b")
-WITH_ROOM = ("</figcaption></figure>", "</details>")
+WITH_ROOM = ("</figcaption></figure>", "</small></p>", "</details>")
 """How an output ends that has room at the end of its last line."""
 SIDE_BY_SIDE = 50
 """Letters that a prediction's answers may have together, to stand in one line of a wide page."""

@@ -50,9 +50,20 @@ TEXT_RIGHT = """(heading) => Math.max(...[...heading.childNodes]
   }))"""
 IN_LINE = """(cells) => cells.map((cell) => {
   const code = cell.querySelector(":scope > details.hide > summary").getBoundingClientRect();
-  const last = [...cell.querySelectorAll("figcaption, details:not(.hide) > summary")].at(-1);
+  const last = [...cell.querySelectorAll("figcaption, small, details:not(.hide) > summary")].at(-1);
   return [cell.getBoundingClientRect().right - code.right, code.bottom - last.getBoundingClientRect().bottom];
 })"""
+
+CLOSE = ".cell:not(.has-room, .objectives + *) > details.hide > summary"
+LOOSE = """(all) => all.map((code) => {
+  const cell = code.closest(".cell"), box = code.getBoundingClientRect();
+  const above = cell.querySelector(":scope > .cell_output") ?? cell.previousElementSibling;
+  return [cell.getBoundingClientRect().right - box.right, box.bottom - above.getBoundingClientRect().bottom];
+})"""
+PRINT = """(all) => [...new Set(all.map((one) => {
+  const { fontFamily, fontSize, lineHeight, color } = getComputedStyle(one);
+  return [fontFamily, fontSize, lineHeight, color].join();
+}))]"""
 
 
 @pytest.mark.parametrize("name", [CHAPTER, "chapters/notation"])
@@ -266,10 +277,27 @@ def test_code_stands_in_the_line_of_a_caption_or_fold(site, width):
     found = page.locator(".has-room").evaluate_all(IN_LINE)
     assert len(found) >= 5
     assert all(abs(right) <= 2 and 0 <= below <= 14 for right, below in found), found
+    # Where there is no such line, it stands close below what it made, and always at the right.
+    for chapter, least in (("sparse_attention", 6), ("softmax_saturation", 4)):
+        page = site.open(page_of(chapter), width=width)
+        loose = page.locator(CLOSE).evaluate_all(LOOSE)
+        assert len(loose) >= least
+        assert all(abs(right) <= 2 and 20 <= below <= 40 for right, below in loose), loose
+    assert {round(below) for _, below in loose} == {24}
+    page = site.open(page_of("multi_head"), width=width)
     cell = page.locator(".has-room").first
     cell.locator("details.hide > summary").click()
     caption, code = (cell.locator(part).bounding_box() for part in ("figcaption", "details.hide"))
     assert code["y"] >= caption["y"] + caption["height"] - 1
+
+
+def test_small_print_is_of_one_kind_below_figures_and_tables(site):
+    page = site.show(page_of("why_attention"))
+    notes = page.locator("article :is(figcaption, .cell_output small)")
+    assert notes.count() >= 5
+    (kind,) = notes.evaluate_all(PRINT)
+    assert "Saw Sans" in kind.split(",")[0]
+    assert "14.72px" in kind
 
 
 @pytest.mark.parametrize(("width", "question"), [(1280, 320), (390, 300), (320, 300)])
