@@ -298,7 +298,9 @@ def plot(names: Sequence[str] | None = None, *, narrow: bool = False) -> Figure:
     values = torch.tensor([[100 * found[name][year] for year in YEARS] for name in names])
     figure, axes = plots.new((0.6 if narrow else 0.45) * len(names) + 0.6, narrow=narrow)
     columns = [f"{year}\n({number})" for year, number in count().items()]
-    plots.heatmap(values.nan_to_num(0), names, columns, axes, limit=100, decimals=0, above=narrow)
+    plots.heatmap(
+        values.nan_to_num(0), names, columns, axes, limit=100, decimals=0, above=narrow, colour=plots.QUIET
+    )
     return figure
 
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from matplotlib import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.patches import Ellipse, FancyArrowPatch
 
 from attnbook import drawings, plots
 from attnbook.drawings import asking, costs, history, models, order, serving, splitting
@@ -79,7 +80,7 @@ def test_a_drawing_fits_its_page_is_labelled_small_and_the_same_each_time(name, 
     assert text == plots.svg(made(name, narrow), alt=alt)
     assert len(text) < LARGEST
     # Nothing has a colour that the page cannot change.
-    left = {colour for colour in re.findall(r"#[0-9a-f]{6}\b", text)} - set(plots.ROLES.values())
+    left = {colour for colour in re.findall(r"#[0-9a-f]{6}\b", text)} - {*plots.ROLES.values(), plots.ACCENT}
     assert not left, left
     ElementTree.fromstring(text)
 
@@ -150,6 +151,27 @@ def test_the_flow_has_the_numbers_of_the_library():
     want = [f"{n:g}" for n in row[0].tolist()]
     want += [f"{n:.2f}" for n in (*row.softmax(-1)[0], *attention(q, k, v)[0])]
     assert set(want) <= set(words(drawings.flow()))
+
+
+@pytest.mark.parametrize("narrow", [False, True], ids=named)
+def test_what_a_part_found_is_led_to_the_ring_that_adds_it(narrow):
+    figure = drawings.stack(narrow=narrow)
+    patches = figure.axes[0].patches
+    tips = [one.get_window_extent().x0 for one in patches if isinstance(one, FancyArrowPatch)]
+    rings = [one.get_window_extent() for one in patches if isinstance(one, Ellipse) and not one.get_fill()]
+    assert len(rings) == 2
+    for ring in rings:
+        assert min(abs(tip - ring.x1) for tip in tips) < 0.03 * figure.dpi
+
+
+@pytest.mark.parametrize(
+    ("name", "spent"),
+    [("stack", ()), ("two_stacks", ("query", "key", "value")), ("paths", ()), ("pages", ()),
+     ("window_tiles", ("query", "key"))],
+)  # fmt: skip
+def test_what_is_no_query_key_value_or_output_has_another_colour(name, spent):
+    text = plots.svg(made(name), alt=name)
+    assert [role for role in plots.ROLES if f"var(--attn-{role}" in text] == list(spent)
 
 
 def test_a_pass_asks_once_for_each_word_that_it_reads():

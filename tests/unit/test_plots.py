@@ -3,6 +3,7 @@
 import math
 import re
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import matplotlib as mpl
 import pytest
@@ -68,6 +69,59 @@ def test_lines_stand_at_their_numbers_within_their_bands():
     assert axes.get_yscale() == "linear"
 
 
+def test_series_without_a_role_have_no_roles_colour_and_at_most_one_has_a_hue():
+    figure, (left, middle, right) = plots.new(columns=3)
+    six = {str(number): [number, number] for number in range(6)}
+    four = dict(list(six.items())[:4])
+    plots.lines(left, [0, 1], six)
+    plots.dots(middle, ["a", "b"], four)
+    plots.histogram(right, {label: torch.tensor(row).float() for label, row in four.items()})
+    looks = [(line.get_color(), line.get_linestyle()) for line in left.lines]
+    assert len(set(looks)) == 6
+    assert [colour for colour, _ in looks if colour not in (plots.INK, plots.QUIET)] == [plots.ACCENT]
+    assert looks[0][0] == plots.ACCENT
+    assert [line.get_color() for line in middle.lines] == [colour for colour, _ in looks[:4]]
+    assert not [colour for colour in plots.ROLES.values() if colour in plots.svg(figure, alt="series")]
+
+
+def test_series_in_an_order_go_from_light_to_dark_in_one_hue():
+    figure, axes = plots.new()
+    plots.lines(axes, [0, 1], {"1": [0, 1], "2": [1, 1], "3": [1, 2]}, ordered=True)
+    colours = [mpl.colors.to_rgb(line.get_color()) for line in axes.lines]
+    hues, _, lights = mpl.colors.rgb_to_hsv(colours).T
+    assert max(hues) - min(hues) < 0.02
+    assert list(lights) == sorted(lights, reverse=True)
+    assert len({line.get_linestyle() for line in axes.lines}) == 3
+    text = plots.svg(figure, alt="depths")
+    assert all(f"var(--attn-step-{number}, {colour})" in text for number, colour in enumerate(plots.STEPS, 1))
+    with pytest.raises(ValueError, match="at most 3, got 4"):
+        plots.lines(axes, [], {str(i): [] for i in range(4)}, ordered=True)
+
+
+def test_every_colour_of_a_plot_can_be_read_as_text_on_the_page_and_on_a_dark_one():
+    sheet = (Path(__file__).parents[2] / "_static/attnlab.css").read_text(encoding="utf-8")
+    light, dark = (
+        dict(re.findall(r"--attn-([\w-]+): (#[0-9a-f]{6})", sheet.split(start, 1)[1].split("}")[0]))
+        for start in ('html[data-theme="light"] {', 'html[data-theme="dark"] {')
+    )
+    names = {**plots.ROLES, "accent": plots.ACCENT, "quiet": plots.QUIET}
+    names |= {f"step-{number}": colour for number, colour in enumerate(plots.STEPS, 1)}
+
+    def luminance(colour):
+        parts = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in mpl.colors.to_rgb(colour)
+        ]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    for page_colours in (light, dark):
+        paper = luminance(page_colours["paper"])
+        for name, colour in names.items():
+            here = luminance(page_colours[name])
+            least, most = sorted((here, paper))
+            assert (most + 0.05) / (least + 0.05) >= 4.5, name
+            assert page_colours is dark or page_colours[name] == colour
+
+
 def test_a_curve_has_no_beads():
     _, axes = plots.new()
     plots.lines(axes, range(20), {"measured": range(20)})
@@ -84,7 +138,7 @@ def test_names_stand_on_their_lines_in_their_colours_instead_of_a_legend():
     assert (flat.xyann, weight.xyann) == ((5, -5), (-5, 0))
     assert (flat.get_ha(), flat.get_va()) == ("left", "top")
     assert (weight.get_ha(), weight.get_va()) == ("right", "center")
-    assert (flat.get_color(), weight.get_color()) == (plots.ROLES["key"], plots.ROLES["query"])
+    assert (flat.get_color(), weight.get_color()) == (plots.INK, plots.ACCENT)
     assert axes.get_legend() is None
     assert "$" not in plots.svg(figure, alt="two lines")
 
@@ -132,7 +186,7 @@ def test_the_svg_takes_its_colours_and_type_from_the_page():
     assert plots.INK not in text
     assert "currentColor" in text
     assert "var(--attn-query, #0069a8)" in text
-    assert "var(--attn-accent-line, #c99a2e)" in text
+    assert "var(--attn-accent, #8a6100)" in text
     assert not re.search(r"<style|<metadata|DejaVu|<!--", text)
     assert {e.text.strip() for e in root.iter("{http://www.w3.org/2000/svg}text")} == {"q", "k", "0.50"}
 

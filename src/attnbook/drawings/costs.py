@@ -132,9 +132,9 @@ def paths(narrow: bool = False) -> Figure:
             points = [(xs[place], row) for place, row in zip(way, rows, strict=True)]
         pen.web(pairs)
         for start, end in pairwise(points):
-            pen.arrow(start, _short_of(start, end, 0.06), role="output", width=2.2)
+            pen.arrow(start, _short_of(start, end, 0.06), role="accent", width=2.2)
         pen.dots([(x, row) for row in rows for x in xs if (x, row) not in points])
-        pen.dots(points, role="output")
+        pen.dots(points, role="accent")
         top = rows[-1] + 0.55
     pen.text(left, top - 0.26, "first", size=10)
     pen.text(left + (LENGTH - 1) * unit, top - 0.26, "last", size=10)
@@ -261,11 +261,11 @@ def window_tiles(narrow: bool = False) -> Figure:
         counts += sum(map(sum, inside))
         shades = [[1.0 if one else 0.12 for one in row] for row in inside]
         pen.tiles(
-            left + first * size, top + first * size, back, 2 * back, size=size, role="output", shades=shades
+            left + first * size, top + first * size, back, 2 * back, size=size, role="query", shades=shades
         )
     foot = top + len(names[back:]) * size + 0.3
     for x, shade, said in ((left, 1.0, "counts"), (left + 1.2, 0.12, "computed, then hidden")):
-        pen.tiles(x, foot - 0.1, 1, 1, size=0.2, role="output", shades=[[shade]])
+        pen.tiles(x, foot - 0.1, 1, 1, size=0.2, role="query", shades=[[shade]])
         pen.text(x + 0.28, foot, said, align="left", size=10)
     return pen.figure_of(
         f"A window of {back} back over {n} tokens, in {len(blocks)} tiles along the diagonal. Each block of "

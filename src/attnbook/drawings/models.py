@@ -145,9 +145,11 @@ def stack(narrow: bool = False) -> Figure:
         pen.arrow((x, top), (1.6, top))
         pen.box(1.63, top - 0.17, 0.62, 0.34, "norm")
         pen.arrow((2.25, top), (2.62, top))
-        pen.box(2.65, top - 0.17, 1.3, 0.34, part, role="output")
+        pen.box(2.65, top - 0.17, 1.3, 0.34, part, role="accent")
         pen.text(3.2, top + 0.44, what, align="right", size=10)
-        pen.line([(3.3, top + 0.17), (3.3, top + 0.82), (x + 0.14, top + 0.82)], arrow=True)
+        # The ring is as round on every sheet, so the tip is as near to it.
+        ring = x + 0.13 / pen.apart
+        pen.line([(3.3, top + 0.17), (3.3, top + 0.82), (ring, top + 0.82)], arrow=True)
         pen.dot(x, top + 0.82, radius=0.12, text="+")
     pen.bracket((0.72, 3.5), (0.72, 0.85))
     pen.text(0.34, 2.18, "$N$ ×")
@@ -202,7 +204,7 @@ def two_stacks(narrow: bool = False) -> Figure:
         above = 0.3
         for part, top in parts:
             pen.arrow((x, above), (x, top - 0.02), role="query" if part == "cross-attention" else None)
-            pen.box(x - wide / 2, top, wide, high, part, role="output", size=10)
+            pen.box(x - wide / 2, top, wide, high, part, role="accent", size=10)
             pen.line([(x, top + high), (x, top + 0.43)])
             pen.box(x - 0.5, top + 0.44, 1.0, 0.26, "add, norm", size=10)
             # The stream goes round the part, and what the part found is added to it.

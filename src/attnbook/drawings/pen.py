@@ -16,7 +16,7 @@ from matplotlib.patches import Ellipse, FancyArrowPatch, FancyBboxPatch, PathPat
 from matplotlib.path import Path
 from torch import Tensor
 
-from attnbook.plots import INK, ROLES, new
+from attnbook.plots import ACCENT, INK, ROLES, new
 from attnbook.plots.page import WIDE
 
 Point = tuple[float, float]
@@ -34,8 +34,9 @@ class Pen:
     For a phone the sheet is as wide as it says, and every letter has 11 points at least. Else it is as wide
     as the page's column: what stands on it is drawn apart, and letters and discs stay as they are.
 
-    Every method that takes a `role` draws in the colour of "query", "key", "value" or "output", and without
-    one in the colour of the page's text. Nothing drawn is opaque, so a drawing reads on any ground.
+    Every method that takes a `role` draws in the colour of "query", "key", "value" or "output", in the book's
+    own for "accent", which is none of these, and without one in the colour of the page's text. Nothing drawn
+    is opaque, so a drawing reads on any ground.
 
     Args:
         width: inches; with up to 4.3 letters keep 11 pixels on a phone.
@@ -331,7 +332,7 @@ class Pen:
 
 
 def _colour(role: str | None) -> str:
-    return INK if role is None else ROLES[role]
+    return {None: INK, "accent": ACCENT, **ROLES}[role]
 
 
 def _dash(dashed: bool) -> str | tuple:

@@ -159,4 +159,4 @@ def kept_of_a_token(narrow: bool = False) -> Figure:
 def _page(pen: Pen, x: float, y: float, n: int, slot: tuple[float, float], shade: float) -> None:
     """Draw a page of which the first n slots are filled."""
     shades = [[shade if at < n else 0.0 for at in range(SIZE)]]
-    pen.tiles(x, y, 1, SIZE, size=slot, role="key", shades=shades)
+    pen.tiles(x, y, 1, SIZE, size=slot, role="accent", shades=shades)

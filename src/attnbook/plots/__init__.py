@@ -8,13 +8,15 @@
 """
 
 from attnbook.plots.charts import dots, heatmap, histogram, lines, name
-from attnbook.plots.page import ACCENT, INK, ROLES, new, show, svg
+from attnbook.plots.page import ACCENT, INK, QUIET, ROLES, STEPS, new, show, svg
 from attnbook.plots.tokens import arcs, mask, show_mask
 
 __all__ = [
     "ACCENT",
     "INK",
+    "QUIET",
     "ROLES",
+    "STEPS",
     "arcs",
     "dots",
     "heatmap",

@@ -10,7 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from attnbook.plots.page import INK, ROLES
+from attnbook.plots.page import ACCENT, INK, QUIET, ROLES, STEPS
+
+STYLES = (
+    (ACCENT, "o", "-"),
+    (INK, "s", "--"),
+    (QUIET, "D", "-."),
+    (INK, "^", ":"),
+    (QUIET, "v", "-"),
+    (INK, "x", "-"),
+)
+"""Colour, marker and dash of series that have no role: the first is emphasised, no other has a hue."""
 
 
 def heatmap(
@@ -23,6 +33,7 @@ def heatmap(
     limit: float | None = None,
     decimals: int | None = 2,
     above: bool = False,
+    colour: str = ROLES["query"],
 ) -> None:
     """Draw a matrix as cells, each with its number: weights on a 0-to-1 scale, or signed scores.
 
@@ -35,6 +46,7 @@ def heatmap(
         limit: the end of the scale; 1 for weights, the largest magnitude for signed values, unless given.
         decimals: digits after the point; None for cells without numbers, where there are many.
         above: write the labels of the queries above their rows, where there is no room beside them.
+        colour: of the cells that are not negative, if they are no weights of queries.
 
     Raises:
         ValueError: the labels do not fit the values, or an unsigned value is negative or above `limit`.
@@ -66,10 +78,10 @@ def heatmap(
             value = float(values[i, j])
             if decimals is None and round(abs(value) / limit, 2) == 0:
                 continue  # nothing to see
-            colour = ROLES["key"] if value < 0 else ROLES["query"]
+            filled = ROLES["key"] if value < 0 else colour
             # At most about half opaque: the number on top then reads in light and in dark.
             cell = (j, i + gap), 1, 1 - gap
-            axes.add_patch(Rectangle(*cell, facecolor=colour, alpha=0.52 * min(abs(value) / limit, 1)))
+            axes.add_patch(Rectangle(*cell, facecolor=filled, alpha=0.52 * min(abs(value) / limit, 1)))
             if decimals is not None:
                 axes.add_patch(Rectangle(*cell, fill=False, edgecolor=INK, alpha=0.15, linewidth=0.8))
                 said = _number(value, decimals)
@@ -110,16 +122,15 @@ def dots(
     >>> [text.get_text() for text in axes.texts]
     ['89.5', '91.2']
     """
-    colours, markers = list(ROLES.values()), "osD^"
-    if len(series) > len(markers):
-        raise ValueError(f"series must be at most {len(markers)}, got {len(series)}")
-    for at, (label, numbers) in enumerate(series.items()):
+    if len(series) > 4:
+        raise ValueError(f"series must be at most 4, got {len(series)}")
+    for (label, numbers), (colour, marker, _) in zip(series.items(), STYLES, strict=False):
         if len(numbers) != len(names):
             raise ValueError(f"series {label!r} must have {len(names)} numbers, got {len(numbers)}")
         places = [row for row, number in enumerate(numbers) if number == number]
         kept = [numbers[row] for row in places]
         widths = [spread[label][row] for row in places] if spread else None
-        axes.errorbar(kept, places, xerr=widths, fmt=markers[at], color=colours[at], label=label)
+        axes.errorbar(kept, places, xerr=widths, fmt=marker, color=colour, label=label)
         for row, number in zip(places, kept, strict=True):
             axes.annotate(
                 _number(number, decimals),
@@ -127,7 +138,7 @@ def dots(
                 xytext=(0, 7),
                 textcoords="offset points",
                 ha="center",
-                color=colours[at],
+                color=colour,
                 fontsize=10,
             )
     axes.set_yticks(range(len(names)), names)
@@ -146,8 +157,11 @@ def lines(
     *,
     spread: Mapping[str, Sequence[float]] | None = None,
     log: str = "",
+    ordered: bool = False,
 ) -> None:
-    """Draw series over a common axis, each with a colour, a dash and, up to 20 places, a marker of its own.
+    """Draw series over a common axis, told apart by colour, dash and, up to 20 places, marker.
+
+    The first is emphasised.
 
     Args:
         axes: where to draw.
@@ -155,9 +169,11 @@ def lines(
         series: for each series its numbers, one a place; NaN leaves a gap.
         spread: for some or all series the half-width of a band around them.
         log: which axes are logarithmic: "", "x", "y" or "xy".
+        ordered: draw at most three series, such as depths, in one hue from light to dark, and emphasise none.
 
     Raises:
-        ValueError: a series has another length than `x`, there are more than six, or `log` is unknown.
+        ValueError: a series has another length than `x`, there are more than six (three, if ordered), or
+            `log` is unknown.
 
     >>> from attnbook.plots import new
     >>> _, axes = new()
@@ -165,7 +181,7 @@ def lines(
     >>> [line.get_ydata().tolist() for line in axes.lines]
     [[1.0, 1.0], [2.0, 8.0]]
     """
-    styles = list(zip([*ROLES.values(), INK, INK], "osD^vx", ("-", "--", "-.", ":", "-", "--"), strict=True))
+    styles = [(step, *style[1:]) for step, style in zip(STEPS, STYLES, strict=False)] if ordered else STYLES
     if len(series) > len(styles):
         raise ValueError(f"series must be at most {len(styles)}, got {len(series)}")
     if log not in ("", "x", "y", "xy"):
@@ -255,8 +271,8 @@ def histogram(
     """
     if bins < 2:
         raise ValueError(f"bins must be at least 2, got {bins}")
-    if not 1 <= len(samples) <= len(ROLES):
-        raise ValueError(f"samples must hold 1 to {len(ROLES)} sets, got {len(samples)}")
+    if not 1 <= len(samples) <= 4:
+        raise ValueError(f"samples must hold 1 to 4 sets, got {len(samples)}")
     flat = {label: values.detach().double().flatten().cpu() for label, values in samples.items()}
     for label, values in flat.items():
         if not len(values) or not values.isfinite().all():
@@ -264,8 +280,7 @@ def histogram(
     low = min(float(values.min()) for values in flat.values())
     high = max(float(values.max()) for values in flat.values())
     edges = torch.linspace(low, high if high > low else low + 1, bins + 1, dtype=torch.float64)
-    styles = zip(ROLES.values(), ("-", "--", "-.", ":"), strict=True)
-    for (label, values), (colour, dash) in zip(flat.items(), styles, strict=False):
+    for (label, values), (colour, _, dash) in zip(flat.items(), STYLES, strict=False):
         density = torch.histogram(values, edges, density=True).hist.tolist()
         axes.stairs(density, edges.tolist(), fill=True, color=colour, alpha=0.25)
         axes.stairs(density, edges.tolist(), color=colour, linestyle=dash, linewidth=1.5, label=label)

@@ -27,8 +27,11 @@ STYLE = Path(__file__).parents[1] / "attnbook.mplstyle"
 INK = "#111111"
 """The text colour of the style file; in the page it becomes the colour of the text around the plot."""
 
-ACCENT = "#c99a2e"
-"""Brass, the book's own colour, none of the roles'."""
+ACCENT, QUIET = "#8a6100", "#56606d"
+"""The book's own brown and a mid grey, for what has none of the roles; at least 4.5:1 on the page."""
+
+STEPS = ("#966b00", "#644600", "#332300")
+"""One hue from light to dark, for series in an order, such as depths."""
 
 WIDE, NARROW = 6.9, 3.6
 """How many inches wide a plot is drawn, for the page's column and once more for a phone."""
@@ -117,9 +120,10 @@ def svg(figure: Figure, *, alt: str, tight: bool = False) -> str:
     # Identifiers are unique in a file of matplotlib's, not among the plots of a page.
     prefix = "p" + sha256((alt + text).encode()).hexdigest()[:8] + "-"
     text = re.sub(r'(\bid="|xlink:href="#|url\(#)', rf"\g<1>{prefix}", text)
-    text = text.replace(INK, "currentColor").replace(ACCENT, f"var(--attn-accent-line, {ACCENT})")
-    for role, colour in ROLES.items():
-        text = text.replace(colour, f"var(--attn-{role}, {colour})")
+    text = text.replace(INK, "currentColor")
+    steps = {f"step-{number}": colour for number, colour in enumerate(STEPS, start=1)}
+    for name, colour in {**ROLES, "accent": ACCENT, "quiet": QUIET, **steps}.items():
+        text = text.replace(colour, f"var(--attn-{name}, {colour})")
     text = re.sub(r"font-family: [^;\"]*", "font-family: inherit", text)
     text = re.sub(r">([^<]*\$[^<]*)</text>", lambda one: f">{_symbols(one[1])}</text>", text)
     view = re.search(r'viewBox="([^"]+)"', text).group(1)
