@@ -20,7 +20,7 @@ STYLES = (
     (QUIET, "v", "-"),
     (INK, "x", "-"),
 )
-"""Colour, marker and dash of series that have no role: the first is emphasised, no other has a hue."""
+"""Colour, marker and dash of series that have no role. The first is emphasised, and no other has a hue."""
 
 
 def heatmap(

@@ -28,7 +28,7 @@ INK = "#111111"
 """The text colour of the style file; in the page it becomes the colour of the text around the plot."""
 
 ACCENT, QUIET = "#8a6100", "#56606d"
-"""The book's own brown and a mid grey, for what has none of the roles; at least 4.5:1 on the page."""
+"""The book's own brown and a mid grey, for what has none of the roles, as readable as text."""
 
 STEPS = ("#966b00", "#644600", "#332300")
 """One hue from light to dark, for series in an order, such as depths."""
