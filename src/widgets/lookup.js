@@ -117,7 +117,7 @@ export default figure({
       return g;
     }
 
-    const half = (/** @type {Element} */ text) => 4.2 * (text.textContent ?? "").length; // of a name's width
+    const half = (/** @type {Element} */ text) => 0.3 * parseFloat(getComputedStyle(text).fontSize) * (text.textContent ?? "").length; // of a name's width
     /**
      * Where a name begins to the right of its point, so that it stays inside the drawing.
      * @param {Element} text

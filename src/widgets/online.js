@@ -102,7 +102,7 @@ export default figure({
       plane.setAttribute("viewBox", `0 0 ${at.wide} ${at.height}`);
       plane.setAttribute("width", String(at.wide));
       plane.setAttribute("height", String(at.height));
-      const size = Math.min(at.size, at.column / 2.7);
+      const size = Math.min(at.size, at.column / 1.9); // a sign, a point and two digits are 1.8 wide
       stems = scores().map((_, i) =>
         stem(
           {

@@ -228,6 +228,10 @@ def test_on_a_phone_shares_stand_beside_the_names(site, page, query):
     assert part.locator('[data-part="bars"]').is_hidden()
     shares = part.locator('[data-part="share"]')
     assert all(share.is_visible() for share in shares.all())
+    sizes = part.locator('[data-part="plane"] text').evaluate_all(
+        "all => all.map((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"
+    )
+    assert min(sizes) >= 11.5
     shown = list(map(float, shares.all_text_contents()))
     assert shown == pytest.approx(lookup(query=query).numbers()[1].tolist(), abs=0.006)
     assert part.page.evaluate(SIDEWAYS) == []

@@ -267,6 +267,10 @@ def test_on_a_phone_the_scores_can_be_read_and_stay_apart(site, bench):
     boxes = [box.bounding_box() for box in part.locator('[data-part="handle"] text:nth-of-type(1)').all()]
     assert len(boxes) == len(SCORES)
     assert min(box["height"] for box in boxes) >= 9
+    sizes = part.locator("[data-part=plane] text").evaluate_all(
+        "all => all.map((one) => parseFloat(getComputedStyle(one).fontSize))"
+    )
+    assert min(sizes) >= 11
     assert all(a["x"] + a["width"] <= b["x"] + 1 for a, b in itertools.pairwise(boxes))
 
 
