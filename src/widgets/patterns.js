@@ -15,8 +15,7 @@ const KINDS = { window: "window", strided: "strided", fixed: "fixed", mixed: "wi
 const DEEPEST = 8;
 const LIMITS = /** @type {const} */ ({ width: [1, 12], globals: [0, 4], random: [0, 4], depth: [1, DEEPEST] });
 const LABELS = { width: "Window or stride", globals: "Global tokens", random: "Random keys" };
-const [TOP, GAP, LEFT] = [34, 20, 38]; // the row of the token that asks, a layer, room for its number
-const HIGH = TOP + DEEPEST * GAP + 26;
+const [TOP, LEFT] = [34, 38]; // the row of the token that asks, room for a layer's number
 const CELL = 9; // of the mask
 
 export default figure({
@@ -130,9 +129,10 @@ export default figure({
     function drawReach(/** @type {ReturnType<typeof read>} */ { n, found, mask: sees, depth: deep, query, causal: only }) {
       wide = fit();
       const cell = step();
-      const side = Math.min(cell - 1, 12);
+      const side = Math.min(cell - 1, 18);
+      const gap = Math.max(20, side + 10); // a layer
       const middle = (/** @type {number} */ j) => LEFT + (j + 0.5) * cell;
-      const place = (/** @type {number} */ layer) => TOP + layer * GAP;
+      const place = (/** @type {number} */ layer) => TOP + layer * gap;
       const one = (/** @type {number} */ j, /** @type {number} */ layer) => `M${(middle(j) - side / 2).toFixed(1)} ${place(layer) - side / 2}h${side.toFixed(1)}v${side.toFixed(1)}h${(-side).toFixed(1)}z`;
       const all = Array.from({ length: n }, (_, j) => j);
       const squares = (/** @type {number[]} */ tokens, /** @type {number} */ layer, /** @type {Record<string, any>} */ props) =>
@@ -168,7 +168,7 @@ export default figure({
         const open = all.map((j) => `M${(middle(j) - inner / 2).toFixed(1)} ${place(layer) - inner / 2}h${inner.toFixed(1)}v${inner.toFixed(1)}h${(-inner).toFixed(1)}z`);
         parts.push(s("path", { d: open.join(""), fill: "none", stroke: "var(--fig-line)" }));
       }
-      plane.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
+      plane.setAttribute("viewBox", `0 0 ${wide} ${place(DEEPEST) + 26}`);
       const floor = place(DEEPEST) + 22;
       renew(
         drawn,

@@ -96,13 +96,13 @@ export default figure({
     function plan() {
       const wide = room();
       const tall = wide >= 500;
-      const cell = tall ? 30 : 27;
+      const cell = wide >= 760 ? 40 : tall ? 30 : 27;
       const machine = 5 * cell + 32 + 62; // names, key, gap, three columns, gap, query
       const left = tall ? Math.max(Math.round((wide + 250 - machine) / 2), 270) : Math.max((wide - machine) / 2, 0);
       const top = tall ? 0 : 80;
       const across = tall ? 250 : wide / ORDERS.length;
-      /** @param {number} t */
-      const order = (t) => (tall ? { x: 0, y: 22 + 29 * t + (t < NEW_DAY ? 0 : 18), width: across, height: 26 } : { x: t * across + 0.5, y: 34, width: across - 1, height: 38 });
+      const pitch = cell - 1; // the orders are as high, together, as the machine
+      const order = (/** @type {number} */ t) => (tall ? { x: 0, y: 22 + pitch * t + (t < NEW_DAY ? 0 : 18), width: across, height: pitch - 3 } : { x: t * across + 0.5, y: 34, width: across - 1, height: 38 });
       const column = (/** @type {number} */ j) => left + 62 + cell + 16 + j * cell;
       const row = (/** @type {number} */ i) => top + 22 + cell + 18 + i * cell;
       return { wide, tall, cell, left, top, order, column, row, key: left + 62, query: column(3) + 16, answers: row(4) + 9, height: row(4) + 9 + 2 * cell + 22 };
@@ -189,7 +189,7 @@ export default figure({
           : { x: box.x + 6, y: box.y - 3 - long * p, width: box.width - 12, height: long * p };
         const middle = box.x + box.width / 2;
         const words = tall
-          ? [text({ x: 10, y: box.y + 18, fill: "var(--fig-key)" }, person), text({ x: 56, y: box.y + 18, fill: "var(--fig-value)" }, drink)]
+          ? [text({ x: 10, y: box.y + box.height / 2 + 5, fill: "var(--fig-key)" }, person), text({ x: 56, y: box.y + box.height / 2 + 5, fill: "var(--fig-value)" }, drink)]
           : [text({ x: middle, y: box.y + 15, "text-anchor": "middle", "font-size": 11, fill: "var(--fig-key)" }, person), text({ x: middle, y: box.y + 31, "text-anchor": "middle", "font-size": 11, fill: "var(--fig-value)" }, drink)];
         return s(
           "g",

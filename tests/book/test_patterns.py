@@ -221,6 +221,10 @@ def test_the_figure_fits_its_screen(site, bench, width, most):
     part = figure(site.figures(bench, width=width), "patterns")
     click(part, "next", 6)
     assert part.locator(".attnlab-root").bounding_box()["height"] <= most
+    square = part.evaluate(
+        "(el) => Number(el.querySelector('[data-part=new]').getAttribute('d').match(/h([0-9.]+)/)[1])"
+    )
+    assert square == pytest.approx(18 if width > 1000 else 6, abs=1)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

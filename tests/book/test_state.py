@@ -55,7 +55,7 @@ def squares(part, name, area=True):
         "(all) => all.map((e) => [Number(e.dataset.value), Number(e.getAttribute('width'))])"
     )
     if area:
-        full = 27.0  # cells of 30 pixels, less their frame
+        full = 37.0  # cells of 40 pixels, less their frame
         assert [width for _, width in found] == pytest.approx(
             [full * (min(abs(x), 2) / 2) ** 0.5 for x, _ in found], abs=0.3
         )
