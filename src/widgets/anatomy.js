@@ -82,7 +82,7 @@ export default figure({
     );
     length.row.style.cssText = "flex: 1; margin: 0";
     let wide = 0;
-    const [left, right, high] = [62, 12, 116];
+    const [left, right, high] = [62, 12, 160];
     /** Of the axis of bytes, in doublings: what these two hold. Lengths move nothing on it. */
     let [least, most] = [20, 40];
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);

@@ -92,6 +92,17 @@ def test_two_caches_can_be_made_equal_and_a_legend_says_what_is_lit(site, bench)
     assert part.locator(".attnlab-status, [role=status]").first.inner_text().endswith(", as much.")
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_curves_stand_right_below_the_formulas_and_have_room_to_rise(site, bench, width):
+    part = figure(site.figures(bench, width=width), "anatomy")
+    lists, legend, curves = (
+        part.locator(one).last.bounding_box()
+        for one in ('[data-part="formula"]', '[data-part="legend"]', '[data-part="curves"]')
+    )
+    assert 0 <= legend["y"] - lists["y"] - lists["height"] < 10
+    assert curves["height"] >= 150
+
+
 def test_sinks_stand_beside_an_indexer(site, bench):
     page = site.figures(bench)
     part = figure(page, "anatomy")
