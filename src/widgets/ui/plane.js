@@ -7,7 +7,7 @@ import { named } from "../math/design.js";
 /** @typedef {import("../math/board.js").Entry} Entry */
 
 const [LEFT, RIGHT, TOP, FOOT] = [50, 16, 26, 38];
-const HIGH = { wide: 230, narrow: 206 };
+const HIGH = { wide: 230, narrow: 160 };
 /** What is wrong of all, in per cent, at the axis's ends, and pairs a word: both are stretched. */
 const [WORST, LEAST, CHEAP, DEAR] = [30, 0.3, 0.95, 10];
 const ACROSS = [1, 2, 3, 4, 6, 9];
