@@ -62,7 +62,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_role("counted", counts.package_role)
     for name in playground.PAGES:
         app.add_role(name, playground.role)
-    app.connect("env-updated", search.write)
+    # After it is known what the bibliography lists.
+    app.connect("env-updated", search.write, priority=900)
     # After Sphinx has given its own numbers.
     app.connect("env-get-updated", numbering.number_by_file_name, priority=900)
     app.connect("env-get-updated", terms.rewrite_glossary)

@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from docutils import nodes
+from pybtex.richtext import Text
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from attnlab_book import chapters, share, synonyms, terms
+from attnlab_book import chapters, share, sources, synonyms, terms
 from attnlab_book.numbering import ChapterMention
 
+EXERCISES = "Exercises"
 FEWEST = 5
 """Words of a sentence that says something alone."""
 FILES = ("search-sections.js", "search.js")
@@ -34,7 +36,10 @@ RAISED = str.maketrans("0123456789nHLr", "⁰¹²³⁴⁵⁶⁷⁸⁹ⁿᴴᴸʳ
 RARE = 6
 """In how many sections a word stands at most for a sentence to be kept for its sake."""
 REFERENCE = "reference"
+QUIZ = "Quiz"
+"""The heading of questions: alone they are riddles, and their answers give them away."""
 SENTENCE = re.compile(r"(?<=[.?!]) (?=[A-Z])")
+SOURCES = "Sources"
 SILENT = (nodes.raw, nodes.comment, nodes.literal_block)
 STRESSED = 4
 """How many words what is set in italics may have, to count as a name."""
@@ -120,7 +125,31 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
     ]
     forms = [sorted(terms.forms(term)) for term in env.attnlab_terms]  # type: ignore[attr-defined]
     same = [form for form in forms if len({word[:4].lower() for word in form}) > 1]
-    return {"pages": kept, "same": same, "asked": synonyms.ASKED}
+    listed = list(_sources(app, env, [page for page in numbered if page in env.all_docs]))
+    return {"pages": kept, "same": same, "asked": synonyms.ASKED, "sources": listed}
+
+
+def _sources(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, str, str, str]]:
+    """List what the bibliography has: where, title, whose, and the section that cites it most."""
+    told: dict[str, Counter[sources.Place]] = {}
+    for page in sorted(pages):
+        for key, place in sources.cited(env.get_doctree(page), page):
+            # What a chapter lists at its end it tells of above.
+            if place.title not in (SOURCES, EXERCISES):
+                told.setdefault(key, Counter())[place] += 1
+    bibliography = app.builder.get_target_uri(sources.BIBLIOGRAPHY)
+    for one in env.get_domain("cite").citations:  # type: ignore[attr-defined]
+        fields = one.entry.fields
+        names = [" ".join(map(_plain, person.last_names)) for person in one.entry.persons.get("author", [])]
+        whose = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+        title = _plain(fields.get("title", ""))
+        (place, _), *_ = told.get(one.key, Counter()).most_common(1) or [(None, 0)]
+        teller = f"{app.builder.get_target_uri(place.page)}#{place.anchor}".rstrip("#") if place else ""
+        yield f"{bibliography}#{one.citation_id}", title, f"{whose}, {fields.get('year', '')}.", teller
+
+
+def _plain(latex: str) -> str:
+    return str(Text.from_latex(latex))
 
 
 def essential(text: str, found_in: Counter[str], rare: int = RARE) -> str:
@@ -178,14 +207,14 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
                     inside = not isinstance(node.parent, nodes.section)
                     text = "" if inside and section[0].astext().startswith(STAGE) else text
                 elif not brief:
-                    text, left = _readable(node, _spaced(text))
+                    text, left = _readable(node, _spaced(text), asks=section[0].astext() == EXERCISES)
                     unread += [word.strip(".,;:?!()“”") for word in left.replace("…", " ").split()]
                 prose.append(text)
             elif isinstance(node, (nodes.emphasis, nodes.strong)) and not brief:
                 stressed.append(_prose(node, book))
             elif isinstance(node, (nodes.math, nodes.math_block)):
                 formulas += re.findall(r"[A-Za-z]+", node.astext())
-        if not isinstance(section[0], nodes.title):
+        if not isinstance(section[0], nodes.title) or section[0].astext() == QUIZ:
             continue
         yield Section(
             section["ids"][0] if section.parent is not doctree else "",
@@ -196,11 +225,11 @@ def _sections(doctree: nodes.document, book: list[chapters.Chapter], brief: bool
         )
 
 
-def _readable(node: nodes.Node, text: str) -> tuple[str, str]:
+def _readable(node: nodes.Node, text: str, asks: bool) -> tuple[str, str]:
     """Part what can be read alone, in a list of places, from what can't.
 
-    That is a table, the aims, a sentence whose formula is left out, and one that something else goes on
-    with: a figure, a display.
+    That is a table, the aims, a sentence whose formula is left out, one that something else goes on with: a
+    figure, a display, and what a section that `asks` wants to know.
     """
     above = node.parent
     while not isinstance(above, nodes.section):
@@ -213,8 +242,9 @@ def _readable(node: nodes.Node, text: str) -> tuple[str, str]:
     open_end = text.endswith(":") or (free and text[-1:] not in ".?!”’)")
     left = [sentences.pop()] if open_end and not listed else []
     left += [sentences.pop(0)] if sentences and free and text[0].islower() else []
-    left += [one for one in sentences if "…" in one]
-    return " ".join(one for one in sentences if "…" not in one), " ".join(left)
+    riddles = [one for one in sentences if "…" in one or (asks and "?" in one)]
+    left += riddles
+    return " ".join(one for one in sentences if one not in riddles), " ".join(left)
 
 
 def _definitions(doctree: nodes.document, book: list[chapters.Chapter]) -> Iterator[Section]:

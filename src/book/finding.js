@@ -4,10 +4,10 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
 
 /**
  * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of which no excerpt is made),
- * names of one thing, and what to look for besides what readers ask.
- * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]> }} Given
- * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, names: string[] }} Section
- * @typedef {{ from: number, until: number, stems: string[], weight: number }} Way
+ * names of one thing, what to look for besides what readers ask, and sources (address, title, authors and year, the section that tells most of it).
+ * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, sources?: string[][] }} Given
+ * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, called: string }} Section
+ * @typedef {{ from: number, until: number, stems: string[], weight: number, other?: boolean }} Way
  * @typedef {{ found: Section[], cut: boolean, whole: boolean, meaning: Section | undefined, defined: boolean, read: string[][], stems: Set<string>, phrases: string[][] }} Answer
  */
 
@@ -34,19 +34,25 @@ const COMMON = Math.log(1 + 3);
 const TAUGHT = ["chapter", "page"];
 /** Who asks so wants a definition first. */
 const DEFINE = /^\s*(?:what(?:[’']?s| is| are| does)|define|explain)\b/i;
+/** How much more another name counts for a section that is called just so. */
+const CALLED = 3;
+/** So many words of a title name a source: fewer, such as *linear attention*, name the thing. */
+const NAMING = 3;
 /** Less is a guess at what is being written. */
 const SURE = 0.5;
 const FORMS = / \(| or |\)/;
 
 export class Book {
   /** @param {Given} given */
-  constructor({ pages, same, asked }) {
+  constructor({ pages, same, asked, sources = [] }) {
     /** @type {Map<string, number>} each word of the book, and how often it stands there */
     this.vocabulary = new Map();
     const headings = new Map();
     for (const [, , , sections] of pages) for (const [, heading] of sections) headings.set(heading, (headings.get(heading) ?? 0) + 1);
     /** @type {Map<string, Section>} */
     this.sections = new Map();
+    /** @type {Map<string, Section[]>} what has a title of its own, by that title as it is written, and by its stems */
+    this.titled = new Map();
     const index = new MiniSearch({
       fields: FIELDS,
       idField: "at",
@@ -61,7 +67,11 @@ export class Book {
         const title = heading || page;
         const stems = [title, page, stressed, text, unread].map((field) => this.#stems(field));
         const said = ` ${stems[0].single} . ${stems[3].single} `;
-        this.sections.set(at, { at, page, title, text, stressed, unread, kind, weight, said, within: ` ${stems[1].single} `, names: [title.replace(/^\d+ /, ""), ...stressed.split(", ")].map((name) => key(name)) });
+        const name = title.replace(/^\d+ /, "");
+        const section = { at, page, title, text, stressed, unread, kind, weight, said, within: ` ${stems[1].single} `, called: key(name) };
+        this.sections.set(at, section);
+        if (TAUGHT.includes(kind) && !(heading && headings.get(heading) >= SHARED))
+          for (const form of [written(name), ...(kind === "chapter" || !heading ? [key(name), ...numbered(title)] : [])]) this.titled.set(form, [...(this.titled.get(form) ?? []), section]);
         index.add({ at, ...Object.fromEntries(FIELDS.map((field, i) => [field, `${stems[i].single} ${stems[i].whole}`.trim()])) });
       }
     }
@@ -81,6 +91,12 @@ export class Book {
     this.called = new Map();
     for (const names of same) for (const name of names) this.#call(name, names.filter((other) => other !== name), 0.9);
     for (const [name, others] of Object.entries(asked)) this.#call(name, others, 0.7);
+    const listed = pages.find(([address]) => address === sources[0]?.[0].split("#")[0])?.[1] ?? "";
+    /** @type {{ title: string, entry: Section, told: Section | undefined }[]} what the bibliography lists, and what tells of it */
+    this.sources = sources.map(([at, title, text, told]) => {
+      const entry = /** @type {Section} */ ({ at, page: listed, title, text, stressed: "", unread: "", kind: "source", weight: 0, said: "", within: "", called: "" });
+      return { title: written(title), entry, told: this.sections.get(told) };
+    });
     /** The glossary's address. */
     this.glossary = pages.find(([, , kind]) => kind === "glossary")?.[0] ?? "";
     /** @type {Map<string, Section>} its terms, by each form of a term */
@@ -125,26 +141,36 @@ export class Book {
     ranked.sort((a, b) => b.score - a.score);
     const near = ranked.slice(0, 60);
     // More for a place where the words stand side by side, and for one that is called so.
-    const whole = parts(question).join(" ").toLowerCase();
+    const title = written(question);
     for (const one of near) {
       if (asked.length > 1 && one.section.said.includes(` ${exact} `)) one.score *= 1.5;
-      if (parts(one.section.title).join(" ").toLowerCase() === whole) one.score *= 2;
+      if (written(one.section.title) === title) one.score *= 2;
     }
     near.sort((a, b) => b.score - a.score);
     const times = new Map();
+    // What is called just so comes first, and so does what is meant by another name; of a term, its definition does.
+    const others = (this.called.get(exact) ?? []).map(({ stems }) => stems.join(" "));
+    const cited = this.sources.filter((source) => title.split(" ").length > NAMING && source.title.startsWith(title));
+    const bare = this.terms.has(exact);
+    const named = [title, ...(bare ? [] : [exact]), ...others].flatMap((name) => this.titled.get(name) ?? []);
+    const first = [...cited.map(({ entry }) => entry), ...named.filter(({ kind }) => !bare || kind === "chapter"), ...cited.flatMap(({ told }) => told ?? [])];
     const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
-    const stems = new Set(ways.flatMap(({ stems }) => (stems.length === 1 ? stems : [])));
-    const phrases = ways.map(({ stems }) => stems).filter(({ length }) => length > 1);
+    // Of a root, what stands under it isn't marked alone.
+    const root = asked.findIndex((word, at) => ["sqrt", "root"].includes(word) && asked[at + 1]?.length < 3);
+    const under = root < 0 ? [] : ["sqrt", ...asked.slice(root + 1).filter((word) => word.length < 3)];
+    const stems = new Set(ways.flatMap(({ stems }) => (stems.length === 1 && !under.includes(stems[0]) ? stems : [])));
+    const phrases = [...ways.map(({ stems }) => stems).filter(({ length }) => length > 1), ...(root < 0 ? [] : [["sqrt", asked[root + 1][0]]])];
     // Behind those that show why they were found, what doesn't (it has the words in a table) is noise.
     const best = fair.slice(0, MOST).map(({ section }) => section);
     const tells = best.map(({ title, text }) => places(`${title}. ${text}`, stems, phrases).length > 0);
+    const shown = tells.includes(true) ? best.slice(0, tells.lastIndexOf(true) + 1) : best;
     const changed = asked.flatMap((word, at) => (read[at][0]?.changed ? [[word, read[at][0].changed]] : []));
     return {
-      found: tells.includes(true) ? best.slice(0, tells.lastIndexOf(true) + 1) : best,
+      found: [...new Set([...first, ...shown])].slice(0, MOST),
       cut: fair.length > MOST,
-      whole: Boolean(fair[0]?.whole),
+      whole: first.length > 0 || Boolean(fair[0]?.whole),
       meaning,
-      defined: meaning !== undefined && (DEFINE.test(question) || (meaning === this.terms.get(exact) && !introduces(fair[0]?.section, meaning))),
+      defined: meaning !== undefined && (DEFINE.test(question) || (meaning === this.terms.get(exact) && !first.length)),
       read: changed,
       stems,
       phrases,
@@ -185,8 +211,9 @@ export class Book {
     if (ways.length || word.length < 4) return ways;
     const halves = [...word].map((_, at) => [word.slice(0, at), word.slice(at)]).find((pair) => this.#says(pair.map(stem).join(" ")));
     if (halves) return [{ stems: halves.map(stem), weight: 0.9, changed: halves.join(" ") }];
-    // One alone: the reader is told what was read, and nothing else is marked.
-    const [meant] = this.#words((other) => slip(word, other));
+    // One alone, and first letters are seldom wrong: the reader is told what was read, and nothing else is marked.
+    const slips = this.#words((other) => slip(word, other));
+    const meant = slips.find((other) => other[0] === word[0]) ?? slips[0];
     return meant ? [{ stems: [stem(meant)], weight: 0.8, changed: meant }] : [];
   }
 
@@ -209,7 +236,7 @@ export class Book {
         const joined = asked.slice(from, until).map((word, at) => read[from + at][0]?.changed ?? word).join("");
         if (until > from + 1 && this.vocabulary.has(joined)) ways.push({ from, until, stems: [stem(joined)], weight: 2 });
         const others = this.called.get(stems.slice(from, until).join(" ")) ?? this.called.get(asked.slice(from, until).map(stem).join(" ")) ?? [];
-        ways.push(...others.map((way) => ({ from, until, ...way })));
+        ways.push(...others.map((way) => ({ from, until, ...way, other: true })));
       }
     }
     return ways;
@@ -223,18 +250,18 @@ export class Book {
   #score(ways, count) {
     /** @type {Map<string, { of: Float64Array, said: Set<number> }>} */
     const has = new Map();
-    for (const { from, until, stems, weight } of ways) {
+    for (const { from, until, stems, weight, other } of ways) {
       const phrase = ` ${stems.join(" ")} `;
       for (const { id, score, said: seen } of this.having(stems.join(" "))) {
-        const { said, within } = /** @type {Section} */ (this.sections.get(id));
+        const { said, within, called } = /** @type {Section} */ (this.sections.get(id));
         // Another name counts where it stands as one.
-        const near = stems.length === 1 || said.includes(phrase) ? 1 : within.includes(phrase) ? WITHIN : 0;
+        const near = stems.length === 1 || said.includes(phrase) ? (other && ` ${called} ` === phrase ? CALLED : 1) : within.includes(phrase) ? WITHIN : 0;
         if (!near) continue;
         if (!has.has(id)) has.set(id, { of: new Float64Array(count), said: new Set() });
         const place = /** @type {{ of: Float64Array, said: Set<number> }} */ (has.get(id));
         for (let word = from; word < until; word++) {
           place.of[word] = Math.max(place.of[word], (score * weight * near) / (until - from));
-          if (seen && near === 1 && weight >= SURE) place.said.add(word);
+          if (seen && near >= 1 && weight >= SURE) place.said.add(word);
         }
       }
     }
@@ -257,11 +284,14 @@ export class Book {
   }
 }
 
-/** Whether a section introduces a term: it is called so, or sets the term, or how it begins, in italics. @param {Section | undefined} section @param {Section} term */
-const introduces = (section, term) => term.title.split(FORMS).some((form) => section?.names.some((name) => name && ` ${key(form)} `.startsWith(` ${name} `)));
-
 /** @param {string} phrase */
 const key = (phrase) => telling(phrase).map(stem).join(" ");
+
+/** What a chapter is called by its number. @param {string} title */
+const numbered = (title) => (title.match(/^\d+(?= )/) ?? []).flatMap((number) => [...new Set([number, `${Number(number)}`])].map((one) => written(`chapter ${one}`)));
+
+/** A title with all of its words. @param {string} title */
+const written = (title) => `= ${parts(title).join(" ").toLowerCase()}`;
 
 /** Where a sentence ends and the next begins. */
 const END = /[.?!…][”’)]?\s+(?=[\p{Lu}\p{N}“‘(…])/gu;

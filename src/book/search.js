@@ -119,12 +119,12 @@ function mount(book, part, { most, follow }) {
       row.setAttribute("role", "option");
     });
     field.setAttribute("aria-expanded", String(rows().length > 0));
-    // The first place is chosen while one writes; of what nobody asked for, nothing is.
-    light(fits ? 0 : -1);
+    // The first place is chosen while one writes, or the likest term; of what nobody asked for, nothing is.
+    light(fits || near.length ? 0 : -1);
     const nothing = `Nothing in the book fits “${question}”.${near.length ? " Terms of the glossary that look like it:" : ""}`;
     status.textContent = fits ? said(answer, places.length) : lost ? nothing : HINT;
     part.classList.toggle("attn-asked", Boolean(question));
-    part.classList.toggle("attn-hit", fits);
+    part.classList.toggle("attn-hit", fits || near.length > 0);
     found.dataset.of = question;
     found.scrollTop = 0;
     follow(question);

@@ -1,7 +1,7 @@
 // Words as the search compares them: one form for *mask* and *masking*, for *FlashAttention* and *flash attention*.
 
 /** What a whole question has besides what it asks for. */
-const PASSED_OVER = new Set("a am an and are as at be by can could define did do does explain for from happen happens has have how i if in is it its may me might much must my need needed needs of on or should so than that the then there this to was we what when where which who why will with would you".split(" "));
+const PASSED_OVER = new Set("a actually am an and are as at be by can could define did do does explain for from happen happens has have how i if in is it its know known knows may me might much must my need needed needs of on or really should so than that the then there this to versus vs was we what when where which who why will with work works would you".split(" "));
 /** Letters and digits, with hyphens and the like between them. */
 const RUN = /[\p{L}\p{N}]+(?:[-_/‑–][\p{L}\p{N}]+)*/gu;
 const HYPHEN = /[-_/‑–|]/u;
@@ -94,7 +94,14 @@ export function places(text, stems, phrases = []) {
   const found = [];
   for (const run of text.matchAll(RUN)) {
     const pieces = split(run[0]);
-    if (pieces.length > 1 && stems.has(stem(plain(pieces.join(""))))) found.push([run.index, run.index + run[0].length]);
+    const until = run.index + run[0].length;
+    if (text[run.index - 1] === "√") {
+      // A root is one sign with what stands under it.
+      const under = { from: run.index - 1, until };
+      words.push({ stem: "sqrt", ...under }, ...pieces.map((piece) => ({ stem: stem(plain(piece)), ...under })));
+      continue;
+    }
+    if (pieces.length > 1 && stems.has(stem(plain(pieces.join(""))))) found.push([run.index, until]);
     let at = 0;
     for (const piece of pieces) {
       at = run[0].indexOf(piece, at);

@@ -63,6 +63,30 @@ ASKED = {
     "jacobbian": (AMONG, "softmax_saturation"),
     "qurey": (AMONG, "queries_keys_values"),
     "satur": (AMONG, "softmax_saturation"),
+    # Students' words.
+    "QKV": (FIRST, "queries_keys_values"),
+    "q k v": (FIRST, "queries_keys_values"),
+    "Q, K, V": (FIRST, "queries_keys_values"),
+    "word order": (FIRST, "positional_encoding"),
+    "how do transformers know word order": (FIRST, "positional_encoding"),
+    "train a model": (FIRST, "chapters/playground"),
+    "how do I train a model": (FIRST, "chapters/playground"),
+    "gpt": (FIRST, "transformer"),
+    "llm": (FIRST, "real_model"),
+    "context window": (FIRST, "positional_encoding"),
+    "context length": (FIRST, "positional_encoding"),
+    "long documents": (FIRST, "positional_encoding"),
+    "why multiple heads": (FIRST, "multi_head"),
+    "transformer": (FIRST, "transformer"),
+    "what is a transformer": (FIRST, "transformer"),
+    "encoder vs decoder": (FIRST, "multi_head"),
+    "llama": (AMONG, "decoding"),
+    "deepseek": (FIRST, "todays_models"),
+    "bert": (FIRST, "real_model"),
+    "mamba": (FIRST, "linear_attention"),
+    "Longformer": (FIRST, "sparse_attention"),
+    "masked softmax": (FIRST, "masking"),
+    "is attention explanation": (FIRST, "real_model"),
 }
 """Questions, and the chapters, by topic (another page by its address), of which one is the first place, or
 among the first three."""
@@ -85,7 +109,21 @@ PLACED = {
     "sinusoidal positional encoding": (FIRST, "positional_encoding#added-sinusoids"),
     "half precision mask": (FIRST, "masking#numbers-that-are-almost-and-half-precision"),
     # As readers write it.
-    "why divide by root dk": (FIRST, "scaling#d-not-d-a-measurement"),
+    **{
+        root: (FIRST, "scaling")
+        for root in ("√d", "√d_k", "sqrt(d_k)", "why divide by sqrt d", "why divide by root dk")
+    },
+    "chatgpt": (FIRST, "decoding#the-loop"),
+    "how does ChatGPT work": (FIRST, "decoding#the-loop"),
+    "backprop": (FIRST, "softmax_saturation#what-passes-back"),
+    "backpropagation": (FIRST, "softmax_saturation#what-passes-back"),
+    "nan": (FIRST, "masking#the-row-with-nothing-to-see"),
+    "colab": (FIRST, "chapters/teachers#running-it"),
+    "how does attention work": (FIRST, "glossary#term-attention"),
+    "self attention": (FIRST, "glossary#term-self-attention"),
+    "residual connection": (FIRST, "transformer#the-stream"),
+    "work on each token": (FIRST, "transformer#work-on-each-token"),
+    "who may see whom": (FIRST, "masking#who-may-see-whom"),
     "flash attn": (FIRST, "what_it_costs#the-softmax-that-never-sees-its-row"),
     "O(n^2)": (FIRST, "what_it_costs#what-all-pairs-buy"),
     "speculative decoding": (AMONG, "decoding#draft-and-verify"),
@@ -160,7 +198,8 @@ def test_the_place_itself_comes_first_and_enter_leads_to_it(opened):
     for question, (among, place) in PLACED.items():
         ask(field, question)
         page_, sharp, anchor = place.partition("#")
-        wanted = f"{'chapters/glossary' if page_ == 'glossary' else page_of(page_)}.html{sharp}{anchor}"
+        page_ = "chapters/glossary" if page_ == "glossary" else page_
+        wanted = f"{page_ if '/' in page_ else page_of(page_)}.html{sharp}{anchor}"
         rows = page.locator(f"{DIALOG} .attn-places a").evaluate_all(
             "rows => rows.map((row) => decodeURIComponent(row.href).split(':~:')[0])"
         )
@@ -215,9 +254,64 @@ def test_where_nothing_is_found_terms_that_look_alike_are_offered(opened):
     found = places(page, DIALOG)
     assert {place["page"] for place in found} == {"chapters/glossary.html"}
     assert "perplexity" in found[0]["text"]
-    here = page.url
-    field.press("Enter")  # none of them was asked for
-    assert page.url == here
+    field.press("Enter")
+    page.wait_for_url("**/chapters/glossary.html#term-perplexity*")
+
+
+def test_a_term_typed_bare_has_its_entry_first_but_where_a_section_is_called_so(opened, book):
+    page, field = opened()
+    (parts,) = [parts for *_, kind, parts in sections(book)["pages"] if kind == "glossary"]
+    later = set()
+    for _, term, *_ in parts[1:]:
+        ask(field, term.partition(" (")[0])
+        first = page.locator(f"{DIALOG} .attn-places li").first
+        if "attn-meaning" not in (first.get_attribute("class") or ""):
+            later.add(term)
+        else:
+            assert first.locator(".attn-what").inner_text() == term
+    assert later == {
+        *("cross-attention", "linear attention", "multi-head attention"),  # titles, too
+        *("FlashAttention", "layer norm", "temperature"),  # what a section is for: see the other names
+    }
+    ask(field, "kv cache")
+    assert [place["page"] for place in places(page, DIALOG)[1:3]] == [
+        f"{page_of(topic)}.html" for topic in ("decoding", "what_it_costs")
+    ]
+    ask(field, "softmax temperature")
+    assert page.locator(f"{DIALOG} li").nth(1).locator(".attn-what").inner_text() == "temperature"
+
+
+def test_the_title_of_a_source_leads_to_its_entry_and_to_what_tells_of_it(opened):
+    page, field = opened()
+    for title, (whose, topic) in {
+        "attention is all you need": ("Vaswani et al., 2017.", "transformer"),
+        "Attention is all you": ("Vaswani et al., 2017.", None),  # not yet finished
+        "Neural machine translation by jointly learning to align and translate": (
+            "Bahdanau et al., 2015.",
+            "before_transformers",
+        ),
+        "Efficient streaming language models with attention sinks": ("Xiao et al., 2024.", "real_model"),
+    }.items():
+        ask(field, title)
+        entry, told, *_ = places(page, DIALOG)
+        assert entry["page"] == "chapters/references.html"
+        assert title.lower() in entry["text"].lower()
+        assert whose in entry["text"]
+        assert topic is None or told["page"] == f"{page_of(topic)}.html", title
+    ask(field, "attention is all you need")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/chapters/references.html#*")
+    entry = page.locator(f'[id="{page.url.partition("#")[2].split(":~:")[0]}"]')
+    assert "Attention is all you need" in entry.inner_text()
+
+
+def test_a_root_is_marked_with_what_stands_under_it(opened):
+    page, field = opened()
+    for question in ("√d", "why divide by sqrt d", "root dk"):
+        ask(field, question)
+        marked = {word for place in places(page, DIALOG) for word in place["marked"]}
+        assert "√d" in marked
+        assert not {"d", "k", "√"} & marked
 
 
 def test_what_is_like_nothing_is_told_so_and_the_glossary_is_linked(opened):
@@ -489,6 +583,8 @@ def test_every_chapter_can_be_found_by_section_and_no_code_is_among_the_prose(bo
         assert len(own) > 8
         anchors = [anchor for anchor, *_ in own]
         assert len(set(anchors)) == len(anchors)
+        assert "Quiz" not in [heading for _, heading, *_ in own]
+        assert not any("?" in text for _, heading, text, *_ in own if heading == "Exercises")
         assert anchors[0] == ""
         prose = " ".join(text for _, _, text, *_ in own)
         assert len(prose) > 4_000

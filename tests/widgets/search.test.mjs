@@ -25,7 +25,8 @@ const BOOK = new Book({
     ]],
   ],
   same: [["grouped-query attention", "GQA"]],
-  asked: { quadratic: ["all pairs"], "a slow thing": ["tiles"] },
+  asked: { quadratic: ["all pairs"], "a slow thing": ["tiles"], GQA: ["Fewer keys and values"], hidden: ["Masking"] },
+  sources: [["refs.html#id1", "Tiles of attention for all of us", "Doe, 2020.", "13.html#tiles"]],
 });
 const first = (/** @type {string} */ question) => BOOK.ask(question).found[0]?.at;
 
@@ -42,6 +43,7 @@ test("a name in several pieces is found by its pieces and by the whole", () => {
   assert.deepEqual(findable("RoPE and n²"), { single: ["rope", "n2"], whole: [] });
   assert.deepEqual(telling("Why is √d there?"), ["sqrt", "d"]);
   assert.deepEqual(telling("what is it"), ["what", "is", "it"], "something is better than nothing");
+  assert.deepEqual(telling("how does attention work"), ["attention"]);
   assert.deepEqual(telling("How much memory does a 7B model need?"), ["memory", "7b", "model"]);
   for (const question of ["", "how much ", "what does"]) assert.equal(tells(question), false, question);
   assert.equal(tells("how much memory"), true);
@@ -67,6 +69,18 @@ test("short names and other names", () => {
   assert.equal(BOOK.ask("attention").meaning, undefined);
 });
 
+test("what is called just so comes first, by its own name or another, and a source by its title", () => {
+  const found = (/** @type {string} */ question) => BOOK.ask(question).found.map(({ at }) => at);
+  assert.equal(first("hidden"), "06.html");
+  assert.equal(first(`chapter ${6}`), "06.html");
+  assert.equal(first("the row with nothing to see"), "06.html#rows");
+  assert.equal(BOOK.ask("flash attention").defined, true, "no section is called so");
+  assert.equal(BOOK.ask("GQA").defined, false, "a section is meant by it");
+  assert.deepEqual(found("tiles of attention for all of us").slice(0, 2), ["refs.html#id1", "13.html#tiles"]);
+  assert.deepEqual(found("Tiles of attention for").slice(0, 2), ["refs.html#id1", "13.html#tiles"]);
+  assert.notEqual(first("tiles of"), "refs.html#id1", "a thing, not a title");
+});
+
 test("what was read otherwise is told, and so is what was not found", () => {
   assert.deepEqual(BOOK.ask("sofmtax row").read, [["sofmtax", "softmax"]]);
   assert.deepEqual(BOOK.ask("empty row").read, []);
@@ -86,6 +100,7 @@ test("words and whole names are marked where they stand", () => {
   assert.deepEqual(marked("Masks hide; a mask-like thing", ["mask"]), ["Masks", "mask"]);
   assert.deepEqual(marked("FlashAttention, attention", ["flash", "attent"]), ["Flash", "Attention", "attention"]);
   assert.deepEqual(marked("FlashAttention, attention", ["flash", "attent", "flashattent"]), ["FlashAttention", "attention"]);
+  assert.deepEqual(marked("1/√d_k, d", ["d"]), ["√d_k", "d"]);
   assert.deepEqual(marked("query, grouped-query attention", [], ["group", stem("query"), "attent"]), ["grouped-query attention"]);
   const text = `${"x ".repeat(200)}the mask hides${" y".repeat(200)}`;
   const cut = excerpt(text, { stems: new Set(["mask"]), phrases: [] });
