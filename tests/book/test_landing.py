@@ -144,6 +144,10 @@ def test_the_first_screen_shows_the_figure_and_where_there_is_room_where_to_star
     assert start.evaluate(IN_VIEW) == (width > 1000)
     figure = hero(page)
     assert figure.bounding_box()["y"] <= top
+    # For who is in a hurry the short way stands in the lead, above the figure.
+    short = page.locator("article p a[href='five_minutes.html']").first
+    assert short.inner_text() == "in five minutes"
+    assert short.evaluate(IN_VIEW)
     if width > 1000:  # of the three ways, and of the three places, none stands alone in a second row
         tops = page.locator(".attn-path").evaluate_all("(all) => all.map((one) => one.offsetTop)")
         assert [tops.count(top) for top in tops] == [3] * 6
