@@ -380,7 +380,7 @@ export default figure({
     function speak(found) {
       spoken = performance.now();
       const news = found.map((id) => `Found: ${CHALLENGES.find((one) => one.id === id)?.text}`);
-      const grey = only && ghosts.length && !runs.some(trained) ? ["In grey: two such runs from other random weights."] : [];
+      const grey = only && ghosts.length && !runs.some(trained) ? ["In grey: the word alone, trained before."] : [];
       const words = [...news, ...runs.map(sentenceOf), ...grey, ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" ");
       heard.textContent = going ? words : "";
       if (!going) say(words);
@@ -428,13 +428,13 @@ ${parts.join("\n")}`;
 });
 
 /**
- * What is stored of runs of these choices, which one is which unsaid; or, by its name, that of the word alone, unless one trains such a one.
+ * That of the word alone, by its name, unless one trains such a one.
  * @param {Choices[]} wanted
- * @param {boolean} same
+ * @param {boolean} only whether its ceiling stands there without the name
  */
-const left = (wanted, same) =>
-  STORED.filter(({ choices }) => (same ? wanted.some((one) => JSON.stringify(one) === JSON.stringify(choices)) : view(choices) === "word" && wanted.every(({ context }) => context !== choices.context)))
-    .map(({ choices, curve }) => ({ choices, ...(same ? {} : { name: ["word alone, ", "trained before"] }), curve: curve.map(([step, accuracy]) => ({ step, accuracy, loss: NaN, gradient: NaN })) }));
+const left = (wanted, only) =>
+  STORED.filter(({ choices }) => wanted.every(({ context }) => context !== choices.context))
+    .map(({ choices, curve }) => ({ choices, name: [only ? "" : "word alone, ", `${only ? "word alone, " : ""}trained before`], curve: curve.map(([step, accuracy]) => ({ step, accuracy, loss: NaN, gradient: NaN })) }));
 
 /** Where the largest number is. @param {number[]} row */
 const top = (row) => row.indexOf(Math.max(...row));

@@ -438,24 +438,20 @@ def test_where_training_is_all_there_is_nothing_else_is_offered(site, page_with)
     assert part.locator('[data-part="steps"]').inner_text() == "step 0"
 
 
-def test_before_it_trains_two_such_runs_are_there_in_grey(site):
-    """Which is which, the drawing doesn't say: the page asks."""
-    part = figure(site.open("chapters/five_minutes"), "playground")
-    assert len(set(ghosts(part))) == 2
-    assert says(part).endswith("In grey: two such runs from other random weights.")
-    looks = part.locator('[data-part="curves"] [data-part="ghost"]').evaluate_all(
-        "all => all.map((one) => one.getAttribute('stroke') + getComputedStyle(one).strokeOpacity)"
-    )
-    assert len(set(looks)) == 1
-    stored = ghosts(part)
-    part.locator('[data-part="train"]').click()
-    reached(part, 2)
-    part.locator('[data-part="train"]').click()
-    paused(part)
-    assert ghosts(part) == stored
-    assert "In grey" not in says(part)
-    part.locator('[data-part="reset"]').click()
-    assert ghosts(part) == stored
+def test_before_it_trains_the_word_alone_is_there_in_grey_and_no_curve_that_the_page_asks_for(site):
+    for width in (1280, 390):
+        part = figure(site.open("chapters/five_minutes", width=width), "playground")
+        (stood,) = ghosts(part)
+        assert says(part).endswith("In grey: the word alone, trained before.")
+        assert part.locator('[data-part="curves"] text', has_text="word alone, trained before").count() == 1
+        part.locator('[data-part="train"]').click()
+        reached(part, 2)
+        part.locator('[data-part="train"]').click()
+        paused(part)
+        assert ghosts(part) == [stood]
+        assert "In grey" not in says(part)
+        part.locator('[data-part="reset"]').click()
+        assert ghosts(part) == [stood]
 
 
 def test_keys_are_enough(part):

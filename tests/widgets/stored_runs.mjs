@@ -1,4 +1,4 @@
-// Makes the curves that the playground and the figure of `five_minutes` begin with, by the figure's own engine; tests run it again and compare.
+// Makes the curve that the playground and the figure of `five_minutes` begin with, that of the word alone, by the figure's own engine; tests run it again and compare.
 //   node tests/widgets/stored_runs.mjs
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { checked, start } from "../../src/widgets/math/playground.js";
 
 /** Another seed than the figure's own: what is trained in the page is not traced. */
 const [SEED, STEPS] = [1, 342];
-const RUNS = [{ n_heads: 1 }, { n_heads: 1, positions: "rotary" }, { context: "alone" }];
+const RUNS = [{ context: "alone" }];
 
 export const made = () =>
   RUNS.map((given) => {

@@ -138,7 +138,7 @@ class TagSentence(Figure):
     def caption(self) -> str:
         """Return one sentence that says what the figure shows."""
         if self.attention is not None:
-            return "Without attention, each word is tagged by its letters alone."
+            return "The same model, with attention and without."
         if self.only:
             return "The thicker an arc, the more the picked word looked there."
         if not self.folded:
