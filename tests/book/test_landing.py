@@ -319,7 +319,7 @@ def test_no_answer_is_in_sight_before_its_question_was_tried(site):
     assert folds.count() == len(NAMES) + 1
     for fold, answer in zip(
         folds.all(),
-        ("A noun", "in its direction", "mostly the value of a", "they change", "no training takes A across"),
+        ("A noun", "in its direction", "mostly the value of a", "a move changes arrows", "no training takes A across"),
         strict=True,
     ):
         assert fold.get_attribute("open") is None
@@ -450,7 +450,7 @@ def test_one_switch_and_a_noun_is_a_verb(site):
         tagged = TagSentence("I saw a saw", attention=on).tagged
         assert switch.get_attribute("aria-checked") == str(on).lower()
         # Off, they stay where they were, and are seen to carry nothing.
-        assert arcs.locator("path").count() > 8
+        arcs.locator("path").nth(8).wait_for(state="attached")
         assert arcs.locator("path").first.evaluate(DASHED) == (not on)
         assert [row[1] for row in table(figure)] == list(tagged.tags)
         for row, p in zip(table(figure), tagged.probabilities.amax(-1).tolist(), strict=True):
