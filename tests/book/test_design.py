@@ -86,6 +86,17 @@ def test_what_the_dot_is_called_does_not_lie_on_the_edge(site, page_file, width)
         assert found.locator(".attnlab-root").bounding_box()["height"] <= 844  # a phone's screen
 
 
+# How far down the ring of training ever is; the plane's foot is at 26 + 230.
+LOWEST = """(figure) => {
+  const plane = figure.querySelector('[data-part="plane"]');
+  window.lowest = 0;
+  new MutationObserver(() => {
+    const ring = plane.querySelector('[data-part="trained"]');
+    if (ring) window.lowest = Math.max(window.lowest, Number(ring.getAttribute("cy")));
+  }).observe(plane, { childList: true, subtree: true, attributes: true });
+}"""
+
+
 def assert_python_says_so(part, design):
     counted(part)
     held, wait = views.reading(design)
@@ -153,11 +164,14 @@ def test_a_drag_paints_and_keys_are_enough(part):
 def test_it_trains_under_its_ceiling_and_what_is_copied_runs_in_torch(part):
     offset(part, -1).click()
     counted(part)
+    part.evaluate(LOWEST)
     part.locator('[data-part="train"]').click()
     part.page.wait_for_function(
         r"""() => Number(document.querySelector('figure [data-part="steps"]').textContent
           .replace(/\D/g, '')) >= 40"""
     )
+    # The ring begins at the foot of the plane, and not among what is written under it.
+    assert 180 < part.page.evaluate("window.lowest") <= 256 - 6
     # A sample tells no distance to a ceiling that holds for all sentences.
     assert part.locator('[data-part="missed"]').inner_text() == "…"
     assert reading(part, "right after training").endswith(" % on 600 sentences")

@@ -9,9 +9,9 @@ import { named } from "../math/design.js";
 const [LEFT, RIGHT, TOP, FOOT] = [50, 16, 26, 38];
 const HIGH = { wide: 230, narrow: 160 };
 /** What is wrong of all, in per cent, at the axis's ends, and pairs a word: both are stretched. */
-const [WORST, LEAST, CHEAP, DEAR] = [30, 0.3, 0.95, 10];
+const [WORST, LEAST, CHEAP, DEAR] = [40, 0.3, 0.95, 10];
 const ACROSS = [1, 2, 3, 4, 6, 9];
-const UP = [75, 90, 95, 98, 99, 99.6];
+const UP = [60, 75, 90, 95, 98, 99, 99.6];
 
 /** @returns {{ svg: SVGElement, show: (given: { wide: number, entries: Entry[], entry: Entry | null, right: number }) => void }} */
 export function plane() {
@@ -58,13 +58,14 @@ export function plane() {
       const [px, py] = [x(entry.pairs), y(entry.ceiling)];
       const label = `${fmt(entry.ceiling, 2)} %`;
       const end = px > wide / 2;
-      const low = py > bottom - 20; // where the edge begins: there above it, else below
+      const low = py > bottom - 30; // where the edge begins: there above it, else below
       const ring = [];
       if (Number.isFinite(right)) {
-        const at = y(right);
+        const at = Math.min(y(right), bottom - 8); // a run that is lower waits at the foot, with an arrow
         ring.push(
           s("path", { d: `M${px.toFixed(1)} ${py.toFixed(1)}V${at.toFixed(1)}`, stroke: "var(--fig-output)", "stroke-width": 2, "stroke-dasharray": "2 3" }),
           s("circle", { cx: px.toFixed(1), cy: at.toFixed(1), r: 6, fill: "var(--fig-paper)", stroke: "var(--fig-output)", "stroke-width": 2.5, "data-part": "trained" }),
+          ...(right < 100 - WORST ? [s("path", { d: `M${px.toFixed(1)} ${at - 3}v6m-2.5-2.5l2.5 2.5 2.5-2.5`, fill: "none", stroke: "var(--fig-output)", "stroke-width": 1.5 })] : []),
         );
       }
       const halo = { stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" };
