@@ -378,7 +378,7 @@ export default figure({
           ...row.map((_, j) => {
             const [a, b] = flip ? [j, i] : [i, j];
             const at = { "data-row": i, "data-column": j, "aria-label": `${name} row ${a + 1} column ${b + 1}` };
-            return h("td", { class: "attnlab-cell" }, name in EDITABLE ? editor(name, a, b, at) : reader(name, a, b, at));
+            return h("td", { class: "attnlab-cell" }, name in EDITABLE ? editor(name, a, b, at) : reader(name, a, b, only && area !== "result" ? { ...at, disabled: true } : at));
           }),
         ),
       );

@@ -138,7 +138,8 @@ def test_the_dot_goes_from_one_design_to_the_next_unless_motion_is_unwanted(site
         # Where the dot was, it stays until it is known where it goes.
         assert part.locator('[data-part="plane"] [data-key="now"]').count() == 1
         part.locator('[data-part="now"]').wait_for()
-        page.wait_for_timeout(400)
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        page.wait_for_function("() => document.getAnimations().length === 0")
         went.append(set(page.evaluate("went")))
     page.emulate_media(reduced_motion="reduce")
     assert not went[0] & {"cx", "cy"}

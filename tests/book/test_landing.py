@@ -289,6 +289,12 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     # The one that the text asks for is ringed.
     asked = scores.locator(".is-asked > button")
     assert asked.evaluate_all("(all) => all.map((one) => one.ariaLabel)") == ["2, S row 2 column 3"]
+    # Nothing but a score can be picked: a factor would lead to another question.
+    pickable = scores.locator("button[data-row]:enabled").evaluate_all(
+        "(all) => all.map((one) => one.ariaLabel)"
+    )
+    assert len(pickable) == 16
+    assert all(re.search(r"\bS row", name) for name in pickable)
     asked.click()
     assert "1 × 2 = 2" in scores.locator('[data-part="formula"]').inner_text()
     assert scores.locator("td:is(.is-focus, .is-source)").count() == 3
@@ -319,7 +325,13 @@ def test_no_answer_is_in_sight_before_its_question_was_tried(site):
     assert folds.count() == len(NAMES) + 1
     for fold, answer in zip(
         folds.all(),
-        ("A noun", "in its direction", "mostly the value of a", "a move changes arrows", "no training takes A across"),
+        (
+            "A noun",
+            "in its direction",
+            "mostly the value of a",
+            "a move changes arrows",
+            "no training takes A across",
+        ),
         strict=True,
     ):
         assert fold.get_attribute("open") is None

@@ -183,14 +183,15 @@ def test_a_new_layer_and_another_pattern_are_seen_to_come_unless_motion_is_unwel
     part = figure(page, "patterns")
     moving = """document.getAnimations().map((a) => a.effect.target).filter((el) =>
       el.closest('[data-part=plane]')).map((el) => el.dataset.gone !== undefined)"""
+    still = "() => document.getAnimations().length === 0"
     counts = []
     for wish in ("reduce", "no-preference"):
         page.emulate_media(reduced_motion=wish)
         part.locator('[data-part="reset"]').click()
-        page.wait_for_timeout(300)
+        page.wait_for_function(still)
         for name in ("[data-part=next]", "[data-part=back]", "[data-value=mixed]"):
             counts.append(page.evaluate(f"document.querySelector('{name}').click(), {moving}"))
-            page.wait_for_timeout(600)
+            page.wait_for_function(still)
     page.emulate_media(reduced_motion="reduce")
     assert counts[:3] == [[], [], []]
     grows, goes, changes = map(set, counts[3:])
