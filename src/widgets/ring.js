@@ -1,7 +1,7 @@
 // Attention on several devices, step by step: who holds what, who computes, who waits, what is sent.
 //
-// For tests (data-part): back, next (buttons), step, tokens, devices (sliders), scheme (radio group), causal (checkbox);
-// plane (svg; in it cells (paths, data-state now | done | open, data-pairs), nothing (rects: what a waiting device holds,
+// For tests (data-part): back, next (buttons), step, tokens, devices (sliders), more (their fold), scheme (radio group), causal (checkbox);
+// plane (svg; in it edge (path), slot (rects, data-device), cells (paths, data-state now | done | open, data-pairs), nothing (rects: what a waiting device holds,
 // data-device), chip (g, data-device, data-what), arrow (paths, data-from, data-to), busy, idle (rects of the bars,
 // data-device, data-step, data-amount), share (texts, data-device)), numbers (table), status.
 import css from "./ui/ring.css";
@@ -78,14 +78,13 @@ export default figure({
       h("span", {}, s("svg", { width: 14, height: 14, "aria-hidden": true }, s("rect", { x: 1, y: 1, width: 12, height: 12, ...look })), words);
     const legend = h("div", { class: "attnlab-rlegend" });
     const numbers = strip("All devices, step by step");
-    // On a phone what steps stands between the table and the devices: the plane's name tells of both.
+    // On a phone what steps stands between the time and the devices: the plane's name tells of both.
     const lower = s("svg", { class: "attnlab-rplane", "aria-hidden": "true" });
     body.append(
       plane,
       h("div", { class: "attnlab-rset" }, steps, h("div", { class: "attnlab-rkinds" }, schemes, h("label", {}, causal, "causal"))),
       lower,
-      legend,
-      h("div", { class: "attnlab-rset" }, h("div", { class: "attnlab-rtwo" }, tokens.row, devices.row)),
+      h("div", { class: "attnlab-rset" }, legend, h("details", { "data-part": "more" }, h("summary", {}, "Tokens and devices"), h("div", { class: "attnlab-rtwo" }, tokens.row, devices.row))),
       h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
     );
 
@@ -145,10 +144,13 @@ export default figure({
           if (lit) return word;
           if (busy) return [];
           const box = s("rect", { x: left + j * cell + 2, y: top + i * cell + 2, width: w - 4, height: tall - 4, rx: 2, ...dashed, ...mark("nothing", rank) });
-          return [box, ...(w > 54 && tall > 34 ? [...word.map((one) => (one.setAttribute("y", String(top + i * cell + tall / 2 - 4)), one)), text(left + j * cell + w / 2, top + i * cell + tall / 2 + 12, "waits", { ...middle })] : word)];
+          return [box, ...(w > 54 && tall > 34 ? [...word.map((one) => (one.setAttribute("y", String(top + i * cell + tall / 2 - 4)), one)), text(left + j * cell + w / 2, top + i * cell + tall / 2 + 12, "waits", { ...middle, "data-answer": "" })] : word)];
         })),
       );
+      // What there is to compute at all: it stands there before an answer is chosen, too.
+      const edge = only ? `M${left} ${top}${at.map(() => `h${cell}v${cell}`).join("")}H${left}z` : `M${left} ${top}h${side}v${side}h${-side}z`;
       return [
+        s("path", { d: edge, fill: "none", stroke: quiet, "stroke-opacity": 0.45, "data-part": "edge" }),
         text(left + side / 2, top - 26, whole ? "all keys" : "keys of device", { ...middle }),
         text(0, 0, whole ? "all queries" : "queries of device", { ...middle, transform: `translate(${left - 26} ${top + side / 2}) rotate(-90)` }),
         ...bands(true), ...bands(false),
@@ -231,8 +233,8 @@ export default figure({
     }
 
     /** A bar of time for each device, up to the end of this step. @param {State} state */
-    function bars({ n, p, t, all, last }, /** @type {number} */ y, /** @type {number} */ high, /** @type {boolean} */ roomy) {
-      const [left, right] = [roomy ? 74 : 15, roomy ? 150 : 42];
+    function bars({ n, p, t, all, last }, /** @type {number} */ start, /** @type {number} */ y, /** @type {number} */ high, /** @type {boolean} */ roomy) {
+      const [name, left, right] = [start + (roomy ? 6 : 3), start + (roomy ? 74 : 15), roomy ? 150 : 42];
       // One scale for every scheme, causal or not: the longest of them.
       const most = Math.max(.../** @type {Scheme[]} */ (Object.keys(SCHEMES)).map((scheme) => schedule({ tokens: n, devices: p, scheme, causal: false }).reduce((sum, { long }) => sum + long, 0)));
       const seen = all.slice(0, t + 1);
@@ -243,6 +245,7 @@ export default figure({
       const parts = [];
       for (let rank = 0; rank < p; rank++) {
         let from = 0;
+        parts.push(s("rect", { x: left, y: place(rank) + 1.5, width: wide - left - right, height: high - 3, fill: "none", stroke: quiet, "stroke-opacity": 0.3, ...mark("slot", rank) }));
         seen.forEach((one, k) => {
           const { scores, waits } = one.turns[rank];
           const box = (/** @type {number} */ start, /** @type {number} */ length, /** @type {string} */ what, /** @type {any} */ look, /** @type {string} */ words) => {
@@ -261,16 +264,16 @@ export default figure({
         const { waits } = sums[rank];
         const share = `${percent(waits, long)} %`;
         parts.push(
-          text(roomy ? 6 : 3, place(rank) + high / 2 + 4, roomy ? `device ${rank}` : String(rank), { ...strong, "font-size": roomy ? 12.5 : 11.5 }),
+          text(name, place(rank) + high / 2 + 4, roomy ? `device ${rank}` : String(rank), { ...strong, "font-size": roomy ? 12.5 : 11.5 }),
           text(wide, place(rank) + high / 2 + 4, roomy && long ? `waited ${units(waits)} of ${units(long)}: ${share}` : share, { ...atEnd, fill: ink, ...mark("share", rank) }),
         );
       }
       const waited = sums.reduce((sum, { waits }) => sum + waits, 0);
       const end = x(long);
       return [
-        text(roomy ? 6 : 3, y - 8, `time ${last ? "in all" : "so far"}: ${units(long)} pairs`, { ...strong, "data-answer": "" }),
+        text(name, y - 8, `time ${last ? "in all" : "so far"}: ${units(long)} pairs`, { ...strong, "data-answer": "" }),
         ...(roomy ? [] : [text(wide, y - 8, "waited", { ...atEnd })]),
-        s("path", { d: `M${left} ${y - 2}V${place(p) + 2}M${end} ${y - 2}V${place(p) + 2}`, stroke: quiet }),
+        s("path", { d: `M${end} ${y - 2}V${place(p) + 2}`, stroke: quiet, "data-answer": "" }),
         ...parts,
         text(wide, place(p) + 15, `${roomy ? "all devices" : "all"}: ${percent(waited, p * long)} %`, { ...atEnd, ...strong, ...mark("share", "all") }),
       ];
@@ -280,22 +283,24 @@ export default figure({
     function draw(state) {
       const { p, t, now } = state;
       wide = room();
-      const [roomy, beside] = [wide >= 480, wide >= 600];
+      const [roomy, beside, large] = [wide >= 480, wide >= 600, wide >= 840];
       const [left, top] = [beside ? 44 : 40, 42];
-      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, 212);
-      const high = beside ? Math.min(70, Math.max(36, side / p)) : 37;
-      const [x, y] = beside ? [left + side + 18, top] : [0, top + side + 34];
-      const { chips, drawn } = lanes(state, x, y, wide - x - 1, high);
-      const below = Math.max(top + side, y + p * high) + 30;
+      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, large ? 340 : 212);
       const thick = roomy ? 17 : 18;
-      const tall = Math.ceil(below + p * thick + 20);
-      const cut = beside ? tall : top + side + 6;
+      const time = p * thick + 50;
+      const high = beside ? Math.min(70, Math.max(36, (large ? side + 20 - time : side) / p)) : 37;
+      // Time stands below the devices that are beside a large table, else below both; on a phone right below the table.
+      const x = beside ? left + side + 18 : 0;
+      const below = (large ? top + p * high : beside ? Math.max(top + side, top + p * high) : top + side) + 30;
+      const y = beside ? top : below + time + 4;
+      const { chips, drawn } = lanes(state, x, y, wide - x - 1, high);
+      const cut = Math.ceil(Math.max(below + time - 30, top + side + 4));
+      const tall = beside ? cut : Math.ceil(y + p * high + 4);
       for (const [svg, from, end] of /** @type {[SVGElement, number, number][]} */ ([[plane, 0, cut], [lower, cut, tall]])) {
         for (const [key, value] of Object.entries({ viewBox: `0 ${from} ${wide} ${end - from}`, width: wide, height: end - from })) svg.setAttribute(key, String(value));
       }
-      const rest = [...drawn, ...bars(state, below, thick, roomy)];
-      plane.replaceChildren(...square(state, left, top, side), ...(beside ? rest : []));
-      lower.replaceChildren(...(beside ? [] : rest));
+      plane.replaceChildren(...square(state, left, top, side), ...(beside ? drawn : []), ...bars(state, large ? x : 0, below, thick, roomy));
+      lower.replaceChildren(...(beside ? [] : drawn));
       // A step more of the same ring: keys are seen to go on.
       const key = (/** @type {number} */ at) => JSON.stringify([wide, p, state.n, state.scheme, at]);
       const went = shown === key(t - 1) && now.does === "ring";
@@ -338,7 +343,7 @@ export default figure({
       back.disabled = t === 0;
       next.textContent = last ? "Start over" : "Next step";
       draw(state);
-      plane.setAttribute("aria-label", `${n} tokens on ${p} devices, ${SCHEMES[scheme]}${scheme === "all-to-all" ? "" : " ring"}, ${only ? "causal" : "not causal"}: step ${t + 1} of ${all.length}. Above, the table of queries and keys and what each device holds; below, a bar of time for each device`);
+      plane.setAttribute("aria-label", `${n} tokens on ${p} devices, ${SCHEMES[scheme]}${scheme === "all-to-all" ? "" : " ring"}, ${only ? "causal" : "not causal"}: step ${t + 1} of ${all.length}. The table of queries and keys, what each device holds, and a bar of time for each device`);
       legend.replaceChildren(
         swatch(LOOKS.now, "in this step"), swatch(LOOKS.done, "before"), swatch(LOOKS.open, "to come"), swatch(dashed, "nothing to compute"),
       );
