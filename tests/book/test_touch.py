@@ -190,9 +190,10 @@ def test_a_broken_link_says_so_and_opens_the_figure_as_the_page_has_it(site, pag
     site.errors.clear()
 
 
-def test_code_that_goes_on_at_the_right_says_so_until_its_end(site):
+@pytest.mark.parametrize("kind", [".cell_input", ".cell_output"])
+def test_code_and_what_it_prints_that_goes_on_at_the_right_says_so_until_its_end(site, kind):
     page = site.open(page_of("why_attention"), width=390)
-    cell = page.locator(".cell_input pre").first
+    cell = page.locator(f"{kind} pre").first
     looks = cell.evaluate(
         "(cell) => ['Attachment', 'Repeat', 'Image'].map((one) => getComputedStyle(cell)[`background${one}`])"
     )
