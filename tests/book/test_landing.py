@@ -421,6 +421,7 @@ def test_shares_turn_with_the_tag(site):
     figure = hero(page)
     figure.locator(".is-asked").wait_for()
     before, pressed, delays, after, left = figure.evaluate(SHARES)
+    page.emulate_media(reduced_motion="reduce")
     assert pressed == [*before[:2], "hidden", before[3]]
     assert sorted(delays) == [220, 300]  # as the tag's own
     looks = TagSentence("I love to work", word=3, hidden=[2]).weights[3]
