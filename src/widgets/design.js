@@ -268,7 +268,7 @@ export default figure({
       counter.textContent = run ? `step ${run.model.steps.toLocaleString("en")}` : "";
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;
-      if (all) drawMask(wide);
+      if (all) drawMask();
       tabs[0].textContent = `${PANELS.challenges} ${done.length}/${CHALLENGES.length}`;
       for (const item of items.children) item.classList.toggle("is-met", done.includes(/** @type {HTMLElement} */ (item).dataset.id ?? ""));
       const panel = model.get("panel");
@@ -287,7 +287,7 @@ export default figure({
       const sampled = `${fmt(right, 1)} % on 600 sentences; ${counting ? "counting all" : "pause to count all"}`;
       const waits = (/** @type {number} */ n) => (n ? `waits ${n} ${n > 1 ? "words" : "word"}` : "no waiting");
       return {
-        lost: entry ? [points(100 - entry.ceiling), ""] : ["…", ""],
+        lost: entry ? [points(100 - entry.ceiling), `the ceiling is ${fmt(entry.ceiling, 2)} %`] : ["…", "counting all sentences"],
         missed: [Number.isFinite(gap) ? points(gap) : Number.isFinite(right) ? "…" : "–", run?.exact ? `${fmt(right, 2)} % right now` : Number.isFinite(right) ? sampled : "not trained yet"],
         price: entry ? [`${fmt(entry.pairs, 2)} pairs a word`, `${entry.bytes.toLocaleString("en")} bytes, ${waits(entry.wait)}`] : ["…", ""],
       };
@@ -338,15 +338,14 @@ export default figure({
       );
     }
 
-    /** @param {number} wide room for all layers */
-    function drawMask(wide) {
+    function drawMask() {
       const n = SENTENCE.length;
-      const [cell, left, top] = [Math.max(13, Math.min(28, Math.floor(wide / design.layers.length / n) - 8)), 46, 4];
+      const [cell, left, top] = [13, 44, 4];
       const block = left + n * cell + 14;
       mask.setAttribute("viewBox", `0 0 ${block * design.layers.length} ${top + n * cell + 4}`);
       mask.style.width = `${block * design.layers.length}px`;
       mask.replaceChildren(...masks(design).flatMap((layer, l) => layer[n].flatMap((seen, i) => [
-        s("text", { x: l * block + left - 5, y: top + (i + 0.5) * cell + 3.5, "text-anchor": "end", "font-size": Math.min(13, cell - 1.5), fill: "var(--fig-quiet)" }, SENTENCE[i]),
+        s("text", { x: l * block + left - 5, y: top + (i + 0.78) * cell, "text-anchor": "end", "font-size": 11.5, fill: "var(--fig-quiet)" }, SENTENCE[i]),
         ...Array.from({ length: n }, (_, j) => s("rect", {
           x: l * block + left + j * cell, y: top + i * cell, width: cell - 1.5, height: cell - 1.5, rx: 2,
           fill: seen.includes(j) ? `var(--fig-${i === j ? "query" : "key"})` : "var(--fig-line)", "fill-opacity": seen.includes(j) ? 1 : 0.5,

@@ -97,20 +97,6 @@ LOWEST = """(figure) => {
 }"""
 
 
-def test_who_sees_whom_is_drawn_large_beside_the_plane(site, page_file):
-    part = figure(site.open(page_file, width=1280), "design")
-    counted(part)
-    seen, plane = (part.locator(f'[data-part="{name}"]').bounding_box() for name in ("mask", "plane"))
-    assert 240 <= seen["width"] <= 300
-    assert plane["y"] < seen["y"] < seen["y"] + seen["height"] <= plane["y"] + plane["height"]
-    assert part.locator('[data-part="preset"]').bounding_box()["y"] > seen["y"] + seen["height"]
-    # Wherever no line opens what is chosen, it stands open.
-    for width in (640, 700):
-        part.page.set_viewport_size({"width": width, "height": 844})
-        shown = [part.locator(f'[data-part="{name}"]').is_visible() for name in ("line", "preset")]
-        assert sorted(shown) == [False, True]
-
-
 def assert_python_says_so(part, design):
     counted(part)
     held, wait = views.reading(design)
