@@ -148,7 +148,8 @@ def test_what_can_be_unfolded_stands_in_the_line_of_the_buttons_and_what_is_said
     for width in (1280, 390):
         found = 0
         for name in benches.values():
-            page = site.figures(name, width=width)
+            # As they stand: some still count, and to reset them asks for numbers that are not there yet.
+            page = site.show(name, width=width)
             for root in page.locator(".attnlab-root:has(> details:not([open]))").all():
                 lower, inward, beside, below = root.evaluate(FOOT)
                 assert abs(lower) < 1, (name, width)
