@@ -1,6 +1,6 @@
 // The playground: train attention on the toy grammar in the page, from random weights, against exact ceilings. Where the page
-// wants that and nothing else (`only`), it says what the runs are made of and offers no other, and begins with the curves of two
-// such runs, in grey. Else it begins with that of the plainest tagger: what will come is in sight, and no answer.
+// wants that and nothing else (`only`), it says what the runs are made of and offers no other. It begins with the curve of the
+// plainest tagger, in grey: what will come is in sight, and no answer.
 //
 // For tests (data-part): told (what the runs are made of), settings (button), choice (selects, data-run A or B, data-name), beside, train, step, restart, seed (buttons),
 // steps, progress, curves (svg; data-curve, data-ceiling, ceiling (texts), data-letter), sentence (input), unknown, examples (select), head (choices), looks (svgs),
@@ -430,7 +430,7 @@ ${parts.join("\n")}`;
 /**
  * That of the word alone, by its name, unless one trains such a one.
  * @param {Choices[]} wanted
- * @param {boolean} only whether its ceiling stands there without the name
+ * @param {boolean} only whether its ceiling, which says the same, isn't drawn: then the name has to be whole
  */
 const left = (wanted, only) =>
   STORED.filter(({ choices }) => wanted.every(({ context }) => context !== choices.context))
