@@ -1,22 +1,29 @@
-// Two published models side by side: layers as strips, the formula with what each changes, and the cache by length.
+// Two published models side by side: layers as strips, what they keep as two bars on one scale and by length, what differs.
 //
-// For tests (data-part): first, second (selects), strip (svg, data-side; rects with data-kind), formula (dl, data-side;
-// b with data-name, and data-lit where the other differs), length (slider), curves (svg: curve, data-side; handle),
+// For tests (data-part): first, second (selects), strip (svg, data-side; rects with data-kind), memory (svg: bar, data-side,
+// data-amount; size (texts, data-side); factor (text); tick (texts)), length (slider), curves (svg: curve, data-side; handle),
+// differs (fold of: formula (dl, data-side; b with data-name, and data-lit where the other differs), legend),
 // numbers (table: model, year, layers, bytes a token, cache), status.
-import css from "./ui/anatomy.css";
+import folds from "./ui/folds.css";
+import own from "./ui/anatomy.css";
 import { grip, slider } from "./ui/controls.js";
 import { draggable, fmt, h, onResize, renew, s, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
-import { KINDS, counted, differing, formula, held, size } from "./math/anatomy.js";
+import { KINDS, brief, counted, differing, formula, held, size, ticks } from "./math/anatomy.js";
 import { PUBLISHED } from "./math/published.js";
 
 const SIDES = /** @type {const} */ (["first", "second"]);
+/** As two runs have them elsewhere. */
+const HUES = ["var(--fig-query)", "var(--fig-accent)"];
 const [SHORT, LONG] = [8, 20];
 /** Of an arrow key, in doublings of the length; the slider has a finer one, so that two caches can be made equal. */
 const STEP = 1 / 16;
 const grouped = (/** @type {number} */ n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
-const text = (/** @type {any} */ props, /** @type {string} */ words) => s("text", { "font-size": 12, fill: "var(--fig-quiet)", ...props }, words);
+const text = (/** @type {any} */ props, /** @type {(string | Node)[]} */ ...words) => s("text", { "font-size": 12, fill: "var(--fig-quiet)", ...props }, ...words);
+
+/** Written over lines. */
+const HALO = { stroke: "var(--fig-paper)", "stroke-width": 4, "stroke-linejoin": "round", "paint-order": "stroke" };
 
 /**
  * A layer as a bar: its height and its look tell the kind.
@@ -47,9 +54,9 @@ function bar(kind, x, wide, high, key = 0) {
 
 export default figure({
   name: "anatomy",
-  css,
+  css: folds + own,
   title: "Anatomy of a model",
-  answer: '[data-part="curve"], [data-part="curves"] > g:not(:first-child)',
+  answer: '[data-part="curve"], [data-part="curves"] > g:not(:first-child), [data-part="memory"] :is([data-part="bar"], [data-part="size"], [data-part="factor"])',
   keys: ["first", "second", "length"],
   setup({ model, body, say, set, signal }) {
     const names = Object.keys(PUBLISHED);
@@ -59,35 +66,39 @@ export default figure({
       const layers = s("svg", { "data-part": "strip", "data-side": side, role: "img" });
       const kinds = h("div", { class: "attnlab-kinds" });
       const lines = h("dl", { class: "attnlab-anatomy", "data-part": "formula", "data-side": side });
-      return { side, pick, layers, kinds, lines, column: h("div", {}, h("label", {}, side === "first" ? "A" : "B", pick), layers, kinds, lines) };
+      const letter = h("b", { style: `color: ${HUES[SIDES.indexOf(side)]}` }, "AB"[SIDES.indexOf(side)]);
+      const called = h("span");
+      return { side, pick, layers, kinds, lines, called, column: h("div", {}, h("label", {}, letter, pick), layers, kinds), changed: h("div", {}, letter.cloneNode(true), " ", called, lines) };
     });
-    const chart = s("svg", { "data-part": "curves", style: "display: block; width: 100%; height: auto; margin-top: 0.2rem" });
+    const memory = s("svg", { "data-part": "memory", class: "attnlab-memory", role: "img" });
+    const chart = s("svg", { "data-part": "curves", class: "attnlab-memory" });
     const to = (/** @type {number} */ power) => set({ length: Math.round(2 ** Math.min(Math.max(power, SHORT), LONG)) });
-    const length = slider({ part: "length", label: "Tokens", limits: { min: SHORT, max: LONG, step: 1 / 64 }, onInput: to });
+    const length = slider({ part: "length", label: "Tokens", limits: { min: SHORT, max: LONG, step: 1 / 64 }, role: "ink", onInput: to });
     // One for good: what is dragged stays where the pointer holds it.
     const handle = grip({ which: "length", limits: [SHORT, LONG], style: "cursor: ew-resize" });
     handle.setAttribute("aria-label", "Tokens");
     const [behind, before] = [s("g"), s("g", { "pointer-events": "none" })];
     chart.append(behind, handle, before);
     const numbers = strip("Table of numbers");
-    const legend = h("p", { class: "attnlab-kinds", "data-part": "legend", style: "margin: 0.25rem 0 0" },
-      h("span", {}, h("b", {}, "coloured"), ": not as in 2017"),
+    const legend = h("p", { class: "attnlab-kinds", "data-part": "legend" },
+      h("span", {}, h("b", {}, "bold"), ": not as in 2017"),
       h("span", {}, h("b", { "data-lit": true }, "underlined"), ": not as in the other model"));
     body.append(
       h("div", { class: "attnlab-pair" }, ...sides.map(({ column }) => column)),
-      legend,
+      memory,
+      length.row,
       chart,
-      h("div", { class: "attnlab-row" }, length.row),
-      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
+      h("div", { class: "attnlab-row attnlab-folds" },
+        h("details", { "data-part": "differs" }, h("summary", {}, "What differs"), h("div", { class: "attnlab-pair" }, ...sides.map(({ changed }) => changed)), legend),
+        h("details", {}, h("summary", {}, "Numbers"), numbers)),
     );
-    length.row.style.cssText = "flex: 1; margin: 0";
     let wide = 0;
-    const [left, right, high] = [62, 12, 160];
+    const [left, right, high] = [58, 18, 132];
     /** Of the axis of bytes, in doublings: what these two hold. Lengths move nothing on it. */
     let [least, most] = [20, 40];
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
     const x = (/** @type {number} */ power) => left + ((wide - left - right) * (power - SHORT)) / (LONG - SHORT);
-    const y = (/** @type {number} */ bytes) => 8 + ((high - 30) * (most - Math.log2(Math.max(bytes, 1)))) / (most - least);
+    const y = (/** @type {number} */ bytes) => 20 + ((high - 42) * (most - Math.log2(Math.max(bytes, 1)))) / (most - least);
     onResize(body, signal, () => wide && wide !== room() && update());
     const dragged = (/** @type {PointerEvent} */ event) => to(SHORT + ((spot(chart, event)[0] - left) / (wide - left - right)) * (LONG - SHORT));
     draggable(handle, signal, dragged);
@@ -111,20 +122,24 @@ export default figure({
 
     function update() {
       const { chosen, n } = read();
-      sides.forEach(({ pick, layers, kinds, lines }, at) => {
+      sides.forEach(({ pick, layers, kinds, lines, called }, at) => {
         const [own, other] = [chosen[at], chosen[1 - at]];
         pick.value = own.name;
+        called.textContent = own.label;
         const [step, gap] = [480 / own.strip.length, 480 / own.strip.length > 5 ? 1.5 : 0.8];
         layers.setAttribute("viewBox", "0 0 480 34");
         layers.setAttribute("aria-label", `${own.strip.length} layers: ${counted(own).map(([kind, many]) => `${many} ${KINDS[kind]}`).join(", ")}`);
         renew(layers, ...[...own.strip].map((kind, i) => bar(kind, i * step + gap / 2, Math.max(step - gap, 1), 34, i)));
         const swatch = (/** @type {string} */ kind) => s("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": true, style: "display: inline; width: 12px; margin: 0" }, bar(kind, 1, 10, 12));
-        kinds.replaceChildren(...counted(own).map(([kind, many]) => h("span", {}, swatch(kind), ` ${many} ${KINDS[kind]}`)));
+        kinds.replaceChildren(
+          ...counted(own).map(([kind, many]) => h("span", {}, swatch(kind), ` ${many} ${KINDS[kind]}`)),
+          ...(own.table ? [h("span", {}, `reads ${grouped(own.table)} tokens at most`)] : []),
+        );
         const lit = differing(own, other);
         lines.replaceChildren(
-          ...formula(own).flatMap(({ what, tokens }) => [
+          ...formula(own).flatMap(({ what, words, tokens }) => [
             h("dt", {}, what),
-            h("dd", {}, ...tokens.map(({ text, part }) => (part ? h("b", { "data-name": part, "data-lit": lit.has(part) }, text) : text))),
+            h("dd", {}, words && h("span", {}, words), ...tokens.map(({ text, part }) => (part ? h("b", { "data-name": part, "data-lit": lit.has(part) }, text) : text))),
           ]),
         );
       });
@@ -139,11 +154,51 @@ export default figure({
       // A model with a table of positions can't read beyond it.
       const would = chosen.map((own) => n > (own.table ?? n));
       const verbs = chosen.map((own, at) => (would[at] ? `, which has ${grouped(own.table ?? 0)} positions, would hold` : at && !would[0] ? "" : " holds"));
-      say(`${grouped(n)} tokens: ${chosen[0].label}${verbs[0]} ${size(a)}, ${chosen[1].label}${verbs[1]} ${size(b)}${ratio > 1.005 ? `: ${"AB"[more]} ${would.some(Boolean) ? "would have" : "has"} ${fmt(ratio, ratio < 10 ? (ratio < 1.1 ? 2 : 1) : 0)} times as much as ${"AB"[less]}` : ", as much"}.`);
+      const holds = would.some(Boolean) ? "would hold" : "holds";
+      const times = ratio > 1.005 ? ["AB"[more], ` ${holds} `, `${fmt(ratio, ratio < 10 ? (ratio < 1.1 ? 2 : 1) : 0)} times`, ` as much as ${"AB"[less]}`] : [];
+      weigh(chosen, n, would, times.length ? times : [`both ${holds.replace("holds", "hold")} the same`]);
+      // The bars say it.
+      say(`${grouped(n)} tokens: ${chosen[0].label}${verbs[0]} ${size(a)}, ${chosen[1].label}${verbs[1]} ${size(b)}${times.length ? `: ${times.join("")}` : ", as much"}.`, false);
     }
 
     /**
-     * Both caches over the length.
+     * What both keep, as bars on one scale: it ends with what the larger one keeps of the longest text.
+     * @param {import("./math/anatomy.js").Model[]} chosen
+     * @param {number} n
+     * @param {boolean[]} would whether a model can't read so many
+     * @param {string[]} times how much more one keeps than the other; every second word is quiet
+     */
+    function weigh(chosen, n, would, times) {
+      const [start, across, tall, gap] = [22, wide - 22 - 78, 34, 30];
+      const most = Math.max(...chosen.map((own) => held(own, 2 ** LONG)));
+      const bottom = 2 * tall + gap;
+      const place = (/** @type {number} */ bytes) => start + (across * bytes) / most;
+      const [tick, all] = ticks(most, across < 320 ? 4 : 5);
+      memory.setAttribute("viewBox", `0 0 ${wide} ${bottom + 20}`);
+      memory.setAttribute("aria-label", `What both hold of ${grouped(n)} tokens, as bars on one scale`);
+      renew(memory,
+        // What there is to fill stands there before an answer is chosen, too.
+        ...chosen.map((_, side) => s("rect", { "data-key": `slot ${side}`, x: start, y: side * (tall + gap), width: across, height: tall, fill: "var(--fig-tint)" })),
+        ...all.flatMap((k) => [
+          s("path", { "data-key": `line ${k}`, d: `M${place(k * tick).toFixed(1)} 0V${bottom + 4}`, stroke: "var(--fig-line)" }),
+          text({ "data-key": `tick ${k}`, "data-part": "tick", x: place(k * tick).toFixed(1), y: bottom + 17, "text-anchor": k ? "middle" : "start" }, k ? brief(k * tick) : "0"),
+        ]),
+        ...chosen.flatMap((own, side) => {
+          const [bytes, top, fill] = [held(own, n), side * (tall + gap), HUES[side]];
+          const width = Math.max(place(bytes) - start, 1.5);
+          const look = would[side] ? { fill, "fill-opacity": 0.12, stroke: fill, "stroke-dasharray": "5 3" } : { fill };
+          return [
+            text({ "data-key": `name ${side}`, x: 0, y: top + tall / 2 + 5, "font-size": 15, "font-weight": 700, fill }, "AB"[side]),
+            s("rect", { "data-key": `bar ${side}`, x: start, y: top, width: width.toFixed(1), height: tall, ...look, "data-part": "bar", "data-side": SIDES[side], "data-amount": bytes }),
+            text({ "data-key": `size ${side}`, transform: `translate(${(start + width + 7).toFixed(1)} ${top + tall / 2 + 5})`, "font-size": 15, "font-weight": 650, fill: "var(--fig-ink)", ...HALO, "data-part": "size", "data-side": SIDES[side] }, size(bytes)),
+          ];
+        }),
+        text({ "data-key": "factor", x: start, y: tall + gap / 2 + 5, "font-size": 15, ...HALO, "data-part": "factor" }, ...times.map((words, i) => s("tspan", i % 2 ? {} : { fill: "var(--fig-ink)", "font-weight": 650 }, words))),
+      );
+    }
+
+    /**
+     * Both over the length, on logarithmic axes: there one sees the small ones cross.
      * @param {import("./math/anatomy.js").Model[]} chosen
      * @param {number} n
      */
@@ -152,33 +207,27 @@ export default figure({
       const ends = chosen.flatMap((own) => [SHORT, LONG].map((power) => Math.log2(Math.max(held(own, 2 ** power), 1))));
       [least, most] = [Math.floor(Math.min(...ends)), Math.ceil(Math.max(...ends))];
       const shown = Array.from({ length: most - least + 1 }, (_, i) => least + i).filter((power) => power % 5 === 0);
-      const drawn = shown.map((power) => s("g", { "data-key": power, transform: `translate(0 ${y(2 ** power)})` }, s("path", { d: `M${left} 0H${wide - right}`, stroke: "var(--fig-line)" }), text({ x: left - 6, y: 4, "text-anchor": "end" }, `${2 ** (power % 10)} ${["B", "KiB", "MiB", "GiB", "TiB"][Math.floor(power / 10)]}`)));
+      const drawn = shown.map((power) => s("g", { "data-key": power, transform: `translate(0 ${y(2 ** power)})` }, s("path", { d: `M${left} 0H${wide - right}`, stroke: "var(--fig-line)" }), text({ x: left - 6, y: 4, "text-anchor": "end" }, brief(2 ** power))));
       const marks = wide < 420 ? [8, 14, 20] : [8, 11, 14, 17, 20];
-      drawn.push(...marks.map((power) => text({ x: x(power), y: high - 6, "text-anchor": power === LONG ? "end" : "middle" }, power < 10 ? String(2 ** power) : power < 20 ? `${2 ** (power - 10)}K` : "1M tokens")));
+      drawn.push(
+        text({ x: left, y: 11 }, `${wide < 300 ? "" : "the same by length, "}each line 32 times the one below`),
+        ...marks.map((power) => text({ x: x(power), y: high - 6, "text-anchor": power === LONG ? "end" : "middle" }, power < 10 ? String(2 ** power) : power < 20 ? `${2 ** (power - 10)}K` : "1M tokens")),
+      );
       const steps = Array.from({ length: 97 }, (_, i) => SHORT + (i * (LONG - SHORT)) / 96);
       const at = Math.log2(n);
-      const stem = s("path", { d: `M${x(at)} 8V${high - 22}`, stroke: "var(--fig-query)", "stroke-width": 2 });
-      const [a, b] = chosen.map((own) => y(held(own, n)));
       chosen.forEach((own, side) => {
         const d = steps.map((power, i) => `${i ? "L" : "M"}${x(power).toFixed(1)} ${y(held(own, 2 ** power)).toFixed(1)}`).join("");
-        drawn.push(s("path", { d, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-dasharray": side ? "6 4" : "none", "data-part": "curve", "data-side": SIDES[side], "data-key": SIDES[side] }));
+        drawn.push(s("path", { d, fill: "none", stroke: HUES[side], "stroke-width": 2, "stroke-dasharray": side ? "6 4" : "none", "data-part": "curve", "data-side": SIDES[side], "data-key": SIDES[side] }));
       });
-      const label = (/** @type {number} */ side) => {
-        const [own, other] = side ? [b, a] : [a, b];
-        const above = own < other || (own === other && !side);
-        // Curves only rise: above to the left of its dot, or below to the right, a label is clear of its own curve.
-        // Where there is no room for that, it clears it at its other end.
-        const flip = above ? x(at) > left + 76 : x(at) > wide - 100;
-        const end = y(held(chosen[side], 2 ** (at + ((flip ? -74 : 74) * (LONG - SHORT)) / (wide - left - right))));
-        const away = above ? Math.min(0, end - own) - 7 : Math.max(0, end - own) + 17;
-        const height = Math.min(Math.max(own + away, 12), high - 26);
-        return text({ "data-key": side, transform: `translate(${x(at) + (flip ? -9 : 9)} ${height})`, "text-anchor": flip ? "end" : "start", "font-size": 13, fill: "var(--fig-ink)", stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" }, `${"AB"[side]} ${size(held(chosen[side], n))}`);
-      };
-      const dots = [a, b].map((height, side) => s("circle", { "data-key": side, cx: x(at), cy: height, r: 4.5, fill: "var(--fig-query)" }));
-      renew(handle, s("rect", { x: x(at) - 14, y: 0, width: 28, height: high - 20, fill: "transparent" }), stem, ...dots);
+      // Letters at the curves' ends, the upper one's above where there is room for one alone.
+      const last = chosen.map((own) => y(held(own, 2 ** LONG)));
+      const [upper, apart] = [last[0] <= last[1] ? 0 : 1, Math.max(0, 13 - Math.abs(last[0] - last[1])) / 2];
+      const letters = last.map((height, side) => text({ "data-key": side, transform: `translate(${wide - right + 6} ${height + 4 + (side === upper ? -apart : apart)})`, "font-size": 13, "font-weight": 700, fill: HUES[side] }, "AB"[side]));
+      const dots = chosen.map((own, side) => s("circle", { "data-key": side, cx: x(at), cy: y(held(own, n)), r: 4.5, fill: HUES[side] }));
+      renew(handle, s("rect", { x: x(at) - 14, y: 0, width: 28, height: high - 20, fill: "transparent" }), s("path", { d: `M${x(at)} 18V${high - 22}`, stroke: "var(--fig-ink)", "stroke-width": 2 }), ...dots);
       for (const [key, value] of Object.entries({ "aria-valuenow": at.toFixed(2), "aria-valuetext": `${grouped(n)} tokens` })) handle.setAttribute(key, value);
       renew(behind, ...drawn);
-      renew(before, label(0), label(1));
+      renew(before, ...letters);
     }
 
     return {
@@ -188,7 +237,11 @@ export default figure({
         const written = chosen.map(({ label, cache }) => `    "${label}": [${cache.map((cost) => `[${cost.join(", ")}]`).join(", ")}],`).join("\n");
         return `import torch\n\n# kinds of layers: how many, bytes a token, bytes a token within the window, the window, bytes of state\nmodels = {\n${written}\n}\nn = ${n}\nfor name, kinds in models.items():\n    layers, grows, within, window, state = torch.tensor(kinds, dtype=torch.float64).T\n    held = layers * (grows * n + within * window.clamp(max=n) + state)\n    print(name, round(held.sum().item() / 2**20, 1), "MiB")\n`;
       },
-      svg: () => standalone(chart),
+      svg() {
+        const [above, below] = [memory, chart].map((one) => /** @type {SVGSVGElement} */ (one).viewBox.baseVal.height);
+        const lower = s("g", { transform: `translate(0 ${above + 10})` }, ...[...chart.cloneNode(true).childNodes]);
+        return standalone(s("svg", { viewBox: `0 0 ${wide} ${above + 10 + below}` }, ...[...memory.cloneNode(true).childNodes], lower));
+      },
     };
   },
 });

@@ -64,6 +64,11 @@ def test_strips_have_a_bar_a_layer_and_what_differs_is_lit(site, bench):
     strip = part.locator('[data-part="strip"][data-side="second"] > g')
     kinds = strip.evaluate_all("(bars) => bars.map((bar) => bar.dataset.kind).join('')")
     assert kinds == census.checkpoint("gpt_oss")["strip"]
+    # Folded: what differs is a second question.
+    first = part.locator('[data-part="formula"]').first
+    assert not first.is_visible()
+    part.locator('[data-part="differs"] > summary').click()
+    assert first.is_visible()
     lit = part.locator('[data-part="formula"][data-side="second"] b[data-lit]')
     assert {"sink", "windows", "grouped"} == set(lit.evaluate_all("(all) => all.map((b) => b.dataset.name)"))
     assert part.locator('[data-part="formula"][data-side="first"] b[data-lit]').count() == 0
@@ -74,6 +79,7 @@ def test_a_root_that_a_model_left_out_is_lit(site, bench):
     part = figure(page, "anatomy")
     part.locator('[data-part="first"]').select_option("gemma3_text")
     part.locator('[data-part="second"]').select_option("gemma4_text")
+    part.locator('[data-part="differs"] > summary').click()
     said = [part.locator(f'[data-part="formula"][data-side="{side}"]') for side in ("first", "second")]
     lit = [one.locator('b[data-name="root"][data-lit]').inner_text() for one in said]
     assert lit == ["√168", "not divided by √d"]
@@ -85,22 +91,76 @@ def test_two_caches_can_be_made_equal_and_a_legend_says_what_is_lit(site, bench)
     part = figure(page, "anatomy")
     part.locator('[data-part="first"]').select_option("gpt_oss")
     part.locator('[data-part="second"]').select_option("kimi_linear")
+    part.locator('[data-part="differs"] > summary').click()
     assert "underlined: not as in the other model" in part.locator('[data-part="legend"]').inner_text()
     part.locator('[data-part="length"]').fill(str(9 + 20 / 64))
     _, (one, other) = shown(part)
     assert one == pytest.approx(other, rel=0.005)
     assert part.locator(".attnlab-status, [role=status]").first.inner_text().endswith(", as much.")
+    assert part.locator('[data-part="factor"]').text_content() == "both hold the same"
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_curves_stand_right_below_the_formulas_and_have_room_to_rise(site, bench, width):
-    part = figure(site.figures(bench, width=width), "anatomy")
-    lists, legend, curves = (
-        part.locator(one).last.bounding_box()
-        for one in ('[data-part="formula"]', '[data-part="legend"]', '[data-part="curves"]')
+def bars(part):
+    """Read of both bars how wide they are drawn, and the bytes they stand for."""
+    wide = '(all) => all.map((bar) => [Number(bar.getAttribute("width")), Number(bar.dataset.amount)])'
+    return part.locator('[data-part="bar"]').evaluate_all(wide)
+
+
+def test_bars_have_one_linear_scale_that_no_length_changes(site, bench):
+    page = site.figures(bench)
+    part = figure(page, "anatomy")
+    part.locator('[data-part="first"]').select_option("gpt_oss")
+    part.locator('[data-part="second"]').select_option("kimi_linear")
+    ticks, pixels = set(), []
+    for power, factor in (
+        (20, "A holds 4.6 times as much as B"),
+        (17, "A holds 4.5 times as much as B"),
+        (8, "B holds 1.8 times as much as A"),
+    ):
+        part.locator('[data-part="length"]').fill(str(power))
+        sizes = Anatomy("gpt_oss", "kimi_linear", length=2**power).sizes()
+        assert [amount for _, amount in bars(part)] == sizes
+        assert part.locator('[data-part="factor"]').text_content() == factor
+        ticks.add(tuple(part.locator('[data-part="tick"]').all_text_contents()))
+        pixels += [(width, size) for (width, _), size in zip(bars(part), sizes, strict=True)]
+    assert ticks == {("0", "10 GiB", "20 GiB", "30 GiB")}
+    # The larger one of a million tokens fills it; what is too small to be seen is a line.
+    (most, full), box = pixels[0], part.locator('[data-part="memory"]').bounding_box()
+    assert box["width"] - 110 < most < box["width"] - 90
+    for width, size in pixels:
+        assert width == pytest.approx(max(most * size / full, 1.5), abs=0.1)
+    assert part.locator('[data-part="size"]').all_text_contents() == ["13.5 MiB", "23.8 MiB"]
+
+
+def test_a_model_beyond_its_positions_would_hold(site, bench):
+    page = site.figures(bench)
+    part = figure(page, "anatomy")
+    part.locator('[data-part="first"]').select_option("gpt2")
+    part.locator('[data-part="second"]').select_option("llama")
+    part.locator('[data-part="length"]').fill("12")
+    assert part.locator('[data-part="factor"]').text_content() == "B would hold 14 times as much as A"
+    dashed = part.locator('[data-part="bar"][stroke-dasharray]')
+    assert dashed.evaluate_all("(all) => all.map((bar) => bar.dataset.side)") == ["first"]
+    assert "reads 1,024 tokens at most" in part.inner_text()
+
+
+def test_strips_bars_and_slider_are_in_one_view_of_a_phone(site, bench):
+    part = figure(site.figures(bench, width=390), "anatomy")
+    root, strips, memory, length, curves = (
+        part.locator(one).first.bounding_box()
+        for one in (
+            ".attnlab-body",
+            '[data-part="strip"]',
+            '[data-part="memory"]',
+            '[data-part="length"]',
+            '[data-part="curves"]',
+        )
     )
-    assert 0 <= legend["y"] - lists["y"] - lists["height"] < 10
-    assert curves["height"] >= 150
+    assert strips["y"] < memory["y"] < length["y"] < curves["y"]
+    assert length["y"] + length["height"] - root["y"] < 400
+    assert part.locator(".attnlab-root").bounding_box()["height"] < 640
+    assert memory["height"] > 110
+    assert memory["width"] == curves["width"] > 300
 
 
 def test_sinks_stand_beside_an_indexer(site, bench):

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { golden, near } from "./compare.mjs";
-import { KINDS, counted, differing, formula, held, parts, size } from "../../src/widgets/math/anatomy.js";
+import { KINDS, brief, counted, differing, formula, held, parts, size, ticks } from "../../src/widgets/math/anatomy.js";
 import { PUBLISHED } from "../../src/widgets/math/published.js";
 
 const written = (name, what) => formula(PUBLISHED[name]).find((line) => line.what === what)?.tokens.map(({ text }) => text).join("").replaceAll("\u00a0", " ");
@@ -41,19 +41,48 @@ test("formulas say what a model changed", () => {
   }
   for (const name of Object.keys(PUBLISHED)) assert.equal(written(name, "scores") !== undefined, PUBLISHED[name].root === 0);
   assert.equal(written("llama4_text", "keys seen"), "all before, or its own block of 8192");
-  assert.equal(written("kimi_linear", "kept"), "latent of 512 for 32 heads, key of 64; states S");
-  assert.equal(written("deepseek_v4", "kept"), "1 row for 64 heads, key and value at once, an indexer's key of 128 in 21 layers");
-  assert.equal(written("deepseek_v32", "kept"), "latent of 512 for 128 heads, key of 64, an indexer's key of 128");
-  assert.match(written("deepseek_v3", "kept"), /^latent of 512 for 128 heads, key of 64$/);
+  assert.equal(written("kimi_linear", "memory"), "latent of 512 for 32 heads, key of 64; states S");
+  assert.equal(written("deepseek_v4", "memory"), "1 row for 64 heads, key and value at once, an indexer's key of 128 in 21 layers");
+  assert.equal(written("deepseek_v32", "memory"), "latent of 512 for 128 heads, key of 64, an indexer's key of 128");
+  assert.match(written("deepseek_v3", "memory"), /^latent of 512 for 128 heads, key of 64$/);
   assert.equal(written("deepseek_v3", "attention"), "softmax((q kᵀ + qᵣ R kᵣᵀ) / √(d + dᵣ)) v");
   assert.equal(written("kimi_linear", "attention"), "softmax((q kᵀ + qᵣ kᵣᵀ) / √(d + dᵣ)) v");
   assert.equal(written("deepseek_v4", "keys seen"), "the last 128, and the best 512 pooled blocks, or all pooled blocks, or nothing else");
-  assert.equal(written("gemma4_text", "kept"), "k, v of 4 or 16 heads for 32 of queries");
+  assert.equal(written("gemma4_text", "memory"), "k, v of 4 or 16 heads for 32 of queries");
   assert.equal(written("mamba2", "attention"), undefined);
   assert.equal(written("mamba2", "linear"), "S ← fade · S + kᵀ v, out = q S");
   for (const name of ["kimi_linear", "qwen3_next"]) {
     assert.equal(written(name, "linear"), "S ← fade · S, then S ← S + β kᵀ(v − kS), out = q S");
   }
+});
+
+test("plain words say what is kept before the formula does", () => {
+  const words = (name, what) => formula(PUBLISHED[name]).find((line) => line.what === what)?.words;
+  const kept = {
+    gpt2: "keeps k and v of every word",
+    mistral: "keeps k and v of the last 4096 words",
+    gpt_oss: "keeps k and v of every word, or of the last 128",
+    llama4_text: "keeps k and v of every word, or of its own block of 8192",
+    kimi_linear: "keeps one short row of every word",
+    deepseek_v4: "keeps one row of each of the last 128 words, and in most layers one of each block before",
+  };
+  for (const [name, want] of Object.entries(kept)) assert.equal(words(name, "memory"), want);
+  assert.equal(words("mamba2", "linear"), "keeps one matrix, which fades");
+  assert.equal(words("kimi_linear", "linear"), "keeps one matrix, which fades and is corrected");
+  assert.equal(words("gpt2", "attention"), "as in 2017");
+  assert.equal(words("deepseek_v4", "attention"), "q and k turned by position and normed, may look nowhere");
+  assert.equal(words("olmo3", "stream"), "normed after each layer");
+  // What is kept comes first.
+  for (const model of Object.values(PUBLISHED)) assert.match(formula(model)[0].words ?? "", /^keeps /);
+});
+
+test("a scale of bytes has round ticks", () => {
+  const said = (most, wanted) => { const [tick, all] = ticks(most, wanted); return all.map((k) => k && brief(k * tick)); };
+  assert.deepEqual(said(36 * 2 ** 30, 5), [0, "10 GiB", "20 GiB", "30 GiB"]);
+  assert.deepEqual(said(512 * 2 ** 30, 5), [0, "200 GiB", "400 GiB"]);
+  assert.deepEqual(said(1.2 * 2 ** 40, 4), [0, "500 GiB", "1000 GiB"]);
+  assert.deepEqual(said(4 * 2 ** 30, 5), [0, "1 GiB", "2 GiB", "3 GiB", "4 GiB"]);
+  assert.deepEqual(said(82 * 2 ** 20, 5), [0, "20 MiB", "40 MiB", "60 MiB", "80 MiB"]);
 });
 
 test("a part differs where the other has none, or has it with other numbers", () => {

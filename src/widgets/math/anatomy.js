@@ -35,10 +35,40 @@ const several = (/** @type {any} */ x) => (Array.isArray(x) ? x.join(" or ") : S
 /** Keep words on one line. */
 const whole = (/** @type {string} */ words) => words.replaceAll(" ", "\u00a0");
 
+/** Where the norm of a layer stands, in words. */
+const NORMED = /** @type {Record<string, string>} */ ({ pre: "normed before each layer", sandwich: "normed before and after each layer", output: "normed after each layer", post: "normed once a layer has been added" });
+
 /**
- * The formula of a model, in lines: where the norms stand, attention, what is kept, what other layers do.
+ * What the layers with a softmax keep, in words: of each word what, and of which words.
  * @param {Model} model
- * @returns {{ what: string, tokens: Token[] }[]}
+ */
+function keeps({ strip, windows, tied, latent }) {
+  const what = tied ? "one row" : latent ? "one short row" : "k and v";
+  const last = `the last ${several(windows ?? [])}`;
+  if (strip.includes("P")) return `keeps ${what} of each of ${last} words, and in most layers one of each block before`;
+  const every = /[FSH]/.test(strip);
+  const near = strip.includes("B") ? `its own block of ${several(windows ?? [])}` : strip.includes("W") ? last : "";
+  return `keeps ${what} of ${every ? `every word${near && `, or of ${near}`}` : `${near} words`}`;
+}
+
+/**
+ * What attention does that it did not in 2017, in words.
+ * @param {Model} model
+ */
+function does({ turned, places, latent, qk, cap, sink, gate }) {
+  const rows = [turned && "turned by position", qk && "normed"].filter(Boolean).join(" and ");
+  const found = [
+    latent ? `a short key for positions${turned ? "" : ", not turned"}` : rows && `q and k ${rows}`,
+    places === "ALiBi" ? "less for what is far" : places === "relative" ? "a bias for the distance" : "",
+    cap ? "scores capped" : "", sink ? "may look nowhere" : "", gate ? "its result gated" : "",
+  ];
+  return found.filter(Boolean).join(", ") || "as in 2017";
+}
+
+/**
+ * The formula of a model, in lines: what is kept, what other layers do, attention, where the norms stand; most with plain words.
+ * @param {Model} model
+ * @returns {{ what: string, words?: string, tokens: Token[] }[]}
  */
 export function formula(model) {
   const { strip, norms, kept } = model;
@@ -52,7 +82,8 @@ export function formula(model) {
     stream.push({ text: "x + " }, ...(outer ? [norm, { text: "(" }] : []), { text: "layer(" }, ...(inner ? [norm, { text: "(x)" }] : [{ text: "x" }]), { text: outer ? "))" : ")" });
   }
   if (model.streams) stream.push({ text: model.streams === "attention over depth" ? ", from all depths" : ", in several streams", part: "streams" });
-  const lines = [{ what: "stream", tokens: stream }];
+  /** @type {{ what: string, words?: string, tokens: Token[] }[]} */
+  const lines = [];
   if (has("FWBSPH")) {
     const hat = model.qk ? "\u0302" : "";
     /** @type {Token[]} */
@@ -74,7 +105,7 @@ export function formula(model) {
     if (model.places === "ALiBi" || model.places === "relative") line.push({ text: model.places === "ALiBi" ? " − m · distance" : " + b(distance)", part: "places" });
     if (model.sink) line.push({ text: ", sink", part: "sink" });
     line.push({ text: whole(") ") }, { text: model.tied ? "k" : "v", part: model.tied ? "tied" : "" });
-    lines.push({ what: "attention", tokens: line });
+    lines.push({ what: "attention", words: does(model), tokens: line });
     if (model.root === 0) lines.push({ what: "scores", tokens: [{ text: "not divided by √d", part: "root" }] });
     /** @type {Token[]} */
     const seen = [];
@@ -109,12 +140,12 @@ export function formula(model) {
       }
       if (model.shared) tokens.push({ text: `; ${model.shared} layers read another's`, part: "shared" });
       if (has("LH")) tokens.push({ text: "; states S", part: "state" });
-      lines.push({ what: "kept", tokens });
+      lines.unshift({ what: "memory", words: keeps(model), tokens });
     }
   }
   // A delta rule asks the state what the key holds once it has faded.
-  if (has("LH")) lines.push({ what: "linear", tokens: [{ text: `S ← fade · S${model.delta ? `, then S ← S ${whole("+ β kᵀ(v − kS)")}` : " + kᵀ v"}, ${whole("out = q S")}`, part: "state" }] });
-  return lines;
+  if (has("LH")) lines.splice(Number(Boolean(kept)), 0, { what: "linear", words: `keeps one matrix, which fades${model.delta ? " and is corrected" : ""}`, tokens: [{ text: `S ← fade · S${model.delta ? `, then S ← S ${whole("+ β kᵀ(v − kS)")}` : " + kᵀ v"}, ${whole("out = q S")}`, part: "state" }] });
+  return [...lines, { what: "stream", words: NORMED[norms], tokens: stream }];
 }
 
 /**
@@ -139,12 +170,33 @@ export function differing(one, other) {
   return new Set([...parts(one)].filter(([part, words]) => theirs.get(part) !== words).map(([part]) => part));
 }
 
+/** @param {number} bytes @returns {[number, string]} */
+const unit = (bytes) => (bytes >= 2 ** 40 ? [2 ** 40, "TiB"] : bytes >= 2 ** 30 ? [2 ** 30, "GiB"] : bytes >= 2 ** 20 ? [2 ** 20, "MiB"] : bytes >= 2 ** 10 ? [2 ** 10, "KiB"] : [1, "B"]);
+
 /**
- * A size in words.
+ * A size in words, with three digits.
  * @param {number} bytes
  */
 export function size(bytes) {
-  const [unit, name] = bytes >= 2 ** 30 ? [2 ** 30, "GiB"] : bytes >= 2 ** 20 ? [2 ** 20, "MiB"] : [2 ** 10, "KiB"];
-  const value = bytes / unit;
+  const [one, name] = unit(Math.min(Math.max(bytes, 2 ** 10), 2 ** 30));
+  const value = bytes / one;
   return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${name}`;
+}
+
+/**
+ * A size in words that is a round number of its unit.
+ * @param {number} bytes
+ */
+export const brief = (bytes) => `${bytes / unit(bytes)[0]} ${unit(bytes)[1]}`;
+
+/**
+ * Round places on a scale from nothing to `most`: how far apart, and which.
+ * @param {number} most bytes
+ * @param {number} wanted how many there may be, beside nothing
+ * @returns {[number, number[]]}
+ */
+export function ticks(most, wanted) {
+  const round = [0, 10, 20, 30, 40].flatMap((power) => [1, 2, 5, 10, 20, 50, 100, 200, 500].map((k) => k * 2 ** power));
+  const step = /** @type {number} */ (round.find((one) => one * wanted >= most));
+  return [step, Array.from({ length: Math.floor(most / step) + 1 }, (_, k) => k)];
 }
