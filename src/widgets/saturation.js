@@ -1,9 +1,10 @@
 // Temperature and √d on one fixed axis of scores: they fly apart, one weight swallows the rest, the slopes go.
 //
-// For tests (data-part): width, temperature (range inputs), scale (radio group "on" | "off"), draw (button),
-// plane (svg), cloud (path: a dot for each sampled score), beyond (texts), handle (g, role slider; data-which 0..n-1),
+// For tests (data-part): prompt, width, temperature (range inputs), scale (radio group "on" | "off"), draw (button),
+// plane (svg), cloud (path: a dot for each sampled score), handle (g, role slider; data-which 0..n-1),
 // weight, slope (rects, data-which), numbers (table: key, score, weight, slope), measures (table: measure, this row,
 // sampled rows), status.
+import asked from "./ui/asked.css";
 import { grip, keyed, labelled, slider, temperatureSlider } from "./ui/controls.js";
 import { calm, choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -17,8 +18,9 @@ const LIMIT = 4; // scaled scores can be moved from -4 to 4
 const CLOSED = 0.01; // of at most 8 keys, one then has more than 0.98; a hundred equal weights are no row of this figure
 const CERTAIN = 0.99; // where slopes are left out
 const REACH = 20; // the axis goes from -20 to 20 and stays: a gap of so many pixels is the same odds everywhere
-const STEEPEST = 0.25;
-const [HEAD, AXIS, BAR] = [18, 20, 11]; // heights in the drawing
+const [LINE, AXIS, BAR] = [18, 20, 11]; // heights in the drawing
+// As far as the root of the widest width: what it leaves out or divides by twice, the slider can undo.
+const POWERS = { base: 2, reach: 5, step: 0.25 };
 /** @type {[string, "entropy" | "share" | "largest" | "norm" | "left", number][]} words, measure, its largest value */
 const MEASURES = [
   ["entropy (nats)", "entropy", Math.log(KEYS)],
@@ -38,10 +40,14 @@ const box = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number
   s("rect", { x, y, width: Math.max(width, 0), height: Math.max(height, 0), ...props });
 /** A path of dots or of dashes, one element for hundreds. @param {string} d @param {any} props */
 const strokes = (d, props) => s("path", { d, fill: "none", ...props });
+/** @type {Record<"slope" | "weight", [number, string]>} the largest that there is */
+const MOST = { slope: [0.25, "¼"], weight: [1, "1"] };
+const PAINTS = { slope: "var(--fig-quiet)", weight: "var(--fig-query)" };
 const TRACK = { fill: "var(--fig-tint)", stroke: "var(--fig-line)", "stroke-width": 0.5 };
 
 export default figure({
   name: "saturation",
+  css: asked,
   title: "Temperature and √d",
   keys: ["scores", "names", "d_k", "temperature", "scaled", "seed", "slopes"],
   setup({ model, body, say, set, signal }) {
@@ -57,7 +63,8 @@ export default figure({
       limits: { min: 0, max: WIDTHS.length - 1, step: 1 },
       onInput: (place) => set({ d_k: WIDTHS[place] }),
     });
-    const temperature = temperatureSlider((to) => set({ temperature: to }));
+    width.row.firstChild?.replaceWith(h("span", { class: "attnlab-label" }, "Width ", h("i", {}, "d"), h("sub", {}, "k")));
+    const temperature = temperatureSlider((to) => set({ temperature: to }), POWERS);
     const scale = choices({
       label: "Divide by the root of d_k",
       part: "scale",
@@ -68,6 +75,9 @@ export default figure({
       ],
       onChange: (on) => set({ scaled: on === "on" }),
     });
+    const no = scale.children[1];
+    no.classList.add("is-asked"); // where a figure begins
+    const prompt = h("b", { "data-part": "prompt" });
     const draw = h("button", { type: "button", "data-part": "draw", on: { click: () => set({ seed: model.get("seed") + 1, scores: [] }) } }, "New samples");
     const plane = s("svg", {
       role: "group",
@@ -77,16 +87,11 @@ export default figure({
     });
     const [measures, numbers] = ["Measures of this row and of the sampled rows", "The row of scores"].map(strip);
     for (const { row } of [width, temperature]) row.style.cssText = 'flex: 1 1 14rem; grid-template: "name input reading" / max-content 1fr auto';
-    const divide = labelled("Divide by √d", scale);
     scale.style.cssText = "flex-wrap: nowrap; max-width: none";
-    /** @param {...Node} parts */
-    const beside = (...parts) => h("div", { style: "display: flex; flex-wrap: wrap; gap: 0 1.5rem" }, ...parts);
-    body.append(
-      plane,
-      beside(width.row, divide),
-      beside(temperature.row, h("div", { class: "attnlab-row" }, draw)),
-      h("details", {}, h("summary", {}, "The numbers as tables"), numbers, measures),
-    );
+    const divide = labelled("Divide by √d", scale, prompt);
+    divide.style.marginBottom = "0.5rem";
+    const below = h("div", { style: "display: flex; flex-wrap: wrap; gap: 0 1.5rem" }, width.row, temperature.row, h("div", { class: "attnlab-row" }, draw));
+    body.append(divide, plane, below, h("details", {}, h("summary", {}, "The numbers as tables"), numbers, measures));
 
     /** @type {ReturnType<typeof plan>} */
     let at;
@@ -99,6 +104,8 @@ export default figure({
 
     const names = () => /** @type {string[]} */ (model.get("names"));
     const withSlopes = () => model.get("slopes") !== false; // figures stored before there was a choice show them
+    const top = (/** @type {Measured} */ one) => Math.max(...one.weights);
+    const reached = (/** @type {Measured} */ one) => (withSlopes() ? one.largest < CLOSED : top(one) >= CERTAIN);
     const clamp = (/** @type {number} */ x) => Math.round(Math.min(Math.max(x, -LIMIT), LIMIT) * 100) / 100;
 
     /** Scaled scores of the row, q·k/√d_k. */
@@ -111,36 +118,41 @@ export default figure({
     /** What the softmax gets of a scaled score of 1. */
     const factor = () => (model.get("scaled") ? 1 : Math.sqrt(model.get("d_k"))) / Number(model.get("temperature"));
 
-    /** Where everything stands: scores, weights and slopes side by side, or below one another where there is little room. */
+    /** Where everything stands: scores, slopes and weights side by side, or below one another where there is little room. */
     function plan() {
       const wide = room();
-      const slopes = withSlopes();
-      const beside = wide >= 480 || !slopes;
+      const small = wide < 480;
+      const beside = !small || !withSlopes();
       const left = 10 + 7 * Math.min(Math.max(...names().map((word) => word.length)), 6);
       const [number, gap] = [40, beside ? 12 : 6];
-      const parts = slopes ? [0.6, 0.4] : [1];
-      const given = beside ? (slopes ? 0.3 : 0.24) * wide : wide - left - parts.length * number - gap;
+      /** @type {["slope" | "weight", number][]} what a softmax makes of scores, and which part of the room it gets */
+      const parts = withSlopes() ? [["slope", 0.68], ["weight", 0.32]] : [["weight", 1]];
+      const given = beside ? (withSlopes() ? 0.38 : small ? 0.2 : 0.26) * wide : wide - left - parts.length * (number + gap);
       const right = beside ? wide - given - parts.length * (number + gap) : wide - 8;
       let x = beside ? right + gap : left;
-      const columns = parts.map((part) => {
+      const columns = parts.map(([what, part]) => {
         const [from, across] = [x, part * given];
         x += across + number + gap;
-        return { from, across };
+        return { what, from, across };
       });
-      const high = ROWS; // a pixel for each sampled query
-      const axis = HEAD + high;
-      const strip = axis + AXIS + (beside ? 0 : HEAD); // where the strips of the sampled rows are, if below
-      const first = strip + (beside ? 2 : 28 + HEAD);
+      const head = small ? 2 * LINE : LINE;
+      const row = small ? 2.5 : 3.25; // for each sampled query
+      const high = row * ROWS;
+      const axis = head + high;
+      const strip = axis + AXIS + LINE; // where the profiles of the sampled rows are, if below
+      const tall = beside ? high : 44;
+      const first = beside ? axis + AXIS + 2 : strip + tall + AXIS + 4;
       const each = names().length > 5 ? 21 : 26; // for a score
-      const tall = beside ? each : each + BAR + 3;
-      const height = first + names().length * tall + 2;
+      const step = beside ? each : each + BAR + 3;
+      const height = first + names().length * step + 2;
       // Where the axis goes on below: past all scores, or, where weights stand between them, past each, and through no number.
-      const lanes = beside ? [[first, height - 2 - first]] : names().map((_, i) => [first + i * tall, each - 2]);
-      return { wide, beside, left, right, columns, high, axis, strip, each, tall, first, height, lanes, middle: (left + right) / 2, unit: (right - left - 8) / (2 * REACH) };
+      const lanes = beside ? [[first, height - 2 - first]] : names().map((_, i) => [first + i * step, each - 2]);
+      const heap = small ? (beside ? 8 : 14) : 24; // what is beyond the axis lies at its ends
+      return { wide, small, beside, left, right, columns, head, row, high, axis, strip, tall, each, step, first, height, lanes, heap, middle: (left + right) / 2, unit: (right - left - 8 - 2 * heap) / (2 * REACH) };
     }
     const place = (/** @type {number} */ z) => at.middle + at.unit * Math.min(Math.max(z, -REACH), REACH);
-    const middle = (/** @type {number} */ i) => at.first + i * at.tall + at.each / 2;
-    const barTop = (/** @type {number} */ i) => at.first + i * at.tall + (at.beside ? (at.each - BAR) / 2 : at.each);
+    const middle = (/** @type {number} */ i) => at.first + i * at.step + at.each / 2;
+    const barTop = (/** @type {number} */ i) => at.first + i * at.step + (at.beside ? (at.each - BAR) / 2 : at.each);
 
     /** A score on a line of its own, to be dragged along the axis. @param {string} name @param {number} i */
     function lane(name, i) {
@@ -182,18 +194,23 @@ export default figure({
       lanes = names().map((name, i) => (kept[i] && lanes[i].g.getAttribute("aria-label") === `score of key ${name}` ? lanes[i] : lane(name, i)));
       const ticks = [-20, -10, 0, 10, 20];
       const quiet = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words, anchor = "start") => text({ x, y, fill: "var(--fig-quiet)", "text-anchor": anchor }, words);
-      const heads = [["largest weight", "weight p"], ["largest slope", "slope p(1 − p)"]];
       const short = (/** @type {string} */ word) => (word.length > 6 ? `${word.slice(0, 5)}…` : word);
+      const top = at.beside ? at.head : at.strip;
+      const scale = top + at.tall + 15;
       plane.replaceChildren(
-        strokes(ticks.map((z) => `M ${place(z)} ${HEAD} v ${at.high}${at.lanes.map(([y, high]) => `M ${place(z)} ${y} v ${high}`).join("")}`).join(""), { "data-part": "ticks", stroke: "var(--fig-line)" }),
-        ...at.columns.flatMap(({ from, across }, c) => [
-          at.beside ? box(from, HEAD, across, at.high, TRACK) : box(from, at.strip, across, 26, TRACK),
-          quiet(from, (at.beside ? HEAD : at.strip) - 6, heads[c][0]),
-          quiet(from, at.first - 6, heads[c][1]),
+        strokes(ticks.map((z) => `M ${place(z)} ${at.head} v ${at.high}${at.lanes.map(([y, high]) => `M ${place(z)} ${y} v ${high}`).join("")}`).join(""), { "data-part": "ticks", stroke: "var(--fig-line)" }),
+        ...at.columns.flatMap(({ what, from, across }) => [
+          box(from, top, across, at.tall, TRACK),
+          quiet(from, top - 6, `largest ${what}`),
+          // The profile's scale is that of the bars below, too, if it lies along them.
+          quiet(from, scale, at.beside ? "0" : ""),
+          quiet(from + across, scale, at.beside ? MOST[what][1] : "", "end"),
+          ...(at.beside ? [] : [quiet(from - 4, top + 10, MOST[what][1], "end"), quiet(from - 4, top + at.tall, "0", "end")]),
+          quiet(at.beside ? from + across / 2 : from, scale, what === "slope" ? "slope p(1 − p)" : across > 80 || !at.beside ? "weight p" : "", at.beside ? "middle" : "start"),
           ...names().map((_, i) => box(from, barTop(i), across, BAR, TRACK)),
         ]),
         ...ticks.slice(1).map((z) => quiet(place(z), at.axis + 15, fmt(z, 0), "middle")),
-        quiet(0, at.axis + 15, at.right > 300 ? "one query" : ""),
+        quiet(0, at.axis + 15, at.small ? "" : "one query"),
         cloud,
         bars,
         ...names().map((word, i) => text({ x: 0, y: middle(i) + 4 }, short(word))),
@@ -230,34 +247,57 @@ export default figure({
     function paint({ samples, row, T }, stretch) {
       const by = stretch / T;
       const rows = samples.map((one) => one.map((x) => x * by));
-      const y = (/** @type {number} */ r) => HEAD + r + 0.5;
-      const dots = rows.flatMap((one, r) => one.filter((z) => Math.abs(z) <= REACH).map((z) => `M ${place(z).toFixed(1)} ${y(r)} h 0`));
+      const y = (/** @type {number} */ r) => at.head + (r + 0.5) * at.row;
+      // Beyond the axis they lie one behind the other.
+      const lie = at.heap / Math.min(names().length, 6);
+      const dots = rows.flatMap((one, r) => {
+        const beyond = [0, 0];
+        return one.map((z) => {
+          const out = Math.abs(z) > REACH ? Math.min(++beyond[Number(z > 0)] * lie, at.heap) : 0;
+          return `M ${(place(z) + Math.sign(z) * out).toFixed(1)} ${y(r).toFixed(1)} h 0`;
+        });
+      });
       const all = rows.flat();
       const gone = all.filter((z) => Math.abs(z) > REACH).length / all.length;
       const spread = deviation(all);
-      const said = `spread ${fmt(spread, spread < 10 ? 1 : 0)}${gone ? `, ${fmt(100 * gone, gone < 0.01 ? 1 : 0)} % beyond` : ""}`;
+      const said = `spread ${fmt(spread, spread < 10 ? 1 : 0)}${gone ? `, ${fmt(100 * gone, gone < 0.01 ? 1 : 0)} % beyond${at.small && at.beside ? "" : ` ±${REACH}`}` : ""}`;
       const theirs = rows.map(measure);
-      const of = [(/** @type {Measured} */ one) => Math.max(...one.weights), (/** @type {Measured} */ one) => one.largest / STEEPEST];
-      const line = (/** @type {Measured} */ one, /** @type {number} */ r, /** @type {number} */ c) => {
-        const { from, across } = at.columns[c];
-        const step = across / ROWS;
-        return at.beside ? `M ${from} ${y(r)} h ${(of[c](one) * across).toFixed(1)}` : `M ${(from + (r + 0.5) * step).toFixed(2)} ${at.strip + 26} v ${(-26 * of[c](one)).toFixed(1)}`;
+      const of = { slope: (/** @type {Measured} */ one) => one.largest, weight: top };
+      const profile = (/** @type {typeof at.columns[number]} */ { what, from, across }) => {
+        const step = at.beside ? at.row : across / ROWS;
+        const lines = theirs.map((one, r) => {
+          const part = of[what](one) / MOST[what][0];
+          return at.beside ? `M ${from} ${y(r).toFixed(1)} h ${(part * across).toFixed(1)}` : `M ${(from + (r + 0.5) * step).toFixed(2)} ${at.strip + at.tall} v ${(-part * at.tall).toFixed(1)}`;
+        });
+        return strokes(lines.join(""), { stroke: PAINTS[what], "stroke-width": step + 0.1 });
       };
-      const thin = at.beside ? 0.75 : Math.max((0.75 * at.columns[0].across) / ROWS, 0.8);
-      const paints = ["var(--fig-query)", "var(--fig-quiet)"];
+      // How many have gone all the way; there they are, at the top, and there is room for it.
+      const lost = theirs.filter(reached).length;
+      const { what, from, across } = at.columns[0];
+      const ink = `var(--fig-${what === "slope" ? "ink" : "paper"})`; // weights are full there
+      const edge = at.head + lost * at.row;
+      const count = !at.small && lost * at.row > LINE
+        ? [
+            strokes(`M ${from} ${edge} h ${across}`, { stroke: ink, "stroke-dasharray": "3 3" }),
+            text({ x: from + across - 8, y: edge - 6, "text-anchor": "end", "font-weight": 650, fill: ink }, `${lost} of ${ROWS}: ${what === "slope" ? `below ${CLOSED}` : `${CERTAIN} or more`}`),
+          ]
+        : [];
+      const heading = `${ROWS} queries, sorted by largest weight`;
+      const quiet = (/** @type {number} */ line, /** @type {string} */ words) => text({ x: 0, y: line * LINE - 6, fill: "var(--fig-quiet)" }, words);
       cloud.replaceChildren(
-        strokes(dots.join(""), { "data-part": "cloud", stroke: "var(--fig-ink)", "stroke-width": 2.6, "stroke-linecap": "round", "stroke-opacity": 0.75 }),
-        ...at.columns.map((_, c) => strokes(theirs.map((one, r) => line(one, r, c)).join(""), { stroke: paints[c], "stroke-width": thin })),
-        text({ x: 0, y: HEAD - 6, fill: "var(--fig-quiet)" }, at.right > 300 ? `${ROWS} queries: scores / T, ${said}${gone ? ` ±${REACH}` : ""}` : said),
+        strokes(dots.join(""), { "data-part": "cloud", stroke: "var(--fig-ink)", "stroke-width": at.small ? 2.6 : 3.5, "stroke-linecap": "round", "stroke-opacity": 0.75 }),
+        ...at.columns.map(profile),
+        ...count,
+        ...(at.small ? [quiet(1, heading), quiet(2, at.beside ? said : `scores / T, ${said}`)] : [quiet(1, `${heading}: scores / T, ${said}`)]),
         strokes(`M ${place(-spread)} ${at.axis + 1} H ${place(spread)}`, { stroke: "var(--fig-ink)", "stroke-width": 2.5 }),
       );
       const ours = measure(row.map((x) => x * by));
-      const long = [ours.weights, ours.slopes.map((slope) => slope / STEEPEST)];
+      const one = { slope: ours.slopes, weight: ours.weights };
       bars.replaceChildren(
-        ...at.columns.flatMap(({ from, across }, c) =>
-          long[c].flatMap((part, i) => [
-            box(from, barTop(i), part * across, BAR, { fill: paints[c], "data-part": c ? "slope" : "weight", "data-which": i }),
-            text({ x: from + across + 5, y: barTop(i) + BAR - 1 }, fmt(c ? ours.slopes[i] : part, c ? 3 : 2)),
+        ...at.columns.flatMap(({ what, from, across }) =>
+          one[what].flatMap((value, i) => [
+            box(from, barTop(i), (value / MOST[what][0]) * across, BAR, { fill: PAINTS[what], "data-part": what, "data-which": i }),
+            text({ x: from + across + 5, y: barTop(i) + BAR - 1 }, fmt(value, what === "slope" ? 3 : 2)),
           ]),
         ),
       );
@@ -268,8 +308,12 @@ export default figure({
     let before;
     let frame = 0;
     signal.addEventListener("abort", () => cancelAnimationFrame(frame));
-    /** Paint what is now; when the division was switched, let the scores travel. @param {ReturnType<typeof read>} now */
-    function travel(now) {
+    /**
+     * Paint what is now; when the division was switched, let the scores travel, and say what came of it when they are there.
+     * @param {ReturnType<typeof read>} now
+     * @param {() => void} then
+     */
+    function travel(now, then) {
       cancelAnimationFrame(frame);
       const still = before === undefined || before === now.scaled || calm();
       before = now.scaled;
@@ -279,6 +323,7 @@ export default figure({
         const left = still ? 0 : Math.max(1 - (performance.now() - began) / 600, 0);
         paint(now, Math.exp(away * left ** 2));
         if (left) frame = requestAnimationFrame(go);
+        else then();
       };
       go();
     }
@@ -290,7 +335,9 @@ export default figure({
       width.show(WIDTHS.indexOf(d_k), String(d_k));
       temperature.show(T);
       select(scale, scaled ? "on" : "off");
-      travel(now);
+      if (!scaled) no.classList.remove("is-asked");
+      const what = withSlopes() ? "slopes" : "weights";
+      prompt.replaceChildren(...(scaled ? ["Press ", h("i", {}, "no"), `: where do the ${what} go?`] : ["Which temperature undoes it?"]));
       const slopes = withSlopes();
       const ours = measure(row.map((x) => x / T));
       const theirs = samples.map((one) => measure(one.map((x) => x / T)));
@@ -302,8 +349,6 @@ export default figure({
       const shown = (/** @type {any[]} */ cells) => (slopes ? cells : cells.slice(0, 3));
       const scores = names().map((word, i) => shown([word, row[i].toFixed(4), shaded(small(ours.weights[i]), ours.weights[i]), small(ours.slopes[i])]));
       numbers.replaceChildren(table("numbers", shown(["key", "score", "weight p", "slope p(1 − p)"]), scores));
-      const top = (/** @type {Measured} */ one) => Math.max(...one.weights);
-      const reached = (/** @type {Measured} */ one) => (slopes ? one.largest < CLOSED : top(one) >= CERTAIN);
       const closed = theirs.filter(reached).length;
       const both = (/** @type {string} */ words, /** @type {(one: Measured) => number} */ what, /** @type {number} */ most) =>
         [words, ...[what(ours), median(theirs.map(what))].map((x) => shaded(small(x), x / most))];
@@ -315,10 +360,10 @@ export default figure({
         ]),
       );
       const most = ours.weights.indexOf(top(ours));
-      say(
+      const words =
         `Key ${names()[most]} has weight ${fmt(top(ours))}${slopes ? ` and slope ${small(ours.slopes[most])}` : ""}. ` +
-          `Of ${ROWS} sampled queries, ${closed} ${slopes ? `have no slope of ${CLOSED} or more` : "give 99 % or more to one key"}.`,
-      );
+          `Of ${ROWS} sampled queries, ${closed} ${slopes ? `have no slope of ${CLOSED} or more` : "give 99 % or more to one key"}.`;
+      travel(now, () => say(words));
     }
 
     /** @returns {string} */

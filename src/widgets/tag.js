@@ -5,6 +5,7 @@
 // For tests (data-part): sentence (input), example (buttons), token (buttons, role radio), hide (buttons, one a word), each (fold), more (fold),
 // heads (radio group), arcs (svg), alternatives, attention (role switch), status, numbers (table: token, tag, probability, weight,
 // hidden), reset, link, pytorch, svg.
+import asked from "./ui/asked.css";
 import folds from "./ui/folds.css";
 import css from "./ui/tag.css";
 import looks from "./ui/tags.css";
@@ -28,7 +29,7 @@ const WIDE = 760;
 
 export default figure({
   name: "tag",
-  css: folds + looks + css,
+  css: asked + folds + looks + css,
   title: "Tag a sentence",
   keys: ["sentence", "word", "head", "hidden", "attention"],
   async setup({ model, body, say, set, signal, place }) {

@@ -63,7 +63,7 @@ def test_it_starts_as_python_says(site, bench):
     assert_shows(figure(page, "saturation", 1), ours())
     assert "Key I has weight 0.52 and slope 0.2495." in says(figure(page, "saturation", 1))
     heights = [part.bounding_box()["height"] for part in page.locator(".attnlab-root").all()]
-    assert max(heights) <= 550
+    assert max(heights) <= 580
 
 
 def test_without_slopes_it_shows_weights_and_how_many_rows_are_certain(site, bench):
@@ -94,9 +94,9 @@ def test_without_the_scale_a_wide_row_saturates(part):
 
 def test_the_temperature_by_keyboard(part):
     press(part, "temperature", "Home")
-    assert_shows(part, ours(temperature=0.01))
-    press(part, "temperature", "End")
-    assert_shows(part, ours(temperature=100.0))
+    assert_shows(part, ours(temperature=0.031))
+    press(part, "temperature", "End")  # what the widest width leaves out
+    assert_shows(part, ours(temperature=32.0))
 
 
 def test_keys_move_a_score_and_reset_brings_it_back(part):
@@ -113,10 +113,82 @@ def test_keys_move_a_score_and_reset_brings_it_back(part):
 def places(part):
     """Read how far from zero each score is drawn, in pixels to the right."""
     ticks = part.locator('[data-part="plane"] text').filter(has_text=re.compile("^(−10|0|10)$"))
-    at = [middle(ticks.nth(i))[0] for i in range(3)]
+    at = [middle(ticks.nth(i))[0] for i in range(ticks.count())][-3:]  # behind the scales of the profiles
     assert at[2] - at[1] == pytest.approx(at[1] - at[0], abs=2)
     marks = [handle(part, i).locator("rect") for i in range(4)]
     return [middle(mark)[0] - at[1] for mark in marks], (at[2] - at[1]) / 10
+
+
+DOTS = re.compile(r"M ([-\d.]+) ([-\d.]+) h 0")
+
+
+def dots(part):
+    """Read where each sampled score is drawn."""
+    path = part.locator('[data-part="cloud"]').get_attribute("d")
+    return [(float(x), float(y)) for x, y in DOTS.findall(path)]
+
+
+def test_what_is_beyond_the_axis_lies_in_heaps_at_its_ends(site, bench):
+    part = figure(site.figures(bench), "saturation", 1)
+    lines = part.locator('[data-part="ticks"]').get_attribute("d")
+    low, *_, high = sorted({float(x) for x in re.findall(r"M ([\d.]+) ", lines)})
+    drawn = dots(part)
+    assert len(drawn) == 64 * 4
+    assert all(low < x < high for x, _ in drawn)
+    assert max(y for _, y in drawn) - min(y for _, y in drawn) > 195
+    choose(part, "scale", "off")
+    press(part, "width", "End")
+    press(part, "temperature", "Home")
+    part.page.wait_for_timeout(700)
+    drawn = dots(part)
+    rows = ours(d_k=1024, scaled=False).samples[:, :4] / 0.031
+    for side, heap in ((-1, [p for p in drawn if p[0] < low]), (1, [p for p in drawn if p[0] > high])):
+        assert len(heap) == len(set(heap)) == (rows * side > 20).sum()
+        assert len({x for x, _ in heap}) == 4  # a row of all four one behind the other
+
+
+def test_one_gesture_is_marked_until_it_is_made(site, bench):
+    page = site.open(bench)
+    for nth, what in ((1, "slopes"), (2, "weights")):
+        part = figure(page, "saturation", nth)
+        prompt, ringed = part.locator('[data-part="prompt"]'), part.locator(".is-asked")
+        assert prompt.inner_text() == f"Press no: where do the {what} go?"
+        assert ringed.all_inner_texts() == ["no"]
+        ringed.click()
+        assert ringed.count() == 0
+        assert prompt.inner_text() == "Which temperature undoes it?"
+    assert figure(page, "saturation", 0).locator(".is-asked").count() == 0  # it begins without the division
+
+
+def test_what_happened_is_said_when_the_scores_have_arrived(site, bench):
+    part = figure(site.open(bench), "saturation", 1)
+    part.page.emulate_media(reduced_motion="no-preference")
+    try:
+        seen = part.evaluate(SAID)
+    finally:
+        part.page.emulate_media(reduced_motion="reduce")
+    assert seen["first"] == [seen["before"], "0.52"]
+    *moving, (said, last) = seen["frames"]
+    assert "28 have no slope" in said
+    assert last == "1.00"
+    assert {said for said, reading in moving if reading != last} == {seen["before"]}
+    assert len({reading for _, reading in moving}) > 3  # the number beside the bar runs with it
+    count = part.locator('[data-part="plane"] text').filter(has_text="of 64")
+    assert count.all_text_contents() == ["28 of 64: below 0.01"]
+
+
+SAID = """async (figure) => {
+  const now = () => [figure.querySelector('[data-part="status"]').textContent,
+    figure.querySelector('rect[data-part="weight"] + text').textContent];
+  const [before] = now();
+  figure.querySelector('[data-part="scale"] [data-value="off"]').click();
+  const first = now(), frames = [];
+  for (const began = performance.now(); performance.now() < began + 900; ) {
+    await new Promise(requestAnimationFrame);
+    frames.push(now());
+  }
+  return { before, first, frames };
+}"""
 
 
 def cloud(part):
@@ -147,7 +219,7 @@ def test_bars_are_as_long_as_their_numbers(part):
     choose(part, "scale", "off")
     for column, name, most in ((2, "weight", 1.0), (3, "slope", 0.25)):
         bars = part.locator(f'[data-part="{name}"]')
-        full = part.locator('[data-part="plane"] > rect').nth(1 if name == "weight" else 6)
+        full = part.locator('[data-part="plane"] > rect').nth(1 if name == "slope" else 6)
         across = float(full.get_attribute("width"))
         got = [float(bars.nth(i).get_attribute("width")) / across * most for i in range(4)]
         assert got == pytest.approx([float(row[column]) for row in table(part)], abs=6e-5)

@@ -40,17 +40,18 @@ export function slider({ part, label, limits, role = "query", onInput }) {
 }
 
 /**
- * A slider for the temperature, from 0.01 to 100 in powers of ten.
+ * A slider for the temperature, in powers of a base: from 0.01 to 100, unless told otherwise.
  * @param {(temperature: number) => void} onInput
+ * @param {{ base: number, reach: number, step: number }} [powers] from base^-reach to base^reach
  */
-export function temperatureSlider(onInput) {
+export function temperatureSlider(onInput, { base, reach, step } = { base: 10, reach: 2, step: 0.05 }) {
   const { row, show } = slider({
     part: "temperature",
     label: "Temperature",
-    limits: { min: -2, max: 2, step: 0.05 },
-    onInput: (x) => onInput(Math.round(10 ** x * 1000) / 1000),
+    limits: { min: -reach, max: reach, step },
+    onInput: (x) => onInput(Math.round(base ** x * 1000) / 1000),
   });
-  return { row, show: (/** @type {number} */ t) => show(Math.log10(t), fmt(t, t < 1 ? 3 : 2)) };
+  return { row, show: (/** @type {number} */ t) => show(Math.log(t) / Math.log(base), fmt(t, t < 1 ? 3 : 2)) };
 }
 
 /**
