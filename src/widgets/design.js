@@ -2,16 +2,16 @@
 // then it is trained, and the rest is what training did not find.
 //
 // For tests (data-part): offset (buttons, data-layer, data-offset), layers, told, mix (radio groups), nearest, preset (selects), train,
-// restart (buttons), line (opens what is chosen, on a phone), steps, progress, lost, confused, missed, price (texts), plane (svg; in it frontier, tried, now, trained), mask (svg), guide, onward,
+// restart (buttons), line (opens what is chosen), steps, progress, lost, confused, missed, price (texts), plane (svg; in it frontier, tried, now, trained), climb (svg; in it goal, climbed), mask (svg), guide, onward,
 // dismiss, opens (buttons, data-opens), panel, challenge (list items, data-id), forget, links (textarea), take (button), refused, tried,
 // numbers (tables), show (buttons), status, reset, link, pytorch, svg.
-import shared from "./ui/playground.css";
+import shared from "./ui/train.css";
 import own from "./ui/design.css";
 import { choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { keep as store, recalled } from "./ui/kept.js";
-import { offsets } from "./ui/offsets.js";
-import { plane } from "./ui/plane.js";
+import { OFFSETS, offsets } from "./ui/offsets.js";
+import { climb, plane } from "./ui/plane.js";
 import { strip, table } from "./ui/tables.js";
 import { turns } from "./ui/turns.js";
 import { add, CHALLENGES, links, met, restored, worded } from "./math/board.js";
@@ -28,13 +28,14 @@ const KEPT = "attnlab-designs";
 const SENTENCE = ["that", "left", "duck", "can", "watch", "the", "old", "saw"];
 const PRESETS = /** @type {Record<string, number[]>} */ ({
   "itself only": [], "both neighbours": [-1, 1], "window: two on each side": [-2, -1, 1, 2], "every second word": [-6, -4, -2, 2, 4, 6],
-  "all before": Array.from({ length: FARTHEST }, (_, i) => i - FARTHEST), everything: Array.from({ length: 2 * FARTHEST + 1 }, (_, i) => i - FARTHEST).filter(Boolean),
+  "all before": OFFSETS.slice(0, FARTHEST), everything: OFFSETS.filter(Boolean),
 });
 const PANELS = /** @type {Record<string, string>} */ ({ challenges: "Challenges", tried: "Designs tried", numbers: "Numbers" });
 const STEPS = [
   { text: "Click −1: every word sees the one before. How far up goes the dot?", done: (/** @type {Design} */ { layers }) => layers[0].includes(-1) },
   { text: "Which one word more takes the dot highest? Try some.", done: (/** @type {Design} */ { layers }) => layers[0].length > 1 && layers[0].includes(-1) },
-  { text: "Press Train. The ring climbs to the dot. Then pause: has training found all that is there?", done: (/** @type {Design} */ _, /** @type {boolean} */ trained) => trained },
+  { text: "Press Train. The curve climbs to the dotted line, the ring to the dot.", done: (/** @type {Design} */ _, /** @type {boolean} */ trained) => trained },
+  { text: "Now pause: has training found all that is there? Then the challenges wait, below.", done: () => false },
 ];
 const DRAW = 120;
 
@@ -85,16 +86,16 @@ export default figure({
       if (name) set({ layers: design.layers.map(() => PRESETS[name]) });
     });
     const mask = s("svg", { role: "img", "data-part": "mask", class: "attnlab-sight" });
-    const drawing = plane();
+    const [drawing, climbing] = [plane(), climb()];
     const train = button("train", "Train", toggle, { class: "attnlab-act" });
     const counter = h("span", { class: "attnlab-steps", "data-part": "steps" });
     const progress = h("progress", { max: 1, value: 0, "data-part": "progress", "aria-label": "Sentences counted", hidden: true });
-    const tile = (/** @type {string} */ part, /** @type {string} */ name, /** @type {string} */ role) => {
-      const [big, small] = [h("b", { "data-part": part }), h("small")];
-      return { el: h("div", { class: `attnlab-tile is-${role}` }, h("span", {}, name), big, small), show: (/** @type {string} */ words, /** @type {string} */ more) => ((big.textContent = words), (small.textContent = more)) };
+    const tile = (/** @type {string} */ part, /** @type {string} */ name) => {
+      const big = h("b", { "data-part": part });
+      return { el: h("div", { class: "attnlab-tile" }, h("span", {}, name), big), show: (/** @type {string} */ words) => (big.textContent = words) };
     };
-    const confused = h("p", { class: "attnlab-tile is-key", "data-part": "confused", hidden: true });
-    const tiles = { lost: tile("lost", "Lost by the view", "key"), missed: tile("missed", "Not found by training", "output"), price: tile("price", "Price paid", "value") };
+    const confused = h("p", { class: "attnlab-tile", "data-part": "confused", hidden: true });
+    const tiles = { lost: tile("lost", "Lost by the view"), missed: tile("missed", "Not found by training"), price: tile("price", "Price paid") };
     const said = h("span");
     const onward = button("onward", "Next", () => next());
     const guide = h("div", { class: "attnlab-guide", role: "note", "data-part": "guide", hidden: true }, said, h("span", { class: "attnlab-guide-do" }, onward, button("dismiss", "Skip", () => leave())));
@@ -110,20 +111,19 @@ export default figure({
     });
     const tabs = Object.entries(PANELS).map(([name, text]) => button("opens", text, () => set({ panel: model.get("panel") === name ? "" : name }), { "data-opens": name }));
     const bodies = Object.entries(inside).map(([name, parts]) => h("div", { class: "attnlab-panel", "data-part": "panel", "data-panel": name, role: "group", "aria-label": PANELS[name], hidden: true }, ...parts));
-    // On a phone one line says what else is chosen, and opens it.
-    const rest = h("div", { class: "attnlab-else" },
-      h("div", { class: "attnlab-sets" }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("begin from", preset)),
-      h("div", { class: "attnlab-seen" }, mask));
-    const line = button("line", "", () => line.setAttribute("aria-expanded", String(rest.classList.toggle("is-open"))), { class: "attnlab-line", "aria-expanded": "false" });
+    // One line says what else is chosen, and opens it.
+    const rest = h("div", { class: "attnlab-sets", hidden: true }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("begin from", preset));
+    const line = button("line", "", () => line.setAttribute("aria-expanded", String(!(rest.hidden = !rest.hidden))), { class: "attnlab-line", "aria-expanded": "false" });
     body.append(
       guide,
       h("div", { class: "attnlab-bench" },
         h("div", {}, ...rows.map(({ el }) => el)),
         h("div", { class: "attnlab-goal" }, drawing.svg),
-        h("div", {}, line, rest),
+        h("div", {}, h("div", { class: "attnlab-seen" }, mask, h("div", {}, climbing.svg)), line),
       ),
+      rest,
       h("div", { class: "attnlab-go-row" }, train, button("restart", "Restart", () => begin()), counter, progress, h("div", { class: "attnlab-tabs" }, ...tabs)),
-      h("div", { class: "attnlab-tiles" }, tiles.lost.el, confused, tiles.missed.el, tiles.price.el),
+      h("div", { class: "attnlab-tiles" }, tiles.lost.el, tiles.missed.el, tiles.price.el, confused),
       ...bodies,
     );
     onResize(body, signal, () => draw(true));
@@ -261,14 +261,14 @@ export default figure({
       const wide = Math.max(240, Math.round(drawing.svg.parentElement?.clientWidth || 480));
       drawing.show({ wide, entries, entry, right });
       const three = results(entry, right);
-      tiles.lost.show(...three.lost);
-      tiles.missed.show(...three.missed);
-      tiles.price.show(...three.price);
+      for (const [name, { show }] of Object.entries(tiles)) show(three[name]);
       confuse();
-      counter.textContent = run ? `step ${run.model.steps.toLocaleString("en")}` : "";
+      const steps = run?.model.steps ?? 0;
+      counter.textContent = run ? `step ${steps.toLocaleString("en")}${Number.isFinite(right) ? ` · ${fmt(right, 1)} % right` : ""}` : "";
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;
-      if (all) drawMask();
+      if (all) drawMask(wide < 400);
+      climbing.show({ wide: Math.max(100, climbing.svg.parentElement?.clientWidth ?? 0), tall: /** @type {any} */ (mask).viewBox.baseVal.height, best: entry?.ceiling ?? NaN, curve: run?.curve ?? [], step: steps });
       tabs[0].textContent = `${PANELS.challenges} ${done.length}/${CHALLENGES.length}`;
       for (const item of items.children) item.classList.toggle("is-met", done.includes(/** @type {HTMLElement} */ (item).dataset.id ?? ""));
       const panel = model.get("panel");
@@ -279,17 +279,15 @@ export default figure({
       else if (!entry && all) say(`${worded(design)}: counting all sentences.`);
     }
 
-    /** The three numbers of a design. @param {Entry | null} entry @param {number} right @returns {Record<string, [string, string]>} */
+    /** The three numbers of a design. @param {Entry | null} entry @param {number} right @returns {Record<string, string>} */
     function results(entry, right) {
       const points = (/** @type {number} */ x) => `${fmt(x, 2)} points`;
       // The ceiling holds for all sentences, and 600 of them stray from it by more than there may be left to find.
       const gap = entry && run?.exact ? Math.max(0, entry.ceiling - run.exact.accuracy) : NaN;
-      const sampled = `${fmt(right, 1)} % on 600 sentences; ${counting ? "counting all" : "pause to count all"}`;
-      const waits = (/** @type {number} */ n) => (n ? `waits ${n} ${n > 1 ? "words" : "word"}` : "no waiting");
       return {
-        lost: entry ? [points(100 - entry.ceiling), `the ceiling is ${fmt(entry.ceiling, 2)} %`] : ["…", "counting all sentences"],
-        missed: [Number.isFinite(gap) ? points(gap) : Number.isFinite(right) ? "…" : "–", run?.exact ? `${fmt(right, 2)} % right now` : Number.isFinite(right) ? sampled : "not trained yet"],
-        price: entry ? [`${fmt(entry.pairs, 2)} pairs a word`, `${entry.bytes.toLocaleString("en")} bytes, ${waits(entry.wait)}`] : ["…", ""],
+        lost: entry ? points(100 - entry.ceiling) : "…",
+        missed: Number.isFinite(gap) ? points(gap) : Number.isFinite(right) ? "…" : "–",
+        price: entry ? `${fmt(entry.pairs, 2)} pairs a word` : "…",
       };
     }
 
@@ -338,16 +336,17 @@ export default figure({
       );
     }
 
-    function drawMask() {
+    /** @param {boolean} narrow */
+    function drawMask(narrow) {
       const n = SENTENCE.length;
-      const [cell, left, top] = [13, 44, 4];
-      const block = left + n * cell + 14;
-      mask.setAttribute("viewBox", `0 0 ${block * design.layers.length} ${top + n * cell + 4}`);
-      mask.style.width = `${block * design.layers.length}px`;
+      const [cell, left, top] = [narrow || design.layers.length > 1 ? 13.5 : 23, 44, 2];
+      const [block, wide] = [n * cell + 8, left + n * cell];
+      mask.setAttribute("viewBox", `0 0 ${wide} ${block * design.layers.length}`);
+      mask.style.width = `${wide}px`;
       mask.replaceChildren(...masks(design).flatMap((layer, l) => layer[n].flatMap((seen, i) => [
-        s("text", { x: l * block + left - 5, y: top + (i + 0.78) * cell, "text-anchor": "end", "font-size": 11.5, fill: "var(--fig-quiet)" }, SENTENCE[i]),
+        s("text", { x: left - 5, y: top + l * block + (i + 0.5) * cell + 3.5, "text-anchor": "end", "font-size": 11.5, fill: "var(--fig-quiet)" }, SENTENCE[i]),
         ...Array.from({ length: n }, (_, j) => s("rect", {
-          x: l * block + left + j * cell, y: top + i * cell, width: cell - 1.5, height: cell - 1.5, rx: 2,
+          x: left + j * cell, y: top + l * block + i * cell, width: cell - 1.5, height: cell - 1.5, rx: 2,
           fill: seen.includes(j) ? `var(--fig-${i === j ? "query" : "key"})` : "var(--fig-line)", "fill-opacity": seen.includes(j) ? 1 : 0.5,
         })),
       ])));
@@ -358,25 +357,27 @@ export default figure({
     /** Show the step of the first visit that is next, if there is one. */
     function lead() {
       while (!guided && stage < STEPS.length && STEPS[stage].done(design, going || run !== null)) stage += 1;
-      if (!guided && stage === STEPS.length) leave(false);
-      guide.hidden = guided;
-      if (guided) return;
-      onward.hidden = stage === STEPS.length - 1;
-      const words = `${stage + 1} of ${STEPS.length}. ${STEPS[stage].text}`;
+      const end = stage === STEPS.length - 1;
+      guide.hidden = guided && !end;
+      if (guide.hidden) return;
+      // Whoever trains has been led through. What is said last stays, so that nothing moves under the hand.
+      guided = end;
+      onward.hidden = stage > 1;
+      const words = end ? STEPS[stage].text : `${stage + 1} of ${STEPS.length - 1}. ${STEPS[stage].text}`;
       if (said.textContent !== words) said.textContent = words;
     }
 
     function next() {
-      stage = Math.min(stage + 1, STEPS.length - 1);
+      stage += 1;
       lead();
     }
 
-    /** @param {boolean} [focus] whoever pressed a button that goes is led on */
-    function leave(focus = true) {
-      guided = true;
+    /** Whoever pressed a button that goes is led on. */
+    function leave() {
+      [guided, stage] = [true, 0];
       keep();
       guide.hidden = true;
-      if (focus) /** @type {HTMLElement | null} */ (body.querySelector('[data-part="offset"][tabindex="0"]'))?.focus();
+      /** @type {HTMLElement | null} */ (body.querySelector('[data-part="offset"][tabindex="0"]'))?.focus();
     }
 
     function take() {
@@ -451,11 +452,10 @@ ${trained || `print(f"untrained: {100 * expected_accuracy(tagger):.2f} % of all 
 `}`;
     }
 
-    /** The design by name, its three numbers, the plane and the mask. */
+    /** The design by name, its numbers, the plane and the mask. */
     function svg() {
       const entry = entryOf(design);
       const now = run && (run.exact ?? run.curve[run.curve.length - 1]);
-      const three = results(entry, now && run?.model.steps ? now.accuracy : NaN);
       const box = (/** @type {any} */ one) => one.viewBox.baseVal;
       const [plane, sight] = [box(drawing.svg), box(mask)];
       const wide = Math.max(plane.width, sight.width, 400);
@@ -463,7 +463,7 @@ ${trained || `print(f"untrained: {100 * expected_accuracy(tagger):.2f} % of all 
         const last = all[all.length - 1];
         return last && (last.length + word.length) * 10.5 < wide ? [...all.slice(0, -1), `${last} ${word}`] : [...all, word];
       }, []);
-      const numbers = Object.entries({ lost: "Lost by the view", missed: "Not found by training", price: "Price paid" }).map(([key, name]) => `${name}: ${three[key][0]}${three[key][1] && ` (${three[key][1]})`}`);
+      const numbers = rowsOf(entry, now && run?.model.steps ? now.accuracy : NaN).slice(1).map((row) => row.join(": "));
       const write = (/** @type {string} */ words, /** @type {number} */ y, look = {}) => s("text", { x: 2, y, "font-size": 13, fill: "var(--fig-ink)", ...look }, words);
       const top = 20 * lines.length + 18 * numbers.length + 14;
       const at = (/** @type {number} */ y, /** @type {any} */ one) => s("g", { transform: `translate(0 ${y})` }, ...[...one.childNodes].map((child) => child.cloneNode(true)));

@@ -6,7 +6,8 @@
 // steps, progress, curves (svg; data-curve, data-ceiling, ceiling (texts), data-letter), sentence (input), unknown, examples (select), head (choices), looks (svgs),
 // heard (what is said of a run that goes on), opens (buttons, data-opens; data-part panel), challenge (list items, data-id), forget (button), confusion, gradient, numbers, tags,
 // weights (tables and svg), status, reset, link, pytorch, svg.
-import css from "./ui/playground.css";
+import shared from "./ui/train.css";
+import own from "./ui/playground.css";
 import tagged from "./ui/tags.css";
 import { CALLED, chosen } from "./ui/chosen.js";
 import { curves, LOOKS } from "./ui/curves.js";
@@ -51,7 +52,7 @@ const GENTLE = 60;
 
 export default figure({
   name: "playground",
-  css: tagged + css,
+  css: tagged + shared + own,
   title: "Playground",
   keys: ["a", "b", "seed", "text", "panel"],
   undo: "nothing", // trained weights are no part of its state

@@ -1,6 +1,7 @@
 """Designs in the page: painted, counted, trained, linked, compared, and what Python says of them."""
 
 import json
+import math
 
 import pytest
 
@@ -40,6 +41,7 @@ def part(site, page_file):
     page.evaluate("localStorage.clear()")
     page.reload()
     found = figure(page, "design")
+    found.locator('[data-part="line"]').click()
     counted(found)
     return found
 
@@ -84,6 +86,11 @@ def test_what_the_dot_is_called_does_not_lie_on_the_edge(site, page_file, width)
     if width == 390:
         found.locator('[data-part="opens"][aria-expanded="true"]').click()
         assert found.locator(".attnlab-root").bounding_box()["height"] <= 844  # a phone's screen
+        # Who sees whom is there, too, and training beside it.
+        seen, climb = (found.locator(f'[data-part="{name}"]').bounding_box() for name in ("mask", "climb"))
+        assert seen["width"] >= 120
+        assert climb["width"] >= 120
+        assert abs(seen["y"] - climb["y"]) < 4
 
 
 # How far down the ring of training ever is; the plane's foot is at 26 + 230.
@@ -162,6 +169,15 @@ def test_a_drag_paints_and_keys_are_enough(part):
     counted(part)
 
 
+def test_it_begins_with_offsets_and_plots_and_a_line_opens_the_rest(site, page_file):
+    part = figure(site.open(page_file, width=1280), "design")
+    sets, line = part.locator(".attnlab-sets"), part.locator('[data-part="line"]')
+    assert sets.is_hidden()
+    line.click()
+    assert sets.is_visible()
+    assert len({one.bounding_box()["y"] for one in sets.locator(":scope > *").all()}) == 1  # one row
+
+
 def test_it_trains_under_its_ceiling_and_what_is_copied_runs_in_torch(part):
     offset(part, -1).click()
     counted(part)
@@ -195,15 +211,46 @@ def test_it_trains_under_its_ceiling_and_what_is_copied_runs_in_torch(part):
     for said in (
         "98 %",
         "−1, told where",
-        "Lost by the view: 5.14 points",
-        f"({right} right now)",
-        "1.77 pairs a word",
+        "lost by the view: 5.1432",
+        f"right after training: {right}",
+        f"pairs a word: {reading(part, 'pairs a word')}",
     ):
         assert said in drawn
     assert drawn.count('rx="2"') == 64  # who sees whom, of eight words
     # Another design begins anew.
     offset(part, 1).click()
     assert reading(part, "steps") == "0"
+
+
+GROWS = """(figure) => {
+  const [climb, steps] = ["climb", "steps"].map((name) => figure.querySelector(`[data-part="${name}"]`));
+  window.grown = [];
+  new MutationObserver(() => {
+    const curve = climb.querySelector('[data-part="climbed"]');
+    if (curve) grown.push([curve.getBBox().width, climb.lastChild.textContent, steps.textContent]);
+  }).observe(climb, { childList: true });
+}"""
+
+
+def test_training_climbs_beside_who_sees_whom_from_its_first_steps(part):
+    offset(part, -1).click()
+    counted(part)
+    part.evaluate(GROWS)
+    part.locator('[data-part="train"]').click()
+    part.page.wait_for_function("() => grown.length > 8 && grown.at(-1)[0] > 60")
+    grown = part.page.evaluate("grown")
+    widths = [wide for wide, *_ in grown]
+    assert widths == sorted(widths)
+    assert widths[0] < 45  # some of the first steps
+    for _, tip, row in grown:
+        at, right = tip.removeprefix("step ").split(": ")
+        assert row == f"step {at} · {right} right"
+    # The goal is as high as the ceiling says: 5.14 of 85 points wrong, on an axis that ends at 0.3.
+    goal = part.locator('[data-part="goal"]').evaluate("(line) => line.getBBox().y")
+    tall = part.locator('[data-part="climb"]').evaluate("(svg) => svg.viewBox.baseVal.height")
+    bottom = tall - 19
+    share = math.log(85 / (100 - 94.8568)) / math.log(85 / 0.3)
+    assert goal == pytest.approx(bottom - (bottom - 26) * share, abs=0.1)
 
 
 def test_two_places_that_look_alike_are_shown(part):
@@ -279,6 +326,13 @@ def test_the_first_steps_lead_on_and_can_be_left(site, page_file, part):
     assert guide.inner_text().startswith("2 of 3.")
     part.locator('[data-part="onward"]').click()
     assert guide.inner_text().startswith("3 of 3. Press Train")
+    tall = part.bounding_box()["height"]
+    part.locator('[data-part="train"]').click()
+    part.page.wait_for_function(
+        """() => document.querySelector('[data-part="guide"]').innerText.startsWith("Now pause")"""
+    )
+    assert part.bounding_box()["height"] == tall  # under the hand nothing moves
+    part.locator('[data-part="train"]').click()
     part.locator('[data-part="dismiss"]').click()
     assert guide.is_hidden()
     assert figure(site.open(page_file), "design").locator('[data-part="guide"]').is_hidden()

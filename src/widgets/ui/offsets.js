@@ -3,7 +3,8 @@ import { first, h } from "./dom.js";
 import { FARTHEST } from "../math/design.js";
 import { signed } from "../math/board.js";
 
-const OFFSETS = Array.from({ length: 2 * FARTHEST + 1 }, (_, i) => i - FARTHEST);
+/** All there are, 0 among them. */
+export const OFFSETS = Array.from({ length: 2 * FARTHEST + 1 }, (_, i) => i - FARTHEST);
 
 /**
  * @param {{ layer: number, signal: AbortSignal, open: (offset: number) => boolean, paint: (offset: number, on: boolean) => void }} given
