@@ -146,6 +146,8 @@ export default figure({
       const [come, risen, added] = [part(moment, 0, 0.2), ease(part(moment, 0.25, 0.62)), ease(part(moment, 0.68, 1))];
       const held = now && between(before, now, risen, added, values.slice(now.from, now.to));
       const height = (/** @type {number} */ score) => zero - unit * (score - shift);
+      // Digits that a formula has are those that it ends with: what runs is the line, the bars and the numbers at bars.
+      const largest = risen && now ? now.max : before ? before.max : -Infinity;
       // Left of everything else, what is held.
       const named = (/** @type {number} */ y, /** @type {string} */ letter, /** @type {string} */ amount) =>
         text({ x: 0, y, "font-size": size }, ...letter.split("").map((x) => (/[a-z]/.test(x) ? italic(x) : x)), roomy ? " = " : " ", s("tspan", { "font-weight": 600 }, amount));
@@ -164,7 +166,7 @@ export default figure({
         ),
         ...(Math.abs(rising - zero) > 15 || !on ? [text({ x: 0, y: zero + 4, "font-size": size, fill: "var(--fig-quiet)" }, `${roomy ? "score " : ""}${signed(shift).replace("+", "")}`)] : []),
         ...(step ? [text({ x: 0, y: floor + 15, "font-size": size, fill: "var(--fig-value)" }, "values")] : []),
-        ...(on ? [named(Math.min(rising + 4, floor + 2), "m", held ? brief(held.max) : "−∞")] : []),
+        ...(on ? [named(Math.min(rising + 4, floor + 2), "m", brief(largest))] : []),
         ...(on && held
           ? [
               s("path", { d: `M ${left} ${rising.toFixed(2)} h ${across}`, stroke: "var(--fig-ink)", "stroke-dasharray": "3 4" }),
@@ -228,8 +230,8 @@ export default figure({
       const limits = high > low ? [low, high] : [low];
       const side = where(whole) > left + across / 2 ? "end" : "start";
       bars.replaceChildren(
-        ...(held && before && on
-          ? [text({ x: left, y: floor + 42, "font-size": size + 1, "data-part": "correction" }, roomy ? "both × " : "× ", italic("e"), s("tspan", { dy: -5, "font-size": size - 2 }, `${brief(before.max)} − ${brief(held.max)}`), s("tspan", { dy: 5 }, ` = × ${fmt(held.factor, 3)}`))]
+        ...(held && before && on && risen
+          ? [text({ x: left, y: floor + 42, "font-size": size + 1, "data-part": "correction" }, roomy ? "both × " : "× ", italic("e"), s("tspan", { dy: -5, "font-size": size - 2 }, `${brief(before.max)} − ${brief(largest)}`), s("tspan", { dy: 5 }, ` = × ${fmt(now.factor, 3)}`))]
           : []),
         ...rows,
         ...(on || !now || Number.isFinite(held.output) ? [] : [text({ x: left, y: floor + 42, "font-size": size + 1 }, now.sum ? "overflow" : "nothing left: all powers are zero")]),

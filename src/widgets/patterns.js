@@ -6,8 +6,9 @@
 import own from "./ui/patterns.css";
 import paint from "./ui/paint.css";
 import { grip, labelled, slider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, onResize, renew, s, select, spot, standalone } from "./ui/dom.js";
+import { calm, choices, draggable, fmt, h, onResize, renew, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { inTime } from "./ui/said.js";
 import { strip, table } from "./ui/tables.js";
 import { allowed, layersToReach, pairs } from "./math/patterns.js";
 
@@ -87,6 +88,7 @@ export default figure({
     }
     signal.addEventListener("abort", stop);
 
+    const told = inTime(say);
     let wide = 0;
     let shown = ""; // what stands: only a layer more of the same is seen to grow
     let [turn, heard] = [0, ""]; // another pattern, or asker, is seen to take the place of the one before
@@ -125,7 +127,10 @@ export default figure({
     const text = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words, /** @type {Record<string, any>} */ props = {}) =>
       s("text", { x, y, "font-size": 13, fill: "var(--fig-quiet)", "text-anchor": "middle", ...props }, words);
 
-    /** The token that asks above; below it, a row a layer, whom it has heard of by then, and through whom. */
+    /**
+     * The token that asks above; below it, a row a layer, whom it has heard of by then, and through whom. What it gives is the motion in
+     * which a layer grows.
+     */
     function drawReach(/** @type {ReturnType<typeof read>} */ { n, found, mask: sees, depth: deep, query, causal: only }) {
       wide = fit();
       const cell = step();
@@ -159,7 +164,7 @@ export default figure({
           squares(fresh, layer, { fill: "var(--fig-key)", "data-part": "new", "data-layer": layer }),
         );
         const heard = found[query].filter((/** @type {number} */ k) => k && k <= layer).length;
-        const counted = text(edge() + 6, place(layer) + 4, phone() ? `${heard}` : `${heard} of ${only ? query + 1 : n}`, { "text-anchor": "start", fill: "var(--fig-ink)" });
+        const counted = text(edge() + 6, place(layer) + 4, phone() ? `${heard}` : `${heard} of ${only ? query + 1 : n}`, { "text-anchor": "start", fill: "var(--fig-ink)", "data-part": "heard" });
         parts.push(grown, text(LEFT - 8, place(layer) + 4, String(layer), { "text-anchor": "end" }), counted);
       }
       // Layers to come have their place, and no number: how many it takes is the question.
@@ -191,9 +196,10 @@ export default figure({
       const [was, now] = [shown, JSON.stringify([deep, sees, query])];
       shown = now;
       const last = /** @type {any} */ (drawn.querySelector(`g:not([data-gone]) > [data-layer="${deep}"]`)?.parentNode);
-      if (was === JSON.stringify([deep - 1, sees, query]) && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
-        last.animate([{ transform: "scaleY(0)", opacity: 0.2 }, { transform: "none", opacity: 1 }], { duration: 450, easing: "ease-out" });
-      }
+      if (was !== JSON.stringify([deep - 1, sees, query]) || calm()) return;
+      // The row's number comes with its squares.
+      [...drawn.querySelectorAll('[data-part="heard"]')].at(-1)?.animate([{ opacity: 0 }, { opacity: 0, offset: 0.6 }, { opacity: 1 }], 450);
+      return last.animate([{ transform: "scaleY(0)", opacity: 0.2 }, { transform: "none", opacity: 1 }], { duration: 450, easing: "ease-out" });
     }
 
     function drawMask(/** @type {ReturnType<typeof read>} */ { n, mask: sees, query }) {
@@ -220,7 +226,7 @@ export default figure({
       }
       back.disabled = deep === 1;
       next.textContent = deep < DEEPEST ? "Next layer" : "Restart";
-      drawReach(state);
+      const grows = drawReach(state);
       drawMask(state);
       const all = isCausal ? (n * (n + 1)) / 2 : n * n;
       const hears = (/** @type {number} */ layers) => found[query].filter((/** @type {number} */ k) => k && k <= layers).length;
@@ -234,9 +240,10 @@ export default figure({
       const named = KINDS[/** @type {keyof typeof KINDS} */ (kind)];
       plane.setAttribute("aria-label", `${named}, ${width}: of whom token ${query + 1} of ${n} has heard after ${deep} ${deep === 1 ? "layer" : "layers"}`);
       mask.setAttribute("aria-label", `The mask of ${n} queries and keys; the row of token ${query + 1} is framed`);
-      say(
+      told(
         `${made} of ${all} scores a layer. After ${deep} ${deep === 1 ? "layer" : "layers"} token ${query + 1} ` +
           `has heard of ${hears(deep)} of ${isCausal ? query + 1 : n}.`,
+        grows,
       );
     }
 

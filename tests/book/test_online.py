@@ -154,7 +154,7 @@ def test_while_a_tile_comes_in_the_held_bars_shrink_before_its_own_part_is_added
     page = site.open(bench)
     page.emulate_media(reduced_motion="no-preference")
     part = figure(page, "online")
-    moments = page.evaluate(
+    moments, written = page.evaluate(
         """async () => {
           const press = (name) => document.querySelector(`[data-part="${name}"]`).click();
           const left = '[data-part="kept"][data-of="sum"]';
@@ -162,17 +162,23 @@ def test_while_a_tile_comes_in_the_held_bars_shrink_before_its_own_part_is_added
           const shares = () => document.querySelectorAll('[data-part="share"][data-of="sum"]').length;
           press("next");
           press("next");
-          const seen = [];
+          const [seen, written] = [[], new Set()];
           for (;;) {
             await new Promise((frame) => requestAnimationFrame(frame));
+            const formula = document.querySelector('[data-part="correction"]');
+            const texts = [...document.querySelectorAll('[data-part="plane"] text')];
+            const m = texts.find((one) => one.textContent.startsWith("m"));
+            written.add(m.textContent + " | " + (formula?.textContent ?? ""));
             seen.push([held(), shares(), document.querySelector('[data-part="status"]').textContent]);
             const bar = Number(document.querySelector('[data-part="bar-sum"]').dataset.amount);
-            if (shares() && Math.abs(bar - WANT) < 1e-12) return seen;
+            if (shares() && Math.abs(bar - WANT) < 1e-12) return [seen, [...written]];
           }
         }""".replace("WANT", repr(ours().steps()[1].powers))
     )
     page.emulate_media(reduced_motion="reduce")
     first, second = ours().steps()[:2]
+    # Digits of m and of its formula are the old ones or those that stay, none between.
+    assert written == ["m = 2.50 | ", "m = 3.00 | both × e2.50 − 3.00 = × 0.607"]
     # What is said never lags behind what is drawn.
     assert {said for *_, said in moments[:-1]} == {"Tile 2 of 3 comes in."}
     kept = [amount for amount, *_ in moments]

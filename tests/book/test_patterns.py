@@ -75,7 +75,7 @@ def assert_shows(part, expected):
 def test_the_chapter_asks_before_it_shows(site, figures_of):
     """The answer, seven layers, is nowhere on first view; step by step it comes."""
     part = figure(site.open(figures_of(page_of("sparse_attention"))), "patterns")
-    shown = {"n": 29, "width": 4, "random": 0}
+    shown = {"n": 29, "width": 4}
     assert_shows(part, ours("window", **shown, depth=1))
     assert not part.locator('[data-part="numbers"], [data-part="mask"]').first.is_visible()
     words = part.inner_text() + (part.locator('[data-part="plane"]').get_attribute("aria-label") or "")
@@ -85,6 +85,10 @@ def test_the_chapter_asks_before_it_shows(site, figures_of):
         click(part, "next")
         assert_shows(part, ours("window", **shown, depth=depth))
     assert "29 of 29" in says(part)
+    # What a pattern promises it shows.
+    choose(part, "kind", "mixed")
+    assert part.locator('[data-part="random"]').input_value() == "1"
+    assert_shows(part, ours("mixed", **shown, depth=7))
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -196,6 +200,31 @@ def test_a_new_layer_and_another_pattern_are_seen_to_come_unless_motion_is_unwel
     assert counts[:3] == [[], [], []]
     grows, goes, changes = map(set, counts[3:])
     assert (grows, goes, changes) == ({False}, {True}, {False, True})
+
+
+def test_a_layer_is_spoken_of_when_it_has_grown(site, bench):
+    page = site.open(bench)
+    part = figure(page, "patterns")
+    part.locator('[data-part="back"]').click()
+    page.emulate_media(reduced_motion="no-preference")
+    said, coming, then = page.evaluate(
+        """async () => {
+          const said = () => document.querySelector('[data-part="status"]').textContent;
+          const before = said();
+          document.querySelector('[data-part="next"]').click();
+          const rows = [...document.querySelectorAll('[data-part="heard"]')];
+          const seen = [said() === before, rows.map((row) => getComputedStyle(row).opacity)];
+          const ends = document.getAnimations().map((one) => one.finished);
+          await Promise.all(ends);
+          await new Promise((frame) => requestAnimationFrame(() => setTimeout(frame)));
+          return [...seen, said()];
+        }"""
+    )
+    page.emulate_media(reduced_motion="reduce")
+    assert said
+    assert coming == ["1", "0"]  # the number of a row comes with its squares
+    assert f"After 2 layers token 25 has heard of {int(ours().reach(2)[24].sum())} of 25." in then
+    assert_shows(part, ours())
 
 
 @pytest.mark.parametrize("kind", ["strided", "mixed"])
