@@ -61,7 +61,7 @@ export default figure({
     let runs = [];
     /** @type {import("./ui/curves.js").Ghost[]} those before the last new beginning: their curves stay, in grey, to compare with */
     let ghosts = [];
-    let [seed, going, goal, fresh, spoken, drew, took] = [-1, false, Infinity, true, 0, 0, 0];
+    let [seed, going, goal, fresh, spoken, drew, took, offered] = [-1, false, Infinity, true, 0, 0, 0, ""];
     /** @type {{ run: Run, count: Generator<number | void>, share: number } | null} */
     let counting = null;
     /** @type {{ words: number[], best: number[][] | null, problem: string }} */
@@ -161,8 +161,9 @@ export default figure({
     }
 
     function toggle() {
-      // Who is a step behind may catch up: both stop at the same one.
-      if (going) goal = Math.max(...runs.map((run) => run.model.steps));
+      // Who is a step behind may catch up: both stop at the same one. Who is farther behind stops where it is.
+      const most = Math.max(...runs.map((run) => run.model.steps));
+      if (going) goal = most - steps() > 1 ? 0 : most;
       else go(Infinity);
     }
 
@@ -218,23 +219,31 @@ export default figure({
       const wanted = [checked(model.get("a"), "A"), ...(model.get("b") ? [checked(model.get("b"), "B")] : [])];
       const number = Number(model.get("seed"));
       if (!Number.isInteger(number) || number < 0 || number > 1e6) throw new Error(`seed must be a whole number from 0 to 1,000,000, got ${model.get("seed")}.`);
-      const made = (/** @type {Choices[]} */ all) => JSON.stringify(all.map((one) => ({ ...one, rate: 0, batch: 0 })));
+      const made = (/** @type {Choices} */ one) => JSON.stringify({ ...one, rate: 0, batch: 0 });
       const panel = String(model.get("panel") ?? "");
       if (panel && !(panel in PANELS)) throw new Error(`panel must be ${Object.keys(PANELS).join(", ")}, or nothing; it is ${JSON.stringify(panel)}.`);
-      if (fresh || number !== seed || made(wanted) !== made(runs.map((run) => run.choices))) {
-        [fresh, seed, going, counting, heads.shape] = [false, number, false, null, ""];
-        still();
-        if (runs.some(trained)) ghosts = runs.filter(trained);
+      const anew = fresh || number !== seed;
+      [fresh, seed] = [false, number];
+      // Who stays as it was keeps what it has learned: another beside it catches up.
+      const next = wanted.map((one, i) => (!anew && runs[i] && made(one) === made(runs[i].choices) ? runs[i] : start(one, seed)));
+      if (next.length !== runs.length || next.some((run, i) => run !== runs[i])) {
+        const over = runs.flatMap((run, i) => (next.includes(run) || !trained(run) ? [] : [{ ...run, was: `${NAMES[i]} before, ${fmt(run.curve[run.curve.length - 1].accuracy, 1)} %` }]));
+        if (over.length) ghosts = over;
         else if (!ghosts.some((one) => !one.name)) ghosts = left(wanted, only);
-        runs = wanted.map((one) => start(one, seed));
-        settings.show(wanted);
-      } else if (JSON.stringify(wanted) !== JSON.stringify(runs.map((run) => run.choices))) {
-        runs.forEach((run, i) => {
-          run.choices = wanted[i];
-          run.rates += 1;
-        });
-        settings.show(wanted);
+        if (counting && !next.includes(counting.run)) counting = null;
+        if (!next.some((run) => runs.includes(run))) {
+          going = false;
+          still();
+        }
+        [heads.shape, runs] = ["", next];
       }
+      runs.forEach((run, i) => {
+        run.rates += Number(run.choices.rate !== wanted[i].rate || run.choices.batch !== wanted[i].batch);
+        run.choices = wanted[i];
+      });
+      const shown = JSON.stringify(wanted);
+      if (shown !== offered) settings.show(wanted);
+      offered = shown;
       read();
       draw(!going);
       if (!going && !counting) {
@@ -265,7 +274,7 @@ export default figure({
       const next = { ...runs[which].choices, [name]: value };
       if (!next.context.endsWith("attention") && ["rotary", "alibi"].includes(next.positions)) next.positions = "none";
       set({ [KEYS[which]]: next });
-      if (!LIVE.includes(name)) say(`Run ${NAMES[which]}: ${CALLED[name][0]} ${CALLED[name][1][String(value)] ?? value}. Random weights again${ghosts.length ? "; the curves from before stay, in grey" : ""}.`);
+      if (!LIVE.includes(name)) say(`Run ${NAMES[which]}: ${CALLED[name][0]} ${CALLED[name][1][String(value)] ?? value}. Random weights again${runs.some(trained) ? "; it catches up with the other" : ghosts.length ? "; the curves from before stay, in grey" : ""}.`);
     }
 
     /** @param {boolean} [all] what is folded away, too */
@@ -372,7 +381,7 @@ export default figure({
     function sentenceOf(run, i) {
       const now = run.exact ?? run.curve[run.curve.length - 1];
       if (run.diverged) return `Run ${NAMES[i]} ${run.diverged}`;
-      if (!now || !run.model.steps) return `Run ${NAMES[i]}: random weights.`;
+      if (!now || !run.model.steps) return `Run ${NAMES[i]}: random weights${runs.some(trained) ? "; it will catch up" : ""}.`;
       const sees = view(run.choices);
       return `Run ${NAMES[i]}, step ${now.step.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % right; ceiling ${fmt(CEILINGS[sees].accuracy, 1)} % (${sees}).`;
     }

@@ -174,7 +174,7 @@ def test_two_runs_of_one_seed_go_together_and_are_the_same_until_a_choice_parts_
     assert steps(part) == [1, 1]
     assert len(set(reading(part, "loss"))) == 1
     choose(part, "context", "own word", "B")
-    assert steps(part) == [0, 0]
+    assert steps(part) == [1, 0]
     train(part, 5)
     assert len(set(steps(part))) == 1
     assert len(set(reading(part, "loss"))) == 2
@@ -193,6 +193,34 @@ def test_two_runs_of_one_seed_go_together_and_are_the_same_until_a_choice_parts_
     drawing = saved(part)
     assert "bag of words 86.4" in drawing
     assert "word 74.5" in drawing
+
+
+def test_a_second_run_catches_up_beside_the_first_which_stays(part):
+    train(part, 40)
+    (went,) = steps(part)
+    curve = part.locator('[data-part="curves"] [data-curve="A"]')
+    drawn = curve.get_attribute("d").count("L")
+    part.locator('[data-part="beside"]').click()
+    choose(part, "positions", "RoPE", "B")
+    assert steps(part) == [went, 0]
+    assert "it catches up with the other" in says(part)
+    part.locator('[data-part="train"]').click()
+    reached(part, 3)
+    # Whoever pauses need not wait until it has caught up.
+    part.locator('[data-part="train"]').click()
+    paused(part)
+    counted(part)
+    assert steps(part)[0] == went
+    assert 3 <= steps(part)[1] < went
+    assert curve.get_attribute("d").count("L") == drawn
+    train(part, went + 2)
+    assert len(set(steps(part))) == 1
+    # A choice of one leaves the other as it is, and a curve by its name.
+    (both, _) = steps(part)
+    last = reading(part, "right, exactly")[0]
+    choose(part, "context", "average")
+    assert steps(part) == [0, both]
+    assert part.locator('[data-part="was"]').text_content() == f"A before, {float(last.split()[0]):.1f} %"
 
 
 CALLED = {
@@ -325,6 +353,15 @@ def test_on_a_phone_the_name_of_the_first_curve_covers_no_other(site, page_file)
     one, other = (name.bounding_box() for name in names.all())
     left, right = sorted([one, other], key=lambda box: box["x"])
     assert left["x"] + left["width"] <= right["x"]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_on_arrival_train_is_in_sight(site, width, height):
+    page = site.open("chapters/playground", width=width, height=height)
+    part = figure(page, "playground")
+    assert chosen(part)["positions"] == "RoPE"
+    button = part.locator('[data-part="train"]').bounding_box()
+    assert 0 < button["y"] < button["y"] + button["height"] < height
 
 
 def test_the_tries_open_the_figure_without_loading_the_page_again(site):

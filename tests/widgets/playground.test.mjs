@@ -164,6 +164,8 @@ test("each challenge is met by what it asks for, and by nothing less", () => {
   assert.deepEqual(found([paused({ divide: "nothing" }, 75, { gradient: 1e-9 })]), ["dead"]);
   assert.deepEqual(found([paused({ context: "mean" }, 75, { gradient: 0 })]), [], "no queries, none to kill");
   assert.deepEqual(found([paused({ positions: "rotary" }, 97), paused({}, 84)]), ["apart"]);
+  const behind = { model: { steps: 300 }, exact: { step: 300, accuracy: 84 } };
+  assert.deepEqual(found([paused({ positions: "rotary" }, 97), paused({}, 84, behind)]), [], "still catching up");
   assert.deepEqual(found([paused({ positions: "rotary" }, 97), paused({ d_model: 8 }, 84)]), []);
   assert.deepEqual(found([paused({ positions: "rotary" }, 93), paused({}, 84)]), []);
   assert.deepEqual(found([paused({ positions: "rotary" }, 98.5)], [true]), ["last"]);

@@ -43,7 +43,8 @@ export function met(runs, wrong) {
   const counted = runs.filter(({ exact, model }) => exact && exact.step === model.steps);
   const found = CHALLENGES.filter((challenge) => counted.some((run) => challenge.met(run, run.exact?.accuracy ?? 0))).map(({ id }) => id);
   const [a, b] = counted;
-  if (b) {
+  // Who is still catching up is no match yet.
+  if (b && (a.model.steps === b.model.steps || a.diverged || b.diverged)) {
     const differ = COMPARED.filter((key) => /** @type {any} */ (a.choices)[key] !== /** @type {any} */ (b.choices)[key]);
     if (differ.length === 1 && a.rates + b.rates === 2 && Math.abs((a.exact?.accuracy ?? 0) - (b.exact?.accuracy ?? 0)) >= 10) found.push("apart");
   }

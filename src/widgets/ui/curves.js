@@ -6,7 +6,8 @@ import { CEILINGS, LAST, trained, view } from "../math/playground.js";
 /** @typedef {import("../math/playground.js").Run} Run */
 /** @typedef {import("../math/playground.js").Reading} Reading */
 /** @typedef {Pick<Reading, "step" | "accuracy" | "loss" | "gradient">} Point of a curve */
-/** @typedef {{ choices: Run["choices"], curve: Point[], name?: string[] }} Ghost what is left of a run; `name`: what is written at it, its end alone where there is no room */
+/** @typedef {{ choices: Run["choices"], curve: Point[], name?: string[], was?: string }} Ghost what is left of a run; `name`: what is written at it, its end alone where there is no room;
+ *   `was`: which of the page's own it was, and how good */
 /**
  * `low` and `top`: the numbers at the two ends of a logarithmic axis; `more`: the rest of its title, where there is room; `said`: how the newest
  * reading is written above
@@ -87,7 +88,7 @@ export function curves(part, shown) {
         called = laid.map((plot) => ceilings(plot, floors, views));
         named.replaceChildren(...called.flat().map(({ words, x, y, look }) => text(words, x, y, look)));
       }
-      past.replaceChildren(...laid.flatMap((plot) => ghosts.flatMap((run) => ghost(plot, run))));
+      past.replaceChildren(...laid.flatMap((plot) => ghosts.map((run) => ghost(plot, run))), ...laid.filter(({ name }) => name === "accuracy").map((plot) => spoken(plot, ghosts)));
       const drawing = laid.map((plot, i) => lines(plot, runs, names, called[i].map(({ box }) => box)));
       moving.replaceChildren(...drawing.flatMap(({ paths }) => paths));
       ends.replaceChildren(...drawing.flatMap(({ marks }) => marks));
@@ -211,11 +212,12 @@ export function letters(dots, names, taken, room) {
 const readings = ({ name, of }, { curve, choices }) => (name === "gradient" && !choices.context.endsWith("attention") ? [] : curve.filter((reading) => Number.isFinite(of(reading)) && of(reading) > 0));
 /** A curve's way. @param {ReturnType<typeof layout>[0]} plot @param {Point[]} points */
 const way = ({ of, on, at }, points) => points.map((reading, j) => `${j ? "L" : "M"}${at(reading.step).toFixed(1)} ${on(of(reading)).toFixed(1)}`).join("");
-/** What is left of an earlier run; its name stands below it, where no other curve comes. @param {ReturnType<typeof layout>[0]} plot @param {Ghost} run */
-const ghost = (plot, run) => [
-  s("path", { d: way(plot, readings(plot, run)), fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.55, "stroke-width": 1.5, "data-part": "ghost" }),
-  ...(run.name ? [text(run.name.slice(Number(plot.across < 320)).join(""), plot.at(12), plot.on(50) + 3, { ...HALO, "font-size": NAME })] : []),
-];
+/** What is left of an earlier run. @param {ReturnType<typeof layout>[0]} plot @param {Ghost} run */
+const ghost = (plot, run) => s("path", { d: way(plot, readings(plot, run)), fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.55, "stroke-width": 1.5, "data-part": "ghost" });
+/** What they are called stands below them, where no other curve comes. @param {ReturnType<typeof layout>[0]} plot @param {Ghost[]} ghosts */
+const spoken = (plot, ghosts) => text(
+  ghosts.map(({ name = [], was }) => was ?? name.slice(Number(plot.across < 320)).join("")).join("; "), plot.at(12), plot.on(50) + 3, { ...HALO, "font-size": NAME, "data-part": "was" },
+);
 
 /**
  * The curves, which go behind the names of ceilings, and the newest reading at the end of each.
