@@ -1,13 +1,16 @@
 // Attention on several devices, step by step: who holds what, who computes, who waits, what is sent.
 //
-// For tests (data-part): back, next (buttons), step, tokens, devices (sliders), more (their fold), scheme (radio group), causal (checkbox);
+// For tests (data-part): back, next (buttons), step, tokens, devices (sliders), more (their fold), scheme (radio group), causal (checkbox),
+// holds (fold, on a phone of what devices hold), legend;
 // plane (svg; in it edge (path), slot (rects, data-device), cells (paths, data-state now | done | open, data-pairs), nothing (rects: what a waiting device holds,
 // data-device), chip (g, data-device, data-what), arrow (paths, data-from, data-to), busy, idle (rects of the bars,
 // data-device, data-step, data-amount), share (texts, data-device)), numbers (table), status.
-import css from "./ui/ring.css";
+import folds from "./ui/folds.css";
+import own from "./ui/ring.css";
 import { slider } from "./ui/controls.js";
-import { choices, h, onResize, s, select, standalone } from "./ui/dom.js";
+import { calm, choices, h, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { inTime } from "./ui/said.js";
 import { strip, table } from "./ui/tables.js";
 import { SHAPE, headsOf, percent, positions, schedule, spans, totals, when } from "./math/ring.js";
 
@@ -37,7 +40,7 @@ const LOOKS = {
 
 export default figure({
   name: "ring",
-  css,
+  css: folds + own,
   title: "Attention on several devices",
   answer: ':is([data-part="cells"], [data-part="does"], [data-part="busy"], [data-part="idle"], [data-part="share"], [data-part="arrow"], [data-part="nothing"])',
   keys: ["tokens", "devices", "scheme", "causal", "step"],
@@ -76,16 +79,19 @@ export default figure({
     const plane = s("svg", { role: "img", class: "attnlab-rplane", "data-part": "plane" });
     const swatch = (/** @type {any} */ look, /** @type {string} */ words) =>
       h("span", {}, s("svg", { width: 14, height: 14, "aria-hidden": true }, s("rect", { x: 1, y: 1, width: 12, height: 12, ...look })), words);
-    const legend = h("div", { class: "attnlab-rlegend" });
+    const legend = h("div", { class: "attnlab-rlegend", "data-part": "legend" },
+      swatch(LOOKS.now, "now"), swatch(LOOKS.done, "before"), swatch(LOOKS.open, "to come"), swatch(dashed, "nothing to do"));
+    const tell = inTime(say);
     const numbers = strip("All devices, step by step");
-    // On a phone what steps stands between the time and the devices: the plane's name tells of both.
+    // On a phone a fold has the devices, and what is said of a step stands under its button: the plane's name tells of both.
     const lower = s("svg", { class: "attnlab-rplane", "aria-hidden": "true" });
+    const holds = /** @type {HTMLDetailsElement} */ (h("details", { "data-part": "holds" }, h("summary", {}, "Who holds what"), lower));
     body.append(
       plane,
       h("div", { class: "attnlab-rset" }, steps, h("div", { class: "attnlab-rkinds" }, schemes, h("label", {}, causal, "causal"))),
-      lower,
-      h("div", { class: "attnlab-rset" }, legend, h("details", { "data-part": "more" }, h("summary", {}, "Tokens and devices"), h("div", { class: "attnlab-rtwo" }, tokens.row, devices.row))),
-      h("details", {}, h("summary", {}, "The numbers as a table"), numbers),
+      h("div", { class: "attnlab-row attnlab-folds attnlab-rset" }, legend,
+        h("details", { "data-part": "more" }, h("summary", {}, "Size"), h("div", { class: "attnlab-rtwo" }, tokens.row, devices.row)),
+        h("details", {}, h("summary", {}, "Numbers"), numbers)),
     );
 
     let [wide, shown] = [0, ""];
@@ -162,7 +168,7 @@ export default figure({
     /** A row for each device: what it holds, what it does, what it sends. @param {State} state */
     function lanes({ n, p, t, held, now, causal: only }, /** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ across, /** @type {number} */ high) {
       const roomy = across >= 420; // for the word "device" in front of its number
-      const size = across > 340 ? 12.5 : 11.5;
+      const size = roomy ? 13.5 : across > 340 ? 12.5 : 11.5;
       const [first, chip, tall] = [x + (roomy ? 70 : 15), Math.min(94, (across - 107) / 2), 24];
       const moves = now.does === "give" || now.does === "return";
       const second = first + chip + (moves ? (across > 340 ? 42 : 26) : 8);
@@ -209,11 +215,14 @@ export default figure({
         arrows = held.flatMap((_, from) => held.map((_, end) => link(from, end, `M${a} ${mid(from)}L${b} ${mid(end)}`, { stroke, "stroke-width": 1.1, "stroke-opacity": 0.75, ...(from === end ? { "stroke-dasharray": "2 3", "data-part": "stays" } : {}) })));
       }
       const busiest = now.long;
+      const [each] = now.turns.map(({ sent }) => sent);
+      // What all send alike is said once, above.
+      const alike = !moves && each > 0 && now.turns.every(({ sent }) => sent === each) && across > 340;
       const done = now.turns.map(({ pairs, heads: of, scores, waits, sent }, rank) => {
         const sends = sent ? `${moves && !roomy ? "" : across > 340 ? "sends " : "→ "}${bytes(sent)}` : "";
         const words = moves ? sends : pairs ? `${x + across - state > 146 ? "computes " : ""}${many(pairs, "pair")}` : "waits";
         const rest = waits && scores && x + across - state > 210 ? `then waits ${units(waits)}` : "";
-        const below = moves ? "" : [now.does === "attend" ? `in ${many(of, "head")}` : sends, rest].filter(Boolean).join(", ");
+        const below = moves ? "" : [now.does === "attend" ? `in ${many(of, "head")}` : alike ? "" : sends, rest].filter(Boolean).join(", ");
         return s("g", { ...mark("does", rank) },
           text(state, mid(rank) + (below ? -2 : 4.5), words, { ...strong, "font-size": size }),
           ...(below ? [text(state, mid(rank) + 12.5, below, { "font-size": 11.5 })] : []));
@@ -224,7 +233,7 @@ export default figure({
       return {
         chips: held2.map(([, k]) => k),
         drawn: [
-          head(first + chip / 2, names[0], middle), head(second + chip / 2, names[1], middle), ...(moves && !roomy ? [head(state, "sends", {})] : []),
+          head(first + chip / 2, names[0], middle), head(second + chip / 2, names[1], middle), ...(moves && !roomy ? [head(state, "sends", {})] : alike ? [head(state, `each sends ${bytes(each)}`, {})] : []),
           ...ground,
           ...held.map((_, rank) => text(x + (roomy ? 6 : 3), mid(rank) + 4.5, roomy ? `device ${rank}` : String(rank), { ...strong, "font-size": size })),
           ...arrows, ...held2.flat(), ...done,
@@ -234,7 +243,7 @@ export default figure({
 
     /** A bar of time for each device, up to the end of this step. @param {State} state */
     function bars({ n, p, t, all, last }, /** @type {number} */ start, /** @type {number} */ y, /** @type {number} */ high, /** @type {boolean} */ roomy) {
-      const [name, left, right] = [start + (roomy ? 6 : 3), start + (roomy ? 74 : 15), roomy ? 150 : 42];
+      const [name, left, right, size] = [start + (roomy ? 6 : 3), start + (roomy ? 74 : 15), roomy ? 54 : 42, roomy ? 13 : 12];
       // One scale for every scheme, causal or not: the longest of them.
       const most = Math.max(.../** @type {Scheme[]} */ (Object.keys(SCHEMES)).map((scheme) => schedule({ tokens: n, devices: p, scheme, causal: false }).reduce((sum, { long }) => sum + long, 0)));
       const seen = all.slice(0, t + 1);
@@ -254,7 +263,7 @@ export default figure({
             const fits = words.length * 6.6 + 6 < width;
             parts.push(
               s("rect", { x: (x(start) + 0.75).toFixed(2), y: place(rank) + 1.5, width: Math.max(width - 1.5, 0.5).toFixed(2), height: high - 3, ...look, ...mark(what, rank), "data-step": k + 1, "data-amount": length / SHAPE.heads }),
-              ...(fits ? [text((x(start) + x(start + length)) / 2, place(rank) + high / 2 + 4, words, { ...middle, "data-answer": "", "font-size": 11.5, fill: what === "busy" ? ink : quiet })] : []),
+              ...(fits ? [text((x(start) + x(start + length)) / 2, place(rank) + high / 2 + 4, words, { ...middle, "data-answer": "", "font-size": roomy ? 12.5 : 11.5, fill: what === "busy" ? ink : quiet })] : []),
             );
           };
           box(from, scores, "busy", { fill: blue, "fill-opacity": k === t ? 0.5 : 0.22 }, units(scores));
@@ -262,34 +271,33 @@ export default figure({
           from += one.long;
         });
         const { waits } = sums[rank];
-        const share = `${percent(waits, long)} %`;
         parts.push(
-          text(name, place(rank) + high / 2 + 4, roomy ? `device ${rank}` : String(rank), { ...strong, "font-size": roomy ? 12.5 : 11.5 }),
-          text(wide, place(rank) + high / 2 + 4, roomy && long ? `waited ${units(waits)} of ${units(long)}: ${share}` : share, { ...atEnd, fill: ink, ...mark("share", rank) }),
+          text(name, place(rank) + high / 2 + 4, roomy ? `device ${rank}` : String(rank), { ...strong, "font-size": size - 0.5 }),
+          text(wide, place(rank) + high / 2 + 4.5, `${percent(waits, long)} %`, { ...atEnd, fill: ink, "font-size": size, ...mark("share", rank) }),
         );
       }
       const waited = sums.reduce((sum, { waits }) => sum + waits, 0);
       const end = x(long);
       return [
-        text(name, y - 8, `time ${last ? "in all" : "so far"}: ${units(long)} pairs`, { ...strong, "data-answer": "" }),
-        ...(roomy ? [] : [text(wide, y - 8, "waited", { ...atEnd })]),
+        text(name, y - 8, `time ${last ? "in all" : "so far"}: ${units(long)} pairs`, { ...strong, "font-size": size, "data-answer": "" }),
+        text(wide, y - 8, "waited", { ...atEnd, "font-size": size }),
         s("path", { d: `M${end} ${y - 2}V${place(p) + 2}`, stroke: quiet, "data-answer": "" }),
         ...parts,
-        text(wide, place(p) + 15, `${roomy ? "all devices" : "all"}: ${percent(waited, p * long)} %`, { ...atEnd, ...strong, ...mark("share", "all") }),
+        text(wide, place(p) + 16, `${roomy ? "all devices" : "all"}: ${percent(waited, p * long)} %`, { ...atEnd, ...strong, "font-size": size, ...mark("share", "all") }),
       ];
     }
 
-    /** @param {State} state */
+    /** What it gives is the motion in which keys go on. @param {State} state */
     function draw(state) {
       const { p, t, now } = state;
       wide = room();
       const [roomy, beside, large] = [wide >= 480, wide >= 600, wide >= 840];
       const [left, top] = [beside ? 44 : 40, 42];
-      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, large ? 340 : 212);
-      const thick = roomy ? 17 : 18;
+      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, large ? 340 : beside ? 212 : 250);
+      const thick = large ? 20 : 18;
       const time = p * thick + 50;
       const high = beside ? Math.min(70, Math.max(36, (large ? side + 20 - time : side) / p)) : 37;
-      // Time stands below the devices that are beside a large table, else below both; on a phone right below the table.
+      // Time stands below the devices that are beside a large table, else below both; on a phone right below the table, and they are folded.
       const x = beside ? left + side + 18 : 0;
       const below = (large ? top + p * high : beside ? Math.max(top + side, top + p * high) : top + side) + 30;
       const y = beside ? top : below + time + 4;
@@ -301,12 +309,14 @@ export default figure({
       }
       plane.replaceChildren(...square(state, left, top, side), ...(beside ? drawn : []), ...bars(state, large ? x : 0, below, thick, roomy));
       lower.replaceChildren(...(beside ? [] : drawn));
+      if (beside) holds.remove();
+      else if (!holds.parentNode) legend.after(holds);
       // A step more of the same ring: keys are seen to go on.
       const key = (/** @type {number} */ at) => JSON.stringify([wide, p, state.n, state.scheme, at]);
       const went = shown === key(t - 1) && now.does === "ring";
       shown = key(t);
-      if (!went || matchMedia("(prefers-reduced-motion: reduce)").matches) return;
-      chips.forEach((chip, rank) => chip.animate([{ transform: `translateY(${rank ? -high : (p - 1) * high}px)` }, { transform: "none" }], { duration: 500, easing: "ease-in-out" }));
+      if (!went || calm() || !(beside || holds.open)) return;
+      return chips.map((chip, rank) => chip.animate([{ transform: `translateY(${rank ? -high : (p - 1) * high}px)` }, { transform: "none" }], { duration: 500, easing: "ease-in-out" }))[0];
     }
 
     /** What happens in this step, in words. @param {State} state */
@@ -342,11 +352,8 @@ export default figure({
       step.show(t + 1, `${t + 1} of ${all.length}`);
       back.disabled = t === 0;
       next.textContent = last ? "Start over" : "Next step";
-      draw(state);
+      const moves = draw(state);
       plane.setAttribute("aria-label", `${n} tokens on ${p} devices, ${SCHEMES[scheme]}${scheme === "all-to-all" ? "" : " ring"}, ${only ? "causal" : "not causal"}: step ${t + 1} of ${all.length}. The table of queries and keys, what each device holds, and a bar of time for each device`);
-      legend.replaceChildren(
-        swatch(LOOKS.now, "in this step"), swatch(LOOKS.done, "before"), swatch(LOOKS.open, "to come"), swatch(dashed, "nothing to compute"),
-      );
       const seen = all.slice(0, t + 1);
       const cell = (/** @type {import("./math/ring.js").Turn} */ turn, /** @type {string} */ does) =>
         does === "ring" ? `keys ${spans(held[turn.from])}: ${turn.pairs ? many(turn.pairs, "pair") : "waits"}`
@@ -356,7 +363,7 @@ export default figure({
         units(scores), `${units(waits)} (${percent(waits, scores + waits)} %)`, bytes(sent),
       ]);
       numbers.replaceChildren(table("numbers", ["device", "its tokens", ...seen.map((_, k) => `step ${k + 1}`), "computes", "waits", "sends"], rows));
-      say(told(state));
+      tell(told(state), moves);
     }
 
     /** @returns {string} */

@@ -89,8 +89,8 @@ def test_it_opens_where_the_first_device_waits(site, bench):
     assert waiting.evaluate_all("(all) => all.map((e) => e.dataset.device)") == ["0"]
     # What is to come is not told.
     drawn = part.locator('[data-part="plane"]').text_content()
-    assert "of 26" in drawn
-    assert "of 58" not in drawn + part.inner_text()
+    assert "26 pairs" in drawn
+    assert "58 pairs" not in drawn + part.inner_text()
 
 
 def test_it_steps_by_button_by_key_and_by_slider(part):
@@ -129,13 +129,16 @@ def test_every_step_of_every_scheme_holds_what_python_computes(part, scheme, cau
 def test_shares_of_the_time_waited_stand_beside_the_bars(part):
     press(part, "next", "End")
     shares = part.locator('[data-part="share"]').all_text_contents()
-    assert shares == [
-        "waited 48 of 58: 83 %",
-        "waited 32 of 58: 55 %",
-        "waited 16 of 58: 28 %",
-        "waited 0 of 58: 0 %",
-        "all devices: 41 %",
+    assert shares == ["83 %", "55 %", "28 %", "0 %", "all devices: 41 %"]
+    # What they are shares of, and what all send, is said once.
+    press(part, "next", "Home")
+    drawn = part.locator('[data-part="plane"] text').all_text_contents()
+    assert [drawn.count(words) for words in ("waited", "time so far: 10 pairs", "each sends 2,048 B")] == [
+        1,
+        1,
+        1,
     ]
+    assert len([words for words in drawn if "sends" in words]) == 1
     choose(part, "scheme", "zigzag")
     assert part.locator('[data-part="share"]').last.text_content() == "all devices: 0 %"
 
@@ -168,10 +171,24 @@ def test_keys_are_seen_to_go_on_unless_motion_is_unwanted(site, bench):
       return document.getAnimations().filter(chips).length; }"""
     assert page.evaluate(moved) == 0
     page.emulate_media(reduced_motion="no-preference")
+    before = says(part)
+    assert before.startswith("Step 3 of 4: ")
     try:
         assert page.evaluate(moved) == 4
+        # A step is spoken of when its keys are there.
+        on_the_way, then = page.evaluate(
+            """async () => {
+              const said = () => document.querySelector('[data-part="status"]').textContent;
+              const first = said();
+              await Promise.all(document.getAnimations().map((one) => one.finished));
+              await new Promise((frame) => requestAnimationFrame(() => setTimeout(frame)));
+              return [first, said()];
+            }"""
+        )
     finally:
         page.emulate_media(reduced_motion="reduce")
+    assert on_the_way == before
+    assert then.startswith("Step 4 of 4: ")
     assert_shows(part, DevicesInSteps(step=4))
 
 
@@ -213,7 +230,7 @@ def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, mess
     assert message in site.complaint(bench, "ring", state)
 
 
-@pytest.mark.parametrize(("width", "most"), [(1280, 560), (320, 950)])
+@pytest.mark.parametrize(("width", "most"), [(1280, 560), (320, 720)])
 def test_nothing_touches_and_it_is_no_higher_than_it_must_be(site, bench, width, most):
     part = figure(site.figures(bench, width=width, height=900), "ring")
     assert part.locator(".attnlab-root").bounding_box()["height"] <= most
@@ -244,12 +261,20 @@ def test_the_table_is_large_and_time_stands_below_the_devices_beside_it(site, be
 
 
 @pytest.mark.parametrize("width", [320, 390])
-def test_on_a_phone_table_time_and_button_are_in_one_view_and_devices_below(site, bench, width):
-    at = figure(site.figures(bench, width=width, height=844), "ring").evaluate(DRAWN)
+def test_on_a_phone_table_time_button_and_sentence_are_in_one_view_and_devices_folded(site, bench, width):
+    part = figure(site.figures(bench, width=width, height=844), "ring")
+    at = part.evaluate(DRAWN)
+    assert at["edge"]["bottom"] - at["edge"]["top"] >= 210
     assert at["edge"]["bottom"] < at["slot"]["top"]
     assert at["slot"]["bottom"] < at["next"]["top"]
-    assert at["next"]["bottom"] < at["chip"]["top"]
-    assert at["next"]["bottom"] - at["edge"]["top"] < 420
+    said, root = (part.locator(one).bounding_box() for one in (".attnlab-status", ".attnlab-root"))
+    assert 0 <= said["y"] - at["next"]["bottom"] < 16
+    assert said["y"] + said["height"] - root["y"] < 620
+    assert root["height"] < (690 if width == 390 else 720)
+    assert not part.locator('[data-part="chip"]').first.is_visible()
+    part.locator('[data-part="holds"] > summary').click()
+    at = part.evaluate(DRAWN)
+    assert said["y"] + said["height"] < at["chip"]["top"]
 
 
 @pytest.mark.parametrize("causal", [True, False])
