@@ -147,14 +147,18 @@ export default figure({
      * Go through the stages of the last order: fade, take out, write.
      * @param {Matrix[]} stages
      * @param {number[]} query
+     * @param {() => void} then
      */
-    function travel(stages, query) {
+    function travel(stages, query, then) {
       const moves = stages.slice(1).flatMap((to, i) => (to.some((line, a) => line.some((x, b) => x !== stages[i][a][b])) ? [[stages[i], to]] : []));
       const began = performance.now();
       const tick = () => {
         const t = (performance.now() - began) / STAGE;
         const move = moves[Math.floor(t)];
-        if (!move) return paint(stages[3], query);
+        if (!move) {
+          paint(stages[3], query);
+          return then();
+        }
         const part = t % 1;
         const ease = part * part * (3 - 2 * part);
         paint(move[0].map((line, i) => line.map((x, j) => x + ease * (move[1][i][j] - x))), query);
@@ -229,13 +233,17 @@ export default figure({
         text({ x: now.today === "nothing" ? column(0) : column(DRINKS.indexOf(now.today)) + cell / 2, y: answers + 2 * cell + 17, "text-anchor": now.today === "nothing" ? "start" : "middle" }, now.today),
         held,
       );
+      const parts = (/** @type {number[]} */ list) => DRINKS.flatMap((drink, j) => (Math.abs(list[j]) >= 0.005 ? [`${drink} ${fmt(list[j])}`] : [])).join(", ") || "nothing";
+      const told = () => say(latest ? `For ${who}: state ${parts(now.answer)}; softmax ${parts(now.softmax)}.` : "No order has been read.");
       cancelAnimationFrame(frame);
-      if (shown !== undefined && t === shown + 1 && !calm()) travel(now.stages, now.query);
-      else paint(now.held, now.query);
+      // What came of an order is said when it is seen.
+      if (shown !== undefined && t === shown + 1 && !calm()) travel(now.stages, now.query, told);
+      else {
+        paint(now.held, now.query);
+        told();
+      }
       shown = t;
       tables(now, t);
-      const parts = (/** @type {number[]} */ list) => DRINKS.flatMap((drink, j) => (Math.abs(list[j]) >= 0.005 ? [`${drink} ${fmt(list[j])}`] : [])).join(", ") || "nothing";
-      say(latest ? `For ${who}: state ${parts(now.answer)}; softmax ${parts(now.softmax)}.` : "No order has been read.");
     }
 
     /**

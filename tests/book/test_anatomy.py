@@ -5,6 +5,7 @@ import pytest
 from attnbook import census
 from attnbook.widgets import Anatomy
 
+from .conftest import page_of
 from .reader import figure, middle, table
 
 
@@ -161,6 +162,17 @@ def test_strips_bars_and_slider_are_in_one_view_of_a_phone(site, bench):
     assert part.locator(".attnlab-root").bounding_box()["height"] < 640
     assert memory["height"] > 110
     assert memory["width"] == curves["width"] > 300
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_a_figure_unfolds_has_all_of_its_width(site, width):
+    """A cell's code has its place in the line of a caption, and takes none from what stands in a figure."""
+    part = figure(site.open(page_of("todays_models"), width=width), "anatomy")
+    part.locator('[data-part="differs"]').evaluate("(fold) => (fold.open = true)")
+    fold, inner = (part.locator(f'[data-part="differs"]{one}') for one in ("", " > .attnlab-pair"))
+    columns = inner.locator(":scope > *").last.bounding_box()
+    box = fold.bounding_box()
+    assert columns["x"] + columns["width"] == pytest.approx(box["x"] + box["width"], abs=1)
 
 
 def test_sinks_stand_beside_an_indexer(site, bench):

@@ -134,8 +134,10 @@ def test_with_motion_an_order_fades_takes_out_and_writes(timed, bench):
     choose(part, "rule", "delta")
     press(part, "step", "ArrowRight", "ArrowRight")
     clock.run_for(2000)
+    before = says(part)
     press(part, "step", "ArrowRight")  # Ann: milk instead of tea
     clock.run_for(200)
+    assert says(part) == before
     tea, milk = squares(part, "held")[:2]
     assert 0 < tea < 1
     assert milk == 0
@@ -143,7 +145,10 @@ def test_with_motion_an_order_fades_takes_out_and_writes(timed, bench):
     tea, milk = squares(part, "held")[:2]
     assert tea == 0
     assert 0 < milk < 1
+    assert says(part) == before
     clock.run_for(1000)
+    # What came of it is said when it is seen.
+    assert says(part) != before
     assert_shows(part, rule="delta", step=3)
     assert order.count() == len(ORDERS)
 
