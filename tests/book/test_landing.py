@@ -319,6 +319,17 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     assert "noun" in figures["tag"].locator('[aria-checked="true"]').inner_text()
 
 
+@pytest.mark.parametrize(("width", "most"), [(1280, 650), (390, 760)])
+def test_a_gesture_stands_with_its_question_and_what_it_needs_on_one_screen(site, width, most):
+    page = site.open("chapters/five_minutes", width=width)
+    part = page.locator('[data-attnlab="calculator"]')
+    part.scroll_into_view_if_needed()
+    part.locator('[data-part="reset"]').wait_for()
+    heading = page.get_by_role("heading", name="Each word asks").bounding_box()
+    root = part.locator(".attnlab-root").bounding_box()
+    assert root["y"] + root["height"] - heading["y"] <= most
+
+
 def test_no_answer_is_in_sight_before_its_question_was_tried(site):
     page = site.open("chapters/five_minutes")
     folds = page.locator("article details.saw")

@@ -277,7 +277,7 @@ def test_tags_are_called_and_coloured_as_in_the_first_figure(site, width):
     assert filled[2] == outlined[0]
     tag = figure(page, "tag")
     tag.locator(".is-asked").click()
-    for at, word in ((5, 1), (7, 3)):
+    for at, word in ((5, 3), (7, 1)):
         fill, _, ink = pills.nth(at).evaluate(HUES)
         assert tag.locator("[data-kind]").nth(word).evaluate(PILL) == [fill, ink]
     # None is cut off, and each is as wide as what is in it.
