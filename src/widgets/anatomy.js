@@ -238,9 +238,16 @@ export default figure({
         return `import torch\n\n# kinds of layers: how many, bytes a token, bytes a token within the window, the window, bytes of state\nmodels = {\n${written}\n}\nn = ${n}\nfor name, kinds in models.items():\n    layers, grows, within, window, state = torch.tensor(kinds, dtype=torch.float64).T\n    held = layers * (grows * n + within * window.clamp(max=n) + state)\n    print(name, round(held.sum().item() / 2**20, 1), "MiB")\n`;
       },
       svg() {
-        const [above, below] = [memory, chart].map((one) => /** @type {SVGSVGElement} */ (one).viewBox.baseVal.height);
-        const lower = s("g", { transform: `translate(0 ${above + 10})` }, ...[...chart.cloneNode(true).childNodes]);
-        return standalone(s("svg", { viewBox: `0 0 ${wide} ${above + 10 + below}` }, ...[...memory.cloneNode(true).childNodes], lower));
+        // Alone it says who A and B are.
+        const { chosen, n } = read();
+        const title = text({ y: 14, "font-size": 14, fill: "var(--fig-ink)" }, `${chosen.map(({ label }, side) => `${"AB"[side]} ${label}`).join(", ")}: ${grouped(n)} tokens`);
+        let high = 28;
+        const drawn = [memory, chart].map((one) => {
+          const part = s("g", { transform: `translate(0 ${high})` }, ...one.cloneNode(true).childNodes);
+          high += /** @type {SVGSVGElement} */ (one).viewBox.baseVal.height + 10;
+          return part;
+        });
+        return standalone(s("svg", { viewBox: `0 0 ${wide} ${high}` }, title, ...drawn));
       },
     };
   },

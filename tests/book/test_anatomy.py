@@ -6,7 +6,7 @@ from attnbook import census
 from attnbook.widgets import Anatomy
 
 from .conftest import page_of
-from .reader import figure, middle, table
+from .reader import figure, middle, saved, table
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +131,8 @@ def test_bars_have_one_linear_scale_that_no_length_changes(site, bench):
     for width, size in pixels:
         assert width == pytest.approx(max(most * size / full, 1.5), abs=0.1)
     assert part.locator('[data-part="size"]').all_text_contents() == ["13.5 MiB", "23.8 MiB"]
+    # A saved picture says who they are.
+    assert ">A gpt-oss-120b, B Kimi Linear 48B-A3B: 256 tokens</text>" in saved(part)
 
 
 def test_a_model_beyond_its_positions_would_hold(site, bench):
