@@ -1,4 +1,5 @@
-// The calculator: every number of single-head attention, six stages, one formula for the cell in focus. Where the page begins
+// The calculator: every number of single-head attention, six stages, one formula for the cell in focus. Where there is room,
+// each matrix has one place through all stages, and stays; what is to come is a grid of dashes. Where the page begins
 // with one stage and nothing else (`only`), one button leads on once a number is picked, and from the last stage back.
 //
 // For tests (data-part): stages (radio group, values 1-6), previous, next, play (buttons), causal (checkbox),
@@ -28,6 +29,9 @@ const SAYS = [
 ];
 /** What stands where, by stage: what comes out, what lies to its left and what above it. */
 const BOARD = [["X"], [], ["S", "Q", "K"], ["scaled", "S"], ["A", "scaled"], ["O", "A", "V"]];
+/** Where each has its place on a wide board, and from which stage on it stands there. */
+const PLACES = /** @type {[string, string, number][]} */ ([["X", "x", 1], ["Q", "q", 2], ["K", "k", 3], ["V", "v", 3], ["S", "s", 3], ["A", "a", 5], ["O", "o", 6]]);
+const ABOVE = ["top", "w", "k", "v"];
 /** @type {Record<string, Piece[]>} */
 const NAMES = {
   X: [{ name: "X" }], Wq: [{ name: "W_q" }], Wk: [{ name: "W_k" }], Wv: [{ name: "W_v" }],
@@ -71,8 +75,6 @@ export default figure({
       options: STAGES.map((text, at) => ({ value: String(at + 1), text: `${at + 1} ${text}` })),
       onChange: (value) => go(Number(value)),
     });
-    // Where all six stand in one line on a phone, only the chosen one has room for its name.
-    [...stages.children].forEach((el, at) => el.replaceChildren(`${at + 1}`, h("span", {}, ` ${STAGES[at]}`)));
     const arrow = (/** @type {string} */ part, /** @type {string} */ sign, /** @type {string} */ label, /** @type {number} */ by) =>
       h("button", { type: "button", "data-part": part, "aria-label": label, on: { click: () => go(model.get("stage") + by) } }, sign);
     const previous = arrow("previous", "←", "Stage before", -1);
@@ -90,30 +92,32 @@ export default figure({
     const corner = h("div", { class: "attnlab-corner" }, products, formula);
     const board = h("div", { class: `attnlab-board${only ? " is-alone" : ""}` }, corner);
     const numbers = strip("Weights and output");
-    const lead = [
-      h("div", { class: "attnlab-lead" }, stages),
-      // Above what grows and shrinks from stage to stage: what is pressed again and again stays under the finger.
-      h("div", { class: "attnlab-lead" }, previous, next, play, h("label", {}, causal, "hide later tokens")),
-    ];
+    // Where six names have no room, the arrows stand around the one of this stage.
+    const where = h("b", { class: "attnlab-where", "aria-hidden": "true" });
+    // Above what grows and shrinks from stage to stage: what is pressed again and again stays under the finger.
+    const lead = h("div", { class: "attnlab-lead" }, previous, stages, where, next, play, h("label", {}, causal, "hide later tokens"));
     const on = h("button", { type: "button", "data-part": "on", class: "attnlab-on", on: { click: () => go(ahead(model.get("stage"))) } });
     /** Where `only` leads: at the end back, and past a stage that divides by 1. @param {number} stage */
     const ahead = (stage) => (stage > 5 ? FIRST : stage === FIRST && same() ? 5 : stage + 1);
     const same = () => only && result.factor === 1;
     if (only) corner.append(on);
-    body.append(...(only ? [board] : [...lead, board, h("details", {}, h("summary", {}, "Weights and output as a table"), numbers)]));
+    body.append(...(only ? [board] : [lead, board, h("details", {}, h("summary", {}, "Weights and output as a table"), numbers)]));
     // Three digits where there is room for them; drawn before it stands in a page, it has none yet.
     let digits = 0;
     const room = () => (body.clientWidth > 420 ? 3 : 2);
-    let [wide, at] = [0, 0]; // the width it was drawn for, and the stage on the board
+    let [wide, at, mapped] = [0, 0, false]; // the width it was drawn for, the stage on the board, and whether each matrix has its place
     onResize(body, signal, () => (digits && wide !== body.clientWidth ? update() : fit()));
     signal.addEventListener("abort", () => {
       clearTimeout(timer);
     });
 
-    /** Tables that are too wide to stand around each other stand below one another. */
+    /** What room is left on a phone is the cells'. */
     function fit() {
-      board.classList.remove("is-stacked");
-      board.classList.toggle("is-stacked", board.scrollWidth > board.clientWidth + 1);
+      board.style.removeProperty("--extra");
+      const boxes = [...board.querySelectorAll("table")].map((el) => el.getBoundingClientRect());
+      const taken = Math.max(...boxes.map((el) => el.right)) - Math.min(...boxes.map((el) => el.left));
+      const across = board.querySelectorAll(':is([data-area="left"], [data-area="result"]) tbody tr:first-child td').length;
+      board.style.setProperty("--extra", `${Math.max(Math.floor((board.clientWidth - taken) / across) - 1, 0)}px`);
     }
 
     /** @param {Record<string, any>} changes an edit that Undo can take back */
@@ -147,6 +151,7 @@ export default figure({
       if (named) product = PRODUCTS.find((one) => named === one || named === `W${one.toLowerCase()}`) ?? product;
       else if (model.get("stage") === 2) product = "Q";
       select(stages, String(stage));
+      where.textContent = `Stage ${stage} of 6: ${STAGES[stage - 1]}`;
       select(products, product);
       previous.disabled = stage <= 1;
       next.disabled = stage >= 6;
@@ -158,11 +163,23 @@ export default figure({
         roomy = given;
         board.style.minHeight = "";
         const focus = model.get("focus").length ? model.get("focus") : [0, 0];
-        const high = STAGES.map((_, before) => {
-          draw(all, before + 1, tokens, focus);
-          return Math.ceil(board.getBoundingClientRect().height);
-        });
-        board.style.minHeight = `${Math.max(...high)}px`;
+        const tallest = () => {
+          drawn = walked = "";
+          const high = STAGES.map((_, before) => {
+            draw(all, before + 1, tokens, focus);
+            return Math.ceil(board.getBoundingClientRect().height);
+          });
+          board.style.minHeight = `${Math.max(...high)}px`;
+          return board.scrollWidth > board.clientWidth;
+        };
+        // Any of the three products has room where they are made.
+        board.style.setProperty("--made", String(Math.max(all.Q[0].length, all.V[0].length)));
+        mapped = wide > 760;
+        if (tallest() && mapped) {
+          mapped = false;
+          board.style.minHeight = "";
+          tallest();
+        }
         drawn = walked = "";
       }
       const stood = drawn && drawn !== layoutOf(all, stage, tokens) && !calm() ? stand() : null;
@@ -186,9 +203,20 @@ export default figure({
     /** What comes out at a stage, what stands left of it and above. @param {number} stage */
     const standing = (stage) => (stage === 2 ? [product, "X", `W${product.toLowerCase()}`] : BOARD[stage - 1]);
 
+    /**
+     * What is on the board at a stage, and where: around what comes out, or, if all have room side by side, each in its place.
+     * @param {number} stage
+     * @returns {string[][]}
+     */
+    function placing(stage) {
+      const [out, left, top] = standing(stage);
+      if (!mapped) return [[top, "top"], [left, "left"], [out, "result"]].filter(([name]) => name);
+      if (stage === 2) return [[left, "x"], [top, "w"], [out, "q"]];
+      return PLACES.flatMap(([name, area, from]) => (from <= stage ? [[name === "S" && stage > 3 ? "scaled" : name, area]] : []));
+    }
+
     /** @param {Record<string, Matrix>} all @param {number} stage @param {string[]} tokens */
-    const layoutOf = (all, stage, tokens) =>
-      JSON.stringify([stage, tokens, standing(stage).map((name) => [name, all[name].length, all[name][0].length])]);
+    const layoutOf = (all, stage, tokens) => JSON.stringify([stage, tokens, placing(stage).map(([name, area]) => [name, area, all[name].length, all[name][0].length])]);
 
     /**
      * The board at a stage.
@@ -200,18 +228,18 @@ export default figure({
     function draw(all, stage, tokens, focus) {
       at = stage;
       products.hidden = stage !== 2;
-      const shown = standing(stage);
-      const [out, left, top] = shown;
+      const placed = placing(stage);
+      const shown = placed.map(([name]) => name);
+      const [out, left, top] = standing(stage);
       const target = focusOf(all, out, shown, focus);
       // Typing must not lose its place: the tables are made again when the stage or a shape changes, not else.
       const layout = layoutOf(all, stage, tokens);
       if (layout !== drawn) {
         drawn = layout;
-        board.classList.toggle("is-product", Boolean(top));
-        board.replaceChildren(
-          corner,
-          ...[[top, "top"], [left, "left"], [out, "result"]].flatMap(([name, area]) => (name ? [cellsOf(name, area, all[name], tokens)] : [])),
-        );
+        board.classList.toggle("is-product", Boolean(top) && !mapped);
+        board.classList.toggle("is-map", mapped);
+        const ahead = PLACES.filter(([, area]) => mapped && !placed.some((one) => one[1] === area));
+        board.replaceChildren(corner, ...placed.map(([name, area]) => cellsOf(name, area, all[name], tokens)), ...ahead.map(([name, area]) => cellsOf(name, area, all[name], tokens, true)));
       }
       const picked = target.row >= 0;
       const sources = picked ? feeds(target) : () => false;
@@ -220,14 +248,14 @@ export default figure({
       digits = room();
       // While none is picked, the first of the largest numbers is the one to press.
       let peak = all[out].flat().indexOf(Math.max(...all[out].flat()));
-      const longest = Object.fromEntries(shown.map((name) => [name, fill(name, all[name], target, sources, most)]));
-      // What stands in one column is equally wide, and as wide as its longest number.
-      const column = Math.max(longest[out], longest[top] ?? 0);
-      for (const name of shown) {
-        const area = /** @type {HTMLElement} */ (board.querySelector(`[data-area]:has([data-part="matrix-${name}"])`));
-        area.style.setProperty("--characters", String(name === left ? longest[left] : column));
-      }
-      const taken = JSON.stringify([wide, layout, longest]);
+      for (const name of shown) fill(name, all[name], target, sources, most);
+      // What stands in one column is equally wide, and as wide as its longest number; what can be edited is not counted.
+      const longest = (/** @type {string[]} */ ...names) =>
+        Math.max(0, ...names.flatMap((name) => (name in EDITABLE ? [] : all[name].flat().map((x) => characters(fmt(x, name === "A" ? digits : decimals(all[name])))))));
+      const columns = [mapped ? longest("Q", "K", "V", "S", "scaled", "A", "O") : longest(out, top ?? out), longest(left ?? out)];
+      board.style.setProperty("--characters", String(columns[0]));
+      if (!mapped && left) areas()[top ? 1 : 0].style.setProperty("--characters", String(columns[1]));
+      const taken = JSON.stringify([wide, layout, columns]);
       if (taken !== fitted) {
         fitted = taken;
         fit();
@@ -243,27 +271,18 @@ export default figure({
       return { shown, target, sources };
     }
 
-    /** Where the tables stand, and how high the board is. */
-    const stand = () => ({
-      high: board.offsetHeight,
-      tables: new Map(areas().map((el) => [el.dataset.name, el.getBoundingClientRect()])),
-    });
-    const areas = () => /** @type {HTMLElement[]} */ ([...board.querySelectorAll("[data-area]")]);
+    /** Where the tables stand. */
+    const stand = () => new Map(areas().map((el) => [el.dataset.name, el.getBoundingClientRect()]));
+    const areas = () => /** @type {HTMLElement[]} */ ([...board.querySelectorAll("[data-name]")]);
 
-    /**
-     * What came out goes where it is a factor now; then what comes out now slides from its factors, and all else appears.
-     * @param {ReturnType<typeof stand>} before
-     */
+    /** What stood elsewhere goes where it stands now, and all else appears. @param {ReturnType<typeof stand>} before */
     function arrive(before) {
-      for (const one of board.getAnimations()) one.cancel(); // its height is what it will be
       const now = stand();
       for (const el of areas()) {
-        const [was, is] = [before, now].map(({ tables }) => /** @type {DOMRect} */ (tables.get(el.dataset.name)));
-        const away = el.dataset.area === "result" ? -24 : 0;
-        const [x, y] = was ? [was.left - is.left, was.top - is.top] : [away, board.classList.contains("is-product") ? away : 0];
-        el.animate([{ transform: `translate(${x}px, ${y}px)`, opacity: Number(Boolean(was)) }, { transform: "none", opacity: 1 }], was ? MOVES : { ...MOVES, delay: 180, fill: "backwards" });
+        const [was, is] = [before, now].map((tables) => /** @type {DOMRect} */ (tables.get(el.dataset.name)));
+        const from = was ? { transform: `translate(${was.left - is.left}px, ${was.top - is.top}px)` } : { opacity: 0 };
+        el.animate([from, {}], was || mapped ? MOVES : { ...MOVES, delay: 180, fill: "backwards" });
       }
-      board.animate([before, now].map(({ high }) => ({ height: `${high}px` })), MOVES);
     }
 
     /** Play or not. @param {boolean} on @returns {boolean} whether it now does not */
@@ -348,7 +367,7 @@ export default figure({
     }
 
     /** Keys stand upright where scores are made: a cell's place on the board, and in its matrix. */
-    const turned = (/** @type {string} */ name) => name === "K" && at === 3;
+    const turned = (/** @type {string} */ name, ahead = false) => name === "K" && (ahead || at > 2);
     const placeOf = (/** @type {string} */ name, /** @type {Element} */ cell) => {
       const { row, column } = /** @type {HTMLElement} */ (cell).dataset;
       return turned(name) ? [Number(column), Number(row)] : [Number(row), Number(column)];
@@ -359,9 +378,10 @@ export default figure({
      * @param {string} area
      * @param {Matrix} given
      * @param {string[]} tokens
+     * @param {boolean} [ahead] whether it is to come, and its place is all that there is
      */
-    function cellsOf(name, area, given, tokens) {
-      const flip = turned(name);
+    function cellsOf(name, area, given, tokens, ahead) {
+      const flip = turned(name, ahead);
       const values = flip ? transpose(given) : given;
       const square = ["S", "scaled", "A"].includes(name);
       // A number of each that stands alone needs no number of its own.
@@ -383,13 +403,13 @@ export default figure({
         ),
       );
       /** @type {Piece[]} */
-      const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, same() ? "" : ` × ${fmt(result.factor, 3)}`] : area === "result" || name === "scaled" ? NAMES[name] : [NAMES[name][0]];
+      const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, same() ? "" : ` × ${fmt(result.factor, 3)}`] : !ahead && name === standing(at)[0] ? NAMES[name] : [NAMES[name][0]];
       return h(
         "div",
-        { class: "attnlab-scroll", "data-area": area, "data-name": name, style: `grid-area: ${area}; --frame: var(--fig-${ROLE[name] ?? "ink"})` },
+        { class: `attnlab-scroll${ahead ? " is-ahead" : ""}`, ...(ahead ? { inert: true, "aria-hidden": "true" } : { "data-name": name }), "data-area": area, style: `grid-area: ${area}; --frame: var(--fig-${ROLE[name] ?? "ink"})` },
         h(
           "table",
-          { "data-part": `matrix-${name}`, on: { keydown: move } },
+          { "data-part": `${ahead ? "ahead" : "matrix"}-${name}`, on: { keydown: move } },
           h("caption", { class: ROLE[name] ? `is-${ROLE[name]}` : "" }, ...typeset(caption)),
           h("thead", {}, h("tr", {}, h("td", { style: "border: 0" }), ...columns.map((text) => h("th", { scope: "col" }, text)))),
           h("tbody", {}, ...body),
@@ -454,11 +474,8 @@ export default figure({
      * @param {{ name: string, row: number, column: number }} target
      * @param {(name: string, row: number, column: number) => boolean} sources
      * @param {number} most the largest score, or output, by size: its cell is the darkest
-     * @returns {number} how many characters its longest number has, where a minus counts twice, for it is wide; what
-     *   can be edited is not counted
      */
     function fill(name, values, target, sources, most) {
-      let longest = 0;
       const shown = name === "A" ? digits : decimals(values);
       for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] th.is-source`)) el.classList.remove("is-source");
       for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] [data-row]`)) {
@@ -468,7 +485,6 @@ export default figure({
         if (cell.tagName !== "INPUT") {
           const text = fmt(value, shown);
           cell.textContent = text;
-          longest = Math.max(longest, text.length + Number(text.startsWith("−")));
           // The name replaces the text for a screen reader, so it has the number too.
           cell.setAttribute("aria-label", `${text}, ${name} row ${i + 1} column ${j + 1}`);
         } else if (!cell.matches(":focus") || number(cell.value) !== null) cell.value = written(value);
@@ -482,14 +498,14 @@ export default figure({
         else if (name === "O") shade(td, 0.15 + 0.85 * size, value < 0 ? "key" : "output"); // the smallest have their matrix's tint
         else if (["S", "scaled"].includes(name)) shade(td, size, value < 0 ? "key" : "query");
       }
-      return longest;
     }
 
-    /** The head of the row, or in what stands above, of the column. @param {HTMLElement} td */
+    /** The head of the row, which on a wide board is the input's, or in what stands above, of the column. @param {HTMLElement} td */
     const headOf = (td) => {
-      const above = td.closest('[data-area="top"]');
-      const at = /** @type {HTMLTableCellElement} */ (td).cellIndex;
-      return above ? above.querySelector("thead tr")?.children[at] : td.parentElement?.firstElementChild;
+      const area = /** @type {HTMLElement} */ (td.closest("[data-area]"));
+      const row = /** @type {HTMLTableRowElement} */ (td.parentElement);
+      if (ABOVE.includes(area.dataset.area ?? "")) return area.querySelector("thead tr")?.children[/** @type {HTMLTableCellElement} */ (td).cellIndex];
+      return (mapped ? board.querySelectorAll('[data-area="x"] tbody tr')[row.sectionRowIndex] : row).firstElementChild;
     };
 
     /** @returns {string} the state as a snippet that runs */
@@ -521,6 +537,9 @@ print(output)
     return { update, pytorch, svg };
   },
 });
+
+/** How long a number is: a minus counts twice, for it is wide. @param {string} text */
+const characters = (text) => text.length + Number(text.startsWith("−"));
 
 /**
  * Write a number to edit, without the digits that single precision leaves behind 3.55.
