@@ -9,9 +9,11 @@
 // weights and output of every token), status.
 import cells from "./ui/cells.css";
 import own from "./ui/calculator.css";
+import pill from "./ui/play.css";
 import { calm, choices, fmt, h, onResize, select, shade } from "./ui/dom.js";
 import { EDITABLE, decimals, explain, feeds, plain, typeset } from "./ui/formulas.js";
 import { figure } from "./ui/frame.js";
+import { player } from "./ui/play.js";
 import { neighbour, picture, strip, table } from "./ui/tables.js";
 import { attend, matrix, transpose } from "./math/attention.js";
 
@@ -50,7 +52,7 @@ const MOVES = { duration: 250, easing: "ease-out" };
 
 export default figure({
   name: "calculator",
-  css: cells + own,
+  css: cells + pill + own,
   title: "Attention calculator",
   keys: ["X", "W_q", "W_k", "W_v", "tokens", "stage", "focus", "scale", "causal"],
   undo: "steps",
@@ -79,7 +81,7 @@ export default figure({
       h("button", { type: "button", "data-part": part, "aria-label": label, on: { click: () => go(model.get("stage") + by) } }, sign);
     const previous = arrow("previous", "←", "Stage before", -1);
     const next = arrow("next", "→", "Next stage", 1);
-    const play = h("button", { type: "button", "data-part": "play", on: { click: () => mode(!playing) || step() } }, "Play");
+    const { play, going } = player(() => mode(!playing) || step());
     const causal = h("input", { type: "checkbox", "data-part": "causal", on: { change: () => change({ causal: causal.checked }) } });
     const products = choices({
       label: "Which of the three",
@@ -288,7 +290,7 @@ export default figure({
     /** Play or not. @param {boolean} on @returns {boolean} whether it now does not */
     function mode(on) {
       playing = on;
-      play.textContent = on ? "Pause" : "Play";
+      going(on);
       clearTimeout(timer);
       if (!on) light(Infinity);
       return !on;

@@ -6,10 +6,12 @@
 // bar-total (g, data-amount: where the bar ends), output, whole (circles, data-amount), correction (text); play, back,
 // next (buttons), shift (radio group), rescale (checkbox), numbers (table: tile, keys, largest score,
 // correction, sum, weighted sum, output), status.
-import css from "./ui/online.css";
+import own from "./ui/online.css";
+import pill from "./ui/play.css";
 import { labelled, stem } from "./ui/controls.js";
 import { calm, choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { player } from "./ui/play.js";
 import { strip, table } from "./ui/tables.js";
 import { atOnce, between, byTiles } from "./math/online.js";
 
@@ -42,15 +44,14 @@ const italic = (/** @type {string} */ letter) => s("tspan", { "font-style": "ita
 
 export default figure({
   name: "online",
-  css,
+  css: pill + own,
   title: "Online softmax",
   keys: ["scores", "values", "tile", "step", "shift", "rescale"],
   setup({ model, body, say, set, signal }) {
     const to = (/** @type {number} */ step) => set({ step: Math.min(Math.max(step, 0), count()) });
     const button = (/** @type {string} */ name, /** @type {string} */ words, /** @type {() => void} */ click) =>
       h("button", { type: "button", "data-part": name, on: { click } }, words);
-    const play = button("play", "Play", () => (playing ? stop() : start()));
-    play.classList.add("attnlab-act");
+    const { play, going } = player(() => (playing ? stop() : start()), true);
     const back = button("back", "←", () => walk(-1));
     const next = button("next", "→", () => walk(1));
     for (const [arrow, words] of [[back, "Back by a tile"], [next, "On by a tile"]]) arrow.setAttribute("aria-label", words);
@@ -254,7 +255,7 @@ export default figure({
     signal.addEventListener("abort", halt);
     function mode(/** @type {boolean} */ on) {
       playing = on;
-      play.textContent = on ? "Pause" : "Play";
+      going(on);
     }
     function stop() {
       mode(false);

@@ -5,9 +5,11 @@
 // mask (svg), counters, numbers (table: layers, tokens heard of, pairs, share)), status.
 import own from "./ui/patterns.css";
 import paint from "./ui/paint.css";
+import pill from "./ui/play.css";
 import { grip, labelled, slider } from "./ui/controls.js";
 import { calm, choices, draggable, fmt, h, onResize, renew, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { player } from "./ui/play.js";
 import { inTime } from "./ui/said.js";
 import { strip, table } from "./ui/tables.js";
 import { allowed, layersToReach, pairs } from "./math/patterns.js";
@@ -21,7 +23,7 @@ const CELL = 9; // of the mask
 
 export default figure({
   name: "patterns",
-  css: paint + own,
+  css: paint + pill + own,
   title: "Sparse patterns",
   keys: ["kind", "n", "width", "globals", "random", "causal", "depth", "query"],
   setup({ model, body, say, set, signal }) {
@@ -46,7 +48,7 @@ export default figure({
     const back = button("back", "Back", () => go(depth() - 1));
     const next = button("next", "Next layer", () => go(depth() < DEEPEST ? depth() + 1 : 1));
     next.classList.add("attnlab-act");
-    const play = button("play", "Play", () => (timer ? stop() : run()));
+    const { play, going } = player(() => (timer ? stop() : run()));
     const plane = s("svg", { role: "group", "data-part": "plane", class: "attnlab-reach" });
     const asker = grip({ which: "query", limits: [1, 1], style: "" });
     asker.setAttribute("aria-label", "Token that asks");
@@ -73,7 +75,7 @@ export default figure({
     function stop() {
       clearTimeout(timer);
       timer = undefined;
-      play.textContent = "Play";
+      going(false);
     }
     /** A layer now, and one after the other until there is nobody left to hear of. */
     function run() {
@@ -84,7 +86,7 @@ export default figure({
       set({ depth: done() ? 1 : depth() + 1 });
       if (done()) return stop();
       timer = setTimeout(run, 900);
-      play.textContent = "Stop";
+      going(true);
     }
     signal.addEventListener("abort", stop);
 

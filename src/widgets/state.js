@@ -3,9 +3,11 @@
 // For tests (data-part): play (button), step, likeness, stays (range inputs), rule, asked (radio groups), plane (svg),
 // order (g, data-which; a click reads up to it), weight, held, answer, softmax (rects: data-which or data-row and
 // data-column, data-value), numbers (table: row, tea, milk, juice), orders (table: order, drink, weight), status.
+import pill from "./ui/play.css";
 import { slider } from "./ui/controls.js";
 import { calm, choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { player } from "./ui/play.js";
 import { strip, table } from "./ui/tables.js";
 import { DRINKS, NEW_DAY, ORDERS, PEOPLE, RULES, fill } from "./math/state.js";
 
@@ -21,6 +23,7 @@ const quiet = (/** @type {any} */ props, /** @type {string} */ words) => text({ 
 
 export default figure({
   name: "state",
+  css: pill,
   title: "A state that fills",
   keys: ["rule", "step", "asked", "likeness", "stays"],
   setup({ model, body, say, set, signal }) {
@@ -38,7 +41,7 @@ export default figure({
     const step = slider({ part: "step", label: "Orders read", limits: { min: 0, max: ORDERS.length, step: 1 }, onInput: (t) => go(t) });
     const likeness = slider({ part: "likeness", label: "Keys alike", role: "key", limits: { min: 0, max: LIKEST, step: 0.1 }, onInput: (x) => set({ likeness: hundredth(x) }) });
     const stays = slider({ part: "stays", label: "Gate", role: "value", limits: { min: 0, max: 1, step: 0.05 }, onInput: (x) => set({ stays: hundredth(x) }) });
-    const play = h("button", { type: "button", class: "attnlab-act", "data-part": "play", on: { click: () => (timer ? stop() : start()) } }, "Play");
+    const { play, going } = player(() => (timer ? stop() : start()), true);
     const plane = s("svg", {
       role: "group", "data-part": "plane", "aria-label": "The orders, and the state that they fill",
       style: "display: block; max-width: 100%",
@@ -68,10 +71,10 @@ export default figure({
     function stop() {
       clearTimeout(timer);
       timer = undefined;
-      play.textContent = "Play";
+      going(false);
     }
     function start() {
-      play.textContent = "Stop";
+      going(true);
       if (model.get("step") >= ORDERS.length) set({ step: 0 });
       const next = () => {
         set({ step: model.get("step") + 1 });

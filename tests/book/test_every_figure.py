@@ -185,6 +185,27 @@ def test_undo_takes_back_a_reset_until_something_is_changed(site, benches):
     assert len(undone) > 10
 
 
+PLAYS = """(all) => all.map((play) => {
+  const { borderRadius } = getComputedStyle(play), { content } = getComputedStyle(play, "::before");
+  return [play.textContent, borderRadius, content.includes("▶"), play.classList.contains("attnlab-act")];
+})"""
+
+
+def test_play_looks_alike_and_is_filled_where_it_is_what_to_press_first(site, benches):
+    filled = {}
+    for name in benches.values():
+        page = site.figures(name)
+        for which in ("calculator", "online", "patterns", "state"):
+            part = page.locator(f'figure[data-attnlab="{which}"]:has([data-part="play"])').first
+            if not part.count():
+                continue
+            ((words, *looks, first),) = part.locator('[data-part="play"]').evaluate_all(PLAYS)
+            assert [words, *looks] == ["Play", "999px", True], which
+            filled[which] = first
+            assert part.locator(".attnlab-act").count() == int(which != "calculator"), which
+    assert filled == {"calculator": False, "online": True, "patterns": False, "state": True}
+
+
 @pytest.fixture(scope="module")
 def forced(browser, address):
     """A tab in which the system says the colours."""

@@ -606,10 +606,6 @@ def test_the_three_views_come_one_at_a_time(page):
 def test_the_calculator_plays_through_the_numbers_of_a_stage(timed, bench):
     part = timed(bench, "calculator")
     play = part.locator('[data-part="play"]')
-    # Quieter than what leads through the stages: the text asks for cells.
-    edges = [play, part.locator('[data-part="next"]')]
-    edges = [edge.evaluate("(one) => getComputedStyle(one).borderTopColor") for edge in edges]
-    assert edges[0] == "rgba(0, 0, 0, 0)" != edges[1]
     play.click()  # the input comes from nothing: the next stage plays
     assert part.locator('[data-part="stages"] [aria-checked="true"]').inner_text() == "2 Q, K, V"
     assert play.inner_text() == "Pause"

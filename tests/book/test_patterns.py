@@ -123,7 +123,7 @@ def test_play_goes_on_until_all_is_heard_and_starts_again(timed, bench):
     press(part, "width", *["ArrowLeft"] * 4)  # 8: three layers
     click(part, "back")
     play.click()
-    assert play.inner_text() == "Stop"
+    assert play.inner_text() == "Pause"
     assert_shows(part, ours("window", width=8, depth=2))
     part.page.clock.run_for(5000)
     assert play.inner_text() == "Play"

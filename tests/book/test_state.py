@@ -112,7 +112,7 @@ def test_play_goes_to_the_end_and_a_hand_stops_it(timed, bench):
     play, clock = part.locator('[data-part="play"]'), part.page.clock
     play.click()
     clock.run_for(1000)
-    assert play.inner_text() == "Stop"
+    assert play.inner_text() == "Pause"
     assert_shows(part, step=2)
     press(part, "step", "ArrowRight")
     clock.run_for(5000)
