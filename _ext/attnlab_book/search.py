@@ -126,7 +126,7 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
     forms = [sorted(terms.forms(term)) for term in env.attnlab_terms]  # type: ignore[attr-defined]
     same = [form for form in forms if len({word[:4].lower() for word in form}) > 1]
     listed = list(_sources(app, env, [page for page in numbered if page in env.all_docs]))
-    return {"pages": kept, "same": same, "asked": synonyms.ASKED, "sources": listed}
+    return {"pages": kept, "same": same, "asked": synonyms.ASKED, "alone": synonyms.ALONE, "sources": listed}
 
 
 def _sources(app: Sphinx, env: BuildEnvironment, pages: list[str]) -> Iterator[tuple[str, str, str, str]]:

@@ -4,11 +4,13 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
 
 /**
  * What the book's build writes: pages with their sections (anchor, heading, text, what is stressed, words of which no excerpt is made),
- * names of one thing, what to look for besides what readers ask, and sources (address, title, authors and year, the section that tells most of it).
- * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, sources?: string[][] }} Given
+ * names of one thing, what to look for besides what readers ask, where who asks nothing else is led, and sources (address, title, authors and year, the section that tells most of it).
+ * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, alone?: Record<string, string>, sources?: string[][] }} Given
  * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, called: string }} Section
- * @typedef {{ from: number, until: number, stems: string[], weight: number, other?: boolean }} Way
- * @typedef {{ found: Section[], cut: boolean, whole: boolean, meaning: Section | undefined, defined: boolean, read: string[][], stems: Set<string>, phrases: string[][] }} Answer
+ * @typedef {{ stems: string[], weight: number, changed?: string, other?: boolean, meant?: boolean, title?: boolean }} Reading `other`: another name; `meant`: one that says the same; `title`: a section's
+ * @typedef {Reading & { from: number, until: number }} Way
+ * @typedef {{ found: Section[], cut: boolean, whole: boolean, meanings: Section[], defined: boolean, read: string[][], stems: Set<string>, phrases: string[][], wanted: Wanted[] }} Answer
+ * @typedef {{ own: string[][], others: string[], rare: number }} Wanted one word: as it was asked for, the last words of other names, and how rare
  */
 
 /** How much a page's kind counts: what teaches, before what lists. */
@@ -34,6 +36,8 @@ const COMMON = Math.log(1 + 3);
 const TAUGHT = ["chapter", "page"];
 /** Who asks so wants a definition first. */
 const DEFINE = /^\s*(?:what(?:[’']?s| is| are| does)|define|explain)\b/i;
+/** … or two. */
+const APART = /(?:\bdifference between (.+) (?:and|vs\.?)|^(.+) (?:differ|different) (?:from|to|than)) (.+?)\W*$/i;
 /** How much more another name counts for a section that is called just so. */
 const CALLED = 3;
 /** So many words of a title name a source: fewer, such as *linear attention*, name the thing. */
@@ -44,7 +48,7 @@ const FORMS = / \(| or |\)/;
 
 export class Book {
   /** @param {Given} given */
-  constructor({ pages, same, asked, sources = [] }) {
+  constructor({ pages, same, asked, alone = {}, sources = [] }) {
     /** @type {Map<string, number>} each word of the book, and how often it stands there */
     this.vocabulary = new Map();
     const headings = new Map();
@@ -87,10 +91,12 @@ export class Book {
       return places;
     };
     this.stems = new Set([...this.vocabulary.keys()].map(stem));
-    /** @type {Map<string, { stems: string[], weight: number }[]>} what else a phrase may be called */
+    /** @type {Map<string, Reading[]>} what else a phrase may be called */
     this.called = new Map();
-    for (const names of same) for (const name of names) this.#call(name, names.filter((other) => other !== name), 0.9);
+    for (const names of same) for (const name of names) this.#call(name, names.filter((other) => other !== name), 0.9, true);
     for (const [name, others] of Object.entries(asked)) this.#call(name, others, 0.7);
+    /** Where who asks just this is led. @type {Map<string, string>} */
+    this.alone = new Map(Object.entries(alone).map(([name, title]) => [key(name), written(title)]));
     const listed = pages.find(([address]) => address === sources[0]?.[0].split("#")[0])?.[1] ?? "";
     /** @type {{ title: string, entry: Section, told: Section | undefined }[]} what the bibliography lists, and what tells of it */
     this.sources = sources.map(([at, title, text, told]) => {
@@ -115,9 +121,9 @@ export class Book {
     return { single: single.map(stem).join(" "), whole: whole.map(stem).join(" ") };
   }
 
-  /** @param {string} name @param {string[]} others @param {number} weight */
-  #call(name, others, weight) {
-    const ways = others.map((other, at) => ({ stems: telling(other).map(stem), weight: weight * 0.9 ** at }));
+  /** @param {string} name @param {string[]} others @param {number} weight @param {boolean} [meant] */
+  #call(name, others, weight, meant) {
+    const ways = others.map((other, at) => ({ stems: telling(other).map(stem), weight: weight * 0.9 ** at, meant, title: this.titled.has(written(other)) }));
     this.called.set(key(name), [...(this.called.get(key(name)) ?? []), ...ways]);
   }
 
@@ -130,20 +136,24 @@ export class Book {
     const asked = telling(question);
     const read = asked.map((word, at) => this.#read(word, at === asked.length - 1 && !/\s$/.test(question)));
     const ways = [...read.flatMap((some, at) => some.map((way) => ({ ...way, from: at, until: at + 1 }))), ...this.#spans(asked, read)];
-    const scores = this.#score(ways, asked.length);
+    const { scores, rarity } = this.#score(ways, asked.length);
     const exact = asked.map((word, at) => read[at][0]?.stems.join(" ") ?? stem(word)).join(" ");
     const meaning = this.terms.get(exact) ?? (this.called.get(exact) ?? []).map(({ stems }) => this.terms.get(stems.join(" "))).find(Boolean);
+    const apart = question.match(APART)?.slice(1).flatMap((one) => this.terms.get(key(one ?? "")) ?? []) ?? [];
+    const meanings = apart.length > 1 ? apart : meaning ? [meaning] : [];
     const ranked = [...scores].map(([at, { score, whole, all }]) => {
       const section = /** @type {Section} */ (this.sections.get(at));
       const more = all && TAUGHT.includes(section.kind) ? ALL : 1;
-      return { section, whole, score: section === meaning ? 0 : score * section.weight * more };
+      return { section, whole, score: meanings.includes(section) ? 0 : score * section.weight * more };
     });
     ranked.sort((a, b) => b.score - a.score);
     const near = ranked.slice(0, 60);
     // More for a place where the words stand side by side, and for one that is called so.
     const title = written(question);
+    const pairs = exact.split(" ").map((word, at, all) => ` ${word} ${all[at + 1]} `).slice(0, -1);
     for (const one of near) {
       if (asked.length > 1 && one.section.said.includes(` ${exact} `)) one.score *= 1.5;
+      else if (pairs.some((pair) => one.section.said.includes(pair))) one.score *= 1.25;
       if (written(one.section.title) === title) one.score *= 2;
     }
     near.sort((a, b) => b.score - a.score);
@@ -153,13 +163,20 @@ export class Book {
     const cited = this.sources.filter((source) => title.split(" ").length > NAMING && source.title.startsWith(title));
     const bare = this.terms.has(exact);
     const named = [title, ...(bare ? [] : [exact]), ...others].flatMap((name) => this.titled.get(name) ?? []);
-    const first = [...cited.map(({ entry }) => entry), ...named.filter(({ kind }) => !bare || kind === "chapter"), ...cited.flatMap(({ told }) => told ?? [])];
+    const called = [...cited.map(({ entry }) => entry), ...named.filter(({ kind }) => !bare || kind === "chapter"), ...cited.flatMap(({ told }) => told ?? [])];
+    const first = [...called, ...(this.titled.get(this.alone.get(exact) ?? "") ?? [])];
     const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
     // Of a root, what stands under it isn't marked alone.
     const root = asked.findIndex((word, at) => ["sqrt", "root"].includes(word) && asked[at + 1]?.length < 3);
     const under = root < 0 ? [] : ["sqrt", ...asked.slice(root + 1).filter((word) => word.length < 3)];
-    const stems = new Set(ways.flatMap(({ stems }) => (stems.length === 1 && !under.includes(stems[0]) ? stems : [])));
-    const phrases = [...ways.map(({ stems }) => stems).filter(({ length }) => length > 1), ...(root < 0 ? [] : [["sqrt", asked[root + 1][0]]])];
+    // Marked is what was asked for, and what says the same: not what is looked for besides.
+    const own = ways.filter(({ other, meant }) => !other || meant);
+    const stems = new Set(own.flatMap(({ stems }) => (stems.length === 1 && !under.includes(stems[0]) ? stems : [])));
+    const phrases = [...own.map(({ stems }) => stems).filter(({ length }) => length > 1), ...(root < 0 ? [] : [["sqrt", asked[root + 1][0]]])];
+    const wanted = asked.map((_, at) => {
+      const [own, others] = [true, false].map((is) => ways.filter(({ from, until, other, meant, title }) => from <= at && at < until && !title && (!other || meant === true) === is).map(({ stems }) => stems));
+      return { own, others: others.map((stems) => stems[stems.length - 1]), rare: rarity[at] < COMMON ? 0 : rarity[at] };
+    });
     // Behind those that show why they were found, what doesn't (it has the words in a table) is noise.
     const best = fair.slice(0, MOST).map(({ section }) => section);
     const tells = best.map(({ title, text }) => places(`${title}. ${text}`, stems, phrases).length > 0);
@@ -169,11 +186,12 @@ export class Book {
       found: [...new Set([...first, ...shown])].slice(0, MOST),
       cut: fair.length > MOST,
       whole: first.length > 0 || Boolean(fair[0]?.whole),
-      meaning,
-      defined: meaning !== undefined && (DEFINE.test(question) || (meaning === this.terms.get(exact) && !first.length)),
+      meanings,
+      defined: apart.length > 1 || (meaning !== undefined && (DEFINE.test(question) || (meaning === this.terms.get(exact) && !called.length))),
       read: changed,
       stems,
       phrases,
+      wanted,
     };
   }
 
@@ -198,7 +216,7 @@ export class Book {
    * The ways to read one word: as it is, as a beginning, as a slip.
    * @param {string} word
    * @param {boolean} unfinished whether the reader may still be writing it
-   * @returns {{ stems: string[], weight: number, changed?: string }[]}
+   * @returns {Reading[]}
    */
   #read(word, unfinished) {
     const own = stem(word);
@@ -250,12 +268,13 @@ export class Book {
   #score(ways, count) {
     /** @type {Map<string, { of: Float64Array, said: Set<number> }>} */
     const has = new Map();
-    for (const { from, until, stems, weight, other } of ways) {
+    for (const { from, until, stems, weight, other, title } of ways) {
       const phrase = ` ${stems.join(" ")} `;
       for (const { id, score, said: seen } of this.having(stems.join(" "))) {
         const { said, within, called } = /** @type {Section} */ (this.sections.get(id));
-        // Another name counts where it stands as one.
-        const near = stems.length === 1 || said.includes(phrase) ? (other && ` ${called} ` === phrase ? CALLED : 1) : within.includes(phrase) ? WITHIN : 0;
+        // Another name counts where it stands as one, and a title where a section is called so.
+        const just = other && ` ${called} ` === phrase;
+        const near = !(title && !just) && (stems.length === 1 || said.includes(phrase)) ? (just ? CALLED : 1) : within.includes(phrase) ? WITHIN : 0;
         if (!near) continue;
         if (!has.has(id)) has.set(id, { of: new Float64Array(count), said: new Set() });
         const place = /** @type {{ of: Float64Array, said: Set<number> }} */ (has.get(id));
@@ -275,7 +294,7 @@ export class Book {
       const covered = rarity.reduce((sum, one, word) => sum + (of[word] ? one : 0), 0) / all;
       scores.set(id, { score: of.reduce((sum, one) => sum + one, 0) * (0.05 + covered ** 2), whole: of.every((one) => one > 0), all: rarity.every((one, word) => one < COMMON || said.has(word)) });
     }
-    return scores;
+    return { scores, rarity };
   }
 
   /** Whether these stems stand side by side anywhere. @param {string} phrase */
@@ -306,23 +325,34 @@ function sentences(text) {
   return [0, ...ends].map((from, at) => /** @type {[number, number]} */ ([from, ends[at] ?? text.length])).filter(([from, until]) => /\p{L}/u.test(text.slice(from, until)));
 }
 
+/** So much of what was asked for, by how rare each word is, a sentence has to say to be read instead of the first. */
+const TELLING = 0.6;
+/** What another name counts, or its last word: "pairs" of "all pairs". */
+const OTHER = 0.7;
+
 /**
- * Cut the sentence of a text in which most of what was asked for stands, with those behind it if all are short, and say
- * where it is in them. A sentence that has but the last word of another name, "pairs" of "all pairs", comes before one that has nothing.
+ * Cut a text's first sentence, or the one that says nearly all that was asked for, with those behind it if all are short, and
+ * say where in them the words are.
  * @param {string} text
- * @param {Pick<Answer, "stems" | "phrases">} asked
+ * @param {Pick<Answer, "stems" | "phrases" | "wanted">} asked
  * @returns {{ text: string, hit: boolean }[]}
  */
-export function excerpt(text, { stems, phrases }, length = 150) {
+export function excerpt(text, { stems, phrases, wanted }, length = 150) {
   const hits = places(text, stems, phrases);
   const all = sentences(text);
-  const inside = (/** @type {number} */ from, /** @type {number} */ until) => hits.filter(([start, end]) => start >= from && end <= until);
-  const heads = places(text, new Set(phrases.flatMap((phrase) => phrase.slice(-1))), []);
-  const has = all.map(([from, until]) => {
-    const hit = new Set(inside(from, until).map(([start, end]) => stem(text.slice(start, end)))).size;
-    return hit || (heads.some(([start, end]) => start >= from && end <= until) ? 0.5 : 0);
-  });
-  const best = has.indexOf(Math.max(...has));
+  const among = (/** @type {[number, number][]} */ found, /** @type {number} */ from, /** @type {number} */ until) => found.filter(([start, end]) => start >= from && end <= until);
+  const inside = (/** @type {number} */ from, /** @type {number} */ until) => among(hits, from, until);
+  const common = wanted.every(({ rare }) => !rare);
+  const has = all.map(() => 0);
+  let total = 0;
+  for (const { own, others, rare } of wanted) {
+    const [typed, called] = [places(text, new Set(own.filter((way) => way.length === 1).flat()), own), places(text, new Set(others))];
+    const counts = common ? 1 : rare;
+    total += counts;
+    all.forEach(([from, until], at) => (has[at] += counts * (among(typed, from, until).length ? 1 : among(called, from, until).length ? OTHER : 0)));
+  }
+  const most = Math.max(0, ...has);
+  const best = most && most >= TELLING * total ? has.indexOf(most) : 0;
   let [from, until] = all[best] ?? [0, text.length];
   // What the build left out of a text stands as an ellipsis: no sentence goes on behind it.
   for (const [start, end] of all.slice(best + 1)) {

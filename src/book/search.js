@@ -12,7 +12,7 @@ const HINT = "A word, a name or a question, such as: why divide by √d?";
 /** For whom nothing was found, or who has not yet asked. */
 const TRY = ["why divide by √d", "KV cache", "flash attention"];
 /** @type {import("./finding.js").Answer} */
-const NOTHING = { found: [], cut: false, whole: false, meaning: undefined, defined: false, read: [], stems: new Set(), phrases: [] };
+const NOTHING = { found: [], cut: false, whole: false, meanings: [], defined: false, read: [], stems: new Set(), phrases: [], wanted: [] };
 const ROOT = document.documentElement.dataset.content_root ?? "./";
 
 /** @param {string} tag @param {string} name @param {(Node | string)[]} children */
@@ -33,7 +33,7 @@ function link(address, ...children) {
 /** A link to what the search's page finds. @param {string} question @param {string} text */
 const asking = (question, text) => link(`search.html?q=${encodeURIComponent(question)}`, text);
 
-/** @typedef {Pick<import("./finding.js").Answer, "stems" | "phrases">} Asked */
+/** @typedef {Pick<import("./finding.js").Answer, "stems" | "phrases" | "wanted">} Asked */
 
 /** @param {string} text @param {Asked} asked @param {number} [length] */
 const marked = (text, asked, length) => excerpt(text, asked, length).map(({ text, hit }) => (hit ? make("mark", "", text) : text));
@@ -105,7 +105,7 @@ function mount(book, part, { most, follow }) {
     const places = answer.found.slice(0, most);
     // The best place stands first, for Enter leads to it; then what the words mean, or before it, for who asks just that.
     const first = places.map((section) => item(section, answer));
-    if (answer.meaning) first.splice(answer.defined ? 0 : 1, 0, explained(answer.meaning));
+    first.splice(answer.defined ? 0 : 1, 0, ...answer.meanings.map(explained));
     const fits = first.length > 0;
     const lost = !fits && tells(question);
     const near = lost ? book.nearest(question) : [];
@@ -130,10 +130,11 @@ function mount(book, part, { most, follow }) {
     follow(question);
   };
   /** @param {import("./finding.js").Answer} answer @param {number} shown how many of its places are listed */
-  const said = ({ found: { length: count }, whole, read, meaning }, shown) => {
+  const said = ({ found: { length: count }, whole, read, meanings }, shown) => {
     const instead = read.length ? `Read as ${listed(read.map(([, other]) => `“${other}”`))}. ` : "";
     const many = count ? `${shown < count ? `Best ${shown}` : count} ${count === 1 ? "result" : "results"}` : "";
-    const told = meaning ? (count ? ", and the glossary’s entry" : "The glossary’s entry") : "";
+    const entry = `he glossary’s ${meanings.length > 1 ? "entries" : "entry"}`;
+    const told = meanings.length ? (count ? `, and t${entry}` : `T${entry}`) : "";
     return `${instead}${many}${count && !whole ? " with some of these words" : ""}${told}.`;
   };
   let due = /** @type {any} */ (0);

@@ -1,7 +1,7 @@
 // Words as the search compares them: one form for *mask* and *masking*, for *FlashAttention* and *flash attention*.
 
 /** What a whole question has besides what it asks for. */
-const PASSED_OVER = new Set("a actually am an and are as at be by can could define did do does explain for from happen happens has have how i if in is it its know known knows may me might much must my need needed needs of on or really should so than that the then there this to versus vs was we what when where which who why will with work works would you".split(" "));
+const PASSED_OVER = new Set("a actually am an and are as at be between but by can cannot could define did didn difference different differ do does doesn don else explain for from happen happens has have how i if in is isn it its just know known knows may me might much must my need needed needs of on only or over really should so something t than that the then there this to versus vs was we what when where which who why will with work works would you".split(" "));
 /** Letters and digits, with hyphens and the like between them. */
 const RUN = /[\p{L}\p{N}]+(?:[-_/‑–][\p{L}\p{N}]+)*/gu;
 const HYPHEN = /[-_/‑–|]/u;
@@ -39,8 +39,11 @@ function cut(low) {
   return short.length > 2 ? short : low;
 }
 
+/** What the letters from α to ω are called, as formulas are found by them. */
+const GREEK = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma sigma tau upsilon phi chi psi omega".split(" ");
+
 /** n^2 is asked for, n² is read. @param {string} text */
-const plain = (text) => (PLAIN.test(text) ? text.replace(/\^(?=[a-z0-9])/gi, "") : text.replaceAll("√", " sqrt ").replaceAll("∞", " infinity ").normalize("NFKD").replace(/\p{M}/gu, ""));
+const plain = (text) => (PLAIN.test(text) ? text.replace(/\^(?=[a-z0-9])/gi, "") : text.replaceAll("√", " sqrt ").replaceAll("∞", " infinity ").normalize("NFKD").replace(/\p{M}/gu, "").replace(/[α-ω]/g, (letter) => GREEK[letter.charCodeAt(0) - 945]));
 
 /**
  * The parts of a text's words, in order, as they are written.
@@ -80,18 +83,16 @@ export function findable(text) {
   return { single, whole };
 }
 
-/**
- * Where in a text, as it is written, words stand that have one of these stems, or several that make one of these phrases.
- * @param {string} text
- * @param {Set<string>} stems
- * @param {string[][]} phrases stems in their order
- * @returns {[number, number][]}
- */
-export function places(text, stems, phrases = []) {
-  /** @type {{ stem: string, from: number, until: number }[]} */
-  const words = [];
-  /** @type {[number, number][]} */
-  const found = [];
+/** @typedef {{ stem: string, from: number, until: number }} Word */
+/** What was read once: an answer looks through its texts for each word. @type {Map<string, { words: Word[], whole: Word[] }>} */
+const READ = new Map();
+
+/** A text's words in their places, and those of several parts in one piece. @param {string} text */
+function stand(text) {
+  const known = READ.get(text);
+  if (known) return known;
+  /** @type {{ words: Word[], whole: Word[] }} */
+  const { words, whole } = { words: [], whole: [] };
   for (const run of text.matchAll(RUN)) {
     const pieces = split(run[0]);
     const until = run.index + run[0].length;
@@ -101,7 +102,7 @@ export function places(text, stems, phrases = []) {
       words.push({ stem: "sqrt", ...under }, ...pieces.map((piece) => ({ stem: stem(plain(piece)), ...under })));
       continue;
     }
-    if (pieces.length > 1 && stems.has(stem(plain(pieces.join(""))))) found.push([run.index, until]);
+    if (pieces.length > 1) whole.push({ stem: stem(plain(pieces.join(""))), from: run.index, until });
     let at = 0;
     for (const piece of pieces) {
       at = run[0].indexOf(piece, at);
@@ -109,6 +110,20 @@ export function places(text, stems, phrases = []) {
       at += piece.length;
     }
   }
+  READ.set(text, { words, whole });
+  return { words, whole };
+}
+
+/**
+ * Where in a text, as it is written, words stand that have one of these stems, or several that make one of these phrases.
+ * @param {string} text
+ * @param {Set<string>} stems
+ * @param {string[][]} phrases stems in their order
+ * @returns {[number, number][]}
+ */
+export function places(text, stems, phrases = []) {
+  const { words, whole } = stand(text);
+  const found = whole.filter(({ stem }) => stems.has(stem)).map(({ from, until }) => /** @type {[number, number]} */ ([from, until]));
   words.forEach(({ stem, from, until }, at) => {
     if (stems.has(stem)) found.push([from, until]);
     for (const phrase of phrases) {

@@ -87,6 +87,34 @@ ASKED = {
     "Longformer": (FIRST, "sparse_attention"),
     "masked softmax": (FIRST, "masking"),
     "is attention explanation": (FIRST, "real_model"),
+    # Whole questions of students.
+    "why does gpt only look left": (FIRST, "masking"),
+    "why can't the model see the future": (FIRST, "masking"),
+    "what happens when everything is masked": (FIRST, "masking"),
+    "my loss is nan": (AMONG, "masking"),
+    "bert vs gpt": (FIRST, "masking transformer"),
+    "how does the model know which word comes first": (FIRST, "positional_encoding"),
+    "why several heads instead of one big one": (FIRST, "multi_head"),
+    "how does chatgpt pick the next word": (FIRST, "decoding"),
+    "why is chatgpt slow on long texts": (FIRST, "what_it_costs decoding sparse_attention"),
+    "can I trust attention weights": (FIRST, "real_model"),
+    "gradient too small": (FIRST, "softmax_saturation"),
+    "what came before transformers": (FIRST, "before_transformers"),
+    "split a model over several gpus": (FIRST, "many_devices"),
+    "only look at nearby words": (FIRST, "sparse_attention"),
+    "do I need the residual connection": (FIRST, "transformer"),
+    "why not just average all words": (FIRST, "why_attention relevance_and_averaging"),
+    "first token gets all the attention": (FIRST, "real_model"),
+    "what is the point of the value matrix": (AMONG, "queries_keys_values"),
+    "why use sine and cosine": (FIRST, "positional_encoding"),
+    "can heads be removed": (FIRST, "multi_head real_model"),
+    "does the model cheat by looking ahead": (FIRST, "masking"),
+    "generate text word by word": (FIRST, "decoding"),
+    "why do we need feed forward layers": (FIRST, "transformer"),
+    "same word different meaning": (FIRST, "why_attention"),
+    # A letter leads to what it stands for.
+    "α": (FIRST, "chapters/notation"),
+    "alpha": (FIRST, "chapters/notation"),
 }
 """Questions, and the chapters, by topic (another page by its address), of which one is the first place, or
 among the first three."""
@@ -128,6 +156,9 @@ PLACED = {
     "O(n^2)": (FIRST, "what_it_costs#what-all-pairs-buy"),
     "speculative decoding": (AMONG, "decoding#draft-and-verify"),
     "transformer block": (FIRST, "transformer"),
+    "what is attention": (FIRST, "glossary#term-attention"),
+    "attention": (FIRST, "glossary#term-attention"),
+    "difference between key and value": (FIRST, "glossary#term-key"),
 }
 """Questions, and the place that is the first, or among the first three rows."""
 PLACES = """(where) => [...document.querySelectorAll(`${where} .attn-places li`)].map((item) => ({
@@ -245,6 +276,35 @@ def test_a_term_is_explained_and_a_slip_is_told(opened):
     ask(field, "atention mask")
     assert says(page, DIALOG).startswith("Read as “attention”.")
     assert meaning.locator("a").count() == 0
+
+
+def test_of_two_terms_asked_apart_both_are_explained_and_what_attention_is_in_five_minutes(opened):
+    page, field = opened()
+    ask(field, "difference between self attention and cross attention")
+    entries = page.locator(f"{DIALOG} .attn-places li:has(.attn-about)").locator(".attn-what")
+    assert entries.all_inner_texts()[:2] == ["self-attention", "cross-attention"]
+    assert says(page, DIALOG).endswith(", and the glossary’s entries.")
+    for question in ("what is attention", "attention"):
+        ask(field, question)
+        assert [place["page"] for place in places(page, DIALOG)[:2]] == [
+            "chapters/glossary.html",
+            "chapters/five_minutes.html",
+        ]
+
+
+def test_marked_is_what_was_asked_and_an_excerpt_says_most_of_it_or_begins_its_section(opened):
+    page, field = opened()
+    for question, allowed in {
+        "temperature": {"temperature", "temperatures"},
+        "encoder decoder": {"encoder", "encoders", "decoder", "decoders", "encoder-decoder"},
+    }.items():
+        ask(field, question)
+        marked = {word.lower() for place in places(page, DIALOG) for word in place["marked"]}
+        assert marked
+        assert marked <= allowed
+    ask(field, "kv cache")
+    costs = page.locator(f"{DIALOG} li", has_text="What need not be computed again").first
+    assert costs.locator(".attn-about").inner_text() == "Under the causal mask no row sees a later word."
 
 
 def test_where_nothing_is_found_terms_that_look_alike_are_offered(opened):

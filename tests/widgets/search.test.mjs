@@ -26,8 +26,11 @@ const BOOK = new Book({
   ],
   same: [["grouped-query attention", "GQA"]],
   asked: { quadratic: ["all pairs"], "a slow thing": ["tiles"], GQA: ["Fewer keys and values"], hidden: ["Masking"] },
+  alone: { "α": "What all pairs buy" },
   sources: [["refs.html#id1", "Tiles of attention for all of us", "Doe, 2020.", "13.html#tiles"]],
 });
+/** An answer to single words, each as rare as the other. @param {string[]} words */
+const wanted = (...words) => ({ stems: new Set(words), phrases: [], wanted: words.map((word) => ({ own: [[word]], others: /** @type {string[]} */ ([]), rare: 1 })) });
 const first = (/** @type {string} */ question) => BOOK.ask(question).found[0]?.at;
 
 test("one form for one word", () => {
@@ -40,7 +43,7 @@ test("one form for one word", () => {
 test("a name in several pieces is found by its pieces and by the whole", () => {
   assert.deepEqual(findable("FlashAttention"), { single: ["flash", "attention"], whole: ["flashattention"] });
   assert.deepEqual(findable("multi-head"), { single: ["multi", "head"], whole: ["multihead"] });
-  assert.deepEqual(findable("RoPE and n²"), { single: ["rope", "n2"], whole: [] });
+  assert.deepEqual(findable("RoPE and n², ω"), { single: ["rope", "n2", "omega"], whole: [] });
   assert.deepEqual(telling("Why is √d there?"), ["sqrt", "d"]);
   assert.deepEqual(telling("what is it"), ["what", "is", "it"], "something is better than nothing");
   assert.deepEqual(telling("how does attention work"), ["attention"]);
@@ -64,9 +67,15 @@ test("short names and other names", () => {
   assert.equal(first("GQA"), "07.html#fewer");
   assert.equal(first("why is attention quadratic"), "13.html#pairs");
   assert.equal(first("slow thing"), "13.html#tiles");
-  assert.equal(BOOK.ask("what is GQA").meaning?.at, "glossary.html#term-GQA");
-  assert.equal(BOOK.ask("flash attention").meaning?.at, "glossary.html#term-Flash");
-  assert.equal(BOOK.ask("attention").meaning, undefined);
+  const meant = (/** @type {string} */ question) => BOOK.ask(question).meanings.map(({ title }) => title);
+  assert.deepEqual(meant("what is GQA"), ["grouped-query attention (GQA)"]);
+  assert.deepEqual(meant("flash attention"), ["FlashAttention"]);
+  assert.deepEqual(meant("attention"), []);
+  for (const question of ["difference between flash attention and GQA", "How is flash attention different from GQA?"])
+    assert.deepEqual(meant(question), ["FlashAttention", "grouped-query attention (GQA)"]);
+  assert.deepEqual(meant("difference between flash attention and a zebra"), []);
+  assert.deepEqual([first("α"), first("alpha")], ["13.html#pairs", "13.html#pairs"]);
+  assert.notEqual(first("alpha tiles"), "13.html#pairs", "asked alone");
 });
 
 test("what is called just so comes first, by its own name or another, and a source by its title", () => {
@@ -103,18 +112,23 @@ test("words and whole names are marked where they stand", () => {
   assert.deepEqual(marked("1/√d_k, d", ["d"]), ["√d_k", "d"]);
   assert.deepEqual(marked("query, grouped-query attention", [], ["group", stem("query"), "attent"]), ["grouped-query attention"]);
   const text = `${"x ".repeat(200)}the mask hides${" y".repeat(200)}`;
-  const cut = excerpt(text, { stems: new Set(["mask"]), phrases: [] });
+  const cut = excerpt(text, wanted("mask"));
   assert.deepEqual(cut.filter(({ hit }) => hit), [{ text: "mask", hit: true }]);
   assert.ok(cut.map((piece) => piece.text).join("").length < 340);
 });
 
-test("an excerpt is the whole sentence in which most stands", () => {
+test("an excerpt is the whole sentence in which most stands, or the first", () => {
   const text = "Masks are cheap to have. A head that looks ahead leaks, and a mask of −∞ before the softmax stops the leak. … Rows 1 and 2 are empty. Why so?";
-  const cut = (/** @type {string[]} */ stems, length = 40) => excerpt(text, { stems: new Set(stems), phrases: [] }, length).map((piece) => piece.text).join("");
+  const cut = (/** @type {string[]} */ stems, length = 40) => excerpt(text, wanted(...stems), length).map((piece) => piece.text).join("");
   assert.equal(cut(["mask", "leak"]), "A head that looks ahead leaks, and a mask of −∞ before the softmax stops the leak.");
   assert.equal(cut(["row"]), "Rows 1 and 2 are empty. Why so?");
   assert.equal(cut(["mask"]), "Masks are cheap to have.");
   assert.equal(cut([], 20), "Masks are cheap to have.");
+  // One word of two is less than enough, and so is what every place has.
+  assert.equal(cut(["row", "zebra"]), "Masks are cheap to have.");
+  const asked = wanted("row", "zebra");
+  asked.wanted[1].rare = 0;
+  assert.match(excerpt(text, asked, 40)[0].text, /^Rows|^$/);
 });
 
 test("of a slip one word is read, and no other is marked", () => {
@@ -129,10 +143,10 @@ test("of a slip one word is read, and no other is marked", () => {
 });
 
 test("an excerpt holds the last word of another name where nothing else is said, and a few words take the next sentence along", () => {
-  const asked = { stems: new Set(["quadratic"]), phrases: [["all", "pair"]] };
+  const asked = { ...wanted("quadratic"), wanted: [{ own: [["quadratic"]], others: ["pair"], rare: 1 }] };
   const text = "There are cheaper ways to hear of others, as all know. … It multiplies for the pairs of all its tokens, one by one.";
   const said = (/** @type {string} */ from, /** @type {any} */ of, length = 20) => excerpt(from, of, length).map((piece) => piece.text).join("");
   assert.equal(said(text, asked), "It multiplies for the pairs of all its tokens, one by one.");
   const riddle = "A head costs its width times n. The h cancels. So many heads cost as much as a single one of them.";
-  assert.equal(said(riddle, { stems: new Set(["cancel"]), phrases: [] }), "The h cancels. So many heads cost as much as a single one of them.");
+  assert.equal(said(riddle, wanted("cancel")), "The h cancels. So many heads cost as much as a single one of them.");
 });
