@@ -39,7 +39,7 @@ export default figure({
     const tokens = h("div", {
       class: "attnlab-tokens is-line",
       role: switched ? "group" : "radiogroup",
-      "aria-label": `The words, each with its tag${switched ? "" : "; one hidden is looked at by none"}`,
+      "aria-label": "Words, each with its tag",
       on: { keydown: move },
     });
     // While the tagger loads, the words stand where they will be.
@@ -61,13 +61,12 @@ export default figure({
     let out = "";
     let cut = 0;
     let drawn = "";
-    /** The word that the figure itself has picked, for now, or -1. */
-    let mine = -1;
     /** @type {Element[]} the shares that were shown last, where a tag turns: they turn with it */
     let shares = [];
     /** The tags that were shown last: one that changes is seen to change. */
     let before = /** @type {string[]} */ ([]);
     const asks = get("word") >= 0;
+    const deaf = () => get("attention") === false;
     /** What the page's own words speak of; where a link brings another state, or there is no page, nothing. */
     const page = /** @type {HTMLElement | null} */ (body.closest("figure"));
     const { sentence: told, word: of } = JSON.parse(page?.dataset.settings ?? "{}");
@@ -104,17 +103,17 @@ export default figure({
     });
     const likeliest = h("span", {});
     const beside = h("span", {});
-    const alternatives = h("p", { class: "attnlab-alternatives", "data-part": "alternatives" }, likeliest, beside);
+    const alternatives = h("p", { class: "attnlab-kinds", "data-part": "alternatives" }, likeliest, beside);
     const numbers = strip("Table of numbers");
     const called = (/** @type {boolean} */ small) => Object.keys(NAMES).filter((tag) => SMALL.includes(tag) === small).map(full).join(", ");
     const every = [numbers, h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. All others: ${called(false)}.`)];
     const each = [
       labelled("Attention of", heads),
-      h("p", { class: "attnlab-note" }, `The shares are the mean of ${n_layers * n_heads} heads. 2.3 is the third head of layer 2; layer 2 looks at what layer 1 made.`),
+      h("p", { class: "attnlab-note" }, `The shares are the mean of ${n_layers * n_heads} heads. 2.3 is the third head of layer 2.`),
       h(
         "p",
         { class: "attnlab-note", "data-part": "card" },
-        `Trained on ${card.data} (${card.licence}): it knows no more English than that.`,
+        `Trained on ${card.data} (${card.licence}) alone.`,
       ),
     ];
     // Who meets the figure first knows of no heads: they wait in a fold, unless one is asked for.
@@ -148,8 +147,7 @@ export default figure({
     function type(text) {
       tag(text);
       const sure = whole.probabilities.map((row, i) => Math.max(...row) + Number(SMALL.includes(whole.tags[i])));
-      mine = sure.indexOf(Math.min(...sure));
-      set({ sentence: text, word: mine, hidden: [] });
+      set({ sentence: text, word: sure.indexOf(Math.min(...sure)), hidden: [] });
     }
 
     /** @param {string} text */
@@ -166,36 +164,31 @@ export default figure({
     function read() {
       tag(String(get("sentence") ?? ""));
       const now = hidden();
-      const deaf = get("attention") === false;
-      const state = `${now} ${deaf}`;
+      const state = `${now} ${deaf()}`;
       if (state === out) return;
       out = state;
-      const off = Array.from({ length: deaf ? n_layers : 0 }, (_, at) => `attention ${at + 1}`);
-      result = now.length || deaf ? tagTokens(tagger, whole.tokens, new Set(off), new Set(deaf ? whole.tokens.keys() : now)) : whole;
+      const off = Array.from({ length: deaf() ? n_layers : 0 }, (_, at) => `attention ${at + 1}`);
+      result = now.length || deaf() ? tagTokens(tagger, whole.tokens, new Set(off), new Set(deaf() ? whole.tokens.keys() : now)) : whole;
     }
 
     /**
-     * Mark the other word that the one picked hangs on: which, hidden, makes it another kind, and the surest. Where the reader
-     * has picked none, the one that any word hangs on most. It takes a moment: one word at a time, so that who types on waits for none.
+     * Mark the other word that the one picked hangs on: which, hidden, makes it another kind, and the surest. It takes a moment:
+     * one word at a time, so that who types on waits for none.
      * @param {number} word
      */
     function ask(word) {
       clearTimeout(asking);
       const n = whole.tokens.length;
       if (!asks || word < 0 || hidden().length || n > MOST_ASKED) return;
-      let [most, at, who] = [0, -1, word];
+      let [most, at] = [0, -1];
       const next = (/** @type {number} */ i) => {
         if (i < n) {
           const { tags, probabilities } = tagTokens(tagger, whole.tokens, new Set(), new Set([i]));
-          for (const j of word === mine ? whole.tokens.keys() : [word]) {
-            const p = i === j || kind(tags[j]) === kind(whole.tags[j]) ? 0 : Math.max(...probabilities[j]);
-            if (p > most) [most, at, who] = [p, i, j];
-          }
+          const p = i === word || kind(tags[word]) === kind(whole.tags[word]) ? 0 : Math.max(...probabilities[word]);
+          if (p > most) [most, at] = [p, i];
           asking = setTimeout(next, 0, i + 1);
           return;
         }
-        mine = -1;
-        if (who !== word) return set({ word: who });
         if (most) all("hide")[at]?.classList.add("is-asked");
         // Of what it begins with the page says so itself.
         if (shown === told && word === of) return;
@@ -277,7 +270,7 @@ export default figure({
       const token = result.tokens[i];
       const open = !off.has(i);
       const says = fmt(100 * (word < 0 ? Math.max(...result.probabilities[i]) : weights[i]), 0);
-      const whose = word < 0 ? " sure" : h("bdi", {}, " of looks");
+      const whose = h("bdi", {}, word < 0 ? " sure" : " of looks");
       const tabindex = i === Math.max(word, 0) ? 0 : -1;
       const group = kind(result.tags[i]);
       const held = [h("b", { dir: "auto" }, token), ...turned(pill(group, full(result.tags[i])), turns(i) && pill(kind(before[i])))];
@@ -333,7 +326,7 @@ export default figure({
       const list = (/** @type {Record<string, number>} */ given) => best.map((t) => `${t} ${fmt(100 * given[t], 1)}\u00a0%`);
       const [first, ...others] = list(now);
       const was = turns(word) && likeliest.firstElementChild;
-      likeliest.replaceChildren(...turned(h("span", {}, `${named(word)}: `, h("b", {}, first), ...others.map((other) => ` · ${other}`)), was));
+      likeliest.replaceChildren(...turned(h("span", {}, `${named(word)}: `, h("b", {}, first), now[best[0]] < 0.5 ? ", not sure" : "", ...others.map((other) => ` · ${other}`)), was));
       beside.className = was ? "is-new" : "";
       if (off.length) beside.textContent = `Nothing hidden: ${list(kinds(whole)).join(" · ")}`;
       const most = weights.indexOf(Math.max(...weights));
@@ -343,20 +336,19 @@ export default figure({
     }
 
     /**
-     * Arcs from the picked word to the others in its row. Those of the same word stay and change their width; with
-     * attention off they show where it would look.
+     * Arcs from the picked word to the others. Those of the same word stay and change their width; with attention off they
+     * show where it would look.
      * @param {boolean} [said] only what is said has changed
      */
     function drawArcs(said) {
       const word = picked();
       const cards = /** @type {HTMLElement[]} */ ([...tokens.querySelectorAll(".attnlab-word")]);
-      // Picked or not: the words stay where they are. In more than one row all are as wide as the widest.
+      // Picked or not: the words stay where they are. Where they don't fit in one row, each has its own, and arcs stand before them.
       tokens.classList.remove("is-line", "is-long");
       const long = cards.some((one) => one.offsetTop !== cards[0].offsetTop);
-      tokens.style.setProperty("--widest", `${Math.max(...cards.map((one) => one.offsetWidth))}px`);
       tokens.classList.add(long ? "is-long" : "is-line");
       let svg = tokens.querySelector("svg");
-      const tops = cards.map((one) => ({ x: one.offsetLeft + one.offsetWidth / 2, y: one.offsetTop - 2 }));
+      const tops = cards.map((one) => long ? { x: one.offsetLeft - 2, y: one.offsetTop + one.offsetHeight / 2 } : { x: one.offsetLeft + one.offsetWidth / 2, y: one.offsetTop - 2 });
       // What is said of the word picked stands below it.
       for (const line of [likeliest, beside]) {
         const room = alternatives.clientWidth - line.offsetWidth;
@@ -364,7 +356,7 @@ export default figure({
       }
       if (said) return;
       const key = String(word);
-      const idle = get("attention") === false;
+      const idle = deaf();
       // Until they are drawn whole, a figure that is laid out anew begins again.
       if (!svg || drawn !== key) {
         svg?.remove();
@@ -374,19 +366,17 @@ export default figure({
         tokens.prepend(svg);
       } else svg.classList.remove("is-new");
       svg.classList.toggle("is-idle", idle);
-      // Nobody picked: everybody's arcs, faint, for a pick is still to come.
-      svg.classList.toggle("is-faint", word < 0 && !switched);
       const weights = chosen((idle ? whole : result).weights, get("head"));
-      const most = long ? 32 : tokens.clientWidth < WIDE ? 76 : 112;
+      const most = long ? tokens.clientWidth / 6 : tokens.clientWidth < WIDE ? 76 : 112;
       // To be drawn, and to be withdrawn, a line is measured as 1.
       const length = idle ? {} : { pathLength: 1 };
       renew(svg, ...(word < 0 ? [...tops.keys()] : [word]).flatMap((i) =>
-        arcs(tops, i, weights[i], most, word < 0).map(({ to, ...line }) => s("path", { "data-key": `${i} ${to}`, ...line, ...length }))));
+        arcs(tops, i, weights[i], most, word < 0, long).map(({ to, ...line }) => s("path", { "data-key": `${i} ${to}`, ...line, ...length }))));
     }
 
     return {
       update,
-      pytorch: () => pytorch(shown, picked(), get("head"), hidden(), get("attention") === false),
+      pytorch: () => pytorch(shown, picked(), get("head"), hidden(), deaf()),
       svg: () => drawing(result, picked(), get("head"), hidden()),
     };
   },
@@ -399,7 +389,7 @@ const full = (tag) => `${NAMES[tag]} (${tag})`;
 const pill = (group, title) => h("span", { "data-kind": group, title }, group);
 
 /**
- * What is so is there at once. What is seen of it turns last: what was so stands before it until then.
+ * What is so is there at once. What was so turns away before it.
  * @param {HTMLElement} now
  * @param {any} was an element, if something turns
  */
@@ -414,28 +404,29 @@ function turned(now, was) {
 
 /**
  * An arc from one word to each that it looks at, the wider the more, and to which.
- * @param {{ x: number, y: number }[]} tops the middle of each word's upper edge
+ * @param {{ x: number, y: number }[]} tops the middle of each word's upper edge, or of its left one
  * @param {number} word
  * @param {number[]} weights
  * @param {number} most how high an arc may rise
  * @param {boolean} [others] whether a word that looks at itself has no arc
+ * @param {boolean} [down] whether words stand below one another
  */
-function arcs(tops, word, weights, most, others) {
-  const from = tops[word];
-  const xs = tops.map(({ x }) => x);
-  const slope = Math.min((most - 24) / (Math.max(...xs) - Math.min(...xs)), 0.16);
-  return tops.flatMap((to, j) => {
-    // In another row, an arc would run through words: there the cell's tint and its share say it.
-    if (weights[j] < 0.02 || to.y !== from.y || (others && j === word)) return [];
+function arcs(tops, word, weights, most, others, down) {
+  const along = tops.map(({ x, y }) => (down ? y : x));
+  const from = along[word];
+  const slope = Math.min((most - 24) / (Math.max(...along) - Math.min(...along)), 0.16);
+  const at = (/** @type {number} */ place, rise = 0) => (down ? `${tops[word].x - rise} ${place}` : `${place} ${tops[word].y - rise}`);
+  return along.flatMap((to, j) => {
+    if (weights[j] < 0.02 || (others && j === word)) return [];
     // A word that looks at itself: a loop. Beside it in one line the others' ends stand apart, and the farthest inmost.
     const [far, many] = j < word ? [j, word] : [weights.length - 1 - j, weights.length - 1 - word];
-    const apart = others || most < 76 ? 0 : Math.sign(j - word) * (16 + far * Math.min(6, 18 / many));
+    const apart = others ? 0 : Math.sign(j - word) * (down ? 11 : 16 + far * Math.min(6, 18 / many));
     const [left, right] = j === word ? [-9, 9] : [apart, 0];
     const lean = j === word ? 13 : 0;
-    const rise = (24 + Math.abs(to.x - from.x) * slope) * (j === word ? 1.4 : 1);
+    const rise = (24 + Math.abs(to - from) * slope) * (j === word ? 1.4 : 1);
     return {
       to: j,
-      d: `M ${from.x + left} ${from.y} C ${from.x + left - lean} ${from.y - rise}, ${to.x + right + lean} ${to.y - rise}, ${to.x + right} ${to.y}`,
+      d: `M ${at(from + left)} C ${at(from + left - lean, rise)}, ${at(to + right + lean, rise)}, ${at(to + right)}`,
       fill: "none",
       stroke: "var(--fig-query)",
       "stroke-width": (1 + 12 * weights[j]).toFixed(2),
@@ -456,7 +447,7 @@ function arcs(tops, word, weights, most, others) {
 function pytorch(sentence, word, head, hidden, deaf) {
   const [layer, number] = head.split(".").map(Number);
   const weights = head === "mean" ? "tagged.weights.mean((0, 1))" : `tagged.weights[${layer - 1}, ${number - 1}]`;
-  const look = word < 0 ? "" : `weights = ${weights}[${word}]  # how much word ${word} looks at each word\n`;
+  const look = word < 0 ? "" : `weights = ${weights}[${word}]  # where word ${word} looks\n`;
   const more = deaf ? ", attention=False" : hidden.length ? `, hidden=${JSON.stringify(hidden)}` : "";
   return `from attnbook.widgets import TagSentence
 
