@@ -143,6 +143,14 @@
       for (const entry of all("#pst-page-toc-nav .toc-entry")) entry.classList.toggle("active", !!now && entry.contains(now));
       marked = now;
     };
+    // Where the contents stand in the room that figures take, too, they are seen as long as none of them passes.
+    const bar = one("#pst-secondary-sidebar");
+    const wide = all(".bd-article :is(figure, .has-figure, .attn-cards, .attn-paths)");
+    const giveWay = () => {
+      const { left, top, bottom } = bar.getBoundingClientRect();
+      const passes = (/** @type {DOMRect} */ one) => one.right > left && one.bottom > top - 16 && one.top < bottom + 16;
+      document.body.classList.toggle("has-margin", !wide.some((one) => passes(one.getBoundingClientRect())));
+    };
     let asked = false;
     const soon = () => {
       if (asked) return;
@@ -150,6 +158,7 @@
       requestAnimationFrame(() => {
         asked = false;
         mark();
+        if (bar) giveWay();
         document.body.classList.toggle("scrolled", scrollY > 0); // a shadow below the bar
       });
     };

@@ -347,3 +347,55 @@ def test_no_drawing_of_a_figure_has_the_whole_page_styled_anew(book):
     body = parsed(book / "chapters/five_minutes.html").body
     assert {"has-figures", "has-playground"} <= set(body["class"])
     assert len(body.select(".cell.has-figure")) == len(body.select("figure[data-attnlab]"))
+
+
+LIGHT = """(part, what) => {
+  const [r, g, b] = getComputedStyle(part)[what].match(/[\\d.]+/g).map((x) => x / 255)
+    .map((x) => (x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}"""
+"""How light a colour is."""
+BESIDE = """async (height) => {
+  const frame = () => new Promise(requestAnimationFrame);
+  const bar = document.querySelector("#pst-secondary-sidebar");
+  const parts = document.querySelectorAll("article :is(p, pre, table, h2, figure, details, .math)");
+  const seen = [], over = [];
+  for (let y = 0; y < document.documentElement.scrollHeight; y += height) {
+    scrollTo({ top: y, behavior: "instant" });
+    for (let i = 0; i < 6; i++) await frame();
+    const shown = getComputedStyle(bar).visibility === "visible";
+    const ground = bar.getBoundingClientRect();
+    seen.push(shown);
+    if (!shown) continue;
+    for (const part of parts) {
+      const { left, right, top, bottom, width } = part.getBoundingClientRect();
+      const across = right > ground.left + 1 && left < ground.right;
+      if (width && part.checkVisibility() && across && bottom > ground.top && top < ground.bottom)
+        over.push(`${y}: ${part.localName} ${part.className}`);
+    }
+  }
+  return [seen, over];
+}"""
+"""Down a page: where its contents are seen beside the text, and what they lie on."""
+
+
+@pytest.mark.parametrize("width", [1200, 1280, 1440])
+@pytest.mark.parametrize("topic", ["sparse_attention", "why_attention"])
+def test_the_contents_stand_beside_the_text_and_give_way_to_figures(site, topic, width):
+    page = site.open(page_of(topic), width=width, height=800)
+    seen, over = page.evaluate(BESIDE, 300)
+    assert over == []
+    assert False in seen  # where a figure passes
+    assert seen.count(True) > 0.5 * len(seen)
+    assert page.locator(".secondary-toggle").is_visible()  # for then
+
+
+def test_in_the_dark_comments_are_the_quietest_of_code(site):
+    page = site.open(page_of("sparse_attention"), theme="dark")
+    light = {
+        kind: page.locator(f".highlight .{kind}").first.evaluate(LIGHT, "color")
+        for kind in ("c1", "mi", "s2", "o", "n", "nb", "k")
+    }
+    ground = page.locator(".highlight pre").first.evaluate(LIGHT, "backgroundColor")
+    assert min(light, key=light.get) == "c1"
+    assert (light["c1"] + 0.05) / (ground + 0.05) > 4.5
