@@ -127,7 +127,7 @@ export default figure({
       ...bodies,
     );
     onResize(body, signal, () => draw(true));
-    const { wake } = turns({ el: body, signal, work, after: () => performance.now() - drew > DRAW && draw() });
+    const { wake } = turns({ el: body, signal, work, due: () => performance.now() - drew > DRAW, draw });
 
     /** A piece of the work that is most urgent: ceilings, then training, then counting. */
     function work() {

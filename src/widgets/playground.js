@@ -114,7 +114,7 @@ export default figure({
       if (!(/** @type {Element} */ (event.target).closest('[data-part="reset"]'))) return;
       [fresh, runs, ghosts] = [true, [], []];
     }, { capture: true, signal });
-    const { wake } = turns({ el: body, signal, work, after: () => performance.now() - drew > Math.max(calm.matches ? CALM : DRAW, DRAWING * took) && draw() });
+    const { wake } = turns({ el: body, signal, work, due: () => performance.now() - drew > Math.max(calm.matches ? CALM : DRAW, DRAWING * took), draw });
 
     /** A piece of the work: training, then counting. */
     function work() {
@@ -281,10 +281,11 @@ export default figure({
     function draw(all = !going && !counting) {
       if (!runs.length) return;
       drew = performance.now();
-      const wide = (/** @type {Element | null | undefined} */ el) => Math.max(240, Math.round(el?.clientWidth || 640));
+      // All that is measured comes before all that is written: else the page is laid out again and again.
+      const [across, beyond, whole] = [drawing.svg.parentElement, sight, body].map((el) => Math.max(240, Math.round(el?.clientWidth || 640)));
       const narrow = body.clientWidth < NARROW;
       beside.textContent = `${runs.length > 1 ? "−" : "+"} run B`;
-      drawing.show(wide(drawing.svg.parentElement), runs, NAMES, HIGH[Number(!narrow)].curves[runs.length - 1], ghosts, only ? runs.map(({ choices }) => view(choices)) : undefined);
+      drawing.show(across, runs, NAMES, HIGH[Number(!narrow)].curves[runs.length - 1], ghosts, only ? runs.map(({ choices }) => view(choices)) : undefined);
       const before = ghosts.map(({ curve, name }) => {
         const { accuracy, step } = curve[curve.length - 1];
         return `${name ? `${name.join("")}, ` : ""}${fmt(accuracy, 1)} % right at step ${step.toLocaleString("en")}`;
@@ -294,9 +295,9 @@ export default figure({
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;
       const said = listen();
-      drawLooks(said, wide(sight), narrow);
+      drawLooks(said, beyond, narrow);
       below.show(String(model.get("panel") ?? ""), done);
-      below.draw(wide(body), runs, said, all);
+      below.draw(whole, runs, said, all);
       took = performance.now() - drew;
       if (going && performance.now() - spoken > SPEAK) speak([]);
     }

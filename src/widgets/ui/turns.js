@@ -4,14 +4,14 @@
 const SLICE = 7;
 
 /**
- * @param {{ el: Element, signal: AbortSignal, work: () => boolean | "frame", after: () => void }} given `work` does a piece, and says whether
- *   there is more, or more that waits for the next frame; `after` comes behind each turn
+ * @param {{ el: Element, signal: AbortSignal, work: () => boolean | "frame", due: () => boolean, draw: () => void }} given `work` does a piece, and
+ *   says whether there is more, or more that waits for the next frame; `draw` has a turn of its own where it is `due`: on a slow phone it is as long
  * @returns {{ wake: () => void }}
  */
-export function turns({ el, signal, work, after }) {
+export function turns({ el, signal, work, due, draw }) {
   // A message to itself comes back behind whatever else the page has to do, and without the pause of a timer.
   const channel = new MessageChannel();
-  let [waiting, seen] = [false, true];
+  let [waiting, seen, drawn] = [false, true, false];
   let more = /** @type {boolean | "frame"} */ (false);
   const wake = () => {
     if (waiting || !seen || document.hidden || !more) return;
@@ -22,10 +22,13 @@ export function turns({ el, signal, work, after }) {
   channel.port1.onmessage = turn;
   function turn() {
     waiting = false;
-    const until = performance.now() + SLICE;
-    do more = work();
-    while (more === true && performance.now() < until);
-    after();
+    drawn = !drawn && due();
+    if (!drawn) {
+      const until = performance.now() + SLICE;
+      do more = work();
+      while (more === true && performance.now() < until);
+    }
+    if (drawn || (!more && due())) draw();
     wake();
   }
   const watcher = new IntersectionObserver((entries) => {
