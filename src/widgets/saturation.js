@@ -86,7 +86,10 @@ export default figure({
       style: "display: block; max-width: 100%",
     });
     const [measures, numbers] = ["Measures of this row and of the sampled rows", "The row of scores"].map(strip);
-    for (const { row } of [width, temperature]) row.style.cssText = 'flex: 1 1 14rem; grid-template: "name input reading" / max-content 1fr auto';
+    for (const { row } of [width, temperature]) {
+      row.style.cssText = 'flex: 1 1 14rem; grid-template: "name input reading" / max-content 1fr auto';
+      /** @type {HTMLElement} */ (row.firstElementChild).style.minWidth = "0";
+    }
     scale.style.cssText = "flex-wrap: nowrap; max-width: none";
     const divide = labelled("Divide by √d", scale, prompt);
     divide.style.marginBottom = "0.5rem";
@@ -135,7 +138,7 @@ export default figure({
         x += across + number + gap;
         return { what, from, across };
       });
-      const head = small ? 2 * LINE : LINE;
+      const head = right < 450 ? 2 * LINE : LINE;
       const row = small ? 2.5 : 3.25; // for each sampled query
       const high = row * ROWS;
       const axis = head + high;
@@ -288,7 +291,7 @@ export default figure({
         strokes(dots.join(""), { "data-part": "cloud", stroke: "var(--fig-ink)", "stroke-width": at.small ? 2.6 : 3.5, "stroke-linecap": "round", "stroke-opacity": 0.75 }),
         ...at.columns.map(profile),
         ...count,
-        ...(at.small ? [quiet(1, heading), quiet(2, at.beside ? said : `scores / T, ${said}`)] : [quiet(1, `${heading}: scores / T, ${said}`)]),
+        ...(at.head > LINE ? [quiet(1, heading), quiet(2, at.beside && at.small ? said : `scores / T, ${said}`)] : [quiet(1, `${heading}: scores / T, ${said}`)]),
         strokes(`M ${place(-spread)} ${at.axis + 1} H ${place(spread)}`, { stroke: "var(--fig-ink)", "stroke-width": 2.5 }),
       );
       const ours = measure(row.map((x) => x * by));

@@ -363,6 +363,7 @@ def test_where_there_is_room_each_matrix_has_one_place_through_all_stages(site, 
     ]
     assert set(ahead.locator("td.attnlab-cell").all_text_contents()) == {""}
     assert part.locator("[inert] [data-part^=ahead]").count() == 6
+    assert violations(part.page) == []
 
 
 def test_a_number_stands_in_the_middle_of_its_cell(site, bench):

@@ -9,6 +9,7 @@ from attnbook.widgets import Saturation
 from attnbook.widgets.saturation import measure
 
 from .reader import (
+    TOUCHING,
     assert_fits_a_thumb,
     choose,
     drag,
@@ -281,6 +282,16 @@ def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
     handle(part, 1).focus()
     assert violations(page) == []
     assert_fits_a_thumb(page.locator("figure"))
+
+
+@pytest.mark.parametrize("width", [320, 390, 600, 768, 1280])
+def test_no_words_of_the_drawing_touch(site, bench, width):
+    page = site.figures(bench, width=width, height=900)
+    for nth in range(3):
+        part = figure(page, "saturation", nth)
+        for scale in ("on", "off"):
+            choose(part, "scale", scale)
+            assert part.evaluate(TOUCHING) == [], (nth, scale)
 
 
 INK = """(texts) => texts.map((text) => {
