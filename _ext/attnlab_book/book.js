@@ -9,7 +9,9 @@
 
   /** A region that scrolls must be reachable with the keyboard; one that does not must not stop it. */
   const markScrollers = (/** @type {ParentNode} */ within = document) => {
-    const wide = [...within.querySelectorAll(SCROLLERS)].map((element) => /** @type {const} */ ([element, element.scrollWidth > element.clientWidth + 1]));
+    // What waits in a fold is measured when that opens: before, each would be laid out for it alone.
+    const shown = [...within.querySelectorAll(SCROLLERS)].filter((element) => !element.closest("details:not([open])"));
+    const wide = shown.map((element) => /** @type {const} */ ([element, element.scrollWidth > element.clientWidth + 1]));
     for (const [element, scrolls] of wide) { // all is measured before anything is changed
       if (!(element instanceof HTMLElement)) continue;
       if (scrolls) {
@@ -69,6 +71,7 @@
     nameControls();
     if (location.hash) unfold();
     prepareSearch();
+    document.addEventListener("toggle", ({ target }) => target instanceof HTMLDetailsElement && target.open && markScrollers(target), true);
     let waiting = 0;
     addEventListener("resize", () => {
       clearTimeout(waiting);

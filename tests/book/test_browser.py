@@ -14,14 +14,21 @@ from .reader import SIDEWAYS, STILL, says, violations
 PAGES = [*toc_pages(), "search", "genindex"]
 # The pages of the reference are made of the same parts: in dark, one speaks for all.
 IN_DARK = [name for name in PAGES if "/api/" not in name or name.endswith("/attention")]
-UNREACHABLE = """() => {
+UNREACHABLE = """async () => {
   const open = "a, button, input, select, textarea, summary, [tabindex]";
   const places = "article pre, article .math, article .pst-scrollable-table-container, article figure";
-  return [...document.querySelectorAll(places)]
+  // What stands in a fold is marked when that opens.
+  const folds = [...document.querySelectorAll("article details:not([open], figure *)")];
+  for (const fold of folds) fold.open = true;
+  await new Promise((go) => setTimeout(go, 100));
+  const found = [...document.querySelectorAll(places)]
+    .filter((e) => !e.closest("details:not([open])"))
     .filter((e) => e.scrollWidth > e.clientWidth + 1)
     .filter((e) => ["auto", "scroll"].includes(getComputedStyle(e).overflowX))
     .filter((e) => e.tabIndex < 0 && !e.querySelector(open))
     .map((e) => e.outerHTML.slice(0, 120));
+  for (const fold of folds) fold.open = false;
+  return found;
 }"""
 CLIPPED = """[...document.querySelectorAll("div.math")]
   .filter((e) => e.scrollWidth > e.clientWidth + 1).length"""

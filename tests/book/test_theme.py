@@ -399,3 +399,31 @@ def test_in_the_dark_comments_are_the_quietest_of_code(site):
     ground = page.locator(".highlight pre").first.evaluate(LIGHT, "backgroundColor")
     assert min(light, key=light.get) == "c1"
     assert (light["c1"] + 0.05) / (ground + 0.05) > 4.5
+
+
+MEASURED = """async () => {
+  const own = Object.getOwnPropertyDescriptor(Element.prototype, "scrollWidth"), read = [];
+  const get = function () { read.push(this); return own.get.call(this); };
+  Object.defineProperty(Element.prototype, "scrollWidth", { ...own, get });
+  dispatchEvent(new Event("resize"));
+  while (!read.length) await new Promise((go) => setTimeout(go, 20));
+  await new Promise((go) => setTimeout(go, 100));
+  Object.defineProperty(Element.prototype, "scrollWidth", own);
+  return [read.length, read.filter((one) => one.closest("details:not([open])")).length];
+}"""
+WIDE = """(fold) => [...fold.querySelectorAll("pre")].filter((one) => one.scrollWidth > one.clientWidth + 1)
+  .map((one) => one.tabIndex)"""
+
+
+def test_what_waits_in_a_fold_is_measured_when_it_opens(site):
+    """Each alone would be laid out for it: 60 ms of a slow phone for seven of them."""
+    page = site.open(page_of("why_attention"), width=390)
+    read, closed = page.evaluate(MEASURED)
+    assert read > 20
+    assert closed == 0
+    fold = page.locator("article details:not([open]):has(pre)").first.element_handle()
+    fold.evaluate("(fold) => (fold.open = true)")
+    page.wait_for_function(
+        "(fold) => [...fold.querySelectorAll('pre')].some((one) => one.tabIndex === 0)", arg=fold
+    )
+    assert set(fold.evaluate(WIDE)) == {0}
