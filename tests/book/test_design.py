@@ -244,7 +244,8 @@ def test_training_climbs_beside_who_sees_whom_from_its_first_steps(part):
     assert widths[0] < 45  # some of the first steps
     for _, tip, row in grown:
         at, right = tip.removeprefix("step ").split(": ")
-        assert row == f"step {at} · {right} right"
+        # Random weights are right by chance: beside the button that is no result yet.
+        assert row == f"step {at}" + (f" · {right} right" if at != "0" else "")
     # The goal is as high as the ceiling says: 5.14 of 85 points wrong, on an axis that ends at 0.3.
     goal, tall = part.evaluate(
         """(figure) => [figure.querySelector('[data-part="goal"]').getBBox().y,
