@@ -281,7 +281,9 @@ export default figure({
     function arrive(before) {
       const now = stand();
       for (const el of areas()) {
-        const [was, is] = [before, now].map((tables) => /** @type {DOMRect} */ (tables.get(el.dataset.name)));
+        const { name } = el.dataset;
+        const was = before.get(name) ?? (name === "scaled" && before.get("S")); // out of what it was
+        const is = /** @type {DOMRect} */ (now.get(name));
         const from = was ? { transform: `translate(${was.left - is.left}px, ${was.top - is.top}px)` } : { opacity: 0 };
         el.animate([from, {}], was || mapped ? MOVES : { ...MOVES, delay: 180, fill: "backwards" });
       }

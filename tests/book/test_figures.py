@@ -364,6 +364,21 @@ def test_where_there_is_room_each_matrix_has_one_place_through_all_stages(site, 
     assert set(ahead.locator("td.attnlab-cell").all_text_contents()) == {""}
     assert part.locator("[inert] [data-part^=ahead]").count() == 6
     assert violations(part.page) == []
+    # Scores are scaled where they stand: nothing goes out on the way, and what is new comes in.
+    choose(part, "stages", 3)
+    part.page.emulate_media(reduced_motion="no-preference")
+    try:
+        seen = part.evaluate(ON_THE_WAY)
+    finally:
+        part.page.emulate_media(reduced_motion="reduce")
+    assert seen == [{"X": 1, "Q": 1, "K": 1, "V": 1, "scaled": 1}, {"A": 0}]
+
+
+ON_THE_WAY = """(figure) => ["X Q K V scaled", "A"].map((names) => {
+  figure.querySelector('[data-part="next"]').click();
+  const seen = (name) => Number(getComputedStyle(figure.querySelector(`[data-name="${name}"]`)).opacity);
+  return Object.fromEntries(names.split(" ").map((name) => [name, seen(name)]));
+})"""
 
 
 def test_a_number_stands_in_the_middle_of_its_cell(site, bench):
