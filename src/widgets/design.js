@@ -97,8 +97,9 @@ export default figure({
     const confused = h("p", { class: "attnlab-tile", "data-part": "confused", hidden: true });
     const tiles = { lost: tile("lost", "Lost by the view"), missed: tile("missed", "Not found by training"), price: tile("price", "Price paid") };
     const said = h("span");
+    const dismiss = button("dismiss", "Skip", () => leave());
     const onward = button("onward", "Next", () => next());
-    const guide = h("div", { class: "attnlab-guide", role: "note", "data-part": "guide", hidden: true }, said, h("span", { class: "attnlab-guide-do" }, onward, button("dismiss", "Skip", () => leave())));
+    const guide = h("div", { class: "attnlab-guide", role: "note", "data-part": "guide", hidden: true }, said, h("span", { class: "attnlab-guide-do" }, onward, dismiss));
     const items = h("ul", { class: "attnlab-challenges" }, ...CHALLENGES.map(({ id, text }) => h("li", { "data-part": "challenge", "data-id": id }, text)));
     const tried = strip("Designs that were tried");
     const numbers = strip("Numbers of this design");
@@ -339,7 +340,7 @@ export default figure({
     /** @param {boolean} narrow */
     function drawMask(narrow) {
       const n = SENTENCE.length;
-      const [cell, left, top] = [narrow || design.layers.length > 1 ? 13.5 : 23, 44, 2];
+      const [cell, left, top] = [narrow || design.layers.length > 1 ? 13.5 : 25, 44, 2];
       const [block, wide] = [n * cell + 8, left + n * cell];
       mask.setAttribute("viewBox", `0 0 ${wide} ${block * design.layers.length}`);
       mask.style.width = `${wide}px`;
@@ -363,6 +364,7 @@ export default figure({
       // Whoever trains has been led through. What is said last stays, so that nothing moves under the hand.
       guided = end;
       onward.hidden = stage > 1;
+      dismiss.textContent = end ? "Close" : "Skip";
       const words = end ? STEPS[stage].text : `${stage + 1} of ${STEPS.length - 1}. ${STEPS[stage].text}`;
       if (said.textContent !== words) said.textContent = words;
     }

@@ -335,6 +335,7 @@ def test_the_first_steps_lead_on_and_can_be_left(site, page_file, part):
         """() => document.querySelector('[data-part="guide"]').innerText.startsWith("Now pause")"""
     )
     assert part.bounding_box()["height"] == tall  # under the hand nothing moves
+    assert part.locator('[data-part="dismiss"]').inner_text() == "Close"
     part.locator('[data-part="train"]').click()
     part.locator('[data-part="dismiss"]').click()
     assert guide.is_hidden()
