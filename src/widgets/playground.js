@@ -104,7 +104,7 @@ export default figure({
     body.append(
       h("div", { class: "attnlab-go-row" }, train, ...(only ? [] : [step, beside]), counter, progress),
       ...(only ? [settings.told] : [settings.line, settings.el]),
-      h("div", { class: "attnlab-play" }, h("div", {}, drawing.svg), h("div", {}, only ? "" : h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
+      h("div", { class: "attnlab-sides" }, h("div", {}, drawing.svg), h("div", {}, only ? "" : h("div", { class: "attnlab-said" }, input, examples), unknown, h("div", { class: "attnlab-row attnlab-pick" }, legend, picker), sight)),
       only ? "" : below.el,
       heard,
     );

@@ -480,6 +480,12 @@ def test_before_it_trains_the_word_alone_is_there_in_grey_and_no_curve_that_the_
         part = figure(site.open("chapters/five_minutes", width=width), "playground")
         (stood,) = ghosts(part)
         assert says(part).endswith("In grey: the word alone, trained before.")
+        if width > 1000:  # no rule of another figure on the page lays them out
+            drawn, seen = (
+                part.locator(f'[data-part="{name}"]').bounding_box() for name in ("curves", "looks")
+            )
+            assert drawn["x"] + drawn["width"] < seen["x"]
+            assert drawn["y"] < seen["y"] < drawn["y"] + drawn["height"]
         assert part.locator('[data-part="curves"] text', has_text="word alone, trained before").count() == 1
         part.locator('[data-part="train"]').click()
         reached(part, 2)
