@@ -145,7 +145,7 @@
     };
     // Where the contents stand in the room that figures take, too, they are seen as long as none of them passes.
     const bar = one("#pst-secondary-sidebar");
-    const wide = all(".bd-article :is(figure, .has-figure, .attn-cards, .attn-paths)");
+    const wide = all(".bd-article :is(figure, .attn-emblem, .has-figure, .attn-cards, .attn-paths)");
     const giveWay = () => {
       const { left, top, bottom } = bar.getBoundingClientRect();
       const passes = (/** @type {DOMRect} */ one) => one.right > left && one.bottom > top - 16 && one.top < bottom + 16;
