@@ -185,7 +185,7 @@ def test_it_trains_under_its_ceiling_and_what_is_copied_runs_in_torch(part):
     part.locator('[data-part="train"]').click()
     part.page.wait_for_function(
         r"""() => Number(document.querySelector('figure [data-part="steps"]').textContent
-          .replace(/\D/g, '')) >= 40"""
+          .replace(/\D/g, '')) >= 150"""
     )
     # The ring begins at the foot of the plane, and not among what is written under it.
     assert 180 < part.page.evaluate("window.lowest") <= 256 - 6
