@@ -116,8 +116,8 @@ export default figure({
     /** What room is left on a phone is the cells'. */
     function fit() {
       board.style.removeProperty("--extra");
-      const boxes = [...board.querySelectorAll("table")].map((el) => el.getBoundingClientRect());
-      const taken = Math.max(...boxes.map((el) => el.right)) - Math.min(...boxes.map((el) => el.left));
+      // Where they come to stand: they may be on their way.
+      const taken = Math.max(...areas().map((el) => el.offsetLeft + el.offsetWidth)) - Math.min(...areas().map((el) => el.offsetLeft));
       const across = board.querySelectorAll(':is([data-area="left"], [data-area="result"]) tbody tr:first-child td').length;
       board.style.setProperty("--extra", `${Math.max(Math.floor((board.clientWidth - taken) / across) - 1, 0)}px`);
     }

@@ -330,6 +330,36 @@ def test_a_gesture_stands_with_its_question_and_what_it_needs_on_one_screen(site
     assert root["y"] + root["height"] - heading["y"] <= most
 
 
+WITHIN = """(figure) => {
+  const board = figure.querySelector(".attnlab-board");
+  const box = board.getBoundingClientRect();
+  const all = [...board.querySelectorAll("table, .is-focus, .attnlab-formula > *, [data-part=on]")];
+  const out = all.filter((e) => {
+    const { left, right } = e.getBoundingClientRect();
+    return left < box.left || right > box.right;
+  });
+  return [board.scrollWidth - board.clientWidth, out.map((e) => e.outerHTML.slice(0, 80))];
+}"""
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_the_output_that_is_asked_about_is_seen_on_a_phone(site, width):
+    """Its matrices come from other places, and are measured on their way."""
+    page = site.open("chapters/five_minutes", width=width)
+    page.emulate_media(reduced_motion="no-preference")
+    part = page.locator('[data-attnlab="calculator"]')
+    part.scroll_into_view_if_needed()
+    on = part.locator('[data-part="on"]')
+    part.locator(".is-asked > button").click()
+    for said in ("Next: Weights", "Next: Output", "Back: Scores"):
+        assert on.inner_text() == said
+        part.evaluate("(e) => Promise.all(e.getAnimations({ subtree: true }).map((one) => one.finished))")
+        assert part.evaluate(WITHIN) == [0, []], said
+        if said.startswith("Next"):
+            on.click()
+    assert part.locator("td.is-focus").inner_text() == "0.61"
+
+
 def test_no_answer_is_in_sight_before_its_question_was_tried(site):
     page = site.open("chapters/five_minutes")
     folds = page.locator("article details.saw")
