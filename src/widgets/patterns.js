@@ -227,8 +227,8 @@ export default figure({
         row.hidden = key !== "width" && kind !== "mixed";
       }
       back.disabled = deep === 1;
-      next.textContent = deep < DEEPEST ? "Next layer" : "Restart";
       const grows = drawReach(state);
+      next.textContent = deep === DEEPEST ? "Restart" : wide < 300 ? "Next" : "Next layer";
       drawMask(state);
       const all = isCausal ? (n * (n + 1)) / 2 : n * n;
       const hears = (/** @type {number} */ layers) => found[query].filter((/** @type {number} */ k) => k && k <= layers).length;

@@ -249,6 +249,13 @@ def test_a_broken_link_says_what_is_wrong_in_the_figure(site, bench, state, mess
 @pytest.mark.parametrize(("width", "most"), [(1280, 520), (320, 700)])
 def test_the_figure_fits_its_screen(site, bench, width, most):
     part = figure(site.figures(bench, width=width), "patterns")
+    buttons = [part.locator(f'[data-part="{name}"]') for name in ("next", "play", "back")]
+    words = [button.inner_text().strip() for button in buttons]
+    assert words == ["Next" if width == 320 else "Next layer", "Play", "Back"]
+    places = [button.bounding_box() for button in buttons]
+    # One row, and no word of it is broken.
+    assert max(place["height"] for place in places) <= 36
+    assert max(place["y"] for place in places) - min(place["y"] for place in places) <= 2
     click(part, "next", 6)
     assert part.locator(".attnlab-root").bounding_box()["height"] <= most
     square = part.evaluate(
