@@ -73,7 +73,7 @@ export default figure({
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
     const button = (/** @type {string} */ part, /** @type {string} */ text, /** @type {() => void} */ click, props = {}) => h("button", { type: "button", "data-part": part, ...props, on: { click } }, text);
-    const settings = chosen({ names: NAMES, choose });
+    const settings = chosen({ names: NAMES, choose, only });
     const train = button("train", "Train", toggle, { class: "attnlab-act" });
     const step = button("step", "One step", () => go(steps() + 1));
     const beside = button("beside", "", () => set({ b: runs.length > 1 ? null : { ...runs[0].choices } }));
@@ -382,7 +382,7 @@ export default figure({
     function sentenceOf(run, i) {
       const now = run.exact ?? run.curve[run.curve.length - 1];
       if (run.diverged) return `Run ${NAMES[i]} ${run.diverged}`;
-      if (!now || !run.model.steps) return `Run ${NAMES[i]}: random weights${runs.some(trained) ? "; it will catch up" : ""}.`;
+      if (!now || !run.model.steps) return `Run ${NAMES[i]}: untrained${runs.some(trained) ? "; it will catch up" : ""}.`;
       const sees = view(run.choices);
       return `Run ${NAMES[i]}, step ${now.step.toLocaleString("en")}: ${run.exact ? `exactly ${fmt(now.accuracy, 2)}` : `about ${fmt(now.accuracy, 1)}`} % right; ceiling ${fmt(CEILINGS[sees].accuracy, 1)} % (${sees}).`;
     }

@@ -358,7 +358,8 @@ LIGHT = """(part, what) => {
 BESIDE = """async (height) => {
   const frame = () => new Promise(requestAnimationFrame);
   const bar = document.querySelector("#pst-secondary-sidebar");
-  const parts = document.querySelectorAll("article :is(p, pre, table, h2, figure, details, .math, .attn-emblem)");
+  const standing = "p, pre, table, h2, figure, details, .math, .attn-emblem";
+  const parts = document.querySelectorAll(`article :is(${standing})`);
   const seen = [], over = [];
   for (let y = 0; y < document.documentElement.scrollHeight; y += height) {
     scrollTo({ top: y, behavior: "instant" });

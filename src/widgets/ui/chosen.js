@@ -22,22 +22,22 @@ const FIRST = 5;
 const INSIDE = ["n_heads", "divide"];
 
 /**
- * Say what a run is made of: what it hears, and whatever is not as usual.
- * @param {Choices} run
+ * Say what a run is made of: what it hears, and, where one may choose it, whatever is not as usual.
+ * @param {Choices} run @param {boolean} only training is all there is
  */
-function told(run) {
+function told(run, only) {
   const value = (/** @type {string} */ name) => /** @type {string | number} */ (CALLED[name][1][String(/** @type {any} */ (run)[name])] ?? /** @type {any} */ (run)[name]);
   const said = (/** @type {string} */ name) => ["n_heads", "n_layers"].includes(name) ? `${value(name)} ${CALLED[name][0].slice(0, value(name) === 1 ? -1 : undefined)}` : `${CALLED[name][0]} ${value(name)}`;
-  const unusual = Object.keys(CALLED).slice(2).filter((name) => /** @type {any} */ (run)[name] !== /** @type {any} */ (DEFAULTS)[name]);
+  const unusual = Object.keys(CALLED).slice(2).filter((name) => !only && /** @type {any} */ (run)[name] !== /** @type {any} */ (DEFAULTS)[name]);
   return [value("context"), run.positions === "none" ? "no positions" : value("positions"), ...unusual.map(said)].join(", ");
 }
 
 /**
- * @param {{ names: string[], choose: (run: number, name: string, value: any) => void }} given
+ * @param {{ names: string[], choose: (run: number, name: string, value: any) => void, only: boolean }} given
  * @returns {{ told: HTMLElement, line: HTMLElement, el: HTMLElement, show: (chosen: Choices[]) => void }} `told` says what is chosen; `line`
  *   has it in it, and opens them where there is little room; `show` offers them anew
  */
-export function chosen({ names, choose }) {
+export function chosen({ names, choose, only }) {
   const [first, rest] = [0, 0].map(() => h("div", { class: "attnlab-grid" }));
   const fold = h("details", { class: "attnlab-rest" }, h("summary", {}, "More settings"), rest);
   const el = h("div", { class: "attnlab-set", role: "group", "aria-label": "Settings" }, first, fold);
@@ -82,7 +82,7 @@ export function chosen({ names, choose }) {
         grid.style.setProperty("--runs", String(runs.length));
         grid.replaceChildren(h("span"), ...runs.map((_, i) => sign(i)), ...named.flatMap((name) => group(name, runs)));
       }
-      said.replaceChildren(...runs.map((run, i) => h("span", {}, ...(runs.length > 1 ? [sign(i, false), " "] : []), told(run))));
+      said.replaceChildren(...runs.map((run, i) => h("span", {}, ...(runs.length > 1 ? [sign(i, false), " "] : []), told(run, only))));
       // What is not as usual must be seen.
       fold.open ||= runs.some((run) => all.slice(FIRST).some((name) => /** @type {any} */ (run)[name] !== /** @type {any} */ (DEFAULTS)[name]));
       if (focused?.name) /** @type {HTMLElement | null} */ (el.querySelector(`[data-run="${focused.run}"][data-name="${focused.name}"]`))?.focus();
