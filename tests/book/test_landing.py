@@ -368,7 +368,7 @@ def test_no_answer_is_in_sight_before_its_question_was_tried(site):
         folds.all(),
         (
             "A noun",
-            "in its direction",
+            "direction, seen from the middle",
             "mostly the value of a",
             "a move changes arrows",
             "no training takes A across",

@@ -329,8 +329,7 @@ def test_at_first_the_curve_of_the_word_alone_is_there_in_grey_and_no_other(part
     said = part.locator('[data-part="curves"]')
     assert len(ghosts(part)) == name.count() == 1
     assert said.get_attribute("aria-label") == (
-        "Curves of training. Run A: untrained. "
-        "In grey: word alone, trained before, 72.7 % right at step 348."
+        "Curves of training. Run A: untrained. In grey: word alone, trained before, 72.7 % right at step 348."
     )
     (stood,) = ghosts(part)
     train(part, 3)
