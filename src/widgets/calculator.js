@@ -1,5 +1,5 @@
 // The calculator: every number of single-head attention, six stages, one formula for the cell in focus. Where there is room,
-// each matrix has one place through all stages, and stays; what is to come is a grid of dashes. Where the page begins
+// each matrix has one place through all stages, and stays; of what is to come, name and outline stand there. Where the page begins
 // with one stage and nothing else (`only`), one button leads on once a number is picked, and from the last stage back.
 //
 // For tests (data-part): stages (radio group, values 1-6), previous, next, play (buttons), causal (checkbox),
@@ -81,7 +81,7 @@ export default figure({
       h("button", { type: "button", "data-part": part, "aria-label": label, on: { click: () => go(model.get("stage") + by) } }, sign);
     const previous = arrow("previous", "←", "Stage before", -1);
     const next = arrow("next", "→", "Next stage", 1);
-    const { play, going } = player(() => mode(!playing) || step());
+    const { play, going } = player(() => mode(!playing) || step(), model.get("focus").length > 0); // else a cell is ringed
     const causal = h("input", { type: "checkbox", "data-part": "causal", on: { change: () => change({ causal: causal.checked }) } });
     const products = choices({
       label: "Which of the three",
@@ -394,23 +394,24 @@ export default figure({
       // Where each word has a value of its own, one number among zeros, an output's numbers are its shares of the words.
       const own = only && "VO".includes(name) && result.v.every((row) => row.filter(Boolean).length === 1);
       const columns = square || flip ? tokens : own ? values[0].map((_, j) => tokens[result.v.findIndex((row) => row[j])]) : counted(values[0]);
+      /** @type {Piece[]} */
+      const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, same() ? "" : ` × ${fmt(result.factor, 3)}`] : !ahead && name === standing(at)[0] ? NAMES[name] : [NAMES[name][0]];
       const body = values.map((row, i) =>
         h(
           "tr",
           {},
           h("th", { scope: "row" }, rows[i]),
           ...row.map((_, j) => {
+            if (ahead) return h("td", { class: "attnlab-cell" }, h("button", {}), i + j ? "" : h("span", { class: "attnlab-ghost" }, ...typeset(caption)));
             const [a, b] = flip ? [j, i] : [i, j];
             const at = { "data-row": i, "data-column": j, "aria-label": `${name} row ${a + 1} column ${b + 1}` };
             return h("td", { class: "attnlab-cell" }, name in EDITABLE ? editor(name, a, b, at) : reader(name, a, b, only && area !== "result" ? { ...at, disabled: true } : at));
           }),
         ),
       );
-      /** @type {Piece[]} */
-      const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, same() ? "" : ` × ${fmt(result.factor, 3)}`] : !ahead && name === standing(at)[0] ? NAMES[name] : [NAMES[name][0]];
       return h(
         "div",
-        { class: `attnlab-scroll${ahead ? " is-ahead" : ""}`, ...(ahead ? { inert: true, "aria-hidden": "true" } : { "data-name": name }), "data-area": area, style: `grid-area: ${area}; --frame: var(--fig-${ROLE[name] ?? "ink"})` },
+        { class: `attnlab-scroll${ahead ? " is-ahead" : ""}`, ...(ahead ? { inert: true, "aria-hidden": "true" } : { "data-name": name }), "data-area": area, style: `grid-area: ${area}; --frame: var(--fig-${ROLE[name] ?? "ink"}); --rows: ${values.length}; --columns: ${values[0].length}` },
         h(
           "table",
           { "data-part": `${ahead ? "ahead" : "matrix"}-${name}`, on: { keydown: move } },

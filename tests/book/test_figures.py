@@ -361,7 +361,17 @@ def test_where_there_is_room_each_matrix_has_one_place_through_all_stages(site, 
     assert ahead.evaluate_all("(all) => all.map((e) => e.dataset.part)") == [
         f"ahead-{name}" for name in "QKVSAO"
     ]
-    assert set(ahead.locator("td.attnlab-cell").all_text_contents()) == {""}
+    # Each is one outline with its name in it, as large as the matrix will be.
+    outlines = [box.bounding_box() for box in ahead.locator(".attnlab-ghost").all()]
+    assert ahead.locator(".attnlab-ghost").all_text_contents() == ["Q", "Kᵀ", "V", "S", "A", "O"]
+    assert ahead.locator(":is(caption, th, button):visible").count() == 0
+    choose(part, "stages", 6)
+    for name, outline in zip("QKVAO", [*outlines[:3], *outlines[4:]], strict=True):
+        cells = part.locator(f'[data-part="matrix-{name}"] td.attnlab-cell')
+        first, last = (one.bounding_box() for one in (cells.first, cells.last))
+        ends = (last["x"] + last["width"] - first["x"], last["y"] + last["height"] - first["y"])
+        assert (outline["width"], outline["height"]) == pytest.approx(ends, abs=2), name
+    choose(part, "stages", 1)
     assert part.locator("[inert] [data-part^=ahead]").count() == 6
     assert violations(part.page) == []
     # Scores are scaled where they stand: nothing goes out on the way, and what is new comes in.
