@@ -56,7 +56,8 @@ export default figure({
   name: "anatomy",
   css: folds + own,
   title: "Anatomy of a model",
-  answer: '[data-part="curve"], [data-part="curves"] > g:not(:first-child), [data-part="memory"] :is([data-part="bar"], [data-part="size"], [data-part="factor"])',
+  // Covered it shows what one of them holds: which holds less of a short text, too, is asked.
+  answer: '.attnlab-memory :is([data-side="second"], [data-key="1"], [data-part="factor"])',
   keys: ["first", "second", "length"],
   setup({ model, body, say, set, signal }) {
     const names = Object.keys(PUBLISHED);

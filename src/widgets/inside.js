@@ -21,7 +21,8 @@ export default figure({
   name: "inside",
   css,
   title: "Heads of a real model",
-  answer: '[data-part="map"] path, [data-part="lines"] path',
+  // Covered it shows what a square is by two: the head that its chapter has spoken of, and one that looks back by a piece.
+  answer: '[data-part="map"] path:not([data-head="4.2"], [data-head="1.3"]), [data-part="lines"] path:not([data-weight])',
   keys: ["sentence", "layer", "head", "token"],
   async setup({ model, body, say, set, signal }) {
     const picker = h("select", { "data-part": "sentence", "aria-label": "Text", on: { change: () => set({ sentence: Number(picker.value) }) } });
@@ -156,7 +157,7 @@ export default figure({
             );
             all.push(
               s("rect", { x: x + 1.5, y: y + 1.5, width: CELL - 3, height: CELL - 3, fill: "var(--fig-tint)" }),
-              ...inked.map((d, shade) => s("path", { d, fill: "var(--fig-query)", "fill-opacity": SHADES[shade][1] })),
+              ...inked.map((d, shade) => s("path", { d, fill: "var(--fig-query)", "fill-opacity": SHADES[shade][1], "data-head": `${a + 1}.${b + 1}` })),
             );
           }
         }
@@ -216,7 +217,7 @@ export default figure({
         }),
       );
       const shown = weights[token].flatMap((w, j) =>
-        w < 0.02 ? [] : [s("text", { x: wide - 2, y: y(j), "text-anchor": "end", "font-size": 13, fill: "var(--fig-ink)", "data-answer": "" }, fmt(w))],
+        w < 0.02 ? [] : [s("text", { x: wide - 2, y: y(j), "text-anchor": "end", "font-size": 13, fill: "var(--fig-ink)" }, fmt(w))],
       );
       renew(lines, ...rays, chosen, ...pieces.flatMap((name, i) => [word(name, i, true), word(name, i, false)]), ...shown);
       const looks = weights[token].flatMap((w, j) => (w >= 0.02 ? [`${fmt(w)} to ${pieces[j]}`] : []));

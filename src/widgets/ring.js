@@ -42,7 +42,8 @@ export default figure({
   name: "ring",
   css: folds + own,
   title: "Attention on several devices",
-  answer: ':is([data-part="cells"], [data-part="does"], [data-part="busy"], [data-part="idle"], [data-part="share"], [data-part="arrow"], [data-part="nothing"])',
+  // Covered it shows what the first step has done, where nobody waits.
+  answer: ':is([data-part="cells"]:not([data-state="done"]), [data-part="does"], [data-part="busy"]:not([data-step="1"]), [data-part="idle"], [data-part="share"], [data-part="arrow"], [data-part="nothing"])',
   keys: ["tokens", "devices", "scheme", "causal", "step"],
   setup({ model, body, say, set, signal }) {
     const count = () => (model.get("scheme") === "all-to-all" ? 3 : Number(model.get("devices")));

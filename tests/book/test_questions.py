@@ -103,6 +103,9 @@ SEEN = """(root) => [...root.querySelectorAll('button, input, select')]
   .filter((e) => getComputedStyle(e).visibility === 'hidden')
   .map((e) => e.outerHTML.slice(0, 90))"""
 """Which controls of a covered figure are not painted."""
+GREY = """(root) => [...root.querySelectorAll('button, input, select, summary')]
+  .map((e) => getComputedStyle(e)).every((style) => style.filter === 'grayscale(1)' && style.opacity < 0.6)"""
+"""Whether all controls look as those do that can't be pressed."""
 
 
 def opened(page, box):
@@ -303,13 +306,44 @@ def test_a_figure_is_covered_if_it_begins_with_the_answer(page, site, book):
         assert root.get_attribute("data-figure") == figure
         assert root.evaluate("(root) => Boolean(root.closest('[inert]'))"), chapter
         assert root.evaluate(SEEN) == [], chapter
+        assert root.evaluate(GREY), chapter
         hidden = root.evaluate(ANSWERS)
         root.evaluate("(root) => root.closest('.attnlab-covered').classList.add('is-open')")
         assert hidden > root.evaluate(ANSWERS), chapter
+        assert not root.evaluate(GREY), chapter
     for chapter in ("why_attention", "positional_encoding", "linear_attention"):
         go(page, site, chapter=chapter)
         assert page.locator(".predict + .cell figure[data-attnlab]").count() >= 1
         assert page.locator("figure[inert], .attnlab-cover").count() == 0, chapter
+
+
+PAINTED = """(all) => all.filter((e) => getComputedStyle(e).visibility === 'visible')
+  .map((e) => [e.dataset.head ?? e.dataset.side ?? e.dataset.state ?? e.dataset.step ?? '', e.textContent])"""
+
+
+@pytest.mark.parametrize(
+    ("figure", "parts", "shown"),
+    [
+        # Two squares of 72, and where the piece that the text spoke of looks: all squares are asked about.
+        ("inside", '[data-part="map"] path', [["1.3", ""]] * 3 + [["4.2", ""]] * 3),
+        (
+            "inside",
+            '[data-part="lines"] text:nth-last-child(-n + 4)',
+            [["", x] for x in ("0.04", "0.44", "0.38", "0.11")],
+        ),
+        # What one of two models holds: which holds less is asked.
+        ("anatomy", '[data-part="curve"], [data-part="bar"]', [["first", ""]] * 2),
+        ("anatomy", '[data-part="size"], [data-part="factor"]', [["first", "4.50 GiB"]]),
+        ("anatomy", '[data-part="curves"] circle', [["", ""]]),
+        # The first step, in which all have work: how long one works in all is asked.
+        ("ring", '[data-part="cells"]', [["done", ""]]),
+        ("ring", '[data-part="busy"], [data-part="idle"]', [["1", ""]] * 4),
+    ],
+)
+def test_a_covered_figure_is_not_empty_and_shows_what_was_not_asked(page, site, figure, parts, shown):
+    root = go(page, site, chapter=TELLING[figure]).locator(".attnlab-covered .attnlab-root")
+    assert root.locator(f":is({parts})").evaluate_all(PAINTED) == shown
+    assert root.locator(f":is({parts})").count() > len(shown) or "lines" in parts
 
 
 def test_without_a_script_answers_are_folds_and_on_paper_nothing_is_covered(page, site):

@@ -278,14 +278,18 @@ def test_on_a_phone_table_time_button_and_sentence_are_in_one_view_and_devices_f
 
 
 @pytest.mark.parametrize("causal", [True, False])
-def test_covered_it_has_an_outline_and_empty_slots_and_no_answer(part, causal):
+def test_covered_it_shows_the_first_step_and_no_answer(part, causal):
     part.locator('[data-part="causal"]').set_checked(causal)
     part.evaluate("(part) => part.classList.add('attnlab-covered')")
     painted = """(all) => all.map((e) => getComputedStyle(e).visibility === "visible")"""
+    first, later = '[data-part="busy"][data-step="1"]', '[data-part="busy"][data-step="2"]'
     for name, count in (("edge", 1), ("slot", 4)):
         assert part.locator(f'[data-part="{name}"]').evaluate_all(painted) == [True] * count
-    for name in ("cells", "busy", "does", "share", "arrow"):
-        assert set(part.locator(f'[data-part="{name}"]').evaluate_all(painted)) == {False}
+    assert part.locator(first).evaluate_all(painted) == [True] * 4
+    for state in ("now", "done", "open"):
+        assert part.locator(f'[data-state="{state}"]').evaluate_all(painted) == [state == "done"]
+    for name in (later, *(f'[data-part="{name}"]' for name in ("does", "share", "arrow"))):
+        assert set(part.locator(name).evaluate_all(painted)) == {False}
     words = part.locator("svg text").evaluate_all(
         "(all) => all.filter((e) => getComputedStyle(e).visibility === 'visible').map((e) => e.textContent)"
     )
