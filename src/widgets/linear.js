@@ -14,7 +14,7 @@ const FEATURES = Array.from({ length: 10 }, (_, p) => 2 ** p);
 const [STEP, LONGEST] = [64, 2048];
 const SHARPEST = 3;
 const HEAD = 64; // the width of a head in the counts
-const LEVELS = 20; // of weight, up to a map's own largest, or nobody would see the difference of 1/64 and 1/32
+const LEVELS = 20; // of a weight's root: on one scale for both, nobody would see 1/32 beside 1
 const TOP = 20; // room for a title
 
 /** @param {number} x */
@@ -32,7 +32,7 @@ const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("
 function strokes(weights, most, role) {
   const paths = Array.from({ length: LEVELS + 1 }, () => /** @type {string[]} */ ([]));
   weights.forEach((row, i) => {
-    const levels = row.map((w) => Math.round((LEVELS * w) / most));
+    const levels = row.map((w) => Math.round(LEVELS * Math.sqrt(w / most)));
     for (let j = 0; j < row.length; ) {
       let run = 1;
       while (levels[j + run] === levels[j]) run++;
@@ -144,15 +144,15 @@ export default figure({
       const mean = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0) / TOKENS;
       const largest = [got.exact, got.weights].map((w) => mean(w.map((row) => Math.max(...row))));
       const own = [got.exact, got.weights].map((w) => mean(w.map((row, i) => row[i])));
-      const most = [got.exact, got.weights].map((w) => Math.max(...w.flat()));
+      const most = Math.max(...got.exact.flat(), ...got.weights.flat());
       const { wide, side, gap, work, height } = (at = plan());
       for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${height}`, width: wide, height })) plane.setAttribute(key, String(value));
       const place = (/** @type {any} */ g, /** @type {number} */ x, /** @type {Element[]} */ parts) => {
         g.setAttribute("transform", `translate(${x} ${TOP}) scale(${side / TOKENS})`);
         g.replaceChildren(...parts);
       };
-      place(exact, 0, strokes(got.exact, most[0], "query"));
-      place(approximate, side + gap, strokes(got.weights, most[1], "accent"));
+      place(exact, 0, strokes(got.exact, most, "query"));
+      place(approximate, side + gap, strokes(got.weights, most, "accent"));
       const unit = work.side / LONGEST;
       const box = { x: work.x, y: work.y, width: n * unit };
       for (const [rect, tall] of /** @type {[Element, number][]} */ ([[square, n * unit], [band, Math.max(m * unit, 1)]])) {
@@ -171,7 +171,7 @@ export default figure({
       areas.replaceChildren(
         ...["softmax", map === "elu" ? "elu + 1" : "random"].flatMap((name, i) => [
           text({ x: i * (side + gap), y: 13, fill: `var(--fig-${i ? "accent" : "query"})`, "font-weight": 600 }, `${name}: ${fmt(100 * own[i], 0)} %${at?.beside ? " on itself" : ""}`),
-          quiet(i * (side + gap), TOP + side + 15, `full colour: ${fmt(most[i])}`),
+          quiet(i * (side + gap), TOP + side + 15, i ? `half colour: ${fmt(most / 4, 3)}` : `full colour: ${fmt(most)}`),
         ]),
         text({ x: work.x, y: work.y - 7 }, "multiplications, as areas"),
         ...[0, side + gap].map((x) => frame(x, TOP, side)),
