@@ -62,7 +62,7 @@ def levels(part, name):
 
 
 def assert_painted(part, expected):
-    """Every cell has the root of its share of both maps' largest, in twentieths; each says what is on itself."""
+    """Every cell has the root of its share of both maps' largest, in twentieths; each says its own."""
     got = expected.compared()
     words = part.locator('[data-part="plane"] text').all_text_contents()
     names = ("softmax", "elu + 1" if expected.map == "elu" else "random")
