@@ -82,7 +82,10 @@ def counted(part):
 
 def choose(part, name, label, run="A"):
     select = part.locator(f'[data-part="choice"][data-run="{run}"][data-name="{name}"]')
-    for fold in (part.locator('[data-part="settings"]'), part.get_by_text("More settings")):
+    for fold in (
+        part.locator('[data-part="settings"][aria-expanded="false"]'),
+        part.get_by_text("More settings"),
+    ):
         if not select.is_visible() and fold.is_visible():
             fold.click()
     select.select_option(label=label)
@@ -361,6 +364,16 @@ def test_on_arrival_train_is_in_sight(site, width, height):
     assert chosen(part)["positions"] == "RoPE"
     button = part.locator('[data-part="train"]').bounding_box()
     assert 0 < button["y"] < button["y"] + button["height"] < height
+    # One line says what is set, and opens it: on a wide screen what is drawn is in sight, too.
+    settings = part.locator('[data-part="settings"]')
+    assert settings.inner_text().split("\n")[-1] == "attention, RoPE"
+    assert part.locator('[data-part="choice"]:visible').count() == 0
+    if width > 1000:
+        for drawn in ("curves", "looks"):
+            box = part.locator(f'[data-part="{drawn}"]').bounding_box()
+            assert box["y"] + box["height"] < height
+        settings.click()
+        assert part.locator('[data-part="choice"]:visible').count() == 5
 
 
 def test_the_tries_open_the_figure_without_loading_the_page_again(site):

@@ -1,5 +1,5 @@
-// The playground's choices: a group each, in it one for each run; those that one needs first, and the others in a fold. On a phone
-// all of them wait behind one line that says what is chosen.
+// The playground's choices: a group each, in it one for each run; those that one needs first, and the others in a fold. All
+// of them wait behind one line that says what is chosen: the picture is in the first screen.
 import { LOOKS } from "./curves.js";
 import { h } from "./dom.js";
 import { DEFAULTS, OFFERED } from "../math/playground.js";
@@ -35,7 +35,7 @@ function told(run, only) {
 /**
  * @param {{ names: string[], choose: (run: number, name: string, value: any) => void, only: boolean }} given
  * @returns {{ told: HTMLElement, line: HTMLElement, el: HTMLElement, show: (chosen: Choices[]) => void }} `told` says what is chosen; `line`
- *   has it in it, and opens them where there is little room; `show` offers them anew
+ *   has it in it, and opens them; `show` offers them anew
  */
 export function chosen({ names, choose, only }) {
   const [first, rest] = [0, 0].map(() => h("div", { class: "attnlab-grid" }));
