@@ -509,6 +509,41 @@ def test_before_it_trains_the_word_alone_is_there_in_grey_and_no_curve_that_the_
         assert ghosts(part) == [stood]
 
 
+PARTS = """(figure) => {
+  const { left, top } = figure.getBoundingClientRect();
+  return [...figure.querySelectorAll("[data-part]")].map((part) => {
+    const { x, y, width, height } = part.getBoundingClientRect();
+    return [part.dataset.part, width ? [x - left, y - top, width, height] : []];
+  });
+}"""
+
+
+def test_it_stands_alike_whether_a_reader_came_past_all_figures_of_its_page_or_none(site):
+    """A page loads a figure's rules when one comes near: they must lay out no other."""
+    context = site.new_context("reduce")  # figures stand here when a reader is near, as for readers
+    page = context.new_page()
+    page.set_viewport_size({"width": 1280, "height": 900})
+    try:
+        page.goto(f"{site.address}/chapters/five_minutes.html")
+        part, mounted = page.locator("#figure-playground"), page.locator("article figure[data-mounted]")
+        part.scroll_into_view_if_needed()
+        part.locator('[data-part="ghost"]').wait_for(state="attached")
+        part.locator('[data-part="progress"]').wait_for(state="hidden")
+        assert page.locator("figure[data-attnlab=calculator][data-mounted]").count() == 0
+        alone = part.evaluate(PARTS)
+        for other in page.locator("article figure[data-attnlab]").all():
+            other.scroll_into_view_if_needed()
+            other.locator('[data-part="reset"]').wait_for()
+        assert mounted.count() == 5
+        after = part.evaluate(PARTS)
+        assert {"train", "curves", "ghost", "looks"} <= {name for name, box in alone if box}
+        for (name, box), (same, there) in zip(alone, after, strict=True):
+            assert name == same
+            assert there == pytest.approx(box, abs=1), name
+    finally:
+        context.close()
+
+
 def test_keys_are_enough(part):
     press(part, "step", "Enter")
     counted(part)
