@@ -3,7 +3,7 @@
 // For tests (data-part): back, next (buttons), step, tokens, devices (sliders), more (their fold), scheme (radio group), causal (checkbox),
 // holds (fold, on a phone of what devices hold), legend;
 // plane (svg; in it edge (path), slot (rects, data-device), cells (paths, data-state now | done | open, data-pairs), nothing (rects: what a waiting device holds,
-// data-device), chip (g, data-device, data-what), arrow (paths, data-from, data-to), busy, idle (rects of the bars,
+// data-device), chip (g, data-device, data-what), carried (g, on a phone, data-device, data-from), arrow (paths, data-from, data-to), busy, idle (rects of the bars,
 // data-device, data-step, data-amount), share (texts, data-device)), numbers (table), status.
 import folds from "./ui/folds.css";
 import own from "./ui/ring.css";
@@ -242,6 +242,20 @@ export default figure({
       };
     }
 
+    /** On a phone, where a fold has the devices: whose keys each holds. @param {State} state */
+    function carried({ p, now }, /** @type {number} */ y) {
+      const cell = wide / p;
+      const chip = Math.min(cell - 18, 60);
+      const label = text(3, y, "each device, and whose keys it holds");
+      const chips = now.turns.map(({ from }, rank) => {
+        const x = rank * cell + 14;
+        return s("g", { ...mark("carried", rank), "data-from": from },
+          s("rect", { x, y: y + 8, width: chip, height: 20, rx: 6, fill: orange, "fill-opacity": 0.13, stroke: orange }),
+          text(x + chip / 2, y + 22, chip > 40 ? `keys ${from}` : String(from), { ...middle, fill: ink }));
+      });
+      return { chips, drawn: [label, ...chips.map((_, rank) => text(rank * cell + 3, y + 22, String(rank), strong)), ...chips] };
+    }
+
     /** A bar of time for each device, up to the end of this step. @param {State} state */
     function bars({ n, p, t, all, last }, /** @type {number} */ start, /** @type {number} */ y, /** @type {number} */ high, /** @type {boolean} */ roomy) {
       const [name, left, right, size] = [start + (roomy ? 6 : 3), start + (roomy ? 74 : 15), roomy ? 54 : 42, roomy ? 13 : 12];
@@ -294,13 +308,16 @@ export default figure({
       wide = room();
       const [roomy, beside, large] = [wide >= 480, wide >= 600, wide >= 840];
       const [left, top] = [beside ? 44 : 40, 42];
-      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, large ? 340 : beside ? 212 : 250);
+      const side = Math.min(beside ? Math.max(196, wide - left - 415) : wide - left - 4, large ? 340 : beside ? 212 : 214);
       const thick = large ? 20 : 18;
       const time = p * thick + 50;
       const high = beside ? Math.min(70, Math.max(36, (large ? side + 20 - time : side) / p)) : 37;
       // Time stands below the devices that are beside a large table, else below both; on a phone right below the table, and they are folded.
       const x = beside ? left + side + 18 : 0;
-      const below = (large ? top + p * high : beside ? Math.max(top + side, top + p * high) : top + side) + 30;
+      const rings = now.does === "ring";
+      const carries = rings && !beside && wide >= 300; // a narrower one has no height for it
+      const carry = carried(state, top + side + 16);
+      const below = (large ? top + p * high : beside ? Math.max(top + side, top + p * high) : top + side + (carries ? 43 : 0)) + 30;
       const y = beside ? top : below + time + 4;
       const { chips, drawn } = lanes(state, x, y, wide - x - 1, high);
       const cut = Math.ceil(Math.max(below + time - 30, top + side + 4));
@@ -308,16 +325,19 @@ export default figure({
       for (const [svg, from, end] of /** @type {[SVGElement, number, number][]} */ ([[plane, 0, cut], [lower, cut, tall]])) {
         for (const [key, value] of Object.entries({ viewBox: `0 ${from} ${wide} ${end - from}`, width: wide, height: end - from })) svg.setAttribute(key, String(value));
       }
-      plane.replaceChildren(...square(state, left, top, side), ...(beside ? drawn : []), ...bars(state, large ? x : 0, below, thick, roomy));
+      plane.replaceChildren(...square(state, left, top, side), ...(beside ? drawn : []), ...(carries ? carry.drawn : []), ...bars(state, large ? x : 0, below, thick, roomy));
       lower.replaceChildren(...(beside ? [] : drawn));
       if (beside) holds.remove();
       else if (!holds.parentNode) legend.after(holds);
       // A step more of the same ring: keys are seen to go on.
       const key = (/** @type {number} */ at) => JSON.stringify([wide, p, state.n, state.scheme, at]);
-      const went = shown === key(t - 1) && now.does === "ring";
+      const went = shown === key(t - 1) && rings;
       shown = key(t);
-      if (!went || calm() || !(beside || holds.open)) return;
-      return chips.map((chip, rank) => chip.animate([{ transform: `translateY(${rank ? -high : (p - 1) * high}px)` }, { transform: "none" }], { duration: 500, easing: "ease-in-out" }))[0];
+      if (!went || calm()) return;
+      const go = (/** @type {Element[]} */ all, /** @type {string} */ axis, /** @type {number} */ by) =>
+        all.map((chip, rank) => chip.animate([{ transform: `translate${axis}(${rank ? -by : (p - 1) * by}px)` }, { transform: "none" }], { duration: 500, easing: "ease-in-out" }))[0];
+      const down = beside || holds.open ? go(chips, "Y", high) : undefined;
+      return carries ? go(carry.chips, "X", wide / p) : down;
     }
 
     /** What happens in this step, in words. @param {State} state */

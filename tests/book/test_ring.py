@@ -277,6 +277,30 @@ def test_on_a_phone_table_time_button_and_sentence_are_in_one_view_and_devices_f
     assert said["y"] + said["height"] < at["chip"]["top"]
 
 
+@pytest.mark.parametrize("width", [375, 390])
+def test_on_a_phone_keys_are_seen_to_go_on_above_the_fold(site, bench, width):
+    part = figure(site.figures(bench, width=width, height=844), "ring")
+    assert part.locator(".attnlab-root").bounding_box()["height"] < 700
+    carried = part.locator('[data-part="carried"]')
+    owners = "(all) => all.map((e) => [Number(e.dataset.device), Number(e.dataset.from)])"
+    for step in (2, 3, 4):
+        assert carried.evaluate_all(owners) == [[rank, (rank - step + 1) % 4] for rank in range(4)]
+        names = [text.split()[-1] for text in carried.locator("text").all_text_contents()]
+        assert names == [str((rank - step + 1) % 4) for rank in range(4)]
+        boxes = [one.bounding_box() for one in carried.all()]
+        edge, slot = (part.locator(f'[data-part="{one}"]').first.bounding_box() for one in ("edge", "slot"))
+        assert edge["y"] + edge["height"] < min(box["y"] for box in boxes)
+        assert max(box["y"] + box["height"] for box in boxes) < slot["y"]
+        part.locator('[data-part="next"]').click()
+    part.locator('[data-part="more"] > summary').click()
+    for devices in (2, 8):
+        part.locator('[data-part="devices"]').fill(str(devices))
+        assert carried.count() == devices
+        assert part.evaluate(TOUCHING) == []
+    choose(part, "scheme", "all-to-all")
+    assert carried.count() == 0
+
+
 @pytest.mark.parametrize("causal", [True, False])
 def test_covered_it_shows_the_first_step_and_no_answer(part, causal):
     part.locator('[data-part="causal"]').set_checked(causal)
