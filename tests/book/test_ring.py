@@ -163,18 +163,19 @@ def test_the_scale_of_time_is_one_for_all_schemes(part):
     assert max(seen) == pytest.approx(min(seen), rel=0.005)  # with the hair between two steps
 
 
-def test_keys_are_seen_to_go_on_unless_motion_is_unwanted(site, bench):
-    page = site.open(bench)
+@pytest.mark.parametrize(("width", "what"), [(1280, "chip"), (390, "carried")])
+def test_keys_are_seen_to_go_on_unless_motion_is_unwanted(site, bench, width, what):
+    page = site.open(bench, width=width)
     part = figure(page, "ring")
-    moved = """() => { document.querySelector('[data-part="next"]').click();
-      const chips = (a) => a.effect.target.dataset?.part === "chip";
+    moved = """(what) => { document.querySelector('[data-part="next"]').click();
+      const chips = (a) => a.effect.target.dataset?.part === what;
       return document.getAnimations().filter(chips).length; }"""
-    assert page.evaluate(moved) == 0
+    assert page.evaluate(moved, what) == 0
     page.emulate_media(reduced_motion="no-preference")
     before = says(part)
     assert before.startswith("Step 3 of 4: ")
     try:
-        assert page.evaluate(moved) == 4
+        assert page.evaluate(moved, what) == 4
         # A step is spoken of when its keys are there.
         on_the_way, then = page.evaluate(
             """async () => {
@@ -299,6 +300,10 @@ def test_on_a_phone_keys_are_seen_to_go_on_above_the_fold(site, bench, width):
         assert part.evaluate(TOUCHING) == []
     choose(part, "scheme", "all-to-all")
     assert carried.count() == 0
+    # What waits for an answer leaves no hole.
+    part.evaluate("(part) => part.classList.add('attnlab-covered')")
+    following = [part.locator(f'[data-part="{one}"]').bounding_box() for one in ("next", "legend")]
+    assert following[1]["y"] - following[0]["y"] - following[0]["height"] < 24
 
 
 @pytest.mark.parametrize("causal", [True, False])
