@@ -35,7 +35,7 @@ ASKED = {
     "explainability": ("explanation",),
     "feed forward": ("Work on each token",),
     "FFN": ("feed-forward network",),
-    "FlashAttention": ("The softmax that never sees its row",),
+    "FlashAttention": ("never sees its row",),
     "fp16": ("half precision",),
     "everything masked": ("The row with nothing to see",),
     "first token": ("Where does weight go when there is nothing to say?", "sink"),
@@ -53,7 +53,6 @@ ASKED = {
     "KV cache": ("need not be computed",),
     "KV cache size": ("Fewer keys and values",),
     "large language model": ("Inside a real model", "language model"),
-    "layer norm": ("A common size",),
     "LLM": ("Inside a real model", "language model"),
     "local attention": ("window",),
     "long context": LENGTH,
@@ -116,5 +115,9 @@ GREEK = (
     *("alpha", "beta", "gamma", "delta", "epsilon", "theta", "lambda"),
     *("mu", "pi", "rho", "sigma", "tau", "phi", "omega"),
 )
-ALONE = {"attention": "The idea in five minutes", **dict.fromkeys(GREEK, "Letters of one chapter")}
+ALONE = {
+    "attention": "The idea in five minutes",
+    **dict.fromkeys(("BERT vs GPT", "GPT vs BERT"), "What do we run?"),
+    **dict.fromkeys(GREEK, "Letters of one chapter"),
+}
 """Where who asks just this is led, by a whole title: of a letter, to what it stands for."""

@@ -141,7 +141,9 @@ export class Book {
     const meaning = this.terms.get(exact) ?? (this.called.get(exact) ?? []).map(({ stems }) => this.terms.get(stems.join(" "))).find(Boolean);
     const apart = question.match(APART)?.slice(1).flatMap((one) => this.terms.get(key(one ?? "")) ?? []) ?? [];
     const meanings = apart.length > 1 ? apart : meaning ? [meaning] : [];
-    const ranked = [...scores].map(([at, { score, whole, all }]) => {
+    const full = [...scores.values()].some(({ whole }) => whole);
+    // Where a place has every word, what has the commonest alone is about something else.
+    const ranked = [...scores].filter(([, { alone }]) => !(full && alone)).map(([at, { score, whole, all }]) => {
       const section = /** @type {Section} */ (this.sections.get(at));
       const more = all && TAUGHT.includes(section.kind) ? ALL : 1;
       return { section, whole, score: meanings.includes(section) ? 0 : score * section.weight * more };
@@ -289,10 +291,11 @@ export class Book {
       return places ? Math.log(1 + this.sections.size / places) : 0;
     });
     const all = rarity.reduce((sum, one) => sum + one, 0);
+    const commonest = rarity.indexOf(Math.min(...rarity));
     const scores = new Map();
     for (const [id, { of, said }] of has) {
       const covered = rarity.reduce((sum, one, word) => sum + (of[word] ? one : 0), 0) / all;
-      scores.set(id, { score: of.reduce((sum, one) => sum + one, 0) * (0.05 + covered ** 2), whole: of.every((one) => one > 0), all: rarity.every((one, word) => one < COMMON || said.has(word)) });
+      scores.set(id, { score: of.reduce((sum, one) => sum + one, 0) * (0.05 + covered ** 2), whole: of.every((one) => one > 0), alone: count > 1 && of.every((one, word) => !one === (word !== commonest)), all: rarity.every((one, word) => one < COMMON || said.has(word)) });
     }
     return { scores, rarity };
   }

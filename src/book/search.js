@@ -122,6 +122,8 @@ function mount(book, part, { most, follow }) {
     // The first place is chosen while one writes, or the likest term; of what nobody asked for, nothing is.
     light(fits || near.length ? 0 : -1);
     const nothing = `Nothing in the book fits “${question}”.${near.length ? " Terms of the glossary that look like it:" : ""}`;
+    // How many rows there are is for who hears them.
+    status.classList.toggle("visually-hidden", fits && answer.whole && !answer.read.length);
     status.textContent = fits ? said(answer, places.length) : lost ? nothing : HINT;
     part.classList.toggle("attn-asked", Boolean(question));
     part.classList.toggle("attn-hit", fits || near.length > 0);

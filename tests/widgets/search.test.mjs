@@ -63,6 +63,13 @@ test("a name is found however it is written", () => {
   for (const question of ["multi head", "multihead", "Multi-Head", "multi-haed"]) assert.equal(first(question), "07.html", question);
 });
 
+test("where a place has every word, what has the commonest alone is not found", () => {
+  const found = (/** @type {string} */ question) => BOOK.ask(question).found.map(({ at }) => at);
+  assert.ok(found("attention").includes("13.html#pairs"));
+  assert.deepEqual(found("flash attention"), ["13.html#tiles"]);
+  assert.ok(found("zebrafish attention").includes("13.html#pairs"), "the other word is nowhere");
+});
+
 test("short names and other names", () => {
   assert.equal(first("GQA"), "07.html#fewer");
   assert.equal(first("why is attention quadratic"), "13.html#pairs");
