@@ -143,11 +143,15 @@ export default figure({
       else set({ word: (Math.max(get("word"), 0) + step + n) % n });
     }
 
-    /** Another sentence: the word picked is the one of whose tag the model is least sure, small words last. @param {string} text */
+    /**
+     * Another sentence: the word picked is the one of whose tag the model is least sure, to a percent; of several the last, which may
+     * hang on those before it; small words come after all others.
+     * @param {string} text
+     */
     function type(text) {
       tag(text);
-      const sure = whole.probabilities.map((row, i) => Math.max(...row) + Number(SMALL.includes(whole.tags[i])));
-      set({ sentence: text, word: sure.indexOf(Math.min(...sure)), hidden: [] });
+      const sure = whole.probabilities.map((row, i) => +Math.max(...row).toFixed(2) + +SMALL.includes(whole.tags[i]));
+      set({ sentence: text, word: sure.lastIndexOf(Math.min(...sure)), hidden: [] });
     }
 
     /** @param {string} text */
@@ -200,7 +204,7 @@ export default figure({
 
     /** @returns {number} the word picked, or -1 */
     const picked = () => {
-      const word = get("word") ?? -1;
+      const word = get("word");
       return word >= 0 && word < whole.tokens.length ? word : -1;
     };
 

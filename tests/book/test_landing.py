@@ -543,13 +543,22 @@ def test_what_is_tried_has_a_word_picked_and_its_arcs(site):
     figure = hero(site.open(HOME))
     arcs, picked = figure.locator('[data-part="arcs"] path'), figure.locator('[aria-checked="true"] b')
     said = figure.locator('[data-part="alternatives"]')
-    for at, (word, asked) in enumerate({"saw": None, "fish": "can", "brown": "quick"}.items()):
+    for at, (word, asked) in enumerate({"saw": "a", "fish": "can", "brown": "quick"}.items()):
         figure.locator('[data-part="example"]').nth(at).click()
-        figure.get_by_text(f"Hide “{asked}”: " if asked else "Hide a word to see who needed it.").wait_for()
+        figure.get_by_text(f"Hide “{asked}”: what does “{word}” become?").wait_for()
+        assert figure.locator(".is-asked").get_attribute("aria-label").startswith(f"hide “{asked}”, ")
         # Under one half there is no verdict.
         assert ("%, not sure · " in said.inner_text()) == (word == "brown")
         assert picked.inner_text() == word
         assert arcs.count() >= 1
+        # Of two *saw*, the one that hangs on another word; what is asked for turns each.
+        last = at < 2
+        assert figure.locator('[data-part="token"]').last.get_attribute("aria-checked") == f"{last}".lower()
+        pill = figure.locator('[aria-checked="true"] [data-kind]').last
+        before = pill.inner_text()
+        figure.locator(".is-asked").click()
+        assert pill.inner_text() != before
+        figure.locator(".is-hidden ~ button").click()
     # The last of them catches it: a jump is no thing here.
     assert "jumps\nnoun" in figure.locator('[data-part="token"]').last.inner_text()
     figure.locator('[data-part="sentence"]').fill("")
