@@ -45,25 +45,63 @@ const NAMING = 3;
 /** Less is a guess at what is being written. */
 const SURE = 0.5;
 const FORMS = / \(| or |\)/;
+/** Milliseconds of work between which a page may answer. */
+const TURN = 8;
 
 export class Book {
-  /** @param {Given} given */
-  constructor({ pages, same, asked, alone = {}, sources = [] }) {
+  constructor() {
     /** @type {Map<string, number>} each word of the book, and how often it stands there */
     this.vocabulary = new Map();
-    const headings = new Map();
-    for (const [, , , sections] of pages) for (const [, heading] of sections) headings.set(heading, (headings.get(heading) ?? 0) + 1);
     /** @type {Map<string, Section>} */
     this.sections = new Map();
     /** @type {Map<string, Section[]>} what has a title of its own, by that title as it is written, and by its stems */
     this.titled = new Map();
-    const index = new MiniSearch({
+    /** @type {Map<string, Section>} the glossary's terms, by each form of a term */
+    this.terms = new Map();
+    /** The glossary's address. */
+    this.glossary = "";
+    /** @type {Set<string>} */
+    this.stems = new Set();
+    /** @type {Map<string, Reading[]>} what else a phrase may be called */
+    this.called = new Map();
+    /** Where who asks just this is led. @type {Map<string, string>} */
+    this.alone = new Map();
+    /** @type {{ title: string, entry: Section, told: Section | undefined }[]} what the bibliography lists, and what tells of it */
+    this.sources = [];
+    this.index = new MiniSearch({
       fields: FIELDS,
       idField: "at",
       tokenize: (text) => text.split(" "),
       processTerm: (word) => word,
       searchOptions: { boost: BOOST, combineWith: "AND" },
     });
+    /** @type {Map<string, { id: string, score: number, said: boolean }[]>} */
+    this.answered = new Map();
+  }
+
+  /** @param {Given} given */
+  static of(given) {
+    const book = new Book();
+    for (const _ of book.#takeUp(given));
+    return book;
+  }
+
+  /** The same in turns, between which a page answers: all at once is most of a second of a phone's. @param {Given} given */
+  static async inTurns(given) {
+    const book = new Book();
+    let until = performance.now() + TURN;
+    for (const _ of book.#takeUp(given)) {
+      if (performance.now() < until) continue;
+      await new Promise((go) => setTimeout(go));
+      until = performance.now() + TURN;
+    }
+    return book;
+  }
+
+  /** @param {Given} given */
+  *#takeUp({ pages, same, asked, alone = {}, sources = [] }) {
+    const headings = new Map();
+    for (const [, , , sections] of pages) for (const [, heading] of sections) headings.set(heading, (headings.get(heading) ?? 0) + 1);
     for (const [address, page, kind, sections] of pages) {
       for (const [anchor, heading, text, stressed, unread] of sections) {
         const at = anchor ? `${address}#${anchor}` : address;
@@ -76,41 +114,34 @@ export class Book {
         this.sections.set(at, section);
         if (TAUGHT.includes(kind) && !(heading && headings.get(heading) >= SHARED))
           for (const form of [written(name), ...(kind === "chapter" || !heading ? [key(name), ...numbered(title)] : [])]) this.titled.set(form, [...(this.titled.get(form) ?? []), section]);
-        index.add({ at, ...Object.fromEntries(FIELDS.map((field, i) => [field, `${stems[i].single} ${stems[i].whole}`.trim()])) });
+        this.index.add({ at, ...Object.fromEntries(FIELDS.map((field, i) => [field, `${stems[i].single} ${stems[i].whole}`.trim()])) });
+        yield;
       }
     }
-    /** @type {Map<string, { id: string, score: number, said: boolean }[]>} */
-    const answered = new Map();
-    /** The places that have all of these stems, and whether a reader sees them there. @param {string} stems */
-    this.having = (stems) => {
-      let places = answered.get(stems);
-      if (!places) {
-        places = index.search(stems).map(({ id, score, match }) => ({ id, score, said: Object.values(match).every((fields) => fields.some((field) => SAID.includes(field))) }));
-        answered.set(stems, places);
-      }
-      return places;
-    };
     this.stems = new Set([...this.vocabulary.keys()].map(stem));
-    /** @type {Map<string, Reading[]>} what else a phrase may be called */
-    this.called = new Map();
     for (const names of same) for (const name of names) this.#call(name, names.filter((other) => other !== name), 0.9, true);
     for (const [name, others] of Object.entries(asked)) this.#call(name, others, 0.7);
-    /** Where who asks just this is led. @type {Map<string, string>} */
     this.alone = new Map(Object.entries(alone).map(([name, title]) => [key(name), written(title)]));
     const listed = pages.find(([address]) => address === sources[0]?.[0].split("#")[0])?.[1] ?? "";
-    /** @type {{ title: string, entry: Section, told: Section | undefined }[]} what the bibliography lists, and what tells of it */
     this.sources = sources.map(([at, title, text, told]) => {
       const entry = /** @type {Section} */ ({ at, page: listed, title, text, stressed: "", unread: "", kind: "source", weight: 0, said: "", within: "", called: "" });
       return { title: written(title), entry, told: this.sections.get(told) };
     });
-    /** The glossary's address. */
     this.glossary = pages.find(([, , kind]) => kind === "glossary")?.[0] ?? "";
-    /** @type {Map<string, Section>} its terms, by each form of a term */
-    this.terms = new Map();
     for (const section of this.sections.values()) {
       if (section.kind !== "glossary" || section.title === section.page) continue;
       for (const form of section.title.split(FORMS)) if (form) this.terms.set(key(form), section);
     }
+  }
+
+  /** The places that have all of these stems, and whether a reader sees them there. @param {string} stems */
+  having(stems) {
+    let places = this.answered.get(stems);
+    if (!places) {
+      places = this.index.search(stems).map(({ id, score, match }) => ({ id, score, said: Object.values(match).every((fields) => fields.some((field) => SAID.includes(field))) }));
+      this.answered.set(stems, places);
+    }
+    return places;
   }
 
   /** Take up a text's words, and give their stems. @param {string} text */

@@ -174,10 +174,10 @@ function mount(book, part, { most, follow }) {
   show();
 }
 
-function start() {
+async function start() {
   const given = /** @type {any} */ (globalThis).attnlabSections;
   if (!given) return;
-  const book = new Book(given);
+  const book = await Book.inTurns(given);
   const dialog = /** @type {HTMLDialogElement | null} */ (document.querySelector("#pst-search-dialog"));
   if (dialog) {
     mount(book, dialog, { most: 8, follow: () => {} });

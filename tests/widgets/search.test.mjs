@@ -4,7 +4,7 @@ import test from "node:test";
 import { Book, excerpt } from "../../src/book/finding.js";
 import { findable, likeness, places, slip, stem, telling, tells } from "../../src/book/words.js";
 
-const BOOK = new Book({
+const GIVEN = {
   pages: [
     ["06.html", "06 Masking", "chapter", [
       ["", "", "What a token may look at.", "", ""],
@@ -28,7 +28,8 @@ const BOOK = new Book({
   asked: { quadratic: ["all pairs"], "a slow thing": ["tiles"], GQA: ["Fewer keys and values"], hidden: ["Masking"] },
   alone: { "α": "What all pairs buy" },
   sources: [["refs.html#id1", "Tiles of attention for all of us", "Doe, 2020.", "13.html#tiles"]],
-});
+};
+const BOOK = Book.of(GIVEN);
 /** An answer to single words, each as rare as the other. @param {string[]} words */
 const wanted = (...words) => ({ stems: new Set(words), phrases: [], wanted: words.map((word) => ({ own: [[word]], others: /** @type {string[]} */ ([]), rare: 1 })) });
 const first = (/** @type {string} */ question) => BOOK.ask(question).found[0]?.at;
@@ -139,7 +140,7 @@ test("an excerpt is the whole sentence in which most stands, or the first", () =
 });
 
 test("of a slip one word is read, and no other is marked", () => {
-  const book = new Book({
+  const book = Book.of({
     pages: [["a.html", "A", "chapter", [["", "", "Flash. Flash. A flash of attention.", "", ""], ["fish", "Fish", "Fish pay attention.", "", ""]]]],
     same: [],
     asked: {},
@@ -156,4 +157,16 @@ test("an excerpt holds the last word of another name where nothing else is said,
   assert.equal(said(text, asked), "It multiplies for the pairs of all its tokens, one by one.");
   const riddle = "A head costs its width times n. The h cancels. So many heads cost as much as a single one of them.";
   assert.equal(said(riddle, wanted("cancel")), "The h cancels. So many heads cost as much as a single one of them.");
+});
+
+test("a book taken up in turns lets a page answer, and then answers as one taken up at once", async () => {
+  let ran = 0;
+  const beside = setInterval(() => ran++, 0).unref();
+  // Many more sections than a turn has time for.
+  const pages = Array.from({ length: 400 }, (_, i) => [`${i}.html`, `Page ${i}`, "page", GIVEN.pages[i % 3][3]]);
+  const large = { ...GIVEN, pages: [...GIVEN.pages, ...pages] };
+  const [book, once] = [await Book.inTurns(/** @type {any} */ (large)), Book.of(/** @type {any} */ (large))];
+  clearInterval(beside);
+  assert.ok(ran > 1, `something else ran ${ran} times`);
+  for (const question of ["attention", "GQA", "hidden row", "all pears"]) assert.deepEqual(book.ask(question), once.ask(question));
 });
