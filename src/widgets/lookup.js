@@ -136,8 +136,15 @@ export default figure({
         const [left, base] = [points[i][0] + x - half(texts[i]), points[i][1] + y];
         return [left, base - 12, left + 2 * half(texts[i]), base + 4];
       };
-      const taken = [...points.map(([x, y]) => [x - 10, y - 10, x + 10, y + 10]), ...handles.slice(0, -1).map((_, i) => box(i))];
+      const marks = points.map(([x, y]) => [x - 10, y - 10, x + 10, y + 10]);
       const shared = (/** @type {number[]} */ a, /** @type {number[]} */ b) => Math.max(Math.min(a[2], b[2]) - Math.max(a[0], b[0]), 0) * Math.max(Math.min(a[3], b[3]) - Math.max(a[1], b[1]), 0);
+      // A key's name goes below its point where the query or the output stands on it.
+      const heights = handles.slice(0, -1).map((_, i) => {
+        const [above, below] = [-15, 24].map((y) => marks.slice(-2).reduce((sum, other) => sum + shared(box(i, undefined, y), other), 0));
+        return above > 8 && below < above && points[i][1] + 28 < SIZE ? 24 : -15;
+      });
+      heights.forEach((y, i) => texts[i].setAttribute("y", String(y)));
+      const taken = [...marks, ...heights.map((y, i) => box(i, undefined, y))];
       const places = (/** @type {number} */ i, /** @type {number[]} */ ...heights) => {
         const away = half(texts[i]) + 16;
         return [...heights.map((y) => [inward(texts[i], points[i][0]), y]), [away, 5], [-away, 5]].map(([x, y]) => {

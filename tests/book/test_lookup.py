@@ -222,6 +222,21 @@ def test_where_query_and_output_meet_their_names_stay_apart(part):
     assert part.locator('[data-part="output"] circle').get_attribute("fill") == "none"
 
 
+def test_a_name_steps_aside_for_what_is_dragged_onto_it(site):
+    part = figure(site.open("chapters/five_minutes", width=390, height=844), "lookup")
+    share = part.locator('[data-part="share"]').nth(3)
+    name = share.locator("xpath=..")
+    height = name.bounding_box()["height"]
+    mark = handle(part, "query").locator("path, circle").nth(1)
+    above = middle(name)
+    drag(part.page, middle(mark), above)
+    named, marked = name.bounding_box(), mark.bounding_box()
+    assert named["y"] > marked["y"] + marked["height"] - 4  # below both
+    assert named["y"] > above[1] + height / 2
+    drag(part.page, middle(mark), (above[0] - 90, above[1] - 60))
+    assert name.bounding_box()["y"] == pytest.approx(above[1] - height / 2, abs=1)
+
+
 @pytest.mark.parametrize(("page", "query"), [("chapters/five_minutes", (0.2, 0.1)), (PAGE, (1.0, 0.5))])
 def test_on_a_phone_shares_stand_beside_the_names(site, page, query):
     part = figure(site.open(page, width=320), "lookup")
