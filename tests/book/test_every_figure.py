@@ -221,6 +221,8 @@ def test_forced_colours_keep_marks_bars_the_current_row_and_focus(forced, addres
         forced.emulate_media(forced_colors="none", color_scheme="light")
         forced.goto(f"{address}/{name}.html")
         forced.wait_for_function(STANDING)
+        for line in forced.locator('[data-part="settings"][aria-expanded="false"]').all():
+            line.click()
         while (closed := forced.locator("figure details:not([open], .attnlab-menu) > summary")).count():
             closed.first.click()
         forced.evaluate(BARS)

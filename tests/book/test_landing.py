@@ -415,9 +415,14 @@ def test_of_what_is_typed_the_least_sure_word_is_picked_that_is_no_small_word_an
         figure.get_by_text("Hide a word to see who needed it.").wait_for()
     assert picked.inner_text() == least
     # The answer is said as the pills say it, and counts all of a kind.
-    first, *_ = said.locator("b").all()
-    given = figure.locator('[aria-checked="true"] [data-kind]').last.inner_text()
-    assert first.inner_text().startswith(f"{given} ")
+    page.wait_for_function(
+        """(figure) => {
+          const first = figure.querySelector('[data-part="alternatives"] b').innerText;
+          const given = [...figure.querySelectorAll('[aria-checked="true"] [data-kind]')].at(-1);
+          return first.startsWith(`${given.innerText} `);
+        }""",
+        arg=figure.element_handle(),
+    )
     now = " ".join(re.findall(r"([a-z ]+?) [\d.]+.%", said.locator("> span").first.inner_text())).strip()
     assert " ".join(now.split()).startswith(kinds)
 
