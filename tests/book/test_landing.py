@@ -319,7 +319,7 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     assert "noun" in figures["tag"].locator('[aria-checked="true"]').inner_text()
 
 
-@pytest.mark.parametrize(("width", "most"), [(1280, 650), (390, 760)])
+@pytest.mark.parametrize(("width", "most"), [(1280, 650), (390, 780)])
 def test_a_gesture_stands_with_its_question_and_what_it_needs_on_one_screen(site, width, most):
     page = site.open("chapters/five_minutes", width=width)
     part = page.locator('[data-attnlab="calculator"]')
