@@ -167,10 +167,12 @@ export default figure({
       cancelAnimationFrame(frame);
       const goal = now.given.scheme === "rotary" ? 0 : 1;
       const from = added === undefined || calm() ? goal : added;
-      const began = performance.now();
       const [turned, moved] = SCHEMES.map((scheme) => measure({ ...now.given, scheme }));
+      let began = 0;
       const go = () => {
-        const left = Math.max(1 - (performance.now() - began) / 350, 0) ** 2;
+        const time = performance.now();
+        began ||= time; // the first drawing is still the old one, however long it took to measure
+        const left = Math.max(1 - (time - began) / 350, 0) ** 2;
         const at = (added = goal + (from - goal) * left);
         [low, high, longest] = turned.map((x, i) => x + (moved[i] - x) * at);
         draw({ ...now, given: { ...now.given, added: at } });
