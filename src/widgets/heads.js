@@ -1,8 +1,9 @@
-// Heads workshop: where the heads of one layer look, each a small drawing of arcs that can be switched off, and below
-// them the layer's output, the sum of their parts. Its other view has fewer heads, or heads that share keys and values.
+// Heads workshop: where the heads of one layer look, each a small drawing of arcs that can be switched off, one of them
+// large. Once one has been off, below them is the layer's output, the sum of their parts. Its other view has fewer heads,
+// or heads that share keys and values.
 //
 // For tests (data-part): token (radio group), plane (svg), numbers (table), status; in both views a path [data-weight] for
-// each word that a head can look at. Sum: head (g, role switch, data-head 1..n), piece (g: data-head, data-number,
+// each word that a head looks at. Sum: head (g, role switch, data-head 1..n), picked (g, data-head: the large one), piece (g: data-head, data-number,
 // data-amount), total (path, data-number, data-amount), parts (table: head, on or off, its part). Share: heads, kv (radio
 // groups), wire (paths), cache (g), sums (table: this layer now, and with K/V of each head's own).
 import css from "./ui/heads.css";
@@ -19,8 +20,9 @@ import { reach, shared, sum } from "./math/heads.js";
 const COUNTS = ["1", "2", "4", "8"];
 const MATRICES = ["x", "w_q", "w_k", "w_v", "w_o"];
 const [ROW, BAR] = [24, 16]; // of the sum
+const COLUMNS = 4; // of small drawings
 const LOOK = 0.25; // who gets so much is named, even where there is no room for all
-const SEEN = 0.1; // less is hardly seen among other arcs
+const SEEN = 0.1; // less is hardly seen in a small drawing
 const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
   s("text", { "font-size": 12, fill: "var(--fig-ink)", "text-anchor": "middle", ...where }, words);
 const short = (/** @type {string} */ word) => (word.length > 7 ? `${word.slice(0, 6)}…` : word);
@@ -39,11 +41,12 @@ const digits = (/** @type {number} */ x) => x.toFixed(4);
  */
 function arcs(weights, token, { at, tall, put, few = false }) {
   const n = weights.length;
-  const thick = Math.min(6, 1.5 + tall / 8);
-  const loop = n > 1 ? 0.65 * (at(1) - at(0)) : 12;
+  const thick = Math.min(9, 2.5 + tall / 24);
+  const loop = n > 1 ? 0.9 * (at(1) - at(0)) : 12;
+  const bow = tall < 30 ? 0.35 : 0.45; // less than 1: words side by side have an arc that is seen
   const point = (/** @type {number} */ u, /** @type {number} */ v) => put(u, v).map((x) => x.toFixed(1)).join(" ");
   const arc = (/** @type {number} */ i, /** @type {number} */ j) => {
-    const high = i === j ? 0.9 * tall : (4 / 3) * tall * (Math.abs(i - j) / Math.max(n - 1, 1)) ** 0.75;
+    const high = (4 / 3) * tall * (i === j ? 0.5 : (Math.abs(i - j) / Math.max(n - 1, 1)) ** bow);
     const [from, to] = i === j ? [at(i) - loop, at(i) + loop] : [at(i), at(j)];
     return `M ${point(at(i), 0)} C ${point(from, high)}, ${point(to, high)}, ${point(at(j), 0)}`;
   };
@@ -60,10 +63,10 @@ function arcs(weights, token, { at, tall, put, few = false }) {
   );
   const dots = weights[token].map((w, j) => {
     const [cx, cy] = put(at(j), 0);
-    return s("circle", { "data-key": j, cx, cy, r: (2 + 4 * w).toFixed(2), fill: "var(--fig-query)" });
+    return s("circle", { "data-key": j, cx, cy, r: (thick * (0.4 + 0.65 * w)).toFixed(2), fill: "var(--fig-query)" });
   });
   const [cx, cy] = put(at(token), 0);
-  return [...lines, ...dots, s("circle", { "data-key": "looks", cx, cy, r: few ? 6 : 7, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5 })];
+  return [...lines, ...dots, s("circle", { "data-key": "looks", cx, cy, r: thick + 2, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5 })];
 }
 
 export default figure({
@@ -178,7 +181,9 @@ export default figure({
 
     /** @type {ReturnType<typeof cell>[]} */
     let cells = [];
-    const bars = s("g", {});
+    let large = 1; // the head that was last pointed at
+    let summed = false; // whether one has been off: then the sum stays
+    const [picked, bars] = [s("g", { "data-part": "picked" }), s("g", {})];
     const [looks, wires] = [s("g", {}), s("g", {})];
     const hot = (/** @type {number} */ head, /** @type {boolean} */ on) =>
       bars.querySelectorAll(`[data-head="${head}"]`).forEach((piece) => piece.classList.toggle("is-hot", on));
@@ -192,69 +197,123 @@ export default figure({
     function cell(head) {
       const g = s("g", { role: "switch", "data-part": "head", "data-head": head, tabindex: head === 1 ? 0 : -1 });
       const keys = (/** @type {KeyboardEvent} */ event) => {
-        const columns = wide < 560 ? 2 : 4;
-        const step = { ArrowRight: 1, ArrowDown: columns, ArrowLeft: -1, ArrowUp: -columns }[event.key];
+        const step = { ArrowRight: 1, ArrowDown: COLUMNS, ArrowLeft: -1, ArrowUp: -COLUMNS }[event.key];
         if (event.key === "Enter" || event.key === " ") flip(head);
         else if (step) cells[head - 1 + step]?.g.focus();
         else return;
         event.preventDefault();
       };
+      const pointed = () => {
+        large = head;
+        drawPicked(read());
+        hot(head, true);
+      };
       g.addEventListener("click", () => flip(head));
       g.addEventListener("keydown", keys);
       g.addEventListener("focus", () => {
         for (const one of cells) one.g.setAttribute("tabindex", one.g === g ? "0" : "-1");
-        hot(head, true);
+        pointed();
       });
-      g.addEventListener("pointerenter", () => hot(head, true));
+      g.addEventListener("pointerenter", pointed);
       for (const end of ["blur", "pointerleave"]) g.addEventListener(end, () => hot(head, false));
       return { g };
     }
 
+    /** How wide and high the large drawing is, and where the small ones begin: beside it, or on a phone below. */
+    function places() {
+      const few = wide < 560;
+      const across = few ? wide : Math.round(0.46 * wide);
+      const high = few ? 156 : 240;
+      return { few, across, high, left: few ? 0 : across + 14, top: few ? high + 6 : 0 };
+    }
+
+    /** The words below a head's dots: all where they fit, else those that get much. @param {number[]} row @param {State} state */
+    const names = (row, { tokens, token }, /** @type {(i: number) => number} */ at, /** @type {number} */ y, /** @type {number} */ size) => {
+      const fit = tokens.every((word, i) => !i || 0.3 * size * (short(word) + short(tokens[i - 1])).length < at(1) - at(0) - 1);
+      return tokens.flatMap((word, j) =>
+        fit || row[j] >= LOOK
+          ? [text(short(word), { x: at(j), y, "font-size": size, "font-weight": j === token ? 700 : 400, fill: j === token || row[j] >= LOOK ? "var(--fig-ink)" : "var(--fig-quiet)" })]
+          : [],
+      );
+    };
+    /** Where words stand between two ends. @param {number} n @param {number} across @param {number} edge */
+    const spread = (n, across, edge) => (/** @type {number} */ i) => (n < 2 ? across / 2 : edge + (i * (across - 2 * edge)) / (n - 1));
+
     /** @param {State} state */
-    function drawSum({ n, tokens, token, off, weights, parts }) {
-      const columns = Math.min(n, wide < 560 ? 2 : 4);
-      const gap = wide < 560 ? 6 : 10;
-      const across = (wide - gap * (columns - 1)) / columns;
-      const tall = wide < 560 ? 74 : 80;
+    function drawPicked(state) {
+      const { n, tokens, token, off, weights } = state;
+      const { few, across, high } = places();
+      large = Math.min(large, n);
+      const on = !off.includes(large);
+      const at = spread(tokens.length, across, few ? 24 : 40);
+      picked.setAttribute("data-head", String(large));
+      const faded = s("g", { "data-key": "arcs", opacity: on ? 1 : 0.22 });
+      faded.append(
+        ...arcs(weights[large - 1], token, { at, tall: high - 62, put: (u, v) => [u, high - 34 - v] }),
+        ...names(weights[large - 1][token], state, at, high - 8, few ? 14 : 16),
+      );
+      renew(
+        picked,
+        text(`Head ${large}${on ? "" : ", off"}`, { x: 0, y: 16, "text-anchor": "start", "font-size": 16, "font-weight": 700 }),
+        text("grey: from the other words", { x: across, y: 15, "text-anchor": "end", fill: "var(--fig-quiet)" }),
+        faded,
+      );
+      for (const { g } of cells) g.classList.toggle("is-picked", Number(g.dataset.head) === large);
+    }
+
+    /** @param {State} state */
+    function drawSum(state) {
+      const { n, tokens, token, off, weights, parts } = state;
+      const { few, high, left, top: above } = places();
+      const gap = few ? 4 : 8;
+      const columns = Math.min(n, COLUMNS);
+      const across = (wide - left - gap * (columns - 1)) / columns;
+      const tall = few ? 66 : (high - gap) / 2;
       if (cells.length !== n) {
         cells = Array.from({ length: n }, (_, i) => cell(i + 1));
-        plane.replaceChildren(...cells.map(({ g }) => g), bars);
+        plane.replaceChildren(picked, ...cells.map(({ g }) => g), bars);
       }
-      const edge = 20;
-      const at = (/** @type {number} */ i) => (tokens.length < 2 ? across / 2 : edge + (i * (across - 2 * edge)) / (tokens.length - 1));
-      const fit = tokens.every((word, i) => !i || 3.6 * (short(word) + short(tokens[i - 1])).length < at(1) - at(0) - 1);
+      const at = spread(tokens.length, across, few ? 11 : 18);
+      const low = across < 105 ? 12 : 26; // below the dots, for names where there is room
       cells.forEach(({ g }, i) => {
         const on = !off.includes(i + 1);
         const row = weights[i][token];
-        const named = tokens.map((word, j) => ({ word: short(word), j })).filter(({ j }) => fit || row[j] >= LOOK);
-        g.setAttribute("transform", `translate(${(i % columns) * (across + gap)} ${Math.floor(i / columns) * (tall + gap)})`);
+        g.setAttribute("transform", `translate(${(left + (i % columns) * (across + gap)).toFixed(1)} ${above + Math.floor(i / columns) * (tall + gap)})`);
         g.setAttribute("aria-checked", String(on));
         g.setAttribute("aria-label", `head ${i + 1}, looks at ${tokens.map((word, j) => `${word} ${fmt(row[j])}`).join(", ")}`);
         const faded = s("g", { "data-key": "arcs", opacity: on ? 1 : 0.22 });
         faded.append(
-          ...arcs(weights[i], token, { at, tall: tall - 38, put: (u, v) => [u, tall - 24 - v] }),
-          ...named.map(({ word, j }) => text(word, { x: at(j), y: tall - 7, "font-weight": j === token ? 700 : 400, fill: j === token || row[j] >= LOOK ? "var(--fig-ink)" : "var(--fig-quiet)" })),
+          ...arcs(weights[i], token, { at, tall: tall - low - 30, put: (u, v) => [u, tall - low - v], few: true }),
+          ...(low < 26 ? [] : names(row, state, at, tall - 7, 12)),
         );
         renew(
           g,
-          s("rect", { "data-key": "frame", class: "attnlab-frame", x: 1, y: 1, width: across - 2, height: tall - 2, rx: 8, fill: `var(--fig-${on ? "paper" : "tint"})`, stroke: on ? "transparent" : "var(--fig-line)", "stroke-width": 1.5, "stroke-dasharray": on ? "none" : "4 3" }),
+          s("rect", { "data-key": "frame", class: "attnlab-frame", x: 1, y: 1, width: across - 2, height: tall - 2, rx: 8, fill: `var(--fig-${on ? "paper" : "tint"})`, stroke: "var(--fig-line)", "stroke-width": 1.5, "stroke-dasharray": on ? "none" : "4 3" }),
           faded,
-          text(String(i + 1), { x: 10, y: 18, "text-anchor": "start", "font-size": 14, "font-weight": 700, fill: on ? "var(--fig-ink)" : "var(--fig-quiet)" }),
-          s("rect", { "data-key": "switch", x: across - 35, y: 7, width: 26, height: 14, rx: 7, fill: on ? "var(--fig-output)" : "var(--fig-paper)", stroke: on ? "var(--fig-output)" : "var(--fig-quiet)", "stroke-width": 1.5 }),
-          s("circle", { "data-key": "knob", cx: across - (on ? 16 : 28), cy: 14, r: 4.5, fill: on ? "var(--fig-paper)" : "var(--fig-quiet)" }),
+          text(String(i + 1), { x: 9, y: 19, "text-anchor": "start", "font-size": 14, "font-weight": 700, fill: on ? "var(--fig-ink)" : "var(--fig-quiet)" }),
+          s("rect", { "data-key": "switch", x: across - 34, y: 7, width: 26, height: 14, rx: 7, fill: on ? "var(--fig-output)" : "var(--fig-paper)", stroke: on ? "var(--fig-output)" : "var(--fig-quiet)", "stroke-width": 1.5 }),
+          s("circle", { "data-key": "knob", cx: across - (on ? 15 : 27), cy: 14, r: 4.5, fill: on ? "var(--fig-paper)" : "var(--fig-quiet)" }),
         );
       });
-      const top = Math.ceil(n / columns) * (tall + gap) + 14;
+      drawPicked(state);
+      summed ||= off.length > 0;
+      const end = few ? above + Math.ceil(n / columns) * (tall + gap) : high;
+      const top = end + 16;
       const numbers = parts[0][0].length;
-      sized(top + 8 + ROW * numbers);
-      plane.setAttribute("aria-label", `${count(n, "head")} and where each looks from “${tokens[token]}”, each a switch; below them the layer’s output, a bar of the heads’ parts for each of its ${numbers} numbers`);
+      sized(summed ? top + 8 + ROW * numbers : end);
+      plane.setAttribute(
+        "aria-label",
+        `${count(n, "head")} and where each looks from “${tokens[token]}”, each a switch, one drawn large` +
+          (summed ? `; below them the layer’s output, a bar of the heads’ parts for each of its ${numbers} numbers` : ""),
+      );
       // One scale for all words and all switches: nothing but the parts changes a bar.
-      const { above, below } = reach(parts);
-      const unit = (wide - 26 - 50) / (above + below || 1);
-      const zero = 26 + unit * below;
+      const most = reach(parts);
+      const unit = (wide - 26 - 50) / (most.above + most.below || 1);
+      const zero = 26 + unit * most.below;
       const whole = sum(parts, [])[token];
       const sumOf = sum(parts, off)[token];
       glide(cells.map((_, i) => Number(!off.includes(i + 1))), (level) => {
+        if (!summed) return;
         const lines = whole.flatMap((all, c) => {
           const y = top + 10 + c * ROW;
           const mine = parts.map((part) => part[token][c]);
@@ -287,7 +346,7 @@ export default figure({
           ];
         });
         bars.replaceChildren(
-          text(wide < 560 ? "Output: the sum of the heads’ parts" : `Output for “${tokens[token]}”: the sum (mark) of what each head adds, or, left of the line, takes away`, {
+          text(few ? "Output: the sum of the heads’ parts" : `Output for “${tokens[token]}”: the sum (mark) of what each head adds, or, left of the line, takes away`, {
             x: 0, y: top - 2, "text-anchor": "start", fill: "var(--fig-quiet)",
           }),
           ...lines,
@@ -324,13 +383,13 @@ export default figure({
     function drawShare({ n, m, tokens, token, weights }) {
       const few = wide < 560;
       const names = 4 + 8.5 * Math.max(...tokens.map((word) => short(word).length)); // where they end
-      const left = names + (few ? 10 : -10); // of the heads; the arcs of the last one reach beyond its place
-      const span = wide - left - 6;
+      const left = names + (few ? 10 : -24); // of the heads; the arcs of the last one reach beyond its place
+      const span = wide - left - (few ? 6 : 28);
       const across = span / n;
-      const tall = 22; // a phone shows the question and all of the drawing
+      const tall = few ? 24 : 30; // a phone shows the question and all of the drawing
       const at = (/** @type {number} */ i) => 10 + i * tall;
       const [top, low] = [tokens.length * tall + 20, tokens.length * tall + 82]; // of query heads, of keys and values
-      const bulge = Math.min(across - (few ? 11 : 16), 46);
+      const bulge = Math.min(across - (few ? 11 : 24), 96);
       const middle = (/** @type {number} */ i) => left + (i + 0.5) * across;
       const half = Math.min(16, across / 2 - 1);
       sized(low + 40);

@@ -52,23 +52,29 @@ def read(part, name, *keys):
     )
 
 
-def assert_drawn(part, expected, least=0.0):
-    """One arc for each head and word, as wide as its weight."""
-    wanted = expected.weights[:, expected.token].flatten()
+def assert_drawn(part, weights, least=0.0, arc="path[data-weight]"):
+    """One arc for each head and word of weight enough, as wide as its weight."""
+    wanted = weights.flatten()
     wanted = wanted[wanted >= least]
-    assert [w for (w,) in read(part, "path[data-weight]", "weight")] == pytest.approx(
-        wanted.tolist(), abs=6e-5
-    )
-    widths = part.locator("path[data-weight]").evaluate_all(
-        "(all) => all.map((e) => +e.getAttribute('stroke-width'))"
-    )
+    assert [w for (w,) in read(part, arc, "weight")] == pytest.approx(wanted.tolist(), abs=6e-5)
+    widths = part.locator(arc).evaluate_all("(all) => all.map((e) => +e.getAttribute('stroke-width'))")
     assert widths == pytest.approx((max(widths) / wanted.max() * wanted).tolist(), abs=0.02)
     assert part.locator('[data-part="error"]').is_hidden()
 
 
-def assert_sums(part, **state):
+def assert_sums(part, large=None, summed=True, **state):
+    """`large`: the head that is drawn large; `summed`: whether one has been off, so that the sum is drawn."""
     expected = HeadsWorkshop(**({"token": 2} | state))
-    assert_drawn(part, expected)
+    assert_drawn(part, expected.weights[:, expected.token], 0.1, '[data-part="head"] path[data-weight]')
+    if large:
+        assert_drawn(
+            part, expected.weights[large - 1, expected.token], arc='[data-part="picked"] path[data-weight]'
+        )
+        said = part.locator('[data-part="picked"] text').first.text_content()
+        assert said == f"Head {large}" + ", off" * (large in expected.off)
+        assert part.locator(".is-picked").evaluate_all("(all) => all.map((e) => e.dataset.head)") == [
+            str(large)
+        ]
     looks = [[float(cell) for cell in row[1:]] for row in table(part)]
     assert torch.allclose(torch.tensor(looks).double(), expected.weights[:, expected.token], atol=6e-5)
     *parts, total = table(part, "parts")
@@ -84,6 +90,9 @@ def assert_sums(part, **state):
     assert [one == "true" for one in switches.evaluate_all("(all) => all.map((e) => e.ariaChecked)")] == on
     # The drawing: each head's piece of each bar, as long as its part or nothing, and the mark of their sum.
     pieces = read(part, '[data-part="piece"]', "head", "number", "amount")
+    if not summed:
+        assert pieces == []
+        return None
     assert [(h, c) for h, c, _ in pieces] == [(h, c) for c in range(4) for h in range(1, 9)]
     wanted = [mine[h - 1, c].item() * on[h - 1] for c in range(4) for h in range(1, 9)]
     assert [amount for *_, amount in pieces] == pytest.approx(wanted, abs=6e-5)
@@ -101,7 +110,7 @@ def assert_sums(part, **state):
 def assert_shares(part, least=0.0, **state):
     expected = HeadsWorkshop(**({"token": 2} | state))
     share = expected.heads // expected.kv_heads
-    assert_drawn(part, expected, least)
+    assert_drawn(part, expected.weights[:, expected.token], least)
     got = table(part)
     assert len(got) == expected.heads
     for at, row in enumerate(got):
@@ -129,14 +138,50 @@ def assert_shares(part, least=0.0, **state):
 def test_it_starts_as_python_says_and_gives_nothing_away(site, bench):
     page = site.open(bench)
     part = figure(page, "heads")
-    assert_sums(part)
+    assert_sums(part, large=1, summed=False)
     assert says(part) == "Seen from “that” (word 3)."
     assert_shares(figure(page, "heads", 1))
     for nth in (0, 1):
         assert page.locator(".attnlab-root").nth(nth).bounding_box()["height"] <= 520
 
 
+def where(part):
+    """Say where the words to look from and all that is drawn of the heads stand, from the figure's top."""
+    return part.evaluate("""(figure) =>
+      [...figure.querySelectorAll('[data-part="token"], [data-part="head"]')].map((e) => Math.round(e.getBoundingClientRect().top - figure.getBoundingClientRect().top))""")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_sum_comes_below_with_the_first_switch_and_nothing_that_stands_moves(site, bench, width):
+    part = figure(site.open(bench, width=width), "heads")
+    stood, before = where(part), part.bounding_box()["height"]
+    assert_sums(part, large=1, summed=False)
+    head(part, 1).click()
+    assert_sums(part, large=1, off=[1])
+    after = part.bounding_box()["height"]
+    assert 100 < after - before < 150
+    head(part, 1).click()
+    assert_sums(part, large=1)
+    assert (where(part), part.bounding_box()["height"]) == (stood, after)  # once grown, it stays
+
+
+@pytest.mark.parametrize("width", [1280, 768, 390, 320])
+def test_the_head_pointed_at_is_drawn_large(site, bench, width):
+    part = figure(site.open(bench, width=width), "heads")
+    plane = part.locator('[data-part="plane"]').bounding_box()["width"]
+    for which in (6, 3):
+        head(part, which).hover()
+        assert_sums(part, large=which, summed=False)
+        # An arc that goes two words far is high, and on a phone the head has all of the width.
+        box = part.locator('[data-part="picked"] [data-key="arcs"]').bounding_box()
+        assert box["height"] > (180 if width > 560 else 100)
+        assert box["width"] > (0.35 if width > 560 else 0.85) * plane
+    assert part.evaluate(TOUCHING) == []
+
+
 def test_a_head_that_is_off_is_missing_from_the_bars_and_nothing_else_moves(sums):
+    head(sums, 1).click()
+    head(sums, 1).click()
     whole = assert_sums(sums)
     arcs = read(sums, "path[data-weight]", "weight")
     head(sums, 1).click()
@@ -155,17 +200,18 @@ def test_a_head_that_is_off_is_missing_from_the_bars_and_nothing_else_moves(sums
     assert run_copied(sums)[0].endswith("output [0.0, 0.0, 0.0, 0.0]")
 
 
-def test_by_keyboard(sums):
+def test_by_keyboard(site, bench):
+    sums = figure(site.open(bench), "heads")
     sums.locator('[data-part="token"] [aria-checked="true"]').focus()
     keys = sums.page.keyboard
     for _ in range(2):
         keys.press("ArrowRight")
-    assert_sums(sums, token=4)
+    assert_sums(sums, token=4, summed=False)
     assert SENTENCE[4] in sums.locator('[data-part="numbers"] caption').text_content()
     head(sums, 1).focus()
     for key in ("Enter", "ArrowRight", "ArrowDown", "Space"):
         keys.press(key)
-    assert_sums(sums, token=4, off=[1, 6])
+    assert_sums(sums, large=6, token=4, off=[1, 6])
     keys.press("Space")
     assert_sums(sums, token=4, off=[1])
     keys.press("Shift+Tab")
@@ -231,10 +277,10 @@ def test_axe_finds_nothing(site, bench, theme):
 
 
 def test_a_phone_does_not_scroll_sideways(site, bench):
-    page = site.figures(bench, width=320, height=640)
+    page = site.open(bench, width=320, height=640)
     assert page.evaluate(SIDEWAYS) == []
     assert_fits_a_thumb(page.locator("figure"))
-    assert_sums(figure(page, "heads"))
+    assert_sums(figure(page, "heads"), summed=False)
     for which in (1, 8):
         box = head(figure(page, "heads"), which).bounding_box()
         assert min(box["width"], box["height"]) >= 60
@@ -290,3 +336,15 @@ def test_on_a_wide_page_the_arcs_of_the_other_words_stand_behind(shares):
     wanted = sum(int((row >= 0.1).sum()) for row in others)
     assert shares.locator(f'[data-part="plane"] {FAINT}').count() == wanted
     assert shares.evaluate(TOUCHING) == []
+
+
+def test_the_arcs_of_heads_side_by_side_are_wide(shares):
+    arcs = shares.locator('[data-part="plane"] path[data-weight]')
+    widest = arcs.evaluate_all("""(all) => all.filter((e) => e.dataset.weight > 0.8)
+      .map((e) => e.getBoundingClientRect().width)""")
+    assert len(widest) == 5  # one word back, one ahead, two back, two ahead, its own
+    assert min(widest) > 35
+    beyond = shares.locator('[data-part="plane"]').evaluate("""(plane) => Math.max(...
+      [...plane.querySelectorAll("path")].map((e) => e.getBoundingClientRect().right))
+      - plane.getBoundingClientRect().right""")
+    assert beyond <= 1
