@@ -1,7 +1,8 @@
-// Temperature and √d on one fixed axis of scores: they fly apart, one weight swallows the rest, the slopes go.
+// Temperature and √d on one fixed axis of scores: they fly apart, one weight swallows the rest, the slopes go. On a phone,
+// with slopes, it is one query that is seen first, and the sampled ones are in a fold.
 //
 // For tests (data-part): prompt, width, temperature (range inputs), scale (radio group "on" | "off"), draw (button),
-// plane (svg), cloud (path: a dot for each sampled score), handle (g, role slider; data-which 0..n-1),
+// plane (svg), many (details: the fold), cloud (path: a dot for each sampled score), handle (g, role slider; data-which 0..n-1),
 // weight, slope (rects, data-which), numbers (table: key, score, weight, slope), measures (table: measure, this row,
 // sampled rows), status.
 import asked from "./ui/asked.css";
@@ -86,15 +87,15 @@ export default figure({
       style: "display: block; max-width: 100%",
     });
     const [measures, numbers] = ["Measures of this row and of the sampled rows", "The row of scores"].map(strip);
-    for (const { row } of [width, temperature]) {
-      row.style.cssText = 'flex: 1 1 14rem; grid-template: "name input reading" / max-content 1fr auto';
-      /** @type {HTMLElement} */ (row.firstElementChild).style.minWidth = "0";
-    }
+    for (const { row } of [width, temperature]) /** @type {HTMLElement} */ (row.firstElementChild).style.minWidth = "0";
     scale.style.cssText = "flex-wrap: nowrap; max-width: none";
     const divide = labelled("Divide by √d", scale, prompt);
     divide.style.marginBottom = "0.5rem";
-    const below = h("div", { style: "display: flex; flex-wrap: wrap; gap: 0 1.5rem" }, width.row, temperature.row, h("div", { class: "attnlab-row" }, draw));
-    body.append(divide, plane, below, h("details", {}, h("summary", {}, "The numbers as tables"), numbers, measures));
+    const again = h("div", { class: "attnlab-row" }, draw);
+    const below = h("div", { style: "display: flex; flex-wrap: wrap; gap: 0 1.5rem" }, width.row, temperature.row);
+    const sky = s("svg", { role: "img", "aria-label": "The scores of the sampled queries on an axis from −20 to 20, with their largest slopes and weights", style: plane.getAttribute("style") });
+    const many = h("details", { "data-part": "many" }, h("summary", {}, `${ROWS} sampled queries`), sky);
+    body.append(divide, plane, below, many, h("details", {}, h("summary", {}, "The numbers as tables"), numbers, measures));
 
     /** @type {ReturnType<typeof plan>} */
     let at;
@@ -138,16 +139,16 @@ export default figure({
         x += across + number + gap;
         return { what, from, across };
       });
-      const head = right < 450 ? 2 * LINE : LINE;
+      const head = beside && right < 450 ? 2 * LINE : LINE;
       const row = small ? 2.5 : 3.25; // for each sampled query
       const high = row * ROWS;
       const axis = head + high;
       const strip = axis + AXIS + LINE; // where the profiles of the sampled rows are, if below
       const tall = beside ? high : 44;
-      const first = beside ? axis + AXIS + 2 : strip + tall + AXIS + 4;
+      const first = beside ? axis + AXIS + 2 : LINE;
       const each = names().length > 5 ? 21 : 26; // for a score
       const step = beside ? each : each + BAR + 3;
-      const height = first + names().length * step + 2;
+      const height = first + names().length * step + (beside ? 2 : AXIS);
       // Where the axis goes on below: past all scores, or, where weights stand between them, past each, and through no number.
       const lanes = beside ? [[first, height - 2 - first]] : names().map((_, i) => [first + i * step, each - 2]);
       const heap = small ? (beside ? 8 : 14) : 24; // what is beyond the axis lies at its ends
@@ -187,12 +188,19 @@ export default figure({
       };
     }
 
+    /** @param {SVGElement} svg @param {number} height */
+    const size = (svg, height) => Object.entries({ viewBox: `0 0 ${at.wide} ${height}`, width: at.wide, height }).forEach(([name, value]) => svg.setAttribute(name, String(value)));
+
     /** What stays while numbers change: lines, names, tracks of full length. */
     function build() {
       at = plan();
-      plane.setAttribute("viewBox", `0 0 ${at.wide} ${at.height}`);
-      plane.setAttribute("width", String(at.wide));
-      plane.setAttribute("height", String(at.height));
+      size(plane, at.height);
+      size(sky, at.strip + at.tall + 2);
+      many.hidden = at.beside;
+      (at.beside ? below : many).append(again);
+      // Both sliders in one row where their names leave room.
+      const grid = at.small && at.wide > 300 ? 'flex: 1 1 7rem; grid-template: "name reading" "input input" / 1fr auto; row-gap: 0' : 'flex: 1 1 14rem; grid-template: "name input reading" / max-content 1fr auto';
+      for (const { row } of [width, temperature]) row.style.cssText = grid;
       const kept = names().map((_, i) => lanes[i]?.g);
       lanes = names().map((name, i) => (kept[i] && lanes[i].g.getAttribute("aria-label") === `score of key ${name}` ? lanes[i] : lane(name, i)));
       const ticks = [-20, -10, 0, 10, 20];
@@ -200,25 +208,37 @@ export default figure({
       const short = (/** @type {string} */ word) => (word.length > 6 ? `${word.slice(0, 5)}…` : word);
       const top = at.beside ? at.head : at.strip;
       const scale = top + at.tall + 15;
-      plane.replaceChildren(
-        strokes(ticks.map((z) => `M ${place(z)} ${at.head} v ${at.high}${at.lanes.map(([y, high]) => `M ${place(z)} ${y} v ${high}`).join("")}`).join(""), { "data-part": "ticks", stroke: "var(--fig-line)" }),
+      const lines = (/** @type {number[][]} */ runs) => strokes(ticks.flatMap((z) => runs.map(([y, high]) => `M ${place(z)} ${y} v ${high}`)).join(""), { "data-part": "ticks", stroke: "var(--fig-line)" });
+      const numbered = (/** @type {number} */ y) => ticks.slice(1).map((z) => quiet(place(z), y, fmt(z, 0), "middle"));
+      const sampled = [
+        lines([[at.head, at.high]]),
         ...at.columns.flatMap(({ what, from, across }) => [
           box(from, top, across, at.tall, TRACK),
           quiet(from, top - 6, `largest ${what}`),
-          // The profile's scale is that of the bars below, too, if it lies along them.
-          quiet(from, scale, at.beside ? "0" : ""),
-          quiet(from + across, scale, at.beside ? MOST[what][1] : "", "end"),
           ...(at.beside ? [] : [quiet(from - 4, top + 10, MOST[what][1], "end"), quiet(from - 4, top + at.tall, "0", "end")]),
-          quiet(at.beside ? from + across / 2 : from, scale, what === "slope" ? "slope p(1 − p)" : across > 80 || !at.beside ? "weight p" : "", at.beside ? "middle" : "start"),
+        ]),
+        ...numbered(at.axis + 15),
+        cloud,
+      ];
+      const moves = "how fast p moves";
+      const called = (/** @type {"slope" | "weight"} */ what, /** @type {number} */ across) =>
+        what === "weight" ? (across > 80 || !at.beside ? "weight p" : "") : !at.beside ? `slope: ${moves}` : across > 220 ? `slope p(1 − p): ${moves}` : "slope p(1 − p)";
+      const one = [
+        lines(at.lanes),
+        ...at.columns.flatMap(({ what, from, across }, i) => [
+          // The profile's scale is that of the bars below, too, if it lies along them.
+          ...(at.beside ? [quiet(from, scale, "0"), quiet(from + across, scale, MOST[what][1], "end"), quiet(from + across / 2, scale, called(what, across), "middle")]
+            : [quiet(what === "slope" ? Math.min(from, at.columns[i + 1].from - 146) : from, LINE - 6, called(what, across))]),
           ...names().map((_, i) => box(from, barTop(i), across, BAR, TRACK)),
         ]),
-        ...ticks.slice(1).map((z) => quiet(place(z), at.axis + 15, fmt(z, 0), "middle")),
-        quiet(0, at.axis + 15, at.small ? "" : "one query"),
-        cloud,
+        ...(at.beside ? [] : numbered(at.height - 5)),
+        quiet(0, at.beside ? at.axis + 15 : at.height - 5, !at.beside ? "scores / T" : at.small ? "" : "one query"),
         bars,
         ...names().map((word, i) => text({ x: 0, y: middle(i) + 4 }, short(word))),
         ...lanes.map(({ g }) => g),
-      );
+      ];
+      sky.replaceChildren(...(at.beside ? [] : sampled));
+      plane.replaceChildren(...(at.beside ? sampled : []), ...one);
     }
 
     function read() {
@@ -263,7 +283,8 @@ export default figure({
       const all = rows.flat();
       const gone = all.filter((z) => Math.abs(z) > REACH).length / all.length;
       const spread = deviation(all);
-      const said = `spread ${fmt(spread, spread < 10 ? 1 : 0)}${gone ? `, ${fmt(100 * gone, gone < 0.01 ? 1 : 0)} % beyond${at.small && at.beside ? "" : ` ±${REACH}`}` : ""}`;
+      const far = gone ? `, ${fmt(100 * gone, gone < 0.01 ? 1 : 0)} % beyond${at.small ? "" : ` ±${REACH}`}` : "";
+      const said = `scores / T${at.small || at.head > LINE ? "" : `, standard deviation ${fmt(spread, spread < 10 ? 1 : 0)}`}${far}`;
       const theirs = rows.map(measure);
       const of = { slope: (/** @type {Measured} */ one) => one.largest, weight: top };
       const profile = (/** @type {typeof at.columns[number]} */ { what, from, across }) => {
@@ -285,13 +306,13 @@ export default figure({
             text({ x: from + across - 8, y: edge - 6, "text-anchor": "end", "font-weight": 650, fill: ink }, `${lost} of ${ROWS}: ${what === "slope" ? `below ${CLOSED}` : `${CERTAIN} or more`}`),
           ]
         : [];
-      const heading = `${ROWS} queries, sorted by largest weight`;
+      const heading = at.beside ? `${ROWS} queries, sorted by largest weight` : "sorted by largest weight";
       const quiet = (/** @type {number} */ line, /** @type {string} */ words) => text({ x: 0, y: line * LINE - 6, fill: "var(--fig-quiet)" }, words);
       cloud.replaceChildren(
         strokes(dots.join(""), { "data-part": "cloud", stroke: "var(--fig-ink)", "stroke-width": at.small ? 2.6 : 3.5, "stroke-linecap": "round", "stroke-opacity": 0.75 }),
         ...at.columns.map(profile),
         ...count,
-        ...(at.head > LINE ? [quiet(1, heading), quiet(2, at.beside && at.small ? said : `scores / T, ${said}`)] : [quiet(1, `${heading}: scores / T, ${said}`)]),
+        ...(at.head > LINE ? [quiet(1, heading), quiet(2, said)] : [quiet(1, `${heading}: ${said}`)]),
         strokes(`M ${place(-spread)} ${at.axis + 1} H ${place(spread)}`, { stroke: "var(--fig-ink)", "stroke-width": 2.5 }),
       );
       const ours = measure(row.map((x) => x * by));
@@ -384,6 +405,16 @@ print("entropy", torch.special.entr(weights).sum().item(), "largest", jacobian.m
 `;
     }
 
-    return { update, pytorch, svg: () => standalone(plane) };
+    /** All that is to be seen: with the sampled queries, where they are in their fold and it is open. */
+    function svg() {
+      if (at.beside || !many.open) return standalone(plane);
+      const [all, lower] = [plane, sky].map((one) => /** @type {any} */ (one.cloneNode(true)));
+      lower.setAttribute("y", at.height);
+      all.append(lower);
+      size(all, at.height + at.strip + at.tall + 2);
+      return standalone(all);
+    }
+
+    return { update, pytorch, svg };
   },
 });

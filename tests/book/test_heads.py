@@ -148,7 +148,8 @@ def test_it_starts_as_python_says_and_gives_nothing_away(site, bench):
 def where(part):
     """Say where the words to look from and all that is drawn of the heads stand, from the figure's top."""
     return part.evaluate("""(figure) =>
-      [...figure.querySelectorAll('[data-part="token"], [data-part="head"]')].map((e) => Math.round(e.getBoundingClientRect().top - figure.getBoundingClientRect().top))""")
+      [...figure.querySelectorAll('[data-part="token"], [data-part="head"]')]
+        .map((e) => Math.round(e.getBoundingClientRect().top - figure.getBoundingClientRect().top))""")
 
 
 @pytest.mark.parametrize("width", [1280, 390])

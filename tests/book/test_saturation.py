@@ -114,7 +114,7 @@ def test_keys_move_a_score_and_reset_brings_it_back(part):
 def places(part):
     """Read how far from zero each score is drawn, in pixels to the right."""
     ticks = part.locator('[data-part="plane"] text').filter(has_text=re.compile("^(−10|0|10)$"))
-    at = [middle(ticks.nth(i))[0] for i in range(ticks.count())][-3:]  # behind the scales of the profiles
+    at = [middle(ticks.nth(i))[0] for i in range(ticks.count())][:3]  # the scales of the profiles come behind
     assert at[2] - at[1] == pytest.approx(at[1] - at[0], abs=2)
     marks = [handle(part, i).locator("rect") for i in range(4)]
     return [middle(mark)[0] - at[1] for mark in marks], (at[2] - at[1]) / 10
@@ -131,7 +131,7 @@ def dots(part):
 
 def test_what_is_beyond_the_axis_lies_in_heaps_at_its_ends(site, bench):
     part = figure(site.figures(bench), "saturation", 1)
-    lines = part.locator('[data-part="ticks"]').get_attribute("d")
+    lines = part.locator('[data-part="ticks"]').first.get_attribute("d")
     low, *_, high = sorted({float(x) for x in re.findall(r"M ([\d.]+) ", lines)})
     drawn = dots(part)
     assert len(drawn) == 64 * 4
@@ -213,14 +213,16 @@ def test_the_axis_stays_and_scores_fly_outwards(part):
     at, unit = places(part)
     assert at[0] == pytest.approx(20 * unit, abs=1.5)
     assert handle(part, 0).text_content() == "48.0"
-    assert re.search(r"spread \d+, \d+ % beyond ±20", part.locator('[data-part="plane"]').text_content())
+    assert re.search(
+        r"standard deviation \d+, \d+ % beyond ±20", part.locator('[data-part="plane"]').text_content()
+    )
 
 
 def test_bars_are_as_long_as_their_numbers(part):
     choose(part, "scale", "off")
     for column, name, most in ((2, "weight", 1.0), (3, "slope", 0.25)):
         bars = part.locator(f'[data-part="{name}"]')
-        full = part.locator('[data-part="plane"] > rect').nth(1 if name == "slope" else 6)
+        full = part.locator('[data-part="plane"] > rect').nth(2 if name == "slope" else 6)
         across = float(full.get_attribute("width"))
         got = [float(bars.nth(i).get_attribute("width")) / across * most for i in range(4)]
         assert got == pytest.approx([float(row[column]) for row in table(part)], abs=6e-5)
@@ -284,11 +286,46 @@ def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
     assert_fits_a_thumb(page.locator("figure"))
 
 
+def unfold(part):
+    """Open the sampled queries where they are in a fold."""
+    part.locator('[data-part="many"]').evaluate("(fold) => (fold.open = true)")
+
+
+@pytest.mark.parametrize(("width", "most"), [(390, 490), (320, 560)])
+def test_on_a_phone_one_query_comes_first_and_the_samples_are_one_tap_away(site, bench, width, most):
+    page = site.open(bench, width=width, height=700)
+    part, root = figure(page, "saturation", 1), figure(page, "saturation", 1).locator(".attnlab-root")
+    assert root.bounding_box()["height"] <= most
+    shown = part.locator('[data-part="plane"]').text_content()
+    assert "slope: how fast p moves" in shown
+    cloud, again = part.locator('[data-part="cloud"]'), part.locator('[data-part="draw"]')
+    assert not cloud.is_visible()
+    assert not again.is_visible()
+    part.get_by_text("64 sampled queries", exact=True).click()
+    assert len(dots(part)) == 64 * 4
+    assert "deviation" not in part.locator('[data-part="many"]').text_content()
+    assert again.is_visible()
+    # Who moves the width sees the cloud: both fit a small phone's screen under the book's bar.
+    bottom = cloud.bounding_box()["y"] + cloud.bounding_box()["height"]
+    assert bottom - part.locator('[data-part="width"]').bounding_box()["y"] < 360
+    whole = saved(part)
+    assert "largest slope" in whole
+    assert whole.count("<svg") == 2
+    # Where there are only weights the question is of the samples: they stand at the top.
+    without = figure(page, "saturation", 2)
+    assert without.locator('[data-part="many"]').is_hidden()
+    above = without.locator('[data-part="plane"]').evaluate("""(plane) =>
+      plane.querySelector('[data-part="cloud"]').getBoundingClientRect().bottom
+      < plane.querySelector('[data-part="handle"]').getBoundingClientRect().bottom""")
+    assert above
+
+
 @pytest.mark.parametrize("width", [320, 390, 600, 768, 1280])
 def test_no_words_of_the_drawing_touch(site, bench, width):
     page = site.figures(bench, width=width, height=900)
     for nth in range(3):
         part = figure(page, "saturation", nth)
+        unfold(part)
         for scale in ("on", "off"):
             choose(part, "scale", scale)
             assert part.evaluate(TOUCHING) == [], (nth, scale)
@@ -305,19 +342,25 @@ INK = """(texts) => texts.map((text) => {
 def test_no_line_of_the_axis_runs_through_a_number(site, bench, width, below):
     page = site.figures(bench, width=width, height=700)
     for nth, keys in ((0, 8), (1, 4), (2, 8)):
-        plane = figure(page, "saturation", nth).locator('[data-part="plane"]')
-        path = plane.locator('[data-part="ticks"]').get_attribute("d")
-        lines = [
-            (float(x), float(y), float(y) + float(long))
-            for x, y, long in re.findall(r"M ([\d.]+) ([\d.]+) v ([\d.]+)", path)
-        ]
+        part = figure(page, "saturation", nth)
+        unfold(part)
+        drawings = part.locator(':has(> [data-part="ticks"])').all()
+        assert len(drawings) == 1 + (below and nth < 2)
+        runs = words_of = 0
+        for plane in drawings:
+            lines = [
+                (float(x), float(y), float(y) + float(long))
+                for path in plane.locator('[data-part="ticks"]').all()
+                for x, y, long in re.findall(r"M ([\d.]+) ([\d.]+) v ([\d.]+)", path.get_attribute("d"))
+            ]
+            # The numbers on the axis have a ground of their own: they stand in the way of the lines.
+            words = plane.locator("text:not([data-part=handle] text)")
+            for left, right, top, bottom in words.evaluate_all(INK):
+                assert not [x for x, y0, y1 in lines if left < x < right and y0 < bottom and top < y1]
+            runs, words_of = runs + len(lines), words_of + words.count()
         # Five lines past the samples; five more past all scores, or past each where weights stand between.
-        assert len(lines) == 5 * (1 + (keys if below and nth < 2 else 1))
-        # The numbers on the axis have a ground of their own: they stand in the way of the lines.
-        words = plane.locator("text:not([data-part=handle] text)")
-        assert words.count() > 2 * keys
-        for left, right, top, bottom in words.evaluate_all(INK):
-            assert not [x for x, y0, y1 in lines if left < x < right and y0 < bottom and top < y1]
+        assert runs == 5 * (1 + (keys if below and nth < 2 else 1))
+        assert words_of > 2 * keys
 
 
 def test_the_drawing_that_is_saved_stands_alone(part):

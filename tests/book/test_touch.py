@@ -103,6 +103,7 @@ def test_a_handle_follows_the_finger_and_the_page_stays(phone, figure, part, dx,
 )
 def test_a_swipe_anywhere_else_scrolls_the_page_and_changes_nothing(phone, figure, part):
     page, swipe = phone
+    page.locator('[data-figure="saturation"] [data-part="many"]').evaluate("(fold) => (fold.open = true)")
     x, y = bring(page, figure, part)
     numbers, scrolled = state(page, figure)
     # Not on a handle: beside the lookup's query, below the words of the order.
