@@ -33,7 +33,7 @@ const SAYS = [
 const BOARD = [["X"], [], ["S", "Q", "K"], ["scaled", "S"], ["A", "scaled"], ["O", "A", "V"]];
 /** Where each has its place on a wide board, and from which stage on it stands there. */
 const PLACES = /** @type {[string, string, number][]} */ ([["X", "x", 1], ["Q", "q", 2], ["K", "k", 3], ["V", "v", 3], ["S", "s", 3], ["A", "a", 5], ["O", "o", 6]]);
-const ABOVE = ["top", "w", "k", "v"];
+const ABOVE = ["top", "beside", "w", "k", "v"];
 /** @type {Record<string, Piece[]>} */
 const NAMES = {
   X: [{ name: "X" }], Wq: [{ name: "W_q" }], Wk: [{ name: "W_k" }], Wv: [{ name: "W_v" }],
@@ -93,6 +93,7 @@ export default figure({
     const formula = h("p", { class: "attnlab-formula", "data-part": "formula", "aria-live": "polite" });
     const corner = h("div", { class: "attnlab-corner" }, products, formula);
     const board = h("div", { class: `attnlab-board${only ? " is-alone" : ""}` }, corner);
+    const note = h("div", { class: "attnlab-note", hidden: true }, h("i", {}, "V"), ": each value is a 1 in its word’s own column");
     const numbers = strip("Weights and output");
     // Where six names have no room, the arrows stand around the one of this stage.
     const where = h("b", { class: "attnlab-where", "aria-hidden": "true" });
@@ -107,19 +108,23 @@ export default figure({
     // Three digits where there is room for them; drawn before it stands in a page, it has none yet.
     let digits = 0;
     const room = () => (body.clientWidth > 420 ? 3 : 2);
-    let [wide, at, mapped] = [0, 0, false]; // the width it was drawn for, the stage on the board, and whether each matrix has its place
+    let [wide, at, apart, mapped] = [0, 0, false, false]; // the width it was drawn for, the stage on the board, whether matrices have room side by side, and each its place
     onResize(body, signal, () => (digits && wide !== body.clientWidth ? update() : fit()));
     signal.addEventListener("abort", () => {
       clearTimeout(timer);
     });
 
-    /** What room is left on a phone is the cells'. */
+    /** What room is left on a phone is the cells', and under a stage that is lower than the tallest, where the page has nothing else. */
     function fit() {
-      board.style.removeProperty("--extra");
+      const give = (/** @type {string} */ name, /** @type {number} */ room) => board.style.setProperty(name, `${Math.max(Math.floor(room), 0)}px`);
+      give("--extra", 0);
+      give("--high", 0);
       // Where they come to stand: they may be on their way.
-      const taken = Math.max(...areas().map((el) => el.offsetLeft + el.offsetWidth)) - Math.min(...areas().map((el) => el.offsetLeft));
-      const across = board.querySelectorAll(':is([data-area="left"], [data-area="result"]) tbody tr:first-child td').length;
-      board.style.setProperty("--extra", `${Math.max(Math.floor((board.clientWidth - taken) / across) - 1, 0)}px`);
+      const ends = (/** @type {"Left" | "Top"} */ from, /** @type {"Width" | "Height"} */ by) => Math.max(...areas().map((el) => el[`offset${from}`] + el[`offset${by}`]));
+      const across = board.querySelectorAll('[data-area]:not([data-area="top"]) tbody tr:first-child td').length;
+      give("--extra", (board.clientWidth - ends("Left", "Width") + Math.min(...areas().map((el) => el.offsetLeft))) / across - 1);
+      const rows = board.querySelectorAll(':is([data-area="top"], [data-area="result"]) tbody tr').length;
+      if (only) give("--high", (board.offsetTop + board.clientHeight - ends("Top", "Height")) / rows);
     }
 
     /** @param {Record<string, any>} changes an edit that Undo can take back */
@@ -161,13 +166,14 @@ export default figure({
       // The tallest stage's room is kept, so that nothing below moves from stage to stage.
       wide = body.clientWidth;
       const given = JSON.stringify([wide, tokens, all.O[0].length, all.Q[0].length, all.X[0].length]);
-      if (!only && given !== roomy) {
+      if (given !== roomy) {
         roomy = given;
         board.style.minHeight = "";
         const focus = model.get("focus").length ? model.get("focus") : [0, 0];
         const tallest = () => {
           drawn = walked = "";
           const high = STAGES.map((_, before) => {
+            if (only && before + 1 < FIRST) return 0;
             draw(all, before + 1, tokens, focus);
             return Math.ceil(board.getBoundingClientRect().height);
           });
@@ -176,9 +182,10 @@ export default figure({
         };
         // Any of the three products has room where they are made.
         board.style.setProperty("--made", String(Math.max(all.Q[0].length, all.V[0].length)));
-        mapped = wide > 760;
-        if (tallest() && mapped) {
-          mapped = false;
+        apart = only || wide > 760;
+        mapped = apart && !only;
+        if (tallest() && apart) {
+          apart = mapped = false;
           board.style.minHeight = "";
           tallest();
         }
@@ -187,10 +194,6 @@ export default figure({
       const stood = drawn && drawn !== layoutOf(all, stage, tokens) && !calm() ? stand() : null;
       const { shown, target, sources } = draw(all, stage, tokens, model.get("focus"));
       const picked = target.row >= 0;
-      // Seen when there is something to follow.
-      on.textContent = `${stage < 6 ? "Next" : "Back"}: ${STAGES[ahead(stage) - 1]}`;
-      on.classList.toggle("attnlab-act", stage < 6);
-      on.classList.toggle("is-off", !picked);
       if (stood) arrive(stood);
       const place = JSON.stringify([drawn, target]);
       if (place !== walked) {
@@ -212,7 +215,8 @@ export default figure({
      */
     function placing(stage) {
       const [out, left, top] = standing(stage);
-      if (!mapped) return [[top, "top"], [left, "left"], [out, "result"]].filter(([name]) => name);
+      const beside = apart && stage > 5; // of values there are as many rows as of words: above, they would make it high
+      if (!mapped) return [[top, beside ? "beside" : "top"], [left, "left"], [out, "result"]].filter(([name]) => name);
       if (stage === 2) return [[left, "x"], [top, "w"], [out, "q"]];
       return PLACES.flatMap(([name, area, from]) => (from <= stage ? [[name === "S" && stage > 3 ? "scaled" : name, area]] : []));
     }
@@ -230,6 +234,7 @@ export default figure({
     function draw(all, stage, tokens, focus) {
       at = stage;
       products.hidden = stage !== 2;
+      note.hidden = stage < 6 || !own();
       const placed = placing(stage);
       const shown = placed.map(([name]) => name);
       const [out, left, top] = standing(stage);
@@ -238,12 +243,16 @@ export default figure({
       const layout = layoutOf(all, stage, tokens);
       if (layout !== drawn) {
         drawn = layout;
-        board.classList.toggle("is-product", Boolean(top) && !mapped);
+        board.classList.toggle("is-product", placed.some((one) => one[1] === "top"));
         board.classList.toggle("is-map", mapped);
         const ahead = PLACES.filter(([, area]) => mapped && !placed.some((one) => one[1] === area));
-        board.replaceChildren(corner, ...placed.map(([name, area]) => cellsOf(name, area, all[name], tokens)), ...ahead.map(([name, area]) => cellsOf(name, area, all[name], tokens, true)));
+        board.replaceChildren(corner, note, ...placed.map(([name, area]) => cellsOf(name, area, all[name], tokens)), ...ahead.map(([name, area]) => cellsOf(name, area, all[name], tokens, true)));
       }
       const picked = target.row >= 0;
+      // Seen when there is something to follow.
+      on.textContent = `${stage < 6 ? "Next" : "Back"}: ${STAGES[ahead(stage) - 1]}`;
+      on.classList.toggle("attnlab-act", stage < 6);
+      on.classList.toggle("is-off", !picked);
       const sources = picked ? feeds(target) : () => false;
       // Scores scaled are as pale as they are small.
       const most = Math.max(...[out === "O" ? all.O : [...all.S, ...all.scaled]].flat(2).map(Math.abs).filter(Number.isFinite));
@@ -254,20 +263,20 @@ export default figure({
       // What stands in one column is equally wide, and as wide as its longest number; what can be edited is not counted.
       const longest = (/** @type {string[]} */ ...names) =>
         Math.max(0, ...names.flatMap((name) => (name in EDITABLE ? [] : all[name].flat().map((x) => characters(fmt(x, name === "A" ? digits : decimals(all[name])))))));
-      const columns = [mapped ? longest("Q", "K", "V", "S", "scaled", "A", "O") : longest(out, top ?? out), longest(left ?? out)];
-      board.style.setProperty("--characters", String(columns[0]));
-      if (!mapped && left) areas()[top ? 1 : 0].style.setProperty("--characters", String(columns[1]));
-      const taken = JSON.stringify([wide, layout, columns]);
-      if (taken !== fitted) {
-        fitted = taken;
-        fit();
-      }
+      const columns = placed.map(([name, area]) => (mapped ? longest("Q", "K", "V", "S", "scaled", "A", "O") : ["left", "beside"].includes(area) ? longest(name) : longest(out, top ?? out)));
+      board.style.setProperty("--characters", String(columns[columns.length - 1]));
+      areas().forEach((el, i) => el.style.setProperty("--characters", String(columns[i])));
       /** @type {Piece[]} */
       const pieces = picked ? explain(all, target, tokens, model.get("scale")) : ["Pick a number: which ones made it?"];
       // Read as one line; seen as it is printed in books.
       const [words, before] = [plain(pieces), formula.firstChild?.textContent];
       if (words !== before) {
         formula.replaceChildren(h("span", { class: "is-heard" }, words), h("span", { "aria-hidden": "true" }, ...typeset(pieces)));
+      }
+      const taken = JSON.stringify([wide, layout, columns, words]);
+      if (taken !== fitted) {
+        fitted = taken;
+        fit();
       }
       for (const td of board.querySelectorAll(`[data-part="matrix-${out}"] td.attnlab-cell`)) td.classList.toggle("is-asked", !picked && !peak--);
       return { shown, target, sources };
@@ -370,6 +379,9 @@ export default figure({
       };
     }
 
+    /** Where each word has a value of its own, a 1 among zeros, an output's numbers are its shares of the words. */
+    const own = () => only && result.v.every((row) => row.filter(Boolean).join() === "1");
+
     /** Keys stand upright where scores are made: a cell's place on the board, and in its matrix. */
     const turned = (/** @type {string} */ name, ahead = false) => name === "K" && (ahead || at > 2);
     const placeOf = (/** @type {string} */ name, /** @type {Element} */ cell) => {
@@ -391,9 +403,7 @@ export default figure({
       // A number of each that stands alone needs no number of its own.
       const counted = (/** @type {any[]} */ all) => (all.length > 1 ? all.map((_, i) => String(i + 1)) : [h("span", { class: "is-heard" }, "1")]);
       const rows = !name.startsWith("W") && !flip ? tokens : counted(values);
-      // Where each word has a value of its own, one number among zeros, an output's numbers are its shares of the words.
-      const own = only && "VO".includes(name) && result.v.every((row) => row.filter(Boolean).length === 1);
-      const columns = square || flip ? tokens : own ? values[0].map((_, j) => tokens[result.v.findIndex((row) => row[j])]) : counted(values[0]);
+      const columns = square || flip ? tokens : own() && "VO".includes(name) ? values[0].map((_, j) => tokens[result.v.findIndex((row) => row[j])]) : counted(values[0]);
       /** @type {Piece[]} */
       const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, same() ? "" : ` × ${fmt(result.factor, 3)}`] : !ahead && name === standing(at)[0] ? NAMES[name] : [NAMES[name][0]];
       const body = values.map((row, i) =>
@@ -415,7 +425,7 @@ export default figure({
         h(
           "table",
           { "data-part": `${ahead ? "ahead" : "matrix"}-${name}`, on: { keydown: move } },
-          h("caption", { class: ROLE[name] ? `is-${ROLE[name]}` : "" }, ...typeset(caption)),
+          h("caption", {}, ...typeset(caption)),
           h("thead", {}, h("tr", {}, h("td", { style: "border: 0" }), ...columns.map((text) => h("th", { scope: "col" }, text)))),
           h("tbody", {}, ...body),
         ),

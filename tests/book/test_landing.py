@@ -16,7 +16,7 @@ from attnbook.tagging import shipped
 from attnbook.widgets import TagSentence
 
 from .conftest import ROOT, chapters, toc_pages
-from .reader import copied, more, parsed, run_copied, saved, says, table, unfold
+from .reader import copied, figure, more, parsed, run_copied, saved, says, table, unfold
 
 HOME = toc_pages()[0]
 WRITTEN = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
@@ -306,7 +306,7 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
         if stage == "A":
             assert scores.locator('[data-area="left"] caption').inner_text() == "S"
         if stage == "O":
-            heads = scores.locator('[data-area="top"] thead th')
+            heads = scores.locator('[data-area="beside"] thead th')
             assert heads.all_inner_texts() == ["I", "saw", "a"]
             assert result.locator("th[scope=col]").all_text_contents() == ["I", "saw", "a"]
             row = result.locator("tr:has(.is-focus)")
@@ -340,6 +340,30 @@ WITHIN = """(figure) => {
   });
   return [board.scrollWidth - board.clientWidth, out.map((e) => e.outerHTML.slice(0, 80))];
 }"""
+
+
+@pytest.mark.parametrize(("width", "most"), [(1280, 440), (390, 450), (320, 605)])
+def test_the_calculator_of_one_way_keeps_its_height_and_no_stage_leaves_a_hole(site, width, most):
+    part = figure(site.open("chapters/five_minutes", width=width), "calculator")
+    note, on, board = part.locator(".attnlab-note"), part.locator('[data-part="on"]'), ".attnlab-board"
+    bottom = "(e) => e.getBoundingClientRect().bottom"
+    heights, holes = [part.bounding_box()["height"]], []
+    part.locator(".is-asked > button").click()
+    for stage in ("S", "A", "O", "S"):
+        result = part.locator('[data-area="result"]')
+        assert result.get_attribute("data-name") == stage
+        heights.append(part.bounding_box()["height"])
+        holes.append(part.locator(board).evaluate(bottom) - result.evaluate(bottom))
+        assert note.is_visible() == (stage == "O")
+        if stage == "O":
+            assert note.inner_text() == "V: each value is a 1 in its word’s own column"
+            # Beside the weights, where they have room, a column of values for each of the output.
+            tops = {part.locator(f'[data-part="matrix-{one}"] tbody').bounding_box()["y"] for one in "AVO"}
+            assert (len(tops) == 1) == (width > 320)
+        on.click()
+    assert max(heights) - min(heights) <= 1
+    assert max(heights) <= most
+    assert max(holes) < 6  # less than a pixel a row, and the board's own edge
 
 
 @pytest.mark.parametrize("width", [390, 320])

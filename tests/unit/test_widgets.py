@@ -119,12 +119,15 @@ def test_a_calculator_says_of_its_numbers_what_is_so():
         ((0, 0), opens.format("I", "I", "1.00, and none is larger")),
         ((0, 1), opens.format("I", "saw", "−1.00")),
         ((7, 7), opens.format("saw", "saw", "1.00, and none is larger")),  # as the figure reads it
-        (None, "Each of the 4 scores is made of one query and one key, one number each."),
+        (None, "Each query and each key is one number here, each value 2 numbers."),
     ):
         assert widgets.Calculator(eye, ones, ones, eye, tokens, stage=3, focus=focus).caption() == said
     for stage in (1, 2, 4):
         views = widgets.Calculator(eye, ones, ones, eye, tokens, stage=stage).caption()
         assert views == "Each query and each key is one number here, each value 2 numbers."
+    # Where three stages follow each other, it holds for all of them.
+    way = widgets.Calculator(eye, ones, ones, eye, tokens, stage=3, focus=None, only=True).caption()
+    assert way == "Each row is one query’s way from its scores to its output."
 
 
 @pytest.mark.parametrize("hidden", [[], [1], [2, 3], [0, 1, 2, 3]])

@@ -125,15 +125,15 @@ class Calculator(Figure):
         return table_of(head, rows)
 
     def caption(self) -> str:
-        """Return one sentence: of the score it opens at, of all scores, or of the widths of the views."""
-        x, w_q, w_k = (matrix_of(key, getattr(self, key)) for key in ("X", "W_q", "W_k"))
-        scores = x @ w_q @ (x @ w_k).T  # (n, n)
+        """Return one sentence: of the way that `only` leads, the score it opens at, or widths."""
+        if self.only:
+            return "Each row is one query’s way from its scores to its output."
         widths = len(self.W_q[0]), len(self.W_v[0])
         wide, wide_v = ("one number" if width == 1 else f"{width} numbers" for width in widths)
-        if self.stage != 3:
+        if self.stage != 3 or len(self.focus) != 2:
             return f"Each query and each key is {wide} here, each value {wide_v}."
-        if len(self.focus) != 2:
-            return f"Each of the {scores.numel()} scores is made of one query and one key, {wide} each."
+        x, w_q, w_k = (matrix_of(key, getattr(self, key)) for key in ("X", "W_q", "W_k"))
+        scores = x @ w_q @ (x @ w_k).T  # (n, n)
         row, column = (min(at, len(self.tokens) - 1) for at in self.focus)
         score = scores[row, column]
         written = f"{score:.2f}".replace("-", "−") + ", and none is larger" * bool(score == scores.max())
