@@ -20,8 +20,8 @@ const MOST = 12;
 const BESIDE = 800; // from this width on, tools stand beside the mask
 const FAR = 1.5; // an output that moves so far, or farther, fills its gauge
 
-/** @param {boolean | number} open @param {number} weight @param {boolean} late */
-const cellText = (open, weight, late) => (open ? fmt(weight) : late ? "×0" : "−∞");
+/** A cell's weight: what the sum beside its row counts. @param {boolean | number} open @param {number} weight */
+const cellText = (open, weight) => (open ? fmt(weight) : "0");
 
 /** A number as a length. @param {number} share of the whole @param {string} text @param {string} role @param {string} [kind] */
 const gauge = (share, text, role, kind = "") =>
@@ -63,7 +63,7 @@ export default figure({
       label: "Close cells before or after the softmax",
       part: "late",
       value: "before",
-      options: [{ value: "before", text: "before" }, { value: "after", text: "after" }],
+      options: [{ value: "before", text: "before the softmax" }, { value: "after", text: "after the softmax" }],
       onChange: (value) => set({ late: value === "after" }),
     });
     const nudgePlace = h("span");
@@ -78,7 +78,7 @@ export default figure({
       { "data-part": "presets" },
       h("summary", {}, "Presets"),
       h("div", { class: "attnlab-row" }, presets),
-      labelled("applied", ways, h("span", { class: "attnlab-stepper" }, h("span", { class: "attnlab-label" }, "size"), step("smaller", "−", -1), sized, step("larger", "+", 1))),
+      labelled("Apply a preset", ways, h("span", { class: "attnlab-stepper" }, h("span", { class: "attnlab-label" }, "Size"), step("smaller", "−", -1), sized, step("larger", "+", 1))),
       origin,
     );
     body.append(
@@ -86,7 +86,7 @@ export default figure({
         "div",
         { class: "attnlab-painting" },
         h("div", { class: "attnlab-canvas" }, grid, outputs),
-        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), labelled("Close cells … the softmax", order), amounts.row, made),
+        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), labelled("Close cells", order), amounts.row, made),
       ),
       h("details", { "data-part": "figures" }, h("summary", {}, "Numbers as a table"), counters, numbers),
     );
@@ -188,7 +188,8 @@ export default figure({
         const at = /** @type {HTMLElement} */ (el);
         const [i, j] = [Number(at.dataset.row), Number(at.dataset.column)];
         const open = mask()[i][j] === 1;
-        at.textContent = cellText(open, weights[i][j], isLate);
+        at.textContent = cellText(open, weights[i][j]);
+        at.title = open ? "" : isLate ? "closed after the softmax: weight × 0" : "closed before the softmax: score −∞, so weight 0";
         at.setAttribute("aria-pressed", String(open));
         at.setAttribute("aria-label", `${at.textContent}, ${open ? "weight" : "hidden"}, row ${i + 1} ${tokens[i]}, column ${j + 1} ${tokens[j]}`);
         const td = /** @type {HTMLElement} */ (at.parentElement);
@@ -214,7 +215,7 @@ export default figure({
         );
       });
       const heads = ["sum", "moved"].map((text) => h("th", { scope: "col" }, text));
-      const made = h("table", { "data-key": "outputs", "data-part": "outputs", class: which < 0 ? "attnlab-paint is-still" : "attnlab-paint" }, h("caption", {}, "Output"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", { "data-key": "rows" }, ...rows));
+      const made = h("table", { "data-key": "outputs", "data-part": "outputs", class: which < 0 ? "attnlab-paint is-still" : "attnlab-paint" }, h("caption", {}, "Each row"), h("thead", {}, h("tr", {}, ...heads)), h("tbody", { "data-key": "rows" }, ...rows));
       renew(outputs, made);
     }
 
@@ -239,7 +240,7 @@ export default figure({
 
     /** @param {ReturnType<typeof read>} state */
     function tell({ tokens, which, amount, isLate, moved }) {
-      const words = [`${math.allowed(mask())} of ${n() ** 2} cells open, the others closed ${isLate ? "after" : "before"} the softmax.`];
+      const words = [`${math.allowed(mask())} of ${n() ** 2} cells open, the others closed ${isLate ? "after the softmax: weight × 0" : "before the softmax: score −∞"}.`];
       if (which >= 0) {
         const far = moved.flatMap((m, i) => (m > 1e-9 ? [i + 1] : []));
         words.push(`Token ${which + 1} (${tokens[which]}) nudged by ${fmt(amount, 1)}: ${far.length ? `output${far.length > 1 ? "s" : ""} ${far.join(", ")}` : "no output"} moved.`);
@@ -255,8 +256,8 @@ export default figure({
 
     /** @returns {string} the mask and its weights as a drawing */
     function svg() {
-      const { tokens, weights, isLate } = read();
-      const cells = mask().map((row, i) => row.map((open, j) => ({ text: cellText(open, weights[i][j], isLate), weight: weights[i][j], closed: !open })));
+      const { tokens, weights } = read();
+      const cells = mask().map((row, i) => row.map((open, j) => ({ text: cellText(open, weights[i][j]), weight: weights[i][j], closed: !open })));
       return picture([{ names: tokens, cells }]);
     }
 

@@ -70,6 +70,12 @@ def assert_shows(part, expected):
         "cells => cells.map((c) => Number(c.getAttribute('aria-pressed') === 'true'))"
     )
     assert pressed == [x for row in expected.mask for x in row]
+    # What a row shows sums to what stands beside it: cells have weights, whenever they are closed.
+    shown = part.locator('[data-part="mask"] [data-row]').all_text_contents()
+    for i, (total, _) in enumerate(gauges(part)):
+        assert sum(map(float, shown[6 * i : 6 * i + 6])) == pytest.approx(float(total), abs=0.035)
+    closed = part.locator('[data-part="mask"] .is-closed').all_text_contents()
+    assert closed == ["0"] * (36 - sum(pressed))
     for (total, far), row, wanted in zip(gauges(part), weights, moved.tolist(), strict=True):
         assert float(total) == pytest.approx(row.sum().item(), abs=6e-3)
         assert float(far.removesuffix(" leak") or 0) == pytest.approx(wanted, abs=6e-3)
@@ -78,11 +84,15 @@ def assert_shows(part, expected):
 def test_it_starts_causal_and_says_what_is_and_not_what_follows(site, bench):
     part = figure(site.open(bench), "masks")
     assert_shows(part, painter())
-    assert says(part) == "21 of 36 cells open, the others closed before the softmax."
+    assert says(part) == "21 of 36 cells open, the others closed before the softmax: score −∞."
     # Which outputs a nudge moves is asked beside the figure.
     assert all(far == "" for _, far in gauges(part))
     assert "moved" not in says(part)
     assert not part.locator('[data-part="numbers"]').is_visible()
+    assert cell(part, 0, 5).get_attribute("title") == "closed before the softmax: score −∞, so weight 0"
+    assert not cell(part, 5, 0).get_attribute("title")
+    labels = part.locator(".attnlab-label").all_text_contents()
+    assert labels == ["Nudge a token", "Close cells", "Nudge by", "Apply a preset", "Size"]
 
 
 def test_presets_stand_open_beside_the_mask_where_there_is_room_and_a_nudge_moves_nothing(site, bench):
@@ -110,7 +120,7 @@ def test_after_the_softmax_every_output_moves_and_each_leak_is_marked(part):
     choose(part, "late", "after")
     expected = painter(late=True, nudged=5)
     assert_shows(part, expected)
-    assert "closed after the softmax" in says(part)
+    assert "closed after the softmax: weight × 0" in says(part)
     assert says(part).endswith("outputs 1, 2, 3, 4, 5, 6 moved.")
     moved = expected.numbers()[2].tolist()
     assert [far for _, far in gauges(part)] == [*(f"{far:.2f} leak" for far in moved[:5]), f"{moved[5]:.2f}"]
@@ -242,7 +252,7 @@ def test_copied_code_prints_the_same_output(part, late):
 def test_the_saved_drawing_holds_every_weight(part):
     text, weights = saved(part), painter().numbers()[0]
     assert all(f">{w:.2f}</text>" in text for w in weights[CAUSAL].tolist())
-    assert text.count(">−∞</text>") == 15
+    assert text.count(">0</text>") == 15
 
 
 def test_320_pixels_hold_the_whole_mask(site, bench):
