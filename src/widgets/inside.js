@@ -161,7 +161,7 @@ export default figure({
             );
           }
         }
-        map.replaceChildren(...all, s("rect", { "data-chosen": "", "data-key": "", width: CELL - 1, height: CELL - 1, fill: "none", stroke: "var(--fig-key)", "stroke-width": 3, rx: 3 }));
+        map.replaceChildren(...all, s("rect", { "data-chosen": "", "data-key": "", width: CELL - 1, height: CELL - 1, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2.2, rx: 3 }));
         map.setAttribute("viewBox", `0 0 ${wide} ${tall}`);
         // Twelve columns share what room there is; thirty scroll, or no finger could meet one.
         board.style.width = across ? `${wide + 22}px` : "auto";

@@ -68,6 +68,10 @@ def now(part):
 def test_it_starts_as_python_says(site, bench):
     part = figure(site.open(bench), "inside")
     assert_shows(part)
+    # Orange is a key, blue a weight: the frame of what is picked is dark.
+    frame = part.locator('[data-part="map"] [data-chosen]')
+    look = "(e, what) => getComputedStyle(e)[what]"
+    assert frame.evaluate(look, "stroke") == part.locator(".attnlab-root").evaluate(look, "color")
 
 
 def test_a_head_of_the_map_by_click(part):

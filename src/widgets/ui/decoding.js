@@ -106,7 +106,7 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
     });
   }
   drawn.push(
-    s("rect", { x: left, y: y - 2, width: rows.length * pitch, height: here, fill: "var(--fig-query)", "fill-opacity": 0, "data-sweep": "" }),
+    s("rect", { x: left, y: y - 2, width: rows.length * pitch, height: here, fill: "none", stroke: "var(--fig-query)", "stroke-width": 3, "stroke-opacity": 0, "vector-effect": "non-scaling-stroke", "data-sweep": "" }),
     s("rect", { x: x(now.from) - 0.5, y: y - 3.5, width: (now.to - now.from) * pitch, height: here + 2, fill: "none", stroke: "var(--fig-output)", "stroke-width": 2.5, rx: 3, "data-part": "now" }),
   );
   y += whole + 4;
@@ -160,7 +160,8 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
 }
 
 /**
- * Let a pass be seen to read: over all columns of the cache, and along the bars of bytes. Nothing moves for who asked for that.
+ * Let a pass be seen to read: a frame opens over all columns of the cache, whose colours stay, and the bars of bytes grow.
+ * Nothing moves for who asked for that.
  * @param {SVGElement} drawing
  */
 export function sweep(drawing) {
@@ -170,7 +171,7 @@ export function sweep(drawing) {
     const over = el.hasAttribute("data-sweep");
     const left = over ? el.getAttribute("x") : drawing.querySelector("[data-reads]")?.getAttribute("x");
     /** @type {SVGElement} */ (el).style.transformOrigin = `${left}px 0`;
-    const ink = over ? { fillOpacity: 0.3 } : {};
+    const ink = over ? { strokeOpacity: 1 } : {};
     el.animate([{ transform: narrow, ...ink }, { transform: wide, ...ink, offset: 0.8 }, { transform: wide }], { duration: 600, easing: "ease-out" });
   }
 }
