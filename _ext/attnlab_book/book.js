@@ -48,28 +48,44 @@
     }
   };
 
+  const sections = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".bd-article section section")]);
   /** Sections below the screen are laid out one at a time, when the page stands; all at once if a link leads to one. */
-  const unfold = () => {
-    const folded = [...document.querySelectorAll(".bd-article section section")];
+  const unfold = (/** @type {boolean} */ atOnce, whole = () => {}) => {
+    const folded = sections();
     const next = () => {
       const section = folded.shift();
-      if (!(section instanceof HTMLElement)) {
-        document.documentElement.dataset.attnWhole = "";
-        document.dispatchEvent(new Event("attn-whole"));
-        markScrollers();
-        return;
-      }
+      if (!section) return whole();
       section.style.contentVisibility = "visible";
       section.getBoundingClientRect(); // its layout, now and alone
-      if (location.hash) next();
+      if (atOnce) next();
       else setTimeout(next);
     };
     next();
   };
+  const markWhole = () => {
+    document.documentElement.dataset.attnWhole = "";
+    document.dispatchEvent(new Event("attn-whole"));
+    markScrollers();
+  };
+  /** A dialog makes the page behind it inert, and the browser then styles all of it anew: a third of a second on a slow
+   * phone. What is a screen away waits, as high as it was, until the dialog is closed. */
+  const foldBehind = () => {
+    document.addEventListener("beforetoggle", ({ target, newState }) => {
+      if (!(target instanceof HTMLDialogElement) || newState !== "open") return;
+      const far = sections().filter((section) => {
+        if (section.style.contentVisibility !== "visible") return false;
+        const { top, bottom } = section.getBoundingClientRect();
+        return bottom < -innerHeight || top > 2 * innerHeight;
+      });
+      for (const section of far) section.style.contentVisibility = ""; // all is measured before anything is changed
+    }, true);
+    document.addEventListener("toggle", ({ target, newState }) => target instanceof HTMLDialogElement && newState === "closed" && unfold(false), true);
+  };
 
   const start = () => {
     nameControls();
-    if (location.hash) unfold();
+    if (location.hash) unfold(true, markWhole);
+    foldBehind();
     prepareSearch();
     document.addEventListener("toggle", ({ target }) => target instanceof HTMLDetailsElement && target.open && markScrollers(target), true);
     let waiting = 0;
@@ -110,7 +126,7 @@
   // Widths are final when fonts are there.
   addEventListener("load", () => document.fonts.ready.then(() => {
     nameControls();
-    unfold();
+    unfold(Boolean(location.hash), markWhole);
   }));
   // On paper folds are open. What the reader should first try alone stands at the end of the page.
   const LATER = ".predict, .quiz, details:is(.saw, .hint, .answer), .solution";

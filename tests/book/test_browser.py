@@ -299,6 +299,32 @@ def test_a_page_is_light(site):
         assert loaded == shown  # its own figures, and no others
 
 
+FAR = """() => [...document.querySelectorAll(".bd-article section section")].map((section) => {
+  const { top, bottom } = section.getBoundingClientRect();
+  return [bottom < -innerHeight || top > 2 * innerHeight, getComputedStyle(section).contentVisibility];
+})"""
+"""Of each section: whether it is a screen away, and whether the browser has to care for it."""
+
+
+@pytest.mark.parametrize("dialog", ["#pst-search-dialog", "#pst-primary-sidebar-modal"])
+def test_behind_a_dialog_what_is_far_away_is_not_styled_anew(site, dialog):
+    page = site.open(page_of("why_attention"), width=390, height=844)
+    page.wait_for_function("'attnWhole' in document.documentElement.dataset")
+    page.evaluate("document.querySelectorAll('.bd-article section section')[3].scrollIntoView()")
+    stands = "() => [document.documentElement.scrollHeight, scrollY]"
+    before = page.evaluate(stands)
+    opener = ".search-button__button" if "search" in dialog else ".primary-toggle"
+    page.locator(f"{opener}:visible").first.evaluate("(button) => button.click()")  # a hand's would scroll
+    page.locator(f"{dialog}[open]").wait_for()
+    states = page.evaluate(FAR)
+    assert {state for far, state in states if far} == {"auto"}
+    assert {state for far, state in states if not far} == {"visible"}
+    assert page.evaluate(stands) == before  # what waits is as high as it was
+    page.keyboard.press("Escape")
+    page.wait_for_function(f"() => ({FAR})().every(([, state]) => state === 'visible')")
+    assert page.evaluate(stands) == before
+
+
 def test_a_figure_far_below_costs_nothing_until_the_reader_comes_near(site):
     context = site.browser.new_context(viewport={"width": 390, "height": 844})
     page, asked = context.new_page(), []
