@@ -131,6 +131,14 @@ def test_a_phone_does_not_scroll_sideways(site, name):
     assert on_a_phone(site, name).evaluate(SIDEWAYS) == []
 
 
+def test_on_a_phone_names_in_tables_stay_whole(site):
+    broken = on_a_phone(site, "chapters/notation").evaluate("""() =>
+      [...document.querySelectorAll(".bd-article table code")]
+        .filter((code) => code.getClientRects().length > code.textContent.trim().split(/\\s+/).length)
+        .map((code) => code.textContent)""")
+    assert broken == []
+
+
 @every_page_of_the_contents
 def test_on_a_phone_few_formulas_scroll(site, name):
     # Most fit 320 px. The long ones left are no more than these, and they scroll inside themselves.

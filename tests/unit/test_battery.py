@@ -573,7 +573,9 @@ def test_what_does_not_end_once_is_one_finding():
     def loops_where_something_is_hidden(q, k, v, mask=None):
         return attention(q, k, v) if mask is None else endless(q, k, v)
 
+    default = torch.get_default_dtype()
     found = battery(loops_where_something_is_hidden, polarity="keep", seconds=0.2)
+    assert torch.get_default_dtype() == default
     assert "took longer" in found["empty row"].text
     assert found["definition"].verdict == "holds"
 

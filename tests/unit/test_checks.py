@@ -3,6 +3,7 @@
 import json
 import random
 import time
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
@@ -262,6 +263,28 @@ def test_random_answers_get_one_verdict_and_the_world_stays_as_it_was(make):
     assert drawn() == want[1]
     assert len(verdicts) == 1
     assert torch.get_default_dtype() == torch.float32
+
+
+def test_what_an_ended_answer_leaves_behind_does_not_stay():
+    """What throws an answer out may have hit the code that tidied up after it, too."""
+
+    def world():
+        return (
+            torch.get_default_dtype(),
+            torch.is_grad_enabled(),
+            torch.get_rng_state().tolist(),
+            random.getstate(),
+            [*warnings.filters],
+        )
+
+    before = world()
+    with running.kept():
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        torch.manual_seed(3)
+        random.seed(3)
+        warnings.simplefilter("ignore")
+    assert world() == before
 
 
 def test_work_is_limited_by_declaration(make):

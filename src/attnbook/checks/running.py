@@ -276,23 +276,29 @@ _keeping = False
 
 @contextlib.contextmanager
 def kept() -> Iterator[None]:
-    """Python's and numpy's random numbers go on afterwards as if nothing had been drawn.
+    """Random numbers, torch's modes and defaults, and warnings go on afterwards as if nothing had been asked.
 
     Within another it does nothing: to ask numpy how far it is takes longer than most answers do, so whoever makes many
-    calls does it once around all of them. As a decorator, `@kept()`.
+    calls does it once around all of them. As a decorator, `@kept()`. It stands outside of `within`: what ends an
+    endless answer is thrown at every step until it is out, and may hit what tidies up on its way.
     """
     global _keeping
     if _keeping:
         yield
         return
-    states = random.getstate(), np.random.get_state()  # noqa: NPY002
-    try:
-        _keeping = True
-        yield
-    finally:
-        _keeping = False
-        random.setstate(states[0])
-        np.random.set_state(states[1])  # noqa: NPY002
+    states = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    default, graded = torch.get_default_dtype(), torch.is_grad_enabled()
+    with warnings.catch_warnings():
+        try:
+            _keeping = True
+            yield
+        finally:
+            _keeping = False
+            random.setstate(states[0])
+            np.random.set_state(states[1])  # noqa: NPY002
+            torch.set_rng_state(states[2])
+            torch.set_default_dtype(default)
+            torch.set_grad_enabled(graded)
 
 
 @contextlib.contextmanager
