@@ -38,6 +38,7 @@ const STEPS = [
   { text: "Now pause: has training found all that is there? Then the challenges wait, below.", done: () => false },
 ];
 const DRAW = 120;
+const OPENING = named(checked({ told: true }));
 
 export default figure({
   name: "design",
@@ -75,6 +76,7 @@ export default figure({
     /** @type {string[]} */
     let done = CHALLENGES.map(({ id }) => id).filter((id) => Array.isArray(kept.done) && kept.done.includes(id));
     let guided = kept.guided === true;
+    let whole = false; // whether anything was picked, and so there is all that follows from it
 
     const rows = [0, 1].map((layer) => offsets({ layer, signal, open: (offset) => Boolean(design.layers[layer]?.includes(offset)), paint: (offset, on) => paint(layer, offset, on) }));
     const depth = radio("layers", "Layers", { 1: "one", 2: "two" }, (count) => set({ layers: count === "2" ? [design.layers[0], design.layers[1] ?? []] : [design.layers[0]] }));
@@ -115,18 +117,17 @@ export default figure({
     // One line says what else is chosen, and opens it.
     const rest = h("div", { class: "attnlab-sets", hidden: true }, group("places", told), group("layers", depth), group("mixed by", mix), group("sees", nearest), group("begin from", preset));
     const line = button("line", "", () => line.setAttribute("aria-expanded", String(!(rest.hidden = !rest.hidden))), { class: "attnlab-line", "aria-expanded": "false" });
-    body.append(
-      guide,
-      h("div", { class: "attnlab-bench" },
-        h("div", {}, ...rows.map(({ el }) => el)),
-        h("div", { class: "attnlab-goal" }, drawing.svg),
-        h("div", {}, h("div", { class: "attnlab-seen" }, mask, h("div", {}, climbing.svg)), line),
-      ),
+    const bench = h("div", { class: "attnlab-bench" },
+      h("div", {}, ...rows.map(({ el }) => el)),
+      h("div", { class: "attnlab-goal" }, drawing.svg),
+      mask,
+      h("div", { class: "attnlab-climb" }, climbing.svg),
+      line,
       rest,
-      h("div", { class: "attnlab-go-row" }, train, button("restart", "Restart", () => begin()), counter, progress, h("div", { class: "attnlab-tabs" }, ...tabs)),
-      h("div", { class: "attnlab-tiles" }, tiles.lost.el, tiles.missed.el, tiles.price.el, confused),
-      ...bodies,
+      h("div", { class: "attnlab-go-row" }, train, button("restart", "Restart", () => begin()), counter, progress),
+      h("div", { class: "attnlab-tiles" }, tiles.lost.el, tiles.missed.el, tiles.price.el, confused, h("div", { class: "attnlab-tabs" }, ...tabs)),
     );
+    body.append(guide, bench, ...bodies);
     onResize(body, signal, () => draw(true));
     const { wake } = turns({ el: body, signal, work, due: () => performance.now() - drew > DRAW, draw });
 
@@ -234,6 +235,8 @@ export default figure({
       if (panel && !(panel in PANELS)) throw new Error(`panel must be ${Object.keys(PANELS).join(", ")}, or nothing; it is ${JSON.stringify(panel)}.`);
       if (named(wanted) !== named(design)) begin();
       design = wanted;
+      whole ||= guided || panel !== "" || named(design) !== OPENING;
+      bench.classList.toggle("is-first", !whole);
       select(depth, String(design.layers.length));
       select(told, design.told ? "yes" : "no");
       select(mix, design.mix);
@@ -268,8 +271,8 @@ export default figure({
       counter.textContent = run ? `step ${steps.toLocaleString("en")}${Number.isFinite(right) ? ` · ${fmt(right, 1)} % right` : ""}` : "";
       progress.hidden = !counting;
       if (counting) progress.value = counting.share;
-      if (all) drawMask(wide < 400);
-      climbing.show({ wide: Math.max(100, climbing.svg.parentElement?.clientWidth ?? 0), tall: /** @type {any} */ (mask).viewBox.baseVal.height, best: entry?.ceiling ?? NaN, curve: run?.curve ?? [], step: steps });
+      if (all) drawMask(wide < 300 ? [13.5, 13.5] : wide < 400 ? [17, 13.5] : [35, 17]);
+      climbing.show({ wide: Math.max(100, climbing.svg.parentElement?.clientWidth ?? 0), tall: Math.min(/** @type {any} */ (mask).viewBox.baseVal.height, 160), best: entry?.ceiling ?? NaN, curve: run?.curve ?? [], step: steps });
       tabs[0].textContent = `${PANELS.challenges} ${done.length}/${CHALLENGES.length}`;
       for (const item of items.children) item.classList.toggle("is-met", done.includes(/** @type {HTMLElement} */ (item).dataset.id ?? ""));
       const panel = model.get("panel");
@@ -324,7 +327,7 @@ export default figure({
     function sentence(entry, right) {
       const got = run?.exact ? ` Training has found ${fmt(run.exact.accuracy, 2)} % in ${run.model.steps.toLocaleString("en")} steps.` : Number.isFinite(right) ? ` Training is at ${fmt(right, 1)} %, on 600 sentences.` : "";
       const news = run?.diverged ? ` The training ${run.diverged}` : "";
-      return `Each word sees ${worded(design)}: at best ${fmt(entry.ceiling, 2)} % right, for ${fmt(entry.pairs, 2)} pairs a word.${got}${news}`;
+      return `Each word sees ${worded(design)}: at best ${fmt(entry.ceiling, 2)} % right.${got}${news}`;
     }
 
     function list_tried() {
@@ -337,10 +340,10 @@ export default figure({
       );
     }
 
-    /** @param {boolean} narrow */
-    function drawMask(narrow) {
+    /** @param {number[]} cells how large they are, of one layer and of two */
+    function drawMask(cells) {
       const n = SENTENCE.length;
-      const [cell, left, top] = [narrow || design.layers.length > 1 ? 13.5 : 25, 44, 2];
+      const [cell, left, top] = [cells[design.layers.length - 1], 44, 2];
       const [block, wide] = [n * cell + 8, left + n * cell];
       mask.setAttribute("viewBox", `0 0 ${wide} ${block * design.layers.length}`);
       mask.style.width = `${wide}px`;
@@ -363,7 +366,7 @@ export default figure({
       if (guide.hidden) return;
       // Whoever trains has been led through. What is said last stays, so that nothing moves under the hand.
       guided = end;
-      onward.hidden = stage > 1;
+      onward.hidden = !whole || stage > 1;
       dismiss.textContent = end ? "Close" : "Skip";
       const words = end ? STEPS[stage].text : `${stage + 1} of ${STEPS.length - 1}. ${STEPS[stage].text}`;
       if (said.textContent !== words) said.textContent = words;
@@ -379,6 +382,7 @@ export default figure({
       [guided, stage] = [true, 0];
       keep();
       guide.hidden = true;
+      update();
       /** @type {HTMLElement | null} */ (body.querySelector('[data-part="offset"][tabindex="0"]'))?.focus();
     }
 

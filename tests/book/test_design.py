@@ -118,7 +118,7 @@ def test_what_is_painted_has_the_ceiling_and_the_price_that_python_computes(part
     offset(part, 1).click()
     assert painted(part) == [-1, 1]
     assert_python_says_so(part, views.Design(((-1, 1),), told=True))
-    assert "at best 98.55 % right, for 2.54 pairs a word" in says(part)
+    assert "at best 98.55 % right." in says(part)
     choose(part, "told", "no")
     assert_python_says_so(part, views.Design(((-1, 1),)))
     choose(part, "layers", "2")
@@ -176,6 +176,38 @@ def test_it_begins_with_offsets_and_plots_and_a_line_opens_the_rest(site, page_f
     line.click()
     assert sets.is_visible()
     assert len({one.bounding_box()["y"] for one in sets.locator(":scope > *").all()}) == 1  # one row
+
+
+FIRST = ("offset", "mask", "plane")
+LATER = ("climb", "line", "train", "opens", "lost", "onward")
+
+
+@pytest.mark.parametrize(("width", "first", "most"), [(1280, 480, 800), (390, 640, 844)])
+def test_it_opens_with_what_is_picked_and_the_rest_grows_below(site, page_with, width, first, most):
+    part = figure(site.open(page_with(mount([[]])), width=width), "design")
+    part.page.evaluate("localStorage.clear()")
+    part.page.reload()
+    part = figure(part.page, "design")
+    part.locator('[data-part="now"]').wait_for()
+    places = []
+    for whole in (False, True, True):
+        for name in (*FIRST, *LATER):
+            shown = part.locator(f'[data-part="{name}"]').first.is_visible()
+            assert shown == (whole or name in FIRST), name
+        places.append([part.locator(f'[data-part="{name}"]').first.bounding_box() for name in FIRST])
+        height = part.locator(".attnlab-root").bounding_box()["height"]
+        assert height <= (most if whole else first)
+        # What was there once stays, whatever is taken back.
+        offset(part, -1).click()
+    assert places[0] == places[1] == places[2]
+    # What is looked at is large.
+    assert places[0][1]["width"] >= (320 if width > 1000 else 180)
+
+
+def test_a_design_that_is_shared_opens_whole(site, page_with):
+    part = figure(site.open(page_with(mount([[-1]])), width=1280), "design")
+    assert part.locator('[data-part="train"]').is_visible()
+    assert part.locator('[data-part="climb"]').is_visible()
 
 
 def test_it_trains_under_its_ceiling_and_what_is_copied_runs_in_torch(part):
@@ -241,7 +273,7 @@ def test_training_climbs_beside_who_sees_whom_from_its_first_steps(part):
     grown = part.page.evaluate("grown")
     widths = [wide for wide, *_ in grown]
     assert widths == sorted(widths)
-    assert widths[0] < 45  # some of the first steps
+    assert widths[0] < 80  # some of the first steps
     for _, tip, row in grown:
         at, right = tip.removeprefix("step ").split(": ")
         # Random weights are right by chance: beside the button that is no result yet.
