@@ -9,7 +9,7 @@
   const SOLVED = "attnlab-exercises";
   const FILE = "attnlab-progress.json";
   /** Figures whose first state is the answer wait for the reader's own; the others begin with what the question starts from. */
-  const TELLING = ["anatomy", "inside", "ring"];
+  const TELLING = ["anatomy", "inside"];
 
   /** @typedef {{ total: number, given: Record<string, [choice: number, right: boolean]> }} Answers of one page */
   /** @typedef {Record<string, { solved: boolean, tries: number }>} Exercises */

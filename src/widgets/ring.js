@@ -42,8 +42,6 @@ export default figure({
   name: "ring",
   css: folds + own,
   title: "Attention on several devices",
-  // Covered it shows what the first step has done, where nobody waits.
-  answer: ':is([data-part="cells"]:not([data-state="done"]), [data-part="does"], [data-part="busy"]:not([data-step="1"]), [data-part="idle"], [data-part="share"], [data-part="arrow"], [data-part="nothing"])',
   keys: ["tokens", "devices", "scheme", "causal", "step"],
   setup({ model, body, say, set, signal }) {
     const count = () => (model.get("scheme") === "all-to-all" ? 3 : Number(model.get("devices")));
@@ -147,14 +145,14 @@ export default figure({
           // The name of the block stands where pairs are: below the diagonal of a block that lies on it.
           const high = Math.min(13, w * 0.8, tall * 0.8);
           const low = only && lit && j2 > i + 1 && i2 - i > 1;
-          const word = high < 8.5 ? [] : [text(left + j * cell + w * (low ? 0.34 : 0.5), top + i * cell + tall * (low ? 0.68 : 0.5) + high * 0.36, String(rank), { ...middle, ...strong, ...halo, "data-answer": "", "font-size": high })];
+          const word = high < 8.5 ? [] : [text(left + j * cell + w * (low ? 0.34 : 0.5), top + i * cell + tall * (low ? 0.68 : 0.5) + high * 0.36, String(rank), { ...middle, ...strong, ...halo, "font-size": high })];
           if (lit) return word;
           if (busy) return [];
           const box = s("rect", { x: left + j * cell + 2, y: top + i * cell + 2, width: w - 4, height: tall - 4, rx: 2, ...dashed, ...mark("nothing", rank) });
-          return [box, ...(w > 54 && tall > 34 ? [...word.map((one) => (one.setAttribute("y", String(top + i * cell + tall / 2 - 4)), one)), text(left + j * cell + w / 2, top + i * cell + tall / 2 + 12, "waits", { ...middle, "data-answer": "" })] : word)];
+          return [box, ...(w > 54 && tall > 34 ? [...word.map((one) => (one.setAttribute("y", String(top + i * cell + tall / 2 - 4)), one)), text(left + j * cell + w / 2, top + i * cell + tall / 2 + 12, "waits", { ...middle })] : word)];
         })),
       );
-      // What there is to compute at all: it stands there before an answer is chosen, too.
+      // What there is to compute at all.
       const edge = only ? `M${left} ${top}${at.map(() => `h${cell}v${cell}`).join("")}H${left}z` : `M${left} ${top}h${side}v${side}h${-side}z`;
       return [
         s("path", { d: edge, fill: "none", stroke: quiet, "stroke-opacity": 0.45, "data-part": "edge" }),
@@ -229,7 +227,7 @@ export default figure({
           ...(below ? [text(state, mid(rank) + 12.5, below, { "font-size": 11.5 })] : []));
       });
       const ground = now.turns.map(({ scores }, rank) =>
-        s("rect", { x, y: mid(rank) - high / 2 + 1.5, width: across, height: high - 3, rx: 6, "data-answer": "", ...(moves || !busiest || scores ? { fill: blue, "fill-opacity": scores ? 0.07 : 0 } : { ...dashed }) }));
+        s("rect", { x, y: mid(rank) - high / 2 + 1.5, width: across, height: high - 3, rx: 6, ...(moves || !busiest || scores ? { fill: blue, "fill-opacity": scores ? 0.07 : 0 } : { ...dashed }) }));
       const head = (/** @type {number} */ at, /** @type {string} */ words, /** @type {any} */ props) => text(at, y - 7, words, props);
       return {
         chips: held2.map(([, k]) => k),
@@ -278,7 +276,7 @@ export default figure({
             const fits = words.length * 6.6 + 6 < width;
             parts.push(
               s("rect", { x: (x(start) + 0.75).toFixed(2), y: place(rank) + 1.5, width: Math.max(width - 1.5, 0.5).toFixed(2), height: high - 3, ...look, ...mark(what, rank), "data-step": k + 1, "data-amount": length / SHAPE.heads }),
-              ...(fits ? [text((x(start) + x(start + length)) / 2, place(rank) + high / 2 + 4, words, { ...middle, "data-answer": "", "font-size": roomy ? 12.5 : 11.5, fill: what === "busy" ? ink : quiet })] : []),
+              ...(fits ? [text((x(start) + x(start + length)) / 2, place(rank) + high / 2 + 4, words, { ...middle, "font-size": roomy ? 12.5 : 11.5, fill: what === "busy" ? ink : quiet })] : []),
             );
           };
           box(from, scores, "busy", { fill: blue, "fill-opacity": k === t ? 0.5 : 0.22 }, units(scores));
@@ -294,9 +292,9 @@ export default figure({
       const waited = sums.reduce((sum, { waits }) => sum + waits, 0);
       const end = x(long);
       return [
-        text(name, y - 8, `time ${last ? "in all" : "so far"}: ${units(long)} pairs`, { ...strong, "font-size": size, "data-answer": "" }),
+        text(name, y - 8, `time ${last ? "in all" : "so far"}: ${units(long)} pairs`, { ...strong, "font-size": size }),
         text(wide, y - 8, "waited", { ...atEnd, "font-size": size }),
-        s("path", { d: `M${end} ${y - 2}V${place(p) + 2}`, stroke: quiet, "data-answer": "" }),
+        s("path", { d: `M${end} ${y - 2}V${place(p) + 2}`, stroke: quiet }),
         ...parts,
         text(wide, place(p) + 16, `${roomy ? "all devices" : "all"}: ${percent(waited, p * long)} %`, { ...atEnd, ...strong, "font-size": size, ...mark("share", "all") }),
       ];

@@ -290,7 +290,7 @@ def test_what_a_browser_kept_wrongly_is_forgotten(page, site, kept):
     assert page.locator(".predict details.chosen").count() == 1
 
 
-TELLING = {"inside": "real_model", "anatomy": "todays_models", "ring": "many_devices"}
+TELLING = {"inside": "real_model", "anatomy": "todays_models"}
 """Figures whose first state is the answer. The others begin with what the question starts from: free."""
 
 
@@ -311,7 +311,7 @@ def test_a_figure_is_covered_if_it_begins_with_the_answer(page, site, book):
         root.evaluate("(root) => root.closest('.attnlab-covered').classList.add('is-open')")
         assert hidden > root.evaluate(ANSWERS), chapter
         assert not root.evaluate(GREY), chapter
-    for chapter in ("why_attention", "positional_encoding", "linear_attention"):
+    for chapter in ("why_attention", "positional_encoding", "linear_attention", "many_devices"):
         go(page, site, chapter=chapter)
         assert page.locator(".predict + .cell figure[data-attnlab]").count() >= 1
         assert page.locator("figure[inert], .attnlab-cover").count() == 0, chapter
@@ -335,9 +335,6 @@ PAINTED = """(all) => all.filter((e) => getComputedStyle(e).visibility === 'visi
         ("anatomy", '[data-part="curve"], [data-part="bar"]', [["first", ""]] * 2),
         ("anatomy", '[data-part="size"], [data-part="factor"]', [["first", "4.50 GiB"]]),
         ("anatomy", '[data-part="curves"] circle', [["", ""]]),
-        # The first step, in which all have work: how long one works in all is asked.
-        ("ring", '[data-part="cells"]', [["done", ""]]),
-        ("ring", '[data-part="busy"], [data-part="idle"]', [["1", ""]] * 4),
     ],
 )
 def test_a_covered_figure_is_not_empty_and_shows_what_was_not_asked(page, site, figure, parts, shown):

@@ -78,9 +78,15 @@ def assert_shows(part, expected):
     assert part.locator('[data-part="error"]').is_hidden()
 
 
-def test_it_opens_where_the_first_device_waits(site, bench):
+def test_it_opens_at_the_first_step_where_nobody_waits_and_the_next_has_the_first_device_wait(site, bench):
     part = figure(site.open(bench), "ring")
-    assert_shows(part, DevicesInSteps())
+    assert_shows(part, DevicesInSteps(step=1))
+    assert says(part).startswith("Step 1 of 4: each device computes 10 pairs.")
+    assert part.locator('[data-part="nothing"], [data-part="idle"]').count() == 0
+    shares = part.locator('[data-part="share"]').all_text_contents()
+    assert shares == [*["0 %"] * 4, "all devices: 0 %"]
+    part.locator('[data-part="next"]').click()
+    assert_shows(part, DevicesInSteps(step=2))
     assert says(part) == (
         "Step 2 of 4: device 0 waits, the others compute 16 pairs each. "
         "Each sends 4 tokens × 2 heads × 128 numbers × 2 B = 2,048 B."
@@ -95,8 +101,8 @@ def test_it_opens_where_the_first_device_waits(site, bench):
 
 def test_it_steps_by_button_by_key_and_by_slider(part):
     part.locator('[data-part="next"]').click()
-    assert_shows(part, DevicesInSteps(step=3))
-    press(part, "next", "ArrowRight")
+    assert_shows(part, DevicesInSteps(step=2))
+    press(part, "next", "ArrowRight", "ArrowRight")
     assert_shows(part, DevicesInSteps(step=4))
     assert says(part).endswith("Time in all: 58; waited: 41 % of it.")
     press(part, "next", "Home")
@@ -173,7 +179,7 @@ def test_keys_are_seen_to_go_on_unless_motion_is_unwanted(site, bench, width, wh
     assert page.evaluate(moved, what) == 0
     page.emulate_media(reduced_motion="no-preference")
     before = says(part)
-    assert before.startswith("Step 3 of 4: ")
+    assert before.startswith("Step 2 of 4: ")
     try:
         assert page.evaluate(moved, what) == 4
         # A step is spoken of when its keys are there.
@@ -189,8 +195,8 @@ def test_keys_are_seen_to_go_on_unless_motion_is_unwanted(site, bench, width, wh
     finally:
         page.emulate_media(reduced_motion="reduce")
     assert on_the_way == before
-    assert then.startswith("Step 4 of 4: ")
-    assert_shows(part, DevicesInSteps(step=4))
+    assert then.startswith("Step 3 of 4: ")
+    assert_shows(part, DevicesInSteps(step=3))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -212,7 +218,7 @@ def test_copied_code_comes_to_the_same_as_one_device_and_to_the_same_counts(part
 
 def test_a_link_and_a_picture_show_the_step(part):
     choose(part, "scheme", "zigzag")
-    press(part, "next", "ArrowRight")
+    press(part, "next", "ArrowRight", "ArrowRight")
     assert "0–1, 14–15" in saved(part)
     part.page.goto(copied(part, "link"))
     assert_shows(figure(part.page, "ring"), DevicesInSteps(scheme="zigzag", step=3))
@@ -284,7 +290,7 @@ def test_on_a_phone_keys_are_seen_to_go_on_above_the_fold(site, bench, width):
     assert part.locator(".attnlab-root").bounding_box()["height"] < 700
     carried = part.locator('[data-part="carried"]')
     owners = "(all) => all.map((e) => [Number(e.dataset.device), Number(e.dataset.from)])"
-    for step in (2, 3, 4):
+    for step in (1, 2, 3, 4):
         assert carried.evaluate_all(owners) == [[rank, (rank - step + 1) % 4] for rank in range(4)]
         names = [text.split()[-1] for text in carried.locator("text").all_text_contents()]
         assert names == [str((rank - step + 1) % 4) for rank in range(4)]
@@ -300,29 +306,6 @@ def test_on_a_phone_keys_are_seen_to_go_on_above_the_fold(site, bench, width):
         assert part.evaluate(TOUCHING) == []
     choose(part, "scheme", "all-to-all")
     assert carried.count() == 0
-    # What waits for an answer leaves no hole.
-    part.evaluate("(part) => part.classList.add('attnlab-covered')")
-    following = [part.locator(f'[data-part="{one}"]').bounding_box() for one in ("next", "legend")]
-    assert following[1]["y"] - following[0]["y"] - following[0]["height"] < 24
-
-
-@pytest.mark.parametrize("causal", [True, False])
-def test_covered_it_shows_the_first_step_and_no_answer(part, causal):
-    part.locator('[data-part="causal"]').set_checked(causal)
-    part.evaluate("(part) => part.classList.add('attnlab-covered')")
-    painted = """(all) => all.map((e) => getComputedStyle(e).visibility === "visible")"""
-    first, later = '[data-part="busy"][data-step="1"]', '[data-part="busy"][data-step="2"]'
-    for name, count in (("edge", 1), ("slot", 4)):
-        assert part.locator(f'[data-part="{name}"]').evaluate_all(painted) == [True] * count
-    assert part.locator(first).evaluate_all(painted) == [True] * 4
-    for state in ("now", "done", "open"):
-        assert part.locator(f'[data-state="{state}"]').evaluate_all(painted) == [state == "done"]
-    for name in (later, *(f'[data-part="{name}"]' for name in ("does", "share", "arrow"))):
-        assert set(part.locator(name).evaluate_all(painted)) == {False}
-    words = part.locator("svg text").evaluate_all(
-        "(all) => all.filter((e) => getComputedStyle(e).visibility === 'visible').map((e) => e.textContent)"
-    )
-    assert not [one for one in words if ("wait" in one and one != "waited") or "time" in one]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -61,7 +61,7 @@ class DevicesInSteps(Figure):
     devices = traitlets.Int(4).tag(sync=True)
     scheme = traitlets.Unicode("contiguous").tag(sync=True)
     causal = traitlets.Bool(True).tag(sync=True)
-    step = traitlets.Int(2).tag(sync=True)
+    step = traitlets.Int(1).tag(sync=True)
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class DevicesInSteps(Figure):
         scheme: str = "contiguous",
         *,
         causal: bool = True,
-        step: int = 2,
+        step: int = 1,
     ) -> None:
         if scheme not in SCHEMES:
             raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}, got {scheme!r}")
