@@ -210,13 +210,15 @@ export class Book {
       const [own, others] = [true, false].map((is) => ways.filter(({ from, until, other, meant, title }) => from <= at && at < until && !title && (!other || meant === true) === is).map(({ stems }) => stems));
       return { own, others: others.map((stems) => stems[stems.length - 1]), rare: rarity[at] < COMMON ? 0 : rarity[at] };
     });
-    // Behind those that show why they were found, what doesn't (it has the words in a table) is noise.
-    const best = fair.slice(0, MOST).map(({ section }) => section);
-    const tells = best.map(({ title, text }) => places(`${title}. ${text}`, stems, phrases).length > 0);
-    const shown = tells.includes(true) ? best.slice(0, tells.lastIndexOf(true) + 1) : best;
+    // Behind those that show why they were found, what doesn't (it has the words in a table) is noise; and so is, anywhere
+    // among them, what lacks one of the words as well.
+    const tells = fair.slice(0, MOST).map(({ section: { title, text } }) => places(`${title}. ${text}`, stems, phrases).length > 0);
+    const shows = (/** @type {string} */ text) => excerpt(text, { stems, phrases, wanted }).some(({ hit }) => hit);
+    const shown = fair.slice(0, tells.includes(true) ? tells.lastIndexOf(true) + 1 : MOST).map(({ section }) => section);
+    const clear = fair[0]?.whole ? shown.filter(({ at, title, text }) => scores.get(at)?.whole || shows(title) || shows(text)) : shown;
     const changed = asked.flatMap((word, at) => (read[at][0]?.changed ? [[word, read[at][0].changed]] : []));
     return {
-      found: [...new Set([...first, ...shown])].slice(0, MOST),
+      found: [...new Set([...first, ...clear])].slice(0, MOST),
       cut: fair.length > MOST,
       whole: first.length > 0 || Boolean(fair[0]?.whole),
       meanings,

@@ -45,6 +45,7 @@ test("a name in several pieces is found by its pieces and by the whole", () => {
   assert.deepEqual(findable("FlashAttention"), { single: ["flash", "attention"], whole: ["flashattention"] });
   assert.deepEqual(findable("multi-head"), { single: ["multi", "head"], whole: ["multihead"] });
   assert.deepEqual(findable("RoPE and n², ω"), { single: ["rope", "n2", "omega"], whole: [] });
+  assert.deepEqual(telling("Θ and θ"), ["theta", "theta"]);
   assert.deepEqual(telling("Why is √d there?"), ["sqrt", "d"]);
   assert.deepEqual(telling("what is it"), ["what", "is", "it"], "something is better than nothing");
   assert.deepEqual(telling("how does attention work"), ["attention"]);
