@@ -95,7 +95,7 @@ export default figure({
     const below = h("div", { style: "display: flex; flex-wrap: wrap; gap: 0 1.5rem" }, width.row, temperature.row);
     const sky = s("svg", { role: "img", "aria-label": "The scores of the sampled queries on an axis from −20 to 20, with their largest slopes and weights", style: plane.getAttribute("style") });
     const many = h("details", { "data-part": "many" }, h("summary", {}, `${ROWS} sampled queries`), sky);
-    body.append(divide, plane, below, many, h("details", {}, h("summary", {}, "The numbers as tables"), numbers, measures));
+    body.append(divide, plane, below, h("details", {}, h("summary", {}, "The numbers as tables"), numbers, measures));
 
     /** @type {ReturnType<typeof plan>} */
     let at;
@@ -196,7 +196,8 @@ export default figure({
       at = plan();
       size(plane, at.height);
       size(sky, at.strip + at.tall + 2);
-      many.hidden = at.beside;
+      if (at.beside) many.remove();
+      else if (!many.parentNode) below.after(many);
       (at.beside ? below : many).append(again);
       // Both sliders in one row where their names leave room.
       const grid = at.small && at.wide > 300 ? 'flex: 1 1 7rem; grid-template: "name reading" "input input" / 1fr auto; row-gap: 0' : 'flex: 1 1 14rem; grid-template: "name input reading" / max-content 1fr auto';

@@ -288,7 +288,7 @@ def test_axe_finds_nothing_and_a_phone_does_not_scroll(site, bench, theme):
 
 def unfold(part):
     """Open the sampled queries where they are in a fold."""
-    part.locator('[data-part="many"]').evaluate("(fold) => (fold.open = true)")
+    part.locator('[data-part="many"]').evaluate_all("(all) => all.forEach((fold) => (fold.open = true))")
 
 
 @pytest.mark.parametrize(("width", "most"), [(390, 490), (320, 560)])
