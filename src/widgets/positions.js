@@ -3,7 +3,7 @@
 //
 // For tests (data-part): scheme (radio group), plane (svg), handle (g, role slider; data-which: the word, counted as
 // written), line (path, data-which), arrow, before (lines from the middle to the output now and as written, data-which),
-// shuffle, restore, numbers (table: place, token, output 1, output 2, change), status.
+// verdict (what became of the arrows), shuffle, restore, numbers (table: place, token, output 1, output 2, change), status.
 import { grip, labelled } from "./ui/controls.js";
 import { calm, choices, draggable, first, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
@@ -42,11 +42,14 @@ export default figure({
       style: "display: block; width: 100%; height: auto; forced-color-adjust: none; background: var(--fig-paper)",
     });
     const numbers = strip("Outputs of the sentence");
+    // Right under the arrows, and large: what they did is what one looks for.
+    const verdict = h("b", { "data-part": "verdict", style: "flex: 1 1 20rem; font-size: 1.125rem; line-height: 1.3" });
     const button = (/** @type {string} */ words, /** @type {string} */ part, /** @type {() => void} */ click) =>
       h("button", { type: "button", "data-part": part, on: { click } }, words);
     body.append(
       plane,
       h("div", { class: "attnlab-row" },
+        verdict,
         button("Shuffle", "shuffle", () => set({ order: shuffled(model.get("order"), model.get("tokens")) })),
         button("As written", "restore", () => set({ order: range(model.get("order").length) })),
       ),
@@ -295,6 +298,11 @@ export default figure({
         table("numbers", ["place", "token", "output 1", "output 2", "change"], order.map((token, p) => [String(p), names[token], ...output[p].map((v) => fmt(v, 4)), fmt(change[p], 4)])),
       );
       const same = order.every((token, p) => token === p);
+      const changed = change.filter((by) => by > 0.005).length;
+      verdict.style.minHeight = at && at.left ? "" : "2.6em"; // two lines
+      verdict.textContent = same
+        ? only ? "Does saw’s arrow turn or grow?" : "What becomes of the arrows?"
+        : changed ? `${changed} of ${order.length} arrows turned, grew or shrank.` : "No arrow turned or grew: they only moved.";
       if (picked >= 0) return say(`${names[picked]} is picked: tap another word, and they change places.`);
       say(`${order.map((token) => names[token]).join(" ")}.${same ? "" : ` Largest change of an output: ${fmt(Math.max(...change))}.`}`);
     }

@@ -16,7 +16,7 @@ from attnbook.tagging import shipped
 from attnbook.widgets import TagSentence
 
 from .conftest import ROOT, chapters, toc_pages
-from .reader import copied, figure, more, parsed, run_copied, saved, says, table, unfold
+from .reader import choose, copied, figure, more, parsed, run_copied, saved, says, table, unfold
 
 HOME = toc_pages()[0]
 WRITTEN = [chapter for chapter in chapters.read(ROOT) if chapter.number is not None]
@@ -364,6 +364,30 @@ def test_the_calculator_of_one_way_keeps_its_height_and_no_stage_leaves_a_hole(s
     assert max(heights) - min(heights) <= 1
     assert max(heights) <= most
     assert max(holes) < 6  # less than a pixel a row, and the board's own edge
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_whether_an_arrow_turns_is_asked_and_answered_at_the_arrows_and_nothing_moves(site, width):
+    page = site.open("chapters/five_minutes", width=width)
+    part = figure(page, "positions")
+    verdict, question = part.locator('[data-part="verdict"]'), "Does saw’s arrow turn or grow?"
+    assert verdict.inner_text() == question
+    assert question in page.locator("article p", has_text="Drag a word to another place").inner_text()
+    top = part.locator('[data-part="shuffle"]').bounding_box()["y"] - part.bounding_box()["y"]
+    for scheme, said in (
+        ("none", "No arrow turned or grew: they only moved."),
+        ("rotary", "4 of 4 arrows turned, grew or shrank."),
+    ):
+        choose(part, "scheme", scheme)
+        part.locator('[data-part="restore"]').click()
+        assert verdict.inner_text() == question
+        part.locator('[data-part="handle"][data-which="0"]').press("End")
+        assert verdict.inner_text() == said
+        shuffle = part.locator('[data-part="shuffle"]').bounding_box()["y"]
+        assert shuffle - part.bounding_box()["y"] == top
+    # What RoPE is stands where there is a reason to want it.
+    after = page.locator("article p", has_text="rotary positions")
+    assert after.bounding_box()["y"] > part.bounding_box()["y"] + part.bounding_box()["height"]
 
 
 @pytest.mark.parametrize("width", [390, 320])

@@ -71,6 +71,7 @@ def test_it_starts_as_python_says_and_gives_nothing_away(site, bench):
     part = figure(page, "positions")
     assert_shown(part, PositionsLab())
     assert says(part) == "I saw₁ a saw₂."
+    assert part.locator('[data-part="verdict"]').inner_text() == "What becomes of the arrows?"
     assert part.locator(".attnlab-root").bounding_box()["height"] <= 530
 
 
@@ -83,6 +84,17 @@ def test_a_word_is_dragged_to_another_place_and_takes_its_output_along_or_not(pa
     expected = PositionsLab(scheme, order=[1, 2, 0, 3])
     assert_shown(part, expected)
     assert f"Largest change of an output: {expected.change.max():.2f}." in says(part)
+    verdict, changed = part.locator('[data-part="verdict"]'), int((expected.change > 0.005).sum())
+    assert verdict.inner_text() == (
+        f"{changed} of 4 arrows turned, grew or shrank."
+        if changed
+        else "No arrow turned or grew: they only moved."
+    )
+    assert (changed == 0) == (scheme == "none")
+    # It stands under the arrows, before anything to press, and larger than the text.
+    under = part.locator('[data-part="plane"]').bounding_box()
+    assert 0 < verdict.bounding_box()["y"] - under["y"] - under["height"] < 30
+    assert float(verdict.evaluate("(e) => parseFloat(getComputedStyle(e).fontSize)")) >= 18
     now, unit = tips(part, "arrow"), None
     assert all(torch.equal(tip, before[token]) for token, tip in tips(part, "before").items())
     for place, token in enumerate(expected.order):
