@@ -346,14 +346,15 @@ export default figure({
     }
 
     /**
-     * A tag in the words of the book's first figure. Here a small word can be wrong among small words, and says which one it is.
+     * A tag in the words of the book's first figure, in which small words are of one kind: none is wrong among them.
      * @param {string} tag
      * @param {string} [best]
      */
     function written(tag, best = "") {
       const [name, mark] = tag.split(" ");
-      const [group, wrong] = [kind(name), mark === "✗"];
-      const small = only && group === "small word" && !(wrong && kind(best) === group);
+      const group = kind(name);
+      const small = only && group === "small word";
+      const wrong = mark === "✗" && !(small && kind(best) === group);
       const said = heads.full ? (small ? group : TAGGED[name]) : small ? "small" : name.toLowerCase();
       return { said: wrong ? `${said} ✗` : said, kind: group, wrong };
     }
