@@ -304,7 +304,7 @@ export default figure({
         ? only ? "Does saw’s arrow turn or grow?" : "What becomes of the arrows?"
         : changed ? `${changed} of ${order.length} arrows turned, grew or shrank.` : "No arrow turned or grew: they only moved.";
       if (picked >= 0) return say(`${names[picked]} is picked: tap another word, and they change places.`);
-      say(`${order.map((token) => names[token]).join(" ")}.${same ? "" : ` Largest change of an output: ${fmt(Math.max(...change))}.`}`);
+      say(`${order.map((token) => names[token]).join(" ")}.${same || only ? "" : ` Largest change of an output: ${fmt(Math.max(...change))}.`}`);
     }
 
     return { update, pytorch: () => snippet(model.get.bind(model)), svg: () => standalone(plane) };

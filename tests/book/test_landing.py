@@ -383,6 +383,7 @@ def test_whether_an_arrow_turns_is_asked_and_answered_at_the_arrows_and_nothing_
         assert verdict.inner_text() == question
         part.locator('[data-part="handle"][data-which="0"]').press("End")
         assert verdict.inner_text() == said
+        assert says(part) == "saw₁ a saw₂ I."  # and no number beside it
         shuffle = part.locator('[data-part="shuffle"]').bounding_box()["y"]
         assert shuffle - part.bounding_box()["y"] == top
     # What RoPE is stands where there is a reason to want it.
