@@ -98,6 +98,12 @@ def test_series_in_an_order_go_from_light_to_dark_in_one_hue():
         plots.lines(axes, [], {str(i): [] for i in range(4)}, ordered=True)
 
 
+def test_the_first_of_some_lines_may_have_a_roles_colour():
+    _, axes = plots.new()
+    plots.lines(axes, [0, 1], {"weight": [0, 1], "slope": [1, 0]}, colour=plots.ROLES["query"])
+    assert [line.get_color() for line in axes.lines] == [plots.ROLES["query"], plots.INK]
+
+
 def test_every_colour_of_a_plot_can_be_read_as_text_on_the_page_and_on_a_dark_one():
     sheet = (Path(__file__).parents[2] / "_static/attnlab.css").read_text(encoding="utf-8")
     light, dark = (

@@ -158,6 +158,7 @@ def lines(
     spread: Mapping[str, Sequence[float]] | None = None,
     log: str = "",
     ordered: bool = False,
+    colour: str = ACCENT,
 ) -> None:
     """Draw series over a common axis, told apart by colour, dash and, up to 20 places, marker.
 
@@ -170,6 +171,7 @@ def lines(
         spread: for some or all series the half-width of a band around them.
         log: which axes are logarithmic: "", "x", "y" or "xy".
         ordered: draw at most three series, such as depths, in one hue from light to dark, and emphasise none.
+        colour: what emphasises the first, such as a role's: weights are blue everywhere.
 
     Raises:
         ValueError: a series has another length than `x`, there are more than six (three, if ordered), or
@@ -181,7 +183,8 @@ def lines(
     >>> [line.get_ydata().tolist() for line in axes.lines]
     [[1.0, 1.0], [2.0, 8.0]]
     """
-    styles = [(step, *style[1:]) for step, style in zip(STEPS, STYLES, strict=False)] if ordered else STYLES
+    hues = STEPS if ordered else (colour, *(hue for hue, *_ in STYLES[1:]))
+    styles = [(hue, *style[1:]) for hue, style in zip(hues, STYLES, strict=False)]
     if len(series) > len(styles):
         raise ValueError(f"series must be at most {len(styles)}, got {len(series)}")
     if log not in ("", "x", "y", "xy"):
