@@ -66,6 +66,9 @@ export default figure({
     /** The tags that were shown last: one that changes is seen to change. */
     let before = /** @type {string[]} */ ([]);
     const asks = get("word") >= 0;
+    /** The word at which the one picked looks most, and whether any was hidden yet. */
+    let most = -1;
+    let tried = false;
     const deaf = () => get("attention") === false;
     /** What the page's own words speak of; where a link brings another state, or there is no page, nothing. */
     const page = /** @type {HTMLElement | null} */ (body.closest("figure"));
@@ -106,7 +109,7 @@ export default figure({
     const alternatives = h("p", { class: "attnlab-kinds", "data-part": "alternatives" }, likeliest, beside);
     const numbers = strip("Table of numbers");
     const called = (/** @type {boolean} */ small) => Object.keys(NAMES).filter((tag) => SMALL.includes(tag) === small).map(full).join(", ");
-    const every = [numbers, h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. All others: ${called(false)}.`)];
+    const every = [numbers, h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. Others: ${called(false)}.`)];
     const each = [
       labelled("Attention of", heads),
       h("p", { class: "attnlab-note" }, `The shares are the mean of ${n_layers * n_heads} heads. 2.3 is the third head of layer 2.`),
@@ -177,26 +180,29 @@ export default figure({
 
     /**
      * Mark the other word that the one picked hangs on: which, hidden, makes it another kind, and the surest. It takes a moment:
-     * one word at a time, so that who types on waits for none.
+     * one word at a time, so that who types on waits for none. In the whole figure the page asks first of
+     * the word looked at most.
      * @param {number} word
      */
     function ask(word) {
       clearTimeout(asking);
       const n = whole.tokens.length;
+      tried ||= hidden().length > 0;
       if (!asks || word < 0 || hidden().length || n > MOST_ASKED) return;
-      let [most, at] = [0, -1];
+      let [best, at] = [0, -1];
       const next = (/** @type {number} */ i) => {
         if (i < n) {
           const { tags, probabilities } = tagTokens(tagger, whole.tokens, new Set(), new Set([i]));
           const p = i === word || kind(tags[word]) === kind(whole.tags[word]) ? 0 : Math.max(...probabilities[word]);
-          if (p > most) [most, at] = [p, i];
+          if (p > best) [best, at] = [p, i];
           asking = setTimeout(next, 0, i + 1);
           return;
         }
-        if (most) all("hide")[at]?.classList.add("is-asked");
         // Of what it begins with the page says so itself.
-        if (shown === told && word === of) return;
-        beside.replaceChildren(most ? h("b", {}, `Hide “${whole.tokens[at]}”: what does “${whole.tokens[word]}” become?`) : ANY);
+        const own = shown === told && word === of;
+        all("hide")[own && !tried && !folded && !only ? most : at]?.classList.add("is-asked");
+        if (own) return;
+        beside.replaceChildren(best ? h("b", {}, `Hide “${whole.tokens[at]}”: what does “${whole.tokens[word]}” become?`) : ANY);
         drawArcs(true);
       };
       asking = setTimeout(next, 150, 0);
@@ -309,7 +315,7 @@ export default figure({
     function describe(word, weights) {
       if (!result.tokens.length) {
         likeliest.textContent = beside.textContent = "";
-        say("Type a sentence: there is nothing to tag yet.");
+        say("Type a sentence: nothing to tag yet.");
         return;
       }
       const off = hidden();
@@ -333,7 +339,7 @@ export default figure({
       likeliest.replaceChildren(...turned(h("span", {}, `${named(word)}: `, h("b", {}, first), now[best[0]] < 0.5 ? ", not sure" : "", ...others.map((other) => ` · ${other}`)), was));
       beside.className = was ? "is-new" : "";
       if (off.length) beside.textContent = `Nothing hidden: ${list(kinds(whole)).join(" · ")}`;
-      const most = weights.indexOf(Math.max(...weights));
+      most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
       const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)}\u00a0%.` : "It can look at nothing.";
       say(`${named(word)}: ${kind(result.tags[word])}. ${looks}${without}${warning}`, cut > 0);
