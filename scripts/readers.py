@@ -135,7 +135,7 @@ def _block(kind: str, title: str, options: dict[str, str], body: str, names: Nam
     if kind in ("chapter-cards", "chapter-paths"):
         return body
     if kind == "chapter-start":
-        return f"Start with {{chapter-title}}`{title}`" + (f", {body}" if body else ".")
+        return f"{body}, or start with {{chapter-title}}`{title}`."
     if kind == "chapter-path":
         return f"**{title}.** {body}"
     if kind == "include":

@@ -108,7 +108,7 @@ class ChapterPath(_Counting):
 
 
 class ChapterStart(_Counting):
-    """``{chapter-start} topic``: the button that opens a chapter, how long it takes, and text beside."""
+    """``{chapter-start} topic``: the button of its text's link, and beside it a chapter and how long it takes."""
 
     has_content = True
     required_arguments = 1
@@ -116,13 +116,12 @@ class ChapterStart(_Counting):
     def run(self) -> list[nodes.Node]:
         """Make the button."""
         chapter = chapters.find(self.env.attnlab_chapters, self.arguments[0])
-        text = f"Start chapter {chapter.label}: {self.minutes([chapter.topic])} minutes"
+        text = f"chapter {chapter.label}: {self.minutes([chapter.topic])} minutes"
         address = self.env.app.builder.get_relative_uri(self.env.docname, chapter.page)
-        link = nodes.reference("", text, internal=True, refuri=address, classes=["attn-start"])
-        beside = [nodes.Text(" ")] if self.content else []
-        for node in self.parse_text_to_nodes("\n".join(self.content)):
-            beside += node.children
-        return [nodes.paragraph("", "", link, *beside)]
+        (button,) = self.paragraph("\n".join(self.content), "attn-start")
+        link = nodes.reference("", text, internal=True, refuri=address)
+        button += [nodes.Text(" or start with "), link]
+        return [button]
 
 
 def spoken(minutes: int) -> str:

@@ -84,12 +84,15 @@ def _why_attention() -> list[str]:
 
 
 def _relevance_and_averaging() -> list[str]:
-    keys = [(24, 66), (44, 16), (104, 12), (142, 44), (96, 78)]
-    shape = "M" + "L".join(f"{x} {y}" for x, y in keys) + "Z"
-    out = (104, 38)
-    rays = [_line([key, out], QUERY, width) for key, width in zip(keys, (0.6, 1.2, 4, 6, 1.2), strict=True)]
+    values = [(24, 66), (44, 16), (104, 12), (142, 44), (96, 78)]
+    shape = "M" + "L".join(f"{x} {y}" for x, y in values) + "Z"
+    x, y = query = (92, 42)
+    widths = (0.6, 1.2, 2, 6, 1.2)
+    rays = [_line([value, query], QUERY, width) for value, width in zip(values, widths, strict=True)]
     hull = _shape("path", d=shape, fill=VALUE, fill_opacity=0.12, stroke=VALUE, stroke_width=1.2)
-    return [hull, *rays, *(_dot(x, y, 5, KEY) for x, y in keys), _dot(*out, 6, OUTPUT)]
+    diamond = _shape("path", d=f"M{x} {y - 8}L{x + 8} {y}L{x} {y + 8}L{x - 8} {y}Z", fill=QUERY)
+    points = [*(_dot(*value, 5, VALUE) for value in values), _dot(122, 43, 6, OUTPUT)]
+    return [hull, *rays, *points, diamond]
 
 
 def _queries_keys_values() -> list[str]:

@@ -15,7 +15,7 @@ from PIL import Image
 from attnbook.tagging import shipped
 from attnbook.widgets import TagSentence
 
-from .conftest import ROOT, chapters, toc_pages
+from .conftest import ROOT, chapters, page_of, toc_pages
 from .reader import choose, copied, figure, more, parsed, run_copied, saved, says, table, unfold
 
 HOME = toc_pages()[0]
@@ -135,26 +135,26 @@ def test_a_wide_card_has_its_picture_beside_its_text(site):
         assert picture["x"] + picture["width"] < title["x"]
 
 
-@pytest.mark.parametrize(("width", "height", "top"), [(1280, 800, 310), (390, 844, 350), (320, 568, 400)])
+@pytest.mark.parametrize(("width", "height", "top"), [(1280, 800, 310), (390, 844, 300), (320, 568, 400)])
 def test_the_first_screen_shows_the_figure_and_where_there_is_room_where_to_start(site, width, height, top):
     page = site.open(HOME, width=width, height=height)
-    start = page.locator("a.attn-start")
+    start, longer = page.locator(".attn-start > a").all()
     first = WRITTEN[0]
-    assert start.inner_text() == f"Start chapter {first.label}: {opened(first.topic)[0]} minutes"
+    # The short way is the button, and stands on the first screen once; the first chapter is a link beside it.
+    assert start.inner_text() == "The idea in five minutes"
+    assert page.locator("article p a[href='five_minutes.html']").count() == 1
+    assert start.evaluate("(a) => getComputedStyle(a).borderRadius") == "999px"
+    assert longer.inner_text() == f"chapter {first.label}: {opened(first.topic)[0]} minutes"
+    assert longer.get_attribute("href") == f"{first.page.rpartition('/')[2]}.html"
     assert start.evaluate(IN_VIEW) == (width > 1000)
     figure = hero(page)
     assert figure.bounding_box()["y"] <= top
-    # For who is in a hurry the short way stands in the lead, above the figure.
-    short = page.locator("article p a[href='five_minutes.html']").first
-    assert short.inner_text() == "in five minutes"
-    assert short.evaluate(IN_VIEW)
     if width > 1000:  # of the three ways, and of the three places, none stands alone in a second row
         tops = page.locator(".attn-path").evaluate_all("(all) => all.map((one) => one.offsetTop)")
         assert [tops.count(top) for top in tops] == [3] * 6
     # Straight below the figure, and on a phone each way on a line of its own.
     assert start.bounding_box()["y"] < figure.bounding_box()["y"] + figure.bounding_box()["height"] + 60
-    shorter = page.locator("p:has(> .attn-start) a").last.bounding_box()
-    assert (shorter["y"] > start.bounding_box()["y"] + 40) == (width < 500)
+    assert (longer.bounding_box()["y"] > start.bounding_box()["y"] + 40) == (width < 500)
     assert figure.locator('[data-part="arcs"] path').count() >= 3
     if width > 320:
         assert figure.locator('[data-part="token"]').last.evaluate(IN_VIEW)
@@ -515,7 +515,7 @@ def test_words_that_do_not_fit_in_a_row_stand_below_one_another_with_every_arc(s
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [1280, 390, 320])
 def test_of_another_sentence_the_page_says_nothing_that_was_of_its_own(site, width):
     page = site.open(HOME, width=width)
     lead = page.locator("p:has(+ .cell)").first
@@ -524,6 +524,8 @@ def test_of_another_sentence_the_page_says_nothing_that_was_of_its_own(site, wid
     top = hero(page).bounding_box()["y"]
     hero(page).locator('[data-part="sentence"]').fill("They can fish")
     assert not lead.locator("strong").is_visible()
+    asked = lead.evaluate("(lead) => getComputedStyle(lead, '::after').content")
+    assert asked == '"Hide a word: does a tag change?"'  # no hole where the page's own question was
     # Whoever presses finds the figure where it was.
     assert hero(page).bounding_box()["y"] == top
 
@@ -609,7 +611,7 @@ def test_what_is_tried_has_a_word_picked_and_its_arcs(site):
     # The last of them catches it: a jump is no thing here.
     assert "jumps\nnoun" in figure.locator('[data-part="token"]').last.inner_text()
     figure.locator('[data-part="sentence"]').fill("")
-    assert says(figure) == "Type a sentence: there is nothing to tag yet."
+    assert says(figure) == "Type a sentence: nothing to tag yet."
 
 
 def test_one_switch_and_a_noun_is_a_verb(site):
@@ -644,7 +646,7 @@ def test_arcs_are_drawn_once_and_tags_turn_only_where_motion_is_wanted(site, mot
     figure = hero(page)
     figure.locator('[data-part="token"]').first.click()
     moving = "(figure) => figure.getAnimations({ subtree: true }).map((one) => one.animationName)"
-    assert ("attnlab-draw" in figure.evaluate(moving)) == (motion != "reduce")
+    assert ("attnlab-in" in figure.evaluate(moving)) == (motion != "reduce")
     figure.locator('[data-part="token"]').nth(3).click()
     page.wait_for_function(
         "(figure) => !figure.getAnimations({ subtree: true }).length", arg=figure.element_handle()
@@ -653,7 +655,7 @@ def test_arcs_are_drawn_once_and_tags_turn_only_where_motion_is_wanted(site, mot
     # only the one that changed turns: the old away, the new in; with it what is said of it, and shares.
     shown, turned = figure.evaluate(HIDDEN)
     page.emulate_media(reduced_motion="reduce")
-    assert sorted(shown) == ([] if motion == "reduce" else ["attnlab-turn"] * 11 + ["attnlab-withdraw"])
+    assert sorted(shown) == ([] if motion == "reduce" else ["attnlab-go"] + ["attnlab-turn"] * 11)
     assert turned == (motion != "reduce")
     # What nothing flows through is gone at the end.
     arcs = figure.locator('[data-part="arcs"]').element_handle()
@@ -836,6 +838,10 @@ def test_every_chapter_has_a_drawing_of_its_own():
     assert len(set(drawn.values())) == len(drawn)
     with pytest.raises(drawings.UndrawnError, match="'moonlight'"):
         drawings.drawing("moonlight")
+    # As in the chapter's figure: a query among values, and no keys.
+    points = [line.split('fill="')[1].split('"')[0] for line in drawn["relevance_and_averaging"].split("<") if "circle" in line]
+    assert points == [drawings.VALUE] * 5 + [drawings.OUTPUT]
+    assert drawings.KEY not in drawn["relevance_and_averaging"]
 
 
 def test_no_page_loads_what_sets_formulas(book):
@@ -892,3 +898,18 @@ def test_the_readers_edition_is_what_the_buttons_open():
     shown = {"header_buttons": [{"label": "launch-buttons", "buttons": buttons}]}
     edition.launch_edition(SimpleNamespace(srcdir=ROOT), WRITTEN[0].page, "page.html", shown, None)
     assert [one["url"] for one in buttons] == [f"{host}{place}/{name}.ipynb" for host, place in hosts.items()]
+
+
+def test_the_first_chapter_rings_the_word_looked_at_most_and_then_the_one_that_decides(site):
+    figure = site.open(page_of("why_attention")).locator('figure[data-attnlab="tag"]')
+    asked = figure.locator(".is-asked")
+    asked.wait_for()
+    assert asked.get_attribute("aria-label") == "hide “saw”, word 4"
+    asked.click()
+    said = figure.locator('[data-part="alternatives"] > span').first
+    assert said.inner_text().startswith("“saw” (word 4): noun")  # as predicted: looked at most, and not needed
+    figure.locator('[data-part="hide"]').nth(3).click()
+    asked.wait_for()
+    assert asked.get_attribute("aria-label") == "hide “a”, word 3"
+    asked.click()
+    assert said.inner_text().startswith("“saw” (word 4): name")
