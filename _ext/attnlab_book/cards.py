@@ -108,7 +108,7 @@ class ChapterPath(_Counting):
 
 
 class ChapterStart(_Counting):
-    """``{chapter-start} topic``: the button of its text's link, and beside it a chapter and how long it takes."""
+    """``{chapter-start} topic``: the button of its text's link, beside it a chapter and its minutes."""
 
     has_content = True
     required_arguments = 1

@@ -839,7 +839,11 @@ def test_every_chapter_has_a_drawing_of_its_own():
     with pytest.raises(drawings.UndrawnError, match="'moonlight'"):
         drawings.drawing("moonlight")
     # As in the chapter's figure: a query among values, and no keys.
-    points = [line.split('fill="')[1].split('"')[0] for line in drawn["relevance_and_averaging"].split("<") if "circle" in line]
+    points = [
+        line.split('fill="')[1].split('"')[0]
+        for line in drawn["relevance_and_averaging"].split("<")
+        if "circle" in line
+    ]
     assert points == [drawings.VALUE] * 5 + [drawings.OUTPUT]
     assert drawings.KEY not in drawn["relevance_and_averaging"]
 
@@ -907,7 +911,9 @@ def test_the_first_chapter_rings_the_word_looked_at_most_and_then_the_one_that_d
     assert asked.get_attribute("aria-label") == "hide “saw”, word 4"
     asked.click()
     said = figure.locator('[data-part="alternatives"] > span').first
-    assert said.inner_text().startswith("“saw” (word 4): noun")  # as predicted: looked at most, and not needed
+    assert said.inner_text().startswith(
+        "“saw” (word 4): noun"
+    )  # looked at most, and not needed
     figure.locator('[data-part="hide"]').nth(3).click()
     asked.wait_for()
     assert asked.get_attribute("aria-label") == "hide “a”, word 3"

@@ -547,7 +547,8 @@ def test_what_lacks_a_word_and_shows_none_is_not_listed(opened):
     ask(field, "beam search")
     found = places(page, DIALOG)
     assert len(found) >= 3
-    # Sources and the bibliography have "search" alone, where no excerpt shows it. What the words mean stands first.
+    # Sources and the bibliography have "search" alone, where no excerpt shows it.
+    # What the words mean stands first.
     assert [place["text"] for place in found[1:] if not place["marked"]] == []
 
 
