@@ -911,9 +911,7 @@ def test_the_first_chapter_rings_the_word_looked_at_most_and_then_the_one_that_d
     assert asked.get_attribute("aria-label") == "hide “saw”, word 4"
     asked.click()
     said = figure.locator('[data-part="alternatives"] > span').first
-    assert said.inner_text().startswith(
-        "“saw” (word 4): noun"
-    )  # looked at most, and not needed
+    assert said.inner_text().startswith("“saw” (word 4): noun")  # looked at most, and not needed
     figure.locator('[data-part="hide"]').nth(3).click()
     asked.wait_for()
     assert asked.get_attribute("aria-label") == "hide “a”, word 3"
