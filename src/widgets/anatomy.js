@@ -7,7 +7,7 @@
 import folds from "./ui/folds.css";
 import own from "./ui/anatomy.css";
 import { grip, slider } from "./ui/controls.js";
-import { draggable, fmt, h, onResize, renew, s, spot, standalone } from "./ui/dom.js";
+import { draggable, fmt, h, halo, onResize, renew, s, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { KINDS, brief, counted, differing, formula, held, size, ticks } from "./math/anatomy.js";
@@ -21,9 +21,6 @@ const [SHORT, LONG] = [8, 20];
 const STEP = 1 / 16;
 const grouped = (/** @type {number} */ n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
 const text = (/** @type {any} */ props, /** @type {(string | Node)[]} */ ...words) => s("text", { "font-size": 12, fill: "var(--fig-quiet)", ...props }, ...words);
-
-/** Written over lines. */
-const HALO = { stroke: "var(--fig-paper)", "stroke-width": 4, "stroke-linejoin": "round", "paint-order": "stroke" };
 
 /**
  * A layer as a bar: its height and its look tell the kind.
@@ -191,10 +188,10 @@ export default figure({
           return [
             text({ "data-key": `name ${side}`, x: 0, y: top + tall / 2 + 5, "font-size": 15, "font-weight": 700, fill }, "AB"[side]),
             s("rect", { "data-key": `bar ${side}`, x: start, y: top, width: width.toFixed(1), height: tall, ...look, "data-part": "bar", "data-side": SIDES[side], "data-amount": bytes }),
-            text({ "data-key": `size ${side}`, transform: `translate(${(start + width + 7).toFixed(1)} ${top + tall / 2 + 5})`, "font-size": 15, "font-weight": 650, fill: "var(--fig-ink)", ...HALO, "data-part": "size", "data-side": SIDES[side] }, size(bytes)),
+            text({ "data-key": `size ${side}`, transform: `translate(${(start + width + 7).toFixed(1)} ${top + tall / 2 + 5})`, "font-size": 15, "font-weight": 650, fill: "var(--fig-ink)", ...halo(), "data-part": "size", "data-side": SIDES[side] }, size(bytes)),
           ];
         }),
-        text({ "data-key": "factor", x: start, y: tall + gap / 2 + 5, "font-size": 15, ...HALO, "data-part": "factor" }, ...times.map((words, i) => s("tspan", i % 2 ? {} : { fill: "var(--fig-ink)", "font-weight": 650 }, words))),
+        text({ "data-key": "factor", x: start, y: tall + gap / 2 + 5, "font-size": 15, ...halo(), "data-part": "factor" }, ...times.map((words, i) => s("tspan", i % 2 ? {} : { fill: "var(--fig-ink)", "font-weight": 650 }, words))),
       );
     }
 

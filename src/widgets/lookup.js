@@ -6,7 +6,7 @@
 // the names where there are no bars), output (g; data-off "true" where it lies beyond the plane: then it is an
 // arrow at the edge, on the ray to it), numbers (table: point, x, y, score, weight), status.
 import { grip, labelled, temperatureSlider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, renew, s, select, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, halo, renew, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import css from "./ui/lookup.css";
 import { strip, table } from "./ui/tables.js";
@@ -19,8 +19,6 @@ const SIZE = 360;
 const STEP = 0.1;
 const EDGE = 30; // around the plane, for points at its limits and their names
 const UNIT = (SIZE - 2 * EDGE) / (2 * REACH);
-/** Letters stay readable over a line: paper lies around them. */
-const HALO = { stroke: "var(--fig-paper)", "stroke-width": 4, "stroke-linejoin": "round", "paint-order": "stroke" };
 const px = (/** @type {number} */ x) => EDGE + (x + REACH) * UNIT;
 const py = (/** @type {number} */ y) => EDGE + (REACH - y) * UNIT;
 /** Whole numbers across and up: they show how far the plane goes, which has no frame. */
@@ -70,7 +68,7 @@ export default figure({
     const arrow = s("path", { d: "M -10 -9 L 14 0 L -10 9 Z", fill: "var(--fig-output)" });
     const ring = s("circle", { r: 13, fill: "none", stroke: "var(--fig-output)", "stroke-width": 4 });
     const output = s("g", { "data-part": "output", "data-key": "", "pointer-events": "none" });
-    const outputName = s("text", { "data-key": "", fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none", ...HALO }, "output");
+    const outputName = s("text", { "data-key": "", fill: "var(--fig-output)", "font-size": 14, y: 24, "text-anchor": "middle", "pointer-events": "none", ...halo() }, "output");
 
     /** @param {string | number} which */
     const at = (which) => /** @type {Point} */ (which === "query" ? model.get("query") : model.get("values")[which]);
@@ -100,7 +98,7 @@ export default figure({
         { which, limits: [-REACH, REACH], style: "cursor: grab" },
         s("circle", { r: 20, fill: "transparent" }), // room for a thumb
         shape,
-        s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)", ...HALO }, name, which !== "query" ? s("tspan", { "data-part": "share", fill: "var(--fig-quiet)", style: "font-variant-numeric: tabular-nums" }) : ""),
+        s("text", { y: -15, "text-anchor": "middle", "font-size": 14, fill: "var(--fig-ink)", ...halo() }, name, which !== "query" ? s("tspan", { "data-part": "share", fill: "var(--fig-quiet)", style: "font-variant-numeric: tabular-nums" }) : ""),
       );
       draggable(g, signal, (event) => {
         const [x, y] = spot(plane, event).map((at) => (at - EDGE) / UNIT);

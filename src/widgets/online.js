@@ -9,7 +9,7 @@
 import own from "./ui/online.css";
 import pill from "./ui/play.css";
 import { labelled, stem } from "./ui/controls.js";
-import { calm, choices, fmt, h, onResize, s, select, standalone } from "./ui/dom.js";
+import { calm, choices, fmt, h, halo, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { player } from "./ui/play.js";
 import { strip, table } from "./ui/tables.js";
@@ -111,7 +111,7 @@ export default figure({
             get: () => scores()[i],
             move: (x) => set({ scores: scores().map((old, j) => (j === i ? x : old)) }),
           },
-          text({ "text-anchor": "middle", "font-size": size, ...(at.roomy ? { stroke: "var(--fig-paper)", "stroke-width": 3, "paint-order": "stroke" } : {}) }),
+          text({ "text-anchor": "middle", "font-size": size, ...(at.roomy ? halo(3) : {}) }),
           text({ "text-anchor": "middle", "font-size": size, y: at.floor + 15, fill: "var(--fig-value)" }),
         ),
       );
@@ -243,7 +243,7 @@ export default figure({
           ...(done && !roomy ? [] : [text({ x: where(v), y: y + 22, "text-anchor": "middle", "font-size": 11.5, fill: "var(--fig-quiet)" }, fmt(v, Number.isInteger(v) ? 0 : 1))]),
         ]),
         ...(held && held.sum ? dot(held.output, { r: 8, fill: "var(--fig-output)", "data-part": "output" }) : []),
-        ...(done ? [...dot(whole, { r: 12, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2.5, "data-part": "whole" }), text({ x: where(whole) + (side === "end" ? 12 : -12), y: y + 26, "text-anchor": side, "font-size": size, stroke: "var(--fig-paper)", "stroke-width": 5, "paint-order": "stroke" }, `the whole row: ${brief(whole)}`)] : []),
+        ...(done ? [...dot(whole, { r: 12, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2.5, "data-part": "whole" }), text({ x: where(whole) + (side === "end" ? 12 : -12), y: y + 26, "text-anchor": side, "font-size": size, ...halo(5) }, `the whole row: ${brief(whole)}`)] : []),
       );
     }
 

@@ -8,7 +8,7 @@
 import folds from "./ui/folds.css";
 import own from "./ui/ring.css";
 import { slider } from "./ui/controls.js";
-import { calm, choices, h, onResize, s, select, standalone } from "./ui/dom.js";
+import { calm, choices, h, halo, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { inTime } from "./ui/said.js";
 import { strip, table } from "./ui/tables.js";
@@ -30,7 +30,6 @@ const middle = { "text-anchor": "middle" };
 const atEnd = { "text-anchor": "end" };
 const mark = (/** @type {string} */ part, /** @type {number | string} */ device) => ({ "data-part": part, "data-device": device });
 const strong = { fill: ink, "font-weight": 600 };
-const halo = { stroke: paper, "stroke-width": 3, "paint-order": "stroke" };
 const dashed = { fill: "none", stroke: quiet, "stroke-dasharray": "4 3", "stroke-width": 1.2 };
 const LOOKS = {
   now: { fill: blue, "fill-opacity": 0.75 },
@@ -145,7 +144,7 @@ export default figure({
           // The name of the block stands where pairs are: below the diagonal of a block that lies on it.
           const high = Math.min(13, w * 0.8, tall * 0.8);
           const low = only && lit && j2 > i + 1 && i2 - i > 1;
-          const word = high < 8.5 ? [] : [text(left + j * cell + w * (low ? 0.34 : 0.5), top + i * cell + tall * (low ? 0.68 : 0.5) + high * 0.36, String(rank), { ...middle, ...strong, ...halo, "font-size": high })];
+          const word = high < 8.5 ? [] : [text(left + j * cell + w * (low ? 0.34 : 0.5), top + i * cell + tall * (low ? 0.68 : 0.5) + high * 0.36, String(rank), { ...middle, ...strong, ...halo(3), "font-size": high })];
           if (lit) return word;
           if (busy) return [];
           const box = s("rect", { x: left + j * cell + 2, y: top + i * cell + 2, width: w - 4, height: tall - 4, rx: 2, ...dashed, ...mark("nothing", rank) });

@@ -5,7 +5,7 @@
 // chosen pair), angle (text), curve (path: the score over the key's place), alone (path: the chosen pair's part of it),
 // point (circle), told (the score, written), numbers (table: pair, speed, angle, part), scores (table: key at, score), status.
 import { grip, labelled } from "./ui/controls.js";
-import { calm, choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
+import { calm, choices, draggable, fmt, h, halo, onResize, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { LAST, SCHEMES, ends, pairsOf, snippet, speeds } from "./math/rope.js";
@@ -14,7 +14,6 @@ const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ lo
   s("text", { "font-size": 13, fill: "var(--fig-quiet)", ...look }, words);
 const range = (/** @type {number} */ from, /** @type {number} */ to, step = 1) => Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step);
 const place = (/** @type {number} */ x) => Math.min(Math.max(Math.round(x), 0), LAST);
-const HALO = { stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" };
 const LINE = 92; // height of the line with its handles
 const BIG = 88; // radius of the large dial
 
@@ -100,7 +99,7 @@ export default figure({
         { which, limits: [0, LAST], style: "cursor: grab" },
         which === "both" ? "" : s("rect", { x: -17, y: which === "query" ? -13 : -11, width: 34, height: 24, fill: "transparent" }), // room for a thumb
         /** @type {any} */ (shape)(),
-        s("text", { y: 5, "font-size": 14, fill: "var(--fig-ink)", ...HALO, "stroke-width": which === "both" ? 0 : 4 }),
+        s("text", { y: 5, "font-size": 14, fill: "var(--fig-ink)", ...halo(which === "both" ? 0 : 4) }),
       );
       let held = 0; // how far from the query, or the key, the pointer went down
       const own = () => model.get(which === "key" ? "n" : "m");
@@ -242,7 +241,7 @@ export default figure({
         if (!bold) continue;
         const far = Math.hypot(x, y) + 10;
         const to = turn + (role === "query" ? 0.13 : -0.13) * (Math.sign(angle) || 1); // away from the other's
-        out.push(text(role === "query" ? "q" : "k", { x: far * Math.cos(to), y: far * Math.sin(to) + 5, "text-anchor": "middle", "font-style": "italic", "font-size": 16, fill: "var(--fig-ink)", ...HALO }));
+        out.push(text(role === "query" ? "q" : "k", { x: far * Math.cos(to), y: far * Math.sin(to) + 5, "text-anchor": "middle", "font-style": "italic", "font-size": 16, fill: "var(--fig-ink)", ...halo() }));
       }
       return out;
     }

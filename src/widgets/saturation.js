@@ -7,7 +7,7 @@
 // sampled rows), status.
 import asked from "./ui/asked.css";
 import { grip, keyed, labelled, slider, temperatureSlider } from "./ui/controls.js";
-import { calm, choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
+import { calm, choices, draggable, fmt, h, halo, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
 import { softmax } from "./math/attention.js";
@@ -161,7 +161,7 @@ export default figure({
     /** A score on a line of its own, to be dragged along the axis. @param {string} name @param {number} i */
     function lane(name, i) {
       const mark = s("path", { fill: "var(--fig-ink)" });
-      const reading = text({ y: 4, stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke" });
+      const reading = text({ y: 4, ...halo() });
       const from = strokes("", { stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-opacity": 0.5 });
       const target = box(-18, -12, 36, 24, { fill: "transparent" });
       const g = grip({ which: i, limits: [-LIMIT, LIMIT], style: "cursor: ew-resize" }, target, from, mark, reading);

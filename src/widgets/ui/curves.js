@@ -1,5 +1,5 @@
 // The playground's curves, on axes that stay where they are.
-import { fmt, s } from "./dom.js";
+import { fmt, halo, s } from "./dom.js";
 import { arrange, boxed, sized } from "./labels.js";
 import { CEILINGS, LAST, trained, view } from "../math/playground.js";
 
@@ -128,8 +128,6 @@ export function layout(wide, shown, given, most = 0) {
 /** A line across. @param {ReturnType<typeof layout>[0]} plot @param {number} value @param {Record<string, any>} look */
 const flat = ({ on, across }, value, look) => s("path", { d: `M${LEFT} ${on(value).toFixed(1)}h${across}`, fill: "none", stroke: "var(--fig-line)", ...look });
 const DOTTED = { stroke: "var(--fig-ink)", "stroke-dasharray": "2 3" };
-/** Written over lines. */
-const HALO = { stroke: "var(--fig-paper)", "stroke-width": 5, "stroke-linejoin": "round", "paint-order": "stroke" };
 
 /**
  * What does not move: ticks, and the ceilings.
@@ -180,7 +178,7 @@ export function ceilings({ name, across, wide, high, y: top, bottom, on }, floor
   return arrange(places, { left: 0, right: wide, top: top - 4, bottom }).flatMap((place, i) => {
     if (!place) return [];
     const { words, own, size } = wanted[i];
-    const look = { ...HALO, "data-part": "ceiling", "font-size": size, "text-anchor": place.left ? "start" : "end", ...(own ? { fill: "var(--fig-ink)", "font-weight": 700 } : {}) };
+    const look = { ...halo(5), "data-part": "ceiling", "font-size": size, "text-anchor": place.left ? "start" : "end", ...(own ? { fill: "var(--fig-ink)", "font-weight": 700 } : {}) };
     return [{ ...place, words, look }];
   });
 }
@@ -216,7 +214,7 @@ const way = ({ of, on, at }, points) => points.map((reading, j) => `${j ? "L" : 
 const ghost = (plot, run) => s("path", { d: way(plot, readings(plot, run)), fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": 0.55, "stroke-width": 1.5, "data-part": "ghost" });
 /** What they are called stands below them, where no other curve comes. @param {ReturnType<typeof layout>[0]} plot @param {Ghost[]} ghosts */
 const spoken = (plot, ghosts) => text(
-  ghosts.map(({ name = [], was }) => was ?? name.slice(Number(plot.across < 320)).join("")).join("; "), plot.at(12), plot.on(50) + 3, { ...HALO, "font-size": NAME, "data-part": "was" },
+  ghosts.map(({ name = [], was }) => was ?? name.slice(Number(plot.across < 320)).join("")).join("; "), plot.at(12), plot.on(50) + 3, { ...halo(5), "font-size": NAME, "data-part": "was" },
 );
 
 /**
@@ -243,7 +241,7 @@ function lines(plot, runs, names, taken) {
     const ink = { fill: `var(--fig-${role})`, "font-weight": 700 };
     return [
       s("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: DOT, fill: `var(--fig-${role})` }),
-      text(names[i], called[j]?.x ?? x + 7, called[j]?.y ?? y + 4, { ...ink, stroke: "var(--fig-paper)", "stroke-width": 3, "paint-order": "stroke", "data-letter": names[i] }),
+      text(names[i], called[j]?.x ?? x + 7, called[j]?.y ?? y + 4, { ...ink, ...halo(3), "data-letter": names[i] }),
       // Numbers stand still, above, one behind the other.
       text(`${names[i]} ${said(last)}`, LEFT + across - (runs.length - 1 - i) * 78, top - 8, { ...ink, "text-anchor": "end" }),
     ];

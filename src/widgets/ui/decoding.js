@@ -1,5 +1,5 @@
 // The drawing of the decoder, in lanes: a column a word. The draft's words, the text, the cache, the passes, and what they read.
-import { fmt, s } from "./dom.js";
+import { fmt, halo, s } from "./dom.js";
 import { MOST } from "../math/decoder.js";
 
 /**
@@ -84,7 +84,7 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
   const lines = Array.from({ length: MOST - rows.length }, (_, i) => `M${x(rows.length + 1 + i) - 1} ${y - 2}v${whole + 1}`);
   drawn.push(s("path", { d: lines.join(""), stroke: "var(--fig-line)", "stroke-dasharray": "3 3" }));
   const open = MOST + 1 - rows.length;
-  if (!narrow && open > 2) drawn.push(text(`room for ${open} more words`, x(rows.length + open / 2), y + here / 2 + 4, { "text-anchor": "middle", fill: "var(--fig-quiet)", stroke: "var(--fig-paper)", "stroke-width": 5, "paint-order": "stroke", "data-part": "room" }));
+  if (!narrow && open > 2) drawn.push(text(`room for ${open} more words`, x(rows.length + open / 2), y + here / 2 + 4, { "text-anchor": "middle", fill: "var(--fig-quiet)", ...halo(5), "data-part": "room" }));
   if (shared < heads) {
     drawn.push(s("rect", { x: left - 1, y: y - 2, width: (MOST + 1) * pitch, height: here + 1, fill: "none", stroke: "var(--fig-quiet)", "data-part": "shrunk" }));
     const note = narrow ? ["Means of the trained four", "heads, not trained further"] : ["The keys and values of four heads, averaged; the model was not trained further."];

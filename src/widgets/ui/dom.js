@@ -32,6 +32,12 @@ export function s(tag, props = {}, ...children) {
 }
 
 /**
+ * The paper around a letter that stands over lines.
+ * @param {number} [width]
+ */
+export const halo = (width = 4) => ({ stroke: "var(--fig-paper)", "stroke-width": width, "stroke-linejoin": "round", "paint-order": "stroke" });
+
+/**
  * Put in what is to be seen now. What has a name (`data-key`) and stands there already stays and takes the other's looks,
  * so that a change is seen as one: style.css lets it move.
  * @param {Element} parent

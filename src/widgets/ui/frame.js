@@ -302,7 +302,7 @@ function style(el, { name, css: own = "", answer }) {
   const root = el.getRootNode();
   // By what it has: in another window `ShadowRoot` is another class.
   const home = "host" in root ? /** @type {ShadowRoot} */ (root) : el.ownerDocument.head;
-  const hidden = answer ? `@media screen{.attnlab-covered:not(.is-open) [data-figure="${name}"] :is(.attnlab-status,[data-answer],${answer}){visibility:hidden}}` : "";
+  const hidden = answer ? `@media screen{.attnlab-covered:not(.is-open) [data-figure="${name}"] :is(.attnlab-status,${answer}){visibility:hidden}}` : "";
   for (const [key, text] of Object.entries({ all: css, [name]: own + hidden })) {
     if (home.querySelector(`style[data-attnlab-style="${key}"]`)) continue;
     const sheet = h("style", { "data-attnlab-style": key });

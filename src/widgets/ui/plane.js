@@ -1,7 +1,7 @@
 // The plane of all designs: what it costs across, how good it can be upwards, and the edge of what is painted small. Beside it
 // training climbs, step by step, to the best there can be.
 import { text } from "./curves.js";
-import { fmt, renew, s } from "./dom.js";
+import { fmt, halo, renew, s } from "./dom.js";
 import { FRONTIER } from "../math/frontier.js";
 import { named } from "../math/design.js";
 import { LAST } from "../math/playground.js";
@@ -14,7 +14,6 @@ const HIGH = { wide: 230, narrow: 144 };
 const [WORST, LEAST, CHEAP, DEAR] = [40, 0.3, 0.95, 10];
 const ACROSS = [1, 2, 3, 4, 6, 9];
 const UP = [60, 75, 90, 95, 98, 99, 99.6];
-const HALO = { stroke: "var(--fig-paper)", "stroke-width": 4, "paint-order": "stroke", "stroke-linejoin": "round" };
 
 /** How far up an accuracy stands: what is wrong is what is stretched. @param {number} worst @param {number} bottom @param {number} high */
 const upward = (worst, bottom, high) => (/** @type {number} */ accuracy) => {
@@ -81,7 +80,7 @@ export function plane() {
         ...others,
         ...ring,
         dot(waiting, { "data-part": "now" }),
-        text(label, px + (end ? -11 : low ? -2 : 11), Math.max(py + (low ? (wide < 400 ? -40 : -21) : 14), TOP + 8), { ...HALO, "text-anchor": end ? "end" : "start", fill: "var(--fig-query)", "font-weight": 700 }),
+        text(label, px + (end ? -11 : low ? -2 : 11), Math.max(py + (low ? (wide < 400 ? -40 : -21) : 14), TOP + 8), { ...halo(), "text-anchor": end ? "end" : "start", fill: "var(--fig-query)", "font-weight": 700 }),
       );
       svg.setAttribute("aria-label", `Designs by price and best possible accuracy. This one: ${fmt(entry.pairs, 2)} pairs a word, ${label}. ${others.length} others were tried. The edge of all small designs goes from 74.5 % for 1 pair to 99.6 % for 3.7.`);
     },
@@ -116,13 +115,13 @@ export function climb() {
         s("path", { d: `M${left} ${TOP}V${bottom}H${right}`, fill: "none", stroke: "var(--fig-quiet)" }),
         ...(Number.isFinite(best) ? [
           s("path", { d: `M${left} ${y(best).toFixed(1)}H${right}`, stroke: "var(--fig-query)", "stroke-width": 2, "stroke-dasharray": "2 3", "data-part": "goal" }),
-          text(`${fmt(best, 2)} %`, right, y(best) - 5, { ...HALO, "text-anchor": "end", fill: "var(--fig-query)", "font-weight": 700 }),
+          text(`${fmt(best, 2)} %`, right, y(best) - 5, { ...halo(), "text-anchor": "end", fill: "var(--fig-query)", "font-weight": 700 }),
         ] : []),
         ...(tip ? [
           s("path", { d: `${curve.map(({ step, accuracy }, i) => `${i ? "L" : "M"}${x(step).toFixed(1)} ${y(accuracy).toFixed(1)}`).join("")}H${tip[0].toFixed(1)}`, fill: "none", stroke: "var(--fig-output)", "stroke-width": 2.5, "stroke-linejoin": "round", "data-part": "climbed" }),
           s("circle", { cx: tip[0].toFixed(1), cy: tip[1].toFixed(1), r: 5, fill: "var(--fig-output)" }),
           // Below, where no curve comes: those that go down again soon come back.
-          text(said, fits ? tip[0] + 9 : right, Math.min(tip[1] + (fits ? 14 : 25), bottom - 5), { ...HALO, ...ink, "text-anchor": fits ? "start" : "end" }),
+          text(said, fits ? tip[0] + 9 : right, Math.min(tip[1] + (fits ? 14 : 25), bottom - 5), { ...halo(), ...ink, "text-anchor": fits ? "start" : "end" }),
         ] : []),
       );
     },
