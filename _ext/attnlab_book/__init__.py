@@ -77,6 +77,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("doctree-resolved", names.fill_index)
     app.connect("doctree-resolved", pages.drop_thebe_nodes, priority=900)
     app.connect("doctree-resolved", pages.arrange_cells)
+    app.connect("doctree-resolved", pages.name_first_figure)
     app.connect("doctree-resolved", pages.mark_short_answers)
     # Before napoleon reads the docstring.
     app.connect("autodoc-process-docstring", pages.guard_returns, priority=400)

@@ -15,6 +15,8 @@ from sphinx.util import logging
 from attnlab_book import chapters, drawings
 
 ROLES = ("chapter", "chapter-title")
+FIRST_FIGURE = "figure"
+"""The name of the place where a page's first figure is asked about."""
 logger = logging.getLogger(__name__)
 
 
@@ -95,13 +97,18 @@ def name_part(
 ) -> None:
     """Say above a chapter's title which part of the book it belongs to: on a phone no sidebar does.
 
-    Beside it, where there is room, stands the picture by which the landing page leads here.
+    Beside it, where there is room, stands the picture by which the landing page leads here. Both lead to the first
+    figure, which may stand several screens below.
     """
     for chapter in app.env.attnlab_chapters:  # type: ignore[attr-defined]
         if chapter.page == pagename and "body" in context:
             # A chapter that is being written may have none yet.
             picture = drawings.drawing(chapter.topic) if chapter.topic in drawings.DRAWINGS else ""
             picture = picture.replace('"attn-drawing"', '"attn-drawing attn-emblem"')
-            top = f'{picture}<p class="attn-part">{escape(chapter.part)}</p>\n<h1>'
+            part = escape(chapter.part)
+            if f'id="{FIRST_FIGURE}"' in context["body"]:
+                part += f' <a href="#{FIRST_FIGURE}">to the figure</a>'
+                picture = picture and f'<a href="#{FIRST_FIGURE}" aria-hidden="true" tabindex="-1">{picture}</a>'
+            top = f'{picture}<p class="attn-part">{part}</p>\n<h1>'
             context["body"] = context["body"].replace("<h1>", top, 1)
             return

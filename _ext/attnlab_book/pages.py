@@ -10,7 +10,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from attnlab_book import assets, bundle, stills
+from attnlab_book import assets, bundle, numbering, stills
 
 FIGURE = re.compile(r'<figure[^>]* data-attnlab="(\w+)"')
 """A live figure as a page has it, with its name."""
@@ -84,6 +84,17 @@ def arrange_cells(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 cell["classes"].append("has-room")
         if "cell" in cell["classes"] and any(FIGURE.search(x.astext()) for x in cell.findall(nodes.raw)):
             cell["classes"].append("has-figure")
+
+
+def name_first_figure(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Give the place of a page's first figure a name: the prediction above it, which is read first."""
+    above = None
+    for node in doctree.findall(nodes.Element):
+        if "predict" in node.get("classes", []):
+            above = node
+        elif "has-figure" in node.get("classes", []):
+            (node if above is None else above)["ids"].append(numbering.FIRST_FIGURE)
+            return
 
 
 def mark_short_answers(app: Sphinx, doctree: nodes.document, docname: str) -> None:

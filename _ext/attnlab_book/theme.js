@@ -124,6 +124,7 @@
   const prepareContents = () => {
     const entries = all("#pst-page-toc-nav a[href^='#']").map((link) => {
       const section = document.getElementById(decodeURIComponent(link.getAttribute("href")?.slice(1) ?? ""));
+      link.classList.toggle("has-figure", !!section?.querySelector(":scope > .cell.has-figure"));
       return { link, section };
     });
     let marked = /** @type {HTMLElement | undefined} */ (undefined);

@@ -43,7 +43,13 @@ def test_title_browser_title_and_part_say_where_one_is(book, chapter):
     article = page.find("article")
     assert words(article.find("h1")) == name(chapter)
     assert words(page.find("title")).startswith(f"{name(chapter)} —")
-    assert words(article.find(class_="attn-part")) == chapter.part
+    part = article.find(class_="attn-part")
+    leads = part.find("a").extract()
+    assert words(part).strip() == chapter.part
+    # What is read first of the first figure is its prediction, where the title's link leads.
+    place = article.find(id=leads["href"].removeprefix("#"))
+    assert "predict" in place["class"]
+    assert place.find_next(class_="has-figure") == article.find(class_="has-figure")
 
 
 @by_topic
