@@ -301,6 +301,13 @@ def test_what_is_kept_of_a_token_has_the_area_of_its_numbers():
     parts = [rows * width for _, rows, each in serving.KEPT for _, width in each]
     areas = [box.width * box.height for box in filled]
     assert [area / areas[0] for area in areas] == pytest.approx([part / parts[0] for part in parts])
+    # One mark: squares side by side on one line, or the longest hairline looks like the most.
+    for narrow in (False, True):
+        axes = drawings.kept_of_a_token(narrow=narrow).axes[0]
+        drawn = [patch.get_window_extent() for patch in axes.patches if patch.get_fill()]
+        for one in (drawn[:2], drawn[2:4], drawn[4:6], drawn[6:]):
+            assert [box.height for box in one] == pytest.approx([one[-1].x1 - one[0].x0] * len(one))
+            assert one[0].y0 == pytest.approx(drawn[0].y0)
     assert parts == [128 * 128, 128 * 128, 8 * 128, 8 * 128, 512, 64, 512 / 4]
     assert "32,768" in figure.get_label()
     assert "576" in figure.get_label()
@@ -322,3 +329,24 @@ def test_the_family_has_the_years_of_its_sources_and_no_two_changes_in_one_place
     written = words(drawings.family())
     for _, name, _ in changes:
         assert name in written
+
+
+def test_every_change_of_the_family_has_a_picture_of_its_own_that_shows_it():
+    drawn = {}
+    for _, name, _ in (change for branch in history.PLACES.values() for change in branch):
+        pen = Pen(1, 1)
+        history.PICTURES[name](pen, 0.2, 0.2)
+        boxes = [one.get_window_extent() for one in (*pen.axes.patches, *pen.axes.lines)]
+        dpi, apart = pen.figure.dpi, pen.apart
+        assert min(box.x0 for box in boxes) >= (0.2 - 0.02) * apart * dpi, name
+        assert max(box.x1 for box in boxes) <= (0.2 + history.SIDE + 0.02) * apart * dpi, name
+        assert max(box.height for box in boxes) <= (history.SIDE + 0.04) * dpi, name
+        drawn[name] = plots.svg(pen.figure, alt="x")
+    assert len(set(drawn.values())) == len(drawn) == len(history.PICTURES) == 14
+    # The masks are the library's, and no one looks ahead.
+    assert torch.equal(history.LOOKED_AT["window"], masks.window(8, 2, 0))
+    assert torch.equal(history.LOOKED_AT["patterns"], masks.fixed(8, 4))
+    for seen in history.LOOKED_AT.values():
+        assert not seen.triu(1).any()
+        assert seen.diagonal().all()
+    assert (history.LOOKED_AT["indexer"].sum(1) <= 3).all(), "an indexer keeps a few"

@@ -255,7 +255,7 @@ class Pen:
             size: width and height of a tile, or one number for both.
             role: whose colour.
             shades: (rows, columns), how full each tile is, from 0 to 1; a little unless given. At 1 a tile
-                is half opaque, so that a number can be read on it.
+                is half opaque, so that a number can be read on it; at 1.9, without one, it is full.
             texts: what is written on each.
             edge: how opaque the edges are.
         """

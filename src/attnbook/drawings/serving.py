@@ -105,12 +105,12 @@ def pages(narrow: bool = False) -> Figure:
 
 
 KEPT = (
-    ("128 heads", 128, (("key", 128), ("value", 128))),
-    ("in 8 groups", 8, (("key", 128), ("value", 128))),
-    ("a latent and a short key", 1, ((None, 512), ("key", 64))),
-    ("a quarter of a pooled row", 1, ((None, 512 // 4),)),
+    (("128 heads",), 128, (("key", 128), ("value", 128))),
+    (("8 groups",), 8, (("key", 128), ("value", 128))),
+    (("a latent and", "a short key"), 1, ((None, 512), ("key", 64))),
+    (("¼ of a", "pooled row"), 1, ((None, 512 // 4),)),
 )
-"""What each way to keep a token is called, its rows, and the parts of a row, each with its width."""
+"""What each way to keep a token is called, in lines, its rows, and a row's parts, each with its width."""
 
 
 def kept_of_a_token(narrow: bool = False) -> Figure:
@@ -128,29 +128,24 @@ def kept_of_a_token(narrow: bool = False) -> Figure:
     >>> "32,768" in kept_of_a_token().get_label()
     True
     """
-    pen = Pen(4.3, 3.84, narrow)
-    left, top, number, row, said = 0.1, 0.36, 4.1 / 576, 0.016, []
-    middle = left
-    for role, width in KEPT[0][2]:
-        pen.text(middle + width * number / 2, 0.16, f"{role}s", role=role)
-        middle += width * number
-    for name, rows, parts in KEPT:
-        each = sum(width for _, width in parts)
-        label = f"{name}: {rows * each:,} numbers"
-        said.append(label)
-        if rows == 1:  # too thin to have its words beside it
-            pen.text(left, top, label, align="left")
-            top += 0.17
-        else:
-            pen.text(left + each * number + 0.15, top + rows * row / 2, label, align="left")
-        at = left
+    pen = Pen(4.2, 3.2, narrow) if narrow else Pen(6.9, 3.2)
+    middles, largest = ((0.65, 1.75, 2.75, 3.72), 1.2) if narrow else ((1.2, 3.1, 4.6, 6.0), 1.9)
+    each, base, said = [rows * sum(width for _, width in parts) for _, rows, parts in KEPT], largest + 0.4, []
+    for middle, (name, _, parts), numbers in zip(middles, KEPT, each, strict=True):
+        # Squares: the eye compares areas of one shape, and the last is still seen beside the first.
+        side = largest * (numbers / each[0]) ** 0.5
+        at = middle - side / 2
         for role, width in parts:
-            size = (width * number, rows * row)
-            pen.tiles(at, top, 1, 1, size=size, role=role, shades=[[1.0]], edge=0.0)
-            at += width * number
-        top += rows * row + 0.28
+            wide = side * width / sum(width for _, width in parts)
+            pen.tiles(at, base - side, 1, 1, size=(wide, side), role=role, shades=[[1.0]], edge=0.0)
+            if numbers == each[0]:
+                pen.text(at + wide / 2, base - side - 0.16, f"{role}s", role=role)
+            at += wide
+        for line, text in enumerate((f"{numbers:,}", *name)):
+            pen.text(middle, base + 0.2 + 0.21 * line, text)
+        said.append(f"{' '.join(name)}: {numbers:,} numbers")
     return pen.figure_of(
-        "What one layer keeps of one token, drawn to one scale. "
+        "What one layer keeps of one token, as squares of one scale. "
         + "; ".join(said)
         + ". A latent and a pooled row, in grey, are key and value at once."
     )
