@@ -1,6 +1,5 @@
-// The calculator: every number of single-head attention, six stages, one formula for the cell in focus. Where there is room,
-// each matrix has one place through all stages, and stays; of what is to come, name and outline stand there. Where the page begins
-// with one stage and nothing else (`only`), one button leads on once a number is picked, and from the last stage back.
+// The calculator: every number of single-head attention, six stages, one formula for the cell in focus. A stage has the whole
+// board: what comes out, and the matrices that it comes of. Where the page begins with one stage and nothing else (`only`), one button leads on once a number is picked, and from the last stage back.
 //
 // For tests (data-part): stages (radio group, values 1-6), previous, next, play (buttons), causal (checkbox),
 // product (radio group Q | K | V, at stage 2), on (button, where `only`), matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S,
@@ -31,9 +30,7 @@ const SAYS = [
 ];
 /** What stands where, by stage: what comes out, what lies to its left and what above it. */
 const BOARD = [["X"], [], ["S", "Q", "K"], ["scaled", "S"], ["A", "scaled"], ["O", "A", "V"]];
-/** Where each has its place on a wide board, and from which stage on it stands there. */
-const PLACES = /** @type {[string, string, number][]} */ ([["X", "x", 1], ["Q", "q", 2], ["K", "k", 3], ["V", "v", 3], ["S", "s", 3], ["A", "a", 5], ["O", "o", 6]]);
-const ABOVE = ["top", "beside", "w", "k", "v"];
+const ABOVE = ["top", "beside"];
 /** @type {Record<string, Piece[]>} */
 const NAMES = {
   X: [{ name: "X" }], Wq: [{ name: "W_q" }], Wk: [{ name: "W_k" }], Wv: [{ name: "W_v" }],
@@ -60,7 +57,8 @@ export default figure({
     /** @type {ReturnType<typeof attend>} */
     let result;
     let [drawn, fitted, walked, roomy, playing, timer] = ["", "", "", "", false, 0];
-    let product = "Q";
+    let [product, ended] = ["Q", ""]; // and where Play came to its end
+    const here = () => JSON.stringify([model.get("stage"), model.get("focus")]);
     const only = Boolean(model.get("only"));
     const FIRST = 3; // here the road of `only` begins again
 
@@ -108,7 +106,7 @@ export default figure({
     // Three digits where there is room for them; drawn before it stands in a page, it has none yet.
     let digits = 0;
     const room = () => (body.clientWidth > 420 ? 3 : 2);
-    let [wide, at, apart, mapped] = [0, 0, false, false]; // the width it was drawn for, the stage on the board, whether matrices have room side by side, and each its place
+    let [wide, at, apart] = [0, 0, false]; // the width it was drawn for, the stage on the board, whether all three matrices have room side by side
     onResize(body, signal, () => (digits && wide !== body.clientWidth ? update() : fit()));
     signal.addEventListener("abort", () => {
       clearTimeout(timer);
@@ -162,6 +160,11 @@ export default figure({
       select(products, product);
       previous.disabled = stage <= 1;
       next.disabled = stage >= 6;
+      // What Play leads to is what to press next: the next stage, or where six names have no room, the arrow to it.
+      const names = [...stages.querySelectorAll("button")];
+      const lit = ended === here() && stage < 6 && (stages.offsetParent ? names[stage] : next);
+      for (const el of [next, ...names]) el.classList.toggle("attnlab-act", el === lit);
+      if (model.get("focus").length) play.classList.toggle("attnlab-act", !lit);
       causal.checked = Boolean(model.get("causal"));
       // The tallest stage's room is kept, so that nothing below moves from stage to stage.
       wide = body.clientWidth;
@@ -180,12 +183,9 @@ export default figure({
           board.style.minHeight = `${Math.max(...high)}px`;
           return board.scrollWidth > board.clientWidth;
         };
-        // Any of the three products has room where they are made.
-        board.style.setProperty("--made", String(Math.max(all.Q[0].length, all.V[0].length)));
         apart = only || wide > 760;
-        mapped = apart && !only;
         if (tallest() && apart) {
-          apart = mapped = false;
+          apart = false;
           board.style.minHeight = "";
           tallest();
         }
@@ -208,17 +208,11 @@ export default figure({
     /** What comes out at a stage, what stands left of it and above. @param {number} stage */
     const standing = (stage) => (stage === 2 ? [product, "X", `W${product.toLowerCase()}`] : BOARD[stage - 1]);
 
-    /**
-     * What is on the board at a stage, and where: around what comes out, or, if all have room side by side, each in its place.
-     * @param {number} stage
-     * @returns {string[][]}
-     */
+    /** What is on the board at a stage, and where: around what comes out. @param {number} stage */
     function placing(stage) {
       const [out, left, top] = standing(stage);
       const beside = apart && stage > 5; // of values there are as many rows as of words: above, they would make it high
-      if (!mapped) return [[top, beside ? "beside" : "top"], [left, "left"], [out, "result"]].filter(([name]) => name);
-      if (stage === 2) return [[left, "x"], [top, "w"], [out, "q"]];
-      return PLACES.flatMap(([name, area, from]) => (from <= stage ? [[name === "S" && stage > 3 ? "scaled" : name, area]] : []));
+      return [[top, beside ? "beside" : "top"], [left, "left"], [out, "result"]].filter(([name]) => name);
     }
 
     /** @param {Record<string, Matrix>} all @param {number} stage @param {string[]} tokens */
@@ -244,9 +238,7 @@ export default figure({
       if (layout !== drawn) {
         drawn = layout;
         board.classList.toggle("is-product", placed.some((one) => one[1] === "top"));
-        board.classList.toggle("is-map", mapped);
-        const ahead = PLACES.filter(([, area]) => mapped && !placed.some((one) => one[1] === area));
-        board.replaceChildren(corner, note, ...placed.map(([name, area]) => cellsOf(name, area, all[name], tokens)), ...ahead.map(([name, area]) => cellsOf(name, area, all[name], tokens, true)));
+        board.replaceChildren(corner, note, ...placed.map(([name, area]) => cellsOf(name, area, all[name], tokens)));
       }
       const picked = target.row >= 0;
       // Seen when there is something to follow.
@@ -263,7 +255,7 @@ export default figure({
       // What stands in one column is equally wide, and as wide as its longest number; what can be edited is not counted.
       const longest = (/** @type {string[]} */ ...names) =>
         Math.max(0, ...names.flatMap((name) => (name in EDITABLE ? [] : all[name].flat().map((x) => characters(fmt(x, name === "A" ? digits : decimals(all[name])))))));
-      const columns = placed.map(([name, area]) => (mapped ? longest("Q", "K", "V", "S", "scaled", "A", "O") : ["left", "beside"].includes(area) ? longest(name) : longest(out, top ?? out)));
+      const columns = placed.map(([name, area]) => (["left", "beside"].includes(area) ? longest(name) : longest(out, top ?? out)));
       board.style.setProperty("--characters", String(columns[columns.length - 1]));
       areas().forEach((el, i) => el.style.setProperty("--characters", String(columns[i])));
       /** @type {Piece[]} */
@@ -294,7 +286,7 @@ export default figure({
         const was = before.get(name) ?? (name === "scaled" && before.get("S")); // out of what it was
         const is = /** @type {DOMRect} */ (now.get(name));
         const from = was ? { transform: `translate(${was.left - is.left}px, ${was.top - is.top}px)` } : { opacity: 0 };
-        el.animate([from, {}], was || mapped ? MOVES : { ...MOVES, delay: 180, fill: "backwards" });
+        el.animate([from, {}], was ? MOVES : { ...MOVES, delay: 180, fill: "backwards" });
       }
     }
 
@@ -307,19 +299,26 @@ export default figure({
       return !on;
     }
 
-    /** Go on to the next number of what comes out; from the last one, to the first. The input comes out of nothing. */
-    function step() {
+    /**
+     * Go on to the next number of all that the stage makes. From the last one a press goes to the first, and Play stays there.
+     * The input comes out of nothing.
+     * @param {boolean} [played]
+     */
+    function step(played) {
       const all = /** @type {Record<string, Matrix>} */ (read());
       const stage = Number(model.get("stage"));
       if (stage === 1) return set({ stage: 2, focus: [0, 0] });
-      const out = stage === 2 ? product : BOARD[stage - 1][0];
-      const { name, row, column } = focusOf(all, out, [out]);
-      const [rows, columns] = [all[out].length, all[out][0].length];
-      const at = name === out ? row * columns + column + 1 : 0;
-      const last = at >= rows * columns;
-      if (last) mode(false);
-      const to = last ? 0 : at;
-      set({ focus: [Math.floor(to / columns), to % columns, out] });
+      const outs = stage === 2 ? PRODUCTS : BOARD[stage - 1].slice(0, 1);
+      const out = stage === 2 ? product : outs[0];
+      const { row, column } = focusOf(all, out, [out]);
+      const columns = all[out][0].length;
+      const to = Math.max(row * columns + column + 1, 0);
+      if (to < all[out].length * columns) return set({ focus: [Math.floor(to / columns), to % columns, out] });
+      const then = outs[outs.indexOf(out) + 1];
+      if (then || !played) return set({ focus: [0, 0, then ?? outs[0]] });
+      mode(false);
+      ended = here();
+      update();
     }
 
     /** Show of the pairs that make a number those up to one; all of them if there are no more. @param {number} now */
@@ -358,7 +357,7 @@ export default figure({
       const beat = (/** @type {number} */ now) => {
         light(now < pairs && !still && pairs > 1 ? now : Infinity);
         if (now < pairs && !still && pairs > 1) timer = setTimeout(() => beat(now + 1), BEAT);
-        else if (playing) timer = setTimeout(step, still ? 2 * BEAT : BEAT);
+        else if (playing) timer = setTimeout(() => step(true), still ? 2 * BEAT : BEAT);
       };
       beat(0);
     }
@@ -383,7 +382,7 @@ export default figure({
     const own = () => only && result.v.every((row) => row.filter(Boolean).join() === "1");
 
     /** Keys stand upright where scores are made: a cell's place on the board, and in its matrix. */
-    const turned = (/** @type {string} */ name, ahead = false) => name === "K" && (ahead || at > 2);
+    const turned = (/** @type {string} */ name) => name === "K" && at > 2;
     const placeOf = (/** @type {string} */ name, /** @type {Element} */ cell) => {
       const { row, column } = /** @type {HTMLElement} */ (cell).dataset;
       return turned(name) ? [Number(column), Number(row)] : [Number(row), Number(column)];
@@ -394,10 +393,9 @@ export default figure({
      * @param {string} area
      * @param {Matrix} given
      * @param {string[]} tokens
-     * @param {boolean} [ahead] whether it is to come, and its place is all that there is
      */
-    function cellsOf(name, area, given, tokens, ahead) {
-      const flip = turned(name, ahead);
+    function cellsOf(name, area, given, tokens) {
+      const flip = turned(name);
       const values = flip ? transpose(given) : given;
       const square = ["S", "scaled", "A"].includes(name);
       // A number of each that stands alone needs no number of its own.
@@ -405,14 +403,13 @@ export default figure({
       const rows = !name.startsWith("W") && !flip ? tokens : counted(values);
       const columns = square || flip ? tokens : own() && "VO".includes(name) ? values[0].map((_, j) => tokens[result.v.findIndex((row) => row[j])]) : counted(values[0]);
       /** @type {Piece[]} */
-      const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, same() ? "" : ` × ${fmt(result.factor, 3)}`] : !ahead && name === standing(at)[0] ? NAMES[name] : [NAMES[name][0]];
+      const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, same() ? "" : ` × ${fmt(result.factor, 3)}`] : name === standing(at)[0] ? NAMES[name] : [NAMES[name][0]];
       const body = values.map((row, i) =>
         h(
           "tr",
           {},
           h("th", { scope: "row" }, rows[i]),
           ...row.map((_, j) => {
-            if (ahead) return h("td", { class: "attnlab-cell" }, h("button", {}), i + j ? "" : h("span", { class: "attnlab-ghost" }, ...typeset(caption)));
             const [a, b] = flip ? [j, i] : [i, j];
             const at = { "data-row": i, "data-column": j, "aria-label": `${name} row ${a + 1} column ${b + 1}` };
             return h("td", { class: "attnlab-cell" }, name in EDITABLE ? editor(name, a, b, at) : reader(name, a, b, only && area !== "result" ? { ...at, disabled: true } : at));
@@ -421,10 +418,10 @@ export default figure({
       );
       return h(
         "div",
-        { class: `attnlab-scroll${ahead ? " is-ahead" : ""}`, ...(ahead ? { inert: true, "aria-hidden": "true" } : { "data-name": name }), "data-area": area, style: `grid-area: ${area}; --frame: var(--fig-${ROLE[name] ?? "ink"}); --rows: ${values.length}; --columns: ${values[0].length}` },
+        { class: "attnlab-scroll", "data-name": name, "data-area": area, style: `grid-area: ${area}; --frame: var(--fig-${ROLE[name] ?? "ink"})` },
         h(
           "table",
-          { "data-part": `${ahead ? "ahead" : "matrix"}-${name}`, on: { keydown: move } },
+          { "data-part": `matrix-${name}`, on: { keydown: move } },
           h("caption", {}, ...typeset(caption)),
           h("thead", {}, h("tr", {}, h("td", { style: "border: 0" }), ...columns.map((text) => h("th", { scope: "col" }, text)))),
           h("tbody", {}, ...body),
@@ -515,12 +512,12 @@ export default figure({
       }
     }
 
-    /** The head of the row, which on a wide board is the input's, or in what stands above, of the column. @param {HTMLElement} td */
+    /** The head of the row, or in what stands above, of the column. @param {HTMLElement} td */
     const headOf = (td) => {
       const area = /** @type {HTMLElement} */ (td.closest("[data-area]"));
       const row = /** @type {HTMLTableRowElement} */ (td.parentElement);
       if (ABOVE.includes(area.dataset.area ?? "")) return area.querySelector("thead tr")?.children[/** @type {HTMLTableCellElement} */ (td).cellIndex];
-      return (mapped ? board.querySelectorAll('[data-area="x"] tbody tr')[row.sectionRowIndex] : row).firstElementChild;
+      return row.firstElementChild;
     };
 
     /** @returns {string} the state as a snippet that runs */

@@ -323,72 +323,29 @@ def to_stage(part, stage):
     part.locator(f'[data-part="stages"] [data-value="{stage}"]').dispatch_event("click")
 
 
-STANDS = """(board) => Object.fromEntries([...board.querySelectorAll("[data-area] table")].map((table) => {
-  const cell = table.querySelector("tbody td").getBoundingClientRect();
-  const { left, top } = board.closest("figure").getBoundingClientRect();
-  return [table.dataset.part, [cell.left - left, cell.top - top]];
-}))"""
+SIZES = """(board) => [...board.querySelectorAll("[data-area] td.attnlab-cell")].map((e) => e.offsetWidth)"""
+ROOMS = """(board) => {
+  const tables = [...board.querySelectorAll("[data-area]")].map((e) => e.getBoundingClientRect());
+  const [top, bottom] = [Math.min(...tables.map((e) => e.top)), Math.max(...tables.map((e) => e.bottom))];
+  const formula = board.querySelector(".attnlab-formula").getBoundingClientRect();
+  return [top - formula.bottom, board.getBoundingClientRect().bottom - bottom];
+}"""
 
 
-def test_where_there_is_room_each_matrix_has_one_place_through_all_stages(site, page_with):
-    small = calculator(
-        X=[[1, 0], [0, 1], [1, 1]], W_q=[[2], [0]], W_k=[[1], [1]], W_v=[[1.0, 0.0], [0.0, 10.0]]
-    )
-    part = figure(site.open(page_with(small._repr_html_())), "calculator")
-    board, places, shown = part.locator(".attnlab-board"), {}, []
+def test_where_there_is_room_the_matrices_in_play_have_it(site):
+    part = figure(site.open("chapters/03_queries_keys_values", width=1280), "calculator")
+    board, heights = part.locator(".attnlab-board"), set()
     for stage in range(1, 7):
         choose(part, "stages", stage)
-        stands = board.evaluate(STANDS)
-        shown.append({name.removeprefix("matrix-") for name in stands if name.startswith("matrix")})
-        for name, place in stands.items():
-            kind, _, name = name.partition("-")
-            first = places.setdefault(name.replace("scaled", "S"), place)
-            assert place == pytest.approx(first, abs=1), (stage, kind, name)
-    assert shown[:2] == [{"X"}, {"X", "Wq", "Q"}]
-    assert shown[2:] == [
-        {"X", "Q", "K", "V", "S"},
-        {"X", "Q", "K", "V", "scaled"},
-        {"X", "Q", "K", "V", "scaled", "A"},
-        {"X", "Q", "K", "V", "scaled", "A", "O"},
-    ]
-    # Row meets column: S below the keys and beside the queries, O below the values and beside the weights.
-    for out, left, top in (("S", "Q", "K"), ("O", "A", "V"), ("Q", "X", "Wq")):
-        assert places[out][1] == pytest.approx(places[left][1], abs=1)
-        assert places[out][0] == pytest.approx(places[top][0], abs=1)
-    # What is to come is nothing to read, to press or to hear.
-    choose(part, "stages", 1)
-    ahead = part.locator('[data-part^="ahead-"]')
-    assert ahead.evaluate_all("(all) => all.map((e) => e.dataset.part)") == [
-        f"ahead-{name}" for name in "QKVSAO"
-    ]
-    # Each is one outline with its name in it, as large as the matrix will be.
-    outlines = [box.bounding_box() for box in ahead.locator(".attnlab-ghost").all()]
-    assert ahead.locator(".attnlab-ghost").all_text_contents() == ["Q", "Kᵀ", "V", "S", "A", "O"]
-    assert ahead.locator(":is(caption, th, button):visible").count() == 0
-    choose(part, "stages", 6)
-    for name, outline in zip("QKVAO", [*outlines[:3], *outlines[4:]], strict=True):
-        cells = part.locator(f'[data-part="matrix-{name}"] td.attnlab-cell')
-        first, last = (one.bounding_box() for one in (cells.first, cells.last))
-        ends = (last["x"] + last["width"] - first["x"], last["y"] + last["height"] - first["y"])
-        assert (outline["width"], outline["height"]) == pytest.approx(ends, abs=2), name
-    choose(part, "stages", 1)
-    assert part.locator("[inert] [data-part^=ahead]").count() == 6
+        assert min(board.evaluate(SIZES)) >= 90, stage
+        above, below = board.evaluate(ROOMS)
+        assert min(above, below) >= 8, stage
+        assert abs(above - below) <= 8, stage
+        heights.add(part.bounding_box()["height"])
+        # Nothing stands there of what is to come.
+        assert board.locator("[data-area]").count() == [1, 3, 3, 2, 2, 3][stage - 1]
+    assert len(heights) == 1
     assert violations(part.page) == []
-    # Scores are scaled where they stand: nothing goes out on the way, and what is new comes in.
-    choose(part, "stages", 3)
-    part.page.emulate_media(reduced_motion="no-preference")
-    try:
-        seen = part.evaluate(ON_THE_WAY)
-    finally:
-        part.page.emulate_media(reduced_motion="reduce")
-    assert seen == [{"X": 1, "Q": 1, "K": 1, "V": 1, "scaled": 1}, {"A": 0}]
-
-
-ON_THE_WAY = """(figure) => ["X Q K V scaled", "A"].map((names) => {
-  figure.querySelector('[data-part="next"]').click();
-  const seen = (name) => Number(getComputedStyle(figure.querySelector(`[data-name="${name}"]`)).opacity);
-  return Object.fromEntries(names.split(" ").map((name) => [name, seen(name)]));
-})"""
 
 
 def test_a_number_stands_in_the_middle_of_its_cell(site, bench):
@@ -429,7 +386,8 @@ def test_a_stage_stands_in_the_middle_below_the_buttons_and_what_is_below_never_
                 heights.add(part.bounding_box()["height"])
             # What is pressed stays under the finger, and what is below stays, too.
             assert len(places) == len(heights) == 1, (changes, width)
-            assert 0 <= min(rooms) < 3, width  # the room of the tallest, and no more
+            # The room of the tallest, and no more; where there is room, as much below it as above.
+            assert 0 <= min(rooms) < (15 if width > 760 else 3), width
 
 
 AT_THE_CLICK = """(figure) => {
@@ -647,8 +605,37 @@ def test_the_calculator_plays_through_the_numbers_of_a_stage(timed, bench):
     assert marked(part, "O", "is-focus") == [[2, 2]]
     assert marked(part, "A") == [[2, 0], [2, 1], [2, 2]]
     part.page.clock.run_for(5000)
-    assert play.inner_text() == "Play"  # after the last number it is back at the first
+    assert play.inner_text() == "Play"  # it stays at the last number; a press begins again
+    assert marked(part, "O", "is-focus") == [[2, 2]]
+    play.click()
     assert marked(part, "O", "is-focus") == [[0, 0]]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_play_makes_all_three_views_and_lights_the_next_stage(timed, bench, width):
+    part = timed(bench, "calculator")
+    part.page.set_viewport_size({"width": width, "height": 800})
+    to_stage(part, 2)
+    play = part.locator('[data-part="play"]')
+    seen = []
+    play.click()
+    while play.inner_text() == "Pause" and len(seen) < 100:
+        ((name, *_),) = part.locator("td.is-focus button").evaluate_all(
+            "(all) => all.map((e) => [e.closest('[data-name]').dataset.name, e.textContent])"
+        )
+        if name not in seen:
+            seen.append(name)
+        part.page.clock.run_for(400)
+    assert seen == ["Q", "K", "V"]
+    rows, columns = len(X), len(W_V[0])
+    assert marked(part, "V", "is-focus") == [[rows - 1, columns - 1]]
+    # One button is filled: the next stage, and where it has no room, the arrow to it.
+    lit = part.locator(".attnlab-act")
+    assert lit.count() == 1
+    assert lit.inner_text() == ("3 Scores" if width > 760 else "→")
+    lit.click()
+    assert "Stage 3 of 6" in says(part)
+    assert lit.inner_text() == "Play"
 
 
 def test_the_pairs_of_a_product_light_up_one_after_the_other(site, bench):
