@@ -32,8 +32,8 @@ const PRESETS = /** @type {Record<string, number[]>} */ ({
 });
 const PANELS = /** @type {Record<string, string>} */ ({ challenges: "Challenges", tried: "Designs tried", numbers: "Numbers" });
 const STEPS = [
-  { text: "Click −1: every word sees the one before. How far up goes the dot?", done: (/** @type {Design} */ { layers }) => layers[0].includes(-1) },
-  { text: "Which one word more takes the dot highest? Try some.", done: (/** @type {Design} */ { layers }) => layers[0].length > 1 && layers[0].includes(-1) },
+  { text: "Click −1: a word sees the one before. How high goes the dot?", done: (/** @type {Design} */ { layers }) => layers[0].includes(-1) },
+  { text: "Which one word more takes the dot highest? Try some.", done: (/** @type {Design} */ _, /** @type {boolean} */ trained) => trained },
   { text: "Press Train. The curve climbs to the dotted line, the ring to the dot.", done: (/** @type {Design} */ _, /** @type {boolean} */ trained) => trained },
   { text: "Now pause: has training found all that is there? Then the challenges wait, below.", done: () => false },
 ];
@@ -76,7 +76,7 @@ export default figure({
     /** @type {string[]} */
     let done = CHALLENGES.map(({ id }) => id).filter((id) => Array.isArray(kept.done) && kept.done.includes(id));
     let guided = kept.guided === true;
-    let whole = false; // whether anything was picked, and so there is all that follows from it
+    let [fresh, whole] = [true, false]; // whether nothing was shown yet; whether Train is there, and all that follows
 
     const rows = [0, 1].map((layer) => offsets({ layer, signal, open: (offset) => Boolean(design.layers[layer]?.includes(offset)), paint: (offset, on) => paint(layer, offset, on) }));
     const depth = radio("layers", "Layers", { 1: "one", 2: "two" }, (count) => set({ layers: count === "2" ? [design.layers[0], design.layers[1] ?? []] : [design.layers[0]] }));
@@ -235,7 +235,9 @@ export default figure({
       if (panel && !(panel in PANELS)) throw new Error(`panel must be ${Object.keys(PANELS).join(", ")}, or nothing; it is ${JSON.stringify(panel)}.`);
       if (named(wanted) !== named(design)) begin();
       design = wanted;
-      whole ||= guided || panel !== "" || named(design) !== OPENING;
+      // What is picked moves the dot alone: the rest waits for the step that trains, unless somebody shares more than that.
+      whole ||= guided || panel !== "" || stage > 1 || named({ ...design, layers: fresh || design.layers[1] ? design.layers : [[]] }) !== OPENING;
+      fresh = false;
       bench.classList.toggle("is-first", !whole);
       select(depth, String(design.layers.length));
       select(told, design.told ? "yes" : "no");
@@ -366,7 +368,7 @@ export default figure({
       if (guide.hidden) return;
       // Whoever trains has been led through. What is said last stays, so that nothing moves under the hand.
       guided = end;
-      onward.hidden = !whole || stage > 1;
+      onward.hidden = stage !== 1;
       dismiss.textContent = end ? "Close" : "Skip";
       const words = end ? STEPS[stage].text : `${stage + 1} of ${STEPS.length - 1}. ${STEPS[stage].text}`;
       if (said.textContent !== words) said.textContent = words;
@@ -374,7 +376,8 @@ export default figure({
 
     function next() {
       stage += 1;
-      lead();
+      update();
+      train.focus({ preventScroll: true });
     }
 
     /** Whoever pressed a button that goes is led on. */

@@ -179,29 +179,44 @@ def test_it_begins_with_offsets_and_plots_and_a_line_opens_the_rest(site, page_f
 
 
 FIRST = ("offset", "mask", "plane")
-LATER = ("climb", "line", "train", "opens", "lost", "onward")
+LATER = ("climb", "line", "train", "opens", "lost")
 
 
-@pytest.mark.parametrize(("width", "first", "most"), [(1280, 480, 800), (390, 640, 844)])
-def test_it_opens_with_what_is_picked_and_the_rest_grows_below(site, page_with, width, first, most):
+@pytest.mark.parametrize(("width", "first", "most"), [(1280, 480, 800), (390, 640, 844), (320, 640, 960)])
+def test_what_is_picked_moves_the_dot_alone_and_the_rest_comes_with_training(
+    site, page_with, width, first, most
+):
     part = figure(site.open(page_with(mount([[]])), width=width), "design")
     part.page.evaluate("localStorage.clear()")
     part.page.reload()
     part = figure(part.page, "design")
     part.locator('[data-part="now"]').wait_for()
-    places = []
-    for whole in (False, True, True):
+    onward, guide = (part.locator(f'[data-part="{name}"]') for name in ("onward", "guide"))
+    places, heights = [], []
+    for picked in (None, -1, 1, "onward", -1):
+        if picked == "onward":
+            onward.click()
+            assert guide.inner_text().startswith("3 of 3. Press Train")
+            assert part.page.evaluate("document.activeElement.dataset.part") == "train"
+        elif picked:
+            offset(part, picked).click()
+            part.locator('[data-part="now"]').wait_for()
+        whole = len(places) > 2
+        assert onward.is_visible() == (len(places) in (1, 2))
         for name in (*FIRST, *LATER):
             shown = part.locator(f'[data-part="{name}"]').first.is_visible()
             assert shown == (whole or name in FIRST), name
         places.append([part.locator(f'[data-part="{name}"]').first.bounding_box() for name in FIRST])
-        height = part.locator(".attnlab-root").bounding_box()["height"]
-        assert height <= (most if whole else first)
-        # What was there once stays, whatever is taken back.
-        offset(part, -1).click()
+        heights.append(part.locator(".attnlab-root").bounding_box()["height"])
+    # What was there once stays, whatever is taken back.
     assert places[0] == places[1] == places[2]
+    assert places[3] == places[4]
+    assert width == 320 or places[2] == places[3]  # there the last request has a line more
+    assert heights[0] == heights[1] == heights[2] <= first
+    assert heights[3] == heights[4] <= most
+    assert part.locator(".attnlab-act").count() == 1
     # What is looked at is large.
-    assert places[0][1]["width"] >= (320 if width > 1000 else 180)
+    assert places[0][1]["width"] >= (320 if width > 1000 else 180 if width > 320 else 150)
 
 
 def test_a_design_that_is_shared_opens_whole(site, page_with):
@@ -358,6 +373,7 @@ def test_the_first_steps_lead_on_and_can_be_left(site, page_file, part):
     guide = part.locator('[data-part="guide"]')
     assert guide.inner_text().startswith("1 of 3. Click −1")
     offset(part, -1).click()
+    offset(part, 1).click()  # some are tried: who has tried enough goes on
     assert guide.inner_text().startswith("2 of 3.")
     part.locator('[data-part="onward"]').click()
     assert guide.inner_text().startswith("3 of 3. Press Train")
