@@ -9,7 +9,7 @@ import pytest
 import torch
 from matplotlib import style
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.patches import Ellipse, FancyArrowPatch
+from matplotlib.patches import Ellipse, FancyArrowPatch, FancyBboxPatch
 
 from attnbook import drawings, plots
 from attnbook.drawings import asking, costs, history, models, order, serving, splitting
@@ -166,7 +166,7 @@ def test_what_a_part_found_is_led_to_the_ring_that_adds_it(narrow):
 
 @pytest.mark.parametrize(
     ("name", "spent"),
-    [("stack", ()), ("two_stacks", ("query", "key", "value")), ("paths", ()), ("pages", ()),
+    [("stack", ("query",)), ("two_stacks", ("query", "key", "value")), ("paths", ()), ("pages", ()),
      ("window_tiles", ("query", "key"))],
 )  # fmt: skip
 def test_what_is_no_query_key_value_or_output_has_another_colour(name, spent):
@@ -268,6 +268,26 @@ def test_a_route_is_as_long_as_layers_are_needed():
     said = [text for text in words(drawings.paths()) if "way" in text]
     assert said == ["7 steps on the way", "4 layers on the way", "1 layer on the way"]
     assert costs.route(masks.causal(1)) == [0]
+
+
+@pytest.mark.parametrize("narrow", [False, True], ids=named)
+def test_a_layer_is_drawn_as_the_interactive_one_is(narrow):
+    drawn = {name: getattr(drawings, name)(narrow=narrow) for name in ("stack", "two_stacks")}
+    for figure in drawn.values():
+        assert "feed-forward network" in words(figure), "the text's term"
+        assert min(text.get_fontsize() for text in figure.axes[0].texts) >= 10.5, "14 pixels"
+        boxes = [one for one in figure.axes[0].patches if isinstance(one, FancyBboxPatch)]
+        assert {box.get_linewidth() for box in boxes} == {0, models.HEAVY}
+    # What is repeated stands on one ground, which says so, and nothing else does.
+    axes = drawn["stack"].axes[0]
+    boxes = [one for one in axes.patches if isinstance(one, FancyBboxPatch)]
+    ground = boxes[0].get_window_extent()
+    inside = [text.get_text() for text in axes.texts if ground.contains(*text.get_window_extent().min)]
+    assert [text for text in inside if text not in ("$n × d_model$", "+")] == [
+        "in each of $N$ layers",
+        *("norm", "attention", "tokens hear each other"),
+        *("norm", "feed-forward network", "each token by itself"),
+    ]
 
 
 def test_the_first_transformer_says_what_its_cross_attention_gets():

@@ -11,6 +11,8 @@ from attnlab import scores
 
 STATES = (0.5, 1.35, 2.2, 3.05)
 """Where the encoder's four states stand."""
+HEAVY = 2.4
+"""Points of the lines of a layer, heavy as in the interactive block."""
 
 
 def asked_states() -> Tensor:
@@ -131,40 +133,40 @@ def stack(narrow: bool = False) -> Figure:
     >>> "norm, then attention" in stack().get_label()
     True
     """
-    pen = Pen(4.2, 5.1, narrow)
-    x = 1.15
-    pen.box(0.35, 0.1, 1.6, 0.34, "words + places")
-    for start, end in ((0.44, 1.8), (2.04, 3.15), (3.39, 3.6)):
-        pen.line([(x, start), (x, end)], width=3, alpha=0.45)
-    pen.text(x + 0.12, 0.66, "$n × d_model$", align="left")
-    for top, part, what in (
-        (1.1, "attention", "tokens hear each other"),
-        (2.45, "feed-forward", "each token by itself"),
+    pen, left = (Pen(4.2, 5.1, narrow), 0.0) if narrow else (Pen(6.9, 5.1), 1.35)
+    x, part, wide, high, ring = left + 0.95, left + 2.9, 1.9, 0.34, 0.14
+    pen.box(left + 0.1, 0.68, 4.0, 3.52, fill=0.06, line=0)
+    _box(pen, x, 0.1, 1.5, "words + places")
+    pen.text(x + 0.14, 0.88, "$n × d_model$", align="left")
+    pen.text(left + 4.0, 0.88, "in each of $N$ layers", align="right")
+    above = 0.1 + high
+    for fork, name, what, role in (
+        (1.14, "attention", "tokens hear each other", "query"),
+        (2.72, "feed-forward network", "each token by itself", None),
     ):
-        pen.dot(x, top, radius=0.045)
-        pen.arrow((x, top), (1.6, top))
-        pen.box(1.63, top - 0.17, 0.62, 0.34, "norm")
-        pen.arrow((2.25, top), (2.62, top))
-        pen.box(2.65, top - 0.17, 1.3, 0.34, part, role="accent")
-        pen.text(3.2, top + 0.44, what, align="right", size=10)
-        # The ring is as round on every sheet, so the tip is as near to it.
-        ring = x + 0.13 / pen.apart
-        pen.line([(3.3, top + 0.17), (3.3, top + 0.82), (ring, top + 0.82)], arrow=True)
-        pen.dot(x, top + 0.82, radius=0.12, text="+")
-    pen.bracket((0.72, 3.5), (0.72, 0.85))
-    pen.text(0.34, 2.18, "$N$ ×")
-    pen.arrow((x, 3.6), (x, 3.84), width=1.2)
-    pen.box(x - 0.5, 3.86, 1.0, 0.34, "norm")
-    pen.arrow((x, 4.2), (x, 4.4))
-    pen.box(x - 0.5, 4.42, 1.0, 0.34, "linear")
-    pen.arrow((x + 0.5, 4.59), (2.05, 4.59))
-    pen.text(2.12, 4.59, "the next word", align="left")
+        norm, does = fork + 0.14, fork + 0.62
+        back = does + high + 0.16
+        pen.line([(x, above), (x, back - ring)], width=HEAVY)
+        pen.line([(x, fork), (part, fork), (part, norm)], width=HEAVY)
+        _box(pen, part, norm, wide, "norm")
+        pen.line([(part, norm + high), (part, does)], width=HEAVY)
+        _box(pen, part, does, wide, name, role)
+        pen.line([(part, does + high), (part, back), (x + ring, back)], width=HEAVY, arrow=True)
+        pen.dot(x, back, radius=ring, text="+", line=HEAVY)
+        pen.text(x + 0.22, back + 0.2, what, align="left")
+        above = back + ring
+    pen.arrow((x, above), (x, 4.44), width=HEAVY)
+    _box(pen, x, 4.46, 0.8, "norm")
+    pen.line([(x + 0.4, 4.63), (x + 0.66, 4.63)], width=HEAVY)
+    _box(pen, x + 1.06, 4.46, 0.8, "linear")
+    pen.arrow((x + 1.46, 4.63), (x + 1.84, 4.63), width=HEAVY)
+    pen.text(x + 1.92, 4.63, "the next word", align="left")
     return pen.figure_of(
         "A Transformer that writes. The embedded words, with their places, enter a stream of n by "
         "d_model numbers. Each of N layers has two side roads: norm, then attention, in which tokens "
-        "hear each other; and norm, then feed-forward, which works on each token by itself. What comes "
-        "out of each is added to the stream. After the last layer come a norm and a linear map, which "
-        "give the scores of the next word."
+        "hear each other; and norm, then a feed-forward network, which works on each token by itself. "
+        "What comes out of each is added to the stream. After the last layer come a norm and a linear "
+        "map, which give the scores of the next word."
     )
 
 
@@ -183,53 +185,50 @@ def two_stacks(narrow: bool = False) -> Figure:
     >>> "cross-attention" in two_stacks().get_label()
     True
     """
-    pen = Pen(4.3, 5.05, narrow)
-    wide, high, enter = 1.36, 0.32, 0.5
-    left, right = 1.1, 3.2
+    pen = Pen(4.3, 5.2, narrow)
+    wide, high, enter = 1.74, 0.34, 0.5
+    left, right, network = 1.1, 3.2, "feed-forward network"
     towers = (
-        (left, -1, "encoder", (("attention", 0.8), ("feed-forward", 1.85)), 2.72),
-        (
-            right,
-            1,
-            "decoder",
-            (("causal attention", 0.8), ("cross-attention", 2.56), ("feed-forward", 3.6)),
-            4.56,
-        ),
+        (left, -1, "encoder", (("attention", 0.84), (network, 2.0)), 0.0),
+        (right, 1, "decoder", (("causal attention", 0.84), ("cross-attention", 2.72), (network, 3.88)), 4.96),
     )
     for x, side, title, parts, end in towers:
-        pen.text(x, 0.16, f"{title}, $N$ ×")
-        last = parts[-1][1] + 0.78
-        edges = sorted((x - side * (wide / 2 + 0.1), x + side * (wide / 2 + 0.27)))
-        pen.frame(edges[0], enter - 0.12, edges[1] - edges[0], last - enter + 0.12, alpha=0.5)
-        above = 0.3
+        edges = sorted((x - side * (wide / 2 + 0.06), x + side * (wide / 2 + 0.2)))
+        foot = parts[-1][1] + 2 * high + 0.2
+        pen.box(edges[0], enter - 0.14, edges[1] - edges[0], foot - enter + 0.14, fill=0.06, line=0)
+        pen.text(x, 0.12, f"{title}, $N$ ×")
+        above = 0.26
         for part, top in parts:
-            pen.arrow((x, above), (x, top - 0.02), role="query" if part == "cross-attention" else None)
-            pen.box(x - wide / 2, top, wide, high, part, role="accent", size=10)
-            pen.line([(x, top + high), (x, top + 0.43)])
-            pen.box(x - 0.5, top + 0.44, 1.0, 0.26, "add, norm", size=10)
+            crossed, heard = part == "cross-attention", part != network
+            pen.arrow((x, above), (x, top - 0.02), role="query" if crossed else None, width=HEAVY)
+            _box(pen, x, top, wide, part, "query" if heard else None)
+            pen.line([(x, top + high), (x, top + high + 0.1)], width=HEAVY)
+            _box(pen, x, top + high + 0.1, 1.2, "add, norm")
             # The stream goes round the part, and what the part found is added to it.
-            around, fork = x + side * (wide / 2 + 0.14), top - 0.16
+            around, fork, back = x + side * (wide / 2 + 0.12), top - 0.24, top + 1.5 * high + 0.1
             pen.line(
-                [(x, fork), (around, fork), (around, top + 0.57), (x + side * 0.52, top + 0.57)], arrow=True
+                [(x, fork), (around, fork), (around, back), (x + side * 0.62, back)], width=HEAVY, arrow=True
             )
-            above = top + 0.7
-        if side == 1:
-            pen.arrow((x, above), (x, end - 0.02))
-            pen.box(x - wide / 2, end, wide, high, "linear", size=10)
-    meet, foot = 2.75, 1.85 + 0.7
-    for role, shift in (("key", -0.045), ("value", 0.045)):
-        pen.line(
-            [(left - shift, foot), (left - shift, meet + shift), (right - wide / 2 - 0.03, meet + shift)],
-            role=role,
-            arrow=True,
-        )
-    pen.text(left - 0.2, 2.95, "keys", role="key", align="left")
-    pen.text(left + 0.3, 2.95, "values", role="value", align="left")
+            above = top + 2 * high + 0.1
+        if end:
+            pen.arrow((x, above), (x, end - 0.02), width=HEAVY)
+            _box(pen, x, end, wide, "linear")
+    meet, foot = 2.72 + high / 2, 2.0 + 2 * high + 0.1
+    for role, shift in (("key", -0.05), ("value", 0.05)):
+        ways = [(left - shift, foot), (left - shift, meet + shift), (right - wide / 2 - 0.03, meet + shift)]
+        pen.line(ways, role=role, width=HEAVY, arrow=True)
+    pen.text(left - 0.2, 3.2, "keys", role="key", align="left")
+    pen.text(left + 0.3, 3.2, "values", role="value", align="left")
     pen.text(right - 0.1, 1.95, "queries", role="query", align="right")
     return pen.figure_of(
-        "The first Transformer. Each of N encoder layers has attention and feed-forward; each of N "
-        "decoder layers has causal attention, cross-attention and feed-forward. The stream goes round "
+        "The first Transformer. Each of N encoder layers has attention and a feed-forward network; each of N "
+        "decoder layers has causal attention, cross-attention and such a network. The stream goes round "
         "every part, what the part found is added to it, and a norm follows. In cross-attention the "
         "queries come from the decoder, the keys and values from the end of the encoder. A linear map "
         "ends the decoder."
     )
+
+
+def _box(pen: Pen, x: float, y: float, wide: float, name: str, role: str | None = None) -> None:
+    """Draw a part of a layer, in the middle of x: its box is empty, as the interactive one's is."""
+    pen.box(x - wide / 2, y, wide, 0.34, name, role=role, fill=0.1 if role else 0.0, line=HEAVY)

@@ -103,6 +103,7 @@ class Pen:
         role: str | None = None,
         fill: float = 0.12,
         size: float = 11,
+        line: float = 1.1,
     ) -> None:
         """Draw a box with round corners and a line of text in its middle.
 
@@ -115,10 +116,11 @@ class Pen:
             role: whose colour.
             fill: how opaque it is inside, 0 to 1.
             size: points of the text.
+            line: points of its edge; without any it is ground for what stands on it.
         """
         shape = f"round,pad=0,rounding_size={0.06 / self.apart}"
         inside = to_rgba(_colour(role), fill)
-        how = {"facecolor": inside, "edgecolor": _colour(role), "linewidth": 1.1}
+        how = {"facecolor": inside, "edgecolor": _colour(role) if line else "none", "linewidth": line}
         self.axes.add_patch(
             FancyBboxPatch((x, y), width, height, boxstyle=shape, mutation_aspect=self.apart, **how)
         )
@@ -204,7 +206,14 @@ class Pen:
         self.axes.add_patch(PathPatch(lines, fill=False, edgecolor=INK, alpha=FAINT, linewidth=0.8))
 
     def dot(
-        self, x: float, y: float, *, role: str | None = None, radius: float = 0.05, text: str = ""
+        self,
+        x: float,
+        y: float,
+        *,
+        role: str | None = None,
+        radius: float = 0.05,
+        text: str = "",
+        line: float = 1.1,
     ) -> None:
         """Draw a disc, or a ring around a sign.
 
@@ -214,9 +223,10 @@ class Pen:
             role: whose colour.
             radius: inches.
             text: the sign; with one it is a ring.
+            line: points of its edge.
         """
         how = {"facecolor": _colour(role)} if not text else {"fill": False, "edgecolor": _colour(role)}
-        self.axes.add_patch(Ellipse((x, y), 2 * radius / self.apart, 2 * radius, linewidth=1.1, **how))
+        self.axes.add_patch(Ellipse((x, y), 2 * radius / self.apart, 2 * radius, linewidth=line, **how))
         if text:
             self.text(x, y, text, role=role)
 
