@@ -6,6 +6,7 @@
 import css from "./ui/block.css";
 import { fmt, h, s, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { inTime } from "./ui/said.js";
 import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
 import { parts, tagTokens } from "./math/tagger.js";
@@ -126,7 +127,12 @@ export default figure({
       return { tokens, word, stages: tokens.length ? tagTokens(tagger, tokens, off()).stages : /** @type {Stage[]} */ ([]) };
     }
 
-    let frame = 0;
+    let [frame, lead] = [0, 0];
+    // Which tag leads is shown, and said, once the bars are there.
+    const told = inTime((words) => {
+      rows.forEach(({ row }, at) => row.classList.toggle("is-lead", at === lead));
+      say(words);
+    });
     signal.addEventListener("abort", () => cancelAnimationFrame(frame));
     let [weighed, whole, kept] = ["", /** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
     /**
@@ -178,7 +184,7 @@ export default figure({
       bars.hidden = mark.hidden = !tokens.length;
       if (!tokens.length) {
         asked.textContent = "";
-        say("Type a sentence: there is no word to follow yet.");
+        told("Type a sentence: there is no word to follow yet.");
         return;
       }
       const end = last(stages).probabilities[word];
@@ -202,7 +208,7 @@ export default figure({
       const [{ tag, p }] = ranked(end, tags);
       const without = Object.entries(switches).flatMap(([name, { all, some }]) =>
         all.every((part) => now.has(part)) ? [name, ...some.filter((part) => now.has(part))] : [...all, ...some].filter((part) => now.has(part)));
-      say(`“${tokens[word]}” (word ${word + 1}): ${tag} ${fmt(100 * p, 0)} %.${without.length ? ` Off: ${without.join(", ")}.` : ""}`);
+      told(`“${tokens[word]}” (word ${word + 1}): ${tag} ${fmt(100 * p, 0)} %.${without.length ? ` Off: ${without.join(", ")}.` : ""}`, bars.getAnimations({ subtree: true })[0]);
     }
 
     /**
@@ -214,11 +220,10 @@ export default figure({
       const others = (/** @type {number[]} */ p) => Math.max(0, 1 - shown.reduce((sum, t) => sum + p[t], 0));
       const [now, then] = [end, whole].map((p) => [...shown.map((t) => p[t]), others(p)]);
       const names = [...shown.map((t) => tags[t]), `${tags.length - BARS} others`];
-      const lead = now.indexOf(Math.max(...now.slice(0, BARS)));
+      lead = now.indexOf(Math.max(...now.slice(0, BARS)));
       rows.forEach((row, at) => {
         row.row.dataset.tag = names[at];
         row.row.dataset.probability = now[at].toFixed(4);
-        row.row.classList.toggle("is-lead", at === lead);
         row.name.textContent = names[at];
         row.bar.style.width = `${100 * now[at]}%`;
         row.then.style.left = `${100 * then[at]}%`;

@@ -222,11 +222,14 @@ def test_it_is_seen_at_once(part):
 APART = """async (figure) => {
   const seen = [];
   figure.querySelector('[data-name="attention"]').click();
-  for (let i = 0; i < 30; i++) {
+  for (let i = 0; i < 45; i++) {
     await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
     const row = figure.querySelector('[data-tag="VERB"]'), bar = row.querySelector(".attnlab-mark");
     const now = 100 * bar.getBoundingClientRect().width / bar.parentElement.clientWidth;
-    seen.push([now, Number.parseFloat(row.lastChild.textContent)]);
+    seen.push([now, Number.parseFloat(row.lastChild.textContent),
+      figure.querySelectorAll(".attnlab-way path[stroke-dasharray]").length,
+      figure.querySelector(".is-lead").dataset.tag,
+      figure.querySelector('[data-part="status"]').textContent.includes("VERB")]);
   }
   return seen;
 }"""
@@ -236,9 +239,14 @@ def test_a_number_and_its_bar_run_on_one_clock(part):
     part.page.emulate_media(reduced_motion="no-preference")
     seen = part.evaluate(APART)
     part.page.emulate_media(reduced_motion="reduce")
-    assert any(5 < said < 90 for _, said in seen), "it is seen to grow"
-    assert max(abs(bar - said) for bar, said in seen) < 20, seen  # a frame apart at most
+    assert any(5 < said < 90 for _, said, *_ in seen), "it is seen to grow"
+    assert max(abs(bar - said) for bar, said, *_ in seen) < 20, seen  # a frame apart at most
     assert seen[-1][1] == round(100 * odds(part)["VERB"])
+    # First the way breaks, then the bars go, and what leads is shown and said at the end.
+    assert all(broken == 1 for _, _, broken, *_ in seen)
+    assert seen[0][0] < 2
+    assert all([lead, verb] == ["NOUN", False] for bar, _, _, lead, verb in seen if bar < 96), seen
+    assert seen[-1][3:] == ["VERB", True]
 
 
 def test_the_way_through_a_layer_takes_about_half_of_the_room(part):
