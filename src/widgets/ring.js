@@ -10,7 +10,6 @@ import own from "./ui/ring.css";
 import { slider } from "./ui/controls.js";
 import { calm, choices, h, halo, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
-import { inTime } from "./ui/said.js";
 import { strip, table } from "./ui/tables.js";
 import { SHAPE, headsOf, percent, positions, schedule, spans, totals, when } from "./math/ring.js";
 
@@ -79,7 +78,6 @@ export default figure({
       h("span", {}, s("svg", { width: 14, height: 14, "aria-hidden": true }, s("rect", { x: 1, y: 1, width: 12, height: 12, ...look })), words);
     const legend = h("div", { class: "attnlab-rlegend", "data-part": "legend" },
       swatch(LOOKS.now, "now"), swatch(LOOKS.done, "before"), swatch(LOOKS.open, "to come"), swatch(dashed, "nothing to do"));
-    const tell = inTime(say);
     const numbers = strip("All devices, step by step");
     // On a phone a fold has the devices, and what is said of a step stands under its button: the plane's name tells of both.
     const lower = s("svg", { class: "attnlab-rplane", "aria-hidden": "true" });
@@ -93,6 +91,11 @@ export default figure({
     );
 
     let [wide, shown] = [0, ""];
+    /** How the keys that stand go on to the next device. @type {() => Animation | undefined} */
+    let fly = () => undefined;
+    /** Shows at once what is on its way. @type {(() => void) | undefined} */
+    let land;
+    const named = (/** @type {State} */ { p, n, scheme }, /** @type {number} */ at) => JSON.stringify([wide, p, n, scheme, at]);
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 236);
     onResize(body, signal, () => wide && wide !== room() && update());
 
@@ -299,7 +302,7 @@ export default figure({
       ];
     }
 
-    /** What it gives is the motion in which keys go on. @param {State} state */
+    /** @param {State} state */
     function draw(state) {
       const { p, t, now } = state;
       wide = room();
@@ -326,15 +329,14 @@ export default figure({
       lower.replaceChildren(...(beside ? [] : drawn));
       if (beside) holds.remove();
       else if (!holds.parentNode) legend.after(holds);
-      // A step more of the same ring: keys are seen to go on.
-      const key = (/** @type {number} */ at) => JSON.stringify([wide, p, state.n, state.scheme, at]);
-      const went = shown === key(t - 1) && rings;
-      shown = key(t);
-      if (!went || calm()) return;
+      shown = named(state, t);
       const go = (/** @type {Element[]} */ all, /** @type {string} */ axis, /** @type {number} */ by) =>
-        all.map((chip, rank) => chip.animate([{ transform: `translate${axis}(${rank ? -by : (p - 1) * by}px)` }, { transform: "none" }], { duration: 500, easing: "ease-in-out" }))[0];
-      const down = beside || holds.open ? go(chips, "Y", high) : undefined;
-      return carries ? go(carry.chips, "X", wide / p) : down;
+        all.map((chip, rank) => chip.animate([{}, { transform: `translate${axis}(${rank < p - 1 ? by : (1 - p) * by}px)` }], { duration: 500, easing: "ease-in-out", fill: "forwards" }))[0];
+      fly = () => {
+        if (!rings) return;
+        const down = beside || holds.open ? go(chips, "Y", high) : undefined;
+        return carries ? go(carry.chips, "X", wide / p) : down;
+      };
     }
 
     /** What happens in this step, in words. @param {State} state */
@@ -361,6 +363,22 @@ export default figure({
 
     function update() {
       const state = read();
+      land?.();
+      // A step more of the same ring: first the keys go on, and then all that comes of it is there.
+      const motion = shown === named(state, state.t - 1) && wide === room() && !calm() ? fly() : undefined;
+      if (!motion) return show(state);
+      if (step.input.matches(":focus")) step.input.value = String(state.t + 1); // where the hand is
+      const own = (land = () => {
+        land = undefined;
+        show(state);
+        const fresh = ["cells", "busy", "idle"].map((part) => `[data-part="${part}"]:is([data-state="now"], [data-step="${state.t + 1}"])`);
+        for (const el of plane.querySelectorAll(fresh.join())) el.animate([{ opacity: 0 }, {}], 250);
+      });
+      motion.addEventListener("finish", () => land === own && own());
+    }
+
+    /** @param {State} state */
+    function show(state) {
       const { n, p, t, scheme, all, causal: only, held, last } = state;
       select(schemes, scheme);
       causal.checked = only;
@@ -370,7 +388,7 @@ export default figure({
       step.show(t + 1, `${t + 1} of ${all.length}`);
       back.disabled = t === 0;
       next.textContent = last ? "Start over" : "Next step";
-      const moves = draw(state);
+      draw(state);
       plane.setAttribute("aria-label", `${n} tokens on ${p} devices, ${SCHEMES[scheme]}${scheme === "all-to-all" ? "" : " ring"}, ${only ? "causal" : "not causal"}: step ${t + 1} of ${all.length}. The table of queries and keys, what each device holds, and a bar of time for each device`);
       const seen = all.slice(0, t + 1);
       const cell = (/** @type {import("./math/ring.js").Turn} */ turn, /** @type {string} */ does) =>
@@ -381,7 +399,7 @@ export default figure({
         units(scores), `${units(waits)} (${percent(waits, scores + waits)} %)`, bytes(sent),
       ]);
       numbers.replaceChildren(table("numbers", ["device", "its tokens", ...seen.map((_, k) => `step ${k + 1}`), "computes", "waits", "sends"], rows));
-      tell(told(state), moves);
+      say(told(state));
     }
 
     /** @returns {string} */

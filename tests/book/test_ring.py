@@ -182,20 +182,32 @@ def test_keys_are_seen_to_go_on_unless_motion_is_unwanted(site, bench, width, wh
     assert before.startswith("Step 2 of 4: ")
     try:
         assert page.evaluate(moved, what) == 4
-        # A step is spoken of when its keys are there.
+        # First the keys go on; cells, bars, counter and sentence are of one step throughout.
         on_the_way, then = page.evaluate(
             """async () => {
-              const said = () => document.querySelector('[data-part="status"]').textContent;
+              const here = (part) => document.querySelector(`[data-part="${part}"]`);
+              const said = () => [here("status").textContent.slice(0, 7),
+                here("step").getAttribute("aria-valuetext"),
+                document.querySelector('[data-state="now"]').dataset.pairs,
+                document.querySelectorAll('[data-part="busy"][data-device="3"]').length];
               const first = said();
               await Promise.all(document.getAnimations().map((one) => one.finished));
               await new Promise((frame) => requestAnimationFrame(() => setTimeout(frame)));
               return [first, said()];
             }"""
         )
+        # Two steps in a hurry: what was on its way is there, and no press is lost.
+        press(part, "next", "Home")
+        press(part, "step", "ArrowRight", "ArrowRight", "ArrowRight")
+        page.wait_for_function(
+            "document.querySelector('[data-part=step]').getAttribute('aria-valuetext') === '4 of 4'"
+        )
+        assert_shows(part, DevicesInSteps(step=4))
+        press(part, "step", "ArrowLeft")
     finally:
         page.emulate_media(reduced_motion="reduce")
-    assert on_the_way == before
-    assert then.startswith("Step 3 of 4: ")
+    assert on_the_way == ["Step 2 ", "2 of 4", "48", 2]
+    assert then == ["Step 3 ", "3 of 4", "32", 3]
     assert_shows(part, DevicesInSteps(step=3))
 
 
