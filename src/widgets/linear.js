@@ -4,9 +4,11 @@
 // exact, approximate (g: one path for each level of weight, data-level; its data holds x, y, run in cells),
 // square, strip (rects), handle (g, role slider), numbers (table: measure, softmax, linear, mean of all), cost (table:
 // computed, multiplications), status.
+import css from "./ui/linear.css";
 import { grip, slider } from "./ui/controls.js";
-import { choices, draggable, fmt, h, onResize, s, select, spot, standalone } from "./ui/dom.js";
+import { choices, draggable, fmt, h, onResize, renew, s, select, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { inTime } from "./ui/said.js";
 import { strip, table } from "./ui/tables.js";
 import { TOKENS, WIDTH, compare, cost } from "./math/linear.js";
 
@@ -47,6 +49,7 @@ function strokes(weights, most, role) {
 
 export default figure({
   name: "linear",
+  css,
   title: "Linear attention against softmax",
   keys: ["map", "features", "sharpness", "seed", "length"],
   setup({ model, body, say, set, signal }) {
@@ -60,7 +63,7 @@ export default figure({
       slider({ part, label, limits, onInput: (value) => set(change(value)) });
     const features = range("features", "Features", { min: 0, max: FEATURES.length - 1, step: 1 }, (p) => ({ features: FEATURES[p] }));
     const sharpness = range("sharpness", "Size of q and k", { min: 0.1, max: SHARPEST, step: 0.1 }, (x) => ({ sharpness: Math.round(x * 10) / 10 }));
-    const plane = s("svg", { role: "group", "data-part": "plane", "aria-label": "Who of 64 tokens looks at whom, with softmax and with features, and the work as areas", style: "display: block; max-width: 100%" });
+    const plane = s("svg", { role: "group", "data-part": "plane", "aria-label": "Who of 64 tokens looks at whom, with softmax and with features, and the work as areas", style: "display: block; max-width: 100%; overflow: visible" });
     const [numbers, costs] = ["How sharp, and how far off", "Multiplications"].map(strip);
     const named = h("div", { class: "attnlab-row" }, maps, draw);
     maps.style.cssText = "flex-wrap: nowrap; max-width: none";
@@ -78,14 +81,15 @@ export default figure({
     let at;
     onResize(body, signal, () => at && at.wide !== room() && update());
 
-    /** Where the two maps and the areas stand: side by side, or the areas below where there is little room. */
+    /** Where the areas stand, first and largest, and the two maps: beside them, or below where there is little room. */
     function plan() {
       const wide = room();
       const beside = wide >= 520;
       const gap = beside ? 24 : 12;
-      const side = Math.min(Math.floor(beside ? (wide - 2 * gap) / 3 : (wide - gap) / 2), 290);
-      const work = beside ? { x: 2 * (side + gap), y: TOP, side } : { x: 0, y: 2 * TOP + side + 38, side: Math.min(wide - 90, 140) };
-      return { wide, beside, side, gap, work, height: beside ? TOP + side + 38 : work.y + work.side + 6 };
+      const work = beside ? Math.min(Math.floor((wide - 2 * gap) * 0.38), 340) : Math.min(wide - 90, 190);
+      const side = Math.floor(beside ? (wide - work - 2 * gap) / 2 : (wide - gap) / 2);
+      const [left, top] = beside ? [work + gap, TOP] : [0, TOP + work + 32];
+      return { wide, beside, work, side, top, lefts: [left, left + side + gap], height: beside ? TOP + work + 38 : top + side + 38 };
     }
 
     const [exact, approximate, areas] = [s("g", { "data-part": "exact", fill: "none" }), s("g", { "data-part": "approximate", fill: "none" }), s("g", {})];
@@ -101,8 +105,7 @@ export default figure({
     draggable(knob, signal, (event) => {
       if (!at) return;
       const [x, y] = spot(plane, event);
-      const { work } = at;
-      set({ length: within(((Math.max(x - work.x, y - work.y) / work.side) * LONGEST)) });
+      set({ length: within((Math.max(x, y - TOP) / at.work) * LONGEST) });
     });
     knob.addEventListener("keydown", (event) => {
       const { key } = /** @type {KeyboardEvent} */ (event);
@@ -132,6 +135,8 @@ export default figure({
       return last.got;
     }
 
+    const told = inTime(say);
+
     function update() {
       const state = read();
       const { map, features: count, sharpness: size, length: n } = state;
@@ -145,20 +150,18 @@ export default figure({
       const largest = [got.exact, got.weights].map((w) => mean(w.map((row) => Math.max(...row))));
       const own = [got.exact, got.weights].map((w) => mean(w.map((row, i) => row[i])));
       const most = Math.max(...got.exact.flat(), ...got.weights.flat());
-      const { wide, side, gap, work, height } = (at = plan());
+      const { wide, beside, work, side, top, lefts, height } = (at = plan());
       for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${height}`, width: wide, height })) plane.setAttribute(key, String(value));
-      const place = (/** @type {any} */ g, /** @type {number} */ x, /** @type {Element[]} */ parts) => {
-        g.setAttribute("transform", `translate(${x} ${TOP}) scale(${side / TOKENS})`);
-        g.replaceChildren(...parts);
-      };
-      place(exact, 0, strokes(got.exact, most, "query"));
-      place(approximate, side + gap, strokes(got.weights, most, "accent"));
-      const unit = work.side / LONGEST;
-      const box = { x: work.x, y: work.y, width: n * unit };
+      for (const [i, g] of [exact, approximate].entries()) g.setAttribute("transform", `translate(${lefts[i]} ${top}) scale(${side / TOKENS})`);
+      exact.replaceChildren(...strokes(got.exact, most, "query"));
+      // Another map is seen to come; what a slider changes follows the hand.
+      renew(approximate, s("g", { "data-key": `${map} ${state.seed}` }, ...strokes(got.weights, most, "accent")));
+      const unit = work / LONGEST;
+      const box = { x: 0, y: TOP, width: n * unit };
       for (const [rect, tall] of /** @type {[Element, number][]} */ ([[square, n * unit], [band, Math.max(m * unit, 1)]])) {
         for (const [key, value] of Object.entries({ ...box, height: tall })) rect.setAttribute(key, String(value));
       }
-      knob.setAttribute("transform", `translate(${work.x + n * unit} ${work.y + n * unit})`);
+      knob.setAttribute("transform", `translate(${n * unit} ${TOP + n * unit})`);
       knob.setAttribute("aria-valuenow", String(n));
       knob.setAttribute("aria-valuetext", `${big(n)} tokens`);
       const frame = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ of) => s("rect", { x, y, width: of, height: of, fill: "none", stroke: "var(--fig-line)" });
@@ -170,18 +173,18 @@ export default figure({
       ];
       areas.replaceChildren(
         ...["softmax", map === "elu" ? "elu + 1" : "random"].flatMap((name, i) => [
-          text({ x: i * (side + gap), y: 13, fill: `var(--fig-${i ? "accent" : "query"})`, "font-weight": 600 }, `${name}: ${fmt(100 * own[i], 0)} %${at?.beside ? " on itself" : ""}`),
-          quiet(i * (side + gap), TOP + side + 15, i ? `half colour: ${fmt(most / 4, 3)}` : `full colour: ${fmt(most)}`),
+          text({ x: lefts[i], y: top - 7, fill: `var(--fig-${i ? "accent" : "query"})`, "font-weight": 600 }, `${name}: ${fmt(100 * own[i], 0)} %${beside ? " on itself" : ""}`),
+          quiet(lefts[i], top + side + 15, i ? `half colour: ${fmt(most / 4, 3)}` : `full colour: ${fmt(most)}`),
+          frame(lefts[i], top, side),
         ]),
-        text({ x: work.x, y: work.y - 7 }, "multiplications, as areas"),
-        ...[0, side + gap].map((x) => frame(x, TOP, side)),
-        frame(work.x, work.y, work.side),
+        quiet(lefts[0], top + side + 31, `rows look at columns${beside ? "" : "; %: on itself"}`),
+        text({ x: 0, y: TOP - 7, "font-weight": 600 }, "multiplications, as areas"),
+        frame(0, TOP, work),
         // The way that the corner can go.
-        s("path", { d: `M${work.x + n * unit} ${work.y + n * unit}L${work.x + work.side} ${work.y + work.side}`, stroke: "var(--fig-query)", "stroke-opacity": 0.6, "stroke-dasharray": "3 4" }),
-        quiet(0, TOP + side + 31, `rows look at columns${at.beside ? "" : "; %: on itself"}`),
-        ...(at.beside
-          ? [...legend(work.x, TOP + side + 15, "query", 0.16, "weights first: n × n"), ...legend(work.x, TOP + side + 31, "accent", 0.85, `values first: n × ${m}`)]
-          : [...legend(work.side + 10, work.y + 20, "query", 0.16, "weights"), ...legend(work.side + 10, work.y + 52, "accent", 0.85, "values"), quiet(work.side + 25, work.y + 34, "first"), quiet(work.side + 25, work.y + 66, "first")]),
+        s("path", { d: `M${n * unit} ${TOP + n * unit}L${work} ${TOP + work}`, stroke: "var(--fig-query)", "stroke-opacity": 0.6, "stroke-dasharray": "3 4" }),
+        ...(beside
+          ? [...legend(0, TOP + work + 15, "query", 0.16, "weights first: n × n"), ...legend(0, TOP + work + 31, "accent", 0.85, `values first: n × ${m}`)]
+          : [...legend(work + 10, TOP + 20, "query", 0.16, "weights"), ...legend(work + 10, TOP + 52, "accent", 0.85, "values"), quiet(work + 25, TOP + 34, "first"), quiet(work + 25, TOP + 66, "first")]),
       );
       if (!plane.contains(knob)) plane.replaceChildren(areas, exact, approximate, square, band, knob);
       const counted = cost(n, m, HEAD);
@@ -200,9 +203,10 @@ export default figure({
           ["φ(Q) (φ(K)ᵀ V)", big(counted.valuesFirst)],
         ]),
       );
-      say(
+      told(
         `Largest weight, on the mean: ${fmt(largest[0])} and ${fmt(largest[1])}. ` +
           `Multiplications for ${big(n)} tokens: ${millions(counted.softmax)} and ${millions(counted.valuesFirst)}.`,
+        approximate.getAnimations({ subtree: true })[0],
       );
     }
 

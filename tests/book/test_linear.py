@@ -104,6 +104,51 @@ def test_maps_and_new_features(part):
     assert_shows(part, ours())
 
 
+MAPS = """async (figure) => {
+  const seen = [];
+  figure.querySelector('[data-part="map"] [aria-checked="false"]').click();
+  for (let i = 0; i < 40; i++) {
+    await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+    const maps = [...figure.querySelectorAll('[data-part="approximate"] > g')];
+    const said = figure.querySelector('[data-part="status"]').textContent;
+    seen.push([maps.map((one) => [one.dataset.key ?? null, Number(getComputedStyle(one).opacity)]), said]);
+  }
+  return seen;
+}"""
+
+
+def test_another_map_comes_while_the_last_one_goes_unless_motion_is_unwanted(part):
+    before = says(part)
+    part.page.emulate_media(reduced_motion="no-preference")
+    seen = part.evaluate(MAPS)
+    part.page.emulate_media(reduced_motion="reduce")
+    both = [dict(maps) for maps, _ in seen if len(maps) == 2]
+    assert {frozenset(one) for one in both} == {frozenset({None, "elu 0"})}
+    for way, key in ((-1, None), (1, "elu 0")):
+        went = [way * one[key] for one in both]
+        assert went == sorted(went)
+        assert any(0.2 < abs(x) < 0.8 for x in went)
+    # What is said of the new map is said when it is there; a slider's changes follow the hand.
+    assert all(said == before for (maps, said) in seen if len(maps) == 2 and maps[1][1] < 0.99)
+    assert seen[-1][0] == [["elu 0", 1]]
+    assert seen[-1][1] == says(part) != before
+    assert all(maps == [["random 0", 1]] for maps, _ in part.evaluate(MAPS))
+    part.page.emulate_media(reduced_motion="no-preference")
+    press(part, "sharpness", "End")
+    assert part.locator('[data-part="approximate"] > g').count() == 1
+    part.page.emulate_media(reduced_motion="reduce")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_work_stands_first_and_is_largest(site, bench, width):
+    part = figure(site.open(bench, width=width), "linear")
+    work, *maps = (
+        part.locator('[data-part="plane"] rect[fill="none"]').nth(at).bounding_box() for at in (2, 0, 1)
+    )
+    assert all(work["width"] > 1.15 * one["width"] for one in maps)
+    assert all(work["x"] < one["x"] if width > 1000 else work["y"] < one["y"] for one in maps)
+
+
 def test_with_size_softmax_draws_a_line_and_features_do_not_follow(part):
     choose(part, "map", "elu")
     press(part, "sharpness", "End")
