@@ -161,7 +161,7 @@ export default figure({
     /** A score on a line of its own, to be dragged along the axis. @param {string} name @param {number} i */
     function lane(name, i) {
       const mark = s("path", { fill: "var(--fig-ink)" });
-      const reading = text({ y: 4, ...halo() });
+      const reading = text({ y: 4, ...halo(9) }); // on its own line it leaves a gap there, and is not struck through
       const from = strokes("", { stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-opacity": 0.5 });
       const target = box(-18, -12, 36, 24, { fill: "transparent" });
       const g = grip({ which: i, limits: [-LIMIT, LIMIT], style: "cursor: ew-resize" }, target, from, mark, reading);

@@ -338,6 +338,22 @@ INK = """(texts) => texts.map((text) => {
 })"""
 
 
+def test_a_number_that_stands_on_its_own_line_leaves_a_gap_there(site, bench):
+    """Paper around each letter closes what is open between two: a line in between would strike it through."""
+    part = figure(site.figures(bench, width=390, height=700), "saturation", 0)
+    handles = part.locator('[data-part="handle"]').evaluate_all(
+        """(all) => all.map((g) => {
+          const text = g.querySelector("text");
+          const [at, way] = [Number(g.transform.baseVal[0].matrix.e), g.querySelector("path[stroke]").getAttribute("d")];
+          const inside = Math.sign(Number(text.getAttribute("x"))) === Math.sign(Number(way.split(" ")[1]));
+          return [inside, parseFloat(getComputedStyle(text).strokeWidth), parseFloat(getComputedStyle(text).fontSize)];
+        })"""
+    )
+    on_a_line = [(paper, size) for inside, paper, size in handles if inside]
+    assert on_a_line
+    assert all(paper >= 0.7 * size for paper, size in on_a_line)
+
+
 @pytest.mark.parametrize(("width", "below"), [(320, True), (390, True), (1280, False)])
 def test_no_line_of_the_axis_runs_through_a_number(site, bench, width, below):
     page = site.figures(bench, width=width, height=700)
