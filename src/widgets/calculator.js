@@ -103,11 +103,8 @@ export default figure({
     const same = () => only && result.factor === 1;
     if (only) corner.append(on);
     body.append(...(only ? [board] : [lead, board, h("details", {}, h("summary", {}, "Weights and output as a table"), numbers)]));
-    // Three digits where there is room for them; drawn before it stands in a page, it has none yet.
-    let digits = 0;
-    const room = () => (body.clientWidth > 420 ? 3 : 2);
     let [wide, at, apart] = [0, 0, false]; // the width it was drawn for, the stage on the board, whether all three matrices have room side by side
-    onResize(body, signal, () => (digits && wide !== body.clientWidth ? update() : fit()));
+    onResize(body, signal, () => (drawn && wide !== body.clientWidth ? update() : fit()));
     signal.addEventListener("abort", () => {
       clearTimeout(timer);
     });
@@ -248,13 +245,12 @@ export default figure({
       const sources = picked ? feeds(target) : () => false;
       // Scores scaled are as pale as they are small.
       const most = Math.max(...[out === "O" ? all.O : [...all.S, ...all.scaled]].flat(2).map(Math.abs).filter(Number.isFinite));
-      digits = room();
       // While none is picked, the first of the largest numbers is the one to press.
       let peak = all[out].flat().indexOf(Math.max(...all[out].flat()));
       for (const name of shown) fill(name, all[name], target, sources, most);
       // What stands in one column is equally wide, and as wide as its longest number; what can be edited is not counted.
       const longest = (/** @type {string[]} */ ...names) =>
-        Math.max(0, ...names.flatMap((name) => (name in EDITABLE ? [] : all[name].flat().map((x) => characters(fmt(x, name === "A" ? digits : decimals(all[name])))))));
+        Math.max(0, ...names.flatMap((name) => (name in EDITABLE ? [] : all[name].flat().map((x) => characters(fmt(x, decimals(all[name])))))));
       const columns = placed.map(([name, area]) => (["left", "beside"].includes(area) ? longest(name) : longest(out, top ?? out)));
       board.style.setProperty("--characters", String(columns[columns.length - 1]));
       areas().forEach((el, i) => el.style.setProperty("--characters", String(columns[i])));
@@ -488,7 +484,7 @@ export default figure({
      * @param {number} most the largest score, or output, by size: its cell is the darkest
      */
     function fill(name, values, target, sources, most) {
-      const shown = name === "A" ? digits : decimals(values);
+      const shown = decimals(values);
       for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] th.is-source`)) el.classList.remove("is-source");
       for (const el of board.querySelectorAll(`[data-part="matrix-${name}"] [data-row]`)) {
         const cell = /** @type {HTMLInputElement} */ (el);
@@ -543,7 +539,7 @@ print(output)
     /** @returns {string} the weights as a drawing */
     function svg() {
       const { A } = /** @type {Record<string, Matrix>} */ (read());
-      return picture([{ names: model.get("tokens"), cells: A.map((row) => row.map((weight) => ({ text: fmt(weight, 3), weight }))) }]);
+      return picture([{ names: model.get("tokens"), cells: A.map((row) => row.map((weight) => ({ text: fmt(weight), weight }))) }]);
     }
 
     return { update, pytorch, svg };

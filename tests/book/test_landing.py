@@ -305,6 +305,9 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
         assert (result.get_attribute("data-name"), on.inner_text()) == (stage, said)
         if stage == "A":
             assert scores.locator('[data-area="left"] caption').inner_text() == "S"
+            # As many decimals as the output that comes of them, and its formula.
+            shares = result.locator("tr:has(.is-focus) td").all_inner_texts()
+            assert shares == ["0.22", "0.08", "0.61", "0.08"]
         if stage == "O":
             heads = scores.locator('[data-area="beside"] thead th')
             assert heads.all_inner_texts() == ["I", "saw", "a"]

@@ -20,7 +20,7 @@ test("each kind of cell says how it came about", () => {
   assert.equal(say("scaled", 1, 0), "s′[2, 1] = −2 / √1 = −2");
   assert.equal(say("scaled", 1, 0, 0.5), "s′[2, 1] = −2 × 0.500 = −2");
   assert.equal(say("scaled", 0, 1), "s′[1, 2] = −∞: “saw” comes later and is hidden.");
-  assert.equal(say("A", 0, 0), "a[1, 1] = e^1 / (e^1 + 0) = 1.000: “I” takes 100.0 % of “I”");
+  assert.equal(say("A", 0, 0), "a[1, 1] = e^1 / (e^1 + 0) = 1.00: “I” takes 100.0 % of “I”");
   assert.equal(say("O", 0, 0), "o[1, 1] = 1.00 × 3 + 0.00 × 1 = 3.00");
 });
 

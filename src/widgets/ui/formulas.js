@@ -73,10 +73,10 @@ export function explain(all, { name, row, column }, tokens, scale) {
     /** @type {Piece[]} */
     const powers = all.scaled[row].map((x) => (x === -Infinity ? "0" : { power: fmt(x, of("scaled")) }));
     const under = powers.flatMap((power, j) => [...(j ? [" + "] : []), /** @type {Piece} */ ({ term: j, of: [power] })]);
-    return [entry, " = ", { over: [powers[column]], under }, { total: ` = ${fmt(value, 3)}: ${asks} takes ${fmt(100 * value, 1)} % of ${answers}`, after: powers.length }];
+    return [entry, " = ", { over: [powers[column]], under }, { total: ` = ${fmt(value, of("A"))}: ${asks} takes ${fmt(100 * value, 1)} % of ${answers}`, after: powers.length }];
   }
   const [left, right] = MADE_OF[name];
-  return [entry, " = ", ...sum(all[left][row], down(all[right]), left === "A" ? 2 : of(left), of(right)), { total: ` = ${fmt(value, of(name))}`, after: all[left][row].length }];
+  return [entry, " = ", ...sum(all[left][row], down(all[right]), of(left), of(right)), { total: ` = ${fmt(value, of(name))}`, after: all[left][row].length }];
 }
 
 /**
