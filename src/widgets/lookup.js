@@ -115,7 +115,8 @@ export default figure({
       return g;
     }
 
-    const half = (/** @type {Element} */ text) => 0.3 * parseFloat(getComputedStyle(text).fontSize) * (text.textContent ?? "").length; // of a name's width
+    let letter = 0; // half of its width; asked for once a drawing, before anything is moved: each question after that lays out the page
+    const half = (/** @type {Element} */ text) => letter * (text.textContent ?? "").length;
     /**
      * Where a name begins to the right of its point, so that it stays inside the drawing.
      * @param {Element} text
@@ -187,6 +188,7 @@ export default figure({
     function update() {
       const { query, values, names, temperature, scores, weights, out, corners } = read();
       if (handles.length !== names.length + 1) build();
+      letter = 0.3 * parseFloat(getComputedStyle(outputName).fontSize);
       select(kinds, model.get("score"));
       select(ways, model.get("weights"));
       heat.show(temperature);
