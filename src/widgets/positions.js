@@ -230,6 +230,7 @@ export default figure({
       plane.setAttribute("viewBox", `0 0 ${wide} ${height}`);
       if (words.length !== names.length || words.some(({ name }, i) => name !== names[i])) words = names.map((name, token) => word(token, name));
       const half = Math.min(column - 6, 100) / 2;
+      const roomy = half > 18 + 4.3 * Math.max(...names.map(({ length }) => length)); // for the six dots beside the longest word
       const first = names.map((name, token) => {
         const { g, ring, arrow } = dial();
         ring.setAttribute("r", String(radius - 2));
@@ -237,11 +238,11 @@ export default figure({
         g.setAttribute("transform", `translate(0 ${-radius})`);
         return s("g", { transform: `translate(${middle(token).toFixed(1)} ${above})` }, g, text(name, { y: 21, "font-size": 16, fill: "var(--fig-ink)" }));
       });
-      words.forEach(({ chip, ridges, clock }, token) => {
+      words.forEach(({ g, chip, ridges, clock }, token) => {
         chip.setAttribute("x", String(-half));
         chip.setAttribute("width", String(2 * half));
-        ridges.setAttribute("transform", `translate(${8 - half} 0)`);
-        ridges.setAttribute("opacity", String(Number(half > 28))); // beside its word, or not at all
+        ridges.setAttribute("transform", roomy ? `translate(${8 - half} 0)` : "translate(12.8 4.5) rotate(90) scale(0.8)"); // beside its word, or above
+        g.lastElementChild?.setAttribute("y", roomy ? "21" : "24");
         clock.ring.setAttribute("r", String(radius - 2));
         const [x, y] = written[token].map((value, i) => (i ? -value : value) * unit * radius);
         clock.before.setAttribute("d", `M 0 0 L ${x.toFixed(1)} ${y.toFixed(1)} m -7 0 a 7 7 0 1 0 14 0 a 7 7 0 1 0 -14 0`);
