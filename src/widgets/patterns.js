@@ -18,7 +18,6 @@ const KINDS = { window: "window", strided: "strided", fixed: "fixed", mixed: "wi
 const DEEPEST = 8;
 const LIMITS = /** @type {const} */ ({ width: [1, 12], globals: [0, 4], random: [0, 4], depth: [1, DEEPEST] });
 const LABELS = { width: "Window or stride", globals: "Global tokens", random: "Random keys" };
-const [TOP, LEFT] = [34, 38]; // the row of the token that asks, room for a layer's number
 const CELL = 9; // of the mask
 
 export default figure({
@@ -97,9 +96,12 @@ export default figure({
     const fit = () => Math.max(Math.floor(body.clientWidth) || 640, 240);
     onResize(body, signal, () => fit() !== wide && wide && update());
     const phone = () => wide < 420;
-    const edge = () => wide - (phone() ? 44 : 62); // right of it stand counts
-    const step = () => (edge() - LEFT) / model.get("n");
-    const pick = (/** @type {MouseEvent} */ event) => ask(Math.floor((spot(plane, event)[0] - LEFT) / step()));
+    // The row of the token that asks, room for a layer's number, and for counts at the right; on a phone their heads stand above.
+    const top = () => (phone() ? 52 : 34);
+    const left = () => (phone() ? 16 : 38);
+    const edge = () => wide - (phone() ? 21 : 62);
+    const step = () => (edge() - left()) / model.get("n");
+    const pick = (/** @type {MouseEvent} */ event) => ask(Math.floor((spot(plane, event)[0] - left()) / step()));
     const ask = (/** @type {number} */ token) => set({ query: Math.min(Math.max(token, 0), model.get("n") - 1) });
     plane.addEventListener("click", (event) => pick(/** @type {PointerEvent} */ (event)), { signal });
     draggable(plane, signal, pick, { area: true });
@@ -138,8 +140,8 @@ export default figure({
       const cell = step();
       const side = Math.min(cell - 1, 18);
       const gap = Math.max(20, side + 10); // a layer
-      const middle = (/** @type {number} */ j) => LEFT + (j + 0.5) * cell;
-      const place = (/** @type {number} */ layer) => TOP + layer * gap;
+      const middle = (/** @type {number} */ j) => left() + (j + 0.5) * cell;
+      const place = (/** @type {number} */ layer) => top() + layer * gap;
       const one = (/** @type {number} */ j, /** @type {number} */ layer) => `M${(middle(j) - side / 2).toFixed(1)} ${place(layer) - side / 2}h${side.toFixed(1)}v${side.toFixed(1)}h${(-side).toFixed(1)}z`;
       const all = Array.from({ length: n }, (_, j) => j);
       const squares = (/** @type {number[]} */ tokens, /** @type {number} */ layer, /** @type {Record<string, any>} */ props) =>
@@ -167,20 +169,19 @@ export default figure({
         );
         const heard = found[query].filter((/** @type {number} */ k) => k && k <= layer).length;
         const counted = text(edge() + 6, place(layer) + 4, phone() ? `${heard}` : `${heard} of ${only ? query + 1 : n}`, { "text-anchor": "start", fill: "var(--fig-ink)", "data-part": "heard" });
-        parts.push(grown, text(LEFT - 8, place(layer) + 4, String(layer), { "text-anchor": "end" }), counted);
+        parts.push(grown, text(left() - 8, place(layer) + 4, String(layer), { "text-anchor": "end" }), counted);
       }
       // Layers to come have their place, and no number: how many it takes is the question.
-      const inner = side - 1;
-      for (let layer = deep + 1; layer <= DEEPEST; layer++) {
-        const open = all.map((j) => `M${(middle(j) - inner / 2).toFixed(1)} ${place(layer) - inner / 2}h${inner.toFixed(1)}v${inner.toFixed(1)}h${(-inner).toFixed(1)}z`);
-        parts.push(s("path", { d: open.join(""), fill: "none", stroke: "var(--fig-line)" }));
+      if (deep < DEEPEST) {
+        const box = { x: middle(0) - side / 2, y: place(deep + 1) - side / 2, width: (n - 1) * cell + side, height: (DEEPEST - deep - 1) * gap + side };
+        parts.push(s("rect", { ...box, rx: 3, fill: "none", stroke: "var(--fig-line)", "data-part": "open" }));
       }
       plane.setAttribute("viewBox", `0 0 ${wide} ${place(DEEPEST) + 26}`);
       const floor = place(DEEPEST) + 22;
       renew(
         drawn,
-        text(0, TOP + 4, "layer", { "text-anchor": "start" }),
-        text(edge() + 6, TOP + 4, phone() ? "heard" : "heard of", { "text-anchor": "start" }),
+        text(0, phone() ? 12 : top() + 4, "layer", { "text-anchor": "start" }),
+        phone() ? text(wide, 12, "heard", { "text-anchor": "end" }) : text(edge() + 6, top() + 4, "heard of", { "text-anchor": "start" }),
         ...parts,
         text(middle(0), floor, "1"),
         text(middle(n - 1), floor, String(n)),
@@ -188,10 +189,10 @@ export default figure({
       );
       const x = middle(query);
       asker.replaceChildren(
-        s("rect", { x: x - 14, y: 0, width: 28, height: TOP + 8, fill: "transparent" }),
-        s("path", { d: `M${x - 6} ${TOP - 17}h12l-6 8z`, fill: "var(--fig-query)" }),
+        s("rect", { x: x - 14, y: top() - 34, width: 28, height: 42, fill: "transparent" }),
+        s("path", { d: `M${x - 6} ${top() - 17}h12l-6 8z`, fill: "var(--fig-query)" }),
         squares([query], 0, { fill: "var(--fig-query)" }),
-        text(Math.min(Math.max(x, LEFT + 12), wide - 50), 12, `token ${query + 1} asks`, { fill: "var(--fig-query)", "font-weight": 600 }),
+        text(Math.min(Math.max(x, 50), wide - 50), top() - 22, `token ${query + 1} asks`, { fill: "var(--fig-query)", "font-weight": 600 }),
       );
       const values = { "aria-valuemax": n, "aria-valuenow": query + 1, "aria-valuetext": `token ${query + 1}` };
       for (const [key, value] of Object.entries(values)) asker.setAttribute(key, String(value));

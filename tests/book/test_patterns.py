@@ -182,6 +182,33 @@ def test_axes_are_labelled_and_saved(part):
     assert ">token 25 asks</text>" in drawing
 
 
+@pytest.mark.parametrize(("width", "least"), [(390, 9.5), (320, 7)])
+def test_the_tokens_take_the_width_of_a_phone_and_layers_to_come_are_one_frame(
+    site, figures_of, width, least
+):
+    page = page_of("sparse_attention")
+    part = figure(site.open(figures_of(page), width=width), "patterns")
+    found = part.locator('[data-part="plane"]').evaluate(
+        """(svg) => {
+          const box = (what) => svg.querySelector(what).getBoundingClientRect();
+          const texts = [...svg.querySelectorAll("text")];
+          const named = texts.filter((one) => /^(layer|heard)$/.test(one.textContent));
+          return {
+            all: svg.getBoundingClientRect().width,
+            open: svg.querySelectorAll('[data-part="open"]').length,
+            row: box('[data-part="open"]').width,
+            heads: named.map((one) => one.getBoundingClientRect().bottom - box('[role="slider"] text').top),
+          };
+        }"""
+    )
+    assert found["open"] == 1
+    assert found["row"] / 29 >= least
+    assert found["row"] >= 0.84 * found["all"]
+    assert [gap <= 6 for gap in found["heads"]] == [True, True], "above, not beside"
+    click(part, "next", 7)
+    assert part.locator('[data-part="open"]').count() == 0
+
+
 def test_a_new_layer_and_another_pattern_are_seen_to_come_unless_motion_is_unwelcome(site, bench):
     page = site.open(bench)
     part = figure(page, "patterns")
@@ -261,7 +288,7 @@ def test_the_figure_fits_its_screen(site, bench, width, most):
     square = part.evaluate(
         "(el) => Number(el.querySelector('[data-part=new]').getAttribute('d').match(/h([0-9.]+)/)[1])"
     )
-    assert square == pytest.approx(18 if width > 1000 else 6, abs=1)
+    assert square == pytest.approx(18 if width > 1000 else 7.7, abs=0.5)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
