@@ -60,7 +60,7 @@ export default figure({
     }
     const step = slider({ part: "step", label: "Step", limits: { min: 0, max: 10, step: 1 }, onInput: (at) => set({ step: at }) });
     const next = h("button", { type: "button", class: "attnlab-act", "data-part": "next", on: { click: () => set({ step: now() < written.length ? now() + 1 : 0 }) } });
-    const drawing = s("svg", { role: "img", "data-part": "drawing", style: "width: 100%; max-width: 46rem; height: auto; display: block; margin: .4rem auto 0" });
+    const drawing = s("svg", { role: "img", "data-part": "drawing", style: "width: 100%; max-width: 46rem; height: auto; display: block; overflow: visible; margin: .4rem auto 0" });
     const numbers = strip("Table of numbers");
     const card = h("p", { class: "attnlab-note", "data-part": "card" }, `Four small models, trained on dates from a grammar, run in this page. Of a thousand new dates they get right: ${SCORES.map(([name, text]) => `${text} ${models.card.models[name].right} %`).join(", ")}.`);
     const details = h("details", {}, h("summary", {}, "The numbers as a table"), numbers, card);
@@ -136,7 +136,11 @@ export default figure({
       const count = Math.max(written.length, 10) + 1;
       const state = (/** @type {number} */ t) => ((t + 0.5) * wide) / count;
       const half = wide / count / 2;
-      const r = Math.min(15, Math.max(half - 3, Math.min(10, half - 1.5)));
+      // Where names of all states would be tiny, every second has one, and who asks; the others are small.
+      const tight = half < 13;
+      const r = tight ? half - 1 : Math.min(15, half - 3);
+      const bare = (/** @type {number} */ t) => tight && t % 2 > 0 && t !== asks && (at > 0 || t !== first);
+      const radius = (/** @type {number} */ t) => (bare(t) ? 5 : r);
       const low = y((rows - 1) * perRow) + high + 66 + r;
       const foot = low + 56;
       const text = (/** @type {string} */ words, /** @type {Record<string, any>} */ where) =>
@@ -148,21 +152,21 @@ export default figure({
         text(visible(c), { x: x(j), y: y(j) + 23, "font-size": Math.min(19, cell * 1.15) }),
       ]);
       const link = (/** @type {number} */ t, /** @type {number} */ j, /** @type {Record<string, any>} */ look) =>
-        s("path", { d: `M ${state(t)} ${low - r} C ${state(t)} ${low - r - 45}, ${x(j)} ${y(j) + high + 50}, ${x(j)} ${y(j) + high + 2}`, fill: "none", ...look });
+        s("path", { d: `M ${state(t)} ${low - radius(t)} C ${state(t)} ${low - r - 45}, ${x(j)} ${y(j) + high + 50}, ${x(j)} ${y(j) + high + 2}`, fill: "none", ...look });
       const lines = weights.flatMap((w, j) =>
         w < 0.01 ? [] : [link(asks, j, { "data-key": `line ${j}`, stroke: "var(--fig-query)", "stroke-width": (1 + 9 * w).toFixed(2), "stroke-opacity": (0.2 + 0.7 * w).toFixed(2), "stroke-linecap": "round" })],
       );
       // What comes back goes where the next arrow points: into the next state and the guess, or into the guess alone.
       const arrow = (/** @type {number[]} */ [x1, y1, x2, y2], on = false) =>
         s("line", { x1, y1, x2, y2, stroke: `var(--fig-${on ? "output" : "line"})`, "stroke-width": on ? 3.5 : 1.5 });
-      const chain = Array.from({ length: count - 1 }, (_, t) => arrow([state(t) + r, low, state(t + 1) - r, low], before && at === t + 1));
+      const chain = Array.from({ length: count - 1 }, (_, t) => arrow([state(t) + radius(t), low, state(t + 1) - radius(t + 1), low], before && at === t + 1));
       const name = (/** @type {number} */ t) => `${before ? "s" : "h"}${small(t)}`;
       const states = Array.from({ length: count }, (_, t) => [
-        s("circle", { "data-key": `state ${t}`, cx: state(t), cy: low, r, fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks || (!at && t === first) ? "query" : before && at && t === at ? "output" : "line"})`, "stroke-width": t === asks ? 3.5 : before && at && t === at ? 2.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
-        text(name(t), { x: state(t), y: low + r / 3, "font-size": r < 12 && t > 9 ? 0.93 * r : Math.max(r, 10), fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 }),
+        s("circle", { "data-key": `state ${t}`, cx: state(t), cy: low, r: radius(t), fill: "var(--fig-paper)", stroke: `var(--fig-${t === asks || (!at && t === first) ? "query" : before && at && t === at ? "output" : "line"})`, "stroke-width": t === asks ? 3.5 : before && at && t === at ? 2.5 : 1.5, "data-state": t, ...(t === asks ? { "data-asks": "" } : {}) }),
+        ...(bare(t) ? [] : [text(name(t), { x: state(t), y: low + r / 3, "font-size": tight ? 12.5 : r < 12 && t > 9 ? 0.93 * r : r, fill: `var(--fig-${t <= at ? "ink" : "quiet"})`, "font-weight": t === asks ? 700 : 400 })]),
       ]);
       const answers = written.slice(0, at).flatMap((one, i) => [
-        arrow([state(before ? i : i + 1), low + r, state(i + 1), foot - 4], i === at - 1),
+        arrow([state(before ? i : i + 1), low + radius(before ? i : i + 1), state(i + 1), foot - 4], i === at - 1),
         text(visible(one.text), { x: state(i + 1), y: foot + 14, "font-size": 20, "font-weight": i === at - 1 ? 700 : 400, "data-written": "" }),
       ]);
       // What is to come has its place: each character of the answer, and at first who asks, and whom.

@@ -162,6 +162,27 @@ def test_the_drawing_stands_first_and_what_steps_through_it_in_one_line(site, be
     assert heights.pop() <= most
 
 
+@pytest.mark.parametrize(("width", "every"), [(390, 1), (320, 2)])
+def test_where_names_of_states_would_be_tiny_every_second_has_one_and_who_asks(site, bench, width, every):
+    part = figure(site.figures(bench, width=width, height=700), "alignment")
+    for score, first, letter in (("bahdanau", 0, "s"), ("concat", 1, "h")):
+        choose(part, "score", score)
+        press(part, "step", "Home")
+        for step in range(4):
+            asks = max(step - 1, 0) + first
+            named = part.locator('[data-part="drawing"] text').evaluate_all(
+                "(all, letter) => all.filter((one) => one.textContent[0] === letter)"
+                ".map((one) => [one.textContent.slice(1), one.getBoundingClientRect().height])",
+                letter,
+            )
+            digits = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+            assert [int(name.translate(digits)) for name, _ in named] == [
+                t for t in range(11) if t % every == 0 or t == asks
+            ]
+            assert min(height for _, height in named) >= (15 if width == 320 else 13)
+            part.locator('[data-part="next"]').click()
+
+
 def test_a_score_is_named_in_full_to_who_hears_it(site, bench):
     part = figure(site.figures(bench, width=320, height=640), "alignment")
     names = ["Bahdanau", "Luong, dot", "Luong, general", "Luong, concat"]
