@@ -127,12 +127,8 @@ export default figure({
       return { tokens, word, stages: tokens.length ? tagTokens(tagger, tokens, off()).stages : /** @type {Stage[]} */ ([]) };
     }
 
-    let [frame, lead] = [0, 0];
-    // Which tag leads is shown, and said, once the bars are there.
-    const told = inTime((words) => {
-      rows.forEach(({ row }, at) => row.classList.toggle("is-lead", at === lead));
-      say(words);
-    });
+    let frame = 0;
+    const told = inTime(say);
     signal.addEventListener("abort", () => cancelAnimationFrame(frame));
     let [weighed, whole, kept] = ["", /** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
     /**
@@ -220,7 +216,6 @@ export default figure({
       const others = (/** @type {number[]} */ p) => Math.max(0, 1 - shown.reduce((sum, t) => sum + p[t], 0));
       const [now, then] = [end, whole].map((p) => [...shown.map((t) => p[t]), others(p)]);
       const names = [...shown.map((t) => tags[t]), `${tags.length - BARS} others`];
-      lead = now.indexOf(Math.max(...now.slice(0, BARS)));
       rows.forEach((row, at) => {
         row.row.dataset.tag = names[at];
         row.row.dataset.probability = now[at].toFixed(4);
@@ -234,14 +229,16 @@ export default figure({
       bars.setAttribute("aria-label", names.map((name, at) => `${name} ${fmt(100 * now[at], 0)} %`).join(", "));
     }
 
-    /** Each number is as large as its bar, on the way there, too. */
+    /** Each number is as large as its bar, on the way there, too, and the longest bar leads. */
     function tell() {
       cancelAnimationFrame(frame);
       const moving = bars.getAnimations({ subtree: true }).length > 0;
-      for (const { row, bar, share } of rows) {
-        const part = moving ? bar.getBoundingClientRect().width / /** @type {HTMLElement} */ (bar.parentElement).clientWidth : Number(row.dataset.probability);
-        share.textContent = `${fmt(100 * part, 0)} %`;
-      }
+      const parts = rows.map(({ row, bar }) => (moving ? bar.getBoundingClientRect().width / /** @type {HTMLElement} */ (bar.parentElement).clientWidth : Number(row.dataset.probability)));
+      const lead = parts.indexOf(Math.max(...parts.slice(0, BARS)));
+      rows.forEach(({ row, share }, at) => {
+        share.textContent = `${fmt(100 * parts[at], 0)} %`;
+        row.classList.toggle("is-lead", at === lead);
+      });
       if (moving) frame = requestAnimationFrame(tell);
     }
 

@@ -136,6 +136,7 @@ export default figure({
     }
 
     const told = inTime(say);
+    const scaled = { name: "", key: "", most: 0 };
 
     function update() {
       const state = read();
@@ -153,9 +154,12 @@ export default figure({
       const { wide, beside, work, side, top, lefts, height } = (at = plan());
       for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${height}`, width: wide, height })) plane.setAttribute(key, String(value));
       for (const [i, g] of [exact, approximate].entries()) g.setAttribute("transform", `translate(${lefts[i]} ${top}) scale(${side / TOKENS})`);
-      exact.replaceChildren(...strokes(got.exact, most, "query"));
-      // Another map is seen to come; what a slider changes follows the hand.
-      renew(approximate, s("g", { "data-key": `${map} ${state.seed}` }, ...strokes(got.weights, most, "accent")));
+      // Another map is seen to come, and with it another scale of both; what a slider changes follows the hand.
+      const key = `${map} ${state.seed}`;
+      if (scaled.key !== key && scaled.most !== most) scaled.name = key;
+      [scaled.key, scaled.most] = [key, most];
+      renew(exact, s("g", { "data-key": scaled.name }, ...strokes(got.exact, most, "query")));
+      renew(approximate, s("g", { "data-key": key }, ...strokes(got.weights, most, "accent")));
       const unit = work / LONGEST;
       const box = { x: 0, y: TOP, width: n * unit };
       for (const [rect, tall] of /** @type {[Element, number][]} */ ([[square, n * unit], [band, Math.max(m * unit, 1)]])) {

@@ -105,12 +105,13 @@ def test_maps_and_new_features(part):
 
 
 MAPS = """async (figure) => {
-  const seen = [];
+  const seen = [], softmaxes = (window.softmaxes = []);
   figure.querySelector('[data-part="map"] [aria-checked="false"]').click();
   for (let i = 0; i < 40; i++) {
     await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
     const maps = [...figure.querySelectorAll('[data-part="approximate"] > g')];
     const said = figure.querySelector('[data-part="status"]').textContent;
+    softmaxes.push(figure.querySelectorAll('[data-part="exact"] > g').length);
     seen.push([maps.map((one) => [one.dataset.key ?? null, Number(getComputedStyle(one).opacity)]), said]);
   }
   return seen;
@@ -131,6 +132,9 @@ def test_another_map_comes_while_the_last_one_goes_unless_motion_is_unwanted(par
     # What is said of the new map is said when it is there; a slider's changes follow the hand.
     assert all(said == before for (maps, said) in seen if len(maps) == 2 and maps[1][1] < 0.99)
     assert seen[-1][0] == [["elu 0", 1]]
+    # Softmax's own map fades, too, where its full colour is another number now.
+    softmaxes = part.page.evaluate("softmaxes")
+    assert (max(softmaxes), softmaxes[-1]) == (2, 1)
     assert seen[-1][1] == says(part) != before
     assert all(maps == [["random 0", 1]] for maps, _ in part.evaluate(MAPS))
     part.page.emulate_media(reduced_motion="no-preference")

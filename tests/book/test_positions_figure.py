@@ -284,10 +284,11 @@ def test_each_row_is_named_at_its_left_and_nothing_touches(site, bench, width):
         assert chip["y"] < middle(texts.filter(has_text="now"))[1] < chip["y"] + chip["height"]
         assert max(box["x"] + box["width"] for box in names.values()) < chip["x"]
     assert part.evaluate(TOUCHING) == []
-    # The six dots that say "grip" stand beside the longest word, or above it: the strokes are 2.4 wide, letters fill 12.
+    # The six dots that say "grip" stand beside the longest word, or above its letters, which fill 12.
     gaps = part.locator('[data-part="handle"]').evaluate_all(
         """(all) => all.map((one) => {
-          const [dots, word] = ["path", "text"].map((name) => one.querySelector(name).getBoundingClientRect());
+          const [dots, word] = ["path", "text"]
+            .map((name) => one.querySelector(name).getBoundingClientRect());
           return [word.left - dots.right, word.bottom - 4 - 12 - dots.bottom];
         })"""
     )
