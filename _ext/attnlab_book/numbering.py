@@ -97,8 +97,8 @@ def name_part(
 ) -> None:
     """Say above a chapter's title which part of the book it belongs to: on a phone no sidebar does.
 
-    Beside it, where there is room, stands the picture by which the landing page leads here. Both lead to the first
-    figure, which may stand several screens below.
+    Beside it, where there is room, stands the picture by which the landing page leads here. Both lead to the
+    first figure, which may stand several screens below.
     """
     for chapter in app.env.attnlab_chapters:  # type: ignore[attr-defined]
         if chapter.page == pagename and "body" in context:
@@ -108,7 +108,8 @@ def name_part(
             part = escape(chapter.part)
             if f'id="{FIRST_FIGURE}"' in context["body"]:
                 part += f' <a href="#{FIRST_FIGURE}">to the figure</a>'
-                picture = picture and f'<a href="#{FIRST_FIGURE}" aria-hidden="true" tabindex="-1">{picture}</a>'
+                again = f'<a href="#{FIRST_FIGURE}" aria-hidden="true" tabindex="-1">'
+                picture = picture and f"{again}{picture}</a>"
             top = f'{picture}<p class="attn-part">{part}</p>\n<h1>'
             context["body"] = context["body"].replace("<h1>", top, 1)
             return

@@ -9,7 +9,7 @@ import torch
 
 from attnbook.widgets import Calculator, TagSentence
 
-from .conftest import AT_ONCE, PATIENCE
+from .conftest import AT_ONCE, PATIENCE, page_of
 from .reader import (
     SIDEWAYS,
     TOUCHING,
@@ -333,7 +333,7 @@ ROOMS = """(board) => {
 
 
 def test_where_there_is_room_the_matrices_in_play_have_it(site):
-    part = figure(site.open("chapters/03_queries_keys_values", width=1280), "calculator")
+    part = figure(site.open(page_of("queries_keys_values"), width=1280), "calculator")
     board, heights = part.locator(".attnlab-board"), set()
     for stage in range(1, 7):
         choose(part, "stages", stage)

@@ -344,9 +344,10 @@ def test_a_number_that_stands_on_its_own_line_leaves_a_gap_there(site, bench):
     handles = part.locator('[data-part="handle"]').evaluate_all(
         """(all) => all.map((g) => {
           const text = g.querySelector("text");
-          const [at, way] = [Number(g.transform.baseVal[0].matrix.e), g.querySelector("path[stroke]").getAttribute("d")];
+          const way = g.querySelector("path[stroke]").getAttribute("d");
           const inside = Math.sign(Number(text.getAttribute("x"))) === Math.sign(Number(way.split(" ")[1]));
-          return [inside, parseFloat(getComputedStyle(text).strokeWidth), parseFloat(getComputedStyle(text).fontSize)];
+          const { strokeWidth, fontSize } = getComputedStyle(text);
+          return [inside, parseFloat(strokeWidth), parseFloat(fontSize)];
         })"""
     )
     on_a_line = [(paper, size) for inside, paper, size in handles if inside]
