@@ -412,6 +412,20 @@ def test_the_output_that_is_asked_about_is_seen_on_a_phone(site, width):
     assert part.locator("td.is-focus").inner_text() == "0.61"
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_formula_has_the_colours_of_its_figure(site, theme):
+    page = site.open("chapters/five_minutes", theme=theme)
+    got = page.locator("div.math").evaluate(
+        """(div) => Object.fromEntries([...div.querySelectorAll("mi[style*=color]")].map((e) => {
+          const is = getComputedStyle(e).color;
+          const role = { Q: "query", K: "key", V: "value", O: "output" }[e.textContent];
+          e.style.setProperty("color", `var(--attn-${role})`, "important");
+          return [e.textContent, is === getComputedStyle(e).color];
+        }))"""
+    )
+    assert got == {"O": True, "Q": True, "K": True, "V": True}
+
+
 def test_no_answer_is_in_sight_before_its_question_was_tried(site):
     page = site.open("chapters/five_minutes")
     folds = page.locator("article details.saw")
