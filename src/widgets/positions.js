@@ -299,11 +299,13 @@ export default figure({
         table("numbers", ["place", "token", "output 1", "output 2", "change"], order.map((token, p) => [String(p), names[token], ...output[p].map((v) => fmt(v, 4)), fmt(change[p], 4)])),
       );
       const same = order.every((token, p) => token === p);
-      const changed = change.filter((by) => by > 0.005).length;
+      const changed = order.filter((_, p) => change[p] > 0.005).sort((a, b) => a - b).map((token) => names[token]);
+      const who = only ? `${changed.slice(0, -1).join(", ")} and ${changed.at(-1)}` : `${changed.length} of ${order.length} arrows`;
+      const asked = head.scheme === "none" ? "Does saw’s arrow turn or grow?" : "Now the two saw differ. What does a move change?";
       verdict.style.minHeight = at && at.left ? "" : "2.6em"; // two lines
       verdict.textContent = same
-        ? only ? "Does saw’s arrow turn or grow?" : "What becomes of the arrows?"
-        : changed ? `${changed} of ${order.length} arrows turned, grew or shrank.` : "No arrow turned or grew: they only moved.";
+        ? only ? asked : "What becomes of the arrows?"
+        : changed.length ? `${who} turned, grew or shrank.` : "No arrow turned or grew: they only moved.";
       if (picked >= 0) return say(`${names[picked]} is picked: tap another word, and they change places.`);
       say(`${order.map((token) => names[token]).join(" ")}.${same || only ? "" : ` Largest change of an output: ${fmt(Math.max(...change))}.`}`);
     }

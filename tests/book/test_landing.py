@@ -377,13 +377,17 @@ def test_whether_an_arrow_turns_is_asked_and_answered_at_the_arrows_and_nothing_
     assert verdict.inner_text() == question
     assert question in page.locator("article p", has_text="Drag a word to another place").inner_text()
     top = part.locator('[data-part="shuffle"]').bounding_box()["y"] - part.bounding_box()["y"]
-    for scheme, said in (
-        ("none", "No arrow turned or grew: they only moved."),
-        ("rotary", "4 of 4 arrows turned, grew or shrank."),
+    for scheme, asked, said in (
+        ("none", question, "No arrow turned or grew: they only moved."),
+        (
+            "rotary",
+            "Now the two saw differ. What does a move change?",
+            "I, saw₁, a and saw₂ turned, grew or shrank.",
+        ),
     ):
         choose(part, "scheme", scheme)
         part.locator('[data-part="restore"]').click()
-        assert verdict.inner_text() == question
+        assert verdict.inner_text() == asked
         part.locator('[data-part="handle"][data-which="0"]').press("End")
         assert verdict.inner_text() == said
         assert says(part) == "saw₁ a saw₂ I."  # and no number beside it
