@@ -36,7 +36,6 @@ const MEASURES = [
  * @param {number} x
  */
 const small = (x) => (x === 0 ? "0" : x >= 0.001 ? x.toFixed(4) : x.toExponential(1));
-const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 12, fill: "var(--fig-ink)", ...props }, words);
 const box = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ width, /** @type {number} */ height, /** @type {any} */ props) =>
   s("rect", { x, y, width: Math.max(width, 0), height: Math.max(height, 0), ...props });
 /** A path of dots or of dashes, one element for hundreds. @param {string} d @param {any} props */
@@ -101,6 +100,7 @@ export default figure({
     let at;
     /** @type {ReturnType<typeof lane>[]} */
     let lanes = [];
+    const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": at.letter, fill: "var(--fig-ink)", ...props }, words);
     const cloud = s("g", {});
     const bars = s("g", {});
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 220);
@@ -122,15 +122,16 @@ export default figure({
     /** What the softmax gets of a scaled score of 1. */
     const factor = () => (model.get("scaled") ? 1 : Math.sqrt(model.get("d_k"))) / Number(model.get("temperature"));
 
-    /** Where everything stands: scores, slopes and weights side by side, or below one another where there is little room. */
+    /** Where everything stands: scores, slopes and weights side by side; where there is little room, scores, and below them what becomes of them. */
     function plan() {
       const wide = room();
       const small = wide < 480;
       const beside = !small || !withSlopes();
-      const left = 10 + 7 * Math.min(Math.max(...names().map((word) => word.length)), 6);
+      const letter = beside ? 12 : 13;
+      const left = 10 + (beside ? 7 : 8) * Math.min(Math.max(...names().map((word) => word.length)), 6);
       const [number, gap] = [40, beside ? 12 : 6];
       /** @type {["slope" | "weight", number][]} what a softmax makes of scores, and which part of the room it gets */
-      const parts = withSlopes() ? [["slope", 0.68], ["weight", 0.32]] : [["weight", 1]];
+      const parts = !beside ? [["weight", 0.5], ["slope", 0.5]] : withSlopes() ? [["slope", 0.68], ["weight", 0.32]] : [["weight", 1]];
       const given = beside ? (withSlopes() ? 0.38 : small ? 0.2 : 0.26) * wide : wide - left - parts.length * (number + gap);
       const right = beside ? wide - given - parts.length * (number + gap) : wide - 8;
       let x = beside ? right + gap : left;
@@ -146,22 +147,21 @@ export default figure({
       const strip = axis + AXIS + LINE; // where the profiles of the sampled rows are, if below
       const tall = beside ? high : 44;
       const first = beside ? axis + AXIS + 2 : LINE;
-      const each = names().length > 5 ? 21 : 26; // for a score
-      const step = beside ? each : each + BAR + 3;
-      const height = first + names().length * step + (beside ? 2 : AXIS);
-      // Where the axis goes on below: past all scores, or, where weights stand between them, past each, and through no number.
-      const lanes = beside ? [[first, height - 2 - first]] : names().map((_, i) => [first + i * step, each - 2]);
+      const each = names().length > 5 ? 21 : beside ? 26 : 24; // for a score
+      const under = first + names().length * each;
+      const [bars, step] = beside ? [first, each] : [under + 6 + LINE, 20];
+      const height = bars + names().length * step + 2;
       const heap = small ? (beside ? 8 : 14) : 24; // what is beyond the axis lies at its ends
-      return { wide, small, beside, left, right, columns, head, row, high, axis, strip, tall, each, step, first, height, lanes, heap, middle: (left + right) / 2, unit: (right - left - 8 - 2 * heap) / (2 * REACH) };
+      return { wide, small, beside, letter, left, right, columns, head, row, high, axis, strip, tall, each, first, under, bars, step, height, heap, middle: (left + right) / 2, unit: (right - left - 8 - 2 * heap) / (2 * REACH) };
     }
     const place = (/** @type {number} */ z) => at.middle + at.unit * Math.min(Math.max(z, -REACH), REACH);
-    const middle = (/** @type {number} */ i) => at.first + i * at.step + at.each / 2;
-    const barTop = (/** @type {number} */ i) => at.first + i * at.step + (at.beside ? (at.each - BAR) / 2 : at.each);
+    const middle = (/** @type {number} */ i) => at.first + (i + 0.5) * at.each;
+    const barTop = (/** @type {number} */ i) => at.bars + (i + 0.5) * at.step - BAR / 2;
 
     /** A score on a line of its own, to be dragged along the axis. @param {string} name @param {number} i */
     function lane(name, i) {
       const mark = s("path", { fill: "var(--fig-ink)" });
-      const reading = text({ y: 4, ...halo(9) }); // on its own line it leaves a gap there, and is not struck through
+      const reading = text({ y: 4, ...halo() }); // on its own line it leaves a gap there, and is not struck through
       const from = strokes("", { stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-opacity": 0.5 });
       const target = box(-18, -12, 36, 24, { fill: "transparent" });
       const g = grip({ which: i, limits: [-LIMIT, LIMIT], style: "cursor: ew-resize" }, target, from, mark, reading);
@@ -179,6 +179,8 @@ export default figure({
           g.setAttribute("transform", `translate(${place(z).toFixed(2)} ${middle(i)})`);
           from.setAttribute("d", `M ${(at.middle - place(z)).toFixed(2)} 0 H 0`);
           mark.setAttribute("d", beyond ? `M ${7 * side} 0 L ${-5 * side} -7 V 7 Z` : "M -7.5 0 a 7.5 7.5 0 1 0 15 0 a 7.5 7.5 0 1 0 -15 0");
+          reading.setAttribute("font-size", String(at.letter));
+          reading.setAttribute("stroke-width", String(0.75 * at.letter));
           reading.setAttribute("x", String(where * 13));
           reading.setAttribute("text-anchor", where > 0 ? "start" : "end");
           reading.textContent = fmt(z, Math.abs(z) < 100 ? 1 : 0);
@@ -223,19 +225,20 @@ export default figure({
       ];
       const moves = "how fast p moves";
       const called = (/** @type {"slope" | "weight"} */ what, /** @type {number} */ across) =>
-        what === "weight" ? (across > 80 || !at.beside ? "weight p" : "") : !at.beside ? `slope: ${moves}` : across > 220 ? `slope p(1 − p): ${moves}` : "slope p(1 − p)";
+        what === "weight" ? (across > 80 || !at.beside ? "weight p" : "") : !at.beside ? (across > 92 ? `slope: ${moves}` : "slope") : across > 220 ? `slope p(1 − p): ${moves}` : "slope p(1 − p)";
+      const named = (/** @type {(i: number) => number} */ line) => names().map((word, i) => text({ x: 0, y: line(i) }, short(word)));
       const one = [
-        lines(at.lanes),
-        ...at.columns.flatMap(({ what, from, across }, i) => [
+        lines([[at.first, at.under - at.first]]),
+        ...at.columns.flatMap(({ what, from, across }) => [
           // The profile's scale is that of the bars below, too, if it lies along them.
           ...(at.beside ? [quiet(from, scale, "0"), quiet(from + across, scale, MOST[what][1], "end"), quiet(from + across / 2, scale, called(what, across), "middle")]
-            : [quiet(what === "slope" ? Math.min(from, at.columns[i + 1].from - 146) : from, LINE - 6, called(what, across))]),
+            : [quiet(from, at.bars - 5, called(what, across))]),
           ...names().map((_, i) => box(from, barTop(i), across, BAR, TRACK)),
         ]),
-        ...(at.beside ? [] : numbered(at.height - 5)),
-        quiet(0, at.beside ? at.axis + 15 : at.height - 5, !at.beside ? "scores / T" : at.small ? "" : "one query"),
+        ...(at.beside ? [] : [...numbered(at.first - 5), ...named((i) => barTop(i) + BAR - 1)]),
+        quiet(0, at.beside ? at.axis + 15 : at.first - 5, !at.beside ? "scores / T" : at.small ? "" : "one query"),
         bars,
-        ...names().map((word, i) => text({ x: 0, y: middle(i) + 4 }, short(word))),
+        ...named((i) => middle(i) + 4),
         ...lanes.map(({ g }) => g),
       ];
       sky.replaceChildren(...(at.beside ? [] : sampled));
@@ -307,7 +310,7 @@ export default figure({
             text({ x: from + across - 8, y: edge - 6, "text-anchor": "end", "font-weight": 650, fill: ink }, `${lost} of ${ROWS}: ${what === "slope" ? `below ${CLOSED}` : `${CERTAIN} or more`}`),
           ]
         : [];
-      const heading = at.beside ? `${ROWS} queries, sorted by largest weight` : "sorted by largest weight";
+      const heading = at.beside ? `${ROWS} queries, sorted by largest weight` : "by largest weight";
       const quiet = (/** @type {number} */ line, /** @type {string} */ words) => text({ x: 0, y: line * LINE - 6, fill: "var(--fig-quiet)" }, words);
       cloud.replaceChildren(
         strokes(dots.join(""), { "data-part": "cloud", stroke: "var(--fig-ink)", "stroke-width": at.small ? 2.6 : 3.5, "stroke-linecap": "round", "stroke-opacity": 0.75 }),
