@@ -291,7 +291,7 @@ export default figure({
       playing = on;
       going(on);
       clearTimeout(timer);
-      if (!on) light(Infinity);
+      if (!on) light(Infinity), due();
       return !on;
     }
 
@@ -328,6 +328,23 @@ export default figure({
     }
 
     /**
+     * While it plays, numbers that are still to be made are pale.
+     * @param {{ name: string, row: number, column: number }} [target] the one that is being made
+     * @param {number} made 1 once it is
+     */
+    function due(target, made = 1) {
+      const outs = playing && target ? (at === 2 ? PRODUCTS : [target.name]) : [];
+      const when = (/** @type {string} */ name, /** @type {number[]} */ [i, j]) => (outs.indexOf(name) * 99 + i) * 99 + j;
+      for (const el of areas()) {
+        const name = /** @type {string} */ (el.dataset.name);
+        for (const cell of el.querySelectorAll("[data-row]")) {
+          const later = outs.includes(name) && target && when(name, placeOf(name, cell)) >= when(target.name, [target.row, target.column]) + made;
+          cell.parentElement?.classList.toggle("is-due", later);
+        }
+      }
+    }
+
+    /**
      * Go through the pairs of numbers that make the chosen one.
      * @param {string[]} shown
      * @param {{ name: string, row: number, column: number }} target
@@ -351,8 +368,10 @@ export default figure({
       }
       const still = calm();
       const beat = (/** @type {number} */ now) => {
-        light(now < pairs && !still && pairs > 1 ? now : Infinity);
-        if (now < pairs && !still && pairs > 1) timer = setTimeout(() => beat(now + 1), BEAT);
+        const on = now < pairs && !still && pairs > 1;
+        light(on ? now : Infinity);
+        due(target, Number(!on));
+        if (on) timer = setTimeout(() => beat(now + 1), BEAT);
         else if (playing) timer = setTimeout(() => step(true), still ? 2 * BEAT : BEAT);
       };
       beat(0);

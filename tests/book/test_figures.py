@@ -601,14 +601,19 @@ def test_the_calculator_plays_through_the_numbers_of_a_stage(timed, bench):
     play.click()
     assert play.inner_text() == "Pause"
     assert marked(part, "O", "is-focus") == [[2, 1]]
+    assert marked(part, "O", "is-due") == [[2, 2]]  # what is still to be made is pale
     part.page.clock.run_for(1000)
     assert marked(part, "O", "is-focus") == [[2, 2]]
     assert marked(part, "A") == [[2, 0], [2, 1], [2, 2]]
     part.page.clock.run_for(5000)
     assert play.inner_text() == "Play"  # it stays at the last number; a press begins again
     assert marked(part, "O", "is-focus") == [[2, 2]]
+    assert marked(part, "O", "is-due") == []
     play.click()
     assert marked(part, "O", "is-focus") == [[0, 0]]
+    assert len(marked(part, "O", "is-due")) == 8
+    play.click()
+    assert marked(part, "O", "is-due") == []
 
 
 @pytest.mark.parametrize("width", [390, 1280])
