@@ -66,8 +66,10 @@ export default figure({
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer;
     let frame = 0;
-    /** @type {number | undefined} */
-    let shown; // the step that the drawing shows
+    /** @type {{ step: number, rule: string } | undefined} */
+    let shown; // what the drawing shows
+    /** @type {Matrix} */
+    let painted; // the state as it stands, on its way or at its end
     function stop() {
       clearTimeout(timer);
       timer = undefined;
@@ -139,6 +141,7 @@ export default figure({
     /** What moves: the state, and what the query reads from it. @param {Matrix} state @param {number[]} query */
     function paint(state, query) {
       const { column, row, answers } = /** @type {NonNullable<typeof at>} */ (at);
+      painted = state;
       const answer = DRINKS.map((_, j) => query.reduce((sum, x, i) => sum + x * state[i][j], 0));
       held.replaceChildren(
         ...state.flatMap((line, i) => line.map((x, j) => square(column(j), row(i), x, "value", { "data-part": "held", "data-row": i, "data-column": j }))),
@@ -147,7 +150,7 @@ export default figure({
     }
 
     /**
-     * Go through the stages of the last order: fade, take out, write.
+     * Go through stages: of the last order (fade, take out, write), or from rule to rule.
      * @param {Matrix[]} stages
      * @param {number[]} query
      * @param {() => void} then
@@ -159,7 +162,7 @@ export default figure({
         const t = (performance.now() - began) / STAGE;
         const move = moves[Math.floor(t)];
         if (!move) {
-          paint(stages[3], query);
+          paint(stages[stages.length - 1], query);
           return then();
         }
         const part = t % 1;
@@ -240,12 +243,10 @@ export default figure({
       const told = () => say(latest ? `For ${who}: state ${parts(now.answer)}; softmax ${parts(now.softmax)}.` : "No order has been read.");
       cancelAnimationFrame(frame);
       // What came of an order is said when it is seen.
-      if (shown !== undefined && t === shown + 1 && !calm()) travel(now.stages, now.query, told);
-      else {
-        paint(now.held, now.query);
-        told();
-      }
-      shown = t;
+      if (!shown || calm()) travel([now.held], now.query, told);
+      else if (t === shown.step + 1) travel(now.stages, now.query, told);
+      else travel(t === shown.step && rule !== shown.rule ? [painted, now.held] : [now.held], now.query, told);
+      shown = { step: t, rule };
       tables(now, t);
     }
 

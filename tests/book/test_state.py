@@ -153,6 +153,27 @@ def test_with_motion_an_order_fades_takes_out_and_writes(timed, bench):
     assert order.count() == len(ORDERS)
 
 
+def test_with_motion_another_rule_is_seen_to_take_out_what_it_does_not_keep(timed, bench):
+    """Squares go from what one rule holds to what the other does; in a hurry, from where they stand."""
+    part = timed(bench, "state", "no-preference")
+    clock = part.page.clock
+    press(part, "step", "ArrowRight", "ArrowRight", "ArrowRight")
+    clock.run_for(2000)
+    before = says(part)
+    choose(part, "rule", "delta")
+    clock.run_for(200)
+    tea, milk = squares(part, "held")[:2]
+    assert 0 < tea < 1
+    assert milk == 1
+    assert says(part) == before
+    choose(part, "rule", "sum")
+    assert squares(part, "held")[0] == tea
+    choose(part, "rule", "delta")
+    clock.run_for(1000)
+    assert says(part) != before
+    assert_shows(part, rule="delta", step=3)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_copied_code_prints_the_same_answer(part, rule):
     choose(part, "rule", rule)
