@@ -10,6 +10,7 @@ import own from "./ui/ring.css";
 import { slider } from "./ui/controls.js";
 import { calm, choices, h, halo, onResize, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
+import { inTime } from "./ui/said.js";
 import { strip, table } from "./ui/tables.js";
 import { SHAPE, headsOf, percent, positions, schedule, spans, totals, when } from "./math/ring.js";
 
@@ -28,6 +29,7 @@ const text = (/** @type {number} */ x, /** @type {number} */ y, /** @type {strin
 const middle = { "text-anchor": "middle" };
 const atEnd = { "text-anchor": "end" };
 const mark = (/** @type {string} */ part, /** @type {number | string} */ device) => ({ "data-part": part, "data-device": device });
+const DEAL = { duration: 400, easing: "ease-in-out" };
 const strong = { fill: ink, "font-weight": 600 };
 const dashed = { fill: "none", stroke: quiet, "stroke-dasharray": "4 3", "stroke-width": 1.2 };
 const LOOKS = {
@@ -91,6 +93,9 @@ export default figure({
     );
 
     let [wide, shown] = [0, ""];
+    /** @type {State | undefined} */
+    let stands;
+    const tell = inTime(say);
     /** How the keys that stand go on to the next device. @type {() => Animation | undefined} */
     let fly = () => undefined;
     /** Shows at once what is on its way. @type {(() => void) | undefined} */
@@ -112,18 +117,27 @@ export default figure({
     }
     /** @typedef {ReturnType<typeof read>} State */
 
-    /** The table of relevance: what is computed now, was before, is still to come. @param {State} state */
-    function square({ n, p, t, scheme, causal: only, held, now }, /** @type {number} */ left, /** @type {number} */ top, /** @type {number} */ side) {
+    /** The table of relevance: what is computed now, was before, is still to come. @param {State} state @param {State} [was] from which tokens are dealt anew */
+    function square({ n, p, t, scheme, causal: only, held, now }, /** @type {number} */ left, /** @type {number} */ top, /** @type {number} */ side, was) {
       const cell = side / n;
       const gap = cell > 12 ? 0.8 : 0.5;
       const at = when({ tokens: n, devices: p, scheme, causal: only });
+      /** Which token a device had where it now has this one. */
+      const before = held.reduce((/** @type {number[]} */ all, list, rank) => (list.forEach((x, k) => (all[x] = was?.held[rank][k] ?? x)), all), []);
+      const slide = (/** @type {SVGElement} */ el, /** @type {boolean} */ rows, /** @type {number} */ x) => {
+        if (was) el.animate([{ transform: `translate${rows ? "Y" : "X"}(${(before[x] - x) * cell}px)` }, {}], DEAL);
+        return el;
+      };
+      const spot = (/** @type {number} */ i, /** @type {number} */ j) => `M${(left + j * cell + gap).toFixed(1)} ${(top + i * cell + gap).toFixed(1)}h${(cell - 2 * gap).toFixed(1)}v${(cell - 2 * gap).toFixed(1)}h${(2 * gap - cell).toFixed(1)}z`;
+      let old = "";
       const d = { now: "", done: "", open: "" };
       const pairs = { now: 0, done: 0, open: 0 };
       at.forEach((row, i) => row.forEach((turn, j) => {
         if (turn < 0) return;
         const state = turn === t ? "now" : turn < t ? "done" : "open";
         pairs[state]++;
-        d[state] += `M${(left + j * cell + gap).toFixed(1)} ${(top + i * cell + gap).toFixed(1)}h${(cell - 2 * gap).toFixed(1)}v${(cell - 2 * gap).toFixed(1)}h${(2 * gap - cell).toFixed(1)}z`;
+        d[state] += spot(i, j);
+        if (turn === t) old += spot(before[i], before[j]);
       }));
       /** @param {number[]} list @returns {[number, number][]} */
       const runs = (list) => list.reduce((/** @type {[number, number][]} */ all, x) => (all.at(-1)?.[1] === x ? ((all.at(-1) ?? [0, 0])[1] = x + 1, all) : [...all, [x, x + 1]]), []);
@@ -132,12 +146,16 @@ export default figure({
       const bands = (/** @type {boolean} */ rows) => {
         const names = whole ? [[Array.from({ length: n }, (_, i) => i), ""]] : held.map((list, rank) => [list, String(rank)]);
         return /** @type {[number[], string][]} */ (names).flatMap(([list, name]) => runs(list).flatMap(([from, end]) => {
-          const [a, b] = [from * cell + 1.5, end * cell - 1.5];
           const role = rows ? blue : orange;
           const mid = ((from + end) / 2) * cell;
-          const bar = { x: rows ? left - 6 : left + a, y: rows ? top + a : top - 6, width: rows ? 3 : b - a, height: rows ? b - a : 3, fill: role };
+          // In pieces, each of tokens that stood side by side before.
+          const cuts = [from, ...list.filter((x) => x > from && x < end && before[x] !== before[x - 1] + 1), end];
+          const bars = cuts.slice(1).map((stop, k) => {
+            const [a, b] = [cuts[k] * cell + (k ? 0 : 1.5), stop * cell - (stop === end ? 1.5 : 0)];
+            return slide(s("rect", { x: rows ? left - 6 : left + a, y: rows ? top + a : top - 6, width: rows ? 3 : b - a, height: rows ? b - a : 3, fill: role, ...(rows ? mark("band", name) : {}) }), rows, cuts[k]);
+          });
           const word = rows ? text(left - 10, top + mid + size * 0.36, name, { ...strong, fill: role, ...atEnd, "font-size": size }) : text(left + mid, top - 10, name, { ...strong, ...middle, fill: role, "font-size": size });
-          return [s("rect", bar), word];
+          return [...bars, slide(word, rows, from)];
         }));
       };
       const blocks = whole || now.does !== "ring" ? [] : now.turns.flatMap(({ from, pairs: busy }, rank) =>
@@ -154,6 +172,11 @@ export default figure({
           return [box, ...(w > 54 && tall > 34 ? [...word.map((one) => (one.setAttribute("y", String(top + i * cell + tall / 2 - 4)), one)), text(left + j * cell + w / 2, top + i * cell + tall / 2 + 12, "waits", { ...middle })] : word)];
         })),
       );
+      const cells = Object.entries(d).map(([state, path]) => s("path", { d: path, ...LOOKS[/** @type {keyof typeof LOOKS} */ (state)], "data-part": "cells", "data-state": state, "data-pairs": pairs[/** @type {keyof typeof pairs} */ (state)] }));
+      if (was) {
+        cells[0].animate({ d: [old, d.now].map((one) => `path("${one}")`) }, DEAL);
+        for (const one of [...cells.slice(1), ...blocks]) one.animate({ opacity: [0, 1] }, DEAL);
+      }
       // What there is to compute at all.
       const edge = only ? `M${left} ${top}${at.map(() => `h${cell}v${cell}`).join("")}H${left}z` : `M${left} ${top}h${side}v${side}h${-side}z`;
       return [
@@ -161,7 +184,7 @@ export default figure({
         text(left + side / 2, top - 26, whole ? "all keys" : "keys of device", { ...middle }),
         text(0, 0, whole ? "all queries" : "queries of device", { ...middle, transform: `translate(${left - 26} ${top + side / 2}) rotate(-90)` }),
         ...bands(true), ...bands(false),
-        ...Object.entries(d).map(([state, path]) => s("path", { d: path, ...LOOKS[/** @type {keyof typeof LOOKS} */ (state)], "data-part": "cells", "data-state": state, "data-pairs": pairs[/** @type {keyof typeof pairs} */ (state)] })),
+        ...cells,
         ...blocks,
       ];
     }
@@ -302,8 +325,8 @@ export default figure({
       ];
     }
 
-    /** @param {State} state */
-    function draw(state) {
+    /** @param {State} state @param {State} [was] */
+    function draw(state, was) {
       const { p, t, now } = state;
       wide = room();
       const [roomy, beside, large] = [wide >= 480, wide >= 600, wide >= 840];
@@ -325,11 +348,11 @@ export default figure({
       for (const [svg, from, end] of /** @type {[SVGElement, number, number][]} */ ([[plane, 0, cut], [lower, cut, tall]])) {
         for (const [key, value] of Object.entries({ viewBox: `0 ${from} ${wide} ${end - from}`, width: wide, height: end - from })) svg.setAttribute(key, String(value));
       }
-      plane.replaceChildren(...square(state, left, top, side), ...(beside ? drawn : []), ...(carries ? carry.drawn : []), ...bars(state, large ? x : 0, below, thick, roomy));
+      plane.replaceChildren(...square(state, left, top, side, was), ...(beside ? drawn : []), ...(carries ? carry.drawn : []), ...bars(state, large ? x : 0, below, thick, roomy));
       lower.replaceChildren(...(beside ? [] : drawn));
       if (beside) holds.remove();
       else if (!holds.parentNode) legend.after(holds);
-      shown = named(state, t);
+      [stands, shown] = [state, named(state, t)];
       const go = (/** @type {Element[]} */ all, /** @type {string} */ axis, /** @type {number} */ by) =>
         all.map((chip, rank) => chip.animate([{}, { transform: `translate${axis}(${rank < p - 1 ? by : (1 - p) * by}px)` }], { duration: 500, easing: "ease-in-out", fill: "forwards" }))[0];
       fly = () => {
@@ -366,7 +389,9 @@ export default figure({
       land?.();
       // A step more of the same ring: first the keys go on, and then all that comes of it is there.
       const motion = shown === named(state, state.t - 1) && wide === room() && !calm() ? fly() : undefined;
-      if (!motion) return show(state);
+      // Another deal of the same tokens: what each device holds goes there.
+      const deals = stands?.now.does === "ring" && state.now.does === "ring" && stands.scheme !== state.scheme && shown === named({ ...state, scheme: stands.scheme }, state.t) && wide === room() && !calm();
+      if (!motion) return show(state, deals ? stands : undefined);
       if (step.input.matches(":focus")) step.input.value = String(state.t + 1); // where the hand is
       const own = (land = () => {
         land = undefined;
@@ -377,8 +402,8 @@ export default figure({
       motion.addEventListener("finish", () => land === own && own());
     }
 
-    /** @param {State} state */
-    function show(state) {
+    /** @param {State} state @param {State} [was] */
+    function show(state, was) {
       const { n, p, t, scheme, all, causal: only, held, last } = state;
       select(schemes, scheme);
       causal.checked = only;
@@ -388,7 +413,7 @@ export default figure({
       step.show(t + 1, `${t + 1} of ${all.length}`);
       back.disabled = t === 0;
       next.textContent = last ? "Start over" : "Next step";
-      draw(state);
+      draw(state, was);
       plane.setAttribute("aria-label", `${n} tokens on ${p} devices, ${SCHEMES[scheme]}${scheme === "all-to-all" ? "" : " ring"}, ${only ? "causal" : "not causal"}: step ${t + 1} of ${all.length}. The table of queries and keys, what each device holds, and a bar of time for each device`);
       const seen = all.slice(0, t + 1);
       const cell = (/** @type {import("./math/ring.js").Turn} */ turn, /** @type {string} */ does) =>
@@ -399,7 +424,7 @@ export default figure({
         units(scores), `${units(waits)} (${percent(waits, scores + waits)} %)`, bytes(sent),
       ]);
       numbers.replaceChildren(table("numbers", ["device", "its tokens", ...seen.map((_, k) => `step ${k + 1}`), "computes", "waits", "sends"], rows));
-      say(told(state));
+      tell(told(state), plane.querySelector('[data-state="now"]')?.getAnimations()[0]);
     }
 
     /** @returns {string} */

@@ -211,6 +211,43 @@ def test_keys_are_seen_to_go_on_unless_motion_is_unwanted(site, bench, width, wh
     assert_shows(part, DevicesInSteps(step=3))
 
 
+def test_rows_are_seen_to_go_where_they_are_dealt_unless_motion_is_unwanted(site, bench):
+    page = site.open(bench)
+    part = figure(page, "ring")
+    # Where the bars of rows stand when another scheme is pressed, and at the end; and what is said then.
+    dealt = """async (to) => {
+      document.querySelector(`[data-part="scheme"] [data-value="${to}"]`).click();
+      const status = document.querySelector('[data-part="status"]');
+      const all = document.getAnimations().filter((a) => a.effect.getTiming().duration === 400);
+      all.forEach((a) => (a.pause(), (a.currentTime = 0)));
+      const bands = [...document.querySelectorAll('[data-part="band"]')];
+      const read = () => bands.map((e) => [e.dataset.device, Math.round(e.getBoundingClientRect().top)]);
+      const [first, said] = [read(), status.textContent];
+      all.forEach((a) => a.finish());
+      await Promise.all(all.map((a) => a.finished));
+      await new Promise((frame) => requestAnimationFrame(() => setTimeout(frame)));
+      return [all.length, first, said, read(), status.textContent];
+    }"""
+    count, start, *_ = page.evaluate(dealt, "zigzag")
+    assert count == 0
+    page.evaluate(dealt, "contiguous")
+    page.emulate_media(reduced_motion="no-preference")
+    try:
+        before = says(part)
+        count, start, on_the_way, end, then = page.evaluate(dealt, "zigzag")
+        assert count > 8
+        assert page.evaluate(dealt, "all-to-all")[0] == 0
+        assert page.evaluate(dealt, "contiguous")[0] == 0
+    finally:
+        page.emulate_media(reduced_motion="reduce")
+    assert on_the_way == before
+    assert then.startswith("Step 1 of 4: each device computes 10 pairs. ")
+    # At first in the order of devices, as contiguous has them; then the first has the first and the last.
+    by_place = lambda bars: [device for device, _ in sorted(bars, key=lambda bar: bar[1])]  # noqa: E731
+    assert by_place(start) == list("0011223")  # the last device's lie side by side in both
+    assert by_place(end)[0] == by_place(end)[-1] == "0"
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("causal", [True, False])
 def test_copied_code_comes_to_the_same_as_one_device_and_to_the_same_counts(part, scheme, causal):
