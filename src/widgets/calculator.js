@@ -451,7 +451,7 @@ export default figure({
      * @param {Record<string, any>} at
      */
     function editor(name, i, j, at) {
-      const input = h("input", { ...at, type: "text", inputmode: "decimal" });
+      const input = h("input", { ...at, type: "text" }); // no keypad of digits: a phone's has no minus
       const key = EDITABLE[/** @type {keyof typeof EDITABLE} */ (name)];
       input.addEventListener("focus", () => choose(i, j, name));
       input.addEventListener("change", () => {
