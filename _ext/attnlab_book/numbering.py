@@ -108,8 +108,8 @@ def name_part(
             part = escape(chapter.part)
             if f'id="{FIRST_FIGURE}"' in context["body"]:
                 part += f' <a href="#{FIRST_FIGURE}">to the figure</a>'
-                again = f'<a href="#{FIRST_FIGURE}" aria-hidden="true" tabindex="-1">'
-                picture = picture and f"{again}{picture}</a>"
+                silent = f'<a href="#{FIRST_FIGURE}" aria-hidden="true" tabindex="-1">'  # the words say it
+                picture = picture and f"{silent}{picture}</a>"
             top = f'{picture}<p class="attn-part">{part}</p>\n<h1>'
             context["body"] = context["body"].replace("<h1>", top, 1)
             return

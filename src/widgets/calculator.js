@@ -1,5 +1,6 @@
 // The calculator: every number of single-head attention, six stages, one formula for the cell in focus. A stage has the whole
-// board: what comes out, and the matrices that it comes of. Where the page begins with one stage and nothing else (`only`), one button leads on once a number is picked, and from the last stage back.
+// board: what comes out, and the matrices that it comes of. Where the page begins with one stage and nothing
+// else (`only`), one button leads on once a number is picked, and from the last stage back.
 //
 // For tests (data-part): stages (radio group, values 1-6), previous, next, play (buttons), causal (checkbox),
 // product (radio group Q | K | V, at stage 2), on (button, where `only`), matrix-X, matrix-Wq, -Wk, -Wv (tables of inputs), matrix-Q, -K, -V, -S,
