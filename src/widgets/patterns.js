@@ -171,10 +171,13 @@ export default figure({
         const counted = text(edge() + 6, place(layer) + 4, phone() ? `${heard}` : `${heard} of ${only ? query + 1 : n}`, { "text-anchor": "start", fill: "var(--fig-ink)", "data-part": "heard" });
         parts.push(grown, text(left() - 8, place(layer) + 4, String(layer), { "text-anchor": "end" }), counted);
       }
-      // Layers to come have their place, and no number: how many it takes is the question.
+      // Layers to come have their place, and no number: how many it takes is the question. So the tokens fade, in no rows.
       if (deep < DEEPEST) {
-        const box = { x: middle(0) - side / 2, y: place(deep + 1) - side / 2, width: (n - 1) * cell + side, height: (DEEPEST - deep - 1) * gap + side };
-        parts.push(s("rect", { ...box, rx: 3, fill: "none", stroke: "var(--fig-line)", "data-part": "open" }));
+        const [from, to] = [place(deep + 1) - side / 2, place(DEEPEST) + side / 2];
+        const stop = (/** @type {number} */ offset, /** @type {number} */ ink) => s("stop", { offset, "stop-color": "var(--fig-line)", "stop-opacity": ink });
+        const d = all.map((j) => `M${(middle(j) - side / 2).toFixed(1)} ${from}h${side.toFixed(1)}V${to}h${(-side).toFixed(1)}z`).join("");
+        parts.push(s("linearGradient", { id: "open", gradientUnits: "userSpaceOnUse", x2: 0, y1: from, y2: to }, stop(0, 0.5), stop(1, 0.06)));
+        parts.push(s("path", { d, fill: "url(#open)", "data-part": "open" }));
       }
       plane.setAttribute("viewBox", `0 0 ${wide} ${place(DEEPEST) + 26}`);
       const floor = place(DEEPEST) + 22;

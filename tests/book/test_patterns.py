@@ -183,7 +183,7 @@ def test_axes_are_labelled_and_saved(part):
 
 
 @pytest.mark.parametrize(("width", "least"), [(390, 9.5), (320, 7)])
-def test_the_tokens_take_the_width_of_a_phone_and_layers_to_come_are_one_frame(
+def test_the_tokens_take_the_width_of_a_phone_and_layers_to_come_are_columns_that_fade(
     site, figures_of, width, least
 ):
     page = page_of("sparse_attention")
@@ -195,18 +195,23 @@ def test_the_tokens_take_the_width_of_a_phone_and_layers_to_come_are_one_frame(
           const named = texts.filter((one) => /^(layer|heard)$/.test(one.textContent));
           return {
             all: svg.getBoundingClientRect().width,
-            open: svg.querySelectorAll('[data-part="open"]').length,
+            open: [...svg.querySelectorAll('[data-part="open"]')].map((e) => [
+              e.getAttribute("stroke"), e.getAttribute("d").split("M").length - 1]),
+            inks: [...svg.querySelectorAll("stop")].map((e) => Number(e.getAttribute("stop-opacity"))),
             row: box('[data-part="open"]').width,
             heads: named.map((one) => one.getBoundingClientRect().bottom - box('[role="slider"] text').top),
           };
         }"""
     )
-    assert found["open"] == 1
+    assert found["open"] == [[None, 29]], "a column a token, and no frame around nothing"
+    assert found["inks"] == [0.5, 0.06]
     assert found["row"] / 29 >= least
     assert found["row"] >= 0.84 * found["all"]
     assert [gap <= 6 for gap in found["heads"]] == [True, True], "above, not beside"
+    high = part.bounding_box()["height"]
     click(part, "next", 7)
     assert part.locator('[data-part="open"]').count() == 0
+    assert part.bounding_box()["height"] == high
 
 
 def test_a_new_layer_and_another_pattern_are_seen_to_come_unless_motion_is_unwelcome(site, bench):
