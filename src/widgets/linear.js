@@ -2,7 +2,7 @@
 //
 // For tests (data-part): map (radio group), features, sharpness (range inputs), draw (button), plane (svg),
 // exact, approximate (g: one path for each level of weight, data-level; its data holds x, y, run in cells),
-// square, strip (rects), handle (g, role slider), numbers (table: measure, softmax, linear, mean of all), cost (table:
+// tick (texts of the scale), square, strip (rects), handle (g, role slider), numbers (table: measure, softmax, linear, mean of all), cost (table:
 // computed, multiplications), status.
 import css from "./ui/linear.css";
 import { grip, slider } from "./ui/controls.js";
@@ -16,7 +16,8 @@ const FEATURES = Array.from({ length: 10 }, (_, p) => 2 ** p);
 const [STEP, LONGEST] = [64, 2048];
 const SHARPEST = 3;
 const HEAD = 64; // the width of a head in the counts
-const LEVELS = 20; // of a weight's root: on one scale for both, nobody would see 1/32 beside 1
+const LEVELS = 40; // of a weight's root: on one scale for both, from 0 to 1, nobody would see 1/32 beside 1
+const TICKS = [0.01, 0.1, 0.5, 1]; // of that scale
 const TOP = 20; // room for a title
 
 /** @param {number} x */
@@ -28,13 +29,12 @@ const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("
 /**
  * A table of weights as strokes, one path for each level: cells of one unit.
  * @param {number[][]} weights
- * @param {number} most what is drawn in full colour
  * @param {string} role
  */
-function strokes(weights, most, role) {
+function strokes(weights, role) {
   const paths = Array.from({ length: LEVELS + 1 }, () => /** @type {string[]} */ ([]));
   weights.forEach((row, i) => {
-    const levels = row.map((w) => Math.round(LEVELS * Math.sqrt(w / most)));
+    const levels = row.map((w) => Math.round(LEVELS * Math.sqrt(w)));
     for (let j = 0; j < row.length; ) {
       let run = 1;
       while (levels[j + run] === levels[j]) run++;
@@ -89,7 +89,7 @@ export default figure({
       const work = beside ? Math.min(Math.floor((wide - 2 * gap) * 0.38), 340) : Math.min(wide - 90, 190);
       const side = Math.floor(beside ? (wide - work - 2 * gap) / 2 : (wide - gap) / 2);
       const [left, top] = beside ? [work + gap, TOP] : [0, TOP + work + 32];
-      return { wide, beside, work, side, top, lefts: [left, left + side + gap], height: beside ? TOP + work + 38 : top + side + 38 };
+      return { wide, beside, work, side, top, lefts: [left, left + side + gap], height: beside ? TOP + work + 38 : top + side + 54 };
     }
 
     const [exact, approximate, areas] = [s("g", { "data-part": "exact", fill: "none" }), s("g", { "data-part": "approximate", fill: "none" }), s("g", {})];
@@ -136,7 +136,6 @@ export default figure({
     }
 
     const told = inTime(say);
-    const scaled = { name: "", key: "", most: 0 };
 
     function update() {
       const state = read();
@@ -150,16 +149,12 @@ export default figure({
       const mean = (/** @type {number[]} */ list) => list.reduce((a, b) => a + b, 0) / TOKENS;
       const largest = [got.exact, got.weights].map((w) => mean(w.map((row) => Math.max(...row))));
       const own = [got.exact, got.weights].map((w) => mean(w.map((row, i) => row[i])));
-      const most = Math.max(...got.exact.flat(), ...got.weights.flat());
       const { wide, beside, work, side, top, lefts, height } = (at = plan());
       for (const [key, value] of Object.entries({ viewBox: `0 0 ${wide} ${height}`, width: wide, height })) plane.setAttribute(key, String(value));
       for (const [i, g] of [exact, approximate].entries()) g.setAttribute("transform", `translate(${lefts[i]} ${top}) scale(${side / TOKENS})`);
-      // Another map is seen to come, and with it another scale of both; what a slider changes follows the hand.
-      const key = `${map} ${state.seed}`;
-      if (scaled.key !== key && scaled.most !== most) scaled.name = key;
-      [scaled.key, scaled.most] = [key, most];
-      renew(exact, s("g", { "data-key": scaled.name }, ...strokes(got.exact, most, "query")));
-      renew(approximate, s("g", { "data-key": key }, ...strokes(got.weights, most, "accent")));
+      renew(exact, ...strokes(got.exact, "query"));
+      // Another map is seen to come; what a slider changes follows the hand.
+      renew(approximate, s("g", { "data-key": `${map} ${state.seed}` }, ...strokes(got.weights, "accent")));
       const unit = work / LONGEST;
       const box = { x: 0, y: TOP, width: n * unit };
       for (const [rect, tall] of /** @type {[Element, number][]} */ ([[square, n * unit], [band, Math.max(m * unit, 1)]])) {
@@ -170,6 +165,8 @@ export default figure({
       knob.setAttribute("aria-valuetext", `${big(n)} tokens`);
       const frame = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ of) => s("rect", { x, y, width: of, height: of, fill: "none", stroke: "var(--fig-line)" });
       const quiet = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words) => text({ x, y, fill: "var(--fig-quiet)", "font-size": 12 }, words);
+      const [from, to] = [lefts[0] + 46, lefts[1] + side - 0.5];
+      const scale = (/** @type {number} */ w) => from + (to - from) * Math.sqrt(w);
       // The names of the areas: below the square where there is room, else beside it.
       const legend = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ role, /** @type {number} */ opacity, /** @type {string} */ words) => [
         s("rect", { x, y: y - 9, width: 10, height: 10, fill: `var(--fig-${role})`, "fill-opacity": opacity, stroke: `var(--fig-${role})` }),
@@ -178,10 +175,19 @@ export default figure({
       areas.replaceChildren(
         ...["softmax", map === "elu" ? "elu + 1" : "random"].flatMap((name, i) => [
           text({ x: lefts[i], y: top - 7, fill: `var(--fig-${i ? "accent" : "query"})`, "font-weight": 600 }, `${name}: ${fmt(100 * own[i], 0)} %${beside ? " on itself" : ""}`),
-          quiet(lefts[i], top + side + 15, i ? `half colour: ${fmt(most / 4, 3)}` : `full colour: ${fmt(most)}`),
           frame(lefts[i], top, side),
         ]),
-        quiet(lefts[0], top + side + 31, `rows look at columns${beside ? "" : "; %: on itself"}`),
+        quiet(lefts[0], top + side + 15, `rows look at columns${beside ? "" : "; %: on itself"}`),
+        // One scale for both maps, whatever is set.
+        quiet(lefts[0], top + side + 32, "weight"),
+        ...["query", "accent"].flatMap((role, i) => [
+          s("linearGradient", { id: role }, s("stop", { "stop-color": `var(--fig-${role})`, "stop-opacity": 0 }), s("stop", { offset: 1, "stop-color": `var(--fig-${role})` })),
+          s("rect", { x: scale(0), y: top + side + 23 + 5 * i, width: scale(1) - scale(0), height: 5, fill: `url(#${role})` }),
+        ]),
+        ...TICKS.flatMap((w) => [
+          s("path", { d: `M${scale(w)} ${top + side + 23}v14`, stroke: "var(--fig-quiet)" }),
+          text({ x: scale(w), y: top + side + 48, fill: "var(--fig-quiet)", "font-size": 12, "text-anchor": w === 1 ? "end" : "middle", "data-part": "tick" }, `${100 * w} %`),
+        ]),
         text({ x: 0, y: TOP - 7, "font-weight": 600 }, "multiplications, as areas"),
         frame(0, TOP, work),
         // The way that the corner can go.
