@@ -25,6 +25,7 @@ from .reader import (
 
 PAGE = page_of("relevance_and_averaging")
 VALUES = [[2.0, 1.0], [-1.0, 2.0], [-2.0, -1.0], [1.5, -2.0]]
+NEARER = [[1.1, 0.6], [-0.6, 1.2], [-1.2, -0.6], [0.8, -1.2]]  # in the short page
 NAMES = ["I", "saw", "a", "duck"]
 LOOKS = """(names) => names.map((name) => {
   const paper = getComputedStyle(name.closest(".attnlab-root")).backgroundColor;
@@ -167,8 +168,8 @@ def test_where_there_is_room_weights_stand_as_bars_beside_the_plane(site, page):
     handle(part, "query").focus()
     for key in ["ArrowLeft"] * 6 + ["ArrowUp"] * 2:
         part.page.keyboard.press(key)
-    start = (1.0, 0.5) if page == PAGE else (0.2, 0.1)
-    weights = lookup(query=(start[0] - 0.6, start[1] + 0.2)).numbers()[1].tolist()
+    start, values = ((1.0, 0.5), VALUES) if page == PAGE else ((0.2, 0.1), NEARER)
+    weights = lookup(query=(start[0] - 0.6, start[1] + 0.2), values=values).numbers()[1].tolist()
     bars = part.evaluate(BARS)
     assert [(name, text) for name, text, *_ in bars] == [
         (name, f"{weight:.2f}") for name, weight in zip(NAMES, weights, strict=True)
@@ -237,8 +238,36 @@ def test_a_name_steps_aside_for_what_is_dragged_onto_it(site):
     assert name.bounding_box()["y"] == pytest.approx(above[1] - height / 2, abs=1)
 
 
-@pytest.mark.parametrize(("page", "query"), [("chapters/five_minutes", (0.2, 0.1)), (PAGE, (1.0, 0.5))])
-def test_on_a_phone_shares_stand_beside_the_names(site, page, query):
+@pytest.mark.parametrize("word", NAMES)
+def test_beyond_a_word_there_is_more_to_get_and_a_hand_gets_there(site, word):
+    part = figure(site.open("chapters/five_minutes", width=390, height=844), "lookup")
+    plane, mark = part.locator('[data-part="plane"]'), handle(part, "query").locator("path")
+    x, y = NEARER[NAMES.index(word)]
+    middle(plane)  # in the window, whole
+    box = plane.bounding_box()
+    share = part.locator('[data-part="share"]').nth(NAMES.index(word))
+    shares = []
+    for far in (1, 1.5, 3 / max(abs(x), abs(y))):  # at its point, beyond it, and at the edge
+        to = [box["x"] + box["width"] * (180 + 50 * far * x) / 360]
+        to.append(box["y"] + box["height"] * (180 - 50 * far * y) / 360)
+        drag(part.page, middle(mark), to)
+        shares.append(float(share.text_content()))
+    assert 0.65 < shares[0] < 0.8 < shares[1] < 0.95 < shares[2] < 0.995
+
+
+def test_a_drag_that_misses_its_handle_selects_no_name(site):
+    part = figure(site.open("chapters/five_minutes"), "lookup")
+    middle(part.locator('[data-part="plane"]'))
+    box = part.locator('[data-part="plane"]').bounding_box()
+    ends = [(box["x"] + box["width"] * at, box["y"] + box["height"] * at) for at in (0.05, 0.95)]
+    drag(part.page, *ends)
+    assert part.page.evaluate("getSelection().toString()") == ""
+
+
+@pytest.mark.parametrize(
+    ("page", "query", "values"), [("chapters/five_minutes", (0.2, 0.1), NEARER), (PAGE, (1.0, 0.5), VALUES)]
+)
+def test_on_a_phone_shares_stand_beside_the_names(site, page, query, values):
     part = figure(site.open(page, width=320), "lookup")
     assert part.locator('[data-part="bars"]').is_hidden()
     shares = part.locator('[data-part="share"]')
@@ -248,7 +277,7 @@ def test_on_a_phone_shares_stand_beside_the_names(site, page, query):
     )
     assert min(sizes) >= 11.5
     shown = list(map(float, shares.all_text_contents()))
-    assert shown == pytest.approx(lookup(query=query).numbers()[1].tolist(), abs=0.006)
+    assert shown == pytest.approx(lookup(query=query, values=values).numbers()[1].tolist(), abs=0.006)
     assert part.page.evaluate(SIDEWAYS) == []
 
 
