@@ -1,11 +1,11 @@
 // The next word: its probabilities, a temperature, a rule that cuts them, and a draw from what stays.
 //
 // For tests (data-part): written (the text), next, again (buttons), rule (radio group), temperature, top_k, top_p, min_p
-// (range inputs), words (svg: bar, with data-word and data-kept; line, the rule's; piece, with data-word; pin, data-value),
+// (range inputs), words (svg: tick, bar, with data-word and data-kept; line, the rule's; piece, with data-word; pin, data-value),
 // numbers (table: next word, model, drawn with, drawn), status, reset, ...
 import css from "./ui/writing.css";
 import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, onResize, renew, s, select, standalone } from "./ui/dom.js";
+import { choices, fmt, h, halo, onResize, renew, s, select, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { shipped } from "./ui/shipped.js";
 import { strip, table } from "./ui/tables.js";
@@ -13,8 +13,7 @@ import { END, MOST, numbered, pass } from "./math/decoder.js";
 import { distribution, ranked } from "./math/samplers.js";
 
 const RULES = [["all", "all"], ["greedy", "greedy"], ["top_k", "top-k"], ["top_p", "top-p"], ["min_p", "min-p"]];
-/** Where the axis of shares may end: its half is a number, too. */
-const AXES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8];
+const TICKS = [0, 0.01, 0.1, 0.25, 0.5, 1]; // of the axis, whatever is set
 const percent = (/** @type {number} */ x) => `${fmt(100 * x, 0)} %`;
 const text = (/** @type {any} */ props, /** @type {string} */ words = "") => s("text", { "font-size": 13, fill: "var(--fig-ink)", ...props }, words);
 
@@ -109,22 +108,22 @@ export default figure({
       const narrow = wide < 480;
       const [left, top, high] = [38, 20, narrow ? 130 : 168];
       const [slot, base] = [(wide - left) / words.length, top + high];
-      // The axis depends on the text alone: nothing that the reader sets rescales it. What heat or cold lifts above it is cut.
-      const axis = AXES.find((most) => most >= Math.max(...own)) ?? 1;
-      const y = (/** @type {number} */ x) => base - high * Math.min(x / axis, 1.03);
-      const drawn = [0, 0.5, 1].flatMap((part) => [
-        s("path", { d: `M${left} ${y(part * axis)}H${wide}`, stroke: "var(--fig-line)" }),
-        text({ x: left - 4, y: y(part * axis) + 4, "text-anchor": "end", "font-size": 11, fill: "var(--fig-quiet)" }, percent(part * axis)),
+      // All of it, from nothing to certain; as roots, so that what is rare is seen, too.
+      const y = (/** @type {number} */ x) => base - high * Math.sqrt(x);
+      const drawn = TICKS.flatMap((x) => [
+        s("path", { d: `M${left} ${y(x)}H${wide}`, stroke: "var(--fig-line)" }),
+        text({ x: left - 4, y: y(x) + 4, "text-anchor": "end", "font-size": 11, fill: "var(--fig-quiet)", "data-part": "tick" }, percent(x)),
       ]);
       const edge = left + slot * kept;
       const across = name === "min_p";
       const at = across ? y(limit * Math.max(...uncut)) : 0;
       if (kept < order.length) drawn.push(s("rect", { x: edge, y: top, width: Math.max(wide - edge, 0), height: high, fill: "var(--fig-tint)", "data-key": "cut" }));
+      drawn.push(text({ x: wide - 4, y: top + 16, "text-anchor": "end", "font-size": 12, fill: "var(--fig-quiet)" }, "square-root scale"));
       const moved = order.some((i) => Math.abs((p[i] || uncut[i]) - own[i]) > 0.002);
       if (moved) {
         drawn.push(
-          text({ x: wide - 4, y: top + 16, "text-anchor": "end", "font-size": 12, fill: "var(--fig-quiet)" }, "the model’s own"),
-          s("path", { d: `M${wide - 130} ${top + 12}h18`, stroke: "var(--fig-ink)", "stroke-width": 1.5 }),
+          text({ x: wide - 4, y: top + 34, "text-anchor": "end", "font-size": 12, fill: "var(--fig-quiet)" }, "the model’s own"),
+          s("path", { d: `M${wide - 122} ${top + 30}h18`, stroke: "var(--fig-ink)", "stroke-width": 1.5 }),
         );
       }
       order.forEach((i, rank) => {
@@ -132,9 +131,8 @@ export default figure({
         const value = cut ? uncut[i] : p[i];
         const look = cut ? { fill: "none", stroke: "var(--fig-quiet)", "stroke-dasharray": "2 2" } : { fill: "var(--fig-output)", "fill-opacity": on ? 0.9 : 0.45 };
         drawn.push(s("rect", { x: x.toFixed(2), y: y(value).toFixed(2), width: width.toFixed(2), height: (base - y(value)).toFixed(2), "data-part": "bar", "data-key": `bar ${i}`, "data-word": words[i], "data-kept": p[i] > 0, ...look }));
-        if (value > axis) drawn.push(s("path", { d: `M${x - 2} ${top + 14}l${width + 4} -8`, stroke: "var(--fig-paper)", "stroke-width": 4 }));
         if (Math.abs(value - own[i]) > 0.002) drawn.push(s("path", { d: `M${(x - 2).toFixed(2)} ${y(own[i]).toFixed(2)}h${(width + 4).toFixed(2)}`, stroke: "var(--fig-ink)", "stroke-width": 1.5 }));
-        if (!narrow && !cut && value >= 0.005) drawn.push(text({ x: x + width / 2, y: Math.max(Math.min(y(value), y(own[i])) - 4, 11), "text-anchor": "middle", "font-size": 11, "font-weight": on ? 700 : 400, fill: `var(--fig-${cut ? "quiet" : "ink"})` }, percent(value)));
+        if (!narrow && !cut && value >= 0.005) drawn.push(text({ x: x + width / 2, y: Math.max(Math.min(y(value), y(own[i])) - 4, 11), "text-anchor": "middle", "font-size": 11, "font-weight": on ? 700 : 400, ...halo() }, percent(value)));
         // Where there is room names stand level, every other one a line lower.
         const lower = !narrow && rank % 2 === 1;
         const set = narrow ? { transform: `translate(${x + width / 2 + 4} ${base + 5}) rotate(-90)`, "text-anchor": "end" } : { x: x + width / 2, y: base + (lower ? 32 : 15), "text-anchor": "middle" };
@@ -145,8 +143,8 @@ export default figure({
         const label = { greedy: "the best", top_k: `${kept} ${kept > 1 ? "words" : "word"}`, top_p: percent(limit), min_p: `${percent(limit)} of the best` }[name] ?? "";
         const room = wide - edge > 60;
         drawn.push(
-          s("path", { d: across ? `M${left} ${at}H${wide}` : `M${edge} ${top - 14}V${base}`, stroke: "var(--fig-key)", "stroke-width": 2, "stroke-dasharray": "6 4", "data-part": "line" }),
-          text({ x: across ? wide : edge + (room ? 5 : -5), y: across ? Math.max(at - 6, 12) : top - 5, "text-anchor": across || !room ? "end" : "start", "font-weight": 700, fill: "var(--fig-key)" }, label),
+          s("path", { d: across ? `M${left} ${at}H${wide}` : `M${edge} ${top - 14}V${base}`, stroke: "var(--fig-ink)", "stroke-width": 2, "stroke-dasharray": "6 4", "data-part": "line" }),
+          text({ x: across ? wide : edge + (room ? 5 : -5), y: across ? Math.max(at - 6, 12) : top - 5, "text-anchor": across || !room ? "end" : "start", "font-weight": 700 }, label),
         );
       }
       const below = base + (narrow ? 50 : 42);

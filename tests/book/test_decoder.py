@@ -66,6 +66,10 @@ def assert_shows(part, text=PROMPT, passes=(), **state):
     fates = part.locator('[data-part="draft-word"]').evaluate_all(FATES)
     became = ["kept"] * step.kept + ["refused"] + ["dropped"] * 4
     assert fates == [[word, fate] for word, fate in zip(expected.drafted, became, strict=False)]
+    # A draft is no query: what is of it is ink.
+    inked = ['[data-part="draft-word"][data-fate="kept"]', '[data-reads="draft"]']
+    fills = part.locator(", ".join(inked)).evaluate_all("(all) => all.map((e) => e.getAttribute('fill'))")
+    assert set(fills) <= {"var(--fig-ink)"}
     # A column of the cache for each word read, of all heads, layers, keys and values.
     rows = n + len(step.drafted)
     cells = part.locator('[data-part="kept-numbers"]').evaluate_all(CELLS)

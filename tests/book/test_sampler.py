@@ -85,14 +85,19 @@ def test_every_rule_cuts_as_in_python(part):
         press(part, rule, *keys)
         shown = assert_shows(part, temperature=1.5, rule=rule, **{rule: limit})
         assert f"from {len(shown.kept)} of 19 words" in says(part)
-        assert part.locator('[data-part="line"]').count() == 1
+        lines = part.locator('[data-part="line"]')
+        colours = lines.evaluate_all("(all) => all.map((e) => e.getAttribute('stroke'))")
+        assert colours == ["var(--fig-ink)"]  # a limit is no key
     choose(part, "rule", "greedy")
     assert_shows(part, rule="greedy")
     assert part.locator('[data-part="temperature"]').is_hidden()
 
 
 def test_a_temperature_moves_the_bars_and_not_the_axis(part):
-    """Bars are as high as what they stand for, on an axis that ends at three tenths after "I"."""
+    """Bars are as high as the root of what they stand for, cold and hot; the axis ends at certainty."""
+    ticks = part.locator('[data-part="tick"]')
+    assert ticks.all_text_contents() == ["0 %", "1 %", "10 %", "25 %", "50 %", "100 %"]
+    assert "square-root scale" in part.locator('[data-part="words"]').text_content()
     for keys, temperature in ((["Home"], 0.1), (["PageUp"] * 10, None)):
         press(part, "temperature", *keys)
         temperature = temperature or float(part.locator('[data-part="temperature"]').input_value())
@@ -100,7 +105,9 @@ def test_a_temperature_moves_the_bars_and_not_the_axis(part):
         p = dict(zip(shown.kept, shown.step().p[0].sort(descending=True).values.tolist(), strict=True))
         for word, kept, height in part.locator('[data-part="bar"]').evaluate_all(BARS):
             assert kept
-            assert height == pytest.approx(168 * min(p[word] / 0.3, 1.03), abs=0.02)
+            assert height == pytest.approx(168 * p[word] ** 0.5, abs=0.02)
+        places = ticks.evaluate_all("(all) => all.map((e) => Number(e.getAttribute('y')) - 4)")
+        assert places == pytest.approx([188 - 168 * x**0.5 for x in (0, 0.01, 0.1, 0.25, 0.5, 1)])
 
 
 def test_hot_slips_come_in_under_top_p_and_not_under_min_p(part):

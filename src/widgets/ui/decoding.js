@@ -11,7 +11,7 @@ import { MOST } from "../math/decoder.js";
 const SHADES = [[1.6, 0.95], [0.9, 0.6], [0.4, 0.33], [0, 0.12]];
 /** The bars of bytes end here. */
 const FULL = 70_000;
-const KINDS = /** @type {const} */ ([["weights", "quiet"], ["cache", "key"], ["draft", "query"]]);
+const KINDS = /** @type {const} */ ([["weights", "quiet"], ["cache", "key"], ["draft", "ink"]]);
 const CELL = 8; // of a head
 const NOTE = 240; // as wide as the words on a pass without a draft, and a little more
 
@@ -61,7 +61,7 @@ export function drawLanes({ wide, words, step, groups, heads, shared, reads }, k
       s("rect", { x: at, y: y + PIN * (1 - step.keep[i]), width, height: PIN * step.keep[i], fill: "var(--fig-output)", "fill-opacity": 0.45 * fade, "data-keep": step.keep[i].toFixed(4) }),
       s("rect", { x: at, y, width, height: PIN, fill: "none", stroke: "var(--fig-quiet)", "stroke-opacity": fade }),
       ...(i > kept ? [] : [s("circle", { cx: at + width / 2, cy: y + PIN * (1 - step.asked[i]), r: narrow ? 4 : 5, fill: `var(--fig-${on ? "ink" : "paper"})`, stroke: "var(--fig-ink)", "stroke-width": 2, "data-asked": step.asked[i].toFixed(4) })]),
-      word(known[id], column, y + PIN + tall - 2, { "data-part": "draft-word", "data-fate": on ? "kept" : i === kept ? "refused" : "dropped", fill: `var(--fig-${on ? "query" : "quiet"})`, ...(on ? { "font-weight": 700 } : { "text-decoration": "line-through" }) }),
+      word(known[id], column, y + PIN + tall - 2, { "data-part": "draft-word", "data-fate": on ? "kept" : i === kept ? "refused" : "dropped", fill: `var(--fig-${on ? "ink" : "quiet"})`, ...(on ? { "font-weight": 700 } : { "text-decoration": "line-through" }) }),
     );
   });
   // On a phone the lane is as high as it must be; where there is room, nothing below moves when a draft comes.
