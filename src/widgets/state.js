@@ -1,7 +1,7 @@
 // A state that fills order by order, by one of four rules; a query reads it, and softmax attention stands beside.
 //
 // For tests (data-part): play (button), step, likeness, stays (range inputs), rule, asked (radio groups), plane (svg),
-// order (g, data-which; a click reads up to it), weight, held, answer, softmax (rects: data-which or data-row and
+// order (g, data-which; a click reads up to it), weight, softmax (bars), held, answer (squares: data-which or data-row and
 // data-column, data-value), numbers (table: row, tea, milk, juice), orders (table: order, drink, weight), status.
 import pill from "./ui/play.css";
 import { slider } from "./ui/controls.js";
@@ -234,7 +234,8 @@ export default figure({
           quiet({ x: column(0) - 8, y: Number(y) + cell / 2 + 4, "text-anchor": "end", fill: "var(--fig-output)" }, `${name} answers`),
           ...DRINKS.map((_, j) => cellAt(column(j), Number(y), cell)),
         ]),
-        ...now.softmax.map((x, j) => square(column(j), answers + cell, x, "output", { "data-part": "softmax", "data-column": j })),
+        // Shares of 1, so bars, as the weights are: 0.67 and 0.33 are told apart by length, and hardly by area.
+        ...now.softmax.map((x, j) => s("rect", { x: column(j) + 1.5, y: answers + 1.3 * cell, width: (cell - 3) * x, height: 0.4 * cell, fill: "var(--fig-output)", "data-part": "softmax", "data-column": j, "data-value": x.toFixed(4) })),
         quiet({ x: column(0) - 8, y: answers + 2 * cell + 17, "text-anchor": "end" }, `${who}’s today`),
         text({ x: now.today === "nothing" ? column(0) : column(DRINKS.indexOf(now.today)) + cell / 2, y: answers + 2 * cell + 17, "text-anchor": now.today === "nothing" ? "start" : "middle" }, now.today),
         held,

@@ -43,7 +43,11 @@ def assert_shows(part, **state):
     assert table(part, "orders") == orders
     assert squares(part, "held") == pytest.approx(expected.held.flatten().tolist(), abs=6e-5)
     assert squares(part, "answer") == pytest.approx(expected.answer.tolist(), abs=6e-5)
-    assert squares(part, "softmax") == pytest.approx(expected.softmax.tolist(), abs=6e-5)
+    assert squares(part, "softmax", area=False) == pytest.approx(expected.softmax.tolist(), abs=6e-5)
+    lengths = part.locator('[data-part="softmax"]').evaluate_all(
+        "(all) => all.map((e) => Number(e.getAttribute('width')))"
+    )
+    assert lengths == pytest.approx([37 * x for x in expected.softmax.tolist()], abs=0.01)  # of a cell
     weights = expected.weights.tolist() + [0] * (len(ORDERS) - expected.step)
     assert squares(part, "weight", area=False) == pytest.approx(weights, abs=6e-5)
     assert part.locator('[data-part="error"]').is_hidden()
