@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+from collections import Counter
 from collections.abc import Callable
 from html import escape
 from pathlib import Path
@@ -201,9 +202,13 @@ def fill_index(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         items = nodes.definition_list()
         for chapter in app.env.attnlab_chapters:  # type: ignore[attr-defined]
             line = nodes.paragraph()
-            for name in used(code_cells(Path(app.srcdir, chapter.page))):
-                if address := _address(app, docname, name):
-                    line += [_link(name.rpartition(".")[2], address), nodes.Text(" ")]
+            names = [name for name in used(code_cells(Path(app.srcdir, chapter.page))) if name in entries(app)]
+            places = {name: entries(app)[name][1].split(".") for name in names}
+            often = Counter(place[-1] for place in places.values())
+            for name, place in places.items():
+                # Several modules have a ``show``: those stand with their module, as they are called.
+                shown = ".".join(place[-2:] if often[place[-1]] > 1 else place[-1:])
+                line += [_link(shown, str(_address(app, docname, name))), nodes.Text(" ")]
             title = nodes.reference("", f"{chapter.label} {chapter.title}", internal=True)
             title["refuri"] = app.builder.get_relative_uri(docname, chapter.page)
             items += nodes.definition_list_item("", nodes.term("", "", title), nodes.definition("", line))

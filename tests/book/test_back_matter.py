@@ -162,6 +162,8 @@ def test_the_index_by_chapter_has_a_line_for_each_and_links_that_name_what_they_
         links = entry.find_next_sibling("dd").find_all("a")
         assert len(links) >= 5
         assert all(link["href"].endswith(f".{link.get_text()}") for link in links)
+        shown = [link.get_text() for link in links]
+        assert len(shown) == len(set(shown)), "two modules' functions under one name"
 
 
 def rows(table):
