@@ -1,6 +1,6 @@
 // Heads workshop: where the heads of one layer look, each a small drawing of arcs that can be switched off, one of them
-// large. Once one has been off, below them is the layer's output, the sum of their parts. Its other view has fewer heads,
-// or heads that share keys and values.
+// large; below them the layer's output, the sum of their parts. Its other view has fewer heads, or heads that share keys
+// and values.
 //
 // For tests (data-part): token (radio group), plane (svg), numbers (table), status; in both views a path [data-weight] for
 // each word that a head looks at. Sum: head (g, role switch, data-head 1..n), picked (g, data-head: the large one), piece (g: data-head, data-number,
@@ -182,7 +182,6 @@ export default figure({
     /** @type {ReturnType<typeof cell>[]} */
     let cells = [];
     let large = 1; // the head that was last pointed at
-    let summed = false; // whether one has been off: then the sum stays
     const [picked, bars] = [s("g", { "data-part": "picked" }), s("g", {})];
     const [looks, wires] = [s("g", {}), s("g", {})];
     const hot = (/** @type {number} */ head, /** @type {boolean} */ on) =>
@@ -296,15 +295,13 @@ export default figure({
         );
       });
       drawPicked(state);
-      summed ||= off.length > 0;
-      const end = few ? above + Math.ceil(n / columns) * (tall + gap) : high;
-      const top = end + 16;
+      const top = 16 + (few ? above + Math.ceil(n / columns) * (tall + gap) : high);
       const numbers = parts[0][0].length;
-      sized(summed ? top + 8 + ROW * numbers : end);
+      sized(top + 8 + ROW * numbers);
       plane.setAttribute(
         "aria-label",
-        `${count(n, "head")} and where each looks from “${tokens[token]}”, each a switch, one drawn large` +
-          (summed ? `; below them the layer’s output, a bar of the heads’ parts for each of its ${numbers} numbers` : ""),
+        `${count(n, "head")} and where each looks from “${tokens[token]}”, each a switch, one drawn large; ` +
+          `below them the layer’s output, a bar of the heads’ parts for each of its ${numbers} numbers`,
       );
       // One scale for all words and all switches: nothing but the parts changes a bar.
       const most = reach(parts);
@@ -313,7 +310,6 @@ export default figure({
       const whole = sum(parts, [])[token];
       const sumOf = sum(parts, off)[token];
       glide(cells.map((_, i) => Number(!off.includes(i + 1))), (level) => {
-        if (!summed) return;
         const lines = whole.flatMap((all, c) => {
           const y = top + 10 + c * ROW;
           const mine = parts.map((part) => part[token][c]);
