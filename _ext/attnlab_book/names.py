@@ -202,12 +202,12 @@ def fill_index(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         items = nodes.definition_list()
         for chapter in app.env.attnlab_chapters:  # type: ignore[attr-defined]
             line = nodes.paragraph()
-            names = [name for name in used(code_cells(Path(app.srcdir, chapter.page))) if name in entries(app)]
-            places = {name: entries(app)[name][1].split(".") for name in names}
-            often = Counter(place[-1] for place in places.values())
-            for name, place in places.items():
+            names = used(code_cells(Path(app.srcdir, chapter.page)))
+            entry = {name: entries(app)[name][1].split(".") for name in names if name in entries(app)}
+            often = Counter(path[-1] for path in entry.values())
+            for name, path in entry.items():
                 # Several modules have a ``show``: those stand with their module, as they are called.
-                shown = ".".join(place[-2:] if often[place[-1]] > 1 else place[-1:])
+                shown = ".".join(path[-2:] if often[path[-1]] > 1 else path[-1:])
                 line += [_link(shown, str(_address(app, docname, name))), nodes.Text(" ")]
             title = nodes.reference("", f"{chapter.label} {chapter.title}", internal=True)
             title["refuri"] = app.builder.get_relative_uri(docname, chapter.page)
