@@ -8,7 +8,7 @@ import cells from "./ui/cells.css";
 import paint from "./ui/paint.css";
 import own from "./ui/masks.css";
 import { labelled, slider } from "./ui/controls.js";
-import { choices, fmt, h, onResize, renew, select, shade } from "./ui/dom.js";
+import { choices, fmt, h, renew, select, shade } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { picture, strip, table } from "./ui/tables.js";
 import { toggles } from "./ui/toggles.js";
@@ -17,7 +17,6 @@ import * as math from "./math/masks.js";
 /** @typedef {import("./math/masks.js").Matrix} Matrix */
 
 const MOST = 12;
-const BESIDE = 800; // from this width on, tools stand beside the mask
 const FAR = 1.5; // an output that moves so far, or farther, fills its gauge
 
 /** A cell's weight: what the sum beside its row counts. @param {boolean | number} open @param {number} weight */
@@ -86,16 +85,10 @@ export default figure({
         "div",
         { class: "attnlab-painting" },
         h("div", { class: "attnlab-canvas" }, grid, outputs),
-        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), labelled("Close cells", order), amounts.row, made),
+        h("div", { class: "attnlab-tools" }, labelled("Nudge a token", nudgePlace), amounts.row, labelled("Close cells", order), made),
       ),
       h("details", { "data-part": "figures" }, h("summary", {}, "Numbers as a table"), counters, numbers),
     );
-    // Open from the first where they stand beside the mask, and the room would be empty.
-    let placed = false;
-    onResize(body, signal, () => {
-      if (!placed && body.clientWidth) made.open = body.clientWidth >= BESIDE;
-      placed ||= body.clientWidth > 0;
-    });
     /** @type {HTMLElement} */
     let nudges;
 
@@ -180,7 +173,7 @@ export default figure({
       sized.textContent = String(size());
       select(order, isLate ? "after" : "before");
       select(nudges, String(which));
-      amounts.row.hidden = which < 0;
+      amounts.input.disabled = which < 0; // and keeps its place, so that what stands below keeps its own
       amounts.show(amount, `${amount < 0 ? "" : "+"}${fmt(amount, 1)}`);
       const text = recipeOf(mask());
       origin.textContent = text ? `mask = ${text}` : "mask: painted by hand";

@@ -92,21 +92,35 @@ def test_it_starts_causal_and_says_what_is_and_not_what_follows(site, bench):
     assert cell(part, 0, 5).get_attribute("title") == "closed before the softmax: score −∞, so weight 0"
     assert not cell(part, 5, 0).get_attribute("title")
     labels = part.locator(".attnlab-label").all_text_contents()
-    assert labels == ["Nudge a token", "Close cells", "Nudge by", "Apply a preset", "Size"]
+    assert labels == ["Nudge a token", "Nudge by", "Close cells", "Apply a preset", "Size"]
 
 
-def test_presets_stand_open_beside_the_mask_where_there_is_room_and_a_nudge_moves_nothing(site, bench):
+TOPS = """(figure) => [...figure.querySelectorAll("button, summary, input, tr")]
+  .map((e) => Math.round(e.getBoundingClientRect().top - figure.getBoundingClientRect().top))"""
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_a_nudge_moves_nothing_that_stands(site, bench, width):
+    part = figure(site.figures(bench, width=width), "masks")
+    assert part.locator('[data-part="nudge"]').is_disabled()
+    assert not part.locator('[data-part="preset"]').first.is_visible()
+    unfold(part, "presets")
+    stood = part.evaluate(TOPS)
+    choose(part, "nudged", 5)
+    assert part.locator('[data-part="nudge"]').is_enabled()
+    assert part.evaluate(TOPS) == stood
+
+
+def test_presets_stand_beside_the_mask_where_there_is_room(site, bench):
     part = figure(site.figures(bench, width=1280), "masks")
+    high = part.bounding_box()["height"]
+    unfold(part, "presets")
+    assert part.bounding_box()["height"] == pytest.approx(high, abs=1)
     mask = part.locator('[data-part="mask"]').bounding_box()
     tools = part.locator('[data-part="preset"], [data-part="smaller"], [data-part="larger"]')
     for box in (one.bounding_box() for one in tools.all()):
         assert mask["x"] + mask["width"] < box["x"]
         assert box["x"] + box["width"] <= part.bounding_box()["x"] + part.bounding_box()["width"] - 16
-    high = part.bounding_box()["height"]
-    choose(part, "nudged", 5)
-    assert part.bounding_box()["height"] == pytest.approx(high, abs=1)
-    part = figure(site.figures(bench, width=390), "masks")
-    assert not part.locator('[data-part="preset"]').first.is_visible()
 
 
 def test_only_a_nudged_token_moves(part):
@@ -234,7 +248,7 @@ def test_nudge_by_keyboard(part):
     press(part, "nudge", "Home")
     assert_shows(part, painter(nudged=2, nudge=-3.0))
     choose(part, "nudged", -1)
-    assert part.locator('[data-part="nudge"]').is_hidden()
+    assert part.locator('[data-part="nudge"]').is_disabled()
     assert_shows(part, painter(nudged=-1))
 
 
