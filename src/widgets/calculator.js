@@ -239,10 +239,9 @@ export default figure({
         board.replaceChildren(corner, note, ...placed.map(([name, area]) => cellsOf(name, area, all[name], tokens)));
       }
       const picked = target.row >= 0;
-      // Seen when there is something to follow.
       on.textContent = `${stage < 6 ? "Next" : "Back"}: ${STAGES[ahead(stage) - 1]}`;
       on.classList.toggle("attnlab-act", stage < 6);
-      on.classList.toggle("is-off", !picked);
+      on.disabled = !picked; // there is nothing to follow
       const sources = picked ? feeds(target) : () => false;
       // Scores scaled are as pale as they are small.
       const most = Math.max(...[out === "O" ? all.O : [...all.S, ...all.scaled]].flat(2).map(Math.abs).filter(Number.isFinite));

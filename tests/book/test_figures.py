@@ -521,7 +521,9 @@ def test_while_no_cell_is_picked_one_is_ringed_and_it_tells_nothing_else(site, p
         cell = asked.locator("button")
         assert [int(cell.get_attribute(f"data-{side}")) for side in ("row", "column")] == largest
         assert part.locator(":is(.is-focus, .is-source)").count() == 0
-        assert part.locator('[data-part="on"]').is_hidden()
+        on = part.locator('[data-part="on"]')
+        assert on.is_visible()
+        assert on.is_disabled()
         place = cell.bounding_box()
         cell.click()
         assert asked.count() == 0

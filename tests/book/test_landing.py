@@ -282,9 +282,12 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     assert offered["lookup"].count() == 0
     assert offered["positions"].all_inner_texts() == ["Shuffle", "As written", "none", "RoPE"]
     assert "hull" not in says(figures["lookup"])
-    # Of the calculator there is one stage, no cell of it picked.
-    scores = figures["calculator"]
-    assert offered["calculator"].evaluate_all("(all) => all.every((one) => one.dataset.row)")
+    # Of the calculator there is one stage, no cell of it picked, and what leads on waits for one.
+    scores, on = figures["calculator"], figures["calculator"].locator('[data-part="on"]')
+    others = offered["calculator"].evaluate_all(
+        "(all) => all.filter((one) => !one.dataset.row).map((one) => one.innerText)"
+    )
+    assert (others, on.is_disabled()) == (["Next: Weights"], True)
     assert scores.locator(":is(.is-focus, .is-source)").count() == 0
     # The one that the text asks for is ringed.
     asked = scores.locator(".is-asked > button")
@@ -300,7 +303,8 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
     assert scores.locator("td:is(.is-focus, .is-source)").count() == 3
     assert scores.locator("th.is-source").all_inner_texts() == ["a", "saw"]
     # A query has one number: nothing is divided, and no stage says so. At the end each number is of one word.
-    on, result = scores.locator('[data-part="on"]'), scores.locator('[data-area="result"]')
+    assert on.is_enabled()
+    result = scores.locator('[data-area="result"]')
     for stage, said in (("S", "Next: Weights"), ("A", "Next: Output"), ("O", "Back: Scores")):
         assert (result.get_attribute("data-name"), on.inner_text()) == (stage, said)
         if stage == "A":
@@ -315,6 +319,8 @@ def test_where_one_word_is_to_be_hidden_nothing_else_is_offered(site):
             row = result.locator("tr:has(.is-focus)")
             assert row.locator("th").text_content() == "saw"
             assert row.locator("td").all_inner_texts() == ["0.22", "0.17", "0.61"]
+            said = scores.locator('[data-part="formula"] .is-heard').inner_text()
+            assert said.endswith(" = 0.61: what “saw” takes of “a”")
         on.click()
     scores.locator('[data-part="reset"]').click()
     assert scores.locator(":is(.is-focus, .is-source)").count() == 0

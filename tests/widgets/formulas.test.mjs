@@ -22,6 +22,10 @@ test("each kind of cell says how it came about", () => {
   assert.equal(say("scaled", 0, 1), "s′[1, 2] = −∞: “saw” comes later and is hidden.");
   assert.equal(say("A", 0, 0), "a[1, 1] = e^1 / (e^1 + 0) = 1.00: “I” takes 100.0 % of “I”");
   assert.equal(say("O", 0, 0), "o[1, 1] = 1.00 × 3 + 0.00 × 1 = 3.00");
+  // Of values that are a one in a word's own column, an output is what is taken of that word.
+  const own = (V) => plain(explain({ ...all, V, A: [[0.25, 0.75]], O: [[0.25]] }, { name: "O", row: 0, column: 0 }, ["I", "saw"]));
+  assert.equal(own([[1], [0]]), "o[1, 1] = 0.25 × 1 + 0.75 × 0 = 0.25: what “I” takes of “I”");
+  assert.equal(own([[0], [0]]), "o[1, 1] = 0.25 × 0 + 0.75 × 0 = 0.25");
 });
 
 test("a row of the first matrix and a column of the second feed a cell", () => {

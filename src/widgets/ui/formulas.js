@@ -76,7 +76,11 @@ export function explain(all, { name, row, column }, tokens, scale) {
     return [entry, " = ", { over: [powers[column]], under }, { total: ` = ${fmt(value, of("A"))}: ${asks} takes ${fmt(100 * value, 1)} % of ${answers}`, after: powers.length }];
   }
   const [left, right] = MADE_OF[name];
-  return [entry, " = ", ...sum(all[left][row], down(all[right]), of(left), of(right)), { total: ` = ${fmt(value, of(name))}`, after: all[left][row].length }];
+  const given = down(all[right]);
+  // Where values are ones and zeros, an output is what a word takes of those that have the one.
+  const whose = name === "O" && given.includes(1) && given.every((x) => x === 0 || x === 1) ? new Set(tokens.filter((_, j) => given[j])) : [];
+  const taken = [...whose].map((token) => `“${token}”`).join(" and ");
+  return [entry, " = ", ...sum(all[left][row], given, of(left), of(right)), { total: ` = ${fmt(value, of(name))}${taken && `: what ${asks} takes of ${taken}`}`, after: all[left][row].length }];
 }
 
 /**
