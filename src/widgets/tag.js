@@ -128,7 +128,10 @@ export default figure({
     const flip = h("button", { type: "button", class: "attnlab-flip", role: "switch", "data-part": "attention", on: { click: () => set({ attention: !get("attention") }) } }, "Attention");
     body.append(...(switched ? [flip, tokens] : [tokens, alternatives]));
     if (!switched && !only) body.append(typed, examples);
-    if (!only) body.append(h("div", { class: "attnlab-folds is-beside" }, ...folds));
+    if (!only) {
+      body.classList.add("is-tag");
+      body.append(h("div", { class: "attnlab-folds" }, ...folds));
+    }
     signal.addEventListener("abort", () => clearTimeout(asking));
     onResize(tokens, signal, () => drawArcs());
 
@@ -242,6 +245,9 @@ export default figure({
     }
 
     function update() {
+      // Words in rows of their own stand above the field: it stays where one types, and they grow upwards.
+      const top = () => (input.matches(":focus") ? input.getBoundingClientRect().top : 0);
+      const held = top();
       read();
       if (input.value !== shown) input.value = shown;
       select(heads, get("head"));
@@ -266,6 +272,7 @@ export default figure({
       before = result.tags;
       page?.toggleAttribute("data-other", shown !== told);
       drawArcs();
+      scrollBy(0, top() - held);
       ask(word);
     }
 
@@ -360,10 +367,11 @@ export default figure({
       let svg = tokens.querySelector("svg");
       const tops = cards.map((one) => long ? { x: one.offsetLeft - 2, y: one.offsetTop + one.offsetHeight / 2 } : { x: one.offsetLeft + one.offsetWidth / 2, y: one.offsetTop - 2 });
       // What is said of the word picked stands below it.
-      for (const line of [likeliest, beside]) {
-        const room = alternatives.clientWidth - line.offsetWidth;
-        line.style.left = `${word < 0 || long ? 0 : Math.max(0, Math.min(room, tops[word].x - line.offsetWidth / 2))}px`;
-      }
+      const lines = [likeliest, beside];
+      const room = lines.map((line) => alternatives.clientWidth - line.offsetWidth);
+      lines.forEach((line, i) => {
+        line.style.left = `${word < 0 || long ? 0 : Math.max(0, Math.min(room[i], tops[word].x - line.offsetWidth / 2))}px`;
+      });
       if (said) return;
       const key = String(word);
       const idle = deaf();
