@@ -338,6 +338,8 @@ def test_where_there_is_room_the_matrices_in_play_have_it(site):
     for stage in range(1, 7):
         choose(part, "stages", stage)
         assert min(board.evaluate(SIZES)) >= 90, stage
+        left, right, _ = board.evaluate(MARGINS)
+        assert stage == 1 or left + right <= 0.45 * board.bounding_box()["width"], stage  # one matrix is one
         above, below = board.evaluate(ROOMS)
         assert min(above, below) >= 8, stage
         assert abs(above - below) <= 8, stage
