@@ -2,7 +2,7 @@
 //
 // For tests (data-part): map (radio group), features, sharpness (range inputs), draw (button), plane (svg),
 // exact, approximate (g: one path for each level of weight, data-level; its data holds x, y, run in cells),
-// tick (texts of the scale), square, strip (rects), handle (g, role slider), numbers (table: measure, softmax, linear, mean of all), cost (table:
+// scale (g), tick (its texts), square, strip (rects), handle (g, role slider), numbers (table: measure, softmax, linear, mean of all), cost (table:
 // computed, multiplications), status.
 import css from "./ui/linear.css";
 import { grip, slider } from "./ui/controls.js";
@@ -18,6 +18,7 @@ const SHARPEST = 3;
 const HEAD = 64; // the width of a head in the counts
 const LEVELS = 40; // of a weight's root: on one scale for both, from 0 to 1, nobody would see 1/32 beside 1
 const TICKS = [0.01, 0.1, 0.5, 1]; // of that scale
+const RAMP = Array.from({ length: LEVELS }, (_, level) => ((level + 0.5) / LEVELS) ** 2);
 const TOP = 20; // room for a title
 
 /** @param {number} x */
@@ -180,10 +181,7 @@ export default figure({
         quiet(lefts[0], top + side + 15, `rows look at columns${beside ? "" : "; %: on itself"}`),
         // One scale for both maps, whatever is set.
         quiet(lefts[0], top + side + 32, "weight"),
-        ...["query", "accent"].flatMap((role, i) => [
-          s("linearGradient", { id: role }, s("stop", { "stop-color": `var(--fig-${role})`, "stop-opacity": 0 }), s("stop", { offset: 1, "stop-color": `var(--fig-${role})` })),
-          s("rect", { x: scale(0), y: top + side + 23 + 5 * i, width: scale(1) - scale(0), height: 5, fill: `url(#${role})` }),
-        ]),
+        ...["query", "accent"].map((role, i) => s("g", { transform: `translate(${from} ${top + side + 23 + 5 * i}) scale(${(to - from) / LEVELS} 5)`, fill: "none", "data-part": "scale" }, ...strokes([RAMP], role))),
         ...TICKS.flatMap((w) => [
           s("path", { d: `M${scale(w)} ${top + side + 23}v14`, stroke: "var(--fig-quiet)" }),
           text({ x: scale(w), y: top + side + 48, fill: "var(--fig-quiet)", "font-size": 12, "text-anchor": w === 1 ? "end" : "middle", "data-part": "tick" }, `${100 * w} %`),

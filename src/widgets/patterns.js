@@ -19,6 +19,7 @@ const DEEPEST = 8;
 const LIMITS = /** @type {const} */ ({ width: [1, 12], globals: [0, 4], random: [0, 4], depth: [1, DEEPEST] });
 const LABELS = { width: "Window or stride", globals: "Global tokens", random: "Random keys" };
 const CELL = 9; // of the mask
+const BANDS = 12; // in which tokens fade
 
 export default figure({
   name: "patterns",
@@ -173,11 +174,11 @@ export default figure({
       }
       // Layers to come have their place, and no number: how many it takes is the question. So the tokens fade, in no rows.
       if (deep < DEEPEST) {
-        const [from, to] = [place(deep + 1) - side / 2, place(DEEPEST) + side / 2];
-        const stop = (/** @type {number} */ offset, /** @type {number} */ ink) => s("stop", { offset, "stop-color": "var(--fig-line)", "stop-opacity": ink });
-        const d = all.map((j) => `M${(middle(j) - side / 2).toFixed(1)} ${from}h${side.toFixed(1)}V${to}h${(-side).toFixed(1)}z`).join("");
-        parts.push(s("linearGradient", { id: "open", gradientUnits: "userSpaceOnUse", x2: 0, y1: from, y2: to }, stop(0, 0.5), stop(1, 0.06)));
-        parts.push(s("path", { d, fill: "url(#open)", "data-part": "open" }));
+        const from = place(deep + 1) - side / 2;
+        const band = (place(DEEPEST) + side / 2 - from) / BANDS;
+        const columns = { fill: "none", stroke: "var(--fig-line)", "stroke-width": band, "stroke-dasharray": `${side} ${cell - side}`, "shape-rendering": "crispEdges" };
+        const across = `H${middle(n - 1) + side / 2}`;
+        for (let i = 0; i < BANDS; i++) parts.push(s("path", { d: `M${middle(0) - side / 2} ${from + (i + 0.5) * band}${across}`, ...columns, "stroke-opacity": 0.5 * (1 - i / BANDS), "data-part": "open" }));
       }
       plane.setAttribute("viewBox", `0 0 ${wide} ${place(DEEPEST) + 26}`);
       const floor = place(DEEPEST) + 22;

@@ -62,10 +62,12 @@ def levels(part, name):
 
 
 SCALE = """(figure) => {
-  const bar = figure.querySelector('[fill="url(#accent)"]');
-  const [from, wide] = ["x", "width"].map((key) => Number(bar.getAttribute(key)));
+  const bar = figure.querySelector('[data-part="scale"]');
+  const { a, e: from } = bar.transform.baseVal.consolidate().matrix;
+  const wide = 40 * a;
+  const inks = [...bar.children].map((e) => [e.getAttribute("d"), Number(e.dataset.level)]);
   const ticks = [...figure.querySelectorAll('[data-part="tick"]')];
-  return [wide, ...ticks.map((e) => [e.textContent, Number(e.getAttribute("x")) - from])];
+  return [inks, wide, ...ticks.map((e) => [e.textContent, Number(e.getAttribute("x")) - from])];
 }"""
 
 
@@ -74,7 +76,8 @@ def assert_painted(part, expected):
     got = expected.compared()
     words = part.locator('[data-part="plane"] text').all_text_contents()
     names = ("softmax", "elu + 1" if expected.map == "elu" else "random")
-    bar, *ticks = part.evaluate(SCALE)
+    inks, bar, *ticks = part.evaluate(SCALE)
+    assert inks == [[f"M{at} 0.5h1", at + 1] for at in range(LEVELS)]
     assert [word for word, _ in ticks] == ["1 %", "10 %", "50 %", "100 %"]
     assert [at / bar for _, at in ticks] == pytest.approx([0.01**0.5, 0.1**0.5, 0.5**0.5, 1], abs=0.002)
     for part_of, weights, name in zip(("exact", "approximate"), (got.exact, got.weights), names, strict=True):
