@@ -92,9 +92,9 @@ export default figure({
 
     /** A word at its place, which can be dragged along the row, and the arrow of its output, where fingers scroll the page. @param {number} token @param {string} name */
     function word(token, name) {
-      const chip = s("rect", { y: 2, height: WORD - 4, rx: 8, fill: "var(--fig-tint)", stroke: "var(--fig-quiet)" });
+      const chip = s("rect", { y: 2, height: WORD - 4, rx: 8, fill: "var(--fig-tint)", stroke: "var(--fig-ink)", "stroke-width": 2 });
       const clock = dial();
-      const ridges = s("path", { d: RIDGES, stroke: "var(--fig-quiet)", "stroke-width": 2.4, "stroke-linecap": "round" });
+      const ridges = s("path", { d: RIDGES, stroke: "var(--fig-ink)", "stroke-width": 3, "stroke-linecap": "round" });
       const g = grip({ which: token, limits: [0, model.get("order").length - 1], style: "cursor: grab" }, chip, ridges, text(name, { y: 21, "font-size": 16, fill: "var(--fig-ink)" }));
       g.setAttribute("aria-label", name);
       const line = s("path", { fill: "none", "data-part": "line", "data-which": token });
@@ -158,8 +158,8 @@ export default figure({
     function pick(token) {
       picked = token;
       words.forEach(({ chip }, at) => {
-        chip.setAttribute("stroke", `var(--fig-${at === picked ? "accent" : "quiet"})`);
-        chip.setAttribute("stroke-width", at === picked ? "3" : "1");
+        chip.setAttribute("stroke", `var(--fig-${at === picked ? "accent" : "ink"})`);
+        chip.setAttribute("stroke-width", at === picked ? "4" : "2");
       });
     }
 
@@ -224,7 +224,7 @@ export default figure({
     }
 
     /** What stays while words move. @param {ReturnType<typeof read>} now @param {number[][]} written */
-    function build({ names }, written) {
+    function build({ head, names }, written) {
       at = plan(names.length);
       const { wide, left, column, radius, above, below, height } = at;
       plane.setAttribute("viewBox", `0 0 ${wide} ${height}`);
@@ -252,9 +252,10 @@ export default figure({
         }
       });
       const bold = { "font-size": 15, "font-weight": 600, fill: "var(--fig-ink)" };
+      const by = head.scheme === "none" ? "" : `with ${/** @type {any} */ (NAMES)[head.scheme]}`; // what is as written is computed anew, too
       const rows = left
-        ? [["output", radius + 6], ["as written", above + 21, bold], ["now", below + 21, bold], ["output", below + WORD + radius - 3], ["(dashed: as written)", below + WORD + radius + 13]]
-        : [["outputs as written (below: dashed)", 13], ["now", below - 6]];
+        ? [["output", radius + (by ? -3 : 6)], ...(by ? [[`(${by})`, radius + 13]] : []), ["as written", above + 21, bold], ["now", below + 14, bold], ["drag a word", below + 31], ["output", below + WORD + radius - 3], ["(dashed: as written)", below + WORD + radius + 13]]
+        : [[`${by ? `as written, ${by}` : "outputs as written"} (below: dashed)`, 13], ["now:", below - 21], ["drag", below - 6]];
       plane.replaceChildren(
         ...rows.map(([words, y, look]) => text(String(words), { x: 0, y, "text-anchor": "start", ...Object(look) })),
         ...words.map(({ line }) => line),
@@ -299,13 +300,13 @@ export default figure({
         table("numbers", ["place", "token", "output 1", "output 2", "change"], order.map((token, p) => [String(p), names[token], ...output[p].map((v) => fmt(v, 4)), fmt(change[p], 4)])),
       );
       const same = order.every((token, p) => token === p);
-      const changed = order.filter((_, p) => change[p] > 0.005).sort((a, b) => a - b).map((token) => names[token]);
-      const who = only ? `${changed.slice(0, -1).join(", ")} and ${changed.at(-1)}` : `${changed.length} of ${order.length} arrows`;
+      const changed = change.filter((by) => by > 0.005).length;
+      const many = `${changed} of ${order.length} arrows`;
       const asked = head.scheme === "none" ? "Does saw’s arrow turn or grow?" : "Now the two saw differ. What does a move change?";
       verdict.style.minHeight = at && at.left ? "" : "2.6em"; // two lines
       verdict.textContent = same
         ? only ? asked : "What becomes of the arrows?"
-        : changed.length ? `${who} turned, grew or shrank.` : "No arrow turned or grew: they only moved.";
+        : changed ? (only ? `Now the two saw differ, and the move changed ${many}.` : `${many} turned, grew or shrank.`) : "No arrow turned or grew: they only moved.";
       if (picked >= 0) return say(`${names[picked]} is picked: tap another word, and they change places.`);
       say(`${order.map((token) => names[token]).join(" ")}.${same || only ? "" : ` Largest change of an output: ${fmt(Math.max(...change))}.`}`);
     }

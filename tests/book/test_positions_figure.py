@@ -84,6 +84,11 @@ def test_a_word_is_dragged_to_another_place_and_takes_its_output_along_or_not(pa
     expected = PositionsLab(scheme, order=[1, 2, 0, 3])
     assert_shown(part, expected)
     assert f"Largest change of an output: {expected.change.max():.2f}." in says(part)
+    # What is as written is computed by the same scheme, and says so.
+    names = {"sinusoidal": "sinusoids", "rotary": "RoPE", "alibi": "ALiBi", "relative": "relative bias"}
+    labels = part.locator('[data-part="plane"] > text').all_text_contents()
+    assert (f"(with {names.get(scheme, scheme)})" in labels) == (scheme != "none")
+    assert "drag a word" in labels
     verdict, changed = part.locator('[data-part="verdict"]'), int((expected.change > 0.005).sum())
     assert verdict.inner_text() == (
         f"{changed} of 4 arrows turned, grew or shrank."
@@ -276,10 +281,10 @@ def test_each_row_is_named_at_its_left_and_nothing_touches(site, bench, width):
     chip = handle(part, 0).locator("rect").bounding_box()
     top = part.locator('[data-part="plane"] text', has_text="saw₁").first.bounding_box()
     if width == 320:  # above the rows
-        above, now = names["outputs as written (below: dashed)"], names["now"]
-        assert above["y"] < top["y"] < now["y"] < chip["y"]
+        above, now = names["outputs as written (below: dashed)"], names["now:"]
+        assert above["y"] < top["y"] < now["y"] < names["drag"]["y"] < chip["y"]
     else:
-        assert list(names) == ["output", "as written", "now", "(dashed: as written)"]
+        assert list(names) == ["output", "as written", "now", "drag a word", "(dashed: as written)"]
         assert names["as written"]["y"] == pytest.approx(top["y"], abs=4)
         assert chip["y"] < middle(texts.filter(has_text="now"))[1] < chip["y"] + chip["height"]
         assert max(box["x"] + box["width"] for box in names.values()) < chip["x"]
