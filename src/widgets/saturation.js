@@ -364,8 +364,6 @@ export default figure({
       temperature.show(T);
       select(scale, scaled ? "on" : "off");
       if (!scaled) no.classList.remove("is-asked");
-      const what = withSlopes() ? "slopes" : "weights";
-      prompt.replaceChildren(...(scaled ? ["Press ", h("i", {}, "no"), `: where do the ${what} go?`] : ["Which temperature undoes it?"]));
       const slopes = withSlopes();
       const ours = measure(row.map((x) => x / T));
       const theirs = samples.map((one) => measure(one.map((x) => x / T)));
@@ -378,6 +376,9 @@ export default figure({
       const scores = names().map((word, i) => shown([word, row[i].toFixed(4), shaded(small(ours.weights[i]), ours.weights[i]), small(ours.slopes[i])]));
       numbers.replaceChildren(table("numbers", shown(["key", "score", "weight p", "slope p(1 − p)"]), scores));
       const closed = theirs.filter(reached).length;
+      const press = at.beside ? scaled : no.classList.contains("is-asked");
+      // Where the sampled queries wait in their fold, how many are lost is said above the one.
+      prompt.replaceChildren(...(press ? ["Press ", h("i", {}, "no"), `: where do the ${slopes ? "slopes" : "weights"} go?`] : [at.beside ? "Which temperature undoes it?" : `${closed} of ${ROWS}: slopes below ${CLOSED}`]));
       const both = (/** @type {string} */ words, /** @type {(one: Measured) => number} */ what, /** @type {number} */ most) =>
         [words, ...[what(ours), median(theirs.map(what))].map((x) => shaded(small(x), x / most))];
       measures.replaceChildren(

@@ -160,6 +160,28 @@ def test_one_gesture_is_marked_until_it_is_made(site, bench):
     assert figure(page, "saturation", 0).locator(".is-asked").count() == 0  # it begins without the division
 
 
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_how_many_of_the_folded_queries_are_lost_stands_above_the_one(site, bench, width):
+    part = figure(site.figures(bench, width=width, height=844), "saturation", 1)
+    prompt, plane = part.locator('[data-part="prompt"]'), part.locator('[data-part="plane"]')
+
+    def above():
+        return plane.bounding_box()["y"] - part.bounding_box()["y"]
+
+    top = above()
+    assert prompt.inner_text() == "Press no: where do the slopes go?"
+    for scale, scaled in (("off", False), ("on", True), ("off", False)):
+        choose(part, "scale", scale)
+        slopes = ours(d_k=64, scaled=scaled).samples[:, :4].softmax(-1)
+        lost = ((slopes * (1 - slopes)).amax(-1) < 0.01).sum().item()
+        assert lost == (0 if scaled else 28)
+        assert prompt.inner_text() == f"{lost} of 64: slopes below 0.01"
+        assert above() == pytest.approx(top, abs=1)
+        assert prompt.bounding_box()["y"] < plane.bounding_box()["y"]
+    press(part, "temperature", *["ArrowRight"] * 12)
+    assert prompt.inner_text() == "0 of 64: slopes below 0.01"
+
+
 def test_what_happened_is_said_when_the_scores_have_arrived(site, bench):
     part = figure(site.open(bench), "saturation", 1)
     part.page.emulate_media(reduced_motion="no-preference")
