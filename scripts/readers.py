@@ -291,8 +291,9 @@ def _to_run(cell: NotebookNode) -> NotebookNode:
     made.metadata = NotebookNode(
         {key: cell.metadata[key] for key in ("exercise", "role") if key in cell.metadata}
     )
-    if any(tag.startswith(("hide", "remove")) for tag in tags):
-        # Jupyter and its kin fold a cell that says so; Colab wants a word of its own.
+    if not signed and any(tag.startswith(("hide", "remove")) for tag in tags):
+        # Jupyter and its kin fold a cell that says so; Colab wants a word of its own. What one takes along is
+        # long on a page alone.
         made.metadata.update(jupyter={"source_hidden": True}, cellView="form")
     return made
 

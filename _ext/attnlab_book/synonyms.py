@@ -14,7 +14,7 @@ LENGTH = ("A measurement: longer than anything seen", "longer than", "stretching
 ASKED = {
     **{f"{size}B": ("read a configuration",) for size in SIZES},
     **dict.fromkeys(("W_q", "W_k", "W_v"), ("Three views of a token",)),
-    **{why + root: ("Scaling by √d",) for root in ROOTS for why in ("", "divide by ")},
+    **{root: ("Scaling by √d",) for root in ROOTS},
     "attention is all you need": ("The Transformer",),
     "attn": ("attention",),
     "autograd": ("gradient",),
@@ -30,6 +30,7 @@ ASKED = {
     "context window": LENGTH,
     "data parallel": ("many devices",),
     "derivative": ("Jacobian", "gradient"),
+    "d_k": ("In loops, then in matrices",),
     "dk": ("sqrt d",),
     "encoder decoder": ("Bahdanau: look, then move", "cross-attention"),
     "expensive": ("cost",),

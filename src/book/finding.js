@@ -7,7 +7,7 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
  * names of one thing, what to look for besides what readers ask, where who asks nothing else is led, and sources (address, title, authors and year, the section that tells most of it).
  * @typedef {{ pages: [string, string, string, string[][]][], same: string[][], asked: Record<string, string[]>, alone?: Record<string, string>, sources?: string[][] }} Given
  * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, called: string }} Section
- * @typedef {{ stems: string[], weight: number, changed?: string, other?: boolean, meant?: boolean, title?: boolean }} Reading `other`: another name; `meant`: one that says the same; `title`: a section's
+ * @typedef {{ stems: string[], weight: number, changed?: string, other?: boolean, meant?: boolean, title?: boolean, name?: string }} Reading `other`: another name; `meant`: one that says the same; `title`: a section's
  * @typedef {Reading & { from: number, until: number }} Way
  * @typedef {{ found: Section[], cut: boolean, whole: boolean, meanings: Section[], defined: boolean, read: string[][], stems: Set<string>, phrases: string[][], wanted: Wanted[] }} Answer
  * @typedef {{ own: string[][], others: string[], rare: number }} Wanted one word: as it was asked for, the last words of other names, and how rare
@@ -36,8 +36,10 @@ const COMMON = Math.log(1 + 3);
 const TAUGHT = ["chapter", "page"];
 /** Who asks so wants a definition first. */
 const DEFINE = /^\s*(?:what(?:[’']?s| is| are| does)|define|explain)\b/i;
+/** … and so does who asks for what a term is, by these words and nothing else. */
+const WHAT = /\b(?:formula|equation|definition|meaning)\b(?: (?:of|for))?/i;
 /** … or two. */
-const APART = /(?:\bdifference between (.+) (?:and|vs\.?)|^(.+) (?:differ|different) (?:from|to|than)) (.+?)\W*$/i;
+const APART = /(?:\bdifference between (.+) (?:and|vs\.?)|^(.+) (?:differ|different|vs\.?|versus|or|compared) (?:(?:from|to|than|with) )?)(.+?)\W*$/i;
 /** How much more another name counts for a section that is called just so. */
 const CALLED = 3;
 /** So many words of a title name a source: fewer, such as *linear attention*, name the thing. */
@@ -152,9 +154,14 @@ export class Book {
     return { single: single.map(stem).join(" "), whole: whole.map(stem).join(" ") };
   }
 
+  /** What is looked for in place of a word that the book doesn't have: the first that is no title. @param {string} name */
+  #instead(name) {
+    return this.called.get(name)?.find(({ title }) => !title)?.name;
+  }
+
   /** @param {string} name @param {string[]} others @param {number} weight @param {boolean} [meant] */
   #call(name, others, weight, meant) {
-    const ways = others.map((other, at) => ({ stems: telling(other).map(stem), weight: weight * 0.9 ** at, meant, title: this.titled.has(written(other)) }));
+    const ways = others.map((other, at) => ({ name: other, stems: telling(other).map(stem), weight: weight * 0.9 ** at, meant, title: this.titled.has(written(other)) }));
     this.called.set(key(name), [...(this.called.get(key(name)) ?? []), ...ways]);
   }
 
@@ -164,6 +171,8 @@ export class Book {
    * @returns {Answer}
    */
   ask(question) {
+    const rest = question.replace(WHAT, "");
+    if (rest !== question && this.terms.has(key(rest))) return { ...this.ask(rest), defined: true };
     const asked = telling(question);
     const read = asked.map((word, at) => this.#read(word, at === asked.length - 1 && !/\s$/.test(question)));
     const ways = [...read.flatMap((some, at) => some.map((way) => ({ ...way, from: at, until: at + 1 }))), ...this.#spans(asked, read)];
@@ -195,7 +204,7 @@ export class Book {
     const others = (this.called.get(exact) ?? []).map(({ stems }) => stems.join(" "));
     const cited = this.sources.filter((source) => title.split(" ").length > NAMING && source.title.startsWith(title));
     const bare = this.terms.has(exact);
-    const named = [title, ...(bare ? [] : [exact]), ...others].flatMap((name) => this.titled.get(name) ?? []);
+    const named = [title, written(asked.join(" ")), ...(bare ? [] : [exact]), ...others].flatMap((name) => this.titled.get(name) ?? []);
     const called = [...cited.map(({ entry }) => entry), ...named.filter(({ kind }) => !bare || kind === "chapter"), ...cited.flatMap(({ told }) => told ?? [])];
     const first = [...called, ...(this.titled.get(this.alone.get(exact) ?? "") ?? [])];
     const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
@@ -211,18 +220,22 @@ export class Book {
       return { own, others: others.map((stems) => stems[stems.length - 1]), rare: rarity[at] < COMMON ? 0 : rarity[at] };
     });
     // Behind those that show why they were found, what doesn't (it has the words in a table) is noise; and so is, anywhere
-    // among them, what lacks one of the words as well.
+    // among them, a page that lists what chapters teach, and what lacks one of the words as well.
     const tells = fair.slice(0, MOST).map(({ section: { title, text } }) => places(`${title}. ${text}`, stems, phrases).length > 0);
     const shows = (/** @type {string} */ text) => excerpt(text, { stems, phrases, wanted }).some(({ hit }) => hit);
-    const shown = fair.slice(0, tells.includes(true) ? tells.lastIndexOf(true) + 1 : MOST).map(({ section }) => section);
+    const shown = fair.slice(0, tells.includes(true) ? tells.lastIndexOf(true) + 1 : MOST).map(({ section }) => section).filter(({ kind }, at) => tells[at] || kind !== "page" || !tells.includes(true));
     const clear = fair[0]?.whole ? shown.filter(({ at, title, text }) => scores.get(at)?.whole || shows(title) || shows(text)) : shown;
-    const changed = asked.flatMap((word, at) => (read[at][0]?.changed ? [[word, read[at][0].changed]] : []));
+    // A name that the book never says is told, as a slip is.
+    const changed = asked.flatMap((word, at) => {
+      const instead = read[at][0] ? read[at][0].changed : this.#instead(stem(word));
+      return instead ? [[word, instead]] : [];
+    });
     return {
       found: [...new Set([...first, ...clear])].slice(0, MOST),
       cut: fair.length > MOST,
       whole: first.length > 0 || Boolean(fair[0]?.whole),
       meanings,
-      defined: apart.length > 1 || (meaning !== undefined && (DEFINE.test(question) || (meaning === this.terms.get(exact) && !called.length))),
+      defined: (apart.length > 1 && !first.length) || (meaning !== undefined && (DEFINE.test(question) || (meaning === this.terms.get(exact) && !called.length))),
       read: changed,
       stems,
       phrases,

@@ -116,6 +116,8 @@ ASKED = {
     "how does a word know its place": (FIRST, "positional_encoding"),
     "why is order lost": (FIRST, "positional_encoding"),
     "transformer vs rnn": (FIRST, "before_transformers"),
+    "does order matter": (FIRST, "positional_encoding"),
+    "positional encoding": (FIRST, "positional_encoding"),
     # A letter leads to what it stands for.
     **{letter: (FIRST, "queries_keys_values") for letter in ("W_q", "W_k", "W_v")},
     "Θ": (FIRST, "chapters/notation"),
@@ -143,7 +145,7 @@ PLACED = {
     "padding mask": (FIRST, "masking#who-may-see-whom"),
     "attention entropy": (AMONG, "softmax_saturation#after-training"),
     "kv cache size": (FIRST, "multi_head#fewer-keys-and-values"),
-    "pre norm vs post norm": (AMONG, "transformer#a-common-size"),
+    "pre norm vs post norm": (FIRST, "glossary#term-pre-norm"),
     "mask leak": (FIRST, "masking#finding-a-leak"),
     "rope theta": (FIRST, "positional_encoding#turned-rope"),
     "sinusoidal positional encoding": (FIRST, "positional_encoding#added-sinusoids"),
@@ -153,7 +155,11 @@ PLACED = {
         root: (FIRST, "scaling")
         for root in ("√d", "√d_k", "sqrt(d_k)", "why divide by sqrt d", "why divide by root dk")
     },
+    "d_k": (FIRST, "queries_keys_values#in-loops-then-in-matrices"),
     "chatgpt": (FIRST, "decoding#the-loop"),
+    "softmax formula": (FIRST, "glossary#term-softmax"),
+    "formula of softmax": (FIRST, "glossary#term-softmax"),
+    "self attention vs cross attention": (FIRST, "glossary#term-self-attention"),
     "how does ChatGPT work": (FIRST, "decoding#the-loop"),
     "backprop": (FIRST, "softmax_saturation#what-passes-back"),
     "backpropagation": (FIRST, "softmax_saturation#what-passes-back"),
@@ -292,14 +298,27 @@ def test_a_term_is_explained_and_a_slip_is_told(opened):
     assert says(page, DIALOG).startswith("Read as “attention”.")
     assert page.locator(f"{DIALOG} [role=status]").bounding_box()["height"] > 10
     assert meaning.locator("a").count() == 0
+    # So is a name that the book never says.
+    for question, read in {"ChatGPT": "language model", "backprop": "gradient"}.items():
+        ask(field, question)
+        assert says(page, DIALOG).startswith(f"Read as “{read}”.")
 
 
 def test_of_two_terms_asked_apart_both_are_explained_and_what_attention_is_in_five_minutes(opened):
     page, field = opened()
-    ask(field, "difference between self attention and cross attention")
-    entries = page.locator(f"{DIALOG} .attn-places li:has(.attn-about)").locator(".attn-what")
-    assert entries.all_inner_texts()[:2] == ["self-attention", "cross-attention"]
-    assert says(page, DIALOG).endswith(", and the glossary’s entries.")
+    for question in (
+        "difference between self attention and cross attention",
+        "self attention vs cross attention",
+        "self-attention or cross-attention?",
+        "self attention compared to cross attention",
+    ):
+        ask(field, question)
+        entries = page.locator(f"{DIALOG} .attn-places li:has(.attn-about)").locator(".attn-what")
+        assert entries.all_inner_texts()[:2] == ["self-attention", "cross-attention"]
+        assert says(page, DIALOG).endswith(", and the glossary’s entries.")
+    # Pages that list what chapters teach are no answer where chapters are.
+    ask(field, "positional encoding")
+    assert "chapters/teachers.html" not in [place["page"] for place in places(page, DIALOG)]
     for question in ("what is attention", "attention"):
         ask(field, question)
         assert [place["page"] for place in places(page, DIALOG)[:2]] == [
@@ -346,7 +365,7 @@ def test_a_term_typed_bare_has_its_entry_first_but_where_a_section_is_called_so(
         else:
             assert first.locator(".attn-what").inner_text() == term
     assert later == {
-        *("cross-attention", "linear attention", "multi-head attention"),  # titles, too
+        *("cross-attention", "linear attention", "multi-head attention", "positional encoding"),  # titles
         "temperature",  # what a section is for: see the other names
     }
     ask(field, "kv cache")

@@ -82,3 +82,15 @@ def test_a_choice_that_was_read_before_trains_no_indexer_in_silence():
     assert kept["imitation"](chosen, weights).requires_grad
     with pytest.raises(ValueError, match="0 queries of 20 have a choice"):
         kept["imitation"](chosen, weights)
+
+
+@by_name
+def test_more_than_a_screen_of_it_is_folded_on_its_page_and_nowhere_else(path):
+    (at,) = tagged(path)
+    cell = cells(path)[at]
+    assert ("hide-input" in cell["metadata"]["tags"]) == (len(cell["source"]) > 60)
+    reader = cells(ROOT / "notebooks" / path.name)
+    assert (
+        "jupyter"
+        not in next(one for one in reader if "".join(cell["source"]) in "".join(one["source"]))["metadata"]
+    )
