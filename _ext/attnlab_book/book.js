@@ -94,22 +94,30 @@
       waiting = window.setTimeout(() => markScrollers(), 150);
     });
   };
+  /** Milliseconds after a page stands in which it belongs to its figures. */
+  const AHEAD = 3000;
   /** The search: what it looks through is loaded when the reader opens it, and on its own page. */
   const prepareSearch = () => {
     const dialog = document.querySelector("#pst-search-dialog");
     if (!(dialog instanceof HTMLDialogElement)) return;
+    const root = document.documentElement.dataset.content_root ?? "./";
+    const addresses = (/** @type {any} */ (window).attnlabSearch ?? []).map((/** @type {string} */ name) => `${root}_static/${name}`);
     let asked = false;
     const load = () => {
       if (asked) return;
       asked = true;
-      const root = document.documentElement.dataset.content_root ?? "./";
-      for (const name of /** @type {any} */ (window).attnlabSearch ?? []) {
-        const script = document.createElement("script");
-        script.src = `${root}_static/${name}`;
-        script.async = false; // in this order
-        document.head.append(script);
+      for (const src of addresses) {
+        // In this order.
+        document.head.append(Object.assign(document.createElement("script"), { src, async: false }));
       }
     };
+    // When the page stands and its figures have loaded, it is fetched, so that it opens at once; nothing of it runs before.
+    const fetchAhead = () => {
+      const spare = !(/** @type {any} */ (navigator).connection?.saveData);
+      if (asked || !spare || location.protocol === "file:") return;
+      for (const href of addresses) document.head.append(Object.assign(document.createElement("link"), { rel: "prefetch", as: "script", href }));
+    };
+    document.addEventListener("attn-whole", () => globalThis.requestIdleCallback?.(() => setTimeout(fetchAhead, AHEAD)));
     new MutationObserver(load).observe(dialog, { attributeFilter: ["open"] });
     if (document.querySelector("#attn-search")) load();
     dialog.querySelector(".attn-close")?.addEventListener("click", () => dialog.close());

@@ -286,9 +286,9 @@ def test_code_to_take_along_is_signed_on_its_page(book):
     signed = 0
     for chapter in WRITTEN:
         for cell in page(book, chapter.page).select(".tag_take-it-with-you"):
-            code = cell.select_one("pre").get_text()
-            assert code.startswith(licences.SIGNED)
-            assert cell.select_one("pre .c1"), "what is signed is still coloured"
+            code = cell.select_one(".cell_input pre")
+            assert code.get_text().startswith(licences.SIGNED)
+            assert code.select_one(".c1"), "what is signed is still coloured"
             signed += 1
     assert signed > 10
 

@@ -722,6 +722,24 @@ def test_what_an_excerpt_is_made_of_can_be_read_alone(book):
     assert "The drawing follows" not in costs["what-all-pairs-buy"]
 
 
+@pytest.mark.parametrize("spares", [False, True])
+def test_it_is_fetched_ahead_when_the_page_stands_but_not_where_data_is_spared_and_nothing_runs(site, spares):
+    page = site.browser.new_page()
+    page.add_init_script(
+        f"Object.defineProperty(navigator, 'connection', {{ value: {{ saveData: {str(spares).lower()} }} }})"
+    )
+    page.goto(f"{site.address}/{page_of('masking')}.html")
+    page.wait_for_function("'attnWhole' in document.documentElement.dataset")
+    ahead = "() => [...document.querySelectorAll('link[rel=prefetch]')].map((link) => link.href)"
+    assert page.evaluate(ahead) == []  # first come its figures
+    page.wait_for_timeout(5000)
+    fetched = [re.search(r"_static/([\w-]+\.js)\?v=\w{8}$", address)[1] for address in page.evaluate(ahead)]
+    runs = page.evaluate("'attnlabSections' in globalThis")
+    page.close()
+    assert fetched == ([] if spares else ["search-sections.js", "search.js"])
+    assert not runs
+
+
 def test_what_it_loads_is_light_and_loaded_when_it_is_opened(site, book):
     page = site.open(page_of("masking"))
     loaded = "() => performance.getEntriesByType('resource').map(({ name }) => name)"

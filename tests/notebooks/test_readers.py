@@ -182,7 +182,8 @@ def test_solutions_are_folded_text_and_the_readers_own_code_is_the_only_code(sou
     for mine, theirs in zip(code, outside, strict=True):
         assert mine.metadata.get("exercise") == theirs.metadata.get("exercise")
         assert mine.metadata.get("role") == theirs.metadata.get("role")
-        aside = any(tag.startswith(("hide", "remove")) for tag in theirs.metadata.get("tags", []))
+        tags = theirs.metadata.get("tags", [])
+        aside = any(tag.startswith(("hide", "remove")) for tag in tags) and "take-it-with-you" not in tags
         assert mine.metadata.get("jupyter", {}).get("source_hidden", False) == aside
         assert mine.metadata.get("cellView") == ("form" if aside else None)
 

@@ -148,7 +148,8 @@ def sign_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Begin each cell that is there to be copied with one line: whose it is, and under which licence."""
     for cell in doctree.findall(nodes.container):
         if f"tag_{TAKEN}" in cell["classes"]:
-            code = cell.next_node(nodes.literal_block)
+            # Where code is folded, what it prints stands before it.
+            code = next(one for one in cell.findall(nodes.literal_block) if "output" not in one["classes"])
             # What is not its own source counts as parsed, and is not highlighted.
             code.rawsource = SIGNED + code.astext()
             code[:] = [nodes.Text(code.rawsource)]
