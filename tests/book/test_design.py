@@ -78,11 +78,15 @@ CROSSED = """(figure) => {
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
-def test_what_the_dot_is_called_does_not_lie_on_the_edge(site, page_file, width):
+def test_what_the_dot_is_called_does_not_lie_on_the_edge_and_rows_of_offsets_mirror(site, page_file, width):
     found = figure(site.open(page_file, width=width), "design")
     counted(found)
     assert "%" in found.locator('[data-part="now"] ~ text').text_content()
     assert found.evaluate(CROSSED) == 0
+    # On a phone the words after stand in a second row, each below the one as far before.
+    for far in range(1, 8):
+        before, after = (offset(found, at).bounding_box() for at in (-far, far))
+        assert (before["x"] == after["x"]) == (after["y"] > before["y"]) == (width < 500)
     if width == 390:
         found.locator('[data-part="opens"][aria-expanded="true"]').click()
         assert found.locator(".attnlab-root").bounding_box()["height"] <= 844  # a phone's screen
