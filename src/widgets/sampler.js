@@ -1,8 +1,8 @@
 // The next word: its probabilities, a temperature, a rule that cuts them, and a draw from what stays.
 //
 // For tests (data-part): written (the text), next, again (buttons), rule (radio group), temperature, top_k, top_p, min_p
-// (range inputs), words (svg: tick, bar, with data-word and data-kept; line, the rule's; piece, with data-word; pin, data-value),
-// numbers (table: next word, model, drawn with, drawn), status, reset, ...
+// (range inputs), words (svg: tick, bar, with data-word and data-kept; line, the rule's; piece, with data-word; pin, data-value;
+// thread, from the drawn word's bar to the pin), numbers (table: next word, model, drawn with, drawn), status, reset, ...
 import css from "./ui/writing.css";
 import { labelled, slider } from "./ui/controls.js";
 import { choices, fmt, h, halo, onResize, renew, s, select, standalone } from "./ui/dom.js";
@@ -147,23 +147,30 @@ export default figure({
           text({ x: across ? wide : edge + (room ? 5 : -5), y: across ? Math.max(at - 6, 12) : top - 5, "text-anchor": across || !room ? "end" : "start", "font-weight": 700 }, label),
         );
       }
-      const below = base + (narrow ? 50 : 42);
+      const [below, thick] = [base + (narrow ? 70 : 58), narrow ? 40 : 26];
       let from = 0;
       // In the order of the vocabulary, in which the draw goes through them: so the number falls on the drawn word.
       p.flatMap((x, i) => (x > 0 ? [i] : [])).forEach((i, rank) => {
         const [x, width, on] = [from * wide, p[i] * wide, i === word];
         from += p[i];
-        drawn.push(s("rect", { x: x.toFixed(2), y: below + 16, width: Math.max(width - 1, 0.3).toFixed(2), height: 26, fill: "var(--fig-output)", "fill-opacity": on ? 0.9 : rank % 2 ? 0.3 : 0.45, "data-part": "piece", "data-key": `piece ${i}`, "data-word": words[i] }));
-        if (width > 8 * words[i].length + 4) drawn.push(text({ x: x + width / 2, y: below + 34, "text-anchor": "middle", ...(on ? { "font-weight": 700, fill: "var(--fig-paper)" } : {}) }, words[i]));
+        drawn.push(s("rect", { x: x.toFixed(2), y: below + 16, width: Math.max(width - 1, 0.3).toFixed(2), height: thick, fill: "var(--fig-output)", "fill-opacity": on ? 0.9 : rank % 2 ? 0.3 : 0.45, "data-part": "piece", "data-key": `piece ${i}`, "data-word": words[i] }));
+        // A piece too narrow for its name has it on end.
+        const [middle, long, centre] = [x + width / 2, 8 * words[i].length + 4, below + 16 + thick / 2];
+        const lies = width > long ? { x: middle, y: centre + 5 } : width > 13 && thick > long - 6 ? { transform: `translate(${middle + 4} ${centre}) rotate(-90)` } : null;
+        if (lies) drawn.push(text({ ...lies, "text-anchor": "middle", ...(on ? { "font-weight": 700, fill: "var(--fig-paper)" } : {}) }, words[i]));
       });
       const x = Math.min(Math.max(drew * wide, 6), wide - 6);
+      // The pieces stand in another order than the bars: a line leads from the number up to the word that it draws.
+      const rank = order.indexOf(word);
+      const [up, start, end] = [left + slot * (rank + 0.5), base + (narrow ? 9 + 6 * words[word].length : rank % 2 ? 37 : 20), base + (narrow ? 50 : 37)];
       drawn.push(
+        s("path", { d: `M${up.toFixed(2)} ${start}V${end}C${up.toFixed(2)} ${below} ${x.toFixed(2)} ${end} ${x.toFixed(2)} ${below + 2}`, fill: "none", stroke: "var(--fig-output)", "stroke-width": 1.5, "data-part": "thread" }),
         s("g", { "data-part": "pin", "data-value": drew.toFixed(4) },
           s("path", { d: `M${x - 6} ${below + 2}h12l-6 11z`, fill: "var(--fig-ink)" }),
           text({ x: x + (x > wide - 50 ? -10 : 10), y: below + 12, "text-anchor": x > wide - 50 ? "end" : "start", "font-size": 12 }, drew.toFixed(2))),
       );
       renew(chart, ...drawn); // what another rule or heat changes, is seen to
-      chart.setAttribute("viewBox", `0 0 ${wide} ${below + 44}`);
+      chart.setAttribute("viewBox", `0 0 ${wide} ${below + thick + 18}`);
       chart.setAttribute("aria-label", `The next word: ${order.filter((i) => p[i] > 0).slice(0, 7).map((i) => `${words[i]} ${percent(p[i])}`).join(", ")}. ${kept} words stay; ${words[word]} is drawn.`);
     }
 

@@ -28,6 +28,14 @@ BARS = """(bars) => bars.map((e) => [
 PIECES = """(pieces) => pieces.map((e) => [
   e.dataset.word, Number(e.getAttribute("x")), Number(e.getAttribute("width"))])"""
 
+THREAD = """(svg, word) => {
+  const line = svg.querySelector('[data-part="thread"]');
+  const along = (at) => line.getPointAtLength(at).x;
+  const middle = (e) => { const box = e.getBBox(); return box.x + box.width / 2; };
+  return [along(0) - middle(svg.querySelector(`[data-part="bar"][data-word="${word}"]`)),
+    along(line.getTotalLength()) - middle(svg.querySelector('[data-part="pin"] path'))];
+}"""
+
 
 @pytest.fixture(scope="module")
 def page_file(page_with):
@@ -63,6 +71,9 @@ def assert_shows(part, text="I", **state):
     assert float(pin) == pytest.approx(float(uniforms(expected.seed, 1, at)), abs=6e-5)
     if expected.rule != "greedy":  # nothing is drawn there; the pin stands on the one word
         assert [word for word, x, _ in pieces if x <= float(pin) * wide + 0.05][-1] == expected.drawn
+    bar, to = part.locator('[data-part="words"]').evaluate(THREAD, expected.drawn)
+    assert bar == pytest.approx(0, abs=0.6)  # the line goes from the drawn word's bar ...
+    assert to == pytest.approx(0, abs=0.6)  # ... to the number
     assert part.locator('[data-part="error"]').is_hidden()
     return expected
 
@@ -220,6 +231,9 @@ def test_axe_finds_nothing(site, page_file, theme):
 def test_a_phone_does_not_scroll_sideways_and_letters_keep_their_size(site, page_file):
     page = site.figures(page_file, width=320, height=640)
     part = figure(page, "sampler")
+    likely = [word for word in words() if word in assert_shows(part).kept[:7]]
+    names = part.locator('[data-part="words"] > [data-part="piece"] + text').all_text_contents()
+    assert names == likely  # on end where the piece is narrow
     choose(part, "rule", "min_p")
     assert page.evaluate(SIDEWAYS) == []
     assert_fits_a_thumb(part)
