@@ -1,7 +1,7 @@
-// Two published models side by side: layers as strips, what they keep as two bars on one scale and by length, what differs.
+// Two published models side by side: layers as strips, what they keep by length and as two bars on one scale, what differs.
 //
-// For tests (data-part): first, second (selects), strip (svg, data-side; rects with data-kind), memory (svg: bar, data-side,
-// data-amount; size (texts, data-side); factor (text); tick (texts)), length (slider), curves (svg: curve, data-side; handle),
+// For tests (data-part): first, second (selects), strip (svg, data-side; rects with data-kind), curves (svg: curve, data-side; handle;
+// crossing, data-amount), length (slider), memory (svg: bar, data-side, data-amount; size (texts, data-side); factor (text); tick (texts)),
 // differs (fold of: formula (dl, data-side; b with data-name, and data-lit where the other differs), legend),
 // numbers (table: model, year, layers, bytes a token, cache), status.
 import folds from "./ui/folds.css";
@@ -10,7 +10,7 @@ import { grip, slider } from "./ui/controls.js";
 import { draggable, fmt, h, halo, onResize, renew, s, spot, standalone } from "./ui/dom.js";
 import { figure } from "./ui/frame.js";
 import { strip, table } from "./ui/tables.js";
-import { KINDS, brief, counted, differing, formula, held, size, ticks } from "./math/anatomy.js";
+import { KINDS, brief, counted, crossings, differing, formula, held, size, ticks } from "./math/anatomy.js";
 import { PUBLISHED } from "./math/published.js";
 
 const SIDES = /** @type {const} */ (["first", "second"]);
@@ -83,15 +83,18 @@ export default figure({
       h("span", {}, h("b", { "data-lit": true }, "underlined"), ": not as in the other model"));
     body.append(
       h("div", { class: "attnlab-pair" }, ...sides.map(({ column }) => column)),
-      memory,
-      length.row,
       chart,
+      length.row,
+      memory,
       h("div", { class: "attnlab-row attnlab-folds" },
         h("details", { "data-part": "differs" }, h("summary", {}, "What differs"), h("div", { class: "attnlab-pair" }, ...sides.map(({ changed }) => changed)), legend),
         h("details", {}, h("summary", {}, "Numbers"), numbers)),
     );
     let wide = 0;
-    const [left, right, high] = [58, 18, 132];
+    let high = 0;
+    const [left, right] = [58, 18];
+    /** Of these two, between which lengths the hand has been: where they cross is marked once it has passed. */
+    let been = { pair: "", from: 0, to: 0 };
     /** Of the axis of bytes, in doublings: what these two hold. Lengths move nothing on it. */
     let [least, most] = [20, 40];
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
@@ -100,6 +103,9 @@ export default figure({
     onResize(body, signal, () => wide && wide !== room() && update());
     const dragged = (/** @type {PointerEvent} */ event) => to(SHORT + ((spot(chart, event)[0] - left) / (wide - left - right)) * (LONG - SHORT));
     draggable(handle, signal, dragged);
+    // The line comes to where one presses; a finger that moves there scrolls the page.
+    draggable(chart, signal, dragged, { area: true });
+    chart.addEventListener("click", (event) => dragged(/** @type {PointerEvent} */ (event)), { signal });
     handle.addEventListener("keydown", (event) => {
       const by = { ArrowRight: STEP, ArrowUp: STEP, ArrowLeft: -STEP, ArrowDown: -STEP, PageUp: 1, PageDown: -1, Home: -LONG, End: LONG }[/** @type {KeyboardEvent} */ (event).key];
       if (!by) return;
@@ -143,6 +149,10 @@ export default figure({
       });
       length.show(Math.log2(n), grouped(n));
       wide = room();
+      high = wide < 420 ? 200 : 240;
+      const pair = chosen.map(({ name }) => name).join();
+      if (pair !== been.pair) been = { pair, from: n, to: n };
+      been = { pair, from: Math.min(been.from, n), to: Math.max(been.to, n) };
       draw(chosen, n);
       const rows = chosen.map((own) => [own.label, String(own.year), counted(own).map(([kind, many]) => `${many} ${KINDS[kind]}`).join(", "), grouped(Math.round(held(own, 2 ** LONG + 1) - held(own, 2 ** LONG))), size(held(own, n))]);
       numbers.replaceChildren(table("numbers", ["checkpoint", "year", "layers", "bytes a token, in the end", `cache for ${grouped(n)} tokens`], rows));
@@ -167,36 +177,36 @@ export default figure({
      * @param {string[]} times how much more one keeps than the other; every second word is quiet
      */
     function weigh(chosen, n, would, times) {
-      const [start, across, tall, gap] = [22, wide - 22 - 78, 34, 30];
+      const [start, across, over, tall, gap] = [22, wide - 22 - 78, 23, 16, 2];
       const most = Math.max(...chosen.map((own) => held(own, 2 ** LONG)));
-      const bottom = 2 * tall + gap;
+      const bottom = over + 2 * tall + gap;
       const place = (/** @type {number} */ bytes) => start + (across * bytes) / most;
       const [tick, all] = ticks(most, across < 320 ? 4 : 5);
-      memory.setAttribute("viewBox", `0 0 ${wide} ${bottom + 20}`);
+      memory.setAttribute("viewBox", `0 0 ${wide} ${bottom + 19}`);
       memory.setAttribute("aria-label", `What both hold of ${grouped(n)} tokens, as bars on one scale`);
       renew(memory,
         // What there is to fill stands there before an answer is chosen, too.
-        ...chosen.map((_, side) => s("rect", { "data-key": `slot ${side}`, x: start, y: side * (tall + gap), width: across, height: tall, fill: "var(--fig-tint)" })),
+        s("rect", { "data-key": "slot", x: start, y: over, width: across, height: bottom - over, fill: "var(--fig-tint)" }),
         ...all.flatMap((k) => [
-          s("path", { "data-key": `line ${k}`, d: `M${place(k * tick).toFixed(1)} 0V${bottom + 4}`, stroke: "var(--fig-line)" }),
+          s("path", { "data-key": `line ${k}`, d: `M${place(k * tick).toFixed(1)} ${over}V${bottom + 4}`, stroke: "var(--fig-line)" }),
           text({ "data-key": `tick ${k}`, "data-part": "tick", x: place(k * tick).toFixed(1), y: bottom + 17, "text-anchor": k ? "middle" : "start" }, k ? brief(k * tick) : "0"),
         ]),
         ...chosen.flatMap((own, side) => {
-          const [bytes, top, fill] = [held(own, n), side * (tall + gap), HUES[side]];
+          const [bytes, top, fill] = [held(own, n), over + side * (tall + gap), HUES[side]];
           const width = Math.max(place(bytes) - start, 1.5);
           const look = would[side] ? { fill, "fill-opacity": 0.12, stroke: fill, "stroke-dasharray": "5 3" } : { fill };
           return [
-            text({ "data-key": `name ${side}`, x: 0, y: top + tall / 2 + 5, "font-size": 15, "font-weight": 700, fill }, "AB"[side]),
+            text({ "data-key": `name ${side}`, x: 4, y: top + 13, "font-size": 13, "font-weight": 700, fill }, "AB"[side]),
             s("rect", { "data-key": `bar ${side}`, x: start, y: top, width: width.toFixed(1), height: tall, ...look, "data-part": "bar", "data-side": SIDES[side], "data-amount": bytes }),
-            text({ "data-key": `size ${side}`, transform: `translate(${(start + width + 7).toFixed(1)} ${top + tall / 2 + 5})`, "font-size": 15, "font-weight": 650, fill: "var(--fig-ink)", ...halo(), "data-part": "size", "data-side": SIDES[side] }, size(bytes)),
+            text({ "data-key": `size ${side}`, transform: `translate(${(start + width + 7).toFixed(1)} ${top + 13})`, "font-size": 13.5, "font-weight": 650, fill: "var(--fig-ink)", ...halo(), "data-part": "size", "data-side": SIDES[side] }, size(bytes)),
           ];
         }),
-        text({ "data-key": "factor", x: start, y: tall + gap / 2 + 5, "font-size": 15, ...halo(), "data-part": "factor" }, ...times.map((words, i) => s("tspan", i % 2 ? {} : { fill: "var(--fig-ink)", "font-weight": 650 }, words))),
+        text({ "data-key": "factor", x: start, y: 15, "font-size": 15, "data-part": "factor" }, ...times.map((words, i) => s("tspan", i % 2 ? {} : { fill: "var(--fig-ink)", "font-weight": 650 }, words))),
       );
     }
 
     /**
-     * Both over the length, on logarithmic axes: there one sees the small ones cross.
+     * Both over the length, on logarithmic axes: there one sees them cross.
      * @param {import("./math/anatomy.js").Model[]} chosen
      * @param {number} n
      */
@@ -208,7 +218,7 @@ export default figure({
       const drawn = shown.map((power) => s("g", { "data-key": power, transform: `translate(0 ${y(2 ** power)})` }, s("path", { d: `M${left} 0H${wide - right}`, stroke: "var(--fig-line)" }), text({ x: left - 6, y: 4, "text-anchor": "end" }, brief(2 ** power))));
       const marks = wide < 420 ? [8, 14, 20] : [8, 11, 14, 17, 20];
       drawn.push(
-        text({ x: left, y: 11 }, `${wide < 300 ? "" : "the same by length, "}each line 32 times the one below`),
+        text({ x: left, y: 11 }, `${wide < 420 ? "" : "cache by length of the text, "}each line 32 times the one below`),
         ...marks.map((power) => text({ x: x(power), y: high - 6, "text-anchor": power === LONG ? "end" : "middle" }, power < 10 ? String(2 ** power) : power < 20 ? `${2 ** (power - 10)}K` : "1M tokens")),
       );
       const steps = Array.from({ length: 97 }, (_, i) => SHORT + (i * (LONG - SHORT)) / 96);
@@ -221,11 +231,19 @@ export default figure({
       const last = chosen.map((own) => y(held(own, 2 ** LONG)));
       const [upper, apart] = [last[0] <= last[1] ? 0 : 1, Math.max(0, 13 - Math.abs(last[0] - last[1])) / 2];
       const letters = last.map((height, side) => text({ "data-key": side, transform: `translate(${wide - right + 6} ${height + 4 + (side === upper ? -apart : apart)})`, "font-size": 13, "font-weight": 700, fill: HUES[side] }, "AB"[side]));
+      const passed = crossings(chosen[0], chosen[1], [been.from, been.to]).flatMap((tokens) => {
+        // Both curves rise: left of where they cross there is room above them, right of it below.
+        const [cx, cy, early] = [x(Math.log2(tokens)), y(held(chosen[0], tokens)), x(Math.log2(tokens)) < wide / 2];
+        return [
+          s("circle", { "data-key": `at ${tokens}`, cx, cy, r: 9, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2, "data-part": "crossing", "data-amount": tokens }),
+          text({ "data-key": `of ${tokens}`, x: cx + (early ? 12 : -12), y: cy + (early ? 20 : -12), "text-anchor": early ? "start" : "end", "font-size": 13.5, fill: "var(--fig-ink)", "font-weight": 650, ...halo() }, `cross at ${grouped(tokens)}`),
+        ];
+      });
       const dots = chosen.map((own, side) => s("circle", { "data-key": side, cx: x(at), cy: y(held(own, n)), r: 4.5, fill: HUES[side] }));
-      renew(handle, s("rect", { x: x(at) - 14, y: 0, width: 28, height: high - 20, fill: "transparent" }), s("path", { d: `M${x(at)} 18V${high - 22}`, stroke: "var(--fig-ink)", "stroke-width": 2 }), ...dots);
+      renew(handle, s("rect", { x: x(at) - 22, y: 0, width: 44, height: high - 20, fill: "transparent" }), s("path", { d: `M${x(at)} 18V${high - 22}`, stroke: "var(--fig-ink)", "stroke-width": 2 }), s("rect", { x: x(at) - 5, y: 16, width: 10, height: 22, rx: 5, fill: "var(--fig-ink)" }), ...dots);
       for (const [key, value] of Object.entries({ "aria-valuenow": at.toFixed(2), "aria-valuetext": `${grouped(n)} tokens` })) handle.setAttribute(key, value);
       renew(behind, ...drawn);
-      renew(before, ...letters);
+      renew(before, ...letters, ...passed);
     }
 
     return {
@@ -240,7 +258,7 @@ export default figure({
         const { chosen, n } = read();
         const title = text({ y: 14, "font-size": 14, fill: "var(--fig-ink)" }, `${chosen.map(({ label }, side) => `${"AB"[side]} ${label}`).join(", ")}: ${grouped(n)} tokens`);
         let high = 28;
-        const drawn = [memory, chart].map((one) => {
+        const drawn = [chart, memory].map((one) => {
           const part = s("g", { transform: `translate(0 ${high})` }, ...one.cloneNode(true).childNodes);
           high += /** @type {SVGSVGElement} */ (one).viewBox.baseVal.height + 10;
           return part;

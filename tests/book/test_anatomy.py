@@ -55,6 +55,30 @@ def test_the_handle_follows_the_pointer_and_the_keys(site, bench):
     assert handle.get_attribute("aria-valuetext") == "1,048,576 tokens"
     handle.press("ArrowRight")
     assert handle.get_attribute("aria-valuetext") == "1,048,576 tokens"
+    # It comes to where one presses, too.
+    chart = part.locator('[data-part="curves"]')
+    chart.click(position={"x": 58 + (chart.bounding_box()["width"] - 76) / 2, "y": 60})
+    assert handle.get_attribute("aria-valuetext") == "16,384 tokens"
+
+
+def test_where_they_cross_is_marked_once_the_hand_has_passed_it(site, bench):
+    page = site.figures(bench)
+    part = figure(page, "anatomy")
+    assert part.locator('[data-part="curves"]').bounding_box()["height"] >= 240
+    part.locator('[data-part="first"]').select_option("gpt_oss")
+    part.locator('[data-part="second"]').select_option("kimi_linear")
+    crossing = part.locator('[data-part="crossing"]')
+    for power, marked in ((17, 0), (10, 0), (9, 1), (17, 1)):
+        part.locator('[data-part="length"]').fill(str(power))
+        assert crossing.count() == marked, power
+    tokens = int(crossing.get_attribute("data-amount"))
+    before, after = (Anatomy("gpt_oss", "kimi_linear", length=n).sizes() for n in (tokens - 1, tokens))
+    assert before[0] <= before[1]
+    assert after[0] > after[1]
+    assert part.get_by_text(f"cross at {tokens}", exact=True).is_visible()
+    # Of two others nothing has been seen yet.
+    part.locator('[data-part="second"]').select_option("mamba2")
+    assert crossing.count() == 0
 
 
 def test_strips_have_a_bar_a_layer_and_what_differs_is_lit(site, bench):
@@ -159,10 +183,11 @@ def test_strips_bars_and_slider_are_in_one_view_of_a_phone(site, bench):
             '[data-part="curves"]',
         )
     )
-    assert strips["y"] < memory["y"] < length["y"] < curves["y"]
-    assert length["y"] + length["height"] - root["y"] < 400
+    assert strips["y"] < curves["y"] < length["y"] < memory["y"]
+    assert length["y"] + length["height"] - root["y"] < 480
     assert part.locator(".attnlab-root").bounding_box()["height"] < 640
-    assert memory["height"] > 110
+    assert memory["height"] < 80
+    assert curves["height"] >= 200
     assert memory["width"] == curves["width"] > 300
 
 

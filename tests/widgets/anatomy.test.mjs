@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { golden, near } from "./compare.mjs";
-import { KINDS, brief, counted, differing, formula, held, parts, size, ticks } from "../../src/widgets/math/anatomy.js";
+import { KINDS, brief, counted, crossings, differing, formula, held, parts, size, ticks } from "../../src/widgets/math/anatomy.js";
 import { PUBLISHED } from "../../src/widgets/math/published.js";
 
 const written = (name, what) => formula(PUBLISHED[name]).find((line) => line.what === what)?.tokens.map(({ text }) => text).join("").replaceAll("\u00a0", " ");
@@ -16,6 +16,17 @@ test("what every cache holds, to 1e-12", () => {
 test("a window ends the growth of its layers, a state begins with all it ever holds", () => {
   const model = { label: "", year: 0, strip: "WFL", norms: "pre", cache: [[1, 0, 10, 5, 0], [1, 10, 0, 0, 0], [1, 0, 0, 0, 7]] };
   assert.deepEqual([1, 5, 6, 100].map((n) => held(model, n)), [27, 107, 117, 1057]);
+});
+
+test("two caches cross where the larger one changes, as often as it does", () => {
+  const model = (...cache) => ({ label: "", year: 0, strip: "F", norms: "pre", cache });
+  const state = model([1, 0, 0, 0, 1000]);
+  assert.deepEqual(crossings(model([1, 10, 0, 0, 0]), state, [1, 5000]), [100]);
+  assert.deepEqual(crossings(model([1, 10, 0, 0, 0]), state, [101, 5000]), []);
+  assert.deepEqual(crossings(state, state, [1, 5000]), []);
+  // One that first grows fast, to the end of its window.
+  assert.deepEqual(crossings(model([1, 0, 100, 20, 0]), model([1, 1, 0, 0, 1000]), [1, 5000]), [11, 1000]);
+  assert.deepEqual(crossings(PUBLISHED.gpt_oss, PUBLISHED.kimi_linear, [256, 2 ** 20]), [633]);
 });
 
 test("every layer is counted once", () => {

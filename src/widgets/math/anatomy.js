@@ -23,6 +23,34 @@ export const held = ({ cache }, n) =>
   Math.round(cache.reduce((sum, [layers, grow, within, window, state]) => sum + layers * (grow * n + within * Math.min(n, window) + state), 0));
 
 /**
+ * Between two lengths, where the one that holds more changes.
+ * @param {Model} one
+ * @param {Model} other
+ * @param {number[]} between
+ * @returns {number[]} of each such place the first length at which it is no longer so
+ */
+export function crossings(one, other, [from, to]) {
+  const more = (/** @type {number} */ n) => Math.sign(held(one, n) - held(other, n));
+  const found = [];
+  let [last, before] = [from, more(from)];
+  for (let n = from; n < to; ) {
+    n = Math.min(Math.ceil(n * 1.05), to);
+    const now = more(n);
+    if (now && before && now !== before) {
+      let [low, high] = [last, n];
+      while (high - low > 1) {
+        const middle = Math.floor((low + high) / 2);
+        if (more(middle) === before) low = middle;
+        else high = middle;
+      }
+      found.push(high);
+    }
+    if (now) [last, before] = [n, now];
+  }
+  return found;
+}
+
+/**
  * How many layers of each kind, the most first.
  * @param {Model} model
  * @returns {[string, number][]} letter and number
