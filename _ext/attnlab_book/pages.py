@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -75,13 +76,20 @@ def drop_thebe_nodes(app: Sphinx, doctree: nodes.document, docname: str) -> None
 
 
 def arrange_cells(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Move folded code behind what it shows, as the text says; mark where it has room, and figures."""
+    """Move folded code behind what it shows, as the text says; mark where it has room, and figures.
+
+    What a chapter gives to take along is no small print: its fold says what it holds.
+    """
     for cell in doctree.findall(nodes.container):
         if "tag_hide-input" in cell["classes"]:
             cell.children.sort(key=lambda part: "cell_output" not in part["classes"])
             shown = [node for node in cell[0].findall() if isinstance(node, (nodes.raw, nodes.literal_block))]
             if shown and isinstance(shown[-1], nodes.raw) and shown[-1].astext().rstrip().endswith(WITH_ROOM):
                 cell["classes"].append("has-room")
+            if "tag_take-it-with-you" in cell["classes"]:
+                (fold,) = cell.findall(HideCodeCellNode)
+                (code,) = fold.findall(nodes.literal_block)
+                fold["prompt_show"] = f"The code, {len(code.astext().splitlines())} lines"
         if "cell" in cell["classes"] and any(FIGURE.search(x.astext()) for x in cell.findall(nodes.raw)):
             cell["classes"].append("has-figure")
 

@@ -289,6 +289,8 @@ def test_code_to_take_along_is_signed_on_its_page(book):
             code = cell.select_one(".cell_input pre")
             assert code.get_text().startswith(licences.SIGNED)
             assert code.select_one(".c1"), "what is signed is still coloured"
+            if fold := cell.select_one("details.hide > summary .collapsed"):
+                assert fold.get_text() == f"The code, {len(code.get_text().splitlines())} lines"
             signed += 1
     assert signed > 10
 
