@@ -1,7 +1,7 @@
 // Heads of a real model: pick a sentence, a head and a piece, and see where it looks.
 //
 // For tests (data-part): sentence (select), layer, head (sliders), map (svg, all heads), lines (svg, a slider: the piece
-// that looks), status, numbers (table: piece, weight), reset, link, pytorch, svg.
+// that looks; where there is room, its square: large, with its cells and asks, the row of that piece), status, numbers (table: piece, weight), reset, link, pytorch, svg.
 import css from "./ui/inside.css";
 import { labelled, slider } from "./ui/controls.js";
 import { draggable, fmt, h, onResize, renew, s, shade, spot, standalone } from "./ui/dom.js";
@@ -12,7 +12,7 @@ import { unpack, weightsOf } from "./math/inside.js";
 /** @typedef {import("./math/inside.js").Text} Text */
 
 const CELL = 32; // of the map: one head
-const ROW = 24;
+const LARGE = 176; // the picked head, where there is room
 const FAN = 56; // of the lines: how far they go
 /** Shades of the map: a weight of at least this gets this much ink. */
 const SHADES = [[0.6, 1], [0.3, 0.6], [0.1, 0.28]];
@@ -21,8 +21,8 @@ export default figure({
   name: "inside",
   css,
   title: "Heads of a real model",
-  // Covered it shows what a square is by two: the head that its chapter has spoken of, and one that looks back by a piece.
-  answer: '[data-part="map"] path:not([data-head="4.2"], [data-head="1.3"]), [data-part="lines"] path:not([data-weight])',
+  // Covered it shows what a square is by one that looks back by a piece.
+  answer: '[data-part="map"] path:not([data-head="1.3"]), [data-part="lines"] path:not([data-weight])',
   keys: ["sentence", "layer", "head", "token"],
   async setup({ model, body, say, set, signal }) {
     const picker = h("select", { "data-part": "sentence", "aria-label": "Text", on: { change: () => set({ sentence: Number(picker.value) }) } });
@@ -56,7 +56,9 @@ export default figure({
     };
     const look = (/** @type {Event} */ event) => {
       const { text, token: now } = read();
-      const token = Math.floor(spot(lines, /** @type {MouseEvent} */ (event))[1] / ROW);
+      const { row, top, cell } = places(text.pieces.length);
+      const y = spot(lines, /** @type {MouseEvent} */ (event))[1];
+      const token = Math.floor(y < top ? y / row : (y - top) / cell);
       if (token >= 0 && token < text.pieces.length && token !== now) set({ token });
     };
     const aims = /** @type {[SVGElement, (event: Event) => void][]} */ ([[map, pick], [lines, look]]);
@@ -73,6 +75,8 @@ export default figure({
       set({ token: Math.min(Math.max(token + by, 0), end) });
     }, { signal });
     onResize(overview, signal, follow);
+    let was = false;
+    onResize(body, signal, () => drawn && was !== roomy() && update());
     const redraw = () => set({ sentence: 0, layer: 1, head: 1, token: 0 });
     model.on("change:texts", redraw);
     signal.addEventListener("abort", () => model.off?.("change:texts", redraw));
@@ -134,6 +138,18 @@ export default figure({
       say(`${text.model}, head ${state.layer + 1}.${state.head + 1}: “${text.pieces[token]}” gives most, ${fmt(row[most])}, to “${text.pieces[most]}” (piece ${most + 1}).`);
     }
 
+    /** Whether the picked head is drawn large: where the lines stand beside the map. */
+    const roomy = () => body.clientWidth >= 640;
+
+    /**
+     * How far the lines' rows are apart, and where the square below them begins; on a phone a row is for a thumb.
+     * @param {number} n
+     */
+    const places = (n) => {
+      const row = roomy() ? Math.min(20, 240 / n) : 24;
+      return { row, top: roomy() ? row * n + 22 : Infinity, cell: LARGE / n };
+    };
+
     /** @param {ReturnType<typeof read>} state */
     function drawMap({ sentence, text, bytes, layer: l, head: k }) {
       const { layers, heads, pieces } = text;
@@ -148,17 +164,7 @@ export default figure({
         for (let a = 0; a < layers; a++) {
           for (let b = 0; b < heads; b++) {
             const [x, y] = place(a, b);
-            const inked = SHADES.map(() => "");
-            weightsOf(text, bytes, a, b).forEach((row, i) =>
-              row.forEach((w, j) => {
-                const shade = SHADES.findIndex(([least]) => w >= least);
-                if (shade >= 0) inked[shade] += `M${(x + 1.5 + j * size).toFixed(2)} ${(y + 1.5 + i * size).toFixed(2)}h${size.toFixed(2)}v${size.toFixed(2)}h-${size.toFixed(2)}z`;
-              }),
-            );
-            all.push(
-              s("rect", { x: x + 1.5, y: y + 1.5, width: CELL - 3, height: CELL - 3, fill: "var(--fig-tint)" }),
-              ...inked.map((d, shade) => s("path", { d, fill: "var(--fig-query)", "fill-opacity": SHADES[shade][1], "data-head": `${a + 1}.${b + 1}` })),
-            );
+            all.push(...square(weightsOf(text, bytes, a, b), x + 1.5, y + 1.5, size, { "data-head": `${a + 1}.${b + 1}` }));
           }
         }
         map.replaceChildren(...all, s("rect", { "data-chosen": "", "data-key": "", width: CELL - 1, height: CELL - 1, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2.2, rx: 3 }));
@@ -189,12 +195,14 @@ export default figure({
     }
 
     /** @param {ReturnType<typeof read>} state */
-    function drawLines({ text: { pieces }, token, weights }) {
-      const y = (/** @type {number} */ i) => ROW * i + 17;
+    function drawLines({ text: { pieces }, layer: l, head: k, token, weights }) {
+      const { row, top, cell } = places(pieces.length);
+      const y = (/** @type {number} */ i) => row * i + row / 2 + 5;
       const short = (/** @type {string} */ name) => (name.length > 12 ? `${name.slice(0, 11)}…` : name);
       const left = 14 + 7.4 * Math.max(4, ...pieces.map((name) => short(name).length));
-      const right = left + FAN;
-      const wide = right + left + 36;
+      was = roomy();
+      const wide = left + Math.max(FAN + left + 36, was ? LARGE + 2 : 0);
+      const right = wide - left - 36;
       const word = (/** @type {string} */ name, /** @type {number} */ i, /** @type {boolean} */ asks) =>
         s("text", {
           x: asks ? left - 8 : right + 8, y: y(i), "text-anchor": asks ? "end" : "start", "font-size": 13,
@@ -202,7 +210,7 @@ export default figure({
         }, short(name));
       // The one that looks is chosen: as a button that is.
       const broad = 7.4 * short(pieces[token]).length + 10;
-      const chosen = s("rect", { "data-key": "chosen", x: left - 3 - broad, y: y(token) - 16, width: broad, height: 22, rx: 6, fill: "var(--fig-query)" });
+      const chosen = s("rect", { "data-key": "chosen", x: left - 3 - broad, y: y(token) - 5 - Math.min(row, 22) / 2, width: broad, height: Math.min(row, 22), rx: 6, fill: "var(--fig-query)" });
       const rays = weights.flatMap((row, i) =>
         row.flatMap((w, j) => {
           const on = i === token;
@@ -219,9 +227,16 @@ export default figure({
       const shown = weights[token].flatMap((w, j) =>
         w < 0.02 ? [] : [s("text", { x: wide - 2, y: y(j), "text-anchor": "end", "font-size": 13, fill: "var(--fig-ink)" }, fmt(w))],
       );
-      renew(lines, ...rays, chosen, ...pieces.flatMap((name, i) => [word(name, i, true), word(name, i, false)]), ...shown);
+      const from = wide - LARGE - 2;
+      const large = was ? [
+        s("text", { x: from, y: top - 6, "font-size": 13, "font-weight": 700, fill: "var(--fig-ink)" }, `Head ${l + 1}.${k + 1}`),
+        ...square(weights, from, top, cell, { "data-cells": "" }),
+        s("rect", { "data-key": "asks", "data-asks": "", x: from - 1, y: top + token * cell, width: LARGE + 2, height: cell, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5, rx: 2 }),
+        s("text", { "data-key": "asking", x: from - 6, y: top + (token + 0.5) * cell + 4, "text-anchor": "end", "font-size": 12, fill: "var(--fig-query)" }, short(pieces[token])),
+      ] : [];
+      renew(lines, ...rays, chosen, ...pieces.flatMap((name, i) => [word(name, i, true), word(name, i, false)]), ...shown, ...large);
       const looks = weights[token].flatMap((w, j) => (w >= 0.02 ? [`${fmt(w)} to ${pieces[j]}`] : []));
-      const tall = ROW * pieces.length + 4;
+      const tall = (was ? top + LARGE : row * pieces.length) + 4;
       const now = { viewBox: `0 0 ${wide} ${tall}`, width: wide, height: tall, "aria-valuemin": 1, "aria-valuemax": pieces.length, "aria-valuenow": token + 1, "aria-valuetext": `${pieces[token]}: ${looks.join(", ")}` };
       for (const [key, value] of Object.entries(now)) lines.setAttribute(key, String(value));
     }
@@ -244,6 +259,29 @@ for piece, weight in zip(model.pieces(text), weights[${l}, ${k}, ${token}].tolis
     return { update, pytorch, svg: () => standalone(lines) };
   },
 });
+
+/**
+ * A head: rows look, columns are looked at.
+ * @param {number[][]} weights
+ * @param {number} x
+ * @param {number} y
+ * @param {number} size of a cell
+ * @param {Record<string, string>} names
+ */
+function square(weights, x, y, size, names) {
+  const inked = SHADES.map(() => "");
+  weights.forEach((row, i) =>
+    row.forEach((w, j) => {
+      const shade = SHADES.findIndex(([least]) => w >= least);
+      if (shade >= 0) inked[shade] += `M${(x + j * size).toFixed(2)} ${(y + i * size).toFixed(2)}h${size.toFixed(2)}v${size.toFixed(2)}h-${size.toFixed(2)}z`;
+    }),
+  );
+  const side = size * weights.length;
+  return [
+    s("rect", { x, y, width: side, height: side, fill: "var(--fig-tint)" }),
+    ...inked.map((d, shade) => s("path", { d, fill: "var(--fig-query)", "fill-opacity": SHADES[shade][1], ...names })),
+  ];
+}
 
 /**
  * The text that these pieces came from.

@@ -10,6 +10,17 @@ from .reader import SIDEWAYS, SMALL, copied, drag, figure, press, says, table, v
 PAGE = page_of("real_model")
 START = {"sentence": 3, "layer": 4, "head": 2, "token": 6}
 
+CELLS = """(shades) => shades.map((one) => (one.getAttribute("d").match(/M/g) ?? []).length)"""
+"""How many cells of a head have which shade."""
+MARKED = """(svg, n) => {
+  const row = svg.querySelector("[data-asks]").getBBox(), size = row.height;
+  const cells = [...svg.querySelectorAll("[data-cells]")].flatMap((one) =>
+    [...one.getAttribute("d").matchAll(/M([-.\\d]+) ([-.\\d]+)/g)]);
+  return cells.filter(([, , y]) => Math.abs(y - row.y) < size / 4)
+    .map(([, x]) => Math.round((x - row.x - 1) / size)).sort((a, b) => a - b);
+}"""
+"""The columns that have ink in the row that the large head marks."""
+
 
 @pytest.fixture(scope="module")
 def bench(figures_of):
@@ -35,6 +46,14 @@ def assert_shows(part, **state):
     said = says(part)
     looks = f"head {state['layer']}.{state['head']}: “{pieces[state['token']]}” gives most"
     assert said == "Reset." or looks in said
+    # The picked head once more, large: as in its square of the map, with the row of what looks marked.
+    large = part.locator('[data-part="lines"] [data-cells]').evaluate_all(CELLS)
+    name = f"{state['layer']}.{state['head']}"
+    assert large == part.locator(f'[data-part="map"] [data-head="{name}"]').evaluate_all(CELLS)
+    row = [weights[at] >= 0.1 for at in range(len(pieces))]
+    assert part.locator('[data-part="lines"]').evaluate(MARKED, len(pieces)) == [
+        at for at, on in enumerate(row) if on
+    ]
     assert part.locator('[data-part="error"]').is_hidden()
 
 
@@ -56,8 +75,9 @@ def of_lines(part, piece):
     """Where a piece that looks stands in the window."""
     lines = part.locator('[data-part="lines"]')
     lines.scroll_into_view_if_needed()
-    box = lines.bounding_box()
-    return box["x"] + 40, box["y"] + 24 * piece + 12
+    names = lines.locator('text[text-anchor="end"]')
+    box = names.nth(piece).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def now(part):
@@ -105,6 +125,9 @@ def test_with_the_button_down_the_choice_goes_along(part):
     assert_shows(part, layer=2, head=9)
     drag(part.page, of_lines(part, 6), of_lines(part, 2), steps=9)
     assert_shows(part, layer=2, head=9, token=2)
+    large = part.locator('[data-part="lines"] rect:not([data-key])').bounding_box()
+    part.page.mouse.click(large["x"] + 30, large["y"] + large["height"] * 9.5 / 12)  # a row of the large head
+    assert_shows(part, layer=2, head=9, token=9)
 
 
 def test_by_keyboard(part):
@@ -164,6 +187,7 @@ def test_a_phone_does_not_scroll_sideways(site, bench):
     part = figure(page, "inside")
     assert part.locator(".attnlab-root").bounding_box()["height"] <= 720
     assert part.locator('[data-part="lines"]').bounding_box()["height"] >= 12 * 24  # a thumb finds a word
+    assert part.locator('[data-part="lines"] [data-asks]').count() == 0
     assert page.evaluate(SIDEWAYS) == []
     assert page.locator('figure[data-attnlab="inside"]').evaluate_all(SMALL) == []
 
