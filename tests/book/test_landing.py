@@ -581,6 +581,7 @@ def test_where_one_types_the_field_stays_while_words_become_a_list_and_their_ans
     """The lower heights are what a keyboard leaves."""
     context = browser.new_context(viewport={"width": width, "height": height}, has_touch=True, is_mobile=True)
     page = context.new_page()
+    page.clock.install()
     page.goto(f"{address}/{HOME}.html")
     figure = hero(page)
     figure.locator(".is-asked").wait_for()
@@ -590,7 +591,7 @@ def test_where_one_types_the_field_stays_while_words_become_a_list_and_their_ans
     stands, tops = field.evaluate(top), []
     for word in ("that", "the", "old", "man", "saw", "in", "a", "can"):
         page.keyboard.type(f" {word}")
-        page.wait_for_timeout(300)  # what it asks for comes later, and may take another line
+        page.clock.run_for(300)  # what it asks for comes later, and may take another line
         tops.append(field.evaluate(top))
     assert figure.locator(".is-long").count() == 1
     said = figure.locator('[data-part="alternatives"]')

@@ -728,11 +728,13 @@ def test_it_is_fetched_ahead_when_the_page_stands_but_not_where_data_is_spared_a
     page.add_init_script(
         f"Object.defineProperty(navigator, 'connection', {{ value: {{ saveData: {str(spares).lower()} }} }})"
     )
+    ahead = "() => [...document.querySelectorAll('link[rel=prefetch]')].map((link) => link.href)"
+    page.add_init_script(f"document.addEventListener('attn-whole', () => (globalThis.early = ({ahead})()))")
+    page.clock.install()
     page.goto(f"{site.address}/{page_of('masking')}.html")
     page.wait_for_function("'attnWhole' in document.documentElement.dataset")
-    ahead = "() => [...document.querySelectorAll('link[rel=prefetch]')].map((link) => link.href)"
-    assert page.evaluate(ahead) == []  # first come its figures
-    page.wait_for_timeout(5000)
+    page.clock.run_for(5000)
+    assert page.evaluate("early") == []  # first come its figures
     fetched = [re.search(r"_static/([\w-]+\.js)\?v=\w{8}$", address)[1] for address in page.evaluate(ahead)]
     runs = page.evaluate("'attnlabSections' in globalThis")
     page.close()
