@@ -117,7 +117,7 @@
       if (asked || !spare || location.protocol === "file:") return;
       for (const href of addresses) document.head.append(Object.assign(document.createElement("link"), { rel: "prefetch", as: "script", href }));
     };
-    document.addEventListener("attn-whole", () => globalThis.requestIdleCallback?.(() => setTimeout(fetchAhead, AHEAD)));
+    document.addEventListener("attn-whole", () => setTimeout(fetchAhead, AHEAD));
     new MutationObserver(load).observe(dialog, { attributeFilter: ["open"] });
     if (document.querySelector("#attn-search")) load();
     dialog.querySelector(".attn-close")?.addEventListener("click", () => dialog.close());

@@ -203,12 +203,13 @@ def fill_index(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         for chapter in app.env.attnlab_chapters:  # type: ignore[attr-defined]
             line = nodes.paragraph()
             names = used(code_cells(Path(app.srcdir, chapter.page)))
-            entry = {name: entries(app)[name][1].split(".") for name in names if name in entries(app)}
-            often = Counter(path[-1] for path in entry.values())
-            for name, path in entry.items():
+            addresses = [address for name in names if (address := _address(app, docname, name))]
+            paths = [address.partition("#")[2].split(".") for address in addresses]
+            often = Counter(path[-1] for path in paths)
+            for address, path in zip(addresses, paths, strict=True):
                 # Several modules have a ``show``: those stand with their module, as they are called.
                 shown = ".".join(path[-2:] if often[path[-1]] > 1 else path[-1:])
-                line += [_link(shown, str(_address(app, docname, name))), nodes.Text(" ")]
+                line += [_link(shown, address), nodes.Text(" ")]
             title = nodes.reference("", f"{chapter.label} {chapter.title}", internal=True)
             title["refuri"] = app.builder.get_relative_uri(docname, chapter.page)
             items += nodes.definition_list_item("", nodes.term("", "", title), nodes.definition("", line))
