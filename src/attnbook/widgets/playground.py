@@ -147,7 +147,7 @@ class Playground(Figure):
         """Return what the figure shows, and how its upright axis is stretched."""
         return (
             "Each run as it trains, beside the best that is possible. "
-            "Half as many errors is equally far up, wherever a curve stands."
+            "Each equal step up halves the errors."
         )
 
 
