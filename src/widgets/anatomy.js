@@ -15,6 +15,7 @@ import { PUBLISHED } from "./math/published.js";
 
 const SIDES = /** @type {const} */ (["first", "second"]);
 /** As two runs have them elsewhere. */
+const INK = "var(--fig-ink)";
 const HUES = ["var(--fig-query)", "var(--fig-accent)"];
 const [SHORT, LONG] = [8, 20];
 /** Of an arrow key, in doublings of the length; the slider has a finer one, so that two caches can be made equal. */
@@ -31,9 +32,9 @@ const text = (/** @type {any} */ props, /** @type {(string | Node)[]} */ ...word
  * @param {number} [key] its place
  */
 function bar(kind, x, wide, high, key = 0) {
-  const at = (/** @type {number} */ top, /** @type {number} */ tall, /** @type {any} */ look = { fill: "var(--fig-ink)" }) =>
+  const at = (/** @type {number} */ top, /** @type {number} */ tall, /** @type {any} */ look = { fill: INK }) =>
     s("rect", { "data-key": `${top}`, x: x.toFixed(2), y: (top * high).toFixed(2), width: wide.toFixed(2), height: (tall * high).toFixed(2), ...look });
-  const line = { fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.2 };
+  const line = { fill: "none", stroke: INK, "stroke-width": 1.2 };
   const drawn = {
     F: [at(0, 1)],
     W: [at(0.55, 0.45)],
@@ -48,6 +49,13 @@ function bar(kind, x, wide, high, key = 0) {
   }[kind] ?? [];
   return s("g", { "data-kind": kind, "data-key": key }, ...drawn);
 }
+
+/** How many layers of each kind, in words. @param {import("./math/anatomy.js").Model} model */
+const layersOf = (model) => counted(model).map(([kind, many]) => `${many} ${KINDS[kind]}`).join(", ");
+/** A number in the drawing. */
+const BOLD = { "font-size": 13.5, "font-weight": 650, fill: INK, ...halo() };
+/** A model's letter. @param {number} side @param {any} props */
+const letter = (side, props) => text({ "font-size": 13, "font-weight": 700, fill: HUES[side], ...props }, "AB"[side]);
 
 export default figure({
   name: "anatomy",
@@ -64,9 +72,9 @@ export default figure({
       const layers = s("svg", { "data-part": "strip", "data-side": side, role: "img" });
       const kinds = h("div", { class: "attnlab-kinds" });
       const lines = h("dl", { class: "attnlab-anatomy", "data-part": "formula", "data-side": side });
-      const letter = h("b", { style: `color: ${HUES[SIDES.indexOf(side)]}` }, "AB"[SIDES.indexOf(side)]);
+      const name = h("b", { style: `color: ${HUES[SIDES.indexOf(side)]}` }, "AB"[SIDES.indexOf(side)]);
       const called = h("span");
-      return { side, pick, layers, kinds, lines, called, column: h("div", {}, h("label", {}, letter, pick), layers, kinds), changed: h("div", {}, letter.cloneNode(true), " ", called, lines) };
+      return { side, pick, layers, kinds, lines, called, column: h("div", {}, h("label", {}, name, pick), layers, kinds), changed: h("div", {}, name.cloneNode(true), " ", called, lines) };
     });
     const memory = s("svg", { "data-part": "memory", class: "attnlab-memory", role: "img" });
     const chart = s("svg", { "data-part": "curves", class: "attnlab-memory" });
@@ -94,7 +102,7 @@ export default figure({
     let high = 0;
     const [left, right] = [58, 18];
     /** Of these two, between which lengths the hand has been: where they cross is marked once it has passed. */
-    let been = { pair: "", from: 0, to: 0 };
+    let been = /** @type {[string, number[]]} */ (["", []]);
     /** Of the axis of bytes, in doublings: what these two hold. Lengths move nothing on it. */
     let [least, most] = [20, 40];
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
@@ -132,7 +140,7 @@ export default figure({
         called.textContent = own.label;
         const [step, gap] = [480 / own.strip.length, 480 / own.strip.length > 5 ? 1.5 : 0.8];
         layers.setAttribute("viewBox", "0 0 480 34");
-        layers.setAttribute("aria-label", `${own.strip.length} layers: ${counted(own).map(([kind, many]) => `${many} ${KINDS[kind]}`).join(", ")}`);
+        layers.setAttribute("aria-label", `${own.strip.length} layers: ${layersOf(own)}`);
         renew(layers, ...[...own.strip].map((kind, i) => bar(kind, i * step + gap / 2, Math.max(step - gap, 1), 34, i)));
         const swatch = (/** @type {string} */ kind) => s("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": true, style: "display: inline; width: 12px; margin: 0" }, bar(kind, 1, 10, 12));
         kinds.replaceChildren(
@@ -151,10 +159,10 @@ export default figure({
       wide = room();
       high = wide < 420 ? 200 : 240;
       const pair = chosen.map(({ name }) => name).join();
-      if (pair !== been.pair) been = { pair, from: n, to: n };
-      been = { pair, from: Math.min(been.from, n), to: Math.max(been.to, n) };
+      const [those, [from, to]] = been;
+      been = [pair, those === pair ? [Math.min(from, n), Math.max(to, n)] : [n, n]];
       draw(chosen, n);
-      const rows = chosen.map((own) => [own.label, String(own.year), counted(own).map(([kind, many]) => `${many} ${KINDS[kind]}`).join(", "), grouped(Math.round(held(own, 2 ** LONG + 1) - held(own, 2 ** LONG))), size(held(own, n))]);
+      const rows = chosen.map((own) => [own.label, String(own.year), layersOf(own), grouped(Math.round(held(own, 2 ** LONG + 1) - held(own, 2 ** LONG))), size(held(own, n))]);
       numbers.replaceChildren(table("numbers", ["checkpoint", "year", "layers", "bytes a token, in the end", `cache for ${grouped(n)} tokens`], rows));
       const [a, b] = chosen.map((own) => held(own, n));
       const [more, less] = a >= b ? [0, 1] : [1, 0];
@@ -196,12 +204,12 @@ export default figure({
           const width = Math.max(place(bytes) - start, 1.5);
           const look = would[side] ? { fill, "fill-opacity": 0.12, stroke: fill, "stroke-dasharray": "5 3" } : { fill };
           return [
-            text({ "data-key": `name ${side}`, x: 4, y: top + 13, "font-size": 13, "font-weight": 700, fill }, "AB"[side]),
+            letter(side, { "data-key": `name ${side}`, x: 4, y: top + 13 }),
             s("rect", { "data-key": `bar ${side}`, x: start, y: top, width: width.toFixed(1), height: tall, ...look, "data-part": "bar", "data-side": SIDES[side], "data-amount": bytes }),
-            text({ "data-key": `size ${side}`, transform: `translate(${(start + width + 7).toFixed(1)} ${top + 13})`, "font-size": 13.5, "font-weight": 650, fill: "var(--fig-ink)", ...halo(), "data-part": "size", "data-side": SIDES[side] }, size(bytes)),
+            text({ "data-key": `size ${side}`, transform: `translate(${(start + width + 7).toFixed(1)} ${top + 13})`, ...BOLD, "data-part": "size", "data-side": SIDES[side] }, size(bytes)),
           ];
         }),
-        text({ "data-key": "factor", x: start, y: 15, "font-size": 15, "data-part": "factor" }, ...times.map((words, i) => s("tspan", i % 2 ? {} : { fill: "var(--fig-ink)", "font-weight": 650 }, words))),
+        text({ "data-key": "factor", x: start, y: 15, "font-size": 15, "data-part": "factor" }, ...times.map((words, i) => s("tspan", i % 2 ? {} : { fill: INK, "font-weight": 650 }, words))),
       );
     }
 
@@ -230,17 +238,16 @@ export default figure({
       // Letters at the curves' ends, the upper one's above where there is room for one alone.
       const last = chosen.map((own) => y(held(own, 2 ** LONG)));
       const [upper, apart] = [last[0] <= last[1] ? 0 : 1, Math.max(0, 13 - Math.abs(last[0] - last[1])) / 2];
-      const letters = last.map((height, side) => text({ "data-key": side, transform: `translate(${wide - right + 6} ${height + 4 + (side === upper ? -apart : apart)})`, "font-size": 13, "font-weight": 700, fill: HUES[side] }, "AB"[side]));
-      const passed = crossings(chosen[0], chosen[1], [been.from, been.to]).flatMap((tokens) => {
+      const letters = last.map((height, side) => letter(side, { "data-key": side, transform: `translate(${wide - right + 6} ${height + 4 + (side === upper ? -apart : apart)})` }));
+      const passed = crossings(chosen[0], chosen[1], been[1]).map((tokens) => {
         // Both curves rise: left of where they cross there is room above them, right of it below.
-        const [cx, cy, early] = [x(Math.log2(tokens)), y(held(chosen[0], tokens)), x(Math.log2(tokens)) < wide / 2];
-        return [
-          s("circle", { "data-key": `at ${tokens}`, cx, cy, r: 9, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 2, "data-part": "crossing", "data-amount": tokens }),
-          text({ "data-key": `of ${tokens}`, x: cx + (early ? 12 : -12), y: cy + (early ? 20 : -12), "text-anchor": early ? "start" : "end", "font-size": 13.5, fill: "var(--fig-ink)", "font-weight": 650, ...halo() }, `cross at ${grouped(tokens)}`),
-        ];
+        const [cx, cy] = [x(Math.log2(tokens)), y(held(chosen[0], tokens))];
+        const early = cx < wide / 2;
+        const ring = s("circle", { cx, cy, r: 9, fill: "none", stroke: INK, "stroke-width": 2, "data-part": "crossing", "data-amount": tokens });
+        return s("g", { "data-key": tokens }, ring, text({ x: cx + (early ? 12 : -12), y: cy + (early ? 20 : -12), "text-anchor": early ? "start" : "end", ...BOLD }, `cross at ${grouped(tokens)}`));
       });
       const dots = chosen.map((own, side) => s("circle", { "data-key": side, cx: x(at), cy: y(held(own, n)), r: 4.5, fill: HUES[side] }));
-      renew(handle, s("rect", { x: x(at) - 22, y: 0, width: 44, height: high - 20, fill: "transparent" }), s("path", { d: `M${x(at)} 18V${high - 22}`, stroke: "var(--fig-ink)", "stroke-width": 2 }), s("rect", { x: x(at) - 5, y: 16, width: 10, height: 22, rx: 5, fill: "var(--fig-ink)" }), ...dots);
+      renew(handle, s("rect", { x: x(at) - 22, y: 0, width: 44, height: high - 20, fill: "transparent" }), s("path", { d: `M${x(at)} 18V${high - 22}`, stroke: INK, "stroke-width": 2 }), s("rect", { x: x(at) - 5, y: 16, width: 10, height: 22, rx: 5, fill: INK }), ...dots);
       for (const [key, value] of Object.entries({ "aria-valuenow": at.toFixed(2), "aria-valuetext": `${grouped(n)} tokens` })) handle.setAttribute(key, value);
       renew(behind, ...drawn);
       renew(before, ...letters, ...passed);
@@ -256,7 +263,7 @@ export default figure({
       svg() {
         // Alone it says who A and B are.
         const { chosen, n } = read();
-        const title = text({ y: 14, "font-size": 14, fill: "var(--fig-ink)" }, `${chosen.map(({ label }, side) => `${"AB"[side]} ${label}`).join(", ")}: ${grouped(n)} tokens`);
+        const title = text({ y: 14, "font-size": 14, fill: INK }, `${chosen.map(({ label }, side) => `${"AB"[side]} ${label}`).join(", ")}: ${grouped(n)} tokens`);
         let high = 28;
         const drawn = [chart, memory].map((one) => {
           const part = s("g", { transform: `translate(0 ${high})` }, ...one.cloneNode(true).childNodes);

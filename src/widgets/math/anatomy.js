@@ -39,7 +39,7 @@ export function crossings(one, other, [from, to]) {
     if (now && before && now !== before) {
       let [low, high] = [last, n];
       while (high - low > 1) {
-        const middle = Math.floor((low + high) / 2);
+        const middle = (low + high) >> 1;
         if (more(middle) === before) low = middle;
         else high = middle;
       }
