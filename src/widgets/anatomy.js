@@ -113,7 +113,7 @@ export default figure({
     draggable(handle, signal, dragged);
     // The line comes to where one presses; a finger that moves there scrolls the page.
     draggable(chart, signal, dragged, { area: true });
-    chart.addEventListener("click", (event) => dragged(/** @type {PointerEvent} */ (event)), { signal });
+    chart.addEventListener("click", (event) => event.ctrlKey || dragged(/** @type {PointerEvent} */ (event)), { signal });
     handle.addEventListener("keydown", (event) => {
       const by = { ArrowRight: STEP, ArrowUp: STEP, ArrowLeft: -STEP, ArrowDown: -STEP, PageUp: 1, PageDown: -1, Home: -LONG, End: LONG }[/** @type {KeyboardEvent} */ (event).key];
       if (!by) return;

@@ -225,7 +225,7 @@ export default figure({
         }),
       );
       const shown = weights[token].flatMap((w, j) =>
-        w < 0.02 ? [] : [s("text", { x: wide - 2, y: y(j), "text-anchor": "end", "font-size": 13, fill: "var(--fig-ink)" }, fmt(w))],
+        w < 0.02 ? [] : [s("text", { "data-share": "", x: wide - 2, y: y(j), "text-anchor": "end", "font-size": 13, fill: "var(--fig-ink)" }, fmt(w))],
       );
       const from = wide - LARGE - 2;
       const large = was ? [

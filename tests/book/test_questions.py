@@ -324,11 +324,11 @@ PAINTED = """(all) => all.filter((e) => getComputedStyle(e).visibility === 'visi
 @pytest.mark.parametrize(
     ("figure", "parts", "shown"),
     [
-        # Two squares of 72, and where the piece that the text spoke of looks: all squares are asked about.
-        ("inside", '[data-part="map"] path', [["1.3", ""]] * 3 + [["4.2", ""]] * 3),
+        # One square of 72, and where the piece that the text spoke of looks: all squares are asked about.
+        ("inside", '[data-part="map"] path', [["1.3", ""]] * 3),
         (
             "inside",
-            '[data-part="lines"] text:nth-last-child(-n + 4)',
+            '[data-part="lines"] [data-share]',
             [["", x] for x in ("0.04", "0.44", "0.38", "0.11")],
         ),
         # What one of two models holds: which holds less is asked.

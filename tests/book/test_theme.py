@@ -54,7 +54,7 @@ IN_LINE = """(cells) => cells.map((cell) => {
   return [cell.getBoundingClientRect().right - code.right, code.bottom - last.getBoundingClientRect().bottom];
 })"""
 
-CLOSE = ".cell:not(.has-room, .objectives + *) > details.hide > summary"
+CLOSE = ".cell:not(.has-room, .tag_take-it-with-you, .objectives + *) > details.hide > summary"
 LOOSE = """(all) => all.map((code) => {
   const cell = code.closest(".cell"), box = code.getBoundingClientRect();
   const above = cell.querySelector(":scope > .cell_output") ?? cell.previousElementSibling;
@@ -284,6 +284,13 @@ def test_code_stands_in_the_line_of_a_caption_or_fold(site, width):
         assert len(loose) >= least
         assert all(abs(right) <= 2 and 20 <= below <= 40 for right, below in loose), loose
     assert {round(below) for _, below in loose} == {24}
+    # What the text gives to take along is no small print: its fold is as wide as the text.
+    page = site.open(page_of("sparse_attention"), width=width)
+    fold, text = (
+        page.locator(f".tag_take-it-with-you{part}").first.bounding_box()
+        for part in (" > details.hide > summary", " > .cell_output, .tag_take-it-with-you")
+    )
+    assert fold["width"] == pytest.approx(text["width"], abs=4)
     page = site.open(page_of("multi_head"), width=width)
     cell = page.locator(".has-room").first
     cell.locator("details.hide > summary").click()

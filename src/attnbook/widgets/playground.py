@@ -146,8 +146,7 @@ class Playground(Figure):
     def caption(self) -> str:
         """Return what the figure shows, and how its upright axis is stretched."""
         return (
-            "Each run as it trains, beside the best that is possible. "
-            "Each equal step up halves the errors."
+            "Each run as it trains, beside the best that is possible. Each equal step up halves the errors."
         )
 
 
