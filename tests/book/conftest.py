@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import pytest
 from bs4 import BeautifulSoup
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import TimeoutError, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "_ext")]
@@ -162,10 +162,22 @@ class Site:
             return page
         opened, numbers, tools = tab.starts[tab.shown]
         tab.rest(opened)
-        if page.evaluate(NUMBERS) != numbers:
-            self.errors.append(f"{name}: reset does not lead back to the numbers of the start")
+        try:
+            # What is computed piece by piece stands a moment after the click.
+            page.wait_for_function(
+                f"(start) => JSON.stringify(({NUMBERS})()) === start",
+                arg=json.dumps(numbers, ensure_ascii=False, separators=(",", ":")),
+                timeout=PATIENCE / 5,
+            )
+        except TimeoutError:
+            now = page.evaluate(NUMBERS)
+            which = next(
+                (pair for pair in zip(numbers, now, strict=False) if pair[0] != pair[1]), "their count"
+            )
+            self.errors.append(f"{name}: reset does not lead back to the numbers of the start: {which}")
             tab.shown = None
-        elif page.evaluate(TOOLS) != tools:
+            return self.show(name, theme=theme, width=width, height=height)
+        if page.evaluate(TOOLS) != tools:
             tab.shown = None  # a tool that is set otherwise is no state: reset may leave it
         return self.show(name, theme=theme, width=width, height=height)
 

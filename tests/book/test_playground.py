@@ -151,7 +151,10 @@ def test_what_is_said_is_true_of_the_step_beside_it(part):
     assert all(abs(float(about) - exact) < 5 for _, about in said)
 
 
-def test_numbers_of_a_run_that_goes_on_are_only_heard(part):
+def test_numbers_of_a_run_that_goes_on_are_only_heard(site, page_with):
+    # The largest run and batch: it is heard long before its last step, on any machine.
+    page_file = page_with(mount({"d_model": 64, "n_layers": 2, "batch": 128}))
+    part = figure(site.figures(page_file), "playground")
     part.locator('[data-part="train"]').click()
     part.locator('[data-part="heard"]', has_text=re.compile("Run A, step")).wait_for(state="attached")
     assert says(part) == "Training. When you pause, all 61,242 sentences are counted."
