@@ -20,7 +20,7 @@ import { split } from "./math/words.js";
 
 /** Longer texts are cut here, and the figure says so: past this, a page of chips helps nobody. */
 export const MOST_TOKENS = 128;
-const EXAMPLES = ["I saw a saw", "They can fish", "The quick brown fox jumps"];
+const EXAMPLES = ["I saw a saw", "They can fish", "The dog barks"];
 /** A figure that begins with a word picked says which other one it hangs on, in sentences up to this long. */
 const MOST_ASKED = 12;
 const ANY = "Hide a word to see who needed it.";
@@ -112,7 +112,7 @@ export default figure({
     const every = [numbers, h("p", { class: "attnlab-note" }, `Small words: ${called(true)}. Others: ${called(false)}.`)];
     const each = [
       labelled("Attention of", heads),
-      h("p", { class: "attnlab-note" }, `The shares are the mean of ${n_layers * n_heads} heads. 2.3 is the third head of layer 2.`),
+      h("p", { class: "attnlab-note" }, `Shares are the mean of ${n_layers * n_heads} heads. 2.3 is the third head of layer 2.`),
       h(
         "p",
         { class: "attnlab-note", "data-part": "card" },
@@ -121,7 +121,7 @@ export default figure({
     ];
     // Who meets the figure first knows of no heads: they wait in a fold, unless one is asked for.
     const open = get("head") !== "mean";
-    const folds = folded ? [h("details", { "data-part": "more", open }, h("summary", {}, "More: numbers, heads, Reset"), ...every, ...each)] : [
+    const folds = folded ? [h("details", { "data-part": "more", open }, h("summary", {}, "More: numbers, heads, link, Reset"), ...every, ...each)] : [
       h("details", {}, h("summary", {}, "Numbers"), ...every),
       ...(switched ? [] : [h("details", { "data-part": "each", open }, h("summary", {}, "Heads and training"), ...each)]),
     ];
@@ -151,12 +151,12 @@ export default figure({
 
     /**
      * Another sentence: the word picked is the one of whose tag the model is least sure, to a percent; of several the last, which may
-     * hang on those before it; small words come after all others.
+     * hang on those before it; small words come after all others, and marks after them.
      * @param {string} text
      */
     function type(text) {
       tag(text);
-      const sure = whole.probabilities.map((row, i) => +Math.max(...row).toFixed(2) + +SMALL.includes(whole.tags[i]));
+      const sure = whole.probabilities.map((row, i) => +Math.max(...row).toFixed(2) + ["small word", "mark"].indexOf(kind(whole.tags[i])));
       set({ sentence: text, word: sure.lastIndexOf(Math.min(...sure)), hidden: [] });
     }
 
@@ -272,7 +272,7 @@ export default figure({
       before = result.tags;
       page?.toggleAttribute("data-other", shown !== told);
       drawArcs();
-      scrollBy(0, top() - held);
+      if (top() !== held) scrollBy(0, top() - held);
       ask(word);
     }
 
@@ -322,12 +322,12 @@ export default figure({
     function describe(word, weights) {
       if (!result.tokens.length) {
         likeliest.textContent = beside.textContent = "";
-        say("Type a sentence: nothing to tag yet.");
+        say("Type a sentence.");
         return;
       }
       const off = hidden();
       const without = off.length ? ` Hidden: ${off.map(named).join(", ")}.` : "";
-      const warning = cut ? ` Only the first ${MOST_TOKENS} of ${MOST_TOKENS + cut} words are shown.` : "";
+      const warning = cut ? ` Of ${MOST_TOKENS + cut} words only the first ${MOST_TOKENS}.` : "";
       beside.textContent = asks && result.tokens.length <= MOST_ASKED ? "" : ANY; // until it is found which to ask for
       if (word < 0) {
         likeliest.textContent = "Pick a word to see where it looked.";
@@ -345,7 +345,7 @@ export default figure({
       const was = turns(word) && likeliest.firstElementChild;
       likeliest.replaceChildren(...turned(h("span", {}, `${named(word)}: `, h("b", {}, first), now[best[0]] < 0.5 ? ", not sure" : "", ...others.map((other) => ` · ${other}`)), was));
       beside.className = was ? "is-new" : "";
-      if (off.length) beside.textContent = `Nothing hidden: ${list(kinds(whole)).join(" · ")}`;
+      if (off.length) beside.textContent = `${off.length > 1 ? "Nothing hidden" : `With ${named(off[0])}`}: ${list(kinds(whole)).join(" · ")}`;
       most = weights.indexOf(Math.max(...weights));
       const whom = most === word ? "itself" : named(most);
       const looks = weights[most] > 0 ? `It looks most at ${whom}: ${fmt(100 * weights[most], 0)}\u00a0%.` : "It can look at nothing.";

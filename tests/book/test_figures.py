@@ -126,7 +126,7 @@ def test_a_word_is_hidden_and_shown_again_by_click_and_by_key(page):
     assert_tagged(tag, without)
     assert without.tagged.tags[3] == "PROPN"
     assert says(tag) == "“saw” (word 4): name. It looks most at itself: 58\u00a0%. Hidden: “a”."
-    assert "Nothing hidden" in tag.locator('[data-part="alternatives"]').inner_text()
+    assert "With “a”: name" in tag.locator('[data-part="alternatives"]').inner_text()
     shown, _ = run_copied(tag)
     assert "PROPN" in shown
     assert ">hidden</text>" in saved(tag)

@@ -144,5 +144,4 @@ class TagSentence(Figure):
         if not self.folded:
             return "Each word shares out 100 % of looks among the words that are not hidden."
         n_numbers = sum(weight.numel() for weight in shipped.load().model.parameters())
-        looked = "The tags, and where the picked word looked"
-        return f"{looked}: a trained model of {n_numbers:,} numbers, running in this page."
+        return f"In this page runs a trained model of {n_numbers:,} numbers."
