@@ -23,6 +23,8 @@ from sphinx.environment import BuildEnvironment
 from attnlab_book import chapters, share, sources, synonyms, terms
 from attnlab_book.numbering import ChapterMention
 
+ABOUT = {f"chapters/{page}" for page in ("how_we_test", "licences", "marking_sample", "teachers")}
+"""Pages that tell of the book, not of attention."""
 EXERCISES = "Exercises"
 FEWEST = 5
 """Words of a sentence that says something alone."""
@@ -87,7 +89,7 @@ def gather(app: Sphinx, env: BuildEnvironment) -> dict[str, object]:
     for page in sorted(env.all_docs, key=lambda page: (page not in numbered, page)):
         chapter = numbered.get(page)
         title = f"{chapter.label} {chapter.title}" if chapter else env.titles[page].astext()
-        kind = "chapter" if chapter else REFERENCE if "/api" in page else "page"
+        kind = "chapter" if chapter else REFERENCE if "/api" in page else "about" if page in ABOUT else "page"
         doctree = env.get_doctree(page)
         sections = list(_sections(doctree, book, brief=kind == REFERENCE))
         if not sections[0].text:

@@ -10,11 +10,19 @@ SIZES = (1, 3, 7, 8, 13, 14, 30, 32, 70, 72)
 """Billions of parameters that readers call a model by."""
 ROOTS = [f"{root} {of}" for root in ("sqrt", "root") for of in ("d", "dk", "d_k")]
 """Of what attention divides its scores by."""
+HISTORY = ("before transformers", "Bahdanau: look, then move")
 LENGTH = ("A measurement: longer than anything seen", "longer than", "stretching")
 ASKED = {
     **{f"{size}B": ("read a configuration",) for size in SIZES},
     **dict.fromkeys(("W_q", "W_k", "W_v"), ("Three views of a token",)),
     **{root: ("Scaling by √d",) for root in ROOTS},
+    **dict.fromkeys(("history", "invented", "inventor", "origin"), HISTORY),
+    **dict.fromkeys(
+        ("history of attention", "who invented attention", "who came up with attention"), HISTORY
+    ),
+    **dict.fromkeys(("origin of attention", "where does attention come from"), HISTORY),
+    **dict.fromkeys(("first paper on attention", "first attention paper"), HISTORY),
+    **dict.fromkeys(("who invented the transformer", "who made the transformer"), ("The Transformer",)),
     "attention is all you need": ("The Transformer",),
     "attn": ("attention",),
     "autograd": ("gradient",),
@@ -124,6 +132,10 @@ GREEK = (
 ALONE = {
     "attention": "The idea in five minutes",
     **dict.fromkeys(("BERT vs GPT", "GPT vs BERT"), "What do we run?"),
+    **dict.fromkeys([*ROOTS, *(f"divide by {root}" for root in ROOTS)], "By hand: coins"),
+    "GPT": "A layer, and torch’s",
+    **dict.fromkeys(("chat GPT", "ChatGPT"), "The Transformer"),
+    "class": "For teachers",
     **dict.fromkeys(GREEK, "Letters of one chapter"),
 }
 """Where who asks just this is led, by a whole title: of a letter, to what it stands for."""

@@ -9,12 +9,20 @@ import { findable, likeness, parts, places, slip, stem, telling } from "./words.
  * @typedef {{ at: string, page: string, title: string, text: string, stressed: string, unread: string, kind: string, weight: number, said: string, within: string, called: string }} Section
  * @typedef {{ stems: string[], weight: number, changed?: string, other?: boolean, meant?: boolean, title?: boolean, name?: string }} Reading `other`: another name; `meant`: one that says the same; `title`: a section's
  * @typedef {Reading & { from: number, until: number }} Way
- * @typedef {{ found: Section[], cut: boolean, whole: boolean, meanings: Section[], defined: boolean, read: string[][], stems: Set<string>, phrases: string[][], wanted: Wanted[] }} Answer
+ * @typedef {{ found: Section[], cut: boolean, whole: boolean, meanings: Section[], defined: boolean, read: string[][], lost: string[], stems: Set<string>, phrases: string[][], wanted: Wanted[] }} Answer
  * @typedef {{ own: string[][], others: string[], rare: number }} Wanted one word: as it was asked for, the last words of other names, and how rare
  */
 
-/** How much a page's kind counts: what teaches, before what lists. */
-const WEIGHT = /** @type {Record<string, number>} */ ({ chapter: 2.2, page: 1, glossary: 0.33, reference: 0.3 });
+/** How much a page's kind counts: what teaches, before what is about the book, before what lists. */
+const WEIGHT = /** @type {Record<string, number>} */ ({ chapter: 2.2, page: 1, about: 0.6, glossary: 0.33, reference: 0.3 });
+/** Where no place says all that was asked, these come last … */
+const LAST = ["reference", "about"];
+/** … for so little do they count. */
+const LATER = 1e-6;
+/** A name as code has it, … */
+const CODE = /[\p{L}\d][_.][\p{L}\d]|\p{Ll}\p{Lu}|\w\(/u;
+/** … and one that means a module, and nothing besides. */
+const DOTTED = /[\p{L}\d]\.\p{L}/u;
 /** A heading that so many pages have, such as Quiz, stands over what repeats the rest. */
 const SHARED = 6;
 const FIELDS = ["title", "page", "stressed", "text", "unread"];
@@ -33,7 +41,7 @@ const ALL = 2.5;
 /** … but for words that a third of the sections have, such as *attention*. */
 const COMMON = Math.log(1 + 3);
 /** Kinds of pages that say what they say in sentences. */
-const TAUGHT = ["chapter", "page"];
+const TAUGHT = ["chapter", "page", "about"];
 /** Who asks so wants a definition first. */
 const DEFINE = /^\s*(?:what(?:[’']?s| is| are| does)|define|explain)\b/i;
 /** … and so does who asks for what a term is, by these words and nothing else. */
@@ -175,18 +183,27 @@ export class Book {
     if (rest !== question && this.terms.has(key(rest))) return { ...this.ask(rest), defined: true };
     const asked = telling(question);
     const read = asked.map((word, at) => this.#read(word, at === asked.length - 1 && !/\s$/.test(question)));
-    const ways = [...read.flatMap((some, at) => some.map((way) => ({ ...way, from: at, until: at + 1 }))), ...this.#spans(asked, read)];
+    const ways = [...read.flatMap((some, at) => some.map((way) => ({ ...way, from: at, until: at + 1 }))), ...(DOTTED.test(question) ? [] : this.#spans(asked, read))];
     const { scores, rarity } = this.#score(ways, asked.length);
-    const exact = asked.map((word, at) => read[at][0]?.stems.join(" ") ?? stem(word)).join(" ");
-    const meaning = this.terms.get(exact) ?? (this.called.get(exact) ?? []).map(({ stems }) => this.terms.get(stems.join(" "))).find(Boolean);
-    const apart = question.match(APART)?.slice(1).flatMap((one) => this.terms.get(key(one ?? "")) ?? []) ?? [];
+    // Of a word that the book has nowhere, the rest is what it can answer.
+    const unknown = asked.filter((_, at) => !ways.some(({ from, until }) => from <= at && at < until));
+    const lost = unknown.length < asked.length ? unknown : [];
+    const exact = asked.flatMap((word, at) => (lost.includes(word) ? [] : (read[at][0]?.stems.join(" ") ?? stem(word)))).join(" ");
+    // *Multi head* is short for multi-head attention.
+    const term = this.terms.get(exact) ?? this.terms.get(`${exact} ${stem("attention")}`);
+    const meaning = term ?? (this.called.get(exact) ?? []).map(({ stems }) => this.terms.get(stems.join(" "))).find(Boolean);
+    const sides = question.match(APART)?.slice(1).map((one) => key(one ?? "")) ?? [];
+    const apart = sides.flatMap((one) => this.terms.get(one) ?? []);
     const meanings = apart.length > 1 ? apart : meaning ? [meaning] : [];
+    // A list of code that has the words answers who asks for code.
+    const code = asked.length < 2 || CODE.test(question);
+    for (const [at, score] of scores) score.whole &&= code || this.sections.get(at)?.kind !== "reference";
     const full = [...scores.values()].some(({ whole }) => whole);
     // Where a place has every word, what has the commonest alone is about something else.
     const ranked = [...scores].filter(([, { alone }]) => !(full && alone)).map(([at, { score, whole, all }]) => {
       const section = /** @type {Section} */ (this.sections.get(at));
       const more = all && TAUGHT.includes(section.kind) ? ALL : 1;
-      return { section, whole, score: meanings.includes(section) ? 0 : score * section.weight * more };
+      return { section, whole, score: meanings.includes(section) ? 0 : score * section.weight * more * (!full && LAST.includes(section.kind) ? LATER : 1) };
     });
     ranked.sort((a, b) => b.score - a.score);
     const near = ranked.slice(0, 60);
@@ -206,7 +223,9 @@ export class Book {
     const bare = this.terms.has(exact);
     const named = [title, written(asked.join(" ")), ...(bare ? [] : [exact]), ...others].flatMap((name) => this.titled.get(name) ?? []);
     const called = [...cited.map(({ entry }) => entry), ...named.filter(({ kind }) => !bare || kind === "chapter"), ...cited.flatMap(({ told }) => told ?? [])];
-    const first = [...called, ...(this.titled.get(this.alone.get(exact) ?? "") ?? [])];
+    const first = [...(this.titled.get(this.alone.get(exact) ?? "") ?? []), ...called];
+    // Of two things asked apart, the best place may tell of one alone.
+    const beside = sides.flatMap((one) => this.titled.get(one) ?? []);
     const fair = near.filter(({ section: { page }, score }) => score && times.set(page, (times.get(page) ?? 0) + 1).get(page) <= OF_ONE);
     // Of a root, what stands under it isn't marked alone.
     const root = asked.findIndex((word, at) => ["sqrt", "root"].includes(word) && asked[at + 1]?.length < 3);
@@ -223,7 +242,7 @@ export class Book {
     // among them, a page that lists what chapters teach, and what lacks one of the words as well.
     const tells = fair.slice(0, MOST).map(({ section: { title, text } }) => places(`${title}. ${text}`, stems, phrases).length > 0);
     const shows = (/** @type {string} */ text) => excerpt(text, { stems, phrases, wanted }).some(({ hit }) => hit);
-    const shown = fair.slice(0, tells.includes(true) ? tells.lastIndexOf(true) + 1 : MOST).map(({ section }) => section).filter(({ kind }, at) => tells[at] || kind !== "page" || !tells.includes(true));
+    const shown = fair.slice(0, tells.includes(true) ? tells.lastIndexOf(true) + 1 : MOST).map(({ section }) => section).filter(({ kind }, at) => tells[at] || !["page", "about"].includes(kind) || !tells.includes(true));
     const clear = fair[0]?.whole ? shown.filter(({ at, title, text }) => scores.get(at)?.whole || shows(title) || shows(text)) : shown;
     // A name that the book never says is told, as a slip is.
     const changed = asked.flatMap((word, at) => {
@@ -231,12 +250,13 @@ export class Book {
       return instead ? [[word, instead]] : [];
     });
     return {
-      found: [...new Set([...first, ...clear])].slice(0, MOST),
+      found: [...new Set([...first, ...clear.slice(0, 1), ...beside, ...clear])].slice(0, MOST),
       cut: fair.length > MOST,
-      whole: first.length > 0 || Boolean(fair[0]?.whole),
+      whole: cited.length > 0 || (first.length > 0 && !lost.length) || Boolean(fair[0]?.whole),
       meanings,
-      defined: (apart.length > 1 && !first.length) || (meaning !== undefined && (DEFINE.test(question) || (meaning === this.terms.get(exact) && !called.length))),
+      defined: (apart.length > 1 && !first.length) || (meaning !== undefined && (DEFINE.test(question) || (meaning === term && !called.length))),
       read: changed,
+      lost,
       stems,
       phrases,
       wanted,

@@ -12,7 +12,7 @@ const HINT = "A word, a name or a question, such as: why divide by √d?";
 /** For whom nothing was found, or who has not yet asked. */
 const TRY = ["why divide by √d", "KV cache", "flash attention"];
 /** @type {import("./finding.js").Answer} */
-const NOTHING = { found: [], cut: false, whole: false, meanings: [], defined: false, read: [], stems: new Set(), phrases: [], wanted: [] };
+const NOTHING = { found: [], cut: false, whole: false, meanings: [], defined: false, read: [], lost: [], stems: new Set(), phrases: [], wanted: [] };
 const ROOT = document.documentElement.dataset.content_root ?? "./";
 
 /** @param {string} tag @param {string} name @param {(Node | string)[]} children */
@@ -132,12 +132,13 @@ function mount(book, part, { most, follow }) {
     follow(question);
   };
   /** @param {import("./finding.js").Answer} answer @param {number} shown how many of its places are listed */
-  const said = ({ found: { length: count }, whole, read, meanings }, shown) => {
+  const said = ({ found: { length: count }, whole, read, lost, meanings }, shown) => {
     const instead = read.length ? `Read as ${listed(read.map(([, other]) => `“${other}”`))}. ` : "";
     const many = count ? `${shown < count ? `Best ${shown}` : count} ${count === 1 ? "result" : "results"}` : "";
     const entry = `he glossary’s ${meanings.length > 1 ? "entries" : "entry"}`;
     const told = meanings.length ? (count ? `, and t${entry}` : `T${entry}`) : "";
-    return `${instead}${many}${count && !whole ? " with some of these words" : ""}${told}.`;
+    const part = lost.length ? ` (nowhere in the book: ${listed(lost.map((word) => `“${word}”`))})` : " with some of these words";
+    return `${instead}${many}${count && !whole ? part : ""}${told}.`;
   };
   let due = /** @type {any} */ (0);
   const now = () => {

@@ -1,7 +1,7 @@
 // Words as the search compares them: one form for *mask* and *masking*, for *FlashAttention* and *flash attention*.
 
 /** What a whole question has besides what it asks for. */
-const PASSED_OVER = new Set("a actually am an and are as at be between but by can cannot could define did didn difference different differ do does doesn don else explain for from happen happens has have how i if in is isn it its just know known knows matter matters may me might much must my need needed needs of on only or over really should so something t than that the then there this to versus vs was we what when where which who why will with work works would you".split(" "));
+const PASSED_OVER = new Set("a actually am an and are as at be between but by called can cannot could define did didn difference different differ do does doesn don else explain for from happen happens has have how i if in is isn it its just know known knows matter matters may me might much must my need needed needs of on only or over really should so something t than that the then there this to use used using versus vs was we were what when where which who why will with work works would you".split(" "));
 /** Letters and digits, with hyphens and the like between them. */
 const RUN = /[\p{L}\p{N}]+(?:[-_/‑–][\p{L}\p{N}]+)*/gu;
 const HYPHEN = /[-_/‑–|]/u;

@@ -118,6 +118,19 @@ ASKED = {
     "transformer vs rnn": (FIRST, "before_transformers"),
     "does order matter": (FIRST, "positional_encoding"),
     "positional encoding": (FIRST, "positional_encoding"),
+    # Who did it first.
+    **{
+        question: (FIRST, "before_transformers")
+        for question in ("who invented attention", "history of attention", "first paper on attention")
+    },
+    "where does attention come from": (FIRST, "before_transformers"),
+    "when was attention invented": (FIRST, "before_transformers"),
+    "who invented the transformer": (FIRST, "transformer chapters/references"),
+    "nan loss": (FIRST, "masking"),
+    "long context": (FIRST, "positional_encoding"),
+    "rnn vs transformer": (AMONG, "transformer"),
+    "can I use this in my class": (FIRST, "chapters/teachers"),
+    "attnbook.drawings.history": (FIRST, "chapters/api/experiments"),
     # A letter leads to what it stands for.
     **{letter: (FIRST, "queries_keys_values") for letter in ("W_q", "W_k", "W_v")},
     "Θ": (FIRST, "chapters/notation"),
@@ -152,15 +165,17 @@ PLACED = {
     "half precision mask": (FIRST, "masking#numbers-that-are-almost-and-half-precision"),
     # As readers write it.
     **{
-        root: (FIRST, "scaling")
-        for root in ("√d", "√d_k", "sqrt(d_k)", "why divide by sqrt d", "why divide by root dk")
+        root: (FIRST, "scaling#by-hand-coins")
+        for root in ("√d", "√d_k", "sqrt(d_k)", "why divide by sqrt(d)", "why divide by root dk")
     },
     "d_k": (FIRST, "queries_keys_values#in-loops-then-in-matrices"),
-    "chatgpt": (FIRST, "decoding#the-loop"),
+    "chatgpt": (FIRST, "transformer"),
+    "gpt": (FIRST, "transformer#a-layer-and-torch-s"),
+    "multi head": (FIRST, "glossary#term-multi-head-attention"),
     "softmax formula": (FIRST, "glossary#term-softmax"),
     "formula of softmax": (FIRST, "glossary#term-softmax"),
     "self attention vs cross attention": (FIRST, "glossary#term-self-attention"),
-    "how does ChatGPT work": (FIRST, "decoding#the-loop"),
+    "how does ChatGPT work": (FIRST, "transformer"),
     "backprop": (FIRST, "softmax_saturation#what-passes-back"),
     "backpropagation": (FIRST, "softmax_saturation#what-passes-back"),
     "nan": (FIRST, "masking#the-row-with-nothing-to-see"),
@@ -402,6 +417,29 @@ def test_the_title_of_a_source_leads_to_its_entry_and_to_what_tells_of_it(opened
     page.wait_for_url("**/chapters/references.html#*")
     entry = page.locator(f'[id="{page.url.partition("#")[2].split(":~:")[0]}"]')
     assert "Attention is all you need" in entry.inner_text()
+
+
+def test_no_page_about_the_book_or_its_code_stands_before_what_teaches(opened):
+    page, field = opened()
+    for question in ("long context", "who invented attention", "history of attention"):
+        ask(field, question)
+        first = [place["page"] for place in places(page, DIALOG)[:3]]
+        assert len(first) == 3
+        assert not [
+            one for one in first if "/api" in one or one.endswith(("how_we_test.html", "teachers.html"))
+        ]
+
+
+def test_both_of_what_is_asked_apart_are_there_and_a_word_that_is_nowhere_is_told(opened):
+    page, field = opened()
+    ask(field, "transformer vs rnn")
+    two = [f"{page_of(topic)}.html" for topic in ("before_transformers", "transformer")]
+    assert [place["page"] for place in places(page, DIALOG)[:2]] == two
+    ask(field, "gpt")
+    assert "GPT" in places(page, DIALOG)[0]["marked"]
+    ask(field, "difference between flash attention and a zebra")
+    assert "(nowhere in the book: “zebra”)" in says(page, DIALOG)
+    assert page.locator(f"{DIALOG} .attn-meaning .attn-what").inner_text() == "FlashAttention"
 
 
 def test_a_root_is_marked_with_what_stands_under_it(opened):

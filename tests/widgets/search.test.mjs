@@ -82,9 +82,36 @@ test("short names and other names", () => {
   assert.deepEqual(meant("attention"), []);
   for (const question of ["difference between flash attention and GQA", "How is flash attention different from GQA?"])
     assert.deepEqual(meant(question), ["FlashAttention", "grouped-query attention (GQA)"]);
-  assert.deepEqual(meant("difference between flash attention and a zebra"), []);
+  // Of a word that the book has nowhere that is told, and the rest is explained.
+  assert.deepEqual(meant("difference between flash attention and a zebra"), ["FlashAttention"]);
+  const { lost, whole } = BOOK.ask("difference between flash attention and a zebra");
+  assert.deepEqual([lost, whole], [["zebra"], false]);
+  assert.deepEqual(meant("grouped query"), ["grouped-query attention (GQA)"], "attention goes without saying");
+  assert.equal(BOOK.ask("grouped query").defined, true);
+  assert.equal(first("FlashAttention vs masking"), "13.html#tiles");
+  assert.equal(BOOK.ask("FlashAttention vs masking").found[1].at, "06.html", "one side of what is asked apart");
   assert.deepEqual([first("α"), first("alpha")], ["13.html#pairs", "13.html#pairs"]);
   assert.notEqual(first("alpha tiles"), "13.html#pairs", "asked alone");
+});
+
+test("pages of code and about the book come last where nothing says all, and code answers who asks for code", () => {
+  const book = Book.of({
+    pages: [
+      ["a.html", "01 A", "chapter", [["", "", "Attention looks back.", "", ""], ["old", "Long ago", "Attention in the past.", "", ""]]],
+      ["code.html", "Modules", "reference", [["module", "lab.drawings.annals", "Draws attention.", "", ""]]],
+      ["how.html", "How we test", "about", [["", "", "A machine invents tests of attention.", "", ""]]],
+    ],
+    same: [],
+    asked: { annals: ["Long ago"] },
+  });
+  const found = (/** @type {string} */ question) => book.ask(question).found.map(({ at }) => at);
+  assert.equal(book.ask("attention inventing zebras").whole, false);
+  assert.deepEqual(found("attention inventing zebras").slice(0, 2).sort(), ["a.html", "a.html#old"]);
+  assert.equal(found("annals of attention")[0], "a.html#old");
+  assert.ok(found("drawings of attention")[0].startsWith("a.html"), "its module's name alone is no answer");
+  assert.equal(book.ask("drawings of attention").whole, false);
+  assert.equal(found("lab.drawings.annals")[0], "code.html#module");
+  assert.equal(book.ask("lab.drawings.annals").whole, true);
 });
 
 test("what is called just so comes first, by its own name or another, and a source by its title", () => {
