@@ -92,7 +92,6 @@ export default figure({
     const formula = h("p", { class: "attnlab-formula", "data-part": "formula", "aria-live": "polite" });
     const corner = h("div", { class: "attnlab-corner" }, products, formula);
     const board = h("div", { class: `attnlab-board${only ? " is-alone" : ""}` }, corner);
-    const note = h("div", { class: "attnlab-note", hidden: true }, h("i", {}, "V"), ": each value is a 1 in its word’s own column");
     const numbers = strip("Weights and output");
     // Where six names have no room, the arrows stand around the one of this stage.
     const where = h("b", { class: "attnlab-where", "aria-hidden": "true" });
@@ -226,7 +225,6 @@ export default figure({
     function draw(all, stage, tokens, focus) {
       at = stage;
       products.hidden = stage !== 2;
-      note.hidden = stage < 6 || !own();
       const placed = placing(stage);
       const shown = placed.map(([name]) => name);
       const [out, left, top] = standing(stage);
@@ -236,12 +234,12 @@ export default figure({
       if (layout !== drawn) {
         drawn = layout;
         board.classList.toggle("is-product", placed.some((one) => one[1] === "top"));
-        board.replaceChildren(corner, note, ...placed.map(([name, area]) => cellsOf(name, area, all[name], tokens)));
+        board.replaceChildren(corner, ...placed.map(([name, area]) => cellsOf(name, area, all[name], tokens)));
       }
       const picked = target.row >= 0;
       on.textContent = `${stage < 6 ? "Next" : "Back"}: ${STAGES[ahead(stage) - 1]}`;
       on.classList.toggle("attnlab-act", stage < 6);
-      on.disabled = !picked; // there is nothing to follow
+      on.hidden = !picked; // there is nothing to follow
       const sources = picked ? feeds(target) : () => false;
       // Scores scaled are as pale as they are small.
       const most = Math.max(...[out === "O" ? all.O : [...all.S, ...all.scaled]].flat(2).map(Math.abs).filter(Number.isFinite));
@@ -255,7 +253,7 @@ export default figure({
       board.style.setProperty("--characters", String(columns[columns.length - 1]));
       areas().forEach((el, i) => el.style.setProperty("--characters", String(columns[i])));
       /** @type {Piece[]} */
-      const pieces = picked ? explain(all, target, tokens, model.get("scale")) : ["Pick a number: which ones made it?"];
+      const pieces = picked ? explain(all, target, tokens, model.get("scale"), only) : ["Pick a number: which ones made it?"];
       // Read as one line; seen as it is printed in books.
       const [words, before] = [plain(pieces), formula.firstChild?.textContent];
       if (words !== before) {
@@ -393,9 +391,6 @@ export default figure({
       };
     }
 
-    /** Where each word has a value of its own, a 1 among zeros, an output's numbers are its shares of the words. */
-    const own = () => only && result.v.every((row) => row.filter(Boolean).join() === "1");
-
     /** Keys stand upright where scores are made: a cell's place on the board, and in its matrix. */
     const turned = (/** @type {string} */ name) => name === "K" && at > 2;
     const placeOf = (/** @type {string} */ name, /** @type {Element} */ cell) => {
@@ -413,10 +408,10 @@ export default figure({
       const flip = turned(name);
       const values = flip ? transpose(given) : given;
       const square = ["S", "scaled", "A"].includes(name);
-      // A number of each that stands alone needs no number of its own.
-      const counted = (/** @type {any[]} */ all) => (all.length > 1 ? all.map((_, i) => String(i + 1)) : [h("span", { class: "is-heard" }, "1")]);
+      // The numbers of a word have no names: they are only counted for who can't see them.
+      const counted = (/** @type {any[]} */ all) => all.map((_, i) => h("span", { class: "is-heard" }, String(i + 1)));
       const rows = !name.startsWith("W") && !flip ? tokens : counted(values);
-      const columns = square || flip ? tokens : own() && "VO".includes(name) ? values[0].map((_, j) => tokens[result.v.findIndex((row) => row[j])]) : counted(values[0]);
+      const columns = square || flip ? tokens : counted(values[0]);
       /** @type {Piece[]} */
       const caption = flip ? [{ name: "K" }, "ᵀ"] : name === "scaled" ? [{ name: "S" }, same() ? "" : ` × ${fmt(result.factor, 3)}`] : name === standing(at)[0] ? NAMES[name] : [NAMES[name][0]];
       const body = values.map((row, i) =>

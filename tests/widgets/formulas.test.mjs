@@ -15,17 +15,18 @@ const say = (name, row, column, scale) => plain(explain(all, { name, row, column
 test("each kind of cell says how it came about", () => {
   assert.equal(say("X", 1, 1), "X[2, 2] = 2: the vector of “saw”. Type to change it.");
   assert.equal(say("Wq", 1, 0), "W_q[2, 1] = −1: what input 2 adds to entry 1. Type to change it.");
-  assert.equal(say("Q", 1, 0), "q[2, 1] = 0 × 1 + 2 × (−1) = −2");
-  assert.equal(say("S", 1, 0), "s[2, 1] = −2 × 1 = −2: what “saw” asks, by what “I” offers");
-  assert.equal(say("scaled", 1, 0), "s′[2, 1] = −2 / √1 = −2");
-  assert.equal(say("scaled", 1, 0, 0.5), "s′[2, 1] = −2 × 0.500 = −2");
-  assert.equal(say("scaled", 0, 1), "s′[1, 2] = −∞: “saw” comes later and is hidden.");
-  assert.equal(say("A", 0, 0), "a[1, 1] = e^1 / (e^1 + 0) = 1.00: “I” takes 100.0 % of “I”");
-  assert.equal(say("O", 0, 0), "o[1, 1] = 1.00 × 3 + 0.00 × 1 = 3.00");
-  // Of values that are a one in a word's own column, an output is what is taken of that word.
-  const own = (V) => plain(explain({ ...all, V, A: [[0.25, 0.75]], O: [[0.25]] }, { name: "O", row: 0, column: 0 }, ["I", "saw"]));
-  assert.equal(own([[1], [0]]), "o[1, 1] = 0.25 × 1 + 0.75 × 0 = 0.25: what “I” takes of “I”");
-  assert.equal(own([[0], [0]]), "o[1, 1] = 0.25 × 0 + 0.75 × 0 = 0.25");
+  assert.equal(say("Q", 1, 0), "saw asks: 0 × 1 + 2 × (−1) = −2");
+  assert.equal(say("S", 1, 0), "saw asks, I offers: −2 × 1 = −2");
+  assert.equal(say("scaled", 1, 0), "saw asks, I offers: −2 / √1 = −2");
+  assert.equal(say("scaled", 1, 0, 0.5), "saw asks, I offers: −2 × 0.500 = −2");
+  assert.equal(say("scaled", 0, 1), "I asks, saw offers: −∞, for it comes later and is hidden.");
+  assert.equal(say("A", 0, 0), "I takes from I: e^1 / (e^1 + 0) = 1.00");
+  assert.equal(say("O", 0, 0), "I gets: 1.00 × 3 + 0.00 × 1 = 3.00");
+  // Told in words first: who gives most comes first, and words that are alike are told as one.
+  const A = [[0.1, 0.6, 0.3]];
+  const told = (tokens) => plain(explain({ ...all, V: [[1], [2], [3]], A, O: [[2.2]] }, { name: "O", row: 0, column: 0 }, tokens, null, true));
+  assert.equal(told(["saw", "I", "a"]), "saw takes 60 % from I, 30 % from a, 10 % from saw: 0.10 × 1 + 0.60 × 2 + 0.30 × 3 = 2.20");
+  assert.equal(told(["saw", "a", "saw"]), "saw takes 60 % from a, 40 % from both saw: 0.10 × 1 + 0.60 × 2 + 0.30 × 3 = 2.20");
 });
 
 test("a row of the first matrix and a column of the second feed a cell", () => {

@@ -4,9 +4,9 @@ import { fmt, h } from "./dom.js";
 /** @typedef {import("../math/attention.js").Matrix} Matrix */
 /** @typedef {{ name: string, row: number, column: number }} Cell */
 /**
- * A piece of a formula: plain text, a matrix by its name, an entry of one, a power of e, a root, a fraction, or a term of
+ * A piece of a formula: plain text, a matrix by its name, a word in the colour of its part, a power of e, a root, a fraction, or a term of
  * a sum, which comes of the pair of numbers with its number; and what is known when so many terms are.
- * @typedef {string | { name: string } | { entry: string, at: string } | { power: string } | { root: string } |
+ * @typedef {string | { name: string } | { word: string, part: string } | { power: string } | { root: string } |
  *   { over: Piece[], under: Piece[] } | { term: number, of: Piece[] } | { total: string, after: number }} Piece
  */
 
@@ -16,8 +16,8 @@ export const EDITABLE = /** @type {Record<string, string>} */ ({ X: "X", Wq: "W_
 /** The two matrices that each is made of: of the first it takes a row, of the second a column. */
 export const MADE_OF = /** @type {Record<string, string[]>} */ ({ Q: ["X", "Wq"], K: ["X", "Wk"], V: ["X", "Wv"], A: ["scaled"], O: ["A", "V"] });
 
-/** The small letters of entries. */
-const LETTER = /** @type {Record<string, string>} */ ({ Q: "q", K: "k", V: "v", S: "s", scaled: "s′", A: "a", O: "o" });
+/** What a word does with its row of each, and the part that it plays. */
+const DOES = /** @type {Record<string, string[]>} */ ({ Q: ["asks", "query"], K: ["offers", "key"], V: ["passes on", "value"], O: ["gets", "output"] });
 
 /**
  * Tell which cells feed one.
@@ -50,37 +50,59 @@ const sum = (a, b, ofA, ofB) =>
  * @param {Cell} cell
  * @param {string[]} tokens
  * @param {number | null} [scale] nothing for one over the root of the width
+ * @param {boolean} [told] an output is first told in words
  * @returns {Piece[]}
  */
-export function explain(all, { name, row, column }, tokens, scale) {
+export function explain(all, { name, row, column }, tokens, scale, told) {
   const value = all[name][row][column];
   const of = (/** @type {string} */ one) => decimals(all[one]);
   const down = (/** @type {Matrix} */ m) => m.map((line) => line[column]);
   const at = `${row + 1}, ${column + 1}`;
-  const [asks, answers] = [`“${tokens[row]}”`, `“${tokens[column]}”`];
+  const word = (/** @type {number} */ i, /** @type {string} */ part) => ({ word: tokens[i], part });
+  const pair = [word(row, "query"), " asks, ", word(column, "key"), " offers: "];
   if (name in EDITABLE) {
-    const whose = name === "X" ? `the vector of ${asks}` : `what input ${row + 1} adds to entry ${column + 1}`;
+    const whose = name === "X" ? `the vector of “${tokens[row]}”` : `what input ${row + 1} adds to entry ${column + 1}`;
     return [{ name: EDITABLE[name] }, `[${at}] = ${fmt(value, of(name))}: ${whose}. Type to change it.`];
   }
-  const entry = { entry: LETTER[name], at };
-  if (name === "S") return [entry, " = ", ...sum(all.Q[row], all.K[column], of("Q"), of("K")), { total: ` = ${fmt(value, of("S"))}: what ${asks} asks, by what ${answers} offers`, after: all.Q[row].length }];
+  const total = (/** @type {number} */ after) => ({ total: ` = ${fmt(value, of(name))}`, after });
+  if (name === "S") return [...pair, ...sum(all.Q[row], all.K[column], of("Q"), of("K")), total(all.Q[row].length)];
   if (name === "scaled") {
-    if (value === -Infinity) return [entry, ` = −∞: ${answers} comes later and is hidden.`];
+    if (value === -Infinity) return [...pair, "−∞, for it comes later and is hidden."];
     const score = fmt(all.S[row][column], of("S"));
-    return [entry, " = ", ...(scale === null || scale === undefined ? [{ over: [score], under: [{ root: String(all.Q[0].length) }] }] : [`${score} × ${fmt(scale, 3)}`]), ` = ${fmt(value, of(name))}`];
+    return [...pair, ...(scale === null || scale === undefined ? [{ over: [score], under: [{ root: String(all.Q[0].length) }] }] : [`${score} × ${fmt(scale, 3)}`]), ` = ${fmt(value, of(name))}`];
   }
   if (name === "A") {
     /** @type {Piece[]} */
     const powers = all.scaled[row].map((x) => (x === -Infinity ? "0" : { power: fmt(x, of("scaled")) }));
     const under = powers.flatMap((power, j) => [...(j ? [" + "] : []), /** @type {Piece} */ ({ term: j, of: [power] })]);
-    return [entry, " = ", { over: [powers[column]], under }, { total: ` = ${fmt(value, of("A"))}: ${asks} takes ${fmt(100 * value, 1)} % of ${answers}`, after: powers.length }];
+    return [word(row, "query"), " takes from ", word(column, "key"), ": ", { over: [powers[column]], under }, total(powers.length)];
   }
   const [left, right] = MADE_OF[name];
   const given = down(all[right]);
-  // Where values are ones and zeros, an output is what a word takes of those that have the one.
-  const whose = name === "O" && given.includes(1) && given.every((x) => x === 0 || x === 1) ? new Set(tokens.filter((_, j) => given[j])) : [];
-  const taken = [...whose].map((token) => `“${token}”`).join(" and ");
-  return [entry, " = ", ...sum(all[left][row], given, of(left), of(right)), { total: ` = ${fmt(value, of(name))}${taken && `: what ${asks} takes of ${taken}`}`, after: all[left][row].length }];
+  const [does, part] = DOES[name];
+  return [
+    word(row, told ? "query" : part),
+    ...(told ? [" takes ", ...shares(all.A[row], tokens)] : [` ${does}`]),
+    ": ",
+    ...sum(all[left][row], given, of(left), of(right)),
+    total(all[left][row].length),
+  ];
+}
+
+/**
+ * What is taken from each word, the most first; two words that are alike are told as one.
+ * @param {number[]} weights
+ * @param {string[]} tokens
+ * @returns {Piece[]}
+ */
+function shares(weights, tokens) {
+  /** @type {Record<string, number[]>} */
+  const from = {};
+  tokens.forEach((token, i) => (from[token] ??= []).push(weights[i]));
+  return Object.entries(from)
+    .map(([word, all]) => ({ word, many: all.length, share: all.reduce((a, b) => a + b) }))
+    .sort((a, b) => b.share - a.share)
+    .flatMap(({ word, many, share }, i) => [`${i ? ", " : ""}${fmt(100 * share, 0)} % from ${["", "both "][many - 1] ?? "all "}`, { word, part: "value" }]);
 }
 
 /**
@@ -93,7 +115,7 @@ export const plain = (pieces) =>
     .map((piece) => {
       if (typeof piece === "string") return piece;
       if ("name" in piece) return piece.name;
-      if ("entry" in piece) return `${piece.entry}[${piece.at}]`;
+      if ("word" in piece) return piece.word;
       if ("power" in piece) return `e^${piece.power}`;
       if ("root" in piece) return `√${piece.root}`;
       if ("term" in piece) return plain(piece.of);
@@ -115,7 +137,7 @@ export const typeset = (pieces) =>
       const [letter, index] = piece.name.split("_");
       return h("span", {}, h("i", {}, letter), index ? h("sub", {}, index) : "");
     }
-    if ("entry" in piece) return h("span", {}, h("i", {}, piece.entry), h("sub", {}, piece.at.replace(", ", ",")));
+    if ("word" in piece) return h("b", { style: `color: var(--fig-${piece.part})` }, piece.word);
     if ("power" in piece) return h("span", {}, h("i", {}, "e"), h("sup", {}, piece.power));
     if ("root" in piece) return h("span", {}, "√", h("span", { style: "border-top: 1px solid" }, piece.root));
     if ("term" in piece) return h("span", { class: "attnlab-term", "data-term": piece.term }, ...typeset(piece.of));
