@@ -2,7 +2,7 @@
 //
 // For tests (data-part): play (button), step, likeness, stays (range inputs), rule, asked (radio groups), plane (svg),
 // order (g, data-which; a click reads up to it), weight, softmax (bars), held, answer (squares: data-which or data-row and
-// data-column, data-value), numbers (table: row, tea, milk, juice), orders (table: order, drink, weight), status.
+// data-column, data-value), written (rects, of the latest order, the same), numbers (table: row, tea, milk, juice), orders (table: order, drink, weight), status.
 import pill from "./ui/play.css";
 import { slider } from "./ui/controls.js";
 import { calm, choices, draggable, fmt, h, onResize, s, select, shade, spot, standalone } from "./ui/dom.js";
@@ -101,29 +101,39 @@ export default figure({
     function plan() {
       const wide = room();
       const tall = wide >= 500;
-      const cell = wide >= 760 ? 40 : tall ? 30 : 27;
-      const machine = 5 * cell + 32 + 62; // names, key, gap, three columns, gap, query
-      const left = tall ? Math.max(Math.round((wide + 250 - machine) / 2), 270) : Math.max((wide - machine) / 2, 0);
+      const large = wide >= 760;
+      const cell = large ? 56 : tall ? 30 : 27;
+      // Keys, values and queries are no longer than 1: they need less room than what adds up.
+      const [side, last] = large ? [44, 28] : [cell, cell];
+      const machine = 3 * cell + 2 * side + 32 + 62; // names, key, gap, three columns, gap, query
+      const across = large ? Math.min(wide - machine - 30, 420) : tall ? 250 : wide / ORDERS.length;
+      const from = large ? (wide - across - machine - 30) / 2 : 0;
+      const left = large ? from + across + 30 : tall ? Math.max(Math.round((wide + 250 - machine) / 2), 270) : Math.max((wide - machine) / 2, 0);
       const top = tall ? 0 : 80;
-      const across = tall ? 250 : wide / ORDERS.length;
-      const pitch = cell - 1; // the orders are as high, together, as the machine
-      const order = (/** @type {number} */ t) => (tall ? { x: 0, y: 22 + pitch * t + (t < NEW_DAY ? 0 : 18), width: across, height: pitch - 3 } : { x: t * across + 0.5, y: 34, width: across - 1, height: 38 });
-      const column = (/** @type {number} */ j) => left + 62 + cell + 16 + j * cell;
-      const row = (/** @type {number} */ i) => top + 22 + cell + 18 + i * cell;
-      return { wide, tall, cell, left, top, order, column, row, key: left + 62, query: column(3) + 16, answers: row(4) + 9, height: row(4) + 9 + 2 * cell + 22 };
+      const column = (/** @type {number} */ j) => left + 62 + side + 16 + j * cell;
+      const row = (/** @type {number} */ i) => top + 22 + side + 18 + i * cell;
+      const answers = row(4) + 9;
+      const height = answers + cell + last + 22;
+      const pitch = Math.floor((height - 49) / ORDERS.length); // the orders are as high, together, as the machine
+      const order = (/** @type {number} */ t) => (tall ? { x: from, y: 22 + pitch * t + (t < NEW_DAY ? 0 : 18), width: across, height: pitch - 3 } : { x: t * across + 0.5, y: 34, width: across - 1, height: 38 });
+      return { wide, tall, cell, side, last, from, left, top, order, column, row, key: left + 62, query: column(3) + 16, answers, height };
     }
 
-    /** A square whose area is a number, in a cell. @param {number} x @param {number} y @param {number} value @param {string} role @param {any} props */
+    /**
+     * A square whose area is a number, about the middle of a cell; what would not fit has its number on it.
+     * @param {number} x @param {number} y @param {number} value @param {string} role @param {any} props
+     */
     function square(x, y, value, role, props) {
-      const cell = /** @type {any} */ (at).cell;
-      const side = (cell - 3) * Math.sqrt(Math.min(Math.abs(value), MOST) / MOST);
+      const size = (/** @type {any} */ (at).cell - 3) * Math.sqrt(Math.min(Math.abs(value), MOST) / MOST);
       const hollow = value < 0;
-      return s("rect", {
-        x: x + (cell - side) / 2, y: y + (cell - side) / 2, width: side, height: side, "data-value": value.toFixed(4), ...props,
+      const drawn = s("rect", {
+        x: x - size / 2, y: y - size / 2, width: size, height: size, "data-value": value.toFixed(4), ...props,
         fill: hollow ? "none" : `var(--fig-${role})`, stroke: hollow ? `var(--fig-${role})` : "none", "stroke-width": 2, ...(hollow ? { "stroke-dasharray": "3 2" } : {}),
       });
+      return Math.abs(value) < MOST + 0.05 ? [drawn] : [drawn, text({ x, y: y + 4, "text-anchor": "middle", "font-size": 12, "font-weight": 700, fill: `var(--fig-${hollow ? role : "paper"})` }, fmt(value, 1))];
     }
-    const cellAt = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ size) => s("rect", { x: x + 0.5, y: y + 0.5, width: size - 1, height: size - 1, fill: "var(--fig-tint)", stroke: "var(--fig-line)" });
+    const cellAt = (/** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ width, /** @type {number} */ height) =>
+      s("rect", { x: x + 0.5, y: y + 0.5, width: width - 1, height: height - 1, fill: "var(--fig-tint)", stroke: "var(--fig-line)" });
 
     function read() {
       /** @type {any} */
@@ -140,12 +150,12 @@ export default figure({
     const held = s("g", {});
     /** What moves: the state, and what the query reads from it. @param {Matrix} state @param {number[]} query */
     function paint(state, query) {
-      const { column, row, answers } = /** @type {NonNullable<typeof at>} */ (at);
+      const { cell, column, row, answers } = /** @type {NonNullable<typeof at>} */ (at);
       painted = state;
       const answer = DRINKS.map((_, j) => query.reduce((sum, x, i) => sum + x * state[i][j], 0));
       held.replaceChildren(
-        ...state.flatMap((line, i) => line.map((x, j) => square(column(j), row(i), x, "value", { "data-part": "held", "data-row": i, "data-column": j }))),
-        ...answer.map((x, j) => square(column(j), answers, x, "output", { "data-part": "answer", "data-column": j })),
+        ...state.flatMap((line, i) => line.flatMap((x, j) => square(column(j) + cell / 2, row(i) + cell / 2, x, "value", { "data-part": "held", "data-row": i, "data-column": j }))),
+        ...answer.flatMap((x, j) => square(column(j) + cell / 2, answers + cell / 2, x, "output", { "data-part": "answer", "data-column": j })),
       );
     }
 
@@ -178,7 +188,7 @@ export default figure({
       const now = fill(state);
       const { rule, step: t, asked: who } = state;
       at = plan();
-      const { wide, tall, cell, left, top, order, column, row, key, query, answers, height } = at;
+      const { wide, tall, cell, side, last, from, left, top, order, column, row, key, query, answers, height } = at;
       select(rules, rule);
       select(asked, who);
       step.show(t, `${t} of ${ORDERS.length}`);
@@ -190,7 +200,7 @@ export default figure({
       const fresh = latest ? { key: now.keys[PEOPLE.indexOf(latest[0])], value: DRINKS.map((drink) => Number(drink === latest[1])) } : null;
       const own = state.likeness === 0;
       const line = order(NEW_DAY);
-      const long = tall ? 104 : 22; // of a bar of weight 1
+      const long = tall ? line.width - 146 : 22; // of a bar of weight 1
       const drawn = ORDERS.map(([person, drink], i) => {
         const box = order(i);
         const p = now.weights[i] ?? 0;
@@ -199,7 +209,7 @@ export default figure({
           : { x: box.x + 6, y: box.y - 3 - long * p, width: box.width - 12, height: long * p };
         const middle = box.x + box.width / 2;
         const words = tall
-          ? [text({ x: 10, y: box.y + box.height / 2 + 5, fill: "var(--fig-key)" }, person), text({ x: 56, y: box.y + box.height / 2 + 5, fill: "var(--fig-value)" }, drink)]
+          ? [text({ x: box.x + 10, y: box.y + box.height / 2 + 5, fill: "var(--fig-key)" }, person), text({ x: box.x + 56, y: box.y + box.height / 2 + 5, fill: "var(--fig-value)" }, drink)]
           : [text({ x: middle, y: box.y + 15, "text-anchor": "middle", "font-size": 11, fill: "var(--fig-key)" }, person), text({ x: middle, y: box.y + 31, "text-anchor": "middle", "font-size": 11, fill: "var(--fig-value)" }, drink)];
         return s(
           "g",
@@ -209,35 +219,44 @@ export default figure({
           s("rect", { ...bar, fill: "var(--fig-query)", "data-part": "weight", "data-which": i, "data-value": p.toFixed(4) }),
         );
       });
-      const outputs = [["state", answers], ["softmax", answers + cell]];
+      const outputs = /** @type {[string, number, number][]} */ ([["state", answers, cell], ["softmax", answers + cell, last]]);
+      const above = top + 22;
+      // How much of the order is written in each cell: what its key and its value have there, multiplied.
+      const written = fresh ? fresh.key.flatMap((k, i) => fresh.value.flatMap((v, j) => (k * v > 0 ? [{ i, j, k, much: k * v }] : []))) : [];
       plane.replaceChildren(
-        quiet({ x: 0, y: 13 }, tall ? "orders, and their softmax weights" : "softmax weights"),
+        quiet({ x: from, y: 13 }, tall ? "orders, and their softmax weights" : "softmax weights"),
         ...drawn,
-        tall ? quiet({ x: 0, y: line.y - 5 }, "a new day") : s("path", { d: `M ${line.x - 0.5} 22 V 78`, stroke: "var(--fig-ink)", "stroke-dasharray": "4 3" }),
+        tall ? quiet({ x: from, y: line.y - 5 }, "a new day") : s("path", { d: `M ${line.x - 0.5} 22 V 78`, stroke: "var(--fig-ink)", "stroke-dasharray": "4 3" }),
         ...(tall ? [] : [quiet({ x: line.x - 0.5, y: 13, "text-anchor": "middle" }, "new day")]),
         // The machine: key and value meet in the state, the query reads it.
         ...DRINKS.map((drink, j) => quiet({ x: column(j) + cell / 2, y: top + 15, "text-anchor": "middle", "font-size": tall ? 12 : 11 }, drink)),
-        quiet({ x: key + cell / 2, y: row(0) - 6, "text-anchor": "middle" }, "key"),
-        quiet({ x: query + cell / 2, y: row(0) - 6, "text-anchor": "middle" }, "query"),
-        quiet({ x: column(0) - 8, y: top + 22 + cell / 2 + 4, "text-anchor": "end" }, "value"),
-        ...DRINKS.flatMap((_, j) => [cellAt(column(j), top + 22, cell), ...(fresh ? [square(column(j), top + 22, fresh.value[j], "value", {})] : [])]),
+        quiet({ x: key + side / 2, y: row(0) - 6, "text-anchor": "middle" }, "key"),
+        quiet({ x: query + side / 2, y: row(0) - 6, "text-anchor": "middle" }, "query"),
+        quiet({ x: column(0) - 8, y: above + side / 2 + 4, "text-anchor": "end" }, "value"),
+        ...DRINKS.flatMap((_, j) => [cellAt(column(j), above, cell, side), ...(fresh ? square(column(j) + cell / 2, above + side / 2, fresh.value[j], "value", {}) : [])]),
         ...PEOPLE.flatMap((person, i) => [
           quiet({ x: left + 54, y: row(i) + cell / 2 + 4, "text-anchor": "end" }, own ? person : `row ${i + 1}`),
-          cellAt(key, row(i), cell),
-          cellAt(query, row(i), cell),
-          ...(fresh ? [square(key, row(i), fresh.key[i], "key", {})] : []),
-          square(query, row(i), now.query[i], "query", {}),
-          ...DRINKS.map((_, j) => cellAt(column(j), row(i), cell)),
+          cellAt(key, row(i), side, cell),
+          cellAt(query, row(i), side, cell),
+          ...(fresh ? square(key + side / 2, row(i) + cell / 2, fresh.key[i], "key", {}) : []),
+          ...square(query + side / 2, row(i) + cell / 2, now.query[i], "query", {}),
+          ...DRINKS.map((_, j) => cellAt(column(j), row(i), cell, cell)),
+        ]),
+        // Both reach the cell where they meet.
+        ...written.slice(-1).map(({ i, j }) => s("rect", { x: column(j) + 1, y: above + side, width: cell - 2, height: row(i) - above - side, fill: "var(--fig-value)", "fill-opacity": 0.25 })),
+        ...written.flatMap(({ i, j, k, much }) => [
+          s("rect", { x: key + side, y: row(i) + 1, width: column(j) - key - side, height: cell - 2, fill: "var(--fig-key)", "fill-opacity": 0.25 * k }),
+          s("rect", { x: column(j) + 1.5, y: row(i) + 1.5, width: cell - 3, height: cell - 3, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 3, "stroke-opacity": much, "data-part": "written", "data-row": i, "data-column": j, "data-value": much.toFixed(4) }),
         ]),
         s("rect", { x: column(0) - 1, y: row(0) - 1, width: 3 * cell + 2, height: 4 * cell + 2, fill: "none", stroke: "var(--fig-ink)", "stroke-width": 1.5, rx: 3 }),
-        ...outputs.flatMap(([name, y]) => [
-          quiet({ x: column(0) - 8, y: Number(y) + cell / 2 + 4, "text-anchor": "end", fill: "var(--fig-output)" }, `${name} answers`),
-          ...DRINKS.map((_, j) => cellAt(column(j), Number(y), cell)),
+        ...outputs.flatMap(([name, y, high]) => [
+          quiet({ x: column(0) - 8, y: y + high / 2 + 4, "text-anchor": "end", fill: "var(--fig-output)" }, `${name} answers`),
+          ...DRINKS.map((_, j) => cellAt(column(j), y, cell, high)),
         ]),
         // Shares of 1, so bars, as the weights are: 0.67 and 0.33 are told apart by length, and hardly by area.
-        ...now.softmax.map((x, j) => s("rect", { x: column(j) + 1.5, y: answers + 1.3 * cell, width: (cell - 3) * x, height: 0.4 * cell, fill: "var(--fig-output)", "data-part": "softmax", "data-column": j, "data-value": x.toFixed(4) })),
-        quiet({ x: column(0) - 8, y: answers + 2 * cell + 17, "text-anchor": "end" }, `${who}’s today`),
-        text({ x: now.today === "nothing" ? column(0) : column(DRINKS.indexOf(now.today)) + cell / 2, y: answers + 2 * cell + 17, "text-anchor": now.today === "nothing" ? "start" : "middle" }, now.today),
+        ...now.softmax.map((x, j) => s("rect", { x: column(j) + 1.5, y: answers + cell + 0.3 * last, width: (cell - 3) * x, height: 0.4 * last, fill: "var(--fig-output)", "data-part": "softmax", "data-column": j, "data-value": x.toFixed(4) })),
+        quiet({ x: column(0) - 8, y: height - 5, "text-anchor": "end" }, `${who}’s today`),
+        text({ x: now.today === "nothing" ? column(0) : column(DRINKS.indexOf(now.today)) + cell / 2, y: height - 5, "text-anchor": now.today === "nothing" ? "start" : "middle" }, now.today),
         held,
       );
       const parts = (/** @type {number[]} */ list) => DRINKS.flatMap((drink, j) => (Math.abs(list[j]) >= 0.005 ? [`${drink} ${fmt(list[j])}`] : [])).join(", ") || "nothing";
