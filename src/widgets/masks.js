@@ -22,9 +22,9 @@ const FAR = 1.5; // an output that moves so far, or farther, fills its gauge
 /** A cell's weight: what the sum beside its row counts. @param {boolean | number} open @param {number} weight */
 const cellText = (open, weight) => (open ? fmt(weight) : "0");
 
-/** A number as a length. @param {number} share of the whole @param {string} text @param {string} role @param {string} [kind] */
-const gauge = (share, text, role, kind = "") =>
-  h("span", { class: `attnlab-gauge ${kind}`, "data-key": "gauge", style: `--gauge: var(--fig-${role})` }, share > 0 ? h("i", { class: "attnlab-mark", "data-key": "bar", style: `width: ${Math.min(100 * share, 100)}%` }) : null, h("b", {}, h("span", {}, text), kind === "is-leak" ? " leak" : null));
+/** A number as a length. @param {number} share of the whole @param {string} text @param {string} kind */
+const gauge = (share, text, kind) =>
+  h("span", { class: `attnlab-gauge ${kind}`, "data-key": "gauge" }, share > 0 ? h("i", { class: "attnlab-mark", "data-key": "bar", style: `width: ${Math.min(100 * share, 100)}%` }) : null, h("b", {}, h("span", {}, text), kind === "is-leak" ? " leak" : null));
 
 export default figure({
   name: "masks",
@@ -203,8 +203,8 @@ export default figure({
         return h(
           "tr",
           { "data-key": i },
-          h("td", { "data-key": "sum" }, gauge(sum, fmt(sum), "query", "is-sum")),
-          h("td", { "data-key": "moved" }, gauge(far / FAR, far ? fmt(far) : "", leak ? "key" : "output", leak ? "is-leak" : "")),
+          h("td", { "data-key": "sum" }, gauge(sum, fmt(sum), "is-sum")),
+          h("td", { "data-key": "moved" }, gauge(far / FAR, far ? fmt(far) : "", leak ? "is-leak" : "")),
         );
       });
       const heads = ["sum", "moved"].map((text) => h("th", { scope: "col" }, text));

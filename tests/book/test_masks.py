@@ -149,6 +149,36 @@ def test_after_the_softmax_every_output_moves_and_each_leak_is_marked(part):
     assert "leaking pairs: 15" in counters
 
 
+GAUGES = """(part) => [...part.querySelectorAll('[data-part="outputs"] td + td > span')].map((gauge) => {
+  const { borderTopColor, backgroundImage } = getComputedStyle(gauge);
+  const bar = gauge.querySelector("i").getBoundingClientRect().width;
+  return [borderTopColor, backgroundImage.includes("gradient"), gauge.clientWidth, bar];
+})"""
+
+
+@pytest.mark.parametrize(("width", "room"), [(1280, 120), (320, 25)])
+def test_a_leak_has_the_colour_of_outputs_and_stripes_and_what_may_move_has_none(site, bench, width, room):
+    part = figure(site.figures(bench, width=width), "masks")
+    choose(part, "nudged", 5)
+    choose(part, "late", "after")
+    *leaks, own = part.evaluate(GAUGES)
+    output = part.evaluate(
+        """(part) => {
+          const probe = part.appendChild(document.createElement("i"));
+          probe.style.color = "var(--fig-output)";
+          return [getComputedStyle(probe).color, probe.remove()][0];
+        }"""
+    )
+    assert len(leaks) == 5
+    assert all(colour == output and striped for colour, striped, *_ in leaks)
+    assert not own[1]
+    moved = painter(late=True, nudged=5).numbers()[2].tolist()
+    for (_, _, wide, bar), far in zip([*leaks, own], moved, strict=True):
+        assert wide >= room
+        # However small, a move is seen.
+        assert bar == pytest.approx(max(wide * far / 1.5, 3), abs=1)
+
+
 PRESETS = {
     "causal": CAUSAL,
     "padding": masks.padding([4], 6)[0].expand(6, 6),
