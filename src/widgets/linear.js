@@ -17,6 +17,8 @@ const [STEP, LONGEST] = [64, 2048];
 const SHARPEST = 3;
 const HEAD = 64; // the width of a head in the counts
 const LEVELS = 40; // of a weight's root: on one scale for both, from 0 to 1, nobody would see 1/32 beside 1
+/** How much ink a level has: small weights, such as 1/64, are seen on dark paper too. @param {number} level */
+const ink = (level) => ((level / LEVELS) ** 0.65).toFixed(3);
 const TICKS = [0.01, 0.1, 0.5, 1]; // of that scale
 const RAMP = Array.from({ length: LEVELS }, (_, level) => ((level + 0.5) / LEVELS) ** 2);
 const TOP = 20; // room for a title
@@ -44,7 +46,7 @@ function strokes(weights, role) {
     }
   });
   return paths.flatMap((parts, level) =>
-    level && parts.length ? [s("path", { d: parts.join(""), "data-level": level, stroke: `var(--fig-${role})`, "stroke-opacity": level / LEVELS, "shape-rendering": "crispEdges" })] : [],
+    level && parts.length ? [s("path", { d: parts.join(""), "data-level": level, stroke: `var(--fig-${role})`, "stroke-opacity": ink(level), "shape-rendering": "crispEdges" })] : [],
   );
 }
 
