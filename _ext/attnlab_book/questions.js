@@ -93,12 +93,12 @@
     const open = figure ? cover(figure, box) : () => {};
 
     const reveal = (/** @type {number} */ choice) => {
+      for (const answer of answers) delete answer.dataset.open;
       answers.forEach((answer, i) => answer.classList.add(i === right ? "right" : "wrong"));
       said.replaceChildren(choice === right ? "You were right." : "You chose another one than that with the ✓.");
     };
     const mark = (/** @type {number} */ choice) => {
       answers[choice].classList.add("chosen");
-      for (const answer of answers) delete answer.dataset.open;
       open();
       // A prediction is compared with what one sees; only then it is explained.
       if (box) said.replaceChildren(figure ? "Your answer is noted. Now look. " : "Your answer is noted. ", show);

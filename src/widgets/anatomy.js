@@ -78,7 +78,9 @@ export default figure({
     });
     const memory = s("svg", { "data-part": "memory", class: "attnlab-memory", role: "img" });
     const chart = s("svg", { "data-part": "curves", class: "attnlab-memory" });
-    const to = (/** @type {number} */ power) => set({ length: Math.round(2 ** Math.min(Math.max(power, SHORT), LONG)) });
+    /** Whether the hand moves the length, or its drawing is only laid out anew: Reset takes the marks away. */
+    let hand = false;
+    const to = (/** @type {number} */ power) => ((hand = true), set({ length: Math.round(2 ** Math.min(Math.max(power, SHORT), LONG)) }));
     const length = slider({ part: "length", label: "Tokens", limits: { min: SHORT, max: LONG, step: 1 / 64 }, role: "ink", onInput: to });
     // One for good: what is dragged stays where the pointer holds it.
     const handle = grip({ which: "length", limits: [SHORT, LONG], style: "cursor: ew-resize" });
@@ -88,7 +90,7 @@ export default figure({
     const numbers = strip("Table of numbers");
     const legend = h("p", { class: "attnlab-kinds", "data-part": "legend" },
       h("span", {}, h("b", {}, "bold"), ": not as in 2017"),
-      h("span", {}, h("b", { "data-lit": true }, "underlined"), ": not as in the other model"));
+      h("span", {}, h("b", { "data-lit": true }, "underlined"), ": not as in the other"));
     body.append(
       h("div", { class: "attnlab-pair" }, ...sides.map(({ column }) => column)),
       chart,
@@ -108,7 +110,7 @@ export default figure({
     const room = () => Math.max(Math.floor(body.clientWidth) || 640, 230);
     const x = (/** @type {number} */ power) => left + ((wide - left - right) * (power - SHORT)) / (LONG - SHORT);
     const y = (/** @type {number} */ bytes) => 20 + ((high - 42) * (most - Math.log2(Math.max(bytes, 1)))) / (most - least);
-    onResize(body, signal, () => wide && wide !== room() && update());
+    onResize(body, signal, () => wide && wide !== room() && ((hand = true), update()));
     const dragged = (/** @type {PointerEvent} */ event) => to(SHORT + ((spot(chart, event)[0] - left) / (wide - left - right)) * (LONG - SHORT));
     draggable(handle, signal, dragged);
     // The line comes to where one presses; a finger that moves there scrolls the page.
@@ -160,7 +162,8 @@ export default figure({
       high = wide < 420 ? 200 : 240;
       const pair = chosen.map(({ name }) => name).join();
       const [those, [from, to]] = been;
-      been = [pair, those === pair ? [Math.min(from, n), Math.max(to, n)] : [n, n]];
+      been = [pair, hand && those === pair ? [Math.min(from, n), Math.max(to, n)] : [n, n]];
+      hand = false;
       draw(chosen, n);
       const rows = chosen.map((own) => [own.label, String(own.year), layersOf(own), grouped(Math.round(held(own, 2 ** LONG + 1) - held(own, 2 ** LONG))), size(held(own, n))]);
       numbers.replaceChildren(table("numbers", ["checkpoint", "year", "layers", "bytes a token, in the end", `cache for ${grouped(n)} tokens`], rows));
@@ -191,7 +194,7 @@ export default figure({
       const place = (/** @type {number} */ bytes) => start + (across * bytes) / most;
       const [tick, all] = ticks(most, across < 320 ? 4 : 5);
       memory.setAttribute("viewBox", `0 0 ${wide} ${bottom + 19}`);
-      memory.setAttribute("aria-label", `What both hold of ${grouped(n)} tokens, as bars on one scale`);
+      memory.setAttribute("aria-label", `What both hold of ${grouped(n)} tokens`);
       renew(memory,
         // What there is to fill stands there before an answer is chosen, too.
         s("rect", { "data-key": "slot", x: start, y: over, width: across, height: bottom - over, fill: "var(--fig-tint)" }),
@@ -227,7 +230,7 @@ export default figure({
       const marks = wide < 420 ? [8, 14, 20] : [8, 11, 14, 17, 20];
       drawn.push(
         text({ x: left, y: 11 }, `${wide < 420 ? "" : "cache by length of the text, "}each line 32 times the one below`),
-        ...marks.map((power) => text({ x: x(power), y: high - 6, "text-anchor": power === LONG ? "end" : "middle" }, power < 10 ? String(2 ** power) : power < 20 ? `${2 ** (power - 10)}K` : "1M tokens")),
+        ...marks.map((power) => text({ x: x(power), y: high - 6, "text-anchor": power === LONG ? "end" : "middle" }, power === SHORT ? "256" : power < 20 ? `${2 ** (power - 10)}K` : "1M tokens")),
       );
       const steps = Array.from({ length: 97 }, (_, i) => SHORT + (i * (LONG - SHORT)) / 96);
       const at = Math.log2(n);

@@ -127,7 +127,12 @@ function named(mount) {
 async function lead(mount, standing) {
   const gone = new AbortController();
   for (const sign of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(sign, () => gone.abort(), { signal: gone.signal, passive: true });
-  const show = () => gone.signal.aborted || mount.scrollIntoView({ block: "start", behavior: "instant" });
+  // What it asks for stands above it: where that leaves most of the screen to the figure, it is in sight, too.
+  const show = () => {
+    const words = /** @type {HTMLElement | null | undefined} */ (mount.closest(".cell")?.previousElementSibling);
+    const first = words?.matches("p") && words.offsetHeight < innerHeight / 4 ? words : mount;
+    gone.signal.aborted || first.scrollIntoView({ block: "start", behavior: "instant" });
+  };
   await standing;
   show();
   if (document.readyState !== "complete") await new Promise((loaded) => addEventListener("load", loaded, { once: true }));

@@ -184,7 +184,8 @@ export default figure({
         show(scores()[i], `${fmt(shifted[i])}, value ${fmt(values[i])}`);
         const [score, value] = [...g.children].slice(-2);
         score.setAttribute("y", String(scores()[i] < 0 ? zero - 7 : zero + 16));
-        score.textContent = fmt(scores()[i], 1);
+        // Of a shifted row they say how far from its line they are.
+        score.textContent = (shift && scores()[i] > 0 ? "+" : "") + fmt(scores()[i], 1);
         value.textContent = fmt(values[i], Number.isInteger(values[i]) ? 0 : 1);
       });
       // One scale for both bars, whatever comes: half as many powers of 1 as there are keys.

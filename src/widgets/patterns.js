@@ -129,8 +129,8 @@ export default figure({
       return { ...state, causal, mask, found: layersToReach(mask, DEEPEST) };
     }
 
-    const text = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words, /** @type {Record<string, any>} */ props = {}) =>
-      s("text", { x, y, "font-size": 13, fill: "var(--fig-quiet)", "text-anchor": "middle", ...props }, words);
+    const text = (/** @type {number} */ x, /** @type {number} */ y, /** @type {string} */ words, /** @type {Record<string, any>} */ props = {}, /** @type {(string | Node)[]} */ ...more) =>
+      s("text", { x, y, "font-size": 13, fill: "var(--fig-quiet)", "text-anchor": "middle", ...props }, words, ...more);
 
     /**
      * The token that asks above; below it, a row a layer, whom it has heard of by then, and through whom. What it gives is the motion in
@@ -189,7 +189,7 @@ export default figure({
         ...parts,
         text(middle(0), floor, "1"),
         text(middle(n - 1), floor, String(n)),
-        text(middle((n - 1) / 2), floor, phone() ? "tokens" : "tokens in the order of the text"),
+        text(middle((n - 1) / 2), floor, phone() ? "" : "tokens: ", { "data-part": "legend" }, ...[[1, "heard now"], [0.5, "heard before"]].flatMap(([look, words]) => [s("tspan", { fill: "var(--fig-key)", "fill-opacity": look }, "■"), ` ${words}  `])),
       );
       const x = middle(query);
       asker.replaceChildren(

@@ -20,7 +20,7 @@ import { kind, NAMES as TAGGED } from "./ui/tags.js";
 import { turns } from "./ui/turns.js";
 import { CHALLENGES, met } from "./math/challenges.js";
 import { LONGEST, posterior, TAGS, WORDS } from "./math/grammar.js";
-import { CEILINGS, checked, exactly, LAST, look, numbered, packed, seen, start, trained, view } from "./math/playground.js";
+import { CEILINGS, checked, exactly, LAST, look, numbered, packed, seen, sentAt, start, trained, view } from "./math/playground.js";
 import { STORED } from "./math/stored.js";
 import { forward } from "./math/train.js";
 
@@ -69,6 +69,10 @@ export default figure({
     /** @type {{ shape: string, all: ReturnType<typeof looks>[], picked: number, full: boolean }} */
     const heads = { shape: "", all: [], picked: 0, full: false };
     let done = kept();
+    const asked = () => ({ a: model.get("a"), b: model.get("b"), seed: model.get("seed") });
+    /** Where the run stood of which a link was sent: the same settings lead there. */
+    let there = sentAt(place.shared, asked());
+    const first = JSON.stringify(asked());
     const only = Boolean(model.get("only"));
     const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -119,7 +123,7 @@ export default figure({
     /** A piece of the work: training, then counting. */
     function work() {
       const began = steps();
-      const gentle = going && goal === Infinity && !calm.matches && began < GENTLE;
+      const gentle = going && goal > steps() + 1 && !calm.matches && began < GENTLE;
       if (going) advance();
       else count();
       if (!going && !counting) return false;
@@ -164,7 +168,7 @@ export default figure({
       // Who is a step behind may catch up: both stop at the same one. Who is farther behind stops where it is.
       const most = Math.max(...runs.map((run) => run.model.steps));
       if (going) goal = most - steps() > 1 ? 0 : most;
-      else go(Infinity);
+      else go(there && steps() < there.step ? there.step : Infinity);
     }
 
     /** @param {number} to */
@@ -219,6 +223,7 @@ export default figure({
       const wanted = [checked(model.get("a"), "A"), ...(model.get("b") ? [checked(model.get("b"), "B")] : [])];
       const number = Number(model.get("seed"));
       if (!Number.isInteger(number) || number < 0 || number > 1e6) throw new Error(`seed must be a whole number from 0 to 1,000,000, got ${model.get("seed")}.`);
+      if (JSON.stringify(asked()) !== first) there = null;
       const made = (/** @type {Choices} */ one) => JSON.stringify({ ...one, rate: 0, batch: 0 });
       const panel = String(model.get("panel") ?? "");
       if (panel && !(panel in PANELS)) throw new Error(`panel must be ${Object.keys(PANELS).join(", ")}, or nothing; it is ${JSON.stringify(panel)}.`);
@@ -393,7 +398,8 @@ export default figure({
       spoken = performance.now();
       const news = found.map((id) => `Found: ${CHALLENGES.find((one) => one.id === id)?.text}`);
       const grey = only && ghosts.length && !runs.some(trained) ? ["In grey: the word alone, trained before."] : [];
-      const words = [...news, ...runs.map(sentenceOf), ...grey, ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" ");
+      const back = there && steps() < there.step ? [`Sent at step ${there.step.toLocaleString("en")}${runs.length > 1 ? "" : `, ${fmt(there.right, 1)} % right`}: press Train to get there.`] : [];
+      const words = [...news, ...back, ...runs.map(sentenceOf), ...grey, ...(counting ? ["Counting all 61,242 sentences."] : [])].join(" ");
       heard.textContent = going ? words : "";
       if (!going) say(words);
       if (found.length) draw();
@@ -435,7 +441,15 @@ from attnbook.widgets import training
 ${parts.join("\n")}`;
     }
 
-    return { update, pytorch, svg: () => standalone(drawing.svg) };
+    /** A link has the settings. It has where they led, too, if they alone did. @returns {[Record<string, any>, string] | undefined} */
+    function sent() {
+      if (!runs.some(trained)) return;
+      const [now] = runs.map(({ exact, curve }) => exact ?? curve[curve.length - 1]);
+      const more = now && runs.every(({ rates }) => rates === 1) ? { sent: [now.step, +now.accuracy.toFixed(1)] } : {};
+      return [more, "Copied: your settings; it trains afresh when opened."];
+    }
+
+    return { update, pytorch, sent, svg: () => standalone(drawing.svg) };
   },
 });
 

@@ -145,10 +145,10 @@ def unfold(part):
         summary.click()
 
 
-def copied(part, button="pytorch") -> str:
+def copied(part, button="pytorch", said="Copied.") -> str:
     """Press a button that copies, and read what it copied."""
     more(part, button)
-    part.get_by_text("Copied.", exact=True).wait_for()
+    part.get_by_text(said, exact=True).wait_for()
     return part.page.evaluate("navigator.clipboard.readText()")
 
 

@@ -76,7 +76,11 @@ def test_where_they_cross_is_marked_once_the_hand_has_passed_it(site, bench):
     assert before[0] <= before[1]
     assert after[0] > after[1]
     assert part.get_by_text(f"cross at {tokens}", exact=True).is_visible()
-    # Of two others nothing has been seen yet.
+    # After Reset, and of two others, nothing has been seen yet.
+    part.locator('[data-part="reset"]').click()
+    assert crossing.count() == 0
+    part.locator('[data-part="length"]').fill("9")
+    assert crossing.count() == 1
     part.locator('[data-part="second"]').select_option("mamba2")
     assert crossing.count() == 0
 
@@ -117,7 +121,7 @@ def test_two_caches_can_be_made_equal_and_a_legend_says_what_is_lit(site, bench)
     part.locator('[data-part="first"]').select_option("gpt_oss")
     part.locator('[data-part="second"]').select_option("kimi_linear")
     part.locator('[data-part="differs"] > summary').click()
-    assert "underlined: not as in the other model" in part.locator('[data-part="legend"]').inner_text()
+    assert "underlined: not as in the other" in part.locator('[data-part="legend"]').inner_text()
     part.locator('[data-part="length"]').fill(str(9 + 20 / 64))
     _, (one, other) = shown(part)
     assert one == pytest.approx(other, rel=0.005)

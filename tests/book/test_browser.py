@@ -396,6 +396,23 @@ def test_a_link_to_a_figure_leads_to_it_in_its_state(site):
     assert len(named.pop()) == 8
 
 
+@pytest.mark.parametrize(
+    ("width", "height", "first"), [(1280, 800, True), (390, 844, True), (390, 300, False)]
+)
+def test_a_link_to_a_figure_shows_what_the_page_asks_there_where_it_leaves_room(site, width, height, first):
+    state = quote(json.dumps({"height": height}))  # unknown, and passed over: each page is loaded anew
+    query = f"?positions={state}#figure-positions"
+    page = site.open("chapters/five_minutes", width=width, height=height, query=query)
+    request = page.locator(".cell:has(#figure-positions)").locator("xpath=preceding-sibling::p[1]")
+    assert request.locator("strong").count() == 1
+    leads = request if first else page.locator("#figure-positions")
+    page.wait_for_function(
+        "(one) => Math.abs(one.getBoundingClientRect().top - 72) < 2",
+        arg=leads.element_handle(),
+        timeout=20_000,
+    )
+
+
 def test_without_scripts_the_book_can_be_read(site):
     context = site.browser.new_context(java_script_enabled=False)
     page = context.new_page()

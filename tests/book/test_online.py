@@ -195,6 +195,9 @@ def test_extreme_scores_break_only_what_does_not_rescale(part, shift):
     go(part, 3)
     choose(part, "shift", shift)
     assert_shows(part, ours(shift=shift, step=3))
+    # Beside a line called by the shift, a score says how far from it it is.
+    labels = part.locator('[data-part="plane"] [role="slider"] text:nth-last-of-type(2)').all_text_contents()
+    assert all(label[0] in "+−" or float(label) == 0 for label in labels), labels
     part.locator('[data-part="rescale"]').uncheck()
     if shift == 80:
         assert "NaN" not in str(table(part))

@@ -175,7 +175,13 @@ def test_a_click_or_a_drag_chooses_who_asks(part):
 
 def test_axes_are_labelled_and_saved(part):
     texts = part.locator('[data-part="plane"] text').all_text_contents()
-    assert {"layer", "heard of", "tokens in the order of the text", "token 25 asks", "1", "25"} <= set(texts)
+    assert {"layer", "heard of", "token 25 asks", "1", "25"} <= set(texts)
+    # Its two shades are named where the squares are.
+    legend = part.locator('[data-part="legend"]')
+    assert legend.text_content().split("■")[1:] == [" heard now  ", " heard before  "]
+    shades = "(all) => all.map((one) => one.getAttribute('fill-opacity') ?? '1')"
+    squares = part.locator('[data-part="new"], [data-part="old"]')
+    assert {*legend.locator("tspan").evaluate_all(shades)} == {*squares.evaluate_all(shades)} == {"1", "0.5"}
     assert part.locator('[data-part="mask"] text').all_text_contents() == ["keys", "queries"]
     drawing = saved(part)
     assert ">25 of 25</text>" in drawing

@@ -626,6 +626,29 @@ def test_a_link_opens_the_same_choices_and_a_broken_one_says_why(site, page_file
         assert chosen(opened_anyway, "B") == {}
 
 
+def test_a_link_of_a_run_says_where_it_was_and_train_leads_there(part):
+    train(part, 12)
+    (there,) = steps(part)
+    (right,) = reading(part, "right, exactly")
+    again = "Copied: your settings; it trains afresh when opened."
+    part.page.goto(copied(part, "link", again))
+    linked = figure(part.page, "playground")
+    told = f"Sent at step {there:,}, {float(right.split()[0]):.1f} % right: press Train to get there."
+    assert says(linked).startswith(told)
+    linked.locator('[data-part="train"]').click()
+    reached(linked, there)
+    paused(linked)
+    counted(linked)
+    assert steps(linked) == [there]
+    assert reading(linked, "right, exactly") == [right]
+    assert "Sent" not in says(linked)
+    # Other settings don't lead there.
+    linked.locator('[data-part="restart"]').evaluate("(button) => button.click()")
+    assert says(linked).startswith(told)
+    choose(linked, "positions", "sinusoids")
+    assert "Sent" not in says(linked)
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (320, 640)])
 def test_a_try_opens_on_the_figure_and_not_on_another_question(site, width, height):
     page = site.open("chapters/playground", width=width, height=height)

@@ -108,6 +108,13 @@ GREY = """(root) => [...root.querySelectorAll('button, input, select, summary')]
 """Whether all controls look as those do that can't be pressed."""
 
 
+MARKS = """(all) => all.map((one) => {
+  const { borderTopWidth, width } = getComputedStyle(one, '::before');
+  return [getComputedStyle(one).listStyleType, 3 * parseFloat(borderTopWidth) > parseFloat(width)];
+})"""
+"""Of each answer: its mark, and whether its circle is filled."""
+
+
 def opened(page, box):
     return (
         page.locator(box).first.locator("details.answer").evaluate_all("(all) => all.map((one) => one.open)")
@@ -134,8 +141,12 @@ def test_a_figure_opens_when_one_has_said_what_one_expects(page, covered):
     # First one looks: nothing is explained until one asks.
     assert opened(page, ".predict") == [False, False, False]
     assert page.locator(".predict details.right, .predict details.wrong").count() == 0
+    # So they are choices still, with circles, of which one is filled.
+    summaries = page.locator(".predict").first.locator("summary")
+    assert summaries.evaluate_all(MARKS) == [["none", True], ["none", False], ["none", False]]
     page.get_by_role("button", name="Show the answer").click()
     assert opened(page, ".predict") == [True, False, True]
+    assert {mark for mark, _ in summaries.evaluate_all(MARKS)} != {"none"}
     assert page.locator(".predict details.right").count() == 1
     assert page.locator(".predict .answer-said").inner_text() == "You chose another one than that with the ✓."
     assert violations(page) == []

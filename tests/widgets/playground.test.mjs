@@ -6,7 +6,7 @@ import { CHALLENGES, met } from "../../src/widgets/math/challenges.js";
 import { everySentence, posterior, TAGS, WORDS } from "../../src/widgets/math/grammar.js";
 import { made } from "./stored_runs.mjs";
 import { STORED } from "../../src/widgets/math/stored.js";
-import { CEILINGS, checked, choose, DEFAULTS, exactly, look, numbered, OFFERED, seen, start, view } from "../../src/widgets/math/playground.js";
+import { CEILINGS, checked, choose, DEFAULTS, exactly, look, numbered, OFFERED, seen, sentAt, start, view } from "../../src/widgets/math/playground.js";
 
 const SMALL = { ...DEFAULTS, d_model: 8 };
 const train = (run, steps) => {
@@ -183,4 +183,14 @@ test("the quick challenges are met by runs that were trained", () => {
   assert.deepEqual(met([trained({ context: "mean", residual: false }, 300)], [false]), ["nothing"]);
   const two = [{ positions: "rotary" }, {}].map((choices) => trained({ ...choices, d_model: 16 }, 150));
   assert.ok(met(two, [false, false]).includes("apart"));
+});
+
+test("what a link says of where its run stood is whole, within bounds and of these settings, or passed over", () => {
+  const now = { a: { d_model: 8 }, b: null, seed: 3 };
+  const link = (sent, more = {}) => sentAt(JSON.stringify({ ...now, ...more, panel: "", sent }), now);
+  assert.deepEqual(link([490, 98]), { step: 490, right: 98 });
+  assert.deepEqual(link([20000, 0]), { step: 20000, right: 0 });
+  for (const sent of [undefined, null, 7, [], [490], [0, 98], [1.5, 98], [20001, 98], ["490", 98], [490, 101], [490, -1], [490, "98"], { step: 490 }]) assert.equal(link(sent), null, JSON.stringify(sent));
+  assert.equal(link([490, 98], { seed: 4 }), null);
+  for (const text of [null, "", "{", "3", "null"]) assert.equal(sentAt(text, now), null);
 });

@@ -277,3 +277,20 @@ export function packed(values) {
   for (let from = 0; from < bytes.length; from += 8192) text += String.fromCharCode(...bytes.subarray(from, from + 8192));
   return btoa(text);
 }
+
+/**
+ * At which step a link was copied, and how many words of 100 were right then. What is no such step is passed over, and so is what
+ * belongs to other settings.
+ * @param {string | null | undefined} text the link's state
+ * @param {Record<string, any>} now the settings that it must agree with
+ */
+export function sentAt(text, now) {
+  try {
+    const { sent, ...asked } = JSON.parse(text ?? "");
+    const [step, right] = sent;
+    const same = Object.entries(now).every(([key, value]) => JSON.stringify(asked[key]) === JSON.stringify(value));
+    return same && Number.isInteger(step) && step > 0 && step <= LAST && Number.isFinite(right) && right >= 0 && right <= 100 ? { step, right } : null;
+  } catch {
+    return null;
+  }
+}

@@ -15,7 +15,8 @@ const SIGNED = "# From the book I Saw a Saw, by the attnlab authors. MIT licence
  * @typedef {{ model: Model, body: HTMLElement, say: (words: string, seen?: boolean) => void, set: (changes: Record<string, any>) => void,
  *   keep: (keys: string[]) => void, signal: AbortSignal, place: Place }} Context `say` writes the line of state, only heard where the
  *   figure shows the same; `keep` comes before a change: Undo brings back what these keys hold now
- * @typedef {{ update(): void, pytorch(): string, svg(): string }} Parts
+ * @typedef {{ update(): void, pytorch(): string, svg(): string, sent?: () => [Record<string, any>, string] | undefined }} Parts
+ *   `sent`: what a link brings beside the state, and what is said when it is copied
  * @typedef {{ name: string, title: string, keys: string[], css?: string, answer?: string, undo?: "steps" | "nothing",
  *   setup(context: Context): Parts | Promise<Parts> }} Definition `css`: what the figure needs beside what all have; `answer`: selector of what is
  *   hidden while the page waits for what one expects, where the first state tells it; else the figure stays to be seen;
@@ -159,7 +160,7 @@ export function figure(definition) {
         undo,
         menu(
           ended.signal,
-          place.link ? button("Copy link", "link", () => copy(/** @type {any} */ (place.link)(current()))) : "",
+          place.link ? button("Copy link", "link", link) : "",
           button("Copy as PyTorch", "pytorch", () => copy(SIGNED + /** @type {Parts} */ (parts).pytorch())),
           button("Save SVG", "svg", () => save(/** @type {Parts} */ (parts).svg(), `attnlab-${definition.name}.svg`)),
         ),
@@ -188,12 +189,17 @@ export function figure(definition) {
         return el;
       }
 
+      function link() {
+        const [more, said] = parts?.sent?.() ?? [];
+        return copy(/** @type {any} */ (place.link)({ ...current(), ...more }), said);
+      }
+
       /** @param {string} text */
-      async function copy(text) {
+      async function copy(text, said = "Copied.") {
         root.querySelector(".attnlab-copied")?.remove();
         try {
           await navigator.clipboard.writeText(text);
-          return "Copied.";
+          return said;
         } catch {
           // No clipboard here (file://, some notebooks): show the text, selected, to copy by hand.
           const area = h("textarea", {
@@ -207,7 +213,7 @@ export function figure(definition) {
           bar.after(area);
           area.focus();
           area.select();
-          return "The text is selected below: copy it with your keyboard.";
+          return "It is selected below: copy it with your keyboard.";
         }
       }
     },
@@ -230,9 +236,9 @@ function shared(text, initial) {
   try {
     state = JSON.parse(text);
   } catch {
-    throw new Error("its state can't be read.");
+    // as if it were empty
   }
-  if (state === null || kind(state) !== "an object") throw new Error("its state can't be read.");
+  if (!state || kind(state) !== "an object") throw new Error("its state can't be read.");
   const known = Object.entries(state).filter(([key]) => key in initial);
   for (const [key, value] of known) {
     // Where nothing may stand, the figure itself says what else may.
