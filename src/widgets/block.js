@@ -276,6 +276,8 @@ export default figure({
             ] : []),
             s("circle", { cx: STREAM, cy: to, r: 9, fill: "var(--fig-paper)", stroke: "var(--fig-ink)", "stroke-width": 2 }),
             ...(runs && whole ? [s("path", { d: `M${STREAM - 5} ${to}h10M${STREAM} ${to - 5}v10`, stroke: "var(--fig-ink)", "stroke-width": 2 })] : []),
+            // Nothing comes that would replace it, though the residual is struck out.
+            ...(!runs && now.has("residual") ? [text(STREAM + 14, to - 10, "stays", FAINT)] : []),
             ...(runs ? [tip(STREAM + 10, to, "l7 -4v8")] : []),
           ];
         }),

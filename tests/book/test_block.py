@@ -159,10 +159,12 @@ def test_a_switch_shows_by_mark_and_border_whether_it_is_on(part):
 def test_the_drawing_breaks_where_a_part_is_off(part):
     broken = part.locator(".attnlab-way path[stroke-dasharray]")
     assert broken.count() == 0
-    for name, ways in (("attention", 1), ("residual", 2), ("network", 2)):
-        # Where a part adds nothing the stream runs on, with its residual connection or without.
+    stays = part.locator(".attnlab-way text", has_text="stays")
+    for name, ways, said in (("attention", 1, 0), ("residual", 2, 1), ("network", 2, 2)):
+        # Where a part adds nothing the stream runs on, with its residual connection or not: then it says so.
         switch(part, name).click()
         assert broken.count() == ways
+        assert stays.count() == said
 
 
 def test_words_by_key_and_another_sentence(part):
