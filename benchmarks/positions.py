@@ -27,7 +27,7 @@ from attnbook import results
 from attnbook.experiments import Comparison, Row, Run, around, letters, sweep
 from attnbook.tagging import grammar, train
 from attnbook.tagging.grammar import Sentence
-from attnbook.tagging.taggers import Tagger, Vocabulary
+from attnbook.tagging.taggers import REACH, Tagger, Vocabulary
 
 KEPT = Path(__file__).parents[1] / "_build/runs"
 SEEDS = (0, 1, 2, 3, 4)
@@ -51,6 +51,13 @@ MODEL = {
 TRAINING = {"epochs": 6, "batch_tokens": 1024}
 BIAS_RATE = 10
 """The relative bias learns so many times as fast: Adam moves a number by about the rate a step."""
+SETTINGS = (
+    MODEL
+    | TRAINING
+    | {"optimizer": "AdamW on a cosine", "streams": STREAMS["train"], "tokens": TRAINED}
+    | {"bias_rate": BIAS_RATE, "counts": f"tags right in {STREAMS['dev']} new streams"}
+)
+"""What is stored with every sweep of streams."""
 SCHEMES = {
     "no positions": "none",
     "learned": "learned",
@@ -146,10 +153,7 @@ def streams_sweep(seeds: list[int]) -> Comparison:
         measure=f"dev, {TRAINED} words, %",
         flat=0.5,
         cache=KEPT / "positions-streams.json",
-        settings=MODEL
-        | TRAINING
-        | {"optimizer": "AdamW on a cosine", "streams": STREAMS["train"], "tokens": TRAINED}
-        | {"bias_rate": BIAS_RATE, "counts": f"tags right in {STREAMS['dev']} new streams"},
+        settings=SETTINGS,
     )
 
 
@@ -181,12 +185,13 @@ def tag_streams(
     *,
     count: int = STREAMS["train"],
     bias_rate: float = BIAS_RATE,
+    reach: int = REACH,
     **changes: int,
 ) -> Run:
     """Train one tagger once; measure it on each stretch of the test streams, with all keys and near ones."""
     data = streams(count, TRAINED, seed)
     torch.manual_seed(seed)
-    tagger = Tagger(Vocabulary(data), positions=scheme, **MODEL)
+    tagger = Tagger(Vocabulary(data), positions=scheme, reach=reach, **MODEL)
     dev = streams(STREAMS["dev"], TRAINED, seed=20_000)
     own = {"bias_lr": bias_rate * rate} if scheme == "relative" else {}
     history = train(tagger, data, dev, seed=seed, lr=rate, progress=False, **own, **TRAINING | changes)

@@ -24,7 +24,7 @@ Positions = Literal["none", "learned", "sinusoidal", "relative", "alibi", "rotar
 LONGEST = 512
 """Sentences of the treebank stay well under this; learned positions need a table that ends somewhere."""
 REACH = 16
-"""The largest distance to which the relative bias gives a number of its own."""
+"""So far a relative bias reaches unless told otherwise."""
 
 
 class MostFrequentTag:
@@ -164,6 +164,7 @@ class Tagger(nn.Module):
         word_dropout: share of words that training hides, so that affixes and neighbours must do.
         residual: whether the output of each part of a layer is added to its input, or takes its place.
         max_positions: words that a sentence may have where positions are learned.
+        reach: the largest distance to which the relative bias gives a number of its own.
         design: who may see whom, layer by layer; all words see all unless given.
 
     Raises:
@@ -190,6 +191,7 @@ class Tagger(nn.Module):
         word_dropout: float = 0.0,
         residual: bool = True,
         max_positions: int = LONGEST,
+        reach: int = REACH,
         design: Design | None = None,
     ) -> None:
         super().__init__()
@@ -214,7 +216,7 @@ class Tagger(nn.Module):
         self.learned = (
             LearnedPositions(max_positions, d_model, std=position_std) if positions == "learned" else None
         )
-        self.relative = RelativeBias(n_heads, REACH) if positions == "relative" else None
+        self.relative = RelativeBias(n_heads, reach) if positions == "relative" else None
         self.layers = nn.ModuleList(
             _Layer(self._mixer(d_model), d_model, dropout, residual)
             for _ in range(0 if context == "none" else n_layers)

@@ -1,0 +1,49 @@
+"""A control of positions.py: a relative bias with numbers for distances that no training has shown.
+
+    python benchmarks/positions_reach.py
+
+Writes results/positions-reach.json: the streams, the tagger and the sweep of positions.py, where training
+shows distances up to 23 and the bias has numbers up to 40. Each tagger is read with all keys and with far
+ones hidden.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch
+from positions import KEPT, SCOUT, SEEDS, SETTINGS, TIMES, TRAINED, near, stretch, tag_streams
+
+from attnbook import results
+from attnbook.experiments import around, sweep
+
+REACH = 40
+
+
+def main() -> None:
+    """Train, and store."""
+    torch.set_num_threads(1)
+    results.begin()
+    found = sweep(
+        {f"relative bias, reach {REACH}": partial(tag_streams, "relative", reach=REACH)},
+        rates=around(4e-3, n=3),
+        seeds=SEEDS,
+        scout=SCOUT,
+        measure=f"dev, {TRAINED} words, %",
+        flat=0.5,
+        cache=KEPT / "positions-reach.json",
+        settings=SETTINGS | {"reach": REACH},
+    )
+    first, *later = map(stretch, range(TIMES))
+    sweeps = {
+        "streams": found.pick({key: key for key in (first, *later)}),
+        "streams, far keys hidden": found.pick({first: first} | near(later)),
+    }
+    for title, part in sweeps.items():
+        print(title, {name: row.extra(later[-1]) for name, row in part.rows.items()})
+    command = "python benchmarks/positions_reach.py"
+    results.store("positions-reach", {"sweeps": sweeps}, command=command, seeds=SEEDS)
+
+
+if __name__ == "__main__":
+    main()
