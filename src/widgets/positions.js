@@ -301,14 +301,16 @@ export default figure({
       );
       const same = order.every((token, p) => token === p);
       const changed = change.filter((by) => by > 0.005).length;
-      const many = `${changed} of ${order.length} arrows`;
+      // What an eye takes for the same: less than a tenth of the longest arrow.
+      const hardly = order.filter((_, p) => change[p] < farthest(head) / 10).map((token) => names[token]);
+      const told = hardly.length ? `${order.length - hardly.length} arrows clearly, hardly that of ${hardly.join(" and ")}` : `all ${order.length} arrows clearly`;
       const asked = head.scheme === "none" ? "Does saw’s arrow turn or grow?" : "Now the two saw differ. What does a move change?";
       verdict.style.minHeight = at && at.left ? "" : "2.6em"; // two lines
       verdict.textContent = same
         ? only ? asked : "What becomes of the arrows?"
-        : changed ? (only ? `Now the two saw differ, and the move changed ${many}.` : `${many} turned, grew or shrank.`) : "No arrow turned or grew: they only moved.";
+        : changed ? (only ? `The move changed ${told}.` : `${changed} of ${order.length} arrows turned, grew or shrank.`) : "No arrow turned or grew: they only moved.";
       if (picked >= 0) return say(`${names[picked]} is picked: tap another word, and they change places.`);
-      say(`${order.map((token) => names[token]).join(" ")}.${same || only ? "" : ` Largest change of an output: ${fmt(Math.max(...change))}.`}`);
+      say(`${order.map((token) => names[token]).join(" ")}.${same || only ? (changed && hardly.length ? " Hardly: less than a tenth of the longest arrow." : "") : ` Largest change of an output: ${fmt(Math.max(...change))}.`}`);
     }
 
     return { update, pytorch: () => snippet(model.get.bind(model)), svg: () => standalone(plane) };

@@ -392,7 +392,7 @@ def test_whether_an_arrow_turns_is_asked_and_answered_at_the_arrows_and_nothing_
         (
             "rotary",
             "Now the two saw differ. What does a move change?",
-            "Now the two saw differ, and the move changed 4 of 4 arrows.",
+            "The move changed all 4 arrows clearly.",
         ),
     ):
         choose(part, "scheme", scheme)
@@ -403,6 +403,13 @@ def test_whether_an_arrow_turns_is_asked_and_answered_at_the_arrows_and_nothing_
         assert says(part) == "saw₁ a saw₂ I."  # and no number beside it
         shuffle = part.locator('[data-part="shuffle"]').bounding_box()["y"]
         assert shuffle - part.bounding_box()["y"] == top
+    # What an eye takes for the same is not counted as a change, and the bound is said.
+    part.locator('[data-part="restore"]').click()
+    for token in (0, 2):
+        part.locator(f'[data-part="handle"][data-which="{token}"]').press("Enter")
+    assert verdict.inner_text() == "The move changed 2 arrows clearly, hardly that of I and saw₂."
+    assert says(part) == "a saw₁ I saw₂. Hardly: less than a tenth of the longest arrow."
+    assert part.locator('[data-part="shuffle"]').bounding_box()["y"] - part.bounding_box()["y"] == top
     # What RoPE is stands where there is a reason to want it.
     after = page.locator("article p", has_text="rotary positions")
     assert after.bounding_box()["y"] > part.bounding_box()["y"] + part.bounding_box()["height"]

@@ -2,6 +2,9 @@
 
 import json
 import math
+import re
+from itertools import permutations
+from pathlib import Path
 
 import pytest
 import torch
@@ -91,3 +94,15 @@ def test_the_table_holds_the_outputs_and_their_change():
 def test_bad_input_is_named(changes, message):
     with pytest.raises(ValueError, match=message):
         PositionsLab(**changes)
+
+
+def test_at_the_short_pages_base_every_arrow_is_seen_wherever_its_word_goes():
+    source = (Path(__file__).parents[2] / "chapters/five_minutes.ipynb").read_text(encoding="utf-8")
+    (base,) = re.findall(r'PositionsLab\(\\"none\\", base=(\d+), only=True\)', source)
+    lengths = torch.stack(
+        [
+            PositionsLab("rotary", base=float(base), order=order).output.norm(dim=-1)
+            for order in permutations(range(4))
+        ]
+    )
+    assert lengths.min() > 0.2 * lengths.max()

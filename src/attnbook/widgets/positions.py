@@ -45,6 +45,7 @@ class PositionsLab(Figure):
         tokens: the words of the sentence, 8 at most.
         x: their embeddings (n, 4); the book's own for "I", "saw" and "a" unless given.
         order: which token stands at each place of the sentence; as given unless given.
+        base: of rotary and sinusoidal positions, at least 1; of a larger one the second pair turns less.
         only: whether there is a sentence to shuffle, with rotary positions or with none, and nothing else.
 
     Raises:
@@ -79,6 +80,7 @@ class PositionsLab(Figure):
         tokens: Sequence[str] = ("I", "saw", "a", "saw"),
         x: Any = None,
         order: Sequence[int] | None = None,
+        base: float = 100.0,
         only: bool = False,
     ) -> None:
         known = ("none", "rotary") if flag("only", only) else SCHEMES
@@ -97,7 +99,11 @@ class PositionsLab(Figure):
         order = list(range(len(tokens))) if order is None else list(order)
         if sorted(order) != list(range(len(tokens))):
             raise ValueError(f"order must hold each of 0 to {len(tokens) - 1} once, got {order}")
-        super().__init__(scheme=scheme, tokens=list(tokens), x=rows.tolist(), order=order, only=only)
+        if base < 1:
+            raise ValueError(f"base must be at least 1, got {base}")
+        super().__init__(
+            scheme=scheme, tokens=list(tokens), x=rows.tolist(), order=order, base=float(base), only=only
+        )
 
     @property
     def weights(self) -> Tensor:
